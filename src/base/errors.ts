@@ -1,0 +1,56 @@
+/**
+ * The errors that the world causes. A programmer's mistake is none of these: it is an assertion,
+ * and crashes.
+ */
+
+/** Why a poll failed: the label `reason` of `library_exporter_poll_failures_total`. Closed. */
+export type FailureReason =
+  'auth' | 'rate_limited' | 'timeout' | 'unreachable' | 'server' | 'rejected' | 'malformed';
+
+export const FAILURE_REASONS: readonly FailureReason[] = [
+  'auth',
+  'rate_limited',
+  'timeout',
+  'unreachable',
+  'server',
+  'rejected',
+  'malformed',
+];
+
+export interface ServiceErrorDetails {
+  /** HTTP status, where there was an answer. */
+  readonly status?: number;
+  /** How long the service asked us to wait. */
+  readonly retryAfterMs?: number;
+}
+
+/**
+ * An error to be thrown when the service did not give a whole good answer. The message is safe to
+ * show: it never holds a header, a query string, a body, a secret or a token.
+ */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly reason: FailureReason;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(reason: FailureReason, message: string, details: ServiceErrorDetails = {}) {
+    super(message);
+    this.reason = reason;
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** An error to be thrown when the command line is not one that the program knows. Exit status 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/**
+ * An error to be thrown when the configuration has problems. Exit status 2. The message is the list
+ * of all of them, ready to print, without any part of a secret.
+ */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}

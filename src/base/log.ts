@@ -1,0 +1,63 @@
+/**
+ * The log: one line an event on standard error. Messages are constant sentences in lower case, the
+ * data is in snake_case fields with units. Only this file imports pino.
+ */
+import { pino } from 'pino';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+export type LogFormat = 'json' | 'pretty';
+
+export const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
+export const LOG_FORMATS: readonly LogFormat[] = ['json', 'pretty'];
+
+export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Fields are plain values by type, so that no error, header or body can slip in whole. */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  readonly write: (line: string) => void;
+  readonly nowMs: () => number;
+}
+
+/** A logger that writes whole lines, each with its line end, to `write`. */
+export function createLogger(options: LogOptions): Logger {
+  const log = pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: () => `,"time":"${new Date(options.nowMs()).toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write: options.format === 'json' ? options.write : prettily(options.write) },
+  );
+  return {
+    debug: (message, fields) => log.debug(fields ?? {}, message),
+    info: (message, fields) => log.info(fields ?? {}, message),
+    warn: (message, fields) => log.warn(fields ?? {}, message),
+    error: (message, fields) => log.error(fields ?? {}, message),
+  };
+}
+
+/** A logger that says nothing. */
+export const silentLogger: Logger = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+};
+
+function prettily(write: (line: string) => void): (line: string) => void {
+  return (line) => {
+    const { time, level, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
+    const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
+    write(`${String(time)} ${String(level).padEnd(5)} ${String(msg)}${rest.join('')}\n`);
+  };
+}

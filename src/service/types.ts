@@ -1,0 +1,39 @@
+/** What this room gives to the others: the service in our nouns. Nothing here knows HTTP. */
+import type { Question, Reading } from '../base/nouns.ts';
+import type { Secret } from '../base/secret.ts';
+
+/** Who asks. `readSecret` gives the secret as it is now, read anew from its file if it has one. */
+export interface CustomerAccess {
+  readonly name: string;
+  readonly clientId: string;
+  readonly readSecret: () => Promise<Secret>;
+}
+
+/** One customer's access to the service, with a token of its own. */
+export interface CustomerClient {
+  /**
+   * A whole answer. Retries inside, until the signal aborts. Throws a ServiceError with its reason
+   * when there is none; never an empty or partial reading in its place. An abort of the signal is
+   * the reason `timeout`, unless the signal's reason is itself a ServiceError, which is thrown.
+   */
+  ask(question: Question, signal: AbortSignal): Promise<Reading>;
+}
+
+export interface ServiceObserver {
+  /** One HTTP exchange has ended; `code` is `none` where no answer came. */
+  request(event: {
+    readonly customer: string;
+    readonly endpoint: 'token' | 'peoplecount' | 'login';
+    readonly code: number | 'none';
+    readonly durationMs: number;
+  }): void;
+  /** The service took the credentials, or refused them. Told at each change and at the first time. */
+  credentials(customer: string, valid: boolean): void;
+}
+
+/** All customers together: one pool of connections, one set of limits. */
+export interface Service {
+  clientFor(access: CustomerAccess): CustomerClient;
+  /** Ends every connection. Requests under way fail as `unreachable`. */
+  close(): void;
+}
