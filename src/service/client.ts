@@ -1,0 +1,191 @@
+/**
+ * One customer's access to the service: a question in, a whole reading out. It puts token, limits,
+ * retries and decoding together, and remembers how long the service told this customer to wait.
+ */
+import type { Clock } from '../base/clock.ts';
+import { ServiceError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { Question, Reading } from '../base/nouns.ts';
+import type { Random } from '../base/random.ts';
+import type { Secret } from '../base/secret.ts';
+import { deadlineError } from './deadline.ts';
+import { createHold } from './hold.ts';
+import { createGate } from './limits.ts';
+import type { Gate } from './limits.ts';
+import { withRetries } from './retry.ts';
+import { statusError } from './status.ts';
+import { createTokens } from './token.ts';
+import type { Exchange, ExchangeAnswer, ExchangeRequest } from './transport.ts';
+import type { CustomerAccess, CustomerClient, ServiceObserver } from './types.ts';
+import { decodeReading } from './wire.ts';
+
+export interface ClientOptions {
+  readonly access: CustomerAccess;
+  readonly baseUrl: string;
+  readonly authUrl: string;
+  readonly scope: string;
+  readonly exchange: Exchange;
+  /** Of all customers together. */
+  readonly gate: Gate;
+  readonly maxConcurrency: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly observer: ServiceObserver;
+  readonly log: Logger;
+}
+
+const ATTEMPTS = 4;
+/** After so many asks in a row that failed, the next poll is retry enough. */
+const FAILURES_UNTIL_ONE_ATTEMPT = 3;
+
+type ObservedEndpoint = Parameters<ServiceObserver['request']>[0]['endpoint'];
+
+export function createClient(options: ClientOptions): CustomerClient {
+  const { access, clock, random, observer } = options;
+  // A customer whose requests hang holds at most these, and leaves the others theirs.
+  const ownGate = createGate(options.maxConcurrency >= 4 ? 2 : 1);
+  const hold = createHold(clock);
+  let failures = 0;
+
+  const tokens = createTokens({
+    ...options,
+    send: (request) => send('token', request, undefined, undefined),
+    onCredentials: (valid) => observer.credentials(access.name, valid),
+  });
+
+  /** One exchange within the limits. Gives 200, and of others those that say who we are not. */
+  async function send(
+    endpoint: ObservedEndpoint,
+    request: ExchangeRequest,
+    question: Question | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<ExchangeAnswer> {
+    hold.check();
+    const answer = await withinLimits([ownGate, options.gate], signal, () => {
+      // Again, because it may have come while this one waited for its place.
+      hold.check();
+      return observed(options, endpoint, request, question, signal);
+    });
+    if (answer.status === 200 || asksWhoWeAre(endpoint, answer.status)) {
+      return answer;
+    }
+    const error = statusError(request.title, answer, clock.nowMs());
+    hold.note(error);
+    throw error;
+  }
+
+  async function attempt(question: Question, signal: AbortSignal): Promise<Reading> {
+    const token = await tokens.take(signal);
+    let answer = await send(
+      question.endpoint,
+      dataRequest(options, question, token),
+      question,
+      signal,
+    );
+    if (answer.status === 401) {
+      tokens.refuse(token);
+      const another = await tokens.take(signal);
+      const request = dataRequest(options, question, another);
+      answer = await send(question.endpoint, request, question, signal);
+      if (answer.status === 401) {
+        tokens.refuse(another);
+        throw statusError(request.title, answer, clock.nowMs());
+      }
+    }
+    return decodeReading(question.endpoint, answer);
+  }
+
+  return {
+    async ask(question, signal) {
+      if (signal.aborted) {
+        throw deadlineError(signal);
+      }
+      const attempts = failures < FAILURES_UNTIL_ONE_ATTEMPT ? ATTEMPTS : 1;
+      try {
+        const reading = await withRetries(() => attempt(question, signal), {
+          attempts,
+          clock,
+          random,
+          signal,
+        });
+        failures = 0;
+        return reading;
+      } catch (error) {
+        failures += 1;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Enters the gates in turn, and frees every place whatever happens. */
+async function withinLimits<T>(
+  gates: readonly Gate[],
+  signal: AbortSignal | undefined,
+  action: () => Promise<T>,
+): Promise<T> {
+  const [gate, ...others] = gates;
+  if (gate === undefined) {
+    if (signal?.aborted === true) {
+      throw deadlineError(signal);
+    }
+    return action();
+  }
+  const free = await gate.enter(signal);
+  try {
+    return await withinLimits(others, signal, action);
+  } finally {
+    free();
+  }
+}
+
+/** The exchange, told to the observer and to the log: method, path, aggregation and window only. */
+async function observed(
+  { access, exchange, clock, observer, log }: ClientOptions,
+  endpoint: ObservedEndpoint,
+  request: ExchangeRequest,
+  question: Question | undefined,
+  signal: AbortSignal | undefined,
+): Promise<ExchangeAnswer> {
+  const startedMs = clock.monotonicMs();
+  let code: number | 'none' = 'none';
+  try {
+    const answer = await exchange(request, signal);
+    code = answer.status;
+    return answer;
+  } catch (error) {
+    code = error instanceof ServiceError ? (error.status ?? 'none') : 'none';
+    throw error;
+  } finally {
+    const durationMs = clock.monotonicMs() - startedMs;
+    observer.request({ customer: access.name, endpoint, code, durationMs });
+    const [method, path] = request.title.split(' ');
+    log.debug('request to the service ended', {
+      customer: access.name,
+      method,
+      path,
+      aggregation: question?.aggregation,
+      from: question?.from,
+      to: question?.to,
+      status: code,
+      duration_ms: Math.round(durationMs),
+    });
+  }
+}
+
+function dataRequest(
+  { baseUrl }: ClientOptions,
+  question: Question,
+  token: Secret,
+): ExchangeRequest {
+  const { endpoint, aggregation, from, to } = question;
+  // Encoded, the plus of an offset too: as it is, it would mean a space.
+  const query = new URLSearchParams({ aggregation, from, ...(to === undefined ? {} : { to }) });
+  const path = `/v1/${endpoint}`;
+  return { url: `${baseUrl}${path}?${query.toString()}`, title: `GET ${path}`, bearer: token };
+}
+
+/** 401 of data has a meaning of its own, and so has every refusal of credentials. */
+function asksWhoWeAre(endpoint: ObservedEndpoint, status: number): boolean {
+  return status === 401 || (endpoint === 'token' && (status === 400 || status === 403));
+}

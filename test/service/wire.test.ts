@@ -1,0 +1,264 @@
+import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/base/errors.ts';
+import type { Endpoint } from '../../src/base/nouns.ts';
+import { decodeReading, decodeRefusal, decodeToken } from '../../src/service/wire.ts';
+
+const METADATA = { aggregation: 'minute', count: 1 };
+
+function answer(value: unknown, contentType: string | undefined = 'application/json') {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return { contentType, body: Buffer.from(text) };
+}
+
+function complaint(action: () => unknown): string {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof ServiceError && error.reason === 'malformed' && error.status === 200) {
+      return error.message;
+    }
+    throw error;
+  }
+  throw new Error('Nothing was thrown');
+}
+
+function complaintOf(value: unknown, endpoint: Endpoint = 'peoplecount'): string {
+  return complaint(() => decodeReading(endpoint, answer(value)));
+}
+
+function rows(...result: readonly unknown[]): object {
+  return { metadata: METADATA, result };
+}
+
+const COUNT = 'it must be a whole number from 0 to 9007199254740991';
+const KEY = 'it must be a string of at most 64 characters or a whole number';
+
+describe('a reading', () => {
+  test('has the rows in their order, with counts in the order in, out', () => {
+    const value = rows({ key: 'b', out: 2, in: 1 }, { key: -7, in: 0, out: 2 ** 53 - 1 });
+    expect(decodeReading('peoplecount', answer(value))).toEqual({
+      aggregation: 'minute',
+      rows: [
+        { key: 'b', counts: [1, 2] },
+        { key: -7, counts: [0, 2 ** 53 - 1] },
+      ],
+    });
+  });
+
+  test('of logins has one count a row', () => {
+    expect(decodeReading('login', answer(rows({ key: 'a', value: 4 }))).rows).toEqual([
+      { key: 'a', counts: [4] },
+    ]);
+  });
+
+  test('may be empty, if the service says so', () => {
+    expect(decodeReading('login', answer(rows())).rows).toEqual([]);
+  });
+
+  test('may have one key twice, fields that nobody knows, and a key of 64 characters', () => {
+    const row = { key: 'k'.repeat(64), in: 1, out: 0, inside: 'x' };
+    expect(decodeReading('peoplecount', answer({ ...rows(row, row), more: [] })).rows).toHaveLength(
+      2,
+    );
+  });
+
+  test('takes nothing from __proto__', () => {
+    const row = '{"__proto__":{"in":5,"out":5,"key":1},"key":1,"in":1,"out":1}';
+    const text = `{"__proto__":{"result":[]},"metadata":{"aggregation":"day"},"result":[${row}]}`;
+    const reading = decodeReading('peoplecount', answer(text));
+    expect(reading.rows).toEqual([{ key: 1, counts: [1, 1] }]);
+    expect(Object.getPrototypeOf(reading.rows[0])).toBe(Object.prototype);
+    const empty = text.replace('"key":1,"in":1,"out":1}]', '"key":1}]');
+    expect(complaintOf(empty)).toBe(`row 0: "in" is missing; ${COUNT}`);
+    expect(complaintOf('{"__proto__":{"metadata":{"aggregation":"day"},"result":[]}}')).toContain(
+      '"metadata" is missing',
+    );
+  });
+
+  test.for([
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON ;charset="utf-8"',
+    'application/problem+json',
+    'application/vnd.service.v1+json;x=y',
+  ])('may have the content type %s', (contentType) => {
+    expect(decodeReading('peoplecount', answer(rows(), contentType)).rows).toEqual([]);
+  });
+
+  test('may begin with a byte-order mark', () => {
+    expect(decodeReading('peoplecount', answer(`\ufeff${JSON.stringify(rows())}`)).rows).toEqual(
+      [],
+    );
+  });
+});
+
+describe('an answer is malformed', () => {
+  test.for([
+    undefined,
+    '',
+    'text/html',
+    'text/json',
+    'application/jsonp',
+    'application/x-json-stream',
+    'text/html; application/json',
+  ])('with the content type %s', (contentType) => {
+    const content = { ...answer(rows()), contentType };
+    expect(complaint(() => decodeReading('peoplecount', content))).toBe(
+      'the content type is not JSON; it must be application/json',
+    );
+  });
+
+  test.for([
+    ['', 'the answer is not whole and valid JSON'],
+    ['{"metadata":{"aggregation":"minute"},"result":[', 'the answer is not whole and valid JSON'],
+    ['<html>', 'the answer is not whole and valid JSON'],
+    ['['.repeat(4_000_000), 'the answer is not whole and valid JSON'],
+    ['{"a":'.repeat(1_000_000), 'the answer is not whole and valid JSON'],
+    ['[]', 'the answer is an array; it must be an object'],
+    ['null', 'the answer is null; it must be an object'],
+    ['7', 'the answer is a number; it must be an object'],
+  ] as const)('as %s', ([text, words]) => {
+    expect(complaintOf(text)).toBe(words);
+  });
+
+  test('when it is deep without end and whole', () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    expect(complaintOf(`{"metadata":${deep},"result":[]}`)).not.toBe('');
+  });
+
+  test('when it is not UTF-8', () => {
+    const body = Buffer.concat([
+      Buffer.from('{"a":"'),
+      Buffer.from([0xc3, 0x28]),
+      Buffer.from('"}'),
+    ]);
+    const content = { contentType: 'application/json', body };
+    expect(complaint(() => decodeReading('login', content))).toBe('the answer is not valid UTF-8');
+  });
+
+  test.for([
+    [{ error: 'no' }, 'an error object came with status 200, where an answer was expected'],
+    [{ result: [] }, '"metadata" is missing; it must be an object'],
+    [{ metadata: [], result: [] }, '"metadata" is an array; it must be an object'],
+    [
+      { metadata: {}, result: [] },
+      '"metadata.aggregation" is missing; it must name the aggregation used',
+    ],
+    [
+      { metadata: { aggregation: null }, result: [] },
+      '"metadata.aggregation" is null; it must name the aggregation used',
+    ],
+    [
+      { metadata: { aggregation: 'x'.repeat(65) }, result: [] },
+      '"metadata.aggregation" is longer than 64 characters',
+    ],
+    [
+      { metadata: { ...METADATA, startToken: 'abc' }, result: [] },
+      '"metadata.startToken" says that this is only a part of the answer',
+    ],
+    [{ metadata: METADATA }, '"result" is missing; it must be an array of rows'],
+    [{ metadata: METADATA, result: {} }, '"result" is an object; it must be an array of rows'],
+    [{ metadata: METADATA, result: null }, '"result" is null; it must be an array of rows'],
+    [rows(null), 'row 0 is null; it must be an object'],
+    [rows([1, 2]), 'row 0 is an array; it must be an object'],
+  ] as const)('as %j', ([value, words]) => {
+    expect(complaintOf(value)).toBe(words);
+  });
+
+  test.for([
+    ['"7"', 'a string'],
+    ['""', 'an empty string'],
+    ['null', 'null'],
+    ['true', 'a boolean'],
+    ['-1', 'a negative number'],
+    ['1.5', 'a fraction'],
+    ['9007199254740992', 'too large a number'],
+    ['1e400', 'too large a number'],
+    ['{}', 'an object'],
+    ['[1]', 'an array'],
+  ] as const)('when a count is %s', ([count, words]) => {
+    const good = '{"key":1,"in":1,"out":1}';
+    const text = `{"metadata":{"aggregation":"minute"},"result":[${good},{"key":2,"in":1,"out":${count}}]}`;
+    expect(complaintOf(text)).toBe(`row 1: "out" is ${words}; ${COUNT}`);
+  });
+
+  test('when a count is missing, or is that of the other endpoint', () => {
+    expect(complaintOf(rows({ key: 1, in: 1 }))).toBe(`row 0: "out" is missing; ${COUNT}`);
+    expect(complaintOf(rows({ key: 1, in: 1, out: 1 }), 'login')).toBe(
+      `row 0: "value" is missing; ${COUNT}`,
+    );
+  });
+
+  test.for([
+    [undefined, 'missing'],
+    [null, 'null'],
+    [{}, 'an object'],
+    [1.5, 'a fraction'],
+    [2 ** 53, 'too large a number'],
+    ['k'.repeat(65), 'a string'],
+    [true, 'a boolean'],
+  ] as const)('when a key is %j', ([key, words]) => {
+    expect(complaintOf(rows({ key, in: 1, out: 1 }))).toBe(`row 0: "key" is ${words}; ${KEY}`);
+  });
+
+  test('when it has more rows than any library has minutes', () => {
+    const row = { key: 1, in: 1, out: 1 };
+    expect(
+      decodeReading('peoplecount', answer(rows(...Array(50_000).fill(row)))).rows,
+    ).toHaveLength(50_000);
+    expect(complaintOf(rows(...Array(50_001).fill(row)))).toBe(
+      '"result" has 50001 rows; more than 50000 are not taken',
+    );
+  });
+});
+
+describe('a token', () => {
+  const good = { access_token: 'abc.def', expires_in: 3600, token_type: 'Bearer' };
+
+  test('comes with the life that the service gives it', () => {
+    expect(decodeToken(answer(good))).toEqual({ value: 'abc.def', expiresInSeconds: 3600 });
+    const { expiresInSeconds } = decodeToken(answer({ ...good, expires_in: '1800' }));
+    expect(expiresInSeconds).toBe(1800);
+  });
+
+  test.for([undefined, null, 'soon', {}, [3600]])('may not say how long it lives: %j', (life) => {
+    expect(decodeToken(answer({ ...good, expires_in: life })).expiresInSeconds).toBeUndefined();
+  });
+
+  test.for(['bearer', 'BEARER'])('may be of the type %s', (type) => {
+    expect(decodeToken(answer({ ...good, token_type: type })).value).toBe('abc.def');
+  });
+
+  test.for([undefined, null, 'mac', 'DPoP', 7])('may not be of the type %j', (type) => {
+    expect(complaint(() => decodeToken(answer({ ...good, token_type: type })))).toBe(
+      '"token_type" is not "Bearer", and no other type is understood',
+    );
+  });
+
+  test.for([undefined, null, '', 7, 'a b', 'a\r\nX-Header: y', 'ä', 'a'.repeat(20_000)])(
+    'may not be %j',
+    (value) => {
+      expect(complaint(() => decodeToken(answer({ ...good, access_token: value })))).toBe(
+        '"access_token" is not a token; it must be a string of visible ASCII characters',
+      );
+    },
+  );
+});
+
+describe('a refusal', () => {
+  test('is told by its name in RFC 6749, or as other, and never in the words of the service', () => {
+    expect(decodeRefusal(answer({ error: 'invalid_client' }))).toBe('invalid_client');
+    expect(decodeRefusal(answer({ error: 'no client with the secret abc' }))).toBe('other');
+  });
+
+  test.for([{}, { error: '' }, { error: {} }, [], 'not json'])(
+    'is none without an error: %j',
+    (value) => {
+      expect(decodeRefusal(answer(value))).toBeUndefined();
+    },
+  );
+
+  test('is none as HTML', () => {
+    expect(decodeRefusal(answer({ error: 'invalid_client' }, 'text/html'))).toBeUndefined();
+  });
+});
