@@ -1,0 +1,67 @@
+/**
+ * Questions as a conversation: counting yields what it wants to know and is handed the answer, so
+ * that it stays pure and whoever drives it decides how to ask.
+ */
+import type { Aggregation, Endpoint, Question, Reading } from '../base/nouns.ts';
+import type { Calendar, Span } from './calendar.ts';
+import { anyBelow, grandTotal, sumRows } from './counts.ts';
+import type { Counts } from './counts.ts';
+
+/** A piece of counting that asks questions on its way to a result. */
+export type Asking<Result> = Generator<Question, Result, Reading>;
+
+export interface Answer extends Reading {
+  readonly sums: Counts;
+  /** What was asked for; without an end, up to when it was answered. */
+  readonly window: Span;
+}
+
+export interface Inquirer {
+  /** Asks once. Without `toMs` the window is open at the end. */
+  ask(aggregation: Aggregation, fromMs: number, toMs?: number): Asking<Answer>;
+  /**
+   * Asks, and asks again at once if any sum is below `expected`: what the service shows for a
+   * moment after a fault of its own is lower, or empty. The larger of both answers counts.
+   */
+  askTwiceIfBelow(
+    expected: Counts | undefined,
+    aggregation: Aggregation,
+    fromMs: number,
+  ): Asking<Answer>;
+}
+
+export function createInquirer(options: {
+  readonly endpoint: Endpoint;
+  readonly kinds: number;
+  readonly calendar: Calendar;
+  readonly nowMs: () => number;
+}): Inquirer {
+  const { endpoint, kinds, calendar, nowMs } = options;
+
+  function* ask(aggregation: Aggregation, fromMs: number, toMs?: number): Asking<Answer> {
+    const from = calendar.zone.format(fromMs);
+    const reading = yield toMs === undefined
+      ? { endpoint, aggregation, from }
+      : { endpoint, aggregation, from, to: calendar.zone.format(toMs) };
+    return {
+      ...reading,
+      sums: sumRows(reading.rows, kinds),
+      window: { startMs: fromMs, endMs: toMs ?? nowMs() },
+    };
+  }
+
+  function* askTwiceIfBelow(
+    expected: Counts | undefined,
+    aggregation: Aggregation,
+    fromMs: number,
+  ): Asking<Answer> {
+    const first = yield* ask(aggregation, fromMs);
+    if (expected === undefined || !anyBelow(first.sums, expected)) {
+      return first;
+    }
+    const second = yield* ask(aggregation, fromMs);
+    return grandTotal(second.sums) >= grandTotal(first.sums) ? second : first;
+  }
+
+  return { ask, askTwiceIfBelow };
+}

@@ -1,0 +1,110 @@
+/**
+ * Days and epochs of a customer. A day goes from `day_starts_at` to the next one, an epoch from the
+ * first of them in a calendar month to the first in the next, all in local time.
+ */
+import type { Zone } from './zone.ts';
+
+/** From `startMs` up to, and without, `endMs`. */
+export interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+export interface Epoch extends Span {
+  /** Months since the year 0: which calendar month, whatever the zone. */
+  readonly month: number;
+}
+
+export const MINUTE_MS = 60_000;
+
+/** A clock this far behind the running epoch has stepped back; one further behind was wrong. */
+const CLOCK_STEP_MS = 26 * 3_600_000;
+
+export function floorToMinute(instantMs: number): number {
+  return Math.floor(instantMs / MINUTE_MS) * MINUTE_MS;
+}
+
+export function contains(span: Span, instantMs: number): boolean {
+  return instantMs >= span.startMs && instantMs < span.endMs;
+}
+
+export class Calendar {
+  readonly zone: Zone;
+  readonly #dayStartsAtMs: number;
+  #day: Span = { startMs: 0, endMs: 0 };
+  #epoch: Epoch = { startMs: 0, endMs: 0, month: 0 };
+
+  constructor(zone: Zone, dayStartsAt: { readonly hour: number; readonly minute: number }) {
+    this.zone = zone;
+    this.#dayStartsAtMs = (dayStartsAt.hour * 60 + dayStartsAt.minute) * 60_000;
+  }
+
+  /** The day that is running at an instant. */
+  dayAt(instantMs: number): Span {
+    if (!contains(this.#day, instantMs)) {
+      this.#day = this.#findDay(instantMs);
+    }
+    return this.#day;
+  }
+
+  /** The day that ends when the given one starts. */
+  dayBefore(day: Span): Span {
+    return this.#findDay(day.startMs - 1);
+  }
+
+  /** The epoch that is running at an instant, going by this calendar alone. */
+  epochAt(instantMs: number): Epoch {
+    if (!contains(this.#epoch, instantMs)) {
+      const wall = new Date(instantMs + this.zone.offsetMsAt(instantMs));
+      const month = wall.getUTCFullYear() * 12 + wall.getUTCMonth();
+      const started = instantMs >= this.epochStart(month);
+      this.#epoch = this.epochOfMonth(started ? month : month - 1);
+    }
+    return this.#epoch;
+  }
+
+  /** The first `day_starts_at` of a month. */
+  epochStart(month: number): number {
+    return this.zone.instantOfWall(
+      Date.UTC(Math.floor(month / 12), month % 12, 1) + this.#dayStartsAtMs,
+    );
+  }
+
+  epochOfMonth(month: number): Epoch {
+    return { startMs: this.epochStart(month), endMs: this.epochStart(month + 1), month };
+  }
+
+  #findDay(instantMs: number): Span {
+    const wall = new Date(instantMs + this.zone.offsetMsAt(instantMs));
+    const midnight = Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate());
+    const starts = [-1, 0, 1, 2].map((days) =>
+      this.zone.instantOfWall(midnight + days * 86_400_000 + this.#dayStartsAtMs),
+    );
+    const next = starts.findIndex((startMs) => startMs > instantMs);
+    return { startMs: starts[next - 1] ?? instantMs, endMs: starts[next] ?? instantMs };
+  }
+}
+
+/**
+ * The epoch to count from: the running one until the calendar's next begins. A new zone or day
+ * start therefore moves no counter before the next epoch, and a clock that steps back over the
+ * border of two epochs does not bring the old one back.
+ */
+export function runningEpoch(
+  calendar: Calendar,
+  running: { readonly startMs: number; readonly month: number } | undefined,
+  nowMs: number,
+): Epoch {
+  const own = calendar.epochAt(nowMs);
+  if (running === undefined || running.month < own.month) {
+    return own;
+  }
+  if (running.startMs - nowMs > CLOCK_STEP_MS) {
+    return own;
+  }
+  return {
+    startMs: running.startMs,
+    endMs: calendar.epochStart(running.month + 1),
+    month: running.month,
+  };
+}

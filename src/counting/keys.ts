@@ -1,0 +1,221 @@
+/**
+ * The keys of minute rows. The service does not say how it writes them, so every known way of
+ * reading one is tried on rows whose window is known, and a way is established once it is the only
+ * one left. Only occupancy and last seen depend on this; no counter ever looks at a key.
+ *
+ * A reading is a form (how the key is written) and a zone (whose clock it shows).
+ */
+import type { Key, Row } from '../base/nouns.ts';
+import { floorToMinute, MINUTE_MS } from './calendar.ts';
+import type { Span } from './calendar.ts';
+import type { Zone } from './zone.ts';
+
+export type KeyForm =
+  | 'iso'
+  | 'compact'
+  | 'epoch_milliseconds'
+  | 'epoch_seconds'
+  | 'epoch_minutes'
+  | 'time_of_day'
+  | 'minute_of_day'
+  | 'minute_of_window';
+
+/** `written` is for keys that carry a zone designator or count from 1970. */
+export type KeyZone = 'written' | 'local' | 'utc';
+
+export interface KeyReading {
+  readonly form: KeyForm;
+  readonly zone: KeyZone;
+}
+
+/** Rows and the window that was asked for; for a window without an end, `endMs` is when it was asked. */
+export interface Evidence {
+  readonly rows: readonly Row[];
+  readonly window: Span;
+}
+
+/** Every reading there is, the likeliest first (research of the field: semantics, section 4). */
+export const KEY_READINGS: readonly KeyReading[] = [
+  { form: 'iso', zone: 'written' },
+  { form: 'iso', zone: 'local' },
+  { form: 'iso', zone: 'utc' },
+  { form: 'compact', zone: 'local' },
+  { form: 'compact', zone: 'utc' },
+  { form: 'epoch_milliseconds', zone: 'written' },
+  { form: 'epoch_seconds', zone: 'written' },
+  { form: 'epoch_minutes', zone: 'written' },
+  { form: 'time_of_day', zone: 'local' },
+  { form: 'time_of_day', zone: 'utc' },
+  { form: 'minute_of_day', zone: 'local' },
+  { form: 'minute_of_day', zone: 'utc' },
+  { form: 'minute_of_window', zone: 'written' },
+];
+
+const DAY_MS = 86_400_000;
+const ISO =
+  /^(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):?(\d\d)(?::?\d\d(?:[.,]\d+)?)?\s?(Z|[+-]\d\d(?::?\d\d)?)?$/i;
+const COMPACT = /^(\d{4})(\d\d)(\d\d)T?(\d\d)(\d\d)(?:\d\d)?$/;
+const TIME_OF_DAY = /^(\d\d?):(\d\d)(?::\d\d)?$/;
+const WHOLE = /^\d{1,15}$/;
+
+/**
+ * The start of the minute that a key names, or undefined where the key is not of this form. Keys
+ * that name a time of day are placed into the window; one with no place in it is put on the
+ * window's first day.
+ */
+export function readKey(
+  reading: KeyReading,
+  key: Key,
+  window: Span,
+  zone: Zone,
+): number | undefined {
+  const wallOrInstant = parse(reading.form, key, window);
+  if (wallOrInstant === undefined) {
+    return undefined;
+  }
+  switch (wallOrInstant.kind) {
+    case 'instant':
+      return floorToMinute(wallOrInstant.ms);
+    case 'wall':
+      return fromWall(reading.zone, wallOrInstant, zone);
+    case 'time_of_day':
+      return placeTimeOfDay(reading.zone, wallOrInstant.ms, window, zone);
+  }
+}
+
+type Parsed =
+  | { readonly kind: 'instant'; readonly ms: number }
+  | { readonly kind: 'wall'; readonly ms: number; readonly writtenOffsetMs: number | undefined }
+  | { readonly kind: 'time_of_day'; readonly ms: number };
+
+function parse(form: KeyForm, key: Key, window: Span): Parsed | undefined {
+  const text = String(key);
+  switch (form) {
+    case 'iso':
+      return parseWall(ISO.exec(text));
+    case 'compact':
+      return parseWall(COMPACT.exec(text));
+    case 'epoch_milliseconds':
+      return wholeNumber(text, 1);
+    case 'epoch_seconds':
+      return wholeNumber(text, 1000);
+    case 'epoch_minutes':
+      return wholeNumber(text, MINUTE_MS);
+    case 'time_of_day': {
+      const match = TIME_OF_DAY.exec(text);
+      return match === null
+        ? undefined
+        : timeOfDay(Number(match[1]) * 60 + Number(match[2]), Number(match[2]) < 60);
+    }
+    case 'minute_of_day':
+      return WHOLE.test(text) ? timeOfDay(Number(text), true) : undefined;
+    case 'minute_of_window':
+      return WHOLE.test(text) && Number(text) <= 32 * 24 * 60
+        ? { kind: 'instant', ms: window.startMs + Number(text) * MINUTE_MS }
+        : undefined;
+  }
+}
+
+function parseWall(match: RegExpExecArray | null): Parsed | undefined {
+  if (match === null) {
+    return undefined;
+  }
+  const [year, month, day, hour, minute] = match.slice(1, 6).map(Number);
+  const ms = Date.UTC(year ?? 0, (month ?? 0) - 1, day, hour, minute);
+  const back = new Date(ms);
+  if (back.getUTCDate() !== day || back.getUTCHours() !== hour || back.getUTCMinutes() !== minute) {
+    return undefined;
+  }
+  return { kind: 'wall', ms, writtenOffsetMs: designatorMs(match[6]) };
+}
+
+function designatorMs(designator: string | undefined): number | undefined {
+  if (designator === undefined) {
+    return undefined;
+  }
+  if (designator.toUpperCase() === 'Z') {
+    return 0;
+  }
+  const digits = designator.replace(':', '');
+  const minutes = Number(digits.slice(1, 3)) * 60 + Number(digits.slice(3) || 0);
+  return (digits.startsWith('-') ? -minutes : minutes) * MINUTE_MS;
+}
+
+function wholeNumber(text: string, unitMs: number): Parsed | undefined {
+  return WHOLE.test(text) ? { kind: 'instant', ms: Number(text) * unitMs } : undefined;
+}
+
+function timeOfDay(minute: number, plausible: boolean): Parsed | undefined {
+  return plausible && minute < 24 * 60
+    ? { kind: 'time_of_day', ms: minute * MINUTE_MS }
+    : undefined;
+}
+
+function fromWall(
+  keyZone: KeyZone,
+  parsed: Parsed & { readonly kind: 'wall' },
+  zone: Zone,
+): number | undefined {
+  switch (keyZone) {
+    case 'written':
+      return parsed.writtenOffsetMs === undefined ? undefined : parsed.ms - parsed.writtenOffsetMs;
+    case 'local':
+      return zone.instantOfWall(parsed.ms);
+    case 'utc':
+      return parsed.ms;
+  }
+}
+
+function placeTimeOfDay(keyZone: KeyZone, timeMs: number, window: Span, zone: Zone): number {
+  function onDay(days: number): number {
+    if (keyZone === 'utc') {
+      return Math.floor(window.startMs / DAY_MS) * DAY_MS + days * DAY_MS + timeMs;
+    }
+    const wallMs = window.startMs + zone.offsetMsAt(window.startMs);
+    return zone.instantOfWall(Math.floor(wallMs / DAY_MS) * DAY_MS + days * DAY_MS + timeMs);
+  }
+  const first = onDay(0);
+  return first >= window.startMs - MINUTE_MS ? first : onDay(1);
+}
+
+/**
+ * The readings that these rows leave: every key is of the form, and at least half of the rows lie
+ * in the window or a minute beside it. Half, because a device with a wrong clock and a record that
+ * arrived late are in the window by their arrival and not by their key.
+ */
+export function survivingReadings(
+  readings: readonly KeyReading[],
+  evidence: Evidence,
+  zone: Zone,
+): KeyReading[] {
+  const { rows, window } = evidence;
+  return readings.filter((reading) => {
+    let inside = 0;
+    for (const row of rows) {
+      const instantMs = readKey(reading, row.key, window, zone);
+      if (instantMs === undefined) {
+        return false;
+      }
+      if (instantMs >= window.startMs - MINUTE_MS && instantMs <= window.endMs + MINUTE_MS) {
+        inside += 1;
+      }
+    }
+    return inside * 2 >= rows.length;
+  });
+}
+
+/** Whether all readings give the same instants for these rows, so that it does not matter which. */
+export function sameInstants(
+  readings: readonly KeyReading[],
+  evidence: Evidence,
+  zone: Zone,
+): boolean {
+  const [first, ...others] = readings;
+  return (
+    first === undefined ||
+    evidence.rows.every((row) => {
+      const instantMs = readKey(first, row.key, evidence.window, zone);
+      return others.every((other) => readKey(other, row.key, evidence.window, zone) === instantMs);
+    })
+  );
+}

@@ -1,0 +1,93 @@
+/**
+ * Today's minutes: how many were counted in each, and what follows from their order: the occupancy
+ * and the newest minute that counted anybody. Rows are added with a sign, because the ledger of a
+ * poll is today's rows plus the newest window minus the same window at the anchor.
+ */
+import type { Row } from '../base/nouns.ts';
+import type { Counts } from './counts.ts';
+import type { Span } from './calendar.ts';
+
+export interface DatedRow {
+  /** Start of the minute. */
+  readonly startMs: number;
+  readonly counts: Counts;
+}
+
+/** Sorted by time, one entry a minute. Immutable. */
+export type MinuteLedger = readonly DatedRow[];
+
+export type Dating = (row: Row) => number | undefined;
+
+/**
+ * The ledger with `rows` added, or taken away with sign -1; undefined where a key cannot be read.
+ * Rows of one minute are summed: in the hour that occurs twice, two rows may have one key.
+ */
+export function withRows(
+  ledger: MinuteLedger,
+  rows: readonly Row[],
+  sign: 1 | -1,
+  dating: Dating,
+): MinuteLedger | undefined {
+  if (rows.length === 0) {
+    return ledger;
+  }
+  const dated: DatedRow[] = [];
+  for (const row of rows) {
+    const startMs = dating(row);
+    if (startMs === undefined) {
+      return undefined;
+    }
+    dated.push({ startMs, counts: row.counts.map((count) => sign * count) });
+  }
+  return merge(
+    ledger,
+    dated.toSorted((a, b) => a.startMs - b.startMs),
+  );
+}
+
+function merge(ledger: MinuteLedger, sorted: readonly DatedRow[]): MinuteLedger {
+  const merged: DatedRow[] = [];
+  let next = 0;
+  function push(row: DatedRow): void {
+    const last = merged.at(-1);
+    if (last?.startMs === row.startMs) {
+      const counts = last.counts.map((count, kind) => count + (row.counts[kind] ?? 0));
+      merged[merged.length - 1] = { startMs: row.startMs, counts };
+    } else {
+      merged.push(row);
+    }
+  }
+  for (const row of ledger) {
+    for (let added = sorted[next]; added !== undefined && added.startMs < row.startMs;) {
+      push(added);
+      next += 1;
+      added = sorted[next];
+    }
+    push(row);
+  }
+  sorted.slice(next).forEach(push);
+  return merged;
+}
+
+/**
+ * People inside after the last of the minutes in `span`: the walk X = max(0, X + in - out) over
+ * them (Lindley's recursion). The floor is what a counter that missed an entry costs least with.
+ */
+export function occupancyOf(ledger: MinuteLedger, span: Span): number {
+  let inside = 0;
+  for (const { startMs, counts } of ledger) {
+    if (startMs >= span.startMs && startMs < span.endMs) {
+      const [entered = 0, exited = 0] = counts;
+      inside = Math.max(0, inside + Math.max(0, entered) - Math.max(0, exited));
+    }
+  }
+  return inside;
+}
+
+/** Start of the newest minute in `span` that counted anybody. */
+export function lastSeenIn(ledger: MinuteLedger, span: Span): number | undefined {
+  return ledger.findLast(
+    ({ startMs, counts }) =>
+      startMs >= span.startMs && startMs < span.endMs && counts.some((count) => count > 0),
+  )?.startMs;
+}

@@ -1,0 +1,84 @@
+/** What is remembered of one stream of one customer between two polls. Immutable: replaced whole. */
+import type { MinuteStream } from '../base/nouns.ts';
+import type { Anchor } from './anchor.ts';
+import type { Believed } from './belief.ts';
+import type { Calendar, Epoch, Span } from './calendar.ts';
+import type { Counts } from './counts.ts';
+import { UNDECIDED } from './dating.ts';
+import type { Dating } from './dating.ts';
+import type { TotalsBy } from './total.ts';
+
+/** What is shown of one stream: everything from one poll, replaced whole. */
+export interface Snapshot {
+  readonly epoch: Epoch;
+  readonly day: Span;
+  readonly atMs: number;
+  /** The service's totals since the epoch, corrections included. */
+  readonly totals: Counts;
+  /** The service's figures since the day started. */
+  readonly today: Counts;
+  /** Undefined where the keys of the minutes cannot be read. */
+  readonly minutes: MinuteFigures | undefined;
+}
+
+export interface MinuteFigures {
+  /** In minus out, floored minute by minute: people inside, where the stream is `people`. */
+  readonly occupancy: number;
+  /** The newest minute, today or the day before, that counted anybody. */
+  readonly lastSeenMs: number | undefined;
+}
+
+export interface StreamState {
+  readonly anchor: Anchor | undefined;
+  readonly snapshot: Snapshot | undefined;
+  readonly totalsBy: TotalsBy;
+  readonly dating: Dating;
+  /** Sums of the newest window since the anchor. */
+  readonly window: Counts | undefined;
+  /** Polls in a row that found nothing where something was expected. */
+  readonly emptyPolls: number;
+  /** Totals that were out of proportion at the last poll. */
+  readonly suspicion: Counts | undefined;
+  /** Newest minute of the day before `dayStartMs`, as far as it is known. */
+  readonly dayBefore:
+    { readonly dayStartMs: number; readonly lastSeenMs: number | undefined } | undefined;
+}
+
+export const INITIAL_STATE: StreamState = {
+  anchor: undefined,
+  snapshot: undefined,
+  totalsBy: 'day',
+  dating: UNDECIDED,
+  window: undefined,
+  emptyPolls: 0,
+  suspicion: undefined,
+  dayBefore: undefined,
+};
+
+export interface PollContext {
+  readonly stream: MinuteStream;
+  readonly kinds: number;
+  readonly calendar: Calendar;
+  readonly epoch: Epoch;
+  readonly nowMs: () => number;
+  readonly monotonicMs: number;
+  readonly reconcileIntervalMs: number;
+  /** Whether an anchor that is only wished for may be taken now. */
+  readonly mayAnchor: boolean;
+  /** What is known of this epoch from before the start: the high-water marks. */
+  readonly marks: Believed | undefined;
+}
+
+/** What an operator should hear of a poll beside its figures. */
+export type PollNote =
+  | 'empty_not_believed'
+  | 'rise_not_believed'
+  | 'totals_by_quarter'
+  | 'totals_by_minute'
+  | 'keys_unknown'
+  | 'keys_established';
+
+export interface PollOutcome {
+  readonly state: StreamState;
+  readonly notes: readonly PollNote[];
+}

@@ -1,0 +1,85 @@
+/** What follows from the order of today's minutes: people inside, and when anybody was last seen. */
+import { datingOf } from './anchor.ts';
+import type { Anchor, AnchorTaken } from './anchor.ts';
+import type { Answer, Asking, Inquirer } from './asking.ts';
+import { isZero } from './counts.ts';
+import { establish } from './dating.ts';
+import type { Dating } from './dating.ts';
+import { lastSeenIn, occupancyOf, withRows } from './minutes.ts';
+import type { MinuteLedger } from './minutes.ts';
+import type { MinuteFigures, PollContext, StreamState } from './state.ts';
+
+export function minuteFigures(
+  context: PollContext,
+  anchor: Anchor,
+  window: Answer,
+  dating: Dating,
+  dayBefore: StreamState['dayBefore'],
+): MinuteFigures | undefined {
+  const ledger = ledgerOf(anchor, window, dating, context);
+  if (ledger === undefined) {
+    return undefined;
+  }
+  const { startMs } = anchor.day;
+  const passed = { startMs, endMs: context.nowMs() + 1 };
+  const before = dayBefore?.dayStartMs === startMs ? dayBefore.lastSeenMs : undefined;
+  return {
+    occupancy: occupancyOf(ledger, passed),
+    lastSeenMs: lastSeenIn(ledger, passed) ?? before,
+  };
+}
+
+function ledgerOf(
+  anchor: Anchor,
+  window: Answer,
+  dating: Dating,
+  context: PollContext,
+): MinuteLedger | undefined {
+  const readable = window.aggregation === 'minute' || isZero(window.sums);
+  return anchor.ledger === undefined || !readable
+    ? undefined
+    : withRows(
+        anchor.ledger,
+        window.rows,
+        1,
+        datingOf(dating, window.window, context.calendar.zone),
+      );
+}
+
+/**
+ * When the day before was last seen anybody. It is remembered over the change of the day; after a
+ * restart it is asked for, while today has nobody yet. What its rows tell of the keys is kept.
+ */
+export function* knowDayBefore(
+  state: StreamState,
+  context: PollContext,
+  inquirer: Inquirer,
+  { anchor, dating }: AnchorTaken,
+): Asking<Pick<StreamState, 'dayBefore' | 'dating'>> {
+  const { calendar } = context;
+  const { day } = anchor;
+  if (state.dayBefore?.dayStartMs === day.startMs) {
+    return { dayBefore: state.dayBefore, dating };
+  }
+  const before = calendar.dayBefore(day);
+  const { snapshot } = state;
+  if (snapshot?.minutes !== undefined && snapshot.day.startMs === before.startMs) {
+    const { lastSeenMs } = snapshot.minutes;
+    const counts = lastSeenMs !== undefined && lastSeenMs >= before.startMs;
+    const dayBefore = { dayStartMs: day.startMs, lastSeenMs: counts ? lastSeenMs : undefined };
+    return { dayBefore, dating };
+  }
+  if (!isZero(anchor.today)) {
+    return { dayBefore: undefined, dating };
+  }
+  const answer = yield* inquirer.ask('minute', before.startMs);
+  if (answer.aggregation !== 'minute') {
+    return { dayBefore: undefined, dating };
+  }
+  const found = yield* establish(inquirer, dating, [answer], calendar.zone);
+  const ledger = withRows([], answer.rows, 1, datingOf(found, answer.window, calendar.zone));
+  return {
+    dayBefore: ledger && { dayStartMs: day.startMs, lastSeenMs: lastSeenIn(ledger, before) },
+    dating: found,
+  };
+}

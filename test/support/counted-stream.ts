@@ -1,0 +1,114 @@
+/** One stream counted against the small service, with its marks, over restarts. */
+import { KINDS } from '../../src/base/nouns.ts';
+import type { MinuteStream, Question, Reading } from '../../src/base/nouns.ts';
+import { Calendar } from '../../src/counting/calendar.ts';
+import { Customer } from '../../src/counting/customer.ts';
+import type { CustomerFigures } from '../../src/counting/figures.ts';
+import { Marks } from '../../src/counting/marks.ts';
+import type { PollNote } from '../../src/counting/state.ts';
+import { pollStream } from '../../src/counting/stream.ts';
+import type { Zone } from '../../src/counting/zone.ts';
+import { answering } from './ask.ts';
+
+export const RECONCILE_MS = 3_600_000;
+
+export class CountedStream {
+  readonly stream: MinuteStream;
+  readonly #zone: Zone;
+  readonly #answer: (question: Question, nowMs: number) => Reading;
+  readonly #startMs: number;
+  customer: Customer;
+  marks = new Marks();
+  nowMs: number;
+  asked: Question[] = [];
+  notes: PollNote[] = [];
+
+  constructor(
+    zone: Zone,
+    nowMs: number,
+    answer: (question: Question, nowMs: number) => Reading,
+    stream: MinuteStream = 'people',
+  ) {
+    this.#zone = zone;
+    this.nowMs = nowMs;
+    this.#startMs = nowMs;
+    this.#answer = answer;
+    this.stream = stream;
+    this.customer = this.#create();
+  }
+
+  /** One poll. A throw of the service is a failed poll. Each answer takes `answerMs`. */
+  poll(mayAnchor = true, answerMs = 0): void {
+    const { customer, stream } = this;
+    const epoch = customer.epochAt(this.nowMs);
+    this.asked = [];
+    try {
+      const outcome = answering(
+        pollStream(customer.stateOf(stream), {
+          stream,
+          kinds: KINDS[stream].length,
+          calendar: customer.calendar,
+          epoch,
+          nowMs: () => this.nowMs,
+          monotonicMs: this.nowMs - this.#startMs,
+          reconcileIntervalMs: RECONCILE_MS,
+          mayAnchor,
+          marks: customer.marksOf(stream, epoch),
+        }),
+        (question) => {
+          this.nowMs += answerMs;
+          return this.#answer(question, this.nowMs);
+        },
+        this.asked,
+      );
+      this.notes.push(...outcome.notes);
+      customer.pollSucceeded(stream, outcome.state, this.nowMs);
+    } catch (error) {
+      customer.pollFailed(stream, String(error), this.nowMs);
+    }
+  }
+
+  figures(): CustomerFigures {
+    return this.customer.figuresAt(this.nowMs);
+  }
+
+  /** The exported counters of the stream; undefined where there is no series. */
+  totals(): (number | undefined)[] {
+    const { kinds } = this.figures();
+    return KINDS[this.stream].map((kind) => kinds[kind]?.total);
+  }
+
+  held(): (number | undefined)[] {
+    const { kinds } = this.figures();
+    return KINDS[this.stream].map((kind) => kinds[kind]?.held);
+  }
+
+  today(): (number | undefined)[] {
+    const { kinds } = this.figures();
+    return KINDS[this.stream].map((kind) => kinds[kind]?.today);
+  }
+
+  /** As after a kill: only the marks as text survive, or not even they. */
+  restart(keepMarks = true): void {
+    const text = this.marks.serialize(this.nowMs);
+    this.marks = new Marks();
+    if (keepMarks) {
+      this.marks.restore(text, this.nowMs);
+    }
+    this.customer = this.#create();
+  }
+
+  #create(): Customer {
+    return new Customer({
+      name: 'riverside',
+      timezone: this.#zone.name,
+      labels: {},
+      capacity: undefined,
+      openingHours: undefined,
+      calendar: new Calendar(this.#zone, { hour: 4, minute: 0 }),
+      streams: [this.stream],
+      owner: { service: 'https://s.example.org', clientId: 'riverside-api', customer: 'riverside' },
+      marks: this.marks,
+    });
+  }
+}
