@@ -1,0 +1,26 @@
+/** A whole answer to a scrape: the customers' series, the exporter's own, and the end. */
+import type { Exposition } from './exposition.ts';
+import type { ExporterMetrics } from './exporter-metrics.ts';
+import { END_OF } from './format.ts';
+import type { Format } from './format.ts';
+import { gzipWithRest } from './gzip.ts';
+
+/** The bytes of an answer, compressed if `gzip`. Waits for nothing but the thread pool. */
+export type Render = (format: Format, gzip: boolean) => Promise<Uint8Array>;
+
+export interface RenderOptions {
+  readonly exposition: Exposition;
+  readonly exporterMetrics: ExporterMetrics;
+}
+
+/** What the web room is given to answer scrapes with. */
+export function createRender({ exposition, exporterMetrics }: RenderOptions): Render {
+  return async (format, gzip) => {
+    // First, so that epoch and day are those at the time of the scrape.
+    const customers = exposition.render(format);
+    const own = Buffer.from((await exporterMetrics.render(format)) + END_OF[format]);
+    return gzip
+      ? gzipWithRest(await customers.compressed(), own)
+      : Buffer.concat([...customers.parts, own]);
+  };
+}

@@ -1,0 +1,212 @@
+/**
+ * The families that carry the label `customer`, as a table of data, in the order in which they are
+ * exposed. What a name means to the outside is CONTRACT.md, section 4. Nothing here knows how a line
+ * is written, and no value here changes by itself from scrape to scrape.
+ */
+import { BREAKDOWNS, KINDS, MINUTE_STREAMS } from '../base/nouns.ts';
+import type { Kind, MinuteStream, Stream } from '../base/nouns.ts';
+import type { CustomerFigures, StreamFigures } from '../counting/figures.ts';
+
+export type FamilyType = 'counter' | 'gauge';
+
+export type LabelPair = readonly [name: string, value: string];
+
+/** One series of a customer; `labels` are those beside `customer`. */
+export interface Sample {
+  readonly labels: readonly LabelPair[];
+  readonly value: number;
+}
+
+/** What a family may need to know beside the figures of the one customer. */
+export interface FamilyContext {
+  /** The label names that any customer was given, sorted: all show the same, empty where not given. */
+  readonly infoLabelNames: readonly string[];
+}
+
+export interface Family {
+  readonly name: string;
+  readonly type: FamilyType;
+  readonly help: string;
+  /** Empty where the figure is not known: then there is no series, rather than one that says 0. */
+  readonly samples: (figures: CustomerFigures, context: FamilyContext) => readonly Sample[];
+}
+
+const ALL_STREAMS: readonly Stream[] = [...MINUTE_STREAMS, ...BREAKDOWNS];
+const ALL_KINDS: readonly Kind[] = MINUTE_STREAMS.flatMap((stream) => KINDS[stream]);
+
+const IN_BACKGROUND = 'Polled from the service in the background, not at the scrape.';
+
+export const CUSTOMER_FAMILIES: readonly Family[] = [
+  {
+    name: 'library_customer_info',
+    type: 'gauge',
+    help: 'Time zone and labels of the customer, as configured. Always 1.',
+    samples: (figures, { infoLabelNames }) => [
+      {
+        labels: [
+          ['timezone', figures.timezone],
+          ...infoLabelNames.map((name): LabelPair => [name, ownLabel(figures, name)]),
+        ],
+        value: 1,
+      },
+    ],
+  },
+  {
+    name: 'library_utc_offset_seconds',
+    type: 'gauge',
+    help: "How far the customer's local time is ahead of UTC now.",
+    samples: (figures) => known(figures.utcOffsetSeconds),
+  },
+  {
+    name: 'library_epoch_timestamp_seconds',
+    type: 'gauge',
+    help:
+      "Where the customer's counters start: the first start of a day, local time, of the running month. " +
+      'They start again at 0 there.',
+    samples: (figures) => known(seconds(figures.epochStartMs)),
+  },
+  {
+    name: 'library_open',
+    type: 'gauge',
+    help: '1 inside the configured opening hours, 0 outside. Absent where none are configured.',
+    samples: (figures) => known(flag(figures.open)),
+  },
+  {
+    name: 'library_capacity_people',
+    type: 'gauge',
+    help: 'How many people may be inside, as configured. Absent where it is not.',
+    samples: (figures) => known(figures.capacity),
+  },
+  {
+    name: 'library_occupancy_people',
+    type: 'gauge',
+    help:
+      'People inside now: counted in minus counted out since the day started, never below 0 at any minute. ' +
+      `Absent when the newest good poll is too old to tell. ${IN_BACKGROUND}`,
+    samples: (figures) => known(figures.occupancy),
+  },
+  counter(
+    'people_entered',
+    "People counted in since the epoch: the service's own total of in, kept from falling.",
+  ),
+  counter(
+    'people_exited',
+    "People counted out since the epoch: the service's own total of out, kept from falling.",
+  ),
+  counter(
+    'logins',
+    "Patron logins since the epoch: the service's own total of value, kept from falling.",
+  ),
+  today('people_entered', 'People counted in since the day started, corrections included.'),
+  today('people_exited', 'People counted out since the day started, corrections included.'),
+  today('logins', 'Patron logins since the day started, corrections included.'),
+  lastSeen('people', 'Start of the newest minute in which anybody was counted in or out'),
+  lastSeen('logins', 'Start of the newest minute in which anybody logged in'),
+  {
+    name: 'library_held_counts',
+    type: 'gauge',
+    help:
+      "By how much the exported counter is above the service's total now. " +
+      'Above 0 only after the service took counts back; it ends with the epoch.',
+    samples: ({ kinds }) => ALL_KINDS.flatMap((kind) => known(kinds[kind]?.held, [['kind', kind]])),
+  },
+  ofStreams(
+    'library_up',
+    'gauge',
+    'Whether the last poll of the stream was good: 1 if so, 0 if not. Absent before the first one ended.',
+    (stream) => flag(stream.up),
+  ),
+  ofStreams(
+    'library_poll_last_success_timestamp_seconds',
+    'gauge',
+    'When the last good poll of the stream ended: how fresh its figures are.',
+    (stream) => seconds(stream.lastSuccessMs),
+  ),
+  ofStreams(
+    'library_polls_total',
+    'counter',
+    'Polls of the stream that ended, good or not.',
+    (stream) => stream.polls,
+  ),
+  ofStreams(
+    'library_poll_failures_total',
+    'counter',
+    'Polls of the stream that ended without a whole good answer.',
+    (stream) => stream.failures,
+  ),
+  ofStreams(
+    'library_polls_skipped_total',
+    'counter',
+    'Polls of the stream that were left out because the one before was still under way.',
+    (stream) => stream.skipped,
+  ),
+  {
+    name: 'library_credentials_valid',
+    type: 'gauge',
+    help:
+      'What the service said of the credentials last: 1 taken, 0 refused. ' +
+      'Absent before it said anything.',
+    samples: (figures) => known(flag(figures.credentialsValid)),
+  },
+];
+
+function counter(kind: Kind, help: string): Family {
+  return {
+    name: `library_${kind}_total`,
+    type: 'counter',
+    help: `${help} ${IN_BACKGROUND}`,
+    samples: ({ kinds }) => known(kinds[kind]?.total),
+  };
+}
+
+function today(kind: Kind, help: string): Family {
+  return {
+    name: `library_${kind}_today`,
+    type: 'gauge',
+    help: `${help} ${IN_BACKGROUND}`,
+    samples: ({ kinds }) => known(kinds[kind]?.today),
+  };
+}
+
+function lastSeen(stream: MinuteStream, help: string): Family {
+  return {
+    name: `library_${stream}_last_seen_timestamp_seconds`,
+    type: 'gauge',
+    help: `${help}, today or the day before. Absent if there was none. ${IN_BACKGROUND}`,
+    samples: ({ streams }) => known(seconds(streams[stream]?.lastSeenMs)),
+  };
+}
+
+function ofStreams(
+  name: string,
+  type: FamilyType,
+  help: string,
+  value: (stream: StreamFigures) => number | undefined,
+): Family {
+  return {
+    name,
+    type,
+    help,
+    samples: ({ streams }) =>
+      ALL_STREAMS.flatMap((stream) => {
+        const figures = streams[stream];
+        return figures === undefined ? [] : known(value(figures), [['stream', stream]]);
+      }),
+  };
+}
+
+function known(value: number | undefined, labels: readonly LabelPair[] = []): readonly Sample[] {
+  return value === undefined ? [] : [{ labels, value }];
+}
+
+function flag(value: boolean | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value);
+}
+
+function seconds(instantMs: number | undefined): number | undefined {
+  return instantMs === undefined ? undefined : instantMs / 1_000;
+}
+
+function ownLabel(figures: CustomerFigures, name: string): string {
+  return Object.hasOwn(figures.labels, name) ? (figures.labels[name] ?? '') : '';
+}

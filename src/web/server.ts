@@ -1,0 +1,216 @@
+/**
+ * The HTTP face: which paths there are, what each answers, and the limits that keep a bad client from
+ * hurting the others. It is given functions and knows neither metrics nor customers; it never waits
+ * for the service.
+ */
+import { fastify } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../base/clock.ts';
+import { UsageError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { answerClientError, answerWith, createErrorHandler } from './errors.ts';
+import { parseListenAddress, urlOf } from './listen-address.ts';
+import { listen } from './listen.ts';
+import { CONTENT_TYPES, acceptsGzip, negotiateFormat } from './negotiation.ts';
+import type { ExpositionFormat } from './negotiation.ts';
+import type { StatusData } from './status-data.ts';
+import { renderStatusPage } from './status-page.ts';
+import { CONTENT_SECURITY_POLICY } from './status-style.ts';
+
+export interface WebServerOptions {
+  /** As in CONTRACT.md, 1: `:10096`, `127.0.0.1:0`, `[::1]:9000`. */
+  readonly listenAddress: string;
+  readonly telemetryPath: string;
+  /** Whether `/-/reload` reloads. */
+  readonly enableLifecycle: boolean;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The bytes of a scrape, compressed by gzip if asked. Must not wait for the service. */
+  readonly exposition: (format: ExpositionFormat, gzip: boolean) => Promise<Uint8Array>;
+  /** Whether the polling loop makes progress. */
+  readonly healthy: () => boolean;
+  /** `why` is shown while it is not ready. */
+  readonly ready: () => { readonly ready: boolean; readonly why: string };
+  readonly status: () => StatusData;
+  /** `problems` is shown as it is, so it must not hold any part of a secret. */
+  readonly reload: () => Promise<ReloadResult>;
+}
+
+export type ReloadResult =
+  { readonly ok: true } | { readonly ok: false; readonly problems: string };
+
+export interface WebServer {
+  /** Takes connections; the real address. Throws an Error that says why it cannot. */
+  start(): Promise<{ readonly url: string }>;
+  /** Ends every connection, those with a request under way after a short grace. */
+  stop(): Promise<void>;
+}
+
+const LIMITS = {
+  maxHeaderBytes: 8 * 1_024,
+  maxBodyBytes: 1_024,
+  maxConnections: 512,
+  headersTimeoutMs: 5_000,
+  requestTimeoutMs: 10_000,
+  /** How often Node looks for requests beyond these two; its own default is 30 s. */
+  timeoutCheckMs: 1_000,
+  /** Without a byte moved while an answer is being read. */
+  stalledMs: 30_000,
+  /** Longer than most scrape intervals, so that a scraper keeps its connection. */
+  idleMs: 125_000,
+  stopGraceMs: 500,
+};
+
+const NAME = 'library-stats-exporter';
+const RESERVED_PATHS = ['/-/healthy', '/-/ready', '/-/reload'];
+
+/** Throws a UsageError for an address or a path that cannot be. Opens nothing before `start`. */
+export function createWebServer(options: WebServerOptions): WebServer {
+  parseListenAddress(options.listenAddress);
+  checkTelemetryPath(options.telemetryPath);
+  const app = createApp(options);
+  return {
+    async start() {
+      const bound = await listen(app, options.listenAddress);
+      return { url: urlOf('http', bound) };
+    },
+    async stop() {
+      const closed = new AbortController();
+      const cut = options.clock.sleep(LIMITS.stopGraceMs, closed.signal).then(
+        () => app.server.closeAllConnections(),
+        () => undefined,
+      );
+      await app.close();
+      closed.abort();
+      await cut;
+    },
+  };
+}
+
+/** The routes without a socket, for tests by injection. */
+export function createApp(options: WebServerOptions): FastifyInstance {
+  const handleError = createErrorHandler(options.log);
+  const app = fastify({
+    logger: false,
+    bodyLimit: LIMITS.maxBodyBytes,
+    connectionTimeout: LIMITS.stalledMs,
+    keepAliveTimeout: LIMITS.idleMs,
+    requestTimeout: LIMITS.requestTimeoutMs,
+    exposeHeadRoutes: false,
+    http: {
+      maxHeaderSize: LIMITS.maxHeaderBytes,
+      headersTimeout: LIMITS.headersTimeoutMs,
+      connectionsCheckingInterval: LIMITS.timeoutCheckMs,
+    },
+    clientErrorHandler: answerClientError,
+    frameworkErrors: handleError,
+  });
+  app.server.maxConnections = LIMITS.maxConnections;
+  // No path here reads a body: whatever is sent, within the limit, is taken and forgotten.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.headers({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
+    done();
+  });
+  app.setErrorHandler(handleError);
+  addRoutes(app, options);
+  return app;
+}
+
+type Handler = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => FastifyReply | Promise<FastifyReply>;
+
+function addRoutes(app: FastifyInstance, options: WebServerOptions): void {
+  const methodsOf = new Map<string, readonly string[]>();
+  function add(methods: readonly string[], url: string, handler: Handler): void {
+    methodsOf.set(url, methods);
+    app.route({ method: [...methods], url, handler });
+  }
+
+  add(['GET', 'HEAD'], options.telemetryPath, scrapeHandler(options));
+  if (options.telemetryPath !== '/') {
+    add(['GET', 'HEAD'], '/', statusHandler(options));
+  }
+  add(['GET', 'HEAD'], '/-/healthy', (_request, reply) =>
+    options.healthy()
+      ? answerWith(reply, 200, `${NAME} is healthy.`)
+      : answerWith(reply, 503, `${NAME} is not healthy: the polling loop makes no progress.`),
+  );
+  add(['GET', 'HEAD'], '/-/ready', (_request, reply) => {
+    const { ready, why } = options.ready();
+    return ready
+      ? answerWith(reply, 200, `${NAME} is ready.`)
+      : answerWith(reply, 503, `${NAME} is not ready: ${why}`);
+  });
+  add(['POST', 'PUT'], '/-/reload', reloadHandler(options));
+  app.setNotFoundHandler((request, reply) => {
+    const methods = methodsOf.get(request.url.split('?', 1)[0] ?? '');
+    if (methods === undefined) {
+      return answerWith(reply, 404, 'Not Found');
+    }
+    reply.header('allow', methods.join(', '));
+    return answerWith(reply, 405, `Method Not Allowed: use ${methods.join(' or ')}`);
+  });
+}
+
+function scrapeHandler({ exposition }: WebServerOptions): Handler {
+  return async (request, reply) => {
+    const format = negotiateFormat(request.headers.accept);
+    const gzip = acceptsGzip(headerOf(request, 'accept-encoding'));
+    const bytes = await exposition(format, gzip);
+    reply.headers({ 'content-type': CONTENT_TYPES[format], vary: 'Accept, Accept-Encoding' });
+    if (gzip) {
+      reply.header('content-encoding', 'gzip');
+    }
+    return reply.send(bytes);
+  };
+}
+
+function statusHandler({ status, version, telemetryPath }: WebServerOptions): Handler {
+  return (request, reply) => {
+    const page = new URLSearchParams(request.url.split('?')[1]).get('page') ?? '1';
+    reply.headers({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': CONTENT_SECURITY_POLICY,
+      'referrer-policy': 'no-referrer',
+    });
+    return reply.send(
+      renderStatusPage(status(), {
+        version,
+        telemetryPath,
+        page: /^\d{1,6}$/.test(page) ? Number(page) : 1,
+      }),
+    );
+  };
+}
+
+function reloadHandler({ enableLifecycle, reload }: WebServerOptions): Handler {
+  return async (_request, reply) => {
+    if (!enableLifecycle) {
+      return answerWith(reply, 403, 'Reloading over HTTP is off: it needs --web.enable-lifecycle');
+    }
+    const result = await reload();
+    return result.ok
+      ? answerWith(reply, 200, 'The configuration was read again.')
+      : answerWith(reply, 400, result.problems.trimEnd());
+  };
+}
+
+function headerOf(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** Only plain characters: a router would take others for patterns. */
+function checkTelemetryPath(path: string): void {
+  if (!/^\/[\w.~/-]*$/.test(path) || RESERVED_PATHS.includes(path)) {
+    throw new UsageError(
+      `${JSON.stringify(path)} cannot be the path of the metrics: write one like /metrics, of letters, digits ` +
+        `and -._~/, beginning with / and not ${RESERVED_PATHS.join(', ')}`,
+    );
+  }
+}
