@@ -1,0 +1,46 @@
+/** One poll of one stream, from the first question to the figures it leaves with the customer. */
+import type { Clock } from '../base/clock.ts';
+import { KINDS } from '../base/nouns.ts';
+import type { MinuteStream, Question, Reading } from '../base/nouns.ts';
+import type { Asking } from '../counting/asking.ts';
+import type { Customer } from '../counting/customer.ts';
+import { anchorNeed, pollStream } from '../counting/stream.ts';
+import type { PollContext, PollOutcome } from '../counting/state.ts';
+
+/** Answers the questions of a piece of counting, one after the other, until it has its result. */
+export async function drive<Result>(
+  asking: Asking<Result>,
+  ask: (question: Question) => Promise<Reading>,
+): Promise<Result> {
+  let step = asking.next();
+  while (step.done !== true) {
+    // One after the other is the point: what is asked next depends on the answer.
+    step = asking.next(await ask(step.value));
+  }
+  return step.value;
+}
+
+/** Plans one poll of a stream as of now. */
+export function planPoll(
+  customer: Customer,
+  stream: MinuteStream,
+  clock: Clock,
+  reconcileIntervalMs: number,
+): { readonly need: 'must' | 'wish' | 'none'; run(mayAnchor: boolean): Asking<PollOutcome> } {
+  const state = customer.stateOf(stream);
+  const epoch = customer.epochAt(clock.nowMs());
+  const context: Omit<PollContext, 'mayAnchor'> = {
+    stream,
+    kinds: KINDS[stream].length,
+    calendar: customer.calendar,
+    epoch,
+    nowMs: () => clock.nowMs(),
+    monotonicMs: clock.monotonicMs(),
+    reconcileIntervalMs,
+    marks: customer.marksOf(stream, epoch),
+  };
+  return {
+    need: anchorNeed(state, context),
+    run: (mayAnchor) => pollStream(state, { ...context, mayAnchor }),
+  };
+}
