@@ -151,7 +151,7 @@ export class Storage {
 function lock(file: string): DatabaseSync {
   const database = new DatabaseSync(file);
   try {
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     database.close();
     throw error;

@@ -62,7 +62,7 @@ export class VirtualClock implements Clock {
         break;
       }
       this.#sleepers.splice(this.#sleepers.indexOf(next), 1);
-      this.#move(next.dueMs);
+      this.#move(Math.max(this.#monotonicMs, next.dueMs));
       next.wake();
       await settle();
     }
@@ -73,6 +73,11 @@ export class VirtualClock implements Clock {
   /** The wall clock steps, as after a correction by NTP; the monotonic one does not. */
   step(ms: number): void {
     this.#wallMs += ms;
+  }
+
+  /** The whole process stands still: time passes and nobody wakes. */
+  freeze(ms: number): void {
+    this.#move(this.#monotonicMs + ms);
   }
 
   #move(toMonotonicMs: number): void {

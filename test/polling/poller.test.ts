@@ -1,0 +1,221 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/base/errors.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import type { Question, Reading } from '../../src/base/nouns.ts';
+import { Calendar } from '../../src/counting/calendar.ts';
+import { Customer } from '../../src/counting/customer.ts';
+import { Marks } from '../../src/counting/marks.ts';
+import { Zone } from '../../src/counting/zone.ts';
+import { Poller } from '../../src/polling/poller.ts';
+import type { PolledCustomer } from '../../src/polling/poller.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const MINUTE_MS = 60_000;
+const GOOD: Reading = { aggregation: 'minute', rows: [{ key: 1, counts: [3, 1] }] };
+
+let clock: VirtualClock;
+let poller: Poller;
+let asked: { customer: string; question: Question; atMs: number }[];
+let ended: (string | undefined)[];
+
+beforeEach(() => {
+  clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
+  asked = [];
+  ended = [];
+  poller = pollerWith({});
+});
+afterEach(async () => {
+  const stopped = poller.stop();
+  // Clients of these tests that do not heed their signal come to their end.
+  await clock.advance(10 * MINUTE_MS);
+  await stopped;
+  expect(clock.sleepers).toBe(0);
+});
+
+function pollerWith(options: { readonly maxRequestsPerSecond?: number }): Poller {
+  return new Poller({
+    clock,
+    log: silentLogger,
+    observer: { pollEnded: (_stream, _seconds, reason) => ended.push(reason), changed() {} },
+    intervalMs: MINUTE_MS,
+    reconcileIntervalMs: 60 * MINUTE_MS,
+    maxConcurrency: 32,
+    maxRequestsPerSecond: options.maxRequestsPerSecond ?? 1000,
+  });
+}
+
+type Answering = (question: Question, signal: AbortSignal) => Promise<Reading>;
+
+function polled(name: string, answer: Answering = () => Promise.resolve(GOOD)): PolledCustomer {
+  const customer = new Customer({
+    name,
+    timezone: 'Europe/Copenhagen',
+    labels: {},
+    capacity: undefined,
+    openingHours: undefined,
+    calendar: new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }),
+    streams: ['people'],
+    owner: { service: 's', clientId: name, customer: name },
+    marks: new Marks(),
+  });
+  return {
+    customer,
+    client: {
+      ask(question, signal) {
+        asked.push({ customer: name, question, atMs: clock.monotonicMs() });
+        return answer(question, signal);
+      },
+    },
+  };
+}
+
+function healthOf({ customer }: PolledCustomer) {
+  const {
+    polls = 0,
+    failures = 0,
+    skipped = 0,
+  } = customer.figuresAt(clock.nowMs()).streams.people ?? {};
+  return { polls, failures, skipped };
+}
+
+/** An answer that never comes, until it is not waited for any more. */
+function hang(_question: Question, signal: AbortSignal): Promise<Reading> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+}
+
+describe('the poller', () => {
+  test('polls every stream once an interval, spread over it and always in the same order', async () => {
+    const customers = ['a', 'b', 'c', 'd'].map((name) => polled(name));
+    poller.start();
+    poller.setCustomers(customers);
+    await clock.advance(0);
+    asked = [];
+    await clock.advance(3 * MINUTE_MS);
+    expect(asked.map(({ customer }) => customer).join('')).toBe('bcdabcdabcda');
+    const turns = asked.map(({ atMs }) => Math.round((atMs % MINUTE_MS) / 1000));
+    expect(turns).toEqual([15, 30, 45, 0, 15, 30, 45, 0, 15, 30, 45, 0]);
+    expect(customers.map(healthOf)).toEqual(
+      customers.map(() => ({ polls: 4, failures: 0, skipped: 0 })),
+    );
+  });
+
+  test('ends a poll before the next turn is due, and counts it as a time-out', async () => {
+    const dead = polled('dead', hang);
+    poller.start();
+    poller.setCustomers([dead]);
+    await clock.advance(0.95 * MINUTE_MS);
+    expect(ended).toEqual(['timeout']);
+    expect(healthOf(dead)).toEqual({ polls: 1, failures: 1, skipped: 0 });
+  });
+
+  test('lets no dead customer delay another', async () => {
+    const dead = polled('dead', hang);
+    const alive = polled('alive');
+    poller.start();
+    poller.setCustomers([dead, alive]);
+    await clock.advance(10 * MINUTE_MS);
+    expect(healthOf(alive)).toEqual({ polls: 11, failures: 0, skipped: 0 });
+    expect(healthOf(dead).failures).toBe(10);
+  });
+
+  test('never polls one stream twice at once: a turn that comes too early is skipped and counted', async () => {
+    let underWay = 0;
+    let most = 0;
+    // This one does not heed the deadline.
+    const stubborn = polled('stubborn', async () => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await clock.sleep(asked.length > 5 ? 2.5 * MINUTE_MS : 0);
+      underWay -= 1;
+      return GOOD;
+    });
+    poller.start();
+    poller.setCustomers([stubborn]);
+    await clock.advance(4.8 * MINUTE_MS);
+    expect(most).toBe(1);
+    expect(healthOf(stubborn).skipped).toBe(2);
+  });
+
+  test('counts the turns that were missed while the whole process stood still', async () => {
+    const customer = polled('a');
+    poller.start();
+    poller.setCustomers([customer]);
+    await clock.advance(MINUTE_MS);
+    clock.freeze(5 * MINUTE_MS);
+    await clock.advance(1000);
+    expect(healthOf(customer).skipped).toBe(4);
+  });
+
+  test('takes only as many first polls at once as end before their deadline', async () => {
+    poller = pollerWith({ maxRequestsPerSecond: 1 });
+    let underWay = 0;
+    let most = 0;
+    const customers = Array.from({ length: 30 }, (_, i) =>
+      polled(`c${i}`, async () => {
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await clock.sleep(1000);
+        underWay -= 1;
+        return GOOD;
+      }),
+    );
+    poller.start();
+    poller.setCustomers(customers);
+    await clock.advance(5 * MINUTE_MS);
+    expect(most).toBeLessThanOrEqual(8);
+    expect(customers.map((customer) => healthOf(customer).skipped)).toEqual(customers.map(() => 0));
+    expect(customers.every((customer) => healthOf(customer).polls > 0)).toBe(true);
+  });
+
+  test('is not disturbed by a wall clock that steps', async () => {
+    const customer = polled('a');
+    poller.start();
+    poller.setCustomers([customer]);
+    await clock.advance(2 * MINUTE_MS);
+    clock.step(-60 * MINUTE_MS);
+    await clock.advance(2 * MINUTE_MS);
+    clock.step(120 * MINUTE_MS);
+    await clock.advance(2 * MINUTE_MS);
+    expect(healthOf(customer)).toEqual({ polls: 7, failures: 0, skipped: 0 });
+  });
+
+  test('leaves those that stay alone when customers come and go', async () => {
+    const stays = polled('stays');
+    const goes = polled('goes');
+    poller.start();
+    poller.setCustomers([stays, goes]);
+    await clock.advance(2 * MINUTE_MS);
+    const comes = polled('comes');
+    poller.setCustomers([stays, comes]);
+    const before = healthOf(goes).polls;
+    await clock.advance(2 * MINUTE_MS);
+    expect(healthOf(goes).polls).toBe(before);
+    expect(healthOf(stays)).toEqual({ polls: 5, failures: 0, skipped: 0 });
+    expect(healthOf(comes).polls).toBeGreaterThanOrEqual(2);
+  });
+
+  test('counts no failure when it is stopped in the middle of a poll', async () => {
+    const dead = polled('dead', hang);
+    poller.start();
+    poller.setCustomers([dead]);
+    await clock.advance(10);
+    await poller.stop();
+    expect(healthOf(dead)).toEqual({ polls: 0, failures: 0, skipped: 0 });
+  });
+
+  test('fails a poll with the reason of the service', async () => {
+    const customer = polled('a', () =>
+      Promise.reject(new ServiceError('server', 'status 503', { status: 503 })),
+    );
+    poller.start();
+    poller.setCustomers([customer]);
+    await clock.advance(10);
+    expect(ended).toEqual(['server']);
+    expect(customer.customer.figuresAt(clock.nowMs()).streams.people).toMatchObject({
+      up: false,
+      lastError: { message: 'status 503' },
+    });
+  });
+});
