@@ -1,0 +1,46 @@
+/** Which known word somebody meant. */
+
+/** The nearest of `words`, if it is near enough to be meant. Case and `-`, `_` and spaces are no difference. */
+export function nearest(word: string, words: Iterable<string>): string | undefined {
+  const meant = plain(word);
+  let best: string | undefined;
+  let bestDistance = Math.max(1, Math.floor(meant.length / 3)) + 1;
+  for (const candidate of words) {
+    const known = plain(candidate);
+    if (Math.abs(known.length - meant.length) < bestDistance) {
+      const distance = editDistance(meant, known);
+      if (distance < bestDistance) {
+        best = candidate;
+        bestDistance = distance;
+      }
+    }
+  }
+  return best;
+}
+
+export function plain(word: string): string {
+  return word.toLowerCase().replaceAll(/[-_\s]/g, '');
+}
+
+/**
+ * How many characters have to be left out, put in, exchanged, or swapped with their neighbour
+ * (optimal string alignment).
+ */
+export function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const exchange = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let least = Math.min(exchange, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1);
+      if (a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        least = Math.min(least, (beforeLast[j - 2] ?? Infinity) + 1);
+      }
+      row.push(least);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return last[b.length] ?? 0;
+}

@@ -1,0 +1,69 @@
+/** A folder of configuration files, and what reading one of them gives. */
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { ConfigError } from '../../src/base/errors.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import type { LoadedConfig } from '../../src/config/load.ts';
+
+export type Files = Readonly<Record<string, string | Uint8Array>>;
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** Writes files into a new folder, readable by their owner alone. */
+export async function folderOf(files: Files): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'config-test-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), content, { mode: 0o600 });
+  }
+  return folder;
+}
+
+export async function load(files: Files, env: Env = {}): Promise<LoadedConfig> {
+  const folder = await folderOf(files);
+  return loadConfig({ path: join(folder, 'config.yaml'), env });
+}
+
+/** All problems as printed, with the folder left out of the names of files. */
+export async function problemsOf(files: Files, env: Env = {}): Promise<string> {
+  const folder = await folderOf(files);
+  try {
+    await loadConfig({ path: join(folder, 'config.yaml'), env });
+  } catch (error) {
+    if (error instanceof ConfigError) {
+      return error.message.replaceAll(`${folder}/`, '');
+    }
+    throw error;
+  }
+  return 'no problem';
+}
+
+/** A small good configuration; a part of it can be exchanged. */
+export function configWith(parts: {
+  readonly service?: string;
+  readonly polling?: string;
+  readonly customer?: string;
+  readonly more?: string;
+}): string {
+  return [
+    'service:',
+    '  base_url: https://statistics.example.org',
+    '  auth_url: https://identity.example.org',
+    ...indented(parts.service, '  '),
+    ...(parts.polling === undefined ? [] : ['polling:', ...indented(parts.polling, '  ')]),
+    'customers:',
+    '  - name: riverside',
+    '    client_id: riverside-api',
+    '    client_secret: hunter2hunter2',
+    '    timezone: Europe/Copenhagen',
+    ...indented(parts.customer, '    '),
+    ...indented(parts.more, ''),
+    '',
+  ].join('\n');
+}
+
+function indented(text: string | undefined, indent: string): string[] {
+  return text === undefined ? [] : text.split('\n').map((line) => indent + line);
+}
