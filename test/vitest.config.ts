@@ -6,6 +6,8 @@ export default defineConfig({
     root: fileURLToPath(new URL('..', import.meta.url)),
     include: ['test/**/*.test.ts'],
     exclude: ['test/e2e/**', 'node_modules/**'],
+    // Many tests wait for a process or a clock, so more files than cores run well together.
+    maxWorkers: 4,
     testTimeout: 30_000,
   },
 });

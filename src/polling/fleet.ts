@@ -3,7 +3,7 @@ import type { Config, CustomerConfig } from '../config/types.ts';
 import { Calendar } from '../counting/calendar.ts';
 import { Customer } from '../counting/customer.ts';
 import type { Marks } from '../counting/marks.ts';
-import { parseOpeningHours } from '../counting/opening-hours.ts';
+import { createOpeningHoursParser } from '../counting/opening-hours.ts';
 import { Zone } from '../counting/zone.ts';
 
 export interface Member {
@@ -14,6 +14,8 @@ export interface Member {
 
 export class Fleet {
   readonly #marks: Marks;
+  /** One for all: customers with the same hours share what it finds out. */
+  readonly #parseOpeningHours = createOpeningHoursParser();
   #members = new Map<string, Member>();
 
   constructor(marks: Marks) {
@@ -49,7 +51,7 @@ export class Fleet {
       labels,
       capacity,
       openingHours:
-        openingHours === undefined ? undefined : parseOpeningHours(openingHours, holidays),
+        openingHours === undefined ? undefined : this.#parseOpeningHours(openingHours, holidays),
       calendar: new Calendar(new Zone(timezone), config.dayStartsAt),
       streams,
       owner: { service, clientId, customer: name },

@@ -222,7 +222,7 @@ export class Poller {
     const ended = new AbortController();
     const { clock } = this.#options;
     clock.sleep(this.#deadlineMs, ended.signal).then(
-      () => deadline.abort(new ServiceError('timeout', 'the poll did not end before its deadline')),
+      () => deadline.abort(new DOMException('The poll reached its deadline', 'TimeoutError')),
       () => {},
     );
     try {

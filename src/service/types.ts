@@ -13,8 +13,9 @@ export interface CustomerAccess {
 export interface CustomerClient {
   /**
    * A whole answer. Retries inside, until the signal aborts. Throws a ServiceError with its reason
-   * when there is none; never an empty or partial reading in its place. An abort of the signal is
-   * the reason `timeout`, unless the signal's reason is itself a ServiceError, which is thrown.
+   * when there is none; never an empty or partial reading in its place. An abort of the signal ends
+   * it: with the failure that it was about to retry, else with the reason `timeout`; where the
+   * signal's reason is itself a ServiceError, with that.
    */
   ask(question: Question, signal: AbortSignal): Promise<Reading>;
 }

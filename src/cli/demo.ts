@@ -1,0 +1,71 @@
+/** `demo`: the daemon against the simulated service, in one process, with nothing to set up. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { loadConfig } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { exporterConfigYaml } from '../simulator/world.ts';
+import { customersOption, loggerFor, logOptions, seedOption } from './flags.ts';
+import type { LogFlags } from './flags.ts';
+import type { Io } from './io.ts';
+import { serve } from './run.ts';
+import { describeWorld, startWorld } from './world.ts';
+import type { RunningWorld, WorldFlags } from './world.ts';
+
+interface DemoFlags extends WorldFlags, LogFlags {
+  readonly 'web.listenAddress': string;
+}
+
+/** Quicker than against the real service, so that there is something to see at once. */
+const QUICK = {
+  service: { max_requests_per_second: 200 },
+  polling: { interval: '5s', reconcile_interval: '5m' },
+};
+/** Above so many customers the interval is the real one: it is about load then, not about looking. */
+const MOST_QUICK_CUSTOMERS = 100;
+
+export function demoCommand(io: Io): Command {
+  const command = new Command('demo')
+    .summary('the exporter against a simulated service, nothing to set up')
+    .description('Simulates libraries that fill and empty, and exports them. No network is used.')
+    .addOption(customersOption())
+    .addOption(seedOption())
+    .option('--web.listen-address <address>', 'where to serve', '127.0.0.1:10096');
+  logOptions().forEach((option) => command.addOption(option));
+  return command.action(async (flags: DemoFlags) => {
+    const running = await startWorld(flags, '127.0.0.1:0');
+    io.writeOut(describeWorld(running));
+    try {
+      const loaded = await configFor(running, flags);
+      await serve(
+        {
+          ...flags,
+          'config.autoReloadInterval': 0,
+          'web.telemetryPath': '/metrics',
+          'web.enableLifecycle': false,
+          'storage.path': '',
+          shard: { shard: 0, shards: 1 },
+        },
+        { loaded, load: () => Promise.resolve(loaded), io, log: loggerFor(flags, io) },
+      );
+    } finally {
+      await running.simulator.close();
+    }
+  });
+}
+
+/** The configuration takes the way of every other one: through a file and all checks. */
+async function configFor(running: RunningWorld, flags: DemoFlags): Promise<LoadedConfig> {
+  const settings = flags.customers <= MOST_QUICK_CUSTOMERS ? QUICK : {};
+  const folder = await mkdtemp(join(tmpdir(), 'library-stats-exporter-demo-'));
+  try {
+    const path = join(folder, 'config.yaml');
+    await writeFile(path, exporterConfigYaml(running.world, running.simulator.url, settings), {
+      mode: 0o600,
+    });
+    return await loadConfig({ path, env: {} });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,15 @@
+/** What a command may touch of the process; main.ts hands it over. */
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly hostname: string;
+  readonly nodeVersion: string;
+  readonly writeOut: (text: string) => void;
+  readonly writeError: (text: string) => void;
+  /** Aborts at SIGTERM and SIGINT. */
+  readonly stop: AbortSignal;
+  /** Calls back at every SIGHUP. */
+  readonly onHangup: (listener: () => void) => void;
+}
+
+/** What a command ends with: 0 fine, 2 bad usage or configuration, 1 anything else. */
+export type ExitStatus = 0 | 1 | 2;

@@ -1,0 +1,129 @@
+/** `run`: the daemon against the real service, until it is told to stop. */
+import { Command, Option } from 'commander';
+import { systemClock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { systemRandom } from '../base/random.ts';
+import { loadConfig } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { createDaemon } from '../daemon.ts';
+import type { Daemon, Shard } from '../daemon.ts';
+import { watchConfig } from './auto-reload.ts';
+import { duration, loggerFor, logOptions } from './flags.ts';
+import type { LogFlags } from './flags.ts';
+import type { Io } from './io.ts';
+import { parseShard } from './shard.ts';
+import { VERSION } from './version.ts';
+
+interface RunFlags extends LogFlags {
+  readonly 'config.file': string;
+  readonly 'config.autoReloadInterval': number;
+  readonly 'web.listenAddress': string;
+  readonly 'web.telemetryPath': string;
+  readonly 'web.enableLifecycle': boolean;
+  readonly 'storage.path': string;
+  readonly shard: Shard;
+}
+
+export const DEFAULT_LISTEN_ADDRESS = ':10096';
+
+export function runCommand(io: Io): Command {
+  const command = new Command('run')
+    .summary('the exporter (the default)')
+    .description('Polls the service for every customer of the configuration and serves /metrics.')
+    .option('--config.file <file>', 'the configuration', 'config.yaml')
+    .addOption(
+      new Option(
+        '--config.auto-reload-interval <duration>',
+        'how often to look for changes of the configuration; 0 for never',
+      )
+        .argParser(duration)
+        .default(0, '0'),
+    )
+    .option(
+      '--web.listen-address <address>',
+      'where to serve; 127.0.0.1:0 picks a free port',
+      DEFAULT_LISTEN_ADDRESS,
+    )
+    .option('--web.telemetry-path <path>', 'the path of the metrics', '/metrics')
+    .option('--web.enable-lifecycle', 'let POST or PUT to /-/reload read the configuration', false)
+    .option(
+      '--storage.path <folder>',
+      'where the highest values shown are kept over restarts; empty for nowhere',
+      'data',
+    )
+    .addOption(
+      new Option(
+        '--shard <number/of>',
+        'poll only this part of the customers, such as 0/4 or auto/4',
+      )
+        .argParser((text) => parseShard(text, io.hostname))
+        .default({ shard: 0, shards: 1 }, '0/1'),
+    );
+  logOptions().forEach((option) => command.addOption(option));
+  return command.action(async (flags: RunFlags) => {
+    const log = loggerFor(flags, io);
+    function load(): Promise<LoadedConfig> {
+      return loadConfig({ path: flags['config.file'], env: io.env });
+    }
+    await serve(flags, { load, loaded: await load(), io, log });
+  });
+}
+
+export interface Serving {
+  readonly loaded: LoadedConfig;
+  readonly load: () => Promise<LoadedConfig>;
+  readonly io: Io;
+  readonly log: Logger;
+}
+
+/** Runs a daemon until the process is told to stop. */
+export async function serve(
+  flags: Omit<RunFlags, 'config.file' | keyof LogFlags>,
+  { loaded, load, io, log }: Serving,
+): Promise<void> {
+  log.info('starting', { version: VERSION, customers: loaded.config.customers.length });
+  loaded.warnings.forEach((warning) =>
+    log.warn('the configuration is good but for this', { warning }),
+  );
+  const daemon = createDaemon({
+    loaded,
+    load,
+    listenAddress: flags['web.listenAddress'],
+    telemetryPath: flags['web.telemetryPath'],
+    enableLifecycle: flags['web.enableLifecycle'],
+    storagePath: flags['storage.path'],
+    shard: flags.shard,
+    version: VERSION,
+    revision: io.env['LIBRARY_STATS_EXPORTER_REVISION'] ?? 'unknown',
+    nodeVersion: io.nodeVersion,
+    proxyEnvironment: { HTTPS_PROXY: io.env['HTTPS_PROXY'], NO_PROXY: io.env['NO_PROXY'] },
+    clock: systemClock,
+    random: systemRandom,
+    log,
+  });
+  await daemon.start();
+  io.onHangup(() => void daemon.reload());
+  await Promise.all([
+    untilAborted(io.stop),
+    watchConfig({
+      intervalMs: flags['config.autoReloadInterval'],
+      files: () => daemon.configFiles(),
+      clock: systemClock,
+      signal: io.stop,
+      reload: () => daemon.reload(),
+    }),
+  ]);
+  await stopped(daemon, log);
+}
+
+async function stopped(daemon: Daemon, log: Logger): Promise<void> {
+  log.info('stopping');
+  await daemon.stop();
+  log.info('stopped');
+}
+
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * Puts the parts together: configuration, clock and log in, a running exporter out. The only place
+ * that knows all rooms but the simulator.
+ */
+import { createHash } from 'node:crypto';
+import type { Clock } from './base/clock.ts';
+import { ConfigError } from './base/errors.ts';
+import type { Logger } from './base/log.ts';
+import type { Random } from './base/random.ts';
+import type { LoadedConfig } from './config/load.ts';
+import { readSecretFile } from './config/secret-file.ts';
+import type { Config } from './config/types.ts';
+import { Fleet } from './polling/fleet.ts';
+import type { Member } from './polling/fleet.ts';
+import { Poller } from './polling/poller.ts';
+import { Storage } from './polling/storage.ts';
+import { Marks } from './counting/marks.ts';
+import { createRender } from './metrics/answer.ts';
+import { createExporterMetrics } from './metrics/exporter-metrics.ts';
+import { createExposition } from './metrics/exposition.ts';
+import type { ProxyEnvironment } from './service/proxy.ts';
+import { createService } from './service/service.ts';
+import type { CustomerClient, Service } from './service/types.ts';
+import { createWebServer } from './web/server.ts';
+import type { ReloadResult } from './web/server.ts';
+
+export interface DaemonOptions {
+  readonly loaded: LoadedConfig;
+  /** Reads the configuration again. Throws a ConfigError. */
+  readonly load: () => Promise<LoadedConfig>;
+  readonly listenAddress: string;
+  readonly telemetryPath: string;
+  readonly enableLifecycle: boolean;
+  readonly storagePath: string;
+  readonly shard: Shard;
+  readonly version: string;
+  readonly revision: string;
+  readonly nodeVersion: string;
+  readonly proxyEnvironment: ProxyEnvironment;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Which part of the customers is polled: number `shard` of `shards`, counted from 0. */
+export interface Shard {
+  readonly shard: number;
+  readonly shards: number;
+}
+
+export interface Daemon {
+  /** Takes the storage, listens and begins to poll. Throws an Error that says what is in the way. */
+  start(): Promise<{ readonly url: string }>;
+  /** Ends polls and connections and writes the marks. */
+  stop(): Promise<void>;
+  reload(): Promise<ReloadResult>;
+  /** The files that the configuration in force was read from. */
+  configFiles(): readonly string[];
+}
+
+/** A loop that has not come round for so long is stuck: it ticks several times a second. */
+const LONGEST_IDLE_MS = 30_000;
+
+export function createDaemon(options: DaemonOptions): Daemon {
+  const { clock, log, random, shard } = options;
+  const marks = new Marks();
+  const storage = new Storage({ path: options.storagePath, marks, clock, log });
+  const fleet = new Fleet(marks);
+  const exposition = createExposition({ clock });
+  const exporterMetrics = createExporterMetrics({
+    version: options.version,
+    revision: options.revision,
+    nodeVersion: options.nodeVersion,
+  });
+  let engine = createEngine(options.loaded.config);
+  let { files } = options.loaded;
+  let state: 'starting' | 'running' | 'stopping' = 'starting';
+  let reloading: Promise<unknown> = Promise.resolve();
+
+  const web = createWebServer({
+    listenAddress: options.listenAddress,
+    telemetryPath: options.telemetryPath,
+    enableLifecycle: options.enableLifecycle,
+    version: options.version,
+    clock,
+    log,
+    exposition: createRender({ exposition, exporterMetrics }),
+    healthy: () => engine.poller.idleMs() < LONGEST_IDLE_MS,
+    ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
+    status: () => {
+      const nowMs = clock.nowMs();
+      return { nowMs, customers: fleet.customers.map((customer) => customer.figuresAt(nowMs)) };
+    },
+    reload,
+  });
+
+  function createEngine(config: Config): Engine {
+    const service = createService({
+      config: config.service,
+      environment: options.proxyEnvironment,
+      clock,
+      random,
+      log,
+      observer: {
+        request: (event) => exporterMetrics.requestEnded(event),
+        credentials(customer, valid) {
+          fleet.get(customer)?.credentialsJudged(valid);
+          exposition.changed(customer);
+          log[valid ? 'info' : 'warn'](
+            valid ? 'the service took the credentials' : 'the service refused the credentials',
+            { customer },
+          );
+        },
+      },
+    });
+    const poller = new Poller({
+      clock,
+      log,
+      intervalMs: config.polling.intervalMs,
+      reconcileIntervalMs: config.polling.reconcileIntervalMs,
+      maxConcurrency: config.service.maxConcurrency,
+      maxRequestsPerSecond: config.service.maxRequestsPerSecond,
+      observer: {
+        pollEnded: (stream, seconds, reason) => exporterMetrics.pollEnded(stream, seconds, reason),
+        changed: (customer) => exposition.changed(customer),
+      },
+    });
+    return { config, service, poller, clients: new WeakMap() };
+  }
+
+  /** Hands the customers of a configuration to everything that deals with them. */
+  function apply(config: Config): void {
+    const ours = config.customers.filter(({ name }) => isInShard(name, shard));
+    const members = fleet.update({ ...config, customers: ours });
+    exposition.setCustomers(members.map(({ customer }) => customer));
+    exporterMetrics.setCustomers(members.length);
+    exporterMetrics.setShard(shard.shard, shard.shards);
+    exporterMetrics.setStreams([...new Set(ours.flatMap(({ streams }) => streams))]);
+    engine.poller.setCustomers(
+      members.map((member) => ({ customer: member.customer, client: clientOf(engine, member) })),
+    );
+  }
+
+  async function readAgain(): Promise<ReloadResult> {
+    const nowSeconds = clock.nowMs() / 1000;
+    try {
+      const { config, files: read, warnings } = await options.load();
+      warnings.forEach((warning) =>
+        log.warn('the configuration is good but for this', { warning }),
+      );
+      if (state !== 'running') {
+        return { ok: false, problems: 'the exporter is stopping' };
+      }
+      if (!isSameEngine(engine.config, config)) {
+        const before = engine;
+        engine = createEngine(config);
+        await before.poller.stop();
+        before.service.close();
+        engine.poller.start();
+      }
+      apply(config);
+      files = read;
+      exporterMetrics.configReloaded(true, nowSeconds);
+      log.info('the configuration was read again', { customers: config.customers.length });
+      return { ok: true };
+    } catch (error) {
+      if (!(error instanceof ConfigError)) {
+        throw error;
+      }
+      exporterMetrics.configReloaded(false, nowSeconds);
+      log.error('the configuration is bad, the old one stays', { problems: error.message });
+      return { ok: false, problems: error.message };
+    }
+  }
+
+  /** Two reloads at once are one after the other. */
+  function reload(): Promise<ReloadResult> {
+    const result = reloading.then(readAgain);
+    reloading = result.catch(() => {});
+    return result;
+  }
+
+  return {
+    async start() {
+      await storage.start();
+      const { url } = await web.start();
+      log.info('listening', { url });
+      exporterMetrics.configReloaded(true, clock.nowMs() / 1000);
+      engine.poller.start();
+      apply(options.loaded.config);
+      state = 'running';
+      return { url };
+    },
+    async stop() {
+      state = 'stopping';
+      await engine.poller.stop();
+      engine.service.close();
+      await Promise.all([web.stop(), storage.stop()]);
+    },
+    reload,
+    configFiles: () => files,
+  };
+}
+
+/** What is made anew when the service or the pace changes: connections, limits and the loop. */
+interface Engine {
+  readonly config: Config;
+  readonly service: Service;
+  readonly poller: Poller;
+  readonly clients: WeakMap<Member, CustomerClient>;
+}
+
+function isSameEngine(a: Config, b: Config): boolean {
+  return JSON.stringify([a.service, a.polling]) === JSON.stringify([b.service, b.polling]);
+}
+
+function clientOf(engine: Engine, member: Member): CustomerClient {
+  const { name, clientId, clientSecret } = member.config;
+  const { path, secret } = clientSecret;
+  const known = engine.clients.get(member);
+  const client =
+    known ??
+    engine.service.clientFor({
+      name,
+      clientId,
+      readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
+    });
+  engine.clients.set(member, client);
+  return client;
+}
+
+/** Spread by a hash of the name, so that a new customer moves no other. */
+function isInShard(name: string, { shard, shards }: Shard): boolean {
+  return createHash('sha256').update(name).digest().readUInt32BE(0) % shards === shard;
+}
