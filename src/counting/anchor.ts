@@ -105,19 +105,37 @@ function* readAll(context: AnchorContext, totalsBy: TotalsBy): Asking<Readings |
   if (totalsBy === 'minute') {
     const total = yield* totalByMinutes(inquirer, epoch.startMs, undefined, nowMs());
     const today = yield* inquirer.askTwiceIfBelow(expected.today, 'minute', day.startMs);
-    const window = yield* inquirer.askTwiceIfBelow(windowBefore.sums, 'minute', windowStartMs);
+    const window = yield* inquirer.askTwiceIfBelow(
+      atLeast(windowBefore, today),
+      'minute',
+      windowStartMs,
+    );
     return { windowBefore, total, today, window };
   }
   const total = yield* inquirer.askTwiceIfBelow(expected.total, totalsBy, epoch.startMs);
   const today = yield* inquirer.askTwiceIfBelow(expected.today, 'minute', day.startMs);
   const check = yield* inquirer.askTwiceIfBelow(expected.today, totalsBy, day.startMs);
-  const window = yield* inquirer.askTwiceIfBelow(windowBefore.sums, 'minute', windowStartMs);
+  const window = yield* inquirer.askTwiceIfBelow(
+    atLeast(windowBefore, today),
+    'minute',
+    windowStartMs,
+  );
   const came = minus(window.sums, windowBefore.sums).map((count) => Math.max(0, count));
   const agrees =
     check.aggregation === total.aggregation &&
     !anyBelow(check.sums, today.sums) &&
     !anyBelow(plus(today.sums, came), check.sums);
   return agrees ? { windowBefore, total: total.sums, today, window } : undefined;
+}
+
+/**
+ * What the window should hold when it is asked for again. If it held nothing and the day did, it is
+ * asked twice: were both answers empty by a fault, all of it would be counted as growth later.
+ */
+function atLeast(windowBefore: Answer, today: Answer): Counts {
+  return isZero(windowBefore.sums) && !isZero(today.sums)
+    ? windowBefore.sums.with(0, 1)
+    : windowBefore.sums;
 }
 
 function* assemble(

@@ -14,7 +14,7 @@ const EPOCH_MS = Date.UTC(2026, 10, 1, 3);
 
 function worldOf(conventions: Partial<SmallConventions> = {}) {
   const service = new SmallService(COPENHAGEN, 2, conventions);
-  let distort = (reading: Reading, _question: Question): Reading => reading;
+  let distort: Distortion = asItIs;
   const counted = new CountedStream(COPENHAGEN, START_MS, (question, nowMs) =>
     distort(service.answer(question, nowMs), question),
   );
@@ -28,17 +28,23 @@ function worldOf(conventions: Partial<SmallConventions> = {}) {
     counted,
     service,
     record,
-    distort(by: (reading: Reading, question: Question) => Reading) {
+    distort: (by: Distortion) => {
       distort = by;
     },
     truth: () => service.total(EPOCH_MS, counted.nowMs),
-    minutes(count: number) {
+    minutes: (count: number) => {
       for (let i = 0; i < count; i++) {
         counted.nowMs += MINUTE_MS;
         counted.poll();
       }
     },
   };
+}
+
+type Distortion = (reading: Reading, question: Question) => Reading;
+
+function asItIs(reading: Reading): Reading {
+  return reading;
 }
 
 const EMPTY: Reading = { aggregation: 'minute', rows: [] };
