@@ -1,0 +1,99 @@
+/**
+ * Local time for the acceptance checks, worked out from Intl alone. It shares nothing with the
+ * daemon on purpose: a shared mistake about zones would be invisible.
+ */
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+const offsets = new Map<string, number>();
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone);
+  if (known) {
+    return known;
+  }
+  const made = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
+  formats.set(zone, made);
+  return made;
+}
+
+/** The zone's distance from UTC at an instant, in milliseconds, positive in the east. */
+export function offsetMs(instantMs: number, zone: string): number {
+  // Offsets change on quarters of an hour only, and Intl is slow.
+  const place = `${zone} ${Math.floor(instantMs / (15 * minuteMs))}`;
+  const offset = offsets.get(place) ?? readOffsetMs(instantMs, zone);
+  offsets.set(place, offset);
+  return offset;
+}
+
+function readOffsetMs(instantMs: number, zone: string): number {
+  const part: Record<string, number> = {};
+  for (const { type, value } of formatOf(zone).formatToParts(instantMs)) {
+    part[type] = Number(value);
+  }
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part;
+  const wholeSecondMs = Math.floor(instantMs / 1000) * 1000;
+  return Date.UTC(year, month - 1, day, hour, minute, second) - wholeSecondMs;
+}
+
+/** The wall clock of the zone at an instant, as the milliseconds that UTC would have then. */
+export function wallMs(instantMs: number, zone: string): number {
+  return instantMs + offsetMs(instantMs, zone);
+}
+
+/** The instant at which the zone's wall clock shows what `wall` shows as UTC. */
+export function instantOfWall(wall: number, zone: string): number {
+  const guess = wall - offsetMs(wall, zone);
+  return wall - offsetMs(guess, zone);
+}
+
+function minutesOf(clock: string): number {
+  const [hours = '0', minutes = '0'] = clock.split(':');
+  return Number(hours) * 60 + Number(minutes);
+}
+
+/** The newest instant, not after now, at which the wall clock showed `dayStartsAt`. */
+export function dayStart(nowMs: number, zone: string, dayStartsAt: string): number {
+  const wall = wallMs(nowMs, zone);
+  const start = Math.floor(wall / dayMs) * dayMs + minutesOf(dayStartsAt) * minuteMs;
+  return instantOfWall(start > wall ? start - dayMs : start, zone);
+}
+
+/** The first `dayStartsAt` of the month; before it on the first, that of the month before. */
+export function epochStart(nowMs: number, zone: string, dayStartsAt: string): number {
+  const now = new Date(wallMs(nowMs, zone));
+  const minutes = minutesOf(dayStartsAt);
+  const start = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1, 0, minutes);
+  const before = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1, 0, minutes);
+  return instantOfWall(start > now.getTime() ? before : start, zone);
+}
+
+/** Local time as `HH:mm`, `minutes` from now. */
+export function clockFromNow(zone: string, minutes: number): string {
+  return new Date(wallMs(Date.now() + minutes * minuteMs, zone)).toISOString().slice(11, 16);
+}
+
+/**
+ * A zone of whole hours in which it is between three and four in the afternoon now, so that a
+ * check that runs at any hour has eleven hours of today behind it and no change of day before it.
+ */
+export function afternoonZone(nowMs: number): string {
+  const hours = 15 - new Date(nowMs).getUTCHours();
+  const offset = hours > 12 ? hours - 24 : hours;
+  if (offset === 0) {
+    return 'Etc/GMT';
+  }
+  // The names' sign is POSIX's: Etc/GMT-3 is three hours east.
+  return offset > 0 ? `Etc/GMT-${offset}` : `Etc/GMT+${-offset}`;
+}
