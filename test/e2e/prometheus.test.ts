@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CUSTOMER_METRICS, EXPORTER_METRICS, labelsOf } from '../grafana/contract-metrics.ts';
+import { readDashboards } from '../grafana/dashboard.ts';
+import { readRules } from '../prometheus/rules.ts';
+import { startDemo } from './support/demo.ts';
+import type { Demo } from './support/demo.ts';
+import { debianProgram, eventually, run } from './support/processes.ts';
+import { startPrometheus } from './support/prometheus.ts';
+import type { Prometheus } from './support/prometheus.ts';
+import { startScrapeProxy } from './support/scrape-proxy.ts';
+import type { ScrapeProxy } from './support/scrape-proxy.ts';
+
+/** What a Prometheus of a few seconds cannot answer, and why. */
+const EMPTY_AT_FIRST: Readonly<Record<string, string>> = {
+  'customer:library_people_entered:usual_last_hour': 'the week before was not scraped',
+  'customer:library_people_entered:usual_today': 'the week before was not scraped',
+  LibraryZeroTraffic: 'nothing has been recorded that it could be judged by',
+  LibraryDataStale: 'the demo is well',
+  LibraryExporterDown: 'the demo is well',
+};
+
+let demo: Demo;
+let asIs: ScrapeProxy;
+let asText: ScrapeProxy;
+let prometheus: Prometheus;
+
+beforeAll(async () => {
+  demo = await startDemo();
+  asIs = await startScrapeProxy(demo.url);
+  asText = await startScrapeProxy(demo.url, 'text/plain;version=0.0.4');
+  prometheus = await startPrometheus({ library: asIs.target, 'library-text': asText.target });
+  // A counter has grown by a number, if it be 0, as soon as it was scraped twice.
+  await eventually('two scrapes of five customers in each format', async () => {
+    const grown = await prometheus.query('increase(library_people_entered_total[1h])');
+    return grown.length === 10 || undefined;
+  });
+});
+
+afterAll(async () => {
+  await prometheus?.stop();
+  await asText?.stop();
+  await asIs?.stop();
+  await demo?.stop();
+});
+
+describe('/metrics', () => {
+  test('is such that promtool has nothing to say about it', async () => {
+    const answer = await fetch(`${demo.url}/metrics`);
+    const text = await answer.text();
+    expect(text).toContain('library_people_entered_total');
+    const promtool = debianProgram('/usr/bin/promtool');
+    expect(run(promtool, ['check', 'metrics'], text)).toEqual({ status: 0, output: '' });
+  });
+
+  test('is scraped by Prometheus as OpenMetrics and as text', async () => {
+    expect(await prometheus.query('up == 1')).toHaveLength(2);
+    expect(asIs.contentTypes()).toEqual([
+      expect.stringMatching(/^application\/openmetrics-text; ?version=1\.0\.0/),
+    ]);
+    expect(asText.contentTypes()).toEqual([
+      expect.stringMatching(/^text\/plain; ?version=0\.0\.4/),
+    ]);
+  });
+
+  test('has the same series in both formats', async () => {
+    const difference = await prometheus.query(
+      'count by (__name__) ({job="library"}) unless count by (__name__) ({job="library-text"})' +
+        ' or count by (__name__) ({job="library-text"}) unless count by (__name__) ({job="library"})',
+    );
+    expect(difference).toEqual([]);
+    const [families] = await prometheus.query('count(count by (__name__) ({job="library"}))');
+    expect(families?.value).toBeGreaterThan(40);
+  });
+
+  test.each(Object.entries(CUSTOMER_METRICS))(
+    'shows %s for each customer, with the labels %j',
+    async (metric, labels) => {
+      const series = await prometheus.query(`{__name__="${metric}",job="library"}`);
+      const customers = new Set(series.map((one) => one.labels['customer']));
+      expect(customers).toEqual(new Set(demo.customers));
+      for (const one of series) {
+        expect(Object.keys(one.labels)).toEqual(expect.arrayContaining([...labels]));
+      }
+    },
+  );
+
+  // A failure that has not happened need not be counted yet.
+  test.each(
+    Object.keys(EXPORTER_METRICS).filter((name) => name !== 'library_exporter_poll_failures_total'),
+  )('shows %s of the exporter itself', async (metric) => {
+    const found = await prometheus.query(
+      `{__name__=~"${metric}(_bucket|_count|_sum)?",job="library"}`,
+    );
+    expect(found).not.toEqual([]);
+  });
+
+  test('shows nothing of ours that is not promised', async () => {
+    const names = await prometheus.labelValues('__name__', '{__name__=~"library_.+"}');
+    expect(names.filter((name) => labelsOf(name) === undefined)).toEqual([]);
+    expect(names.length).toBeGreaterThan(Object.keys(CUSTOMER_METRICS).length);
+  });
+});
+
+describe.each(readDashboards())('%s', (_, dashboard) => {
+  test.each(
+    dashboard.panels.flatMap(({ title, targets }) =>
+      targets.map(({ refId, expr }) => [title, refId, expr] as const),
+    ),
+  )('%s, query %s, has data', async (_title, _refId, expression) => {
+    expect(await prometheus.query(asGrafanaAsks(expression))).not.toEqual([]);
+  });
+
+  test('lets its reader choose among the jobs and customers that there are', async () => {
+    const chosen = await Promise.all(
+      dashboard.templating.list
+        .map(({ query }) => /^label_values\((.+), (\w+)\)$/.exec(query) ?? [])
+        .filter((parts) => parts.length > 0)
+        .map(([, series = '', label = '']) => prometheus.labelValues(label, asGrafanaAsks(series))),
+    );
+    expect(chosen).toEqual([['library', 'library-text'], [...demo.customers].toSorted()]);
+  });
+});
+
+describe('rules', () => {
+  test.each(readRules().map((rule) => ['alert' in rule ? rule.alert : rule.record, rule.expr]))(
+    '%s gives what it should where all is well',
+    async (name, expression) => {
+      const samples = await prometheus.query(expression);
+      expect(samples.length > 0).toBe(EMPTY_AT_FIRST[name] === undefined);
+    },
+  );
+});
+
+/** With everything chosen, over an hour. */
+function asGrafanaAsks(expression: string): string {
+  return expression
+    .replaceAll(/\$(job|customer)\b/g, '.+')
+    .replaceAll(/\$__(interval|rate_interval|range)\b/g, '1h');
+}

@@ -1,0 +1,102 @@
+/**
+ * Real programs, started and ended by their process, never by name. Knows nothing of what they do.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const DEBIAN_PACKAGES = {
+  '/usr/bin/prometheus': 'prometheus',
+  '/usr/bin/promtool': 'prometheus',
+  '/usr/bin/chromium': 'chromium',
+} as const;
+
+export type DebianProgram = keyof typeof DEBIAN_PACKAGES;
+
+export interface Running {
+  /** What it has written to standard error so far. */
+  readonly log: () => string;
+  /** The first answer of `find` about a line of standard error. Throws where the program ends first. */
+  readonly lineWhere: <T>(find: (line: string) => T | undefined) => Promise<T>;
+  /** Ends it with SIGTERM. Its exit status, or the signal that ended it. */
+  readonly stop: () => Promise<number | string | null>;
+}
+
+/** The path itself. Throws, and says which package to install, where the program is missing. */
+export function debianProgram(path: DebianProgram): string {
+  if (!existsSync(path)) {
+    throw new Error(
+      `${path} is missing: the end-to-end tests need it. apt-get install ${DEBIAN_PACKAGES[path]}`,
+    );
+  }
+  return path;
+}
+
+/** Starts a program that goes on until it is stopped. */
+export function start(path: string, args: readonly string[], folder: string): Running {
+  const child = spawn(path, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  child.on('error', (error) => {
+    log += `${error.message}\n`;
+  });
+  return {
+    log: () => log,
+    lineWhere: (find) =>
+      eventually(`a line of ${path} that says what was awaited`, () => {
+        const lines = log.split('\n').slice(0, -1);
+        const found = lines.map((line) => find(line)).find((answer) => answer !== undefined);
+        if (found === undefined && hasEnded(child)) {
+          throw new Error(`${path} ended too early:\n${log}`);
+        }
+        return found;
+      }),
+    stop: () => stop(child),
+  };
+}
+
+/** Runs a program to its end, with the text as its standard input. */
+export function run(
+  path: string,
+  args: readonly string[],
+  input = '',
+): { readonly status: number | null; readonly output: string } {
+  const { status, stdout, stderr, error } = spawnSync(path, args, { input, encoding: 'utf8' });
+  if (error !== undefined) {
+    throw error;
+  }
+  return { status, output: stdout + stderr };
+}
+
+/** The first answer that is not undefined. Throws where there is none within a minute. */
+export async function eventually<T>(
+  what: string,
+  attempt: () => T | undefined | Promise<T | undefined>,
+): Promise<T> {
+  for (let tries = 0; tries < 300; tries += 1) {
+    const answer = await attempt();
+    if (answer !== undefined) {
+      return answer;
+    }
+    await sleep(200);
+  }
+  throw new Error(`waited a minute in vain for ${what}`);
+}
+
+async function stop(child: ChildProcess): Promise<number | string | null> {
+  if (!hasEnded(child)) {
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    const kill = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    await ended;
+    clearTimeout(kill);
+  }
+  return child.exitCode ?? child.signalCode;
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+}

@@ -1,0 +1,96 @@
+/** A real Prometheus with a folder of its own, on a free port of the loopback. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { debianProgram, start } from './processes.ts';
+
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export interface Prometheus {
+  /** The instant vector that the query gives now. Throws with Prometheus's words where it is wrong. */
+  readonly query: (expression: string) => Promise<readonly Sample[]>;
+  /** The values of a label over the series that the selector matches. */
+  readonly labelValues: (label: string, selector: string) => Promise<readonly string[]>;
+  readonly stop: () => Promise<void>;
+}
+
+const VECTOR = z.object({
+  data: z.object({
+    result: z.array(
+      z.object({
+        metric: z.record(z.string(), z.string()),
+        value: z.tuple([z.number(), z.string()]),
+      }),
+    ),
+  }),
+});
+const VALUES = z.object({ data: z.array(z.string()) });
+
+/** `targets` are host and port, by the name of their job; each is scraped every second. */
+export async function startPrometheus(
+  targets: Readonly<Record<string, string>>,
+): Promise<Prometheus> {
+  const program = debianProgram('/usr/bin/prometheus');
+  const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
+  // JSON is YAML.
+  const config = {
+    global: { scrape_interval: '1s', scrape_timeout: '1s' },
+    scrape_configs: Object.entries(targets).map(([job, target]) => ({
+      job_name: job,
+      static_configs: [{ targets: [target] }],
+    })),
+  };
+  writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
+  const server = start(
+    program,
+    [
+      `--config.file=${join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
+      '--web.listen-address=127.0.0.1:0',
+    ],
+    folder,
+  );
+  async function stop(): Promise<void> {
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  }
+  try {
+    const address = await server.lineWhere(
+      (line) => /msg="Listening on" address=(\S+)/.exec(line)?.[1],
+    );
+    await server.lineWhere((line) => line.includes('Server is ready') || undefined);
+    return {
+      query: async (expression) => {
+        const answer = await ask(address, 'query', { query: expression });
+        return VECTOR.parse(answer).data.result.map(({ metric, value }) => ({
+          labels: metric,
+          value: Number(value[1]),
+        }));
+      },
+      labelValues: async (label, selector) =>
+        VALUES.parse(await ask(address, `label/${label}/values`, { 'match[]': selector })).data,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function ask(
+  address: string,
+  path: string,
+  parameters: Readonly<Record<string, string>>,
+): Promise<unknown> {
+  const answer = await fetch(
+    `http://${address}/api/v1/${path}?${new URLSearchParams(parameters).toString()}`,
+  );
+  if (!answer.ok) {
+    throw new Error(`Prometheus refuses ${JSON.stringify(parameters)}: ${await answer.text()}`);
+  }
+  return answer.json();
+}
