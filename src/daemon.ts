@@ -58,8 +58,8 @@ export interface Daemon {
   configFiles(): readonly string[];
 }
 
-/** A loop that has not come round for so long is stuck: it ticks several times a second. */
-const LONGEST_IDLE_MS = 30_000;
+/** A loop that is so late is stuck. */
+const LATEST_MS = 30_000;
 
 export function createDaemon(options: DaemonOptions): Daemon {
   const { clock, log, random, shard } = options;
@@ -85,7 +85,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     clock,
     log,
     exposition: createRender({ exposition, exporterMetrics }),
-    healthy: () => engine.poller.idleMs() < LONGEST_IDLE_MS,
+    healthy: () => engine.poller.lateMs() < LATEST_MS,
     ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
     status: () => {
       const nowMs = clock.nowMs();

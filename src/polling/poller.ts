@@ -62,13 +62,15 @@ export class Poller {
   readonly #deadlineMs: number;
   /** Anchors under way at once: more would not end before their deadline. */
   readonly #mostAnchors: number;
-  readonly #stopping = new AbortController();
+  readonly #deadlines = new Set<AbortController>();
   readonly #underWay = new Set<Promise<void>>();
   #turns: readonly Turn[] = [];
   #waiting: Turn[] = [];
   #firstPolls = 0;
   #anchors = 0;
-  #lastTickMs = 0;
+  #stopping = false;
+  #wakesAtMs = 0;
+  #waking = new AbortController();
   #loop: Promise<void> = Promise.resolve();
 
   constructor(options: PollerOptions) {
@@ -84,7 +86,7 @@ export class Poller {
 
   /** Starts the loop. Whom it polls is told by {@link setCustomers}. */
   start(): void {
-    this.#lastTickMs = this.#options.clock.monotonicMs();
+    this.#wakesAtMs = this.#options.clock.monotonicMs();
     this.#loop = this.#run();
   }
 
@@ -111,25 +113,32 @@ export class Poller {
 
   /** Ends the loop and every poll under way, whose figures are dropped. */
   async stop(): Promise<void> {
-    this.#stopping.abort(new ServiceError('unreachable', 'the exporter is stopping'));
+    this.#stopping = true;
+    this.#waking.abort();
+    for (const deadline of this.#deadlines) {
+      deadline.abort(new ServiceError('unreachable', 'the exporter is stopping'));
+    }
     await Promise.allSettled([this.#loop, ...this.#underWay]);
   }
 
-  /** Since when the loop has made no progress. */
-  idleMs(): number {
-    return this.#options.clock.monotonicMs() - this.#lastTickMs;
+  /** For how long the loop has been late: 0 while it makes progress. */
+  lateMs(): number {
+    return Math.max(0, this.#options.clock.monotonicMs() - this.#wakesAtMs);
   }
 
   async #run(): Promise<void> {
     const { clock, intervalMs } = this.#options;
     const tickMs = Math.min(LONGEST_TICK_MS, intervalMs / 20);
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      this.#lastTickMs = clock.monotonicMs();
+    while (!this.#stopping) {
+      const nowMs = clock.monotonicMs();
+      let nextMs = nowMs + intervalMs;
       for (const turn of this.#turns) {
-        this.#takeTurn(turn, this.#lastTickMs);
+        this.#takeTurn(turn, nowMs);
+        nextMs = Math.min(nextMs, turn.dueMs ?? Infinity);
       }
-      await clock.sleep(tickMs, signal).catch(() => {});
+      this.#wakesAtMs = Math.max(nextMs, nowMs + tickMs);
+      this.#waking = new AbortController();
+      await clock.sleep(this.#wakesAtMs - nowMs, this.#waking.signal).catch(() => {});
     }
   }
 
@@ -154,7 +163,7 @@ export class Poller {
 
   /** First polls take five requests each: they queue here and not in the limits, where they would hold up the others. */
   #admitFirstPolls(): void {
-    while (this.#firstPolls < this.#mostAnchors && !this.#stopping.signal.aborted) {
+    while (this.#firstPolls < this.#mostAnchors && !this.#stopping) {
       const turn = this.#waiting.shift();
       if (turn === undefined) {
         return;
@@ -163,6 +172,7 @@ export class Poller {
       this.#launch(turn, () => {
         this.#firstPolls -= 1;
         turn.dueMs = this.#nextDueMs(turn);
+        this.#waking.abort();
         this.#admitFirstPolls();
       });
     }
@@ -201,7 +211,7 @@ export class Poller {
       this.#failures.succeeded(customer.customer, stream);
       outcome.notes.forEach((note) => this.#tell(turn, note));
     } catch (error) {
-      if (this.#stopping.signal.aborted) {
+      if (this.#stopping) {
         return;
       }
       if (!(error instanceof ServiceError)) {
@@ -220,14 +230,15 @@ export class Poller {
   async #withDeadline<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const deadline = new AbortController();
     const ended = new AbortController();
-    const { clock } = this.#options;
-    clock.sleep(this.#deadlineMs, ended.signal).then(
+    this.#deadlines.add(deadline);
+    this.#options.clock.sleep(this.#deadlineMs, ended.signal).then(
       () => deadline.abort(new DOMException('The poll reached its deadline', 'TimeoutError')),
       () => {},
     );
     try {
-      return await work(AbortSignal.any([deadline.signal, this.#stopping.signal]));
+      return await work(deadline.signal);
     } finally {
+      this.#deadlines.delete(deadline);
       ended.abort();
     }
   }
