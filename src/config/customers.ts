@@ -4,6 +4,7 @@ import { Secret } from '../base/secret.ts';
 import type { OpeningHoursParser } from '../counting/opening-hours.ts';
 import type { CustomerSection, DefaultsSection } from './keys.ts';
 import type { Problems } from './problems.ts';
+import { exists } from './read-file.ts';
 import { readSecretFileWithMode } from './secret-file.ts';
 import type { Found } from './shapes.ts';
 import type { CustomerConfig, SecretSource } from './types.ts';
@@ -91,13 +92,23 @@ async function readSecretFrom(
   try {
     const { secret, mode } = await readSecretFileWithMode(path);
     reading.problems.keepSecret(secret.reveal());
+    if (secret.reveal().includes('\n')) {
+      reading.warn(file, 'the file holds more than one line: leave no more than the secret in it');
+    }
     if ((mode & 0o044) !== 0) {
       reading.warn(file, 'the file can be read by its group or by others: chmod it to 600 or 400');
     }
     return { secret, path };
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
-    reading.problems.add({ ...file, message: `the file ${words}` });
+    const isPath = await exists(path);
+    if (!isPath) {
+      // Somebody may have written the secret itself here.
+      file.place.source.hide(file.place);
+      reading.problems.keepSecret(file.value);
+    }
+    const hint = isPath ? '' : ', or write the secret itself under client_secret';
+    reading.problems.add({ ...file, message: `the file ${words}${hint}` });
     return undefined;
   }
 }

@@ -2,7 +2,7 @@
  * From files and the environment to a whole, checked configuration, or to all that is wrong with
  * it. Must not know what is done with it.
  */
-import { access, glob } from 'node:fs/promises';
+import { glob } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
 import { readCustomer } from './customers.ts';
@@ -13,7 +13,7 @@ import type { CustomerSection } from './keys.ts';
 import { parseSource } from './nodes.ts';
 import type { SourceNode } from './nodes.ts';
 import { Problems } from './problems.ts';
-import { readTextFile } from './read-file.ts';
+import { exists, readTextFile } from './read-file.ts';
 import type { FileContent } from './read-file.ts';
 import { readPolling, readService } from './service.ts';
 import { find } from './shapes.ts';
@@ -81,7 +81,8 @@ class Loading {
       this.#problems.add({ place: node.place, path: 'customers', message });
     } else if (written.length === 0 && this.#problems.count === 0) {
       const message = 'is empty: give at least one customer, here or in customer_files';
-      this.#problems.add({ place: node.place, path: 'customers', message });
+      const { place } = fields[given.has('customers') ? 'customers' : 'customer_files'] ?? node;
+      this.#problems.add({ place, path: 'customers', message });
     }
     checkNames(written, this.#problems);
     const customers = await this.#readCustomers(written, {
@@ -185,25 +186,23 @@ async function filesMatching(pattern: string, directory: string): Promise<readon
   return matches.toSorted();
 }
 
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
-}
-
 function checkNames(customers: readonly Customer[], problems: Problems): void {
   const first = new Map<string, Found<string>>();
-  for (const { value } of customers) {
+  for (const { value, place } of customers) {
     const { name } = value.fields;
     const before = name && first.get(name.value);
-    if (before !== undefined) {
-      const { source, start } = before.place;
-      const where = `${source.name}:${source.lineAt(start)}`;
-      const message = `is the name of another customer, in ${where}: give each a name of its own`;
-      problems.add({ ...before, ...name, message });
-    } else if (name !== undefined) {
-      first.set(name.value, name);
+    if (name === undefined || before === undefined) {
+      if (name !== undefined) {
+        first.set(name.value, name);
+      }
+      continue;
     }
+    const { source, start } = before.place;
+    const aliased = source === name.place.source && start === name.place.start;
+    const where = `${source.name}:${source.lineAt(start)}`;
+    const message = aliased
+      ? 'is repeated by an alias of the whole customer: write this one out'
+      : `is the name of another customer, in ${where}: give each a name of its own`;
+    problems.add({ path: name.path, place: aliased ? place : name.place, message });
   }
 }

@@ -120,9 +120,15 @@ function knownEntries(
     }
     const guess = nearest(entry.key, Object.keys(table));
     const message = unknownKey(entry.key, guess, table, rules);
-    const hidden = entry.keyPlace.source.hides(entry.keyPlace);
-    const at = hidden ? `${path}.[redacted]` : join(path, entry.key);
+    const { source } = entry.keyPlace;
+    const at = source.hides(entry.keyPlace)
+      ? `${path}.[redacted]`.replace(/^\./, '')
+      : join(path, entry.key);
     reader.problems.add({ place: entry.keyPlace, path: at, message });
+    if (message.startsWith(UNKNOWN) && entry.value.place.start > entry.keyPlace.start) {
+      // The key may be somebody's own word for a secret.
+      source.hide(entry.value.place);
+    }
     if (guess !== undefined) {
       given.add(guess);
     }
@@ -130,22 +136,26 @@ function knownEntries(
   return { entries, given };
 }
 
+const UNKNOWN = 'is not a known key';
+const MERGE_KEY = '<<';
+const MERGED = 'is a merge key, and those are not read: write the keys out';
+
 function unknownKey(
   key: string,
   guess: string | undefined,
   table: KeyTable,
   rules: MappingRules,
 ): string {
-  if (key === '<<') {
-    return 'is a merge key, and those are not read: write the keys out, or put them under defaults';
+  if (key === MERGE_KEY) {
+    return `${MERGED}, or put them under defaults`;
   }
   const elsewhere = rules.elsewhere?.(key);
   if (elsewhere !== undefined) {
     return `does not belong here: put it under ${elsewhere}`;
   }
   return guess === undefined
-    ? `is not a known key: known here are ${Object.keys(table).join(', ')}`
-    : `is not a known key: did you mean ${guess}?`;
+    ? `${UNKNOWN}: known here are ${Object.keys(table).join(', ')}`
+    : `${UNKNOWN}: did you mean ${guess}?`;
 }
 
 /** The first entry of each key; the others are problems. */
@@ -196,7 +206,8 @@ export function record(
       for (const entry of withoutDuplicates(all, path, reader)) {
         const at = join(path, entry.key);
         const key = expand(entry.key, reader.environment);
-        const problem = key.problem ?? rules.keyProblem(key.text);
+        const merged = entry.key === MERGE_KEY ? MERGED : undefined;
+        const problem = key.problem ?? merged ?? rules.keyProblem(key.text);
         if (problem !== undefined) {
           fail(entry.keyPlace, at, problem);
         } else if (Object.hasOwn(result, key.text)) {

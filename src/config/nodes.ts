@@ -7,7 +7,8 @@ import type { Document, Scalar } from 'yaml';
 import { hideSecrets } from './hiding.ts';
 import type { Problems } from './problems.ts';
 import type { Place, SourceFile } from './source.ts';
-import { YAML_MESSAGES, yamlMessage } from './yaml-messages.ts';
+import { syntaxErrors } from './syntax-errors.ts';
+import { YAML_MESSAGES } from './yaml-messages.ts';
 
 export type SourceNode = ScalarNode | ListNode | MappingNode;
 
@@ -39,8 +40,6 @@ export interface Entry {
   readonly value: SourceNode;
 }
 
-/** A syntax error brings others after it, which say nothing new. */
-const SYNTAX_ERRORS_SHOWN = 10;
 const DEEPEST = 16;
 const SYNTAX = '(YAML)';
 
@@ -58,9 +57,9 @@ export function parseSource(
   if (document === undefined) {
     return undefined;
   }
-  const errors = [...document.errors, ...document.warnings].toSorted((a, b) => a.pos[0] - b.pos[0]);
-  for (const error of errors.slice(0, SYNTAX_ERRORS_SHOWN)) {
-    problems.add({ place: source.at(...error.pos), path: SYNTAX, message: yamlMessage(error) });
+  const errors = syntaxErrors(source, document);
+  for (const error of errors) {
+    problems.add(error);
   }
   const version = document.directives?.yaml;
   if (version?.explicit === true && version.version !== '1.2') {
@@ -155,14 +154,16 @@ class Converter {
   #convertContents(node: unknown, place: Place, depth: number): SourceNode {
     if (isMap(node)) {
       const entries = node.items.filter(isPair).map((pair): Entry => {
-        const keyPlace = this.#placeOf(pair.key, place);
+        const keyPlace = this.#startOf(pair.key, place);
         const key = isScalar(pair.key) ? String(pair.key.value) : '';
         return { key, keyPlace, value: this.#convert(pair.value, keyPlace, depth + 1) };
       });
       return { kind: 'mapping', place, entries };
     }
     if (isSeq(node)) {
-      const items = node.items.map((item) => this.#convert(item, place, depth + 1));
+      const items = node.items.map((item) =>
+        this.#convert(item, this.#startOf(item, place), depth + 1),
+      );
       return { kind: 'list', place, items };
     }
     return isScalar(node)
@@ -173,6 +174,16 @@ class Converter {
   #placeOf(node: unknown, fallback: Place): Place {
     const range = isNode(node) ? node.range : undefined;
     return range && range[1] > range[0] ? this.#source.at(range[0], range[1]) : fallback;
+  }
+
+  /** As above, but something that is empty is where it begins. */
+  #startOf(node: unknown, fallback: Place): Place {
+    const start = isNode(node) ? node.range?.[0] : undefined;
+    if (start === undefined) {
+      return this.#placeOf(node, fallback);
+    }
+    const spaces = /^ */.exec(this.#source.text.slice(start, start + 1_024))?.[0].length ?? 0;
+    return this.#placeOf(node, this.#source.at(start + spaces));
   }
 
   #fail(place: Place, message: string): SourceNode {

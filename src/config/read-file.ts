@@ -1,6 +1,6 @@
 /** Reads files whole, within a limit, and says in a few words why one cannot be read. */
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { lstat, open } from 'node:fs/promises';
 
 export interface FileContent {
   readonly text: string;
@@ -27,6 +27,14 @@ export async function readTextFile(path: string, limitBytes: number): Promise<Fi
   }
 }
 
+/** Whether there is anything, be it a link to nothing or in a folder that may not be looked into. */
+export async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: unknown) => error instanceof Error && 'code' in error && error.code === 'EACCES',
+  );
+}
+
 class FileProblem extends Error {}
 
 type FileHandle = Awaited<ReturnType<typeof open>>;
@@ -50,6 +58,9 @@ async function readUpTo(
   expectedBytes: number,
   limitBytes: number,
 ): Promise<Uint8Array> {
+  if (expectedBytes > limitBytes) {
+    throw tooLarge(limitBytes);
+  }
   const chunkBytes = Math.min(Math.max(expectedBytes + 1, 1_024), 65_536);
   const chunks: Uint8Array[] = [];
   for (let size = 0; size <= limitBytes;) {
@@ -61,7 +72,11 @@ async function readUpTo(
     chunks.push(chunk.subarray(0, bytesRead));
     size += bytesRead;
   }
-  throw new FileProblem(`is larger than ${sizeOf(limitBytes)}: give a smaller file`);
+  throw tooLarge(limitBytes);
+}
+
+function tooLarge(limitBytes: number): FileProblem {
+  return new FileProblem(`is larger than ${sizeOf(limitBytes)}: give a smaller file`);
 }
 
 function decode(bytes: Uint8Array): string {

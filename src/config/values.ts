@@ -41,7 +41,7 @@ export function serviceUrl(appended: string, example: string): Shape<string> {
     expects: `a URL, as in ${example}`,
     accepts: ['text'],
     parse(text) {
-      const url = httpUrl(text);
+      const url = httpUrl(text, 'https://');
       if (url instanceof Refusal) {
         return url;
       }
@@ -62,7 +62,7 @@ export function proxyUrl(): Shape<string> {
     expects: 'a URL without a path, as in http://proxy.example.org:3128',
     accepts: ['text'],
     parse(text) {
-      const url = httpUrl(text);
+      const url = httpUrl(text, 'http://');
       if (url instanceof Refusal) {
         return url;
       }
@@ -72,12 +72,18 @@ export function proxyUrl(): Shape<string> {
 }
 
 /** Stricter than the URL standard, which mends whatever it can. */
-function httpUrl(text: string): URL | Refusal {
-  if (text.length > LONGEST_URL || /[\s\\]/.test(text) || !URL.canParse(text)) {
-    return new Refusal('is not a URL');
+function httpUrl(text: string, beginning: string): URL | Refusal {
+  if (text.length > LONGEST_URL) {
+    return new Refusal(`is longer than ${LONGEST_URL} characters`);
+  }
+  if (text === '' || /[\s\\]/.test(text)) {
+    return new Refusal(text === '' ? 'is empty' : 'holds a space or a backslash');
   }
   if (!/^https?:\/\/[^/]/i.test(text)) {
-    return new Refusal('does not begin with https:// and a host');
+    return new Refusal(`does not begin with ${beginning} and a host`);
+  }
+  if (!URL.canParse(text)) {
+    return new Refusal('is not a URL');
   }
   return /[?#]/.test(text) ? new Refusal('has a query or a fragment') : new URL(text);
 }
@@ -88,14 +94,22 @@ export function isLoopback(url: string): boolean {
   return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
+const MOST_RARE = 1_000;
+
 export function timezone(): Shape<string> {
   let names: ReadonlySet<string> | undefined;
+  /** What is wrong for one customer is often wrong for thousands, and a neighbour is dear to find. */
+  const rare = new Map<string, string | Refusal>();
   return scalar({
     expects: 'an IANA name, as in Europe/Copenhagen',
     accepts: ['text'],
     parse(text) {
       names ??= new Set(Intl.supportedValuesOf('timeZone'));
-      return names.has(text) ? text : rareTimezone(text, [...names]);
+      const known = names.has(text) ? text : (rare.get(text) ?? rareTimezone(text, [...names]));
+      if (!names.has(text) && rare.size < MOST_RARE) {
+        rare.set(text, known);
+      }
+      return known;
     },
   });
 }
