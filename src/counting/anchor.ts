@@ -4,19 +4,18 @@
  * is what has come in between, whatever the service means by its windows (DESIGN.md, section 3).
  */
 import type { Answer, Asking, Inquirer } from './asking.ts';
-import { contains, floorToMinute, MINUTE_MS } from './calendar.ts';
+import { floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Epoch, Span } from './calendar.ts';
-import { anyBelow, areEqual, isZero, minus, plus } from './counts.ts';
+import { anyBelow, areEqual, at, grandTotal, isZero, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { establish } from './dating.ts';
+import { minutePieces, withoutWindow } from './day-rows.ts';
 import type { Dating } from './dating.ts';
-import { readKey } from './keys.ts';
 import type { Evidence } from './keys.ts';
-import { withRows } from './minutes.ts';
+import { lastSeenIn } from './minutes.ts';
 import type { MinuteLedger } from './minutes.ts';
 import { finerThan, totalByMinutes } from './total.ts';
 import type { TotalsBy } from './total.ts';
-import type { Row } from '../base/nouns.ts';
 import type { Zone } from './zone.ts';
 
 export interface Anchor {
@@ -37,8 +36,15 @@ export interface Anchor {
 
 export interface AnchorTaken {
   readonly anchor: Anchor;
-  /** Whether the window stood still while the totals were read. If not, the anchor serves once. */
+  /**
+   * Whether the window stood still while the totals were read, and has begun by the service's clock.
+   * If not, the anchor serves once.
+   */
   readonly keeps: boolean;
+  /** Whether the window was empty though the day has counts in its minutes. */
+  readonly doubted: boolean;
+  /** Whether `totalsBy` agreed with minutes that had counts. */
+  readonly proves: boolean;
   readonly totalsBy: TotalsBy;
   readonly dating: Dating;
 }
@@ -58,10 +64,17 @@ export interface AnchorContext {
   readonly epoch: Epoch;
   readonly day: Span;
   readonly nowMs: () => number;
+  readonly serviceNowMs: () => number;
   readonly monotonicMs: number;
   readonly expected: Expected;
+  /** Whether what the totals are read by first has agreed with minutes that had counts. */
+  readonly isProven: boolean;
+  /** How much further back than usual the window reaches. */
+  readonly reachBackMs: number;
 }
 
+const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 /** How far back the window of the last minutes reaches when an anchor is taken. */
 const WINDOW_MS = 15 * MINUTE_MS;
 /** How often `day` or `quarter` may disagree with the minutes before it is not asked any more. */
@@ -90,42 +103,105 @@ interface Readings {
   readonly total: Counts;
   readonly today: Answer;
   readonly window: Answer;
+  /** Whether `totalsBy` agreed with minutes that had counts. */
+  readonly proves: boolean;
 }
 
 /** One round of the questions L1, T, F, X, L0; undefined where X and F disagree. */
 function* readAll(context: AnchorContext, totalsBy: TotalsBy): Asking<Readings | undefined> {
-  const { inquirer, epoch, day, expected, kinds, nowMs } = context;
-  const windowStartMs = Math.max(day.startMs, epoch.startMs, floorToMinute(nowMs() - WINDOW_MS));
+  const { inquirer, day, expected, kinds } = context;
+  const windowStartMs = windowStart(context);
   const any = Array.from({ length: kinds }, () => 0).with(0, 1);
   const windowBefore = yield* inquirer.askTwiceIfBelow(
     expected.windowHadCounts ? any : undefined,
     'minute',
     windowStartMs,
   );
-  if (totalsBy === 'minute') {
-    const total = yield* totalByMinutes(inquirer, epoch.startMs, undefined, nowMs());
-    const today = yield* inquirer.askTwiceIfBelow(expected.today, 'minute', day.startMs);
-    const window = yield* inquirer.askTwiceIfBelow(
-      atLeast(windowBefore, today),
-      'minute',
-      windowStartMs,
-    );
-    return { windowBefore, total, today, window };
-  }
-  const total = yield* inquirer.askTwiceIfBelow(expected.total, totalsBy, epoch.startMs);
-  const today = yield* inquirer.askTwiceIfBelow(expected.today, 'minute', day.startMs);
-  const check = yield* inquirer.askTwiceIfBelow(expected.today, totalsBy, day.startMs);
+  const total = yield* readTotal(context, totalsBy);
+  // The window lies in the day, so that the day must not hold less.
+  const inWindow = windowBefore.aggregation === 'minute' ? windowBefore.sums : undefined;
+  // The first of a day has nothing to be held against, so that an empty one is asked for again.
+  const least = expected.today ?? (isZero(total.sums) ? undefined : any);
+  const today = yield* inquirer.askTwiceIfBelow(higher(least, inWindow), 'minute', day.startMs);
+  const check = totalsBy === 'minute' ? undefined : yield* readCheck(context, totalsBy, today);
   const window = yield* inquirer.askTwiceIfBelow(
     atLeast(windowBefore, today),
     'minute',
     windowStartMs,
   );
+  const readings = { windowBefore, total: total.sums, today, window };
+  if (check === undefined) {
+    return { ...readings, proves: false };
+  }
   const came = minus(window.sums, windowBefore.sums).map((count) => Math.max(0, count));
   const agrees =
-    check.aggregation === total.aggregation &&
-    !anyBelow(check.sums, today.sums) &&
-    !anyBelow(plus(today.sums, came), check.sums);
-  return agrees ? { windowBefore, total: total.sums, today, window } : undefined;
+    check.coarse.aggregation === total.aggregation &&
+    !anyBelow(check.coarse.sums, check.minutes.sums) &&
+    !anyBelow(plus(check.minutes.sums, came), check.coarse.sums) &&
+    !(inWindow !== undefined && anyBelow(today.sums, inWindow));
+  return agrees ? { ...readings, proves: !isZero(check.minutes.sums) } : undefined;
+}
+
+/** Start of the window of the last minutes: not in the service's future, nor before the day. */
+function windowStart({ epoch, day, nowMs, serviceNowMs, reachBackMs }: AnchorContext): number {
+  const startMs = Math.min(nowMs(), serviceNowMs()) - WINDOW_MS - reachBackMs;
+  return Math.max(day.startMs, epoch.startMs, floorToMinute(startMs));
+}
+
+function* readTotal(
+  context: AnchorContext,
+  totalsBy: TotalsBy,
+): Asking<{ readonly aggregation: string; readonly sums: Counts }> {
+  const { inquirer, epoch, expected, nowMs } = context;
+  if (totalsBy !== 'minute') {
+    return yield* inquirer.askTwiceIfBelow(expected.total, totalsBy, epoch.startMs);
+  }
+  const first = yield* totalByMinutes(inquirer, epoch.startMs, undefined, nowMs());
+  if (expected.total === undefined || !anyBelow(first, expected.total)) {
+    return { aggregation: 'minute', sums: first };
+  }
+  const second = yield* totalByMinutes(inquirer, epoch.startMs, undefined, nowMs());
+  return { aggregation: 'minute', sums: grandTotal(second) >= grandTotal(first) ? second : first };
+}
+
+/**
+ * The same stretch by the minute and by `totalsBy`: today, or where nobody has come today and
+ * `totalsBy` is not proven yet, the last week, for that nothing is equal to nothing proves nothing.
+ */
+function* readCheck(
+  context: AnchorContext,
+  totalsBy: 'day' | 'quarter',
+  today: Answer,
+): Asking<{ readonly minutes: Answer; readonly coarse: Answer }> {
+  const { inquirer, epoch, day, expected, isProven } = context;
+  const weekStartMs = Math.max(epoch.startMs, day.startMs - WEEK_MS);
+  if (!isZero(today.sums) || isProven || weekStartMs >= day.startMs) {
+    const coarse = yield* inquirer.askTwiceIfBelow(expected.today, totalsBy, day.startMs);
+    return { minutes: today, coarse };
+  }
+  const minutes = yield* inquirer.ask('minute', weekStartMs);
+  if (minutes.aggregation !== 'minute') {
+    // Forced into the aggregation that is to be checked, it would agree with itself.
+    return yield* checkSince(context, totalsBy, Math.max(epoch.startMs, day.startMs - 2 * DAY_MS));
+  }
+  const coarse = yield* inquirer.ask(totalsBy, weekStartMs);
+  return { minutes, coarse };
+}
+
+function* checkSince(
+  { inquirer }: AnchorContext,
+  totalsBy: 'day' | 'quarter',
+  sinceMs: number,
+): Asking<{ readonly minutes: Answer; readonly coarse: Answer }> {
+  const minutes = yield* inquirer.ask('minute', sinceMs);
+  const coarse = yield* inquirer.ask(totalsBy, sinceMs);
+  return { minutes, coarse };
+}
+
+function higher(a: Counts | undefined, b: Counts | undefined): Counts | undefined {
+  return a === undefined || b === undefined
+    ? (a ?? b)
+    : a.map((count, kind) => Math.max(count, at(b, kind)));
 }
 
 /**
@@ -144,13 +220,11 @@ function* assemble(
   totalsBy: TotalsBy,
   dating: Dating,
 ): Asking<AnchorTaken> {
-  const { inquirer, zone, epoch, day, monotonicMs } = context;
+  const { inquirer, zone, epoch, day, monotonicMs, serviceNowMs } = context;
   const { windowBefore, total, today, window } = readings;
-  const pieces = yield* minutePieces(inquirer, today, MOST_PIECES);
+  const pieces = yield* minutePieces(inquirer, today);
   const evidences: Evidence[] = window.aggregation === 'minute' ? [window] : [];
   const found = yield* establish(inquirer, dating, evidences.concat(pieces ?? []), zone);
-  const keeps =
-    windowBefore.aggregation === window.aggregation && areEqual(windowBefore.sums, window.sums);
   const anchor: Anchor = {
     epoch,
     day,
@@ -161,75 +235,15 @@ function* assemble(
     today: today.sums,
     ledger: pieces && withoutWindow(pieces, window, found, zone),
   };
-  return { anchor, keeps, totalsBy, dating: found };
-}
-
-/** How many halves of a day are asked for at most, where the service forces a coarser aggregation. */
-const MOST_PIECES = 32;
-
-/**
- * The rows of a window by the minute, asked for in halves where the service gave a coarser
- * aggregation; undefined where that takes too many. Only for the sake of the order of minutes: the
- * sums are those of the whole.
- */
-function* minutePieces(
-  inquirer: Inquirer,
-  answer: Answer,
-  most: number,
-): Asking<readonly Evidence[] | undefined> {
-  if (isZero(answer.sums)) {
-    return [];
-  }
-  if (answer.aggregation === 'minute') {
-    return [answer];
-  }
-  const { startMs, endMs } = answer.window;
-  const middleMs = floorToMinute((startMs + endMs) / 2);
-  if (most < 2 || middleMs <= startMs) {
-    return undefined;
-  }
-  const halves: Evidence[] = [];
-  for (const [fromMs, toMs] of [
-    [startMs, middleMs],
-    [middleMs, endMs],
-  ] as const) {
-    const half = yield* inquirer.ask('minute', fromMs, toMs);
-    const pieces = yield* minutePieces(inquirer, half, most / 2);
-    if (pieces === undefined) {
-      return undefined;
-    }
-    halves.push(...pieces);
-  }
-  return halves;
-}
-
-function withoutWindow(
-  pieces: readonly Evidence[],
-  window: Answer,
-  dating: Dating,
-  zone: Zone,
-): MinuteLedger | undefined {
-  let ledger: MinuteLedger | undefined = [];
-  for (const { rows, window: span } of pieces) {
-    const dateOf = datingOf(dating, span, zone);
-    // Whether a window includes its edges is not known: the minute between two pieces counts once.
-    const own = pieces.length === 1 ? rows : rows.filter((row) => isWithin(span, dateOf(row)));
-    ledger = ledger && withRows(ledger, own, 1, dateOf);
-  }
-  return ledger && withRows(ledger, window.rows, -1, datingOf(dating, window.window, zone));
-}
-
-/** Rows that cannot be dated stay, for they must not be lost in silence. */
-function isWithin(span: Span, instantMs: number | undefined): boolean {
-  return instantMs === undefined || contains(span, instantMs);
-}
-
-/** How to read the keys of one window's rows: undefined for every key while no reading is established. */
-export function datingOf(
-  dating: Dating,
-  window: Span,
-  zone: Zone,
-): (row: Row) => number | undefined {
-  const reading = dating.status === 'established' ? dating.readings[0] : undefined;
-  return ({ key }) => (reading === undefined ? undefined : readKey(reading, key, window, zone));
+  // Both readings of the window were empty, and the day has counts in it: one of them is wrong.
+  const doubted =
+    isZero(window.sums) &&
+    anchor.ledger !== undefined &&
+    lastSeenIn(anchor.ledger, { startMs: anchor.windowStartMs, endMs: serviceNowMs() + 1 }) !==
+      undefined;
+  const keeps =
+    windowBefore.aggregation === window.aggregation &&
+    areEqual(windowBefore.sums, window.sums) &&
+    window.window.startMs <= serviceNowMs();
+  return { anchor, keeps, doubted, proves: readings.proves, totalsBy, dating: found };
 }

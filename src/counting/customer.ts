@@ -15,12 +15,17 @@ import type { OpeningHours } from './opening-hours.ts';
 import { INITIAL_STATE } from './state.ts';
 import type { StreamState } from './state.ts';
 
-export interface CustomerOptions {
-  readonly name: string;
-  readonly timezone: string;
+/** What is told of a customer and changes nothing that is counted. */
+export interface CustomerDescription {
   readonly labels: Readonly<Record<string, string>>;
   readonly capacity: number | undefined;
   readonly openingHours: OpeningHours | undefined;
+}
+
+export interface CustomerOptions {
+  readonly name: string;
+  readonly timezone: string;
+  readonly description: CustomerDescription;
   readonly calendar: Calendar;
   readonly streams: readonly MinuteStream[];
   readonly owner: MarkOwner;
@@ -41,11 +46,13 @@ export class Customer implements FiguresSource {
   readonly customer: string;
   readonly #options: CustomerOptions;
   readonly #streams = new Map<MinuteStream, StreamRecord>();
+  #description: CustomerDescription;
   #epoch: Epoch | undefined;
   #credentialsValid: boolean | undefined;
 
   constructor(options: CustomerOptions) {
     this.#options = options;
+    this.#description = options.description;
     this.customer = options.name;
     for (const stream of options.streams) {
       this.#streams.set(stream, { state: INITIAL_STATE, shown: [], health: UNPOLLED });
@@ -74,13 +81,13 @@ export class Customer implements FiguresSource {
   /** The highest values shown in the running epoch, before any poll of this process. */
   marksOf(stream: MinuteStream, epoch: Epoch): Believed | undefined {
     const { owner, marks } = this.#options;
-    const known = KINDS[stream].map((kind) => marks.get(owner, kind));
-    const ofEpoch = known.filter((mark) => mark?.epochStartMs === epoch.startMs);
+    const known = KINDS[stream].map((kind) => marks.ofEpoch(owner, kind, epoch.startMs));
+    const ofEpoch = known.filter((mark) => mark !== undefined);
     return ofEpoch.length < known.length
       ? undefined
       : {
-          totals: ofEpoch.map((mark) => mark?.value ?? 0),
-          atMs: Math.max(...ofEpoch.map((mark) => mark?.atMs ?? 0)),
+          totals: ofEpoch.map(({ value }) => value),
+          atMs: Math.max(...ofEpoch.map(({ atMs }) => atMs)),
         };
   }
 
@@ -120,12 +127,17 @@ export class Customer implements FiguresSource {
     record.health = { ...record.health, skipped: record.health.skipped + 1 };
   }
 
+  describe(description: CustomerDescription): void {
+    this.#description = description;
+  }
+
   credentialsJudged(valid: boolean): void {
     this.#credentialsValid = valid;
   }
 
   figuresAt(nowMs: number): CustomerFigures {
-    const { name, timezone, labels, capacity, openingHours, calendar } = this.#options;
+    const { name, timezone, calendar } = this.#options;
+    const { labels, capacity, openingHours } = this.#description;
     const epoch = this.epochAt(nowMs);
     const kinds: Partial<Record<Kind, KindFigures>> = {};
     const streams: Partial<Record<MinuteStream, StreamFigures>> = {};
@@ -155,13 +167,15 @@ export class Customer implements FiguresSource {
     const snapshot = this.#streams.get('people')?.state.snapshot;
     const fresh =
       snapshot !== undefined &&
-      nowMs - snapshot.atMs <= OCCUPANCY_AGE_MS &&
+      // In both directions: after a step back, the newest good poll lies in the future.
+      Math.abs(nowMs - snapshot.atMs) <= OCCUPANCY_AGE_MS &&
       snapshot.day.startMs === this.calendar.dayAt(nowMs).startMs;
     return fresh ? snapshot.minutes?.occupancy : undefined;
   }
 
   #validUntil(nowMs: number, epoch: Epoch): number {
-    const { openingHours, timezone, calendar } = this.#options;
+    const { timezone, calendar } = this.#options;
+    const { openingHours } = this.#description;
     const peopleAtMs = this.#streams.get('people')?.state.snapshot?.atMs;
     const staleMs = peopleAtMs === undefined ? Infinity : peopleAtMs + OCCUPANCY_AGE_MS + 1;
     return Math.min(

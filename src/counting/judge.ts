@@ -25,8 +25,8 @@ export interface Candidate {
 /** Takes the figures over, or keeps what there was until they have come again. */
 export function judge(state: StreamState, context: PollContext, candidate: Candidate): PollOutcome {
   const { figures, emptied, minutes, next } = candidate;
-  const learnt = { ...state, totalsBy: next.totalsBy, dating: next.dating };
-  const notes = notesOf(state, next);
+  const learnt = { ...state, dating: next.dating };
+  const notes = datingNotes(state, next);
   const emptyPolls = emptied ? state.emptyPolls + 1 : 0;
   if (emptied && emptyPolls < EMPTY_POLLS_BEFORE_BELIEF) {
     return { state: { ...learnt, emptyPolls }, notes: [...notes, 'empty_not_believed'] };
@@ -43,7 +43,10 @@ export function judge(state: StreamState, context: PollContext, candidate: Candi
     };
   }
   const snapshot = { ...figures, minutes };
-  return { state: { ...next, snapshot, emptyPolls: 0, suspicion: undefined }, notes };
+  return {
+    state: { ...next, snapshot, emptyPolls: 0, suspicion: undefined },
+    notes: [...notes, ...totalsNotes(state, next)],
+  };
 }
 
 /** The totals that a rise is measured against: the last believed, the marks, or 0 at the epoch. */
@@ -55,13 +58,16 @@ function believedBefore(state: StreamState, context: PollContext, epoch: Epoch):
   return marks ?? { totals: [], atMs: epoch.startMs };
 }
 
-function notesOf(state: StreamState, next: StreamState): PollNote[] {
-  const notes: PollNote[] = [];
-  if (next.totalsBy !== state.totalsBy && next.totalsBy !== 'day') {
-    notes.push(next.totalsBy === 'quarter' ? 'totals_by_quarter' : 'totals_by_minute');
+function totalsNotes(state: StreamState, next: StreamState): PollNote[] {
+  if (next.totalsBy === state.totalsBy || next.totalsBy === 'day') {
+    return [];
   }
-  if (next.dating.status !== state.dating.status && next.dating.status !== 'undecided') {
-    notes.push(next.dating.status === 'unknown' ? 'keys_unknown' : 'keys_established');
+  return [next.totalsBy === 'quarter' ? 'totals_by_quarter' : 'totals_by_minute'];
+}
+
+function datingNotes(state: StreamState, next: StreamState): PollNote[] {
+  if (next.dating.status === state.dating.status || next.dating.status === 'undecided') {
+    return [];
   }
-  return notes;
+  return [next.dating.status === 'unknown' ? 'keys_unknown' : 'keys_established'];
 }

@@ -52,6 +52,8 @@ export const KEY_READINGS: readonly KeyReading[] = [
 ];
 
 const DAY_MS = 86_400_000;
+/** A key this far from its window has no place in it, in whatever zone. */
+const FARTHEST_MS = 366 * DAY_MS;
 const ISO =
   /^(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):?(\d\d)(?::?\d\d(?:[.,]\d+)?)?\s?(Z|[+-]\d\d(?::?\d\d)?)?$/i;
 const COMPACT = /^(\d{4})(\d\d)(\d\d)T?(\d\d)(\d\d)(?:\d\d)?$/;
@@ -77,7 +79,7 @@ export function readKey(
     case 'instant':
       return floorToMinute(wallOrInstant.ms);
     case 'wall':
-      return fromWall(reading.zone, wallOrInstant, zone);
+      return fromWall(reading.zone, wallOrInstant, window, zone);
     case 'time_of_day':
       return placeTimeOfDay(reading.zone, wallOrInstant.ms, window, zone);
   }
@@ -154,16 +156,44 @@ function timeOfDay(minute: number, plausible: boolean): Parsed | undefined {
 function fromWall(
   keyZone: KeyZone,
   parsed: Parsed & { readonly kind: 'wall' },
+  window: Span,
   zone: Zone,
 ): number | undefined {
   switch (keyZone) {
     case 'written':
       return parsed.writtenOffsetMs === undefined ? undefined : parsed.ms - parsed.writtenOffsetMs;
-    case 'local':
-      return zone.instantOfWall(parsed.ms);
+    case 'local': {
+      // An offset that the zone has at that time says which one of an hour that occurs twice.
+      const { ms, writtenOffsetMs } = parsed;
+      // Keys of many years would each find a span of their own in the zone; none of these is in the window.
+      if (Math.abs(ms - window.startMs) > FARTHEST_MS) {
+        return ms;
+      }
+      return writtenOffsetMs !== undefined &&
+        zone.offsetMsAt(ms - writtenOffsetMs) === writtenOffsetMs
+        ? ms - writtenOffsetMs
+        : instantOfWallIn(window, ms, zone);
+    }
     case 'utc':
       return parsed.ms;
   }
+}
+
+/**
+ * In the hour that occurs twice, a wall time is the first of both, but where only the second one lies
+ * in the window: else, in that hour, no row of the last minutes would seem to be of them.
+ */
+function instantOfWallIn(window: Span, wallMs: number, zone: Zone): number {
+  const firstMs = zone.instantOfWall(wallMs);
+  if (firstMs >= window.startMs - MINUTE_MS) {
+    return firstMs;
+  }
+  const changeMs = zone.nextTransitionAfter(firstMs);
+  if (changeMs > window.endMs) {
+    return firstMs;
+  }
+  const secondMs = wallMs - zone.offsetMsAt(changeMs);
+  return secondMs >= Math.max(changeMs, window.startMs - MINUTE_MS) ? secondMs : firstMs;
 }
 
 function placeTimeOfDay(keyZone: KeyZone, timeMs: number, window: Span, zone: Zone): number {
@@ -172,7 +202,8 @@ function placeTimeOfDay(keyZone: KeyZone, timeMs: number, window: Span, zone: Zo
       return Math.floor(window.startMs / DAY_MS) * DAY_MS + days * DAY_MS + timeMs;
     }
     const wallMs = window.startMs + zone.offsetMsAt(window.startMs);
-    return zone.instantOfWall(Math.floor(wallMs / DAY_MS) * DAY_MS + days * DAY_MS + timeMs);
+    const startMs = Math.floor(wallMs / DAY_MS) * DAY_MS;
+    return instantOfWallIn(window, startMs + days * DAY_MS + timeMs, zone);
   }
   const first = onDay(0);
   return first >= window.startMs - MINUTE_MS ? first : onDay(1);

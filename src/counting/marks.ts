@@ -26,9 +26,12 @@ const FORMAT = 'library-stats-exporter marks';
 const VERSION = 1;
 /** Marks of epochs that ended long ago are not carried on. */
 const KEPT_MS = 70 * 86_400_000;
+/** Of one counter. More than one, because a clock that was wrong for a while comes back to an older one. */
+const MOST_EPOCHS = 3;
 
 export class Marks {
-  readonly #marks = new Map<string, Mark>();
+  /** By counter; of each, the marks of several epochs, the one that was raised last first. */
+  readonly #marks = new Map<string, readonly Mark[]>();
   #changes = 0;
 
   /** Grows with every change. */
@@ -38,28 +41,38 @@ export class Marks {
 
   /** The mark of the newest epoch that this counter was shown in. */
   get(owner: MarkOwner, kind: Kind): Mark | undefined {
-    return this.#marks.get(keyOf(owner, kind));
+    return this.#of(owner, kind).toSorted((a, b) => b.epochStartMs - a.epochStartMs)[0];
+  }
+
+  /** The mark of one epoch. */
+  ofEpoch(owner: MarkOwner, kind: Kind, epochStartMs: number): Mark | undefined {
+    return this.#of(owner, kind).find((mark) => mark.epochStartMs === epochStartMs);
   }
 
   /** What to show for `value`: itself, or the epoch's mark if that is higher. The mark remembers it. */
   raise(owner: MarkOwner, kind: Kind, epoch: Epoch, value: number, atMs: number): number {
-    const key = keyOf(owner, kind);
-    const known = this.#marks.get(key);
-    const held = known?.epochStartMs === epoch.startMs ? known.value : undefined;
+    const held = this.ofEpoch(owner, kind, epoch.startMs)?.value;
     if (held !== undefined && held >= value) {
       return held;
     }
-    this.#marks.set(key, { epochStartMs: epoch.startMs, month: epoch.month, value, atMs });
+    const { startMs: epochStartMs, month } = epoch;
+    this.#put(keyOf(owner, kind), { epochStartMs, month, value, atMs });
     this.#changes += 1;
     return value;
   }
 
-  /** All marks as text, one a line, so that a person can read them too. */
+  /**
+   * All marks as text, one a line, so that a person can read them and take one out: a counter that
+   * is held far too high by a mark that should not be there goes back to the service's total once
+   * its line is deleted while the exporter is stopped. Marks of others are written as they came.
+   */
   serialize(nowMs: number): string {
     const lines: string[] = [];
-    for (const [key, mark] of this.#marks) {
-      if (nowMs - mark.epochStartMs <= KEPT_MS) {
-        lines.push(JSON.stringify([...(JSON.parse(key) as string[]), ...tupleOf(mark)]));
+    for (const [key, marks] of this.#marks) {
+      for (const mark of marks) {
+        if (nowMs - mark.epochStartMs <= KEPT_MS) {
+          lines.push(`${key.slice(0, -1)},${tupleOf(mark).join(',')}]`);
+        }
       }
     }
     return `{"format":"${FORMAT}","version":${VERSION},"marks":[\n${lines.join(',\n')}\n]}\n`;
@@ -67,20 +80,34 @@ export class Marks {
 
   /**
    * Takes marks over from text of {@link serialize}. Throws an Error that says what is wrong with
-   * the whole; single marks that make no sense are left out, and their number is returned.
+   * the whole; single marks that make no sense or are too old are left out, and their number is
+   * returned. Marks of the future are kept: it may be our clock that is behind.
    */
   restore(text: string, nowMs: number): number {
-    const entries = entriesOf(text);
-    let foreign = 0;
-    for (const entry of entries) {
+    let leftOut = 0;
+    // The last line was raised longest ago.
+    for (const entry of entriesOf(text).toReversed()) {
       const restored = markOf(entry, nowMs);
       if (restored === undefined) {
-        foreign += 1;
+        leftOut += 1;
       } else {
-        this.#marks.set(restored.key, restored.mark);
+        this.#put(restored.key, restored.mark);
       }
     }
-    return foreign;
+    return leftOut;
+  }
+
+  #of(owner: MarkOwner, kind: Kind): readonly Mark[] {
+    return this.#marks.get(keyOf(owner, kind)) ?? [];
+  }
+
+  /** Puts a mark first, in place of a lower one of its epoch. */
+  #put(key: string, mark: Mark): void {
+    const known = this.#marks.get(key) ?? [];
+    const same = known.find(({ epochStartMs }) => epochStartMs === mark.epochStartMs);
+    const highest = same !== undefined && same.value > mark.value ? same : mark;
+    const others = known.filter((other) => other !== same);
+    this.#marks.set(key, [highest, ...others].slice(0, MOST_EPOCHS));
   }
 }
 
@@ -116,10 +143,19 @@ function markOf(entry: unknown, nowMs: number): { key: string; mark: Mark } | un
     return undefined;
   }
   const [epochStartMs = 0, month = 0, value = 0, atMs = 0] = numbers;
-  const plausible = epochStartMs <= nowMs + KEPT_MS && nowMs - epochStartMs <= KEPT_MS;
-  return plausible
+  return nowMs - epochStartMs <= KEPT_MS && beginsIn(month, epochStartMs)
     ? { key: JSON.stringify(names), mark: { epochStartMs, month, value, atMs } }
     : undefined;
+}
+
+/**
+ * Whether an epoch can begin so far from its month's midnight in UTC: the local day starts up to a
+ * day later, and zones lie up to 14 hours before and 12 hours behind. Without this, a mistyped month
+ * would be an epoch that does not end.
+ */
+function beginsIn(month: number, epochStartMs: number): boolean {
+  const hours = (epochStartMs - Date.UTC(Math.floor(month / 12), month % 12, 1)) / 3_600_000;
+  return hours >= -15 && hours <= 37;
 }
 
 function isCount(value: unknown): value is number {

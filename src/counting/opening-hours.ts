@@ -167,7 +167,11 @@ function explain(message: string, holidays: string | undefined): string {
     return `uses PH, but ${holidays} has no holidays of its own: set holidays to one of ${statesOf(holidays)}`;
   }
   const where = /^(.*) <--- \((.*)\)\s*$/s.exec(message);
-  return where === null
-    ? "is not in OpenStreetMap's syntax: write it as in Mo-Fr 08:00-20:00; Sa 10:00-16:00"
-    : `is not in OpenStreetMap's syntax at character ${(where[1] ?? '').length}: ${firstSentence(where[2] ?? '')}`;
+  const at = where === null ? '' : ` at character ${(where[1] ?? '').length}`;
+  const words = firstSentence(where?.[2] ?? '');
+  const better =
+    words === '' || words.startsWith('Unexpected token')
+      ? 'write it as in Mo-Fr 08:00-20:00; Sa 10:00-16:00'
+      : words;
+  return `is not in OpenStreetMap's syntax${at}: ${better}`;
 }

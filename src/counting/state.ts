@@ -32,6 +32,12 @@ export interface StreamState {
   readonly anchor: Anchor | undefined;
   readonly snapshot: Snapshot | undefined;
   readonly totalsBy: TotalsBy;
+  /** Start of the epoch in which `totalsBy` has agreed with minutes that had counts. */
+  readonly provenEpochMs: number | undefined;
+  /** Anchors in a row whose window was empty though the day had counts in its minutes. */
+  readonly doubtedWindows: number;
+  /** Whether windows were empty though the day had counts in them: they begin too late. */
+  readonly isBlind: boolean;
   readonly dating: Dating;
   /** Sums of the newest window since the anchor. */
   readonly window: Counts | undefined;
@@ -48,6 +54,9 @@ export const INITIAL_STATE: StreamState = {
   anchor: undefined,
   snapshot: undefined,
   totalsBy: 'day',
+  provenEpochMs: undefined,
+  doubtedWindows: 0,
+  isBlind: false,
   dating: UNDECIDED,
   window: undefined,
   emptyPolls: 0,
@@ -61,12 +70,19 @@ export interface PollContext {
   readonly calendar: Calendar;
   readonly epoch: Epoch;
   readonly nowMs: () => number;
+  /** What time it is for the service, whose records are dated and windowed by its clock. */
+  readonly serviceNowMs: () => number;
   readonly monotonicMs: number;
   readonly reconcileIntervalMs: number;
   /** Whether an anchor that is only wished for may be taken now. */
   readonly mayAnchor: boolean;
   /** What is known of this epoch from before the start: the high-water marks. */
   readonly marks: Believed | undefined;
+}
+
+/** A minute has come once it has by either clock: which of them the devices follow is not known. */
+export function latestNowMs({ nowMs, serviceNowMs }: PollContext): number {
+  return Math.max(nowMs(), serviceNowMs());
 }
 
 /** What an operator should hear of a poll beside its figures. */

@@ -8,10 +8,11 @@ import type { Anchor, Expected } from './anchor.ts';
 import { createInquirer } from './asking.ts';
 import type { Answer, Asking, Inquirer } from './asking.ts';
 import type { Span } from './calendar.ts';
-import { isZero, minus, plus } from './counts.ts';
+import { grandTotal, isZero, minus, plus } from './counts.ts';
 import { considerRows } from './dating.ts';
 import { judge } from './judge.ts';
 import type { Figures } from './judge.ts';
+import { latestNowMs } from './state.ts';
 import type { PollContext, PollOutcome, StreamState } from './state.ts';
 import { knowDayBefore, minuteFigures } from './today.ts';
 
@@ -23,6 +24,9 @@ export const ENDPOINTS = {
 /** How soon a new anchor may look again at keys that leave several readings. */
 const UNDECIDED_KEYS_RETRY_MS = 60_000;
 
+/** So often in a row an empty window may be a fault. After that the service cannot see it, and it begins too late. */
+const MOST_DOUBTS = 2;
+
 /** Whether the next poll takes an anchor: it must where it has none, and wishes to when it is old. */
 export function anchorNeed(
   state: StreamState,
@@ -31,7 +35,7 @@ export function anchorNeed(
     'calendar' | 'epoch' | 'nowMs' | 'monotonicMs' | 'reconcileIntervalMs'
   >,
 ): 'must' | 'wish' | 'none' {
-  const { anchor, dating } = state;
+  const { anchor, dating, window } = state;
   if (anchor === undefined) {
     return 'must';
   }
@@ -39,7 +43,8 @@ export function anchorNeed(
   const ofAnotherDay =
     anchor.epoch.startMs !== context.epoch.startMs ||
     anchor.day.startMs !== context.calendar.dayAt(context.nowMs()).startMs;
-  const undecided = dating.status === 'undecided' && anchor.ledger === undefined;
+  const hasRows = anchor.ledger === undefined || (window !== undefined && !isZero(window));
+  const undecided = dating.status === 'undecided' && hasRows;
   return ofAnotherDay ||
     ageMs >= context.reconcileIntervalMs ||
     (undecided && ageMs >= UNDECIDED_KEYS_RETRY_MS)
@@ -53,7 +58,7 @@ export function* pollStream(state: StreamState, context: PollContext): Asking<Po
     endpoint: ENDPOINTS[context.stream],
     kinds: context.kinds,
     calendar: context.calendar,
-    nowMs: context.nowMs,
+    nowMs: () => latestNowMs(context),
   });
   const need = anchorNeed(state, context);
   const { anchor } = state;
@@ -90,8 +95,12 @@ function* pollWithAnchor(
   context: PollContext,
   inquirer: Inquirer,
 ): Asking<PollOutcome> {
-  const { calendar, epoch, kinds, nowMs, monotonicMs } = context;
+  const { calendar, epoch, kinds, nowMs, serviceNowMs, monotonicMs } = context;
   const day = calendar.dayAt(nowMs());
+  const sameDay = state.snapshot?.day.startMs === day.startMs;
+  // A lag of the service may end: each epoch begins with the cheapest way to read the totals.
+  const sameEpoch = state.snapshot?.epoch.startMs === epoch.startMs;
+  const totalsBy = sameEpoch ? state.totalsBy : 'day';
   const taken = yield* takeAnchor(
     {
       inquirer,
@@ -100,33 +109,54 @@ function* pollWithAnchor(
       epoch,
       day,
       nowMs,
+      serviceNowMs,
       monotonicMs,
       expected: expectedOf(state, context, day),
+      isProven: state.provenEpochMs === epoch.startMs && totalsBy === state.totalsBy,
+      reachBackMs: state.isBlind ? Math.max(0, calendar.zone.offsetMsAt(nowMs())) : 0,
     },
-    state.totalsBy,
+    totalsBy,
     state.dating,
   );
-  const { anchor, totalsBy } = taken;
+  const { anchor } = taken;
   const { dayBefore, dating } = yield* knowDayBefore(state, context, inquirer, taken);
-  const today = state.snapshot?.day.startMs === day.startMs ? state.snapshot.today : undefined;
-  const totalIsNews =
-    state.snapshot?.epoch.startMs !== epoch.startMs || !isZero(state.snapshot.totals);
+  const today = sameDay ? state.snapshot?.today : undefined;
+  const totalIsNews = !sameEpoch || !isZero(state.snapshot?.totals ?? []);
   const emptied =
     (isZero(anchor.total) && totalIsNews) ||
     (isZero(anchor.today) && today !== undefined && !isZero(today));
+  const doubtedWindows = taken.doubted ? state.doubtedWindows + 1 : 0;
+  const isBlind = state.isBlind || doubtedWindows > MOST_DOUBTS || wasBlind(state, anchor);
+  const sees = state.isBlind || (!taken.doubted && !isBlind);
   return judge(state, context, {
     figures: figuresFrom(anchor, anchor.window, nowMs()),
     emptied,
     minutes: minuteFigures(context, anchor, anchor.window, dating, dayBefore),
     next: {
       ...state,
-      anchor: taken.keeps ? anchor : undefined,
+      anchor: taken.keeps && sees ? anchor : undefined,
       window: anchor.window.sums,
-      totalsBy,
+      totalsBy: taken.totalsBy,
+      provenEpochMs: taken.proves ? epoch.startMs : state.provenEpochMs,
+      doubtedWindows,
+      isBlind,
       dating,
       dayBefore,
     },
   });
+}
+
+/**
+ * Whether today's figure has grown by far more than the window, which was empty at both anchors. A
+ * service that reads local time as UTC looks for it in the future of libraries in the east.
+ */
+function wasBlind({ anchor: before, window }: StreamState, anchor: Anchor): boolean {
+  return (
+    before?.day.startMs === anchor.day.startMs &&
+    isZero(before.window.sums) &&
+    isZero(anchor.window.sums) &&
+    grandTotal(minus(anchor.today, before.today)) > 2 * grandTotal(window ?? [])
+  );
 }
 
 function expectedOf(state: StreamState, context: PollContext, day: Span): Expected {

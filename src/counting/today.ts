@@ -1,13 +1,18 @@
 /** What follows from the order of today's minutes: people inside, and when anybody was last seen. */
-import { datingOf } from './anchor.ts';
 import type { Anchor, AnchorTaken } from './anchor.ts';
 import type { Answer, Asking, Inquirer } from './asking.ts';
+import { MINUTE_MS } from './calendar.ts';
 import { isZero } from './counts.ts';
 import { establish } from './dating.ts';
 import type { Dating } from './dating.ts';
+import { datingOf } from './day-rows.ts';
 import { lastSeenIn, occupancyOf, withRows } from './minutes.ts';
 import type { MinuteLedger } from './minutes.ts';
+import { latestNowMs } from './state.ts';
 import type { MinuteFigures, PollContext, StreamState } from './state.ts';
+
+/** How long before the end of a day its newest snapshot still tells all of it. */
+const REMEMBERED_MS = 15 * MINUTE_MS;
 
 export function minuteFigures(
   context: PollContext,
@@ -21,7 +26,7 @@ export function minuteFigures(
     return undefined;
   }
   const { startMs } = anchor.day;
-  const passed = { startMs, endMs: context.nowMs() + 1 };
+  const passed = { startMs, endMs: latestNowMs(context) + 1 };
   const before = dayBefore?.dayStartMs === startMs ? dayBefore.lastSeenMs : undefined;
   return {
     occupancy: occupancyOf(ledger, passed),
@@ -63,7 +68,11 @@ export function* knowDayBefore(
   }
   const before = calendar.dayBefore(day);
   const { snapshot } = state;
-  if (snapshot?.minutes !== undefined && snapshot.day.startMs === before.startMs) {
+  if (
+    snapshot?.minutes !== undefined &&
+    snapshot.day.startMs === before.startMs &&
+    day.startMs - snapshot.atMs <= REMEMBERED_MS
+  ) {
     const { lastSeenMs } = snapshot.minutes;
     const counts = lastSeenMs !== undefined && lastSeenMs >= before.startMs;
     const dayBefore = { dayStartMs: day.startMs, lastSeenMs: counts ? lastSeenMs : undefined };

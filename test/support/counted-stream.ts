@@ -20,6 +20,8 @@ export class CountedStream {
   customer: Customer;
   marks = new Marks();
   nowMs: number;
+  /** By how much the service's clock is ahead of ours, and known to be. */
+  serviceAheadMs = 0;
   asked: Question[] = [];
   notes: PollNote[] = [];
 
@@ -50,6 +52,7 @@ export class CountedStream {
           calendar: customer.calendar,
           epoch,
           nowMs: () => this.nowMs,
+          serviceNowMs: () => this.nowMs + this.serviceAheadMs,
           monotonicMs: this.nowMs - this.#startMs,
           reconcileIntervalMs: RECONCILE_MS,
           mayAnchor,
@@ -57,7 +60,7 @@ export class CountedStream {
         }),
         (question) => {
           this.nowMs += answerMs;
-          return this.#answer(question, this.nowMs);
+          return this.#answer(question, this.nowMs + this.serviceAheadMs);
         },
         this.asked,
       );
@@ -102,9 +105,7 @@ export class CountedStream {
     return new Customer({
       name: 'riverside',
       timezone: this.#zone.name,
-      labels: {},
-      capacity: undefined,
-      openingHours: undefined,
+      description: { labels: {}, capacity: undefined, openingHours: undefined },
       calendar: new Calendar(this.#zone, { hour: 4, minute: 0 }),
       streams: [this.stream],
       owner: { service: 'https://s.example.org', clientId: 'riverside-api', customer: 'riverside' },

@@ -1,0 +1,85 @@
+/**
+ * Rows as minutes in time: a day's rows by the minute, however coarse the service answers, and the
+ * ledger that is made of them. Only the order of minutes rests on this, never a sum.
+ */
+import type { Row } from '../base/nouns.ts';
+import type { Answer, Asking, Inquirer } from './asking.ts';
+import { contains, floorToMinute } from './calendar.ts';
+import type { Span } from './calendar.ts';
+import { isZero } from './counts.ts';
+import type { Dating } from './dating.ts';
+import { readKey } from './keys.ts';
+import type { Evidence } from './keys.ts';
+import { withRows } from './minutes.ts';
+import type { MinuteLedger } from './minutes.ts';
+import type { Zone } from './zone.ts';
+
+/** How many halves of a day are asked for at most, where the service forces a coarser aggregation. */
+const MOST_PIECES = 32;
+
+/**
+ * The rows of a window by the minute, asked for in halves where the service gave a coarser
+ * aggregation; undefined where that takes too many. Only for the sake of the order of minutes: the
+ * sums are those of the whole.
+ */
+export function* minutePieces(
+  inquirer: Inquirer,
+  answer: Answer,
+  most = MOST_PIECES,
+): Asking<readonly Evidence[] | undefined> {
+  if (isZero(answer.sums)) {
+    return [];
+  }
+  if (answer.aggregation === 'minute') {
+    return [answer];
+  }
+  const { startMs, endMs } = answer.window;
+  const middleMs = floorToMinute((startMs + endMs) / 2);
+  if (most < 2 || middleMs <= startMs) {
+    return undefined;
+  }
+  const halves: Evidence[] = [];
+  for (const [fromMs, toMs] of [
+    [startMs, middleMs],
+    [middleMs, endMs],
+  ] as const) {
+    const half = yield* inquirer.ask('minute', fromMs, toMs);
+    const pieces = yield* minutePieces(inquirer, half, most / 2);
+    if (pieces === undefined) {
+      return undefined;
+    }
+    halves.push(...pieces);
+  }
+  return halves;
+}
+
+export function withoutWindow(
+  pieces: readonly Evidence[],
+  window: Answer,
+  dating: Dating,
+  zone: Zone,
+): MinuteLedger | undefined {
+  let ledger: MinuteLedger | undefined = [];
+  for (const { rows, window: span } of pieces) {
+    const dateOf = datingOf(dating, span, zone);
+    // Whether a window includes its edges is not known: the minute between two pieces counts once.
+    const own = pieces.length === 1 ? rows : rows.filter((row) => isWithin(span, dateOf(row)));
+    ledger = ledger && withRows(ledger, own, 1, dateOf);
+  }
+  return ledger && withRows(ledger, window.rows, -1, datingOf(dating, window.window, zone));
+}
+
+/** Rows that cannot be dated stay, for they must not be lost in silence. */
+function isWithin(span: Span, instantMs: number | undefined): boolean {
+  return instantMs === undefined || contains(span, instantMs);
+}
+
+/** How to read the keys of one window's rows: undefined for every key while no reading is established. */
+export function datingOf(
+  dating: Dating,
+  window: Span,
+  zone: Zone,
+): (row: Row) => number | undefined {
+  const reading = dating.status === 'established' ? dating.readings[0] : undefined;
+  return ({ key }) => (reading === undefined ? undefined : readKey(reading, key, window, zone));
+}

@@ -1,0 +1,149 @@
+/** Sequences of answers that once made a total wrong, each with the service that gives them. */
+import { describe, expect, test } from 'vitest';
+import type { Question, Reading } from '../../src/base/nouns.ts';
+import { Zone } from '../../src/counting/zone.ts';
+import { CountedStream } from '../support/counted-stream.ts';
+import { SmallService } from '../support/small-service.ts';
+import type { SmallConventions } from '../support/small-service.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const COPENHAGEN = new Zone('Europe/Copenhagen');
+/** A Wednesday, 11:00 in Copenhagen. */
+const START_MS = Date.UTC(2026, 10, 18, 10);
+const EPOCH_MS = Date.UTC(2026, 10, 1, 3);
+
+interface Setting {
+  readonly startMs?: number;
+  readonly conventions?: Partial<SmallConventions>;
+  readonly serviceZone?: Zone;
+}
+
+function worldOf({ startMs = START_MS, conventions = {}, serviceZone = COPENHAGEN }: Setting) {
+  const service = new SmallService(serviceZone, 2, conventions);
+  const fault = { spoils: (_question: Question, _asked: number): boolean => false, asked: 0 };
+  const counted = new CountedStream(COPENHAGEN, startMs, (question, nowMs): Reading => {
+    const reading = service.answer(question, nowMs);
+    return fault.spoils(question, (fault.asked += 1)) ? { ...reading, rows: [] } : reading;
+  });
+  return {
+    service,
+    counted,
+    fault,
+    record: (eventMs: number, counts: readonly number[]) => {
+      service.records.push({ eventMs, arrivalMs: eventMs, counts });
+    },
+    truth: () => service.total(EPOCH_MS, counted.nowMs),
+    minutes: (count: number) => {
+      for (let i = 0; i < count; i++) {
+        counted.nowMs += MINUTE_MS;
+        counted.poll();
+      }
+    },
+  };
+}
+
+describe('the aggregation of the totals', () => {
+  test('is not given up for a fault of one poll', () => {
+    const { counted, fault, record, minutes, truth } = worldOf({
+      conventions: { mostRows: 200, fromInclusive: false, resolutionMs: MINUTE_MS },
+    });
+    for (let ms = START_MS - 7 * HOUR_MS; ms < START_MS + 5 * HOUR_MS; ms += 20_000) {
+      record(ms + 1, [1, 0]);
+    }
+    counted.poll();
+    minutes(59);
+    fault.spoils = ({ aggregation }) => aggregation === 'minute';
+    minutes(1);
+    fault.spoils = () => false;
+    minutes(130);
+    expect(counted.customer.stateOf('people').totalsBy).toBe('day');
+    expect(counted.totals()).toEqual(truth());
+    expect(counted.held()).toEqual([0, 0]);
+  });
+
+  test('is not trusted because nothing equals nothing on a closed day', () => {
+    const { counted, record, truth } = worldOf({
+      startMs: Date.UTC(2026, 10, 18, 4),
+      conventions: { dayLagMs: 20 * HOUR_MS },
+    });
+    record(Date.UTC(2026, 10, 10, 14), [30, 30]);
+    record(Date.UTC(2026, 10, 17, 14), [10, 10]);
+    counted.poll();
+    expect(counted.totals()).toEqual(truth());
+  });
+
+  test('is tried anew when an epoch starts', () => {
+    const { counted, service, record, minutes } = worldOf({
+      conventions: { dayLagMs: 20 * HOUR_MS },
+    });
+    record(START_MS - HOUR_MS, [7, 1]);
+    counted.poll();
+    expect(counted.customer.stateOf('people').totalsBy).toBe('quarter');
+    Object.assign(service.conventions, { dayLagMs: 0 });
+    counted.nowMs = Date.UTC(2026, 11, 1, 12);
+    record(counted.nowMs - HOUR_MS, [5, 2]);
+    minutes(1);
+    expect(counted.customer.stateOf('people').totalsBy).toBe('day');
+    expect(counted.totals()).toEqual([5, 2]);
+  });
+});
+
+describe('an empty answer', () => {
+  test('for the window, twice, does not make it grow twice', () => {
+    const { counted, fault, record, minutes, truth } = worldOf({});
+    for (let ms = START_MS - 5 * HOUR_MS; ms < START_MS + 5 * HOUR_MS; ms += 2 * MINUTE_MS) {
+      record(ms + 1, [1, 0]);
+    }
+    counted.poll();
+    minutes(59);
+    fault.spoils = ({ aggregation, from }) => aggregation === 'minute' && !from.includes('T04:00');
+    minutes(1);
+    fault.spoils = () => false;
+    minutes(2);
+    expect(counted.totals()).toEqual(truth());
+    expect(counted.held()).toEqual([0, 0]);
+  });
+
+  test('for today, once at the first poll, is asked for again', () => {
+    const { counted, fault, record } = worldOf({});
+    record(START_MS - HOUR_MS, [7, 1]);
+    fault.spoils = (_question, asked) => asked === 3;
+    counted.poll();
+    expect(counted.asked.map(({ aggregation }) => aggregation).slice(2, 4)).toEqual([
+      'minute',
+      'minute',
+    ]);
+    expect(counted.today()).toEqual([7, 1]);
+  });
+});
+
+describe('a service that reads local time as UTC', () => {
+  test('is found out at the next anchor, and followed from then on', () => {
+    const { counted, service, minutes, record } = worldOf({
+      serviceZone: new Zone('UTC'),
+      conventions: { designator: 'ignored' },
+    });
+    for (let i = -300; i < 300; i++) {
+      record(START_MS + i * MINUTE_MS, [1, 0]);
+    }
+    counted.poll();
+    minutes(62);
+    for (let i = 0; i < 70; i++) {
+      minutes(1);
+      expect(counted.totals()).toEqual(service.total(EPOCH_MS + HOUR_MS, counted.nowMs));
+    }
+  });
+});
+
+describe('the keys of a first visitor after an empty night', () => {
+  test('are looked into within two minutes, where the window leaves several readings', () => {
+    const startMs = Date.UTC(2026, 10, 18, 4);
+    const { counted, record, minutes } = worldOf({ startMs, conventions: { key: 'utc' } });
+    record(startMs - 9 * 24 * HOUR_MS, [1, 0]);
+    record(startMs + 172 * MINUTE_MS + 5, [1, 0]);
+    counted.poll();
+    minutes(175);
+    expect(counted.figures().occupancy).toBe(1);
+  });
+});
