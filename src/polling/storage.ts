@@ -1,13 +1,14 @@
 /**
  * The folder of `--storage.path`: one file of marks, replaced whole, and a lock against a second
- * process. Whatever is wrong with the marks is a warning: they are a cache.
+ * process. Whatever is wrong with the marks is a warning: they are a cache. What cannot be used of
+ * them is moved aside, so that nobody's marks are lost by being misunderstood.
  */
-import { mkdir, readFile, rename } from 'node:fs/promises';
+import { lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import writeFileAtomic from 'write-file-atomic';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { readTextFile } from '../config/read-file.ts';
 import type { Marks } from '../counting/marks.ts';
 
 /** An error to be thrown when another process uses the same storage. */
@@ -24,6 +25,8 @@ export class StorageInUseError extends Error {
 const MARKS_FILE = 'marks.json';
 const LOCK_FILE = 'lock';
 const WRITE_EVERY_MS = 10_000;
+/** Some 400,000 counters. A larger file is none of ours, and reading it would cost the memory of all. */
+const LARGEST_FILE_BYTES = 64 * 2 ** 20;
 /** SQLite's result code for a file that another connection has locked. */
 const SQLITE_BUSY = 5;
 
@@ -47,7 +50,10 @@ export class Storage {
     this.#options = options;
   }
 
-  /** Takes the lock, reads the marks and begins to write them. Throws StorageInUseError. */
+  /**
+   * Takes the lock, reads the marks and begins to write them. Throws StorageInUseError. Where the
+   * folder cannot be written, its marks are read all the same: a counter must not fall.
+   */
   async start(): Promise<void> {
     const { path, log } = this.#options;
     if (path === '') {
@@ -64,11 +70,12 @@ export class Storage {
         path,
         error: messageOf(error),
       });
-      return;
     }
     await this.#restore();
     this.#written = this.#options.marks.changes;
-    this.#loop = this.#run();
+    if (this.#lock !== undefined) {
+      this.#loop = this.#run();
+    }
   }
 
   /** Writes the marks for the last time and gives the lock back. */
@@ -96,31 +103,38 @@ export class Storage {
   async #restore(): Promise<void> {
     const { path, marks, clock, log } = this.#options;
     const file = join(path, MARKS_FILE);
-    let text: string;
-    try {
-      text = await readFile(file, 'utf8');
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT') {
-        log.warn('the marks cannot be read, going on without', { file, error: messageOf(error) });
-      }
+    if ((await lstat(file).catch(() => undefined)) === undefined) {
       return;
     }
     try {
-      const foreign = marks.restore(text, clock.nowMs());
-      if (foreign > 0) {
+      const { text } = await readTextFile(file, LARGEST_FILE_BYTES);
+      const leftOut = marks.restore(text, clock.nowMs());
+      if (leftOut > 0) {
         log.warn('some marks make no sense or are too old, going on without them', {
           file,
-          marks: foreign,
+          marks: leftOut,
         });
       }
     } catch (error) {
-      const aside = `${file}.unreadable`;
       log.warn('the marks cannot be understood, going on without', {
         file,
-        moved_to: aside,
+        moved_to: await this.#moveAside(file),
         error: error instanceof SyntaxError ? 'it is not JSON' : messageOf(error),
       });
-      await rename(file, aside).catch(() => {});
+    }
+  }
+
+  /** Where to, or undefined where it stays: only the holder of the lock may touch the file. */
+  async #moveAside(file: string): Promise<string | undefined> {
+    const aside = `${file}.unreadable`;
+    if (this.#lock === undefined) {
+      return undefined;
+    }
+    try {
+      await rename(file, aside);
+      return aside;
+    } catch {
+      return undefined;
     }
   }
 
@@ -132,7 +146,7 @@ export class Storage {
       return;
     }
     try {
-      await writeFileAtomic(file, marks.serialize(clock.nowMs()), { mode: 0o600 });
+      await replaceFile(file, marks.serialize(clock.nowMs()));
       this.#written = changes;
       if (this.#failing) {
         log.info('the marks can be written again', { file });
@@ -144,6 +158,24 @@ export class Storage {
       }
       this.#failing = true;
     }
+  }
+}
+
+/**
+ * The file has either its old text or the new one, whenever the process ends. The unfinished one
+ * always has the same name, for only the holder of the lock writes it: however often the process is
+ * killed, there is one at most. `writeFile` goes on after a short write, as on a disk that is full,
+ * until it is whole or fails; one that was taken for whole would replace good marks by torn ones.
+ */
+async function replaceFile(file: string, text: string): Promise<void> {
+  const unfinished = `${file}.new`;
+  try {
+    await writeFile(unfinished, text, { mode: 0o600, flush: true });
+    await rename(unfinished, file);
+  } catch (error) {
+    // It may hold the last bytes of a full disk.
+    await rm(unfinished, { force: true }).catch(() => {});
+    throw error;
   }
 }
 
@@ -161,10 +193,6 @@ function lock(file: string): DatabaseSync {
 
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 function messageOf(error: unknown): string {

@@ -12,6 +12,7 @@ import { deadlineError } from './deadline.ts';
 import { createHold } from './hold.ts';
 import { createGate } from './limits.ts';
 import type { Gate } from './limits.ts';
+import type { ServiceClock } from './service-clock.ts';
 import { withRetries } from './retry.ts';
 import { statusError } from './status.ts';
 import { createTokens } from './token.ts';
@@ -27,6 +28,8 @@ export interface ClientOptions {
   readonly exchange: Exchange;
   /** Of all customers together. */
   readonly gate: Gate;
+  /** Of all customers together. */
+  readonly serviceClock: ServiceClock;
   readonly maxConcurrency: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -141,7 +144,7 @@ async function withinLimits<T>(
 
 /** The exchange, told to the observer and to the log: method, path, aggregation and window only. */
 async function observed(
-  { access, exchange, clock, observer, log }: ClientOptions,
+  { access, exchange, clock, serviceClock, observer, log }: ClientOptions,
   endpoint: ObservedEndpoint,
   request: ExchangeRequest,
   question: Question | undefined,
@@ -152,6 +155,10 @@ async function observed(
   try {
     const answer = await exchange(request, signal);
     code = answer.status;
+    // The token's server is another one, with another clock.
+    if (code === 200 && endpoint !== 'token') {
+      serviceClock.answered(answer.date, clock.monotonicMs() - startedMs);
+    }
     return answer;
   } catch (error) {
     code = error instanceof ServiceError ? (error.status ?? 'none') : 'none';

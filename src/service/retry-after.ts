@@ -26,8 +26,11 @@ export function parseRetryAfter(
   return clamp(untilMs - (parseHttpDate(date?.trim() ?? '') ?? nowMs));
 }
 
-/** All three forms begin with the day of the week; the oldest one does not say GMT, and means it. */
-function parseHttpDate(text: string): number | undefined {
+/**
+ * A date of HTTP in milliseconds since 1970; undefined for any other text. All three forms begin with
+ * the day of the week; the oldest one does not say GMT, and means it.
+ */
+export function parseHttpDate(text: string): number | undefined {
   if (!WEEKDAY.test(text)) {
     return undefined;
   }

@@ -10,7 +10,9 @@ import { createClient } from './client.ts';
 import { createGate, createPace } from './limits.ts';
 import type { ProxyEnvironment } from './proxy.ts';
 import { final } from './retry.ts';
+import { createServiceClock } from './service-clock.ts';
 import { createTransport } from './transport.ts';
+import type { Transport } from './transport.ts';
 import type { Service, ServiceObserver } from './types.ts';
 
 /** The part of the configuration that this room needs. */
@@ -37,14 +39,18 @@ export interface ServiceOptions {
   readonly random: Random;
   readonly observer: ServiceObserver;
   readonly log: Logger;
+  /** In place of HTTP, for a simulation. */
+  readonly transport?: Transport;
 }
 
 /** Opens no connection yet. Throws a ConfigError for a proxy that cannot be one. */
 export function createService(options: ServiceOptions): Service {
   const { config, clock } = options;
-  const transport = createTransport({ ...config, environment: options.environment ?? {} });
+  const transport =
+    options.transport ?? createTransport({ ...config, environment: options.environment ?? {} });
   const pace = createPace(config.maxRequestsPerSecond, clock);
   const gate = createGate(config.maxConcurrency, { pace, clock });
+  const serviceClock = createServiceClock(options);
   return {
     clientFor(access) {
       return createClient({
@@ -55,12 +61,14 @@ export function createService(options: ServiceOptions): Service {
         maxConcurrency: config.maxConcurrency,
         exchange: transport.exchange,
         gate,
+        serviceClock,
         clock,
         random: options.random,
         observer: options.observer,
         log: options.log,
       });
     },
+    nowMs: () => serviceClock.nowMs(),
     close() {
       gate.close(
         final(new ServiceError('unreachable', 'the connections to the service were closed')),

@@ -35,6 +35,8 @@ export interface ServiceObserver {
 /** All customers together: one pool of connections, one set of limits. */
 export interface Service {
   clientFor(access: CustomerAccess): CustomerClient;
+  /** What time it is for the service: ours, unless its answers show that it is minutes or hours off. */
+  nowMs(): number;
   /** Ends every connection. Requests under way fail as `unreachable`. */
   close(): void;
 }

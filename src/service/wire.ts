@@ -174,7 +174,19 @@ function decodeRows(endpoint: Endpoint, result: unknown): readonly Row[] {
     );
   }
   const fields = COUNT_FIELDS[endpoint];
-  return result.map((row: unknown, index) => decodeRow(row, index, fields));
+  const rows = result.map((row: unknown, index) => decodeRow(row, index, fields));
+  fields.forEach((field, kind) => checkSum(rows, field, kind));
+  return rows;
+}
+
+/** Rows that are right one by one may add up to what can no longer be told from its neighbours. */
+function checkSum(rows: readonly Row[], field: string, kind: number): void {
+  const sum = rows.reduce((total, { counts }) => total + (counts[kind] ?? 0), 0);
+  if (!Number.isSafeInteger(sum)) {
+    throw malformed(
+      `"${field}" of all rows is ${describe(sum)}; it must add up to ${Number.MAX_SAFE_INTEGER} at most`,
+    );
+  }
 }
 
 function decodeRow(row: unknown, index: number, fields: readonly string[]): Row {

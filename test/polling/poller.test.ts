@@ -52,9 +52,7 @@ function polled(name: string, answer: Answering = () => Promise.resolve(GOOD)): 
   const customer = new Customer({
     name,
     timezone: 'Europe/Copenhagen',
-    labels: {},
-    capacity: undefined,
-    openingHours: undefined,
+    description: { labels: {}, capacity: undefined, openingHours: undefined },
     calendar: new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }),
     streams: ['people'],
     owner: { service: 's', clientId: name, customer: name },
@@ -196,6 +194,51 @@ describe('the poller', () => {
     expect(healthOf(goes).polls).toBe(before);
     expect(healthOf(stays)).toEqual({ polls: 5, failures: 0, skipped: 0 });
     expect(healthOf(comes).polls).toBeGreaterThanOrEqual(2);
+  });
+
+  test('spreads the turns evenly again when customers have come', async () => {
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => polled(name));
+    poller.start();
+    poller.setCustomers([a, b].filter((one) => one !== undefined));
+    await clock.advance(3 * MINUTE_MS);
+    poller.setCustomers([a, b, c, d].filter((one) => one !== undefined));
+    await clock.advance(2 * MINUTE_MS);
+    asked = [];
+    await clock.advance(MINUTE_MS);
+    const turns = asked.map(({ customer, atMs }) => [
+      customer,
+      Math.round((atMs % MINUTE_MS) / 1000),
+    ]);
+    expect(Object.fromEntries(turns)).toEqual({ a: 0, b: 15, c: 30, d: 45 });
+  });
+
+  test('gives every customer its anchor of the new day, though dead ones take the places', async () => {
+    clock = new VirtualClock(Date.UTC(2026, 10, 18, 2, 30));
+    poller = pollerWith({ maxRequestsPerSecond: 1 });
+    let dead = false;
+    const customers = Array.from({ length: 24 }, (_, i) =>
+      polled(`c${i}`, (question, signal) =>
+        dead && i < 12 ? hang(question, signal) : Promise.resolve(GOOD),
+      ),
+    );
+    poller.start();
+    poller.setCustomers(customers);
+    await clock.advance(2 * MINUTE_MS);
+    dead = true;
+    await clock.advance(40 * MINUTE_MS);
+    const today = customers
+      .slice(12)
+      .map(({ customer }) => customer.figuresAt(clock.nowMs()).kinds.people_entered?.today);
+    expect(today).toEqual(today.map(() => 3));
+  });
+
+  test('lets the first polls of the living not wait for all of the dead', async () => {
+    const dead = Array.from({ length: 100 }, (_, i) => polled(`dead-${i}`, hang));
+    const alive = polled('alive');
+    poller.start();
+    poller.setCustomers([...dead, alive]);
+    await clock.advance(1.5 * MINUTE_MS);
+    expect(healthOf(alive).polls).toBeGreaterThan(0);
   });
 
   test('counts no failure when it is stopped in the middle of a poll', async () => {

@@ -35,14 +35,21 @@ const KEY = 'it must be a string of at most 64 characters or a whole number';
 
 describe('a reading', () => {
   test('has the rows in their order, with counts in the order in, out', () => {
-    const value = rows({ key: 'b', out: 2, in: 1 }, { key: -7, in: 0, out: 2 ** 53 - 1 });
+    const value = rows({ key: 'b', out: 2, in: 1 }, { key: -7, in: 0, out: 2 ** 53 - 3 });
     expect(decodeReading('peoplecount', answer(value))).toEqual({
       aggregation: 'minute',
       rows: [
         { key: 'b', counts: [1, 2] },
-        { key: -7, counts: [0, 2 ** 53 - 1] },
+        { key: -7, counts: [0, 2 ** 53 - 3] },
       ],
     });
+  });
+
+  test('does not add up to more than can be told from its neighbours', () => {
+    const value = rows({ key: 'b', out: 2, in: 1 }, { key: -7, in: 0, out: 2 ** 53 - 2 });
+    expect(complaintOf(value)).toBe(
+      '"out" of all rows is too large a number; it must add up to 9007199254740991 at most',
+    );
   });
 
   test('of logins has one count a row', () => {

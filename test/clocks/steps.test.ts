@@ -1,0 +1,297 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS, MINUTE_MS, Rig } from './rig.ts';
+import type { RigOptions } from './rig.ts';
+
+let rig: Rig;
+afterEach(() => rig.stop());
+
+/** A library that has counted before, and counts in every minute but those of the hour from five. */
+function rigOf(options: RigOptions): Rig {
+  rig = new Rig(options);
+  rig.before(5 * DAY_MS, [40, 38]);
+  rig.before(2 * HOUR_MS, [5, 1]);
+  rig.before(7 * MINUTE_MS, [2, 1]);
+  rig.traffic = (serviceMs) => [1 + (Math.floor(serviceMs / MINUTE_MS) % 3), 1];
+  return rig;
+}
+
+/** Everything is shown, and is the service's. */
+function expectExact(): void {
+  expect(rig.totals()).toEqual(rig.truth().totals);
+  expect(rig.today()).toEqual(rig.truth().today);
+  expect(rig.figures().occupancy).toBeDefined();
+}
+
+/** In local time of Copenhagen in winter. */
+function local(day: number, hour: number, minute = 0): number {
+  return Date.UTC(2026, 10, day, hour - 1, minute);
+}
+
+type Move = readonly ['run' | 'step', number];
+
+function swaying(minutes: number): Move[] {
+  return Array.from({ length: minutes }, (_, i): Move[] => [
+    ['step', i % 2 === 0 ? -3 : 3],
+    ['run', 1],
+  ]).flat();
+}
+
+function standing(minutes: number): Move[] {
+  return Array.from({ length: minutes }, (): Move[] => [
+    ['run', 1],
+    ['step', -1],
+  ]).flat();
+}
+
+const SCENES: readonly [string, number, readonly Move[]][] = [
+  [
+    'forward by an hour at noon',
+    local(18, 12),
+    [
+      ['run', 10],
+      ['step', 60],
+      ['run', 100],
+    ],
+  ],
+  [
+    'back by an hour at noon',
+    local(18, 12),
+    [
+      ['run', 10],
+      ['step', -60],
+      ['run', 100],
+    ],
+  ],
+  [
+    'forward and back',
+    local(18, 12),
+    [
+      ['run', 10],
+      ['step', 60],
+      ['run', 20],
+      ['step', -60],
+      ['run', 100],
+    ],
+  ],
+  [
+    'back and forward',
+    local(18, 12),
+    [
+      ['run', 10],
+      ['step', -60],
+      ['run', 20],
+      ['step', 60],
+      ['run', 100],
+    ],
+  ],
+  [
+    'forward over the start of the day and back',
+    local(18, 3, 40),
+    [
+      ['run', 5],
+      ['step', 60],
+      ['run', 5],
+      ['step', -60],
+      ['run', 100],
+    ],
+  ],
+  [
+    'back over the start of the day and forward',
+    local(18, 3, 50),
+    [
+      ['run', 30],
+      ['step', -60],
+      ['run', 10],
+      ['step', 60],
+      ['run', 100],
+    ],
+  ],
+  [
+    'forward over the start of the day',
+    local(18, 3, 40),
+    [
+      ['run', 5],
+      ['step', 60],
+      ['run', 150],
+    ],
+  ],
+  [
+    'back over the start of the day',
+    local(18, 3, 50),
+    [
+      ['run', 30],
+      ['step', -60],
+      ['run', 150],
+    ],
+  ],
+  [
+    'forward over the start of the epoch and back',
+    local(31, 3, 40),
+    [
+      ['run', 5],
+      ['step', 60],
+      ['run', 5],
+      ['step', -60],
+      ['run', 100],
+    ],
+  ],
+  [
+    'back over the start of the epoch and forward',
+    local(31, 3, 50),
+    [
+      ['run', 30],
+      ['step', -60],
+      ['run', 10],
+      ['step', 60],
+      ['run', 100],
+    ],
+  ],
+  [
+    'forward over the start of the epoch',
+    local(31, 3, 40),
+    [
+      ['run', 5],
+      ['step', 60],
+      ['run', 150],
+    ],
+  ],
+  [
+    'back over the start of the epoch',
+    local(31, 3, 50),
+    [
+      ['run', 30],
+      ['step', -60],
+      ['run', 150],
+    ],
+  ],
+  [
+    'forward by three days over the start of the epoch and back',
+    local(29, 12),
+    [
+      ['run', 10],
+      ['step', 72 * 60],
+      ['run', 10],
+      ['step', -72 * 60],
+      ['run', 80],
+    ],
+  ],
+  [
+    'to 1970 and back',
+    local(18, 12),
+    [
+      ['run', 10],
+      ['step', -local(18, 12) / MINUTE_MS],
+      ['run', 5],
+      ['step', local(18, 12) / MINUTE_MS],
+      ['run', 80],
+    ],
+  ],
+  ['a little every minute', local(18, 3, 30), swaying(120)],
+  [
+    'not at all for an hour, and on from where it was',
+    local(18, 3, 30),
+    [...standing(60), ['run', 40]],
+  ],
+  [
+    'not at all for an hour, and to where it should be',
+    local(31, 3, 30),
+    [...standing(60), ['step', 60], ['run', 40]],
+  ],
+];
+
+describe('our clock goes', () => {
+  test.each(SCENES)('%s: no figure is wrong, and all are back', async (_, startMs, moves) => {
+    rigOf({ startMs });
+    for (const [move, minutes] of moves) {
+      if (move === 'run') {
+        await rig.minutes(minutes);
+      } else {
+        rig.step(minutes * MINUTE_MS);
+      }
+    }
+    expect(rig.violations).toEqual([]);
+    expectExact();
+  });
+});
+
+describe('a clock that steps', () => {
+  test('back over the start of the epoch does not bring the old epoch back', async () => {
+    rigOf({ startMs: local(31, 3, 50) });
+    await rig.minutes(30);
+    const december = local(31, 4);
+    expect(rig.figures().epochStartMs).toBe(december);
+    const before = rig.totals();
+    rig.step(-HOUR_MS);
+    expect(rig.figures().epochStartMs).toBe(december);
+    expect(rig.totals()).toEqual(before);
+    await rig.minutes(5);
+    expect(rig.figures().epochStartMs).toBe(december);
+    expect(rig.totals()).toEqual(rig.truth().totals);
+  });
+
+  test('over the start of the epoch hides the counters at once', async () => {
+    rigOf({ startMs: local(31, 3, 30) });
+    await rig.minutes(5);
+    rig.step(HOUR_MS);
+    expect(rig.figures().epochStartMs).toBe(local(31, 4));
+    expect(rig.totals()).toEqual([undefined, undefined]);
+    expect(rig.today()).toEqual([undefined, undefined]);
+    expect(rig.figures().occupancy).toBeUndefined();
+  });
+
+  test('over the start of the day, in either direction, hides the figures of today at once', async () => {
+    rigOf({ startMs: local(18, 3, 30) });
+    await rig.minutes(5);
+    rig.step(HOUR_MS);
+    expect(rig.today()).toEqual([undefined, undefined]);
+    expect(rig.figures().occupancy).toBeUndefined();
+    expect(rig.totals()).toEqual(rig.truth().totals);
+    await rig.minutes(2);
+    expect(rig.today()).toEqual([0, 0]);
+    rig.step(-HOUR_MS);
+    expect(rig.today()).toEqual([undefined, undefined]);
+    expect(rig.figures().occupancy).toBeUndefined();
+    await rig.minutes(2);
+    expect(rig.today()).toEqual(rig.truth().today);
+  });
+
+  test('by minutes over the start of the day leaves nobody inside from the day before', async () => {
+    rigOf({ startMs: local(18, 3, 50) });
+    await rig.minutes(5);
+    expect(rig.figures().occupancy).toBeGreaterThan(0);
+    rig.step(10 * MINUTE_MS);
+    expect(rig.figures().occupancy).toBeUndefined();
+    await rig.minutes(2);
+    expect(rig.figures().occupancy).toBe(0);
+  });
+
+  test('by days into the next epoch and back finds the mark of the old one', async () => {
+    rigOf({ startMs: local(29, 12) });
+    await rig.minutes(5);
+    const held = rig.totals();
+    const eventMs = rig.serviceMs - 2 * MINUTE_MS;
+    rig.service.records.push({ eventMs, arrivalMs: rig.serviceMs, counts: [-3, 0] });
+    rig.traffic = () => [0, 0];
+    rig.step(3 * DAY_MS);
+    await rig.minutes(5);
+    expect(rig.totals()).toEqual([0, 0]);
+    rig.clock.step(-3 * DAY_MS);
+    await rig.clock.advance(MINUTE_MS);
+    expect(rig.figures().epochStartMs).toBe(Date.UTC(2026, 10, 1, 3));
+    expect(rig.totals().map((total) => Number(total) >= 0)).toEqual([true, true]);
+    expect(rig.totals()[0]).toBeGreaterThanOrEqual(Number(held[0]));
+    expect(rig.figures().kinds.people_entered?.held).toBe(3);
+  });
+
+  test('back does not keep an old occupancy while the service is away', async () => {
+    rigOf({ startMs: local(18, 12) });
+    await rig.minutes(5);
+    rig.away = true;
+    rig.step(-HOUR_MS);
+    expect(rig.figures().occupancy).toBeUndefined();
+    expect(rig.totals()).toEqual(rig.truth().totals);
+    rig.away = false;
+    await rig.minutes(3);
+    expect(rig.figures().occupancy).toBeDefined();
+  });
+});
