@@ -12,6 +12,7 @@ import { readSecretFile } from './config/secret-file.ts';
 import type { Config } from './config/types.ts';
 import { Fleet } from './polling/fleet.ts';
 import type { Member } from './polling/fleet.ts';
+import { LineBudget } from './polling/line-budget.ts';
 import { Poller } from './polling/poller.ts';
 import { Storage } from './polling/storage.ts';
 import { Marks } from './counting/marks.ts';
@@ -63,9 +64,12 @@ const LATEST_MS = 30_000;
 
 export function createDaemon(options: DaemonOptions): Daemon {
   const { clock, log, random, shard } = options;
+  const lines = new LineBudget({ log, clock });
   const marks = new Marks();
   const storage = new Storage({ path: options.storagePath, marks, clock, log });
   const fleet = new Fleet(marks);
+  /** Customers whose credentials were refused last. */
+  const refused = new Set<string>();
   const exposition = createExposition({ clock });
   const exporterMetrics = createExporterMetrics({
     version: options.version,
@@ -76,6 +80,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
   let { files } = options.loaded;
   let state: 'starting' | 'running' | 'stopping' = 'starting';
   let reloading: Promise<unknown> = Promise.resolve();
+  let waiting: Promise<ReloadResult> | undefined;
 
   const web = createWebServer({
     listenAddress: options.listenAddress,
@@ -94,6 +99,18 @@ export function createDaemon(options: DaemonOptions): Daemon {
     reload,
   });
 
+  /** That credentials are good is news only after they were not. */
+  function tellOfCredentials(customer: string, valid: boolean): void {
+    if (!valid) {
+      refused.add(customer);
+      lines.tell('warn', 'the service refused the credentials', { customer });
+    } else if (refused.delete(customer)) {
+      lines.tell('info', 'the service takes the credentials again', { customer });
+    } else {
+      lines.debug('the service took the credentials', { customer });
+    }
+  }
+
   function createEngine(config: Config): Engine {
     const service = createService({
       config: config.service,
@@ -106,20 +123,19 @@ export function createDaemon(options: DaemonOptions): Daemon {
         credentials(customer, valid) {
           fleet.get(customer)?.credentialsJudged(valid);
           exposition.changed(customer);
-          log[valid ? 'info' : 'warn'](
-            valid ? 'the service took the credentials' : 'the service refused the credentials',
-            { customer },
-          );
+          tellOfCredentials(customer, valid);
         },
       },
     });
     const poller = new Poller({
       clock,
       log,
+      lines,
       intervalMs: config.polling.intervalMs,
       reconcileIntervalMs: config.polling.reconcileIntervalMs,
       maxConcurrency: config.service.maxConcurrency,
       maxRequestsPerSecond: config.service.maxRequestsPerSecond,
+      serviceNowMs: () => service.nowMs(),
       observer: {
         pollEnded: (stream, seconds, reason) => exporterMetrics.pollEnded(stream, seconds, reason),
         changed: (customer) => exposition.changed(customer),
@@ -149,7 +165,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
         log.warn('the configuration is good but for this', { warning }),
       );
       if (state !== 'running') {
-        return { ok: false, problems: 'the exporter is stopping' };
+        return { ok: false, problems: `the exporter is ${state}` };
       }
       if (!isSameEngine(engine.config, config)) {
         const before = engine;
@@ -173,11 +189,14 @@ export function createDaemon(options: DaemonOptions): Daemon {
     }
   }
 
-  /** Two reloads at once are one after the other. */
+  /** One after the other; however many ask while one is under way, the next one is for all of them. */
   function reload(): Promise<ReloadResult> {
-    const result = reloading.then(readAgain);
-    reloading = result.catch(() => {});
-    return result;
+    waiting ??= reloading.then(() => {
+      waiting = undefined;
+      return readAgain();
+    });
+    reloading = waiting.catch(() => {});
+    return waiting;
   }
 
   return {

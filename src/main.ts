@@ -1,16 +1,18 @@
 #!/usr/bin/env node
 /** The edge: arguments, environment and signals in, an exit status out. The only place that exits. */
 import { hostname } from 'node:os';
-import { runCommandLine } from './cli/program.ts';
 
 const stop = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => stop.abort());
 }
 
-const hangups: (() => void)[] = [];
-process.on('SIGHUP', () => hangups.forEach((listener) => listener()));
+// A reader that has gone, as in `… --help | head -1`, is no reason to crash.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
 
+// Loaded only now, for loading takes longer than anything that a signal may come in.
+const { runCommandLine } = await import('./cli/program.ts');
 const status = await runCommandLine(process.argv.slice(2), {
   env: process.env,
   hostname: hostname(),
@@ -18,6 +20,6 @@ const status = await runCommandLine(process.argv.slice(2), {
   writeOut: (text) => process.stdout.write(text),
   writeError: (text) => process.stderr.write(text),
   stop: stop.signal,
-  onHangup: (listener) => hangups.push(listener),
+  onHangup: (listener) => process.on('SIGHUP', listener),
 });
 process.exit(status);

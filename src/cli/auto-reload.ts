@@ -1,7 +1,9 @@
 /** `--config.auto-reload-interval`: reads the configuration again when one of its files has changed. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
+import { dirname, extname } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { readTextFile } from '../config/read-file.ts';
 
 export interface WatchOptions {
   /** 0 watches nothing. */
@@ -13,28 +15,62 @@ export interface WatchOptions {
   readonly reload: () => Promise<unknown>;
 }
 
-/** Looks at the files' contents once an interval until the signal aborts. A change is tried once. */
+/** As much as the largest file of a configuration may have. */
+const LARGEST_FILE_BYTES = 4 * 1_048_576;
+
+/** Looks at the files once an interval until the signal aborts. A change is tried once. */
 export async function watchConfig(options: WatchOptions): Promise<void> {
   const { intervalMs, files, clock, signal, reload } = options;
   if (intervalMs === 0) {
     return;
   }
-  let seen = await checksum(files());
+  let seen = await digestsOf(files());
   while (!signal.aborted) {
     await clock.sleep(intervalMs, signal).catch(() => {});
-    const now = await checksum(files());
-    if (!signal.aborted && now !== seen) {
+    const now = await digestsOf(files());
+    if (!signal.aborted && !areEqual(seen, now)) {
       await reload();
-      seen = await checksum(files());
+      // What was there before the reload counts: a change during it is one for the next time.
+      seen = new Map(
+        [...(await digestsOf(files()))].map(([of, digest]) => [of, now.get(of) ?? digest]),
+      );
+    } else {
+      seen = now;
     }
   }
 }
 
-/** Of the contents; a file that cannot be read counts as one of its own kind. */
-async function checksum(files: readonly string[]): Promise<string> {
-  const hash = createHash('sha256');
+/** By file its content, and by directory which files there are that a pattern may mean. */
+type Digests = ReadonlyMap<string, string>;
+
+async function digestsOf(files: readonly string[]): Promise<Digests> {
+  const digests = new Map<string, string>();
   for (const file of files) {
-    hash.update(file).update(await readFile(file).catch(() => 'unreadable'));
+    const siblings = `${dirname(file)}/*${extname(file)}`;
+    digests.set(file, await digestOf(file));
+    digests.set(siblings, digests.get(siblings) ?? (await namesLike(file)));
   }
-  return hash.digest('hex');
+  return digests;
+}
+
+/** Of the content; a file that cannot be read counts as the reason why. */
+async function digestOf(file: string): Promise<string> {
+  const content = await readTextFile(file, LARGEST_FILE_BYTES).then(
+    ({ text }) => `text ${text}`,
+    (error: unknown) => String(error),
+  );
+  return createHash('sha256').update(content).digest('hex');
+}
+
+/** The files beside this one with the same ending: a new one may be a customer's. */
+async function namesLike(file: string): Promise<string> {
+  const names = await readdir(dirname(file)).catch(() => []);
+  return names
+    .filter((name) => extname(name) === extname(file))
+    .toSorted()
+    .join('\n');
+}
+
+function areEqual(a: Digests, b: Digests): boolean {
+  return a.size === b.size && [...a].every(([of, digest]) => b.get(of) === digest);
 }

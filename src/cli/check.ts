@@ -14,7 +14,7 @@ import { sumRows } from '../counting/counts.ts';
 import { ENDPOINTS } from '../counting/stream.ts';
 import { Zone } from '../counting/zone.ts';
 import { createService } from '../service/service.ts';
-import type { CustomerClient } from '../service/types.ts';
+import type { CustomerClient, Service } from '../service/types.ts';
 import type { Io } from './io.ts';
 
 interface CheckFlags {
@@ -59,6 +59,7 @@ async function loadAloud(path: string, io: Io): Promise<Awaited<ReturnType<typeo
   }
 }
 
+/** Asks for every stream of every customer, as many at once as the service is asked later on. */
 async function connect(config: Config, io: Io): Promise<void> {
   const service = createService({
     config: config.service,
@@ -68,25 +69,43 @@ async function connect(config: Config, io: Io): Promise<void> {
     observer: { request() {}, credentials() {} },
     log: silentLogger,
   });
-  try {
-    const found = await Promise.all(
-      config.customers.flatMap((customer) => {
-        const { path, secret } = customer.clientSecret;
-        const client = service.clientFor({
-          name: customer.name,
-          clientId: customer.clientId,
-          readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
-        });
-        return customer.streams.map((stream) => askOnce(customer, stream, client, config, io));
-      }),
-    );
-    const bad = found.filter((good) => !good).length;
-    if (bad > 0) {
-      throw new ConnectError(`${bad} of ${found.length} streams did not answer well`);
+  const asks = asksOf(config, service, io).values();
+  const found: boolean[] = [];
+  async function askInTurn(): Promise<void> {
+    for (const ask of asks) {
+      if (io.stop.aborted) {
+        return;
+      }
+      found.push(await ask());
     }
+  }
+  try {
+    await Promise.all(Array.from({ length: config.service.maxConcurrency }, askInTurn));
   } finally {
     service.close();
   }
+  if (io.stop.aborted) {
+    io.writeOut('stopped before every customer was asked\n');
+    return;
+  }
+  const bad = found.filter((good) => !good).length;
+  if (bad > 0) {
+    throw new ConnectError(`${bad} of ${found.length} streams did not answer well`);
+  }
+}
+
+type Ask = () => Promise<boolean>;
+
+function asksOf(config: Config, service: Service, io: Io): readonly Ask[] {
+  return config.customers.flatMap((customer) => {
+    const { path, secret } = customer.clientSecret;
+    const client = service.clientFor({
+      name: customer.name,
+      clientId: customer.clientId,
+      readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
+    });
+    return customer.streams.map((stream) => () => askOnce(customer, stream, client, config, io));
+  });
 }
 
 async function askOnce(
@@ -102,6 +121,7 @@ async function askOnce(
   try {
     const { rows } = await client.ask(
       { endpoint: ENDPOINTS[stream], aggregation: 'day', from },
+      // From here on, for whoever is asked late must not have waited for the others.
       AbortSignal.any([io.stop, AbortSignal.timeout(2 * config.service.timeoutMs)]),
     );
     const sums = sumRows(rows, KINDS[stream].length);
@@ -112,7 +132,9 @@ async function askOnce(
     if (!(error instanceof ServiceError)) {
       throw error;
     }
-    io.writeOut(`${customer.name}: ${stream}: ${error.reason}: ${error.message}\n`);
+    if (!io.stop.aborted) {
+      io.writeOut(`${customer.name}: ${stream}: ${error.reason}: ${error.message}\n`);
+    }
     return false;
   }
 }

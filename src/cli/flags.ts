@@ -54,11 +54,16 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** Milliseconds of a duration as Prometheus writes it. */
-export function duration(text: string): number {
+const LEAST_INTERVAL_MS = 1_000;
+
+/** Milliseconds of a duration as Prometheus writes it: 0, or a second at least. */
+export function intervalOrNever(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) {
     throw new InvalidArgumentError('It must be a duration such as 30s, 5m or 1h30m, or 0.');
+  }
+  if (ms > 0 && ms < LEAST_INTERVAL_MS) {
+    throw new InvalidArgumentError('It must be at least 1s, or 0 for never.');
   }
   return ms;
 }

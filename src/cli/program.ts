@@ -39,10 +39,21 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<E
   });
   program.exitOverride();
   try {
+    refuseUnknownCommand(args[0], program);
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     return statusOf(error, io);
+  }
+}
+
+/** With a default command, the library would take its name for an argument of that one. */
+function refuseUnknownCommand(first: string | undefined, program: Command): void {
+  const names = program.commands.map((command) => command.name());
+  if (first !== undefined && !first.startsWith('-') && !names.includes(first)) {
+    throw new UsageError(
+      `error: there is no command ${JSON.stringify(first)}; it must be one of ${names.join(', ')}`,
+    );
   }
 }
 

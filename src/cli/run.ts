@@ -8,7 +8,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { createDaemon } from '../daemon.ts';
 import type { Daemon, Shard } from '../daemon.ts';
 import { watchConfig } from './auto-reload.ts';
-import { duration, loggerFor, logOptions } from './flags.ts';
+import { intervalOrNever, loggerFor, logOptions } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import type { Io } from './io.ts';
 import { parseShard } from './shard.ts';
@@ -36,7 +36,7 @@ export function runCommand(io: Io): Command {
         '--config.auto-reload-interval <duration>',
         'how often to look for changes of the configuration; 0 for never',
       )
-        .argParser(duration)
+        .argParser(intervalOrNever)
         .default(0, '0'),
     )
     .option(
@@ -65,7 +65,11 @@ export function runCommand(io: Io): Command {
     function load(): Promise<LoadedConfig> {
       return loadConfig({ path: flags['config.file'], env: io.env });
     }
-    await serve(flags, { load, loaded: await load(), io, log });
+    // A large configuration takes seconds, and its files may be on a disk that does not answer.
+    const loaded = await Promise.race([load(), untilAborted(io.stop)]);
+    if (loaded !== undefined) {
+      await serve(flags, { load, loaded, io, log });
+    }
   });
 }
 
@@ -102,18 +106,24 @@ export async function serve(
     log,
   });
   await daemon.start();
-  io.onHangup(() => void daemon.reload());
-  await Promise.all([
-    untilAborted(io.stop),
-    watchConfig({
-      intervalMs: flags['config.autoReloadInterval'],
-      files: () => daemon.configFiles(),
-      clock: systemClock,
-      signal: io.stop,
-      reload: () => daemon.reload(),
-    }),
-  ]);
-  await stopped(daemon, log);
+  io.onHangup(() => {
+    daemon.reload().catch((error: unknown) => {
+      log.error('the configuration could not be read again', { error: String(error) });
+    });
+  });
+  const watching = watchConfig({
+    intervalMs: flags['config.autoReloadInterval'],
+    files: () => daemon.configFiles(),
+    clock: systemClock,
+    signal: io.stop,
+    reload: () => daemon.reload(),
+  });
+  try {
+    // The end is not waited for: files may be on a disk that does not answer.
+    await Promise.race([untilAborted(io.stop), watching.then(() => untilAborted(io.stop))]);
+  } finally {
+    await stopped(daemon, log);
+  }
 }
 
 async function stopped(daemon: Daemon, log: Logger): Promise<void> {

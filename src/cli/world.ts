@@ -28,23 +28,18 @@ export async function startWorld(flags: WorldFlags, listenAddress: string): Prom
   return { world, simulator };
 }
 
-/** More customers than this are not listed one by one. */
-const MOST_LISTED = 20;
-
 /** Where the service is, and with which credentials each customer gets in. */
 export function describeWorld({ world, simulator: { url } }: RunningWorld): string {
-  const listed = world.customers.slice(0, MOST_LISTED).map(({ library, ...customer }) => {
+  const customers = world.customers.map(({ library, ...customer }) => {
     return `  ${library.name}: client_id ${customer.clientId}, client_secret ${customer.clientSecret}`;
   });
-  const more = world.customers.length - listed.length;
   return [
     'Simulated service (nothing in it is real):',
     `  data         ${url}/v1/peoplecount and ${url}/v1/login`,
     `  tokens       ${url}/connect/token`,
     `  the truth    ${url}/simulator/truth?from=${firstOfMonth()}`,
     'Customers:',
-    ...listed,
-    ...(more > 0 ? [`  and ${more} more`] : []),
+    ...customers,
     '',
   ].join('\n');
 }

@@ -2,8 +2,10 @@
 import type { Config, CustomerConfig } from '../config/types.ts';
 import { Calendar } from '../counting/calendar.ts';
 import { Customer } from '../counting/customer.ts';
+import type { CustomerDescription } from '../counting/customer.ts';
 import type { Marks } from '../counting/marks.ts';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
+import type { OpeningHoursParser } from '../counting/opening-hours.ts';
 import { Zone } from '../counting/zone.ts';
 
 export interface Member {
@@ -14,22 +16,32 @@ export interface Member {
 
 export class Fleet {
   readonly #marks: Marks;
-  /** One for all: customers with the same hours share what it finds out. */
-  readonly #parseOpeningHours = createOpeningHoursParser();
   #members = new Map<string, Member>();
 
   constructor(marks: Marks) {
     this.#marks = marks;
   }
 
-  /** The customers of `config`, in its order. One whose settings are as before is the same object. */
+  /**
+   * The customers of `config`, in its order. One that counts as before goes on with what it has
+   * counted; a member whose settings are all as before is the same object.
+   */
   update(config: Config): readonly Member[] {
     const service = config.service.baseUrl;
+    // One for all: customers with the same hours share what it finds out. Not kept, for it forgets nothing.
+    const parseOpeningHours = createOpeningHoursParser();
     const members = config.customers.map((customerConfig): Member => {
       const known = this.#members.get(customerConfig.name);
-      return known?.service === service && areSame(known.config, customerConfig)
-        ? known
-        : { config: customerConfig, service, customer: this.#create(customerConfig, service) };
+      const description = descriptionOf(customerConfig, parseOpeningHours);
+      if (known?.service !== service || !countsAlike(known.config, customerConfig)) {
+        return {
+          config: customerConfig,
+          service,
+          customer: this.#create(customerConfig, service, description),
+        };
+      }
+      known.customer.describe(description);
+      return areSame(known.config, customerConfig) ? known : { ...known, config: customerConfig };
     });
     this.#members = new Map(members.map((member) => [member.config.name, member]));
     return members;
@@ -43,21 +55,35 @@ export class Fleet {
     return [...this.#members.values()].map(({ customer }) => customer);
   }
 
-  #create(config: CustomerConfig, service: string): Customer {
-    const { name, timezone, labels, capacity, openingHours, holidays, streams, clientId } = config;
+  #create(config: CustomerConfig, service: string, description: CustomerDescription): Customer {
+    const { name, timezone, streams, clientId } = config;
     return new Customer({
       name,
       timezone,
-      labels,
-      capacity,
-      openingHours:
-        openingHours === undefined ? undefined : this.#parseOpeningHours(openingHours, holidays),
+      description,
       calendar: new Calendar(new Zone(timezone), config.dayStartsAt),
       streams,
       owner: { service, clientId, customer: name },
       marks: this.#marks,
     });
   }
+}
+
+function descriptionOf(config: CustomerConfig, parse: OpeningHoursParser): CustomerDescription {
+  const { labels, capacity, openingHours, holidays } = config;
+  return {
+    labels,
+    capacity,
+    openingHours: openingHours === undefined ? undefined : parse(openingHours, holidays),
+  };
+}
+
+/** Whether what was counted goes on: the rest of the settings describes the customer only. */
+function countsAlike(a: CustomerConfig, b: CustomerConfig): boolean {
+  function counted({ clientId, timezone, dayStartsAt, streams }: CustomerConfig): string {
+    return JSON.stringify([clientId, timezone, dayStartsAt, streams]);
+  }
+  return counted(a) === counted(b);
 }
 
 /** Secrets print alike, so they are compared by themselves. */

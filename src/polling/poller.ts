@@ -8,9 +8,9 @@ import type { FailureReason } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { MinuteStream } from '../base/nouns.ts';
 import type { Customer } from '../counting/customer.ts';
-import type { PollNote } from '../counting/state.ts';
 import type { CustomerClient } from '../service/types.ts';
 import { FailureLog } from './failure-log.ts';
+import { LineBudget } from './line-budget.ts';
 import { drive, planPoll } from './round.ts';
 
 export interface PollObserver {
@@ -28,6 +28,10 @@ export interface PollerOptions {
   readonly reconcileIntervalMs: number;
   readonly maxConcurrency: number;
   readonly maxRequestsPerSecond: number;
+  /** What time it is for the service; without it, ours. */
+  readonly serviceNowMs?: () => number;
+  /** Shared with whoever else logs about customers. */
+  readonly lines?: LineBudget;
 }
 
 export interface PolledCustomer {
@@ -35,7 +39,9 @@ export interface PolledCustomer {
   readonly client: CustomerClient;
 }
 
-interface Turn extends PolledCustomer {
+interface Turn {
+  readonly customer: Customer;
+  client: CustomerClient;
   readonly stream: MinuteStream;
   /**
    * Place in the interval, in [0, 1). Neighbours in the list are neighbours in time, so that what
@@ -44,13 +50,16 @@ interface Turn extends PolledCustomer {
   phase: number;
   /** When the next poll is due; undefined before the first poll has ended. */
   dueMs: number | undefined;
-  underWay: boolean;
+  /** Ends the poll that is under way. */
+  underWay: AbortController | undefined;
 }
 
 /** A poll ends before its next turn: the rest is for the work between two polls. */
 const DEADLINE_SHARE = 0.9;
 /** Turns that fall due within a tick are started together, which costs half the processor time. */
 const LONGEST_TICK_MS = 250;
+/** A first poll that does not end holds up others that wait for theirs, so it has less time. */
+const FIRST_DEADLINE_MS = 15_000;
 /** An anchor takes five requests; so many in its deadline leave room for the ordinary polls. */
 const REQUESTS_PER_ANCHOR = 10;
 /** Anchors are spread over this share of the interval between them, so that they do not gather. */
@@ -58,16 +67,18 @@ const RECONCILE_SPREAD = 0.25;
 
 export class Poller {
   readonly #options: PollerOptions;
+  readonly #lines: LineBudget;
   readonly #failures: FailureLog;
   readonly #deadlineMs: number;
   /** Anchors under way at once: more would not end before their deadline. */
   readonly #mostAnchors: number;
-  readonly #deadlines = new Set<AbortController>();
   readonly #underWay = new Set<Promise<void>>();
   #turns: readonly Turn[] = [];
   #waiting: Turn[] = [];
   #firstPolls = 0;
   #anchors = 0;
+  /** Those who wished for an anchor when no place was free, in the order of their wishes. */
+  readonly #wishes = new Set<Turn>();
   #stopping = false;
   #wakesAtMs = 0;
   #waking = new AbortController();
@@ -81,7 +92,8 @@ export class Poller {
       1,
       Math.min(options.maxConcurrency, Math.floor(requests / REQUESTS_PER_ANCHOR)),
     );
-    this.#failures = new FailureLog(options.log);
+    this.#lines = options.lines ?? new LineBudget(options);
+    this.#failures = new FailureLog(this.#lines);
   }
 
   /** Starts the loop. Whom it polls is told by {@link setCustomers}. */
@@ -95,28 +107,36 @@ export class Poller {
    * ones are polled at once, as many together as the limits allow.
    */
   setCustomers(customers: readonly PolledCustomer[]): void {
-    const kept = new Map(this.#turns.map((turn) => [keyOf(turn), turn]));
-    this.#turns = customers
-      .flatMap(({ customer, client }) =>
-        customer.streams.map((stream) => ({ customer, client, stream })),
-      )
-      .map((polled, i, all) => {
-        const phase = i / all.length;
-        const turn = kept.get(keyOf(polled));
-        return turn?.customer === polled.customer
-          ? Object.assign(turn, { phase })
-          : { ...polled, phase, dueMs: undefined, underWay: false };
-      });
-    this.#waiting = this.#turns.filter((turn) => turn.dueMs === undefined && !turn.underWay);
+    const before = new Map(this.#turns.map((turn) => [keyOf(turn), turn]));
+    const polled = customers.flatMap(({ customer, client }) =>
+      customer.streams.map((stream) => ({ customer, client, stream })),
+    );
+    this.#turns = polled.map((one, i) => {
+      const phase = i / polled.length;
+      const turn = before.get(keyOf(one));
+      if (turn?.customer !== one.customer) {
+        return { ...one, phase, dueMs: undefined, underWay: undefined };
+      }
+      before.delete(keyOf(one));
+      Object.assign(turn, { client: one.client, phase });
+      turn.dueMs = turn.dueMs === undefined ? undefined : this.#nextDueMs(turn);
+      return turn;
+    });
+    for (const gone of before.values()) {
+      this.#wishes.delete(gone);
+      gone.underWay?.abort(DROPPED);
+    }
+    this.#waiting = this.#turns.filter(({ dueMs, underWay }) => dueMs === undefined && !underWay);
     this.#admitFirstPolls();
+    this.#waking.abort();
   }
 
   /** Ends the loop and every poll under way, whose figures are dropped. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#waking.abort();
-    for (const deadline of this.#deadlines) {
-      deadline.abort(new ServiceError('unreachable', 'the exporter is stopping'));
+    for (const { underWay } of this.#turns) {
+      underWay?.abort(DROPPED);
     }
     await Promise.allSettled([this.#loop, ...this.#underWay]);
   }
@@ -130,6 +150,7 @@ export class Poller {
     const { clock, intervalMs } = this.#options;
     const tickMs = Math.min(LONGEST_TICK_MS, intervalMs / 20);
     while (!this.#stopping) {
+      this.#lines.tellLeftOut();
       const nowMs = clock.monotonicMs();
       let nextMs = nowMs + intervalMs;
       for (const turn of this.#turns) {
@@ -149,14 +170,14 @@ export class Poller {
     const { intervalMs, observer } = this.#options;
     const passed = Math.floor((nowMs - turn.dueMs) / intervalMs);
     turn.dueMs += (passed + 1) * intervalMs;
-    const skipped = passed + (turn.underWay ? 1 : 0);
+    const skipped = passed + (turn.underWay === undefined ? 0 : 1);
     for (let i = 0; i < skipped; i++) {
       turn.customer.turnSkipped(turn.stream);
     }
     if (skipped > 0) {
       observer.changed(turn.customer.customer);
     }
-    if (!turn.underWay) {
+    if (turn.underWay === undefined) {
       this.#launch(turn);
     }
   }
@@ -185,33 +206,55 @@ export class Poller {
   }
 
   #launch(turn: Turn, done: () => void = () => {}): void {
-    turn.underWay = true;
-    const poll = this.#poll(turn).finally(() => {
-      turn.underWay = false;
+    const stop = new AbortController();
+    turn.underWay = stop;
+    const poll = this.#poll(turn, stop).finally(() => {
+      turn.underWay = undefined;
       this.#underWay.delete(poll);
       done();
+      this.#grantWishes();
     });
     this.#underWay.add(poll);
   }
 
-  async #poll(turn: Turn): Promise<void> {
+  /** Anchors that had no place at their turn are taken as soon as there is one, first come first served. */
+  #grantWishes(): void {
+    for (const turn of this.#wishes) {
+      if (this.#stopping || this.#anchors >= this.#mostAnchors) {
+        return;
+      }
+      if (turn.underWay === undefined) {
+        this.#launch(turn);
+      }
+    }
+  }
+
+  async #poll(turn: Turn, stop: AbortController): Promise<void> {
     const { clock, observer, reconcileIntervalMs } = this.#options;
+    const serviceNowMs = this.#options.serviceNowMs ?? (() => clock.nowMs());
     const { customer, client, stream } = turn;
     const spreadMs = reconcileIntervalMs * (1 - RECONCILE_SPREAD * turn.phase);
-    const plan = planPoll(customer, stream, clock, spreadMs);
+    const plan = planPoll(customer, stream, clock, spreadMs, serviceNowMs);
     const anchors = plan.need !== 'none' && this.#anchors < this.#mostAnchors;
     this.#anchors += anchors ? 1 : 0;
+    if (plan.need === 'wish' && !anchors) {
+      this.#wishes.add(turn);
+    } else {
+      this.#wishes.delete(turn);
+    }
     const startMs = clock.monotonicMs();
     let reason: FailureReason | undefined;
     try {
-      const outcome = await this.#withDeadline((signal) =>
+      const outcome = await this.#withDeadline(turn, stop, (signal) =>
         drive(plan.run(anchors), (question) => client.ask(question, signal)),
       );
+      if (stop.signal.reason === DROPPED) {
+        return;
+      }
       customer.pollSucceeded(stream, outcome.state, clock.nowMs());
-      this.#failures.succeeded(customer.customer, stream);
-      outcome.notes.forEach((note) => this.#tell(turn, note));
+      this.#failures.succeeded(turn, outcome.notes);
     } catch (error) {
-      if (this.#stopping) {
+      if (stop.signal.reason === DROPPED) {
         return;
       }
       if (!(error instanceof ServiceError)) {
@@ -219,7 +262,7 @@ export class Poller {
       }
       reason = error.reason;
       customer.pollFailed(stream, error.message, clock.nowMs());
-      this.#failures.failed(customer.customer, stream, error);
+      this.#failures.failed(turn, error);
     } finally {
       this.#anchors -= anchors ? 1 : 0;
     }
@@ -227,52 +270,30 @@ export class Poller {
     observer.changed(customer.customer);
   }
 
-  async #withDeadline<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-    const deadline = new AbortController();
+  async #withDeadline<Result>(
+    turn: Turn,
+    stop: AbortController,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
     const ended = new AbortController();
-    this.#deadlines.add(deadline);
-    this.#options.clock.sleep(this.#deadlineMs, ended.signal).then(
-      () => deadline.abort(new DOMException('The poll reached its deadline', 'TimeoutError')),
+    const isFirst = turn.dueMs === undefined;
+    const deadlineMs = isFirst ? Math.min(this.#deadlineMs, FIRST_DEADLINE_MS) : this.#deadlineMs;
+    this.#options.clock.sleep(deadlineMs, ended.signal).then(
+      () => stop.abort(new DOMException('The poll reached its deadline', 'TimeoutError')),
       () => {},
     );
     try {
-      return await work(deadline.signal);
+      return await work(stop.signal);
     } finally {
-      this.#deadlines.delete(deadline);
-      ended.abort();
+      ended.abort(POLL_ENDED);
     }
-  }
-
-  #tell(turn: Turn, note: PollNote): void {
-    const fields = { customer: turn.customer.customer, stream: turn.stream };
-    const { level, message } = NOTES[note];
-    this.#options.log[level](message, fields);
   }
 }
 
-const NOTES = {
-  empty_not_believed: {
-    level: 'warn',
-    message: 'an answer without counts is not believed before it has come again',
-  },
-  rise_not_believed: {
-    level: 'warn',
-    message: 'a rise out of all proportion is not believed before it has come again',
-  },
-  totals_by_quarter: {
-    level: 'warn',
-    message: 'the aggregation day does not agree with minute, totals are read by quarter',
-  },
-  totals_by_minute: {
-    level: 'warn',
-    message: 'the aggregations day and quarter do not agree with minute, totals are read by minute',
-  },
-  keys_unknown: {
-    level: 'warn',
-    message: 'the keys of the minutes have no known form, there is no occupancy and no last seen',
-  },
-  keys_established: { level: 'debug', message: 'the form of the minute keys is established' },
-} as const satisfies Record<PollNote, { level: 'debug' | 'warn'; message: string }>;
+/** Why a poll ends whose figures nobody waits for any more. */
+const DROPPED = new ServiceError('unreachable', 'the exporter is stopping');
+/** One for all: an abort without a reason makes a new one, which costs more than the rest of a poll's end. */
+const POLL_ENDED = new Error('the poll has ended');
 
 function keyOf(turn: { readonly customer: Customer; readonly stream: MinuteStream }): string {
   return JSON.stringify([turn.customer.customer, turn.stream]);

@@ -26,6 +26,7 @@ export function planPoll(
   stream: MinuteStream,
   clock: Clock,
   reconcileIntervalMs: number,
+  serviceNowMs: () => number,
 ): { readonly need: 'must' | 'wish' | 'none'; run(mayAnchor: boolean): Asking<PollOutcome> } {
   const state = customer.stateOf(stream);
   const epoch = customer.epochAt(clock.nowMs());
@@ -35,6 +36,7 @@ export function planPoll(
     calendar: customer.calendar,
     epoch,
     nowMs: () => clock.nowMs(),
+    serviceNowMs,
     monotonicMs: clock.monotonicMs(),
     reconcileIntervalMs,
     marks: customer.marksOf(stream, epoch),

@@ -1,0 +1,62 @@
+/** A command line run in this process, with everything that it says and a way to stop it. */
+import { runCommandLine } from '../../src/cli/program.ts';
+import type { ExitStatus, Io } from '../../src/cli/io.ts';
+
+export interface Ran {
+  readonly status: ExitStatus;
+  readonly out: string;
+  readonly err: string;
+}
+
+export class Terminal implements Io {
+  readonly env: Record<string, string> = {};
+  readonly hostname = 'exporter-2.exporters.example.org';
+  readonly nodeVersion = process.version;
+  readonly hangups: (() => void)[] = [];
+  out = '';
+  err = '';
+  readonly #stop = new AbortController();
+
+  readonly writeOut = (text: string): void => {
+    this.out += text;
+  };
+  readonly writeError = (text: string): void => {
+    this.err += text;
+  };
+  readonly onHangup = (listener: () => void): void => {
+    this.hangups.push(listener);
+  };
+
+  get stop(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** As SIGTERM does. */
+  terminate(): void {
+    this.#stop.abort();
+  }
+
+  async run(...args: readonly string[]): Promise<Ran> {
+    const status = await runCommandLine(args, this);
+    return { status, out: this.out, err: this.err };
+  }
+
+  /** The log so far, one object a line. */
+  logLines(): readonly Readonly<Record<string, unknown>>[] {
+    return this.err
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  /** Where the daemon of this command line serves, once it does. */
+  get url(): string | undefined {
+    const line = this.logLines().find(({ msg }) => msg === 'listening');
+    return typeof line?.['url'] === 'string' ? line['url'] : undefined;
+  }
+}
+
+/** One command to its end. */
+export async function ran(...args: readonly string[]): Promise<Ran> {
+  return new Terminal().run(...args);
+}

@@ -1,0 +1,86 @@
+/**
+ * A customer with somebody at the door in every minute of thirty days, polled, counted and rendered
+ * over a virtual clock. Prints the heap after a collection, once a day. Started with --expose-gc.
+ */
+import { strict as assert } from 'node:assert';
+import { silentLogger } from '../../../src/base/log.ts';
+import type { Question, Reading, Row } from '../../../src/base/nouns.ts';
+import { Calendar } from '../../../src/counting/calendar.ts';
+import { Customer } from '../../../src/counting/customer.ts';
+import { Marks } from '../../../src/counting/marks.ts';
+import { parseOpeningHours } from '../../../src/counting/opening-hours.ts';
+import { Zone } from '../../../src/counting/zone.ts';
+import { createExposition } from '../../../src/metrics/exposition.ts';
+import { Poller } from '../../../src/polling/poller.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 1_440 * MINUTE_MS;
+const DAYS = 30;
+
+const { gc } = globalThis;
+assert(gc !== undefined);
+
+const clock = new VirtualClock(Date.UTC(2026, 2, 10, 12));
+
+/** Three in and two out in every minute that is over, newest last. */
+function answer({ endpoint, aggregation, from, to }: Question): Reading {
+  const bucketMs = aggregation === 'minute' ? MINUTE_MS : DAY_MS;
+  const endMs = Math.min(to === undefined ? Infinity : Date.parse(to), clock.nowMs());
+  const rows: Row[] = [];
+  for (let at = Math.ceil(Date.parse(from) / MINUTE_MS) * MINUTE_MS; at < endMs;) {
+    const nextMs = Math.min((Math.floor(at / bucketMs) + 1) * bucketMs, endMs);
+    const minutes = Math.ceil((nextMs - at) / MINUTE_MS);
+    const counts = endpoint === 'login' ? [minutes] : [3 * minutes, 2 * minutes];
+    // Minutes since 1970, which are read quickest.
+    rows.push({ key: at / MINUTE_MS, counts });
+    at += minutes * MINUTE_MS;
+  }
+  return { aggregation, rows };
+}
+
+const marks = new Marks();
+const customer = new Customer({
+  name: 'riverside',
+  timezone: 'Europe/Copenhagen',
+  description: {
+    labels: {},
+    capacity: 250,
+    openingHours: parseOpeningHours('Mo-Fr 08:00-20:00; Sa 10:00-16:00; PH off', 'dk'),
+  },
+  calendar: new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }),
+  streams: ['people', 'logins'],
+  owner: { service: 's', clientId: 'c', customer: 'riverside' },
+  marks,
+});
+const exposition = createExposition({ clock });
+exposition.setCustomers([customer]);
+const poller = new Poller({
+  clock,
+  log: silentLogger,
+  observer: { pollEnded() {}, changed: (name) => exposition.changed(name) },
+  intervalMs: MINUTE_MS,
+  reconcileIntervalMs: 60 * MINUTE_MS,
+  maxConcurrency: 4,
+  maxRequestsPerSecond: 100,
+});
+poller.start();
+poller.setCustomers([
+  { customer, client: { ask: (question) => Promise.resolve(answer(question)) } },
+]);
+
+for (let day = 0; day <= DAYS; day += 1) {
+  gc();
+  const { streams, kinds } = customer.figuresAt(clock.nowMs());
+  const heapBytes = process.memoryUsage().heapUsed;
+  const polls = streams.people?.polls;
+  const entered = kinds.people_entered?.total;
+  const dated = streams.people?.lastSeenMs !== undefined;
+  process.stdout.write(`${JSON.stringify({ day, heapBytes, polls, entered, dated })}\n`);
+  for (let scrape = 0; scrape < 96; scrape += 1) {
+    await clock.advance(15 * MINUTE_MS);
+    exposition.render('text');
+    marks.serialize(clock.nowMs());
+  }
+}
+process.exit(0);

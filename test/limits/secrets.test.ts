@@ -1,0 +1,284 @@
+/**
+ * Whatever leaves the process, over a run with every fault that echoes what was sent: the log at the
+ * level debug in both formats, pages, metrics, answers, files, exit messages, and what `check` says.
+ * None of it holds a secret, a token or the password of a proxy, nor a part of one, in any form.
+ */
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Workspace } from '../acceptance/daemon.ts';
+import { Terminal } from '../cli/terminal.ts';
+import { flagsFor, launch } from './child.ts';
+import type { Child } from './child.ts';
+import { partsIn } from './disguises.ts';
+import { ECHOES, HostileService } from './hostile-service.ts';
+import type { Behaviour } from './hostile-service.ts';
+
+const service = new HostileService();
+const workspace = new Workspace();
+
+/** With what has to be written differently in JSON, in a form, in an address and in HTML. */
+function oddSecret(): string {
+  const [a, b, c, d, e] = randomUUID().split('-');
+  return `lantern "${a}ø'${b}&<${c}>+/${d}=%41${e}\\;${randomUUID()}`;
+}
+
+const inFile = oddSecret();
+const inline = oddSecret();
+const inEnvironment = oddSecret();
+const proxyPassword = `pass+${randomUUID()}`;
+const environment = { RIVERSIDE_SECRET: inEnvironment };
+const secrets = [inFile, inline, inEnvironment, proxyPassword];
+
+function customersWith(secretsOfBad: readonly unknown[] = []): readonly object[] {
+  const common = { timezone: 'Europe/Copenhagen' };
+  return [
+    {
+      ...common,
+      name: 'in-file',
+      client_id: 'a',
+      client_secret_file: workspace.write('file.secret', `${inFile}\n`),
+    },
+    { ...common, name: 'inline', client_id: 'b', client_secret: inline },
+    { ...common, name: 'in-environment', client_id: 'c', client_secret: '${RIVERSIDE_SECRET}' },
+    ...secretsOfBad.map((secret) => ({
+      ...common,
+      name: 1,
+      client_secret: secret,
+      colour: secret,
+    })),
+  ];
+}
+
+function write(name: string, settings: object, customers = customersWith()): string {
+  const config = {
+    service: {
+      base_url: service.url,
+      auth_url: service.url,
+      timeout: '2s',
+      max_requests_per_second: 500,
+      ...settings,
+    },
+    polling: { interval: '1s' },
+    customers,
+  };
+  return workspace.write(name, JSON.stringify(config, undefined, 2));
+}
+
+/** Everything that a daemon shows to whoever asks. */
+async function pagesOf(child: Child): Promise<string> {
+  const openMetrics = { accept: 'application/openmetrics-text; version=1.0.0' };
+  const answers = await Promise.all([
+    child.get('/metrics'),
+    child.get('/metrics', openMetrics),
+    child.get('/'),
+    child.get('/-/ready'),
+    child.get('/-/healthy'),
+    child.get('/nowhere'),
+    child.reload('GET'),
+  ]);
+  const texts = await Promise.all(
+    answers.map(async (answer) => JSON.stringify([...answer.headers]) + (await answer.text())),
+  );
+  return texts.join('\n');
+}
+
+function filesUnder(folder: string): string {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+    .join('\n');
+}
+
+function expectNone(said: string): void {
+  expect(partsIn(said, [...secrets, ...service.tokens])).toEqual([]);
+}
+
+/** Waits for polls that meet the behaviour. */
+async function meet(endpoint: 'token' | 'data', behaviour: Behaviour): Promise<void> {
+  service.behaviour =
+    endpoint === 'data'
+      ? { token: 'good', data: behaviour }
+      : // So that tokens are asked for at every poll.
+        { token: behaviour, data: 'status 401' };
+  await service.asked(endpoint, 3);
+}
+
+beforeAll(async () => {
+  await service.start();
+});
+afterAll(async () => {
+  await workspace.close();
+  await service.stop();
+});
+
+/** Daemons through everything bad, and all that each of them said. */
+async function ordeal(children: readonly Child[], configFile: string): Promise<readonly string[]> {
+  const good = readFileSync(configFile, 'utf8');
+  const pages = children.map(() => '');
+  async function readAll(): Promise<void> {
+    const read = await Promise.all(children.map(pagesOf));
+    read.forEach((text, i) => (pages[i] += text));
+  }
+  await Promise.all(children.map(async (child) => child.listening()));
+  for (const endpoint of ['data', 'token'] as const) {
+    for (const behaviour of ['good', 'status 500', ...ECHOES] as const) {
+      await meet(endpoint, behaviour);
+      await readAll();
+    }
+  }
+  for (const text of [JSON.stringify({ customers: customersWith([[inFile], inline]) }), good]) {
+    workspace.write(basename(configFile), text);
+    const answers = await Promise.all(children.map(async (child) => child.reload()));
+    const said = await Promise.all(answers.map(async (answer) => answer.text()));
+    said.forEach((answer, i) => (pages[i] += answer));
+    await readAll();
+  }
+  await Promise.all(children.map(async (child) => child.stop()));
+  return children.map(({ stdout, stderr }, i) => [stdout, stderr, pages[i]].join('\n'));
+}
+
+test('a daemon says no secret and no token, whatever the service echoes', async () => {
+  const file = write('echoed.yaml', {});
+  const tokensBefore = service.tokens.length;
+  const children = ['json', 'pretty'].map((format) =>
+    launch(
+      workspace,
+      flagsFor(
+        workspace,
+        file,
+        `--storage.path=${workspace.folder}/${format}`,
+        `--log.format=${format}`,
+        '--log.level=debug',
+        '--web.enable-lifecycle',
+      ),
+      environment,
+    ),
+  );
+  for (const said of await ordeal(children, file)) {
+    // It was really through it.
+    const told = [
+      'request to the service ended',
+      'not JSON',
+      'a redirect',
+      'refused the',
+      'client_id: is missing',
+    ];
+    expect(told.filter((text) => !said.includes(text))).toEqual([]);
+    expectNone(said);
+  }
+  expect(service.tokens.length).toBeGreaterThan(tokensBefore + 6);
+  for (const format of ['json', 'pretty']) {
+    const files = filesUnder(join(workspace.folder, format));
+    expect(files).toContain('library-stats-exporter marks');
+    expectNone(files);
+  }
+}, 90_000);
+
+test('a proxy with a password sees it, and nobody else', async () => {
+  service.behaviour = { token: 'good', data: 'type echo' };
+  const proxy = new URL(service.url);
+  proxy.username = 'operator';
+  proxy.password = proxyPassword;
+  const file = write('proxied.yaml', { proxy_url: proxy.href });
+  const tunnelled = write('tunnelled.yaml', {
+    base_url: 'https://statistics.example.org',
+    auth_url: 'https://identity.example.org',
+    proxy_url: proxy.href,
+  });
+  let said = '';
+  for (const config of [file, tunnelled]) {
+    const child = launch(
+      workspace,
+      flagsFor(workspace, config, '--log.level=debug', '--log.format=pretty'),
+      environment,
+    );
+    await child.listening();
+    await vi.waitUntil(() => child.stderr.includes('poll failed'), { timeout: 20_000 });
+    said += await pagesOf(child);
+    await child.stop();
+    said += child.stderr + child.stdout;
+  }
+  expect(said).toContain('the proxy refused to connect');
+  const seen = [...service.proxyCredentials].map((header) =>
+    Buffer.from(header.replace('Basic ', ''), 'base64').toString(),
+  );
+  expect(seen).toEqual([`operator:${proxyPassword}`]);
+  expectNone(said);
+});
+
+test('a process that cannot start says why without a secret', async () => {
+  service.behaviour = { token: 'good', data: 'good' };
+  const file = write('started.yaml', {});
+  const first = await launch(workspace, flagsFor(workspace, file), environment).listening();
+  const { host } = new URL(first.url);
+  const children = [
+    launch(workspace, flagsFor(workspace, file), environment),
+    launch(
+      workspace,
+      [`--config.file=${file}`, `--web.listen-address=${host}`, '--storage.path='],
+      environment,
+    ),
+    launch(workspace, flagsFor(workspace, file), {}),
+    launch(workspace, flagsFor(workspace, write('bad.yaml', { scope: inline }, []))),
+    launch(
+      workspace,
+      flagsFor(workspace, write('worse.yaml', {}, customersWith([inFile, [inline]]))),
+    ),
+  ];
+  const exits = await Promise.all(children.map(async ({ exited }) => exited));
+  await first.stop();
+  expect(exits).toEqual([1, 1, 2, 2, 2]);
+  const said = children.map(({ stdout, stderr }) => stdout + stderr);
+  expect(said[0]).toContain('in use by another process');
+  expect(said[1]).toContain('another program listens there');
+  expectNone(said.join('\n'));
+});
+
+test.concurrent.each(ECHOES)(
+  'check --connect says none, %s of the data or of the token',
+  async (behaviour) => {
+    for (const echoing of ['base_url', 'auth_url']) {
+      const file = write(`${behaviour}, ${echoing}.yaml`, { [echoing]: service.urlOf(behaviour) });
+      const terminal = new Terminal();
+      Object.assign(terminal.env, environment);
+      const { status, out, err } = await terminal.run(
+        'check',
+        '--connect',
+        `--config.file=${file}`,
+      );
+      // What can be read as an answer is one, however odd.
+      const readable = behaviour === 'keys echo' && echoing === 'base_url';
+      expect(status).toBe(readable ? 0 : 1);
+      const said = out + err;
+      expect(said).toMatch(/in-environment: people: (good|malformed|rejected|server|auth)[:,] /);
+      expectNone(said);
+    }
+  },
+);
+
+describe('the search', () => {
+  const secret = oddSecret();
+
+  test.each([
+    ['as it is', secret],
+    ['in JSON', JSON.stringify({ secret })],
+    ['in JSON in JSON', JSON.stringify({ text: JSON.stringify({ secret }) })],
+    ['in an address', `https://a/?${new URLSearchParams({ secret }).toString()}`],
+    ['in a path', `https://a/${encodeURIComponent(secret)}`],
+    ['in Basic', `Basic ${Buffer.from(`user:${secret}`).toString('base64')}`],
+    ['in Basic of another name', `Basic ${Buffer.from(`users:${secret}`).toString('base64')}`],
+    ['in base64 for addresses', Buffer.from(secret).toString('base64url')],
+    ['as bytes in hex', Buffer.from(secret).toString('hex')],
+    ['in part', `…${secret.slice(10, 24)}…`],
+    ['at its end', secret.slice(-13)],
+  ])('finds a secret %s', (_how, text) => {
+    expect(partsIn(`{"msg":"${text}"}`, [secret])).not.toEqual([]);
+  });
+
+  test('finds nothing where there is none', () => {
+    const text = `lantern ${randomUUID()} library_up{customer="a"} 1 ${oddSecret()}`;
+    expect(partsIn(text, [secret])).toEqual([]);
+  });
+});
