@@ -1,0 +1,244 @@
+/**
+ * What must never happen, and what must be so in the end. It knows the truth and sees what leaves
+ * the exporter, and nothing of how that came about.
+ */
+import type { SimulatedService } from '../../src/simulator/service.ts';
+import type { WorldClock } from './clock.ts';
+import type { DrawnWorld } from './drawn-world.ts';
+import { PrometheusModel, Scrape } from './prometheus.ts';
+
+/** How a counter is called in the exposition (with `_total` and `_today`), in held counts, and by the truth. */
+const COUNTERS = [
+  ['library_people_entered', 'people_entered', 'entered', 'people'],
+  ['library_people_exited', 'people_exited', 'exited', 'people'],
+  ['library_logins', 'logins', 'logins', 'logins'],
+] as const;
+
+const MINUTE_MS = 60_000;
+const VIOLATIONS_KEPT = 20;
+
+/** What was seen of one counter in one epoch. */
+interface Seen {
+  readonly epochMs: number;
+  /** Shown last; lower values are falls. */
+  shown: number;
+  /** The most that the service had at any scrape. */
+  most: number;
+}
+
+export class Auditor {
+  readonly violations: string[] = [];
+  readonly #world: DrawnWorld;
+  readonly #service: SimulatedService;
+  readonly #clock: WorldClock;
+  readonly #seen = new Map<string, Seen>();
+  readonly #prometheus = new PrometheusModel();
+  readonly #expectedIncrease = new Map<string, number>();
+  readonly #secret: RegExp;
+
+  constructor(world: DrawnWorld, service: SimulatedService, clock: WorldClock) {
+    this.#world = world;
+    this.#service = service;
+    this.#clock = clock;
+    this.#secret = new RegExp(`secret-of-${world.seed}|simulated\\.[0-9a-f]{8}|Bearer `);
+  }
+
+  violated(what: string): void {
+    if (this.violations.length < VIOLATIONS_KEPT) {
+      this.violations.push(`${new Date(this.#clock.nowMs()).toISOString()} ${what}`);
+    }
+  }
+
+  expectNoSecret(text: string): void {
+    if (this.#secret.test(text)) {
+      this.violated('a secret or a token was shown');
+    }
+  }
+
+  /** After a kill only the marks that were on the disk bind, after a loss of the file none does. */
+  killed(exporter: string, disk: 'whole' | 'torn' | 'lost'): void {
+    for (const [series, seen] of this.#seen) {
+      const forgets = disk !== 'whole' || this.#world.conventions.corrections.share > 0;
+      if (series.startsWith(exporter) && forgets) {
+        this.#seen.set(series, { ...seen, shown: 0 });
+      }
+    }
+  }
+
+  /** Holds one scrape against the promises that hold at every moment. */
+  audit(exporter: string, text: string | undefined, aheadMs: number): void {
+    if (text === undefined) {
+      return;
+    }
+    this.expectNoSecret(text);
+    const scrape = new Scrape(text);
+    for (const { library } of this.#service.customers) {
+      this.#auditCustomer(exporter, library.name, scrape, aheadMs);
+    }
+  }
+
+  #auditCustomer(exporter: string, customer: string, scrape: Scrape, aheadMs: number): void {
+    const epochMs = 1000 * (scrape.value('library_epoch_timestamp_seconds', customer) ?? NaN);
+    const { served } = this.#service.truth(customer, epochMs);
+    const occupancy = scrape.value('library_occupancy_people', customer);
+    if (occupancy !== undefined && occupancy < 0) {
+      this.violated(`${exporter} shows an occupancy of ${occupancy}`);
+    }
+    const offset = scrape.value('library_utc_offset_seconds', customer) ?? NaN;
+    // An hour more, for the night in which the offset was another when the day started.
+    const since = dayStart(this.#clock.nowMs() + aheadMs, offset * 1000) - 60 * MINUTE_MS;
+    const sinceDay = this.#service.truth(customer, since).served;
+    for (const [name, kind, truth] of COUNTERS) {
+      const series = `${exporter} ${name} ${customer}`;
+      const today = scrape.value(`${name}_today`, customer) ?? 0;
+      if (today > sinceDay[truth] + this.#takenBack(sinceDay[truth])) {
+        this.violated(`${series} today is ${today}, and the service has ${sinceDay[truth]}`);
+      }
+      let seen = this.#seen.get(series);
+      if (seen?.epochMs !== epochMs) {
+        seen = { epochMs, shown: 0, most: 0 };
+        this.#seen.set(series, seen);
+      }
+      seen.most = Math.max(seen.most, served[truth]);
+      const value = scrape.value(`${name}_total`, customer);
+      if (value === undefined) {
+        continue;
+      }
+      if (
+        value === 0 &&
+        this.#service.truth(customer, epochMs, this.#hourAgo()).served[truth] > 0
+      ) {
+        this.violated(`${series} is shown as 0`);
+      }
+      const held = scrape.value('library_held_counts', customer, kind) ?? NaN;
+      this.#auditValue(series, value, held, seen);
+      this.#expectIncrease(series, value);
+    }
+  }
+
+  #auditValue(series: string, value: number, held: number, seen: Seen): void {
+    if (value < seen.shown) {
+      this.violated(`${series} falls from ${seen.shown} to ${value}`);
+    }
+    if (value > seen.most + this.#takenBack(seen.most)) {
+      this.violated(`${series} is ${value}, and the service never had more than ${seen.most}`);
+    }
+    if (!(held >= 0)) {
+      this.violated(`${series} holds ${held}`);
+    }
+    if (this.#world.conventions.corrections.share === 0 && held > 0) {
+      this.violated(`${series} holds ${held}, though the service took nothing back`);
+    }
+    seen.shown = value;
+  }
+
+  #hourAgo(): number {
+    return this.#clock.nowMs() - 60 * MINUTE_MS;
+  }
+
+  /** What Prometheus makes of it must be the sum of the rises within the epochs. */
+  #expectIncrease(series: string, value: number): void {
+    this.#prometheus.ingest(series, value);
+    const seen = this.#expectedIncrease.get(series);
+    this.#expectedIncrease.set(series, seen ?? value);
+  }
+
+  /** So much of what a counter shows the service may have taken back since. */
+  #takenBack(total: number): number {
+    const { share } = this.#world.conventions.corrections;
+    return share === 0 ? 0 : Math.ceil(3 + 4 * share * total);
+  }
+
+  /**
+   * The service has been well for a reconcile interval: every counter less what it holds is the
+   * service's total, as it was at some instant between the last anchor and now.
+   */
+  expectTruth(exporter: string, text: string | undefined): void {
+    const scrape = new Scrape(text ?? '');
+    const { reconcileIntervalMs, intervalMs, slowestMs } = this.#world;
+    const pollMs = intervalMs + 10 * slowestMs + 1000;
+    const lagMs = this.#arrivesPromptly() ? pollMs : reconcileIntervalMs + 2 * pollMs;
+    for (const { library } of this.#service.customers) {
+      const customer = library.name;
+      const epochMs = 1000 * (scrape.value('library_epoch_timestamp_seconds', customer) ?? NaN);
+      for (const [name, kind, truth, stream] of COUNTERS) {
+        const series = `${exporter} ${name} ${customer}`;
+        if (scrape.value('library_up', customer, stream) !== 1) {
+          this.violated(`${exporter} library_up ${customer} ${stream} is not 1 in the end`);
+        }
+        const value = scrape.value(`${name}_total`, customer);
+        const held = scrape.value('library_held_counts', customer, kind);
+        const total = (value ?? NaN) - (held ?? NaN);
+        const [least, most] = this.#rangeOf(customer, epochMs, truth, lagMs);
+        if (!(total >= least && total <= most)) {
+          this.violated(`${series} less held is ${total} in the end, and not ${least} to ${most}`);
+        }
+      }
+      this.#expectOccupancy(exporter, customer, scrape);
+    }
+  }
+
+  /** Late and corrected records older than the last minutes are in the next anchor only. */
+  #arrivesPromptly(): boolean {
+    const { lateness, corrections, windowTime, deviceClocks, resolutionMs } =
+      this.#world.conventions;
+    return (
+      lateness.offlineShare === 0 &&
+      lateness.usualMs < 5 * MINUTE_MS &&
+      corrections.share === 0 &&
+      resolutionMs < MINUTE_MS &&
+      (windowTime === 'server' || deviceClocks.aheadMs >= 0) &&
+      this.#world.conventions.serviceClockMs >= 0
+    );
+  }
+
+  #rangeOf(
+    customer: string,
+    epochMs: number,
+    kind: 'entered' | 'exited' | 'logins',
+    lagMs: number,
+  ): readonly [least: number, most: number] {
+    const nowMs = this.#clock.nowMs();
+    const stepMs = Math.max(1000, lagMs / 60);
+    const totals: number[] = [];
+    for (let ms = 0; ms <= lagMs; ms += stepMs) {
+      totals.push(this.#service.truth(customer, epochMs, nowMs - ms).served[kind]);
+    }
+    return [Math.min(...totals), Math.max(...totals)];
+  }
+
+  /** Where keys are written plainly, the occupancy is the floored path over the rows served. */
+  #expectOccupancy(exporter: string, customer: string, scrape: Scrape): void {
+    const { conventions, intervalMs, slowestMs } = this.#world;
+    const plain =
+      conventions.forced.above === 'bytes' &&
+      conventions.windowTime === conventions.keyTime &&
+      this.#arrivesPromptly() &&
+      conventions.deviceClocks.share === 0 &&
+      conventions.serviceClockMs === 0;
+    const shown = scrape.value('library_occupancy_people', customer);
+    const offset = scrape.value('library_utc_offset_seconds', customer) ?? NaN;
+    if (!plain) {
+      return;
+    }
+    const nowMs = this.#clock.nowMs();
+    const dayMs = dayStart(nowMs, offset * 1000);
+    const lagMs = intervalMs + 10 * slowestMs + 1000;
+    const possible = new Set<number>();
+    for (let ms = 0; ms <= lagMs; ms += 1000) {
+      possible.add(this.#service.occupancy(customer, dayMs, nowMs - ms));
+    }
+    if (shown === undefined || !possible.has(shown)) {
+      this.violated(
+        `${exporter} library_occupancy_people ${customer} is ${shown}, not ${[...possible].join(' or ')}`,
+      );
+    }
+  }
+}
+
+/** 04:00 local; the offset is that of now, so only right on days without a change of the clock. */
+function dayStart(nowMs: number, offsetMs: number): number {
+  const fourHoursMs = 240 * MINUTE_MS;
+  const dayMs = 1440 * MINUTE_MS;
+  return Math.floor((nowMs + offsetMs - fourHoursMs) / dayMs) * dayMs + fourHoursMs - offsetMs;
+}

@@ -1,0 +1,130 @@
+/** A world out of a seed: the service's conventions, the libraries, the pace, and what goes wrong. */
+import { seededRandom } from '../../src/base/random.ts';
+import type { Random } from '../../src/base/random.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
+import { drawConventions } from '../../src/simulator/drawn-conventions.ts';
+import { FAULT_KINDS } from '../../src/simulator/faults.ts';
+import type { FaultKind } from '../../src/simulator/faults.ts';
+import { pick } from '../../src/simulator/seeds.ts';
+
+/** What befalls an exporter or its service beside the faults of single requests. */
+export type MishapKind =
+  | 'kill'
+  | 'kill, torn file'
+  | 'kill, lost file'
+  | 'clock steps'
+  | 'outage'
+  | 'empty answers for a while'
+  | 'tokens dropped'
+  | 'secret rotated'
+  | 'credentials revoked'
+  | 'reload';
+
+export const MISHAP_KINDS: readonly MishapKind[] = [
+  'kill',
+  'kill, torn file',
+  'kill, lost file',
+  'clock steps',
+  'outage',
+  'empty answers for a while',
+  'tokens dropped',
+  'secret rotated',
+  'credentials revoked',
+  'reload',
+];
+
+export interface DrawnWorld {
+  readonly seed: number;
+  readonly conventions: Conventions;
+  readonly timezone: string;
+  readonly visitsPerDay: readonly number[];
+  readonly alwaysOpen: boolean;
+  readonly startMs: number;
+  readonly days: number;
+  readonly intervalMs: number;
+  readonly reconcileIntervalMs: number;
+  readonly scrapeIntervalMs: number;
+  readonly slowestMs: number;
+  readonly exporters: 1 | 2;
+  readonly faultRate: number;
+  readonly faultKinds: readonly FaultKind[];
+  /** The chance of a mishap in an hour. */
+  readonly mishapsPerHour: number;
+  readonly mishaps: readonly MishapKind[];
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+const TIMEZONES = [
+  'Europe/Copenhagen',
+  'America/New_York',
+  'Europe/London',
+  'Asia/Kolkata',
+  'Asia/Kathmandu',
+  'Australia/Lord_Howe',
+  'UTC',
+  'Pacific/Auckland',
+];
+
+/** Before a change of the month, before changes of the clock, on plain days, on a leap day. */
+const STARTS = [
+  Date.UTC(2026, 10, 17, 6),
+  Date.UTC(2026, 9, 31, 6),
+  Date.UTC(2026, 9, 24, 12),
+  Date.UTC(2026, 2, 28, 12),
+  Date.UTC(2026, 2, 7, 20),
+  Date.UTC(2026, 3, 4, 6),
+  Date.UTC(2028, 1, 28, 18),
+  Date.UTC(2026, 11, 31, 0),
+];
+
+export function drawWorld(seed: number): DrawnWorld {
+  const random = seededRandom(seed);
+  const conventions = answerable(drawConventions(random));
+  const exporters = random.next() < 0.2 ? 2 : 1;
+  return {
+    seed,
+    conventions,
+    timezone: pick(random, TIMEZONES),
+    visitsPerDay: pick(random, [[200], [200], [0, 40], [0.2], [3_000], [600, 30]]),
+    alwaysOpen: random.next() < 0.3,
+    startMs: pick(random, STARTS) + Math.floor(random.next() * 24) * HOUR_MS,
+    days: pick(random, [1, 2, 2, 3, 6, 8]),
+    intervalMs: pick(random, [MINUTE_MS, 2 * MINUTE_MS, 5 * MINUTE_MS, 5 * MINUTE_MS]),
+    reconcileIntervalMs: pick(random, [HOUR_MS / 2, HOUR_MS, 2 * HOUR_MS]),
+    scrapeIntervalMs: pick(random, [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS]),
+    slowestMs: pick(random, [50, 400, 3_000]),
+    exporters,
+    faultRate: pick(random, [0, 0.01, 0.05, 0.2]),
+    faultKinds: subset(random, FAULT_KINDS),
+    mishapsPerHour: pick(random, [0, 0.02, 0.1]),
+    mishaps: subset(random, MISHAP_KINDS),
+  };
+}
+
+/**
+ * Conventions under which the service's answers can tell its totals at all. Where `day` and `quarter`
+ * are not what was asked for, and minutes are forced into them, there is nothing left to ask; where
+ * the designator of `from` is ignored and read as UTC, no window begins where the epoch does.
+ */
+function answerable(drawn: Conventions): Conventions {
+  const coarseIsWrong =
+    drawn.dayFreshness === 'nightly' ||
+    drawn.quarterFreshness === 'nightly' ||
+    drawn.window === 'whole buckets';
+  const forced = coarseIsWrong
+    ? ({ above: 'bytes', limit: 1_000_000, to: 'day', window: 'as asked' } as const)
+    : ({ ...drawn.forced, window: 'as asked' } as const);
+  return {
+    ...drawn,
+    forced,
+    designator: drawn.designator === 'honoured' ? 'honoured' : 'ignored, read as local',
+    // A total by minutes takes more requests than a strict limit lets through in one poll.
+    rateLimit: coarseIsWrong ? undefined : drawn.rateLimit,
+  };
+}
+
+function subset<Kind>(random: Random, kinds: readonly Kind[]): readonly Kind[] {
+  return kinds.filter(() => random.next() < 0.5);
+}

@@ -1,0 +1,311 @@
+/**
+ * Plays a drawn world through: faults and mishaps first, with every scrape held against what must
+ * never happen; then calm, after which the counters must be the service's totals.
+ */
+import { seededRandom } from '../../src/base/random.ts';
+import type { Random } from '../../src/base/random.ts';
+import { Secret } from '../../src/base/secret.ts';
+import type { Logger } from '../../src/base/log.ts';
+import type { Config } from '../../src/config/types.ts';
+import { createFaults } from '../../src/simulator/faults.ts';
+import type { FaultKind, Faults } from '../../src/simulator/faults.ts';
+import { ALWAYS_OPEN, drawLibrary } from '../../src/simulator/libraries.ts';
+import { pick } from '../../src/simulator/seeds.ts';
+import { createSimulatedService } from '../../src/simulator/service.ts';
+import type { SimulatedService } from '../../src/simulator/service.ts';
+import { Auditor } from './auditor.ts';
+import { WorldClock } from './clock.ts';
+import { drawWorld } from './drawn-world.ts';
+import type { DrawnWorld, MishapKind } from './drawn-world.ts';
+import { SimulatedExporter } from './exporter.ts';
+import { Network } from './network.ts';
+
+export interface Played {
+  readonly world: DrawnWorld;
+  /** In words; none is the only good number. */
+  readonly violations: readonly string[];
+  /** What happened last, the newest at the end. */
+  readonly events: readonly string[];
+  readonly customerDays: number;
+  readonly polls: number;
+  readonly requests: number;
+  readonly scrapes: number;
+  readonly faults: ReadonlyMap<FaultKind, number>;
+  readonly mishaps: ReadonlyMap<MishapKind, number>;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** What the token endpoint refused is asked again after a quarter of an hour at the latest. */
+const LONGEST_PAUSE_MS = 16 * MINUTE_MS;
+const EVENTS_KEPT = 20;
+
+export async function play(seed: number): Promise<Played> {
+  return new Play(drawWorld(seed)).run();
+}
+
+class Play {
+  readonly #world: DrawnWorld;
+  readonly #random: Random;
+  readonly #clock: WorldClock;
+  readonly #service: SimulatedService;
+  readonly #faults: Faults;
+  readonly #network: Network;
+  readonly #exporters: readonly SimulatedExporter[];
+  readonly #auditor: Auditor;
+  readonly #events: string[] = [];
+  readonly #mishaps = new Map<MishapKind, number>();
+  #config: Config;
+  #polls = 0;
+  #scrapes = 0;
+
+  constructor(world: DrawnWorld) {
+    this.#world = world;
+    this.#random = seededRandom(world.seed ^ 0x5eed);
+    this.#clock = new WorldClock(world.startMs);
+    this.#service = serviceOf(world, this.#clock);
+    this.#faults = createFaults({ random: this.#random, slowestMs: 20_000 });
+    this.#config = configOf(world, this.#service);
+    this.#auditor = new Auditor(world, this.#service, this.#clock);
+    this.#network = new Network({
+      service: this.#service,
+      faults: this.#faults,
+      random: this.#random,
+      timeoutMs: this.#config.service.timeoutMs,
+      slowestMs: world.slowestMs,
+      violated: (what) => this.#auditor.violated(what),
+    });
+    this.#exporters = Array.from(
+      { length: world.exporters },
+      () =>
+        new SimulatedExporter({
+          world: this.#clock,
+          random: this.#random,
+          exchange: (clock) => this.#network.exchangeOf(clock),
+          log: this.#log(),
+          onPollEnd: () => (this.#polls += 1),
+        }),
+    );
+  }
+
+  async run(): Promise<Played> {
+    const { world } = this;
+    this.#exporters.forEach((exporter) => exporter.start(this.#config));
+    const stormEndMs = world.startMs + world.days * DAY_MS;
+    await this.#storm(stormEndMs);
+    await this.#calm();
+    return {
+      world,
+      violations: this.#auditor.violations,
+      events: this.#events,
+      customerDays: (world.days + 1 / 8) * world.visitsPerDay.length * world.exporters,
+      polls: this.#polls,
+      requests: this.#network.requests,
+      scrapes: this.#scrapes,
+      faults: this.#faults.counts,
+      mishaps: this.#mishaps,
+    };
+  }
+
+  get world(): DrawnWorld {
+    return this.#world;
+  }
+
+  async #storm(endMs: number): Promise<void> {
+    const { faultRate, faultKinds, mishaps, mishapsPerHour, scrapeIntervalMs } = this.#world;
+    if (faultKinds.length > 0) {
+      this.#faults.set({ rate: faultRate, kinds: faultKinds });
+    }
+    while (this.#clock.nowMs() < endMs) {
+      const hours = scrapeIntervalMs / HOUR_MS;
+      if (mishaps.length > 0 && this.#random.next() < mishapsPerHour * hours) {
+        await this.#befall(pick(this.#random, mishaps));
+      }
+      await this.#step(scrapeIntervalMs * (0.9 + 0.2 * this.#random.next()));
+      // A scrape that Prometheus missed.
+      if (this.#random.next() < 0.97) {
+        this.#scrape();
+      }
+    }
+  }
+
+  /** Faults and mishaps stop; after the longest pause and one reconcile interval all must be well. */
+  async #calm(): Promise<void> {
+    this.#faults.clear();
+    this.#service.customers.forEach(({ library }) => this.#service.restore(library.name));
+    for (const exporter of this.#exporters) {
+      if (exporter.clock === undefined) {
+        exporter.start(this.#config);
+      } else {
+        exporter.clock.aheadMs = 0;
+      }
+    }
+    const { reconcileIntervalMs, intervalMs } = this.#world;
+    const settledMs = LONGEST_PAUSE_MS + reconcileIntervalMs + 4 * intervalMs;
+    for (let ms = 0; ms < settledMs; ms += intervalMs) {
+      await this.#step(intervalMs);
+      this.#scrape();
+    }
+    this.#exporters.forEach((exporter, i) => {
+      this.#auditor.expectTruth(`exporter ${i}`, exporter.scrape());
+    });
+  }
+
+  async #step(ms: number): Promise<void> {
+    await this.#clock.runUntil(this.#clock.nowMs() + ms);
+  }
+
+  #scrape(): void {
+    this.#exporters.forEach((exporter, i) => {
+      this.#scrapes += 1;
+      this.#auditor.audit(`exporter ${i}`, exporter.scrape(), exporter.clock?.aheadMs ?? 0);
+    });
+  }
+
+  async #befall(kind: MishapKind): Promise<void> {
+    this.#mishaps.set(kind, (this.#mishaps.get(kind) ?? 0) + 1);
+    this.#tell(kind);
+    const exporter = pick(this.#random, this.#exporters);
+    const name = `exporter ${this.#exporters.indexOf(exporter)}`;
+    switch (kind) {
+      case 'kill':
+      case 'kill, torn file':
+      case 'kill, lost file': {
+        const disk = kind === 'kill' ? 'whole' : kind === 'kill, torn file' ? 'torn' : 'lost';
+        exporter.kill(disk);
+        this.#auditor.killed(name, disk);
+        await this.#step(this.#random.next() * 20 * MINUTE_MS);
+        exporter.start(this.#config);
+        return;
+      }
+      case 'clock steps':
+        if (exporter.clock !== undefined) {
+          exporter.clock.aheadMs = pick(this.#random, [-HOUR_MS, HOUR_MS, -5 * MINUTE_MS, 0]);
+        }
+        return;
+      case 'outage':
+        return this.#during({ rate: 1, kinds: ['reset', 'timeout'] }, 30 * HOUR_MS);
+      case 'empty answers for a while':
+        // Longer than two intervals it is what the service says.
+        return this.#during({ rate: 1, kinds: ['empty'] }, 1.5 * this.#world.intervalMs);
+      case 'tokens dropped':
+        this.#service.dropTokens();
+        return;
+      case 'secret rotated': {
+        const [customer] = this.#service.customers;
+        const secret = this.#service.rotateSecret(customer?.library.name ?? '');
+        await this.#step(this.#random.next() * 2 * HOUR_MS);
+        this.#config = withSecret(this.#config, customer?.library.name ?? '', secret);
+        this.#exporters.forEach((one) => one.reload(this.#config));
+        return;
+      }
+      case 'credentials revoked': {
+        const name = this.#service.customers[0]?.library.name ?? '';
+        this.#service.revoke(name);
+        await this.#step(this.#random.next() * 3 * HOUR_MS);
+        this.#service.restore(name);
+        return;
+      }
+      case 'reload':
+        this.#config = { ...this.#config, customers: this.#config.customers.toReversed() };
+        this.#exporters.forEach((one) => one.reload(this.#config));
+    }
+  }
+
+  async #during(
+    plan: { readonly rate: number; readonly kinds: readonly FaultKind[] },
+    atMostMs: number,
+  ): Promise<void> {
+    const { faultRate, faultKinds } = this.#world;
+    this.#faults.set(plan);
+    await this.#step(this.#random.next() * atMostMs);
+    this.#faults.clear();
+    if (faultKinds.length > 0) {
+      this.#faults.set({ rate: faultRate, kinds: faultKinds });
+    }
+  }
+
+  #tell(what: string): void {
+    this.#events.push(`${new Date(this.#clock.nowMs()).toISOString()} ${what}`);
+    if (this.#events.length > EVENTS_KEPT) {
+      this.#events.shift();
+    }
+  }
+
+  /** What the exporter logs is part of the story, and must hold no secret. */
+  #log(): Logger {
+    const write: Logger['info'] = (message, fields) => {
+      const line = `${message} ${JSON.stringify(fields ?? {})}`;
+      this.#auditor.expectNoSecret(line);
+      this.#tell(line);
+    };
+    return { debug() {}, info: write, warn: write, error: write };
+  }
+}
+
+function serviceOf(world: DrawnWorld, clock: WorldClock): SimulatedService {
+  return createSimulatedService({
+    seed: world.seed,
+    conventions: world.conventions,
+    clock,
+    historyMs: 33 * DAY_MS,
+    cacheRows: 200_000,
+    customers: world.visitsPerDay.map((visitsPerDay, i) => ({
+      clientId: `client-${i}`,
+      clientSecret: `secret-of-${world.seed}-${i}`,
+      library: drawLibrary(world.seed, 1_001 + i, {
+        name: `library-${i}`,
+        timezone: world.timezone,
+        visitsPerDay,
+        ...(world.alwaysOpen ? { opening: ALWAYS_OPEN } : {}),
+      }),
+    })),
+  });
+}
+
+function configOf(world: DrawnWorld, service: SimulatedService): Config {
+  return {
+    service: {
+      baseUrl: 'https://statistics.example.org',
+      authUrl: 'https://identity.example.org',
+      scope: 'ServiceAPI',
+      timeoutMs: 10_000,
+      maxConcurrency: 8,
+      maxRequestsPerSecond: 50,
+      allowInsecure: false,
+      proxyUrl: undefined,
+      ca: undefined,
+    },
+    polling: {
+      intervalMs: world.intervalMs,
+      reconcileIntervalMs: world.reconcileIntervalMs,
+      breakdownIntervalMs: HOUR_MS,
+    },
+    customers: service.customers.map(({ library, clientId, clientSecret }) => ({
+      name: library.name,
+      clientId,
+      clientSecret: { secret: new Secret(clientSecret), path: undefined },
+      timezone: library.timezone,
+      dayStartsAt: { hour: 4, minute: 0 },
+      capacity: undefined,
+      openingHours: undefined,
+      holidays: undefined,
+      labels: {},
+      streams: ['people', 'logins'],
+      breakdowns: [],
+      branches: {},
+    })),
+  };
+}
+
+function withSecret(config: Config, customer: string, secret: string): Config {
+  return {
+    ...config,
+    customers: config.customers.map((one) =>
+      one.name === customer
+        ? { ...one, clientSecret: { secret: new Secret(secret), path: undefined } }
+        : one,
+    ),
+  };
+}
