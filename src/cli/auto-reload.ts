@@ -10,6 +10,8 @@ export interface WatchOptions {
   readonly intervalMs: number;
   /** Every file that the configuration is made of now, the main one first. */
   readonly files: () => readonly string[];
+  /** What they were when they were read. */
+  readonly seen: Digests;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly reload: () => Promise<unknown>;
@@ -24,7 +26,7 @@ export async function watchConfig(options: WatchOptions): Promise<void> {
   if (intervalMs === 0) {
     return;
   }
-  let seen = await digestsOf(files());
+  let { seen } = options;
   while (!signal.aborted) {
     await clock.sleep(intervalMs, signal).catch(() => {});
     const now = await digestsOf(files());
@@ -41,9 +43,9 @@ export async function watchConfig(options: WatchOptions): Promise<void> {
 }
 
 /** By file its content, and by directory which files there are that a pattern may mean. */
-type Digests = ReadonlyMap<string, string>;
+export type Digests = ReadonlyMap<string, string>;
 
-async function digestsOf(files: readonly string[]): Promise<Digests> {
+export async function digestsOf(files: readonly string[]): Promise<Digests> {
   const digests = new Map<string, string>();
   for (const file of files) {
     const siblings = `${dirname(file)}/*${extname(file)}`;

@@ -7,7 +7,7 @@ import { loadConfig } from '../config/load.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { createDaemon } from '../daemon.ts';
 import type { Daemon, Shard } from '../daemon.ts';
-import { watchConfig } from './auto-reload.ts';
+import { digestsOf, watchConfig } from './auto-reload.ts';
 import { intervalOrNever, loggerFor, logOptions } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import type { Io } from './io.ts';
@@ -105,6 +105,9 @@ export async function serve(
     random: systemRandom,
     log,
   });
+  // Before anybody can know that it runs, and change a file: nothing is missed in between.
+  const intervalMs = flags['config.autoReloadInterval'];
+  const seen = intervalMs === 0 ? new Map<string, string>() : await digestsOf(loaded.files);
   await daemon.start();
   io.onHangup(() => {
     daemon.reload().catch((error: unknown) => {
@@ -112,7 +115,8 @@ export async function serve(
     });
   });
   const watching = watchConfig({
-    intervalMs: flags['config.autoReloadInterval'],
+    intervalMs,
+    seen,
     files: () => daemon.configFiles(),
     clock: systemClock,
     signal: io.stop,

@@ -51,6 +51,7 @@ const LIMITS = {
   maxHeaderBytes: 8 * 1_024,
   maxBodyBytes: 1_024,
   maxConnections: 512,
+  maxScrapes: 40,
   headersTimeoutMs: 5_000,
   requestTimeoutMs: 10_000,
   /** How often Node looks for requests beyond these two; its own default is 30 s. */
@@ -157,8 +158,15 @@ function addRoutes(app: FastifyInstance, options: WebServerOptions): void {
   });
 }
 
+/** Each scrape under way holds a whole answer, which may be 25 MB, until its reader has read it. */
 function scrapeHandler({ exposition }: WebServerOptions): Handler {
+  let underWay = 0;
   return async (request, reply) => {
+    if (underWay >= LIMITS.maxScrapes) {
+      return answerWith(reply, 503, 'Too many scrapes are under way');
+    }
+    underWay += 1;
+    reply.raw.once('close', () => (underWay -= 1));
     const format = negotiateFormat(request.headers.accept);
     const gzip = acceptsGzip(headerOf(request, 'accept-encoding'));
     const bytes = await exposition(format, gzip);

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { watchConfig } from '../../src/cli/auto-reload.ts';
+import { digestsOf, watchConfig } from '../../src/cli/auto-reload.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const INTERVAL_MS = 30_000;
@@ -33,9 +33,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-function watch(intervalMs: number): Promise<void> {
+async function watch(intervalMs: number): Promise<void> {
   return watchConfig({
     intervalMs,
+    seen: await digestsOf(files),
     files: () => files,
     clock,
     signal: stop.signal,
