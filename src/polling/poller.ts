@@ -52,6 +52,8 @@ interface Turn {
   dueMs: number | undefined;
   /** Ends the poll that is under way. */
   underWay: AbortController | undefined;
+  /** Whether that poll came beside the turns, for an anchor: it serves a turn that falls into it. */
+  isBesideTurns: boolean;
 }
 
 /** A poll ends before its next turn: the rest is for the work between two polls. */
@@ -115,7 +117,7 @@ export class Poller {
       const phase = i / polled.length;
       const turn = before.get(keyOf(one));
       if (turn?.customer !== one.customer) {
-        return { ...one, phase, dueMs: undefined, underWay: undefined };
+        return { ...one, phase, dueMs: undefined, underWay: undefined, isBesideTurns: false };
       }
       before.delete(keyOf(one));
       Object.assign(turn, { client: one.client, phase });
@@ -170,7 +172,8 @@ export class Poller {
     const { intervalMs, observer } = this.#options;
     const passed = Math.floor((nowMs - turn.dueMs) / intervalMs);
     turn.dueMs += (passed + 1) * intervalMs;
-    const skipped = passed + (turn.underWay === undefined ? 0 : 1);
+    const isBusy = turn.underWay !== undefined && !turn.isBesideTurns;
+    const skipped = passed + (isBusy ? 1 : 0);
     for (let i = 0; i < skipped; i++) {
       turn.customer.turnSkipped(turn.stream);
     }
@@ -210,6 +213,7 @@ export class Poller {
     turn.underWay = stop;
     const poll = this.#poll(turn, stop).finally(() => {
       turn.underWay = undefined;
+      turn.isBesideTurns = false;
       this.#underWay.delete(poll);
       done();
       this.#grantWishes();
@@ -224,6 +228,7 @@ export class Poller {
         return;
       }
       if (turn.underWay === undefined) {
+        turn.isBesideTurns = true;
         this.#launch(turn);
       }
     }

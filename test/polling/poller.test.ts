@@ -232,6 +232,23 @@ describe('the poller', () => {
     expect(today).toEqual(today.map(() => 3));
   });
 
+  test('skips no turn because of an anchor that is taken beside the turns', async () => {
+    clock = new VirtualClock(Date.UTC(2026, 10, 18, 2, 55));
+    poller = pollerWith({ maxRequestsPerSecond: 1 });
+    const customers = Array.from({ length: 60 }, (_, i) =>
+      polled(`c${i}`, async () => {
+        await clock.sleep(4_000);
+        return GOOD;
+      }),
+    );
+    poller.start();
+    poller.setCustomers(customers);
+    await clock.advance(60 * MINUTE_MS);
+    expect(customers.map((customer) => healthOf(customer).skipped)).toEqual(customers.map(() => 0));
+    const today = customers.map(({ customer }) => customer.figuresAt(clock.nowMs()).kinds);
+    expect(today.map((kinds) => kinds.people_entered?.today)).toEqual(customers.map(() => 3));
+  });
+
   test('lets the first polls of the living not wait for all of the dead', async () => {
     const dead = Array.from({ length: 100 }, (_, i) => polled(`dead-${i}`, hang));
     const alive = polled('alive');
