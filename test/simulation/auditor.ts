@@ -5,7 +5,7 @@
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { WorldClock } from './clock.ts';
 import type { DrawnWorld } from './drawn-world.ts';
-import { PrometheusModel, Scrape } from './prometheus.ts';
+import { Scrape } from './scrape.ts';
 
 /** How a counter is called in the exposition (with `_total` and `_today`), in held counts, and by the truth. */
 const COUNTERS = [
@@ -32,8 +32,6 @@ export class Auditor {
   readonly #service: SimulatedService;
   readonly #clock: WorldClock;
   readonly #seen = new Map<string, Seen>();
-  readonly #prometheus = new PrometheusModel();
-  readonly #expectedIncrease = new Map<string, number>();
   readonly #secret: RegExp;
 
   constructor(world: DrawnWorld, service: SimulatedService, clock: WorldClock) {
@@ -112,7 +110,6 @@ export class Auditor {
       }
       const held = scrape.value('library_held_counts', customer, kind) ?? NaN;
       this.#auditValue(series, value, held, seen);
-      this.#expectIncrease(series, value);
     }
   }
 
@@ -134,13 +131,6 @@ export class Auditor {
 
   #hourAgo(): number {
     return this.#clock.nowMs() - 60 * MINUTE_MS;
-  }
-
-  /** What Prometheus makes of it must be the sum of the rises within the epochs. */
-  #expectIncrease(series: string, value: number): void {
-    this.#prometheus.ingest(series, value);
-    const seen = this.#expectedIncrease.get(series);
-    this.#expectedIncrease.set(series, seen ?? value);
   }
 
   /** So much of what a counter shows the service may have taken back since. */

@@ -2,7 +2,6 @@
  * The real exporter in a simulated process: polling, the service's client down to the bytes of an
  * answer, counting, marks and rendering are those of src; the network, the disk and the clock are not.
  */
-import { ServiceError } from '../../src/base/errors.ts';
 import type { Logger } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Config } from '../../src/config/types.ts';
@@ -161,15 +160,5 @@ function delayedWrites(clock: ProcessClock, marks: Marks, write: (text: string) 
         pending = { text: marks.serialize(clock.nowMs()), dueMs };
       }
     },
-  };
-}
-
-/** What a process sees that has been killed: nothing, ever. */
-export function unlessKilled(clock: ProcessClock, exchange: Exchange): Exchange {
-  return async (request, signal) => {
-    if (clock.killed) {
-      throw new ServiceError('unreachable', 'this process was killed');
-    }
-    return exchange(request, signal);
   };
 }

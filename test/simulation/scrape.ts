@@ -1,0 +1,18 @@
+/** What one scrape of /metrics shows. */
+
+const SAMPLE = /^([a-z_]+)\{customer="([^"]*)"(?:,(?:kind|stream)="([^"]*)")?[^}]*\} (\S+)$/gm;
+
+/** The samples of one scrape, by name, customer and the label `kind` or `stream`. */
+export class Scrape {
+  readonly #values = new Map<string, number>();
+
+  constructor(text: string) {
+    for (const [, name, customer, label, value] of text.matchAll(SAMPLE)) {
+      this.#values.set(`${name} ${customer} ${label ?? ''}`, Number(value));
+    }
+  }
+
+  value(name: string, customer: string, label = ''): number | undefined {
+    return this.#values.get(`${name} ${customer} ${label}`);
+  }
+}
