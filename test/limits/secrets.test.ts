@@ -113,6 +113,15 @@ afterAll(async () => {
   await service.stop();
 });
 
+/** Waits until a daemon has counted, for what it has not counted it has not stored either. */
+async function counting(child: Child): Promise<void> {
+  await child.listening();
+  await vi.waitUntil(
+    async () => (await (await child.get('/metrics')).text()).includes('\nlibrary_logins_total{'),
+    { timeout: 20_000 },
+  );
+}
+
 /** Daemons through everything bad, and all that each of them said. */
 async function ordeal(children: readonly Child[], configFile: string): Promise<readonly string[]> {
   const good = readFileSync(configFile, 'utf8');
@@ -121,7 +130,7 @@ async function ordeal(children: readonly Child[], configFile: string): Promise<r
     const read = await Promise.all(children.map(pagesOf));
     read.forEach((text, i) => (pages[i] += text));
   }
-  await Promise.all(children.map(async (child) => child.listening()));
+  await Promise.all(children.map(counting));
   for (const endpoint of ['data', 'token'] as const) {
     for (const behaviour of ['good', 'status 500', ...ECHOES] as const) {
       await meet(endpoint, behaviour);
