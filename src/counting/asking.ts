@@ -28,6 +28,8 @@ export interface Inquirer {
     aggregation: Aggregation,
     fromMs: number,
   ): Asking<Answer>;
+  /** Whether there is time in this poll for what only the order of minutes needs, and no counter. */
+  hasTime(): boolean;
 }
 
 export function createInquirer(options: {
@@ -35,8 +37,9 @@ export function createInquirer(options: {
   readonly kinds: number;
   readonly calendar: Calendar;
   readonly nowMs: () => number;
+  readonly hasTime: () => boolean;
 }): Inquirer {
-  const { endpoint, kinds, calendar, nowMs } = options;
+  const { endpoint, kinds, calendar, nowMs, hasTime } = options;
 
   function* ask(aggregation: Aggregation, fromMs: number, toMs?: number): Asking<Answer> {
     const from = calendar.zone.format(fromMs);
@@ -63,5 +66,5 @@ export function createInquirer(options: {
     return grandTotal(second.sums) >= grandTotal(first.sums) ? second : first;
   }
 
-  return { ask, askTwiceIfBelow };
+  return { ask, askTwiceIfBelow, hasTime };
 }

@@ -54,6 +54,9 @@ export function* establish(
     return found;
   }
   for (const instantMs of instantsNamed(found.readings, widest, zone).slice(0, MOST_PROBES)) {
+    if (!inquirer.hasTime()) {
+      return found;
+    }
     const startMs = instantMs - 5 * MINUTE_MS;
     const endMs = instantMs + 10 * MINUTE_MS;
     const { rows, window } = yield* inquirer.ask('minute', startMs, endMs);

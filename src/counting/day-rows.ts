@@ -19,7 +19,7 @@ const MOST_PIECES = 32;
 
 /**
  * The rows of a window by the minute, asked for in halves where the service gave a coarser
- * aggregation; undefined where that takes too many. Only for the sake of the order of minutes: the
+ * aggregation; undefined where that takes too many or too long. Only for the sake of the order of minutes: the
  * sums are those of the whole.
  */
 export function* minutePieces(
@@ -35,7 +35,7 @@ export function* minutePieces(
   }
   const { startMs, endMs } = answer.window;
   const middleMs = floorToMinute((startMs + endMs) / 2);
-  if (most < 2 || middleMs <= startMs) {
+  if (most < 2 || middleMs <= startMs || !inquirer.hasTime()) {
     return undefined;
   }
   const halves: Evidence[] = [];

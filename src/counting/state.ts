@@ -74,6 +74,8 @@ export interface PollContext {
   readonly serviceNowMs: () => number;
   readonly monotonicMs: number;
   readonly reconcileIntervalMs: number;
+  /** Whether half of the poll's time is still left. */
+  readonly hasTime: () => boolean;
   /** Whether an anchor that is only wished for may be taken now. */
   readonly mayAnchor: boolean;
   /** What is known of this epoch from before the start: the high-water marks. */

@@ -59,6 +59,7 @@ export function* pollStream(state: StreamState, context: PollContext): Asking<Po
     kinds: context.kinds,
     calendar: context.calendar,
     nowMs: () => latestNowMs(context),
+    hasTime: context.hasTime,
   });
   const need = anchorNeed(state, context);
   const { anchor } = state;

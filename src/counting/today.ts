@@ -78,7 +78,7 @@ export function* knowDayBefore(
     const dayBefore = { dayStartMs: day.startMs, lastSeenMs: counts ? lastSeenMs : undefined };
     return { dayBefore, dating };
   }
-  if (!isZero(anchor.today)) {
+  if (!isZero(anchor.today) || !inquirer.hasTime()) {
     return { dayBefore: undefined, dating };
   }
   const answer = yield* inquirer.ask('minute', before.startMs);

@@ -250,8 +250,9 @@ export class Poller {
     const startMs = clock.monotonicMs();
     let reason: FailureReason | undefined;
     try {
-      const outcome = await this.#withDeadline(turn, stop, (signal) =>
-        drive(plan.run(anchors), (question) => client.ask(question, signal)),
+      const deadlineMs = this.#deadlineOf(turn);
+      const outcome = await this.#withDeadline(deadlineMs, stop, (signal) =>
+        drive(plan.run(anchors, deadlineMs), (question) => client.ask(question, signal)),
       );
       if (stop.signal.reason === DROPPED) {
         return;
@@ -275,14 +276,16 @@ export class Poller {
     observer.changed(customer.customer);
   }
 
+  #deadlineOf({ dueMs }: Turn): number {
+    return dueMs === undefined ? Math.min(this.#deadlineMs, FIRST_DEADLINE_MS) : this.#deadlineMs;
+  }
+
   async #withDeadline<Result>(
-    turn: Turn,
+    deadlineMs: number,
     stop: AbortController,
     work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const ended = new AbortController();
-    const isFirst = turn.dueMs === undefined;
-    const deadlineMs = isFirst ? Math.min(this.#deadlineMs, FIRST_DEADLINE_MS) : this.#deadlineMs;
     this.#options.clock.sleep(deadlineMs, ended.signal).then(
       () => stop.abort(new DOMException('The poll reached its deadline', 'TimeoutError')),
       () => {},

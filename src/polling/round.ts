@@ -20,29 +20,38 @@ export async function drive<Result>(
   return step.value;
 }
 
-/** Plans one poll of a stream as of now. */
+/** Plans one poll of a stream as of now; it ends by itself before `deadlineMs` have passed, if the service is well. */
 export function planPoll(
   customer: Customer,
   stream: MinuteStream,
   clock: Clock,
   reconcileIntervalMs: number,
   serviceNowMs: () => number,
-): { readonly need: 'must' | 'wish' | 'none'; run(mayAnchor: boolean): Asking<PollOutcome> } {
+): {
+  readonly need: 'must' | 'wish' | 'none';
+  run(mayAnchor: boolean, deadlineMs: number): Asking<PollOutcome>;
+} {
   const state = customer.stateOf(stream);
   const epoch = customer.epochAt(clock.nowMs());
-  const context: Omit<PollContext, 'mayAnchor'> = {
+  const startMs = clock.monotonicMs();
+  const context: Omit<PollContext, 'mayAnchor' | 'hasTime'> = {
     stream,
     kinds: KINDS[stream].length,
     calendar: customer.calendar,
     epoch,
     nowMs: () => clock.nowMs(),
     serviceNowMs,
-    monotonicMs: clock.monotonicMs(),
+    monotonicMs: startMs,
     reconcileIntervalMs,
     marks: customer.marksOf(stream, epoch),
   };
   return {
     need: anchorNeed(state, context),
-    run: (mayAnchor) => pollStream(state, { ...context, mayAnchor }),
+    run: (mayAnchor, deadlineMs) =>
+      pollStream(state, {
+        ...context,
+        mayAnchor,
+        hasTime: () => clock.monotonicMs() - startMs < deadlineMs / 2,
+      }),
   };
 }

@@ -110,6 +110,20 @@ describe('the poller', () => {
     expect(healthOf(dead)).toEqual({ polls: 1, failures: 1, skipped: 0 });
   });
 
+  test('has the counters where reading the order of minutes would outlast the poll', async () => {
+    // A slow service that forces another aggregation on all but short windows.
+    const coarse = polled('coarse', async ({ from, to = '' }) => {
+      await clock.sleep(2_000);
+      const isShort = (Date.parse(to) || clock.nowMs()) - Date.parse(from) < 25 * MINUTE_MS;
+      return isShort ? GOOD : { ...GOOD, aggregation: 'day' };
+    });
+    poller.start();
+    poller.setCustomers([coarse]);
+    await clock.advance(2 * MINUTE_MS);
+    expect(ended).toEqual([undefined, undefined]);
+    expect(coarse.customer.figuresAt(clock.nowMs()).kinds.people_entered?.total).toBe(3);
+  });
+
   test('lets no dead customer delay another', async () => {
     const dead = polled('dead', hang);
     const alive = polled('alive');

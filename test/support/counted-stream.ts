@@ -56,6 +56,7 @@ export class CountedStream {
           monotonicMs: this.nowMs - this.#startMs,
           reconcileIntervalMs: RECONCILE_MS,
           mayAnchor,
+          hasTime: () => true,
           marks: customer.marksOf(stream, epoch),
         }),
         (question) => {
