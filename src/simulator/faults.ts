@@ -19,6 +19,7 @@ export type FaultKind =
   | 'unavailable-retry-after'
   | 'html'
   | 'truncated'
+  | 'oversized'
   | 'empty'
   | 'slow';
 
@@ -32,9 +33,13 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   'unavailable-retry-after',
   'html',
   'truncated',
+  'oversized',
   'empty',
   'slow',
 ];
+
+/** White space after an answer, more than anybody should take of it. */
+const OVERSIZE = 9 * 2 ** 20;
 
 /** These would mean something else at the token endpoint: refused credentials, or nothing at all. */
 const ONLY_OF_DATA: readonly FaultKind[] = ['unauthorized', 'empty'];
@@ -120,6 +125,8 @@ export function createFaults(options: FaultOptions): Faults {
         });
       case 'truncated':
         return atOnce({ ...good, body: good.body.slice(0, random.next() * good.body.length) });
+      case 'oversized':
+        return atOnce({ ...good, body: good.body + ' '.repeat(OVERSIZE) });
       case 'empty':
         return atOnce({ ...good, body: emptied(good) });
       case 'slow':

@@ -5,6 +5,8 @@
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { WorldClock } from './clock.ts';
 import type { DrawnWorld } from './drawn-world.ts';
+import type { Occasion } from './coverage.ts';
+import { IncreaseAuditor } from './increase-auditor.ts';
 import { Scrape } from './scrape.ts';
 
 /** How a counter is called in the exposition (with `_total` and `_today`), in held counts, and by the truth. */
@@ -22,6 +24,7 @@ interface Seen {
   readonly epochMs: number;
   /** Shown last; lower values are falls. */
   shown: number;
+  held: number;
   /** The most that the service had at any scrape. */
   most: number;
 }
@@ -32,12 +35,18 @@ export class Auditor {
   readonly #service: SimulatedService;
   readonly #clock: WorldClock;
   readonly #seen = new Map<string, Seen>();
+  /** By exporter: what is shown again need not be judged again. */
+  readonly #lastTexts = new Map<string, string>();
+  readonly #periods = new Map<string, { readonly epochMs: number; readonly dayMs: number }>();
+  readonly increases: IncreaseAuditor;
+  readonly occasions = new Set<Occasion>();
   readonly #secret: RegExp;
 
   constructor(world: DrawnWorld, service: SimulatedService, clock: WorldClock) {
     this.#world = world;
     this.#service = service;
     this.#clock = clock;
+    this.increases = new IncreaseAuditor(world, service);
     this.#secret = new RegExp(`secret-of-${world.seed}|simulated\\.[0-9a-f]{8}|Bearer `);
   }
 
@@ -55,8 +64,8 @@ export class Auditor {
 
   /** After a kill only the marks that were on the disk bind, after a loss of the file none does. */
   killed(exporter: string, disk: 'whole' | 'torn' | 'lost'): void {
+    const forgets = disk !== 'whole' || this.#world.conventions.corrections.share > 0;
     for (const [series, seen] of this.#seen) {
-      const forgets = disk !== 'whole' || this.#world.conventions.corrections.share > 0;
       if (series.startsWith(exporter) && forgets) {
         this.#seen.set(series, { ...seen, shown: 0 });
       }
@@ -65,9 +74,10 @@ export class Auditor {
 
   /** Holds one scrape against the promises that hold at every moment. */
   audit(exporter: string, text: string | undefined, aheadMs: number): void {
-    if (text === undefined) {
+    if (text === undefined || text === this.#lastTexts.get(exporter)) {
       return;
     }
+    this.#lastTexts.set(exporter, text);
     this.expectNoSecret(text);
     const scrape = new Scrape(text);
     for (const { library } of this.#service.customers) {
@@ -86,7 +96,13 @@ export class Auditor {
     // An hour more, for the night in which the offset was another when the day started.
     const since = dayStart(this.#clock.nowMs() + aheadMs, offset * 1000) - 60 * MINUTE_MS;
     const sinceDay = this.#service.truth(customer, since).served;
-    for (const [name, kind, truth] of COUNTERS) {
+    this.#noteChanges(
+      `${exporter} ${customer}`,
+      epochMs,
+      since,
+      scrape.value('library_up', customer, 'people'),
+    );
+    for (const [name, kind, truth, stream] of COUNTERS) {
       const series = `${exporter} ${name} ${customer}`;
       const today = scrape.value(`${name}_today`, customer) ?? 0;
       if (today > sinceDay[truth] + this.#takenBack(sinceDay[truth])) {
@@ -94,22 +110,45 @@ export class Auditor {
       }
       let seen = this.#seen.get(series);
       if (seen?.epochMs !== epochMs) {
-        seen = { epochMs, shown: 0, most: 0 };
+        seen = { epochMs, shown: 0, held: 0, most: 0 };
         this.#seen.set(series, seen);
       }
       seen.most = Math.max(seen.most, served[truth]);
       const value = scrape.value(`${name}_total`, customer);
       if (value === undefined) {
+        this.occasions.add('no counter at the first scrapes');
         continue;
       }
-      if (
-        value === 0 &&
-        this.#service.truth(customer, epochMs, this.#hourAgo()).served[truth] > 0
-      ) {
+      const lastSuccessMs =
+        1000 *
+        (scrape.value('library_poll_last_success_timestamp_seconds', customer, stream) ?? NaN);
+      // What a good poll has read is an hour old at most, with polls a quarter of an hour apart.
+      const readMs = lastSuccessMs - aheadMs - 60 * MINUTE_MS;
+      if (value === 0 && this.#service.truth(customer, epochMs, readMs).served[truth] > 0) {
         this.violated(`${series} is shown as 0`);
       }
       const held = scrape.value('library_held_counts', customer, kind) ?? NaN;
       this.#auditValue(series, value, held, seen);
+      this.increases.add(series, {
+        customer,
+        truth,
+        epochMs,
+        value,
+        atMs: this.#clock.nowMs(),
+        aheadMs,
+        lastSuccessMs,
+      });
+    }
+  }
+
+  #noteChanges(whose: string, epochMs: number, dayMs: number, up: number | undefined): void {
+    const before = this.#periods.get(whose);
+    this.#periods.set(whose, { epochMs, dayMs });
+    if (before !== undefined && before.dayMs !== dayMs) {
+      this.occasions.add(up === 1 ? 'the day changed' : 'the day changed while polls failed');
+    }
+    if (before !== undefined && before.epochMs !== epochMs) {
+      this.occasions.add(up === 1 ? 'the epoch changed' : 'the epoch changed while polls failed');
     }
   }
 
@@ -126,11 +165,13 @@ export class Auditor {
     if (this.#world.conventions.corrections.share === 0 && held > 0) {
       this.violated(`${series} holds ${held}, though the service took nothing back`);
     }
+    if (held > 0) {
+      this.occasions.add('counts were held');
+    } else if (seen.held > 0) {
+      this.occasions.add('counts were held no more');
+    }
     seen.shown = value;
-  }
-
-  #hourAgo(): number {
-    return this.#clock.nowMs() - 60 * MINUTE_MS;
+    seen.held = held;
   }
 
   /** So much of what a counter shows the service may have taken back since. */
@@ -166,6 +207,11 @@ export class Auditor {
       }
       this.#expectOccupancy(exporter, customer, scrape);
     }
+  }
+
+  /** What Prometheus makes of all scrapes is what arrived. */
+  expectIncreases(): void {
+    this.increases.findings().forEach((finding) => this.violated(finding));
   }
 
   /** Late and corrected records older than the last minutes are in the next anchor only. */

@@ -50,18 +50,26 @@ export class WorldClock {
 
   /** Runs everything that falls due up to an instant, in order. */
   async runUntil(endMs: number): Promise<void> {
+    await this.runSome(Infinity, endMs);
+    this.#trueMs = endMs;
+  }
+
+  /**
+   * Runs so many of the waits that end up to an instant, and stands still between two of them: in
+   * the middle of whatever is under way.
+   */
+  async runSome(waits: number, endMs: number): Promise<void> {
     await settle();
-    for (;;) {
+    for (let run = 0; run < waits; run++) {
       const next = this.#sleepers[0];
       if (next === undefined || next.dueMs > endMs) {
-        break;
+        return;
       }
       this.#sleepers.shift();
       this.#trueMs = Math.max(this.#trueMs, next.dueMs);
       next.wake();
       await settle();
     }
-    this.#trueMs = endMs;
   }
 }
 

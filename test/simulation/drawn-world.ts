@@ -79,23 +79,36 @@ const STARTS = [
   Date.UTC(2026, 11, 31, 0),
 ];
 
+/** How long is watched how closely: many polls a day for few days, or few for many. */
+const PACES = [
+  { days: [0.5, 1], intervals: [MINUTE_MS, 2 * MINUTE_MS], scrapes: [1, 5] },
+  { days: [1, 2, 3], intervals: [5 * MINUTE_MS], scrapes: [1, 5, 15] },
+  { days: [2, 3, 4], intervals: [5 * MINUTE_MS, 10 * MINUTE_MS], scrapes: [5, 15] },
+  { days: [4, 6, 9], intervals: [15 * MINUTE_MS], scrapes: [5, 15] },
+  { days: [4, 6, 9], intervals: [15 * MINUTE_MS], scrapes: [5, 15] },
+];
+
 export function drawWorld(seed: number): DrawnWorld {
   const random = seededRandom(seed);
   const conventions = answerable(drawConventions(random));
-  const exporters = random.next() < 0.2 ? 2 : 1;
+  const pace = pick(random, PACES);
+  const intervalMs = pick(random, pace.intervals);
   return {
     seed,
     conventions,
     timezone: pick(random, TIMEZONES),
-    visitsPerDay: pick(random, [[200], [200], [0, 40], [0.2], [3_000], [600, 30]]),
+    visitsPerDay: pick(random, [[200], [60], [0], [0, 40], [0.15], [0.15], [600, 30], [6_000]]),
     alwaysOpen: random.next() < 0.3,
     startMs: pick(random, STARTS) + Math.floor(random.next() * 24) * HOUR_MS,
-    days: pick(random, [1, 2, 2, 3, 6, 8]),
-    intervalMs: pick(random, [MINUTE_MS, 2 * MINUTE_MS, 5 * MINUTE_MS, 5 * MINUTE_MS]),
-    reconcileIntervalMs: pick(random, [HOUR_MS / 2, HOUR_MS, 2 * HOUR_MS]),
-    scrapeIntervalMs: pick(random, [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS]),
+    days: pick(random, pace.days),
+    intervalMs,
+    reconcileIntervalMs: Math.max(
+      4 * intervalMs,
+      pick(random, [HOUR_MS / 2, HOUR_MS, 2 * HOUR_MS]),
+    ),
+    scrapeIntervalMs: pick(random, pace.scrapes) * MINUTE_MS,
     slowestMs: pick(random, [50, 400, 3_000]),
-    exporters,
+    exporters: random.next() < 0.1 ? 2 : 1,
     faultRate: pick(random, [0, 0.01, 0.05, 0.2]),
     faultKinds: subset(random, FAULT_KINDS),
     mishapsPerHour: pick(random, [0, 0.02, 0.1]),

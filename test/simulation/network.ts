@@ -5,6 +5,7 @@
  */
 import { ServiceError } from '../../src/base/errors.ts';
 import type { Random } from '../../src/base/random.ts';
+import { LONGEST_BODY_BYTES, tooLong } from '../../src/service/body.ts';
 import { deadlineError } from '../../src/service/deadline.ts';
 import type { Exchange, ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
 import { Secret } from '../../src/base/secret.ts';
@@ -114,6 +115,9 @@ export class Network {
       throw new ServiceError('timeout', 'no answer came in time');
     }
     await pass(afterMs + wayMs, clock, signal);
+    if (outcome.response.body.length > LONGEST_BODY_BYTES) {
+      throw tooLong(`${request.method} ${request.path}`, outcome.response.status);
+    }
     return outcome.response;
   }
 }
@@ -144,8 +148,17 @@ function note(
     duties.notBeforeMs = nowMs + seconds * 1000;
   }
   if (isToken(request)) {
-    const isRefusal = response.status === 400 || response.status === 401;
+    const isRefusal = response.status === 401 || (response.status === 400 && isWhole(response));
     duties.refused = isRefusal ? { secret: secretOf(request), atMs: nowMs } : undefined;
+  }
+}
+
+/** Half a body may be anybody's, a proxy's too: it refuses no credentials. */
+function isWhole({ body }: SimulatedResponse): boolean {
+  try {
+    return typeof JSON.parse(body) === 'object';
+  } catch {
+    return false;
   }
 }
 

@@ -15,6 +15,7 @@ import { createSimulatedService } from '../../src/simulator/service.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import { Auditor } from './auditor.ts';
 import { WorldClock } from './clock.ts';
+import type { Occasion } from './coverage.ts';
 import { drawWorld } from './drawn-world.ts';
 import type { DrawnWorld, MishapKind } from './drawn-world.ts';
 import { SimulatedExporter } from './exporter.ts';
@@ -32,6 +33,7 @@ export interface Played {
   readonly scrapes: number;
   readonly faults: ReadonlyMap<FaultKind, number>;
   readonly mishaps: ReadonlyMap<MishapKind, number>;
+  readonly occasions: ReadonlySet<Occasion>;
 }
 
 const MINUTE_MS = 60_000;
@@ -40,9 +42,15 @@ const DAY_MS = 24 * HOUR_MS;
 /** What the token endpoint refused is asked again after a quarter of an hour at the latest. */
 const LONGEST_PAUSE_MS = 16 * MINUTE_MS;
 const EVENTS_KEPT = 20;
+/** A mishap comes after so many waits at most: ends of requests, of pauses, of intervals. */
+const MOST_WAITS = 40;
 
 export async function play(seed: number): Promise<Played> {
-  return new Play(drawWorld(seed)).run();
+  return playWorld(drawWorld(seed));
+}
+
+export async function playWorld(world: DrawnWorld): Promise<Played> {
+  return new Play(world).run();
 }
 
 class Play {
@@ -99,12 +107,13 @@ class Play {
       world,
       violations: this.#auditor.violations,
       events: this.#events,
-      customerDays: (world.days + 1 / 8) * world.visitsPerDay.length * world.exporters,
+      customerDays: ((this.#clock.nowMs() - world.startMs) / DAY_MS) * world.visitsPerDay.length,
       polls: this.#polls,
       requests: this.#network.requests,
       scrapes: this.#scrapes,
       faults: this.#faults.counts,
       mishaps: this.#mishaps,
+      occasions: this.#auditor.occasions,
     };
   }
 
@@ -119,10 +128,13 @@ class Play {
     }
     while (this.#clock.nowMs() < endMs) {
       const hours = scrapeIntervalMs / HOUR_MS;
+      const nextMs = this.#clock.nowMs() + scrapeIntervalMs * (0.9 + 0.2 * this.#random.next());
       if (mishaps.length > 0 && this.#random.next() < mishapsPerHour * hours) {
+        // In the middle of whatever is under way.
+        await this.#clock.runSome(this.#random.next() * MOST_WAITS, nextMs);
         await this.#befall(pick(this.#random, mishaps));
       }
-      await this.#step(scrapeIntervalMs * (0.9 + 0.2 * this.#random.next()));
+      await this.#clock.runUntil(Math.max(nextMs, this.#clock.nowMs()));
       // A scrape that Prometheus missed.
       if (this.#random.next() < 0.97) {
         this.#scrape();
@@ -150,6 +162,7 @@ class Play {
     this.#exporters.forEach((exporter, i) => {
       this.#auditor.expectTruth(`exporter ${i}`, exporter.scrape());
     });
+    this.#auditor.expectIncreases();
   }
 
   async #step(ms: number): Promise<void> {

@@ -1,67 +1,84 @@
 /**
- * `npm run simulate -- --years=1 --seed=1`: plays one world after another, and says what was played
- * and found. Ends with status 1 if anything was.
+ * `npm run simulate -- --years=10 --seed=1`: plays one world after another, and says what was played
+ * and found. Ends with status 1 if anything was found, or if a long run has not met all there is.
  */
 import { parseArgs } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import { allThereIs, ENOUGH_SEEDS } from './coverage.ts';
 import { play } from './play.ts';
 import type { Played } from './play.ts';
+import { Tally } from './tally.ts';
 
 const { values } = parseArgs({
   options: {
     /** Customer-years to be simulated. */
     years: { type: 'string' },
-    /** Worlds to be played, where no years are given. */
+    /** Worlds to be played, where neither years nor minutes are given. */
     seeds: { type: 'string', default: '100' },
+    /** For so many minutes new worlds are begun. */
+    minutes: { type: 'string' },
     /** The first seed; the others follow it. */
     seed: { type: 'string', default: '1' },
+    /** Worlds at once, each in a thread of its own. */
+    jobs: { type: 'string', default: '1' },
     /** Ends at the first world in which something was found. */
     'first-only': { type: 'boolean', default: false },
   },
 });
 
+const PROGRESS_MS = process.stderr.isTTY ? 1_000 : 30_000;
+
 const started = performance.now();
-const total = {
-  seeds: 0,
-  bad: 0,
-  days: 0,
-  polls: 0,
-  requests: 0,
-  scrapes: 0,
-  faults: 0,
-  mishaps: 0,
-};
-const kinds = new Set<string>();
-for (let seed = Number(values.seed); !isDone(); seed++) {
-  const played = await play(seed);
-  add(played);
-  if (played.violations.length > 0) {
-    tell(played);
-  }
-  if (process.stderr.isTTY) {
-    process.stderr.write(`\r${summary()} `);
+const tally = new Tally();
+let told = started;
+let seed = Number(values.seed);
+const jobs = Number(values.jobs);
+await Promise.all(Array.from({ length: jobs }, () => (jobs === 1 ? run(play) : runInThread())));
+process.stdout.write(`${summary()}\n`);
+const missing = tally.seeds < ENOUGH_SEEDS ? [] : tally.missing(allThereIs());
+if (missing.length > 0) {
+  process.stdout.write(`never met: ${missing.join('; ')}\n`);
+}
+process.exitCode = tally.bad > 0 || missing.length > 0 ? 1 : 0;
+
+async function run(playOne: (seed: number) => Promise<Played>): Promise<void> {
+  while (!isDone()) {
+    const played = await playOne(seed++);
+    tally.add(played);
+    if (played.violations.length > 0) {
+      tell(played);
+    }
+    if (performance.now() - told >= PROGRESS_MS) {
+      told = performance.now();
+      process.stderr.write(process.stderr.isTTY ? `\r${summary()} ` : `${summary()}\n`);
+    }
   }
 }
-process.stdout.write(`${summary()}\n`);
-process.exitCode = total.bad > 0 ? 1 : 0;
+
+async function runInThread(): Promise<void> {
+  const worker = new Worker(new URL('play-worker.ts', import.meta.url));
+  await run(
+    (next) =>
+      new Promise((resolve, reject) => {
+        worker.removeAllListeners();
+        worker.once('message', resolve).once('error', reject);
+        worker.postMessage(next);
+      }),
+  );
+  await worker.terminate();
+}
 
 function isDone(): boolean {
-  const enough =
-    values.years === undefined
-      ? total.seeds >= Number(values.seeds)
-      : total.days >= Number(values.years) * 365.25;
-  return enough || (values['first-only'] && total.bad > 0);
-}
-
-function add(played: Played): void {
-  total.seeds += 1;
-  total.bad += played.violations.length > 0 ? 1 : 0;
-  total.days += played.customerDays;
-  total.polls += played.polls;
-  total.requests += played.requests;
-  total.scrapes += played.scrapes;
-  for (const counts of [played.faults, played.mishaps]) {
-    counts.forEach((count, kind) => kinds.add(kind) && (total.faults += count));
+  if (values['first-only'] && tally.bad > 0) {
+    return true;
   }
+  if (values.years !== undefined) {
+    return tally.years >= Number(values.years);
+  }
+  const begun = seed - Number(values.seed);
+  return values.minutes === undefined
+    ? begun >= Number(values.seeds)
+    : performance.now() - started >= Number(values.minutes) * 60_000;
 }
 
 function tell({ world, violations, events }: Played): void {
@@ -71,9 +88,5 @@ function tell({ world, violations, events }: Played): void {
 
 function summary(): string {
   const seconds = (performance.now() - started) / 1000;
-  return (
-    `${total.seeds} seeds, ${(total.days / 365.25).toFixed(2)} customer-years, ${total.polls} polls, ` +
-    `${total.requests} requests, ${total.scrapes} scrapes, ${total.faults} faults of ${kinds.size} kinds, ` +
-    `${(total.seeds / seconds).toFixed(2)} seeds/s, ${total.bad} with a violation`
-  );
+  return `${tally.summary()}, ${(tally.seeds / seconds).toFixed(2)} seeds/s, ${tally.bad} with a violation`;
 }
