@@ -3,11 +3,15 @@
  * that it stays pure and whoever drives it decides how to ask.
  */
 import type { Aggregation, Endpoint, Question, Reading } from '../base/nouns.ts';
+import { ServiceError } from '../base/errors.ts';
 import type { Calendar, Span } from './calendar.ts';
 import { anyBelow, grandTotal, sumRows } from './counts.ts';
 import type { Counts } from './counts.ts';
 
-/** A piece of counting that asks questions on its way to a result. */
+/**
+ * A piece of counting that asks questions on its way to a result. A question that was not answered
+ * is thrown into it.
+ */
 export type Asking<Result> = Generator<Question, Result, Reading>;
 
 export interface Answer extends Reading {
@@ -28,8 +32,11 @@ export interface Inquirer {
     aggregation: Aggregation,
     fromMs: number,
   ): Asking<Answer>;
-  /** Whether there is time in this poll for what only the order of minutes needs, and no counter. */
-  hasTime(): boolean;
+  /**
+   * Asks what only the order of minutes needs, and no counter: undefined where half of the poll's
+   * time is over, or the service did not answer, so that the poll ends well without it.
+   */
+  askForOrder(aggregation: Aggregation, fromMs: number, toMs?: number): Asking<Answer | undefined>;
 }
 
 export function createInquirer(options: {
@@ -66,5 +73,33 @@ export function createInquirer(options: {
     return grandTotal(second.sums) >= grandTotal(first.sums) ? second : first;
   }
 
-  return { ask, askTwiceIfBelow, hasTime };
+  let gaveUp = false;
+  function* askForOrder(
+    aggregation: Aggregation,
+    fromMs: number,
+    toMs?: number,
+  ): Asking<Answer | undefined> {
+    if (gaveUp || !hasTime()) {
+      return undefined;
+    }
+    try {
+      return yield* ask(aggregation, fromMs, toMs);
+    } catch (error) {
+      if (!isSilence(error)) {
+        throw error;
+      }
+      gaveUp = true;
+      return undefined;
+    }
+  }
+
+  return { ask, askTwiceIfBelow, askForOrder };
+}
+
+/** Whether the service had no answer: a bad one is another matter, and ends the poll. */
+function isSilence(error: unknown): boolean {
+  return (
+    error instanceof ServiceError &&
+    ['rate_limited', 'timeout', 'unreachable', 'server'].includes(error.reason)
+  );
 }

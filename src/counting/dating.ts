@@ -54,14 +54,14 @@ export function* establish(
     return found;
   }
   for (const instantMs of instantsNamed(found.readings, widest, zone).slice(0, MOST_PROBES)) {
-    if (!inquirer.hasTime()) {
-      return found;
-    }
     const startMs = instantMs - 5 * MINUTE_MS;
     const endMs = instantMs + 10 * MINUTE_MS;
-    const { rows, window } = yield* inquirer.ask('minute', startMs, endMs);
-    const probed = considerRows(found, { rows, window }, zone);
-    if (rows.length > 0 && probed.status === 'established') {
+    const probe = yield* inquirer.askForOrder('minute', startMs, endMs);
+    if (probe === undefined) {
+      return found;
+    }
+    const probed = considerRows(found, probe, zone);
+    if (probe.rows.length > 0 && probed.status === 'established') {
       return considerRows(probed, widest, zone);
     }
   }

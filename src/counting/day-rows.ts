@@ -35,7 +35,7 @@ export function* minutePieces(
   }
   const { startMs, endMs } = answer.window;
   const middleMs = floorToMinute((startMs + endMs) / 2);
-  if (most < 2 || middleMs <= startMs || !inquirer.hasTime()) {
+  if (most < 2 || middleMs <= startMs) {
     return undefined;
   }
   const halves: Evidence[] = [];
@@ -43,8 +43,8 @@ export function* minutePieces(
     [startMs, middleMs],
     [middleMs, endMs],
   ] as const) {
-    const half = yield* inquirer.ask('minute', fromMs, toMs);
-    const pieces = yield* minutePieces(inquirer, half, most / 2);
+    const half = yield* inquirer.askForOrder('minute', fromMs, toMs);
+    const pieces = half && (yield* minutePieces(inquirer, half, most / 2));
     if (pieces === undefined) {
       return undefined;
     }

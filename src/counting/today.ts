@@ -78,11 +78,11 @@ export function* knowDayBefore(
     const dayBefore = { dayStartMs: day.startMs, lastSeenMs: counts ? lastSeenMs : undefined };
     return { dayBefore, dating };
   }
-  if (!isZero(anchor.today) || !inquirer.hasTime()) {
+  if (!isZero(anchor.today)) {
     return { dayBefore: undefined, dating };
   }
-  const answer = yield* inquirer.ask('minute', before.startMs);
-  if (answer.aggregation !== 'minute') {
+  const answer = yield* inquirer.askForOrder('minute', before.startMs);
+  if (answer?.aggregation !== 'minute') {
     return { dayBefore: undefined, dating };
   }
   const found = yield* establish(inquirer, dating, [answer], calendar.zone);

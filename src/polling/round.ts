@@ -7,15 +7,25 @@ import type { Customer } from '../counting/customer.ts';
 import { anchorNeed, pollStream } from '../counting/stream.ts';
 import type { PollContext, PollOutcome } from '../counting/state.ts';
 
-/** Answers the questions of a piece of counting, one after the other, until it has its result. */
+/**
+ * Answers the questions of a piece of counting, one after the other, until it has its result. It is
+ * told of a question that was not answered, and may go on without.
+ */
 export async function drive<Result>(
   asking: Asking<Result>,
   ask: (question: Question) => Promise<Reading>,
 ): Promise<Result> {
   let step = asking.next();
   while (step.done !== true) {
-    // One after the other is the point: what is asked next depends on the answer.
-    step = asking.next(await ask(step.value));
+    let reading: Reading;
+    try {
+      // One after the other is the point: what is asked next depends on the answer.
+      reading = await ask(step.value);
+    } catch (error) {
+      step = asking.throw(error);
+      continue;
+    }
+    step = asking.next(reading);
   }
   return step.value;
 }

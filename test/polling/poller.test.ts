@@ -124,6 +124,19 @@ describe('the poller', () => {
     expect(coarse.customer.figuresAt(clock.nowMs()).kinds.people_entered?.total).toBe(3);
   });
 
+  test('has the counters where a limit stands against reading the order of minutes', async () => {
+    const limited = polled('limited', ({ to }) =>
+      to === undefined
+        ? Promise.resolve({ ...GOOD, aggregation: 'day' })
+        : Promise.reject(new ServiceError('rate_limited', 'status 429')),
+    );
+    poller.start();
+    poller.setCustomers([limited]);
+    await clock.advance(0);
+    expect(ended).toEqual([undefined]);
+    expect(limited.customer.figuresAt(clock.nowMs()).kinds.people_entered?.total).toBe(3);
+  });
+
   test('lets no dead customer delay another', async () => {
     const dead = polled('dead', hang);
     const alive = polled('alive');

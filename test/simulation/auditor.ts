@@ -17,6 +17,7 @@ const COUNTERS = [
 ] as const;
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 1440 * MINUTE_MS;
 const VIOLATIONS_KEPT = 20;
 
 /** What was seen of one counter in one epoch. */
@@ -240,7 +241,13 @@ export class Auditor {
     for (let ms = 0; ms <= lagMs; ms += stepMs) {
       totals.push(this.#service.truth(customer, epochMs, nowMs - ms).served[kind]);
     }
-    return [Math.min(...totals), Math.max(...totals)];
+    // A total read at the anchor and what came since are not of one instant: what was taken back in
+    // between is in the one, and what came is in the other.
+    const { share } = this.#world.conventions.corrections;
+    const dayAgo = this.#service.truth(customer, epochMs, nowMs - DAY_MS).served[kind];
+    const takenBack = (2 * share * (Math.max(...totals) - dayAgo) * lagMs) / DAY_MS;
+    const slack = share === 0 ? 0 : 3 + Math.ceil(takenBack);
+    return [Math.min(...totals) - slack, Math.max(...totals) + slack];
   }
 
   /** Where keys are written plainly, the occupancy is the floored path over the rows served. */

@@ -79,32 +79,51 @@ const STARTS = [
   Date.UTC(2026, 11, 31, 0),
 ];
 
+/** Of each library of a world: nobody at all, one a week, thousands of passes an hour. */
+const VISITS_PER_DAY = [
+  [200],
+  [200],
+  [60],
+  [60, 5],
+  [0, 40],
+  [0],
+  [0.15],
+  [0.15],
+  [600, 30],
+  [1_200],
+  [12_000],
+];
+
 /** How long is watched how closely: many polls a day for few days, or few for many. */
 const PACES = [
-  { days: [0.5, 1], intervals: [MINUTE_MS, 2 * MINUTE_MS], scrapes: [1, 5] },
-  { days: [1, 2, 3], intervals: [5 * MINUTE_MS], scrapes: [1, 5, 15] },
-  { days: [2, 3, 4], intervals: [5 * MINUTE_MS, 10 * MINUTE_MS], scrapes: [5, 15] },
-  { days: [4, 6, 9], intervals: [15 * MINUTE_MS], scrapes: [5, 15] },
-  { days: [4, 6, 9], intervals: [15 * MINUTE_MS], scrapes: [5, 15] },
+  { days: [0.25, 0.5], intervals: [MINUTE_MS], scrapes: [1, 5] },
+  { days: [1], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15] },
+  { days: [1, 2], intervals: [5 * MINUTE_MS, 10 * MINUTE_MS], scrapes: [5, 15] },
+  { days: [4, 5], intervals: [15 * MINUTE_MS], scrapes: [15, 30] },
+  { days: [5, 7], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
+  { days: [5, 7], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
 ];
 
 export function drawWorld(seed: number): DrawnWorld {
   const random = seededRandom(seed);
-  const conventions = answerable(drawConventions(random));
+  const drawn = answerable(drawConventions(random));
   const pace = pick(random, PACES);
   const intervalMs = pick(random, pace.intervals);
+  const visitsPerDay = pick(random, VISITS_PER_DAY);
+  const isCrowded = visitsPerDay.some((visits) => visits > 10_000);
   return {
     seed,
-    conventions,
+    // A month of its minutes, which is what a lagging roll-up comes to, takes a minute to make up.
+    conventions: isCrowded ? { ...drawn, dayFreshness: 'live' } : drawn,
     timezone: pick(random, TIMEZONES),
-    visitsPerDay: pick(random, [[200], [60], [0], [0, 40], [0.15], [0.15], [600, 30], [6_000]]),
+    visitsPerDay,
     alwaysOpen: random.next() < 0.3,
     startMs: pick(random, STARTS) + Math.floor(random.next() * 24) * HOUR_MS,
-    days: pick(random, pace.days),
+    days: isCrowded ? 1 : pick(random, pace.days),
     intervalMs,
     reconcileIntervalMs: Math.max(
       4 * intervalMs,
-      pick(random, [HOUR_MS / 2, HOUR_MS, 2 * HOUR_MS]),
+      pick(random, [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS]),
     ),
     scrapeIntervalMs: pick(random, pace.scrapes) * MINUTE_MS,
     slowestMs: pick(random, [50, 400, 3_000]),

@@ -10,7 +10,14 @@ export function answering<Result>(
   let step = asking.next();
   while (step.done !== true) {
     asked.push(step.value);
-    step = asking.next(answer(step.value));
+    let reading: Reading;
+    try {
+      reading = answer(step.value);
+    } catch (error) {
+      step = asking.throw(error);
+      continue;
+    }
+    step = asking.next(reading);
   }
   return step.value;
 }
