@@ -19,6 +19,8 @@ const status = await runCommandLine(process.argv.slice(2), {
   nodeVersion: process.version,
   writeOut: (text) => process.stdout.write(text),
   writeError: (text) => process.stderr.write(text),
+  outIsTerminal: process.stdout.isTTY,
+  errorIsTerminal: process.stderr.isTTY,
   stop: stop.signal,
   onHangup: (listener) => process.on('SIGHUP', listener),
 });

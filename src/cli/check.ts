@@ -1,28 +1,23 @@
 /** `check`: says every problem of a configuration, and with `--connect` what the service answers. */
 import { Command } from 'commander';
-import { systemClock } from '../base/clock.ts';
-import { ConfigError, ServiceError } from '../base/errors.ts';
-import { silentLogger } from '../base/log.ts';
-import { KINDS } from '../base/nouns.ts';
-import type { MinuteStream } from '../base/nouns.ts';
-import { systemRandom } from '../base/random.ts';
+import { ConfigError } from '../base/errors.ts';
 import { loadConfig } from '../config/load.ts';
-import type { Config, CustomerConfig } from '../config/types.ts';
-import { readSecretFile } from '../config/secret-file.ts';
-import { Calendar } from '../counting/calendar.ts';
-import { sumRows } from '../counting/counts.ts';
-import { ENDPOINTS } from '../counting/stream.ts';
-import { Zone } from '../counting/zone.ts';
-import { createService } from '../service/service.ts';
-import type { CustomerClient, Service } from '../service/types.ts';
+import type { Config } from '../config/types.ts';
+import { concernsText, linesOf, tablesOf } from './check-report.ts';
+import type { Concern } from './check-report.ts';
+import { askForAll } from './connect.ts';
+import type { CustomerAnswers } from './connect.ts';
+import { findingsOfClock, findingsOfStream } from './findings.ts';
+import type { Finding } from './findings.ts';
 import type { Io } from './io.ts';
+import { requestRateText } from './request-rate.ts';
 
 interface CheckFlags {
   readonly 'config.file': string;
   readonly connect: boolean;
 }
 
-/** An error to be thrown when the configuration is good and a customer's service is not. */
+/** An error to be thrown when the configuration is good and what the service answers is not. */
 class ConnectError extends Error {
   override readonly name = 'ConnectError';
 }
@@ -59,82 +54,51 @@ async function loadAloud(path: string, io: Io): Promise<Awaited<ReturnType<typeo
   }
 }
 
-/** Asks for every stream of every customer, as many at once as the service is asked later on. */
+/** Asks the service for every customer, and says what came and what is to be done. */
 async function connect(config: Config, io: Io): Promise<void> {
-  const service = createService({
-    config: config.service,
-    environment: { HTTPS_PROXY: io.env['HTTPS_PROXY'], NO_PROXY: io.env['NO_PROXY'] },
-    clock: systemClock,
-    random: systemRandom,
-    observer: { request() {}, credentials() {} },
-    log: silentLogger,
-  });
-  const asks = asksOf(config, service, io).values();
-  const found: boolean[] = [];
-  async function askInTurn(): Promise<void> {
-    for (const ask of asks) {
-      if (io.stop.aborted) {
-        return;
-      }
-      found.push(await ask());
+  const { length } = config.customers;
+  const answers = await askForAll(config, io, (asked) => {
+    if (io.errorIsTerminal) {
+      io.writeError(`\r${asked < length ? `${asked} of ${length} customers asked` : ''}${CLEAR}`);
     }
-  }
-  try {
-    await Promise.all(Array.from({ length: config.service.maxConcurrency }, askInTurn));
-  } finally {
-    service.close();
-  }
+  });
   if (io.stop.aborted) {
     io.writeOut('stopped before every customer was asked\n');
     return;
   }
-  const bad = found.filter((good) => !good).length;
-  if (bad > 0) {
-    throw new ConnectError(`${bad} of ${found.length} streams did not answer well`);
+  const concerns = concernsOf(answers);
+  const isColoured = io.outIsTerminal && (io.env['NO_COLOR'] ?? '') === '';
+  io.writeOut(io.outIsTerminal ? tablesOf(answers, isColoured) : linesOf(answers));
+  io.writeOut(concernsText(concerns, isColoured));
+  io.writeOut(requestRateText(config));
+  const wrong = concerns.filter(({ finding }) => finding.severity === 'wrong');
+  if (wrong.length > 0) {
+    const whom = new Set(wrong.flatMap((concern) => concern.whom));
+    throw new ConnectError(`something is wrong with ${whom.size} of ${length} customers`);
   }
 }
 
-type Ask = () => Promise<boolean>;
+/** To the end of the line (ECMA-48, EL). */
+const CLEAR = '\u001B[K';
 
-function asksOf(config: Config, service: Service, io: Io): readonly Ask[] {
-  return config.customers.flatMap((customer) => {
-    const { path, secret } = customer.clientSecret;
-    const client = service.clientFor({
-      name: customer.name,
-      clientId: customer.clientId,
-      readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
-    });
-    return customer.streams.map((stream) => () => askOnce(customer, stream, client, config, io));
-  });
-}
-
-async function askOnce(
-  customer: CustomerConfig,
-  stream: MinuteStream,
-  client: CustomerClient,
-  config: Config,
-  io: Io,
-): Promise<boolean> {
-  const zone = new Zone(customer.timezone);
-  const { startMs } = new Calendar(zone, customer.dayStartsAt).epochAt(systemClock.nowMs());
-  const from = zone.format(startMs);
-  try {
-    const { rows } = await client.ask(
-      { endpoint: ENDPOINTS[stream], aggregation: 'day', from },
-      // From here on, for whoever is asked late must not have waited for the others.
-      AbortSignal.any([io.stop, AbortSignal.timeout(2 * config.service.timeoutMs)]),
-    );
-    const sums = sumRows(rows, KINDS[stream].length);
-    const counts = KINDS[stream].map((kind, i) => `${kind} ${sums[i] ?? 0}`).join(', ');
-    io.writeOut(`${customer.name}: ${stream}: good, since ${from}: ${counts}\n`);
-    return true;
-  } catch (error) {
-    if (!(error instanceof ServiceError)) {
-      throw error;
-    }
-    if (!io.stop.aborted) {
-      io.writeOut(`${customer.name}: ${stream}: ${error.reason}: ${error.message}\n`);
-    }
-    return false;
+/** What is wrong comes first; else in the order in which it was found. */
+function concernsOf(answers: readonly CustomerAnswers[]): readonly Concern[] {
+  const names = answers.map(({ config }) => config.name);
+  const found = new Map<string, { readonly finding: Finding; readonly whom: Set<string> }>();
+  function add(finding: Finding, whom: readonly string[]): void {
+    const key = JSON.stringify(finding);
+    const concern = found.get(key) ?? { finding, whom: new Set() };
+    whom.forEach((name) => concern.whom.add(name));
+    found.set(key, concern);
   }
+  findingsOfClock(answers).forEach((finding) => add(finding, names));
+  for (const one of answers) {
+    for (const answer of one.streams) {
+      findingsOfStream(one, answer).forEach((finding) => add(finding, [one.config.name]));
+    }
+  }
+  const concerns = [...found.values()].map(({ finding, whom }) => ({ finding, whom: [...whom] }));
+  return ['wrong', 'note'].flatMap((severity) =>
+    concerns.filter(({ finding }) => finding.severity === severity),
+  );
 }

@@ -5,6 +5,9 @@ export interface Io {
   readonly nodeVersion: string;
   readonly writeOut: (text: string) => void;
   readonly writeError: (text: string) => void;
+  /** Whether a person sees at once what is written. */
+  readonly outIsTerminal: boolean;
+  readonly errorIsTerminal: boolean;
   /** Aborts at SIGTERM and SIGINT. */
   readonly stop: AbortSignal;
   /** Calls back at every SIGHUP. */

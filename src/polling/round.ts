@@ -5,6 +5,8 @@ import type { MinuteStream, Question, Reading } from '../base/nouns.ts';
 import type { Asking } from '../counting/asking.ts';
 import type { Customer } from '../counting/customer.ts';
 import { anchorNeed, pollStream } from '../counting/stream.ts';
+import { surveyStream } from '../counting/survey.ts';
+import type { StreamSurvey } from '../counting/survey.ts';
 import type { PollContext, PollOutcome } from '../counting/state.ts';
 
 /**
@@ -30,7 +32,7 @@ export async function drive<Result>(
   return step.value;
 }
 
-/** Plans one poll of a stream as of now; it ends by itself before `deadlineMs` have passed, if the service is well. */
+/** Plans one poll of a stream as of now, to be ended after `deadlineMs`. */
 export function planPoll(
   customer: Customer,
   stream: MinuteStream,
@@ -42,26 +44,46 @@ export function planPoll(
   run(mayAnchor: boolean, deadlineMs: number): Asking<PollOutcome>;
 } {
   const state = customer.stateOf(stream);
+  const context = contextOf(customer, stream, clock, reconcileIntervalMs, serviceNowMs);
+  const { monotonicMs } = context;
+  return {
+    need: anchorNeed(state, context),
+    run(mayAnchor, deadlineMs) {
+      const halfTimeMs = monotonicMs + deadlineMs / 2;
+      const hasTime = () => clock.monotonicMs() < halfTimeMs;
+      return pollStream(state, { ...context, mayAnchor, hasTime });
+    },
+  };
+}
+
+/** Plans a look at a stream as of now, for a person; it changes nothing of the customer. */
+export function planSurvey(
+  customer: Customer,
+  stream: MinuteStream,
+  clock: Clock,
+  serviceNowMs: () => number,
+): Asking<StreamSurvey> {
+  const context = contextOf(customer, stream, clock, Infinity, serviceNowMs);
+  return surveyStream({ ...context, mayAnchor: true, hasTime: () => true });
+}
+
+function contextOf(
+  customer: Customer,
+  stream: MinuteStream,
+  clock: Clock,
+  reconcileIntervalMs: number,
+  serviceNowMs: () => number,
+): Omit<PollContext, 'mayAnchor' | 'hasTime'> {
   const epoch = customer.epochAt(clock.nowMs());
-  const startMs = clock.monotonicMs();
-  const context: Omit<PollContext, 'mayAnchor' | 'hasTime'> = {
+  return {
     stream,
     kinds: KINDS[stream].length,
     calendar: customer.calendar,
     epoch,
     nowMs: () => clock.nowMs(),
     serviceNowMs,
-    monotonicMs: startMs,
+    monotonicMs: clock.monotonicMs(),
     reconcileIntervalMs,
     marks: customer.marksOf(stream, epoch),
-  };
-  return {
-    need: anchorNeed(state, context),
-    run: (mayAnchor, deadlineMs) =>
-      pollStream(state, {
-        ...context,
-        mayAnchor,
-        hasTime: () => clock.monotonicMs() - startMs < deadlineMs / 2,
-      }),
   };
 }

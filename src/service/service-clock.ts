@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import type { ClockReading } from './types.ts';
 import { parseHttpDate } from './retry-after.ts';
 
 export interface ServiceClock {
@@ -13,6 +14,8 @@ export interface ServiceClock {
    * than a day away from ours, else ours. Goes on evenly while ours steps.
    */
   nowMs(): number;
+  /** How the two clocks compare; undefined before the first answer that tells the time. */
+  reading(): ClockReading | undefined;
   /** An answer with this Date header has just come; asking and answering took `durationMs`. */
   answered(date: string | undefined, durationMs: number): void;
 }
@@ -58,12 +61,22 @@ export function createServiceClock({
     }
   }
 
+  function reading(): ClockReading | undefined {
+    if (startMs === undefined) {
+      return undefined;
+    }
+    const aheadMs = startMs + clock.monotonicMs() - clock.nowMs();
+    const apartMs = Math.abs(aheadMs);
+    const verdict =
+      apartMs <= TOLERATED_MS ? 'agrees' : apartMs <= LARGEST_OFFSET_MS ? 'followed' : 'ignored';
+    return { aheadMs, verdict };
+  }
+
   return {
+    reading,
     nowMs() {
-      const oursMs = clock.nowMs();
-      const theirsMs = startMs === undefined ? oursMs : startMs + clock.monotonicMs();
-      const apartMs = Math.abs(theirsMs - oursMs);
-      return apartMs > TOLERATED_MS && apartMs <= LARGEST_OFFSET_MS ? theirsMs : oursMs;
+      const read = reading();
+      return clock.nowMs() + (read?.verdict === 'followed' ? read.aheadMs : 0);
     },
     answered(date, durationMs) {
       const dateMs = parseHttpDate(date?.trim() ?? '');

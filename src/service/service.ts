@@ -69,6 +69,7 @@ export function createService(options: ServiceOptions): Service {
       });
     },
     nowMs: () => serviceClock.nowMs(),
+    clockReading: () => serviceClock.reading(),
     close() {
       gate.close(
         final(new ServiceError('unreachable', 'the connections to the service were closed')),

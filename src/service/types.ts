@@ -32,11 +32,20 @@ export interface ServiceObserver {
   credentials(customer: string, valid: boolean): void;
 }
 
+/** How the service's clock compares with ours. */
+export interface ClockReading {
+  readonly aheadMs: number;
+  /** Within a minute it agrees, within a day it is gone by, and beyond that ours is. */
+  readonly verdict: 'agrees' | 'followed' | 'ignored';
+}
+
 /** All customers together: one pool of connections, one set of limits. */
 export interface Service {
   clientFor(access: CustomerAccess): CustomerClient;
   /** What time it is for the service: ours, unless its answers show that it is minutes or hours off. */
   nowMs(): number;
+  /** How its clock compares with ours; undefined before an answer has told the time. */
+  clockReading(): ClockReading | undefined;
   /** Ends every connection. Requests under way fail as `unreachable`. */
   close(): void;
 }

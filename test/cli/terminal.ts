@@ -13,6 +13,8 @@ export class Terminal implements Io {
   readonly hostname = 'exporter-2.exporters.example.org';
   readonly nodeVersion = process.version;
   readonly hangups: (() => void)[] = [];
+  outIsTerminal = false;
+  errorIsTerminal = false;
   out = '';
   err = '';
   readonly #stop = new AbortController();

@@ -1,0 +1,128 @@
+/**
+ * Asks the service for every customer of a configuration as the exporter would at its first polls,
+ * within the same limits. What is to be thought of the answers is in findings.ts.
+ */
+import { systemClock } from '../base/clock.ts';
+import { ServiceError } from '../base/errors.ts';
+import { silentLogger } from '../base/log.ts';
+import type { MinuteStream } from '../base/nouns.ts';
+import { systemRandom } from '../base/random.ts';
+import { readSecretFile } from '../config/secret-file.ts';
+import type { Config, CustomerConfig, ServiceConfig } from '../config/types.ts';
+import type { CustomerFigures } from '../counting/figures.ts';
+import { Marks } from '../counting/marks.ts';
+import type { StreamSurvey } from '../counting/survey.ts';
+import { Fleet } from '../polling/fleet.ts';
+import type { Member } from '../polling/fleet.ts';
+import { drive, planSurvey } from '../polling/round.ts';
+import { createService } from '../service/service.ts';
+import type { ClockReading, Service } from '../service/types.ts';
+import type { Io } from './io.ts';
+
+export interface CustomerAnswers {
+  readonly config: CustomerConfig;
+  /** In the configuration's order. */
+  readonly streams: readonly StreamAnswer[];
+  /** What the exporter would show now. */
+  readonly figures: CustomerFigures;
+  /** Whether the service took the credentials; undefined where it said nothing of them. */
+  readonly credentialsValid: boolean | undefined;
+  readonly clock: ClockReading | undefined;
+  /** When that was, by the service's clock as far as it is gone by. */
+  readonly atMs: number;
+}
+
+export interface StreamAnswer {
+  readonly stream: MinuteStream;
+  readonly outcome: StreamSurvey | ServiceError;
+}
+
+/**
+ * The answers in the configuration's order; fewer where the signal of `io` came first. `asked` is
+ * told after each customer how many there were so far.
+ */
+export async function askForAll(
+  config: Config,
+  io: Pick<Io, 'env' | 'stop'>,
+  asked: (customers: number) => void,
+): Promise<readonly CustomerAnswers[]> {
+  const credentials = new Map<string, boolean>();
+  const service = createService({
+    config: config.service,
+    environment: { HTTPS_PROXY: io.env['HTTPS_PROXY'], NO_PROXY: io.env['NO_PROXY'] },
+    clock: systemClock,
+    random: systemRandom,
+    observer: {
+      request() {},
+      credentials: (customer, valid) => credentials.set(customer, valid),
+    },
+    log: silentLogger,
+  });
+  const members = new Fleet(new Marks()).update(config);
+  const answers = new Map<Member, CustomerAnswers>();
+  const waiting = members.values();
+  async function askInTurn(): Promise<void> {
+    for (const member of waiting) {
+      const found = await askFor(member, service, config.service, io.stop);
+      if (io.stop.aborted) {
+        return;
+      }
+      answers.set(member, { ...found, credentialsValid: credentials.get(member.config.name) });
+      asked(answers.size);
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: customersAtOnce(config.service) }, askInTurn));
+  } finally {
+    service.close();
+  }
+  return members.flatMap((member) => answers.get(member) ?? []);
+}
+
+/**
+ * Each has a request of every stream under way. More at once than the limits let through within one
+ * timeout would spend their time in waiting for them.
+ */
+function customersAtOnce(service: ServiceConfig): number {
+  const { maxConcurrency, maxRequestsPerSecond, timeoutMs } = service;
+  const requests = Math.min(maxConcurrency, (maxRequestsPerSecond * timeoutMs) / 1_000);
+  return Math.max(1, Math.floor(requests / 2));
+}
+
+async function askFor(
+  { customer, config }: Member,
+  service: Service,
+  { timeoutMs }: ServiceConfig,
+  stop: AbortSignal,
+): Promise<Omit<CustomerAnswers, 'credentialsValid'>> {
+  const { path, secret } = config.clientSecret;
+  const client = service.clientFor({
+    name: config.name,
+    clientId: config.clientId,
+    readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
+  });
+  async function survey(stream: MinuteStream): Promise<StreamAnswer> {
+    try {
+      const outcome = await drive(
+        planSurvey(customer, stream, systemClock, () => service.nowMs()),
+        (question) =>
+          client.ask(question, AbortSignal.any([stop, AbortSignal.timeout(2 * timeoutMs)])),
+      );
+      customer.pollSucceeded(stream, outcome.state, systemClock.nowMs());
+      return { stream, outcome };
+    } catch (error) {
+      if (!(error instanceof ServiceError)) {
+        throw error;
+      }
+      return { stream, outcome: error };
+    }
+  }
+  const streams = await Promise.all(config.streams.map(survey));
+  return {
+    config,
+    streams,
+    figures: customer.figuresAt(systemClock.nowMs()),
+    clock: service.clockReading(),
+    atMs: service.nowMs(),
+  };
+}
