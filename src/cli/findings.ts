@@ -64,26 +64,26 @@ function findingsOfDay({ day }: StreamSurvey): Finding[] {
   if (day.agrees !== false) {
     return [];
   }
-  return [
-    {
-      severity: 'note',
-      what: `day does not agree with minute: the totals are read by ${day.totalsBy} instead`,
-      remedy:
-        'nothing needs to be done, the counters are right; ' +
-        'column DAY has what day shows of what minute does today',
-    },
-  ];
+  return [day.isMinuteForced ? NOTHING_TO_READ_BY : readByOther(day.totalsBy)];
 }
 
+function readByOther(totalsBy: string): Finding {
+  return {
+    severity: 'note',
+    what: `day does not agree with minute: the totals are read by ${totalsBy} instead`,
+    remedy: 'nothing: the counters are right, and the column DAY has what day shows of today',
+  };
+}
+
+/** Without the minutes there is neither occupancy nor last seen. */
 function findingsOfKeys({ dating, state }: StreamSurvey): Finding[] {
-  switch (dating.status) {
-    case 'established':
-      return [];
-    case 'unknown':
-      return [KEYS_UNKNOWN];
-    case 'undecided':
-      return state.snapshot?.minutes === undefined ? [KEYS_UNDECIDED] : [];
+  if (dating.status === 'unknown') {
+    return [KEYS_UNKNOWN];
   }
+  if (state.snapshot?.minutes !== undefined) {
+    return [];
+  }
+  return [state.dating.status === 'established' ? MINUTES_FORCED : KEYS_UNDECIDED];
 }
 
 /** Whether a customer is open, and was already `forMs` ago; false where no hours are configured. */
@@ -139,6 +139,16 @@ const OLD = {
     remedy: 'see whether the self-service stations work, and whether opening_hours are right',
   },
 } as const satisfies Record<MinuteStream, Finding>;
+const NOTHING_TO_READ_BY: Finding = {
+  severity: 'wrong',
+  what: 'day does not agree with minute, and half an hour by minute is answered by something else',
+  remedy: "the totals may be too low, and no way of asking is better; tell the service's operator",
+};
+const MINUTES_FORCED: Finding = {
+  severity: 'wrong',
+  what: "today's minutes are answered by something coarser: there is no occupancy and no last seen",
+  remedy: "the counters are right nevertheless; tell the service's operator",
+};
 const KEYS_UNKNOWN: Finding = {
   severity: 'wrong',
   what: 'the keys of the minutes have no known form: there is no occupancy and no last seen',

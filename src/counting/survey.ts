@@ -15,6 +15,7 @@ import type { MinuteLedger } from './minutes.ts';
 import { INITIAL_STATE, latestNowMs } from './state.ts';
 import type { PollContext, StreamState } from './state.ts';
 import { ENDPOINTS, pollStream } from './stream.ts';
+import { SHORTEST_PIECE_MS } from './total.ts';
 import type { TotalsBy } from './total.ts';
 
 export interface StreamSurvey {
@@ -39,6 +40,8 @@ export type DayAgreement =
       /** Today's sums by `day`, and by `minute`. */
       readonly byDay: Counts;
       readonly byMinute: Counts;
+      /** Whether even the shortest window by the minute is answered by something coarser. */
+      readonly isMinuteForced: boolean;
     };
 
 const LOOK_BACK_MS = 14 * 86_400_000;
@@ -66,14 +69,16 @@ export function* surveyStream(context: PollContext): Asking<StreamSurvey> {
 
 function* agreementOf(
   { totalsBy, provenEpochMs, snapshot }: StreamState,
-  { epoch }: PollContext,
+  { epoch, nowMs }: PollContext,
   inquirer: Inquirer,
 ): Asking<DayAgreement> {
   if (totalsBy === 'day' || snapshot === undefined) {
     return { agrees: provenEpochMs === epoch.startMs ? true : undefined };
   }
   const { sums: byDay } = yield* inquirer.ask('day', snapshot.day.startMs);
-  return { agrees: false, totalsBy, byDay, byMinute: snapshot.today };
+  const { aggregation } = yield* inquirer.ask('minute', nowMs() - SHORTEST_PIECE_MS);
+  const isMinuteForced = aggregation !== 'minute';
+  return { agrees: false, totalsBy, byDay, byMinute: snapshot.today, isMinuteForced };
 }
 
 /** Where neither today nor the day before has counted anybody. */

@@ -17,7 +17,7 @@ export function finerThan(totalsBy: TotalsBy): TotalsBy {
 }
 
 /** A piece this short is taken as it is answered. */
-const SHORTEST_PIECE_MS = 30 * MINUTE_MS;
+export const SHORTEST_PIECE_MS = 30 * MINUTE_MS;
 /** How far from the middle of a piece a quiet minute is looked for, in steps. */
 const SEAM_STEPS_MS = [0, 7, -7, 17, -17, 41, -41, 97, -97].map((minutes) => minutes * MINUTE_MS);
 

@@ -1,0 +1,34 @@
+/** `check --connect` over drawn conventions: whatever the service means, the figures are its own. */
+import { expect, test } from 'vitest';
+import { seededRandom } from '../../src/base/random.ts';
+import { drawConventions } from '../../src/simulator/drawn-conventions.ts';
+import { concernsOf, ConnectWorld, fieldsOf } from './connect-world.ts';
+
+/** README, Limits: no way of asking gives such a service's totals, and that is said. */
+const NOTHING_TO_READ_BY =
+  'wrong: day does not agree with minute, and half an hour by minute is answered by something else';
+
+test.each(Array.from({ length: 24 }, (_, i) => i + 1))('world %d', async (seed) => {
+  const conventions = { ...drawConventions(seededRandom(seed)), rateLimit: undefined };
+  const world = new ConnectWorld({ drawn: {} }, conventions);
+  await world.start();
+  const result = await world.check();
+  await world.stop();
+  const findings = Object.keys(concernsOf(result));
+  const isHopeless = findings.includes(NOTHING_TO_READ_BY);
+  const shown = { ...fieldsOf(result, 'drawn'), ...fieldsOf(result, 'drawn', 'logins') };
+  const right = {
+    people_entered: '10',
+    people_exited: '5',
+    people_entered_today: '10',
+    people_exited_today: '5',
+    logins: '10',
+    logins_today: '10',
+  };
+  expect(isHopeless ? right : shown).toMatchObject(right);
+  const isWrong = findings.some((finding) => finding.startsWith('wrong: '));
+  expect({ isWrong, status: result.status }).toEqual({
+    isWrong: isHopeless || shown['occupancy'] === '-',
+    status: isWrong ? 1 : 0,
+  });
+});
