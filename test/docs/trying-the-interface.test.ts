@@ -1,0 +1,92 @@
+/**
+ * docs/trying-the-interface.md is true: each command in it prints what is written below it. Its
+ * output is written anew by `vitest run -u`, after which it should be read.
+ */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import { describeWorld } from '../../src/cli/world.ts';
+import type { RunningWorld } from '../../src/cli/world.ts';
+import { createFaults } from '../../src/simulator/faults.ts';
+import { startSimulator } from '../../src/simulator/http.ts';
+import { createWorld } from '../../src/simulator/world.ts';
+import { Shell } from './shell.ts';
+
+/** When the documentation was written, by the clock of the service that it talks to. */
+const NOW_MS = Date.parse('2026-11-21T08:00:00Z');
+const WRITTEN_URL = 'http://127.0.0.1:8080';
+const FILE = fileURLToPath(new URL('../../docs/trying-the-interface.md', import.meta.url));
+
+let running: RunningWorld;
+
+beforeAll(async () => {
+  const clock = { ...systemClock, nowMs: () => NOW_MS };
+  const world = createWorld({ seed: 1, customers: 5, clock });
+  const faults = createFaults({ random: seededRandom(1) });
+  const { service } = world;
+  const listenAddress = '127.0.0.1:0';
+  running = { world, simulator: await startSimulator({ service, faults, clock, listenAddress }) };
+});
+
+afterAll(async () => {
+  await running.simulator.close();
+});
+
+/** What `service` prints at its start, as if it were the documentation's. */
+function printedAtStart(): string {
+  return describeWorld(running)
+    .replaceAll(running.simulator.url, WRITTEN_URL)
+    .replace(/from=\S+/, 'from=2026-11-01T04:00:00Z');
+}
+
+/** The text with the output of each command as it is now. */
+async function replay(markdown: string): Promise<string> {
+  const shell = new Shell((url, init) =>
+    fetch(url.replace(WRITTEN_URL, running.simulator.url), init),
+  );
+  const parts = markdown.split(/(^```console\n[^]*?^```$)/m);
+  const replayed: string[] = [];
+  for (const part of parts) {
+    if (!part.startsWith('```console')) {
+      replayed.push(part);
+      continue;
+    }
+    let block = '```console\n';
+    for (const [line, command = ''] of part.matchAll(/^\$ (.*)$/gm)) {
+      const isStart = command.startsWith('npm start --silent -- service ');
+      block += `${line}\n${isStart ? printedAtStart() : await shell.run(command)}`;
+    }
+    replayed.push(`${block}\`\`\``);
+  }
+  return replayed.join('');
+}
+
+test('every command of the walkthrough prints what is written below it', async () => {
+  const replayed = await replay(readFileSync(FILE, 'utf8'));
+  await expect(replayed).toMatchFileSnapshot(FILE);
+});
+
+test('the walkthrough has every endpoint and parameter', () => {
+  const commands = readFileSync(FILE, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('$ '))
+    .join('\n');
+  for (const path of ['/connect/token', '/v1/peoplecount', '/v1/login']) {
+    expect(commands).toContain(`$SERVICE${path}`);
+  }
+  const parameters = ['startToken', 'limit', 'from', 'to', 'aggregation'];
+  const aggregations = ['branch', 'client', 'device', 'day', 'quarter', 'minute'];
+  for (const [path, most] of [
+    ['peoplecount', aggregations],
+    ['login', aggregations.slice(3)],
+  ] as const) {
+    const asked = commands.split('\n').filter((line) => line.includes(`/v1/${path}?`));
+    const found = asked.flatMap((line) => Array.from(line.matchAll(/[?&](\w+)=([\w$]*)/g)));
+    const names = new Set(found.map(([, name]) => name));
+    const values = found.filter(([, name]) => name === 'aggregation').map(([, , value]) => value);
+    expect([...names]).toEqual(expect.arrayContaining(parameters));
+    expect(values).toEqual(expect.arrayContaining([...most]));
+  }
+});
