@@ -18,7 +18,7 @@ export interface Concern {
   readonly whom: readonly string[];
 }
 
-/** So many are named where many have the same; each is in the table. */
+/** Of those who have the same, a person is told so many by name, and a program all. */
 const MOST_NAMED = 8;
 const ABSENT = '-';
 
@@ -83,11 +83,15 @@ export function linesOf(answers: readonly CustomerAnswers[]): string {
 }
 
 /** Each finding with those whom it concerns, and what to do. */
-export function concernsText(concerns: readonly Concern[], isColoured: boolean): string {
+export function concernsText(
+  concerns: readonly Concern[],
+  { isTerminal, isColoured }: { readonly isTerminal: boolean; readonly isColoured: boolean },
+): string {
+  const most = isTerminal ? MOST_NAMED : Infinity;
   return concerns
     .map(({ finding: { severity, what, remedy }, whom }) => {
-      const named = whom.slice(0, MOST_NAMED).join(', ');
-      const more = whom.length > MOST_NAMED ? ` and ${whom.length - MOST_NAMED} more` : '';
+      const named = whom.slice(0, most).join(', ');
+      const more = whom.length > most ? ` and ${whom.length - most} more` : '';
       const label = isColoured ? styleText(COLOURS[severity], severity, UNCHECKED) : severity;
       return `${label}: ${what}\n  whom: ${named}${more}\n  what to do: ${remedy}\n`;
     })

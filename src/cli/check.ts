@@ -67,9 +67,10 @@ async function connect(config: Config, io: Io): Promise<void> {
     return;
   }
   const concerns = concernsOf(answers);
-  const isColoured = io.outIsTerminal && (io.env['NO_COLOR'] ?? '') === '';
-  io.writeOut(io.outIsTerminal ? tablesOf(answers, isColoured) : linesOf(answers));
-  io.writeOut(concernsText(concerns, isColoured));
+  const { outIsTerminal: isTerminal } = io;
+  const isColoured = isTerminal && (io.env['NO_COLOR'] ?? '') === '';
+  io.writeOut(isTerminal ? tablesOf(answers, isColoured) : linesOf(answers));
+  io.writeOut(concernsText(concerns, { isTerminal, isColoured }));
   io.writeOut(requestRateText(config));
   const wrong = concerns.filter(({ finding }) => finding.severity === 'wrong');
   if (wrong.length > 0) {

@@ -102,7 +102,7 @@ function authRemedy(credentialsValid: boolean | undefined): string {
     case true:
       return 'there is a token, but not for these data: see service.scope, and whose client id it is';
     case false:
-      return "give the client id and secret of the API module tab in the customer's configuration";
+      return "compare both with the customer's configuration in the access administration tool";
     case undefined:
       return 'look at client_secret_file, and whether auth_url is the identity server';
   }

@@ -35,6 +35,15 @@ export function errorResponse(
   return { status, headers: { ...headers(type, dateMs), ...extra }, body };
 }
 
+/** `name` is in lower case. */
+export function withHeader(
+  response: SimulatedResponse,
+  name: string,
+  value: string,
+): SimulatedResponse {
+  return { ...response, headers: { ...response.headers, [name]: value } };
+}
+
 /** A page as a proxy or a firewall puts it in an answer's place. */
 export function htmlPage(message: string): string {
   return `<!DOCTYPE html><html><head><title>${message}</title></head><body><h1>${message}</h1></body></html>`;

@@ -13,7 +13,7 @@ import { Objection, understand } from './questions.ts';
 import { overRate, retryAfterText } from './rate.ts';
 import type { RateWindow } from './rate.ts';
 import type { RecordStream } from './records.ts';
-import { errorResponse, jsonResponse } from './responses.ts';
+import { errorResponse, jsonResponse, withHeader } from './responses.ts';
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
 import { hexadecimal } from './seeds.ts';
 import { TokenServer } from './tokens.ts';
@@ -134,7 +134,8 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
   function issueToken(request: SimulatedRequest): SimulatedResponse {
     const dateMs = clock.nowMs() + conventionsOfAll.serviceClockMs;
     if (request.method !== 'POST') {
-      return errorResponse(405, 'only POST is allowed here', 'error', dateMs);
+      const refused = errorResponse(405, 'only POST is allowed here', 'error', dateMs);
+      return withHeader(refused, 'allow', 'POST');
     }
     const { status, answer: body } = tokens.issue(request.body ?? '', clock.nowMs());
     return jsonResponse(status, JSON.stringify(body), dateMs);
@@ -147,10 +148,11 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
     const { conventions } = ledger;
     const dateMs = nowMs + conventions.serviceClockMs;
     function object(status: number, message: string): SimulatedResponse {
-      return errorResponse(status, message, conventions.errorBody, dateMs);
+      const refused = errorResponse(status, message, conventions.errorBody, dateMs);
+      return status === 401 ? withHeader(refused, 'www-authenticate', 'Bearer') : refused;
     }
     if (request.method !== 'GET') {
-      return object(405, 'only GET is allowed here');
+      return withHeader(object(405, 'only GET is allowed here'), 'allow', 'GET');
     }
     if (token === undefined) {
       return object(conventions.status.missingToken, 'a bearer token of this service is required');

@@ -86,7 +86,10 @@ describe('a data endpoint', () => {
   test('allows GET only, and there is nothing elsewhere', () => {
     const { service } = silent();
     const headers = { authorization: bearer(service) };
-    expect(service.handle({ method: 'POST', path: PEOPLE, headers }).status).toBe(405);
+    const posted = service.handle({ method: 'POST', path: PEOPLE, headers });
+    expect(posted).toMatchObject({ status: 405, headers: { allow: 'GET' } });
+    const nobody = service.handle({ method: 'GET', path: PEOPLE });
+    expect(nobody).toMatchObject({ status: 401, headers: { 'www-authenticate': 'Bearer' } });
     expect(service.handle({ method: 'GET', path: '/v2/peoplecount', headers }).status).toBe(404);
   });
 
