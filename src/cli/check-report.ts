@@ -50,6 +50,7 @@ export function tablesOf(answers: readonly CustomerAnswers[], isColoured: boolea
     ),
     ...aligned(exported, 'right'),
     '',
+    '',
   ].join('\n');
 }
 

@@ -77,6 +77,9 @@ async function connect(config: Config, io: Io): Promise<void> {
     const whom = new Set(wrong.flatMap((concern) => concern.whom));
     throw new ConnectError(`something is wrong with ${whom.size} of ${length} customers`);
   }
+  io.writeOut(
+    `nothing is wrong with ${length === 1 ? 'the customer' : `the ${length} customers`}\n`,
+  );
 }
 
 /** To the end of the line (ECMA-48, EL). */

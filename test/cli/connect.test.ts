@@ -30,6 +30,7 @@ test('a service without a fault: no finding, status 0, and the figures are its o
   const result = await (await started({ riverside: ALWAYS_OPEN })).check();
   expect(concernsOf(result)).toEqual({});
   expect(result).toMatchObject({ status: 0, err: '' });
+  expect(result.out).toMatch(/^nothing is wrong with the customer$/m);
   expect(fieldsOf(result, 'riverside')).toMatchObject({
     reason: 'none',
     token: 'good',
