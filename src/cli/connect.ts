@@ -5,7 +5,7 @@
 import { systemClock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
-import type { MinuteStream } from '../base/nouns.ts';
+import type { MinuteStream, Question, Reading } from '../base/nouns.ts';
 import { systemRandom } from '../base/random.ts';
 import { readSecretFile } from '../config/secret-file.ts';
 import type { Config, CustomerConfig, ServiceConfig } from '../config/types.ts';
@@ -63,7 +63,7 @@ export async function askForAll(
   const waiting = members.values();
   async function askInTurn(): Promise<void> {
     for (const member of waiting) {
-      const found = await askFor(member, service, config.service, io.stop);
+      const found = await askFor(member, service, config, io.stop);
       if (io.stop.aborted) {
         return;
       }
@@ -89,10 +89,19 @@ function customersAtOnce(service: ServiceConfig): number {
   return Math.max(1, Math.floor(requests / 2));
 }
 
+/** Whoever needs more is asked for nobody else, and does not end before the exporter's next poll. */
+function mostQuestions({ service, polling }: Config): number {
+  const perInterval = (service.maxRequestsPerSecond * polling.intervalMs) / 1_000;
+  return Math.max(LEAST_QUESTIONS, Math.floor(perInterval));
+}
+
+/** What is asked here takes more than a poll, and may take more than a short interval has. */
+const LEAST_QUESTIONS = 100;
+
 async function askFor(
   { customer, config }: Member,
   service: Service,
-  { timeoutMs }: ServiceConfig,
+  whole: Config,
   stop: AbortSignal,
 ): Promise<Omit<CustomerAnswers, 'credentialsValid'>> {
   const { path, secret } = config.clientSecret;
@@ -101,12 +110,22 @@ async function askFor(
     clientId: config.clientId,
     readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
   });
+  const most = mostQuestions(whole);
   async function survey(stream: MinuteStream): Promise<StreamAnswer> {
+    let asked = 0;
+    function ask(question: Question): Promise<Reading> {
+      asked += 1;
+      if (asked > most) {
+        const message = `the totals take more than the ${most} requests that one interval allows`;
+        throw new ServiceError('timeout', message);
+      }
+      const deadline = AbortSignal.timeout(2 * whole.service.timeoutMs);
+      return client.ask(question, AbortSignal.any([stop, deadline]));
+    }
     try {
       const outcome = await drive(
         planSurvey(customer, stream, systemClock, () => service.nowMs()),
-        (question) =>
-          client.ask(question, AbortSignal.any([stop, AbortSignal.timeout(2 * timeoutMs)])),
+        ask,
       );
       customer.pollSucceeded(stream, outcome.state, systemClock.nowMs());
       return { stream, outcome };

@@ -60,11 +60,12 @@ export function findingsOfClock(answers: readonly CustomerAnswers[]): readonly F
   ];
 }
 
-function findingsOfDay({ day }: StreamSurvey): Finding[] {
-  if (day.agrees !== false) {
-    return [];
+function findingsOfDay({ day, isMinuteForced }: StreamSurvey): Finding[] {
+  if (day.agrees === false) {
+    const isHelped = day.totalsBy !== 'day' && !isMinuteForced;
+    return [isHelped ? readByOther(day.totalsBy) : NOTHING_TO_READ_BY];
   }
-  return [day.isMinuteForced ? NOTHING_TO_READ_BY : readByOther(day.totalsBy)];
+  return isMinuteForced ? [NOTHING_TO_COMPARE] : [];
 }
 
 function readByOther(totalsBy: string): Finding {
@@ -110,7 +111,7 @@ function authRemedy(credentialsValid: boolean | undefined): string {
 
 const REMEDIES = {
   rate_limited: 'lower max_requests_per_second, or raise polling.interval',
-  timeout: "raise service.timeout, or ask the service's operator why it is so slow",
+  timeout: "raise timeout or interval, or ask the service's operator why it takes so long",
   unreachable: 'look at base_url, auth_url, proxy_url and ca_file, and at firewalls on the way',
   server: "try again later; if it stays so, tell the service's operator",
   rejected: 'look at base_url and auth_url: /v1/… and /connect/token are appended to them',
@@ -141,8 +142,13 @@ const OLD = {
 } as const satisfies Record<MinuteStream, Finding>;
 const NOTHING_TO_READ_BY: Finding = {
   severity: 'wrong',
-  what: 'day does not agree with minute, and half an hour by minute is answered by something else',
+  what: 'day does not agree with minute, which is answered by something coarser',
   remedy: "the totals may be too low, and no way of asking is better; tell the service's operator",
+};
+const NOTHING_TO_COMPARE: Finding = {
+  severity: 'note',
+  what: 'even half an hour by minute is answered by something coarser: whether that lags is not known',
+  remedy: "ask the service's operator how late it is: the totals are as late",
 };
 const MINUTES_FORCED: Finding = {
   severity: 'wrong',

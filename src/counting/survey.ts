@@ -6,6 +6,7 @@
 import { createInquirer } from './asking.ts';
 import type { Asking, Inquirer } from './asking.ts';
 import { EMPTY_POLLS_BEFORE_BELIEF } from './belief.ts';
+import { anyBelow, isZero } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { establish } from './dating.ts';
 import type { Dating } from './dating.ts';
@@ -26,22 +27,22 @@ export interface StreamSurvey {
   /** The newest minute that counted anybody, in two weeks; undefined also where no key can be read. */
   readonly lastSeenMs: number | undefined;
   readonly day: DayAgreement;
+  /** Whether even the shortest window by the minute is answered by something coarser. */
+  readonly isMinuteForced: boolean;
 }
 
 /** Whether `day` tells what `minute` does. */
 export type DayAgreement =
   | { readonly agrees: true }
-  /** Nobody was counted in what was compared. */
+  /** Nobody was counted in what was compared, or nothing could be. */
   | { readonly agrees: undefined }
   | {
       readonly agrees: false;
-      /** What the exporter reads the totals by instead. */
-      readonly totalsBy: Exclude<TotalsBy, 'day'>;
-      /** Today's sums by `day`, and by `minute`. */
+      /** What the exporter reads the totals by: `day` where it cannot see that this one lags. */
+      readonly totalsBy: TotalsBy;
+      /** The sums of one window by `day`, and by `minute`. */
       readonly byDay: Counts;
       readonly byMinute: Counts;
-      /** Whether even the shortest window by the minute is answered by something coarser. */
-      readonly isMinuteForced: boolean;
     };
 
 const LOOK_BACK_MS = 14 * 86_400_000;
@@ -59,26 +60,40 @@ export function* surveyStream(context: PollContext): Asking<StreamSurvey> {
     nowMs: () => latestNowMs(context),
     hasTime: context.hasTime,
   });
-  const day = yield* agreementOf(state, context, inquirer);
   const { dating, snapshot } = state;
   const lastSeenMs = snapshot?.minutes?.lastSeenMs;
+  const agreement = yield* agreementOf(state, context, inquirer);
   return lastSeenMs === undefined && dating.status !== 'unknown'
-    ? { state, day, ...(yield* lookBack(dating, context, inquirer)) }
-    : { state, day, dating, lastSeenMs };
+    ? { state, ...agreement, ...(yield* lookBack(dating, context, inquirer)) }
+    : { state, ...agreement, dating, lastSeenMs };
 }
 
 function* agreementOf(
   { totalsBy, provenEpochMs, snapshot }: StreamState,
   { epoch, nowMs }: PollContext,
   inquirer: Inquirer,
-): Asking<DayAgreement> {
-  if (totalsBy === 'day' || snapshot === undefined) {
-    return { agrees: provenEpochMs === epoch.startMs ? true : undefined };
+): Asking<Pick<StreamSurvey, 'day' | 'isMinuteForced'>> {
+  if (snapshot === undefined) {
+    return { day: { agrees: undefined }, isMinuteForced: false };
   }
-  const { sums: byDay } = yield* inquirer.ask('day', snapshot.day.startMs);
-  const { aggregation } = yield* inquirer.ask('minute', nowMs() - SHORTEST_PIECE_MS);
-  const isMinuteForced = aggregation !== 'minute';
-  return { agrees: false, totalsBy, byDay, byMinute: snapshot.today, isMinuteForced };
+  const { startMs } = snapshot.day;
+  const today = yield* inquirer.ask('minute', startMs);
+  if (totalsBy === 'day' && today.aggregation === 'minute') {
+    const agrees = provenEpochMs === epoch.startMs ? true : undefined;
+    return { day: { agrees }, isMinuteForced: false };
+  }
+  // Where today's minutes were answered by something coarser, it may have agreed with itself.
+  const fromMs = today.aggregation === 'minute' ? startMs : nowMs() - SHORTEST_PIECE_MS;
+  const minutes = yield* inquirer.ask('minute', fromMs);
+  const { sums: byDay } = yield* inquirer.ask('day', fromMs);
+  const byMinute = minutes.sums;
+  const isMinuteForced = minutes.aggregation !== 'minute';
+  const lags = totalsBy !== 'day' || anyBelow(byDay, byMinute);
+  const agrees = isMinuteForced || isZero(byMinute) ? undefined : true;
+  return {
+    day: lags ? { agrees: false, totalsBy, byDay, byMinute } : { agrees },
+    isMinuteForced,
+  };
 }
 
 /** Where neither today nor the day before has counted anybody. */

@@ -125,18 +125,21 @@ test('a day that lags is a note that says what is read instead, and the figures 
   }
 });
 
-test('a day that lags is wrong where minute cannot be had either', async () => {
+test('a customer who takes more requests than an interval allows is wrong, and ends', async () => {
   const conventions = {
     dayFreshness: 'nightly',
     quarterFreshness: 'nightly',
     emptyBuckets: 'listed',
     forced: { above: 'rows', limit: 20, to: 'day', window: 'as asked' },
   } as const;
-  const result = await (await started({ hopeless: { conventions } })).check();
+  const result = await (
+    await started({ endless: { conventions } })
+  ).check({ polling: { interval: '1s' }, service: { max_requests_per_second: 100 } });
   expect(result.status).toBe(1);
-  expect(Object.keys(concernsOf(result))).toContain(
-    'wrong: day does not agree with minute, and half an hour by minute is answered by something else',
-  );
+  expect(concernsOf(result)).toEqual({
+    'wrong: timeout: the totals take more than the 100 requests that one interval allows':
+      'endless',
+  });
 });
 
 test("a service's clock that differs by minutes is a note, by days it is wrong", async () => {

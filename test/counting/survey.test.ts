@@ -1,0 +1,110 @@
+/** A survey of a stream: what the exporter's first polls would come to, and what explains it. */
+import { expect, test } from 'vitest';
+import { Calendar } from '../../src/counting/calendar.ts';
+import { surveyStream } from '../../src/counting/survey.ts';
+import type { StreamSurvey } from '../../src/counting/survey.ts';
+import { Zone } from '../../src/counting/zone.ts';
+import { answering } from '../support/ask.ts';
+import { SmallService } from '../support/small-service.ts';
+import type { SmallConventions } from '../support/small-service.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+const ZONE = new Zone('Europe/Copenhagen');
+/** The third of a month, a Tuesday, 11:00 in Copenhagen. */
+const NOW_MS = Date.UTC(2026, 10, 3, 10);
+
+/** A survey of people who came `agoMs` before now, one in at each. */
+function surveyed(
+  conventions: Partial<SmallConventions>,
+  agoMs: readonly number[],
+): Readonly<{ survey: StreamSurvey; asked: number }> {
+  const service = new SmallService(ZONE, 2, conventions);
+  for (const ms of agoMs) {
+    const eventMs = NOW_MS - ms;
+    service.records.push({ eventMs, arrivalMs: eventMs, counts: [1, 0] });
+  }
+  const calendar = new Calendar(ZONE, { hour: 4, minute: 0 });
+  const asking = surveyStream({
+    stream: 'people',
+    kinds: 2,
+    calendar,
+    epoch: calendar.epochAt(NOW_MS),
+    nowMs: () => NOW_MS,
+    serviceNowMs: () => NOW_MS,
+    monotonicMs: 0,
+    reconcileIntervalMs: HOUR_MS,
+    mayAnchor: true,
+    marks: undefined,
+  });
+  let asked = 0;
+  const survey = answering(asking, (question) => {
+    asked += 1;
+    return service.answer(question, NOW_MS);
+  });
+  return { survey, asked };
+}
+
+const MORNING = [5 * MINUTE_MS, 20 * MINUTE_MS, 2 * HOUR_MS];
+
+test('a service without surprises takes the questions of one poll and one more', () => {
+  const { survey, asked } = surveyed({}, MORNING);
+  expect(survey).toMatchObject({
+    day: { agrees: true },
+    dating: { status: 'established' },
+    lastSeenMs: NOW_MS - 5 * MINUTE_MS,
+    state: { snapshot: { totals: [3, 0], today: [3, 0] } },
+  });
+  expect(asked).toBe(6);
+});
+
+test('nothing is believed only after it came again, and nothing agrees with it', () => {
+  const { survey } = surveyed({}, []);
+  expect(survey).toMatchObject({
+    day: { agrees: undefined },
+    dating: { status: 'undecided' },
+    lastSeenMs: undefined,
+    state: { snapshot: { totals: [0, 0] } },
+  });
+});
+
+test('a day that lags is compared with the minutes', () => {
+  const { survey } = surveyed({ dayLagMs: HOUR_MS }, MORNING);
+  expect(survey.day).toEqual({
+    agrees: false,
+    totalsBy: 'quarter',
+    byDay: [1, 0],
+    byMinute: [3, 0],
+  });
+  expect(survey.isMinuteForced).toBe(false);
+});
+
+test('a day that lags is found where today is answered by it, and so agrees with itself', () => {
+  const { survey } = surveyed({ dayLagMs: HOUR_MS, mostRows: 40, listZeros: true }, MORNING);
+  expect(survey.day).toEqual({
+    agrees: false,
+    totalsBy: 'day',
+    byDay: [0, 0],
+    byMinute: [2, 0],
+  });
+});
+
+test('where even half an hour by the minute is answered by the day, nothing can be told', () => {
+  const { survey } = surveyed({ dayLagMs: HOUR_MS, mostRows: 20, listZeros: true }, MORNING);
+  expect(survey).toMatchObject({ day: { agrees: undefined }, isMinuteForced: true });
+});
+
+test.each([2, 9, 13])('a newest minute %d days ago is found, and its key read', (days) => {
+  const { survey } = surveyed({ key: 'seconds' }, [days * DAY_MS, days * DAY_MS + HOUR_MS]);
+  expect(survey.lastSeenMs).toBe(NOW_MS - days * DAY_MS);
+  expect(survey.dating).toMatchObject({
+    status: 'established',
+    readings: [{ form: 'epoch_seconds' }],
+  });
+});
+
+test('a newest minute of three weeks ago is not looked for', () => {
+  const { survey } = surveyed({}, [21 * DAY_MS]);
+  expect(survey.lastSeenMs).toBeUndefined();
+});
