@@ -12,7 +12,7 @@ import { ageText, clockText, keysText, minuteText } from './check-words.ts';
 import type { CustomerAnswers, StreamAnswer } from './connect.ts';
 import type { Finding, Severity } from './findings.ts';
 
-/** A finding, and whom it concerns: names of customers, or the service. */
+/** A finding, and the names of the customers whom it concerns. */
 export interface Concern {
   readonly finding: Finding;
   readonly whom: readonly string[];
@@ -183,5 +183,5 @@ function seconds(ms: number): string {
 
 /** As it is where a reader of `name=value` cannot take it for anything else. */
 function quoted(value: string): string {
-  return /^[^\s"=\\]+$/.test(value) ? value : JSON.stringify(value);
+  return /^[^\s\p{C}"=\\]+$/u.test(value) ? value : JSON.stringify(value);
 }

@@ -57,11 +57,15 @@ async function loadAloud(path: string, io: Io): Promise<Awaited<ReturnType<typeo
 /** Asks the service for every customer, and says what came and what is to be done. */
 async function connect(config: Config, io: Io): Promise<void> {
   const { length } = config.customers;
-  const answers = await askForAll(config, io, (asked) => {
+  function showProgress(text: string): void {
     if (io.errorIsTerminal) {
-      io.writeError(`\r${asked < length ? `${asked} of ${length} customers asked` : ''}${CLEAR}`);
+      io.writeError(`\r${text}${CLEAR}`);
     }
-  });
+  }
+  const answers = await askForAll(config, io, (asked) =>
+    showProgress(`${asked} of ${length} customers asked`),
+  );
+  showProgress('');
   if (io.stop.aborted) {
     io.writeOut('stopped before every customer was asked\n');
     return;

@@ -89,7 +89,7 @@ function customersAtOnce(service: ServiceConfig): number {
   return Math.max(1, Math.floor(requests / 2));
 }
 
-/** Whoever needs more is asked for nobody else, and does not end before the exporter's next poll. */
+/** A poll that takes more would not end before the next one, however long it is waited for here. */
 function mostQuestions({ service, polling }: Config): number {
   const perInterval = (service.maxRequestsPerSecond * polling.intervalMs) / 1_000;
   return Math.max(LEAST_QUESTIONS, Math.floor(perInterval));
