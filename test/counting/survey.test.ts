@@ -36,6 +36,7 @@ function surveyed(
     monotonicMs: 0,
     reconcileIntervalMs: HOUR_MS,
     mayAnchor: true,
+    hasTime: () => true,
     marks: undefined,
   });
   let asked = 0;
