@@ -49,9 +49,11 @@ export function planPoll(
   return {
     need: anchorNeed(state, context),
     run(mayAnchor, deadlineMs) {
-      const halfTimeMs = monotonicMs + deadlineMs / 2;
-      const hasTime = () => clock.monotonicMs() < halfTimeMs;
-      return pollStream(state, { ...context, mayAnchor, hasTime });
+      return pollStream(state, {
+        ...context,
+        mayAnchor,
+        hasTime: () => clock.monotonicMs() - monotonicMs < deadlineMs / 2,
+      });
     },
   };
 }

@@ -98,10 +98,10 @@ const VISITS_PER_DAY = [
 const PACES = [
   { days: [0.25, 0.5], intervals: [MINUTE_MS], scrapes: [1, 5] },
   { days: [1], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15] },
-  { days: [1, 2], intervals: [5 * MINUTE_MS, 10 * MINUTE_MS], scrapes: [5, 15] },
-  { days: [4, 5], intervals: [15 * MINUTE_MS], scrapes: [15, 30] },
-  { days: [5, 7], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
-  { days: [5, 7], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
+  { days: [0.5, 1.5], intervals: [5 * MINUTE_MS, 10 * MINUTE_MS], scrapes: [5, 15] },
+  { days: [2, 4], intervals: [15 * MINUTE_MS], scrapes: [15, 30] },
+  { days: [3, 5], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
+  { days: [4, 6], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
 ];
 
 export function drawWorld(seed: number): DrawnWorld {
