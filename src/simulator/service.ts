@@ -18,8 +18,8 @@ import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
 import { hexadecimal } from './seeds.ts';
 import { TokenServer } from './tokens.ts';
 import type { Credentials } from './tokens.ts';
-import { occupancyPathOf, truthOf } from './truth.ts';
-import type { OccupancyAt, Truth } from './truth.ts';
+import { occupancyPathOf, servedOf, truthOf } from './truth.ts';
+import type { OccupancyAt, Totals, Truth } from './truth.ts';
 import { createZones } from './zone.ts';
 
 export interface SimulatedCustomer {
@@ -69,6 +69,8 @@ export interface SimulatedService {
   customerOf(request: SimulatedRequest): string | undefined;
   /** See {@link Truth}. `nowMs` defaults to the clock's; the past is answered as it was then. */
   truth(customer: string, fromMs: number, nowMs?: number): Truth;
+  /** See {@link Truth.served}: a part of the truth, at half its cost. */
+  served(customer: string, fromMs: number, nowMs?: number): Totals;
   occupancyPath(customer: string, dayStartMs: number, nowMs?: number): readonly OccupancyAt[];
   /** How many are inside: the end of the path, 0 where nobody was counted. */
   occupancy(customer: string, dayStartMs: number, nowMs?: number): number;
@@ -199,6 +201,9 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
     },
     truth(customer, fromMs, nowMs = clock.nowMs()) {
       return truthOf(account(customer).ledger, fromMs, nowMs);
+    },
+    served(customer, fromMs, nowMs = clock.nowMs()) {
+      return servedOf(account(customer).ledger, fromMs, nowMs);
     },
     occupancyPath(customer, dayStartMs, nowMs = clock.nowMs()) {
       return occupancyPathOf(account(customer).ledger, dayStartMs, nowMs);

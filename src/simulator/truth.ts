@@ -29,12 +29,17 @@ export interface OccupancyAt {
 }
 
 export function truthOf(ledger: Ledger, fromMs: number, nowMs: number): Truth {
-  const { fromEdge } = ledger.conventions;
-  const edgeMs = fromEdge === 'exclusive' ? fromMs + 1 : fromMs;
   return {
     ...totalsOf((stream) => knownSince(ledger, stream, fromMs, nowMs)),
-    served: totalsOf((stream) => servedFrom(ledger, stream, edgeMs, nowMs)),
+    served: servedOf(ledger, fromMs, nowMs),
   };
+}
+
+/** {@link Truth.served} alone. */
+export function servedOf(ledger: Ledger, fromMs: number, nowMs: number): Totals {
+  const { fromEdge } = ledger.conventions;
+  const edgeMs = fromEdge === 'exclusive' ? fromMs + 1 : fromMs;
+  return totalsOf((stream) => servedFrom(ledger, stream, edgeMs, nowMs));
 }
 
 /**

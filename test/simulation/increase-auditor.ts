@@ -84,8 +84,8 @@ export class IncreaseAuditor {
   #rangeOf({ customer, truth, epochMs, atMs, aheadMs, lastSuccessMs }: Shown): Range {
     const { intervalMs, reconcileIntervalMs, conventions } = this.#world;
     const sinceMs = lastSuccessMs - aheadMs - reconcileIntervalMs - 5 * intervalMs;
-    const least = this.#service.truth(customer, epochMs, sinceMs).served[truth];
-    const most = this.#service.truth(customer, epochMs, atMs).served[truth];
+    const least = this.#service.served(customer, epochMs, sinceMs)[truth];
+    const most = this.#service.served(customer, epochMs, atMs)[truth];
     const { share } = conventions.corrections;
     const takenBack = share === 0 ? 0 : Math.ceil(3 + 4 * share * most);
     return [Math.min(least, most) - takenBack, Math.max(least, most) + takenBack];

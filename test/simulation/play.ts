@@ -262,7 +262,8 @@ function serviceOf(world: DrawnWorld, clock: WorldClock): SimulatedService {
     seed: world.seed,
     conventions: world.conventions,
     clock,
-    historyMs: 33 * DAY_MS,
+    // Back to the month before: nobody asks for more.
+    historyMs: new Date(world.startMs).getUTCDate() * DAY_MS + 2 * DAY_MS,
     cacheRows: 200_000,
     customers: world.visitsPerDay.map((visitsPerDay, i) => ({
       clientId: `client-${i}`,
