@@ -44,17 +44,17 @@ export function isOutOfProportion(
 
 /**
  * Whether totals that were out of proportion have come again: not below what was not believed, and
- * no further above it than a minute explains.
+ * no further above it than the time since then explains.
  */
 export function confirms(
-  suspicion: Counts | undefined,
+  suspicion: Believed | undefined,
   totals: Counts,
   nowMs: number,
   epochStartMs: number,
 ): boolean {
   return (
     suspicion !== undefined &&
-    totals.every((total, kind) => total >= at(suspicion, kind)) &&
-    !isOutOfProportion({ totals: suspicion, atMs: nowMs }, totals, nowMs, epochStartMs)
+    totals.every((total, kind) => total >= at(suspicion.totals, kind)) &&
+    !isOutOfProportion(suspicion, totals, nowMs, epochStartMs)
   );
 }

@@ -38,7 +38,7 @@ export function judge(state: StreamState, context: PollContext, candidate: Candi
     !confirms(state.suspicion, figures.totals, figures.atMs, epochStartMs)
   ) {
     return {
-      state: { ...learnt, emptyPolls: 0, suspicion: figures.totals },
+      state: { ...learnt, emptyPolls: 0, suspicion: figures },
       notes: [...notes, 'rise_not_believed'],
     };
   }

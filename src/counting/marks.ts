@@ -3,7 +3,7 @@
  * counter from falling when the service's total does, over restarts too. A cache, not the truth:
  * without them every counter is the service's total. Text in and out; files are not known here.
  */
-import type { Kind } from '../base/nouns.ts';
+import type { Breakdown, Kind } from '../base/nouns.ts';
 import type { Epoch } from './calendar.ts';
 
 /** Whose counter it is. Another service or client id under the same name is another counter. */
@@ -12,6 +12,12 @@ export interface MarkOwner {
   readonly clientId: string;
   readonly customer: string;
 }
+
+/**
+ * What a mark is of: a counter of the customer, or that of one key of a breakdown. A key may be any
+ * text: no other kind has a colon, and everything after the first one is the key.
+ */
+export type MarkedKind = Kind | `${Breakdown}_${Kind}:${string}`;
 
 export interface Mark {
   readonly epochStartMs: number;
@@ -30,8 +36,8 @@ const KEPT_MS = 70 * 86_400_000;
 const MOST_EPOCHS = 3;
 
 export class Marks {
-  /** By counter; of each, the marks of several epochs, the one that was raised last first. */
-  readonly #marks = new Map<string, readonly Mark[]>();
+  /** By owner and kind; of each, the marks of several epochs, the one that was raised last first. */
+  readonly #marks = new Map<string, Map<string, readonly Mark[]>>();
   #changes = 0;
 
   /** Grows with every change. */
@@ -40,23 +46,41 @@ export class Marks {
   }
 
   /** The mark of the newest epoch that this counter was shown in. */
-  get(owner: MarkOwner, kind: Kind): Mark | undefined {
+  get(owner: MarkOwner, kind: MarkedKind): Mark | undefined {
     return this.#of(owner, kind).toSorted((a, b) => b.epochStartMs - a.epochStartMs)[0];
   }
 
   /** The mark of one epoch. */
-  ofEpoch(owner: MarkOwner, kind: Kind, epochStartMs: number): Mark | undefined {
+  ofEpoch(owner: MarkOwner, kind: MarkedKind, epochStartMs: number): Mark | undefined {
     return this.#of(owner, kind).find((mark) => mark.epochStartMs === epochStartMs);
   }
 
+  /** The marks of one epoch for every key of a breakdown that was shown in it, by key. */
+  ofKeys(
+    owner: MarkOwner,
+    breakdown: Breakdown,
+    kind: Kind,
+    epochStartMs: number,
+  ): ReadonlyMap<string, Mark> {
+    const prefix = kindOfKey(breakdown, kind, '');
+    const found = new Map<string, Mark>();
+    for (const [marked, marks] of this.#marks.get(textOf(owner)) ?? []) {
+      const mark = marks.find((one) => one.epochStartMs === epochStartMs);
+      if (mark !== undefined && marked.startsWith(prefix)) {
+        found.set(marked.slice(prefix.length), mark);
+      }
+    }
+    return found;
+  }
+
   /** What to show for `value`: itself, or the epoch's mark if that is higher. The mark remembers it. */
-  raise(owner: MarkOwner, kind: Kind, epoch: Epoch, value: number, atMs: number): number {
+  raise(owner: MarkOwner, kind: MarkedKind, epoch: Epoch, value: number, atMs: number): number {
     const held = this.ofEpoch(owner, kind, epoch.startMs)?.value;
     if (held !== undefined && held >= value) {
       return held;
     }
     const { startMs: epochStartMs, month } = epoch;
-    this.#put(keyOf(owner, kind), { epochStartMs, month, value, atMs });
+    this.#put(textOf(owner), kind, { epochStartMs, month, value, atMs });
     this.#changes += 1;
     return value;
   }
@@ -68,10 +92,11 @@ export class Marks {
    */
   serialize(nowMs: number): string {
     const lines: string[] = [];
-    for (const [key, marks] of this.#marks) {
-      for (const mark of marks) {
-        if (nowMs - mark.epochStartMs <= KEPT_MS) {
-          lines.push(`${key.slice(0, -1)},${tupleOf(mark).join(',')}]`);
+    for (const [owner, kinds] of this.#marks) {
+      for (const [kind, marks] of kinds) {
+        const counter = `${owner.slice(0, -1)},${JSON.stringify(kind)}`;
+        for (const mark of marks.filter(({ epochStartMs }) => nowMs - epochStartMs <= KEPT_MS)) {
+          lines.push(`${counter},${tupleOf(mark).join(',')}]`);
         }
       }
     }
@@ -91,28 +116,35 @@ export class Marks {
       if (restored === undefined) {
         leftOut += 1;
       } else {
-        this.#put(restored.key, restored.mark);
+        this.#put(restored.owner, restored.kind, restored.mark);
       }
     }
     return leftOut;
   }
 
-  #of(owner: MarkOwner, kind: Kind): readonly Mark[] {
-    return this.#marks.get(keyOf(owner, kind)) ?? [];
+  #of(owner: MarkOwner, kind: MarkedKind): readonly Mark[] {
+    return this.#marks.get(textOf(owner))?.get(kind) ?? [];
   }
 
   /** Puts a mark first, in place of a lower one of its epoch. */
-  #put(key: string, mark: Mark): void {
-    const known = this.#marks.get(key) ?? [];
+  #put(owner: string, kind: string, mark: Mark): void {
+    const kinds = this.#marks.get(owner) ?? new Map<string, readonly Mark[]>();
+    const known = kinds.get(kind) ?? [];
     const same = known.find(({ epochStartMs }) => epochStartMs === mark.epochStartMs);
     const highest = same !== undefined && same.value > mark.value ? same : mark;
     const others = known.filter((other) => other !== same);
-    this.#marks.set(key, [highest, ...others].slice(0, MOST_EPOCHS));
+    kinds.set(kind, [highest, ...others].slice(0, MOST_EPOCHS));
+    this.#marks.set(owner, kinds);
   }
 }
 
-function keyOf(owner: MarkOwner, kind: Kind): string {
-  return JSON.stringify([owner.service, owner.clientId, owner.customer, kind]);
+/** How a counter of one key is called among the marks. */
+export function kindOfKey(breakdown: Breakdown, kind: Kind, key: string): MarkedKind {
+  return `${breakdown}_${kind}:${key}`;
+}
+
+function textOf({ service, clientId, customer }: MarkOwner): string {
+  return JSON.stringify([service, clientId, customer]);
 }
 
 function tupleOf({ epochStartMs, month, value, atMs }: Mark): number[] {
@@ -133,18 +165,23 @@ function entriesOf(text: string): readonly unknown[] {
   return file.marks as readonly unknown[];
 }
 
-function markOf(entry: unknown, nowMs: number): { key: string; mark: Mark } | undefined {
+function markOf(
+  entry: unknown,
+  nowMs: number,
+): { owner: string; kind: string; mark: Mark } | undefined {
   if (!Array.isArray(entry) || entry.length !== 8) {
     return undefined;
   }
-  const names: unknown[] = entry.slice(0, 4);
+  const owner: unknown[] = entry.slice(0, 3);
+  const kind: unknown = entry[3];
   const numbers: unknown[] = entry.slice(4);
-  if (!names.every((name) => typeof name === 'string') || !numbers.every(isCount)) {
+  const isNamed = owner.every((name) => typeof name === 'string');
+  if (!isNamed || typeof kind !== 'string' || !numbers.every(isCount)) {
     return undefined;
   }
   const [epochStartMs = 0, month = 0, value = 0, atMs = 0] = numbers;
   return nowMs - epochStartMs <= KEPT_MS && beginsIn(month, epochStartMs)
-    ? { key: JSON.stringify(names), mark: { epochStartMs, month, value, atMs } }
+    ? { owner: JSON.stringify(owner), kind, mark: { epochStartMs, month, value, atMs } }
     : undefined;
 }
 

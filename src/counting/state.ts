@@ -44,7 +44,7 @@ export interface StreamState {
   /** Polls in a row that found nothing where something was expected. */
   readonly emptyPolls: number;
   /** Totals that were out of proportion at the last poll. */
-  readonly suspicion: Counts | undefined;
+  readonly suspicion: Believed | undefined;
   /** Newest minute of the day before `dayStartMs`, as far as it is known. */
   readonly dayBefore:
     { readonly dayStartMs: number; readonly lastSeenMs: number | undefined } | undefined;
@@ -93,6 +93,7 @@ export type PollNote =
   | 'rise_not_believed'
   | 'totals_by_quarter'
   | 'totals_by_minute'
+  | 'keys_left_out'
   | 'keys_unknown'
   | 'keys_established';
 

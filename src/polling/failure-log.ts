@@ -106,6 +106,11 @@ const NOTES = {
     level: 'warn',
     message: 'the aggregations day and quarter do not agree with minute, totals are read by minute',
   },
+  keys_left_out: {
+    level: 'warn',
+    message:
+      'there are more keys than are shown of a breakdown, library_breakdown_keys_left_out says how many',
+  },
   keys_unknown: {
     level: 'warn',
     message: 'the keys of the minutes have no known form, there is no occupancy and no last seen',
