@@ -86,12 +86,7 @@ export function* pollBreakdown(
   const totalsBefore = before?.epoch.startMs === epoch.startMs ? before.totals : undefined;
   const todayBefore = before?.day.startMs === day.startMs ? before.today : undefined;
   const marks = context.marks?.totals ?? new Map();
-  const totals = yield* askTwiceIfBelow(
-    inquirer,
-    breakdown,
-    epoch.startMs,
-    totalsBefore ?? marks,
-  );
+  const totals = yield* askTwiceIfBelow(inquirer, breakdown, epoch.startMs, totalsBefore ?? marks);
   const today = yield* askTwiceIfBelow(inquirer, breakdown, day.startMs, todayBefore ?? new Map());
   const keys = keysShown(marks, totals);
   const shown = only(totals, keys);
@@ -148,9 +143,7 @@ function* ask(
 function keysShown(marks: CountsByKey, totals: CountsByKey): readonly string[] {
   const known = [...marks.keys()].toSorted(compareKeys);
   const others = [...totals.keys()].filter((key) => !marks.has(key)).toSorted(compareKeys);
-  return [...known, ...others]
-    .slice(0, MOST_KEYS)
-    .toSorted(compareKeys);
+  return [...known, ...others].slice(0, MOST_KEYS).toSorted(compareKeys);
 }
 
 /** Takes the figures over, or keeps what there was until they have come again. */

@@ -4,14 +4,21 @@
  * hides the old one's figures at once.
  */
 import { KINDS } from '../base/nouns.ts';
-import type { Kind, MinuteStream } from '../base/nouns.ts';
+import type { Breakdown, Kind, MinuteStream, Stream } from '../base/nouns.ts';
 import type { Believed } from './belief.ts';
-import { contains, runningEpoch } from './calendar.ts';
+import type { BreakdownState, KnownByKey } from './breakdown.ts';
+import { Breakdowns } from './breakdowns.ts';
+import type { BreakdownSettings } from './breakdowns.ts';
+import { runningEpoch } from './calendar.ts';
 import type { Calendar, Epoch } from './calendar.ts';
 import { at } from './counts.ts';
 import type { CustomerFigures, FiguresSource, KindFigures, StreamFigures } from './figures.ts';
+import { afterFailure, afterSkip, afterSuccess, UNPOLLED } from './health.ts';
+import type { Health } from './health.ts';
 import type { MarkOwner, Marks } from './marks.ts';
 import type { OpeningHours } from './opening-hours.ts';
+import { kindFigures, lastSeenOf, OCCUPANCY_AGE_MS } from './shown.ts';
+import type { StreamRecord } from './shown.ts';
 import { INITIAL_STATE } from './state.ts';
 import type { StreamState } from './state.ts';
 
@@ -32,20 +39,13 @@ export interface CustomerOptions {
   readonly marks: Marks;
 }
 
-/** Occupancy older than this says nothing about who is inside now. */
-const OCCUPANCY_AGE_MS = 15 * 60_000;
-
-interface StreamRecord {
-  state: StreamState;
-  /** What is exported: per kind the high-water mark of the snapshot's totals. */
-  shown: readonly number[];
-  health: StreamFigures;
-}
-
 export class Customer implements FiguresSource {
   readonly customer: string;
   readonly #options: CustomerOptions;
   readonly #streams = new Map<MinuteStream, StreamRecord>();
+  readonly #health = new Map<Stream, Health>();
+  /** Only where there are any, for most customers have none. */
+  #breakdowns: Breakdowns | undefined;
   #description: CustomerDescription;
   #epoch: Epoch | undefined;
   #credentialsValid: boolean | undefined;
@@ -55,12 +55,17 @@ export class Customer implements FiguresSource {
     this.#description = options.description;
     this.customer = options.name;
     for (const stream of options.streams) {
-      this.#streams.set(stream, { state: INITIAL_STATE, shown: [], health: UNPOLLED });
+      this.#streams.set(stream, { state: INITIAL_STATE, shown: [] });
+      this.#health.set(stream, UNPOLLED);
     }
   }
 
   get streams(): readonly MinuteStream[] {
     return this.#options.streams;
+  }
+
+  get breakdowns(): readonly Breakdown[] {
+    return this.#breakdowns?.configured ?? [];
   }
 
   get calendar(): Calendar {
@@ -69,6 +74,10 @@ export class Customer implements FiguresSource {
 
   stateOf(stream: MinuteStream): StreamState {
     return this.#record(stream).state;
+  }
+
+  breakdownStateOf(breakdown: Breakdown): BreakdownState {
+    return this.#ownBreakdowns().stateOf(breakdown);
   }
 
   /** The running epoch; the one of the marks stays until the next begins. */
@@ -91,6 +100,11 @@ export class Customer implements FiguresSource {
         };
   }
 
+  /** The same of every key of a breakdown, by this process too. */
+  marksOfKeys(breakdown: Breakdown, epoch: Epoch): KnownByKey | undefined {
+    return this.#ownBreakdowns().marksOf(breakdown, epoch);
+  }
+
   pollSucceeded(stream: MinuteStream, state: StreamState, nowMs: number): void {
     const record = this.#record(stream);
     record.state = state;
@@ -101,30 +115,38 @@ export class Customer implements FiguresSource {
         marks.raise(owner, kind, snapshot.epoch, at(snapshot.totals, i), nowMs),
       );
     }
-    record.health = {
-      ...record.health,
-      up: true,
-      lastSuccessMs: nowMs,
-      polls: record.health.polls + 1,
-      lastError: undefined,
-    };
+    this.#health.set(stream, afterSuccess(this.#healthOf(stream), nowMs));
+  }
+
+  breakdownSucceeded(breakdown: Breakdown, state: BreakdownState, nowMs: number): void {
+    this.#ownBreakdowns().polled(breakdown, state, nowMs);
+    this.#health.set(breakdown, afterSuccess(this.#healthOf(breakdown), nowMs));
   }
 
   /** `message` is safe to show. */
-  pollFailed(stream: MinuteStream, message: string, nowMs: number): void {
-    const record = this.#record(stream);
-    record.health = {
-      ...record.health,
-      up: false,
-      polls: record.health.polls + 1,
-      failures: record.health.failures + 1,
-      lastError: { message, atMs: nowMs },
-    };
+  pollFailed(stream: Stream, message: string, nowMs: number): void {
+    this.#health.set(stream, afterFailure(this.#healthOf(stream), message, nowMs));
   }
 
-  turnSkipped(stream: MinuteStream): void {
-    const record = this.#record(stream);
-    record.health = { ...record.health, skipped: record.health.skipped + 1 };
+  turnSkipped(stream: Stream): void {
+    this.#health.set(stream, afterSkip(this.#healthOf(stream)));
+  }
+
+  /** By what its people are counted too, from now on. Those that stay go on with what they have counted. */
+  breakDown(settings: BreakdownSettings): void {
+    for (const gone of this.breakdowns.filter((one) => !settings.breakdowns.includes(one))) {
+      this.#health.delete(gone);
+    }
+    if (settings.breakdowns.length === 0) {
+      this.#breakdowns = undefined;
+      return;
+    }
+    const { owner, marks } = this.#options;
+    this.#breakdowns ??= new Breakdowns(owner, marks);
+    this.#breakdowns.configure(settings);
+    for (const breakdown of settings.breakdowns) {
+      this.#health.set(breakdown, this.#health.get(breakdown) ?? UNPOLLED);
+    }
   }
 
   describe(description: CustomerDescription): void {
@@ -140,12 +162,17 @@ export class Customer implements FiguresSource {
     const { labels, capacity, openingHours } = this.#description;
     const epoch = this.epochAt(nowMs);
     const kinds: Partial<Record<Kind, KindFigures>> = {};
-    const streams: Partial<Record<MinuteStream, StreamFigures>> = {};
+    const streams: Partial<Record<Stream, StreamFigures>> = {};
+    const dayStartMs = calendar.dayAt(nowMs).startMs;
     for (const [stream, record] of this.#streams) {
       KINDS[stream].forEach((kind, i) => {
-        kinds[kind] = kindFigures(record, i, epoch, calendar.dayAt(nowMs).startMs);
+        kinds[kind] = kindFigures(record, i, epoch, dayStartMs);
       });
-      streams[stream] = { ...record.health, lastSeenMs: lastSeenOf(record, calendar, nowMs) };
+      const lastSeenMs = lastSeenOf(record, calendar, nowMs);
+      streams[stream] = { ...this.#healthOf(stream), lastSeenMs };
+    }
+    for (const breakdown of this.breakdowns) {
+      streams[breakdown] = { ...this.#healthOf(breakdown), lastSeenMs: undefined };
     }
     return {
       customer: name,
@@ -158,6 +185,7 @@ export class Customer implements FiguresSource {
       credentialsValid: this.#credentialsValid,
       occupancy: this.#occupancyAt(nowMs),
       kinds,
+      breakdowns: this.#breakdowns?.figuresAt(nowMs, epoch.startMs, dayStartMs) ?? NO_BREAKDOWNS,
       streams,
       validUntilMs: this.#validUntil(nowMs, epoch),
     };
@@ -177,13 +205,16 @@ export class Customer implements FiguresSource {
     const { timezone, calendar } = this.#options;
     const { openingHours } = this.#description;
     const peopleAtMs = this.#streams.get('people')?.state.snapshot?.atMs;
-    const staleMs = peopleAtMs === undefined ? Infinity : peopleAtMs + OCCUPANCY_AGE_MS + 1;
+    const staleMs = [
+      peopleAtMs === undefined ? Infinity : peopleAtMs + OCCUPANCY_AGE_MS + 1,
+      this.#breakdowns?.staleMs() ?? Infinity,
+    ];
     return Math.min(
       epoch.endMs,
       calendar.dayAt(nowMs).endMs,
       calendar.zone.nextTransitionAfter(nowMs),
       openingHours?.nextChangeAfter(nowMs, timezone) ?? Infinity,
-      staleMs > nowMs ? staleMs : Infinity,
+      ...staleMs.filter((ms) => ms > nowMs),
     );
   }
 
@@ -197,46 +228,23 @@ export class Customer implements FiguresSource {
   }
 
   #record(stream: MinuteStream): StreamRecord {
-    const record = this.#streams.get(stream);
-    if (record === undefined) {
-      throw new Error(`customer ${this.customer} has no stream ${stream}`);
+    return this.#known(stream, this.#streams.get(stream));
+  }
+
+  #healthOf(stream: Stream): Health {
+    return this.#known(stream, this.#health.get(stream));
+  }
+
+  #ownBreakdowns(): Breakdowns {
+    return this.#known('breakdowns', this.#breakdowns);
+  }
+
+  #known<Thing>(name: string, thing: Thing | undefined): Thing {
+    if (thing === undefined) {
+      throw new Error(`customer ${this.customer} has no ${name}`);
     }
-    return record;
+    return thing;
   }
 }
 
-const UNPOLLED: StreamFigures = {
-  up: undefined,
-  lastSuccessMs: undefined,
-  lastSeenMs: undefined,
-  polls: 0,
-  failures: 0,
-  skipped: 0,
-  lastError: undefined,
-};
-
-function kindFigures(
-  record: StreamRecord,
-  kind: number,
-  epoch: Epoch,
-  dayStartMs: number,
-): KindFigures {
-  const { snapshot } = record.state;
-  const total = snapshot?.epoch.startMs === epoch.startMs ? record.shown[kind] : undefined;
-  return {
-    total,
-    held:
-      total === undefined || snapshot === undefined ? undefined : total - at(snapshot.totals, kind),
-    today: snapshot?.day.startMs === dayStartMs ? at(snapshot.today, kind) : undefined,
-  };
-}
-
-/** The newest minute that counted anybody, as long as it lies in today or the day before. */
-function lastSeenOf(record: StreamRecord, calendar: Calendar, nowMs: number): number | undefined {
-  const lastSeenMs = record.state.snapshot?.minutes?.lastSeenMs;
-  const today = calendar.dayAt(nowMs);
-  const since = calendar.dayBefore(today);
-  return lastSeenMs !== undefined && contains({ ...since, endMs: today.endMs }, lastSeenMs)
-    ? lastSeenMs
-    : undefined;
-}
+const NO_BREAKDOWNS: CustomerFigures['breakdowns'] = {};

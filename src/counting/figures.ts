@@ -2,7 +2,7 @@
  * What is known of a customer at one instant, ready to be exported. Whatever is `undefined` is not
  * known, and no series shows it: a figure is never 0 because it is missing.
  */
-import type { Kind, Stream } from '../base/nouns.ts';
+import type { Breakdown, Kind, Stream } from '../base/nouns.ts';
 
 export interface CustomerFigures {
   readonly customer: string;
@@ -20,7 +20,9 @@ export interface CustomerFigures {
   readonly occupancy: number | undefined;
   /** Only the kinds of the configured streams. */
   readonly kinds: Readonly<Partial<Record<Kind, KindFigures>>>;
-  /** Only the configured streams. */
+  /** Only the configured breakdowns. */
+  readonly breakdowns: Readonly<Partial<Record<Breakdown, BreakdownFigures>>>;
+  /** Only the configured streams and breakdowns. */
   readonly streams: Readonly<Partial<Record<Stream, StreamFigures>>>;
   /** From this instant on these figures are no longer true, even if nothing was polled. */
   readonly validUntilMs: number;
@@ -33,6 +35,23 @@ export interface KindFigures {
   readonly held: number | undefined;
   /** The service's figure since the day started, corrections included. */
   readonly today: number | undefined;
+}
+
+export interface BreakdownFigures {
+  /** In the order of the keys; none before the first complete reading. */
+  readonly keys: readonly KeyFigures[];
+  /** How many keys the service lists that there is no room for. */
+  readonly leftOut: number | undefined;
+  /** What each branch is called that is shown or configured, in the order of their keys; else empty. */
+  readonly names: readonly (readonly [key: string, name: string])[];
+}
+
+/** A branch, a client or a device. */
+export interface KeyFigures {
+  readonly key: string;
+  readonly kinds: readonly (KindFigures & { readonly kind: Kind })[];
+  /** People inside; only of branches. */
+  readonly occupancy: number | undefined;
 }
 
 export interface StreamFigures {

@@ -23,6 +23,7 @@ export function riverside(changes: Partial<CustomerFigures> = {}): CustomerFigur
       people_exited: { total: 12_301, held: 2, today: 279 },
       logins: { total: 3_210, held: 0, today: 55 },
     },
+    breakdowns: {},
     streams: {
       people: {
         up: true,
@@ -61,6 +62,7 @@ export function harbour(changes: Partial<CustomerFigures> = {}): CustomerFigures
     credentialsValid: undefined,
     occupancy: undefined,
     kinds: { people_entered: UNKNOWN_KIND, people_exited: UNKNOWN_KIND },
+    breakdowns: {},
     streams: { people: NOT_POLLED },
     validUntilMs: IN_AN_HOUR_MS,
     ...changes,
