@@ -6,10 +6,11 @@ import { createHash } from 'node:crypto';
 import type { Clock } from './base/clock.ts';
 import { ConfigError } from './base/errors.ts';
 import type { Logger } from './base/log.ts';
+import type { Stream } from './base/nouns.ts';
 import type { Random } from './base/random.ts';
 import type { LoadedConfig } from './config/load.ts';
 import { readSecretFile } from './config/secret-file.ts';
-import type { Config } from './config/types.ts';
+import type { Config, CustomerConfig } from './config/types.ts';
 import { Fleet } from './polling/fleet.ts';
 import type { Member } from './polling/fleet.ts';
 import { LineBudget } from './polling/line-budget.ts';
@@ -133,6 +134,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       lines,
       intervalMs: config.polling.intervalMs,
       reconcileIntervalMs: config.polling.reconcileIntervalMs,
+      breakdownIntervalMs: config.polling.breakdownIntervalMs,
       maxConcurrency: config.service.maxConcurrency,
       maxRequestsPerSecond: config.service.maxRequestsPerSecond,
       serviceNowMs: () => service.nowMs(),
@@ -151,7 +153,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     exposition.setCustomers(members.map(({ customer }) => customer));
     exporterMetrics.setCustomers(members.length);
     exporterMetrics.setShard(shard.shard, shard.shards);
-    exporterMetrics.setStreams([...new Set(ours.flatMap(({ streams }) => streams))]);
+    exporterMetrics.setStreams(streamsOf(ours));
     engine.poller.setCustomers(
       members.map((member) => ({ customer: member.customer, client: clientOf(engine, member) })),
     );
@@ -246,6 +248,11 @@ function clientOf(engine: Engine, member: Member): CustomerClient {
     });
   engine.clients.set(member, client);
   return client;
+}
+
+/** Every stream that any of them is polled for. */
+function streamsOf(customers: readonly CustomerConfig[]): readonly Stream[] {
+  return [...new Set(customers.flatMap(({ streams, breakdowns }) => [...streams, ...breakdowns]))];
 }
 
 /** Spread by a hash of the name, so that a new customer moves no other. */

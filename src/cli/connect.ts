@@ -124,7 +124,10 @@ async function askFor(
     }
     try {
       const outcome = await drive(
-        planSurvey(customer, stream, systemClock, () => service.nowMs()),
+        planSurvey(customer, stream, {
+          clock: systemClock,
+          serviceNowMs: () => service.nowMs(),
+        }),
         ask,
       );
       customer.pollSucceeded(stream, outcome.state, systemClock.nowMs());

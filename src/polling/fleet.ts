@@ -33,15 +33,19 @@ export class Fleet {
     const members = config.customers.map((customerConfig): Member => {
       const known = this.#members.get(customerConfig.name);
       const description = descriptionOf(customerConfig, parseOpeningHours);
-      if (known?.service !== service || !countsAlike(known.config, customerConfig)) {
-        return {
-          config: customerConfig,
-          service,
-          customer: this.#create(customerConfig, service, description),
-        };
-      }
-      known.customer.describe(description);
-      return areSame(known.config, customerConfig) ? known : { ...known, config: customerConfig };
+      const isKnown = known?.service === service && countsAlike(known.config, customerConfig);
+      const customer = isKnown
+        ? known.customer
+        : this.#create(customerConfig, service, description);
+      customer.describe(description);
+      customer.breakDown({
+        breakdowns: customerConfig.breakdowns,
+        branchNames: customerConfig.branches,
+        intervalMs: config.polling.breakdownIntervalMs,
+      });
+      return isKnown && areSame(known.config, customerConfig)
+        ? known
+        : { config: customerConfig, service, customer };
     });
     this.#members = new Map(members.map((member) => [member.config.name, member]));
     return members;

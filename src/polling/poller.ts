@@ -3,29 +3,25 @@
  * always in the same order, and never two polls of one stream at once.
  */
 import type { Clock } from '../base/clock.ts';
-import { ServiceError } from '../base/errors.ts';
-import type { FailureReason } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { MinuteStream } from '../base/nouns.ts';
+import type { Stream } from '../base/nouns.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
 import { FailureLog } from './failure-log.ts';
 import { LineBudget } from './line-budget.ts';
-import { drive, planPoll } from './round.ts';
-
-export interface PollObserver {
-  /** A poll has ended; `reason` where it failed. */
-  pollEnded(stream: MinuteStream, durationSeconds: number, reason: FailureReason | undefined): void;
-  /** Something of this customer is to be shown anew. */
-  changed(customer: string): void;
-}
+import { DROPPED, runPoll } from './poll.ts';
+import type { PollObserver } from './poll.ts';
+import { planPoll } from './round.ts';
+import { deadlineOf, keyOf, Turn } from './turn.ts';
 
 export interface PollerOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly observer: PollObserver;
+  /** Of the streams of minutes. */
   readonly intervalMs: number;
   readonly reconcileIntervalMs: number;
+  readonly breakdownIntervalMs: number;
   readonly maxConcurrency: number;
   readonly maxRequestsPerSecond: number;
   /** What time it is for the service; without it, ours. */
@@ -39,29 +35,8 @@ export interface PolledCustomer {
   readonly client: CustomerClient;
 }
 
-interface Turn {
-  readonly customer: Customer;
-  client: CustomerClient;
-  readonly stream: MinuteStream;
-  /**
-   * Place in the interval, in [0, 1). Neighbours in the list are neighbours in time, so that what
-   * changes together lies together in the exposition.
-   */
-  phase: number;
-  /** When the next poll is due; undefined before the first poll has ended. */
-  dueMs: number | undefined;
-  /** Ends the poll that is under way. */
-  underWay: AbortController | undefined;
-  /** Whether that poll came beside the turns, for an anchor: it serves a turn that falls into it. */
-  isBesideTurns: boolean;
-}
-
-/** A poll ends before its next turn: the rest is for the work between two polls. */
-const DEADLINE_SHARE = 0.9;
 /** Turns that fall due within a tick are started together, which costs half the processor time. */
 const LONGEST_TICK_MS = 250;
-/** A first poll that does not end holds up others that wait for theirs, so it has less time. */
-const FIRST_DEADLINE_MS = 15_000;
 /** An anchor takes five requests; so many in its deadline leave room for the ordinary polls. */
 const REQUESTS_PER_ANCHOR = 10;
 /** Anchors are spread over this share of the interval between them, so that they do not gather. */
@@ -71,7 +46,6 @@ export class Poller {
   readonly #options: PollerOptions;
   readonly #lines: LineBudget;
   readonly #failures: FailureLog;
-  readonly #deadlineMs: number;
   /** Anchors under way at once: more would not end before their deadline. */
   readonly #mostAnchors: number;
   readonly #underWay = new Set<Promise<void>>();
@@ -88,8 +62,7 @@ export class Poller {
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    this.#deadlineMs = options.intervalMs * DEADLINE_SHARE;
-    const requests = (options.maxRequestsPerSecond * this.#deadlineMs) / 1000;
+    const requests = (options.maxRequestsPerSecond * deadlineOf(options.intervalMs)) / 1000;
     this.#mostAnchors = Math.max(
       1,
       Math.min(options.maxConcurrency, Math.floor(requests / REQUESTS_PER_ANCHOR)),
@@ -109,21 +82,13 @@ export class Poller {
    * ones are polled at once, as many together as the limits allow.
    */
   setCustomers(customers: readonly PolledCustomer[]): void {
+    const { intervalMs, breakdownIntervalMs } = this.#options;
     const before = new Map(this.#turns.map((turn) => [keyOf(turn), turn]));
-    const polled = customers.flatMap(({ customer, client }) =>
-      customer.streams.map((stream) => ({ customer, client, stream })),
-    );
-    this.#turns = polled.map((one, i) => {
-      const phase = i / polled.length;
-      const turn = before.get(keyOf(one));
-      if (turn?.customer !== one.customer) {
-        return { ...one, phase, dueMs: undefined, underWay: undefined, isBesideTurns: false };
-      }
-      before.delete(keyOf(one));
-      Object.assign(turn, { client: one.client, phase });
-      turn.dueMs = turn.dueMs === undefined ? undefined : this.#nextDueMs(turn);
-      return turn;
-    });
+    // Breakdowns come last, so that their first polls wait for those of the streams.
+    this.#turns = [
+      ...this.#spread(customers, ({ streams }) => streams, intervalMs, before),
+      ...this.#spread(customers, ({ breakdowns }) => breakdowns, breakdownIntervalMs, before),
+    ];
     for (const gone of before.values()) {
       this.#wishes.delete(gone);
       gone.underWay?.abort(DROPPED);
@@ -148,9 +113,32 @@ export class Poller {
     return Math.max(0, this.#options.clock.monotonicMs() - this.#wakesAtMs);
   }
 
+  /** One turn for each of the customers' streams, evenly over the interval; those of `before` go on and leave it. */
+  #spread(
+    customers: readonly PolledCustomer[],
+    streamsOf: (customer: Customer) => readonly Stream[],
+    intervalMs: number,
+    before: Map<string, Turn>,
+  ): Turn[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    const polled = customers.flatMap(({ customer, client }) =>
+      streamsOf(customer).map((stream) => ({ customer, client, stream })),
+    );
+    return polled.map((one, i) => {
+      const phase = i / polled.length;
+      const turn = before.get(keyOf(one));
+      if (turn?.customer !== one.customer) {
+        return new Turn({ ...one, intervalMs, phase });
+      }
+      before.delete(keyOf(one));
+      turn.move(one.client, phase, nowMs);
+      return turn;
+    });
+  }
+
   async #run(): Promise<void> {
-    const { clock, intervalMs } = this.#options;
-    const tickMs = Math.min(LONGEST_TICK_MS, intervalMs / 20);
+    const { clock, intervalMs, breakdownIntervalMs } = this.#options;
+    const tickMs = Math.min(LONGEST_TICK_MS, intervalMs / 20, breakdownIntervalMs / 20);
     while (!this.#stopping) {
       this.#lines.tellLeftOut();
       const nowMs = clock.monotonicMs();
@@ -166,19 +154,15 @@ export class Poller {
   }
 
   #takeTurn(turn: Turn, nowMs: number): void {
-    if (turn.dueMs === undefined || turn.dueMs > nowMs) {
+    const due = turn.fallDue(nowMs);
+    if (due === undefined) {
       return;
     }
-    const { intervalMs, observer } = this.#options;
-    const passed = Math.floor((nowMs - turn.dueMs) / intervalMs);
-    turn.dueMs += (passed + 1) * intervalMs;
-    const isBusy = turn.underWay !== undefined && !turn.isBesideTurns;
-    const skipped = passed + (isBusy ? 1 : 0);
-    for (let i = 0; i < skipped; i++) {
+    for (let i = 0; i < due.missed; i++) {
       turn.customer.turnSkipped(turn.stream);
     }
-    if (skipped > 0) {
-      observer.changed(turn.customer.customer);
+    if (due.missed > 0) {
+      this.#options.observer.changed(turn.customer.customer);
     }
     if (turn.underWay === undefined) {
       this.#launch(turn);
@@ -195,17 +179,11 @@ export class Poller {
       this.#firstPolls += 1;
       this.#launch(turn, () => {
         this.#firstPolls -= 1;
-        turn.dueMs = this.#nextDueMs(turn);
+        turn.schedule(this.#options.clock.monotonicMs());
         this.#waking.abort();
         this.#admitFirstPolls();
       });
     }
-  }
-
-  #nextDueMs(turn: Turn): number {
-    const { clock, intervalMs } = this.#options;
-    const offsetMs = turn.phase * intervalMs;
-    return offsetMs + (Math.floor((clock.monotonicMs() - offsetMs) / intervalMs) + 1) * intervalMs;
   }
 
   #launch(turn: Turn, done: () => void = () => {}): void {
@@ -236,10 +214,11 @@ export class Poller {
 
   async #poll(turn: Turn, stop: AbortController): Promise<void> {
     const { clock, observer, reconcileIntervalMs } = this.#options;
-    const serviceNowMs = this.#options.serviceNowMs ?? (() => clock.nowMs());
-    const { customer, client, stream } = turn;
-    const spreadMs = reconcileIntervalMs * (1 - RECONCILE_SPREAD * turn.phase);
-    const plan = planPoll(customer, stream, clock, spreadMs, serviceNowMs);
+    const plan = planPoll(turn.customer, turn.stream, {
+      clock,
+      reconcileIntervalMs: reconcileIntervalMs * (1 - RECONCILE_SPREAD * turn.phase),
+      serviceNowMs: this.#options.serviceNowMs ?? (() => clock.nowMs()),
+    });
     const anchors = plan.need !== 'none' && this.#anchors < this.#mostAnchors;
     this.#anchors += anchors ? 1 : 0;
     if (plan.need === 'wish' && !anchors) {
@@ -247,62 +226,14 @@ export class Poller {
     } else {
       this.#wishes.delete(turn);
     }
-    const startMs = clock.monotonicMs();
-    let reason: FailureReason | undefined;
     try {
-      const deadlineMs = this.#deadlineOf(turn);
-      const outcome = await this.#withDeadline(deadlineMs, stop, (signal) =>
-        drive(plan.run(anchors, deadlineMs), (question) => client.ask(question, signal)),
-      );
-      if (stop.signal.reason === DROPPED) {
-        return;
-      }
-      customer.pollSucceeded(stream, outcome.state, clock.nowMs());
-      this.#failures.succeeded(turn, outcome.notes);
-    } catch (error) {
-      if (stop.signal.reason === DROPPED) {
-        return;
-      }
-      if (!(error instanceof ServiceError)) {
-        throw error;
-      }
-      reason = error.reason;
-      customer.pollFailed(stream, error.message, clock.nowMs());
-      this.#failures.failed(turn, error);
+      await runPoll(turn, plan.run(anchors, turn.deadlineMs), stop, {
+        clock,
+        observer,
+        failures: this.#failures,
+      });
     } finally {
       this.#anchors -= anchors ? 1 : 0;
     }
-    observer.pollEnded(stream, (clock.monotonicMs() - startMs) / 1000, reason);
-    observer.changed(customer.customer);
   }
-
-  #deadlineOf({ dueMs }: Turn): number {
-    return dueMs === undefined ? Math.min(this.#deadlineMs, FIRST_DEADLINE_MS) : this.#deadlineMs;
-  }
-
-  async #withDeadline<Result>(
-    deadlineMs: number,
-    stop: AbortController,
-    work: (signal: AbortSignal) => Promise<Result>,
-  ): Promise<Result> {
-    const ended = new AbortController();
-    this.#options.clock.sleep(deadlineMs, ended.signal).then(
-      () => stop.abort(new DOMException('The poll reached its deadline', 'TimeoutError')),
-      () => {},
-    );
-    try {
-      return await work(stop.signal);
-    } finally {
-      ended.abort(POLL_ENDED);
-    }
-  }
-}
-
-/** Why a poll ends whose figures nobody waits for any more. */
-const DROPPED = new ServiceError('unreachable', 'the exporter is stopping');
-/** One for all: an abort without a reason makes a new one, which costs more than the rest of a poll's end. */
-const POLL_ENDED = new Error('the poll has ended');
-
-function keyOf(turn: { readonly customer: Customer; readonly stream: MinuteStream }): string {
-  return JSON.stringify([turn.customer.customer, turn.stream]);
 }

@@ -1,13 +1,33 @@
 /** One poll of one stream, from the first question to the figures it leaves with the customer. */
 import type { Clock } from '../base/clock.ts';
 import { KINDS } from '../base/nouns.ts';
-import type { MinuteStream, Question, Reading } from '../base/nouns.ts';
+import type { Breakdown, MinuteStream, Question, Reading, Stream } from '../base/nouns.ts';
 import type { Asking } from '../counting/asking.ts';
+import { pollBreakdown } from '../counting/breakdown.ts';
 import type { Customer } from '../counting/customer.ts';
 import { anchorNeed, pollStream } from '../counting/stream.ts';
 import { surveyStream } from '../counting/survey.ts';
 import type { StreamSurvey } from '../counting/survey.ts';
-import type { PollContext, PollOutcome } from '../counting/state.ts';
+import type { PollContext, PollNote } from '../counting/state.ts';
+
+/** One poll, not yet asked. */
+export interface PollPlan {
+  readonly need: ReturnType<typeof anchorNeed>;
+  /** The poll, to be ended after `deadlineMs`. */
+  run(mayAnchor: boolean, deadlineMs: number): Asking<PollEnd>;
+}
+
+export interface PollEnd {
+  readonly notes: readonly PollNote[];
+  /** Leaves the figures with the customer. */
+  keep(nowMs: number): void;
+}
+
+export interface PlanOptions {
+  readonly clock: Clock;
+  readonly reconcileIntervalMs: number;
+  readonly serviceNowMs: () => number;
+}
 
 /**
  * Answers the questions of a piece of counting, one after the other, until it has its result. It is
@@ -32,49 +52,47 @@ export async function drive<Result>(
   return step.value;
 }
 
-/** Plans one poll of a stream as of now, to be ended after `deadlineMs`. */
-export function planPoll(
-  customer: Customer,
-  stream: MinuteStream,
-  clock: Clock,
-  reconcileIntervalMs: number,
-  serviceNowMs: () => number,
-): {
-  readonly need: 'must' | 'wish' | 'none';
-  run(mayAnchor: boolean, deadlineMs: number): Asking<PollOutcome>;
-} {
-  const state = customer.stateOf(stream);
-  const context = contextOf(customer, stream, clock, reconcileIntervalMs, serviceNowMs);
-  const { monotonicMs } = context;
-  return {
-    need: anchorNeed(state, context),
-    run(mayAnchor, deadlineMs) {
-      return pollStream(state, {
-        ...context,
-        mayAnchor,
-        hasTime: () => clock.monotonicMs() - monotonicMs < deadlineMs / 2,
-      });
-    },
-  };
+/** Plans one poll of a stream as of now. */
+export function planPoll(customer: Customer, stream: Stream, options: PlanOptions): PollPlan {
+  return stream === 'people' || stream === 'logins'
+    ? planStream(customer, stream, options)
+    : planBreakdown(customer, stream, options.clock);
 }
 
 /** Plans a look at a stream as of now, for a person; it changes nothing of the customer. */
 export function planSurvey(
   customer: Customer,
   stream: MinuteStream,
-  clock: Clock,
-  serviceNowMs: () => number,
+  options: Pick<PlanOptions, 'clock' | 'serviceNowMs'>,
 ): Asking<StreamSurvey> {
-  const context = contextOf(customer, stream, clock, Infinity, serviceNowMs);
+  const context = contextOf(customer, stream, { ...options, reconcileIntervalMs: Infinity });
   return surveyStream({ ...context, mayAnchor: true, hasTime: () => true });
+}
+
+function planStream(customer: Customer, stream: MinuteStream, options: PlanOptions): PollPlan {
+  const { clock } = options;
+  const state = customer.stateOf(stream);
+  const context = contextOf(customer, stream, options);
+  return {
+    need: anchorNeed(state, context),
+    *run(mayAnchor, deadlineMs) {
+      const outcome = yield* pollStream(state, {
+        ...context,
+        mayAnchor,
+        hasTime: () => clock.monotonicMs() - context.monotonicMs < deadlineMs / 2,
+      });
+      return {
+        notes: outcome.notes,
+        keep: (nowMs) => customer.pollSucceeded(stream, outcome.state, nowMs),
+      };
+    },
+  };
 }
 
 function contextOf(
   customer: Customer,
   stream: MinuteStream,
-  clock: Clock,
-  reconcileIntervalMs: number,
-  serviceNowMs: () => number,
+  { clock, reconcileIntervalMs, serviceNowMs }: PlanOptions,
 ): Omit<PollContext, 'mayAnchor' | 'hasTime'> {
   const epoch = customer.epochAt(clock.nowMs());
   return {
@@ -87,5 +105,27 @@ function contextOf(
     monotonicMs: clock.monotonicMs(),
     reconcileIntervalMs,
     marks: customer.marksOf(stream, epoch),
+  };
+}
+
+/** A breakdown has no anchors: every poll of it reads the totals themselves. */
+function planBreakdown(customer: Customer, breakdown: Breakdown, clock: Clock): PollPlan {
+  const state = customer.breakdownStateOf(breakdown);
+  const epoch = customer.epochAt(clock.nowMs());
+  return {
+    need: 'none',
+    *run() {
+      const outcome = yield* pollBreakdown(state, {
+        breakdown,
+        calendar: customer.calendar,
+        epoch,
+        nowMs: () => clock.nowMs(),
+        marks: customer.marksOfKeys(breakdown, epoch),
+      });
+      return {
+        notes: outcome.notes,
+        keep: (nowMs) => customer.breakdownSucceeded(breakdown, outcome.state, nowMs),
+      };
+    },
   };
 }

@@ -74,6 +74,7 @@ export class Rig {
       observer: { pollEnded() {}, changed() {} },
       intervalMs: MINUTE_MS,
       reconcileIntervalMs: HOUR_MS,
+      breakdownIntervalMs: 5 * MINUTE_MS,
       maxConcurrency: 32,
       maxRequestsPerSecond: 1000,
       serviceNowMs: () => serviceClock.nowMs(),

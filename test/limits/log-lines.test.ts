@@ -46,6 +46,7 @@ beforeEach(() => {
     observer: { pollEnded() {}, changed() {} },
     intervalMs: MINUTE_MS,
     reconcileIntervalMs: 60 * MINUTE_MS,
+    breakdownIntervalMs: 5 * MINUTE_MS,
     maxConcurrency: 1_000,
     maxRequestsPerSecond: 1_000_000,
   });

@@ -41,6 +41,7 @@ function pollerWith(options: { readonly maxRequestsPerSecond?: number }): Poller
     observer: { pollEnded: (_stream, _seconds, reason) => ended.push(reason), changed() {} },
     intervalMs: MINUTE_MS,
     reconcileIntervalMs: 60 * MINUTE_MS,
+    breakdownIntervalMs: 5 * MINUTE_MS,
     maxConcurrency: 32,
     maxRequestsPerSecond: options.maxRequestsPerSecond ?? 1000,
   });

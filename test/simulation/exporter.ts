@@ -108,6 +108,7 @@ function startProcess(
     log,
     intervalMs: config.polling.intervalMs,
     reconcileIntervalMs: config.polling.reconcileIntervalMs,
+    breakdownIntervalMs: config.polling.breakdownIntervalMs,
     maxConcurrency: config.service.maxConcurrency,
     maxRequestsPerSecond: config.service.maxRequestsPerSecond,
     serviceNowMs: () => service.nowMs(),

@@ -61,6 +61,7 @@ const poller = new Poller({
   observer: { pollEnded() {}, changed: (name) => exposition.changed(name) },
   intervalMs: MINUTE_MS,
   reconcileIntervalMs: 60 * MINUTE_MS,
+  breakdownIntervalMs: 5 * MINUTE_MS,
   maxConcurrency: 4,
   maxRequestsPerSecond: 100,
 });
