@@ -3,14 +3,14 @@
  * the figures at any instant. A new epoch or day hides the old one's figures at once.
  */
 import { KINDS } from '../base/nouns.ts';
-import type { Breakdown } from '../base/nouns.ts';
+import type { Breakdown, Kind } from '../base/nouns.ts';
 import { INITIAL_BREAKDOWN } from './breakdown.ts';
 import type { BreakdownSnapshot, BreakdownState, KnownByKey } from './breakdown.ts';
 import { compareKeys, countsOf } from './by-key.ts';
 import type { Epoch } from './calendar.ts';
 import { at } from './counts.ts';
 import type { Counts } from './counts.ts';
-import type { BreakdownFigures, KeyFigures } from './figures.ts';
+import type { BreakdownFigures, KeyFigures, KindFigures } from './figures.ts';
 import { kindOfKey } from './marks.ts';
 import type { MarkOwner, Marks } from './marks.ts';
 import { OCCUPANCY_AGE_MS } from './shown.ts';
@@ -168,21 +168,16 @@ function keyFigures(
   hasOccupancy: boolean,
 ): KeyFigures {
   const today = ofDay && countsOf(ofDay.today, key);
-  return {
-    key,
-    kinds: KINDS.people.map((kind, i) => {
-      const total = ofEpoch && at(shown.get(key) ?? [], i);
-      return {
-        kind,
-        total,
-        held:
-          total === undefined || ofEpoch === undefined
-            ? undefined
-            : total - at(countsOf(ofEpoch.totals, key), i),
-        today: today && at(today, i),
-      };
-    }),
-    occupancy:
-      hasOccupancy && today !== undefined ? Math.max(0, at(today, 0) - at(today, 1)) : undefined,
-  };
+  const totals = ofEpoch && countsOf(ofEpoch.totals, key);
+  const kinds: Partial<Record<Kind, KindFigures>> = {};
+  KINDS.people.forEach((kind, i) => {
+    const total = totals && at(shown.get(key) ?? [], i);
+    kinds[kind] = {
+      total,
+      held: total === undefined || totals === undefined ? undefined : total - at(totals, i),
+      today: today && at(today, i),
+    };
+  });
+  const inside = today && Math.max(0, at(today, 0) - at(today, 1));
+  return { key, kinds, occupancy: hasOccupancy ? inside : undefined };
 }

@@ -49,7 +49,8 @@ export interface BreakdownFigures {
 /** A branch, a client or a device. */
 export interface KeyFigures {
   readonly key: string;
-  readonly kinds: readonly (KindFigures & { readonly kind: Kind })[];
+  /** Only those of people. */
+  readonly kinds: Readonly<Partial<Record<Kind, KindFigures>>>;
   /** People inside; only of branches. */
   readonly occupancy: number | undefined;
 }

@@ -4,9 +4,12 @@
  * but not how they come about.
  */
 import type { Clock } from '../base/clock.ts';
+import { BREAKDOWNS } from '../base/nouns.ts';
+import type { Breakdown } from '../base/nouns.ts';
 import type { CustomerFigures, FiguresSource } from '../counting/figures.ts';
+import { breakdownFamilies } from './breakdown-families.ts';
 import { CUSTOMER_FAMILIES } from './families.ts';
-import type { FamilyContext } from './families.ts';
+import type { Family, FamilyContext } from './families.ts';
 import { writeHead, writeLabel, writeSample } from './format.ts';
 import type { Format } from './format.ts';
 import { compressStart } from './gzip.ts';
@@ -16,7 +19,7 @@ import { SampleStore } from './sample-store.ts';
 export interface Exposition {
   /**
    * The customers from now on, in this order. Whoever is not among them is gone at the next scrape.
-   * The labels of a source never change: other labels come as another source.
+   * Which labels and breakdowns a source has is found out here: call it again when that changes.
    */
   setCustomers(sources: readonly FiguresSource[]): void;
   /** The customer's figures are others than before. Cheap; a customer that is not there is no error. */
@@ -39,7 +42,8 @@ export function createExposition({ clock }: { readonly clock: Clock }): Expositi
 
 class CachedExposition implements Exposition {
   readonly #clock: Clock;
-  readonly #store = new SampleStore(CUSTOMER_FAMILIES.length);
+  #families = CUSTOMER_FAMILIES;
+  #store = new SampleStore(CUSTOMER_FAMILIES.length);
   readonly #renditions = new Map<Format, Rendition>();
   #sources: readonly FiguresSource[] = [];
   #numberOf: ReadonlyMap<string, number> = new Map();
@@ -59,9 +63,12 @@ class CachedExposition implements Exposition {
     this.#numberOf = new Map(sources.map((source, number) => [source.customer, number]));
     this.#projectedAtMs = new Float64Array(sources.length);
     this.#validUntilMs = new Float64Array(sources.length);
+    const figures = sources.map((source) => source.figuresAt(this.#clock.nowMs()));
+    this.#families = [...CUSTOMER_FAMILIES, ...breakdownFamilies(breakdownsOf(figures))];
+    this.#store = new SampleStore(this.#families.length);
     this.#store.reset(sources.length);
     this.#renditions.clear();
-    this.#infoLabelNames = labelNamesOf(sources, this.#clock.nowMs());
+    this.#infoLabelNames = labelNamesOf(figures);
     this.#stale.clear();
     for (const number of sources.keys()) {
       this.#stale.add(number);
@@ -97,7 +104,8 @@ class CachedExposition implements Exposition {
     for (const number of this.#stale) {
       const figures = this.#sources[number]?.figuresAt(nowMs);
       if (figures !== undefined) {
-        changed.set(number, linesOf(figures, { infoLabelNames: this.#infoLabelNames }));
+        const context = { infoLabelNames: this.#infoLabelNames };
+        changed.set(number, linesOf(this.#families, figures, context));
         this.#projectedAtMs[number] = nowMs;
         this.#validUntilMs[number] = figures.validUntilMs;
       }
@@ -108,7 +116,7 @@ class CachedExposition implements Exposition {
   }
 
   #parts(format: Format): readonly Uint8Array[] {
-    return CUSTOMER_FAMILIES.flatMap((family, number) => {
+    return this.#families.flatMap((family, number) => {
       const lines = this.#store.family(number);
       return lines.length === 0 ? [] : [Buffer.from(writeHead(format, family)), lines];
     });
@@ -116,9 +124,13 @@ class CachedExposition implements Exposition {
 }
 
 /** One text for each family, empty where nothing is known. */
-function linesOf(figures: CustomerFigures, context: FamilyContext): readonly string[] {
+function linesOf(
+  families: readonly Family[],
+  figures: CustomerFigures,
+  context: FamilyContext,
+): readonly string[] {
   const customer = writeLabel(['customer', figures.customer]);
-  return CUSTOMER_FAMILIES.map(({ name, samples }) => {
+  return families.map(({ name, samples }) => {
     let lines = '';
     for (const { labels, value } of samples(figures, context)) {
       lines += writeSample(name, [customer, ...labels.map(writeLabel)].join(','), value);
@@ -127,14 +139,16 @@ function linesOf(figures: CustomerFigures, context: FamilyContext): readonly str
   });
 }
 
-function labelNamesOf(sources: readonly FiguresSource[], nowMs: number): readonly string[] {
-  const names = new Set<string>();
-  for (const source of sources) {
-    for (const name of Object.keys(source.figuresAt(nowMs).labels)) {
-      names.add(name);
-    }
-  }
-  return [...names].toSorted();
+function labelNamesOf(figures: readonly CustomerFigures[]): readonly string[] {
+  return [...new Set(figures.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
+}
+
+function breakdownsOf(figures: readonly CustomerFigures[]): ReadonlySet<Breakdown> {
+  return new Set(
+    BREAKDOWNS.filter((breakdown) =>
+      figures.some(({ breakdowns }) => breakdowns[breakdown] !== undefined),
+    ),
+  );
 }
 
 function renditionOf(parts: readonly Uint8Array[]): Rendition {

@@ -34,7 +34,7 @@ export interface Family {
 const ALL_STREAMS: readonly Stream[] = [...MINUTE_STREAMS, ...BREAKDOWNS];
 const ALL_KINDS: readonly Kind[] = MINUTE_STREAMS.flatMap((stream) => KINDS[stream]);
 
-const IN_BACKGROUND = 'Polled from the service in the background, not at the scrape.';
+export const IN_BACKGROUND = 'Polled from the service in the background, not at the scrape.';
 
 export const CUSTOMER_FAMILIES: readonly Family[] = [
   {
@@ -195,7 +195,11 @@ function ofStreams(
   };
 }
 
-function known(value: number | undefined, labels: readonly LabelPair[] = []): readonly Sample[] {
+/** One sample, or none where the value is not known. */
+export function known(
+  value: number | undefined,
+  labels: readonly LabelPair[] = [],
+): readonly Sample[] {
   return value === undefined ? [] : [{ labels, value }];
 }
 

@@ -1,0 +1,122 @@
+/**
+ * The families of the breakdowns, as a table of data like that of the customers: parts of the sums
+ * that are there, under names of their own. Exposed only where any customer has breakdowns.
+ */
+import { BREAKDOWNS } from '../base/nouns.ts';
+import type { Breakdown, Kind } from '../base/nouns.ts';
+import type { BreakdownFigures, CustomerFigures, KeyFigures } from '../counting/figures.ts';
+import { IN_BACKGROUND, known } from './families.ts';
+import type { Family, LabelPair, Sample } from './families.ts';
+
+/** The kinds of a breakdown, and the service's name of each. */
+const DIRECTIONS: readonly (readonly [kind: Kind, direction: string])[] = [
+  ['people_entered', 'in'],
+  ['people_exited', 'out'],
+];
+
+/** The families for customers of which some have these breakdowns; none for none. */
+export function breakdownFamilies(configured: ReadonlySet<Breakdown>): readonly Family[] {
+  const families = BREAKDOWNS.filter((breakdown) => configured.has(breakdown)).flatMap(familiesOf);
+  return families.length === 0 ? [] : [...families, KEYS_LEFT_OUT];
+}
+
+const KEYS_LEFT_OUT: Family = {
+  name: 'library_breakdown_keys_left_out',
+  type: 'gauge',
+  help:
+    'Branches, clients or devices that the service lists and that are not shown, because there are ' +
+    'too many of them. Which ones are shown stays the same until the epoch ends.',
+  samples: ({ breakdowns }) =>
+    BREAKDOWNS.flatMap((breakdown) =>
+      known(breakdowns[breakdown]?.leftOut, [['stream', breakdown]]),
+    ),
+};
+
+function familiesOf(breakdown: Breakdown): readonly Family[] {
+  return [
+    ...DIRECTIONS.map(([kind, direction]) => counter(breakdown, kind, direction)),
+    ...DIRECTIONS.map(([kind, direction]) => today(breakdown, kind, direction)),
+    ...(breakdown === 'branch' ? [BRANCH_OCCUPANCY, BRANCH_INFO] : []),
+    heldCounts(breakdown),
+  ];
+}
+
+function counter(breakdown: Breakdown, kind: Kind, direction: string): Family {
+  return {
+    name: `library_${breakdown}_${kind}_total`,
+    type: 'counter',
+    help:
+      `People counted ${direction} at the ${breakdown} since the epoch: the service's own total of ` +
+      `${direction}, kept from falling. A part of library_${kind}_total. ${IN_BACKGROUND}`,
+    samples: ofKeys(breakdown, ({ kinds }) => kinds[kind]?.total),
+  };
+}
+
+function today(breakdown: Breakdown, kind: Kind, direction: string): Family {
+  return {
+    name: `library_${breakdown}_${kind}_today`,
+    type: 'gauge',
+    help:
+      `People counted ${direction} at the ${breakdown} since the day started, corrections included. ` +
+      IN_BACKGROUND,
+    samples: ofKeys(breakdown, ({ kinds }) => kinds[kind]?.today),
+  };
+}
+
+function heldCounts(breakdown: Breakdown): Family {
+  return {
+    name: `library_${breakdown}_held_counts`,
+    type: 'gauge',
+    help:
+      `By how much the exported counter of the ${breakdown} is above the service's total now. Above 0 ` +
+      `only after the service took counts back, or lists the ${breakdown} no more; it ends with the epoch.`,
+    samples: ({ breakdowns }) =>
+      eachKey(breakdowns[breakdown], ({ key, kinds }) =>
+        DIRECTIONS.flatMap(([kind]) =>
+          known(kinds[kind]?.held, [
+            [breakdown, key],
+            ['kind', kind],
+          ]),
+        ),
+      ),
+  };
+}
+
+const BRANCH_OCCUPANCY: Family = {
+  name: 'library_branch_occupancy_people',
+  type: 'gauge',
+  help:
+    "People inside the branch: today's in minus today's out, never below 0. The service gives no minutes " +
+    'of a branch, so that nothing is floored in between, as library_occupancy_people is. ' +
+    `Absent when the newest good poll is too old to tell. ${IN_BACKGROUND}`,
+  samples: ofKeys('branch', ({ occupancy }) => occupancy),
+};
+
+const BRANCH_INFO: Family = {
+  name: 'library_branch_info',
+  type: 'gauge',
+  help: 'Name of the branch as configured; where none is, the branch as the service calls it. Always 1.',
+  samples: ({ breakdowns }) =>
+    (breakdowns.branch?.names ?? []).map(([key, name]) => {
+      const labels: readonly LabelPair[] = [
+        ['branch', key],
+        ['name', name],
+      ];
+      return { labels, value: 1 };
+    }),
+};
+
+function ofKeys(
+  breakdown: Breakdown,
+  value: (figures: KeyFigures) => number | undefined,
+): (figures: CustomerFigures) => readonly Sample[] {
+  return ({ breakdowns }) =>
+    eachKey(breakdowns[breakdown], (figures) => known(value(figures), [[breakdown, figures.key]]));
+}
+
+function eachKey(
+  figures: BreakdownFigures | undefined,
+  samples: (figures: KeyFigures) => readonly Sample[],
+): readonly Sample[] {
+  return figures === undefined ? [] : figures.keys.flatMap(samples);
+}
