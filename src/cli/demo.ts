@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { BREAKDOWNS } from '../base/nouns.ts';
 import { loadConfig } from '../config/load.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { exporterConfigYaml } from '../simulator/world.ts';
@@ -20,7 +21,8 @@ interface DemoFlags extends WorldFlags, LogFlags {
 /** Quicker than against the real service, so that there is something to see at once. */
 const QUICK = {
   service: { max_requests_per_second: 200 },
-  polling: { interval: '5s', reconcile_interval: '5m' },
+  polling: { interval: '5s', reconcile_interval: '5m', breakdown_interval: '15s' },
+  breakdowns: BREAKDOWNS,
 };
 /** Above so many customers the interval is the real one: it is about load then, not about looking. */
 const MOST_QUICK_CUSTOMERS = 100;

@@ -4,6 +4,7 @@
  * faults.ts.
  */
 import type { Clock } from '../base/clock.ts';
+import type { Breakdown } from '../base/nouns.ts';
 import { answer } from './answers.ts';
 import { DAY_MS, plainConventions } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
@@ -18,7 +19,7 @@ import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
 import { hexadecimal } from './seeds.ts';
 import { TokenServer } from './tokens.ts';
 import type { Credentials } from './tokens.ts';
-import { occupancyPathOf, servedOf, truthOf } from './truth.ts';
+import { brokenDownTruthOf, occupancyPathOf, servedOf, truthOf } from './truth.ts';
 import type { OccupancyAt, Totals, Truth } from './truth.ts';
 import { createZones } from './zone.ts';
 
@@ -71,6 +72,13 @@ export interface SimulatedService {
   truth(customer: string, fromMs: number, nowMs?: number): Truth;
   /** See {@link Truth.served}: a part of the truth, at half its cost. */
   served(customer: string, fromMs: number, nowMs?: number): Totals;
+  /** See {@link brokenDownTruthOf}. */
+  brokenDownTruth(
+    customer: string,
+    breakdown: Breakdown,
+    fromMs: number,
+    nowMs?: number,
+  ): ReadonlyMap<number, Omit<Totals, 'logins'>>;
   occupancyPath(customer: string, dayStartMs: number, nowMs?: number): readonly OccupancyAt[];
   /** How many are inside: the end of the path, 0 where nobody was counted. */
   occupancy(customer: string, dayStartMs: number, nowMs?: number): number;
@@ -204,6 +212,9 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
     },
     served(customer, fromMs, nowMs = clock.nowMs()) {
       return servedOf(account(customer).ledger, fromMs, nowMs);
+    },
+    brokenDownTruth(customer, breakdown, fromMs, nowMs = clock.nowMs()) {
+      return brokenDownTruthOf(account(customer).ledger, breakdown, fromMs, nowMs);
     },
     occupancyPath(customer, dayStartMs, nowMs = clock.nowMs()) {
       return occupancyPathOf(account(customer).ledger, dayStartMs, nowMs);

@@ -1,4 +1,5 @@
 /** What an honest reader would know of a customer: sums of the ledger itself, not of any answer. */
+import type { Breakdown } from '../base/nouns.ts';
 import { MINUTE_MS } from './conventions.ts';
 import type { Ledger } from './ledger.ts';
 import { windowSpread } from './records.ts';
@@ -40,6 +41,32 @@ export function servedOf(ledger: Ledger, fromMs: number, nowMs: number): Totals 
   const { fromEdge } = ledger.conventions;
   const edgeMs = fromEdge === 'exclusive' ? fromMs + 1 : fromMs;
   return totalsOf((stream) => servedFrom(ledger, stream, edgeMs, nowMs));
+}
+
+/**
+ * The people of {@link Truth.served} by branch, client or device, under the service's numbers of
+ * them; those of whom there is no record are not there.
+ */
+export function brokenDownTruthOf(
+  ledger: Ledger,
+  breakdown: Breakdown,
+  fromMs: number,
+  nowMs: number,
+): ReadonlyMap<number, Omit<Totals, 'logins'>> {
+  const ids = ledger.library.devices.map(
+    ({ id, branchId, clientId }) => ({ branch: branchId, client: clientId, device: id })[breakdown],
+  );
+  const groups = new Map<number, Counts>();
+  const edgeMs = ledger.conventions.fromEdge === 'exclusive' ? fromMs + 1 : fromMs;
+  ledger.scan({ stream: 'people', fromMs: edgeMs, toMs: Infinity, nowMs }, (records, at) => {
+    const id = ids[records.device[at] ?? 0] ?? 0;
+    const counts = groups.get(id) ?? { first: 0, second: 0 };
+    groups.set(id, counts);
+    addAmount(counts, records.amount[at] ?? 0);
+  });
+  return new Map(
+    [...groups].map(([id, { first, second }]) => [id, { entered: first, exited: second }]),
+  );
 }
 
 /**

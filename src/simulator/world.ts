@@ -5,6 +5,7 @@
  */
 import { stringify } from 'yaml';
 import type { Clock } from '../base/clock.ts';
+import type { Breakdown } from '../base/nouns.ts';
 import { seededRandom } from '../base/random.ts';
 import { DAY_MS, MINUTE_MS } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
@@ -64,6 +65,8 @@ export interface ExporterConfigOptions {
   readonly service?: Readonly<Record<string, number>>;
   /** The section `polling`, as in `{ interval: '5s' }`. Default: left out. */
   readonly polling?: Readonly<Record<string, string>>;
+  /** The same of every customer. Default: none. */
+  readonly breakdowns?: readonly Breakdown[];
 }
 
 /** The exporter's configuration file for a world whose service answers at `baseUrl`. */
@@ -83,6 +86,7 @@ export function exporterConfigYaml(
       capacity: library.capacity,
       opening_hours: openingHoursText(library.opening),
       labels: { region: library.region },
+      ...(options.breakdowns === undefined ? {} : { breakdowns: options.breakdowns }),
       branches: Object.fromEntries(library.branches.map(({ id, name }) => [id, name])),
     })),
   });
