@@ -1,0 +1,183 @@
+/** What a breakdown does not believe at once, for a mark that is too high stays until the month ends. */
+import { describe, expect, test } from 'vitest';
+import { Zone } from '../../src/counting/zone.ts';
+import { CountedBreakdown, readingOf } from '../support/counted-breakdown.ts';
+import type { Rows } from '../support/counted-breakdown.ts';
+
+const START_MS = Date.UTC(2026, 10, 18, 10);
+const TOTALS: Rows = [
+  [101, 5_000, 4_900],
+  [102, 40_000, 39_000],
+];
+const SHOWN = { '101': [5_000, 4_900], '102': [40_000, 39_000] };
+const TODAY: Rows = [[101, 9, 4]];
+const EMPTY = readingOf([]);
+
+/** A breakdown that was polled once. */
+function counted(): CountedBreakdown {
+  const branches = new CountedBreakdown(new Zone('Europe/Copenhagen'), START_MS);
+  Object.assign(branches, { totals: TOTALS, today: TODAY });
+  branches.poll();
+  return branches;
+}
+
+describe('an answer that is lower than before', () => {
+  test.each([
+    ['empty', EMPTY],
+    ['without a branch', readingOf([[101, 5_003, 4_900]])],
+    [
+      'lower in one of them',
+      readingOf([
+        [101, 4_000, 4_900],
+        [102, 40_001, 39_000],
+      ]),
+    ],
+  ])('%s, is asked again at once, and the larger counts', (_, glitch) => {
+    const branches = counted();
+    branches.totals = [
+      [101, 5_003, 4_900],
+      [102, 40_001, 39_000],
+    ];
+    branches.glitches.push(glitch);
+    branches.polls(1);
+    expect(branches.asked).toHaveLength(3);
+    expect(branches.shown()).toEqual({ '101': [5_003, 4_900], '102': [40_001, 39_000] });
+    expect(branches.held()).toEqual({ '101': [0, 0], '102': [0, 0] });
+  });
+
+  test("of today's figures is asked again too", () => {
+    const branches = counted();
+    branches.glitches.push(readingOf(TOTALS), EMPTY);
+    branches.polls(1);
+    expect(branches.asked).toHaveLength(3);
+    expect(branches.shownToday()['101']).toEqual([9, 4]);
+  });
+
+  test('after a restart is lower than the marks', () => {
+    const branches = counted();
+    branches.restart();
+    branches.glitches.push(readingOf([[101, 5_000, 4_900]]));
+    branches.polls(1);
+    expect(branches.held()).toEqual({ '101': [0, 0], '102': [0, 0] });
+  });
+});
+
+describe('nothing', () => {
+  test('where there were counts is believed at the third poll', () => {
+    const branches = counted();
+    Object.assign(branches, { totals: [], today: [] });
+    for (const notes of [['empty_not_believed'], ['empty_not_believed'], []]) {
+      expect(branches.held()['101']).toEqual([0, 0]);
+      branches.polls(1);
+      expect(branches.notes).toEqual(notes);
+    }
+    expect(branches.shown()).toEqual(SHOWN);
+    expect(branches.held()).toEqual(SHOWN);
+  });
+
+  test('today where there were counts is believed at the third poll', () => {
+    const branches = counted();
+    branches.today = [];
+    branches.polls(2);
+    expect(branches.shownToday()['101']).toEqual([9, 4]);
+    branches.polls(1);
+    expect(branches.shownToday()['101']).toEqual([0, 0]);
+  });
+
+  test('as the first total is believed at the third poll, and 0 is shown then', () => {
+    const branches = new CountedBreakdown(new Zone('Europe/Copenhagen'), START_MS);
+    branches.totals = [[101, 0, 0]];
+    branches.polls(2);
+    expect(branches.keys()).toEqual([]);
+    branches.polls(1);
+    expect(branches.shown()).toEqual({ '101': [0, 0] });
+  });
+
+  test('where there was nothing is no news', () => {
+    const branches = new CountedBreakdown(new Zone('Europe/Copenhagen'), START_MS);
+    branches.polls(4);
+    expect(branches.notes).toEqual([]);
+    branches.totals = [[101, 1, 0]];
+    branches.polls(1);
+    expect(branches.shown()).toEqual({ '101': [1, 0] });
+  });
+});
+
+describe('a rise out of all proportion', () => {
+  test.each<[string, Rows]>([
+    [
+      'of all',
+      [
+        [101, 500_000, 4_900],
+        [102, 40_000, 39_000],
+      ],
+    ],
+    [
+      'of one that the sum hides',
+      [
+        [101, 10_001, 4_900],
+        [102, 40_000, 39_000],
+      ],
+    ],
+    [
+      'of two that were taken for each other',
+      [
+        [101, 40_000, 39_000],
+        [102, 5_000, 4_900],
+      ],
+    ],
+    ['of one that was not there', [...TOTALS, [103, 5_500, 0]]],
+  ])('%s is not believed before it has come again', (_, totals) => {
+    const branches = counted();
+    branches.totals = totals;
+    branches.polls(1);
+    expect(branches.notes).toEqual(['rise_not_believed']);
+    expect(branches.shown()).toEqual(SHOWN);
+    branches.totals = TOTALS;
+    branches.polls(1);
+    expect(branches.shown()).toEqual(SHOWN);
+    branches.totals = totals;
+    branches.polls(2);
+    expect(branches.shown()['101']?.[0]).toBe(Math.max(5_000, totals[0]?.[1] ?? 0));
+    expect(branches.notes).toEqual([]);
+  });
+
+  test('of very many small ones shows in the sum', () => {
+    const branches = counted();
+    const small: Rows = Array.from({ length: 100 }, (_, i) => [200 + i, 900, 0] as const);
+    branches.totals = [...TOTALS, ...small];
+    branches.polls(1);
+    expect(branches.notes).toEqual(['rise_not_believed']);
+  });
+
+  test('that goes on growing comes again, however long the interval is', () => {
+    const branches = counted();
+    branches.intervalMs = 86_400_000;
+    branches.totals = [
+      [101, 12_000, 4_900],
+      [102, 40_000, 39_000],
+    ];
+    branches.polls(1);
+    expect(branches.shown()).toEqual(SHOWN);
+    branches.totals = [
+      [101, 13_500, 4_900],
+      [102, 40_000, 39_000],
+    ];
+    branches.polls(1);
+    expect(branches.shown()['101']).toEqual([13_500, 4_900]);
+  });
+
+  test('is none where a branch comes back as it was', () => {
+    const branches = counted();
+    branches.totals = [[101, 5_000, 4_900]];
+    branches.polls(1);
+    expect(branches.held()['102']).toEqual([40_000, 39_000]);
+    branches.totals = [
+      [101, 5_000, 4_900],
+      [102, 40_002, 39_000],
+    ];
+    branches.polls(1);
+    expect(branches.shown()['102']).toEqual([40_002, 39_000]);
+    expect(branches.held()['102']).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,250 @@
+import { describe, expect, test } from 'vitest';
+import { MOST_KEYS } from '../../src/counting/breakdown.ts';
+import { Zone } from '../../src/counting/zone.ts';
+import { CountedBreakdown, readingOf } from '../support/counted-breakdown.ts';
+import type { Rows } from '../support/counted-breakdown.ts';
+
+const MINUTE_MS = 60_000;
+const COPENHAGEN = new Zone('Europe/Copenhagen');
+/** A Wednesday, 11:00 in Copenhagen. */
+const START_MS = Date.UTC(2026, 10, 18, 10);
+const DAY_END_MS = Date.UTC(2026, 10, 19, 3);
+const EPOCH_END_MS = Date.UTC(2026, 11, 1, 3);
+
+const TOTALS: Rows = [
+  [102, 30, 28],
+  [101, 400, 390],
+];
+const TODAY: Rows = [[101, 9, 4]];
+
+function counted(totals: Rows = TOTALS, today: Rows = TODAY): CountedBreakdown {
+  const breakdown = new CountedBreakdown(COPENHAGEN, START_MS);
+  Object.assign(breakdown, { totals, today });
+  return breakdown;
+}
+
+describe('a breakdown', () => {
+  test('shows nothing before the first poll, and then the totals, with two questions', () => {
+    const branches = counted();
+    expect(branches.figures()).toEqual({ keys: [], leftOut: undefined, names: [] });
+    branches.poll();
+    expect(branches.shown()).toEqual({ '101': [400, 390], '102': [30, 28] });
+    expect(branches.asked).toEqual([
+      { endpoint: 'peoplecount', aggregation: 'branch', from: '2026-11-01T04:00:00+01:00' },
+      { endpoint: 'peoplecount', aggregation: 'branch', from: '2026-11-18T04:00:00+01:00' },
+    ]);
+  });
+
+  test('shows 0 today for what the service lists since the epoch and not today', () => {
+    const branches = counted();
+    branches.poll();
+    expect(branches.shownToday()).toEqual({ '101': [9, 4], '102': [0, 0] });
+  });
+
+  test('counts late records at the next poll', () => {
+    const branches = counted();
+    branches.poll();
+    branches.totals = [
+      [101, 405, 390],
+      [102, 30, 31],
+    ];
+    branches.polls(1);
+    expect(branches.shown()).toEqual({ '101': [405, 390], '102': [30, 31] });
+    expect(branches.held()).toEqual({ '101': [0, 0], '102': [0, 0] });
+  });
+
+  test('holds a counter when the service takes counts back, and says by how much', () => {
+    const branches = counted();
+    branches.poll();
+    branches.totals = [
+      [101, 395, 390],
+      [102, 33, 28],
+    ];
+    branches.polls(1);
+    expect(branches.asked).toHaveLength(3);
+    expect(branches.shown()).toEqual({ '101': [400, 390], '102': [33, 28] });
+    expect(branches.held()).toEqual({ '101': [5, 0], '102': [0, 0] });
+    branches.polls(1);
+    expect(branches.asked).toHaveLength(2);
+  });
+
+  test('keeps a branch that the service lists no more until the epoch ends, over a restart too', () => {
+    const branches = counted();
+    branches.poll();
+    branches.totals = [[101, 401, 390]];
+    branches.polls(1);
+    const kept = { '101': [401, 390], '102': [30, 28] };
+    expect(branches.shown()).toEqual(kept);
+    expect(branches.held()).toEqual({ '101': [0, 0], '102': [30, 28] });
+    branches.restart();
+    expect(branches.shown()).toEqual({});
+    branches.polls(1);
+    expect(branches.shown()).toEqual(kept);
+    branches.nowMs = EPOCH_END_MS;
+    branches.totals = [[101, 2, 1]];
+    branches.today = [[101, 2, 1]];
+    branches.polls(1);
+    expect(branches.shown()).toEqual({ '101': [2, 1] });
+  });
+
+  test('takes 101 and "101" for one branch, and sums rows with one key', () => {
+    const branches = counted([
+      [101, 5, 1],
+      ['101', 2, 2],
+    ]);
+    branches.poll();
+    branches.totals = [['101', 8, 3]];
+    branches.polls(1);
+    expect(branches.shown()).toEqual({ '101': [8, 3] });
+  });
+
+  test.each([
+    '',
+    'Main Library 101',
+    'a:b',
+    'a"b\\c\n',
+    'people_entered:',
+    '\ud83d\udcda',
+    '__proto__',
+  ])('shows the key %j, and knows it again after a restart', (key) => {
+    const branches = counted([[key, 7, 3]], [[key, 1, 0]]);
+    branches.poll();
+    branches.totals = [[key, 6, 3]];
+    branches.restart();
+    branches.polls(1);
+    const [only] = branches.figures().keys;
+    expect(branches.keys()).toEqual([key]);
+    expect(only?.kinds.people_entered).toEqual({ total: 7, held: 1, today: 1 });
+  });
+
+  test('tells no two series apart by halves of characters, which are written alike', () => {
+    const branches = counted([
+      ['\ud800', 5, 0],
+      ['\udbff', 4, 0],
+    ]);
+    branches.poll();
+    expect(branches.shown()).toEqual({ '\ufffd': [9, 0] });
+  });
+
+  test('changes nothing when a poll fails half-way, and fails where another aggregation comes', () => {
+    const branches = counted();
+    branches.poll();
+    const before = branches.shown();
+    branches.totals = [[101, 450, 400]];
+    branches.glitches.push(readingOf([[101, 450, 400]]), readingOf([['2026-11-18', 9, 9]], 'day'));
+    branches.polls(1);
+    expect(branches.shown()).toEqual(before);
+    const { up, lastError, failures } =
+      branches.customer.figuresAt(branches.nowMs).streams.branch ?? {};
+    expect({ up, failures }).toEqual({ up: false, failures: 1 });
+    expect(lastError?.message).toContain('another aggregation than "branch"');
+  });
+});
+
+describe('the time of the scrape', () => {
+  test('hides yesterday at the start of the day, and goes on with the totals', () => {
+    const branches = counted();
+    branches.poll();
+    branches.nowMs = DAY_END_MS - 1;
+    expect(branches.shownToday()['101']).toEqual([9, 4]);
+    branches.nowMs = DAY_END_MS;
+    expect(branches.shownToday()['101']).toEqual([undefined, undefined]);
+    expect(branches.shown()['101']).toEqual([400, 390]);
+  });
+
+  test('hides the old epoch at its end, until the new one is read', () => {
+    const branches = counted();
+    branches.nowMs = EPOCH_END_MS - MINUTE_MS;
+    branches.poll();
+    expect(branches.shown()['101']).toEqual([400, 390]);
+    branches.nowMs = EPOCH_END_MS;
+    expect(branches.keys()).toEqual([]);
+    expect(branches.customer.figuresAt(EPOCH_END_MS - 1).validUntilMs).toBe(EPOCH_END_MS);
+    branches.today = [[101, 1, 0]];
+    branches.totals = [[101, 1, 0]];
+    branches.polls(1);
+    expect(branches.shown()).toEqual({ '101': [1, 0] });
+  });
+
+  test('shows who is inside a branch, never below 0, while the newest good poll tells it', () => {
+    const branches = counted(TOTALS, [
+      [101, 9, 4],
+      [102, 1, 3],
+    ]);
+    branches.poll();
+    expect(branches.occupancies()).toEqual({ '101': 5, '102': 0 });
+    const { validUntilMs } = branches.customer.figuresAt(branches.nowMs);
+    expect(validUntilMs).toBe(START_MS + 15 * MINUTE_MS + 1);
+    branches.nowMs = validUntilMs - 1;
+    expect(branches.occupancies()['101']).toBe(5);
+    branches.nowMs = validUntilMs;
+    expect(branches.occupancies()).toEqual({ '101': undefined, '102': undefined });
+  });
+
+  test('takes three polls for new enough where they are further apart', () => {
+    const branches = new CountedBreakdown(COPENHAGEN, START_MS);
+    branches.intervalMs = 60 * MINUTE_MS;
+    branches.restart();
+    Object.assign(branches, { totals: TOTALS, today: TODAY });
+    branches.poll();
+    branches.nowMs = START_MS + 180 * MINUTE_MS;
+    expect(branches.occupancies()['101']).toBe(5);
+    branches.nowMs += 1;
+    expect(branches.occupancies()['101']).toBeUndefined();
+  });
+
+  test('names every branch that is shown or configured, by its key where it has no other', () => {
+    const branches = new CountedBreakdown(COPENHAGEN, START_MS);
+    branches.branchNames = { 101: 'Main Library', 99: 'Old Town' };
+    branches.restart();
+    const configured = [
+      ['99', 'Old Town'],
+      ['101', 'Main Library'],
+    ];
+    expect(branches.figures().names).toEqual(configured);
+    branches.totals = TOTALS;
+    branches.poll();
+    expect(branches.figures().names).toEqual([...configured, ['102', '102']]);
+  });
+
+  test('has neither occupancy nor names of devices', () => {
+    const devices = new CountedBreakdown(COPENHAGEN, START_MS, 'device');
+    Object.assign(devices, { totals: TOTALS, today: TODAY, branchNames: { 101: 'Main Library' } });
+    devices.restart();
+    devices.poll();
+    expect(devices.shown()['101']).toEqual([400, 390]);
+    expect(devices.occupancies()['101']).toBeUndefined();
+    expect(devices.figures().names).toEqual([]);
+  });
+});
+
+describe('more keys than there is room for', () => {
+  function many(count: number, first = 1): Rows {
+    return Array.from({ length: count }, (_, i) => [first + i, 1 + i, i] as const);
+  }
+
+  test('are left out by the order of the keys, counted, and told of once', () => {
+    const branches = counted([...many(MOST_KEYS + 50)].toReversed());
+    branches.poll();
+    expect(branches.keys()).toEqual(many(MOST_KEYS).map(([key]) => String(key)));
+    expect(branches.figures().leftOut).toBe(50);
+    expect(branches.notes).toEqual(['keys_left_out']);
+    branches.polls(1);
+    expect(branches.notes).toEqual([]);
+  });
+
+  test('do not take the place of those that were shown, also after a restart', () => {
+    const branches = counted(many(MOST_KEYS, 51));
+    branches.poll();
+    expect(branches.figures().leftOut).toBe(0);
+    const shown = branches.keys();
+    branches.totals = [...many(50), ...many(MOST_KEYS, 51)];
+    branches.polls(1);
+    expect(branches.keys()).toEqual(shown);
+    expect(branches.figures().leftOut).toBe(50);
+    branches.restart();
+    branches.polls(1);
+    expect(branches.keys()).toEqual(shown);
+    expect(branches.figures().leftOut).toBe(50);
+  });
+});

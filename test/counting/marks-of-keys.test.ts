@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { kindOfKey, Marks } from '../../src/counting/marks.ts';
+
+const OWNER = { service: 's', clientId: 'riverside-api', customer: 'riverside' };
+const NOW_MS = Date.UTC(2026, 10, 18, 10);
+const OCTOBER = { startMs: Date.UTC(2026, 9, 1, 2), endMs: Date.UTC(2026, 10, 1, 3), month: 24321 };
+const NOVEMBER = {
+  startMs: Date.UTC(2026, 10, 1, 3),
+  endMs: Date.UTC(2026, 11, 1, 3),
+  month: 24322,
+};
+
+test('marks of keys are found by their breakdown, kind and epoch, whatever the key looks like', () => {
+  const marks = new Marks();
+  const odd = ['101', '', 'a:b', 'people_exited:7', '"\\\n'];
+  for (const key of odd) {
+    marks.raise(OWNER, kindOfKey('branch', 'people_entered', key), NOVEMBER, 7, NOW_MS);
+  }
+  marks.raise(OWNER, kindOfKey('branch', 'people_exited', 'out'), NOVEMBER, 7, NOW_MS);
+  marks.raise(OWNER, kindOfKey('device', 'people_entered', 'door'), NOVEMBER, 7, NOW_MS);
+  marks.raise(OWNER, kindOfKey('branch', 'people_entered', 'old'), OCTOBER, 7, NOW_MS);
+  marks.raise(OWNER, 'people_entered', NOVEMBER, 9, NOW_MS);
+  const other = { ...OWNER, customer: 'hillside' };
+  marks.raise(other, kindOfKey('branch', 'people_entered', 'theirs'), NOVEMBER, 7, NOW_MS);
+  const again = new Marks();
+  again.restore(marks.serialize(NOW_MS), NOW_MS);
+  for (const one of [marks, again]) {
+    const found = one.ofKeys(OWNER, 'branch', 'people_entered', NOVEMBER.startMs);
+    expect([...found.keys()].toSorted()).toEqual(odd.toSorted());
+  }
+});

@@ -1,0 +1,136 @@
+/** One breakdown counted against answers that a test gives by hand, with its marks, over restarts. */
+import type { Breakdown, Key, Question, Reading } from '../../src/base/nouns.ts';
+import { pollBreakdown } from '../../src/counting/breakdown.ts';
+import { Calendar } from '../../src/counting/calendar.ts';
+import { Customer } from '../../src/counting/customer.ts';
+import type { BreakdownFigures, KeyFigures } from '../../src/counting/figures.ts';
+import { Marks } from '../../src/counting/marks.ts';
+import type { PollNote } from '../../src/counting/state.ts';
+import type { Zone } from '../../src/counting/zone.ts';
+import { answering } from './ask.ts';
+
+export type Rows = readonly (readonly [key: Key, entered: number, exited: number])[];
+
+export class CountedBreakdown {
+  readonly breakdown: Breakdown;
+  readonly #zone: Zone;
+  /** What the service lists since the epoch, and since the day started. */
+  totals: Rows = [];
+  today: Rows = [];
+  /** What it answers to single questions instead, the next one first. */
+  readonly glitches: Reading[] = [];
+  branchNames: Readonly<Record<string, string>> = {};
+  intervalMs = 300_000;
+  nowMs: number;
+  marks = new Marks();
+  customer: Customer;
+  asked: Question[] = [];
+  notes: readonly PollNote[] = [];
+
+  constructor(zone: Zone, nowMs: number, breakdown: Breakdown = 'branch') {
+    this.#zone = zone;
+    this.nowMs = nowMs;
+    this.breakdown = breakdown;
+    this.customer = this.#create();
+  }
+
+  /** One poll, which asks as the service is now. A throw of it is a failed poll. */
+  poll(): void {
+    const { breakdown, customer } = this;
+    const epoch = customer.epochAt(this.nowMs);
+    this.asked = [];
+    this.notes = [];
+    try {
+      const asking = pollBreakdown(customer.breakdownStateOf(breakdown), {
+        breakdown,
+        calendar: customer.calendar,
+        epoch,
+        nowMs: () => this.nowMs,
+        marks: customer.marksOfKeys(breakdown, epoch),
+      });
+      const outcome = answering(asking, (question) => this.#answer(question), this.asked);
+      this.notes = outcome.notes;
+      customer.breakdownSucceeded(breakdown, outcome.state, this.nowMs);
+    } catch (error) {
+      customer.pollFailed(breakdown, String(error), this.nowMs);
+    }
+  }
+
+  /** So many polls, one interval apart. */
+  polls(count: number): void {
+    for (let i = 0; i < count; i += 1) {
+      this.nowMs += this.intervalMs;
+      this.poll();
+    }
+  }
+
+  figures(): BreakdownFigures {
+    const figures = this.customer.figuresAt(this.nowMs).breakdowns[this.breakdown];
+    if (figures === undefined) {
+      throw new Error(`there is no ${this.breakdown}`);
+    }
+    return figures;
+  }
+
+  /** The exported counters of each key, in and out. */
+  shown(): Readonly<Record<string, readonly (number | undefined)[]>> {
+    return this.#ofKeys('total');
+  }
+
+  held(): Readonly<Record<string, readonly (number | undefined)[]>> {
+    return this.#ofKeys('held');
+  }
+
+  shownToday(): Readonly<Record<string, readonly (number | undefined)[]>> {
+    return this.#ofKeys('today');
+  }
+
+  occupancies(): Readonly<Record<string, number | undefined>> {
+    return Object.fromEntries(this.figures().keys.map(({ key, occupancy }) => [key, occupancy]));
+  }
+
+  keys(): readonly string[] {
+    return this.figures().keys.map(({ key }) => key);
+  }
+
+  /** As after a kill: only the marks as text survive. */
+  restart(): void {
+    const text = this.marks.serialize(this.nowMs);
+    this.marks = new Marks();
+    this.marks.restore(text, this.nowMs);
+    this.customer = this.#create();
+  }
+
+  #answer({ aggregation, from }: Question): Reading {
+    const glitch = this.glitches.shift();
+    const { startMs } = this.customer.calendar.dayAt(this.nowMs);
+    const rows = Date.parse(from) === startMs ? this.today : this.totals;
+    return glitch ?? readingOf(rows, aggregation);
+  }
+
+  #ofKeys(figure: 'total' | 'held' | 'today') {
+    function counts({ kinds }: KeyFigures): readonly (number | undefined)[] {
+      return [kinds.people_entered?.[figure], kinds.people_exited?.[figure]];
+    }
+    return Object.fromEntries(this.figures().keys.map((one) => [one.key, counts(one)]));
+  }
+
+  #create(): Customer {
+    const customer = new Customer({
+      name: 'riverside',
+      timezone: this.#zone.name,
+      description: { labels: {}, capacity: undefined, openingHours: undefined },
+      calendar: new Calendar(this.#zone, { hour: 4, minute: 0 }),
+      streams: ['people'],
+      owner: { service: 'https://s.example.org', clientId: 'riverside-api', customer: 'riverside' },
+      marks: this.marks,
+    });
+    const { breakdown, branchNames, intervalMs } = this;
+    customer.breakDown({ breakdowns: [breakdown], branchNames, intervalMs });
+    return customer;
+  }
+}
+
+export function readingOf(rows: Rows, aggregation = 'branch'): Reading {
+  return { aggregation, rows: rows.map(([key, ...counts]) => ({ key, counts })) };
+}
