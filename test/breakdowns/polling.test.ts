@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ServiceError } from '../../src/base/errors.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import type { Breakdown, Question, Reading, Stream } from '../../src/base/nouns.ts';
+import { Calendar } from '../../src/counting/calendar.ts';
+import { Customer } from '../../src/counting/customer.ts';
+import { Marks } from '../../src/counting/marks.ts';
+import { Zone } from '../../src/counting/zone.ts';
+import { Poller } from '../../src/polling/poller.ts';
+import type { PolledCustomer } from '../../src/polling/poller.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { MINUTE_MS } from './rig.ts';
+
+let clock: VirtualClock;
+let poller: Poller;
+let asked: { customer: string; aggregation: string; atMs: number }[];
+/** No answer comes to questions with these aggregations. */
+let stuck: string[];
+
+beforeEach(() => {
+  clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
+  asked = [];
+  stuck = [];
+  poller = new Poller({
+    clock,
+    log: silentLogger,
+    observer: { pollEnded() {}, changed() {} },
+    intervalMs: MINUTE_MS,
+    reconcileIntervalMs: 60 * MINUTE_MS,
+    breakdownIntervalMs: 5 * MINUTE_MS,
+    maxConcurrency: 32,
+    maxRequestsPerSecond: 1000,
+  });
+  poller.start();
+});
+afterEach(async () => {
+  await poller.stop();
+});
+
+function polled(name: string, breakdowns: readonly Breakdown[]): PolledCustomer {
+  const customer = new Customer({
+    name,
+    timezone: 'Europe/Copenhagen',
+    description: { labels: {}, capacity: undefined, openingHours: undefined },
+    calendar: new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }),
+    streams: ['people'],
+    owner: { service: 's', clientId: name, customer: name },
+    marks: new Marks(),
+  });
+  breakDown(customer, breakdowns);
+  return { customer, client: { ask: (question, signal) => answer(name, question, signal) } };
+}
+
+function breakDown(customer: Customer, breakdowns: readonly Breakdown[]): void {
+  customer.breakDown({ breakdowns, branchNames: {}, intervalMs: 5 * MINUTE_MS });
+}
+
+function answer(
+  customer: string,
+  { aggregation }: Question,
+  signal: AbortSignal,
+): Promise<Reading> {
+  asked.push({ customer, aggregation, atMs: clock.monotonicMs() });
+  if (!stuck.includes(aggregation)) {
+    return Promise.resolve({ aggregation, rows: [{ key: 1, counts: [3, 1] }] });
+  }
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new ServiceError('timeout', 'no answer came')));
+  });
+}
+
+function healthOf({ customer }: PolledCustomer, stream: Stream) {
+  const figures = customer.figuresAt(clock.nowMs()).streams[stream];
+  return figures && { polls: figures.polls, failures: figures.failures, skipped: figures.skipped };
+}
+
+test('breakdowns are polled at an interval of their own, after the first polls of the streams', async () => {
+  const [a, b] = [polled('a', ['branch', 'device']), polled('b', ['branch', 'device'])];
+  poller.setCustomers([a, b]);
+  await clock.advance(0);
+  const first = asked.map(({ aggregation }) => aggregation);
+  expect(first[0]).toBe('minute');
+  expect(first.slice(0, first.indexOf('branch'))).not.toContain('device');
+  asked = [];
+  await clock.advance(10 * MINUTE_MS);
+  const turns = asked
+    .filter(({ aggregation }) => aggregation !== 'minute')
+    .map(({ customer, aggregation, atMs }) => `${customer} ${aggregation} ${atMs}`);
+  // Both questions of a poll come at one instant here.
+  expect([...new Set(turns)]).toEqual([
+    'a device 75000',
+    'b branch 150000',
+    'b device 225000',
+    'a branch 300000',
+    'a device 375000',
+    'b branch 450000',
+    'b device 525000',
+    'a branch 600000',
+  ]);
+  expect(healthOf(a, 'branch')).toEqual({ polls: 3, failures: 0, skipped: 0 });
+  expect(healthOf(a, 'people')).toEqual({ polls: 11, failures: 0, skipped: 0 });
+});
+
+test('polls of a breakdown end, and are missed, by its own interval', async () => {
+  const customer = polled('a', ['branch']);
+  poller.setCustomers([customer]);
+  await clock.advance(MINUTE_MS);
+  stuck = ['branch'];
+  await clock.advance(8 * MINUTE_MS);
+  expect(healthOf(customer, 'branch')).toEqual({ polls: 1, failures: 0, skipped: 0 });
+  await clock.advance(MINUTE_MS);
+  expect(healthOf(customer, 'branch')).toEqual({ polls: 2, failures: 1, skipped: 0 });
+  clock.freeze(16 * MINUTE_MS);
+  await clock.advance(1000);
+  expect(healthOf(customer, 'branch')?.skipped).toBe(3);
+  expect(healthOf(customer, 'people')?.failures).toBe(0);
+});
+
+test('what stays goes on when a breakdown goes and another comes, in the middle of a poll too', async () => {
+  stuck = ['device'];
+  const one = polled('a', ['branch', 'device']);
+  poller.setCustomers([one]);
+  await clock.advance(10);
+  const before = one.customer.figuresAt(clock.nowMs());
+  breakDown(one.customer, ['client', 'branch']);
+  poller.setCustomers([one]);
+  await clock.advance(10);
+  const { streams, breakdowns, kinds } = one.customer.figuresAt(clock.nowMs());
+  expect(Object.keys(streams)).toEqual(['people', 'client', 'branch']);
+  expect(breakdowns.branch).toEqual(before.breakdowns.branch);
+  expect(breakdowns.branch?.keys).toHaveLength(1);
+  expect(breakdowns.client?.keys).toHaveLength(1);
+  expect(kinds).toEqual(before.kinds);
+  expect(healthOf(one, 'branch')).toEqual({ polls: 1, failures: 0, skipped: 0 });
+});
+
+test('without breakdowns there is neither a figure nor a question of them', async () => {
+  const one = polled('a', []);
+  poller.setCustomers([one]);
+  await clock.advance(10 * MINUTE_MS);
+  expect(one.customer.figuresAt(clock.nowMs()).breakdowns).toEqual({});
+  expect(new Set(asked.map(({ aggregation }) => aggregation))).toEqual(new Set(['minute', 'day']));
+});
