@@ -116,8 +116,8 @@ export class Breakdowns {
     return figures;
   }
 
-  /** When the occupancy of the branches is too old, even if nothing is polled. */
-  staleMs(): number {
+  /** When the occupancy of the branches is too old, unless they are polled until then. */
+  occupancyEndMs(): number {
     const polledMs = this.#records.get('branch')?.state.snapshot?.atMs;
     return polledMs === undefined ? Infinity : polledMs + this.#occupancyAgeMs() + 1;
   }

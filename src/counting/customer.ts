@@ -17,7 +17,7 @@ import { afterFailure, afterSkip, afterSuccess, UNPOLLED } from './health.ts';
 import type { Health } from './health.ts';
 import type { MarkOwner, Marks } from './marks.ts';
 import type { OpeningHours } from './opening-hours.ts';
-import { kindFigures, lastSeenOf, OCCUPANCY_AGE_MS } from './shown.ts';
+import { lastSeenOf, occupancyEndMs, occupancyOf } from './shown.ts';
 import type { StreamRecord } from './shown.ts';
 import { INITIAL_STATE } from './state.ts';
 import type { StreamState } from './state.ts';
@@ -134,19 +134,16 @@ export class Customer implements FiguresSource {
 
   /** By what its people are counted too, from now on. Those that stay go on with what they have counted. */
   breakDown(settings: BreakdownSettings): void {
-    for (const gone of this.breakdowns.filter((one) => !settings.breakdowns.includes(one))) {
-      this.#health.delete(gone);
-    }
-    if (settings.breakdowns.length === 0) {
-      this.#breakdowns = undefined;
-      return;
-    }
     const { owner, marks } = this.#options;
-    this.#breakdowns ??= new Breakdowns(owner, marks);
-    this.#breakdowns.configure(settings);
-    for (const breakdown of settings.breakdowns) {
+    const { breakdowns } = settings;
+    const gone = this.breakdowns.filter((breakdown) => !breakdowns.includes(breakdown));
+    gone.forEach((breakdown) => this.#health.delete(breakdown));
+    breakdowns.forEach((breakdown) => {
       this.#health.set(breakdown, this.#health.get(breakdown) ?? UNPOLLED);
-    }
+    });
+    const isNone = breakdowns.length === 0;
+    this.#breakdowns = isNone ? undefined : (this.#breakdowns ?? new Breakdowns(owner, marks));
+    this.#breakdowns?.configure(settings);
   }
 
   describe(description: CustomerDescription): void {
@@ -183,7 +180,7 @@ export class Customer implements FiguresSource {
       capacity,
       open: openingHours?.isOpenAt(nowMs, timezone),
       credentialsValid: this.#credentialsValid,
-      occupancy: this.#occupancyAt(nowMs),
+      occupancy: occupancyOf(this.#streams.get('people'), calendar, nowMs),
       kinds,
       breakdowns: this.#breakdowns?.figuresAt(nowMs, epoch.startMs, dayStartMs) ?? NO_BREAKDOWNS,
       streams,
@@ -191,24 +188,11 @@ export class Customer implements FiguresSource {
     };
   }
 
-  #occupancyAt(nowMs: number): number | undefined {
-    const snapshot = this.#streams.get('people')?.state.snapshot;
-    const fresh =
-      snapshot !== undefined &&
-      // In both directions: after a step back, the newest good poll lies in the future.
-      Math.abs(nowMs - snapshot.atMs) <= OCCUPANCY_AGE_MS &&
-      snapshot.day.startMs === this.calendar.dayAt(nowMs).startMs;
-    return fresh ? snapshot.minutes?.occupancy : undefined;
-  }
-
   #validUntil(nowMs: number, epoch: Epoch): number {
     const { timezone, calendar } = this.#options;
     const { openingHours } = this.#description;
-    const peopleAtMs = this.#streams.get('people')?.state.snapshot?.atMs;
-    const staleMs = [
-      peopleAtMs === undefined ? Infinity : peopleAtMs + OCCUPANCY_AGE_MS + 1,
-      this.#breakdowns?.staleMs() ?? Infinity,
-    ];
+    const people = this.#streams.get('people');
+    const staleMs = [occupancyEndMs(people), this.#breakdowns?.occupancyEndMs() ?? Infinity];
     return Math.min(
       epoch.endMs,
       calendar.dayAt(nowMs).endMs,
@@ -248,3 +232,19 @@ export class Customer implements FiguresSource {
 }
 
 const NO_BREAKDOWNS: CustomerFigures['breakdowns'] = {};
+
+function kindFigures(
+  record: StreamRecord,
+  kind: number,
+  epoch: Epoch,
+  dayStartMs: number,
+): KindFigures {
+  const { snapshot } = record.state;
+  const total = snapshot?.epoch.startMs === epoch.startMs ? record.shown[kind] : undefined;
+  return {
+    total,
+    held:
+      total === undefined || snapshot === undefined ? undefined : total - at(snapshot.totals, kind),
+    today: snapshot?.day.startMs === dayStartMs ? at(snapshot.today, kind) : undefined,
+  };
+}

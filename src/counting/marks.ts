@@ -19,6 +19,12 @@ export interface MarkOwner {
  */
 export type MarkedKind = Kind | `${Breakdown}_${Kind}:${string}`;
 
+/** One counter, as the file names it: another program's kinds are carried on as they are. */
+interface CounterKey {
+  readonly owner: string;
+  readonly kind: string;
+}
+
 export interface Mark {
   readonly epochStartMs: number;
   /** The epoch's calendar month, as in {@link Epoch.month}. */
@@ -80,7 +86,8 @@ export class Marks {
       return held;
     }
     const { startMs: epochStartMs, month } = epoch;
-    this.#put(textOf(owner), kind, { epochStartMs, month, value, atMs });
+    const key = { owner: textOf(owner), kind };
+    this.#put(key, { epochStartMs, month, value, atMs });
     this.#changes += 1;
     return value;
   }
@@ -116,7 +123,7 @@ export class Marks {
       if (restored === undefined) {
         leftOut += 1;
       } else {
-        this.#put(restored.owner, restored.kind, restored.mark);
+        this.#put(restored.key, restored.mark);
       }
     }
     return leftOut;
@@ -127,7 +134,7 @@ export class Marks {
   }
 
   /** Puts a mark first, in place of a lower one of its epoch. */
-  #put(owner: string, kind: string, mark: Mark): void {
+  #put({ owner, kind }: CounterKey, mark: Mark): void {
     const kinds = this.#marks.get(owner) ?? new Map<string, readonly Mark[]>();
     const known = kinds.get(kind) ?? [];
     const same = known.find(({ epochStartMs }) => epochStartMs === mark.epochStartMs);
@@ -165,10 +172,7 @@ function entriesOf(text: string): readonly unknown[] {
   return file.marks as readonly unknown[];
 }
 
-function markOf(
-  entry: unknown,
-  nowMs: number,
-): { owner: string; kind: string; mark: Mark } | undefined {
+function markOf(entry: unknown, nowMs: number): { key: CounterKey; mark: Mark } | undefined {
   if (!Array.isArray(entry) || entry.length !== 8) {
     return undefined;
   }
@@ -181,7 +185,10 @@ function markOf(
   }
   const [epochStartMs = 0, month = 0, value = 0, atMs = 0] = numbers;
   return nowMs - epochStartMs <= KEPT_MS && beginsIn(month, epochStartMs)
-    ? { owner: JSON.stringify(owner), kind, mark: { epochStartMs, month, value, atMs } }
+    ? {
+        key: { owner: JSON.stringify(owner), kind },
+        mark: { epochStartMs, month, value, atMs },
+      }
     : undefined;
 }
 

@@ -1,11 +1,6 @@
-/**
- * What is shown of one stream of minutes at an instant: figures of another epoch or day than the one
- * that is running then are not.
- */
+/** What the order of the minutes says of one stream at an instant: who is inside, when anybody was last seen. */
 import { contains } from './calendar.ts';
-import type { Calendar, Epoch } from './calendar.ts';
-import { at } from './counts.ts';
-import type { KindFigures } from './figures.ts';
+import type { Calendar } from './calendar.ts';
 import type { StreamState } from './state.ts';
 
 /** Occupancy older than this says nothing about who is inside now. */
@@ -17,20 +12,24 @@ export interface StreamRecord {
   shown: readonly number[];
 }
 
-export function kindFigures(
-  record: StreamRecord,
-  kind: number,
-  epoch: Epoch,
-  dayStartMs: number,
-): KindFigures {
-  const { snapshot } = record.state;
-  const total = snapshot?.epoch.startMs === epoch.startMs ? record.shown[kind] : undefined;
-  return {
-    total,
-    held:
-      total === undefined || snapshot === undefined ? undefined : total - at(snapshot.totals, kind),
-    today: snapshot?.day.startMs === dayStartMs ? at(snapshot.today, kind) : undefined,
-  };
+/** People inside, as long as the newest good poll tells it. */
+export function occupancyOf(
+  record: StreamRecord | undefined,
+  calendar: Calendar,
+  nowMs: number,
+): number | undefined {
+  const snapshot = record?.state.snapshot;
+  const fresh =
+    snapshot !== undefined &&
+    // In both directions: after a step back, the newest good poll lies in the future.
+    Math.abs(nowMs - snapshot.atMs) <= OCCUPANCY_AGE_MS &&
+    snapshot.day.startMs === calendar.dayAt(nowMs).startMs;
+  return fresh ? snapshot.minutes?.occupancy : undefined;
+}
+
+/** When that is too old, unless there is a poll until then. */
+export function occupancyEndMs(record: StreamRecord | undefined): number {
+  return (record?.state.snapshot?.atMs ?? Infinity) + OCCUPANCY_AGE_MS + 1;
 }
 
 /** The newest minute that counted anybody, as long as it lies in today or the day before. */

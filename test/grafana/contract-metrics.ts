@@ -38,16 +38,20 @@ export const CONDITIONAL_METRICS = {
   library_branch_people_exited_total: ['customer', 'branch'],
   library_branch_people_entered_today: ['customer', 'branch'],
   library_branch_people_exited_today: ['customer', 'branch'],
+  library_branch_held_counts: ['customer', 'branch', 'kind'],
   library_branch_occupancy_people: ['customer', 'branch'],
   library_branch_info: ['customer', 'branch', 'name'],
   library_client_people_entered_total: ['customer', 'client'],
   library_client_people_exited_total: ['customer', 'client'],
   library_client_people_entered_today: ['customer', 'client'],
   library_client_people_exited_today: ['customer', 'client'],
+  library_client_held_counts: ['customer', 'client', 'kind'],
   library_device_people_entered_total: ['customer', 'device'],
   library_device_people_exited_total: ['customer', 'device'],
   library_device_people_entered_today: ['customer', 'device'],
   library_device_people_exited_today: ['customer', 'device'],
+  library_device_held_counts: ['customer', 'device', 'kind'],
+  library_breakdown_keys_left_out: STREAM,
 } as const;
 
 export const EXPORTER_METRICS = {
