@@ -9,10 +9,11 @@ import type { Breakdown } from '../base/nouns.ts';
 import { createInquirer } from './asking.ts';
 import type { Asking, Inquirer } from './asking.ts';
 import { confirms, EMPTY_POLLS_BEFORE_BELIEF, isOutOfProportion } from './belief.ts';
+import type { Believed } from './belief.ts';
 import { anyKeyBelow, byKey, compareKeys, hasNothing, inARow, only } from './by-key.ts';
 import type { CountsByKey } from './by-key.ts';
 import type { Calendar, Epoch, Span } from './calendar.ts';
-import { grandTotal } from './counts.ts';
+import { at, grandTotal } from './counts.ts';
 import type { PollNote } from './state.ts';
 
 /** What is shown of one breakdown: everything from one poll, replaced whole. */
@@ -170,30 +171,33 @@ function judge(
 }
 
 /**
- * Whether what would be shown rises out of all proportion, in any key or in the sum of them, and
- * has not come again: each key has a mark of its own, which would stay until the month ends.
+ * Whether any key, or the sum of them, rises out of all proportion and has not come again: each key
+ * has a mark of its own, which would stay until the month ends. Each is judged alone, for among many
+ * there is always one of which the service takes something back meanwhile.
  */
 function isRiseToDoubt(
   { snapshot: last, suspicion }: BreakdownState,
   { marks }: BreakdownContext,
   { epoch, keys, totals, atMs }: BreakdownSnapshot,
 ): boolean {
-  function comparable(table: CountsByKey): readonly number[] {
-    return inARow(table, keys, KIND_COUNT);
-  }
   const lastMs = last?.epoch.startMs === epoch.startMs ? last.atMs : undefined;
   const before = {
-    totals: comparable(marks?.totals ?? new Map()),
+    totals: inARow(marks?.totals ?? new Map(), keys, KIND_COUNT),
     atMs: lastMs ?? marks?.atMs ?? epoch.startMs,
   };
-  const now = comparable(totals);
-  return (
-    isOutOfProportion(before, now, atMs, epoch.startMs) &&
-    !confirms(
-      suspicion && { totals: comparable(suspicion.totals), atMs: suspicion.atMs },
-      now,
-      atMs,
-      epoch.startMs,
-    )
-  );
+  const suspected = suspicion && {
+    totals: inARow(suspicion.totals, keys, KIND_COUNT),
+    atMs: suspicion.atMs,
+  };
+  return inARow(totals, keys, KIND_COUNT).some((total, i) => {
+    const now = [total];
+    return (
+      isOutOfProportion(alone(before, i), now, atMs, epoch.startMs) &&
+      !confirms(suspected && alone(suspected, i), now, atMs, epoch.startMs)
+    );
+  });
+}
+
+function alone({ totals, atMs }: Believed, i: number): Believed {
+  return { totals: [at(totals, i)], atMs };
 }

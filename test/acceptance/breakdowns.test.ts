@@ -108,6 +108,7 @@ async function settled(): Promise<Exposition> {
     exposition = await daemon.scrape();
     expectExact(exposition);
     expectCountersExact(exposition, 'plain', plain.ledger);
+    expect(ofWhole(exposition, 'library_people_entered_total')).toHaveLength(1);
   });
   return exposition ?? daemon.scrape();
 }

@@ -167,6 +167,21 @@ describe('a rise out of all proportion', () => {
     expect(branches.shown()['101']).toEqual([13_500, 4_900]);
   });
 
+  test('comes again, though the service takes something back of another branch meanwhile', () => {
+    const branches = counted();
+    branches.totals = [
+      [101, 12_000, 4_900],
+      [102, 40_000, 39_000],
+    ];
+    branches.polls(1);
+    branches.totals = [
+      [101, 12_001, 4_900],
+      [102, 39_999, 39_000],
+    ];
+    branches.polls(1);
+    expect(branches.shown()).toEqual({ '101': [12_001, 4_900], '102': [40_000, 39_000] });
+  });
+
   test('is none where a branch comes back as it was', () => {
     const branches = counted();
     branches.totals = [[101, 5_000, 4_900]];
