@@ -136,8 +136,7 @@ export class Customer implements FiguresSource {
   breakDown(settings: BreakdownSettings): void {
     const { owner, marks } = this.#options;
     const { breakdowns } = settings;
-    const gone = this.breakdowns.filter((breakdown) => !breakdowns.includes(breakdown));
-    gone.forEach((breakdown) => this.#health.delete(breakdown));
+    // How the polls of one went that is gone is kept: its counters must not fall when it comes back.
     breakdowns.forEach((breakdown) => {
       this.#health.set(breakdown, this.#health.get(breakdown) ?? UNPOLLED);
     });

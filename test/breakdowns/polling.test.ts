@@ -132,6 +132,11 @@ test('what stays goes on when a breakdown goes and another comes, in the middle 
   expect(breakdowns.client?.keys).toHaveLength(1);
   expect(kinds).toEqual(before.kinds);
   expect(healthOf(one, 'branch')).toEqual({ polls: 1, failures: 0, skipped: 0 });
+  breakDown(one.customer, []);
+  expect(healthOf(one, 'branch')).toBeUndefined();
+  breakDown(one.customer, ['branch']);
+  expect(healthOf(one, 'branch')).toEqual({ polls: 1, failures: 0, skipped: 0 });
+  expect(one.customer.figuresAt(clock.nowMs()).breakdowns.branch?.keys).toEqual([]);
 });
 
 test('without breakdowns there is neither a figure nor a question of them', async () => {
