@@ -81,6 +81,7 @@ export function* pollBreakdown(
     kinds: KIND_COUNT,
     calendar,
     nowMs,
+    hasTime: () => true,
   });
   const day = calendar.dayAt(nowMs());
   const before = state.snapshot;
