@@ -7,6 +7,7 @@ import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { WorldClock } from './clock.ts';
 import type { DrawnWorld } from './drawn-world.ts';
 import type { Occasion } from './coverage.ts';
+import { BreakdownAuditor } from './breakdown-auditor.ts';
 import { IncreaseAuditor } from './increase-auditor.ts';
 import { Scrape } from './scrape.ts';
 
@@ -44,6 +45,7 @@ export class Auditor {
   readonly #lastTexts = new Map<string, string>();
   readonly #periods = new Map<string, { readonly epochMs: number; readonly dayMs: number }>();
   readonly increases: IncreaseAuditor;
+  readonly #breakdowns: BreakdownAuditor;
   readonly occasions = new Set<Occasion>();
   #audits = 0;
   readonly #secret: RegExp;
@@ -53,6 +55,12 @@ export class Auditor {
     this.#service = service;
     this.#clock = clock;
     this.increases = new IncreaseAuditor(world, service);
+    this.#breakdowns = new BreakdownAuditor({
+      world,
+      service,
+      clock,
+      violated: (what) => this.violated(what),
+    });
     this.#secret = new RegExp(`secret-of-${world.seed}|simulated\\.[0-9a-f]{8}|Bearer `);
   }
 
@@ -71,11 +79,15 @@ export class Auditor {
   /** After a kill only the marks that were on the disk bind, after a loss of the file none does. */
   killed(exporter: string, disk: 'whole' | 'torn' | 'lost'): void {
     const forgets = disk !== 'whole' || this.#world.conventions.corrections.share > 0;
+    if (!forgets) {
+      return;
+    }
     for (const [series, seen] of this.#seen) {
-      if (series.startsWith(exporter) && forgets) {
+      if (series.startsWith(exporter)) {
         this.#seen.set(series, { ...seen, shown: 0 });
       }
     }
+    this.#breakdowns.forget(exporter);
   }
 
   /** Holds one scrape against the promises that hold at every moment. */
@@ -87,6 +99,7 @@ export class Auditor {
     this.expectNoSecret(text);
     const scrape = new Scrape(text);
     this.#audits += 1;
+    this.#breakdowns.audit(exporter, text, (customer) => epochIn(scrape, customer));
     for (const { library } of this.#service.customers) {
       this.#auditCustomer(exporter, library.name, scrape, aheadMs);
       if (this.#audits % OCCUPANCY_EVERY === 0 && !this.#mayLackRows()) {
@@ -106,7 +119,7 @@ export class Auditor {
   }
 
   #auditCustomer(exporter: string, customer: string, scrape: Scrape, aheadMs: number): void {
-    const epochMs = 1000 * (scrape.value('library_epoch_timestamp_seconds', customer) ?? NaN);
+    const epochMs = epochIn(scrape, customer);
     const served = this.#service.served(customer, epochMs);
     const occupancy = scrape.value('library_occupancy_people', customer);
     if (occupancy !== undefined && occupancy < 0) {
@@ -202,12 +215,13 @@ export class Auditor {
    */
   expectTruth(exporter: string, text: string | undefined): void {
     const scrape = new Scrape(text ?? '');
+    this.#breakdowns.expectTruth(exporter, text ?? '', (customer) => epochIn(scrape, customer));
     const { reconcileIntervalMs, intervalMs, slowestMs } = this.#world;
     const pollMs = intervalMs + 10 * slowestMs + 1000;
     const lagMs = this.#arrivesPromptly() ? pollMs : reconcileIntervalMs + 2 * pollMs;
     for (const { library } of this.#service.customers) {
       const customer = library.name;
-      const epochMs = 1000 * (scrape.value('library_epoch_timestamp_seconds', customer) ?? NaN);
+      const epochMs = epochIn(scrape, customer);
       for (const [name, kind, truth, stream] of COUNTERS) {
         const series = `${exporter} ${name} ${customer}`;
         if (scrape.value('library_up', customer, stream) !== 1) {
@@ -295,6 +309,10 @@ export class Auditor {
       );
     }
   }
+}
+
+function epochIn(scrape: Scrape, customer: string): number {
+  return 1000 * (scrape.value('library_epoch_timestamp_seconds', customer) ?? NaN);
 }
 
 /** The last 04:00 in a zone. Not by our own calendar, for that is among what is held against this. */

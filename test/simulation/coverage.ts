@@ -25,7 +25,8 @@ const SAMPLE = 4_000;
 
 /** The settings of a world, each as `name=value`. */
 export function settingsOf({ conventions, ...world }: DrawnWorld): readonly string[] {
-  const { timezone, visitsPerDay, alwaysOpen, exporters, intervalMs, days, faultRate } = world;
+  const { timezone, visitsPerDay, alwaysOpen, exporters, intervalMs, days, faultRate, breakdowns } =
+    world;
   return flatten('', {
     ...conventions,
     timezone,
@@ -35,6 +36,7 @@ export function settingsOf({ conventions, ...world }: DrawnWorld): readonly stri
     intervalMs,
     days,
     faultRate,
+    breakdowns,
   });
 }
 

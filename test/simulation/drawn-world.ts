@@ -1,4 +1,6 @@
 /** A world out of a seed: the service's conventions, the libraries, the pace, and what goes wrong. */
+import { BREAKDOWNS } from '../../src/base/nouns.ts';
+import type { Breakdown } from '../../src/base/nouns.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
@@ -43,6 +45,8 @@ export interface DrawnWorld {
   readonly days: number;
   readonly intervalMs: number;
   readonly reconcileIntervalMs: number;
+  readonly breakdowns: readonly Breakdown[];
+  readonly breakdownIntervalMs: number;
   readonly scrapeIntervalMs: number;
   readonly slowestMs: number;
   readonly exporters: 1 | 2;
@@ -99,9 +103,9 @@ const PACES = [
   { days: [0.25, 0.5], intervals: [MINUTE_MS], scrapes: [1, 5] },
   { days: [1], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15] },
   { days: [0.5, 1.5], intervals: [5 * MINUTE_MS, 10 * MINUTE_MS], scrapes: [5, 15] },
-  { days: [2, 4], intervals: [15 * MINUTE_MS], scrapes: [15, 30] },
-  { days: [3, 5], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
-  { days: [4, 6], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
+  { days: [3, 4], intervals: [15 * MINUTE_MS], scrapes: [15, 30] },
+  { days: [5, 6], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
+  { days: [6, 7], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
 ];
 
 export function drawWorld(seed: number): DrawnWorld {
@@ -125,6 +129,8 @@ export function drawWorld(seed: number): DrawnWorld {
       4 * intervalMs,
       pick(random, [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS]),
     ),
+    breakdowns: isCrowded || random.next() < 0.6 ? [] : subset(random, BREAKDOWNS),
+    breakdownIntervalMs: Math.max(intervalMs, pick(random, [5, 15, 60]) * MINUTE_MS),
     scrapeIntervalMs: pick(random, pace.scrapes) * MINUTE_MS,
     slowestMs: pick(random, [50, 400, 3_000]),
     exporters: random.next() < 0.1 ? 2 : 1,

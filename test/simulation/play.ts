@@ -153,8 +153,9 @@ class Play {
         exporter.clock.aheadMs = 0;
       }
     }
-    const { reconcileIntervalMs, intervalMs } = this.#world;
-    const settledMs = LONGEST_PAUSE_MS + reconcileIntervalMs + 4 * intervalMs;
+    const { reconcileIntervalMs, breakdownIntervalMs, intervalMs } = this.#world;
+    const longestMs = Math.max(reconcileIntervalMs + 4 * intervalMs, 4 * breakdownIntervalMs);
+    const settledMs = LONGEST_PAUSE_MS + longestMs;
     for (let ms = 0; ms < settledMs; ms += intervalMs) {
       await this.#step(intervalMs);
       this.#scrape();
@@ -294,7 +295,7 @@ function configOf(world: DrawnWorld, service: SimulatedService): Config {
     polling: {
       intervalMs: world.intervalMs,
       reconcileIntervalMs: world.reconcileIntervalMs,
-      breakdownIntervalMs: HOUR_MS,
+      breakdownIntervalMs: world.breakdownIntervalMs,
     },
     customers: service.customers.map(({ library, clientId, clientSecret }) => ({
       name: library.name,
@@ -307,7 +308,7 @@ function configOf(world: DrawnWorld, service: SimulatedService): Config {
       holidays: undefined,
       labels: {},
       streams: ['people', 'logins'],
-      breakdowns: [],
+      breakdowns: world.breakdowns,
       branches: {},
     })),
   };

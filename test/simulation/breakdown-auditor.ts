@@ -1,0 +1,164 @@
+/**
+ * The same promises for the counters by branch, client and device: they never fall, never have more
+ * than the service had, and in the end are what the service has.
+ */
+import type { Breakdown } from '../../src/base/nouns.ts';
+import type { SimulatedService } from '../../src/simulator/service.ts';
+import type { WorldClock } from './clock.ts';
+import type { DrawnWorld } from './drawn-world.ts';
+
+export interface BreakdownAuditorOptions {
+  readonly world: DrawnWorld;
+  readonly service: SimulatedService;
+  readonly clock: WorldClock;
+  readonly violated: (what: string) => void;
+}
+
+type Side = 'entered' | 'exited';
+
+interface Counter {
+  readonly customer: string;
+  readonly breakdown: Breakdown;
+  readonly key: string;
+  readonly side: Side;
+  readonly value: number;
+}
+
+const TOTAL =
+  /^library_(branch|client|device)_people_(entered|exited)_total\{customer="([^"]*)",\1="([^"]*)"\} (\S+)$/gm;
+const HELD =
+  /^library_(branch|client|device)_held_counts\{customer="([^"]*)",\1="([^"]*)",kind="people_(entered|exited)"\} (\S+)$/gm;
+const MINUTE_MS = 60_000;
+/** What the service has by branch, client and device costs a look at every record of the month. */
+const TRUTH_EVERY = 8;
+
+export class BreakdownAuditor {
+  readonly #options: BreakdownAuditorOptions;
+  /** By exporter, epoch and series, the value shown last. */
+  readonly #shown = new Map<string, number>();
+  #audits = 0;
+
+  constructor(options: BreakdownAuditorOptions) {
+    this.#options = options;
+  }
+
+  /** No mark binds any more. */
+  forget(exporter: string): void {
+    for (const series of this.#shown.keys()) {
+      if (series.startsWith(exporter)) {
+        this.#shown.delete(series);
+      }
+    }
+  }
+
+  audit(exporter: string, text: string, epochOf: (customer: string) => number): void {
+    const { world, clock, violated } = this.#options;
+    if (world.breakdowns.length === 0) {
+      return;
+    }
+    const counters = countersIn(text);
+    for (const { customer, breakdown, key, side, value } of counters) {
+      const series = `${exporter} ${epochOf(customer)} ${customer} ${breakdown} ${key} ${side}`;
+      const before = this.#shown.get(series) ?? 0;
+      this.#shown.set(series, value);
+      if (value < before) {
+        violated(`${series} falls from ${before} to ${value}`);
+      }
+    }
+    this.#audits += 1;
+    if (this.#audits % TRUTH_EVERY === 0) {
+      this.#expectNoMore(exporter, counters, epochOf, clock.nowMs());
+    }
+  }
+
+  /** The service has been well: every counter less what it holds is what the service has. */
+  expectTruth(exporter: string, text: string, epochOf: (customer: string) => number): void {
+    const { world, service, clock, violated } = this.#options;
+    const held = heldIn(text);
+    const counters = countersIn(text);
+    const lagMs = world.breakdownIntervalMs + 10 * world.slowestMs + MINUTE_MS;
+    for (const breakdown of world.breakdowns) {
+      for (const { library } of service.customers) {
+        const customer = library.name;
+        const epochMs = epochOf(customer);
+        const early = service.brokenDownTruth(customer, breakdown, epochMs, clock.nowMs() - lagMs);
+        const late = service.brokenDownTruth(customer, breakdown, epochMs, clock.nowMs());
+        const own = counters.filter(
+          (counter) => counter.customer === customer && counter.breakdown === breakdown,
+        );
+        for (const [id, totals] of early) {
+          for (const side of ['entered', 'exited'] as const) {
+            const counter = own.find(({ key, side: its }) => idOf(key) === id && its === side);
+            const total = counter && counter.value - (held.get(nameOf(counter)) ?? NaN);
+            const ends = [totals[side], late.get(id)?.[side] ?? 0];
+            const slack = this.#takenBack(Math.max(...ends));
+            const [least, most] = [Math.min(...ends) - slack, Math.max(...ends) + slack];
+            if (total === undefined || !(total >= least && total <= most)) {
+              violated(
+                `${exporter} ${customer} ${breakdown} ${id} ${side} less held is ${total} in the end, ` +
+                  `and not ${least} to ${most}`,
+              );
+            }
+          }
+        }
+      }
+    }
+  }
+
+  #expectNoMore(
+    exporter: string,
+    counters: readonly Counter[],
+    epochOf: (customer: string) => number,
+    nowMs: number,
+  ): void {
+    const { service, violated } = this.#options;
+    const truths = new Map<string, ReturnType<SimulatedService['brokenDownTruth']>>();
+    for (const { customer, breakdown, key, side, value } of counters) {
+      const name = `${customer} ${breakdown}`;
+      const truth =
+        truths.get(name) ?? service.brokenDownTruth(customer, breakdown, epochOf(customer), nowMs);
+      truths.set(name, truth);
+      const most = truth.get(idOf(key))?.[side] ?? 0;
+      if (value > most + this.#takenBack(most)) {
+        violated(`${exporter} ${name} ${key} ${side} is ${value}, and the service has ${most}`);
+      }
+    }
+  }
+
+  /** So much of a total the service may have taken back. */
+  #takenBack(total: number): number {
+    const { share } = this.#options.world.conventions.corrections;
+    return share === 0 ? 0 : Math.ceil(3 + 4 * share * total);
+  }
+}
+
+function countersIn(text: string): readonly Counter[] {
+  return Array.from(
+    text.matchAll(TOTAL),
+    ([, breakdown, side, customer = '', key = '', value]) => ({
+      customer,
+      breakdown: breakdown as Breakdown,
+      key,
+      side: side as Side,
+      value: Number(value),
+    }),
+  );
+}
+
+function heldIn(text: string): ReadonlyMap<string, number> {
+  return new Map(
+    Array.from(text.matchAll(HELD), ([, breakdown, customer = '', key = '', side, value]) => [
+      nameOf({ customer, breakdown: breakdown as Breakdown, key, side: side as Side }),
+      Number(value),
+    ]),
+  );
+}
+
+function nameOf({ customer, breakdown, key, side }: Omit<Counter, 'value'>): string {
+  return `${customer} ${breakdown} ${key} ${side}`;
+}
+
+/** The key is a number, or a name that ends with one. */
+function idOf(key: string): number {
+  return Number(/\d+$/.exec(key)?.[0]);
+}
