@@ -85,6 +85,8 @@ export function readKey(
   }
 }
 
+const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
 type Parsed =
   | { readonly kind: 'instant'; readonly ms: number }
   | { readonly kind: 'wall'; readonly ms: number; readonly writtenOffsetMs: number | undefined }
@@ -122,13 +124,25 @@ function parseWall(match: RegExpExecArray | null): Parsed | undefined {
   if (match === null) {
     return undefined;
   }
-  const [year, month, day, hour, minute] = match.slice(1, 6).map(Number);
-  const ms = Date.UTC(year ?? 0, (month ?? 0) - 1, day, hour, minute);
-  const back = new Date(ms);
-  if (back.getUTCDate() !== day || back.getUTCHours() !== hour || back.getUTCMinutes() !== minute) {
-    return undefined;
-  }
-  return { kind: 'wall', ms, writtenOffsetMs: designatorMs(match[6]) };
+  const year = Number(match[1]);
+  const month = Number(match[2]);
+  const day = Number(match[3]);
+  const hour = Number(match[4]);
+  const minute = Number(match[5]);
+  const isTime = hour < 24 && minute < 60;
+  const isDate = month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
+  return isTime && isDate
+    ? {
+        kind: 'wall',
+        ms: Date.UTC(year, month - 1, day, hour, minute),
+        writtenOffsetMs: designatorMs(match[6]),
+      }
+    : undefined;
+}
+
+function daysIn(year: number, month: number): number {
+  const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return month === 2 && isLeapYear ? 29 : (MONTH_DAYS[month - 1] ?? 0);
 }
 
 function designatorMs(designator: string | undefined): number | undefined {

@@ -93,19 +93,19 @@ const VISITS_PER_DAY = [
   [0],
   [0.15],
   [0.15],
-  [600, 30],
+  [300, 30],
   [1_200],
   [12_000],
 ];
 
 /** How long is watched how closely: many polls a day for few days, or few for many. */
 const PACES = [
-  { days: [0.25, 0.5], intervals: [MINUTE_MS], scrapes: [1, 5] },
-  { days: [1], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15] },
+  { days: [0.25], intervals: [MINUTE_MS], scrapes: [1, 5] },
+  { days: [0.5, 1], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15] },
   { days: [0.5, 1.5], intervals: [5 * MINUTE_MS, 10 * MINUTE_MS], scrapes: [5, 15] },
   { days: [3, 4], intervals: [15 * MINUTE_MS], scrapes: [15, 30] },
-  { days: [5, 6], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
-  { days: [6, 7], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
+  { days: [5, 7], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
+  { days: [7, 8], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
 ];
 
 export function drawWorld(seed: number): DrawnWorld {
@@ -123,14 +123,14 @@ export function drawWorld(seed: number): DrawnWorld {
     visitsPerDay,
     alwaysOpen: random.next() < 0.3,
     startMs: pick(random, STARTS) + Math.floor(random.next() * 24) * HOUR_MS,
-    days: isCrowded ? 1 : pick(random, pace.days),
+    days: isCrowded ? 0.5 : pick(random, pace.days),
     intervalMs,
     reconcileIntervalMs: Math.max(
       4 * intervalMs,
       pick(random, [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS]),
     ),
     breakdowns: isCrowded || random.next() < 0.6 ? [] : subset(random, BREAKDOWNS),
-    breakdownIntervalMs: Math.max(intervalMs, pick(random, [5, 15, 60]) * MINUTE_MS),
+    breakdownIntervalMs: Math.max(intervalMs, pick(random, [15, 30, 60]) * MINUTE_MS),
     scrapeIntervalMs: pick(random, pace.scrapes) * MINUTE_MS,
     slowestMs: pick(random, [50, 400, 3_000]),
     exporters: random.next() < 0.1 ? 2 : 1,
