@@ -10,6 +10,8 @@
  * - day: from `day_starts_at` to the next one, local; occupancy and today's figures start with it.
  */
 
+import type { Secret } from './secret.ts';
+
 export type MinuteStream = 'people' | 'logins';
 export type Breakdown = 'branch' | 'client' | 'device';
 export type Stream = MinuteStream | Breakdown;
@@ -43,12 +45,21 @@ export interface Row {
   readonly counts: readonly number[];
 }
 
-/** An aggregated question. `from` and `to` are ISO 8601 timestamps with an offset. */
-export interface Question {
+/** What is asked about: ISO 8601 timestamps with an offset. `to` needs `from` (4.2). */
+export interface Window {
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** An aggregated question. */
+export interface AggregatedQuestion extends Window {
   readonly endpoint: Endpoint;
   readonly aggregation: Aggregation;
+}
+
+/** An aggregated question as counting asks it: always from some instant on. */
+export interface Question extends AggregatedQuestion {
   readonly from: string;
-  readonly to?: string;
 }
 
 /**
@@ -59,3 +70,33 @@ export interface Reading {
   readonly aggregation: string;
   readonly rows: readonly Row[];
 }
+
+/** A question for one page of raw records. Asked with the same window, the pages join to a whole. */
+export interface PageQuestion extends Window {
+  readonly endpoint: Endpoint;
+  readonly aggregation?: undefined;
+  /** The most records that the page may have. */
+  readonly limit: number;
+  /** Of the page before; without it, the page is the first one. */
+  readonly startToken?: Secret;
+  /** Whether the fields that tell of a patron are taken from the answer at all. */
+  readonly includePatronFields: boolean;
+}
+
+/** One raw record: its values in the order of the service's document; null where it has none. */
+export type RawRecord = readonly (string | number | null)[];
+
+/** One page of raw records, whole. */
+export interface RawPage {
+  readonly aggregation: undefined;
+  readonly records: readonly RawRecord[];
+  /** Where the next page starts; only the service knows what it means. Undefined: this is the last. */
+  readonly startToken: Secret | undefined;
+}
+
+/** In place of a page: the service forced an aggregation (service-interface.md, 8), named here. */
+export interface ForcedAggregation {
+  readonly aggregation: string;
+}
+
+export type Page = RawPage | ForcedAggregation;

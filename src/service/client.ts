@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { Question, Reading } from '../base/nouns.ts';
+import type { AggregatedQuestion, PageQuestion } from '../base/nouns.ts';
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import { deadlineError } from './deadline.ts';
@@ -13,11 +13,13 @@ import { createHold } from './hold.ts';
 import { createGate } from './limits.ts';
 import type { Gate } from './limits.ts';
 import type { ServiceClock } from './service-clock.ts';
+import type { AnswerContent } from './json.ts';
+import { decodePage } from './raw-wire.ts';
 import { withRetries } from './retry.ts';
 import { statusError } from './status.ts';
 import { createTokens } from './token.ts';
 import type { Exchange, ExchangeAnswer, ExchangeRequest } from './transport.ts';
-import type { CustomerAccess, CustomerClient, ServiceObserver } from './types.ts';
+import type { CustomerAccess, ServiceObserver, WholeClient } from './types.ts';
 import { decodeReading } from './wire.ts';
 
 export interface ClientOptions {
@@ -41,9 +43,10 @@ const ATTEMPTS = 4;
 /** After so many asks in a row that failed, the next poll is retry enough. */
 const FAILURES_UNTIL_ONE_ATTEMPT = 3;
 
+type AnyQuestion = AggregatedQuestion | PageQuestion;
 type ObservedEndpoint = Parameters<ServiceObserver['request']>[0]['endpoint'];
 
-export function createClient(options: ClientOptions): CustomerClient {
+export function createClient(options: ClientOptions): WholeClient {
   const { access, clock, random, observer } = options;
   // A customer whose requests hang holds at most these, and leaves the others theirs.
   const ownGate = createGate(options.maxConcurrency >= 4 ? 2 : 1);
@@ -60,7 +63,7 @@ export function createClient(options: ClientOptions): CustomerClient {
   async function send(
     endpoint: ObservedEndpoint,
     request: ExchangeRequest,
-    question: Question | undefined,
+    question: AnyQuestion | undefined,
     signal: AbortSignal | undefined,
   ): Promise<ExchangeAnswer> {
     hold.check();
@@ -77,7 +80,8 @@ export function createClient(options: ClientOptions): CustomerClient {
     throw error;
   }
 
-  async function attempt(question: Question, signal: AbortSignal): Promise<Reading> {
+  /** The answer with status 200, the token renewed once where the service does not take it. */
+  async function attempt(question: AnyQuestion, signal: AbortSignal): Promise<ExchangeAnswer> {
     const token = await tokens.take(signal);
     let answer = await send(
       question.endpoint,
@@ -95,29 +99,37 @@ export function createClient(options: ClientOptions): CustomerClient {
         throw statusError(request.title, answer, clock.nowMs());
       }
     }
-    return decodeReading(question.endpoint, answer);
+    return answer;
+  }
+
+  async function retried<T>(
+    question: AnyQuestion,
+    decode: (answer: AnswerContent) => T,
+    signal: AbortSignal,
+  ): Promise<T> {
+    if (signal.aborted) {
+      throw deadlineError(signal);
+    }
+    const attempts = failures < FAILURES_UNTIL_ONE_ATTEMPT ? ATTEMPTS : 1;
+    try {
+      const decoded = await withRetries(async () => decode(await attempt(question, signal)), {
+        attempts,
+        clock,
+        random,
+        signal,
+      });
+      failures = 0;
+      return decoded;
+    } catch (error) {
+      failures += 1;
+      throw error;
+    }
   }
 
   return {
-    async ask(question, signal) {
-      if (signal.aborted) {
-        throw deadlineError(signal);
-      }
-      const attempts = failures < FAILURES_UNTIL_ONE_ATTEMPT ? ATTEMPTS : 1;
-      try {
-        const reading = await withRetries(() => attempt(question, signal), {
-          attempts,
-          clock,
-          random,
-          signal,
-        });
-        failures = 0;
-        return reading;
-      } catch (error) {
-        failures += 1;
-        throw error;
-      }
-    },
+    ask: (question, signal) =>
+      retried(question, (answer) => decodeReading(question.endpoint, answer), signal),
+    page: (question, signal) => retried(question, (answer) => decodePage(question, answer), signal),
   };
 }
 
@@ -147,7 +159,7 @@ async function observed(
   { access, exchange, clock, serviceClock, observer, log }: ClientOptions,
   endpoint: ObservedEndpoint,
   request: ExchangeRequest,
-  question: Question | undefined,
+  question: AnyQuestion | undefined,
   signal: AbortSignal | undefined,
 ): Promise<ExchangeAnswer> {
   const startedMs = clock.monotonicMs();
@@ -182,14 +194,25 @@ async function observed(
 
 function dataRequest(
   { baseUrl }: ClientOptions,
-  question: Question,
+  question: AnyQuestion,
   token: Secret,
 ): ExchangeRequest {
-  const { endpoint, aggregation, from, to } = question;
+  const path = `/v1/${question.endpoint}`;
   // Encoded, the plus of an offset too: as it is, it would mean a space.
-  const query = new URLSearchParams({ aggregation, from, ...(to === undefined ? {} : { to }) });
-  const path = `/v1/${endpoint}`;
-  return { url: `${baseUrl}${path}?${query.toString()}`, title: `GET ${path}`, bearer: token };
+  const query = new URLSearchParams(parametersOf(question)).toString();
+  return { url: `${baseUrl}${path}?${query}`, title: `GET ${path}`, bearer: token };
+}
+
+/** As service-interface.md, 4.2 names them. */
+function parametersOf(question: AnyQuestion): Record<string, string> {
+  const { aggregation, from, to } = question;
+  const asked =
+    aggregation === undefined
+      ? { limit: String(question.limit), startToken: question.startToken?.reveal(), from, to }
+      : { aggregation, from, to };
+  return Object.fromEntries(
+    Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }
 
 /** 401 of data has a meaning of its own, and so has every refusal of credentials. */

@@ -1,5 +1,5 @@
 /** What this room gives to the others: the service in our nouns. Nothing here knows HTTP. */
-import type { Question, Reading } from '../base/nouns.ts';
+import type { AggregatedQuestion, Page, PageQuestion, Question, Reading } from '../base/nouns.ts';
 import type { Secret } from '../base/secret.ts';
 
 /** Who asks. `readSecret` gives the secret as it is now, read anew from its file if it has one. */
@@ -18,6 +18,13 @@ export interface CustomerClient {
    * signal's reason is itself a ServiceError, with that.
    */
   ask(question: Question, signal: AbortSignal): Promise<Reading>;
+}
+
+/** The whole interface of the service for one customer, beyond what counting asks. */
+export interface WholeClient extends CustomerClient {
+  ask(question: AggregatedQuestion, signal: AbortSignal): Promise<Reading>;
+  /** One page of raw records, as whole as a reading, with the same retries and errors. */
+  page(question: PageQuestion, signal: AbortSignal): Promise<Page>;
 }
 
 export interface ServiceObserver {
@@ -41,7 +48,7 @@ export interface ClockReading {
 
 /** All customers together: one pool of connections, one set of limits. */
 export interface Service {
-  clientFor(access: CustomerAccess): CustomerClient;
+  clientFor(access: CustomerAccess): WholeClient;
   /** What time it is for the service: ours, unless its answers show that it is minutes or hours off. */
   nowMs(): number;
   /** How its clock compares with ours; undefined before an answer has told the time. */

@@ -5,7 +5,7 @@
  */
 import type { Endpoint, Key, Reading, Row } from '../base/nouns.ts';
 import { describe, isObject, malformed, parseObject } from './json.ts';
-import type { AnswerContent } from './json.ts';
+import type { AnswerContent, JsonObject } from './json.ts';
 
 export interface DecodedToken {
   readonly value: string;
@@ -34,8 +34,26 @@ const OAUTH_ERRORS: ReadonlySet<string> = new Set([
   'unsupported_grant_type',
 ]);
 
+/** The names of a row's key and counts, in the order in which a reading has them. */
+export function rowFields(endpoint: Endpoint): readonly string[] {
+  return ['key', ...COUNT_FIELDS[endpoint]];
+}
+
 /** A whole reading from an answer with status 200. Throws a ServiceError `malformed`. */
 export function decodeReading(endpoint: Endpoint, answer: AnswerContent): Reading {
+  const { metadata, result } = decodeEnvelope(answer);
+  const aggregation = decodeAggregation(metadata);
+  if (!isAbsent(metadata['startToken'])) {
+    throw malformed('"metadata.startToken" says that this is only a part of the answer');
+  }
+  return { aggregation, rows: decodeRows(endpoint, result) };
+}
+
+/** The two parts that every data answer has (service-interface.md, 2.5). */
+export function decodeEnvelope(answer: AnswerContent): {
+  readonly metadata: JsonObject;
+  readonly result: unknown;
+} {
   const envelope = parseObject(answer);
   if ('error' in envelope && !('result' in envelope)) {
     throw malformed('an error object came with status 200, where an answer was expected');
@@ -44,6 +62,11 @@ export function decodeReading(endpoint: Endpoint, answer: AnswerContent): Readin
   if (!isObject(metadata)) {
     throw malformed(`"metadata" is ${describe(metadata)}; it must be an object`);
   }
+  return { metadata, result: envelope['result'] };
+}
+
+/** The aggregation that the service says it used. */
+export function decodeAggregation(metadata: JsonObject): string {
   const aggregation = metadata['aggregation'];
   if (typeof aggregation !== 'string' || aggregation === '') {
     throw malformed(
@@ -53,11 +76,12 @@ export function decodeReading(endpoint: Endpoint, answer: AnswerContent): Readin
   if (aggregation.length > LONGEST_AGGREGATION) {
     throw malformed(`"metadata.aggregation" is longer than ${LONGEST_AGGREGATION} characters`);
   }
-  const startToken = metadata['startToken'];
-  if (startToken !== undefined && startToken !== null && startToken !== '') {
-    throw malformed('"metadata.startToken" says that this is only a part of the answer');
-  }
-  return { aggregation, rows: decodeRows(endpoint, envelope['result']) };
+  return aggregation;
+}
+
+/** Whether a field of the metadata says nothing: a serializer may write what is not there as well. */
+export function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null || value === '';
 }
 
 /** The token from an answer with status 200. Throws a ServiceError `malformed`. */

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
+import type { RawPage } from '../../src/base/nouns.ts';
 import {
   SECRET,
   TOKEN,
@@ -97,6 +98,28 @@ describe('a question', () => {
       'level time customer method path status duration_ms msg'.split(' '),
       'level time customer method path aggregation from status duration_ms msg'.split(' '),
     ]);
+  });
+});
+
+describe('a page of raw records', () => {
+  const FIRST = { endpoint: 'login', limit: 2, includePatronFields: false } as const;
+
+  test('is asked with limit, token and window, and with the same retries as a question', async () => {
+    await using fake = await startFakeService();
+    const good = json(200, { metadata: { startToken: 'b+/&c' }, result: [{ id: 'l-1' }] });
+    fake.data = inTurn(status(503), status(401), good);
+    using harness = createHarness(fake.url);
+    const first = await harness.riverside.page(FIRST, patience());
+    const { records, startToken } = first as RawPage;
+    expect(records.map(([id]) => id)).toEqual(['l-1']);
+    const from = '2026-11-01T04:00:00+01:00';
+    await harness.riverside.page({ ...FIRST, from, ...(startToken && { startToken }) }, patience());
+    expect(fake.asked.filter(({ method }) => method === 'GET').map(({ url }) => url)).toEqual([
+      ...Array<string>(3).fill('/v1/login?limit=2'),
+      '/v1/login?limit=2&startToken=b%2B%2F%26c&from=2026-11-01T04%3A00%3A00%2B01%3A00',
+    ]);
+    expect(harness.told.join('')).not.toContain('b+/&c');
+    expect(harness.told.join('')).not.toContain('b%2B');
   });
 });
 

@@ -6,7 +6,7 @@ import type { Question, Reading } from '../../../src/base/nouns.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { createService } from '../../../src/service/service.ts';
 import type { ServiceOptions, ServiceSettings } from '../../../src/service/service.ts';
-import type { CustomerClient, Service } from '../../../src/service/types.ts';
+import type { CustomerClient, Service, WholeClient } from '../../../src/service/types.ts';
 import { VirtualClock, settle } from '../../support/virtual-clock.ts';
 import { SECRET } from './fake-service.ts';
 
@@ -18,7 +18,7 @@ export const QUESTION: Question = {
 
 export interface Harness extends Disposable {
   readonly service: Service;
-  readonly riverside: CustomerClient;
+  readonly riverside: WholeClient;
   /** `endpoint:code` of every exchange. */
   readonly requests: string[];
   readonly credentials: boolean[];
@@ -26,7 +26,7 @@ export interface Harness extends Disposable {
   readonly told: string[];
   /** What `readSecret` gives. */
   secret: string;
-  clientFor(name: string): CustomerClient;
+  clientFor(name: string): WholeClient;
 }
 
 export interface HarnessOptions extends Partial<Omit<ServiceOptions, 'config'>> {
