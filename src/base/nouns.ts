@@ -33,6 +33,12 @@ export type Endpoint = 'peoplecount' | 'login';
 /** What a question can ask for (service-interface.md, 4.2). */
 export type Aggregation = 'branch' | 'client' | 'device' | 'day' | 'quarter' | 'minute';
 
+/** The aggregations that each endpoint has. */
+export const AGGREGATIONS = {
+  peoplecount: ['branch', 'client', 'device', 'day', 'quarter', 'minute'],
+  login: ['day', 'quarter', 'minute'],
+} as const satisfies Record<Endpoint, readonly Aggregation[]>;
+
 /** The service does not say what a key looks like; only `counting/keys.ts` ever reads one. */
 export type Key = string | number;
 

@@ -4,10 +4,7 @@
  */
 import { systemClock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
-import { silentLogger } from '../base/log.ts';
 import type { MinuteStream, Question, Reading } from '../base/nouns.ts';
-import { systemRandom } from '../base/random.ts';
-import { readSecretFile } from '../config/secret-file.ts';
 import type { Config, CustomerConfig, ServiceConfig } from '../config/types.ts';
 import type { CustomerFigures } from '../counting/figures.ts';
 import { Marks } from '../counting/marks.ts';
@@ -15,8 +12,8 @@ import type { StreamSurvey } from '../counting/survey.ts';
 import { Fleet } from '../polling/fleet.ts';
 import type { Member } from '../polling/fleet.ts';
 import { drive, planSurvey } from '../polling/round.ts';
-import { createService } from '../service/service.ts';
 import type { ClockReading, Service } from '../service/types.ts';
+import { accessOf, serviceOf } from './access.ts';
 import type { Io } from './io.ts';
 
 export interface CustomerAnswers {
@@ -47,17 +44,7 @@ export async function askForAll(
   asked: (customers: number) => void,
 ): Promise<readonly CustomerAnswers[]> {
   const credentials = new Map<string, boolean>();
-  const service = createService({
-    config: config.service,
-    environment: { HTTPS_PROXY: io.env['HTTPS_PROXY'], NO_PROXY: io.env['NO_PROXY'] },
-    clock: systemClock,
-    random: systemRandom,
-    observer: {
-      request() {},
-      credentials: (customer, valid) => credentials.set(customer, valid),
-    },
-    log: silentLogger,
-  });
+  const service = serviceOf(config, io, (customer, valid) => credentials.set(customer, valid));
   const members = new Fleet(new Marks()).update(config);
   const answers = new Map<Member, CustomerAnswers>();
   const waiting = members.values();
@@ -104,12 +91,7 @@ async function askFor(
   whole: Config,
   stop: AbortSignal,
 ): Promise<Omit<CustomerAnswers, 'credentialsValid'>> {
-  const { path, secret } = config.clientSecret;
-  const client = service.clientFor({
-    name: config.name,
-    clientId: config.clientId,
-    readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
-  });
+  const client = service.clientFor(accessOf(config));
   const most = mostQuestions(whole);
   async function survey(stream: MinuteStream): Promise<StreamAnswer> {
     let asked = 0;

@@ -5,6 +5,13 @@ export interface Io {
   readonly nodeVersion: string;
   readonly writeOut: (text: string) => void;
   readonly writeError: (text: string) => void;
+  /**
+   * Writes a part of a long result and resolves when there is room for the next. Rejects where it
+   * cannot be written, with the code `EPIPE` where its reader has gone.
+   */
+  readonly deliverOut: (text: string) => Promise<void>;
+  /** Lets what is to come take less memory and more time. */
+  readonly saveMemory: () => void;
   /** Whether a person sees at once what is written. */
   readonly outIsTerminal: boolean;
   readonly errorIsTerminal: boolean;

@@ -1,12 +1,17 @@
 /** The command line: which commands there are, and what their ends mean. */
 import { Command, CommanderError } from 'commander';
 import { ConfigError, UsageError } from '../base/errors.ts';
-import { checkCommand } from './check.ts';
-import { demoCommand } from './demo.ts';
 import type { ExitStatus, Io } from './io.ts';
-import { runCommand } from './run.ts';
-import { serviceCommand } from './service.ts';
 import { VERSION } from './version.ts';
+
+/** The default first. Each is loaded when it is needed: together they take long, and much memory. */
+const COMMANDS = {
+  run: async () => (await import('./run.ts')).runCommand,
+  demo: async () => (await import('./demo.ts')).demoCommand,
+  service: async () => (await import('./service.ts')).serviceCommand,
+  check: async () => (await import('./check.ts')).checkCommand,
+  query: async () => (await import('./query.ts')).queryCommand,
+} as const;
 
 const EXAMPLES = `
 Without a command, it is "run": its flags are listed by "library-stats-exporter run --help".
@@ -14,6 +19,7 @@ Without a command, it is "run": its flags are listed by "library-stats-exporter 
 Examples:
   library-stats-exporter demo                                a simulated service, nothing to set up
   library-stats-exporter check --config.file=config.yaml     every problem of a configuration
+  library-stats-exporter query login --from=-24h             what the service has, one-off
   library-stats-exporter --config.file=config.yaml           the exporter, on http://localhost:10096
 `;
 
@@ -26,20 +32,18 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<E
     .helpCommand(false)
     .addHelpText('after', EXAMPLES)
     .configureOutput({ writeOut: io.writeOut, writeErr: io.writeError });
-  const commands = [runCommand, demoCommand, serviceCommand, checkCommand];
-  commands.forEach((create, i) => {
-    const command = create(io)
-      .helpOption('--help', 'print this help')
-      .version(VERSION, '--version', 'print the version')
-      .allowExcessArguments(false)
-      .copyInheritedSettings(program)
-      .exitOverride()
-      .showSuggestionAfterError();
-    program.addCommand(command, { isDefault: i === 0 });
-  });
   program.exitOverride();
   try {
-    refuseUnknownCommand(args[0], program);
+    for (const [name, create] of await loadCommands(args[0])) {
+      const command = create(io)
+        .helpOption('--help', 'print this help')
+        .version(VERSION, '--version', 'print the version')
+        .allowExcessArguments(false)
+        .copyInheritedSettings(program)
+        .exitOverride()
+        .showSuggestionAfterError();
+      program.addCommand(command, { isDefault: name === 'run' });
+    }
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
@@ -47,14 +51,24 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<E
   }
 }
 
-/** With a default command, the library would take its name for an argument of that one. */
-function refuseUnknownCommand(first: string | undefined, program: Command): void {
-  const names = program.commands.map((command) => command.name());
+type CreateCommand = (io: Io) => Command;
+
+/** The command that is named, or all of them, where the first argument is a flag. */
+async function loadCommands(
+  first: string | undefined,
+): Promise<readonly (readonly [name: string, create: CreateCommand])[]> {
+  const names = Object.keys(COMMANDS);
+  // With a default command, the library would take its name for an argument of that one.
   if (first !== undefined && !first.startsWith('-') && !names.includes(first)) {
     throw new UsageError(
       `error: there is no command ${JSON.stringify(first)}; it must be one of ${names.join(', ')}`,
     );
   }
+  return Promise.all(
+    Object.entries(COMMANDS)
+      .filter(([name]) => name === first || !names.includes(first ?? ''))
+      .map(async ([name, load]) => [name, await load()] as const),
+  );
 }
 
 function statusOf(error: unknown, io: Io): ExitStatus {

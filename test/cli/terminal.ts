@@ -13,6 +13,7 @@ export class Terminal implements Io {
   readonly hostname = 'exporter-2.exporters.example.org';
   readonly nodeVersion = process.version;
   readonly hangups: (() => void)[] = [];
+  readonly saveMemory = (): void => {};
   outIsTerminal = false;
   errorIsTerminal = false;
   out = '';
@@ -21,6 +22,10 @@ export class Terminal implements Io {
 
   readonly writeOut = (text: string): void => {
     this.out += text;
+  };
+  readonly deliverOut = (text: string): Promise<void> => {
+    this.out += text;
+    return Promise.resolve();
   };
   readonly writeError = (text: string): void => {
     this.err += text;

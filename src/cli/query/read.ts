@@ -1,0 +1,47 @@
+/** A whole reading, from the first question to the last row. */
+import type { AggregatedQuestion, PageQuestion } from '../../base/nouns.ts';
+import type { WholeClient } from '../../service/types.ts';
+import { printable } from './formats.ts';
+import type { Output } from './output.ts';
+import { PagingError, readPages } from './pages.ts';
+import { patiently } from './patience.ts';
+import type { Patience } from './patience.ts';
+
+export interface Reading extends Patience {
+  readonly client: WholeClient;
+  readonly output: Output;
+}
+
+/** Reads raw records to the end, or until there are `maxRecords`. */
+export async function readRaw(
+  question: PageQuestion,
+  maxRecords: number,
+  reading: Reading,
+): Promise<void> {
+  const { output } = reading;
+  for await (const records of readPages({ ...reading, question })) {
+    await output.write(records.slice(0, maxRecords - output.rows()));
+    if (output.rows() >= maxRecords) {
+      return;
+    }
+  }
+}
+
+/**
+ * Reads one aggregation. Another one than was asked for is shown as well, but is no success: who
+ * reads the rows without the words would take them for what they are not.
+ */
+export async function readAggregated(
+  question: AggregatedQuestion,
+  reading: Reading,
+): Promise<void> {
+  const { client, output, signal } = reading;
+  const { aggregation, rows } = await patiently(reading, () => client.ask(question, signal));
+  await output.write(rows.map(({ key, counts }) => [key, ...counts]));
+  if (aggregation.toLowerCase() !== question.aggregation) {
+    throw new PagingError(
+      `the service gave the aggregation ${printable(JSON.stringify(aggregation))} in place of ` +
+        `"${question.aggregation}", as it does above 1 MB: ask for a shorter time, or for a coarser aggregation`,
+    );
+  }
+}

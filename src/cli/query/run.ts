@@ -1,0 +1,126 @@
+/** A query from its flags to its end: whose, of what time, and what is told where it does not end well. */
+import { systemClock } from '../../base/clock.ts';
+import { ServiceError, UsageError } from '../../base/errors.ts';
+import { AGGREGATIONS } from '../../base/nouns.ts';
+import type { Aggregation, Endpoint, Window } from '../../base/nouns.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { Config, CustomerConfig } from '../../config/types.ts';
+import { Zone } from '../../counting/zone.ts';
+import { rawFields } from '../../service/raw-wire.ts';
+import { rowFields } from '../../service/wire.ts';
+import { accessOf, serviceOf } from '../access.ts';
+import type { Io } from '../io.ts';
+import { formatTime } from '../time-flag.ts';
+import { USUAL_LIMIT } from './flags.ts';
+import type { QueryFlags } from './flags.ts';
+import { createOutput, ReaderGone } from './output.ts';
+import type { Output } from './output.ts';
+import { readAggregated, readRaw } from './read.ts';
+
+/** An error to be thrown when the reading did not come to its end. */
+class QueryError extends Error {
+  override readonly name = 'QueryError';
+}
+
+const MOST_NAMES = 10;
+
+/** Throws a UsageError or ConfigError before the service is asked, and an Error after it. */
+export async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<void> {
+  refuseWhatTheServiceRefuses(endpoint, flags);
+  const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
+  warnings.forEach((warning) => io.writeError(`warning: ${warning}\n`));
+  const customer = customerOf(config, flags, io);
+  const window = windowOf(flags, new Zone(customer.timezone));
+  const { aggregation, includePatronFields, format } = flags;
+  const columns =
+    aggregation === undefined ? rawFields(endpoint, includePatronFields) : rowFields(endpoint);
+  const output = createOutput({ io, clock: systemClock, format, columns });
+  const service = serviceOf(config, io);
+  const reading = {
+    client: service.clientFor(accessOf(customer)),
+    output,
+    clock: systemClock,
+    tell: (sentence: string) => output.tell(sentence),
+    signal: io.stop,
+  };
+  try {
+    if (aggregation === undefined) {
+      const { maxRecords = Infinity, limit = Math.min(USUAL_LIMIT, maxRecords) } = flags;
+      await readRaw({ endpoint, limit, includePatronFields, ...window }, maxRecords, reading);
+    } else {
+      await readAggregated({ endpoint, aggregation, ...window }, reading);
+    }
+    output.end();
+  } catch (error) {
+    output.end();
+    endedEarly(error, `${customer.name}: ${endpoint}`, output, io);
+  } finally {
+    service.close();
+  }
+}
+
+/** Throws what is told of a reading that did not come to its end, where that is a failure. */
+function endedEarly(error: unknown, what: string, output: Output, io: Io): void {
+  if (error instanceof ReaderGone) {
+    return;
+  }
+  const written = `${output.rows()} ${output.rows() === 1 ? 'row was' : 'rows were'} written`;
+  if (io.stop.aborted) {
+    output.tell(`stopped; ${written}`);
+    return;
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  const reason = error instanceof ServiceError ? `${error.reason}: ` : '';
+  throw new QueryError(`${what}: ${reason}${message}; ${written}`, { cause: error });
+}
+
+function refuseWhatTheServiceRefuses(endpoint: Endpoint, flags: QueryFlags): void {
+  const { aggregation } = flags;
+  const known: readonly Aggregation[] = AGGREGATIONS[endpoint];
+  if (aggregation !== undefined && !known.includes(aggregation)) {
+    throw new UsageError(
+      `error: ${endpoint} has no aggregation "${aggregation}"; it must be one of ${known.join(', ')}`,
+    );
+  }
+  if (aggregation !== undefined && (flags.limit ?? flags.maxRecords) !== undefined) {
+    throw new UsageError(
+      'error: --limit and --max-records are for raw records; leave them or --aggregation out',
+    );
+  }
+  if (flags.to !== undefined && flags.from === undefined) {
+    throw new UsageError('error: --to needs --from, for the service takes no end without a start');
+  }
+}
+
+function customerOf(config: Config, { customer: name }: QueryFlags, io: Io): CustomerConfig {
+  const [first, ...others] = config.customers;
+  if (name === undefined && first !== undefined && others.length === 0) {
+    io.writeError(`customer ${first.name}, the only one\n`);
+    return first;
+  }
+  const found = config.customers.find((customer) => customer.name === name);
+  if (found === undefined) {
+    const names = config.customers.slice(0, MOST_NAMES).map((customer) => customer.name);
+    const more = config.customers.length > MOST_NAMES ? ', …' : '';
+    const wrong =
+      name === undefined
+        ? '--customer is missing'
+        : `there is no customer ${JSON.stringify(name)} in the configuration`;
+    throw new UsageError(`error: ${wrong}; it must be one of ${names.join(', ')}${more}`);
+  }
+  return found;
+}
+
+function windowOf({ from, to }: QueryFlags, zone: Zone): Window {
+  const nowMs = systemClock.nowMs();
+  const fromMs = from?.(zone, nowMs);
+  const toMs = to?.(zone, nowMs);
+  if (fromMs !== undefined && toMs !== undefined && fromMs >= toMs) {
+    const [start, end] = [formatTime(zone, fromMs), formatTime(zone, toMs)];
+    throw new UsageError(`error: --from must be before --to, and ${start} is not before ${end}`);
+  }
+  return {
+    ...(fromMs === undefined ? {} : { from: formatTime(zone, fromMs) }),
+    ...(toMs === undefined ? {} : { to: formatTime(zone, toMs) }),
+  };
+}
