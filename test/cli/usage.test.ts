@@ -4,8 +4,14 @@ import { intervalOrNever, wholeNumber } from '../../src/cli/flags.ts';
 import { ran } from './terminal.ts';
 
 test.each([
-  [['dance'], 'error: there is no command "dance"; it must be one of run, demo, service, check'],
-  [['chekc'], 'error: there is no command "chekc"; it must be one of run, demo, service, check'],
+  [
+    ['dance'],
+    'error: there is no command "dance"; it must be one of run, demo, service, check, query',
+  ],
+  [
+    ['chekc'],
+    'error: there is no command "chekc"; it must be one of run, demo, service, check, query',
+  ],
   [['run', 'extra'], "error: too many arguments for 'run'. Expected 0 arguments but got 1: extra."],
   [['--no.such-flag'], "error: unknown option '--no.such-flag'"],
   [['check', '--no.such-flag'], "error: unknown option '--no.such-flag'"],
@@ -34,14 +40,17 @@ test.each([
   expect(err.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
 });
 
-test.each([[['--help']], [['run', '--help']], [['demo', '--help']], [['check', '--help']]])(
-  '%j is answered on standard output',
-  async (args) => {
-    const { status, out, err } = await ran(...args);
-    expect({ status, err }).toEqual({ status: 0, err: '' });
-    expect(out).toMatch(/^Usage: library-stats-exporter/);
-  },
-);
+test.each([
+  [['--help']],
+  [['run', '--help']],
+  [['demo', '--help']],
+  [['check', '--help']],
+  [['query', '--help']],
+])('%j is answered on standard output', async (args) => {
+  const { status, out, err } = await ran(...args);
+  expect({ status, err }).toEqual({ status: 0, err: '' });
+  expect(out).toMatch(/^Usage: library-stats-exporter/);
+});
 
 test.each([
   ['0', 0],

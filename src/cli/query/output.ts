@@ -58,9 +58,10 @@ async function deliver(io: Io, text: string): Promise<void> {
   try {
     await io.deliverOut(text);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EPIPE') {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    if (code === 'EPIPE') {
       throw new ReaderGone('standard output was closed', { cause: error });
     }
-    throw new Error('standard output cannot be written', { cause: error });
+    throw new Error(`standard output cannot be written (${code})`, { cause: error });
   }
 }

@@ -89,7 +89,9 @@ function createAsker(options: ReadPagesOptions): (startToken?: Secret) => Promis
       const outcome = await tryOnce(startToken);
       if (!(outcome instanceof Error)) {
         if (refusal !== undefined) {
-          tell(`${refusal.message}; pages of ${limit} are given`);
+          tell(
+            `no pages of ${question.limit} records (${refusal.message}): going on with ${limit}`,
+          );
         }
         return outcome;
       }

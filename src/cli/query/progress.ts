@@ -42,7 +42,7 @@ export function createProgress({ clock, isTerminal, write }: ProgressOptions): P
       const rate = Math.round(records / seconds);
       const megabytes = (bytes / 1_000_000).toFixed(1);
       show(
-        `${CLEAR_LINE}${pages} pages, ${records} records, ${megabytes} MB, ${rate} records/s`,
+        `${CLEAR_LINE}${pages} page${pages === 1 ? '' : 's'}, ${records} records, ${megabytes} MB, ${rate} records/s`,
         true,
       );
     },

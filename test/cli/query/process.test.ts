@@ -1,0 +1,109 @@
+/** `query` as a process: its memory, a reader that goes away, and signals. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import { Workspace } from '../../acceptance/daemon.ts';
+import type { Library } from '../../../src/simulator/libraries.ts';
+import { ALWAYS_OPEN } from '../../../src/simulator/libraries.ts';
+import { startWorld } from './service.ts';
+
+const mainFile = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+const workspace = new Workspace();
+afterAll(async () => {
+  await workspace.close();
+});
+
+/** More than two hundred thousand logins in five weeks. */
+const BUSY: Partial<Library> = { visitsPerDay: 8_500, loginShare: 1, opening: ALWAYS_OPEN };
+
+/** So that every record is there when the reading begins. */
+const NEVER_LATE = { usualMs: 0, offlineShare: 0, offlineMaxMs: 0 };
+
+/** Leaves the most memory that the process had, in KiB, in a file: of its own, not its parent's. */
+const PRELOAD = `
+  import { readFileSync, writeFileSync } from 'node:fs';
+  function peakKiB() {
+    try {
+      return /VmHWM:\\s*(\\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))[1];
+    } catch {
+      return String(process.resourceUsage().maxRSS);
+    }
+  }
+  process.on('exit', () => writeFileSync(process.env.PEAK_FILE, peakKiB()));
+`;
+
+const peakFile = `${workspace.folder}/peak`;
+const preload = workspace.write('preload.mjs', PRELOAD);
+
+function start(...args: readonly string[]) {
+  const child = spawn(
+    process.execPath,
+    ['--import', preload, mainFile, 'query', 'login', '--customer=riverside', ...args],
+    { env: { PATH: process.env['PATH'], PEAK_FILE: peakFile }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let err = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  const watchdog = setTimeout(() => child.kill('SIGKILL'), 100_000);
+  const exited = once(child, 'exit').then(([status, signal]: unknown[]) => {
+    clearTimeout(watchdog);
+    return { exit: status ?? signal, err };
+  });
+  return { child, exited };
+}
+
+test(
+  'reads 200,000 raw records, each once, with less than 150 MiB of memory',
+  { timeout: 120_000 },
+  async () => {
+    await using world = await startWorld(workspace, { lateness: NEVER_LATE }, BUSY);
+    const to = new Date(Date.now() - 60_000).toISOString();
+    const flags = ['--limit=5000', '--format=csv', '--from=2020-01-01', `--to=${to}`];
+    const { child, exited } = start(world.config, ...flags);
+    const ids = new Set<string>();
+    let lines = 0;
+    for await (const line of createInterface({ input: child.stdout })) {
+      ids.add(line.slice(0, line.indexOf(',')));
+      lines += 1;
+    }
+    expect(await exited).toEqual({ exit: 0, err: '' });
+    const fromMs = Date.parse('2020-01-01');
+    const { logins } = world.service.truth('riverside', fromMs);
+    const { logins: later } = world.service.truth('riverside', Date.parse(to));
+    expect(logins - later).toBeGreaterThan(200_000);
+    expect({ lines, ids: ids.size }).toEqual({
+      lines: 1 + logins - later,
+      ids: 1 + logins - later,
+    });
+    expect(Number(readFileSync(peakFile, 'utf8'))).toBeLessThan(150 * 1024);
+  },
+);
+
+test('ends quietly, and early, when its reader has what it wants', async () => {
+  await using world = await startWorld(workspace, {}, BUSY);
+  const { child, exited } = start(world.config, '--format=csv', '--limit=100');
+  await once(child.stdout, 'data');
+  child.stdout.destroy();
+  expect(await exited).toEqual({ exit: 0, err: '' });
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s ends it with status 0 after a whole line, and says how many were written',
+  async (signal) => {
+    await using world = await startWorld(workspace, {}, BUSY);
+    const { child, exited } = start(world.config, '--format=ndjson', '--limit=50');
+    let out = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+    await once(child.stdout, 'data');
+    child.kill(signal);
+    const { exit, err } = await exited;
+    const lines = out.split('\n');
+    expect(exit).toBe(0);
+    expect(lines.pop()).toBe('');
+    lines.forEach((line) => expect(JSON.parse(line)).toHaveProperty('id'));
+    expect(err).toBe(`stopped; ${lines.length} rows were written\n`);
+    expect(existsSync(peakFile)).toBe(true);
+  },
+);
