@@ -4,7 +4,7 @@ import { ConfigError, UsageError } from '../base/errors.ts';
 import type { ExitStatus, Io } from './io.ts';
 import { VERSION } from './version.ts';
 
-/** The default first. Each is loaded when it is needed: together they take long, and much memory. */
+/** Each is loaded when it is needed: together they take long, and half of a query's memory. */
 const COMMANDS = {
   run: async () => (await import('./run.ts')).runCommand,
   demo: async () => (await import('./demo.ts')).demoCommand,
@@ -34,7 +34,7 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<E
     .configureOutput({ writeOut: io.writeOut, writeErr: io.writeError });
   program.exitOverride();
   try {
-    for (const [name, create] of await loadCommands(args[0])) {
+    for (const [name, create] of await loadCommands(args)) {
       const command = create(io)
         .helpOption('--help', 'print this help')
         .version(VERSION, '--version', 'print the version')
@@ -53,10 +53,11 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<E
 
 type CreateCommand = (io: Io) => Command;
 
-/** The command that is named, or all of them, where the first argument is a flag. */
+/** The command that is named, else the default; all of them where help must list them. */
 async function loadCommands(
-  first: string | undefined,
+  args: readonly string[],
 ): Promise<readonly (readonly [name: string, create: CreateCommand])[]> {
+  const [first] = args;
   const names = Object.keys(COMMANDS);
   // With a default command, the library would take its name for an argument of that one.
   if (first !== undefined && !first.startsWith('-') && !names.includes(first)) {
@@ -64,9 +65,11 @@ async function loadCommands(
       `error: there is no command ${JSON.stringify(first)}; it must be one of ${names.join(', ')}`,
     );
   }
+  const named = first !== undefined && names.includes(first) ? first : 'run';
+  const listed = named !== first && args.includes('--help');
   return Promise.all(
     Object.entries(COMMANDS)
-      .filter(([name]) => name === first || !names.includes(first ?? ''))
+      .filter(([name]) => listed || name === named)
       .map(async ([name, load]) => [name, await load()] as const),
   );
 }
