@@ -49,12 +49,21 @@ export async function play(seed: number): Promise<Played> {
   return playWorld(drawWorld(seed));
 }
 
-export async function playWorld(world: DrawnWorld): Promise<Played> {
-  return new Play(world).run();
+/** `watch` is told of every scrape, also of one that Prometheus missed, then without a text. */
+export async function playWorld(world: DrawnWorld, watch: Watch = () => {}): Promise<Played> {
+  return new Play(world, watch).run();
 }
+
+export type Watch = (scrape: {
+  readonly exporter: number;
+  readonly text: string | undefined;
+  readonly atMs: number;
+  readonly service: SimulatedService;
+}) => void;
 
 class Play {
   readonly #world: DrawnWorld;
+  readonly #watch: Watch;
   readonly #random: Random;
   readonly #clock: WorldClock;
   readonly #service: SimulatedService;
@@ -68,8 +77,9 @@ class Play {
   #polls = 0;
   #scrapes = 0;
 
-  constructor(world: DrawnWorld) {
+  constructor(world: DrawnWorld, watch: Watch) {
     this.#world = world;
+    this.#watch = watch;
     this.#random = seededRandom(world.seed ^ 0x5eed);
     this.#clock = new WorldClock(world.startMs);
     this.#service = serviceOf(world, this.#clock);
@@ -135,10 +145,7 @@ class Play {
         await this.#befall(pick(this.#random, mishaps));
       }
       await this.#clock.runUntil(Math.max(nextMs, this.#clock.nowMs()));
-      // A scrape that Prometheus missed.
-      if (this.#random.next() < 0.97) {
-        this.#scrape();
-      }
+      this.#scrape(this.#random.next() < 0.03);
     }
   }
 
@@ -170,10 +177,12 @@ class Play {
     await this.#clock.runUntil(this.#clock.nowMs() + ms);
   }
 
-  #scrape(): void {
+  #scrape(isMissed = false): void {
     this.#exporters.forEach((exporter, i) => {
-      this.#scrapes += 1;
-      this.#auditor.audit(`exporter ${i}`, exporter.scrape(), exporter.clock?.aheadMs ?? 0);
+      const text = isMissed ? undefined : exporter.scrape();
+      this.#scrapes += isMissed ? 0 : 1;
+      this.#auditor.audit(`exporter ${i}`, text, exporter.clock?.aheadMs ?? 0);
+      this.#watch({ exporter: i, text, atMs: this.#clock.nowMs(), service: this.#service });
     });
   }
 
