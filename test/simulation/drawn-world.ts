@@ -85,17 +85,9 @@ const STARTS = [
 
 /** Of each library of a world: nobody at all, one a week, thousands of passes an hour. */
 const VISITS_PER_DAY = [
-  [200],
-  [200],
-  [60],
-  [60, 5],
-  [0, 40],
-  [0],
-  [0.15],
-  [0.15],
-  [300, 30],
-  [1_200],
-  [12_000],
+  ...[[200], [200], [200], [60], [60], [60], [60, 5], [300, 30], [1_200]],
+  ...[[0, 40], [0, 40], [0], [0], [0.15], [0.15], [0.15], [0.15]],
+  [8_000],
 ];
 
 /** How long is watched how closely: many polls a day for few days, or few for many. */
@@ -104,8 +96,8 @@ const PACES = [
   { days: [0.5, 1], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15] },
   { days: [0.5, 1.5], intervals: [5 * MINUTE_MS, 10 * MINUTE_MS], scrapes: [5, 15] },
   { days: [3, 4], intervals: [15 * MINUTE_MS], scrapes: [15, 30] },
-  { days: [5, 7], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
   { days: [7, 8], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
+  { days: [8, 10], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
 ];
 
 export function drawWorld(seed: number): DrawnWorld {
@@ -114,7 +106,7 @@ export function drawWorld(seed: number): DrawnWorld {
   const pace = pick(random, PACES);
   const intervalMs = pick(random, pace.intervals);
   const visitsPerDay = pick(random, VISITS_PER_DAY);
-  const isCrowded = visitsPerDay.some((visits) => visits > 10_000);
+  const isCrowded = visitsPerDay.some((visits) => visits > 5_000);
   return {
     seed,
     // A month of its minutes, which is what a lagging roll-up comes to, takes a minute to make up.
