@@ -82,24 +82,24 @@ export function createClient(options: ClientOptions): WholeClient {
 
   /** The answer with status 200, the token renewed once where the service does not take it. */
   async function attempt(question: AnyQuestion, signal: AbortSignal): Promise<ExchangeAnswer> {
-    const token = await tokens.take(signal);
-    let answer = await send(
-      question.endpoint,
-      dataRequest(options, question, token),
-      question,
-      signal,
-    );
+    let token = await tokens.take(signal);
+    let request = dataRequest(options, question, token);
+    let answer = await send(question.endpoint, request, question, signal);
     if (answer.status === 401) {
       tokens.refuse(token);
-      const another = await tokens.take(signal);
-      const request = dataRequest(options, question, another);
+      token = await tokens.take(signal);
+      request = dataRequest(options, question, token);
       answer = await send(question.endpoint, request, question, signal);
-      if (answer.status === 401) {
-        tokens.refuse(another);
-        throw statusError(request.title, answer, clock.nowMs());
-      }
     }
-    return answer;
+    if (answer.status === 200) {
+      return answer;
+    }
+    if (answer.status === 401) {
+      tokens.refuse(token);
+    } else {
+      tokens.mistrust(token);
+    }
+    throw statusError(request.title, answer, clock.nowMs());
   }
 
   async function retried<T>(
@@ -215,7 +215,7 @@ function parametersOf(question: AnyQuestion): Record<string, string> {
   );
 }
 
-/** 401 of data has a meaning of its own, and so has every refusal of credentials. */
+/** 401 and 403 of data have a meaning of their own, and so has every refusal of credentials. */
 function asksWhoWeAre(endpoint: ObservedEndpoint, status: number): boolean {
-  return status === 401 || (endpoint === 'token' && (status === 400 || status === 403));
+  return status === 401 || status === 403 || (endpoint === 'token' && status === 400);
 }

@@ -20,6 +20,11 @@ export interface Tokens {
   take(signal: AbortSignal): Promise<Secret>;
   /** The service did not take this token. It is thrown away, unless there is a newer one already. */
   refuse(token: Secret): void;
+  /**
+   * The service forbids what was asked with this token. Maybe it has forgotten it, as others say with
+   * 401: one that is not new is thrown away. With a new one it is the customer's rights.
+   */
+  mistrust(token: Secret): void;
 }
 
 export interface TokensOptions {
@@ -46,8 +51,12 @@ const RENEWAL_PAUSE_MS = MINUTE_MS;
 const FIRST_REFUSAL_MS = MINUTE_MS;
 const LONGEST_REFUSAL_MS = 15 * MINUTE_MS;
 
+/** A token that is forbidden to ask is new for so long, so that a customer without rights costs few tokens. */
+const NEW_MS = 15 * MINUTE_MS;
+
 interface HeldToken {
   readonly value: Secret;
+  readonly fromMs: number;
   readonly endsMs: number;
   /** Put off when a renewal fails. */
   renewMs: number;
@@ -132,6 +141,11 @@ export function createTokens(options: TokensOptions): Tokens {
         held = undefined;
       }
     },
+    mistrust(token) {
+      if (held?.value === token && clock.monotonicMs() - held.fromMs >= NEW_MS) {
+        held = undefined;
+      }
+    },
   };
 }
 
@@ -196,6 +210,7 @@ function heldToken(value: Secret, life: number, fromMs: number, random: Random):
   const renewAfterMs = Math.max(Math.min(0.8 * life, life - MINUTE_MS), life / 2);
   return {
     value,
+    fromMs,
     endsMs: fromMs + life,
     renewMs: fromMs + renewAfterMs * (1 - 0.1 * random.next()),
   };

@@ -93,6 +93,20 @@ describe('a token', () => {
     expect(world.requests).toBe(2);
   });
 
+  test('that is forbidden to ask is thrown away unless it is new', async () => {
+    const world = createWorld();
+    const token = await world.tokens.take(patience());
+    world.tokens.mistrust(token);
+    await world.clock.advance(15 * MINUTE_MS - 1);
+    world.tokens.mistrust(token);
+    expect(await world.take()).toBe('1');
+    await world.clock.advance(1);
+    world.tokens.mistrust(token);
+    expect(await world.take()).toBe('2');
+    world.tokens.mistrust(token);
+    expect(await world.take()).toBe('2');
+  });
+
   test('is renewed up to a tenth earlier, drawn', async () => {
     const world = createWorld(0.5);
     await world.take();

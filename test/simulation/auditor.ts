@@ -151,9 +151,14 @@ export class Auditor {
         continue;
       }
       const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
-      // What a good poll has read is an hour old at most, with polls a quarter of an hour apart.
-      const readMs = lastSuccessMs - aheadMs - 60 * MINUTE_MS;
-      if (value === 0 && this.#service.served(customer, epochMs, readMs)[truth] > 0) {
+      // What a fault kept out of one anchor is in the next.
+      const { reconcileIntervalMs, intervalMs } = this.#world;
+      const readMs = lastSuccessMs - aheadMs - reconcileIntervalMs - 4 * intervalMs;
+      if (
+        value === 0 &&
+        !this.#mayBeEmptyThrice() &&
+        this.#service.served(customer, epochMs, readMs)[truth] > 0
+      ) {
         this.violated(`${series} is shown as 0`);
       }
       const held = scrape.value('library_held_counts', customer, kind) ?? NaN;
@@ -191,7 +196,7 @@ export class Auditor {
     if (!(held >= 0)) {
       this.violated(`${series} holds ${held}`);
     }
-    if (this.#world.conventions.corrections.share === 0 && held > 0) {
+    if (!this.#mayTakeBack() && held > 0) {
       this.violated(`${series} holds ${held}, though the service took nothing back`);
     }
     if (held > 0) {
@@ -201,6 +206,23 @@ export class Auditor {
     }
     seen.shown = value;
     seen.held = held;
+  }
+
+  /** Whether faults may well make three answers in a row empty, which are then believed. */
+  #mayBeEmptyThrice(): boolean {
+    const { faultKinds, faultRate, mishaps } = this.#world;
+    const share = faultKinds.includes('empty') ? faultRate / faultKinds.length : 0;
+    return share > (mishaps.includes('empty answers for a while') ? 0 : 0.015);
+  }
+
+  /** Whether a total of the service may fall: by corrections, or for a while by answers that lack rows. */
+  #mayTakeBack(): boolean {
+    const { conventions, faultKinds, mishaps } = this.#world;
+    return (
+      conventions.corrections.share > 0 ||
+      faultKinds.includes('empty') ||
+      mishaps.includes('empty answers for a while')
+    );
   }
 
   /** So much of what a counter shows the service may have taken back since. */
@@ -231,7 +253,10 @@ export class Auditor {
         const held = scrape.value('library_held_counts', customer, kind);
         const total = (value ?? NaN) - (held ?? NaN);
         const [least, most] = this.#rangeOf(customer, epochMs, truth, lagMs);
-        if (!(total >= least && total <= most)) {
+        // That there is nothing yet has to come three times.
+        const isNew = this.#clock.nowMs() - epochMs < 5 * intervalMs && most === 0;
+        const mayBeAbsent = value === undefined && isNew;
+        if (!(total >= least && total <= most) && !mayBeAbsent) {
           this.violated(`${series} less held is ${total} in the end, and not ${least} to ${most}`);
         }
       }

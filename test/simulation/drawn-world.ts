@@ -85,8 +85,23 @@ const STARTS = [
 
 /** Of each library of a world: nobody at all, one a week, thousands of passes an hour. */
 const VISITS_PER_DAY = [
-  ...[[200], [200], [200], [60], [60], [60], [60, 5], [300, 30], [1_200]],
-  ...[[0, 40], [0, 40], [0], [0], [0.15], [0.15], [0.15], [0.15]],
+  [200],
+  [200],
+  [200],
+  [60],
+  [60],
+  [60],
+  [60, 5],
+  [300, 30],
+  [1_200],
+  [0, 40],
+  [0, 40],
+  [0],
+  [0],
+  [0.15],
+  [0.15],
+  [0.15],
+  [0.15],
   [8_000],
 ];
 
@@ -96,8 +111,8 @@ const PACES = [
   { days: [0.5, 1], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15] },
   { days: [0.5, 1.5], intervals: [5 * MINUTE_MS, 10 * MINUTE_MS], scrapes: [5, 15] },
   { days: [3, 4], intervals: [15 * MINUTE_MS], scrapes: [15, 30] },
+  { days: [6, 7], intervals: [30 * MINUTE_MS], scrapes: [30] },
   { days: [7, 8], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
-  { days: [8, 10], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
 ];
 
 export function drawWorld(seed: number): DrawnWorld {

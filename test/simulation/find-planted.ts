@@ -1,21 +1,36 @@
-/** Plays worlds with each planted bug until one is found out, and prints the table for the docs. */
+/**
+ * `npm run planted`: plays worlds with each planted bug until one is found out, and writes the table
+ * in the docs. Ends with status 1, and writes nothing, if a bug was not found.
+ */
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
+import { format } from 'prettier';
 import { PLANTED_BUGS } from './planted-bugs.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 
 const { values } = parseArgs({
   options: {
+    /** So many worlds are played with a bug at most, from seed 1 on. */
     seeds: { type: 'string', default: '200' },
+    /** Bugs at once. */
     jobs: { type: 'string', default: '2' },
+    /** Only those whose names have this in them; then nothing is written. */
     only: { type: 'string', default: '' },
   },
 });
 
 const run = promisify(execFile);
 
-async function seedsNeeded(bug: PlantedBug): Promise<{ seeds: number; found: string } | undefined> {
+interface Found {
+  readonly bug: PlantedBug;
+  readonly seeds: number;
+  /** The first violation, in words. */
+  readonly as: string;
+}
+
+async function find(bug: PlantedBug): Promise<Found | undefined> {
   const folder = import.meta.dirname;
   const args = ['--import', join(folder, 'plant.ts'), join(folder, 'simulate.ts'), '--first-only'];
   const { stdout } = await run(process.execPath, [...args, `--seeds=${values.seeds}`], {
@@ -28,20 +43,44 @@ async function seedsNeeded(bug: PlantedBug): Promise<{ seeds: number; found: str
     return error;
   });
   const seeds = Number(/^(\d+) seeds/m.exec(stdout)?.[1]);
-  const found = /^seed \d+ \n {2}\S+ (.*)$/m.exec(stdout)?.[1];
-  return found === undefined ? undefined : { seeds, found };
+  const as = /^seed \d+ \n {2}\S+ (.*)$/m.exec(stdout)?.[1];
+  return as === undefined ? undefined : { bug, seeds, as };
 }
 
 const queue = PLANTED_BUGS.filter(({ name }) => name.includes(values.only));
-let missed = 0;
-await Promise.all(
-  Array.from({ length: Number(values.jobs) }, async () => {
-    for (let bug = queue.shift(); bug !== undefined; bug = queue.shift()) {
-      const result = await seedsNeeded(bug);
-      missed += result === undefined ? 1 : 0;
-      const row = result ?? { seeds: `none in ${values.seeds}`, found: '' };
-      process.stdout.write(`| ${bug.name} | ${row.seeds} | ${row.found} |\n`);
+const found = new Map<PlantedBug, Found>();
+const missed: string[] = [];
+async function work(): Promise<void> {
+  for (let bug = queue.shift(); bug !== undefined; bug = queue.shift()) {
+    const result = await find(bug);
+    if (result === undefined) {
+      missed.push(bug.name);
+    } else {
+      found.set(bug, result);
     }
-  }),
+    process.stderr.write(`${bug.name}: ${result?.seeds ?? `not in ${values.seeds}`}\n`);
+  }
+}
+await Promise.all(Array.from({ length: Number(values.jobs) }, work));
+
+const rows = PLANTED_BUGS.flatMap((bug) => found.get(bug) ?? []).map(
+  ({ bug, seeds, as }) => `| ${bug.name} | ${seeds} | ${as} |`,
 );
-process.exitCode = missed > 0 ? 1 : 0;
+const page = `# Planted bugs
+
+Each of these was put into the source as it was loaded, and the simulation played worlds from seed 1 on
+until it found something wrong. Written by \`npm run planted\`; what each one changes is in
+\`test/simulation/planted-bugs.ts\`.
+
+| bug | worlds needed | first found as |
+| --- | ---: | --- |
+${rows.join('\n')}
+`;
+process.stdout.write(page);
+if (missed.length > 0) {
+  process.stderr.write(`not found: ${missed.join(', ')}\n`);
+  process.exitCode = 1;
+} else if (values.only === '') {
+  const path = join(import.meta.dirname, '..', '..', 'docs', 'planted-bugs.md');
+  writeFileSync(path, await format(page, { filepath: path, printWidth: 100 }));
+}

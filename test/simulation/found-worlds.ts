@@ -1,0 +1,57 @@
+/**
+ * Worlds in which the simulation once found something, by what it was. Written out, and not as seeds:
+ * a seed means another world as soon as anything is drawn differently.
+ */
+import { plainConventions } from '../../src/simulator/conventions.ts';
+import type { DrawnWorld } from './drawn-world.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+const PLAIN: DrawnWorld = {
+  seed: 1,
+  conventions: plainConventions,
+  timezone: 'Europe/Copenhagen',
+  visitsPerDay: [200],
+  alwaysOpen: false,
+  startMs: Date.UTC(2026, 10, 17, 6),
+  days: 0.5,
+  intervalMs: 5 * MINUTE_MS,
+  reconcileIntervalMs: HOUR_MS,
+  breakdowns: [],
+  breakdownIntervalMs: HOUR_MS,
+  scrapeIntervalMs: 15 * MINUTE_MS,
+  slowestMs: 400,
+  exporters: 1,
+  faultRate: 0,
+  faultKinds: [],
+  mishapsPerHour: 0,
+  mishaps: [],
+};
+
+export const FOUND_WORLDS: Readonly<Record<string, DrawnWorld>> = {
+  // Reading a day in halves, for occupancy's sake, outlasted every poll, and so there was no counter.
+  'a slow service that answers by the day above 40 rows': {
+    ...PLAIN,
+    conventions: {
+      ...plainConventions,
+      forced: { above: 'rows', limit: 40, to: 'day', window: 'as asked' },
+    },
+    visitsPerDay: [300],
+    intervalMs: MINUTE_MS,
+    slowestMs: 6_000,
+  },
+  // The same questions met a limit, and each anchor failed with 429.
+  'a service that answers by the quarter above 20 rows, thirty times a minute': {
+    ...PLAIN,
+    conventions: {
+      ...plainConventions,
+      forced: { above: 'rows', limit: 20, to: 'quarter', window: 'as asked' },
+      rateLimit: { requests: 30, perMs: MINUTE_MS, retryAfter: 'none' },
+    },
+    visitsPerDay: [300],
+    days: 0.25,
+    intervalMs: 30 * MINUTE_MS,
+    reconcileIntervalMs: 2 * HOUR_MS,
+  },
+};
