@@ -22,6 +22,8 @@ const LAST_SUCCESS = 'library_poll_last_success_timestamp_seconds';
 const MINUTE_MS = 60_000;
 const DAY_MS = 1440 * MINUTE_MS;
 const VIOLATIONS_KEPT = 20;
+/** What was shown for so long is on the disk. */
+const WRITTEN_WITHIN_MS = 11_000;
 /** The path over a day's rows costs more than all the rest. */
 const OCCUPANCY_EVERY = 8;
 
@@ -30,6 +32,9 @@ interface Seen {
   readonly epochMs: number;
   /** Shown last; lower values are falls. */
   shown: number;
+  shownSinceMs: number;
+  /** What was shown before that. */
+  shownBefore: number;
   held: number;
   /** The most that the service had at any scrape. */
   most: number;
@@ -78,16 +83,16 @@ export class Auditor {
 
   /** After a kill only the marks that were on the disk bind, after a loss of the file none does. */
   killed(exporter: string, disk: 'whole' | 'torn' | 'lost'): void {
-    const forgets = disk !== 'whole' || this.#world.conventions.corrections.share > 0;
-    if (!forgets) {
-      return;
-    }
+    const writtenMs = this.#clock.nowMs() - WRITTEN_WITHIN_MS;
     for (const [series, seen] of this.#seen) {
       if (series.startsWith(exporter)) {
-        this.#seen.set(series, { ...seen, shown: 0 });
+        const written = seen.shownSinceMs <= writtenMs ? seen.shown : seen.shownBefore;
+        this.#seen.set(series, { ...seen, shown: disk === 'whole' ? written : 0 });
       }
     }
-    this.#breakdowns.forget(exporter);
+    if (disk !== 'whole' || this.#world.conventions.corrections.share > 0) {
+      this.#breakdowns.forget(exporter);
+    }
   }
 
   /** Holds one scrape against the promises that hold at every moment. */
@@ -141,7 +146,7 @@ export class Auditor {
       }
       let seen = this.#seen.get(series);
       if (seen?.epochMs !== epochMs) {
-        seen = { epochMs, shown: 0, held: 0, most: 0 };
+        seen = { epochMs, shown: 0, shownSinceMs: 0, shownBefore: 0, held: 0, most: 0 };
         this.#seen.set(series, seen);
       }
       seen.most = Math.max(seen.most, served[truth]);
@@ -204,6 +209,10 @@ export class Auditor {
     } else if (seen.held > 0) {
       this.occasions.add('counts were held no more');
     }
+    if (value !== seen.shown) {
+      seen.shownBefore = seen.shown;
+      seen.shownSinceMs = this.#clock.nowMs();
+    }
     seen.shown = value;
     seen.held = held;
   }
@@ -212,7 +221,7 @@ export class Auditor {
   #mayBeEmptyThrice(): boolean {
     const { faultKinds, faultRate, mishaps } = this.#world;
     const share = faultKinds.includes('empty') ? faultRate / faultKinds.length : 0;
-    return share > (mishaps.includes('empty answers for a while') ? 0 : 0.015);
+    return share > 0.015 || mishaps.includes('empty answers for a while');
   }
 
   /** Whether a total of the service may fall: by corrections, or for a while by answers that lack rows. */
@@ -254,8 +263,9 @@ export class Auditor {
         const total = (value ?? NaN) - (held ?? NaN);
         const [least, most] = this.#rangeOf(customer, epochMs, truth, lagMs);
         // That there is nothing yet has to come three times.
-        const isNew = this.#clock.nowMs() - epochMs < 5 * intervalMs && most === 0;
-        const mayBeAbsent = value === undefined && isNew;
+        const isNew = this.#clock.nowMs() - epochMs < 5 * intervalMs;
+        const isZero = this.#service.served(customer, epochMs)[truth] === 0;
+        const mayBeAbsent = value === undefined && isNew && isZero;
         if (!(total >= least && total <= most) && !mayBeAbsent) {
           this.violated(`${series} less held is ${total} in the end, and not ${least} to ${most}`);
         }
