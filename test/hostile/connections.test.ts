@@ -110,20 +110,27 @@ describe('an answer is good when', () => {
 test('an answer that comes when nobody has asked is not taken for the next one', async () => {
   await using world = await World.create();
   await world.start();
-  const closed: Promise<unknown>[] = [];
+  const idle = new Map<Socket, string>();
+  let forgeries = 0;
   world.service.misbehave(DATA, ({ socket, good }) => {
     socket.write(`${OK}Content-Length: ${good.length}\r\n\r\n${good}`);
-    // Once the exporter is through with the good one.
-    setTimeout(() => socket.write(forged(good)), 20);
-    closed.push(once(socket, 'close'));
+    idle.set(socket, good);
   });
   for (let i = 0; i < 3; i += 1) {
     world.visit();
     await world.turn();
-    await Promise.all(closed);
+    for (const [socket, good] of idle) {
+      idle.delete(socket);
+      if (!socket.destroyed) {
+        forgeries += 1;
+        const closed = once(socket, 'close');
+        socket.write(forged(good));
+        await closed;
+      }
+    }
     await expectWell(world);
   }
-  expect(closed.length).toBeGreaterThan(3);
+  expect(forgeries).toBeGreaterThanOrEqual(3);
   expect(failuresOf(await world.scrape())).toEqual([]);
 });
 
