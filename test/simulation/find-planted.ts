@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { format } from 'prettier';
+import { drawWorld } from './drawn-world.ts';
 import { PLANTED_BUGS } from './planted-bugs.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 
@@ -33,7 +34,7 @@ interface Found {
 async function find(bug: PlantedBug): Promise<Found | undefined> {
   const folder = import.meta.dirname;
   const args = ['--import', join(folder, 'plant.ts'), join(folder, 'simulate.ts'), '--first-only'];
-  const { stdout } = await run(process.execPath, [...args, `--seeds=${values.seeds}`], {
+  const { stdout } = await run(process.execPath, [...args, `--list=${seedsFor(bug).join()}`], {
     env: { ...process.env, PLANTED_BUG: bug.name },
     maxBuffer: 64 * 2 ** 20,
   }).catch((error: { stdout: string; stderr: string; code: number }) => {
@@ -45,6 +46,17 @@ async function find(bug: PlantedBug): Promise<Found | undefined> {
   const seeds = Number(/^(\d+) seeds/m.exec(stdout)?.[1]);
   const as = /^seed \d+ \n {2}\S+ (.*)$/m.exec(stdout)?.[1];
   return as === undefined ? undefined : { bug, seeds, as };
+}
+
+/** The first seeds in whose worlds the bug can show. */
+function seedsFor({ shows = () => true }: PlantedBug): readonly number[] {
+  const seeds: number[] = [];
+  for (let seed = 1; seeds.length < Number(values.seeds); seed++) {
+    if (shows(drawWorld(seed))) {
+      seeds.push(seed);
+    }
+  }
+  return seeds;
 }
 
 const queue = PLANTED_BUGS.filter(({ name }) => name.includes(values.only));
@@ -69,10 +81,11 @@ const rows = PLANTED_BUGS.flatMap((bug) => found.get(bug) ?? []).map(
 const page = `# Planted bugs
 
 Each of these was put into the source as it was loaded, and the simulation played worlds from seed 1 on
-until it found something wrong. Written by \`npm run planted\`; what each one changes is in
+until it found something wrong. Worlds in which a bug cannot show, as the loss of marks where nothing is
+ever taken back, were left out of the count. Written by \`npm run planted\`; what each one changes is in
 \`test/simulation/planted-bugs.ts\`.
 
-| bug | worlds needed | first found as |
+| bug | worlds played | found as |
 | --- | ---: | --- |
 ${rows.join('\n')}
 `;

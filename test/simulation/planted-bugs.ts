@@ -3,6 +3,7 @@
  * alone: plant.ts puts one into the source as it is loaded. What the simulation is worth is how soon
  * it finds them.
  */
+import type { DrawnWorld } from './drawn-world.ts';
 
 export interface PlantedBug {
   readonly name: string;
@@ -11,6 +12,13 @@ export interface PlantedBug {
   /** Occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
+  /** Whether it can show in a world at all; default: in any. Worlds in which it cannot are not played. */
+  readonly shows?: (world: DrawnWorld) => boolean;
+}
+
+/** Where the marks are what keeps a counter from falling. */
+function restartsAfterCorrections({ conventions, mishaps, mishapsPerHour }: DrawnWorld): boolean {
+  return conventions.corrections.share > 0 && mishapsPerHour > 0 && mishaps.includes('kill');
 }
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
@@ -25,12 +33,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'counting/marks.ts',
     find: 'this.#put(restored.key, restored.mark);',
     replace: '',
+    shows: restartsAfterCorrections,
   },
   {
     name: 'marks not written when they change',
     file: 'counting/marks.ts',
     find: 'this.#changes += 1;',
     replace: '',
+    shows: restartsAfterCorrections,
   },
   {
     name: 'marks of another epoch used',

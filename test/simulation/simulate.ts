@@ -19,6 +19,8 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     /** The first seed; the others follow it. */
     seed: { type: 'string', default: '1' },
+    /** These seeds alone, with commas between them. */
+    list: { type: 'string' },
     /** Worlds at once, each in a thread of its own. */
     jobs: { type: 'string', default: '1' },
     /** Ends at the first world in which something was found. */
@@ -31,7 +33,8 @@ const PROGRESS_MS = process.stderr.isTTY ? 1_000 : 30_000;
 const started = performance.now();
 const tally = new Tally();
 let told = started;
-let seed = Number(values.seed);
+const list = values.list?.split(',').map(Number);
+let begun = 0;
 const jobs = Number(values.jobs);
 await Promise.all(Array.from({ length: jobs }, () => (jobs === 1 ? run(play) : runInThread())));
 process.stdout.write(`${summary()}\n`);
@@ -43,7 +46,9 @@ process.exitCode = tally.bad > 0 || missing.length > 0 ? 1 : 0;
 
 async function run(playOne: (seed: number) => Promise<Played>): Promise<void> {
   while (!isDone()) {
-    const played = await playOne(seed++);
+    const seed = list?.[begun] ?? Number(values.seed) + begun;
+    begun += 1;
+    const played = await playOne(seed);
     tally.add(played);
     if (played.violations.length > 0) {
       tell(played);
@@ -75,7 +80,9 @@ function isDone(): boolean {
   if (values.years !== undefined) {
     return tally.years >= Number(values.years);
   }
-  const begun = seed - Number(values.seed);
+  if (list !== undefined) {
+    return begun >= list.length;
+  }
   return values.minutes === undefined
     ? begun >= Number(values.seeds)
     : performance.now() - started >= Number(values.minutes) * 60_000;
