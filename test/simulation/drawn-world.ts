@@ -93,7 +93,7 @@ const VISITS_PER_DAY = [
   [60],
   [60, 5],
   [300, 30],
-  [1_200],
+  [600],
   [0, 40],
   [0, 40],
   [0],
@@ -107,12 +107,17 @@ const VISITS_PER_DAY = [
 
 /** How long is watched how closely: many polls a day for few days, or few for many. */
 const PACES = [
-  { days: [0.25], intervals: [MINUTE_MS], scrapes: [1, 5] },
-  { days: [0.5, 1], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15] },
-  { days: [0.5, 1.5], intervals: [5 * MINUTE_MS, 10 * MINUTE_MS], scrapes: [5, 15] },
-  { days: [3, 4], intervals: [15 * MINUTE_MS], scrapes: [15, 30] },
-  { days: [6, 7], intervals: [30 * MINUTE_MS], scrapes: [30] },
-  { days: [7, 8], intervals: [30 * MINUTE_MS], scrapes: [15, 30] },
+  { days: [0.15], intervals: [MINUTE_MS], scrapes: [1, 5], reconciles: [0.5, 1] },
+  { days: [0.4], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15], reconciles: [1, 2] },
+  {
+    days: [0.4, 0.8],
+    intervals: [5 * MINUTE_MS, 10 * MINUTE_MS],
+    scrapes: [5, 15],
+    reconciles: [1, 2, 4],
+  },
+  { days: [2, 3], intervals: [15 * MINUTE_MS], scrapes: [15, 30], reconciles: [1, 2, 4] },
+  { days: [7, 9], intervals: [30 * MINUTE_MS], scrapes: [30], reconciles: [2, 4] },
+  { days: [7, 8], intervals: [30 * MINUTE_MS], scrapes: [30], reconciles: [2, 4] },
 ];
 
 export function drawWorld(seed: number): DrawnWorld {
@@ -130,12 +135,9 @@ export function drawWorld(seed: number): DrawnWorld {
     visitsPerDay,
     alwaysOpen: random.next() < 0.3,
     startMs: pick(random, STARTS) + Math.floor(random.next() * 24) * HOUR_MS,
-    days: isCrowded ? 0.5 : pick(random, pace.days),
+    days: isCrowded ? 0.4 : pick(random, pace.days),
     intervalMs,
-    reconcileIntervalMs: Math.max(
-      4 * intervalMs,
-      pick(random, [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS]),
-    ),
+    reconcileIntervalMs: Math.max(4 * intervalMs, pick(random, pace.reconciles) * HOUR_MS),
     breakdowns: isCrowded || random.next() < 0.6 ? [] : subset(random, BREAKDOWNS),
     breakdownIntervalMs: Math.max(intervalMs, pick(random, [15, 30, 60]) * MINUTE_MS),
     scrapeIntervalMs: pick(random, pace.scrapes) * MINUTE_MS,

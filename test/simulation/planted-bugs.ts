@@ -53,6 +53,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'counting/stream.ts',
     find: 'anchor: taken.keeps && sees ? anchor : undefined',
     replace: 'anchor',
+    // Somebody has to come in the seconds of the last anchor.
+    shows: ({ slowestMs, alwaysOpen, visitsPerDay }) =>
+      slowestMs >= 3_000 && alwaysOpen && visitsPerDay.some((visits) => visits >= 600),
   },
   {
     name: 'window counted from the wrong start',
@@ -90,6 +93,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'counting/asking.ts',
     find: '!isSilence(error)',
     replace: 'true',
+    shows: ({ conventions: { forced, rateLimit } }) =>
+      forced.above === 'rows' && forced.limit <= 40 && rateLimit !== undefined,
   },
   {
     name: 'epoch switched at the poll',
