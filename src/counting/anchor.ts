@@ -139,7 +139,8 @@ function* readAll(context: AnchorContext, totalsBy: TotalsBy): Asking<Readings |
     !anyBelow(check.coarse.sums, check.minutes.sums) &&
     !anyBelow(plus(check.minutes.sums, came), check.coarse.sums) &&
     !(inWindow !== undefined && anyBelow(today.sums, inWindow));
-  return agrees ? { ...readings, proves: !isZero(check.minutes.sums) } : undefined;
+  // The week agrees with a roll-up that lags as long as nothing of the last day is in it.
+  return agrees ? { ...readings, proves: !isZero(today.sums) } : undefined;
 }
 
 /** Start of the window of the last minutes: not in the service's future, nor before the day. */

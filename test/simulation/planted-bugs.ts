@@ -157,6 +157,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     replace: 'return agrees || check ?',
   },
   {
+    name: 'a roll-up trusted because nothing has come',
+    file: 'counting/anchor.ts',
+    find: 'proves: !isZero(today.sums)',
+    replace: 'proves: !isZero(check.minutes.sums)',
+    shows: ({ conventions: { dayFreshness, lateness }, visitsPerDay }) =>
+      dayFreshness === 'nightly' && lateness.offlineShare > 0 && visitsPerDay.includes(0.15),
+  },
+  {
     name: 'no reconciliation',
     file: 'counting/stream.ts',
     find: 'ageMs >= context.reconcileIntervalMs',
