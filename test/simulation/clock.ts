@@ -83,8 +83,9 @@ export class ProcessClock implements Clock {
     this.#world = world;
   }
 
+  /** Whole milliseconds, as Date.now has them. */
   nowMs(): number {
-    return this.#world.nowMs() + this.aheadMs;
+    return Math.floor(this.#world.nowMs()) + this.aheadMs;
   }
 
   monotonicMs(): number {
