@@ -247,9 +247,7 @@ export class Auditor {
   expectTruth(exporter: string, text: string | undefined): void {
     const scrape = new Scrape(text ?? '');
     this.#breakdowns.expectTruth(exporter, text ?? '', (customer) => epochIn(scrape, customer));
-    const { reconcileIntervalMs, intervalMs, slowestMs } = this.#world;
-    const pollMs = intervalMs + 10 * slowestMs + 1000;
-    const lagMs = this.#arrivesPromptly() ? pollMs : reconcileIntervalMs + 2 * pollMs;
+    const { intervalMs } = this.#world;
     for (const { library } of this.#service.customers) {
       const customer = library.name;
       const epochMs = epochIn(scrape, customer);
@@ -261,7 +259,8 @@ export class Auditor {
         const value = scrape.value(`${name}_total`, customer);
         const held = scrape.value('library_held_counts', customer, kind);
         const total = (value ?? NaN) - (held ?? NaN);
-        const [least, most] = this.#rangeOf(customer, epochMs, truth, lagMs);
+        const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
+        const [least, most] = this.#rangeOf(customer, epochMs, truth, lastSuccessMs);
         // That there is nothing yet has to come three times.
         const isNew = this.#clock.nowMs() - epochMs < 5 * intervalMs;
         const mayBeAbsent = value === undefined && isNew && least <= 0;
@@ -292,13 +291,25 @@ export class Auditor {
     );
   }
 
+  /** How long before the end of a good poll what it shows may have been so. */
+  #lagMs(): number {
+    const { conventions, reconcileIntervalMs, intervalMs, slowestMs } = this.#world;
+    const pollMs = 30_000 + 6 * slowestMs;
+    if (!this.#arrivesPromptly()) {
+      return reconcileIntervalMs + 3 * intervalMs + pollMs;
+    }
+    // Where totals or minutes take many questions, a poll may take half of its interval.
+    const isShort = conventions.forced.above === 'bytes' && conventions.dayFreshness === 'live';
+    return isShort ? pollMs : intervalMs + pollMs;
+  }
+
   #rangeOf(
     customer: string,
     epochMs: number,
     kind: 'entered' | 'exited' | 'logins',
-    lagMs: number,
+    nowMs: number,
   ): readonly [least: number, most: number] {
-    const nowMs = this.#clock.nowMs();
+    const lagMs = this.#lagMs();
     const stepMs = Math.max(1000, lagMs / 60);
     const totals: number[] = [];
     for (let ms = 0; ms <= lagMs; ms += stepMs) {

@@ -55,7 +55,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     replace: 'anchor',
     // Somebody has to come in the seconds of the last anchor.
     shows: ({ slowestMs, alwaysOpen, visitsPerDay }) =>
-      slowestMs >= 3_000 && alwaysOpen && visitsPerDay.some((visits) => visits >= 600),
+      slowestMs >= 3_000 && alwaysOpen && visitsPerDay.some((visits) => visits > 5_000),
   },
   {
     name: 'window counted from the wrong start',
