@@ -23,14 +23,14 @@ const CUSTOMER = 'library-0';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** From the night before the last day of October until the first days of November. */
+/** From the night before the last day of October to the second of November, when nobody comes. */
 const WORLD: Omit<DrawnWorld, 'seed'> = {
   conventions: { ...plainConventions, minuteKey: { form: 'index', type: 'number' } },
   timezone: 'Europe/Copenhagen',
   visitsPerDay: [300],
   alwaysOpen: false,
   startMs: Date.UTC(2026, 9, 31, 0, 30),
-  days: 2.5,
+  days: 2,
   intervalMs: MINUTE_MS,
   reconcileIntervalMs: HOUR_MS,
   breakdowns: [],
