@@ -1,0 +1,242 @@
+/**
+ * One exporter's counters of people and logins: what must never happen to them, and what they must be
+ * in the end.
+ */
+import type { SimulatedService } from '../../src/simulator/service.ts';
+import type { WorldClock } from './clock.ts';
+import type { Occasion } from './coverage.ts';
+import type { DrawnWorld } from './drawn-world.ts';
+import {
+  arrivesPromptly,
+  lagMs,
+  mayBeEmptyThrice,
+  mayFall,
+  mayLackRows,
+  takenBack,
+} from './excuses.ts';
+import { IncreaseAuditor } from './increase-auditor.ts';
+import type { Scrape } from './scrape.ts';
+
+/** How a counter is called in the exposition (with `_total` and `_today`), in held counts, and by the truth. */
+const COUNTERS = [
+  ['library_people_entered', 'people_entered', 'entered', 'people'],
+  ['library_people_exited', 'people_exited', 'exited', 'people'],
+  ['library_logins', 'logins', 'logins', 'logins'],
+] as const;
+type Kind = (typeof COUNTERS)[number][2];
+
+const LAST_SUCCESS = 'library_poll_last_success_timestamp_seconds';
+const DAY_MS = 86_400_000;
+/** What was shown for so long is on the disk. */
+const WRITTEN_WITHIN_MS = 11_000;
+/** Of a library with more visits a day, what an outage kept back is not believed at once. */
+const VISITS_BELIEVED_AT_ONCE = 600;
+
+/** What was seen of one counter in one epoch. */
+interface Seen {
+  readonly epochMs: number;
+  /** Shown last; lower values are falls. */
+  shown: number;
+  shownSinceMs: number;
+  /** What was shown before that. */
+  shownBefore: number;
+  held: number;
+  /** The most that the service had at any scrape. */
+  most: number;
+}
+
+export interface CounterAuditorOptions {
+  readonly world: DrawnWorld;
+  readonly service: SimulatedService;
+  readonly clock: WorldClock;
+  readonly violated: (what: string) => void;
+  readonly occasion: (occasion: Occasion) => void;
+}
+
+/** What one scrape says of one customer, and when. */
+export interface CustomerScrape {
+  readonly exporter: string;
+  readonly customer: string;
+  readonly scrape: Scrape;
+  readonly epochMs: number;
+  readonly dayMs: number;
+  /** How far the exporter's clock is ahead. */
+  readonly aheadMs: number;
+}
+
+export class CounterAuditor {
+  readonly #options: CounterAuditorOptions;
+  readonly #seen = new Map<string, Seen>();
+  readonly increases: IncreaseAuditor;
+
+  constructor(options: CounterAuditorOptions) {
+    this.#options = options;
+    this.increases = new IncreaseAuditor(options.world, options.service);
+  }
+
+  /** After a kill only the marks that were on the disk bind, after a loss of the file none does. */
+  killed(exporter: string, isWhole: boolean): void {
+    const writtenMs = this.#options.clock.nowMs() - WRITTEN_WITHIN_MS;
+    for (const [series, seen] of this.#seen) {
+      if (series.startsWith(exporter)) {
+        const written = seen.shownSinceMs <= writtenMs ? seen.shown : seen.shownBefore;
+        this.#seen.set(series, { ...seen, shown: isWhole ? written : 0 });
+      }
+    }
+  }
+
+  audit(of: CustomerScrape): void {
+    const { exporter, customer, scrape, epochMs, dayMs, aheadMs } = of;
+    const { world, service, clock, violated, occasion } = this.#options;
+    const served = service.served(customer, epochMs);
+    const sinceDay = service.served(customer, dayMs);
+    for (const [name, kind, truth, stream] of COUNTERS) {
+      const series = `${exporter} ${name} ${customer}`;
+      const today = scrape.value(`${name}_today`, customer) ?? 0;
+      if (today > sinceDay[truth] + takenBack(world, sinceDay[truth])) {
+        violated(`${series} today is ${today}, and the service has ${sinceDay[truth]}`);
+      }
+      const seen = this.#seenOf(series, epochMs);
+      seen.most = Math.max(seen.most, served[truth]);
+      const value = scrape.value(`${name}_total`, customer);
+      if (value === undefined) {
+        occasion('no counter at the first scrapes');
+        continue;
+      }
+      const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
+      const held = scrape.value('library_held_counts', customer, kind) ?? NaN;
+      this.#expectCounted(series, of, truth, value, lastSuccessMs);
+      this.#expectExact(series, of, truth, value - held, lastSuccessMs);
+      this.#expectNoFall(series, value, held, seen);
+      const atMs = clock.nowMs();
+      this.increases.add(series, { customer, truth, epochMs, value, atMs, aheadMs, lastSuccessMs });
+    }
+  }
+
+  /**
+   * The service has been well for a reconcile interval: every counter less what it holds is the
+   * service's total, as it was at some instant between the last anchor and now.
+   */
+  expectTruth({ exporter, customer, scrape, epochMs }: CustomerScrape): void {
+    const { world, clock, violated } = this.#options;
+    for (const [name, kind, truth, stream] of COUNTERS) {
+      const series = `${exporter} ${name} ${customer}`;
+      if (scrape.value('library_up', customer, stream) !== 1) {
+        violated(`${exporter} library_up ${customer} ${stream} is not 1 in the end`);
+      }
+      const value = scrape.value(`${name}_total`, customer);
+      const held = scrape.value('library_held_counts', customer, kind);
+      const total = (value ?? NaN) - (held ?? NaN);
+      const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
+      const [least, most] = this.#rangeOf(customer, epochMs, truth, lastSuccessMs);
+      // That there is nothing yet has to come three times.
+      const isNew = clock.nowMs() - epochMs < 5 * world.intervalMs;
+      const mayBeAbsent = value === undefined && isNew && least <= 0;
+      if (!(total >= least && total <= most) && !mayBeAbsent) {
+        violated(`${series} less held is ${total} in the end, and not ${least} to ${most}`);
+      }
+    }
+  }
+
+  #seenOf(series: string, epochMs: number): Seen {
+    const known = this.#seen.get(series);
+    if (known?.epochMs === epochMs) {
+      return known;
+    }
+    const seen = { epochMs, shown: 0, shownSinceMs: 0, shownBefore: 0, held: 0, most: 0 };
+    this.#seen.set(series, seen);
+    return seen;
+  }
+
+  /** No 0 where there were counts: what a fault kept out of one anchor is in the next. */
+  #expectCounted(
+    series: string,
+    { customer, epochMs, aheadMs }: CustomerScrape,
+    truth: Kind,
+    value: number,
+    lastSuccessMs: number,
+  ): void {
+    const { world, service, violated } = this.#options;
+    const readMs = lastSuccessMs - aheadMs - world.reconcileIntervalMs - 4 * world.intervalMs;
+    if (
+      value === 0 &&
+      !mayBeEmptyThrice(world) &&
+      service.served(customer, epochMs, readMs)[truth] > 0
+    ) {
+      violated(`${series} is shown as 0`);
+    }
+  }
+
+  /** Where nothing is late and no answer lacks rows, every good poll shows the service's total. */
+  #expectExact(
+    series: string,
+    { customer, epochMs }: CustomerScrape,
+    truth: Kind,
+    total: number,
+    lastSuccessMs: number,
+  ): void {
+    const { world, service, violated } = this.#options;
+    const isPlain =
+      arrivesPromptly(world) &&
+      !mayLackRows(world) &&
+      !world.mishaps.includes('clock steps') &&
+      world.visitsPerDay.every((visits) => visits <= VISITS_BELIEVED_AT_ONCE);
+    if (!isPlain) {
+      return;
+    }
+    const least = service.served(customer, epochMs, lastSuccessMs - lagMs(world))[truth];
+    const most = service.served(customer, epochMs, lastSuccessMs)[truth];
+    if (total < least || total > most) {
+      violated(`${series} less held is ${total} after a good poll, and not ${least} to ${most}`);
+    }
+  }
+
+  #expectNoFall(series: string, value: number, held: number, seen: Seen): void {
+    const { world, clock, violated, occasion } = this.#options;
+    if (value < seen.shown) {
+      violated(`${series} falls from ${seen.shown} to ${value}`);
+    }
+    if (value > seen.most + takenBack(world, seen.most)) {
+      violated(`${series} is ${value}, and the service never had more than ${seen.most}`);
+    }
+    if (!(held >= 0)) {
+      violated(`${series} holds ${held}`);
+    }
+    if (!mayFall(world) && held > 0) {
+      violated(`${series} holds ${held}, though the service took nothing back`);
+    }
+    if (held > 0) {
+      occasion('counts were held');
+    } else if (seen.held > 0) {
+      occasion('counts were held no more');
+    }
+    if (value !== seen.shown) {
+      seen.shownBefore = seen.shown;
+      seen.shownSinceMs = clock.nowMs();
+    }
+    seen.shown = value;
+    seen.held = held;
+  }
+
+  #rangeOf(
+    customer: string,
+    epochMs: number,
+    kind: Kind,
+    nowMs: number,
+  ): readonly [least: number, most: number] {
+    const { world, service } = this.#options;
+    const longestMs = lagMs(world);
+    const stepMs = Math.max(1000, longestMs / 60);
+    const totals: number[] = [];
+    for (let ms = 0; ms <= longestMs; ms += stepMs) {
+      totals.push(service.served(customer, epochMs, nowMs - ms)[kind]);
+    }
+    // A total read at the anchor and what came since are not of one instant: what was taken back in
+    // between is in the one, and what came is in the other.
+    const { share } = world.conventions.corrections;
+    const dayAgo = service.served(customer, epochMs, nowMs - DAY_MS)[kind];
+    const changed = (2 * share * (Math.max(...totals) - dayAgo) * longestMs) / DAY_MS;
+    const slack = share === 0 ? 0 : 3 + Math.ceil(changed);
+    return [Math.min(...totals) - slack, Math.max(...totals) + slack];
+  }
+}

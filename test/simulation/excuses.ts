@@ -1,0 +1,55 @@
+/** What a world's conventions, faults and mishaps excuse: where an audit would be wrong to be strict. */
+import type { DrawnWorld } from './drawn-world.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Whether an answer may have had fewer rows than the service. */
+export function mayLackRows({ faultKinds, mishaps }: DrawnWorld): boolean {
+  return faultKinds.includes('empty') || mishaps.includes('empty answers for a while');
+}
+
+/** Whether faults may well make three answers in a row empty, which are then believed. */
+export function mayBeEmptyThrice({ faultKinds, faultRate, mishaps }: DrawnWorld): boolean {
+  const share = faultKinds.includes('empty') ? faultRate / faultKinds.length : 0;
+  return share > 0.015 || mishaps.includes('empty answers for a while');
+}
+
+/** Whether a total of the service may fall: by corrections, or for a while by answers that lack rows. */
+export function mayFall(world: DrawnWorld): boolean {
+  return world.conventions.corrections.share > 0 || mayLackRows(world);
+}
+
+/** So much of what a counter shows the service may have taken back since. */
+export function takenBack({ conventions }: DrawnWorld, total: number): number {
+  const { share } = conventions.corrections;
+  return share === 0 ? 0 : Math.ceil(3 + 4 * share * total);
+}
+
+/** Whether the next poll shows a record: one that is late, or corrected, is in the next anchor only. */
+export function arrivesPromptly({ conventions }: DrawnWorld): boolean {
+  const { lateness, corrections, windowTime, deviceClocks, resolutionMs } = conventions;
+  return (
+    lateness.offlineShare === 0 &&
+    lateness.usualMs < 5 * MINUTE_MS &&
+    corrections.share === 0 &&
+    resolutionMs < MINUTE_MS &&
+    (windowTime === 'server' || deviceClocks.aheadMs >= 0) &&
+    conventions.serviceClockMs >= 0
+  );
+}
+
+/** How long before the end of a good poll what it shows may have been so. */
+export function lagMs(world: DrawnWorld): number {
+  const { conventions, reconcileIntervalMs, intervalMs } = world;
+  if (!arrivesPromptly(world)) {
+    return reconcileIntervalMs + 3 * intervalMs + longestPollMs(world);
+  }
+  // Where totals or minutes take many questions, a poll may take half of its interval.
+  const isShort = conventions.forced.above === 'bytes' && conventions.dayFreshness === 'live';
+  return longestPollMs(world) + (isShort ? 0 : intervalMs);
+}
+
+/** How long a poll takes that asks no more than it must. */
+export function longestPollMs({ slowestMs }: DrawnWorld): number {
+  return 30_000 + 6 * slowestMs;
+}

@@ -1,0 +1,83 @@
+/**
+ * Where keys are written plainly: occupancy is the floored path over the rows served at some instant
+ * of the last good poll, and last seen is the newest minute of that path.
+ */
+import type { SimulatedService } from '../../src/simulator/service.ts';
+import type { WorldClock } from './clock.ts';
+import type { DrawnWorld } from './drawn-world.ts';
+import { arrivesPromptly, longestPollMs } from './excuses.ts';
+import type { Scrape } from './scrape.ts';
+import { dayStart } from './wall.ts';
+
+const MINUTE_MS = 60_000;
+
+export class OccupancyAuditor {
+  readonly #world: DrawnWorld;
+  readonly #service: SimulatedService;
+  readonly #clock: WorldClock;
+  readonly #violated: (what: string) => void;
+
+  constructor(
+    world: DrawnWorld,
+    service: SimulatedService,
+    clock: WorldClock,
+    violated: (what: string) => void,
+  ) {
+    this.#world = world;
+    this.#service = service;
+    this.#clock = clock;
+    this.#violated = violated;
+  }
+
+  /** In the storm occupancy may be unknown; in the end not, unless the last good poll is old. */
+  audit(exporter: string, customer: string, scrape: Scrape, inTheEnd: boolean): void {
+    if (!this.#isPlain()) {
+      return;
+    }
+    const nowMs = this.#clock.nowMs();
+    const dayMs = dayStart(nowMs, this.#world.timezone);
+    const readMs =
+      1000 *
+      (scrape.value('library_poll_last_success_timestamp_seconds', customer, 'people') ?? NaN);
+    const inside = scrape.value('library_occupancy_people', customer);
+    const seen = scrape.value('library_people_last_seen_timestamp_seconds', customer);
+    const { inside: possibleInside, seen: possibleSeen } = this.#possible(customer, dayMs, readMs);
+    const isOld = nowMs - readMs > 14 * MINUTE_MS;
+    // That nobody has come has to be said three times.
+    const isNewDay = nowMs - dayMs < 5 * this.#world.intervalMs;
+    const mayBeAbsent = inside === undefined && (!inTheEnd || isOld || isNewDay);
+    if (!mayBeAbsent && (inside === undefined || !possibleInside.has(inside))) {
+      this.#violated(
+        `${exporter} library_occupancy_people ${customer} is ${inside}, not ${[...possibleInside].join(' or ')}`,
+      );
+    }
+    if (seen !== undefined && possibleSeen.size > 0 && !possibleSeen.has(1000 * seen)) {
+      const minutes = Array.from(possibleSeen, (ms) => ms / 1000).join(' or ');
+      this.#violated(`${exporter} ${customer} was last seen at ${seen}, not at ${minutes}`);
+    }
+  }
+
+  /** Whether every record is in the window of the day that its key is in. */
+  #isPlain(): boolean {
+    const { conventions } = this.#world;
+    return (
+      conventions.forced.above === 'bytes' &&
+      (conventions.windowTime === 'server') === (conventions.keyTime === 'server') &&
+      arrivesPromptly(this.#world) &&
+      conventions.deviceClocks.share === 0 &&
+      conventions.serviceClockMs === 0
+    );
+  }
+
+  /** At the instants of the last good poll. Where nobody may have come yet, last seen is of the day before. */
+  #possible(customer: string, dayMs: number, readMs: number) {
+    const inside = new Set<number>();
+    const seen = new Set<number>();
+    for (let ms = 0; ms <= longestPollMs(this.#world); ms += 1000) {
+      const end = this.#service.occupancyPath(customer, dayMs, readMs - ms).at(-1);
+      inside.add(end?.people ?? 0);
+      seen.add(end?.minuteMs ?? NaN);
+    }
+    return { inside, seen: seen.has(NaN) ? new Set<number>() : seen };
+  }
+}
