@@ -43,7 +43,7 @@ export interface AnchorTaken {
   readonly keeps: boolean;
   /** Whether the window was empty though the day has counts in its minutes. */
   readonly doubted: boolean;
-  /** Whether `totalsBy` agreed with minutes that had counts. */
+  /** Whether `totalsBy` agreed with minutes that counted somebody a moment ago. */
   readonly proves: boolean;
   readonly totalsBy: TotalsBy;
   readonly dating: Dating;
@@ -67,7 +67,7 @@ export interface AnchorContext {
   readonly serviceNowMs: () => number;
   readonly monotonicMs: number;
   readonly expected: Expected;
-  /** Whether what the totals are read by first has agreed with minutes that had counts. */
+  /** Whether what the totals are read by first has agreed with minutes that had just counted somebody. */
   readonly isProven: boolean;
   /** How much further back than usual the window reaches. */
   readonly reachBackMs: number;
@@ -103,7 +103,7 @@ interface Readings {
   readonly total: Counts;
   readonly today: Answer;
   readonly window: Answer;
-  /** Whether `totalsBy` agreed with minutes that had counts. */
+  /** Whether `totalsBy` agreed with minutes that counted somebody a moment ago. */
   readonly proves: boolean;
 }
 
@@ -139,8 +139,9 @@ function* readAll(context: AnchorContext, totalsBy: TotalsBy): Asking<Readings |
     !anyBelow(check.coarse.sums, check.minutes.sums) &&
     !anyBelow(plus(check.minutes.sums, came), check.coarse.sums) &&
     !(inWindow !== undefined && anyBelow(today.sums, inWindow));
-  // The week agrees with a roll-up that lags as long as nothing of the last day is in it.
-  return agrees ? { ...readings, proves: !isZero(today.sums) } : undefined;
+  // Everything older may have been rolled up a moment ago, as a day that was over by then.
+  const proves = inWindow !== undefined && !isZero(inWindow);
+  return agrees ? { ...readings, proves } : undefined;
 }
 
 /** Start of the window of the last minutes: not in the service's future, nor before the day. */

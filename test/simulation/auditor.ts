@@ -10,7 +10,7 @@ import { CounterAuditor } from './counter-auditor.ts';
 import type { CustomerScrape } from './counter-auditor.ts';
 import type { Occasion } from './coverage.ts';
 import type { DrawnWorld } from './drawn-world.ts';
-import { mayLackRows } from './excuses.ts';
+import { mayBefall, mayLackRows } from './excuses.ts';
 import { OccupancyAuditor } from './occupancy-auditor.ts';
 import { Scrape } from './scrape.ts';
 import { dayStart, epochStart } from './wall.ts';
@@ -113,7 +113,7 @@ export class Auditor {
   }
 
   #mayStep(): boolean {
-    return this.#world.mishaps.includes('clock steps');
+    return mayBefall(this.#world, 'clock steps');
   }
 
   /** The epoch shown is the running month's. */

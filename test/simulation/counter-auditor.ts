@@ -6,14 +6,7 @@ import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { WorldClock } from './clock.ts';
 import type { Occasion } from './coverage.ts';
 import type { DrawnWorld } from './drawn-world.ts';
-import {
-  arrivesPromptly,
-  lagMs,
-  mayBeEmptyThrice,
-  mayFall,
-  mayLackRows,
-  takenBack,
-} from './excuses.ts';
+import { hasExactPolls, lagMs, mayBeEmptyThrice, mayFall, takenBack } from './excuses.ts';
 import { IncreaseAuditor } from './increase-auditor.ts';
 import type { Scrape } from './scrape.ts';
 
@@ -27,10 +20,9 @@ type Kind = (typeof COUNTERS)[number][2];
 
 const LAST_SUCCESS = 'library_poll_last_success_timestamp_seconds';
 const DAY_MS = 86_400_000;
+const BELIEVED_AT_ONCE = 1000;
 /** What was shown for so long is on the disk. */
 const WRITTEN_WITHIN_MS = 11_000;
-/** Of a library with more visits a day, what an outage kept back is not believed at once. */
-const VISITS_BELIEVED_AT_ONCE = 600;
 
 /** What was seen of one counter in one epoch. */
 interface Seen {
@@ -129,9 +121,10 @@ export class CounterAuditor {
       const total = (value ?? NaN) - (held ?? NaN);
       const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
       const [least, most] = this.#rangeOf(customer, epochMs, truth, lastSuccessMs);
-      // That there is nothing yet has to come three times.
+      // That there is nothing yet has to come three times, and that there is very much twice.
       const isNew = clock.nowMs() - epochMs < 5 * world.intervalMs;
-      const mayBeAbsent = value === undefined && isNew && least <= 0;
+      const isDoubted = least <= 0 || most > BELIEVED_AT_ONCE;
+      const mayBeAbsent = value === undefined && isNew && isDoubted;
       if (!(total >= least && total <= most) && !mayBeAbsent) {
         violated(`${series} less held is ${total} in the end, and not ${least} to ${most}`);
       }
@@ -176,12 +169,7 @@ export class CounterAuditor {
     lastSuccessMs: number,
   ): void {
     const { world, service, violated } = this.#options;
-    const isPlain =
-      arrivesPromptly(world) &&
-      !mayLackRows(world) &&
-      !world.mishaps.includes('clock steps') &&
-      world.visitsPerDay.every((visits) => visits <= VISITS_BELIEVED_AT_ONCE);
-    if (!isPlain) {
+    if (!hasExactPolls(world)) {
       return;
     }
     const least = service.served(customer, epochMs, lastSuccessMs - lagMs(world))[truth];

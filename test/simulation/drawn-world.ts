@@ -1,8 +1,10 @@
 /** A world out of a seed: the service's conventions, the libraries, the pace, and what goes wrong. */
+import { Temporal } from 'temporal-polyfill';
 import { BREAKDOWNS } from '../../src/base/nouns.ts';
 import type { Breakdown } from '../../src/base/nouns.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
+import { plainConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { drawConventions } from '../../src/simulator/drawn-conventions.ts';
 import { FAULT_KINDS } from '../../src/simulator/faults.ts';
@@ -71,7 +73,7 @@ const TIMEZONES = [
   'Pacific/Auckland',
 ];
 
-/** Before a change of the month, before changes of the clock, on plain days, on a leap day. */
+/** Before a change of the month, in a week before changes of the clock, on plain days, on a leap day. */
 const STARTS = [
   Date.UTC(2026, 10, 17, 6),
   Date.UTC(2026, 9, 31, 6),
@@ -82,6 +84,11 @@ const STARTS = [
   Date.UTC(2028, 1, 28, 18),
   Date.UTC(2026, 11, 31, 0),
 ];
+const NEW_YEAR = Temporal.Instant.from('2026-01-01T00:00:00Z');
+/** So many worlds begin in the hours before clocks are changed. */
+const SHARE_BEFORE_CHANGES = 0.2;
+/** In so many nothing is late, corrected or off, so that the audits can be strict. */
+const SHARE_WITHOUT_LATENESS = 0.3;
 
 /** Of each library of a world: nobody at all, one a week, thousands of passes an hour. */
 const VISITS_PER_DAY = [
@@ -122,19 +129,21 @@ const PACES = [
 
 export function drawWorld(seed: number): DrawnWorld {
   const random = seededRandom(seed);
-  const drawn = answerable(drawConventions(random));
+  const any = drawConventions(random);
+  const drawn = answerable(random.next() < SHARE_WITHOUT_LATENESS ? prompt(any) : any);
   const pace = pick(random, PACES);
   const intervalMs = pick(random, pace.intervals);
   const visitsPerDay = pick(random, VISITS_PER_DAY);
+  const timezone = pick(random, TIMEZONES);
   const isCrowded = visitsPerDay.some((visits) => visits > 5_000);
   return {
     seed,
     // A month of its minutes, which is what a lagging roll-up comes to, takes a minute to make up.
     conventions: isCrowded ? { ...drawn, dayFreshness: 'live' } : drawn,
-    timezone: pick(random, TIMEZONES),
+    timezone,
     visitsPerDay,
     alwaysOpen: random.next() < 0.3,
-    startMs: pick(random, STARTS) + Math.floor(random.next() * 24) * HOUR_MS,
+    startMs: drawStart(random, timezone),
     days: isCrowded ? 0.4 : pick(random, pace.days),
     intervalMs,
     reconcileIntervalMs: Math.max(4 * intervalMs, pick(random, pace.reconciles) * HOUR_MS),
@@ -148,6 +157,22 @@ export function drawWorld(seed: number): DrawnWorld {
     mishapsPerHour: pick(random, [0, 0.02, 0.1]),
     mishaps: subset(random, MISHAP_KINDS),
   };
+}
+
+function drawStart(random: Random, timezone: string): number {
+  const change = NEW_YEAR.toZonedDateTimeISO(timezone).getTimeZoneTransition('next');
+  const other = change?.getTimeZoneTransition('next');
+  if (change === null || !other || random.next() >= SHARE_BEFORE_CHANGES) {
+    return pick(random, STARTS) + Math.floor(random.next() * 24) * HOUR_MS;
+  }
+  const changeMs = pick(random, [change, other]).epochMilliseconds;
+  return changeMs - Math.ceil(random.next() * 20) * HOUR_MS;
+}
+
+/** The same service with clocks that are right, and records that come at once and stay as they are. */
+function prompt(drawn: Conventions): Conventions {
+  const { lateness, corrections, serviceClockMs, deviceClocks } = plainConventions;
+  return { ...drawn, lateness, corrections, serviceClockMs, deviceClocks };
 }
 
 /**

@@ -1,17 +1,27 @@
 /** What a world's conventions, faults and mishaps excuse: where an audit would be wrong to be strict. */
-import type { DrawnWorld } from './drawn-world.ts';
+import type { DrawnWorld, MishapKind } from './drawn-world.ts';
 
 const MINUTE_MS = 60_000;
+/** Of a library with more visits a day, what an outage kept back is not believed at once. */
+const VISITS_BELIEVED_AT_ONCE = 600;
+
+/** Whether a mishap may befall somebody in this world. */
+export function mayBefall({ mishaps, mishapsPerHour }: DrawnWorld, kind: MishapKind): boolean {
+  return mishapsPerHour > 0 && mishaps.includes(kind);
+}
 
 /** Whether an answer may have had fewer rows than the service. */
-export function mayLackRows({ faultKinds, mishaps }: DrawnWorld): boolean {
-  return faultKinds.includes('empty') || mishaps.includes('empty answers for a while');
+export function mayLackRows(world: DrawnWorld): boolean {
+  return shareOfEmpty(world) > 0 || mayBefall(world, 'empty answers for a while');
 }
 
 /** Whether faults may well make three answers in a row empty, which are then believed. */
-export function mayBeEmptyThrice({ faultKinds, faultRate, mishaps }: DrawnWorld): boolean {
-  const share = faultKinds.includes('empty') ? faultRate / faultKinds.length : 0;
-  return share > 0.015 || mishaps.includes('empty answers for a while');
+export function mayBeEmptyThrice(world: DrawnWorld): boolean {
+  return shareOfEmpty(world) > 0.015 || mayBefall(world, 'empty answers for a while');
+}
+
+function shareOfEmpty({ faultKinds, faultRate }: DrawnWorld): number {
+  return faultKinds.includes('empty') ? faultRate / faultKinds.length : 0;
 }
 
 /** Whether a total of the service may fall: by corrections, or for a while by answers that lack rows. */
@@ -35,6 +45,28 @@ export function arrivesPromptly({ conventions }: DrawnWorld): boolean {
     resolutionMs < MINUTE_MS &&
     (windowTime === 'server' || deviceClocks.aheadMs >= 0) &&
     conventions.serviceClockMs >= 0
+  );
+}
+
+/** Whether occupancy and last seen can be held against the rows: each is in the window that its key is in. */
+export function hasPlainMinutes(world: DrawnWorld): boolean {
+  const { conventions } = world;
+  return (
+    conventions.forced.above === 'bytes' &&
+    (conventions.windowTime === 'server') === (conventions.keyTime === 'server') &&
+    arrivesPromptly(world) &&
+    conventions.deviceClocks.share === 0 &&
+    conventions.serviceClockMs === 0
+  );
+}
+
+/** Whether every good poll must show the service's total: nothing is late, and no answer lacks rows. */
+export function hasExactPolls(world: DrawnWorld): boolean {
+  return (
+    arrivesPromptly(world) &&
+    !mayLackRows(world) &&
+    !mayBefall(world, 'clock steps') &&
+    world.visitsPerDay.every((visits) => visits <= VISITS_BELIEVED_AT_ONCE)
   );
 }
 

@@ -3,6 +3,7 @@
  * answer, counting, marks and rendering are those of src; the network, the disk and the clock are not.
  */
 import type { Logger } from '../../src/base/log.ts';
+import type { Stream } from '../../src/base/nouns.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Config } from '../../src/config/types.ts';
 import { Marks } from '../../src/counting/marks.ts';
@@ -17,9 +18,12 @@ import type { ProcessClock, WorldClock } from './clock.ts';
 export interface ExporterOptions {
   readonly world: WorldClock;
   readonly random: Random;
-  readonly exchange: (clock: ProcessClock) => Exchange;
+  /** The network as a new process has it, and what is told of the ends of its polls. */
+  readonly connect: (clock: ProcessClock) => {
+    readonly exchange: Exchange;
+    pollEnded(stream: Stream, isGood: boolean): void;
+  };
   readonly log: Logger;
-  readonly onPollEnd: () => void;
 }
 
 /** As often as the real one writes. */
@@ -80,6 +84,7 @@ function startProcess(
 ): Process {
   const clock = options.world.process();
   const { random, log } = options;
+  const { exchange, pollEnded } = options.connect(clock);
   const marks = new Marks();
   try {
     marks.restore(file ?? '', clock.nowMs());
@@ -94,7 +99,7 @@ function startProcess(
     clock,
     random,
     log,
-    transport: { exchange: options.exchange(clock), close() {} },
+    transport: { exchange, close() {} },
     observer: {
       request() {},
       credentials(customer, valid) {
@@ -113,7 +118,7 @@ function startProcess(
     maxRequestsPerSecond: config.service.maxRequestsPerSecond,
     serviceNowMs: () => service.nowMs(),
     observer: {
-      pollEnded: () => options.onPollEnd(),
+      pollEnded: (stream, _seconds, reason) => pollEnded(stream, reason === undefined),
       changed(customer) {
         exposition.changed(customer);
         disk.note();

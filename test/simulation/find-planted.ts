@@ -26,7 +26,8 @@ const run = promisify(execFile);
 
 interface Found {
   readonly bug: PlantedBug;
-  readonly seeds: number;
+  readonly worlds: number;
+  readonly seed: number;
   /** The first violation, in words. */
   readonly as: string;
 }
@@ -43,9 +44,9 @@ async function find(bug: PlantedBug): Promise<Found | undefined> {
     }
     return error;
   });
-  const seeds = Number(/^(\d+) seeds/m.exec(stdout)?.[1]);
-  const as = /^seed \d+ \n {2}\S+ (.*)$/m.exec(stdout)?.[1];
-  return as === undefined ? undefined : { bug, seeds, as };
+  const worlds = Number(/^(\d+) seeds/m.exec(stdout)?.[1]);
+  const [, seed, as] = /^seed (\d+) \n {2}\S+ (.*)$/m.exec(stdout) ?? [];
+  return as === undefined ? undefined : { bug, worlds, seed: Number(seed), as };
 }
 
 /** The first seeds in whose worlds the bug can show. */
@@ -70,23 +71,23 @@ async function work(): Promise<void> {
     } else {
       found.set(bug, result);
     }
-    process.stderr.write(`${bug.name}: ${result?.seeds ?? `not in ${values.seeds}`}\n`);
+    process.stderr.write(`${bug.name}: ${result?.worlds ?? `not in ${values.seeds}`}\n`);
   }
 }
 await Promise.all(Array.from({ length: Number(values.jobs) }, work));
 
 const rows = PLANTED_BUGS.flatMap((bug) => found.get(bug) ?? []).map(
-  ({ bug, seeds, as }) => `| ${bug.name} | ${seeds} | ${as} |`,
+  ({ bug, worlds, seed, as }) => `| ${bug.name} | ${worlds} | ${seed} | ${as} |`,
 );
 const page = `# Planted bugs
 
 Each of these was put into the source as it was loaded, and the simulation played worlds from seed 1 on
 until it found something wrong. Worlds in which a bug cannot show, as the loss of marks where nothing is
-ever taken back, were left out of the count. Written by \`npm run planted\`; what each one changes is in
+ever taken back, were left out of the count; the seed is that of the world that showed it. Written by \`npm run planted\`; what each one changes is in
 \`test/simulation/planted-bugs.ts\`.
 
-| bug | worlds played | found as |
-| --- | ---: | --- |
+| bug | worlds played | seed | found as |
+| --- | ---: | ---: | --- |
 ${rows.join('\n')}
 `;
 process.stdout.write(page);

@@ -13,6 +13,7 @@ import type { Faults } from '../../src/simulator/faults.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { ProcessClock } from './clock.ts';
+import type { DoubtAuditor } from './doubt-auditor.ts';
 
 export interface NetworkOptions {
   readonly service: SimulatedService;
@@ -43,7 +44,7 @@ export class Network {
   }
 
   /** The network as one process has it. */
-  exchangeOf(clock: ProcessClock): Exchange {
+  exchangeOf(clock: ProcessClock, doubt: DoubtAuditor): Exchange {
     const obligations = new Map<string, Obligations>();
     return async (request, signal) => {
       if (clock.killed) {
@@ -62,6 +63,7 @@ export class Network {
       try {
         const response = await this.#travel(simulated, clock, signal);
         note(duties, simulated, response, clock);
+        doubt.answered(simulated, response);
         return toAnswer(response);
       } finally {
         duties.tokensUnderWay -= isToken(simulated) ? 1 : 0;

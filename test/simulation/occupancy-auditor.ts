@@ -5,7 +5,7 @@
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { WorldClock } from './clock.ts';
 import type { DrawnWorld } from './drawn-world.ts';
-import { arrivesPromptly, longestPollMs } from './excuses.ts';
+import { hasPlainMinutes, longestPollMs } from './excuses.ts';
 import type { Scrape } from './scrape.ts';
 import { dayStart } from './wall.ts';
 
@@ -31,14 +31,15 @@ export class OccupancyAuditor {
 
   /** In the storm occupancy may be unknown; in the end not, unless the last good poll is old. */
   audit(exporter: string, customer: string, scrape: Scrape, inTheEnd: boolean): void {
-    if (!this.#isPlain()) {
-      return;
-    }
     const nowMs = this.#clock.nowMs();
     const dayMs = dayStart(nowMs, this.#world.timezone);
     const readMs =
       1000 *
       (scrape.value('library_poll_last_success_timestamp_seconds', customer, 'people') ?? NaN);
+    // Whether a first poll has come is for others to judge.
+    if (!hasPlainMinutes(this.#world) || Number.isNaN(readMs)) {
+      return;
+    }
     const inside = scrape.value('library_occupancy_people', customer);
     const seen = scrape.value('library_people_last_seen_timestamp_seconds', customer);
     const { inside: possibleInside, seen: possibleSeen } = this.#possible(customer, dayMs, readMs);
@@ -55,18 +56,6 @@ export class OccupancyAuditor {
       const minutes = Array.from(possibleSeen, (ms) => ms / 1000).join(' or ');
       this.#violated(`${exporter} ${customer} was last seen at ${seen}, not at ${minutes}`);
     }
-  }
-
-  /** Whether every record is in the window of the day that its key is in. */
-  #isPlain(): boolean {
-    const { conventions } = this.#world;
-    return (
-      conventions.forced.above === 'bytes' &&
-      (conventions.windowTime === 'server') === (conventions.keyTime === 'server') &&
-      arrivesPromptly(this.#world) &&
-      conventions.deviceClocks.share === 0 &&
-      conventions.serviceClockMs === 0
-    );
   }
 
   /** At the instants of the last good poll. Where nobody may have come yet, last seen is of the day before. */

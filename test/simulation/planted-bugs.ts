@@ -3,7 +3,18 @@
  * alone: plant.ts puts one into the source as it is loaded. What the simulation is worth is how soon
  * it finds them.
  */
+import { Temporal } from 'temporal-polyfill';
 import type { DrawnWorld } from './drawn-world.ts';
+import {
+  hasExactPolls,
+  hasPlainMinutes,
+  mayBeEmptyThrice,
+  mayBefall,
+  mayLackRows,
+} from './excuses.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 1440 * MINUTE_MS;
 
 export interface PlantedBug {
   readonly name: string;
@@ -16,9 +27,57 @@ export interface PlantedBug {
   readonly shows?: (world: DrawnWorld) => boolean;
 }
 
+/** Some come while an anchor is taken, and there are quiet minutes in which one who is lost is missed. */
+function comesDuringAnchors(world: DrawnWorld): boolean {
+  return (
+    hasExactPolls(world) &&
+    world.slowestMs >= 3_000 &&
+    world.visitsPerDay.some((visits) => visits >= 200)
+  );
+}
+
+/** Keys say local times without an offset, and it matters. */
+function hasLocalKeys({ conventions: { minuteKey }, timezone, visitsPerDay }: DrawnWorld): boolean {
+  const isNaive =
+    minuteKey.form === 'compact' ||
+    minuteKey.form === 'minute-of-day' ||
+    minuteKey.form === 'clock' ||
+    (minuteKey.form === 'iso' && minuteKey.designator === 'none');
+  return (
+    isNaive &&
+    minuteKey.zone === 'customer' &&
+    timezone !== 'UTC' &&
+    visitsPerDay.some((visits) => visits >= 60)
+  );
+}
+
+/** In the storm clocks are set back, and the hour that occurs twice has visitors. */
+function hasRepeatedHour({ startMs, days, timezone, alwaysOpen }: DrawnWorld): boolean {
+  const start = Temporal.Instant.fromEpochMilliseconds(startMs).toZonedDateTimeISO(timezone);
+  const change = start.getTimeZoneTransition('next');
+  return (
+    alwaysOpen &&
+    change !== null &&
+    change.epochMilliseconds - startMs < days * DAY_MS &&
+    change.offsetNanoseconds < start.offsetNanoseconds
+  );
+}
+
+/** Answers lack rows now and then, and so seldom that nothing of it may be believed. */
+function lacksRowsSeldom(world: DrawnWorld): boolean {
+  return mayLackRows(world) && !mayBeEmptyThrice(world);
+}
+
+/** What came late has come, and nobody has come today: the worlds that end before a library opens. */
+function endsInTheMorning({ startMs, days, timezone, alwaysOpen }: DrawnWorld): boolean {
+  const end = Temporal.Instant.fromEpochMilliseconds(startMs + days * DAY_MS);
+  const { hour } = end.toZonedDateTimeISO(timezone);
+  return !alwaysOpen && hour >= 4 && hour <= 5;
+}
+
 /** Where the marks are what keeps a counter from falling. */
-function restartsAfterCorrections({ conventions, mishaps, mishapsPerHour }: DrawnWorld): boolean {
-  return conventions.corrections.share > 0 && mishapsPerHour > 0 && mishaps.includes('kill');
+function restartsAfterCorrections(world: DrawnWorld): boolean {
+  return world.conventions.corrections.share > 0 && mayBefall(world, 'kill');
 }
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
@@ -53,9 +112,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'counting/stream.ts',
     find: 'anchor: taken.keeps && sees ? anchor : undefined',
     replace: 'anchor',
-    // Somebody has to come in the seconds of the last anchor.
-    shows: ({ slowestMs, alwaysOpen, visitsPerDay }) =>
-      slowestMs >= 3_000 && alwaysOpen && visitsPerDay.some((visits) => visits > 5_000),
+    shows: comesDuringAnchors,
   },
   {
     name: 'window counted from the wrong start',
@@ -119,12 +176,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'counting/minutes.ts',
     find: 'count + (row.counts[kind] ?? 0)',
     replace: 'Math.max(count, row.counts[kind] ?? 0)',
+    shows: (world) =>
+      hasPlainMinutes(world) &&
+      hasLocalKeys(world) &&
+      hasRepeatedHour(world) &&
+      !mayLackRows(world) &&
+      world.conventions.repeatedKeys === 'separate' &&
+      world.intervalMs <= 10 * MINUTE_MS,
   },
   {
     name: 'local keys read as UTC',
     file: 'counting/keys.ts',
     find: ': instantOfWallIn(window, ms, zone);',
     replace: ': ms;',
+    shows: (world) =>
+      hasPlainMinutes(world) && hasLocalKeys(world) && world.intervalMs <= 10 * MINUTE_MS,
   },
   {
     name: 'offset of a zone kept over a change of the clock',
@@ -137,6 +203,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'counting/belief.ts',
     find: 'EMPTY_POLLS_BEFORE_BELIEF = 3',
     replace: 'EMPTY_POLLS_BEFORE_BELIEF = 1',
+    shows: lacksRowsSeldom,
   },
   {
     name: 'lower answer not asked again',
@@ -159,10 +226,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a roll-up trusted because nothing has come',
     file: 'counting/anchor.ts',
-    find: 'proves: !isZero(today.sums)',
-    replace: 'proves: !isZero(check.minutes.sums)',
-    shows: ({ conventions: { dayFreshness, lateness }, visitsPerDay }) =>
-      dayFreshness === 'nightly' && lateness.offlineShare > 0 && visitsPerDay.includes(0.15),
+    find: 'const proves = inWindow !== undefined && !isZero(inWindow);',
+    replace: 'const proves = !isZero(check.minutes.sums);',
+    shows: (world) =>
+      world.conventions.dayFreshness === 'nightly' &&
+      world.conventions.lateness.offlineMaxMs > DAY_MS &&
+      world.conventions.corrections.share === 0 &&
+      endsInTheMorning(world),
   },
   {
     name: 'no reconciliation',

@@ -15,10 +15,13 @@ import { createSimulatedService } from '../../src/simulator/service.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import { Auditor } from './auditor.ts';
 import { WorldClock } from './clock.ts';
+import type { ProcessClock } from './clock.ts';
 import type { Occasion } from './coverage.ts';
+import { DoubtAuditor } from './doubt-auditor.ts';
 import { drawWorld } from './drawn-world.ts';
 import type { DrawnWorld, MishapKind } from './drawn-world.ts';
 import { SimulatedExporter } from './exporter.ts';
+import type { ExporterOptions } from './exporter.ts';
 import { Network } from './network.ts';
 
 export interface Played {
@@ -100,9 +103,8 @@ class Play {
         new SimulatedExporter({
           world: this.#clock,
           random: this.#random,
-          exchange: (clock) => this.#network.exchangeOf(clock),
+          connect: (clock) => this.#connect(clock),
           log: this.#log(),
-          onPollEnd: () => (this.#polls += 1),
         }),
     );
   }
@@ -129,6 +131,17 @@ class Play {
 
   get world(): DrawnWorld {
     return this.#world;
+  }
+
+  #connect(clock: ProcessClock): ReturnType<ExporterOptions['connect']> {
+    const doubt = new DoubtAuditor(this.#world, (what) => this.#auditor.violated(what));
+    return {
+      exchange: this.#network.exchangeOf(clock, doubt),
+      pollEnded: (stream, isGood) => {
+        this.#polls += 1;
+        doubt.pollEnded(stream, isGood);
+      },
+    };
   }
 
   async #storm(endMs: number): Promise<void> {
