@@ -109,7 +109,7 @@ export class CounterAuditor {
    * The service has been well for a reconcile interval: every counter less what it holds is the
    * service's total, as it was at some instant between the last anchor and now.
    */
-  expectTruth({ exporter, customer, scrape, epochMs }: CustomerScrape): void {
+  expectTruth({ exporter, customer, scrape, epochMs, dayMs }: CustomerScrape): void {
     const { world, clock, violated } = this.#options;
     for (const [name, kind, truth, stream] of COUNTERS) {
       const series = `${exporter} ${name} ${customer}`;
@@ -120,7 +120,8 @@ export class CounterAuditor {
       const held = scrape.value('library_held_counts', customer, kind);
       const total = (value ?? NaN) - (held ?? NaN);
       const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
-      const [least, most] = this.#rangeOf(customer, epochMs, truth, lastSuccessMs);
+      const longestMs = lagMs(world, lastSuccessMs - dayMs);
+      const [least, most] = this.#rangeOf(customer, epochMs, truth, lastSuccessMs, longestMs);
       // That there is nothing yet has to come three times, and that there is very much twice.
       const isNew = clock.nowMs() - epochMs < 5 * world.intervalMs;
       const isDoubted = least <= 0 || most > BELIEVED_AT_ONCE;
@@ -163,7 +164,7 @@ export class CounterAuditor {
   /** Where nothing is late and no answer lacks rows, every good poll shows the service's total. */
   #expectExact(
     series: string,
-    { customer, epochMs }: CustomerScrape,
+    { customer, epochMs, dayMs }: CustomerScrape,
     truth: Kind,
     total: number,
     lastSuccessMs: number,
@@ -172,7 +173,8 @@ export class CounterAuditor {
     if (!hasExactPolls(world)) {
       return;
     }
-    const least = service.served(customer, epochMs, lastSuccessMs - lagMs(world))[truth];
+    const readMs = lastSuccessMs - lagMs(world, lastSuccessMs - dayMs);
+    const least = service.served(customer, epochMs, readMs)[truth];
     const most = service.served(customer, epochMs, lastSuccessMs)[truth];
     if (total < least || total > most) {
       violated(`${series} less held is ${total} after a good poll, and not ${least} to ${most}`);
@@ -211,9 +213,9 @@ export class CounterAuditor {
     epochMs: number,
     kind: Kind,
     nowMs: number,
+    longestMs: number,
   ): readonly [least: number, most: number] {
     const { world, service } = this.#options;
-    const longestMs = lagMs(world);
     const stepMs = Math.max(1000, longestMs / 60);
     const totals: number[] = [];
     for (let ms = 0; ms <= longestMs; ms += stepMs) {

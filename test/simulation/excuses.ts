@@ -70,11 +70,13 @@ export function hasExactPolls(world: DrawnWorld): boolean {
   );
 }
 
-/** How long before the end of a good poll what it shows may have been so. */
-export function lagMs(world: DrawnWorld): number {
+/** How long before the end of a good poll, which was so long after the day's start, what it shows may have been so. */
+export function lagMs(world: DrawnWorld, sinceDayMs: number): number {
   const { conventions, reconcileIntervalMs, intervalMs } = world;
-  if (!arrivesPromptly(world)) {
-    return reconcileIntervalMs + 3 * intervalMs + longestPollMs(world);
+  // No window reaches back before the day, so that who came just before it may be in the next anchor only.
+  const isFirstAnchor = sinceDayMs < reconcileIntervalMs + 4 * intervalMs;
+  if (!arrivesPromptly(world) || isFirstAnchor) {
+    return reconcileIntervalMs + 4 * intervalMs + longestPollMs(world);
   }
   // Where totals or minutes take many questions, a poll may take half of its interval.
   const isShort = conventions.forced.above === 'bytes' && conventions.dayFreshness === 'live';
