@@ -84,6 +84,8 @@ const STARTS = [
   Date.UTC(2028, 1, 28, 18),
   Date.UTC(2026, 11, 31, 0),
 ];
+/** From so many days on worlds are kept small. */
+const LONG_DAYS = 7;
 const NEW_YEAR = Temporal.Instant.from('2026-01-01T00:00:00Z');
 /** So many worlds begin in the hours before clocks are changed. */
 const SHARE_BEFORE_CHANGES = 0.2;
@@ -135,16 +137,16 @@ export function drawWorld(seed: number): DrawnWorld {
   const intervalMs = pick(random, pace.intervals);
   const visitsPerDay = pick(random, VISITS_PER_DAY);
   const timezone = pick(random, TIMEZONES);
+  const days = pick(random, pace.days);
   const isCrowded = visitsPerDay.some((visits) => visits > 5_000);
   return {
     seed,
-    // A month of its minutes, which is what a lagging roll-up comes to, takes a minute to make up.
-    conventions: isCrowded ? { ...drawn, dayFreshness: 'live' } : drawn,
+    conventions: isCrowded ? playable(drawn) : days < LONG_DAYS ? drawn : withoutZeros(drawn),
     timezone,
     visitsPerDay,
     alwaysOpen: random.next() < 0.3,
     startMs: drawStart(random, timezone),
-    days: isCrowded ? 0.4 : pick(random, pace.days),
+    days: isCrowded ? 0.4 : days,
     intervalMs,
     reconcileIntervalMs: Math.max(4 * intervalMs, pick(random, pace.reconciles) * HOUR_MS),
     breakdowns: isCrowded || random.next() < 0.6 ? [] : subset(random, BREAKDOWNS),
@@ -157,6 +159,16 @@ export function drawWorld(seed: number): DrawnWorld {
     mishapsPerHour: pick(random, [0, 0.02, 0.1]),
     mishaps: subset(random, MISHAP_KINDS),
   };
+}
+
+/** What would take minutes to play in a crowd: all of its minutes in answers of twenty rows, or of a month. */
+function playable(drawn: Conventions): Conventions {
+  return { ...drawn, dayFreshness: 'live', forced: plainConventions.forced };
+}
+
+/** Rows of minutes in which nobody came, and a week of them, would take most of the time of all worlds. */
+function withoutZeros(drawn: Conventions): Conventions {
+  return { ...drawn, emptyBuckets: 'omitted' };
 }
 
 function drawStart(random: Random, timezone: string): number {
