@@ -85,7 +85,7 @@ const STARTS = [
   Date.UTC(2026, 11, 31, 0),
 ];
 /** From so many days on worlds are kept small. */
-const LONG_DAYS = 7;
+const LONG_DAYS = 6;
 const NEW_YEAR = Temporal.Instant.from('2026-01-01T00:00:00Z');
 /** So many worlds begin in the hours before clocks are changed. */
 const SHARE_BEFORE_CHANGES = 0.2;
@@ -116,17 +116,17 @@ const VISITS_PER_DAY = [
 
 /** How long is watched how closely: many polls a day for few days, or few for many. */
 const PACES = [
-  { days: [0.15], intervals: [MINUTE_MS], scrapes: [1, 5], reconciles: [0.5, 1] },
-  { days: [0.4], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15], reconciles: [1, 2] },
+  { days: [0.1], intervals: [MINUTE_MS], scrapes: [1, 5], reconciles: [0.5, 1] },
+  { days: [0.3], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15], reconciles: [1, 2] },
   {
-    days: [0.4, 0.8],
+    days: [0.3, 0.6],
     intervals: [5 * MINUTE_MS, 10 * MINUTE_MS],
     scrapes: [5, 15],
     reconciles: [1, 2, 4],
   },
-  { days: [2, 3], intervals: [15 * MINUTE_MS], scrapes: [15, 30], reconciles: [1, 2, 4] },
-  { days: [7, 9], intervals: [30 * MINUTE_MS], scrapes: [30], reconciles: [2, 4] },
-  { days: [7, 8], intervals: [30 * MINUTE_MS], scrapes: [30], reconciles: [2, 4] },
+  { days: [2], intervals: [15 * MINUTE_MS], scrapes: [15, 30], reconciles: [1, 2, 4] },
+  { days: [6], intervals: [30 * MINUTE_MS], scrapes: [30], reconciles: [2, 4] },
+  { days: [7], intervals: [60 * MINUTE_MS], scrapes: [60], reconciles: [4, 8] },
 ];
 
 export function drawWorld(seed: number): DrawnWorld {
