@@ -79,7 +79,8 @@ function* agreementOf(
   const { startMs } = snapshot.day;
   const today = yield* inquirer.ask('minute', startMs);
   if (totalsBy === 'day' && today.aggregation === 'minute') {
-    const agrees = provenEpochMs === epoch.startMs ? true : undefined;
+    const isHeldAgainstCounts = provenEpochMs === epoch.startMs || !isZero(snapshot.today);
+    const agrees = isHeldAgainstCounts ? true : undefined;
     return { day: { agrees }, isMinuteForced: false };
   }
   // Where today's minutes were answered by something coarser, it may have agreed with itself.

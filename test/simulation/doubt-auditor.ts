@@ -8,7 +8,6 @@ import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/re
 import type { DrawnWorld } from './drawn-world.ts';
 
 const PATHS: Partial<Record<Stream, string>> = { people: '/v1/peoplecount', logins: '/v1/login' };
-const MINUTES = 'minute';
 
 interface Asked {
   answers: number;
@@ -32,15 +31,16 @@ export class DoubtAuditor {
   }
 
   answered({ path, query }: SimulatedRequest, { status, body }: SimulatedResponse): void {
-    const question = new URLSearchParams(query ?? {});
-    if (!this.#isJudged || status !== 200 || question.get('aggregation') !== MINUTES) {
+    const parameters = new URLSearchParams(query ?? {});
+    if (!this.#isJudged || status !== 200 || parameters.get('aggregation') !== 'minute') {
       return;
     }
+    const question = parameters.toString();
     const asked = this.#now.get(path) ?? new Map<string, Asked>();
     this.#now.set(path, asked);
-    const { answers, hadRows } = asked.get(`${question}`) ?? { answers: 0, hadRows: false };
+    const { answers, hadRows } = asked.get(question) ?? { answers: 0, hadRows: false };
     const hasRows = !body.endsWith('"result":[]}');
-    asked.set(`${question}`, { answers: answers + 1, hadRows: hadRows || hasRows });
+    asked.set(question, { answers: answers + 1, hadRows: hadRows || hasRows });
   }
 
   pollEnded(stream: Stream, isGood: boolean): void {

@@ -1,18 +1,12 @@
-/**
- * The real exporter in a simulated process: polling, the service's client down to the bytes of an
- * answer, counting, marks and rendering are those of src; the network, the disk and the clock are not.
- */
+/** The real exporter in a simulated process, which may be killed, and whose disk may lose what it has. */
 import type { Logger } from '../../src/base/log.ts';
 import type { Stream } from '../../src/base/nouns.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Config } from '../../src/config/types.ts';
 import { Marks } from '../../src/counting/marks.ts';
-import { createExposition } from '../../src/metrics/exposition.ts';
-import type { Exposition } from '../../src/metrics/exposition.ts';
-import { Fleet } from '../../src/polling/fleet.ts';
-import { Poller } from '../../src/polling/poller.ts';
-import { createService } from '../../src/service/service.ts';
 import type { Exchange } from '../../src/service/transport.ts';
+import { startExporter } from '../support/exporter-process.ts';
+import type { ExporterProcess } from '../support/exporter-process.ts';
 import type { ProcessClock, WorldClock } from './clock.ts';
 
 export interface ExporterOptions {
@@ -65,26 +59,23 @@ export class SimulatedExporter {
 
   /** /metrics, or undefined while the process does not run. */
   scrape(): string | undefined {
-    return this.#process?.exposition.render('text').parts.map(String).join('');
+    return this.#process?.scrape();
   }
 }
 
-interface Process {
+interface Process extends ExporterProcess {
   readonly clock: ProcessClock;
-  readonly exposition: Exposition;
-  apply(config: Config): void;
   flush(): void;
 }
 
 function startProcess(
-  options: ExporterOptions,
+  { world, connect, random, log }: ExporterOptions,
   config: Config,
   file: string | undefined,
   write: (text: string) => void,
 ): Process {
-  const clock = options.world.process();
-  const { random, log } = options;
-  const { exchange, pollEnded } = options.connect(clock);
+  const clock = world.process();
+  const network = connect(clock);
   const marks = new Marks();
   try {
     marks.restore(file ?? '', clock.nowMs());
@@ -92,58 +83,18 @@ function startProcess(
     // As the storage does: it goes on without.
   }
   const disk = delayedWrites(clock, marks, write);
-  const exposition = createExposition({ clock });
-  const fleet = new Fleet(marks);
-  const service = createService({
-    config: config.service,
+  const started = startExporter(config, {
     clock,
     random,
     log,
-    transport: { exchange, close() {} },
+    marks,
+    exchange: network.exchange,
     observer: {
-      request() {},
-      credentials(customer, valid) {
-        fleet.get(customer)?.credentialsJudged(valid);
-        exposition.changed(customer);
-      },
+      pollEnded: (stream, _seconds, reason) => network.pollEnded(stream, reason === undefined),
+      changed: () => disk.note(),
     },
   });
-  const poller = new Poller({
-    clock,
-    log,
-    intervalMs: config.polling.intervalMs,
-    reconcileIntervalMs: config.polling.reconcileIntervalMs,
-    breakdownIntervalMs: config.polling.breakdownIntervalMs,
-    maxConcurrency: config.service.maxConcurrency,
-    maxRequestsPerSecond: config.service.maxRequestsPerSecond,
-    serviceNowMs: () => service.nowMs(),
-    observer: {
-      pollEnded: (stream, _seconds, reason) => pollEnded(stream, reason === undefined),
-      changed(customer) {
-        exposition.changed(customer);
-        disk.note();
-      },
-    },
-  });
-
-  function apply(next: Config): void {
-    const members = fleet.update(next);
-    exposition.setCustomers(members.map(({ customer }) => customer));
-    poller.setCustomers(
-      members.map(({ customer, config: { name, clientId, clientSecret } }) => ({
-        customer,
-        client: service.clientFor({
-          name,
-          clientId,
-          readSecret: () => Promise.resolve(clientSecret.secret),
-        }),
-      })),
-    );
-  }
-
-  poller.start();
-  apply(config);
-  return { clock, exposition, apply, flush: () => disk.flush() };
+  return { ...started, clock, flush: () => disk.flush() };
 }
 
 /** The marks reach the disk up to ten seconds after they change. */

@@ -7,11 +7,11 @@ import { ServiceError } from '../../src/base/errors.ts';
 import type { Random } from '../../src/base/random.ts';
 import { LONGEST_BODY_BYTES, tooLong } from '../../src/service/body.ts';
 import { deadlineError } from '../../src/service/deadline.ts';
-import type { Exchange, ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
-import { Secret } from '../../src/base/secret.ts';
+import type { Exchange } from '../../src/service/transport.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
+import { toAnswer, toSimulated } from '../support/exporter-process.ts';
 import type { ProcessClock } from './clock.ts';
 import type { DoubtAuditor } from './doubt-auditor.ts';
 
@@ -170,27 +170,4 @@ function isToken({ path }: SimulatedRequest): boolean {
 
 function secretOf(request: SimulatedRequest): string {
   return new URLSearchParams(request.body).get('client_secret') ?? '';
-}
-
-function toSimulated({ url, bearer, form }: ExchangeRequest): SimulatedRequest {
-  const { pathname, searchParams } = new URL(url);
-  if (form === undefined) {
-    const headers = { authorization: `Bearer ${bearer?.reveal() ?? ''}` };
-    return { method: 'GET', path: pathname, query: searchParams, headers };
-  }
-  const fields = Object.entries(form).map(([name, value]): [string, string] => [
-    name,
-    value instanceof Secret ? value.reveal() : value,
-  ]);
-  return { method: 'POST', path: pathname, body: new URLSearchParams(fields).toString() };
-}
-
-function toAnswer({ status, headers, body }: SimulatedResponse): ExchangeAnswer {
-  return {
-    status,
-    contentType: headers['content-type'],
-    retryAfter: headers['retry-after'],
-    date: headers['date'],
-    body: Buffer.from(body),
-  };
 }

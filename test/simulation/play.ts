@@ -13,6 +13,7 @@ import { ALWAYS_OPEN, drawLibrary } from '../../src/simulator/libraries.ts';
 import { pick } from '../../src/simulator/seeds.ts';
 import { createSimulatedService } from '../../src/simulator/service.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
+import { configOf } from '../support/exporter-process.ts';
 import { Auditor } from './auditor.ts';
 import { WorldClock } from './clock.ts';
 import type { ProcessClock } from './clock.ts';
@@ -87,7 +88,12 @@ class Play {
     this.#clock = new WorldClock(world.startMs);
     this.#service = serviceOf(world, this.#clock);
     this.#faults = createFaults({ random: this.#random, slowestMs: 20_000 });
-    this.#config = configOf(world, this.#service);
+    const { intervalMs, reconcileIntervalMs, breakdownIntervalMs, breakdowns } = world;
+    this.#config = configOf(
+      this.#service,
+      { intervalMs, reconcileIntervalMs, breakdownIntervalMs },
+      { streams: ['people', 'logins'], breakdowns },
+    );
     this.#auditor = new Auditor(world, this.#service, this.#clock);
     this.#network = new Network({
       service: this.#service,
@@ -299,41 +305,6 @@ function serviceOf(world: DrawnWorld, clock: WorldClock): SimulatedService {
       }),
     })),
   });
-}
-
-function configOf(world: DrawnWorld, service: SimulatedService): Config {
-  return {
-    service: {
-      baseUrl: 'https://statistics.example.org',
-      authUrl: 'https://identity.example.org',
-      scope: 'ServiceAPI',
-      timeoutMs: 10_000,
-      maxConcurrency: 8,
-      maxRequestsPerSecond: 50,
-      allowInsecure: false,
-      proxyUrl: undefined,
-      ca: undefined,
-    },
-    polling: {
-      intervalMs: world.intervalMs,
-      reconcileIntervalMs: world.reconcileIntervalMs,
-      breakdownIntervalMs: world.breakdownIntervalMs,
-    },
-    customers: service.customers.map(({ library, clientId, clientSecret }) => ({
-      name: library.name,
-      clientId,
-      clientSecret: { secret: new Secret(clientSecret), path: undefined },
-      timezone: library.timezone,
-      dayStartsAt: { hour: 4, minute: 0 },
-      capacity: undefined,
-      openingHours: undefined,
-      holidays: undefined,
-      labels: {},
-      streams: ['people', 'logins'],
-      breakdowns: world.breakdowns,
-      branches: {},
-    })),
-  };
 }
 
 function withSecret(config: Config, customer: string, secret: string): Config {

@@ -1,0 +1,148 @@
+/**
+ * The exporter without its sockets, signals and disk: polling, the service's client from the bytes of
+ * an answer on, counting and rendering are those of src; the clock and the way to the service are
+ * those of the test.
+ */
+import type { Clock } from '../../src/base/clock.ts';
+import type { Logger } from '../../src/base/log.ts';
+import type { Random } from '../../src/base/random.ts';
+import { Secret } from '../../src/base/secret.ts';
+import type { Config, CustomerConfig, PollingConfig } from '../../src/config/types.ts';
+import type { Marks } from '../../src/counting/marks.ts';
+import { createExposition } from '../../src/metrics/exposition.ts';
+import { Fleet } from '../../src/polling/fleet.ts';
+import type { PollObserver } from '../../src/polling/poll.ts';
+import { Poller } from '../../src/polling/poller.ts';
+import { createService } from '../../src/service/service.ts';
+import type { Exchange, ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
+import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
+import type { SimulatedService } from '../../src/simulator/service.ts';
+
+export interface ExporterProcessOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly marks: Marks;
+  readonly exchange: Exchange;
+  readonly observer: PollObserver;
+}
+
+export interface ExporterProcess {
+  readonly poller: Poller;
+  /** As a reload does. */
+  apply(config: Config): void;
+  /** /metrics, as text. */
+  scrape(): string;
+}
+
+export function startExporter(config: Config, options: ExporterProcessOptions): ExporterProcess {
+  const { clock, random, log, marks, exchange, observer } = options;
+  const exposition = createExposition({ clock });
+  const fleet = new Fleet(marks);
+  const service = createService({
+    config: config.service,
+    clock,
+    random,
+    log,
+    transport: { exchange, close() {} },
+    observer: {
+      request() {},
+      credentials(customer, valid) {
+        fleet.get(customer)?.credentialsJudged(valid);
+        exposition.changed(customer);
+      },
+    },
+  });
+  const poller = new Poller({
+    clock,
+    log,
+    ...config.polling,
+    maxConcurrency: config.service.maxConcurrency,
+    maxRequestsPerSecond: config.service.maxRequestsPerSecond,
+    serviceNowMs: () => service.nowMs(),
+    observer: {
+      ...observer,
+      changed(customer) {
+        exposition.changed(customer);
+        observer.changed(customer);
+      },
+    },
+  });
+
+  function apply(next: Config): void {
+    const members = fleet.update(next);
+    exposition.setCustomers(members.map(({ customer }) => customer));
+    poller.setCustomers(
+      members.map(({ customer, config: { name, clientId, clientSecret } }) => {
+        const access = { name, clientId, readSecret: () => Promise.resolve(clientSecret.secret) };
+        return { customer, client: service.clientFor(access) };
+      }),
+    );
+  }
+
+  poller.start();
+  apply(config);
+  return {
+    poller,
+    apply,
+    scrape: () => exposition.render('text').parts.map(String).join(''),
+  };
+}
+
+/** A configuration of all customers of a simulated service. */
+export function configOf(
+  service: SimulatedService,
+  polling: PollingConfig,
+  rest: Pick<CustomerConfig, 'streams' | 'breakdowns'>,
+): Config {
+  return {
+    service: {
+      baseUrl: 'https://statistics.example.org',
+      authUrl: 'https://identity.example.org',
+      scope: 'ServiceAPI',
+      timeoutMs: 10_000,
+      maxConcurrency: 8,
+      maxRequestsPerSecond: 50,
+      allowInsecure: false,
+      proxyUrl: undefined,
+      ca: undefined,
+    },
+    polling,
+    customers: service.customers.map(({ library, clientId, clientSecret }) => ({
+      name: library.name,
+      clientId,
+      clientSecret: { secret: new Secret(clientSecret), path: undefined },
+      timezone: library.timezone,
+      dayStartsAt: { hour: 4, minute: 0 },
+      capacity: undefined,
+      openingHours: undefined,
+      holidays: undefined,
+      labels: {},
+      branches: {},
+      ...rest,
+    })),
+  };
+}
+
+export function toSimulated({ url, bearer, form }: ExchangeRequest): SimulatedRequest {
+  const { pathname, searchParams } = new URL(url);
+  if (form === undefined) {
+    const headers = { authorization: `Bearer ${bearer?.reveal() ?? ''}` };
+    return { method: 'GET', path: pathname, query: searchParams, headers };
+  }
+  const fields = Object.entries(form).map(([name, value]): [string, string] => [
+    name,
+    value instanceof Secret ? value.reveal() : value,
+  ]);
+  return { method: 'POST', path: pathname, body: new URLSearchParams(fields).toString() };
+}
+
+export function toAnswer({ status, headers, body }: SimulatedResponse): ExchangeAnswer {
+  return {
+    status,
+    contentType: headers['content-type'],
+    retryAfter: headers['retry-after'],
+    date: headers['date'],
+    body: Buffer.from(body),
+  };
+}
