@@ -96,6 +96,10 @@ export class CounterAuditor {
         continue;
       }
       const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
+      if (Number.isNaN(lastSuccessMs)) {
+        violated(`${series} is shown before the first good poll`);
+        continue;
+      }
       const held = scrape.value('library_held_counts', customer, kind) ?? NaN;
       this.#expectCounted(series, of, truth, value, lastSuccessMs);
       this.#expectExact(series, of, truth, value - held, lastSuccessMs);
@@ -115,6 +119,7 @@ export class CounterAuditor {
       const series = `${exporter} ${name} ${customer}`;
       if (scrape.value('library_up', customer, stream) !== 1) {
         violated(`${exporter} library_up ${customer} ${stream} is not 1 in the end`);
+        continue;
       }
       const value = scrape.value(`${name}_total`, customer);
       const held = scrape.value('library_held_counts', customer, kind);

@@ -48,7 +48,9 @@ async function run(playOne: (seed: number) => Promise<Played>): Promise<void> {
   while (!isDone()) {
     const seed = list?.[begun] ?? Number(values.seed) + begun;
     begun += 1;
-    const played = await playOne(seed);
+    const played = await playOne(seed).catch((cause: unknown) => {
+      throw new Error(`the world of seed ${seed} could not be played to its end`, { cause });
+    });
     tally.add(played);
     if (played.violations.length > 0) {
       tell(played);
