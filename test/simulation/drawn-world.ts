@@ -61,6 +61,7 @@ export interface DrawnWorld {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
 const TIMEZONES = [
   'Europe/Copenhagen',
@@ -202,6 +203,11 @@ function answerable(drawn: Conventions): Conventions {
     forced,
     // Widened windows show in today's figures, but not who came in the night before the epoch.
     window: 'as asked',
+    // Records of a clock that is a month ahead are never rolled up, or are among today's for a month.
+    deviceClocks:
+      coarseIsWrong && drawn.deviceClocks.aheadMs > DAY_MS
+        ? plainConventions.deviceClocks
+        : drawn.deviceClocks,
     designator: drawn.designator === 'honoured' ? 'honoured' : 'ignored, read as local',
     // A total by minutes takes more requests than a strict limit lets through in one poll.
     rateLimit: coarseIsWrong ? undefined : drawn.rateLimit,
