@@ -25,6 +25,8 @@ export interface Truth extends Totals {
 
 export interface OccupancyAt {
   readonly minuteMs: number;
+  readonly entered: number;
+  readonly exited: number;
   /** How many are inside at the end of the minute. */
   readonly people: number;
 }
@@ -91,7 +93,7 @@ export function occupancyPathOf(
     .toSorted(([a], [b]) => a - b)
     .map(([minuteMs, { first, second }]) => {
       people = Math.max(0, people + first - second);
-      return { minuteMs, people };
+      return { minuteMs, entered: first, exited: second, people };
     });
 }
 

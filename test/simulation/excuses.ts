@@ -60,6 +60,16 @@ export function hasPlainMinutes(world: DrawnWorld): boolean {
   );
 }
 
+/** Whether keys say local times without an offset. */
+export function hasLocalKeys({ conventions: { minuteKey } }: DrawnWorld): boolean {
+  const isNaive =
+    minuteKey.form === 'compact' ||
+    minuteKey.form === 'minute-of-day' ||
+    minuteKey.form === 'clock' ||
+    (minuteKey.form === 'iso' && minuteKey.designator === 'none');
+  return isNaive && minuteKey.zone === 'customer';
+}
+
 /** Whether every good poll must show the service's total: nothing is late, and no answer lacks rows. */
 export function hasExactPolls(world: DrawnWorld): boolean {
   return (

@@ -3,11 +3,13 @@
  * of the last good poll, and last seen is the newest minute of that path.
  */
 import type { SimulatedService } from '../../src/simulator/service.ts';
+import type { OccupancyAt } from '../../src/simulator/truth.ts';
 import type { WorldClock } from './clock.ts';
 import type { DrawnWorld } from './drawn-world.ts';
-import { hasPlainMinutes, longestPollMs } from './excuses.ts';
+import { hasLocalKeys, hasPlainMinutes, longestPollMs } from './excuses.ts';
 import type { Scrape } from './scrape.ts';
-import { dayStart } from './wall.ts';
+import { dayStart, repeatedTimes } from './wall.ts';
+import type { Stretch } from './wall.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -42,7 +44,11 @@ export class OccupancyAuditor {
     }
     const inside = scrape.value('library_occupancy_people', customer);
     const seen = scrape.value('library_people_last_seen_timestamp_seconds', customer);
-    const { inside: possibleInside, seen: possibleSeen } = this.#possible(customer, dayMs, readMs);
+    const possible = this.#possible(customer, dayMs, readMs);
+    if (possible === undefined) {
+      return;
+    }
+    const { inside: possibleInside, seen: possibleSeen } = possible;
     const isOld = nowMs - readMs > 14 * MINUTE_MS;
     // That nobody has come has to be said three times.
     const isNewDay = nowMs - dayMs < 5 * this.#world.intervalMs;
@@ -58,15 +64,39 @@ export class OccupancyAuditor {
     }
   }
 
-  /** At the instants of the last good poll. Where nobody may have come yet, last seen is of the day before. */
+  /**
+   * At the instants of the last good poll; undefined where nobody can tell. None for last seen where
+   * nobody may have come yet, so that it is of the day before, or where its key is that of two minutes.
+   */
   #possible(customer: string, dayMs: number, readMs: number) {
     const inside = new Set<number>();
     const seen = new Set<number>();
+    const repeated = hasLocalKeys(this.#world)
+      ? repeatedTimes(dayMs, this.#world.timezone)
+      : undefined;
     for (let ms = 0; ms <= longestPollMs(this.#world); ms += 1000) {
-      const end = this.#service.occupancyPath(customer, dayMs, readMs - ms).at(-1);
+      const path = this.#service.occupancyPath(customer, dayMs, readMs - ms);
+      if (repeated !== undefined && hangsOnOrder(path, repeated)) {
+        return undefined;
+      }
+      const end = path.at(-1);
       inside.add(end?.people ?? 0);
-      seen.add(end?.minuteMs ?? NaN);
+      seen.add(end === undefined || isWithin(end, repeated) ? NaN : end.minuteMs);
     }
     return { inside, seen: seen.has(NaN) ? new Set<number>() : seen };
   }
+}
+
+/**
+ * Whether the occupancy hangs on the order of minutes that have one key with others: where nobody may
+ * have left who had not been counted in, it does not.
+ */
+function hangsOnOrder(path: readonly OccupancyAt[], repeated: Stretch): boolean {
+  const within = path.filter((at) => isWithin(at, repeated));
+  const before = path.findLast(({ minuteMs }) => minuteMs < repeated.startMs)?.people ?? 0;
+  return within.reduce((sum, { exited }) => sum + exited, 0) > before;
+}
+
+function isWithin({ minuteMs }: OccupancyAt, stretch: Stretch | undefined): boolean {
+  return stretch !== undefined && minuteMs >= stretch.startMs && minuteMs < stretch.endMs;
 }

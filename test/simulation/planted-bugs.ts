@@ -7,11 +7,13 @@ import { Temporal } from 'temporal-polyfill';
 import type { DrawnWorld } from './drawn-world.ts';
 import {
   hasExactPolls,
+  hasLocalKeys,
   hasPlainMinutes,
   mayBeEmptyThrice,
   mayBefall,
   mayLackRows,
 } from './excuses.ts';
+import { repeatedTimes } from './wall.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 1440 * MINUTE_MS;
@@ -36,31 +38,19 @@ function comesDuringAnchors(world: DrawnWorld): boolean {
   );
 }
 
-/** Keys say local times without an offset, and it matters. */
-function hasLocalKeys({ conventions: { minuteKey }, timezone, visitsPerDay }: DrawnWorld): boolean {
-  const isNaive =
-    minuteKey.form === 'compact' ||
-    minuteKey.form === 'minute-of-day' ||
-    minuteKey.form === 'clock' ||
-    (minuteKey.form === 'iso' && minuteKey.designator === 'none');
+/** Keys say local times, and that matters. */
+function mattersHowKeysAreRead(world: DrawnWorld): boolean {
   return (
-    isNaive &&
-    minuteKey.zone === 'customer' &&
-    timezone !== 'UTC' &&
-    visitsPerDay.some((visits) => visits >= 60)
+    hasLocalKeys(world) &&
+    world.timezone !== 'UTC' &&
+    world.visitsPerDay.some((visits) => visits >= 60)
   );
 }
 
 /** In the storm clocks are set back, and the hour that occurs twice has visitors. */
 function hasRepeatedHour({ startMs, days, timezone, alwaysOpen }: DrawnWorld): boolean {
-  const start = Temporal.Instant.fromEpochMilliseconds(startMs).toZonedDateTimeISO(timezone);
-  const change = start.getTimeZoneTransition('next');
-  return (
-    alwaysOpen &&
-    change !== null &&
-    change.epochMilliseconds - startMs < days * DAY_MS &&
-    change.offsetNanoseconds < start.offsetNanoseconds
-  );
+  const times = repeatedTimes(startMs, timezone);
+  return alwaysOpen && times !== undefined && times.endMs < startMs + days * DAY_MS;
 }
 
 /** Answers lack rows now and then, and so seldom that nothing of it may be believed. */
@@ -178,7 +168,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     replace: 'Math.max(count, row.counts[kind] ?? 0)',
     shows: (world) =>
       hasPlainMinutes(world) &&
-      hasLocalKeys(world) &&
+      mattersHowKeysAreRead(world) &&
       hasRepeatedHour(world) &&
       !mayLackRows(world) &&
       world.conventions.repeatedKeys === 'separate' &&
@@ -190,7 +180,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: ': instantOfWallIn(window, ms, zone);',
     replace: ': ms;',
     shows: (world) =>
-      hasPlainMinutes(world) && hasLocalKeys(world) && world.intervalMs <= 10 * MINUTE_MS,
+      hasPlainMinutes(world) && mattersHowKeysAreRead(world) && world.intervalMs <= 10 * MINUTE_MS,
   },
   {
     name: 'offset of a zone kept over a change of the clock',

@@ -1,6 +1,13 @@
 /** The calendar of the audits. Not the exporter's own, for that is among what they judge. */
 import { Temporal } from 'temporal-polyfill';
 
+const DAY_MS = 86_400_000;
+
+export interface Stretch {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
 /** The last 04:00 in a zone. */
 export function dayStart(nowMs: number, timezone: string): number {
   const now = wall(nowMs, timezone);
@@ -13,6 +20,17 @@ export function epochStart(nowMs: number, timezone: string): number {
   const now = wall(nowMs, timezone);
   const start = now.with({ day: 1 }).withPlainTime({ hour: 4 });
   return (isAfter(start, now) ? start.subtract({ months: 1 }) : start).epochMilliseconds;
+}
+
+/** The times of which each is on the clocks twice within a day after an instant, where they are set back. */
+export function repeatedTimes(fromMs: number, timezone: string): Stretch | undefined {
+  const start = wall(fromMs, timezone);
+  const change = start.getTimeZoneTransition('next');
+  const backMs = change === null ? 0 : (start.offsetNanoseconds - change.offsetNanoseconds) / 1e6;
+  const changeMs = change?.epochMilliseconds ?? Infinity;
+  return backMs > 0 && changeMs < fromMs + DAY_MS
+    ? { startMs: changeMs - backMs, endMs: changeMs + backMs }
+    : undefined;
 }
 
 function wall(nowMs: number, timezone: string): Temporal.ZonedDateTime {

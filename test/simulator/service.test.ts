@@ -372,9 +372,9 @@ describe('the truth', () => {
     pass('out', 3, 1);
     pass('in', 4, 1);
     expect(service.occupancyPath('lone', startMs)).toEqual([
-      { minuteMs: startMs + 60_000, people: 0 },
-      { minuteMs: startMs + 180_000, people: 1 },
-      { minuteMs: startMs + 240_000, people: 2 },
+      { minuteMs: startMs + 60_000, entered: 0, exited: 5, people: 0 },
+      { minuteMs: startMs + 180_000, entered: 2, exited: 1, people: 1 },
+      { minuteMs: startMs + 240_000, entered: 1, exited: 0, people: 2 },
     ]);
     expect(service.occupancy('lone', startMs)).toBe(2);
     expect(service.occupancy('lone', NOW_MS)).toBe(0);
