@@ -17,8 +17,8 @@ import { afterFailure, afterSkip, afterSuccess, UNPOLLED } from './health.ts';
 import type { Health } from './health.ts';
 import type { MarkOwner, Marks } from './marks.ts';
 import type { OpeningHours } from './opening-hours.ts';
-import { lastSeenOf, occupancyEndMs, occupancyOf } from './shown.ts';
-import type { StreamRecord } from './shown.ts';
+import { kindFiguresOf, lastSeenOf, occupancyEndMs, occupancyOf, occupancyPathAt } from './shown.ts';
+import type { OccupancyPath, StreamRecord } from './shown.ts';
 import { INITIAL_STATE } from './state.ts';
 import type { StreamState } from './state.ts';
 
@@ -153,6 +153,22 @@ export class Customer implements FiguresSource {
     this.#credentialsValid = valid;
   }
 
+  /** What the service said of the credentials last; undefined before it said anything. */
+  get credentialsValid(): boolean | undefined {
+    return this.#credentialsValid;
+  }
+
+  /** How the polls of each configured stream and breakdown go. */
+  get health(): Readonly<Partial<Record<Stream, Health>>> {
+    const streams = [...this.streams, ...this.breakdowns];
+    return Object.fromEntries(streams.map((stream) => [stream, this.#healthOf(stream)]));
+  }
+
+  /** How today's occupancy went; undefined where that is not known. */
+  occupancyPathAt(nowMs: number): OccupancyPath | undefined {
+    return occupancyPathAt(this.#streams.get('people'), this.calendar, nowMs);
+  }
+
   figuresAt(nowMs: number): CustomerFigures {
     const { name, timezone, calendar } = this.#options;
     const { labels, capacity, openingHours } = this.#description;
@@ -162,7 +178,7 @@ export class Customer implements FiguresSource {
     const dayStartMs = calendar.dayAt(nowMs).startMs;
     for (const [stream, record] of this.#streams) {
       KINDS[stream].forEach((kind, i) => {
-        kinds[kind] = kindFigures(record, i, epoch, dayStartMs);
+        kinds[kind] = kindFiguresOf(record, i, epoch, dayStartMs);
       });
       const lastSeenMs = lastSeenOf(record, calendar, nowMs);
       streams[stream] = { ...this.#healthOf(stream), lastSeenMs };
@@ -231,19 +247,3 @@ export class Customer implements FiguresSource {
 }
 
 const NO_BREAKDOWNS: CustomerFigures['breakdowns'] = {};
-
-function kindFigures(
-  record: StreamRecord,
-  kind: number,
-  epoch: Epoch,
-  dayStartMs: number,
-): KindFigures {
-  const { snapshot } = record.state;
-  const total = snapshot?.epoch.startMs === epoch.startMs ? record.shown[kind] : undefined;
-  return {
-    total,
-    held:
-      total === undefined || snapshot === undefined ? undefined : total - at(snapshot.totals, kind),
-    today: snapshot?.day.startMs === dayStartMs ? at(snapshot.today, kind) : undefined,
-  };
-}

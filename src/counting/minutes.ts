@@ -5,6 +5,7 @@
  */
 import type { Row } from '../base/nouns.ts';
 import type { Counts } from './counts.ts';
+import { MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 
 export interface DatedRow {
@@ -69,19 +70,34 @@ function merge(ledger: MinuteLedger, sorted: readonly DatedRow[]): MinuteLedger 
   return merged;
 }
 
+/** How far two points of a path are apart. */
+export const PATH_STEP_MS = 15 * MINUTE_MS;
+/** 26 hours: what is later than any day lasts is in the last point. */
+const MOST_POINTS = 104;
+
 /**
- * People inside after the last of the minutes in `span`: the walk X = max(0, X + in - out) over
- * them (Lindley's recursion). The floor is what a counter that missed an entry costs least with.
+ * People inside at the end of each quarter of an hour of `span`, the last one cut short by its end:
+ * the walk X = max(0, X + in - out) over the minutes (Lindley's recursion). The floor is what a
+ * counter that missed an entry costs least with.
  */
-export function occupancyOf(ledger: MinuteLedger, span: Span): number {
+export function occupancyPathOf(ledger: MinuteLedger, { startMs, endMs }: Span): number[] {
+  const path: number[] = [];
   let inside = 0;
-  for (const { startMs, counts } of ledger) {
-    if (startMs >= span.startMs && startMs < span.endMs) {
-      const [entered = 0, exited = 0] = counts;
-      inside = Math.max(0, inside + Math.max(0, entered) - Math.max(0, exited));
+  for (const row of ledger) {
+    if (row.startMs < startMs || row.startMs >= endMs) {
+      continue;
     }
+    const ended = Math.floor((row.startMs - startMs) / PATH_STEP_MS);
+    while (path.length < Math.min(ended, MOST_POINTS - 1)) {
+      path.push(inside);
+    }
+    const [entered = 0, exited = 0] = row.counts;
+    inside = Math.max(0, inside + Math.max(0, entered) - Math.max(0, exited));
   }
-  return inside;
+  while (path.length < MOST_POINTS && path.length * PATH_STEP_MS < endMs - startMs) {
+    path.push(inside);
+  }
+  return path;
 }
 
 /** Start of the newest minute in `span` that counted anybody. */

@@ -1,6 +1,9 @@
-/** What the order of the minutes says of one stream at an instant: who is inside, when anybody was last seen. */
+/** What is shown of one stream at an instant: its counters, who is inside, when anybody was last seen. */
 import { contains } from './calendar.ts';
-import type { Calendar } from './calendar.ts';
+import type { Calendar, Epoch, Span } from './calendar.ts';
+import { at } from './counts.ts';
+import type { KindFigures } from './figures.ts';
+import { PATH_STEP_MS } from './minutes.ts';
 import type { StreamState } from './state.ts';
 
 /** Occupancy older than this says nothing about who is inside now. */
@@ -27,7 +30,29 @@ export function occupancyOf(
   return fresh ? snapshot.minutes?.occupancy : undefined;
 }
 
-/** When that is too old, unless there is a poll until then. */
+/** How the occupancy of a day went, as far as it is known. */
+export interface OccupancyPath {
+  readonly day: Span;
+  readonly stepMs: number;
+  /** People inside at the end of each step from the start of the day on; the last one ends at `atMs`. */
+  readonly inside: readonly number[];
+  readonly atMs: number;
+}
+
+/** How today's occupancy went; also while the newest good poll is too old to tell who is inside now. */
+export function occupancyPathAt(
+  record: StreamRecord | undefined,
+  calendar: Calendar,
+  nowMs: number,
+): OccupancyPath | undefined {
+  const snapshot = record?.state.snapshot;
+  const day = calendar.dayAt(nowMs);
+  return snapshot?.minutes === undefined || snapshot.day.startMs !== day.startMs
+    ? undefined
+    : { day, stepMs: PATH_STEP_MS, inside: snapshot.minutes.path, atMs: snapshot.atMs };
+}
+
+/** When the occupancy is too old, unless there is a poll until then. */
 export function occupancyEndMs(record: StreamRecord | undefined): number {
   return (record?.state.snapshot?.atMs ?? Infinity) + OCCUPANCY_AGE_MS + 1;
 }
@@ -44,4 +69,21 @@ export function lastSeenOf(
   return lastSeenMs !== undefined && contains({ ...since, endMs: today.endMs }, lastSeenMs)
     ? lastSeenMs
     : undefined;
+}
+
+/** One counter of the running epoch and day; `kind` is its place in the counts of the stream. */
+export function kindFiguresOf(
+  record: StreamRecord,
+  kind: number,
+  epoch: Epoch,
+  dayStartMs: number,
+): KindFigures {
+  const { snapshot } = record.state;
+  const total = snapshot?.epoch.startMs === epoch.startMs ? record.shown[kind] : undefined;
+  return {
+    total,
+    held:
+      total === undefined || snapshot === undefined ? undefined : total - at(snapshot.totals, kind),
+    today: snapshot?.day.startMs === dayStartMs ? at(snapshot.today, kind) : undefined,
+  };
 }

@@ -22,8 +22,10 @@ export interface Snapshot {
 }
 
 export interface MinuteFigures {
-  /** In minus out, floored minute by minute: people inside, where the stream is `people`. */
+  /** People inside, where the stream is `people`: in minus out, floored minute by minute. */
   readonly occupancy: number;
+  /** How it came to that: people inside after each quarter of an hour of the day, up to the poll. */
+  readonly path: readonly number[];
   /** The newest minute, today or the day before, that counted anybody. */
   readonly lastSeenMs: number | undefined;
 }

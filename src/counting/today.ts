@@ -6,7 +6,7 @@ import { isZero } from './counts.ts';
 import { establish } from './dating.ts';
 import type { Dating } from './dating.ts';
 import { datingOf } from './day-rows.ts';
-import { lastSeenIn, occupancyOf, withRows } from './minutes.ts';
+import { lastSeenIn, occupancyPathOf, withRows } from './minutes.ts';
 import type { MinuteLedger } from './minutes.ts';
 import { latestNowMs } from './state.ts';
 import type { MinuteFigures, PollContext, StreamState } from './state.ts';
@@ -28,8 +28,10 @@ export function minuteFigures(
   const { startMs } = anchor.day;
   const passed = { startMs, endMs: latestNowMs(context) + 1 };
   const before = dayBefore?.dayStartMs === startMs ? dayBefore.lastSeenMs : undefined;
+  const path = context.stream === 'people' ? occupancyPathOf(ledger, passed) : [];
   return {
-    occupancy: occupancyOf(ledger, passed),
+    occupancy: path.at(-1) ?? 0,
+    path,
     lastSeenMs: lastSeenIn(ledger, passed) ?? before,
   };
 }

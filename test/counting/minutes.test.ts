@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../src/base/nouns.ts';
-import { lastSeenIn, occupancyOf, withRows } from '../../src/counting/minutes.ts';
+import { PATH_STEP_MS, lastSeenIn, occupancyPathOf, withRows } from '../../src/counting/minutes.ts';
 import type { MinuteLedger } from '../../src/counting/minutes.ts';
 
-const ALL = { startMs: -Infinity, endMs: Infinity };
+const ALL = { startMs: 0, endMs: 100 };
 
 function dating({ key }: Row): number | undefined {
   return typeof key === 'number' ? key : undefined;
@@ -54,7 +54,7 @@ describe('withRows', () => {
   });
 });
 
-describe('occupancyOf', () => {
+describe('occupancy', () => {
   test('is the running sum less its lowest value below zero', () => {
     fc.assert(
       fc.property(rows, (some) => {
@@ -65,7 +65,7 @@ describe('occupancyOf', () => {
           sum += (counts[0] ?? 0) - (counts[1] ?? 0);
           lowest = Math.min(lowest, sum);
         }
-        expect(occupancyOf(ledger, ALL)).toBe(sum - lowest);
+        expect(occupancyPathOf(ledger, ALL).at(-1)).toBe(sum - lowest);
       }),
     );
   });
@@ -75,7 +75,33 @@ describe('occupancyOf', () => {
       { key: 1, counts: [2, 5] },
       { key: 2, counts: [4, 0] },
     ]);
-    expect(occupancyOf(ledger, ALL)).toBe(4);
+    expect(occupancyPathOf(ledger, ALL).at(-1)).toBe(4);
+  });
+
+  test('is known at the end of each quarter of an hour, the last one cut short', () => {
+    const ledger = ledgerOf([
+      { key: 0, counts: [2, 0] },
+      { key: PATH_STEP_MS - 1, counts: [0, 1] },
+      { key: PATH_STEP_MS, counts: [9, 0] },
+      { key: 3 * PATH_STEP_MS + 1, counts: [0, 4] },
+    ]);
+    const path = occupancyPathOf(ledger, { startMs: 0, endMs: 3 * PATH_STEP_MS + 2 });
+    expect(path).toEqual([1, 10, 10, 6]);
+  });
+
+  test('is 0 at every quarter of a day without minutes', () => {
+    expect(occupancyPathOf([], { startMs: 0, endMs: 2 * PATH_STEP_MS })).toEqual([0, 0]);
+    expect(occupancyPathOf([], { startMs: 0, endMs: 0 })).toEqual([]);
+  });
+
+  test('has no more points than the longest day, however far ahead a clock is', () => {
+    const year = 365 * 86_400_000;
+    const ledger = ledgerOf([
+      { key: 0, counts: [2, 0] },
+      { key: year, counts: [3, 0] },
+    ]);
+    const path = occupancyPathOf(ledger, { startMs: 0, endMs: year + 1 });
+    expect(path).toEqual([...Array.from({ length: 103 }, () => 2), 5]);
   });
 
   test('leaves out what lies outside the span', () => {
@@ -84,7 +110,7 @@ describe('occupancyOf', () => {
       { key: 5, counts: [3, 0] },
       { key: 9, counts: [4, 0] },
     ]);
-    expect(occupancyOf(ledger, { startMs: 2, endMs: 9 })).toBe(3);
+    expect(occupancyPathOf(ledger, { startMs: 2, endMs: 9 }).at(-1)).toBe(3);
     expect(lastSeenIn(ledger, { startMs: 2, endMs: 9 })).toBe(5);
     expect(lastSeenIn(ledger, { startMs: 2, endMs: 5 })).toBeUndefined();
   });
