@@ -15,6 +15,7 @@ import { Fleet } from './polling/fleet.ts';
 import type { Member } from './polling/fleet.ts';
 import { LineBudget } from './polling/line-budget.ts';
 import { Poller } from './polling/poller.ts';
+import { statusOf } from './polling/status.ts';
 import { Storage } from './polling/storage.ts';
 import { Marks } from './counting/marks.ts';
 import { createRender } from './metrics/answer.ts';
@@ -93,10 +94,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     exposition: createRender({ exposition, exporterMetrics }),
     healthy: () => engine.poller.lateMs() < LATEST_MS,
     ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
-    status: () => {
-      const nowMs = clock.nowMs();
-      return { nowMs, customers: fleet.customers.map((customer) => customer.figuresAt(nowMs)) };
-    },
+    status: () => statusOf({ customers: fleet.customers, poller: engine.poller, clock }),
     reload,
   });
 

@@ -50,6 +50,7 @@ export class Poller {
   readonly #mostAnchors: number;
   readonly #underWay = new Set<Promise<void>>();
   #turns: readonly Turn[] = [];
+  #turnByKey: ReadonlyMap<string, Turn> = new Map();
   #waiting: Turn[] = [];
   #firstPolls = 0;
   #anchors = 0;
@@ -83,12 +84,13 @@ export class Poller {
    */
   setCustomers(customers: readonly PolledCustomer[]): void {
     const { intervalMs, breakdownIntervalMs } = this.#options;
-    const before = new Map(this.#turns.map((turn) => [keyOf(turn), turn]));
+    const before = new Map(this.#turnByKey);
     // Breakdowns come last, so that their first polls wait for those of the streams.
     this.#turns = [
       ...this.#spread(customers, ({ streams }) => streams, intervalMs, before),
       ...this.#spread(customers, ({ breakdowns }) => breakdowns, breakdownIntervalMs, before),
     ];
+    this.#turnByKey = new Map(this.#turns.map((turn) => [keyOf(turn), turn]));
     for (const gone of before.values()) {
       this.#wishes.delete(gone);
       gone.underWay?.abort(DROPPED);
@@ -111,6 +113,16 @@ export class Poller {
   /** For how long the loop has been late: 0 while it makes progress. */
   lateMs(): number {
     return Math.max(0, this.#options.clock.monotonicMs() - this.#wakesAtMs);
+  }
+
+  /** How long until a stream is polled next: 0 while it is, or waits to be; undefined if it never is. */
+  nextPollInMs(customer: Customer, stream: Stream): number | undefined {
+    const turn = this.#turnByKey.get(keyOf({ customer, stream }));
+    if (turn === undefined) {
+      return undefined;
+    }
+    const nowMs = this.#options.clock.monotonicMs();
+    return turn.underWay === undefined ? Math.max(0, (turn.dueMs ?? nowMs) - nowMs) : 0;
   }
 
   /** One turn for each of the customers' streams, evenly over the interval; those of `before` go on and leave it. */

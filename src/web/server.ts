@@ -15,6 +15,7 @@ import { CONTENT_TYPES, acceptsGzip, negotiateFormat } from './negotiation.ts';
 import type { ExpositionFormat } from './negotiation.ts';
 import type { StatusData } from './status-data.ts';
 import { renderStatusPage } from './status-page.ts';
+import { parseStatusQuery } from './status-query.ts';
 import { CONTENT_SECURITY_POLICY } from './status-style.ts';
 
 export interface WebServerOptions {
@@ -180,19 +181,13 @@ function scrapeHandler({ exposition }: WebServerOptions): Handler {
 
 function statusHandler({ status, version, telemetryPath }: WebServerOptions): Handler {
   return (request, reply) => {
-    const page = new URLSearchParams(request.url.split('?')[1]).get('page') ?? '1';
     reply.headers({
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': CONTENT_SECURITY_POLICY,
       'referrer-policy': 'no-referrer',
     });
-    return reply.send(
-      renderStatusPage(status(), {
-        version,
-        telemetryPath,
-        page: /^\d{1,6}$/.test(page) ? Number(page) : 1,
-      }),
-    );
+    const query = parseStatusQuery(request.url);
+    return reply.send(renderStatusPage(status(), { version, telemetryPath, query }));
   };
 }
 

@@ -11,15 +11,12 @@ export interface StatusData {
   readonly customers: readonly StatusCustomer[];
 }
 
+/** Of every customer: what decides who comes first. The rest is asked for those that are shown. */
 export interface StatusCustomer {
   readonly customer: string;
-  readonly timezone: string;
-  readonly open: boolean | undefined;
-  readonly capacity: number | undefined;
-  readonly occupancy: number | undefined;
   readonly credentialsValid: boolean | undefined;
-  readonly kinds: Readonly<Partial<Record<Kind, { readonly today: number | undefined }>>>;
   readonly streams: Readonly<Partial<Record<Stream, StatusStream>>>;
+  readonly detail: () => StatusDetail;
 }
 
 export interface StatusStream {
@@ -31,25 +28,53 @@ export interface StatusStream {
   readonly lastError: { readonly message: string; readonly atMs: number } | undefined;
 }
 
+export interface StatusDetail {
+  readonly figures: StatusFigures;
+  readonly path: StatusPath | undefined;
+  /** How long until each stream is polled next; 0 for one that is being polled. */
+  readonly nextPollInMs: Readonly<Partial<Record<Stream, number | undefined>>>;
+}
+
+export interface StatusFigures {
+  readonly timezone: string;
+  readonly utcOffsetSeconds: number;
+  readonly open: boolean | undefined;
+  readonly capacity: number | undefined;
+  readonly occupancy: number | undefined;
+  readonly kinds: Readonly<Partial<Record<Kind, { readonly today: number | undefined }>>>;
+  readonly streams: Readonly<Partial<Record<Stream, { readonly lastSeenMs: number | undefined }>>>;
+}
+
+/** How the occupancy of today went. */
+export interface StatusPath {
+  readonly day: { readonly startMs: number; readonly endMs: number };
+  readonly stepMs: number;
+  /** People inside at the end of each step from the start of the day on; the last one ends at `atMs`. */
+  readonly inside: readonly number[];
+  readonly atMs: number;
+}
+
 /** How a customer does. A refused password needs a person; a failed poll may mend itself. */
 export type Trouble = 'credentials' | 'failing' | 'waiting' | 'none';
 
 const WORST_FIRST: readonly Trouble[] = ['credentials', 'failing', 'waiting', 'none'];
 
 /** `waiting` while a stream has not been polled yet. */
-export function troubleOf(customer: StatusCustomer): Trouble {
-  if (customer.credentialsValid === false) {
+export function troubleOf({ credentialsValid, streams }: StatusCustomer): Trouble {
+  if (credentialsValid === false) {
     return 'credentials';
   }
-  const streams = Object.values(customer.streams);
-  if (streams.some(({ up }) => up === false)) {
+  const polled = Object.values(streams);
+  if (polled.some(({ up }) => up === false)) {
     return 'failing';
   }
-  return streams.some(({ up }) => up === undefined) ? 'waiting' : 'none';
+  return polled.some(({ up }) => up === undefined) ? 'waiting' : 'none';
 }
 
-/** Trouble first, otherwise in the order given. */
-export function troubleFirst(customers: readonly StatusCustomer[]): readonly StatusCustomer[] {
-  const byTrouble = Map.groupBy(customers, troubleOf);
-  return WORST_FIRST.flatMap((trouble) => byTrouble.get(trouble) ?? []);
+export type ByTrouble = ReadonlyMap<Trouble, readonly StatusCustomer[]>;
+
+/** The worst trouble first; within each, the order given. */
+export function byTrouble(customers: readonly StatusCustomer[]): ByTrouble {
+  const groups = Map.groupBy(customers, troubleOf);
+  return new Map(WORST_FIRST.map((trouble) => [trouble, groups.get(trouble) ?? []]));
 }

@@ -1,191 +1,154 @@
 /**
  * The page for people: how every customer does, whoever has trouble first. It is made whole on the
- * server, and what is not known is a dash, never 0.
+ * server, and needs nothing beside itself: no script, no picture, no font.
  */
-import { formatDuration } from '../base/duration.ts';
-import { NOTHING, Html, html } from './html.ts';
-import { troubleFirst, troubleOf } from './status-data.ts';
-import type { StatusCustomer, StatusData, StatusStream, Trouble } from './status-data.ts';
+import { Html, NOTHING, html } from './html.ts';
+import { byTrouble } from './status-data.ts';
+import type { ByTrouble, StatusCustomer, StatusData } from './status-data.ts';
+import { LONGEST_FILTER, hrefOf } from './status-query.ts';
+import type { StatusQuery } from './status-query.ts';
+import { COLUMNS, renderRow } from './status-row.ts';
 import { STYLE } from './status-style.ts';
+import { formatCount } from './status-words.ts';
 
 export interface StatusPageOptions {
   readonly version: string;
   readonly telemetryPath: string;
-  /** From 1; a page that there is not is the nearest one that there is. */
-  readonly page: number;
+  /** A page that there is not is the nearest one that there is. */
+  readonly query: StatusQuery;
 }
 
-const ROWS_PER_PAGE = 200;
+const ROWS_PER_PAGE = 50;
+const REFRESH_SECONDS = 60;
 
-/** The whole document. */
+/** The whole document. Only the customers of the page are asked for their details. */
 export function renderStatusPage(data: StatusData, options: StatusPageOptions): string {
-  const pages = Math.max(1, Math.ceil(data.customers.length / ROWS_PER_PAGE));
-  const page = Math.min(Math.max(1, options.page), pages);
+  const { query } = options;
+  const all = byTrouble(data.customers);
+  const found = [...all.values()].flat().filter(matcherOf(query.filter));
+  const pages = Math.max(1, Math.ceil(found.length / ROWS_PER_PAGE));
+  const page = Math.min(Math.max(1, query.page), pages);
   const first = (page - 1) * ROWS_PER_PAGE;
-  const rows = troubleFirst(data.customers).slice(first, first + ROWS_PER_PAGE);
+  const rows = found.slice(first, first + ROWS_PER_PAGE);
+  const troubled = troubledOf(all);
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>library-stats-exporter</title>
+        ${query.refresh ? html`<meta http-equiv="refresh" content="${REFRESH_SECONDS}" />` : NOTHING}
+        <title>${troubled === 0 ? '' : `(${troubled}) `}library-stats-exporter</title>
         ${new Html(`<style>${STYLE}</style>`)}
       </head>
       <body>
         <header>
           <h1>library-stats-exporter</h1>
-          <span>${options.version}</span>
+          <span class="soft">${options.version}</span>
           <a href="${options.telemetryPath}">Metrics</a>
         </header>
-        <p>${summaryOf(data)}</p>
-        ${rows.length === 0 ? NOTHING : renderTable(rows, data.nowMs)} ${renderPager(page, pages)}
+        <main>
+          ${renderSummary(all)} ${renderForm(query, data.nowMs)} ${renderTable(rows, data.nowMs)}
+          ${renderPager(found.length, { ...query, page }, pages)}
+        </main>
       </body>
     </html> `.toString();
 }
 
-function summaryOf({ nowMs, customers }: StatusData): Html {
-  const troubled = customers.filter((customer) => isTrouble(troubleOf(customer))).length;
-  const at = `${new Date(nowMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-  const count = customers.length === 1 ? '1 customer' : `${customers.length} customers`;
-  return troubled === 0
-    ? html`${count}, none in trouble. ${at}`
-    : html`${count}, <strong class="bad">${troubled} in trouble</strong>. ${at}`;
+function matcherOf(filter: string): (customer: StatusCustomer) => boolean {
+  const wanted = filter.toLowerCase();
+  return ({ customer }) => customer.toLowerCase().includes(wanted);
+}
+
+function troubledOf(all: ByTrouble): number {
+  return (all.get('credentials')?.length ?? 0) + (all.get('failing')?.length ?? 0);
+}
+
+function renderSummary(all: ByTrouble): Html {
+  const waiting = all.get('waiting')?.length ?? 0;
+  const well = all.get('none')?.length ?? 0;
+  const troubled = troubledOf(all);
+  return html`<h2 class="hidden">Summary</h2>
+    <dl class="summary">
+      ${renderTile('customers', troubled + waiting + well, '')}
+      ${renderTile('in trouble', troubled, troubled === 0 ? '' : 'fails')}
+      ${waiting === 0 ? NOTHING : renderTile('not polled yet', waiting, 'waits')}
+      ${renderTile('well', well, well === 0 ? '' : 'works')}
+    </dl>`;
+}
+
+function renderTile(name: string, count: number, style: string): Html {
+  return html`<div class="${style}">
+    <dt>${name}</dt>
+    <dd>${formatCount(count)}</dd>
+  </div> `;
+}
+
+function renderForm(query: StatusQuery, nowMs: number): Html {
+  const { filter, refresh } = query;
+  return html`<form method="get" role="search">
+    <label for="filter">Filter by name</label>
+    <input
+      id="filter"
+      name="filter"
+      type="search"
+      maxlength="${LONGEST_FILTER}"
+      value="${filter}"
+      autocomplete="off"
+      spellcheck="false"
+    />
+    ${refresh ? NOTHING : html`<input type="hidden" name="refresh" value="off" />`}
+    <button>Filter</button>
+    ${filter === '' ? NOTHING : html`<a href="${hrefOf({ page: 1, filter: '', refresh })}">Show all</a>`}
+    <p class="soft">${renderAsOf(nowMs, query)}</p>
+  </form>`;
+}
+
+function renderAsOf(nowMs: number, query: StatusQuery): Html {
+  const instant = new Date(nowMs).toISOString();
+  const at = html`As of
+    <time datetime="${instant}">${instant.slice(0, 19).replace('T', ' ')} UTC</time>.`;
+  const other = hrefOf({ ...query, refresh: !query.refresh });
+  return query.refresh
+    ? html`${at} Refreshes every ${REFRESH_SECONDS} s. <a href="${other}">Stop that</a>`
+    : html`${at} Does not refresh. <a href="${other}">Refresh every ${REFRESH_SECONDS} s</a>`;
 }
 
 function renderTable(customers: readonly StatusCustomer[], nowMs: number): Html {
+  if (customers.length === 0) {
+    return html`<p class="empty">No customer to show.</p>`;
+  }
   return html`<div class="scroll">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Customer</th>
-          <th scope="col">State</th>
-          <th scope="col">Inside now</th>
-          <th scope="col" class="number">Entered today</th>
-          <th scope="col" class="number">Exited today</th>
-          <th scope="col" class="number">Logins today</th>
-          <th scope="col">Polls</th>
+    <table role="table">
+      <caption class="hidden">
+        Customers, those in trouble first
+      </caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          ${COLUMNS.map(
+            ({ name, isNumber }) =>
+              html`<th role="columnheader" scope="col" class="${isNumber ? 'number' : ''}">
+                ${name}
+              </th> `,
+          )}
         </tr>
       </thead>
-      <tbody>
+      <tbody role="rowgroup">
         ${customers.map((customer) => renderRow(customer, nowMs))}
       </tbody>
     </table>
   </div>`;
 }
 
-function renderRow(customer: StatusCustomer, nowMs: number): Html {
-  const trouble = troubleOf(customer);
-  const { kinds } = customer;
-  return html`<tr class="${isTrouble(trouble) ? 'trouble' : 'fine'}">
-    <th scope="row">${customer.customer} <small>${customer.timezone}</small></th>
-    <td class="state" data-label="State">${renderOpen(customer.open)}</td>
-    <td class="inside full" data-label="Inside now">${renderOccupancy(customer)}</td>
-    <td class="number" data-label="Entered today">${renderCount(kinds.people_entered?.today)}</td>
-    <td class="number" data-label="Exited today">${renderCount(kinds.people_exited?.today)}</td>
-    <td class="number" data-label="Logins today">${renderCount(kinds.logins?.today)}</td>
-    <td class="polls full" data-label="Polls">
-      ${renderCredentials(customer)}
-      <ul>
-        ${Object.entries(customer.streams).map(([name, stream]) =>
-          renderStream(name, stream, nowMs),
-        )}
-      </ul>
-    </td>
-  </tr>`;
-}
-
-function renderOpen(open: boolean | undefined): Html {
-  if (open === undefined) {
-    return renderCount(undefined);
-  }
-  return open ? html`<span class="good">Open</span>` : html`<span class="unknown">Closed</span>`;
-}
-
-function renderOccupancy({ occupancy, capacity }: StatusCustomer): Html {
-  if (occupancy === undefined || capacity === undefined) {
-    return renderCount(occupancy);
-  }
-  return html`${renderCount(occupancy)} of ${renderCount(capacity)}
-    <meter min="0" max="${Math.max(capacity, 1)}" high="${capacity * 0.9}" value="${occupancy}">
-      ${occupancy} of ${capacity}
-    </meter>`;
-}
-
-function renderCredentials({ credentialsValid }: StatusCustomer): Html {
-  return credentialsValid === false
-    ? html`<div class="error">The service refuses the credentials.</div>`
-    : NOTHING;
-}
-
-function renderStream(name: string, stream: StatusStream, nowMs: number): Html {
-  return html`<li>
-    ${renderUp(name, stream, nowMs)} <small>${pollCounts(stream)}</small>
-    ${renderError(stream.lastError, nowMs)}
-  </li>`;
-}
-
-function renderUp(name: string, { up, lastSuccessMs }: StatusStream, nowMs: number): Html {
-  if (up === undefined) {
-    return html`<span class="wait">○ ${name}</span> not polled yet`;
-  }
-  const lastGood =
-    lastSuccessMs === undefined ? renderCount(undefined) : renderAgo(lastSuccessMs, nowMs);
-  return up
-    ? html`<span class="good">● ${name}</span> good ${lastGood}`
-    : html`<span class="bad">✕ ${name} failing</span>, last good ${lastGood}`;
-}
-
-function pollCounts({ polls, failures, skipped }: StatusStream): string {
-  const failed =
-    failures === 0
-      ? `${formatCount(polls)} polls`
-      : `${formatCount(failures)} of ${formatCount(polls)} polls failed`;
-  return skipped === 0 ? failed : `${failed}, ${formatCount(skipped)} skipped`;
-}
-
-function renderError(lastError: StatusStream['lastError'], nowMs: number): Html {
-  return lastError === undefined
-    ? NOTHING
-    : html`<div class="error">
-        ${lastError.message} <span class="unknown">${renderAgo(lastError.atMs, nowMs)}</span>
-      </div>`;
-}
-
-/** How long ago, to two units, with the instant itself for whoever points at it. */
-function renderAgo(atMs: number, nowMs: number): Html {
-  const instant = new Date(atMs).toISOString();
-  return html`<time datetime="${instant}" title="${instant}">${formatAge(nowMs - atMs)} ago</time>`;
-}
-
-function formatAge(ageMs: number): string {
-  // A clock that steps back makes an age negative, which would tell nobody anything.
-  const seconds = Math.max(0, Math.floor(ageMs / 1_000));
-  const unit = seconds >= 86_400 ? 3_600 : seconds >= 3_600 ? 60 : 1;
-  return formatDuration(Math.floor(seconds / unit) * unit * 1_000);
-}
-
-function renderCount(count: number | undefined): Html {
-  return count === undefined
-    ? html`<span class="unknown" title="not known">–</span>`
-    : html`${formatCount(count)}`;
-}
-
-/** Thousands apart, as no country misreads it: by a narrow space that does not break. */
-function formatCount(count: number): string {
-  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, '\u202f');
-}
-
-function isTrouble(trouble: Trouble): boolean {
-  return trouble === 'credentials' || trouble === 'failing';
-}
-
-function renderPager(page: number, pages: number): Html {
+function renderPager(found: number, query: StatusQuery, pages: number): Html {
+  const { page, filter } = query;
+  const matching = filter === '' ? NOTHING : html` with ${filter} in the name`;
+  const count = html`${formatCount(found)} ${found === 1 ? 'customer' : 'customers'}${matching}`;
   if (pages === 1) {
-    return NOTHING;
+    return filter === '' ? NOTHING : html`<p class="soft">${count}</p>`;
   }
   return html`<nav aria-label="Pages">
-    ${page > 1 ? html`<a rel="prev" href="?page=${page - 1}">Previous</a>` : NOTHING}
-    ${page < pages ? html`<a rel="next" href="?page=${page + 1}">Next</a>` : NOTHING}
-    <span>${`Page ${page} of ${pages}`}</span>
+    ${page > 1 ? html`<a rel="prev" href="${hrefOf({ ...query, page: page - 1 })}">Previous</a>` : NOTHING}
+    <span class="soft">Page ${page} of ${pages}: ${count}</span>
+    ${page < pages ? html`<a rel="next" href="${hrefOf({ ...query, page: page + 1 })}">Next</a>` : NOTHING}
   </nav>`;
 }

@@ -1,37 +1,47 @@
-import { chromium } from 'playwright-core';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+/** The status page in a real browser: against the demo, and with a world in which there is trouble. */
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { createWebServer } from '../../src/web/server.ts';
+import type { WebServer } from '../../src/web/server.ts';
+import type { StatusCustomer } from '../../src/web/status-data.ts';
+import { NOW_MS, customer, stream, webOptions } from '../web/fixtures.ts';
+import { statusWorld } from '../web/status-world.ts';
+import { launchBrowser } from './support/browser.ts';
 import { startDemo } from './support/demo.ts';
-import type { Demo } from './support/demo.ts';
-import { debianProgram } from './support/processes.ts';
+import { eventually } from './support/processes.ts';
 
-let demo: Demo;
+const NASTY = `"><img src=x onerror="document.title='taken'"><script>document.title='taken'</script>`;
+const SCHEMES = ['light', 'dark'] as const;
+
 let browser: Browser;
+let server: WebServer;
+let url: string;
 
 beforeAll(async () => {
-  const executablePath = debianProgram('/usr/bin/chromium');
-  demo = await startDemo();
-  browser = await chromium.launch({
-    executablePath,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
+  const lastError = { message: NASTY, atMs: NOW_MS };
+  const nasty = customer({
+    customer: NASTY,
+    timezone: NASTY,
+    streams: { people: stream({ up: false, lastError }) },
   });
+  const customers: readonly StatusCustomer[] = [nasty, ...statusWorld(200)];
+  server = createWebServer(webOptions({ status: () => ({ nowMs: NOW_MS, customers }) }));
+  ({ url } = await server.start());
+  browser = await launchBrowser();
 });
 
 afterAll(async () => {
   await browser?.close();
-  await demo?.stop();
+  await server?.stop();
 });
 
-test('the status page shows every customer, complains of nothing and asks nobody else', async () => {
-  const page = await browser.newPage();
+/** A page, and all that the browser has to complain of. */
+async function newPage(
+  options: BrowserContextOptions = {},
+): Promise<{ readonly page: Page; readonly complaints: string[]; readonly origins: Set<string> }> {
+  const page = await browser.newPage(options);
+  onTestFinished(() => page.close());
   const complaints: string[] = [];
   const origins = new Set<string>();
   page.on('console', (message) => {
@@ -42,17 +52,152 @@ test('the status page shows every customer, complains of nothing and asks nobody
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('requestfailed', (request) => complaints.push(`failed: ${request.url()}`));
   page.on('request', (request) => origins.add(new URL(request.url()).origin));
+  return { page, complaints, origins };
+}
 
+test('the page of the demo shows every customer, complains of nothing and asks nobody else', async () => {
+  const demo = await startDemo();
+  onTestFinished(async () => {
+    await demo.stop();
+  });
+  const { page, complaints, origins } = await newPage();
   const answer = await page.goto(`${demo.url}/`, { waitUntil: 'load' });
   expect(answer?.status()).toBe(200);
-  expect(await page.title()).not.toBe('');
+  expect(await page.title()).toContain('library-stats-exporter');
   expect(demo.customers).toHaveLength(5);
-  for (const customer of demo.customers) {
-    const row = page.getByRole('row').filter({ hasText: customer });
+  for (const name of demo.customers) {
+    const row = page.getByRole('row').filter({ hasText: name });
     expect(await row.count()).toBe(1);
     expect(await row.isVisible()).toBe(true);
   }
+  await eventually('a drawing of each day', async () => {
+    await page.reload();
+    const drawings = await page
+      .getByRole('img', { name: /^People inside since \d\d:\d\d/ })
+      .count();
+    return drawings === 5 ? drawings : undefined;
+  });
+  expect(await page.locator('li').first().textContent()).toMatch(
+    /● people\s+\d+s ago\s*, (next in \d+s|1m|polling now)/,
+  );
   expect(complaints).toEqual([]);
   expect([...origins]).toEqual([new URL(demo.url).origin]);
-  await page.close();
 });
+
+test('a filter needs no script, and stays when the page loads itself again', async () => {
+  const { page, complaints } = await newPage({ javaScriptEnabled: false });
+  // The page as it is, but that a minute is a second.
+  await page.route('**/*', async (route) => {
+    const response = await route.fetch();
+    const body = await response.text();
+    await route.fulfill({ response, body: body.replace('content="60"', 'content="1"') });
+  });
+  await page.goto(url);
+  await page.getByLabel('Filter by name').fill('riverside-1');
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await page.waitForURL('**/?filter=riverside-1');
+  const loaded = page.waitForEvent('load');
+  const names = await page.getByRole('rowheader').allTextContents();
+  expect(names.length).toBeGreaterThan(10);
+  expect(names.filter((name) => !name.includes('riverside-1'))).toEqual([]);
+  await loaded;
+  expect(new URL(page.url()).search).toBe('?filter=riverside-1');
+  expect(await page.getByLabel('Filter by name').inputValue()).toBe('riverside-1');
+  await page.getByRole('link', { name: 'Stop that' }).click();
+  await page.waitForURL('**/?filter=riverside-1&refresh=off');
+  expect(await page.locator('meta[http-equiv=refresh]').count()).toBe(0);
+  expect(complaints).toEqual([]);
+});
+
+test('a name, a zone or an error that is written as markup is text', async () => {
+  const { page, complaints } = await newPage();
+  await page.goto(`${url}?filter=${encodeURIComponent(NASTY)}`);
+  expect(await page.getByRole('rowheader').textContent()).toContain(NASTY);
+  expect(await page.locator('.error').textContent()).toContain(NASTY);
+  expect(await page.getByLabel('Filter by name').inputValue()).toBe(NASTY);
+  expect(await page.locator('img, script').count()).toBe(0);
+  expect(await page.title()).not.toContain('taken');
+  expect(complaints).toEqual([]);
+});
+
+test('what is no style of the page, or a script, is refused by its policy', async () => {
+  const { page, complaints } = await newPage();
+  await page.route('**/*', async (route) => {
+    const response = await route.fetch();
+    const body = await response.text();
+    await route.fulfill({
+      response,
+      body: body.replace('</main>', `${NASTY}<p style="color:red">`),
+    });
+  });
+  await page.goto(url);
+  expect(await page.title()).not.toContain('taken');
+  expect(complaints.join('\n')).toMatch(/Content Security Policy/);
+});
+
+describe.each(SCHEMES)('in %s colours', (colorScheme) => {
+  test.each([
+    ['a small phone', 320],
+    ['a phone', 390],
+    ['a tablet', 800],
+    ['a desktop', 1_280],
+  ])('nothing runs out of the page on %s, and it is still a table', async (_, width) => {
+    const { page } = await newPage({ viewport: { width, height: 800 }, colorScheme });
+    await page.goto(url);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    // Nothing is cut off either: no cell is wider than its place.
+    const cut = await page.evaluate(
+      `Array.from(document.querySelectorAll('td')).filter((cell) => cell.scrollWidth > cell.clientWidth + 1).length`,
+    );
+    expect(cut).toBe(0);
+    expect(await page.getByRole('table').count()).toBe(1);
+    expect(await page.getByRole('columnheader').count()).toBe(8);
+    expect(await page.getByRole('rowheader').count()).toBe(50);
+    expect(await page.getByRole('cell').count()).toBe(50 * 7);
+  });
+
+  test('every text can be read: its contrast is 4.5 at least (WCAG 2.2, 1.4.3)', async () => {
+    for (const width of [390, 1_280]) {
+      const { page } = await newPage({ viewport: { width, height: 800 }, colorScheme });
+      await page.goto(`${url}?filter=e`);
+      const contrasts = CONTRASTS.parse(await page.evaluate(MEASURE_CONTRASTS));
+      expect(contrasts.length).toBeGreaterThan(500);
+      expect(contrasts.filter(({ ratio }) => ratio < 4.5)).toEqual([]);
+    }
+  });
+});
+
+test('the headings go down without a gap, and everything to be filled in has a name', async () => {
+  const { page } = await newPage();
+  await page.goto(url);
+  expect(await page.locator('html').getAttribute('lang')).toBe('en');
+  expect(
+    await page.getByRole('heading').evaluateAll((all) => all.map(({ tagName }) => tagName)),
+  ).toEqual(['H1', 'H2']);
+  expect(await page.getByRole('searchbox', { name: 'Filter by name' }).count()).toBe(1);
+  expect(await page.getByRole('search').count()).toBe(1);
+  expect(await page.getByRole('navigation', { name: 'Pages' }).count()).toBe(1);
+  expect(await page.getByRole('meter').count()).toBeGreaterThan(10);
+});
+
+const CONTRASTS = z.array(z.object({ text: z.string(), ratio: z.number() }));
+
+/** Of every element that holds text: by how much its colour stands out from what lies behind it. */
+const MEASURE_CONTRASTS = `(() => {
+  const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const luminance = (colour) => {
+    const [r, g, b] = channels(colour).map((c) => c / 255)
+      .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    const colour = getComputedStyle(element).backgroundColor;
+    return channels(colour)[3] === 0 && element.parentElement ? behind(element.parentElement) : colour;
+  };
+  return Array.from(document.body.querySelectorAll('*'))
+    .filter((element) => Array.from(element.childNodes).some((node) => node.nodeType === 3 && node.data.trim() !== ''))
+    .map((element) => {
+      const [light, dark] = [luminance(getComputedStyle(element).color), luminance(behind(element))].sort((a, b) => b - a);
+      return { text: element.textContent.trim().slice(0, 40), ratio: (light + 0.05) / (dark + 0.05) };
+    });
+})()`;
