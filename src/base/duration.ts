@@ -12,6 +12,9 @@ const UNITS_MS = [
 
 const PATTERN = /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
 
+/** What a duration looks like; an empty text, which matches too, is none. */
+export const DURATION_PATTERN = PATTERN.source;
+
 /**
  * Milliseconds, or `undefined` for what is not a duration. Units go from large to small, each at
  * most once, whole numbers only; `0` alone needs no unit (prometheus/common, model.ParseDuration).

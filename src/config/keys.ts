@@ -3,14 +3,19 @@
  * it. Checks of several keys together are elsewhere.
  */
 import { BREAKDOWNS, MINUTE_STREAMS } from '../base/nouns.ts';
+import { CUSTOMERS_AND_ZONES, ONE_SECRET, SECURE_OR_ALLOWED } from './keys-together.ts';
 import { listOf, setOf } from './lists.ts';
 import { mapping, record } from './mapping.ts';
 import type { KeyTable, Section } from './mapping.ts';
+import { documentOf } from './schema.ts';
+import type { JsonSchema } from './schema.ts';
 import { decimalNumber, text, trueOrFalse, wholeNumber } from './shapes.ts';
 import {
+  BRANCH_SCHEMA,
   branchProblem,
   duration,
   holidayRegion,
+  LABEL_SCHEMA,
   labelProblem,
   proxyUrl,
   serviceUrl,
@@ -145,6 +150,7 @@ export const CUSTOMER_KEYS = {
       expects: 'labels with their values, as in { region: north }',
       most: 32,
       keyProblem: labelProblem,
+      keySchema: LABEL_SCHEMA,
     }),
     default: {},
   },
@@ -164,20 +170,29 @@ export const CUSTOMER_KEYS = {
       expects: 'ids with their names, as in { 101: Main Library }',
       most: 10_000,
       keyProblem: branchProblem,
+      keySchema: BRANCH_SCHEMA,
     }),
     default: {},
   },
 } as const satisfies KeyTable;
 
 export const CUSTOMERS = listOf(
-  mapping(CUSTOMER_KEYS, { expects: 'keys such as name and client_id', elsewhere }),
+  mapping(CUSTOMER_KEYS, {
+    expects: 'keys such as name and client_id',
+    elsewhere,
+    schema: ONE_SECRET,
+  }),
   { expects: 'a list of customers, each beginning with "- name: "' },
 );
 
 export const TOP_KEYS = {
   service: {
     about: 'The service and how to reach it.',
-    shape: mapping(SERVICE_KEYS, { expects: 'keys such as base_url and auth_url', elsewhere }),
+    shape: mapping(SERVICE_KEYS, {
+      expects: 'keys such as base_url and auth_url',
+      elsewhere,
+      schema: SECURE_OR_ALLOWED,
+    }),
     required: true,
   },
   polling: {
@@ -207,7 +222,13 @@ export const TOP_KEYS = {
 export const CONFIGURATION = mapping(TOP_KEYS, {
   expects: 'keys such as service and customers',
   elsewhere,
+  schema: CUSTOMERS_AND_ZONES,
 });
+
+/** All of this as JSON Schema. */
+export function configurationSchema(): JsonSchema {
+  return documentOf('Configuration of library-stats-exporter', CONFIGURATION.schema);
+}
 
 export type ServiceSection = Section<typeof SERVICE_KEYS>;
 export type PollingSection = Section<typeof POLLING_KEYS>;

@@ -11,6 +11,7 @@ export function listOf<Value>(
   const { expects } = rules;
   return {
     expects,
+    schema: { type: 'array', items: shape.schema },
     read(node, path, reader) {
       if (node.kind !== 'list') {
         const message = `is ${wordFor(node)}: give ${expects}`;
@@ -37,10 +38,12 @@ export function setOf<Word extends string>(
     accepts: ['text'],
     parse: (value) =>
       words.find((candidate) => candidate === value) ?? new Refusal('is not a known word here'),
+    schema: { enum: words },
   });
   const list = listOf(word, { expects });
   return {
     expects,
+    schema: { ...list.schema, uniqueItems: true, minItems: rules.mayBeEmpty ? 0 : 1 },
     read(node, path, reader) {
       const found = list.read(node, path, reader);
       if (found === undefined) {

@@ -6,6 +6,8 @@ import { expand } from './expand.ts';
 import { spend } from './lists.ts';
 import { nearest } from './nearest.ts';
 import type { Entry, SourceNode } from './nodes.ts';
+import { orEnvironment, schemaOfKeys } from './schema.ts';
+import type { JsonSchema } from './schema.ts';
 import { find, wordFor } from './shapes.ts';
 import type { Found, Reader, Shape } from './shapes.ts';
 import type { Place } from './source.ts';
@@ -42,6 +44,8 @@ export interface MappingRules {
   readonly expects: string;
   /** Where a key that is unknown here belongs: key to a place in words. */
   readonly elsewhere?: (key: string) => string | undefined;
+  /** What JSON Schema can say of the checks of several keys together. */
+  readonly schema?: JsonSchema;
 }
 
 /** A mapping with the keys of a table. */
@@ -51,6 +55,7 @@ export function mapping<const Table extends KeyTable>(
 ): Shape<Section<Table>> {
   return {
     expects: rules.expects,
+    schema: { ...schemaOfKeys(table), ...rules.schema },
     read(node, path, reader) {
       const all = entriesOf(node);
       if (all === undefined) {
@@ -179,6 +184,8 @@ export interface FreeKeys {
   readonly most: number;
   /** What is wrong with a key, and after a colon what would be right; or undefined. */
   readonly keyProblem: (key: string) => string | undefined;
+  /** What JSON Schema can say of a good key. */
+  readonly keySchema: JsonSchema;
 }
 
 /** A mapping whose keys are the person's own. The record has no prototype: its keys are all there is. */
@@ -188,6 +195,12 @@ export function record(
 ): Shape<Readonly<Record<string, string>>> {
   return {
     expects: rules.expects,
+    schema: {
+      type: ['object', 'null'],
+      propertyNames: orEnvironment(rules.keySchema),
+      additionalProperties: value.schema,
+      maxProperties: rules.most,
+    },
     read(node, path, reader) {
       function fail(place: Place, at: string, message: string): undefined {
         reader.problems.add({ place, path: at, message });

@@ -6,6 +6,8 @@ import { expand } from './expand.ts';
 import type { Environment } from './expand.ts';
 import type { ScalarNode, SourceNode } from './nodes.ts';
 import type { Problems } from './problems.ts';
+import { ONE_LINE, orEnvironment } from './schema.ts';
+import type { JsonSchema } from './schema.ts';
 import { lengthOf } from './source.ts';
 import type { Place } from './source.ts';
 
@@ -19,6 +21,8 @@ export interface Reader {
 export interface Shape<Value> {
   /** Completes "give …". */
   readonly expects: string;
+  /** The same for editors. */
+  readonly schema: JsonSchema;
   /** The value, or undefined after at least one problem. */
   read(node: SourceNode, path: string, reader: Reader): Value | undefined;
 }
@@ -40,12 +44,18 @@ export interface ScalarRules<Value> {
   /** A scalar with `${NAME}` in it has no type of its own, in quotes or not. */
   readonly accepts: readonly ScalarNode['type'][];
   readonly parse: (text: string) => Value | Refusal;
+  /** What JSON Schema can say of a good value beside its type, or in place of that. */
+  readonly schema?: JsonSchema;
 }
+
+const SCHEMA_TYPES = { text: 'string', number: 'number', boolean: 'boolean', nothing: 'null' };
 
 export function scalar<Value>(rules: ScalarRules<Value>): Shape<Value> {
   const { expects, accepts, parse } = rules;
+  const types = accepts.map((type) => SCHEMA_TYPES[type]);
   return {
     expects,
+    schema: orEnvironment({ type: types.length === 1 ? types.join() : types, ...rules.schema }),
     read(node, path, reader) {
       function fail(message: string): undefined {
         reader.problems.add({ place: node.place, path, message });
@@ -92,6 +102,11 @@ export function text(rules: TextRules): Shape<string> {
     expects: rules.expects,
     accepts: TEXT_TYPES,
     parse: (value) => textProblem(value, rules) ?? value,
+    schema: {
+      minLength: rules.mayBeEmpty === true ? 0 : 1,
+      maxLength: rules.longest,
+      pattern: ONE_LINE,
+    },
   });
 }
 
@@ -125,6 +140,7 @@ export function wholeNumber({ least, most, example }: NumberRules): Shape<number
       /^-?(0|[1-9]\d*)$/.test(value)
         ? within(Number(value), least, most)
         : new Refusal('is not a whole number in plain digits'),
+    schema: { type: 'integer', minimum: least, maximum: most },
   });
 }
 
@@ -136,6 +152,7 @@ export function decimalNumber({ least, most, example }: NumberRules): Shape<numb
       /^-?(0|[1-9]\d*)(\.\d+)?$/.test(value)
         ? within(Number(value), least, most)
         : new Refusal('is not a number in plain digits'),
+    schema: { minimum: least, maximum: most },
   });
 }
 

@@ -1,7 +1,10 @@
 /** The shapes that belong to this configuration: URLs, zones, times, labels. Pure; reads no file. */
-import { parseDuration } from '../base/duration.ts';
+import { DURATION_PATTERN, parseDuration } from '../base/duration.ts';
+import { HOLIDAY_REGIONS } from '../counting/holiday-regions.ts';
 import { holidaysProblem } from '../counting/opening-hours.ts';
 import { nearest } from './nearest.ts';
+import { ONE_LINE, inAnyCase, literally } from './schema.ts';
+import type { JsonSchema } from './schema.ts';
 import { Refusal, scalar, TEXT_TYPES, within } from './shapes.ts';
 import type { Shape } from './shapes.ts';
 import type { LocalTimeOfDay } from './types.ts';
@@ -30,6 +33,8 @@ export function duration({ least, most, example }: DurationRules): Shape<number>
         ? new Refusal(ms < limits[0] ? 'is too short' : 'is too long')
         : checked;
     },
+    // A number alone has no unit.
+    schema: { type: 'string', minLength: 1, pattern: DURATION_PATTERN, examples: [example] },
   });
 }
 
@@ -53,6 +58,12 @@ export function serviceUrl(appended: string, example: string): Shape<string> {
         ? new Refusal(`ends with ${appended}, which is appended by itself`)
         : address;
     },
+    schema: {
+      maxLength: LONGEST_URL,
+      pattern: `^${inAnyCase('http')}[Ss]?://[^/?#@\\\\\\s]+(/[^?#\\\\\\s]*)?$`,
+      not: { pattern: `${literally(appended)}/*$` },
+      examples: [example],
+    },
   });
 }
 
@@ -67,6 +78,11 @@ export function proxyUrl(): Shape<string> {
         return url;
       }
       return url.pathname === '/' ? url.href.replace(/\/$/, '') : new Refusal('has a path');
+    },
+    schema: {
+      maxLength: LONGEST_URL,
+      pattern: `^${inAnyCase('http')}[Ss]?://[^/?#\\\\\\s]+/?$`,
+      examples: ['http://proxy.example.org:3128'],
     },
   });
 }
@@ -94,6 +110,12 @@ export function isLoopback(url: string): boolean {
   return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
+/** What JSON Schema can say of plain http that goes to another machine by its name. */
+export const INSECURE_URL: JsonSchema = {
+  type: 'string',
+  pattern: `^${inAnyCase('http')}://(?!([A-Za-z0-9.-]+\\.)?${inAnyCase('localhost')}(:|/|$))[A-Za-z][A-Za-z0-9.-]*(:|/|$)`,
+};
+
 const MOST_RARE = 1_000;
 
 export function timezone(): Shape<string> {
@@ -110,6 +132,11 @@ export function timezone(): Shape<string> {
         rare.set(text, known);
       }
       return known;
+    },
+    // Which names there are is for the running Node.js to know.
+    schema: {
+      pattern: '^(?![Uu][Tt][Cc][+-]|[Gg][Mm][Tt][+-])[A-Za-z][A-Za-z0-9_+/-]*$',
+      examples: ['Europe/Copenhagen'],
     },
   });
 }
@@ -138,16 +165,19 @@ function isTimezone(text: string): boolean {
   }
 }
 
+const TIME_OF_DAY = /^([01]\d|2[0-3]):([0-5]\d)$/;
+
 export function timeOfDay(): Shape<LocalTimeOfDay> {
   return scalar({
     expects: 'hours and minutes from "00:00" to "23:59", as in "04:00"',
     accepts: ['text'],
     parse(text) {
-      const match = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(text);
+      const match = TIME_OF_DAY.exec(text);
       return match === null
         ? new Refusal('is not a time of day')
         : { hour: Number(match[1]), minute: Number(match[2]) };
     },
+    schema: { pattern: TIME_OF_DAY.source, examples: ['04:00'] },
   });
 }
 
@@ -163,10 +193,24 @@ export function holidayRegion(): Shape<string> {
         ? region
         : new Refusal('is not a region whose holidays are known', problem);
     },
+    schema: { pattern: holidayPattern(), examples: ['dk', 'de-by'] },
   });
 }
 
+function holidayPattern(): string {
+  const countries = Array.from(HOLIDAY_REGIONS, ([country, states]) =>
+    states.length === 0
+      ? inAnyCase(country)
+      : `${inAnyCase(country)}(-(${states.map(inAnyCase).join('|')}))?`,
+  );
+  return `^(${countries.join('|')})$`;
+}
+
 const RESERVED_LABELS: readonly string[] = ['customer', 'timezone', 'job', 'instance'];
+
+export const LABEL_SCHEMA: JsonSchema = {
+  pattern: `^(?!__|(?:${RESERVED_LABELS.join('|')})$)[a-zA-Z_][a-zA-Z0-9_]*$`,
+};
 
 export function labelProblem(name: string): string | undefined {
   if (RESERVED_LABELS.includes(name) || name.startsWith('__')) {
@@ -178,6 +222,12 @@ export function labelProblem(name: string): string | undefined {
 }
 
 const LONGEST_BRANCH_ID = 64;
+
+export const BRANCH_SCHEMA: JsonSchema = {
+  minLength: 1,
+  maxLength: LONGEST_BRANCH_ID,
+  pattern: ONE_LINE,
+};
 
 export function branchProblem(id: string): string | undefined {
   return id === '' || id.length > LONGEST_BRANCH_ID || /\p{Cc}/u.test(id) || !id.isWellFormed()
