@@ -2,7 +2,6 @@
  * Puts the parts together: configuration, clock and log in, a running exporter out. The only place
  * that knows all rooms but the simulator.
  */
-import { createHash } from 'node:crypto';
 import type { Clock } from './base/clock.ts';
 import { ConfigError } from './base/errors.ts';
 import type { Logger } from './base/log.ts';
@@ -16,6 +15,7 @@ import type { Member } from './polling/fleet.ts';
 import { LineBudget } from './polling/line-budget.ts';
 import { Poller } from './polling/poller.ts';
 import { statusOf } from './polling/status.ts';
+import { shardOf } from './polling/shards.ts';
 import { Storage } from './polling/storage.ts';
 import { Marks } from './counting/marks.ts';
 import { createRender } from './metrics/answer.ts';
@@ -146,7 +146,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
 
   /** Hands the customers of a configuration to everything that deals with them. */
   function apply(config: Config): void {
-    const ours = config.customers.filter(({ name }) => isInShard(name, shard));
+    const ours = config.customers.filter(({ name }) => shardOf(name, shard.shards) === shard.shard);
     const members = fleet.update({ ...config, customers: ours });
     exposition.setCustomers(members.map(({ customer }) => customer));
     exporterMetrics.setCustomers(members.length);
@@ -251,9 +251,4 @@ function clientOf(engine: Engine, member: Member): CustomerClient {
 /** Every stream that any of them is polled for. */
 function streamsOf(customers: readonly CustomerConfig[]): readonly Stream[] {
   return [...new Set(customers.flatMap(({ streams, breakdowns }) => [...streams, ...breakdowns]))];
-}
-
-/** Spread by a hash of the name, so that a new customer moves no other. */
-function isInShard(name: string, { shard, shards }: Shard): boolean {
-  return createHash('sha256').update(name).digest().readUInt32BE(0) % shards === shard;
 }

@@ -17,7 +17,13 @@ import { afterFailure, afterSkip, afterSuccess, UNPOLLED } from './health.ts';
 import type { Health } from './health.ts';
 import type { MarkOwner, Marks } from './marks.ts';
 import type { OpeningHours } from './opening-hours.ts';
-import { kindFiguresOf, lastSeenOf, occupancyEndMs, occupancyOf, occupancyPathAt } from './shown.ts';
+import {
+  kindFiguresOf,
+  lastSeenOf,
+  occupancyEndMs,
+  occupancyOf,
+  occupancyPathAt,
+} from './shown.ts';
 import type { OccupancyPath, StreamRecord } from './shown.ts';
 import { INITIAL_STATE } from './state.ts';
 import type { StreamState } from './state.ts';

@@ -113,12 +113,26 @@ export class Daemon {
     configFile: string,
     storagePath = join(workspace.folder, 'data'),
     environment: object = {},
+    flags: readonly string[] = [],
   ): Promise<Daemon> {
-    const args = [
-      `--config.file=${configFile}`,
-      '--web.listen-address=127.0.0.1:0',
-      `--storage.path=${storagePath}`,
-    ];
+    return Daemon.startWith(
+      workspace,
+      [
+        `--config.file=${configFile}`,
+        '--web.listen-address=127.0.0.1:0',
+        `--storage.path=${storagePath}`,
+        ...flags,
+      ],
+      environment,
+    );
+  }
+
+  /** The same with a command line of the test's own. */
+  static async startWith(
+    workspace: Workspace,
+    args: readonly string[],
+    environment: object = {},
+  ): Promise<Daemon> {
     const daemon = new Daemon(launch(workspace, args, environment));
     workspace.daemons.push(daemon);
     let ended: Exit | undefined;

@@ -10,6 +10,8 @@ const DEBIAN_PACKAGES = {
   '/usr/bin/prometheus': 'prometheus',
   '/usr/bin/promtool': 'prometheus',
   '/usr/bin/chromium': 'chromium',
+  '/usr/bin/kubectl': 'kubernetes-client',
+  '/usr/bin/systemd-analyze': 'systemd',
 } as const;
 
 export type DebianProgram = keyof typeof DEBIAN_PACKAGES;
