@@ -2,7 +2,7 @@
 
 # library-stats-exporter. The file system may be read-only but for /data:
 #
-#   docker build -t library-stats-exporter .
+#   docker build -t library-stats-exporter --build-arg REVISION=$(git rev-parse HEAD) .
 #   docker run --read-only -p 10096:10096 -v library-stats:/data \
 #     -v ./config.yaml:/etc/library-stats-exporter/config.yaml:ro library-stats-exporter
 
@@ -38,7 +38,9 @@ LABEL org.opencontainers.image.title="library-stats-exporter" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.created="${CREATED}"
 
-ENV NODE_ENV=production
+# The revision is in library_exporter_build_info.
+ENV NODE_ENV=production \
+    LIBRARY_STATS_EXPORTER_REVISION=${REVISION}
 # In numbers, for platforms that refuse root and cannot look the name up.
 USER 1000:1000
 # The default of --storage.path, `data`, is /data from here.

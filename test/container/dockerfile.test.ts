@@ -97,6 +97,12 @@ test('the image runs as somebody who is not root, and gets the signals itself', 
   expect(EXEC_FORM.parse(JSON.parse(ofImage('CMD')[0] ?? ''))).toContain('--storage.path=/data');
 });
 
+test('the image knows which revision it is made of, under the name that the exporter reads', () => {
+  const [name] = /LIBRARY_\w+/.exec(read('src/cli/run.ts')) ?? [];
+  expect(ofImage('ENV').join(' ')).toContain(`${name}=\${REVISION}`);
+  expect(ofImage('ARG')).toContain('REVISION=unknown');
+});
+
 test.each([
   [200, 0],
   [503, 1],

@@ -2,8 +2,8 @@
  * What deploy/kubernetes builds, and that its parts fit together and the exporter. No cluster has run
  * it. After a change of prometheus/rules, `vitest run … --update kubernetes` writes the rules anew.
  */
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, readdirSync, realpathSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
@@ -73,8 +73,8 @@ beforeAll(() => {
 });
 afterAll(() => workspace.close());
 
-function build(): readonly Resource[] {
-  const { status, output } = run(debianProgram('/usr/bin/kubectl'), ['kustomize', FOLDER]);
+function build(folder = FOLDER): readonly Resource[] {
+  const { status, output } = run(debianProgram('/usr/bin/kubectl'), ['kustomize', folder]);
   expect([status, output]).toEqual([0, expect.stringContaining('kind: StatefulSet')]);
   return parseAllDocuments(output).map((document) => RESOURCE.parse(document.toJS()));
 }
@@ -107,6 +107,29 @@ test('every file of the folder is built', () => {
   const text = readFileSync(join(FOLDER, 'kustomization.yaml'), 'utf8');
   const files = readdirSync(FOLDER).filter((name) => name !== 'kustomization.yaml');
   expect(files.filter((name) => !text.includes(`- ${name}\n`))).toEqual([]);
+});
+
+test('the overlay of docs/operations.md builds, with the image and the secrets of whoever wrote it', () => {
+  const docs = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+  const [, overlay = ''] = /```yaml\n(# kustomization\.yaml\n[^`]+)```/.exec(docs) ?? [];
+  const base = relative(realpathSync(workspace.folder), FOLDER);
+  workspace.write(
+    'kustomization.yaml',
+    overlay.replace('../library-stats-exporter/deploy/kubernetes', base),
+  );
+  workspace.write('config.yaml', 'customers: []\n');
+  workspace.write('riverside', 'hunter2hunter2');
+  workspace.write('hillside', 'hunter3hunter3');
+  const built = build(workspace.folder);
+  expect(built).toHaveLength(resources.length);
+  expect(resourceOf('ConfigMap', built)['data']).toEqual({ 'config.yaml': 'customers: []\n' });
+  expect(resourceOf('Secret', built)['data']).toEqual({
+    riverside: Buffer.from('hunter2hunter2').toString('base64'),
+    hillside: Buffer.from('hunter3hunter3').toString('base64'),
+  });
+  const [{ image }] = STATEFUL_SET.parse(resourceOf('StatefulSet', built)).spec.template.spec
+    .containers;
+  expect(image).toBe('your-registry/library-stats-exporter:0.1.0');
 });
 
 test('the rules are those of prometheus/rules', async () => {
