@@ -40,7 +40,7 @@ nav { display: flex; gap: 1.2rem; margin: 1rem 0; }
 table { width: 100%; border-collapse: collapse; }
 th, td { padding: .7rem .8rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); }
 thead th { border-top: 0; color: var(--soft); font-weight: 600; font-size: .82rem; white-space: nowrap; }
-tbody th { font-weight: 650; overflow-wrap: anywhere; min-width: 12rem; max-width: 20rem; }
+tbody th { font-weight: 650; overflow-wrap: anywhere; min-width: 10rem; max-width: 20rem; }
 tbody th small { display: block; }
 th.number, td.number { text-align: right; white-space: nowrap; }
 td.number { font-size: 1.05rem; }
@@ -63,7 +63,7 @@ meter::-webkit-meter-optimum-value { background: var(--draw); }
 meter::-webkit-meter-suboptimum-value { background: var(--bad); }
 meter:-moz-meter-optimum::-moz-meter-bar { background: var(--draw); }
 meter:-moz-meter-sub-optimum::-moz-meter-bar { background: var(--bad); }
-.path { min-width: 9.5rem; }
+.path { min-width: 8.8rem; white-space: nowrap; }
 .spark { display: block; width: 100%; height: 2.1rem; }
 .spark path { fill: none; stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 .spark .ground { stroke: var(--track); }
@@ -77,7 +77,7 @@ ul { list-style: none; margin: 0; padding: 0; }
 .seen { margin: .2rem 0 0; }
 .empty { padding: 2rem; text-align: center; color: var(--soft); background: var(--card); border: 1px solid var(--line);
   border-radius: .6rem; }
-@media (max-width: 62rem) {
+@media (max-width: 78rem) {
   body { padding: 1rem .75rem; }
   .summary div { flex: 1; min-width: 5.5rem; }
   input { flex: 1; min-width: 8rem; }

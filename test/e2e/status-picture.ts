@@ -13,7 +13,7 @@ const server = createWebServer(
 const { url } = await server.start();
 const browser = await launchBrowser();
 const page = await browser.newPage({
-  viewport: { width: 1_180, height: 800 },
+  viewport: { width: 1_280, height: 780 },
   colorScheme: 'light',
 });
 await page.goto(url);
