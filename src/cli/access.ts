@@ -3,26 +3,26 @@ import { systemClock } from '../base/clock.ts';
 import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import { readSecretFile } from '../config/secret-file.ts';
-import type { Config, CustomerConfig } from '../config/types.ts';
+import type { Config, CustomerConfig, ServiceConfig } from '../config/types.ts';
 import { createService } from '../service/service.ts';
-import type { CustomerAccess, Service } from '../service/types.ts';
+import type { CustomerAccess, Service, ServiceObserver } from '../service/types.ts';
 import type { Io } from './io.ts';
 
 /**
- * Opens no connection yet. Throws a ConfigError for a proxy that cannot be one. `judged` is told
- * whose credentials the service took or refused.
+ * Opens no connection yet. Throws a ConfigError for a proxy that cannot be one. `observer` is told
+ * of each request, and whose credentials the service took or refused.
  */
 export function serviceOf(
   config: Config,
   io: Pick<Io, 'env'>,
-  judged: (customer: string, valid: boolean) => void = () => {},
+  observer: Partial<ServiceObserver> = {},
 ): Service {
   return createService({
     config: config.service,
     environment: { HTTPS_PROXY: io.env['HTTPS_PROXY'], NO_PROXY: io.env['NO_PROXY'] },
     clock: systemClock,
     random: systemRandom,
-    observer: { request() {}, credentials: judged },
+    observer: { request() {}, credentials() {}, ...observer },
     log: silentLogger,
   });
 }
@@ -34,4 +34,14 @@ export function accessOf({ name, clientId, clientSecret }: CustomerConfig): Cust
     clientId,
     readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
   };
+}
+
+/**
+ * How many customers to ask for together. Each has a request of every stream under way. More at once
+ * than the limits let through within one timeout would spend their time in waiting for them.
+ */
+export function customersAtOnce(service: ServiceConfig): number {
+  const { maxConcurrency, maxRequestsPerSecond, timeoutMs } = service;
+  const requests = Math.min(maxConcurrency, (maxRequestsPerSecond * timeoutMs) / 1_000);
+  return Math.max(1, Math.floor(requests / 2));
 }

@@ -5,7 +5,7 @@
 import { systemClock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { MinuteStream, Question, Reading } from '../base/nouns.ts';
-import type { Config, CustomerConfig, ServiceConfig } from '../config/types.ts';
+import type { Config, CustomerConfig } from '../config/types.ts';
 import type { CustomerFigures } from '../counting/figures.ts';
 import { Marks } from '../counting/marks.ts';
 import type { StreamSurvey } from '../counting/survey.ts';
@@ -13,7 +13,7 @@ import { Fleet } from '../polling/fleet.ts';
 import type { Member } from '../polling/fleet.ts';
 import { drive, planSurvey } from '../polling/round.ts';
 import type { ClockReading, Service } from '../service/types.ts';
-import { accessOf, serviceOf } from './access.ts';
+import { accessOf, customersAtOnce, serviceOf } from './access.ts';
 import type { Io } from './io.ts';
 
 export interface CustomerAnswers {
@@ -44,7 +44,9 @@ export async function askForAll(
   asked: (customers: number) => void,
 ): Promise<readonly CustomerAnswers[]> {
   const credentials = new Map<string, boolean>();
-  const service = serviceOf(config, io, (customer, valid) => credentials.set(customer, valid));
+  const service = serviceOf(config, io, {
+    credentials: (customer, valid) => credentials.set(customer, valid),
+  });
   const members = new Fleet(new Marks()).update(config);
   const answers = new Map<Member, CustomerAnswers>();
   const waiting = members.values();
@@ -64,16 +66,6 @@ export async function askForAll(
     service.close();
   }
   return members.flatMap((member) => answers.get(member) ?? []);
-}
-
-/**
- * Each has a request of every stream under way. More at once than the limits let through within one
- * timeout would spend their time in waiting for them.
- */
-function customersAtOnce(service: ServiceConfig): number {
-  const { maxConcurrency, maxRequestsPerSecond, timeoutMs } = service;
-  const requests = Math.min(maxConcurrency, (maxRequestsPerSecond * timeoutMs) / 1_000);
-  return Math.max(1, Math.floor(requests / 2));
 }
 
 /** A poll that takes more would not end before the next one, however long it is waited for here. */

@@ -11,6 +11,7 @@ const COMMANDS = {
   service: async () => (await import('./service.ts')).serviceCommand,
   check: async () => (await import('./check.ts')).checkCommand,
   query: async () => (await import('./query.ts')).queryCommand,
+  backfill: async () => (await import('./backfill.ts')).backfillCommand,
 } as const;
 
 const EXAMPLES = `
@@ -20,6 +21,7 @@ Examples:
   library-stats-exporter demo                                a simulated service, nothing to set up
   library-stats-exporter check --config.file=config.yaml     every problem of a configuration
   library-stats-exporter query login --from=-24h             what the service has, one-off
+  library-stats-exporter backfill --from=-90d --output=past  history for Prometheus
   library-stats-exporter --config.file=config.yaml           the exporter, on http://localhost:10096
 `;
 

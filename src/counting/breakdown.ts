@@ -113,20 +113,22 @@ function* askTwiceIfBelow(
   fromMs: number,
   expected: CountsByKey,
 ): Asking<CountsByKey> {
-  const first = yield* ask(inquirer, breakdown, fromMs);
+  const first = yield* askByKey(inquirer, breakdown, fromMs);
   if (!anyKeyBelow(first.table, expected)) {
     return first.table;
   }
-  const second = yield* ask(inquirer, breakdown, fromMs);
+  const second = yield* askByKey(inquirer, breakdown, fromMs);
   return second.total >= first.total ? second.table : first.table;
 }
 
-function* ask(
+/** One whole answer as a table. Throws a ServiceError where another aggregation was forced. */
+export function* askByKey(
   inquirer: Inquirer,
   breakdown: Breakdown,
   fromMs: number,
+  toMs?: number,
 ): Asking<{ readonly table: CountsByKey; readonly total: number }> {
-  const { aggregation, rows, sums } = yield* inquirer.ask(breakdown, fromMs);
+  const { aggregation, rows, sums } = yield* inquirer.ask(breakdown, fromMs, toMs);
   if (aggregation !== breakdown) {
     // The other name is not told: it is the service's own word.
     throw new ServiceError(

@@ -12,11 +12,12 @@ import type { BreakdownSettings } from './breakdowns.ts';
 import { runningEpoch } from './calendar.ts';
 import type { Calendar, Epoch } from './calendar.ts';
 import { at } from './counts.ts';
+import { describedAt } from './description.ts';
+import type { CustomerDescription } from './description.ts';
 import type { CustomerFigures, FiguresSource, KindFigures, StreamFigures } from './figures.ts';
 import { afterFailure, afterSkip, afterSuccess, UNPOLLED } from './health.ts';
 import type { Health } from './health.ts';
 import type { MarkOwner, Marks } from './marks.ts';
-import type { OpeningHours } from './opening-hours.ts';
 import {
   kindFiguresOf,
   lastSeenOf,
@@ -27,13 +28,6 @@ import {
 import type { OccupancyPath, StreamRecord } from './shown.ts';
 import { INITIAL_STATE } from './state.ts';
 import type { StreamState } from './state.ts';
-
-/** What is told of a customer and changes nothing that is counted. */
-export interface CustomerDescription {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly capacity: number | undefined;
-  readonly openingHours: OpeningHours | undefined;
-}
 
 export interface CustomerOptions {
   readonly name: string;
@@ -177,7 +171,6 @@ export class Customer implements FiguresSource {
 
   figuresAt(nowMs: number): CustomerFigures {
     const { name, timezone, calendar } = this.#options;
-    const { labels, capacity, openingHours } = this.#description;
     const epoch = this.epochAt(nowMs);
     const kinds: Partial<Record<Kind, KindFigures>> = {};
     const streams: Partial<Record<Stream, StreamFigures>> = {};
@@ -195,11 +188,8 @@ export class Customer implements FiguresSource {
     return {
       customer: name,
       timezone,
-      labels,
-      utcOffsetSeconds: calendar.zone.offsetMsAt(nowMs) / 1000,
+      ...describedAt(this.#description, calendar.zone, timezone, nowMs),
       epochStartMs: epoch.startMs,
-      capacity,
-      open: openingHours?.isOpenAt(nowMs, timezone),
       credentialsValid: this.#credentialsValid,
       occupancy: occupancyOf(this.#streams.get('people'), calendar, nowMs),
       kinds,

@@ -68,12 +68,17 @@ export function* establish(
   return found;
 }
 
-/** The different instants that the readings give for the newest row that counted anybody. */
+/**
+ * The different instants that the readings give for the newest row that counted anybody and on which
+ * they differ: in winter a clock may show UTC, and in the summer before it did not.
+ */
 function instantsNamed(readings: readonly KeyReading[], evidence: Evidence, zone: Zone): number[] {
-  const row = evidence.rows.findLast(({ counts }) => counts.some((count) => count > 0));
-  if (row === undefined) {
-    return [];
+  for (const row of evidence.rows.toReversed()) {
+    const named = readings.map((reading) => readKey(reading, row.key, evidence.window, zone));
+    const instants = new Set(named.filter((instantMs) => instantMs !== undefined));
+    if (instants.size > 1 && row.counts.some((count) => count > 0)) {
+      return [...instants];
+    }
   }
-  const instants = readings.map((reading) => readKey(reading, row.key, evidence.window, zone));
-  return [...new Set(instants.filter((instantMs) => instantMs !== undefined))];
+  return [];
 }

@@ -92,12 +92,17 @@ export function occupancyPathOf(ledger: MinuteLedger, { startMs, endMs }: Span):
       path.push(inside);
     }
     const [entered = 0, exited = 0] = row.counts;
-    inside = Math.max(0, inside + Math.max(0, entered) - Math.max(0, exited));
+    inside = insideAfter(inside, entered, exited);
   }
   while (path.length < MOST_POINTS && path.length * PATH_STEP_MS < endMs - startMs) {
     path.push(inside);
   }
   return path;
+}
+
+/** One step of that walk: people inside at the end of a minute, by those at its start. */
+export function insideAfter(inside: number, entered: number, exited: number): number {
+  return Math.max(0, inside + Math.max(0, entered) - Math.max(0, exited));
 }
 
 /** Start of the newest minute in `span` that counted anybody. */

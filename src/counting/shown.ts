@@ -63,7 +63,15 @@ export function lastSeenOf(
   calendar: Calendar,
   nowMs: number,
 ): number | undefined {
-  const lastSeenMs = record.state.snapshot?.minutes?.lastSeenMs;
+  return asLongAsRecent(record.state.snapshot?.minutes?.lastSeenMs, calendar, nowMs);
+}
+
+/** An instant that lies in the running day or the one before; else undefined. */
+export function asLongAsRecent(
+  lastSeenMs: number | undefined,
+  calendar: Calendar,
+  nowMs: number,
+): number | undefined {
   const today = calendar.dayAt(nowMs);
   const since = calendar.dayBefore(today);
   return lastSeenMs !== undefined && contains({ ...since, endMs: today.endMs }, lastSeenMs)

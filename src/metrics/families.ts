@@ -36,7 +36,8 @@ const ALL_KINDS: readonly Kind[] = MINUTE_STREAMS.flatMap((stream) => KINDS[stre
 
 export const IN_BACKGROUND = 'Polled from the service in the background, not at the scrape.';
 
-export const CUSTOMER_FAMILIES: readonly Family[] = [
+/** What follows from the service's rows and the configuration: it can be told of the past as well. */
+export const LASTING_FAMILIES: readonly Family[] = [
   {
     name: 'library_customer_info',
     type: 'gauge',
@@ -102,6 +103,10 @@ export const CUSTOMER_FAMILIES: readonly Family[] = [
   today('logins', 'Patron logins since the day started, corrections included.'),
   lastSeen('people', 'Start of the newest minute in which anybody was counted in or out'),
   lastSeen('logins', 'Start of the newest minute in which anybody logged in'),
+];
+
+/** What only a running exporter knows: how its polls go, and what they have come to. */
+const POLLING_FAMILIES: readonly Family[] = [
   {
     name: 'library_held_counts',
     type: 'gauge',
@@ -149,6 +154,8 @@ export const CUSTOMER_FAMILIES: readonly Family[] = [
     samples: (figures) => known(flag(figures.credentialsValid)),
   },
 ];
+
+export const CUSTOMER_FAMILIES: readonly Family[] = [...LASTING_FAMILIES, ...POLLING_FAMILIES];
 
 function counter(kind: Kind, help: string): Family {
   return {

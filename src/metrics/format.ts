@@ -37,6 +37,11 @@ export function writeSample(name: string, labels: string, value: number): string
     : `${name}{${labels}} ${formatValue(value)}\n`;
 }
 
+/** The same as it was at an instant, with a timestamp in seconds, as OpenMetrics has it. */
+export function writePastSample(name: string, labels: string, value: number, atMs: number): string {
+  return `${name}{${labels}} ${formatValue(value)} ${atMs / 1_000}\n`;
+}
+
 /** As Go reads floats, for that is what both formats are defined by. */
 export function formatValue(value: number): string {
   if (Number.isNaN(value)) {

@@ -2,7 +2,7 @@
 import type { Config, CustomerConfig } from '../config/types.ts';
 import { Calendar } from '../counting/calendar.ts';
 import { Customer } from '../counting/customer.ts';
-import type { CustomerDescription } from '../counting/customer.ts';
+import type { CustomerDescription } from '../counting/description.ts';
 import type { Marks } from '../counting/marks.ts';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
 import type { OpeningHoursParser } from '../counting/opening-hours.ts';
@@ -73,7 +73,11 @@ export class Fleet {
   }
 }
 
-function descriptionOf(config: CustomerConfig, parse: OpeningHoursParser): CustomerDescription {
+/** What the settings tell of a customer. */
+export function descriptionOf(
+  config: CustomerConfig,
+  parse: OpeningHoursParser,
+): CustomerDescription {
   const { labels, capacity, openingHours, holidays } = config;
   return {
     labels,

@@ -3,11 +3,13 @@
  * process. Whatever is wrong with the marks is a warning: they are a cache. What cannot be used of
  * them is moved aside, so that nobody's marks are lost by being misunderstood.
  */
-import { lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../base/clock.ts';
+import { isLocked, lockFolder } from '../base/folder-lock.ts';
+import type { FolderLock } from '../base/folder-lock.ts';
 import type { Logger } from '../base/log.ts';
+import { replaceFile } from '../base/replace-file.ts';
 import { readTextFile } from '../config/read-file.ts';
 import type { Marks } from '../counting/marks.ts';
 
@@ -23,12 +25,9 @@ export class StorageInUseError extends Error {
 }
 
 const MARKS_FILE = 'marks.json';
-const LOCK_FILE = 'lock';
 const WRITE_EVERY_MS = 10_000;
 /** Some 400,000 counters. A larger file is none of ours, and reading it would cost the memory of all. */
 const LARGEST_FILE_BYTES = 64 * 2 ** 20;
-/** SQLite's result code for a file that another connection has locked. */
-const SQLITE_BUSY = 5;
 
 export interface StorageOptions {
   /** An empty path switches the storage off. */
@@ -41,7 +40,7 @@ export interface StorageOptions {
 export class Storage {
   readonly #options: StorageOptions;
   readonly #stopping = new AbortController();
-  #lock: DatabaseSync | undefined;
+  #lock: FolderLock | undefined;
   #written = 0;
   #failing = false;
   #loop: Promise<void> = Promise.resolve();
@@ -61,9 +60,9 @@ export class Storage {
     }
     try {
       await mkdir(path, { recursive: true });
-      this.#lock = lock(join(path, LOCK_FILE));
+      this.#lock = lockFolder(path);
     } catch (error) {
-      if (isBusy(error)) {
+      if (isLocked(error)) {
         throw new StorageInUseError(path);
       }
       log.warn('the storage cannot be used, marks are kept in memory only', {
@@ -159,40 +158,6 @@ export class Storage {
       this.#failing = true;
     }
   }
-}
-
-/**
- * The file has either its old text or the new one, whenever the process ends. The unfinished one
- * always has the same name, for only the holder of the lock writes it: however often the process is
- * killed, there is one at most. `writeFile` goes on after a short write, as on a disk that is full,
- * until it is whole or fails; one that was taken for whole would replace good marks by torn ones.
- */
-async function replaceFile(file: string, text: string): Promise<void> {
-  const unfinished = `${file}.new`;
-  try {
-    await writeFile(unfinished, text, { mode: 0o600, flush: true });
-    await rename(unfinished, file);
-  } catch (error) {
-    // It may hold the last bytes of a full disk.
-    await rm(unfinished, { force: true }).catch(() => {});
-    throw error;
-  }
-}
-
-/** The lock of a database file is the system's own: it ends with the process, however that ends. */
-function lock(file: string): DatabaseSync {
-  const database = new DatabaseSync(file);
-  try {
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-  return database;
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
 }
 
 function messageOf(error: unknown): string {

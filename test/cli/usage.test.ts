@@ -6,11 +6,11 @@ import { ran } from './terminal.ts';
 test.each([
   [
     ['dance'],
-    'error: there is no command "dance"; it must be one of run, demo, service, check, query',
+    'error: there is no command "dance"; it must be one of run, demo, service, check, query, backfill',
   ],
   [
     ['chekc'],
-    'error: there is no command "chekc"; it must be one of run, demo, service, check, query',
+    'error: there is no command "chekc"; it must be one of run, demo, service, check, query, backfill',
   ],
   [['run', 'extra'], "error: too many arguments for 'run'. Expected 0 arguments but got 1: extra."],
   [['--no.such-flag'], "error: unknown option '--no.such-flag'"],
@@ -46,6 +46,7 @@ test.each([
   [['demo', '--help']],
   [['check', '--help']],
   [['query', '--help']],
+  [['backfill', '--help']],
 ])('%j is answered on standard output', async (args) => {
   const { status, out, err } = await ran(...args);
   expect({ status, err }).toEqual({ status: 0, err: '' });

@@ -60,6 +60,25 @@ export function start(path: string, args: readonly string[], folder: string): Ru
   };
 }
 
+/** Runs a program to its end, while this process goes on. What it has written; throws where it fails. */
+export async function finished(path: string, args: readonly string[]): Promise<string> {
+  const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const status = await new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  if (status !== 0) {
+    throw new Error(`${path} ${args[0] ?? ''} ended with ${String(status)}:\n${output}`);
+  }
+  return output;
+}
+
 /** Runs a program to its end, with the text as its standard input. */
 export function run(
   path: string,

@@ -1,5 +1,5 @@
 /** A real Prometheus with a folder of its own, on a free port of the loopback. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -11,8 +11,10 @@ export interface Sample {
 }
 
 export interface Prometheus {
-  /** The instant vector that the query gives now. Throws with Prometheus's words where it is wrong. */
-  readonly query: (expression: string) => Promise<readonly Sample[]>;
+  /** Without a slash at the end. */
+  readonly url: string;
+  /** The instant vector that the query gives, by default now. Throws with Prometheus's words where it is wrong. */
+  readonly query: (expression: string, atMs?: number) => Promise<readonly Sample[]>;
   /** The values of a label over the series that the selector matches. */
   readonly labelValues: (label: string, selector: string) => Promise<readonly string[]>;
   readonly stop: () => Promise<void>;
@@ -30,9 +32,15 @@ const VECTOR = z.object({
 });
 const VALUES = z.object({ data: z.array(z.string()) });
 
+export interface PrometheusOptions {
+  /** A folder of blocks that it begins with; they are copied. Whatever their age, they stay. */
+  readonly blocks?: string;
+}
+
 /** `targets` are host and port, by the name of their job; each is scraped every second. */
 export async function startPrometheus(
   targets: Readonly<Record<string, string>>,
+  { blocks }: PrometheusOptions = {},
 ): Promise<Prometheus> {
   const program = debianProgram('/usr/bin/prometheus');
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
@@ -45,11 +53,15 @@ export async function startPrometheus(
     })),
   };
   writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
+  if (blocks !== undefined) {
+    cpSync(blocks, join(folder, 'data'), { recursive: true });
+  }
   const server = start(
     program,
     [
       `--config.file=${join(folder, 'prometheus.yml')}`,
       `--storage.tsdb.path=${join(folder, 'data')}`,
+      ...(blocks === undefined ? [] : ['--storage.tsdb.retention.time=10y']),
       '--web.listen-address=127.0.0.1:0',
     ],
     folder,
@@ -64,8 +76,10 @@ export async function startPrometheus(
     );
     await server.lineWhere((line) => line.includes('Server is ready') || undefined);
     return {
-      query: async (expression) => {
-        const answer = await ask(address, 'query', { query: expression });
+      url: `http://${address}`,
+      query: async (expression, atMs) => {
+        const time = atMs === undefined ? {} : { time: String(atMs / 1000) };
+        const answer = await ask(address, 'query', { query: expression, ...time });
         return VECTOR.parse(answer).data.result.map(({ metric, value }) => ({
           labels: metric,
           value: Number(value[1]),

@@ -1,0 +1,239 @@
+/**
+ * A stretch of the past by the minute: read in windows as large as the service allows, and held
+ * against the `day` aggregation. Two windows overlap, and the overlap is asked for on its own and
+ * taken away once: whatever the service means by the edges of a window, each record counts once.
+ */
+import { ServiceError } from '../base/errors.ts';
+import { KINDS } from '../base/nouns.ts';
+import type { MinuteStream, Row } from '../base/nouns.ts';
+import { createInquirer } from './asking.ts';
+import type { Answer, Asking, Inquirer } from './asking.ts';
+import { floorToMinute, MINUTE_MS } from './calendar.ts';
+import type { Calendar, Span } from './calendar.ts';
+import { areEqual, grandTotal, isZero } from './counts.ts';
+import type { Counts } from './counts.ts';
+import { establish, UNDECIDED } from './dating.ts';
+import type { Dating } from './dating.ts';
+import { datingOf, minutePieces } from './day-rows.ts';
+import { lastSeenIn, withRows } from './minutes.ts';
+import type { MinuteLedger } from './minutes.ts';
+import { ENDPOINTS } from './stream.ts';
+import { SHORTEST_PIECE_MS } from './total.ts';
+
+/** One stream of one customer over a stretch of time. */
+export interface MinuteHistory {
+  readonly span: Span;
+  /** Per kind, how many were counted in each minute from the start of `span` on. */
+  readonly minutes: readonly Float64Array[];
+  /** The sums of all rows, whatever minute they are of. */
+  readonly sums: Counts;
+  /** What `day` says of the same window; what it says is not used for anything else. */
+  readonly byDay: Counts;
+  /** The newest minute of the day before the stretch that counted anybody, as far as it was asked for. */
+  readonly lastSeenBeforeMs: number | undefined;
+}
+
+/** What one stretch teaches about the service, for the next one. */
+export interface Learnt {
+  readonly dating: Dating;
+  /** The longest window that the service has answered by the minute. */
+  readonly windowMs: number;
+}
+
+export const NOTHING_LEARNT: Learnt = { dating: UNDECIDED, windowMs: Infinity };
+
+export interface HistoryContext {
+  readonly stream: MinuteStream;
+  readonly calendar: Calendar;
+  /** Whole minutes at both ends. */
+  readonly span: Span;
+  /** Whether it matters who was seen last on the day before. */
+  readonly needsDayBefore: boolean;
+}
+
+interface Work extends HistoryContext {
+  readonly kinds: number;
+  readonly inquirer: Inquirer;
+}
+
+const DAY_MS = 86_400_000;
+const OVERLAP_MS = 2 * MINUTE_MS;
+/** Keys that name a time of day leave the day open: their windows are shorter than one. */
+const LONGEST_OF_DAY_KEYS_MS = 12 * 60 * MINUTE_MS;
+
+/** The stretch, read once more where its minutes and its days differ, and what was learnt. */
+export function* readMinuteHistory(
+  context: HistoryContext,
+  before: Learnt,
+): Asking<{ readonly history: MinuteHistory; readonly learnt: Learnt }> {
+  const { stream, calendar, span } = context;
+  const kinds = KINDS[stream].length;
+  const inquirer = createInquirer({
+    endpoint: ENDPOINTS[stream],
+    kinds,
+    calendar,
+    nowMs: () => span.endMs,
+    hasTime: () => true,
+  });
+  const work: Work = { ...context, kinds, inquirer };
+  let byDay = yield* inquirer.ask('day', span.startMs, span.endMs);
+  let read = yield* readMinutes(work, before);
+  if (!areEqual(read.sums, byDay.sums)) {
+    // It may have been a moment's fault, of either; the larger of both answers counts.
+    const again = yield* readMinutes(work, read.learnt);
+    read = grandTotal(again.sums) >= grandTotal(read.sums) ? again : read;
+    byDay = yield* inquirer.ask('day', span.startMs, span.endMs);
+  }
+  const lastSeenBeforeMs = context.needsDayBefore
+    ? yield* lastSeenBefore(work, read.learnt.dating)
+    : undefined;
+  const { minutes, sums, learnt } = read;
+  return { history: { span, minutes, sums, byDay: byDay.sums, lastSeenBeforeMs }, learnt };
+}
+
+interface MinutesRead {
+  readonly minutes: readonly Float64Array[];
+  readonly sums: Counts;
+  readonly learnt: Learnt;
+}
+
+function* readMinutes(work: Work, before: Learnt): Asking<MinutesRead> {
+  const { span, inquirer, kinds } = work;
+  const table = new MinuteTable(span, kinds);
+  let { dating, windowMs } = before;
+  for (let fromMs = span.startMs; ;) {
+    const toMs = endOfWindow(work, fromMs, windowMs);
+    const answer = yield* inquirer.ask('minute', fromMs, toMs);
+    const isCoarse = answer.aggregation !== 'minute' && !isZero(answer.sums);
+    if (isCoarse && toMs - fromMs > SHORTEST_PIECE_MS) {
+      windowMs = Math.max(SHORTEST_PIECE_MS, floorToMinute((toMs - fromMs) / 2));
+      continue;
+    }
+    if (!isCoarse) {
+      const had = dating.status === 'established';
+      dating = yield* date(work, dating, answer);
+      if (!had && isOfDay(dating) && toMs - fromMs > LONGEST_OF_DAY_KEYS_MS) {
+        windowMs = LONGEST_OF_DAY_KEYS_MS;
+        continue;
+      }
+    }
+    table.add(answer, dateRows(work, dating, answer), 1);
+    if (toMs >= span.endMs) {
+      return { minutes: table.minutes, sums: table.sums, learnt: { dating, windowMs } };
+    }
+    fromMs = toMs - OVERLAP_MS;
+    const overlap = yield* inquirer.ask('minute', fromMs, toMs);
+    table.add(overlap, dateRows(work, dating, overlap), -1);
+  }
+}
+
+/** Long windows end where a day starts, when it is night in the library. */
+function endOfWindow({ span, calendar }: Work, fromMs: number, windowMs: number): number {
+  const toMs = Math.min(span.endMs, fromMs + windowMs);
+  const dayStartMs = calendar.dayAt(toMs).startMs;
+  return toMs < span.endMs && windowMs >= 2 * DAY_MS && dayStartMs > fromMs + DAY_MS
+    ? dayStartMs
+    : toMs;
+}
+
+/** The rows of one window in the minutes of the stretch, added or taken away. */
+class MinuteTable {
+  readonly minutes: readonly Float64Array[];
+  sums: number[];
+  readonly #span: Span;
+
+  constructor(span: Span, kinds: number) {
+    const count = Math.ceil((span.endMs - span.startMs) / MINUTE_MS);
+    this.minutes = Array.from({ length: kinds }, () => new Float64Array(count));
+    this.sums = Array.from({ length: kinds }, () => 0);
+    this.#span = span;
+  }
+
+  /**
+   * A row that cannot be dated, or was dated by a clock that is off, is put where it is nearest:
+   * the totals are the service's all the same.
+   */
+  add(answer: Answer, dateOf: (row: Row) => number | undefined, sign: 1 | -1): void {
+    const { startMs, endMs } = this.#span;
+    for (const row of answer.rows) {
+      const atMs = dateOf(row) ?? answer.window.endMs - MINUTE_MS;
+      const last = Math.ceil((endMs - startMs) / MINUTE_MS) - 1;
+      const place = Math.min(last, Math.max(0, Math.floor((atMs - startMs) / MINUTE_MS)));
+      // Where windows include their end, the minute at the end of the stretch is none of it.
+      const isNext = atMs === endMs;
+      row.counts.forEach((count, kind) => {
+        const minutes = this.minutes[kind];
+        if (minutes !== undefined) {
+          this.sums[kind] = (this.sums[kind] ?? 0) + sign * count;
+          minutes[place] = (minutes[place] ?? 0) + (isNext ? 0 : sign * count);
+        }
+      });
+    }
+  }
+}
+
+function dateRows(
+  { calendar }: Work,
+  dating: Dating,
+  answer: Answer,
+): (row: Row) => number | undefined {
+  return answer.aggregation === 'minute'
+    ? datingOf(dating, answer.window, calendar.zone)
+    : () => undefined;
+}
+
+function isOfDay({ status, readings }: Dating): boolean {
+  const form = readings[0]?.form;
+  return status === 'established' && (form === 'time_of_day' || form === 'minute_of_day');
+}
+
+/** How the keys of these rows are read. Throws a ServiceError where that cannot be found out. */
+function* date(work: Work, dating: Dating, answer: Answer): Asking<Dating> {
+  const { inquirer, calendar } = work;
+  if (isZero(answer.sums)) {
+    return dating;
+  }
+  let found = dating;
+  if (dating.status !== 'established') {
+    found = yield* dateByDays(work, answer.window);
+  }
+  if (isOfDay(found)) {
+    return found;
+  }
+  const confirmed = yield* establish(inquirer, found, [answer], calendar.zone);
+  if (confirmed.status === 'established' && !isOfDay(confirmed)) {
+    return confirmed;
+  }
+  throw new ServiceError(
+    'malformed',
+    'the keys of the minutes have no form that is known, so that it cannot be told when anybody was counted',
+  );
+}
+
+/** By the newest day of a window that has rows: in a longer one, a time of day would be of any day. */
+function* dateByDays({ inquirer, calendar }: Work, window: Span): Asking<Dating> {
+  let dating = UNDECIDED;
+  let day = calendar.dayAt(window.endMs - 1);
+  while (day.endMs > window.startMs && dating.status !== 'established') {
+    const startMs = Math.max(day.startMs, window.startMs);
+    const answer = yield* inquirer.ask('minute', startMs, Math.min(day.endMs, window.endMs));
+    const pieces = (yield* minutePieces(inquirer, answer)) ?? [];
+    dating = yield* establish(inquirer, dating, pieces, calendar.zone);
+    day = calendar.dayBefore(day);
+  }
+  return dating;
+}
+
+function* lastSeenBefore(
+  { inquirer, calendar, span }: Work,
+  dating: Dating,
+): Asking<number | undefined> {
+  const before = calendar.dayBefore(calendar.dayAt(span.startMs));
+  const answer = yield* inquirer.ask('minute', before.startMs, span.startMs);
+  const pieces = (yield* minutePieces(inquirer, answer)) ?? [];
+  let ledger: MinuteLedger | undefined = [];
+  for (const { rows, window } of pieces) {
+    ledger = ledger && withRows(ledger, rows, 1, datingOf(dating, window, calendar.zone));
+  }
+  return ledger && lastSeenIn(ledger, before);
+}
