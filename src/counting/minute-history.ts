@@ -15,10 +15,10 @@ import type { Counts } from './counts.ts';
 import { establish, UNDECIDED } from './dating.ts';
 import type { Dating } from './dating.ts';
 import { datingOf, minutePieces } from './day-rows.ts';
+import { KEY_READINGS, sameInstants, survivingReadings } from './keys.ts';
 import { lastSeenIn, withRows } from './minutes.ts';
 import type { MinuteLedger } from './minutes.ts';
 import { ENDPOINTS } from './stream.ts';
-import { SHORTEST_PIECE_MS } from './total.ts';
 
 /** One stream of one customer over a stretch of time. */
 export interface MinuteHistory {
@@ -58,6 +58,10 @@ interface Work extends HistoryContext {
 
 const DAY_MS = 86_400_000;
 const OVERLAP_MS = 2 * MINUTE_MS;
+/** One this short is taken as it is answered: the sums are right, only their minutes are not. */
+const SHORTEST_WINDOW_MS = 8 * MINUTE_MS;
+/** So many days are looked at for rows that tell how their keys are written. */
+const MOST_DAYS = 31;
 /** Keys that name a time of day leave the day open: their windows are shorter than one. */
 const LONGEST_OF_DAY_KEYS_MS = 12 * 60 * MINUTE_MS;
 
@@ -105,14 +109,13 @@ function* readMinutes(work: Work, before: Learnt): Asking<MinutesRead> {
     const toMs = endOfWindow(work, fromMs, windowMs);
     const answer = yield* inquirer.ask('minute', fromMs, toMs);
     const isCoarse = answer.aggregation !== 'minute' && !isZero(answer.sums);
-    if (isCoarse && toMs - fromMs > SHORTEST_PIECE_MS) {
-      windowMs = Math.max(SHORTEST_PIECE_MS, floorToMinute((toMs - fromMs) / 2));
+    if (isCoarse && toMs - fromMs > SHORTEST_WINDOW_MS) {
+      windowMs = Math.max(SHORTEST_WINDOW_MS, floorToMinute((toMs - fromMs) / 2));
       continue;
     }
     if (!isCoarse) {
-      const had = dating.status === 'established';
       dating = yield* date(work, dating, answer);
-      if (!had && isOfDay(dating) && toMs - fromMs > LONGEST_OF_DAY_KEYS_MS) {
+      if (isOfDay(dating) && toMs - fromMs > LONGEST_OF_DAY_KEYS_MS) {
         windowMs = LONGEST_OF_DAY_KEYS_MS;
         continue;
       }
@@ -189,20 +192,38 @@ function isOfDay({ status, readings }: Dating): boolean {
 
 /** How the keys of these rows are read. Throws a ServiceError where that cannot be found out. */
 function* date(work: Work, dating: Dating, answer: Answer): Asking<Dating> {
-  const { inquirer, calendar } = work;
+  const { inquirer, calendar, span } = work;
   if (isZero(answer.sums)) {
     return dating;
   }
-  let found = dating;
-  if (dating.status !== 'established') {
-    found = yield* dateByDays(work, answer.window);
+  // What was established stays: of a short window most rows may be late ones, from before it.
+  if (
+    dating.status === 'established' &&
+    (isOfDay(dating) || sameInstants(dating.readings, answer, calendar.zone))
+  ) {
+    return dating;
   }
-  if (isOfDay(found)) {
-    return found;
+  // In a long window, a time of day would be of any day.
+  const isLong = answer.window.endMs - answer.window.startMs > LONGEST_OF_DAY_KEYS_MS;
+  const candidates = [
+    ...(isLong && dating.status !== 'established'
+      ? []
+      : [establish(inquirer, dating, [answer], calendar.zone)]),
+    dateByDays(work, answer.window),
+    dateByDays(work, span),
+  ];
+  for (const candidate of candidates) {
+    const found = yield* candidate;
+    if (found.status === 'established') {
+      return found;
+    }
   }
-  const confirmed = yield* establish(inquirer, found, [answer], calendar.zone);
-  if (confirmed.status === 'established' && !isOfDay(confirmed)) {
-    return confirmed;
+  // Clocks of devices that are off may hide it; but a key that says its own zone needs no proof.
+  const [own] = survivingReadings(KEY_READINGS, answer, calendar.zone).filter(
+    ({ form, zone }) => zone === 'written' && form !== 'minute_of_window',
+  );
+  if (own !== undefined) {
+    return { status: 'established', readings: [own] };
   }
   throw new ServiceError(
     'malformed',
@@ -210,18 +231,20 @@ function* date(work: Work, dating: Dating, answer: Answer): Asking<Dating> {
   );
 }
 
-/** By the newest day of a window that has rows: in a longer one, a time of day would be of any day. */
-function* dateByDays({ inquirer, calendar }: Work, window: Span): Asking<Dating> {
-  let dating = UNDECIDED;
-  let day = calendar.dayAt(window.endMs - 1);
-  while (day.endMs > window.startMs && dating.status !== 'established') {
-    const startMs = Math.max(day.startMs, window.startMs);
-    const answer = yield* inquirer.ask('minute', startMs, Math.min(day.endMs, window.endMs));
+/** By the newest day of a stretch whose rows decide it. */
+function* dateByDays({ inquirer, calendar }: Work, stretch: Span): Asking<Dating> {
+  let day = calendar.dayAt(stretch.endMs - 1);
+  for (let days = 0; day.endMs > stretch.startMs && days < MOST_DAYS; days += 1) {
+    const startMs = Math.max(day.startMs, stretch.startMs);
+    const answer = yield* inquirer.ask('minute', startMs, Math.min(day.endMs, stretch.endMs));
     const pieces = (yield* minutePieces(inquirer, answer)) ?? [];
-    dating = yield* establish(inquirer, dating, pieces, calendar.zone);
+    const dating = yield* establish(inquirer, UNDECIDED, pieces, calendar.zone);
+    if (dating.status === 'established') {
+      return dating;
+    }
     day = calendar.dayBefore(day);
   }
-  return dating;
+  return UNDECIDED;
 }
 
 function* lastSeenBefore(

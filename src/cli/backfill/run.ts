@@ -10,12 +10,15 @@ import type { Config, CustomerConfig } from '../../config/types.ts';
 import { Calendar } from '../../counting/calendar.ts';
 import { createOpeningHoursParser } from '../../counting/opening-hours.ts';
 import { Zone } from '../../counting/zone.ts';
+import type { LabelPair } from '../../metrics/families.ts';
 import { descriptionOf } from '../../polling/fleet.ts';
 import { createGate } from '../../service/limits.ts';
 import { customersAtOnce, serviceOf } from '../access.ts';
 import type { Io } from '../io.ts';
+import { formatTime } from '../time-flag.ts';
 import type { BackfillFlags } from './flags.ts';
 import { firstSamples } from './joint.ts';
+import { createPrometheusApi } from './prometheus-api.ts';
 import { newManifest, readManifest, writeManifest } from './manifest.ts';
 import type { Manifest } from './manifest.ts';
 import { monthsOf, toldSpan } from './plan.ts';
@@ -33,6 +36,9 @@ class BackfillError extends Error {
 
 /** Prometheus still changes the newest hours of its own; blocks of them are better not made. */
 const USUAL_END_MS = 3 * 3_600_000;
+
+/** Where Prometheus begins sooner after --from, it has begun before. */
+const LEAST_HISTORY_MS = 300_000;
 
 /** Throws a UsageError or ConfigError before the service is asked, and an Error after it. */
 export async function backfill(flags: BackfillFlags, io: Io, log: Logger): Promise<void> {
@@ -101,7 +107,7 @@ async function writeMonths({ flags, config, subjects, manifest, io, log }: Run):
     families: new Set(subjects.flatMap((subject) => subject.config.breakdowns)),
     past: {
       stepMs: flags.step,
-      target: [['instance', flags.instance], ['job', flags.job], ...(flags.label ?? [])],
+      target: targetOf(flags),
       infoLabelNames: [
         ...new Set(config.customers.flatMap(({ labels }) => Object.keys(labels))),
       ].toSorted(),
@@ -190,7 +196,8 @@ async function jointsOf(
   const fromMs = Math.min(
     ...customers.map(({ timezone }) => flags.from.time(new Zone(timezone), nowMs)),
   );
-  return firstSamples({ url, flags, customers, fromMs, nowMs, stop: io.stop });
+  const api = createPrometheusApi(url, io.stop);
+  return firstSamples({ api, customers, target: targetOf(flags), fromMs, nowMs });
 }
 
 function subjectsOf(
@@ -205,6 +212,7 @@ function subjectsOf(
     const zone = new Zone(config.timezone);
     const joint = joints.get(config.name);
     const fromMs = before.subjects[config.name]?.fromMs ?? flags.from.time(zone, nowMs);
+    refuseNothing(config.name, zone, fromMs, joint);
     const ownEndMs = joint === undefined ? nowMs - USUAL_END_MS : joint.atMs;
     const askedMs = flags.to?.time(zone, nowMs) ?? Math.floor(ownEndMs / 60_000) * 60_000;
     return {
@@ -215,6 +223,26 @@ function subjectsOf(
       joint,
     };
   });
+}
+
+/** Throws a UsageError where Prometheus has everything already. */
+function refuseNothing(
+  customer: string,
+  zone: Zone,
+  fromMs: number,
+  joint: Joint | undefined,
+): void {
+  if (joint !== undefined && joint.atMs - fromMs < LEAST_HISTORY_MS) {
+    throw new UsageError(
+      `error: Prometheus has samples of ${customer} from ${formatTime(zone, joint.atMs)} on, so that there is ` +
+        'nothing to write: give an earlier --from, or leave --prometheus.url out if they are of another backfill',
+    );
+  }
+}
+
+/** The labels that the scrape adds. */
+function targetOf({ instance, job, label = [] }: BackfillFlags): readonly LabelPair[] {
+  return [['instance', instance], ['job', job], ...label];
 }
 
 /** Throws a UsageError where there is something in the folder that we have not written. */
