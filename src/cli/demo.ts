@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { BREAKDOWNS } from '../base/nouns.ts';
 import { loadConfig } from '../config/load.ts';
-import type { LoadedConfig } from '../config/load.ts';
 import { exporterConfigYaml } from '../simulator/world.ts';
 import { customersOption, loggerFor, logOptions, seedOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
@@ -37,9 +36,13 @@ export function demoCommand(io: Io): Command {
   logOptions().forEach((option) => command.addOption(option));
   return command.action(async (flags: DemoFlags) => {
     const running = await startWorld(flags, '127.0.0.1:0');
-    io.writeOut(describeWorld(running));
+    const folder = await mkdtemp(join(tmpdir(), 'library-stats-exporter-demo-'));
     try {
-      const loaded = await configFor(running, flags);
+      // The configuration takes the way of every other one: through a file and all checks.
+      const path = join(folder, 'config.yaml');
+      await writeFile(path, configFor(running, flags), { mode: 0o600 });
+      const loaded = await loadConfig({ path, env: {} });
+      io.writeOut(`${describeWorld(running)}\n${historyText(path)}`);
       await serve(
         {
           ...flags,
@@ -53,21 +56,23 @@ export function demoCommand(io: Io): Command {
       );
     } finally {
       await running.simulator.close();
+      await rm(folder, { recursive: true, force: true });
     }
   });
 }
 
-/** The configuration takes the way of every other one: through a file and all checks. */
-async function configFor(running: RunningWorld, flags: DemoFlags): Promise<LoadedConfig> {
-  const settings = flags.customers <= MOST_QUICK_CUSTOMERS ? QUICK : {};
-  const folder = await mkdtemp(join(tmpdir(), 'library-stats-exporter-demo-'));
-  try {
-    const path = join(folder, 'config.yaml');
-    await writeFile(path, exporterConfigYaml(running.world, running.simulator.url, settings), {
-      mode: 0o600,
-    });
-    return await loadConfig({ path, env: {} });
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+function configFor({ world, simulator }: RunningWorld, { customers }: DemoFlags): string {
+  const settings = customers <= MOST_QUICK_CUSTOMERS ? QUICK : {};
+  return exporterConfigYaml(world, simulator.url, settings);
+}
+
+/** What to copy, while the demo runs, to have its five weeks in a Prometheus. */
+function historyText(config: string): string {
+  return [
+    'Its last five weeks for a new Prometheus, while this runs (docs/backfill.md):',
+    `  npm start --silent -- backfill --config.file=${config} --from=-35d --to=-1m --step=5m --output=demo-history`,
+    '  for month in demo-history/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics $month demo-prometheus; done',
+    '  prometheus --config.file=prometheus/prometheus.yml --storage.tsdb.path=demo-prometheus --storage.tsdb.retention.time=1y',
+    '',
+  ].join('\n');
 }

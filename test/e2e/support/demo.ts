@@ -44,7 +44,8 @@ export async function startDemo(): Promise<Demo> {
   }
 }
 
-function listeningUrl(line: string): string | undefined {
+/** The address in a line of the log, where it says that the daemon listens. */
+export function listeningUrl(line: string): string | undefined {
   if (!line.startsWith('{')) {
     return undefined;
   }

@@ -35,12 +35,14 @@ const VALUES = z.object({ data: z.array(z.string()) });
 export interface PrometheusOptions {
   /** A folder of blocks that it begins with; they are copied. Whatever their age, they stay. */
   readonly blocks?: string;
+  /** Its storage, which is there after its end; without, it is gone then. */
+  readonly storage?: string;
 }
 
 /** `targets` are host and port, by the name of their job; each is scraped every second. */
 export async function startPrometheus(
   targets: Readonly<Record<string, string>>,
-  { blocks }: PrometheusOptions = {},
+  { blocks, storage }: PrometheusOptions = {},
 ): Promise<Prometheus> {
   const program = debianProgram('/usr/bin/prometheus');
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
@@ -53,15 +55,16 @@ export async function startPrometheus(
     })),
   };
   writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
+  const data = storage ?? join(folder, 'data');
   if (blocks !== undefined) {
-    cpSync(blocks, join(folder, 'data'), { recursive: true });
+    cpSync(blocks, data, { recursive: true });
   }
   const server = start(
     program,
     [
       `--config.file=${join(folder, 'prometheus.yml')}`,
-      `--storage.tsdb.path=${join(folder, 'data')}`,
-      ...(blocks === undefined ? [] : ['--storage.tsdb.retention.time=10y']),
+      `--storage.tsdb.path=${data}`,
+      '--storage.tsdb.retention.time=10y',
       '--web.listen-address=127.0.0.1:0',
     ],
     folder,
