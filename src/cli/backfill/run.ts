@@ -213,8 +213,8 @@ function subjectsOf(
     const joint = joints.get(config.name);
     const fromMs = before.subjects[config.name]?.fromMs ?? flags.from.time(zone, nowMs);
     refuseNothing(config.name, zone, fromMs, joint);
-    const ownEndMs = joint === undefined ? nowMs - USUAL_END_MS : joint.atMs;
-    const askedMs = flags.to?.time(zone, nowMs) ?? Math.floor(ownEndMs / 60_000) * 60_000;
+    const usualMs = Math.floor((nowMs - USUAL_END_MS) / 60_000) * 60_000;
+    const askedMs = flags.to?.time(zone, nowMs) ?? joint?.atMs ?? usualMs;
     return {
       config,
       calendar: new Calendar(zone, config.dayStartsAt),
