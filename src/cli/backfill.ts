@@ -23,7 +23,7 @@ on where it was stopped. docs/backfill.md says how the files get into Prometheus
 Examples:
   library-stats-exporter backfill --from=2026-01-01 --to=2026-11-01 --output=history
   library-stats-exporter backfill --from=-90d --prometheus.url=http://localhost:9090 --output=history
-  for month in history/*.om; do promtool tsdb create-blocks-from openmetrics $month blocks; done
+  for m in history/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics $m blocks; done
 `;
 
 export function backfillCommand(io: Io): Command {

@@ -1,4 +1,7 @@
 /** `service` and `demo`: the simulated service, by its flags and by what it prints. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { Terminal } from './terminal.ts';
 
@@ -98,3 +101,25 @@ test('demo serves its customers where it is told to, logs as it is told to, and 
       .at(-1),
   ).toBe('stopped');
 });
+
+test(
+  'demo prints how to load its history, with a configuration that is there as long as it runs',
+  { timeout: 120_000 },
+  async () => {
+    const { terminal, end } = await started('demo', '--web.listen-address=127.0.0.1:0');
+    await expect.poll(() => terminal.url, { timeout: 20_000 }).toBeDefined();
+    const [, flags = ''] = /npm start --silent -- (backfill .+)$/m.exec(terminal.out) ?? [];
+    const folder = mkdtempSync(join(tmpdir(), 'demo-history-'));
+    const asked = flags
+      .replace('--from=-35d', '--from=-3d')
+      .replace('--output=demo-history', `--output=${folder}/history`);
+    const { status, out } = await new Terminal().run(...asked.split(' '));
+    expect(status).toBe(0);
+    expect(out).toMatch(/^riverside .* agrees /m);
+    expect(await end()).toBe(0);
+    const [, config = ''] = /--config\.file=(\S+)/.exec(flags) ?? [];
+    expect(config).toMatch(/config\.yaml$/);
+    expect(existsSync(config)).toBe(false);
+    rmSync(folder, { recursive: true });
+  },
+);

@@ -6,26 +6,19 @@ import { isLocked, lockFolder } from '../../base/folder-lock.ts';
 import type { FolderLock } from '../../base/folder-lock.ts';
 import type { Logger } from '../../base/log.ts';
 import { loadConfig } from '../../config/load.ts';
-import type { Config, CustomerConfig } from '../../config/types.ts';
-import { Calendar } from '../../counting/calendar.ts';
-import { createOpeningHoursParser } from '../../counting/opening-hours.ts';
-import { Zone } from '../../counting/zone.ts';
-import type { LabelPair } from '../../metrics/families.ts';
-import { descriptionOf } from '../../polling/fleet.ts';
+import type { Config } from '../../config/types.ts';
 import { createGate } from '../../service/limits.ts';
 import { customersAtOnce, serviceOf } from '../access.ts';
 import type { Io } from '../io.ts';
-import { formatTime } from '../time-flag.ts';
 import type { BackfillFlags } from './flags.ts';
-import { firstSamples } from './joint.ts';
-import { createPrometheusApi } from './prometheus-api.ts';
 import { newManifest, readManifest, writeManifest } from './manifest.ts';
 import type { Manifest } from './manifest.ts';
-import { monthsOf, toldSpan } from './plan.ts';
-import type { Joint, Subject } from './plan.ts';
+import { monthsOf } from './plan.ts';
+import type { Subject } from './plan.ts';
 import { createProgress } from './progress.ts';
 import { Reader } from './reader.ts';
 import { settingsOf } from './settings.ts';
+import { customersOf, jointsOf, subjectsOf, targetOf, warnOfJoints } from './subjects.ts';
 import { summaryText } from './summary.ts';
 import { MonthWriter } from './write.ts';
 
@@ -33,12 +26,6 @@ import { MonthWriter } from './write.ts';
 class BackfillError extends Error {
   override readonly name = 'BackfillError';
 }
-
-/** Prometheus still changes the newest hours of its own; blocks of them are better not made. */
-const USUAL_END_MS = 3 * 3_600_000;
-
-/** Where Prometheus begins sooner after --from, it has begun before. */
-const LEAST_HISTORY_MS = 300_000;
 
 /** Throws a UsageError or ConfigError before the service is asked, and an Error after it. */
 export async function backfill(flags: BackfillFlags, io: Io, log: Logger): Promise<void> {
@@ -54,6 +41,7 @@ export async function backfill(flags: BackfillFlags, io: Io, log: Logger): Promi
   const before = known ?? newManifest(settings);
   const joints = await jointsOf(before, customers, flags, nowMs, io);
   const subjects = subjectsOf(before, customers, joints, flags, nowMs);
+  warnOfJoints(subjects, flags, nowMs, log);
   await mkdir(flags.output, { recursive: true });
   const lock = locked(flags.output);
   try {
@@ -156,93 +144,6 @@ function failureText(month: string, failures: ReadonlyMap<string, unknown>): str
     `${lines.join('\n')}\n` +
     'run it again with the same flags to go on, or choose others with --customer and another --output'
   );
-}
-
-function customersOf(
-  config: Config,
-  { customer: names }: BackfillFlags,
-): readonly CustomerConfig[] {
-  if (names === undefined) {
-    return config.customers;
-  }
-  for (const name of names) {
-    if (!config.customers.some((customer) => customer.name === name)) {
-      const known = config.customers.slice(0, 10).map((customer) => customer.name);
-      const more = config.customers.length > 10 ? ', …' : '';
-      throw new UsageError(
-        `error: there is no customer ${JSON.stringify(name)} in the configuration; ` +
-          `it must be one of ${known.join(', ')}${more}`,
-      );
-    }
-  }
-  return config.customers.filter(({ name }) => names.includes(name));
-}
-
-async function jointsOf(
-  before: Manifest,
-  customers: readonly CustomerConfig[],
-  flags: BackfillFlags,
-  nowMs: number,
-  io: Io,
-): Promise<ReadonlyMap<string, Joint>> {
-  const url = flags['prometheus.url'];
-  const known = customers.flatMap(({ name }): [string, Joint][] => {
-    const joint = before.subjects[name]?.joint;
-    return joint === undefined ? [] : [[name, joint]];
-  });
-  if (url === undefined || known.length > 0) {
-    return new Map(known);
-  }
-  const fromMs = Math.min(
-    ...customers.map(({ timezone }) => flags.from.time(new Zone(timezone), nowMs)),
-  );
-  const api = createPrometheusApi(url, io.stop);
-  return firstSamples({ api, customers, target: targetOf(flags), fromMs, nowMs });
-}
-
-function subjectsOf(
-  before: Manifest,
-  customers: readonly CustomerConfig[],
-  joints: ReadonlyMap<string, Joint>,
-  flags: BackfillFlags,
-  nowMs: number,
-): readonly Subject[] {
-  const parseOpeningHours = createOpeningHoursParser();
-  return customers.map((config): Subject => {
-    const zone = new Zone(config.timezone);
-    const joint = joints.get(config.name);
-    const fromMs = before.subjects[config.name]?.fromMs ?? flags.from.time(zone, nowMs);
-    refuseNothing(config.name, zone, fromMs, joint);
-    const usualMs = Math.floor((nowMs - USUAL_END_MS) / 60_000) * 60_000;
-    const askedMs = flags.to?.time(zone, nowMs) ?? joint?.atMs ?? usualMs;
-    return {
-      config,
-      calendar: new Calendar(zone, config.dayStartsAt),
-      description: descriptionOf(config, parseOpeningHours),
-      told: toldSpan(zone, fromMs, Math.min(askedMs, joint?.atMs ?? Infinity), nowMs),
-      joint,
-    };
-  });
-}
-
-/** Throws a UsageError where Prometheus has everything already. */
-function refuseNothing(
-  customer: string,
-  zone: Zone,
-  fromMs: number,
-  joint: Joint | undefined,
-): void {
-  if (joint !== undefined && joint.atMs - fromMs < LEAST_HISTORY_MS) {
-    throw new UsageError(
-      `error: Prometheus has samples of ${customer} from ${formatTime(zone, joint.atMs)} on, so that there is ` +
-        'nothing to write: give an earlier --from, or leave --prometheus.url out if they are of another backfill',
-    );
-  }
-}
-
-/** The labels that the scrape adds. */
-function targetOf({ instance, job, label = [] }: BackfillFlags): readonly LabelPair[] {
-  return [['instance', instance], ['job', job], ...label];
 }
 
 /** Throws a UsageError where there is something in the folder that we have not written. */
