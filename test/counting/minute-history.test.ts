@@ -87,8 +87,9 @@ function answerable(drawn: Conventions): Conventions {
   };
 }
 
-test.each(Array.from({ length: 60 }, (_, i) => i + 1))(
+test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
   'has the totals of the service in the drawn world %i',
+  { timeout: 120_000 },
   (seed) => {
     const random = seededRandom(seed);
     const conventions = answerable(drawConventions(random));
@@ -107,20 +108,22 @@ test.each(Array.from({ length: 60 }, (_, i) => i + 1))(
     );
     const truth = found.between(startMs, endMs);
     const [entered = 0, exited = 0] = countedUntil(found.history, endMs);
-    if (opening === OFFICE_HOURS) {
-      expect({ entered, exited }).toEqual(truth);
-    } else {
-      // Who passes exactly where the stretch ends belongs to it or not, as the service likes.
-      expect(Math.abs(entered - truth.entered)).toBeLessThanOrEqual(3);
-      expect(Math.abs(exited - truth.exited)).toBeLessThanOrEqual(3);
-    }
+    // Who passes exactly where the stretch ends belongs to it or not, as the service likes.
+    const most = opening === OFFICE_HOURS ? 0 : 3;
+    expect(Math.abs(entered - truth.entered)).toBeLessThanOrEqual(most);
+    expect(Math.abs(exited - truth.exited)).toBeLessThanOrEqual(most);
     const isByEvent = conventions.windowTime === conventions.keyTime;
-    if (isByEvent && opening === OFFICE_HOURS) {
-      let day = calendar.dayAt(startMs);
-      for (; day.startMs < endMs; day = calendar.dayAt(day.endMs)) {
-        const ofDays = found.between(startMs, day.startMs);
-        expect(countedUntil(found.history, day.startMs)).toEqual([ofDays.entered, ofDays.exited]);
-      }
-    }
+    const days = isByEvent && opening === OFFICE_HOURS ? daysOf(calendar, startMs, endMs) : [];
+    expect(days.map((dayMs) => countedUntil(found.history, dayMs))).toEqual(
+      days.map((dayMs) => Object.values(found.between(startMs, dayMs))),
+    );
   },
 );
+
+function daysOf(calendar: Calendar, startMs: number, endMs: number): readonly number[] {
+  const days: number[] = [];
+  for (let dayMs = startMs; dayMs < endMs; dayMs = calendar.dayAt(dayMs).endMs) {
+    days.push(dayMs);
+  }
+  return days;
+}

@@ -1,7 +1,7 @@
 /** `backfill` over HTTP: what it writes, what it goes on with, and what it refuses. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { lockFolder } from '../../../src/base/folder-lock.ts';
 import { Calendar } from '../../../src/counting/calendar.ts';
 import { Zone } from '../../../src/counting/zone.ts';
@@ -13,6 +13,8 @@ const OCTOBER = CALENDAR.epochAt(Date.UTC(2026, 9, 15));
 const NOVEMBER = CALENDAR.epochAt(Date.UTC(2026, 10, 3));
 const ENTERED = 'library_people_entered_total';
 const RANGE = ['--from=2026-10-29T04:00', '--to=2026-11-03T12:00', '--step=5m'];
+
+vi.setConfig({ testTimeout: 120_000 });
 
 let world: BackfillWorld;
 

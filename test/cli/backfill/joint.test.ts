@@ -1,7 +1,7 @@
 /** The joint with a running exporter, as a Prometheus tells it; what it says is given here by hand. */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, Server } from 'node:http';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { Calendar } from '../../../src/counting/calendar.ts';
 import { Zone } from '../../../src/counting/zone.ts';
@@ -95,6 +95,8 @@ class FakePrometheus {
 function scraped(value: number, fromMs = FIRST_MS): Series['samples'] {
   return Array.from({ length: 240 }, (_, i) => [fromMs + i * 15_000, value + i]);
 }
+
+vi.setConfig({ testTimeout: 120_000 });
 
 let world: BackfillWorld;
 let prometheus: FakePrometheus;
