@@ -20,16 +20,18 @@ const BUILT_IN_ANNOTATIONS = {
 
 /**
  * The text of the dashboard's file: letters and data source on every query, which the SDK leaves
- * open; the built-in annotations, which it drops; no `auto*` on variables that are no intervals.
+ * open; the built-in annotations, which it drops; no `auto*` on variables that are no intervals; no
+ * place for links, which it can only put where nobody looks.
  */
 export function dashboardFile(dashboard: Dashboard): string {
   const finished = {
     ...dashboard,
-    annotations: { list: [BUILT_IN_ANNOTATIONS] },
+    annotations: { list: [BUILT_IN_ANNOTATIONS, ...(dashboard.annotations?.list ?? [])] },
+    links: (dashboard.links ?? []).map((link) => without(link, (name) => name === 'placement')),
     panels: (dashboard.panels ?? []).map(finishPanel),
     templating: {
       list: (dashboard.templating.list ?? []).map((variable) =>
-        Object.fromEntries(Object.entries(variable).filter(([name]) => !name.startsWith('auto'))),
+        without(variable, (name) => name.startsWith('auto')),
       ),
     },
   };
@@ -44,6 +46,10 @@ export function byValue<T>(values: readonly T[]): Record<string, T> {
 /** The letter of a panel's query, by its place. */
 function refId(index: number): string {
   return String.fromCharCode('A'.charCodeAt(0) + index);
+}
+
+function without(thing: object, unwanted: (name: string) => boolean): object {
+  return Object.fromEntries(Object.entries(thing).filter(([name]) => !unwanted(name)));
 }
 
 function finishPanel(panel: Panel | RowPanel): object {

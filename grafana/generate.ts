@@ -1,9 +1,7 @@
-/** Writes the dashboards' files anew: `node grafana/generate.ts`. A test fails where they differ. */
+/** Writes the dashboards' files anew: `npm run dashboards`. A test fails where they differ. */
 import { writeFileSync } from 'node:fs';
-import { dashboardFile } from './finish.ts';
-import { libraryOverview } from './library-overview.ts';
+import { dashboardFiles } from './dashboards.ts';
 
-writeFileSync(
-  new URL('dashboards/library-overview.json', import.meta.url),
-  dashboardFile(libraryOverview()),
-);
+for (const [name, text] of dashboardFiles()) {
+  writeFileSync(new URL(`dashboards/${name}`, import.meta.url), text);
+}

@@ -66,10 +66,19 @@ export const EXPORTER_METRICS = {
   library_exporter_config_last_reload_success_timestamp_seconds: [],
 } as const;
 
+/** What every process that Prometheus knows shows of itself, as far as it is looked at. */
+const PROCESS_METRICS = {
+  process_cpu_seconds_total: [],
+  process_resident_memory_bytes: [],
+  process_start_time_seconds: [],
+  nodejs_eventloop_lag_p99_seconds: [],
+} as const;
+
 const ALL: Readonly<Record<string, readonly string[]>> = {
   ...CUSTOMER_METRICS,
   ...CONDITIONAL_METRICS,
   ...EXPORTER_METRICS,
+  ...PROCESS_METRICS,
   up: [],
 };
 

@@ -10,26 +10,46 @@ const TARGET = z.object({
   datasource: DATASOURCE,
   instant: z.boolean(),
   range: z.boolean(),
+  format: z.string().optional(),
+  legendFormat: z.string().optional(),
 });
+
+const PROPERTY = z.object({ id: z.string(), value: z.unknown() });
 
 const PANEL = z.object({
   id: z.number().int().positive(),
   type: z.string(),
-  title: z.string().min(1),
-  description: z.string().min(1),
+  title: z.string(),
+  description: z.string(),
   datasource: DATASOURCE.optional(),
   gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
   targets: z.array(TARGET).default([]),
+  interval: z.string().optional(),
+  timeFrom: z.string().optional(),
+  transformations: z.array(z.object({ id: z.string(), options: z.unknown() })).default([]),
   fieldConfig: z
     .object({
       defaults: z.object({
         unit: z.string().optional(),
+        noValue: z.string().optional(),
         thresholds: z.object({ steps: z.array(z.unknown()).min(1) }).optional(),
+        custom: z.object({ spanNulls: z.unknown() }).partial().optional(),
       }),
+      overrides: z
+        .array(
+          z.object({
+            matcher: z.object({ id: z.string(), options: z.unknown() }),
+            properties: z.array(PROPERTY),
+          }),
+        )
+        .default([]),
     })
     .optional(),
   options: z
-    .object({ reduceOptions: z.object({ calcs: z.array(z.string()) }).optional() })
+    .object({
+      reduceOptions: z.object({ calcs: z.array(z.string()) }).optional(),
+      content: z.string().optional(),
+    })
     .default({}),
 });
 
@@ -45,6 +65,12 @@ const VARIABLE = z.object({
   allValue: z.string().optional(),
 });
 
+const ANNOTATION = z.object({
+  type: z.string().optional(),
+  datasource: DATASOURCE,
+  expr: z.string().optional(),
+});
+
 const DASHBOARD = z.object({
   id: z.undefined().optional(),
   __inputs: z.undefined().optional(),
@@ -53,13 +79,17 @@ const DASHBOARD = z.object({
   schemaVersion: z.number(),
   editable: z.boolean(),
   refresh: z.string(),
+  tags: z.array(z.string()),
+  time: z.object({ from: z.string(), to: z.string() }),
+  links: z.array(z.record(z.string(), z.unknown())),
   panels: z.array(PANEL).min(1),
   templating: z.object({ list: z.array(VARIABLE) }),
-  annotations: z.object({ list: z.array(z.object({ type: z.string().optional() })) }),
+  annotations: z.object({ list: z.array(ANNOTATION) }),
 });
 
 export type Dashboard = z.infer<typeof DASHBOARD>;
 export type Panel = z.infer<typeof PANEL>;
+export type Target = z.infer<typeof TARGET>;
 
 const FOLDER = new URL('../../grafana/dashboards/', import.meta.url);
 
@@ -67,8 +97,28 @@ const FOLDER = new URL('../../grafana/dashboards/', import.meta.url);
 export function readDashboards(): readonly (readonly [string, Dashboard])[] {
   return readdirSync(FOLDER)
     .filter((name) => name.endsWith('.json'))
-    .map((name) => [
-      name,
-      DASHBOARD.parse(JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8'))),
-    ]);
+    .map((name) => [name, parseDashboard(readFileSync(new URL(name, FOLDER), 'utf8'))]);
+}
+
+/** Throws where it is not a classic dashboard. */
+export function parseDashboard(text: string): Dashboard {
+  return DASHBOARD.parse(JSON.parse(text));
+}
+
+/** The series of which a variable takes the values of a label. Undefined where it does not. */
+export function labelValues(query: string): { series: string; label: string } | undefined {
+  const [, series, label] = /^label_values\((.+), (\w+)\)$/.exec(query) ?? [];
+  return series === undefined || label === undefined ? undefined : { series, label };
+}
+
+/** Windows that nobody would write, so that what Grafana would put there can be told from the rest. */
+export const RATE_INTERVAL = '8869990787ms';
+const WINDOWS = { __rate_interval: RATE_INTERVAL, __interval: '4867856611ms', __range: '26ms' };
+
+/** The query as PromQL: Grafana's windows filled in, its variables left where they stand in quotes. */
+export function asPromql(expression: string): string {
+  return expression.replaceAll(
+    /\$(__rate_interval|__interval|__range)\b/g,
+    (_, name: keyof typeof WINDOWS) => WINDOWS[name],
+  );
 }

@@ -1,53 +1,96 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { dashboardFile } from '../../grafana/finish.ts';
-import { libraryOverview } from '../../grafana/library-overview.ts';
+import { z } from 'zod';
+import { dashboardFiles } from '../../grafana/dashboards.ts';
 import { labelsOf } from './contract-metrics.ts';
-import { readDashboards } from './dashboard.ts';
+import { asPromql, labelValues, readDashboards } from './dashboard.ts';
 import type { Panel } from './dashboard.ts';
-import { matchedLabels, selectorsOf } from './promql.ts';
+import { groupingLabels, madeLabels, matchedLabels, selectorsOf } from './promql.ts';
 
 const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
-/** Of those that Grafana knows: a misspelt one shows no unit and no error. */
-const UNITS = ['none', 'percentunit', 's', 'dateTimeFromNow'];
+const CHOICE = { type: 'query', datasource: DATASOURCE, refresh: 2 };
+const ANY = { multi: true, includeAll: true, allValue: '.+' };
+/** What the reader of each dashboard chooses, after data source and job. */
+const CHOSEN: Readonly<Record<string, object>> = {
+  'library-overview': { name: 'customer', label: 'Customer', ...ANY },
+  'library-customer': { name: 'customer', label: 'Customer' },
+  'library-patterns': { name: 'customer', label: 'Customer', multi: true },
+  'library-exporter': { name: 'instance', label: 'Instance', ...ANY },
+};
+/** Besides the text. */
+const KINDS = ['stat', 'table', 'timeseries', 'bargauge', 'barchart', 'state-timeline'];
+
+const ORGANIZED = z.object({
+  renameByName: z.record(z.string(), z.string()),
+  indexByName: z.record(z.string(), z.number()),
+});
+const SORTED = z.object({ sort: z.array(z.object({ field: z.string() })) });
 
 function read(path: string): string {
   return readFileSync(new URL(`../../grafana/${path}`, import.meta.url), 'utf8');
 }
 
-test('the committed dashboard is what grafana/generate.ts makes', () => {
-  expect(read('dashboards/library-overview.json')).toBe(dashboardFile(libraryOverview()));
+test.each(dashboardFiles())('the committed %s is what npm run dashboards makes', (name, text) => {
+  expect(read(`dashboards/${name}`)).toBe(text);
 });
 
-test('no two dashboards have one uid', () => {
-  const uids = readDashboards().map(([, dashboard]) => dashboard.uid);
-  expect(uids).toContain('library-overview');
-  expect(new Set(uids).size).toBe(uids.length);
+test('there is no other dashboard than those that are made', () => {
+  expect(readdirSync(new URL('../../grafana/dashboards/', import.meta.url)).toSorted()).toEqual(
+    dashboardFiles()
+      .map(([name]) => name)
+      .toSorted(),
+  );
+  expect(
+    Object.keys(CHOSEN)
+      .map((uid) => `${uid}.json`)
+      .toSorted(),
+  ).toEqual(readDashboards().map(([name]) => name));
 });
 
 describe.each(readDashboards())('%s', (file, dashboard) => {
   const queries = dashboard.panels.flatMap((panel) => panel.targets.map(({ expr }) => expr));
+  const choice = file === 'library-exporter.json' ? 'instance' : 'customer';
 
   test('is classic, has its own uid and cannot be edited in place', () => {
     expect(dashboard.schemaVersion).toBe(42);
     expect(`${dashboard.uid}.json`).toBe(file);
     expect(dashboard.editable).toBe(false);
-    expect(dashboard.annotations.list).toContainEqual({ type: 'dashboard' });
+    expect(dashboard.annotations.list[0]).toMatchObject({ type: 'dashboard' });
   });
 
-  test('lets its reader choose data source, job and customer, in that order', () => {
-    const chosen = { datasource: DATASOURCE, refresh: 2, multi: true, includeAll: true };
+  test('marks the alerts that fired, those without a customer among them', () => {
+    const [, alerts] = dashboard.annotations.list;
+    expect(alerts?.datasource).toEqual(DATASOURCE);
+    expect(selectorsOf(alerts?.expr ?? '')).toMatchObject([
+      {
+        metric: 'ALERTS',
+        matchers: expect.arrayContaining(['alertname=~"Library.+"', 'alertstate="firing"']),
+      },
+    ]);
+  });
+
+  test('leads to the others, with what was chosen', () => {
+    expect(dashboard.tags).toEqual(['library']);
+    expect(dashboard.links).toEqual([
+      expect.objectContaining({ type: 'dashboards', tags: ['library'], includeVars: true }),
+    ]);
+    expect(dashboard.links[0]).not.toHaveProperty('placement');
+  });
+
+  test('lets its reader choose data source, job and whom, in that order', () => {
     expect(dashboard.templating.list).toMatchObject([
       { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' },
-      { name: 'job', label: 'Job', type: 'query', allValue: '.+', ...chosen },
-      { name: 'customer', label: 'Customer', type: 'query', allValue: '.+', ...chosen },
+      { name: 'job', label: 'Job', ...CHOICE, ...ANY },
+      { ...CHOICE, ...CHOSEN[dashboard.uid] },
     ]);
-    for (const { type, query } of dashboard.templating.list) {
-      expect(type === 'query' ? query : 'label_values(up, job)').toMatch(
-        /^label_values\(.+, \w+\)$/,
-      );
-    }
+  });
+
+  test('has at most twenty panels, one of them in words', () => {
+    expect(dashboard.panels.length).toBeLessThanOrEqual(20);
+    const words = dashboard.panels.filter(({ type }) => type === 'text');
+    expect(words).toHaveLength(1);
+    expect(words[0]?.options.content?.length).toBeLessThan(1_000);
   });
 
   test('numbers its panels, and lays them side by side', () => {
@@ -58,51 +101,91 @@ describe.each(readDashboards())('%s', (file, dashboard) => {
     }
   });
 
+  test('leaves no hole between its panels', () => {
+    const cells = dashboard.panels.reduce((sum, { gridPos: { w, h } }) => sum + w * h, 0);
+    const rows = Math.max(...dashboard.panels.map(({ gridPos: { y, h } }) => y + h));
+    expect(cells).toBe(24 * rows);
+  });
+
   test.each(
     dashboard.panels.filter(({ type }) => type !== 'text').map((p) => [p.title, p] as const),
-  )('%s asks the chosen data source, and says how its values are to be read', (_, panel) => {
+  )('%s says how its values are to be read', (_, panel) => {
+    expect(KINDS).toContain(panel.type);
     expect(panel.datasource).toEqual(DATASOURCE);
-    expect(panel.targets).not.toEqual([]);
     for (const target of panel.targets) {
       expect(target.datasource).toEqual(DATASOURCE);
       expect(target.instant).toBe(!target.range);
     }
     const letters = panel.targets.map(({ refId }) => refId);
     expect(letters).toEqual([...new Set(letters)]);
-    expect(UNITS).toContain(panel.fieldConfig?.defaults.unit);
     expect(panel.fieldConfig?.defaults.thresholds).toBeDefined();
+    expect(panel.fieldConfig?.defaults.noValue).toMatch(/\w/);
+    expect(panel.fieldConfig?.defaults.custom?.spanNulls ?? false).toBe(false);
     expect(panel.options.reduceOptions?.calcs ?? ['lastNotNull']).toEqual(['lastNotNull']);
   });
 
-  test.each(queries)('%s selects what was chosen, of series that exist', (query) => {
-    expect(selectorsOf(query)).not.toEqual([]);
-    for (const selector of selectorsOf(query)) {
+  test.each(dashboard.panels.map((panel) => [panel.title, panel] as const))(
+    '%s gives looks only to columns and lines that it has',
+    (_, panel) => {
+      const names = panel.fieldConfig?.overrides.filter(({ matcher }) => matcher.id === 'byName');
+      for (const { matcher } of names ?? []) {
+        expect(shownNames(panel)).toContain(matcher.options);
+      }
+    },
+  );
+
+  test.each(
+    dashboard.panels.filter(({ type }) => type === 'table').map((p) => [p.title, p] as const),
+  )('%s has a heading for each query and label, in an order', (_, { targets, transformations }) => {
+    const { renameByName, indexByName } = ORGANIZED.parse(transformations.at(-1)?.options);
+    const values = targets.length > 1 ? targets.map(({ refId }) => `Value #${refId}`) : [];
+    expect(Object.keys(indexByName)).toEqual(expect.arrayContaining(Object.keys(renameByName)));
+    expect(Object.keys(renameByName)).toEqual(expect.arrayContaining(values));
+    const labels = Object.keys(renameByName).filter((name) => /^\w+$/.test(name));
+    const made = targets.flatMap(({ expr }) => [
+      ...groupingLabels(asPromql(expr)),
+      ...madeLabels(asPromql(expr)),
+      ...selectorsOf(asPromql(expr)).flatMap(({ metric }) => labelsOf(metric) ?? []),
+    ]);
+    expect(made).toEqual(expect.arrayContaining(labels));
+    for (const { format } of targets) {
+      expect(format).toBe('table');
+    }
+  });
+
+  test.each(queries)('%s selects what was chosen, of series and labels that exist', (query) => {
+    const selectors = selectorsOf(asPromql(query));
+    expect(selectors).not.toEqual([]);
+    for (const selector of selectors) {
       expect(selector.matchers).toContain('job=~"$job"');
-      expect(selector.matchers).toContain('customer=~"$customer"');
+      expect(selector.matchers).toContain(`${choice}=~"$${choice}"`);
       expect(labelsOf(selector.metric) ?? [`no metric ${selector.metric}`]).toEqual(
         expect.arrayContaining([...matchedLabels(selector)]),
       );
     }
+    const known = selectors.flatMap(({ metric }) => labelsOf(metric) ?? []);
+    const made = madeLabels(asPromql(query));
+    expect([...known, ...made, 'le']).toEqual(
+      expect.arrayContaining([...groupingLabels(asPromql(query))]),
+    );
   });
 
-  test('asks its variables of series that exist', () => {
-    const asked = dashboard.templating.list.flatMap(({ query }) => selectorsOf(query));
-    expect(asked).toHaveLength(2);
-    expect(asked.map(({ metric }) => labelsOf(metric))).not.toContain(undefined);
-  });
-
-  test.each(queries)(
-    '%s looks at counters only by how they grow, and not over a fixed window',
+  test.each(queries.filter((query) => choice === 'customer' || query.includes('by (customer')))(
+    '%s counts no customer twice that two exporters show',
     (query) => {
-      for (const { metric } of selectorsOf(query).filter((one) => one.metric.endsWith('_total'))) {
-        expect(query).toMatch(
-          new RegExp(
-            `(increase\\(${metric}[^\\[]*\\[\\$__(interval|range)\\]|rate\\(${metric}[^\\[]*\\[\\$__rate_interval\\])`,
-          ),
-        );
+      for (const { metric, aggregation } of selectorsOf(asPromql(query))) {
+        expect(`${metric}: ${aggregation}`).toMatch(/: max by \((customer|device)\b/);
       }
     },
   );
+
+  test('asks its variables of series that exist', () => {
+    const asked = dashboard.templating.list.flatMap(({ query }) => labelValues(query) ?? []);
+    expect(asked).toHaveLength(2);
+    for (const { series, label } of asked) {
+      expect(selectorsOf(series).flatMap(({ metric }) => labelsOf(metric) ?? [])).toContain(label);
+    }
+  });
 });
 
 describe('provisioning', () => {
@@ -127,6 +210,17 @@ describe('provisioning', () => {
     });
   });
 });
+
+/** What Grafana calls the columns and lines of a panel, as far as it is known without data. */
+function shownNames({ targets, transformations }: Panel): readonly unknown[] {
+  const organized = ORGANIZED.safeParse(transformations.at(-1)?.options).data?.renameByName ?? {};
+  const sorted = SORTED.safeParse(transformations.at(-1)?.options).data?.sort ?? [];
+  return [
+    ...Object.values(organized),
+    ...sorted.map(({ field }) => field),
+    ...targets.map(({ legendFormat }) => legendFormat),
+  ];
+}
 
 function overlap(one: Panel, other: Panel): boolean {
   const [a, b] = [one.gridPos, other.gridPos];

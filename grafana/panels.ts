@@ -1,0 +1,205 @@
+/**
+ * The kinds of panels that the dashboards are made of: each with a number, a title and a description,
+ * and looking the same everywhere. Knows no metric.
+ */
+import { PanelBuilder as BarChart } from '@grafana/grafana-foundation-sdk/barchart';
+import { PanelBuilder as BarGauge } from '@grafana/grafana-foundation-sdk/bargauge';
+import {
+  BarAlignment,
+  BarGaugeDisplayMode,
+  BigValueColorMode,
+  BigValueGraphMode,
+  BigValueTextMode,
+  GraphDrawStyle,
+  LegendDisplayMode,
+  LegendPlacement,
+  ReduceDataOptionsBuilder,
+  SortOrder,
+  StackingConfigBuilder,
+  StackingMode,
+  TooltipDisplayMode,
+  VisibilityMode,
+  VizLegendOptionsBuilder,
+  VizOrientation,
+  VizTooltipOptionsBuilder,
+} from '@grafana/grafana-foundation-sdk/common';
+import { FieldColorModeId } from '@grafana/grafana-foundation-sdk/dashboard';
+import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
+import { PanelBuilder as Stat } from '@grafana/grafana-foundation-sdk/stat';
+import { PanelBuilder as StateTimeline } from '@grafana/grafana-foundation-sdk/statetimeline';
+import { PanelBuilder as Text } from '@grafana/grafana-foundation-sdk/text';
+import { PanelBuilder as TimeSeries } from '@grafana/grafana-foundation-sdk/timeseries';
+import * as units from '@grafana/grafana-foundation-sdk/units';
+import { DATASOURCE } from './finish.ts';
+import { AS_IT_IS, PLAIN, colours, thresholds } from './looks.ts';
+
+/** One big number for each series, by its name. */
+export function stat(id: number, title: string, description: string): Stat {
+  return new Stat()
+    .id(id)
+    .title(title)
+    .description(description)
+    .datasource(DATASOURCE)
+    .height(5)
+    .unit(units.NoUnit)
+    .decimals(0)
+    .thresholds(thresholds(PLAIN))
+    .colorScheme(colours(FieldColorModeId.Thresholds))
+    .noValue('no data')
+    .reduceOptions(lastValue())
+    .textMode(BigValueTextMode.Auto)
+    .colorMode(BigValueColorMode.Value)
+    .graphMode(BigValueGraphMode.None);
+}
+
+/** One horizontal bar for each series, from 0. */
+export function bars(id: number, title: string, description: string): BarGauge {
+  return new BarGauge()
+    .id(id)
+    .title(title)
+    .description(description)
+    .datasource(DATASOURCE)
+    .height(9)
+    .unit(units.NoUnit)
+    .decimals(0)
+    .min(0)
+    .thresholds(thresholds(PLAIN))
+    .colorScheme(colours(FieldColorModeId.Thresholds))
+    .noValue('no data')
+    .reduceOptions(lastValue())
+    .orientation(VizOrientation.Horizontal)
+    .displayMode(BarGaugeDisplayMode.Basic);
+}
+
+/** Half a row: one line for each series over time, in whole numbers from 0. Gaps stay gaps. */
+export function lines(id: number, title: string, description: string): TimeSeries {
+  return linesAroundZero(id, title, description).min(0);
+}
+
+/** The same of what may be negative. */
+export function linesAroundZero(id: number, title: string, description: string): TimeSeries {
+  return new TimeSeries()
+    .id(id)
+    .title(title)
+    .description(description)
+    .datasource(DATASOURCE)
+    .span(12)
+    .height(9)
+    .unit(units.NoUnit)
+    .decimals(0)
+    .thresholds(thresholds(PLAIN))
+    .colorScheme(colours(FieldColorModeId.PaletteClassic))
+    .noValue('no data')
+    .lineWidth(1)
+    .fillOpacity(10)
+    .showPoints(VisibilityMode.Never)
+    .spanNulls(false)
+    .tooltip(
+      new VizTooltipOptionsBuilder().mode(TooltipDisplayMode.Multi).sort(SortOrder.Descending),
+    )
+    .legend(legend(['lastNotNull', 'max']));
+}
+
+/**
+ * Bars over time, of a query over `$__interval`: an hour each, or longer where the time range is
+ * long. One bar's window ends where the next one's begins, so that the bars add up.
+ */
+export function hourlyBarsAroundZero(id: number, title: string, description: string): TimeSeries {
+  return linesAroundZero(id, title, description)
+    .interval('1h')
+    .drawStyle(GraphDrawStyle.Bars)
+    .barAlignment(BarAlignment.Before)
+    .fillOpacity(60)
+    .legend(legend(['sum', 'max']));
+}
+
+/** The same of what is never negative, one series upon the other. */
+export function hourlyBars(id: number, title: string, description: string): TimeSeries {
+  return hourlyBarsAroundZero(id, title, description)
+    .min(0)
+    .stacking(new StackingConfigBuilder().mode(StackingMode.Normal));
+}
+
+/** One column for each value of the label, in its order; the query is one with this label only. */
+export function columns(
+  id: number,
+  title: string,
+  description: string,
+  label: string,
+  query: string,
+): BarChart {
+  return new BarChart()
+    .id(id)
+    .title(title)
+    .description(description)
+    .datasource(DATASOURCE)
+    .span(8)
+    .height(9)
+    .unit(units.NoUnit)
+    .decimals(0)
+    .min(0)
+    .thresholds(thresholds(PLAIN))
+    .colorScheme(colours(FieldColorModeId.Thresholds))
+    .noValue('no data')
+    .fillOpacity(60)
+    .xField(label)
+    .legend(legend([]).showLegend(false))
+    .withTarget(now(query).format(PromQueryFormat.Table))
+    .withTransformation({
+      id: 'filterFieldsByName',
+      options: { include: { names: [label, 'Value'] } },
+    })
+    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: label }] } })
+    .overrideByName(label, AS_IT_IS);
+}
+
+/** A band of states over time for each series. */
+export function states(id: number, title: string, description: string): StateTimeline {
+  return new StateTimeline()
+    .id(id)
+    .title(title)
+    .description(description)
+    .datasource(DATASOURCE)
+    .unit(units.NoUnit)
+    .thresholds(thresholds(PLAIN))
+    .colorScheme(colours(FieldColorModeId.Thresholds))
+    .noValue('no data')
+    .mergeValues(true)
+    .showValue(VisibilityMode.Auto)
+    .spanNulls(false)
+    .legend(legend([]).showLegend(false));
+}
+
+/** A whole row of words, in Markdown; at most one of them on a dashboard. */
+export function explanation(id: number, paragraphs: readonly string[]): Text {
+  return new Text()
+    .id(id)
+    .title('What these numbers mean')
+    .description('Where the figures come from, and why one may be missing.')
+    .span(24)
+    .height(6)
+    .content(paragraphs.join('\n\n'));
+}
+
+/** The query at the end of the time range. */
+export function now(query: string, legendFormat = '{{customer}}'): DataqueryBuilder {
+  return new DataqueryBuilder().expr(query).instant().legendFormat(legendFormat);
+}
+
+/** The query over the time range. */
+export function overTime(query: string, legendFormat = '{{customer}}'): DataqueryBuilder {
+  return new DataqueryBuilder().expr(query).range().legendFormat(legendFormat);
+}
+
+function legend(calcs: string[]): VizLegendOptionsBuilder {
+  return new VizLegendOptionsBuilder()
+    .displayMode(LegendDisplayMode.Table)
+    .placement(LegendPlacement.Bottom)
+    .showLegend(true)
+    .calcs(calcs);
+}
+
+/** The SDK would write no calculation at all, and Grafana would show nothing. */
+function lastValue(): ReduceDataOptionsBuilder {
+  return new ReduceDataOptionsBuilder().calcs(['lastNotNull']);
+}
