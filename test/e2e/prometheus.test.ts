@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CUSTOMER_METRICS, EXPORTER_METRICS, labelsOf } from '../grafana/contract-metrics.ts';
-import { readDashboards } from '../grafana/dashboard.ts';
 import { readRules } from '../prometheus/rules.ts';
 import { startDemo } from './support/demo.ts';
 import type { Demo } from './support/demo.ts';
@@ -101,26 +100,6 @@ describe('/metrics', () => {
   });
 });
 
-describe.each(readDashboards())('%s', (_, dashboard) => {
-  test.each(
-    dashboard.panels.flatMap(({ title, targets }) =>
-      targets.map(({ refId, expr }) => [title, refId, expr] as const),
-    ),
-  )('%s, query %s, has data', async (_title, _refId, expression) => {
-    expect(await prometheus.query(asGrafanaAsks(expression))).not.toEqual([]);
-  });
-
-  test('lets its reader choose among the jobs and customers that there are', async () => {
-    const chosen = await Promise.all(
-      dashboard.templating.list
-        .map(({ query }) => /^label_values\((.+), (\w+)\)$/.exec(query) ?? [])
-        .filter((parts) => parts.length > 0)
-        .map(([, series = '', label = '']) => prometheus.labelValues(label, asGrafanaAsks(series))),
-    );
-    expect(chosen).toEqual([['library', 'library-text'], [...demo.customers].toSorted()]);
-  });
-});
-
 describe('rules', () => {
   test.each(readRules().map((rule) => ['alert' in rule ? rule.alert : rule.record, rule.expr]))(
     '%s gives what it should where all is well',
@@ -130,10 +109,3 @@ describe('rules', () => {
     },
   );
 });
-
-/** With everything chosen, over an hour. */
-function asGrafanaAsks(expression: string): string {
-  return expression
-    .replaceAll(/\$(job|customer)\b/g, '.+')
-    .replaceAll(/\$__(interval|rate_interval|range)\b/g, '1h');
-}

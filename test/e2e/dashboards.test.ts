@@ -1,0 +1,162 @@
+/** Every question that the dashboards ask, put to a real Prometheus with five weeks of history. */
+import { Temporal } from 'temporal-polyfill';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { labelValues, readDashboards } from '../grafana/dashboard.ts';
+import type { Dashboard } from '../grafana/dashboard.ts';
+import { startDemo } from './support/demo.ts';
+import type { Demo } from './support/demo.ts';
+import { historyPrometheus } from './support/history-prometheus.ts';
+import { eventually } from './support/processes.ts';
+import type { Prometheus, Sample } from './support/prometheus.ts';
+
+const DASHBOARDS = readDashboards();
+/** What is chosen where not everything can be. */
+const CUSTOMERS: Readonly<Record<string, string>> = {
+  'library-customer': 'riverside',
+  'library-patterns': 'riverside|old-town',
+};
+/** Panels that are empty where all is well; a test of their own shows when they are not. */
+const EMPTY_WHERE_ALL_IS_WELL = ['Needs a look'];
+
+let demo: Demo;
+let prometheus: Prometheus;
+
+beforeAll(async () => {
+  demo = await startDemo();
+  // One exporter under two names is what a pair of exporters with one configuration looks like.
+  const target = new URL(demo.url).host;
+  prometheus = await historyPrometheus({ targets: { library: target, 'library-twin': target } });
+  await eventually('polls of every stream of both exporters', async () => {
+    const polls = 'increase(library_exporter_poll_duration_seconds_count[5m]) > 0';
+    return (await prometheus.query(polls)).length === 10 || undefined;
+  });
+});
+
+afterAll(async () => {
+  await prometheus?.stop();
+  await demo?.stop();
+});
+
+describe.each(DASHBOARDS)('%s', (_, dashboard) => {
+  const queries = dashboard.panels.flatMap(({ title, targets }) =>
+    targets.map(({ refId, expr }) => [title, refId, expr] as const),
+  );
+
+  test.each(queries.filter(([title]) => !EMPTY_WHERE_ALL_IS_WELL.includes(title)))(
+    '%s, query %s, has data',
+    async (_title, _refId, expression) => {
+      const samples = await prometheus.query(filledIn(dashboard, expression));
+      expect(samples.filter(({ value }) => Number.isFinite(value))).not.toEqual([]);
+    },
+  );
+
+  // Two scrapes are not of the same second, but nothing doubles between them.
+  test.each(queries.filter(([, , expression]) => expression.includes('$customer')))(
+    '%s, query %s, says the same of two exporters as of one',
+    async (_title, _refId, expression) => {
+      const now = Date.now();
+      const query = filledIn(dashboard, expression);
+      const ofOne = await prometheus.query(query.replaceAll('job=~".+"', 'job="library"'), now);
+      const ofBoth = await prometheus.query(query, now);
+      expect(ofBoth.map(named).toSorted()).toEqual(ofOne.map(named).toSorted());
+      for (const { labels, value } of ofBoth) {
+        const one = ofOne.find((other) => named(other) === named({ labels, value }));
+        expect(Math.abs(value - (one?.value ?? NaN))).toBeLessThanOrEqual(
+          Math.max(20, Math.abs(value) * 0.2),
+        );
+      }
+    },
+  );
+
+  test('lets its reader choose among the jobs and whom there is', async () => {
+    const chosen = await Promise.all(
+      dashboard.templating.list
+        .flatMap(({ query }) => labelValues(query) ?? [])
+        .map(({ series, label }) => prometheus.labelValues(label, filledIn(dashboard, series))),
+    );
+    const whom = dashboard.uid === 'library-exporter' ? [new URL(demo.url).host] : demo.customers;
+    expect(chosen).toEqual([['library', 'library-twin'], [...whom].toSorted()]);
+  });
+
+  test('asks for alerts in a way that Prometheus takes', async () => {
+    for (const { expr } of dashboard.annotations.list.filter((one) => one.expr !== undefined)) {
+      expect(await prometheus.query(filledIn(dashboard, expr ?? ''))).toEqual([]);
+    }
+  });
+});
+
+describe('what needs a look', () => {
+  // The only door of the demo's old-town dies at 14:37 of the day before, local time.
+  const yesterday = Temporal.Now.zonedDateTimeISO('Europe/London').subtract({ days: 1 });
+  const dead = { customer: 'old-town', problem: 'nobody is being counted' };
+
+  test.each([
+    ['an hour after a door died in opening hours', 15, 50, true],
+    ['just after it died', 14, 50, false],
+    ['when the library is closed', 23, 30, false],
+  ])('%s', async (_, hour, minute, found) => {
+    const at = yesterday.with({ hour, minute, second: 0, millisecond: 0 }).epochMilliseconds;
+    const samples = await prometheus.query(queryOf('library-overview', 'Needs a look'), at);
+    expect(samples.some(({ labels }) => labels['problem'] === dead.problem)).toBe(found);
+    expect(samples.filter(({ labels }) => labels['customer'] === dead.customer)).toHaveLength(
+      found ? 1 : 0,
+    );
+  });
+});
+
+describe('the hours of the week', () => {
+  // Both are open from 6 to midnight, eighteen and a half and five and a half hours from Greenwich.
+  test.each(['southern-cross', 'lotus-garden'])("are those of %s's own clock", async (customer) => {
+    const query = queryOf('library-patterns', 'Entries of a usual hour', customer);
+    const samples = await prometheus.query(query);
+    const hours = new Map(samples.map(({ labels, value }) => [Number(labels['hour']), value]));
+    expect([...hours.keys()].toSorted((a, b) => a - b)).toEqual([...Array(24).keys()]);
+    for (const [hour, entries] of hours) {
+      expect([hour, entries > 5]).toEqual([hour, hour >= 6]);
+    }
+  });
+
+  test('are empty while a library is closed, and begin on Monday', async () => {
+    const query = queryOf('library-patterns', 'Entries by weekday and hour', 'old-town');
+    const entries = await prometheus.query(query);
+    // Old Town closes at 20:00 from Monday to Friday, at 17:00 on Saturday and 16:00 on Sunday.
+    for (const weekday of ['1', '2', '3', '4', '5', '6', '7']) {
+      const evening = entries.find(
+        ({ labels }) => labels['weekday'] === weekday && labels['hour'] === '18',
+      );
+      expect([weekday, (evening?.value ?? 0) > 5]).toEqual([weekday, Number(weekday) < 6]);
+    }
+  });
+
+  test('are together as many as came in', async () => {
+    const days = await prometheus.query(queryOf('library-patterns', 'Entries of a usual day'));
+    const sum = days.reduce((total, { value }) => total + value, 0);
+    const [came] = await prometheus.query(
+      'sum(max by (customer) (increase(library_people_entered_total{customer=~"riverside|old-town"}[4w])))',
+    );
+    expect(sum / ((came?.value ?? NaN) / 4)).toBeCloseTo(1, 1);
+  });
+});
+
+/** The first query of the panel, as Grafana asks it. */
+function queryOf(uid: string, title: string, customer?: string): string {
+  const [, dashboard] = DASHBOARDS.find(([, one]) => one.uid === uid) ?? [];
+  const expression = dashboard?.panels.find((panel) => panel.title === title)?.targets[0]?.expr;
+  if (dashboard === undefined || expression === undefined) {
+    throw new Error(`there is no panel ${title} in ${uid}`);
+  }
+  return filledIn(dashboard, expression, customer);
+}
+
+/** Over the dashboard's own range; with everything chosen where that can be. */
+function filledIn({ uid, time }: Dashboard, expression: string, customer?: string): string {
+  return expression
+    .replaceAll('$__range', time.from.replace('now-', ''))
+    .replaceAll(/\$__(rate_interval|interval)\b/g, '1h')
+    .replaceAll(/\$(job|instance)\b/g, '.+')
+    .replaceAll('$customer', customer ?? CUSTOMERS[uid] ?? '.+');
+}
+
+function named({ labels }: Sample): string {
+  return JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => a.localeCompare(b)));
+}
