@@ -179,7 +179,7 @@ function entriesPerHour() {
 function words() {
   return explanation(8, [
     'The exporter asks the service in the background, once a minute unless configured otherwise; *data age* is how long ago it last got an answer. A figure that is not known is absent, never 0. If a library is missing here, the exporter’s status page shows its last error.',
-    'Figures of *today* start again at the hour at which the library’s day starts, 04:00 unless configured otherwise, in its own time zone, and follow the service’s corrections. *Last week* is the same part of the same weekday, and needs a week of history. Time axes show the time of the viewer.',
+    'Figures of *today* start again at the hour at which the library’s day starts, 04:00 unless configured otherwise, in its own time zone, and follow the service’s corrections. *Last week* is seven days before to the second, an hour off once the clocks have changed, and needs a week of history. Time axes show the time of the viewer.',
     'No recording rules are needed. The red marks are alerts of `prometheus/rules`, where Prometheus has them.',
   ]);
 }
