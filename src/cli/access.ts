@@ -4,6 +4,7 @@ import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import { readSecretFile } from '../config/secret-file.ts';
 import type { Config, CustomerConfig, ServiceConfig } from '../config/types.ts';
+import { proxyEnvironmentFrom } from '../service/proxy.ts';
 import { createService } from '../service/service.ts';
 import type { CustomerAccess, Service, ServiceObserver } from '../service/types.ts';
 import type { Io } from './io.ts';
@@ -19,7 +20,7 @@ export function serviceOf(
 ): Service {
   return createService({
     config: config.service,
-    environment: { HTTPS_PROXY: io.env['HTTPS_PROXY'], NO_PROXY: io.env['NO_PROXY'] },
+    environment: proxyEnvironmentFrom(io.env),
     clock: systemClock,
     random: systemRandom,
     observer: { request() {}, credentials() {}, ...observer },

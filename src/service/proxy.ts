@@ -1,4 +1,5 @@
 /** Which proxy to go through. Node's agents do the rest, once they are told in their own terms. */
+import { BlockList, isIP, isIPv6 } from 'node:net';
 import { ConfigError } from '../base/errors.ts';
 
 export interface ProxySettings {
@@ -31,11 +32,69 @@ export function proxyEnvironmentOf(settings: ProxySettings): AgentEnvironment {
   if (!encrypted || (environment.HTTPS_PROXY ?? '') === '') {
     return { HTTP_PROXY: undefined, HTTPS_PROXY: undefined, NO_PROXY: undefined };
   }
+  const direct = [settings.baseUrl, settings.authUrl]
+    .map((url) => new URL(url))
+    .filter((url) => isExempt(url, environment.NO_PROXY ?? ''));
   return {
     HTTP_PROXY: undefined,
     HTTPS_PROXY: checked(environment.HTTPS_PROXY ?? '', 'HTTPS_PROXY'),
-    NO_PROXY: environment.NO_PROXY,
+    // Names alone, for of ranges and suffixes Node has a notion of its own.
+    NO_PROXY: direct.map(({ hostname, port }) => `${hostname}:${port || '443'}`).join(','),
   };
+}
+
+/** The environment's variables, by either of the spellings that are in use; capitals come first. */
+export function proxyEnvironmentFrom(
+  env: Readonly<Record<string, string | undefined>>,
+): ProxyEnvironment {
+  return {
+    HTTPS_PROXY: env['HTTPS_PROXY'] ?? env['https_proxy'],
+    NO_PROXY: env['NO_PROXY'] ?? env['no_proxy'],
+  };
+}
+
+/**
+ * Whether NO_PROXY names the host, in the forms that Go's programs take (golang.org/x/net/http/
+ * httpproxy): `*`, a domain with all below it, `.domain` for those below it alone, an address, a range
+ * like 10.0.0.0/8; each but the first and the last with a port or without.
+ */
+export function isExempt({ hostname, port }: URL, noProxy: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  return noProxy
+    .toLowerCase()
+    .split(',')
+    .map((entry) => entry.trim())
+    .some((entry) => matches(entry, host, port || '443'));
+}
+
+function matches(entry: string, host: string, port: string): boolean {
+  if (entry === '*') {
+    return true;
+  }
+  const [, network = '', bits] = /^(.+)\/(\d{1,3})$/.exec(entry) ?? [];
+  if (bits !== undefined) {
+    return isWithin(host, network, Number(bits));
+  }
+  const bare = isIP(entry) === 0 ? /^(.*?)(?::(\d+))?$/.exec(entry) : [entry, entry, undefined];
+  const wanted = (bare?.[1] ?? '').replace(/^\[|\]$/g, '').replace(/^\*(?=\.)/, '');
+  const isOnPort = bare?.[2] === undefined || bare[2] === port;
+  if (wanted === '' || !isOnPort) {
+    return false;
+  }
+  if (isIP(host) !== 0) {
+    return isIP(wanted) !== 0 && isWithin(host, wanted, isIPv6(wanted) ? 128 : 32);
+  }
+  return host === wanted || host.endsWith(wanted.startsWith('.') ? wanted : `.${wanted}`);
+}
+
+function isWithin(host: string, network: string, bits: number): boolean {
+  const family = isIPv6(host) ? 'ipv6' : 'ipv4';
+  if (isIP(host) === 0 || isIP(host) !== isIP(network) || bits > (family === 'ipv6' ? 128 : 32)) {
+    return false;
+  }
+  const range = new BlockList();
+  range.addSubnet(network, bits, family);
+  return range.check(host, family);
 }
 
 /** Never with the address in the message: it may hold a password. */

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import {
+  AUTHORITY,
   TOKEN,
   inTurn,
   json,
@@ -12,7 +13,6 @@ import {
   portOf,
   startFakeService,
   startRawServer,
-  testdata,
 } from './support/fake-service.ts';
 import type { Answer } from './support/fake-service.ts';
 import { QUESTION, ask, createHarness, failureOf } from './support/harness.ts';
@@ -209,18 +209,17 @@ describe('failing polls', () => {
 describe('TLS', () => {
   test('is trusted by the authority that the configuration names', async () => {
     await using fake = await startFakeService({ certificate: 'good' });
-    using harness = createHarness(fake.url, { config: { ca: testdata('ca.pem') } });
+    using harness = createHarness(fake.url, { config: { ca: AUTHORITY } });
     expect((await ask(harness.riverside)).rows).toHaveLength(1);
     expect((await ask(harness.riverside)).rows).toHaveLength(1);
   });
 
   test.for([
     ['of an unknown authority', 'good', undefined],
-    ['that has expired', 'expired', 'ca.pem'],
-    ['for another host', 'wrong-name', 'ca.pem'],
-  ] as const)('with a certificate %s is unreachable', async ([, certificate, authority]) => {
+    ['that has expired', 'expired', AUTHORITY],
+    ['for another host', 'wrong-name', AUTHORITY],
+  ] as const)('with a certificate %s is unreachable', async ([, certificate, ca]) => {
     await using fake = await startFakeService({ certificate });
-    const ca = authority === undefined ? undefined : testdata(authority);
     using harness = createHarness(fake.url, { config: { ca } });
     const error = await failureOf(ask(harness.riverside));
     expect(error.reason).toBe('unreachable');
@@ -286,7 +285,7 @@ describe('a proxy', () => {
   test('carries TLS through a tunnel and sees no token', async () => {
     await using fake = await startFakeService({ certificate: 'good' });
     await using proxy = await startProxy(true);
-    const config = { ca: testdata('ca.pem'), proxyUrl: proxy.url };
+    const config = { ca: AUTHORITY, proxyUrl: proxy.url };
     using harness = createHarness(fake.url, { config });
     await ask(harness.riverside);
     await ask(harness.riverside);
@@ -296,7 +295,7 @@ describe('a proxy', () => {
   test('of the environment is used but for the hosts of NO_PROXY', async () => {
     await using fake = await startFakeService({ certificate: 'good' });
     await using proxy = await startProxy(true);
-    const config = { ca: testdata('ca.pem') };
+    const config = { ca: AUTHORITY };
     const HTTPS_PROXY = proxy.url;
     using through = createHarness(fake.url, { config, environment: { HTTPS_PROXY } });
     await ask(through.riverside);
@@ -305,6 +304,55 @@ describe('a proxy', () => {
     using past = createHarness(fake.url, { config, environment });
     await ask(past.riverside);
     expect(proxy.seen).toHaveLength(1);
+  });
+
+  test.for([
+    ['by its name', 'localhost'],
+    ['by its name and port', 'localhost:PORT'],
+    ['by a star', '*'],
+    ['with spaces', ' example.org , localhost '],
+  ])(
+    'of the environment is passed by for a host that NO_PROXY names %s',
+    async ([, NO_PROXY = '']) => {
+      await using fake = await startFakeService({ certificate: 'good' });
+      await using proxy = await startProxy(true);
+      const url = fake.url.replace('127.0.0.1', 'localhost');
+      const environment = {
+        HTTPS_PROXY: proxy.url,
+        NO_PROXY: NO_PROXY.replace('PORT', new URL(url).port),
+      };
+      using harness = createHarness(url, { config: { ca: AUTHORITY }, environment });
+      expect((await ask(harness.riverside)).rows).toHaveLength(1);
+      expect(proxy.seen).toEqual([]);
+    },
+  );
+
+  test.for([
+    ['by its address', '127.0.0.1'],
+    ['by a range of addresses', '10.0.0.0/8,127.0.0.0/8'],
+  ])(
+    'of the environment is passed by for an address that NO_PROXY names %s',
+    async ([, NO_PROXY]) => {
+      await using fake = await startFakeService({ certificate: 'good' });
+      await using proxy = await startProxy(true);
+      const environment = { HTTPS_PROXY: proxy.url, NO_PROXY };
+      using harness = createHarness(fake.url, { config: { ca: AUTHORITY }, environment });
+      expect((await ask(harness.riverside)).rows).toHaveLength(1);
+      expect(proxy.seen).toEqual([]);
+    },
+  );
+
+  test('of the environment is passed by for one of two hosts alone', async () => {
+    await using tokens = await startFakeService({ certificate: 'good' });
+    await using data = await startFakeService({ certificate: 'good' });
+    await using proxy = await startProxy(true);
+    const { host } = new URL(tokens.url);
+    const environment = { HTTPS_PROXY: proxy.url, NO_PROXY: host };
+    const config = { ca: AUTHORITY, authUrl: tokens.url };
+    using harness = createHarness(data.url, { config, environment });
+    await ask(harness.riverside);
+    expect(proxy.seen).toEqual([`CONNECT ${new URL(data.url).host} ${basic}`]);
+    expect(tokens.asked).toHaveLength(1);
   });
 
   test('of the environment is not for plain http', async () => {

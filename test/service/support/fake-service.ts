@@ -8,7 +8,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer as createTcpServer } from 'node:net';
 import type { Socket } from 'node:net';
-import { readFileSync } from 'node:fs';
+import { makeAuthority, makeCertificate } from '../../support/certificates.ts';
+import type { Certified } from '../../support/certificates.ts';
 
 export interface Asked {
   readonly method: string;
@@ -30,12 +31,36 @@ export interface FakeService extends AsyncDisposable {
   data: Answer;
 }
 
+const authority = makeAuthority();
+const hosts = ['127.0.0.1', 'localhost'];
+
+/** PEM of the authority that signed every certificate here. */
+export const AUTHORITY = authority.cert;
+
+export type CertificateName = 'good' | 'expired' | 'wrong-name';
+
+const CERTIFICATES: Readonly<Record<CertificateName, Certified>> = {
+  good: makeCertificate({ name: 'good', hosts, issuer: authority }),
+  expired: makeCertificate({
+    name: 'expired',
+    hosts,
+    issuer: authority,
+    validFrom: new Date('2019-06-01'),
+    validTo: new Date('2020-06-01'),
+  }),
+  'wrong-name': makeCertificate({
+    name: 'wrong-name',
+    hosts: ['elsewhere.example.org'],
+    issuer: authority,
+  }),
+};
+
 export const TOKEN = 'token-3f9c1e77aa';
 export const SECRET = 'secret-81d2c0ffee';
 
 /** Good answers by default: one token, one row. */
 export async function startFakeService(
-  options: { certificate?: string } = {},
+  options: { certificate?: CertificateName } = {},
 ): Promise<FakeService> {
   function listener(request: IncomingMessage, response: ServerResponse): void {
     void answer(request, response);
@@ -44,10 +69,7 @@ export async function startFakeService(
   const server =
     certificate === undefined
       ? createHttpServer(listener)
-      : createHttpsServer(
-          { cert: testdata(`${certificate}.pem`), key: testdata(`${certificate}-key.pem`) },
-          listener,
-        );
+      : createHttpsServer(CERTIFICATES[certificate], listener);
   let connections = 0;
   server.on('connection', () => (connections += 1));
   // What a client does that does not trust us is its business.
@@ -158,10 +180,6 @@ export function peopleAnswer(rows: readonly unknown[], aggregation = 'minute'): 
     metadata: { from: '2026-11-01T04:00:00+01:00', count: rows.length, aggregation },
     result: rows,
   };
-}
-
-export function testdata(name: string): string {
-  return readFileSync(new URL(`../testdata/${name}`, import.meta.url), 'utf8');
 }
 
 async function listen(server: Server): Promise<void> {
