@@ -3,13 +3,14 @@
  * that knows all rooms but the simulator.
  */
 import type { Clock } from './base/clock.ts';
-import { ConfigError } from './base/errors.ts';
 import type { Logger } from './base/log.ts';
 import type { Stream } from './base/nouns.ts';
 import type { Random } from './base/random.ts';
-import type { LoadedConfig } from './config/load.ts';
+import type { LoadedAll } from './config/load-all.ts';
 import { readSecretFile } from './config/secret-file.ts';
 import type { Config, CustomerConfig } from './config/types.ts';
+import type { LoadedWebConfig } from './config/web.ts';
+import type { WebConfig } from './config/web-types.ts';
 import { Fleet } from './polling/fleet.ts';
 import type { Member } from './polling/fleet.ts';
 import { LineBudget } from './polling/line-budget.ts';
@@ -21,6 +22,7 @@ import { Marks } from './counting/marks.ts';
 import { createRender } from './metrics/answer.ts';
 import { createExporterMetrics } from './metrics/exporter-metrics.ts';
 import { createExposition } from './metrics/exposition.ts';
+import { createReloading } from './reloading.ts';
 import type { ProxyEnvironment } from './service/proxy.ts';
 import { createService } from './service/service.ts';
 import type { CustomerClient, Service } from './service/types.ts';
@@ -28,9 +30,13 @@ import { createWebServer } from './web/server.ts';
 import type { ReloadResult } from './web/server.ts';
 
 export interface DaemonOptions {
-  readonly loaded: LoadedConfig;
-  /** Reads the configuration again. Throws a ConfigError. */
-  readonly load: () => Promise<LoadedConfig>;
+  readonly loaded: LoadedAll;
+  /**
+   * Read the configuration again, or that of the web server alone where there is one. `running` is
+   * the web server's, of which not all can change. Both throw a ConfigError.
+   */
+  readonly load: (running: WebConfig | undefined) => Promise<LoadedAll>;
+  readonly loadWeb?: (running: WebConfig | undefined) => Promise<LoadedWebConfig | undefined>;
   readonly listenAddress: string;
   readonly telemetryPath: string;
   readonly enableLifecycle: boolean;
@@ -57,8 +63,11 @@ export interface Daemon {
   /** Ends polls and connections and writes the marks. */
   stop(): Promise<void>;
   reload(): Promise<ReloadResult>;
+  /** As above, but of the web server's configuration, certificates included, alone. */
+  reloadWeb(): Promise<ReloadResult>;
   /** The files that the configuration in force was read from. */
   configFiles(): readonly string[];
+  webFiles(): readonly string[];
 }
 
 /** A loop that is so late is stuck. */
@@ -79,10 +88,13 @@ export function createDaemon(options: DaemonOptions): Daemon {
     nodeVersion: options.nodeVersion,
   });
   let engine = createEngine(options.loaded.config);
-  let { files } = options.loaded;
+  let { files, web: protection } = options.loaded;
   let state: 'starting' | 'running' | 'stopping' = 'starting';
-  let reloading: Promise<unknown> = Promise.resolve();
-  let waiting: Promise<ReloadResult> | undefined;
+  const reloading = createReloading({
+    clock,
+    log,
+    ended: (successful, atMs) => exporterMetrics.configReloaded(successful, atMs / 1000),
+  });
 
   const web = createWebServer({
     listenAddress: options.listenAddress,
@@ -96,6 +108,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
     status: () => statusOf({ customers: fleet.customers, poller: engine.poller, clock }),
     reload,
+    protection: protection?.config,
   });
 
   /** That credentials are good is news only after they were not. */
@@ -157,16 +170,14 @@ export function createDaemon(options: DaemonOptions): Daemon {
     );
   }
 
-  async function readAgain(): Promise<ReloadResult> {
-    const nowSeconds = clock.nowMs() / 1000;
-    try {
-      const { config, files: read, warnings } = await options.load();
-      warnings.forEach((warning) =>
-        log.warn('the configuration is good but for this', { warning }),
-      );
+  function reload(): Promise<ReloadResult> {
+    return reloading.reload('all', async () => {
+      const loaded = await options.load(protection?.config);
+      const { config, warnings } = loaded;
       if (state !== 'running') {
         return { ok: false, problems: `the exporter is ${state}` };
       }
+      tellOf([...warnings, ...(loaded.web?.warnings ?? [])]);
       if (!isSameEngine(engine.config, config)) {
         const before = engine;
         engine = createEngine(config);
@@ -174,29 +185,33 @@ export function createDaemon(options: DaemonOptions): Daemon {
         before.service.close();
         engine.poller.start();
       }
+      protect(loaded.web);
       apply(config);
-      files = read;
-      exporterMetrics.configReloaded(true, nowSeconds);
+      ({ files } = loaded);
       log.info('the configuration was read again', { customers: config.customers.length });
       return { ok: true };
-    } catch (error) {
-      if (!(error instanceof ConfigError)) {
-        throw error;
-      }
-      exporterMetrics.configReloaded(false, nowSeconds);
-      log.error('the configuration is bad, the old one stays', { problems: error.message });
-      return { ok: false, problems: error.message };
+    });
+  }
+
+  function reloadWeb(): Promise<ReloadResult> {
+    return reloading.reload('web', async () => {
+      const loaded = await options.loadWeb?.(protection?.config);
+      tellOf(loaded?.warnings ?? []);
+      protect(loaded);
+      log.info('the web configuration was read again', { users: loaded?.config.users.size ?? 0 });
+      return { ok: true };
+    });
+  }
+
+  function protect(loaded: LoadedWebConfig | undefined): void {
+    if (loaded !== undefined) {
+      web.protect(loaded.config);
+      protection = loaded;
     }
   }
 
-  /** One after the other; however many ask while one is under way, the next one is for all of them. */
-  function reload(): Promise<ReloadResult> {
-    waiting ??= reloading.then(() => {
-      waiting = undefined;
-      return readAgain();
-    });
-    reloading = waiting.catch(() => {});
-    return waiting;
+  function tellOf(warnings: readonly string[]): void {
+    warnings.forEach((warning) => log.warn('the configuration is good but for this', { warning }));
   }
 
   return {
@@ -217,7 +232,9 @@ export function createDaemon(options: DaemonOptions): Daemon {
       await Promise.all([web.stop(), storage.stop()]);
     },
     reload,
+    reloadWeb,
     configFiles: () => files,
+    webFiles: () => protection?.files ?? [],
   };
 }
 

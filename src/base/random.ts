@@ -1,4 +1,5 @@
 /** Chance, as the only thing that draws it. Everything else is given a Random. */
+import { randomBytes } from 'node:crypto';
 
 export interface Random {
   /** A number in [0, 1). */
@@ -22,4 +23,9 @@ export function seededRandom(seed: number): Random {
       return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
     },
   };
+}
+
+/** 32 bytes that nobody can guess, for a key that lives as long as the process. */
+export function randomKey(): Uint8Array {
+  return randomBytes(32);
 }

@@ -1,4 +1,7 @@
-/** `--config.auto-reload-interval`: reads the configuration again when one of its files has changed. */
+/**
+ * Reads the configuration again when one of its files has changed: `--config.auto-reload-interval`,
+ * and the files of `--web.config.file` at any rate.
+ */
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { dirname, extname } from 'node:path';
@@ -14,6 +17,11 @@ export interface WatchOptions {
   readonly seen: Digests;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /**
+   * Whether a change counts only once two looks in a row have found the same: a file that is half
+   * written may be good, and say less than the whole one.
+   */
+  readonly settles?: boolean;
   readonly reload: () => Promise<unknown>;
 }
 
@@ -22,20 +30,27 @@ const LARGEST_FILE_BYTES = 4 * 1_048_576;
 
 /** Looks at the files once an interval until the signal aborts. A change is tried once. */
 export async function watchConfig(options: WatchOptions): Promise<void> {
-  const { intervalMs, files, clock, signal, reload } = options;
+  const { intervalMs, files, clock, signal, reload, settles = false } = options;
   if (intervalMs === 0) {
     return;
   }
   let { seen } = options;
+  let last = seen;
   while (!signal.aborted) {
     await clock.sleep(intervalMs, signal).catch(() => {});
     const now = await digestsOf(files());
+    const isSettled = !settles || areEqual(last, now);
+    last = now;
+    if (!isSettled) {
+      continue;
+    }
     if (!signal.aborted && !areEqual(seen, now)) {
       await reload();
       // What was there before the reload counts: a change during it is one for the next time.
       seen = new Map(
         [...(await digestsOf(files()))].map(([of, digest]) => [of, now.get(of) ?? digest]),
       );
+      last = seen;
     } else {
       seen = now;
     }

@@ -1,19 +1,26 @@
 /** `check`: says every problem of a configuration, and with `--connect` what the service answers. */
 import { Command } from 'commander';
 import { ConfigError } from '../base/errors.ts';
-import { loadConfig } from '../config/load.ts';
+import { systemClock } from '../base/clock.ts';
+import { loadAll } from '../config/load-all.ts';
+import type { LoadedAll } from '../config/load-all.ts';
 import type { Config } from '../config/types.ts';
+import type { WebConfig } from '../config/web-types.ts';
 import { concernsText, linesOf, tablesOf } from './check-report.ts';
 import type { Concern } from './check-report.ts';
 import { askForAll } from './connect.ts';
 import type { CustomerAnswers } from './connect.ts';
 import { findingsOfClock, findingsOfStream } from './findings.ts';
 import type { Finding } from './findings.ts';
+import { webConfigOption } from './flags.ts';
 import type { Io } from './io.ts';
 import { requestRateText } from './request-rate.ts';
+import { storageWarning } from './storage-access.ts';
 
 interface CheckFlags {
   readonly 'config.file': string;
+  readonly 'web.config.file'?: string;
+  readonly 'storage.path': string;
   readonly connect: boolean;
 }
 
@@ -27,14 +34,25 @@ export function checkCommand(io: Io): Command {
     .summary('every problem of a configuration, and whether the service answers')
     .description('Reads the configuration and says every problem with its place.')
     .option('--config.file <file>', 'the configuration', 'config.yaml')
+    .addOption(webConfigOption())
+    .option('--storage.path <folder>', 'where the marks would be kept; empty for nowhere', 'data')
     .option('--connect', 'also ask the service for each customer', false)
     .action(async (flags: CheckFlags) => {
-      const { config, warnings } = await loadAloud(flags['config.file'], io);
-      warnings.forEach((warning) => io.writeOut(`warning: ${warning}\n`));
+      const { config, web, warnings } = await loadAloud(flags, io);
+      const storage = await storageWarning(flags['storage.path']);
+      const told = [
+        ...warnings,
+        ...(web?.warnings ?? []),
+        ...(storage === undefined ? [] : [storage]),
+      ];
+      told.forEach((warning) => io.writeOut(`warning: ${warning}\n`));
       const customers = config.customers.length;
       io.writeOut(
         `${flags['config.file']}: good, ${customers} customer${customers > 1 ? 's' : ''}\n`,
       );
+      if (web !== undefined) {
+        io.writeOut(`${flags['web.config.file']}: good, ${protectionText(web.config)}\n`);
+      }
       if (flags.connect) {
         await connect(config, io);
       }
@@ -42,9 +60,10 @@ export function checkCommand(io: Io): Command {
 }
 
 /** Problems are the result of this command, so they go to standard output. */
-async function loadAloud(path: string, io: Io): Promise<Awaited<ReturnType<typeof loadConfig>>> {
+async function loadAloud(flags: CheckFlags, io: Io): Promise<LoadedAll> {
+  const { 'config.file': path, 'web.config.file': webPath } = flags;
   try {
-    return await loadConfig({ path, env: io.env });
+    return await loadAll({ path, webPath, env: io.env, nowMs: systemClock.nowMs() });
   } catch (error) {
     if (error instanceof ConfigError) {
       io.writeOut(`${error.message.trimEnd()}\n`);
@@ -52,6 +71,12 @@ async function loadAloud(path: string, io: Io): Promise<Awaited<ReturnType<typeo
     }
     throw error;
   }
+}
+
+function protectionText({ tls, users }: WebConfig): string {
+  const scheme = tls === undefined ? 'http' : `https, ${tls.clientAuth}`;
+  const who = users.size === 0 ? 'no passwords' : `${users.size} user${users.size > 1 ? 's' : ''}`;
+  return `${scheme}, ${who}`;
 }
 
 /** Asks the service for every customer, and says what came and what is to be done. */

@@ -31,6 +31,13 @@ export function loggerFor(flags: LogFlags, io: Io): Logger {
   });
 }
 
+export function webConfigOption(): Option {
+  return new Option(
+    '--web.config.file <file>',
+    "TLS and passwords, in the format of Prometheus's exporters",
+  );
+}
+
 export function customersOption(): Option {
   return new Option('--customers <number>', 'how many simulated customers')
     .argParser(wholeNumber(1, 100_000))

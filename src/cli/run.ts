@@ -3,12 +3,16 @@ import { Command, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
-import { loadConfig } from '../config/load.ts';
-import type { LoadedConfig } from '../config/load.ts';
+import { loadAll } from '../config/load-all.ts';
+import type { LoadedAll } from '../config/load-all.ts';
+import { loadWebConfig } from '../config/web.ts';
+import type { LoadedWebConfig } from '../config/web.ts';
+import type { WebConfig } from '../config/web-types.ts';
 import { createDaemon } from '../daemon.ts';
 import type { Daemon, Shard } from '../daemon.ts';
+import { proxyEnvironmentFrom } from '../service/proxy.ts';
 import { digestsOf, watchConfig } from './auto-reload.ts';
-import { intervalOrNever, loggerFor, logOptions } from './flags.ts';
+import { intervalOrNever, loggerFor, logOptions, webConfigOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import type { Io } from './io.ts';
 import { parseShard } from './shard.ts';
@@ -19,10 +23,14 @@ interface RunFlags extends LogFlags {
   readonly 'config.autoReloadInterval': number;
   readonly 'web.listenAddress': string;
   readonly 'web.telemetryPath': string;
+  readonly 'web.config.file'?: string;
   readonly 'web.enableLifecycle': boolean;
   readonly 'storage.path': string;
   readonly shard: Shard;
 }
+
+/** Certificates are renewed, and users come and go, without anybody asking for a reload. */
+const WEB_INTERVAL_MS = 1_000;
 
 export const DEFAULT_LISTEN_ADDRESS = ':10096';
 
@@ -45,6 +53,7 @@ export function runCommand(io: Io): Command {
       DEFAULT_LISTEN_ADDRESS,
     )
     .option('--web.telemetry-path <path>', 'the path of the metrics', '/metrics')
+    .addOption(webConfigOption())
     .option('--web.enable-lifecycle', 'let POST or PUT to /-/reload read the configuration', false)
     .option(
       '--storage.path <folder>',
@@ -62,36 +71,43 @@ export function runCommand(io: Io): Command {
   logOptions().forEach((option) => command.addOption(option));
   return command.action(async (flags: RunFlags) => {
     const log = loggerFor(flags, io);
-    function load(): Promise<LoadedConfig> {
-      return loadConfig({ path: flags['config.file'], env: io.env });
+    const { 'config.file': path, 'web.config.file': webPath } = flags;
+    function load(running?: WebConfig): Promise<LoadedAll> {
+      return loadAll({ path, webPath, env: io.env, nowMs: systemClock.nowMs(), running });
+    }
+    async function loadWeb(running?: WebConfig): Promise<LoadedWebConfig | undefined> {
+      const options = { env: io.env, nowMs: systemClock.nowMs(), running };
+      return webPath === undefined ? undefined : loadWebConfig({ path: webPath, ...options });
     }
     // A large configuration takes seconds, and its files may be on a disk that does not answer.
     const loaded = await Promise.race([load(), untilAborted(io.stop)]);
     if (loaded !== undefined) {
-      await serve(flags, { load, loaded, io, log });
+      await serve(flags, { load, loadWeb, loaded, io, log });
     }
   });
 }
 
 export interface Serving {
-  readonly loaded: LoadedConfig;
-  readonly load: () => Promise<LoadedConfig>;
+  readonly loaded: LoadedAll;
+  readonly load: (running: WebConfig | undefined) => Promise<LoadedAll>;
+  readonly loadWeb?: (running: WebConfig | undefined) => Promise<LoadedWebConfig | undefined>;
   readonly io: Io;
   readonly log: Logger;
 }
 
 /** Runs a daemon until the process is told to stop. */
 export async function serve(
-  flags: Omit<RunFlags, 'config.file' | keyof LogFlags>,
-  { loaded, load, io, log }: Serving,
+  flags: Omit<RunFlags, 'config.file' | 'web.config.file' | keyof LogFlags>,
+  { loaded, load, loadWeb, io, log }: Serving,
 ): Promise<void> {
   log.info('starting', { version: VERSION, customers: loaded.config.customers.length });
-  loaded.warnings.forEach((warning) =>
+  [...loaded.warnings, ...(loaded.web?.warnings ?? [])].forEach((warning) =>
     log.warn('the configuration is good but for this', { warning }),
   );
   const daemon = createDaemon({
     loaded,
     load,
+    ...(loadWeb === undefined ? {} : { loadWeb }),
     listenAddress: flags['web.listenAddress'],
     telemetryPath: flags['web.telemetryPath'],
     enableLifecycle: flags['web.enableLifecycle'],
@@ -100,7 +116,7 @@ export async function serve(
     version: VERSION,
     revision: io.env['LIBRARY_STATS_EXPORTER_REVISION'] ?? 'unknown',
     nodeVersion: io.nodeVersion,
-    proxyEnvironment: { HTTPS_PROXY: io.env['HTTPS_PROXY'], NO_PROXY: io.env['NO_PROXY'] },
+    proxyEnvironment: proxyEnvironmentFrom(io.env),
     clock: systemClock,
     random: systemRandom,
     log,
@@ -108,20 +124,31 @@ export async function serve(
   // Before anybody can know that it runs, and change a file: nothing is missed in between.
   const intervalMs = flags['config.autoReloadInterval'];
   const seen = intervalMs === 0 ? new Map<string, string>() : await digestsOf(loaded.files);
+  const seenOfWeb = await digestsOf(loaded.web?.files ?? []);
   await daemon.start();
   io.onHangup(() => {
     daemon.reload().catch((error: unknown) => {
       log.error('the configuration could not be read again', { error: String(error) });
     });
   });
-  const watching = watchConfig({
-    intervalMs,
-    seen,
-    files: () => daemon.configFiles(),
-    clock: systemClock,
-    signal: io.stop,
-    reload: () => daemon.reload(),
-  });
+  const common = { clock: systemClock, signal: io.stop };
+  const watching = Promise.all([
+    watchConfig({
+      ...common,
+      intervalMs,
+      seen,
+      files: () => daemon.configFiles(),
+      reload: () => daemon.reload(),
+    }),
+    watchConfig({
+      ...common,
+      intervalMs: loaded.web === undefined ? 0 : WEB_INTERVAL_MS,
+      settles: true,
+      seen: seenOfWeb,
+      files: () => daemon.webFiles(),
+      reload: () => daemon.reloadWeb(),
+    }),
+  ]);
   try {
     // The end is not waited for: files may be on a disk that does not answer.
     await Promise.race([untilAborted(io.stop), watching.then(() => untilAborted(io.stop))]);

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { Secret } from '../base/secret.ts';
 import type { OpeningHoursParser } from '../counting/opening-hours.ts';
 import type { CustomerSection, DefaultsSection } from './keys.ts';
+import { isReadableByOthers, READABLE_BY_OTHERS } from './permissions.ts';
 import type { Problems } from './problems.ts';
 import { exists } from './read-file.ts';
 import { readSecretFileWithMode } from './secret-file.ts';
@@ -95,8 +96,8 @@ async function readSecretFrom(
     if (secret.reveal().includes('\n')) {
       reading.warn(file, 'the file holds more than one line: leave no more than the secret in it');
     }
-    if ((mode & 0o044) !== 0) {
-      reading.warn(file, 'the file can be read by its group or by others: chmod it to 600 or 400');
+    if (isReadableByOthers(mode)) {
+      reading.warn(file, `the file ${READABLE_BY_OTHERS}`);
     }
     return { secret, path };
   } catch (error) {

@@ -3,13 +3,15 @@
  * `client_secret`, to the end of its line and of its value; user, password and query in a URL; and
  * all of a file that is none of ours, which may be a file of a secret. In doubt more is hidden.
  */
-import { isAlias, isNode, isScalar, visit } from 'yaml';
+import { isAlias, isMap, isNode, isScalar, visit } from 'yaml';
 import type { Document, Node } from 'yaml';
 import { editDistance, plain } from './nearest.ts';
 import type { Problems } from './problems.ts';
 import type { SourceFile } from './source.ts';
 
 const SECRET_KEY = plain('client_secret');
+/** A mapping whose values are secret, and whose keys are the person's own. */
+const USERS_KEY = plain('basic_auth_users');
 const SECRET_FILE_KEY = 'client_secret_file';
 const LONGEST_PATH = 4_096;
 /** A misspelt key is a problem that is shown, and what follows it is as secret. */
@@ -29,6 +31,7 @@ export function hideSecrets(
   const broken = document === undefined || document.errors.length > 0;
   hideByLine(source, broken ? knownKeys : undefined);
   hideByWord(source);
+  hideByForm(source);
   if (document !== undefined) {
     hideByNode(source, document, knownKeys, problems);
   }
@@ -62,6 +65,15 @@ function hideByWord(source: SourceFile): void {
       const lineEnd = source.text.indexOf('\n', index);
       source.hide({ start: index + fused, end: lineEnd === -1 ? source.text.length : lineEnd });
     }
+  }
+}
+
+/** What is a secret wherever it is: a private key in PEM, and the hash of a password. */
+function hideByForm(source: SourceFile): void {
+  const forms =
+    /-----BEGIN [A-Z ]*PRIVATE KEY[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)|\$2[a-z]?\$\d\d\$[^\s"',}]*/g;
+  for (const { 0: secret, index } of source.text.matchAll(forms)) {
+    source.hide({ start: index, end: index + secret.length });
   }
 }
 
@@ -122,7 +134,8 @@ function startOfSecret(line: string, broken: boolean): number | undefined {
   for (const match of line.matchAll(/([\w-]+)(["']?\s*[:=]?\s*)/g)) {
     const [whole, word = '', rest = ''] = match;
     const isKey = rest.includes(':') || rest.includes('=');
-    const isSecret = namesSecret(word) || (broken && word === SECRET_FILE_KEY);
+    const isSecret =
+      namesSecret(word) || (broken && (word === SECRET_FILE_KEY || namesUsers(word)));
     if (resemblesSecretKey(word) || (isKey && isSecret)) {
       return match.index + whole.length;
     }
@@ -166,6 +179,11 @@ function hideByNode(
       if (resemblesSecretKey(key) || namesSecret(key)) {
         hide(isAlias(pair.value) ? anchored.get(pair.value.source) : pair.value);
       }
+      if (namesUsers(key)) {
+        const users = isAlias(pair.value) ? anchored.get(pair.value.source) : pair.value;
+        const values = isMap(users) ? users.items.map(({ value }) => value) : [users];
+        values.forEach((value) => hide(isAlias(value) ? anchored.get(value.source) : value));
+      }
     },
   });
 }
@@ -193,10 +211,18 @@ function isPath(node: unknown): boolean {
 }
 
 function resemblesSecretKey(word: string): boolean {
-  const key = plain(word);
+  return resembles(word, SECRET_KEY);
+}
+
+function namesUsers(word: string): boolean {
+  return resembles(word, USERS_KEY);
+}
+
+function resembles(word: string, key: string): boolean {
+  const written = plain(word);
   return (
-    Math.abs(key.length - SECRET_KEY.length) <= MISSPELT_BY &&
-    editDistance(key, SECRET_KEY) <= MISSPELT_BY
+    Math.abs(written.length - key.length) <= MISSPELT_BY &&
+    editDistance(written, key) <= MISSPELT_BY
   );
 }
 

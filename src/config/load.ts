@@ -10,15 +10,15 @@ import type { CustomerReading } from './customers.ts';
 import type { Environment } from './expand.ts';
 import { allKeys, CONFIGURATION, CUSTOMERS } from './keys.ts';
 import type { CustomerSection } from './keys.ts';
-import { parseSource } from './nodes.ts';
 import type { SourceNode } from './nodes.ts';
+import { parseFile } from './parse-file.ts';
+import { isReadableByOthers, READABLE_BY_OTHERS } from './permissions.ts';
 import { Problems } from './problems.ts';
-import { exists, readTextFile } from './read-file.ts';
-import type { FileContent } from './read-file.ts';
+import { exists } from './read-file.ts';
 import { readPolling, readService } from './service.ts';
 import { find } from './shapes.ts';
 import type { Found, Reader } from './shapes.ts';
-import { SourceFile } from './source.ts';
+import type { SourceFile } from './source.ts';
 import type { Config, CustomerConfig } from './types.ts';
 
 export interface LoadedConfig {
@@ -34,7 +34,6 @@ export interface LoadOptions {
   readonly env: Environment;
 }
 
-const LARGEST_FILE_BYTES = 4 * 1_048_576;
 const MOST_ENTRIES = 1_000_000;
 /** Files of secrets that are open at once. */
 const READ_AT_ONCE = 32;
@@ -52,6 +51,8 @@ class Loading {
   readonly #files = new Set<string>();
   readonly #warnings: string[] = [];
   readonly #knownKeys: ReadonlySet<string>;
+  /** Permission bits of the files whose secrets were not looked at yet. */
+  readonly #modes = new Map<SourceFile, number>();
 
   constructor(options: LoadOptions) {
     this.#options = options;
@@ -98,6 +99,10 @@ class Loading {
       fileRead: (file) => this.#files.add(file),
     });
     this.#problems.throwIfAny();
+    this.#warnOfSecrets([
+      withPassword(fields.service?.value.fields.proxy_url),
+      ...written.map(({ value }) => value.fields.client_secret),
+    ]);
     return polling === undefined || service === undefined
       ? this.#giveUp()
       : {
@@ -115,15 +120,28 @@ class Loading {
 
   async #parse(name: string, path: string): Promise<SourceNode | undefined> {
     this.#files.add(path);
-    const read = await readTextFile(path, LARGEST_FILE_BYTES).catch((error: unknown) => error);
-    const text = read instanceof Error ? '' : (read as FileContent).text;
-    const source = new SourceFile(name, path, text);
-    this.#problems.announce(source);
-    if (read instanceof Error) {
-      this.#problems.add({ place: source.at(0), path: '(file)', message: read.message });
-      return undefined;
+    const expected = { knownKeys: this.#knownKeys, example: 'config.example.yaml' };
+    const parsed = await parseFile({ name, path, ...expected }, this.#problems);
+    if (parsed !== undefined) {
+      this.#modes.set(parsed.node.place.source, parsed.mode);
     }
-    return parseSource(source, this.#knownKeys, this.#problems);
+    return parsed?.node;
+  }
+
+  /** One warning a file, at the first of its secrets. */
+  #warnOfSecrets(secrets: readonly (Found<string> | undefined)[]): void {
+    for (const secret of secrets) {
+      const { source, start, end } = secret?.place ?? { source: undefined, start: 0, end: 0 };
+      const mode = source && this.#modes.get(source);
+      const isWrittenOut = source !== undefined && !source.text.slice(start, end).includes('${');
+      if (secret !== undefined && source !== undefined && mode !== undefined && isWrittenOut) {
+        this.#modes.delete(source);
+        if (isReadableByOthers(mode)) {
+          const message = `is a secret, and ${source.name} ${READABLE_BY_OTHERS}`;
+          this.#warnings.push(this.#problems.describe({ ...secret, message }));
+        }
+      }
+    }
   }
 
   async #readCustomerFiles(patterns: readonly Found<string>[]): Promise<Customer[]> {
@@ -174,6 +192,10 @@ class Loading {
 }
 
 type Customer = Found<CustomerSection>;
+
+function withPassword(url: Found<string> | undefined): Found<string> | undefined {
+  return url !== undefined && new URL(url.value).password !== '' ? url : undefined;
+}
 
 async function filesMatching(pattern: string, directory: string): Promise<readonly string[]> {
   if (!pattern.includes('*')) {

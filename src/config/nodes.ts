@@ -49,7 +49,7 @@ const SYNTAX = '(YAML)';
  */
 export function parseSource(
   source: SourceFile,
-  knownKeys: ReadonlySet<string>,
+  { knownKeys, example }: Expected,
   problems: Problems,
 ): SourceNode | undefined {
   const document = parseYaml(source, problems);
@@ -67,7 +67,16 @@ export function parseSource(
     problems.add({ place: source.at(0), path: SYNTAX, message });
     return undefined;
   }
-  return errors.length > 0 ? undefined : new Converter(source, problems).convertAll(document);
+  return errors.length > 0
+    ? undefined
+    : new Converter(source, problems).convertAll(document, example);
+}
+
+/** What a file is expected to hold. */
+export interface Expected {
+  readonly knownKeys: ReadonlySet<string>;
+  /** The file that shows it. */
+  readonly example: string;
 }
 
 function parseYaml(source: SourceFile, problems: Problems): Document | undefined {
@@ -109,9 +118,9 @@ class Converter {
     this.#problems = problems;
   }
 
-  convertAll(document: Document): SourceNode | undefined {
+  convertAll(document: Document, example: string): SourceNode | undefined {
     if (!isNode(document.contents) || this.#isEmpty(document.contents)) {
-      const message = 'is empty: see config.example.yaml for what it can hold';
+      const message = `is empty: see ${example} for what it can hold`;
       this.#problems.add({ place: this.#source.at(0), path: '(file)', message });
       return undefined;
     }

@@ -1,21 +1,12 @@
-/** The sections service and polling: the checks of several keys together, and the certificates. */
-import { X509Certificate } from 'node:crypto';
-import { dirname, resolve } from 'node:path';
+/** The sections service and polling: the checks of several keys together. */
+import { readCertificates } from './certificates.ts';
+import type { FileReading } from './certificates.ts';
 import { LEAST_REQUESTS_PER_SECOND } from './keys.ts';
 import type { PollingSection, ServiceSection } from './keys.ts';
 import type { Problems } from './problems.ts';
-import { readTextFile } from './read-file.ts';
 import type { Found } from './shapes.ts';
 import type { CustomerConfig, PollingConfig, ServiceConfig } from './types.ts';
 import { isLoopback } from './values.ts';
-
-const LARGEST_CA_BYTES = 4 * 1_048_576;
-
-export interface ServiceReading {
-  readonly problems: Problems;
-  /** To be told of a file that was read. */
-  readonly fileRead: (path: string) => void;
-}
 
 /** Undefined after at least one problem. */
 export function readPolling(
@@ -44,7 +35,7 @@ export async function readService(
   section: ServiceSection | undefined,
   polling: PollingConfig | undefined,
   customers: readonly CustomerConfig[],
-  reading: ServiceReading,
+  reading: FileReading,
 ): Promise<ServiceConfig | undefined> {
   if (section === undefined) {
     return undefined;
@@ -78,7 +69,7 @@ export async function readService(
     maxRequestsPerSecond,
     allowInsecure,
     proxyUrl: proxy_url?.value,
-    ca,
+    ca: ca?.text,
   };
 }
 
@@ -115,36 +106,4 @@ function limitOf(given: Found<number> | undefined, need: number, problems: Probl
     problems.add({ ...given, message });
   }
   return given.value;
-}
-
-/** PEM text in which every certificate was tried. */
-async function readCertificates(
-  file: Found<string>,
-  { problems, fileRead }: ServiceReading,
-): Promise<string | undefined> {
-  const path = resolve(dirname(file.place.source.path), file.value);
-  fileRead(path);
-  try {
-    const { text } = await readTextFile(path, LARGEST_CA_BYTES);
-    const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g);
-    if (certificates === null) {
-      throw new Error('holds no certificate: give one in PEM, as in -----BEGIN CERTIFICATE-----');
-    }
-    if (!certificates.every(isCertificate)) {
-      throw new Error('holds a certificate that cannot be read: give each as it was issued');
-    }
-    return text;
-  } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
-    problems.add({ ...file, message: `the file ${words}` });
-    return undefined;
-  }
-}
-
-function isCertificate(pem: string): boolean {
-  try {
-    return new X509Certificate(pem).raw.length > 0;
-  } catch {
-    return false;
-  }
 }

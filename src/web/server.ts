@@ -1,22 +1,28 @@
 /**
- * The HTTP face: which paths there are, what each answers, and the limits that keep a bad client from
- * hurting the others. It is given functions and knows neither metrics nor customers; it never waits
- * for the service.
+ * The HTTP face: which paths there are, and what each answers to those whom the gate lets in. It is
+ * given functions and knows neither metrics nor customers; it never waits for the service.
  */
 import { fastify } from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import { UsageError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { createConnections } from './connections.ts';
+import type { Connections } from './connections.ts';
 import { answerClientError, answerWith, createErrorHandler } from './errors.ts';
+import { createGate } from './gate.ts';
+import type { GateRules } from './gate.ts';
 import { parseListenAddress, urlOf } from './listen-address.ts';
 import { listen } from './listen.ts';
 import { CONTENT_TYPES, acceptsGzip, negotiateFormat } from './negotiation.ts';
 import type { ExpositionFormat } from './negotiation.ts';
+import { createPasswordCheck } from './passwords.ts';
+import { createScrapePlaces } from './scrape-places.ts';
 import type { StatusData } from './status-data.ts';
 import { renderStatusPage } from './status-page.ts';
 import { parseStatusQuery } from './status-query.ts';
 import { CONTENT_SECURITY_POLICY } from './status-style.ts';
+import type { ServerTls } from './tls.ts';
 
 export interface WebServerOptions {
   /** As in CONTRACT.md, 1: `:10096`, `127.0.0.1:0`, `[::1]:9000`. */
@@ -36,6 +42,13 @@ export interface WebServerOptions {
   readonly status: () => StatusData;
   /** `problems` is shown as it is, so it must not hold any part of a secret. */
   readonly reload: () => Promise<ReloadResult>;
+  /** Undefined: plain http, and everybody may come in. */
+  readonly protection?: Protection | undefined;
+}
+
+/** As the configuration has it; see config/web-types.ts. */
+export interface Protection extends GateRules {
+  readonly tls: ServerTls | undefined;
 }
 
 export type ReloadResult =
@@ -44,25 +57,18 @@ export type ReloadResult =
 export interface WebServer {
   /** Takes connections; the real address. Throws an Error that says why it cannot. */
   start(): Promise<{ readonly url: string }>;
+  /**
+   * Counts as a whole from the next request, and of TLS from the next connection on. What a port
+   * cannot change, http or https and `clientAuth`, is as it was.
+   */
+  protect(protection: Protection): void;
   /** Ends every connection, those with a request under way after a short grace. */
   stop(): Promise<void>;
 }
 
-const LIMITS = {
-  maxHeaderBytes: 8 * 1_024,
-  maxBodyBytes: 1_024,
-  maxConnections: 512,
-  maxScrapes: 40,
-  headersTimeoutMs: 5_000,
-  requestTimeoutMs: 10_000,
-  /** How often Node looks for requests beyond these two; its own default is 30 s. */
-  timeoutCheckMs: 1_000,
-  /** Without a byte moved while an answer is being read. */
-  stalledMs: 30_000,
-  /** Longer than most scrape intervals, so that a scraper keeps its connection. */
-  idleMs: 125_000,
-  stopGraceMs: 500,
-};
+/** No path here reads a body. */
+const MAX_BODY_BYTES = 1_024;
+const STOP_GRACE_MS = 500;
 
 const NAME = 'library-stats-exporter';
 const RESERVED_PATHS = ['/-/healthy', '/-/ready', '/-/reload'];
@@ -71,15 +77,17 @@ const RESERVED_PATHS = ['/-/healthy', '/-/ready', '/-/reload'];
 export function createWebServer(options: WebServerOptions): WebServer {
   parseListenAddress(options.listenAddress);
   checkTelemetryPath(options.telemetryPath);
-  const app = createApp(options);
+  const { app, protect } = createProtectedApp(options);
+  const scheme = options.protection?.tls === undefined ? 'http' : 'https';
   return {
     async start() {
       const bound = await listen(app, options.listenAddress);
-      return { url: urlOf('http', bound) };
+      return { url: urlOf(scheme, bound) };
     },
+    protect,
     async stop() {
       const closed = new AbortController();
-      const cut = options.clock.sleep(LIMITS.stopGraceMs, closed.signal).then(
+      const cut = options.clock.sleep(STOP_GRACE_MS, closed.signal).then(
         () => app.server.closeAllConnections(),
         () => undefined,
       );
@@ -90,25 +98,44 @@ export function createWebServer(options: WebServerOptions): WebServer {
   };
 }
 
-/** The routes without a socket, for tests by injection. */
+/** The routes without a socket and without the gate, for tests by injection. */
 export function createApp(options: WebServerOptions): FastifyInstance {
+  return createProtectedApp(options).app;
+}
+
+const OPEN: Protection = { tls: undefined, users: new Map(), headers: {} };
+
+function createProtectedApp(options: WebServerOptions): {
+  readonly app: FastifyInstance;
+  readonly protect: (next: Protection) => void;
+} {
+  let protection = options.protection ?? OPEN;
+  let connections: Connections | undefined;
   const handleError = createErrorHandler(options.log);
   const app = fastify({
     logger: false,
-    bodyLimit: LIMITS.maxBodyBytes,
-    connectionTimeout: LIMITS.stalledMs,
-    keepAliveTimeout: LIMITS.idleMs,
-    requestTimeout: LIMITS.requestTimeoutMs,
+    bodyLimit: MAX_BODY_BYTES,
     exposeHeadRoutes: false,
-    http: {
-      maxHeaderSize: LIMITS.maxHeaderBytes,
-      headersTimeout: LIMITS.headersTimeoutMs,
-      connectionsCheckingInterval: LIMITS.timeoutCheckMs,
-    },
     clientErrorHandler: answerClientError,
     frameworkErrors: handleError,
+    serverFactory(inside) {
+      const gate = createGate(inside, createPasswordCheck(), () => protection);
+      connections = createConnections(gate, protection.tls, options.log);
+      return connections.server;
+    },
   });
-  app.server.maxConnections = LIMITS.maxConnections;
+  function protect(next: Protection): void {
+    if (next.tls !== undefined) {
+      connections?.exchangeTls(next.tls);
+    }
+    protection = next;
+  }
+  addHooks(app, handleError);
+  addRoutes(app, options);
+  return { app, protect };
+}
+
+function addHooks(app: FastifyInstance, handleError: ReturnType<typeof createErrorHandler>): void {
   // No path here reads a body: whatever is sent, within the limit, is taken and forgotten.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
@@ -117,8 +144,6 @@ export function createApp(options: WebServerOptions): FastifyInstance {
     done();
   });
   app.setErrorHandler(handleError);
-  addRoutes(app, options);
-  return app;
 }
 
 type Handler = (
@@ -159,15 +184,12 @@ function addRoutes(app: FastifyInstance, options: WebServerOptions): void {
   });
 }
 
-/** Each scrape under way holds a whole answer, which may be 25 MB, until its reader has read it. */
-function scrapeHandler({ exposition }: WebServerOptions): Handler {
-  let underWay = 0;
+function scrapeHandler({ exposition, clock }: WebServerOptions): Handler {
+  const places = createScrapePlaces(clock);
   return async (request, reply) => {
-    if (underWay >= LIMITS.maxScrapes) {
+    if (!places.take(reply.raw)) {
       return answerWith(reply, 503, 'Too many scrapes are under way');
     }
-    underWay += 1;
-    reply.raw.once('close', () => (underWay -= 1));
     const format = negotiateFormat(request.headers.accept);
     const gzip = acceptsGzip(headerOf(request, 'accept-encoding'));
     const bytes = await exposition(format, gzip);

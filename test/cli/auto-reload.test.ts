@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { digestsOf, watchConfig } from '../../src/cli/auto-reload.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -33,8 +33,9 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function watch(intervalMs: number): Promise<void> {
+async function watch(intervalMs: number, settles = false): Promise<void> {
   return watchConfig({
+    settles,
     intervalMs,
     seen: await digestsOf(files),
     files: () => files,
@@ -128,6 +129,46 @@ test('a file that became a pipe nobody writes to holds nothing up', async () => 
   execFileSync('mkfifo', [pipe]);
   expect(await afterNextLook()).toBe(1);
   expect(await afterNextLook()).toBe(1);
+});
+
+describe('where a change has to settle', () => {
+  beforeEach(async () => {
+    stop.abort();
+    await watching;
+    stop = new AbortController();
+    watching = watch(INTERVAL_MS, true);
+    await asleep();
+  });
+
+  test('it is tried once two looks have found the same', async () => {
+    write('config.yaml', 'half');
+    expect(await afterNextLook()).toBe(0);
+    write('config.yaml', 'half and half');
+    expect(await afterNextLook()).toBe(0);
+    expect(await afterNextLook()).toBe(1);
+    expect(await afterNextLook()).toBe(1);
+  });
+
+  test('what was taken back before anybody looked twice is none', async () => {
+    write('config.yaml', 'half');
+    expect(await afterNextLook()).toBe(0);
+    write('config.yaml', 'one');
+    expect(await afterNextLook()).toBe(0);
+    expect(await afterNextLook()).toBe(0);
+  });
+
+  test('a change during the reading settles as well', async () => {
+    duringReload = () => {
+      duringReload = () => {};
+      write('config.yaml', 'three');
+    };
+    write('config.yaml', 'two');
+    await afterNextLook();
+    expect(await afterNextLook()).toBe(1);
+    expect(await afterNextLook()).toBe(1);
+    expect(await afterNextLook()).toBe(2);
+    expect(await afterNextLook()).toBe(2);
+  });
 });
 
 test('an interval of 0 watches nothing and ends at once', async () => {

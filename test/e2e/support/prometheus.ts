@@ -37,12 +37,14 @@ export interface PrometheusOptions {
   readonly blocks?: string;
   /** Its storage, which is there after its end; without, it is gone then. */
   readonly storage?: string;
+  /** Further settings of the scrapes, by job. */
+  readonly settings?: Readonly<Record<string, object>>;
 }
 
 /** `targets` are host and port, by the name of their job; each is scraped every second. */
 export async function startPrometheus(
   targets: Readonly<Record<string, string>>,
-  { blocks, storage }: PrometheusOptions = {},
+  { blocks, storage, settings = {} }: PrometheusOptions = {},
 ): Promise<Prometheus> {
   const program = debianProgram('/usr/bin/prometheus');
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
@@ -52,6 +54,7 @@ export async function startPrometheus(
     scrape_configs: Object.entries(targets).map(([job, target]) => ({
       job_name: job,
       static_configs: [{ targets: [target] }],
+      ...settings[job],
     })),
   };
   writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));

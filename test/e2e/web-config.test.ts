@@ -1,0 +1,124 @@
+/** The web configuration, by Prometheus's own judgement: promtool reads it, and Prometheus gets in. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { hashSync } from '@node-rs/bcrypt';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadWebConfig } from '../../src/config/web.ts';
+import { folderOf } from '../config/folder.ts';
+import { makeAuthority, makeCertificate } from '../support/certificates.ts';
+import { protectedServer } from '../web/protected.ts';
+import { debianProgram, eventually, run } from './support/processes.ts';
+import { startPrometheus } from './support/prometheus.ts';
+
+const PASSWORD = 'swift-lantern-orchard';
+
+test('a file that promtool takes protects a scrape by Prometheus, who gets in by it', async () => {
+  const authority = makeAuthority();
+  const server = makeCertificate({ name: 'server', hosts: ['127.0.0.1'], issuer: authority });
+  const clients = makeAuthority('clients');
+  const client = makeCertificate({ name: 'prometheus', issuer: clients });
+  const folder = await folderOf({
+    'ca.pem': authority.cert,
+    'server.pem': server.cert,
+    'server-key.pem': server.key,
+    'clients-ca.pem': clients.cert,
+    'prometheus.pem': client.cert,
+    'prometheus-key.pem': client.key,
+    password: PASSWORD,
+    'web.yml': `tls_server_config:
+  cert_file: server.pem
+  key_file: server-key.pem
+  client_auth_type: RequireAndVerifyClientCert
+  client_ca_file: clients-ca.pem
+  min_version: TLS13
+  cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]
+  curve_preferences: [X25519, CurveP256]
+http_server_config:
+  headers: { X-Frame-Options: deny, Strict-Transport-Security: max-age=5 }
+basic_auth_users:
+  prometheus: ${hashSync(PASSWORD, 10)}
+`,
+  });
+  const path = join(folder, 'web.yml');
+  const promtool = debianProgram('/usr/bin/promtool');
+  expect(run(promtool, ['check', 'web-config', path])).toMatchObject({ status: 0 });
+
+  const { config } = await loadWebConfig({ path, env: {}, nowMs: Date.now() });
+  const { url } = await protectedServer(config, {
+    exposition(format, gzip) {
+      const text = format === 'text' ? 'library_open 1\n' : 'library_open 1\n# EOF\n';
+      return Promise.resolve(gzip ? gzipSync(text) : Buffer.from(text));
+    },
+  });
+  const files = {
+    ca_file: join(folder, 'ca.pem'),
+    cert_file: join(folder, 'prometheus.pem'),
+    key_file: join(folder, 'prometheus-key.pem'),
+  };
+  const withPassword = {
+    basic_auth: { username: 'prometheus', password_file: join(folder, 'password') },
+  };
+  const target = new URL(url).host;
+  const prometheus = await startPrometheus(
+    {
+      both: target,
+      'no-password': target,
+      'wrong-password': target,
+      'no-certificate': target,
+      'no-tls': target,
+    },
+    { settings: {
+      both: { scheme: 'https', tls_config: files, ...withPassword },
+      'no-password': { scheme: 'https', tls_config: files },
+      'wrong-password': {
+        scheme: 'https',
+        tls_config: files,
+        basic_auth: { username: 'prometheus', password: 'x' },
+      },
+      'no-certificate': {
+        scheme: 'https',
+        tls_config: { ca_file: files.ca_file },
+        ...withPassword,
+      },
+      'no-tls': withPassword,
+    } },
+  );
+  onTestFinished(() => prometheus.stop());
+  await eventually(
+    'a scrape of every job',
+    async () => (await prometheus.query('up')).length === 5 || undefined,
+  );
+  await eventually(
+    'a good scrape',
+    async () => (await prometheus.query('library_open')).length > 0 || undefined,
+  );
+  const up = await prometheus.query('max_over_time(up[1m]) == 1');
+  expect(up.map(({ labels }) => labels['job'])).toEqual(['both']);
+}, 90_000);
+
+test('what promtool refuses of users and certificates is refused here', async () => {
+  const pair = makeCertificate({ name: 'server' });
+  const folder = await folderOf({
+    'server.pem': pair.cert,
+    'server-key.pem': pair.key,
+    'other-key.pem': makeCertificate({ name: 'other' }).key,
+  });
+  const promtool = debianProgram('/usr/bin/promtool');
+  const tls = 'tls_server_config:\n  cert_file: server.pem\n  key_file: server-key.pem\n';
+  for (const text of [
+    'basic_auth_users: { a: password }',
+    tls.replace('server-key', 'other-key'),
+    tls.replace('server.pem', 'gone.pem'),
+    `${tls}  client_auth_type: Everybody\n`,
+    `${tls}  min_version: TLS9\n`,
+    `${tls}  cipher_suites: [RC4]\n`,
+    `${tls}  colour: red\n`,
+    'http_server_config: { headers: { X-Frame-Options: maybe } }',
+  ]) {
+    const path = join(folder, 'web.yml');
+    writeFileSync(path, text);
+    expect(run(promtool, ['check', 'web-config', path])).not.toMatchObject({ status: 0 });
+    await expect(loadWebConfig({ path, env: {}, nowMs: 0 })).rejects.toThrow(/web\.yml:\d+:\d+: /);
+  }
+});

@@ -1,0 +1,235 @@
+/** TLS of the web server: certificates of the server and of clients, versions, and what is no TLS. */
+import { Agent } from 'node:https';
+import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { makeAuthority, makeCertificate } from '../support/certificates.ts';
+import type { ServerTls } from '../../src/web/tls.ts';
+import {
+  ask,
+  connected,
+  GOOD,
+  protectedServer,
+  protectionWith,
+  tlsWith,
+  USERS,
+} from './protected.ts';
+
+const authority = makeAuthority();
+const hosts = ['localhost', '127.0.0.1'];
+const first = makeCertificate({ name: 'first', hosts, issuer: authority });
+const second = makeCertificate({ name: 'second', hosts, issuer: authority });
+const clients = makeAuthority('clients');
+const client = makeCertificate({ name: 'prometheus', issuer: clients });
+const stranger = makeCertificate({ name: 'prometheus', issuer: makeAuthority('clients') });
+const TRUSTING = { ca: authority.cert };
+
+/** Whether a request with these options gets an answer. */
+async function gets(url: string, options: ConnectionOptions): Promise<boolean> {
+  return ask(url, '/metrics', { ...TRUSTING, ...options }).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+}
+
+async function handshake(url: string, options: ConnectionOptions = {}): Promise<TLSSocket> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({ host: hostname, port: Number(port), ...TRUSTING, ...options }, () =>
+      resolve(socket),
+    );
+    socket.on('error', reject);
+    onTestFinished(() => void socket.destroy());
+  });
+}
+
+async function nameServed(url: string): Promise<string | undefined> {
+  const socket = await handshake(url);
+  return socket.getPeerX509Certificate()?.subject;
+}
+
+test('a scrape over TLS is as one without, and the url says https', async () => {
+  const { url } = await protectedServer({ tls: tlsWith(first) });
+  expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
+  const { status, body } = await ask(url, '/metrics', TRUSTING);
+  expect([status, body]).toEqual([200, 'text gzip=false\n']);
+  expect(await gets(url, { ca: [] })).toBe(false);
+});
+
+test('passwords count over TLS too', async () => {
+  const { url } = await protectedServer({ tls: tlsWith(first), users: USERS });
+  expect((await ask(url, '/metrics', TRUSTING)).status).toBe(401);
+  expect((await ask(url, '/metrics', { ...TRUSTING, headers: GOOD })).status).toBe(200);
+  expect((await ask(url, '/-/healthy', TRUSTING)).status).toBe(200);
+});
+
+describe('versions', () => {
+  test.each([
+    ['TLSv1.2', 'TLSv1.3', ['TLSv1.2', 'TLSv1.3']],
+    ['TLSv1.3', 'TLSv1.3', ['TLSv1.3']],
+    ['TLSv1.2', 'TLSv1.2', ['TLSv1.2']],
+  ] as const)('from %s to %s are spoken, and no others', async (minVersion, maxVersion, spoken) => {
+    const { url } = await protectedServer({ tls: tlsWith(first, { minVersion, maxVersion }) });
+    for (const version of ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const) {
+      const asked = { minVersion: version, maxVersion: version, ciphers: 'ALL:@SECLEVEL=0' };
+      expect([version, await gets(url, asked)]).toEqual([
+        version,
+        (spoken as readonly string[]).includes(version),
+      ]);
+    }
+  });
+
+  test('ciphers of TLS 1.2 are those given, and TLS 1.3 stays', async () => {
+    const ciphers = 'TLS_AES_128_GCM_SHA256:ECDHE-ECDSA-AES256-GCM-SHA384';
+    const { url } = await protectedServer({ tls: tlsWith(first, { ciphers, curves: 'P-256' }) });
+    const old = { maxVersion: 'TLSv1.2' } as const;
+    expect((await handshake(url, old)).getCipher().name).toBe('ECDHE-ECDSA-AES256-GCM-SHA384');
+    await expect(
+      handshake(url, { ...old, ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' }),
+    ).rejects.toThrow(/handshake failure/);
+    expect((await handshake(url)).getProtocol()).toBe('TLSv1.3');
+    await expect(handshake(url, { ecdhCurve: 'X25519' })).rejects.toThrow(/handshake failure/);
+  });
+
+  test('HTTP/2 is not promised to a client that asks for it first', async () => {
+    const { url } = await protectedServer({ tls: tlsWith(first) });
+    const socket = await handshake(url, { ALPNProtocols: ['h2', 'http/1.1'] });
+    expect(socket.alpnProtocol).toBe('http/1.1');
+  });
+});
+
+describe('certificates of clients', () => {
+  const none = {};
+  const good = { cert: client.cert, key: client.key };
+  const foreign = { cert: stranger.cert, key: stranger.key };
+
+  test.each([
+    ['NoClientCert', [true, true, true]],
+    ['RequestClientCert', [true, true, true]],
+    ['RequireClientCert', [false, true, true]],
+    ['RequireAnyClientCert', [false, true, true]],
+    ['VerifyClientCertIfGiven', [true, true, false]],
+    ['RequireAndVerifyClientCert', [false, true, false]],
+  ] as const)(
+    '%s lets in without, with a good one, with a foreign one: %s',
+    async (clientAuth, expected) => {
+      const clientCa = clientAuth === 'NoClientCert' ? undefined : clients.cert;
+      for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+        const tls = tlsWith(first, { clientAuth, clientCa, maxVersion });
+        let scrapes = 0;
+        const { url } = await protectedServer(
+          { tls },
+          {
+            exposition() {
+              scrapes += 1;
+              return Promise.resolve(Buffer.from('x'));
+            },
+          },
+        );
+        const got: boolean[] = [];
+        for (const shown of [none, good, foreign]) {
+          got.push(await gets(url, shown));
+        }
+        expect(got).toEqual(expected);
+        expect(scrapes).toBe(expected.filter(Boolean).length);
+      }
+    },
+  );
+
+  test('health needs one as well: there is no request without a handshake', async () => {
+    const tls = tlsWith(first, {
+      clientAuth: 'RequireAndVerifyClientCert',
+      clientCa: clients.cert,
+    });
+    const { url } = await protectedServer({ tls });
+    await expect(ask(url, '/-/healthy', TRUSTING)).rejects.toThrow(/certificate required/);
+    expect((await ask(url, '/-/healthy', { ...TRUSTING, ...good })).status).toBe(200);
+  });
+
+  test('an authority that is exchanged lets in its own from the next connection on', async () => {
+    const others = makeAuthority('others');
+    const other = makeCertificate({ name: 'other', issuer: others });
+    const required: Partial<ServerTls> = { clientAuth: 'RequireAndVerifyClientCert' };
+    const { url, server } = await protectedServer({
+      tls: tlsWith(first, { ...required, clientCa: clients.cert }),
+    });
+    let session: Buffer | undefined;
+    const socket = await handshake(url, good);
+    socket.on('session', (bytes) => (session = bytes));
+    socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+    await new Promise((resolve) => socket.once('data', resolve));
+    expect(session).toBeInstanceOf(Buffer);
+    server.protect(protectionWith({ tls: tlsWith(first, { ...required, clientCa: others.cert }) }));
+    expect(await gets(url, { cert: other.cert, key: other.key })).toBe(true);
+    expect(await gets(url, good)).toBe(false);
+    // Nor does a session that was begun before.
+    expect(await gets(url, { ...good, ...(session && { session }) })).toBe(false);
+  });
+});
+
+describe('a certificate that is exchanged while the server runs', () => {
+  test('is served from the next connection on', async () => {
+    const { url, server } = await protectedServer({ tls: tlsWith(first) });
+    expect(await nameServed(url)).toBe('CN=first');
+    server.protect(protectionWith({ tls: tlsWith(second) }));
+    expect(await nameServed(url)).toBe('CN=second');
+  });
+
+  test('ends idle connections, and no answer under way', async () => {
+    const answer = Promise.withResolvers<Uint8Array>();
+    const asked = Promise.withResolvers<void>();
+    let held = false;
+    const { url, server } = await protectedServer(
+      { tls: tlsWith(first) },
+      {
+        exposition() {
+          if (!held) {
+            return Promise.resolve(Buffer.from('idle\n'));
+          }
+          asked.resolve();
+          return answer.promise;
+        },
+      },
+    );
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    await ask(url, '/metrics', { ...TRUSTING, agent });
+    const [idle] = Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? []);
+    const closed = new Promise((resolve) => idle?.once('close', resolve));
+    held = true;
+    const underWay = ask(url, '/metrics', TRUSTING);
+    await asked.promise;
+    server.protect(protectionWith({ tls: tlsWith(second) }));
+    await closed;
+    answer.resolve(Buffer.from('whole\n'));
+    expect((await underWay).body).toBe('whole\n');
+  });
+});
+
+describe('what is no TLS', () => {
+  test('ends at once, be it HTTP or nonsense', async () => {
+    const { url } = await protectedServer({ tls: tlsWith(first), users: USERS });
+    for (const sent of [
+      'GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n',
+      'SSH-2.0-x\r\n',
+      '\0'.repeat(99),
+    ]) {
+      const { socket, ended } = await connected(url);
+      socket.write(sent);
+      expect(await ended).not.toContain('healthy');
+    }
+    await expect(ask(url.replace('https', 'http'), '/-/healthy')).rejects.toThrow(/hang up/);
+    expect((await ask(url, '/-/healthy', TRUSTING)).status).toBe(200);
+  });
+
+  test('a handshake that is never finished ends, and others go on meanwhile', async () => {
+    const { url } = await protectedServer({ tls: tlsWith(first) });
+    const { port } = new URL(url);
+    const silent = connect(Number(port), '127.0.0.1');
+    const closed = new Promise((resolve) => silent.once('close', resolve));
+    silent.on('error', () => {}).write(Buffer.of(0x16, 0x03, 0x01, 0x02));
+    expect(await gets(url, {})).toBe(true);
+    await closed;
+  }, 30_000);
+});
