@@ -175,3 +175,21 @@ test('logs are lines of JSON on standard error, standard output is empty, no sec
   expect(daemon.stdout).toBe('');
   await expectNoSecret(daemon, service);
 });
+
+test('no request makes the exporter ask the service, whatever its parameters', async () => {
+  const own = new Workspace();
+  const polling = { interval: '1d', reconcile_interval: '1d' };
+  const seldom = await Daemon.start(own, writeConfig(own, service, [riverside], { polling }));
+  await eventually(async () => {
+    expectCountersExact(await seldom.scrape(), 'riverside', riverside.ledger);
+  });
+  // That of the file's daemon goes on asking.
+  await daemon.stop();
+  const asked = service.requests.length;
+  const question = 'customer=riverside&from=2026-01-01&target=http://127.0.0.1:1&reload=1';
+  for (const path of ['/metrics', '/', '/-/healthy', '/-/ready', '/probe', '/v1/peoplecount']) {
+    await (await seldom.get(`${path}?${question}`)).text();
+  }
+  expect(service.requests).toHaveLength(asked);
+  await own.close();
+});

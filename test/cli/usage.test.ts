@@ -72,3 +72,13 @@ test.each(['', ' 1', '1e3', '0x10', '-0', '+1', '11', 'NaN', '٣'])(
     expect(() => wholeNumber(0, 10)(text)).toThrow('It must be a whole number from 0 to 10.');
   },
 );
+
+test.each(['run', 'demo', 'service', 'check', 'query'])(
+  'no flag of %s takes a secret, which others could read in the list of processes',
+  async (command) => {
+    const { out } = await ran(command, '--help');
+    const flags = [...out.matchAll(/^ +(--\S+)/gm)].map(([, flag]) => flag);
+    expect(flags.length).toBeGreaterThan(2);
+    expect(flags.filter((flag) => /secret|password|token|key|user/i.test(flag ?? ''))).toEqual([]);
+  },
+);
