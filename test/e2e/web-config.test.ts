@@ -68,21 +68,23 @@ basic_auth_users:
       'no-certificate': target,
       'no-tls': target,
     },
-    { settings: {
-      both: { scheme: 'https', tls_config: files, ...withPassword },
-      'no-password': { scheme: 'https', tls_config: files },
-      'wrong-password': {
-        scheme: 'https',
-        tls_config: files,
-        basic_auth: { username: 'prometheus', password: 'x' },
+    {
+      settings: {
+        both: { scheme: 'https', tls_config: files, ...withPassword },
+        'no-password': { scheme: 'https', tls_config: files },
+        'wrong-password': {
+          scheme: 'https',
+          tls_config: files,
+          basic_auth: { username: 'prometheus', password: 'x' },
+        },
+        'no-certificate': {
+          scheme: 'https',
+          tls_config: { ca_file: files.ca_file },
+          ...withPassword,
+        },
+        'no-tls': withPassword,
       },
-      'no-certificate': {
-        scheme: 'https',
-        tls_config: { ca_file: files.ca_file },
-        ...withPassword,
-      },
-      'no-tls': withPassword,
-    } },
+    },
   );
   onTestFinished(() => prometheus.stop());
   await eventually(
