@@ -150,6 +150,7 @@ export const WEB_KEYS = {
       expects: 'users with the hashes of their passwords, as in { prometheus: $2y$10$… }',
       most: MOST_USERS,
       keyProblem: userProblem,
+      keySchema: { type: 'string' },
     }),
   },
   rate_limit: unsupported('remove it; connections and requests under way have limits of their own'),
@@ -253,6 +254,7 @@ function unsupported(remedy: string) {
     about: 'Not supported.',
     shape: {
       expects: 'nothing',
+      schema: { not: {} },
       read(node, at, { problems }) {
         problems.add({ place: node.place, path: at, message: `is not supported here: ${remedy}` });
         return undefined;

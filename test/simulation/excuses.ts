@@ -2,8 +2,7 @@
 import type { DrawnWorld, MishapKind } from './drawn-world.ts';
 
 const MINUTE_MS = 60_000;
-/** Of a library with more visits a day, what an outage kept back is not believed at once. */
-const VISITS_BELIEVED_AT_ONCE = 600;
+const CROWD = 600;
 
 /** Whether a mishap may befall somebody in this world. */
 export function mayBefall({ mishaps, mishapsPerHour }: DrawnWorld, kind: MishapKind): boolean {
@@ -48,7 +47,10 @@ export function arrivesPromptly({ conventions }: DrawnWorld): boolean {
   );
 }
 
-/** Whether occupancy and last seen can be held against the rows: each is in the window that its key is in. */
+/**
+ * Whether occupancy and last seen can be held against the rows: each is in the window that its key is
+ * in, and no crowd comes and goes within the second in which one looks.
+ */
 export function hasPlainMinutes(world: DrawnWorld): boolean {
   const { conventions } = world;
   return (
@@ -56,7 +58,8 @@ export function hasPlainMinutes(world: DrawnWorld): boolean {
     (conventions.windowTime === 'server') === (conventions.keyTime === 'server') &&
     arrivesPromptly(world) &&
     conventions.deviceClocks.share === 0 &&
-    conventions.serviceClockMs === 0
+    conventions.serviceClockMs === 0 &&
+    !isCrowded(world)
   );
 }
 
@@ -76,8 +79,13 @@ export function hasExactPolls(world: DrawnWorld): boolean {
     arrivesPromptly(world) &&
     !mayLackRows(world) &&
     !mayBefall(world, 'clock steps') &&
-    world.visitsPerDay.every((visits) => visits <= VISITS_BELIEVED_AT_ONCE)
+    !isCrowded(world)
   );
+}
+
+/** Whether what an outage kept back is so much that it is not believed at once. */
+function isCrowded({ visitsPerDay }: DrawnWorld): boolean {
+  return visitsPerDay.some((visits) => visits > CROWD);
 }
 
 /** How long before the end of a good poll, which was so long after the day's start, what it shows may have been so. */
