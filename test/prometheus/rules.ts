@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { selectorsOf } from '../grafana/promql.ts';
 
 const RECORDING = z.strictObject({ record: z.string(), expr: z.string() });
 
@@ -9,17 +10,18 @@ const ALERT = z.strictObject({
   alert: z.string(),
   expr: z.string(),
   for: z.string(),
-  labels: z.object({ severity: z.enum(['critical', 'warning', 'info']) }),
+  keep_firing_for: z.string().optional(),
+  labels: z.strictObject({ severity: z.enum(['critical', 'warning', 'info']) }),
   annotations: z.strictObject({
     summary: z.string(),
     description: z.string(),
-    runbook: z.string(),
+    runbook_url: z.url(),
   }),
 });
 
-const RULE_FILE = z.object({
+const RULE_FILE = z.strictObject({
   groups: z.array(
-    z.object({
+    z.strictObject({
       name: z.string(),
       interval: z.string(),
       rules: z.array(z.union([RECORDING, ALERT])),
@@ -29,23 +31,54 @@ const RULE_FILE = z.object({
 
 export type Recording = z.infer<typeof RECORDING>;
 export type Alert = z.infer<typeof ALERT>;
+export type RuleFile = z.infer<typeof RULE_FILE>;
 
-/** The folder with rules/, tests/ and the example configuration. */
+/** The folder with rules/ and the example configurations. */
 export const PROMETHEUS_FOLDER = new URL('../../prometheus/', import.meta.url);
 
-/** The YAML files of one of its folders, as paths from it. */
-export function filesOf(folder: 'rules' | 'tests'): readonly string[] {
-  return readdirSync(new URL(`${folder}/`, PROMETHEUS_FOLDER)).map((name) => `${folder}/${name}`);
+/** What is recorded comes first, for it may be asked for at the same instant. */
+export const RULE_FILES = ['rules/recording.yml', 'rules/alerts.yml'] as const;
+
+/** The files of the folder with the rules, as paths from the folder above. */
+export function ruleFilesThere(): readonly string[] {
+  return readdirSync(new URL('rules/', PROMETHEUS_FOLDER)).map((name) => `rules/${name}`);
 }
 
-/** A file of it as text. */
+/** A file of the folder as text. */
 export function readPrometheusFile(path: string): string {
   return readFileSync(new URL(path, PROMETHEUS_FOLDER), 'utf8');
 }
 
-/** Every rule that is shipped. Throws where one lacks what every rule has. */
-export function readRules(): readonly (Recording | Alert)[] {
-  return filesOf('rules').flatMap((path) =>
-    RULE_FILE.parse(parse(readPrometheusFile(path))).groups.flatMap(({ rules }) => rules),
-  );
+/** One file with rules. Throws where a rule lacks what every rule has. */
+export function readRuleFile(path: (typeof RULE_FILES)[number]): RuleFile {
+  return RULE_FILE.parse(parse(readPrometheusFile(path)));
+}
+
+export function readRecordings(): readonly Recording[] {
+  return rulesOf('rules/recording.yml').filter((rule) => 'record' in rule);
+}
+
+export function readAlerts(): readonly Alert[] {
+  return rulesOf('rules/alerts.yml').filter((rule) => 'alert' in rule);
+}
+
+/** What an expression needs recorded, and what that needs, each before what asks for it. */
+export function recordingsFor(expression: string): readonly Recording[] {
+  const all = readRecordings();
+  const needed = new Set<Recording>();
+  function add(asking: string): void {
+    for (const { metric } of selectorsOf(asking)) {
+      const recording = all.find(({ record }) => record === metric);
+      if (recording !== undefined && recording.expr !== asking && !needed.has(recording)) {
+        add(recording.expr);
+        needed.add(recording);
+      }
+    }
+  }
+  add(expression);
+  return [...needed];
+}
+
+function rulesOf(path: (typeof RULE_FILES)[number]): readonly (Recording | Alert)[] {
+  return readRuleFile(path).groups.flatMap(({ rules }) => rules);
 }

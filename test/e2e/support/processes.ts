@@ -8,7 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const DEBIAN_PACKAGES = {
   '/usr/bin/prometheus': 'prometheus',
+  '/usr/bin/prometheus-alertmanager': 'prometheus-alertmanager',
   '/usr/bin/promtool': 'prometheus',
+  '/usr/bin/amtool': 'prometheus-alertmanager',
   '/usr/bin/chromium': 'chromium',
   '/usr/bin/kubectl': 'kubernetes-client',
   '/usr/bin/systemd-analyze': 'systemd',
