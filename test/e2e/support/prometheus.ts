@@ -39,12 +39,14 @@ export interface PrometheusOptions {
   readonly storage?: string;
   /** Further settings of the scrapes, by job. */
   readonly settings?: Readonly<Record<string, object>>;
+  /** Further sections of its configuration. */
+  readonly config?: object;
 }
 
 /** `targets` are host and port, by the name of their job; each is scraped every second. */
 export async function startPrometheus(
   targets: Readonly<Record<string, string>>,
-  { blocks, storage, settings = {} }: PrometheusOptions = {},
+  { blocks, storage, settings = {}, config: sections = {} }: PrometheusOptions = {},
 ): Promise<Prometheus> {
   const program = debianProgram('/usr/bin/prometheus');
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
@@ -56,6 +58,7 @@ export async function startPrometheus(
       static_configs: [{ targets: [target] }],
       ...settings[job],
     })),
+    ...sections,
   };
   writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
   const data = storage ?? join(folder, 'data');

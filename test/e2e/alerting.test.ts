@@ -1,0 +1,144 @@
+/**
+ * A door dies in the simulator, and somebody is told: through the real exporter, Prometheus and
+ * Alertmanager, with the rules and routes that are shipped. Only waiting times are shortened.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import { createFaults } from '../../src/simulator/faults.ts';
+import { startSimulator } from '../../src/simulator/http.ts';
+import type { Simulator } from '../../src/simulator/http.ts';
+import { ALWAYS_OPEN } from '../../src/simulator/libraries.ts';
+import { createSimulatedService } from '../../src/simulator/service.ts';
+import { createWorld, exporterConfigYaml } from '../../src/simulator/world.ts';
+import { RULE_FILES, readPrometheusFile, readRuleFile } from '../prometheus/rules.ts';
+import { startAlertmanager, startWebhook } from './support/alertmanager.ts';
+import type { Webhook } from './support/alertmanager.ts';
+import { listeningUrl } from './support/demo.ts';
+import { eventually, start } from './support/processes.ts';
+import type { Running } from './support/processes.ts';
+import { startPrometheus } from './support/prometheus.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const DAY_MS = 86_400_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'alerting-'));
+const stopping: (() => Promise<unknown>)[] = [];
+let webhook: Webhook;
+
+beforeAll(async () => {
+  const simulator = await twoLibrariesOneOfThemDead();
+  const exporter = await startExporter();
+  webhook = await startWebhook();
+  stopping.push(webhook.stop);
+  const alertmanager = await startAlertmanager(shortenedRoutes(webhook.address));
+  stopping.push(alertmanager.stop);
+  const prometheus = await startPrometheus(
+    { library: exporter },
+    {
+      config: {
+        global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
+        rule_files: shortenedRules(),
+        alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager.address] }] }] },
+      },
+    },
+  );
+  stopping.push(prometheus.stop);
+
+  async function twoLibrariesOneOfThemDead(): Promise<Simulator> {
+    const nowMs = systemClock.nowMs();
+    const world = createWorld({ seed: 1, customers: 2, clock: systemClock });
+    const customers = world.customers.map(({ library, ...customer }, i) => ({
+      ...customer,
+      library: {
+        ...library,
+        opening: ALWAYS_OPEN,
+        devices: library.devices.map((device) =>
+          device.kind === 'door' && i === 1
+            ? { ...device, diedAtMs: nowMs - 1.25 * DAY_MS }
+            : device,
+        ),
+      },
+    }));
+    const service = createSimulatedService({ seed: 1, customers, clock: systemClock });
+    const started = await startSimulator({
+      service,
+      faults: createFaults({ random: seededRandom(1) }),
+      clock: systemClock,
+      listenAddress: '127.0.0.1:0',
+    });
+    stopping.push(() => started.close());
+    writeFileSync(
+      join(folder, 'config.yaml'),
+      exporterConfigYaml({ service, customers }, started.url, { polling: { interval: '2s' } }),
+    );
+    return started;
+  }
+
+  async function startExporter(): Promise<string> {
+    const daemon: Running = start(
+      process.execPath,
+      [MAIN, '--config.file=config.yaml', '--web.listen-address=127.0.0.1:0', '--storage.path='],
+      folder,
+    );
+    stopping.push(daemon.stop);
+    return new URL(await daemon.lineWhere(listeningUrl)).host;
+  }
+  expect(simulator.url).toMatch(/^http/);
+});
+
+afterAll(async () => {
+  for (const stop of stopping.toReversed()) {
+    await stop();
+  }
+  rmSync(folder, { recursive: true });
+});
+
+test('a dead door ends as a notification about its library, and about no other', async () => {
+  const told = await eventually('a notification at the webhook', () =>
+    webhook.notifications.find(({ path }) => path === '/libraries'),
+  );
+  expect(told.alerts).toEqual([
+    {
+      status: 'firing',
+      labels: { alertname: 'LibraryZeroTraffic', customer: 'harbour-point', severity: 'warning' },
+      annotations: {
+        summary: 'Nobody is being counted where people usually come.',
+        description: expect.stringMatching(
+          /^harbour-point has counted nobody for at least 1d \dh \d+m \d+s, while its figures are fresh/,
+        ) as string,
+        runbook_url: expect.stringMatching(/#libraryzerotraffic$/) as string,
+      },
+    },
+  ]);
+  const others = webhook.notifications
+    .flatMap(({ alerts }) => alerts)
+    .map(({ labels }) => labels['alertname']);
+  expect(new Set(others)).toEqual(new Set(['LibraryZeroTraffic']));
+});
+
+/** The shipped rules, evaluated every second, and pending for seconds instead of minutes. */
+function shortenedRules(): readonly string[] {
+  return RULE_FILES.map((path, i) => {
+    const { groups } = readRuleFile(path);
+    const shortened = groups.map((group) => ({
+      ...group,
+      interval: '1s',
+      rules: group.rules.map((rule) => ('alert' in rule ? { ...rule, for: '5s' } : rule)),
+    }));
+    const file = join(folder, `rules-${i}.json`);
+    writeFileSync(file, JSON.stringify({ groups: shortened }));
+    return file;
+  });
+}
+
+/** The shipped routes, without the waiting, to our webhook. */
+function shortenedRoutes(address: string): string {
+  return readPrometheusFile('alertmanager.yml')
+    .replaceAll(/(group_wait|group_interval): \w+/g, '$1: 1s')
+    .replaceAll('localhost:9099', address);
+}

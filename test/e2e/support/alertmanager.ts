@@ -1,0 +1,88 @@
+/** A real Alertmanager with the example's configuration, and a webhook that keeps what it is told. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { debianProgram, start } from './processes.ts';
+
+export interface Notification {
+  /** Of the webhook: `/libraries`. */
+  readonly path: string;
+  readonly alerts: readonly {
+    readonly status: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
+  }[];
+}
+
+export interface Webhook {
+  /** Host and port. */
+  readonly address: string;
+  readonly notifications: readonly Notification[];
+  readonly stop: () => Promise<void>;
+}
+
+const ADDRESS = z.object({ port: z.number() });
+const BODY = z.object({
+  alerts: z.array(
+    z.object({
+      status: z.string(),
+      labels: z.record(z.string(), z.string()),
+      annotations: z.record(z.string(), z.string()),
+    }),
+  ),
+});
+
+export async function startWebhook(): Promise<Webhook> {
+  const notifications: Notification[] = [];
+  const server = createServer((incoming, outgoing) => {
+    void text(incoming).then((body) => {
+      notifications.push({ path: incoming.url ?? '', ...BODY.parse(JSON.parse(body)) });
+      outgoing.end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    address: `127.0.0.1:${ADDRESS.parse(server.address()).port}`,
+    notifications,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Resolves when it listens. `address` is host and port. */
+export async function startAlertmanager(
+  config: string,
+): Promise<{ readonly address: string; readonly stop: () => Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'alertmanager-'));
+  writeFileSync(join(folder, 'alertmanager.yml'), config);
+  const server = start(
+    debianProgram('/usr/bin/prometheus-alertmanager'),
+    [
+      `--config.file=${join(folder, 'alertmanager.yml')}`,
+      `--storage.path=${join(folder, 'data')}`,
+      '--web.listen-address=127.0.0.1:0',
+      // Alone: it talks to no other one.
+      '--cluster.listen-address=',
+    ],
+    folder,
+  );
+  async function stop(): Promise<void> {
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  }
+  try {
+    const address = await server.lineWhere(
+      (line) => /msg="Listening on" address=(\S+)/.exec(line)?.[1],
+    );
+    return { address, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
