@@ -47,10 +47,8 @@ test.each(readAlerts())('$alert reaches somebody', ({ alert, labels: { severity 
     'customer=riverside',
   );
   const ofLibraries = BUSINESS.includes(alert) && severity === 'warning';
-  expect({ status, output }).toEqual({
-    status: 0,
-    output: `${ofLibraries ? 'libraries' : 'operators'}\n`,
-  });
+  expect(status).toBe(0);
+  expect(output.split('\n')[0]).toBe(ofLibraries ? 'libraries' : 'operators');
 });
 
 test.each([
