@@ -46,7 +46,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('ends in a Prometheus with five weeks of five libraries', async () => {
+test('ends in a Prometheus with five weeks of five libraries', { timeout: 900_000 }, async () => {
   expect(await runScript('history')).toEqual({ status: 0, output: expect.any(String) });
   const months = readdirSync(join(data, 'history')).filter((name) => name.endsWith('.om'));
   expect(months.length).toBeGreaterThanOrEqual(2);
