@@ -15,7 +15,6 @@ interface Expectation {
   readonly samples: readonly (readonly [labels: string, value: number])[];
 }
 
-const STEP = 30;
 const ENTERED = 'library_people_entered_total';
 const OFFSET = 'library_utc_offset_seconds';
 const WEEKS = 'customer_weeks:library_people_entered:increase1h';
@@ -89,9 +88,16 @@ test('where the offset of then is not known, it is taken for that of now', () =>
 });
 
 test('the start of a month within the hour takes nothing away', () => {
+  // Nobody comes for ten minutes on either side of it.
+  const startsAt = DAY + 30;
   expectRecorded(
-    { [ENTERED]: (minute) => (minute < DAY + 30 ? minute : minute - DAY - 30), [OFFSET]: 0 },
-    [{ expr: USUAL, minute: WEEK + DAY + HOUR, samples: [['', 60]] }],
+    {
+      [ENTERED]: (minute) =>
+        minute < startsAt ? Math.min(minute, startsAt - 10) : Math.max(0, minute - startsAt - 10),
+      [OFFSET]: 0,
+    },
+    [{ expr: USUAL, minute: WEEK + DAY + HOUR, samples: [['', 40]] }],
+    10,
   );
 });
 
@@ -114,13 +120,17 @@ test.each([
 ])(
   'with an offset of %d seconds, minute %d is on weekday %s in hour %s',
   (offset, minute, weekday, hour) => {
-    expectRecorded({ [ENTERED]: (now) => 2 * now, [OFFSET]: offset }, [
-      {
-        expr: 'customer_weekday_hour:library_people_entered:per_hour',
-        minute,
-        samples: [[`weekday="${weekday}",hour="${hour}"`, 120]],
-      },
-    ]);
+    expectRecorded(
+      { [ENTERED]: (now) => 2 * now, [OFFSET]: offset },
+      [
+        {
+          expr: 'customer_weekday_hour:library_people_entered:per_hour',
+          minute,
+          samples: [[`weekday="${weekday}",hour="${hour}"`, 120]],
+        },
+      ],
+      5,
+    );
   },
 );
 
@@ -149,8 +159,8 @@ test('the part of a device is that of all passes of the week, both ways', () => 
   );
 });
 
-/** Fails with promtool's words. */
-function expectRecorded(story: Story, expectations: readonly Expectation[]): void {
+/** Fails with promtool's words. `step`: minutes between samples, and between evaluations. */
+function expectRecorded(story: Story, expectations: readonly Expectation[], step = 30): void {
   const rules = join(folder, 'rules.json');
   const file = join(folder, 'tests.json');
   const minutes = Math.max(...expectations.map(({ minute }) => minute));
@@ -158,8 +168,8 @@ function expectRecorded(story: Story, expectations: readonly Expectation[]): voi
   expect(recordings).not.toEqual([]);
   writeFileSync(rules, JSON.stringify(ruleFileOf(recordings)));
   const unitTest = {
-    interval: `${STEP}m`,
-    input_series: inputSeries(story, minutes, { customer: 'riverside' }, STEP),
+    interval: `${step}m`,
+    input_series: inputSeries(story, minutes, { customer: 'riverside' }, step),
     promql_expr_test: expectations.map(({ expr, minute, samples }) => ({
       // Sums of parts of an hour are off by a billionth.
       expr: `round(${expr}, 0.001)`,
@@ -172,7 +182,7 @@ function expectRecorded(story: Story, expectations: readonly Expectation[]): voi
   };
   writeFileSync(
     file,
-    JSON.stringify({ rule_files: [rules], evaluation_interval: `${STEP}m`, tests: [unitTest] }),
+    JSON.stringify({ rule_files: [rules], evaluation_interval: `${step}m`, tests: [unitTest] }),
   );
   const { status, output } = run(debianProgram('/usr/bin/promtool'), ['test', 'rules', file]);
   expect(output).not.toContain('FAILED');
