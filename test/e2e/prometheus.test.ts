@@ -97,7 +97,7 @@ describe('rules', () => {
     ...readRecordings().map(({ record, expr }) => [record, expr] as const),
     ...readAlerts().map(({ alert, expr }) => [alert, expr] as const),
   ])('%s can be asked for', async (_, expression) => {
-    await prometheus.query(expression);
+    expect(await prometheus.query(expression)).toBeInstanceOf(Array);
   });
 
   test.each(readAlerts())('$alert is silent where all is well', async ({ expr }) => {

@@ -253,7 +253,7 @@ export const COUNTING_CASES: readonly AlertCase[] = [
     alsoFires: { 'both replicas': { change: atInstance('b', LEFT_BEHIND), at: 125 } },
     silent: {
       'ten people': { [OCCUPANCY]: 10 },
-      'one in fifty of those who came': { [TODAY]: 1500 },
+      'one in twenty of those who came': { [TODAY]: 600 },
       'it is open': { [OPEN]: 1 },
       'it has no opening hours': { [OPEN]: null },
       'they leave within the hour': { [OCCUPANCY]: until(110, 30, 2) },
@@ -272,7 +272,7 @@ export const COUNTING_CASES: readonly AlertCase[] = [
     },
     mutations: [
       ['> 10', '>= 10'],
-      ['0.02 *', '0.01 *'],
+      ['0.05 *', '0.01 *'],
       ['max_over_time(library_open[1h])', 'library_open'],
       ['(library_open[8h])) == 1', '(library_open[8h])) >= 0'],
       ['for: 5m', 'for: 4m'],
