@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { labelsOf } from '../grafana/contract-metrics.ts';
-import { matchedLabels, selectorsOf } from '../grafana/promql.ts';
+import { groupingLabels, madeLabels, matchedLabels, selectorsOf } from '../grafana/promql.ts';
 import type { Selector } from '../grafana/promql.ts';
 import { ALERT_CASES } from './cases/all.ts';
 import {
@@ -28,6 +28,16 @@ test.each([
       expect.arrayContaining([...matchedLabels(selector)]),
     );
   }
+});
+
+test.each([
+  ...RECORDINGS.map(({ record, expr }) => [record, expr] as const),
+  ...ALERTS.map(({ alert, expr }) => [alert, expr] as const),
+])('%s groups and matches by labels that its series have, or that it makes', (_, expression) => {
+  const there = selectorsOf(expression).flatMap((selector) => labelsThere(selector) ?? []);
+  expect([...there, ...madeLabels(expression)]).toEqual(
+    expect.arrayContaining([...groupingLabels(expression)]),
+  );
 });
 
 test.each(RECORDINGS)(
