@@ -3,7 +3,6 @@
  * alone: plant.ts puts one into the source as it is loaded. What the simulation is worth is how soon
  * it finds them.
  */
-import { Temporal } from 'temporal-polyfill';
 import type { DrawnWorld } from './drawn-world.ts';
 import {
   hasExactPolls,
@@ -56,13 +55,6 @@ function hasRepeatedHour({ startMs, days, timezone, alwaysOpen }: DrawnWorld): b
 /** Answers lack rows now and then, and so seldom that nothing of it may be believed. */
 function lacksRowsSeldom(world: DrawnWorld): boolean {
   return mayLackRows(world) && !mayBeEmptyThrice(world);
-}
-
-/** What came late has come, and nobody has come today: the worlds that end before a library opens. */
-function endsInTheMorning({ startMs, days, timezone, alwaysOpen }: DrawnWorld): boolean {
-  const end = Temporal.Instant.fromEpochMilliseconds(startMs + days * DAY_MS);
-  const { hour } = end.toZonedDateTimeISO(timezone);
-  return !alwaysOpen && hour >= 4 && hour <= 5;
 }
 
 /** Where the marks are what keeps a counter from falling. */
@@ -212,17 +204,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'counting/anchor.ts',
     find: 'return agrees ?',
     replace: 'return agrees || check ?',
-  },
-  {
-    name: 'a roll-up trusted because nothing has come',
-    file: 'counting/anchor.ts',
-    find: 'const proves = inWindow !== undefined && !isZero(inWindow);',
-    replace: 'const proves = !isZero(check.minutes.sums);',
-    shows: (world) =>
-      world.conventions.dayFreshness === 'nightly' &&
-      world.conventions.lateness.offlineMaxMs > DAY_MS &&
-      world.conventions.corrections.share === 0 &&
-      endsInTheMorning(world),
   },
   {
     name: 'no reconciliation',
