@@ -42,6 +42,9 @@ export class OccupancyAuditor {
     if (!hasPlainMinutes(this.#world) || Number.isNaN(readMs)) {
       return;
     }
+    if (this.#mayMistakeTheHour(dayMs, readMs)) {
+      return;
+    }
     const inside = scrape.value('library_occupancy_people', customer);
     const seen = scrape.value('library_people_last_seen_timestamp_seconds', customer);
     const possible = this.#possible(customer, dayMs, readMs);
@@ -62,6 +65,18 @@ export class OccupancyAuditor {
       const minutes = Array.from(possibleSeen, (ms) => ms / 1000).join(' or ');
       this.#violated(`${exporter} ${customer} was last seen at ${seen}, not at ${minutes}`);
     }
+  }
+
+  /** Without its offset, the start of a window may be in the wrong one of two hours, until the next anchor. */
+  #mayMistakeTheHour(dayMs: number, readMs: number): boolean {
+    const { conventions, timezone, reconcileIntervalMs, intervalMs } = this.#world;
+    const repeated = repeatedTimes(dayMs, timezone);
+    return (
+      conventions.designator !== 'honoured' &&
+      repeated !== undefined &&
+      readMs > repeated.startMs &&
+      readMs < repeated.endMs + reconcileIntervalMs + 4 * intervalMs
+    );
   }
 
   /**
