@@ -126,8 +126,8 @@ export const COUNTING_CASES: readonly AlertCase[] = [
       ['entered_total[3h])) > 0', 'entered_total[3h])) == 0'],
       ['week_ago == 0', 'week_ago < 0'],
       [
-        'unless on (customer, device)\n(\n  customer_device',
-        'and on (customer, device)\n(\n  customer_device',
+        'unless on (customer, device)\n  (\n    customer_device',
+        'and on (customer, device)\n  (\n    customer_device',
       ],
       ['< 3600', '< 1e9'],
       ['stream="device"', 'stream="people"'],
@@ -252,7 +252,7 @@ export const COUNTING_CASES: readonly AlertCase[] = [
     description: 'riverside has been closed for an hour, and 30 people are inside by its counters.',
     alsoFires: { 'both replicas': { change: atInstance('b', LEFT_BEHIND), at: 125 } },
     silent: {
-      'ten people': { [OCCUPANCY]: 10 },
+      'ten people, of a hundred who came': { [OCCUPANCY]: 10, [TODAY]: 100 },
       'one in twenty of those who came': { [TODAY]: 600 },
       'it is open': { [OPEN]: 1 },
       'it has no opening hours': { [OPEN]: null },

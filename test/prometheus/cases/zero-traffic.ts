@@ -242,7 +242,10 @@ export const ZERO_TRAFFIC_CASES: readonly AlertCase[] = [
       ['> 259200', '> 230000'],
       ['> 259200', '> 1e9'],
       ['avg1d < 0.125', 'avg1d < 0'],
-      ['    unless on (customer)\n    customer:library_people_entered:usual1h\n', ''],
+      [
+        'unless on (customer)\n      customer:library_people_entered:usual1h\n',
+        'unless on (customer)\n      customer:library_people_entered:usual1h < -1\n',
+      ],
       ['_timestamp_seconds) < 3600', '_timestamp_seconds) < 1e9'],
       ['poll_age:seconds < 900', 'poll_age:seconds < 1e9'],
     ],
