@@ -1,8 +1,8 @@
 /** Connections that fail, hang and break, and answers that are no HTTP: at /metrics, with their reason. */
-import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
+import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { bytes, bytesAndEnd, bytesAndReset, drip, stream } from './support/bytes.ts';
 import type { Exchange, Misbehaviour } from './support/hostile-service.ts';
 import { accepts, answering, DATA, suffers } from './support/suffer.ts';
@@ -135,23 +135,26 @@ test('an answer that comes when nobody has asked is not taken for the next one',
 });
 
 describe('TLS', () => {
-  const good = certificate('../service/testdata/good');
+  const issuer = makeAuthority();
+  const hosts = ['127.0.0.1', 'localhost'];
+  const good = makeCertificate({ name: 'good', hosts, issuer });
   const tls = {
     tls: good,
-    service: { ca: read('../service/testdata/ca.pem') },
+    service: { ca: issuer.cert },
     end: ({ service }: World) => service.setCertificate(good),
   };
 
   test.for([
-    ['that has expired', '../service/testdata/expired'],
-    ['for another host', '../service/testdata/wrong-name'],
-    ['of nobody that is known', 'testdata/stranger'],
-  ] as const)('with a certificate %s is unreachable, and nothing is sent', async ([, name]) => {
+    ['that has expired', { hosts, issuer, validTo: new Date(Date.now() - 60_000) }],
+    ['for another host', { hosts: ['other.example.org'], issuer }],
+    ['of nobody that is known', { hosts, issuer: makeAuthority('stranger') }],
+  ] as const)('with a certificate %s is unreachable, and nothing is sent', async ([, wish]) => {
+    const bad = makeCertificate({ name: 'bad', ...wish });
     expect(
       await suffers({
         ...tls,
         reason: 'unreachable',
-        begin: ({ service }) => service.setCertificate(certificate(name)),
+        begin: ({ service }) => service.setCertificate(bad),
       }),
     ).toEqual([]);
   });
@@ -228,12 +231,4 @@ function forged(good: string): string {
 
 function twice({ socket, good }: Exchange): void {
   socket.write(`${OK}Content-Length: ${good.length}\r\n\r\n${good}${forged(good)}`);
-}
-
-function read(name: string): string {
-  return readFileSync(new URL(name, import.meta.url), 'utf8');
-}
-
-function certificate(name: string): { readonly cert: string; readonly key: string } {
-  return { cert: read(`${name}.pem`), key: read(`${name}-key.pem`) };
 }

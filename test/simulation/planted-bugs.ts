@@ -117,7 +117,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'zero shown before the first reading',
-    file: 'counting/customer.ts',
+    file: 'counting/shown.ts',
     find: 'record.shown[kind] : undefined',
     replace: 'record.shown[kind] : 0',
   },
@@ -137,7 +137,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'epoch switched at the poll',
-    file: 'counting/customer.ts',
+    file: 'counting/shown.ts',
     find: 'snapshot?.epoch.startMs === epoch.startMs ? record',
     replace: 'snapshot !== undefined ? record',
   },
@@ -149,7 +149,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "yesterday's figures after the day started",
-    file: 'counting/customer.ts',
+    file: 'counting/shown.ts',
     find: 'snapshot?.day.startMs === dayStartMs ? at',
     replace: 'snapshot !== undefined ? at',
   },
@@ -243,7 +243,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'held counts not told',
-    file: 'counting/customer.ts',
+    file: 'counting/shown.ts',
     find: 'total - at(snapshot.totals, kind)',
     replace: '0 * at(snapshot.totals, kind)',
   },
