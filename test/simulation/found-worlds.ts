@@ -54,4 +54,18 @@ export const FOUND_WORLDS: Readonly<Record<string, DrawnWorld>> = {
     intervalMs: 30 * MINUTE_MS,
     reconcileIntervalMs: 2 * HOUR_MS,
   },
+  // At a quarter to three all of the day had just been rolled up, which was taken for a proof that `day`
+  // is live; who came at half past two was then missing until the next visitor.
+  'a roll-up that is looked at a moment after it was made': {
+    ...PLAIN,
+    seed: 38,
+    conventions: { ...plainConventions, keyTime: 'server', dayFreshness: 'nightly' },
+    timezone: 'Asia/Kathmandu',
+    visitsPerDay: [60, 5],
+    startMs: Date.UTC(2026, 2, 7, 21),
+    days: 0.3,
+    intervalMs: 10 * MINUTE_MS,
+    reconcileIntervalMs: 4 * HOUR_MS,
+    slowestMs: 50,
+  },
 };

@@ -38,7 +38,18 @@ describe('the simulation', () => {
   });
 });
 
+const ROOT = join(import.meta.dirname, '..', '..');
+
 test.each(PLANTED_BUGS)('the planted bug "$name" has its place in src/$file', ({ file, find }) => {
-  const source = readFileSync(join(import.meta.dirname, '..', '..', 'src', file), 'utf8');
+  const source = readFileSync(join(ROOT, 'src', file), 'utf8');
   expect(source.split(find)).toHaveLength(2);
+});
+
+test('the table of planted bugs has all of them, each found in some world', () => {
+  const page = readFileSync(join(ROOT, 'docs', 'planted-bugs.md'), 'utf8');
+  const rows = Array.from(
+    page.matchAll(/^\| (.+?) +\| +[1-9]\d* \| +[1-9]\d* \| \S/gm),
+    ([, name]) => name,
+  );
+  expect(rows).toEqual(PLANTED_BUGS.map(({ name }) => name));
 });
