@@ -5,8 +5,8 @@ export default defineConfig({
   test: {
     root: fileURLToPath(new URL('../..', import.meta.url)),
     include: ['test/e2e/**/*.test.ts'],
-    // Each file has a daemon and a Prometheus or a browser of its own.
-    fileParallelism: false,
+    // Each file has a daemon and a Prometheus or a browser of its own, and promtool takes most of the time.
+    maxWorkers: 2,
     testTimeout: 300_000,
     hookTimeout: 180_000,
   },

@@ -33,6 +33,8 @@ interface Obligations {
   notBeforeMs: number;
   tokensUnderWay: number;
   refused: { readonly secret: string; readonly atMs: number } | undefined;
+  /** The token that was refused last. */
+  refusedToken: { readonly token: string | undefined; readonly atMs: number } | undefined;
 }
 
 export class Network {
@@ -57,6 +59,7 @@ export class Network {
         notBeforeMs: -Infinity,
         tokensUnderWay: 0,
         refused: undefined,
+        refusedToken: undefined,
       };
       obligations.set(customer, duties);
       this.#checkBefore(duties, simulated, clock, customer);
@@ -83,6 +86,13 @@ export class Network {
       violated(
         `${customer} is asked ${duties.notBeforeMs - nowMs} ms before its Retry-After is over`,
       );
+    }
+    const token = request.headers?.['authorization'];
+    const { refusedToken } = duties;
+    const isRefused = token !== undefined && token === refusedToken?.token;
+    // What waited for its turn meanwhile may still have it.
+    if (isRefused && nowMs - refusedToken.atMs > REFUSED_PAUSE_MS) {
+      violated(`a token of ${customer} is used on after it was refused`);
     }
     if (isToken(request)) {
       duties.tokensUnderWay += 1;
@@ -143,6 +153,9 @@ function note(
   clock: ProcessClock,
 ): void {
   const nowMs = clock.monotonicMs();
+  if (response.status === 401 && !isToken(request)) {
+    duties.refusedToken = { token: request.headers?.['authorization'], atMs: nowMs };
+  }
   const retryAfter = response.headers['retry-after'];
   if (retryAfter !== undefined && (response.status === 429 || response.status === 503)) {
     // A date has whole seconds, and is of the service's clock: seconds are judged alone.
