@@ -66,12 +66,14 @@ export function createClient(options: ClientOptions): WholeClient {
     question: AnyQuestion | undefined,
     signal: AbortSignal | undefined,
   ): Promise<ExchangeAnswer> {
-    hold.check();
-    const answer = await withinLimits([ownGate, options.gate], signal, () => {
-      // Again, because it may have come while this one waited for its place.
-      hold.check();
-      return observed(options, endpoint, request, question, signal);
-    });
+    let answer: ExchangeAnswer | undefined;
+    while (answer === undefined) {
+      await hold.waitOut(signal);
+      answer = await withinLimits([ownGate, options.gate], signal, async () =>
+        // It may have come while this one waited for its place, which others need meanwhile.
+        hold.lasts() ? undefined : observed(options, endpoint, request, question, signal),
+      );
+    }
     if (answer.status === 200 || asksWhoWeAre(endpoint, answer.status)) {
       return answer;
     }

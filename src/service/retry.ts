@@ -7,10 +7,10 @@ import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 
-/** Full jitter: a wait is drawn from 0 to min(cap, base times 2 to the retries so far). */
+/** Full jitter: a wait is drawn from 0 to min(longest, base times 2 to the retries so far). */
 const BASE_MS = 1_000;
 /** Also the longest Retry-After that is waited for inside one ask; a longer one ends it at once. */
-const CAP_MS = 30_000;
+export const LONGEST_WAIT_MS = 30_000;
 
 export interface RetryOptions {
   /** At least 1. */
@@ -62,7 +62,7 @@ async function waitBefore(
   error: ServiceError,
   { clock, random, signal }: RetryOptions,
 ): Promise<boolean> {
-  if (signal.aborted || (error.retryAfterMs ?? 0) > CAP_MS) {
+  if (signal.aborted || (error.retryAfterMs ?? 0) > LONGEST_WAIT_MS) {
     return false;
   }
   // What the service asked for comes first; the jitter keeps customers apart who were told the same.
@@ -79,5 +79,5 @@ async function waitBefore(
 }
 
 function backoffMs(retry: number): number {
-  return Math.min(CAP_MS, BASE_MS * 2 ** (retry - 1));
+  return Math.min(LONGEST_WAIT_MS, BASE_MS * 2 ** (retry - 1));
 }

@@ -306,14 +306,69 @@ describe('Retry-After', () => {
     using harness = createHarness(fake.url, { clock });
     const error = await failureOf(ask(harness.riverside));
     expect(error).toMatchObject({ reason, status: code, retryAfterMs: 120_000 });
-    await clock.advance(119_000);
+    await clock.advance(89_000);
     const held = await failureOf(ask(harness.riverside));
-    expect(held).toMatchObject({ reason, retryAfterMs: 1_000 });
-    expect(held.message).toBe('the service asked to wait; 1 s of it are left');
+    expect(held).toMatchObject({ reason, retryAfterMs: 31_000 });
+    expect(held.message).toBe('the service asked to wait; 31 s of it are left');
     expect(fake.count('/v1/')).toBe(1);
-    await clock.advance(1_000);
+    await clock.advance(31_000);
     await ask(harness.riverside);
     expect(fake.count('/v1/')).toBe(2);
+  });
+
+  test('is waited out by an ask that finds only its end left', async () => {
+    const clock = virtualClock();
+    await using fake = await startFakeService();
+    fake.data = inTurn(status(429, { 'retry-after': '120' }), GOOD);
+    using harness = createHarness(fake.url, { clock });
+    await failureOf(ask(harness.riverside));
+    await clock.advance(91_000);
+    const asking = ask(harness.riverside);
+    await clock.advance(28_999);
+    expect(fake.count('/v1/')).toBe(1);
+    await clock.advance(1);
+    await asking;
+    expect(fake.count('/v1/')).toBe(2);
+  });
+
+  test('that comes while an ask waits for its place holds that one too', async () => {
+    const clock = virtualClock();
+    await using fake = await startFakeService();
+    fake.data = inTurn(status(429, { 'retry-after': '20' }), GOOD);
+    using harness = createHarness(fake.url, { clock, config: { maxConcurrency: 1 } });
+    const asking = [ask(harness.riverside), ask(harness.riverside)];
+    while (clock.sleepers < 2) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    expect(fake.count('/v1/')).toBe(1);
+    await driven(clock, Promise.all(asking));
+    expect(fake.count('/v1/')).toBe(3);
+  });
+
+  test.for([
+    [undefined, { reason: 'rate_limited', retryAfterMs: 20_000 }],
+    [new ServiceError('unreachable', 'gone'), { reason: 'unreachable', message: 'gone' }],
+  ] as const)('is waited out no longer than the deadline, with reason %s', async ([why, words]) => {
+    const clock = virtualClock();
+    await using fake = await startFakeService();
+    fake.data = status(429, { 'retry-after': '20' });
+    using harness = createHarness(fake.url, { clock });
+    const first = new AbortController();
+    const told = failureOf(harness.riverside.ask(QUESTION, first.signal));
+    while (clock.sleepers === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    first.abort();
+    await told;
+    const controller = new AbortController();
+    const asking = failureOf(harness.riverside.ask(QUESTION, controller.signal));
+    while (clock.sleepers === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    controller.abort(why);
+    expect(await asking).toMatchObject(words);
+    expect(fake.count('/v1/')).toBe(1);
+    expect(clock.sleepers).toBe(0);
   });
 
   test('is for the customer who was told', async () => {

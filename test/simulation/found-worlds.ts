@@ -68,4 +68,23 @@ export const FOUND_WORLDS: Readonly<Record<string, DrawnWorld>> = {
     reconcileIntervalMs: 4 * HOUR_MS,
     slowestMs: 50,
   },
+  // Reading the order of people's minutes ran into the limit every minute, and the poll of logins, which
+  // fell due while the customer was to wait, failed each time.
+  'a limit of twenty requests in ten seconds, used up for the order of minutes': {
+    ...PLAIN,
+    seed: 20554,
+    conventions: {
+      ...plainConventions,
+      deviceClocks: { share: 0.1, aheadMs: 30 * 24 * HOUR_MS },
+      forced: { above: 'rows', limit: 20, to: 'day', window: 'as asked' },
+      rateLimit: { requests: 20, perMs: 10_000, retryAfter: 'date' },
+    },
+    timezone: 'America/New_York',
+    visitsPerDay: [300, 30],
+    alwaysOpen: true,
+    startMs: Date.UTC(2026, 9, 24, 23),
+    days: 0.1,
+    intervalMs: MINUTE_MS,
+    exporters: 2,
+  },
 };
