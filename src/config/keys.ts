@@ -2,26 +2,15 @@
  * Every key of the configuration (CONTRACT.md, section 2): its shape, its default, and a line about
  * it. Checks of several keys together are elsewhere.
  */
-import { BREAKDOWNS, MINUTE_STREAMS } from '../base/nouns.ts';
+import { CUSTOMER_KEYS } from './customer-keys.ts';
 import { CUSTOMERS_AND_ZONES, ONE_SECRET, SECURE_OR_ALLOWED } from './keys-together.ts';
-import { listOf, setOf } from './lists.ts';
-import { mapping, record } from './mapping.ts';
+import { listOf } from './lists.ts';
+import { mapping } from './mapping.ts';
 import type { KeyTable, Section } from './mapping.ts';
 import { documentOf } from './schema.ts';
 import type { JsonSchema } from './schema.ts';
-import { decimalNumber, text, trueOrFalse, wholeNumber } from './shapes.ts';
-import {
-  BRANCH_SCHEMA,
-  branchProblem,
-  duration,
-  holidayRegion,
-  LABEL_SCHEMA,
-  labelProblem,
-  proxyUrl,
-  serviceUrl,
-  timeOfDay,
-  timezone,
-} from './values.ts';
+import { decimalNumber, filePath, text, trueOrFalse, wholeNumber } from './shapes.ts';
+import { duration, proxyUrl, serviceUrl, timeOfDay, timezone } from './values.ts';
 
 /** The limit on requests that nobody set is never below this. */
 export const LEAST_REQUESTS_PER_SECOND = 10;
@@ -67,7 +56,7 @@ export const SERVICE_KEYS = {
   },
   ca_file: {
     about: 'Certificates to trust beside those of the system, as PEM.',
-    shape: path('a file with certificates, as in ca.pem'),
+    shape: filePath('a file with certificates, as in ca.pem'),
   },
 } as const satisfies KeyTable;
 
@@ -99,80 +88,6 @@ export const DEFAULTS_KEYS = {
     about: "Local time at which occupancy and today's figures start again.",
     shape: timeOfDay(),
     default: '04:00',
-  },
-} as const satisfies KeyTable;
-
-const LABEL_VALUE = text({ expects: 'text, as in north', longest: 256, mayBeEmpty: true });
-const BRANCH_NAME = text({ expects: 'a name, as in Main Library', longest: 256 });
-
-export const CUSTOMER_KEYS = {
-  name: {
-    about: 'Unique: the value of the label customer.',
-    shape: text({ expects: 'a name of up to 128 characters, as in riverside', longest: 128 }),
-    required: true,
-  },
-  client_id: {
-    about: "From the API module tab of the customer's configuration.",
-    shape: text({ expects: 'the id from the API module tab', longest: 256 }),
-    required: true,
-  },
-  client_secret: {
-    about: 'The secret itself; better is client_secret_file or ${NAME}.',
-    shape: text({ expects: 'the secret on one line, in quotes', longest: 65_536 }),
-  },
-  client_secret_file: {
-    about: 'The file with the secret, read again when it changes.',
-    shape: path('a file with the secret, as in secrets/riverside'),
-  },
-  timezone: {
-    about: 'An IANA name. Required, here or in defaults.',
-    shape: timezone(),
-  },
-  day_starts_at: {
-    about: "Local time at which occupancy and today's figures start again.",
-    shape: timeOfDay(),
-  },
-  capacity: {
-    about: 'How many people the house may hold.',
-    shape: wholeNumber({ least: 1, most: 10_000_000, example: '250' }),
-  },
-  opening_hours: {
-    about: "In OpenStreetMap's syntax, local time.",
-    shape: text({ expects: 'opening hours, as in "Mo-Fr 08:00-20:00; PH off"', longest: 1_000 }),
-  },
-  holidays: {
-    about: 'Whose public holidays PH means.',
-    shape: holidayRegion(),
-  },
-  labels: {
-    about: 'Labels of library_customer_info.',
-    shape: record(LABEL_VALUE, {
-      expects: 'labels with their values, as in { region: north }',
-      most: 32,
-      keyProblem: labelProblem,
-      keySchema: LABEL_SCHEMA,
-    }),
-    default: {},
-  },
-  streams: {
-    about: 'What is read by the minute.',
-    shape: setOf(MINUTE_STREAMS, { mayBeEmpty: false }),
-    default: ['people', 'logins'],
-  },
-  breakdowns: {
-    about: 'By what the counts of people are also read.',
-    shape: setOf(BREAKDOWNS, { mayBeEmpty: true }),
-    default: [],
-  },
-  branches: {
-    about: 'Names for library_branch_info: the id of a branch to its name.',
-    shape: record(BRANCH_NAME, {
-      expects: 'ids with their names, as in { 101: Main Library }',
-      most: 10_000,
-      keyProblem: branchProblem,
-      keySchema: BRANCH_SCHEMA,
-    }),
-    default: {},
   },
 } as const satisfies KeyTable;
 
@@ -212,7 +127,7 @@ export const TOP_KEYS = {
   },
   customer_files: {
     about: 'Files, each with a list like customers; * stands for any name.',
-    shape: listOf(path('a file or a pattern, as in customers/*.yaml'), {
+    shape: listOf(filePath('a file or a pattern, as in customers/*.yaml'), {
       expects: 'a list of files, as in ["customers/*.yaml"]',
     }),
     default: [],
@@ -260,8 +175,4 @@ function elsewhere(key: string): string | undefined {
     ['no other key, at the beginning of a line', TOP_KEYS],
   ] as const;
   return parts.find(([, table]) => Object.hasOwn(table, key))?.[0];
-}
-
-function path(expects: string): ReturnType<typeof text> {
-  return text({ expects, longest: 4_096 });
 }

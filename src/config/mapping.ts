@@ -1,12 +1,9 @@
-/**
- * Mappings of the configuration: those whose keys are known, by a table, and those whose keys are
- * the person's own.
- */
-import { expand } from './expand.ts';
+/** Mappings of the configuration whose keys are known, by a table. */
+import { entriesOf, joinPath, MERGE_KEY, MERGED, withoutDuplicates } from './entries.ts';
 import { spend } from './lists.ts';
 import { nearest } from './nearest.ts';
 import type { Entry, SourceNode } from './nodes.ts';
-import { orEnvironment, schemaOfKeys } from './schema.ts';
+import { schemaOfKeys } from './schema.ts';
 import type { JsonSchema } from './schema.ts';
 import { find, wordFor } from './shapes.ts';
 import type { Found, Reader, Shape } from './shapes.ts';
@@ -68,20 +65,12 @@ export function mapping<const Table extends KeyTable>(
       }
       const { entries, given } = knownEntries(all, table, rules, path, reader);
       const fields = Object.entries(table).map(([key, rule]) => {
-        const at = { place: node.place, path: join(path, key) };
+        const at = { place: node.place, path: joinPath(path, key) };
         return [key, readKey(entries.get(key), rule, at, given.has(key), reader)];
       });
       return { fields: Object.fromEntries(fields) as Fields<Table>, given };
     },
   };
-}
-
-/** A key with nothing after it is an empty mapping: all that was in it may be commented out. */
-function entriesOf(node: SourceNode): readonly Entry[] | undefined {
-  if (node.kind === 'mapping') {
-    return node.entries;
-  }
-  return node.kind === 'scalar' && node.type === 'nothing' ? [] : undefined;
 }
 
 function readKey(
@@ -128,7 +117,7 @@ function knownEntries(
     const { source } = entry.keyPlace;
     const at = source.hides(entry.keyPlace)
       ? `${path}.[redacted]`.replace(/^\./, '')
-      : join(path, entry.key);
+      : joinPath(path, entry.key);
     reader.problems.add({ place: entry.keyPlace, path: at, message });
     if (message.startsWith(UNKNOWN) && entry.value.place.start > entry.keyPlace.start) {
       // The key may be somebody's own word for a secret.
@@ -142,8 +131,6 @@ function knownEntries(
 }
 
 const UNKNOWN = 'is not a known key';
-const MERGE_KEY = '<<';
-const MERGED = 'is a merge key, and those are not read: write the keys out';
 
 function unknownKey(
   key: string,
@@ -161,82 +148,6 @@ function unknownKey(
   return guess === undefined
     ? `${UNKNOWN}: known here are ${Object.keys(table).join(', ')}`
     : `${UNKNOWN}: did you mean ${guess}?`;
-}
-
-/** The first entry of each key; the others are problems. */
-function withoutDuplicates(all: readonly Entry[], path: string, reader: Reader): readonly Entry[] {
-  const first = new Map<string, Entry>();
-  for (const entry of all) {
-    const before = first.get(entry.key);
-    if (before === undefined) {
-      first.set(entry.key, entry);
-    } else {
-      const { source, start } = before.keyPlace;
-      const message = `is given twice, first in line ${source.lineAt(start)}: remove one of them`;
-      reader.problems.add({ place: entry.keyPlace, path: join(path, entry.key), message });
-    }
-  }
-  return [...first.values()];
-}
-
-export interface FreeKeys {
-  readonly expects: string;
-  readonly most: number;
-  /** What is wrong with a key, and after a colon what would be right; or undefined. */
-  readonly keyProblem: (key: string) => string | undefined;
-  /** What JSON Schema can say of a good key. */
-  readonly keySchema: JsonSchema;
-}
-
-/** A mapping whose keys are the person's own. The record has no prototype: its keys are all there is. */
-export function record(
-  value: Shape<string>,
-  rules: FreeKeys,
-): Shape<Readonly<Record<string, string>>> {
-  return {
-    expects: rules.expects,
-    schema: {
-      type: ['object', 'null'],
-      propertyNames: orEnvironment(rules.keySchema),
-      additionalProperties: value.schema,
-      maxProperties: rules.most,
-    },
-    read(node, path, reader) {
-      function fail(place: Place, at: string, message: string): undefined {
-        reader.problems.add({ place, path: at, message });
-      }
-      const all = entriesOf(node);
-      if (all === undefined) {
-        return fail(node.place, path, `is ${wordFor(node)}: give ${rules.expects}`);
-      }
-      if (all.length > rules.most) {
-        return fail(node.place, path, `has more than ${rules.most} entries: give fewer`);
-      }
-      if (!spend(reader, node, path, all.length)) {
-        return undefined;
-      }
-      const result: Record<string, string> = Object.create(null);
-      for (const entry of withoutDuplicates(all, path, reader)) {
-        const at = join(path, entry.key);
-        const key = expand(entry.key, reader.environment);
-        const merged = entry.key === MERGE_KEY ? MERGED : undefined;
-        const problem = key.problem ?? merged ?? rules.keyProblem(key.text);
-        if (problem !== undefined) {
-          fail(entry.keyPlace, at, problem);
-        } else if (Object.hasOwn(result, key.text)) {
-          fail(entry.keyPlace, at, 'is the same as another key here: remove one of them');
-        } else {
-          result[key.text] = value.read(entry.value, at, reader) ?? '';
-        }
-      }
-      return result;
-    },
-  };
-}
-
-function join(path: string, key: string): string {
-  const shown = /^[\w-]+$/.test(key) ? key : JSON.stringify(key.slice(0, 64));
-  return path === '' ? shown : `${path}.${shown}`;
 }
 
 function nodeOf(plain: Plain, place: Place): SourceNode {

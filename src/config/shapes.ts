@@ -110,6 +110,11 @@ export function text(rules: TextRules): Shape<string> {
   });
 }
 
+/** The path of a file. */
+export function filePath(expects: string): Shape<string> {
+  return text({ expects, longest: 4_096 });
+}
+
 function textProblem(value: string, rules: TextRules): Refusal | undefined {
   if (value === '' && rules.mayBeEmpty !== true) {
     return new Refusal('is empty');

@@ -4,58 +4,25 @@
  * words: a protection that is silently not there is worse than none.
  */
 import { listOf } from './lists.ts';
-import { mapping, record } from './mapping.ts';
+import { mapping } from './mapping.ts';
 import type { KeyRule, KeyTable, Section } from './mapping.ts';
-import { Refusal, scalar, text, trueOrFalse } from './shapes.ts';
+import { record } from './record.ts';
+import { filePath, Refusal, scalar, trueOrFalse } from './shapes.ts';
 import type { Shape } from './shapes.ts';
+import { CIPHERS_12, CIPHERS_13, CURVES, TLS_VERSIONS } from './tls-names.ts';
 import { CLIENT_AUTHS } from './web-types.ts';
-import type { TlsVersion } from './web-types.ts';
-
-/** By Go's names. Older ones than these are broken, and Go's own default refuses them too. */
-export const TLS_VERSIONS = {
-  TLS12: 'TLSv1.2',
-  TLS13: 'TLSv1.3',
-} as const satisfies Record<string, TlsVersion>;
-
-/** Of TLS 1.2, by Go's names (crypto/tls, CipherSuites). */
-export const CIPHERS_12 = {
-  TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
-  TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: 'ECDHE-ECDSA-AES256-GCM-SHA384',
-  TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256: 'ECDHE-ECDSA-CHACHA20-POLY1305',
-  TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA: 'ECDHE-ECDSA-AES128-SHA',
-  TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA: 'ECDHE-ECDSA-AES256-SHA',
-  TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: 'ECDHE-RSA-AES128-GCM-SHA256',
-  TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384: 'ECDHE-RSA-AES256-GCM-SHA384',
-  TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: 'ECDHE-RSA-CHACHA20-POLY1305',
-  TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA: 'ECDHE-RSA-AES128-SHA',
-  TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA: 'ECDHE-RSA-AES256-SHA',
-} as const;
-
-/** Of TLS 1.3. Go has no choice of them, and neither has this file. */
-export const CIPHERS_13 = [
-  'TLS_AES_128_GCM_SHA256',
-  'TLS_AES_256_GCM_SHA384',
-  'TLS_CHACHA20_POLY1305_SHA256',
-] as const;
 
 const CIPHERS = [...namesOf(CIPHERS_12), ...CIPHERS_13] as const;
-
-export const CURVES = {
-  X25519: 'X25519',
-  CurveP256: 'prime256v1',
-  CurveP384: 'secp384r1',
-  CurveP521: 'secp521r1',
-} as const;
 
 export const TLS_KEYS = {
   cert_file: {
     about: "The server's certificate, and those that lead to its authority, as PEM.",
-    shape: path('a file with the certificate, as in server.pem'),
+    shape: filePath('a file with the certificate, as in server.pem'),
     required: true,
   },
   key_file: {
     about: 'The key of the certificate, as PEM, without a password.',
-    shape: path('a file with the key, as in server-key.pem'),
+    shape: filePath('a file with the key, as in server-key.pem'),
     required: true,
   },
   client_auth_type: {
@@ -65,7 +32,7 @@ export const TLS_KEYS = {
   },
   client_ca_file: {
     about: "The authorities that may sign clients' certificates, as PEM.",
-    shape: path('a file with certificates, as in clients-ca.pem'),
+    shape: filePath('a file with certificates, as in clients-ca.pem'),
   },
   min_version: {
     about: 'The oldest version of TLS.',
@@ -210,10 +177,6 @@ function elsewhere(key: string): string | undefined {
     ['no other key, at the beginning of a line', WEB_KEYS],
   ] as const;
   return parts.find(([, table]) => Object.hasOwn(table, key))?.[0];
-}
-
-function path(expects: string): Shape<string> {
-  return text({ expects, longest: 4_096 });
 }
 
 function oneOf<const Word extends string>(
