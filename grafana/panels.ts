@@ -33,19 +33,42 @@ import * as units from '@grafana/grafana-foundation-sdk/units';
 import { DATASOURCE } from './finish.ts';
 import { AS_IT_IS, PLAIN, colours, thresholds } from './looks.ts';
 
-/** One big number for each series, by its name. */
-export function stat(id: number, title: string, description: string): Stat {
-  return new Stat()
+/** What every panel with values has, whatever its kind. */
+interface ValuePanel {
+  id(id: number): this;
+  title(title: string): this;
+  description(description: string): this;
+  datasource(datasource: typeof DATASOURCE): this;
+  unit(unit: string): this;
+  decimals(decimals: number): this;
+  thresholds(steps: ReturnType<typeof thresholds>): this;
+  colorScheme(scheme: ReturnType<typeof colours>): this;
+  noValue(words: string): this;
+}
+
+/** Whole numbers, in the colour of their threshold, of the data source that the dashboard is set to. */
+export function plain<Panel extends ValuePanel>(
+  panel: Panel,
+  id: number,
+  title: string,
+  description: string,
+): Panel {
+  return panel
     .id(id)
     .title(title)
     .description(description)
     .datasource(DATASOURCE)
-    .height(5)
     .unit(units.NoUnit)
     .decimals(0)
     .thresholds(thresholds(PLAIN))
     .colorScheme(colours(FieldColorModeId.Thresholds))
-    .noValue('no data')
+    .noValue('no data');
+}
+
+/** One big number for each series, by its name. */
+export function stat(id: number, title: string, description: string): Stat {
+  return plain(new Stat(), id, title, description)
+    .height(5)
     .reduceOptions(lastValue())
     .textMode(BigValueTextMode.Auto)
     .colorMode(BigValueColorMode.Value)
@@ -54,18 +77,9 @@ export function stat(id: number, title: string, description: string): Stat {
 
 /** One horizontal bar for each series, from 0. */
 export function bars(id: number, title: string, description: string): BarGauge {
-  return new BarGauge()
-    .id(id)
-    .title(title)
-    .description(description)
-    .datasource(DATASOURCE)
+  return plain(new BarGauge(), id, title, description)
     .height(9)
-    .unit(units.NoUnit)
-    .decimals(0)
     .min(0)
-    .thresholds(thresholds(PLAIN))
-    .colorScheme(colours(FieldColorModeId.Thresholds))
-    .noValue('no data')
     .reduceOptions(lastValue())
     .orientation(VizOrientation.Horizontal)
     .displayMode(BarGaugeDisplayMode.Basic);
@@ -78,18 +92,10 @@ export function lines(id: number, title: string, description: string): TimeSerie
 
 /** The same of what may be negative. */
 export function linesAroundZero(id: number, title: string, description: string): TimeSeries {
-  return new TimeSeries()
-    .id(id)
-    .title(title)
-    .description(description)
-    .datasource(DATASOURCE)
+  return plain(new TimeSeries(), id, title, description)
     .span(12)
     .height(9)
-    .unit(units.NoUnit)
-    .decimals(0)
-    .thresholds(thresholds(PLAIN))
     .colorScheme(colours(FieldColorModeId.PaletteClassic))
-    .noValue('no data')
     .lineWidth(1)
     .fillOpacity(10)
     .showPoints(VisibilityMode.Never)
@@ -128,19 +134,10 @@ export function columns(
   label: string,
   query: string,
 ): BarChart {
-  return new BarChart()
-    .id(id)
-    .title(title)
-    .description(description)
-    .datasource(DATASOURCE)
+  return plain(new BarChart(), id, title, description)
     .span(8)
     .height(9)
-    .unit(units.NoUnit)
-    .decimals(0)
     .min(0)
-    .thresholds(thresholds(PLAIN))
-    .colorScheme(colours(FieldColorModeId.Thresholds))
-    .noValue('no data')
     .fillOpacity(60)
     .xField(label)
     .legend(legend([]).showLegend(false))
@@ -155,15 +152,7 @@ export function columns(
 
 /** A band of states over time for each series. */
 export function states(id: number, title: string, description: string): StateTimeline {
-  return new StateTimeline()
-    .id(id)
-    .title(title)
-    .description(description)
-    .datasource(DATASOURCE)
-    .unit(units.NoUnit)
-    .thresholds(thresholds(PLAIN))
-    .colorScheme(colours(FieldColorModeId.Thresholds))
-    .noValue('no data')
+  return plain(new StateTimeline(), id, title, description)
     .mergeValues(true)
     .showValue(VisibilityMode.Auto)
     .spanNulls(false)

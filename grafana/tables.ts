@@ -3,27 +3,16 @@ import { FieldColorModeId } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { DynamicConfigValue } from '@grafana/grafana-foundation-sdk/dashboard';
 import { PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as Table } from '@grafana/grafana-foundation-sdk/table';
-import * as units from '@grafana/grafana-foundation-sdk/units';
-import { DATASOURCE, byValue } from './finish.ts';
-import { AS_IT_IS, PLAIN, WEEKDAYS, colours, inWords, thresholds } from './looks.ts';
-import { now } from './panels.ts';
+import { byValue } from './finish.ts';
+import { AS_IT_IS, WEEKDAYS, colours, inWords } from './looks.ts';
+import { now, plain } from './panels.ts';
 
 /** A column: its heading, its query, and how it looks if not as a whole number. */
 export type Column = readonly [heading: string, query: string, looks?: DynamicConfigValue[]];
 
 /** A table of whole numbers without a query. */
 export function table(id: number, title: string, description: string): Table {
-  return new Table()
-    .id(id)
-    .title(title)
-    .description(description)
-    .datasource(DATASOURCE)
-    .height(9)
-    .unit(units.NoUnit)
-    .decimals(0)
-    .thresholds(thresholds(PLAIN))
-    .colorScheme(colours(FieldColorModeId.Thresholds))
-    .noValue('no data');
+  return plain(new Table(), id, title, description).height(9);
 }
 
 /**

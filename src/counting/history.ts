@@ -9,6 +9,7 @@ import type { Calendar, Epoch } from './calendar.ts';
 import { describedAt } from './description.ts';
 import type { CustomerDescription } from './description.ts';
 import type { CustomerFigures, KindFigures, StreamFigures } from './figures.ts';
+import { UNPOLLED } from './health.ts';
 import type { MinuteHistory } from './minute-history.ts';
 import { insideAfter } from './minutes.ts';
 import { asLongAsRecent } from './shown.ts';
@@ -51,7 +52,7 @@ export class HistoryWalk {
         kinds[kind] = walk.figuresOf(kind, i);
       });
       streams[walk.stream] = {
-        ...NOT_POLLED,
+        ...UNPOLLED,
         lastSeenMs: asLongAsRecent(walk.lastSeenMs, calendar, atMs),
       };
       occupancy = walk.stream === 'people' ? walk.inside : occupancy;
@@ -72,15 +73,6 @@ export class HistoryWalk {
 }
 
 const NO_BREAKDOWNS: Readonly<Partial<Record<Breakdown, never>>> = {};
-
-const NOT_POLLED = {
-  up: undefined,
-  lastSuccessMs: undefined,
-  polls: 0,
-  failures: 0,
-  skipped: 0,
-  lastError: undefined,
-} as const;
 
 /** Whether what ended at `endMs` belongs to what is shown at an instant: a second before it has ended, it does. */
 export function isOver(endMs: number, atMs: number): boolean {

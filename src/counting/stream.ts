@@ -54,13 +54,7 @@ export function anchorNeed(
 
 /** One poll: one question about the last minutes, or an anchor. */
 export function* pollStream(state: StreamState, context: PollContext): Asking<PollOutcome> {
-  const inquirer = createInquirer({
-    endpoint: ENDPOINTS[context.stream],
-    kinds: context.kinds,
-    calendar: context.calendar,
-    nowMs: () => latestNowMs(context),
-    hasTime: context.hasTime,
-  });
+  const inquirer = inquirerFor(context);
   const need = anchorNeed(state, context);
   const { anchor } = state;
   if (anchor !== undefined && (need === 'none' || !context.mayAnchor)) {
@@ -70,6 +64,17 @@ export function* pollStream(state: StreamState, context: PollContext): Asking<Po
     }
   }
   return yield* pollWithAnchor(state, context, inquirer);
+}
+
+/** Asks of the context's stream, in its time. */
+export function inquirerFor(context: PollContext): Inquirer {
+  return createInquirer({
+    endpoint: ENDPOINTS[context.stream],
+    kinds: context.kinds,
+    calendar: context.calendar,
+    nowMs: () => latestNowMs(context),
+    hasTime: context.hasTime,
+  });
 }
 
 function concludeOrdinary(

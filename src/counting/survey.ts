@@ -3,7 +3,6 @@
  * until there are figures, and beside them what explains them. Asks more than a poll does, and is
  * for nobody who asks often.
  */
-import { createInquirer } from './asking.ts';
 import type { Asking, Inquirer } from './asking.ts';
 import { EMPTY_POLLS_BEFORE_BELIEF } from './belief.ts';
 import { anyBelow, isZero } from './counts.ts';
@@ -13,9 +12,9 @@ import type { Dating } from './dating.ts';
 import { datingOf, minutePieces } from './day-rows.ts';
 import { lastSeenIn, withRows } from './minutes.ts';
 import type { MinuteLedger } from './minutes.ts';
-import { INITIAL_STATE, latestNowMs } from './state.ts';
+import { INITIAL_STATE } from './state.ts';
 import type { PollContext, StreamState } from './state.ts';
-import { ENDPOINTS, pollStream } from './stream.ts';
+import { inquirerFor, pollStream } from './stream.ts';
 import { SHORTEST_PIECE_MS } from './total.ts';
 import type { TotalsBy } from './total.ts';
 
@@ -53,13 +52,7 @@ export function* surveyStream(context: PollContext): Asking<StreamSurvey> {
   for (let polls = 0; polls < EMPTY_POLLS_BEFORE_BELIEF && state.snapshot === undefined; polls++) {
     ({ state } = yield* pollStream(state, context));
   }
-  const inquirer = createInquirer({
-    endpoint: ENDPOINTS[context.stream],
-    kinds: context.kinds,
-    calendar: context.calendar,
-    nowMs: () => latestNowMs(context),
-    hasTime: context.hasTime,
-  });
+  const inquirer = inquirerFor(context);
   const { dating, snapshot } = state;
   const lastSeenMs = snapshot?.minutes?.lastSeenMs;
   const agreement = yield* agreementOf(state, context, inquirer);

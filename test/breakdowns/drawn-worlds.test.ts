@@ -11,7 +11,6 @@ import type { Random } from '../../src/base/random.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { drawConventions } from '../../src/simulator/drawn-conventions.ts';
-import type { Conventions } from '../../src/simulator/conventions.ts';
 import { drawLibrary } from '../../src/simulator/libraries.ts';
 import { pick } from '../../src/simulator/seeds.ts';
 import { createSimulatedService } from '../../src/simulator/service.ts';
@@ -19,6 +18,7 @@ import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { Exposition, Labels } from '../acceptance/exposition.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { MINUTE_MS, Rig } from './rig.ts';
+import { answerable } from '../support/answerable.ts';
 
 const SEEDS = 16;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -34,16 +34,6 @@ const KINDS = [
   ['people_entered', 'entered'],
   ['people_exited', 'exited'],
 ] as const;
-
-/** Where the designator is read as UTC no window begins where the epoch does; limits cost time. */
-function answerable(drawn: Conventions): Conventions {
-  const isUtc = drawn.designator === 'ignored, read as UTC';
-  return {
-    ...drawn,
-    designator: isUtc ? 'ignored, read as local' : drawn.designator,
-    rateLimit: undefined,
-  };
-}
 
 class Drawn {
   readonly violations: string[] = [];

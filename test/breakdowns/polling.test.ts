@@ -1,13 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import { silentLogger } from '../../src/base/log.ts';
 import type { Breakdown, Question, Reading, Stream } from '../../src/base/nouns.ts';
-import { Calendar } from '../../src/counting/calendar.ts';
-import { Customer } from '../../src/counting/customer.ts';
-import { Marks } from '../../src/counting/marks.ts';
-import { Zone } from '../../src/counting/zone.ts';
-import { Poller } from '../../src/polling/poller.ts';
+import type { Customer } from '../../src/counting/customer.ts';
+import type { Poller } from '../../src/polling/poller.ts';
 import type { PolledCustomer } from '../../src/polling/poller.ts';
+import { customerNamed, pollerOn } from '../support/polled.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { MINUTE_MS } from './rig.ts';
 
@@ -21,16 +18,7 @@ beforeEach(() => {
   clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
   asked = [];
   stuck = [];
-  poller = new Poller({
-    clock,
-    log: silentLogger,
-    observer: { pollEnded() {}, changed() {} },
-    intervalMs: MINUTE_MS,
-    reconcileIntervalMs: 60 * MINUTE_MS,
-    breakdownIntervalMs: 5 * MINUTE_MS,
-    maxConcurrency: 32,
-    maxRequestsPerSecond: 1000,
-  });
+  poller = pollerOn(clock);
   poller.start();
 });
 afterEach(async () => {
@@ -38,15 +26,7 @@ afterEach(async () => {
 });
 
 function polled(name: string, breakdowns: readonly Breakdown[]): PolledCustomer {
-  const customer = new Customer({
-    name,
-    timezone: 'Europe/Copenhagen',
-    description: { labels: {}, capacity: undefined, openingHours: undefined },
-    calendar: new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }),
-    streams: ['people'],
-    owner: { service: 's', clientId: name, customer: name },
-    marks: new Marks(),
-  });
+  const customer = customerNamed(name);
   breakDown(customer, breakdowns);
   return { customer, client: { ask: (question, signal) => answer(name, question, signal) } };
 }

@@ -1,23 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { Zone } from '../../src/counting/zone.ts';
 import { CountedStream } from '../support/counted-stream.ts';
-import { SmallService } from '../support/small-service.ts';
-import type { SmallConventions } from '../support/small-service.ts';
+import { SMALL_KEYS, SmallService } from '../support/small-service.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-const KEYS: readonly SmallConventions['key'][] = [
-  'iso_z',
-  'iso_offset',
-  'local',
-  'utc',
-  'seconds',
-  'compact_local',
-  'time_local',
-  'minute_of_day_local',
-  'index',
-];
 /** Keys that name the hour that occurs twice by one name. */
 const AMBIGUOUS: readonly string[] = [
   'local',
@@ -38,7 +26,7 @@ const NIGHTS: readonly [string, string, number][] = [
   ['forward at midnight in Santiago', 'America/Santiago', Date.UTC(2026, 8, 6, 4)],
 ];
 const CASES = NIGHTS.flatMap(([name, zone, changeMs]) =>
-  KEYS.map((key) => [name, key, zone, changeMs] as const),
+  SMALL_KEYS.map((key) => [name, key, zone, changeMs] as const),
 );
 
 describe('a night in which clocks on the wall go', () => {

@@ -174,3 +174,13 @@ export class Rig {
     return KINDS.people.map(read);
   }
 }
+
+/** A library that has counted before, and counts in every minute. */
+export function busyRig(options: RigOptions): Rig {
+  const rig = new Rig(options);
+  rig.before(5 * DAY_MS, [40, 38]);
+  rig.before(2 * HOUR_MS, [5, 1]);
+  rig.before(7 * MINUTE_MS, [2, 1]);
+  rig.traffic = (serviceMs) => [1 + (Math.floor(serviceMs / MINUTE_MS) % 3), 1];
+  return rig;
+}

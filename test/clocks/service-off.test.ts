@@ -1,17 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { SmallConventions } from '../support/small-service.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, Rig } from './rig.ts';
-import type { RigOptions } from './rig.ts';
+import { HOUR_MS, MINUTE_MS, busyRig } from './rig.ts';
+import type { Rig, RigOptions } from './rig.ts';
 
 let rig: Rig;
 afterEach(() => rig.stop());
 
 function rigOf(options: RigOptions): Rig {
-  rig = new Rig(options);
-  rig.before(5 * DAY_MS, [40, 38]);
-  rig.before(2 * HOUR_MS, [5, 1]);
-  rig.before(7 * MINUTE_MS, [2, 1]);
-  rig.traffic = (serviceMs) => [1 + (Math.floor(serviceMs / MINUTE_MS) % 3), 1];
+  rig = busyRig(options);
   return rig;
 }
 

@@ -1,17 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, MINUTE_MS, Rig } from './rig.ts';
-import type { RigOptions } from './rig.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, busyRig } from './rig.ts';
+import type { Rig, RigOptions } from './rig.ts';
 
 let rig: Rig;
 afterEach(() => rig.stop());
 
-/** A library that has counted before, and counts in every minute but those of the hour from five. */
 function rigOf(options: RigOptions): Rig {
-  rig = new Rig(options);
-  rig.before(5 * DAY_MS, [40, 38]);
-  rig.before(2 * HOUR_MS, [5, 1]);
-  rig.before(7 * MINUTE_MS, [2, 1]);
-  rig.traffic = (serviceMs) => [1 + (Math.floor(serviceMs / MINUTE_MS) % 3), 1];
+  rig = busyRig(options);
   return rig;
 }
 

@@ -1,14 +1,6 @@
 import { expect, test } from 'vitest';
 import { kindOfKey, Marks } from '../../src/counting/marks.ts';
-
-const OWNER = { service: 's', clientId: 'riverside-api', customer: 'riverside' };
-const NOW_MS = Date.UTC(2026, 10, 18, 10);
-const OCTOBER = { startMs: Date.UTC(2026, 9, 1, 2), endMs: Date.UTC(2026, 10, 1, 3), month: 24321 };
-const NOVEMBER = {
-  startMs: Date.UTC(2026, 10, 1, 3),
-  endMs: Date.UTC(2026, 11, 1, 3),
-  month: 24322,
-};
+import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
 
 test('marks of keys are found by their breakdown, kind and epoch, whatever the key looks like', () => {
   const marks = new Marks();

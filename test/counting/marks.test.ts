@@ -3,22 +3,11 @@ import type { Reading } from '../../src/base/nouns.ts';
 import { Marks } from '../../src/counting/marks.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { CountedStream, RECONCILE_MS } from '../support/counted-stream.ts';
+import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const OWNER = {
-  service: 'https://s.example.org',
-  clientId: 'riverside-api',
-  customer: 'riverside',
-};
-const NOW_MS = Date.UTC(2026, 10, 18, 10);
-const OCTOBER = { startMs: Date.UTC(2026, 9, 1, 2), endMs: Date.UTC(2026, 10, 1, 3), month: 24321 };
-const NOVEMBER = {
-  startMs: Date.UTC(2026, 10, 1, 3),
-  endMs: Date.UTC(2026, 11, 1, 3),
-  month: 24322,
-};
 
 type Entry = readonly (string | number | boolean | null)[];
 

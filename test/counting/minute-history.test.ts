@@ -17,6 +17,7 @@ import { pick } from '../../src/simulator/seeds.ts';
 import { small } from '../simulator/support.ts';
 import type { Row } from '../simulator/support.ts';
 import { answering } from '../support/ask.ts';
+import { answerable } from '../support/answerable.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -75,16 +76,9 @@ function countedUntil({ span, minutes }: MinuteHistory, atMs: number): number[] 
   return minutes.map((kind) => kind.subarray(0, count).reduce((sum, more) => sum + more, 0));
 }
 
-/** Where the designator is read as UTC no window begins where the epoch does. */
-function answerable(drawn: Conventions): Conventions {
-  const isUtc = drawn.designator === 'ignored, read as UTC';
-  return {
-    ...drawn,
-    designator: isUtc ? 'ignored, read as local' : drawn.designator,
-    rateLimit: undefined,
-    // What is forced even for minutes, and then widened, no way of asking can tell.
-    forced: { ...drawn.forced, window: 'as asked' },
-  };
+/** What is forced even for minutes, and then widened, no way of asking can tell. */
+function tellable(drawn: Conventions): Conventions {
+  return { ...answerable(drawn), forced: { ...drawn.forced, window: 'as asked' } };
 }
 
 test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
@@ -92,7 +86,7 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
   { timeout: 120_000 },
   (seed) => {
     const random = seededRandom(seed);
-    const conventions = answerable(drawConventions(random));
+    const conventions = tellable(drawConventions(random));
     const timezone = pick(random, ZONES);
     const opening = pick(random, [ALWAYS_OPEN, OFFICE_HOURS]);
     const visitsPerDay = pick(random, [3, 60, 400]);

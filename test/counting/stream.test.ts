@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Question, Reading } from '../../src/base/nouns.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { CountedStream, RECONCILE_MS } from '../support/counted-stream.ts';
-import { SmallService } from '../support/small-service.ts';
+import { SmallService, SMALL_KEYS } from '../support/small-service.ts';
 import type { SmallConventions } from '../support/small-service.ts';
 
 const MINUTE_MS = 60_000;
@@ -272,34 +272,25 @@ describe('a stream', () => {
 });
 
 describe('the keys of the minutes', () => {
-  const keys: SmallConventions['key'][] = [
-    'iso_z',
-    'iso_offset',
-    'local',
-    'utc',
-    'seconds',
-    'compact_local',
-    'time_local',
-    'minute_of_day_local',
-    'index',
-  ];
-
-  test.each(keys)('are recognised as %s from the last minutes', (key) => {
+  test.each(SMALL_KEYS)('are recognised as %s from the last minutes', (key) => {
     const { counted } = worldOf({ key });
     counted.poll();
     expect(counted.figures().occupancy).toBe(6);
     expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
   });
 
-  test.each(keys)('are recognised as %s in the evening, long after the last visitor', (key) => {
-    const { counted } = worldOf({ key });
-    counted.nowMs += 8 * HOUR_MS;
-    counted.poll();
-    expect(counted.figures().occupancy).toBe(6);
-    expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
-  });
+  test.each(SMALL_KEYS)(
+    'are recognised as %s in the evening, long after the last visitor',
+    (key) => {
+      const { counted } = worldOf({ key });
+      counted.nowMs += 8 * HOUR_MS;
+      counted.poll();
+      expect(counted.figures().occupancy).toBe(6);
+      expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
+    },
+  );
 
-  test.each(keys)('are summed as %s in the hour that occurs twice', (key) => {
+  test.each(SMALL_KEYS)('are summed as %s in the hour that occurs twice', (key) => {
     const night = Date.UTC(2026, 9, 25, 0);
     const service = new SmallService(COPENHAGEN, 2, { key });
     const counted = new CountedStream(COPENHAGEN, night + 2 * HOUR_MS, (question, nowMs) =>

@@ -1,13 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import { silentLogger } from '../../src/base/log.ts';
 import type { Question, Reading } from '../../src/base/nouns.ts';
-import { Calendar } from '../../src/counting/calendar.ts';
-import { Customer } from '../../src/counting/customer.ts';
-import { Marks } from '../../src/counting/marks.ts';
-import { Zone } from '../../src/counting/zone.ts';
-import { Poller } from '../../src/polling/poller.ts';
+import type { Poller } from '../../src/polling/poller.ts';
 import type { PolledCustomer } from '../../src/polling/poller.ts';
+import { customerNamed, pollerOn } from '../support/polled.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -35,30 +31,16 @@ afterEach(async () => {
 });
 
 function pollerWith(options: { readonly maxRequestsPerSecond?: number }): Poller {
-  return new Poller({
-    clock,
-    log: silentLogger,
+  return pollerOn(clock, {
     observer: { pollEnded: (_stream, _seconds, reason) => ended.push(reason), changed() {} },
-    intervalMs: MINUTE_MS,
-    reconcileIntervalMs: 60 * MINUTE_MS,
-    breakdownIntervalMs: 5 * MINUTE_MS,
-    maxConcurrency: 32,
-    maxRequestsPerSecond: options.maxRequestsPerSecond ?? 1000,
+    ...options,
   });
 }
 
 type Answering = (question: Question, signal: AbortSignal) => Promise<Reading>;
 
 function polled(name: string, answer: Answering = () => Promise.resolve(GOOD)): PolledCustomer {
-  const customer = new Customer({
-    name,
-    timezone: 'Europe/Copenhagen',
-    description: { labels: {}, capacity: undefined, openingHours: undefined },
-    calendar: new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }),
-    streams: ['people'],
-    owner: { service: 's', clientId: name, customer: name },
-    marks: new Marks(),
-  });
+  const customer = customerNamed(name);
   return {
     customer,
     client: {

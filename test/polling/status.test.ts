@@ -1,14 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import { silentLogger } from '../../src/base/log.ts';
 import type { Reading } from '../../src/base/nouns.ts';
-import { Calendar } from '../../src/counting/calendar.ts';
-import { Customer } from '../../src/counting/customer.ts';
-import { Marks } from '../../src/counting/marks.ts';
-import { Zone } from '../../src/counting/zone.ts';
-import { Poller } from '../../src/polling/poller.ts';
+import type { Customer } from '../../src/counting/customer.ts';
+import type { Poller } from '../../src/polling/poller.ts';
 import { statusOf } from '../../src/polling/status.ts';
 import type { CustomerStatus } from '../../src/polling/status.ts';
+import { customerNamed, pollerOn } from '../support/polled.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -30,25 +27,8 @@ beforeEach(() => {
     const rows = ROWS.filter(({ key }) => Date.parse(String(key)) >= Date.parse(from));
     return Promise.resolve({ aggregation: 'minute', rows });
   };
-  customer = new Customer({
-    name: 'riverside',
-    timezone: 'Europe/Copenhagen',
-    description: { labels: {}, capacity: undefined, openingHours: undefined },
-    calendar: new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }),
-    streams: ['people'],
-    owner: { service: 's', clientId: 'c', customer: 'riverside' },
-    marks: new Marks(),
-  });
-  poller = new Poller({
-    clock,
-    log: silentLogger,
-    observer: { pollEnded() {}, changed() {} },
-    intervalMs: MINUTE_MS,
-    reconcileIntervalMs: 60 * MINUTE_MS,
-    breakdownIntervalMs: 5 * MINUTE_MS,
-    maxConcurrency: 32,
-    maxRequestsPerSecond: 1_000,
-  });
+  customer = customerNamed('riverside');
+  poller = pollerOn(clock);
   poller.start();
 });
 afterEach(() => poller.stop());

@@ -19,15 +19,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { Marks } from '../../src/counting/marks.ts';
 import { Storage } from '../../src/polling/storage.ts';
+import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-const OWNER = {
-  service: 'https://s.example.org',
-  clientId: 'riverside-api',
-  customer: 'riverside',
-};
-const NOW_MS = Date.UTC(2026, 10, 18, 10);
-const EPOCH = { startMs: Date.UTC(2026, 10, 1, 3), endMs: Date.UTC(2026, 11, 1, 3), month: 24322 };
 const WRITE_EVERY_MS = 10_000;
 
 const CANNOT_USE = 'the storage cannot be used, marks are kept in memory only';
@@ -88,7 +82,7 @@ async function restored(): Promise<number | undefined> {
 
 async function storeMark(value: number): Promise<void> {
   const marks = await startStorage();
-  marks.raise(OWNER, 'logins', EPOCH, value, NOW_MS);
+  marks.raise(OWNER, 'logins', NOVEMBER, value, NOW_MS);
   await stopStorages();
 }
 
@@ -149,7 +143,7 @@ describe('a folder that cannot be used', () => {
 
   test('as on a file system for reading only costs a warning', async () => {
     const marks = await startStorage(new Marks(), '/proc/self');
-    marks.raise(OWNER, 'logins', EPOCH, 1, NOW_MS);
+    marks.raise(OWNER, 'logins', NOVEMBER, 1, NOW_MS);
     await clock.advance(WRITE_EVERY_MS);
     expect(messages()).toEqual([`warn: ${CANNOT_USE}`]);
   });
@@ -165,7 +159,7 @@ describe('a folder that cannot be used', () => {
 
   test('because a file has taken its place is told once, and used again when it is back', async () => {
     const marks = await startStorage();
-    marks.raise(OWNER, 'logins', EPOCH, 1, NOW_MS);
+    marks.raise(OWNER, 'logins', NOVEMBER, 1, NOW_MS);
     await rename(folder, `${folder}-away`);
     await writeFile(folder, 'a file');
     await untilTold(1);
@@ -185,7 +179,7 @@ describe('a full disk', () => {
     await storeMark(412);
     const marks = await startStorage();
     for (let value = 413; value < 416; value++) {
-      marks.raise(OWNER, 'logins', EPOCH, value, NOW_MS);
+      marks.raise(OWNER, 'logins', NOVEMBER, value, NOW_MS);
       // A device that is always full, in place of the file that is about to be written.
       await symlink('/dev/full', `${file}.new`);
       await clock.advance(WRITE_EVERY_MS);
@@ -287,7 +281,7 @@ describe('the marks of others in the same file', () => {
     ['customer', { ...OWNER, customer: 'hilltop' }],
   ])('of another %s count for nobody else, and are kept', async (_, other) => {
     const marks = await startStorage();
-    marks.raise(other, 'logins', EPOCH, 9000, NOW_MS);
+    marks.raise(other, 'logins', NOVEMBER, 9000, NOW_MS);
     await stopStorages();
     expect(await restored()).toBeUndefined();
     await storeMark(5);
@@ -357,7 +351,7 @@ customers:
         `the storage ${folder} is in use by another process`,
       ) as string,
     });
-    marks.raise(OWNER, 'logins', EPOCH, 7, NOW_MS);
+    marks.raise(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
     await stopStorages();
     expect(await restored()).toBe(7);
   });

@@ -7,15 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { Marks } from '../../src/counting/marks.ts';
 import { Storage, StorageInUseError } from '../../src/polling/storage.ts';
+import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-
-const OWNER = {
-  service: 'https://s.example.org',
-  clientId: 'riverside-api',
-  customer: 'riverside',
-};
-const NOW_MS = Date.UTC(2026, 10, 18, 10);
-const EPOCH = { startMs: Date.UTC(2026, 10, 1, 3), endMs: Date.UTC(2026, 11, 1, 3), month: 24322 };
 
 let folder: string;
 let clock: VirtualClock;
@@ -51,7 +44,7 @@ describe('the storage', () => {
     const marks = new Marks();
     const storage = storageOf(marks);
     await storage.start();
-    marks.raise(OWNER, 'logins', EPOCH, 412, NOW_MS);
+    marks.raise(OWNER, 'logins', NOVEMBER, 412, NOW_MS);
     await storage.stop();
     expect(await restored()).toBe(412);
     expect(lines).toEqual([]);
@@ -61,7 +54,7 @@ describe('the storage', () => {
     const marks = new Marks();
     const storage = storageOf(marks);
     await storage.start();
-    marks.raise(OWNER, 'logins', EPOCH, 1, NOW_MS);
+    marks.raise(OWNER, 'logins', NOVEMBER, 1, NOW_MS);
     await clock.advance(9_999);
     expect(await readdir(folder)).toEqual(['lock']);
     await clock.advance(1);
@@ -109,7 +102,7 @@ describe('the storage', () => {
       'riverside-api',
       'riverside',
       'logins',
-      EPOCH.startMs,
+      NOVEMBER.startMs,
       24322,
       7,
       NOW_MS,

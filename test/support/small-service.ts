@@ -12,17 +12,20 @@ export interface SmallRecord {
   readonly counts: readonly number[];
 }
 
+export const SMALL_KEYS = [
+  'iso_z',
+  'iso_offset',
+  'local',
+  'utc',
+  'seconds',
+  'compact_local',
+  'time_local',
+  'minute_of_day_local',
+  'index',
+] as const;
+
 export interface SmallConventions {
-  readonly key:
-    | 'iso_z'
-    | 'iso_offset'
-    | 'local'
-    | 'utc'
-    | 'seconds'
-    | 'compact_local'
-    | 'time_local'
-    | 'minute_of_day_local'
-    | 'index';
+  readonly key: (typeof SMALL_KEYS)[number];
   readonly fromMeans: 'event' | 'arrival';
   readonly fromInclusive: boolean;
   readonly designator: 'honoured' | 'ignored';

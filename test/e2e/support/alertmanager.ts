@@ -1,11 +1,11 @@
 /** A real Alertmanager with the example's configuration, and a webhook that keeps what it is told. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { debianProgram, start } from './processes.ts';
+import { debianProgram, startServer } from './processes.ts';
 
 export interface Notification {
   /** Of the webhook: `/libraries`. */
@@ -61,7 +61,7 @@ export async function startAlertmanager(
 ): Promise<{ readonly address: string; readonly stop: () => Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'alertmanager-'));
   writeFileSync(join(folder, 'alertmanager.yml'), config);
-  const server = start(
+  return startServer(
     debianProgram('/usr/bin/prometheus-alertmanager'),
     [
       `--config.file=${join(folder, 'alertmanager.yml')}`,
@@ -72,17 +72,4 @@ export async function startAlertmanager(
     ],
     folder,
   );
-  async function stop(): Promise<void> {
-    await server.stop();
-    rmSync(folder, { recursive: true });
-  }
-  try {
-    const address = await server.lineWhere(
-      (line) => /msg="Listening on" address=(\S+)/.exec(line)?.[1],
-    );
-    return { address, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
 }

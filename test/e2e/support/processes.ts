@@ -3,7 +3,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const DEBIAN_PACKAGES = {
@@ -58,8 +58,37 @@ export function start(path: string, args: readonly string[], folder: string): Ru
         }
         return found;
       }),
-    stop: () => stop(child),
+    stop: () => end(child),
   };
+}
+
+/**
+ * Starts one of Prometheus's servers in a folder of its own, and resolves with its host and port when
+ * it listens. The folder is gone after `stop`.
+ */
+export async function startServer(
+  path: string,
+  args: readonly string[],
+  folder: string,
+): Promise<{
+  readonly address: string;
+  readonly server: Running;
+  readonly stop: () => Promise<void>;
+}> {
+  const server = start(path, args, folder);
+  async function stop(): Promise<void> {
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  }
+  try {
+    const address = await server.lineWhere(
+      (line) => /msg="Listening on" address=(\S+)/.exec(line)?.[1],
+    );
+    return { address, server, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }
 
 /** Runs a program to its end, while this process goes on. What it has written; throws where it fails. */
@@ -109,7 +138,7 @@ export async function eventually<T>(
   throw new Error(`waited a minute in vain for ${what}`);
 }
 
-async function stop(child: ChildProcess): Promise<number | string | null> {
+async function end(child: ChildProcess): Promise<number | string | null> {
   if (!hasEnded(child)) {
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGTERM');

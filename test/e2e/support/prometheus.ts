@@ -1,9 +1,9 @@
 /** A real Prometheus with a folder of its own, on a free port of the loopback. */
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { debianProgram, start } from './processes.ts';
+import { debianProgram, startServer } from './processes.ts';
 
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
@@ -65,7 +65,7 @@ export async function startPrometheus(
   if (blocks !== undefined) {
     cpSync(blocks, data, { recursive: true });
   }
-  const server = start(
+  const { address, server, stop } = await startServer(
     program,
     [
       `--config.file=${join(folder, 'prometheus.yml')}`,
@@ -75,33 +75,26 @@ export async function startPrometheus(
     ],
     folder,
   );
-  async function stop(): Promise<void> {
-    await server.stop();
-    rmSync(folder, { recursive: true });
-  }
   try {
-    const address = await server.lineWhere(
-      (line) => /msg="Listening on" address=(\S+)/.exec(line)?.[1],
-    );
     await server.lineWhere((line) => line.includes('Server is ready') || undefined);
-    return {
-      url: `http://${address}`,
-      query: async (expression, atMs) => {
-        const time = atMs === undefined ? {} : { time: String(atMs / 1000) };
-        const answer = await ask(address, 'query', { query: expression, ...time });
-        return VECTOR.parse(answer).data.result.map(({ metric, value }) => ({
-          labels: metric,
-          value: Number(value[1]),
-        }));
-      },
-      labelValues: async (label, selector) =>
-        VALUES.parse(await ask(address, `label/${label}/values`, { 'match[]': selector })).data,
-      stop,
-    };
   } catch (error) {
     await stop();
     throw error;
   }
+  return {
+    url: `http://${address}`,
+    query: async (expression, atMs) => {
+      const time = atMs === undefined ? {} : { time: String(atMs / 1000) };
+      const answer = await ask(address, 'query', { query: expression, ...time });
+      return VECTOR.parse(answer).data.result.map(({ metric, value }) => ({
+        labels: metric,
+        value: Number(value[1]),
+      }));
+    },
+    labelValues: async (label, selector) =>
+      VALUES.parse(await ask(address, `label/${label}/values`, { 'match[]': selector })).data,
+    stop,
+  };
 }
 
 async function ask(

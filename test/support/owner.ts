@@ -1,0 +1,17 @@
+/** Whose marks the tests keep, and the months that they are of: one customer in Copenhagen. */
+export const OWNER = {
+  service: 'https://s.example.org',
+  clientId: 'riverside-api',
+  customer: 'riverside',
+};
+export const NOW_MS = Date.UTC(2026, 10, 18, 10);
+export const OCTOBER = {
+  startMs: Date.UTC(2026, 9, 1, 2),
+  endMs: Date.UTC(2026, 10, 1, 3),
+  month: 24321,
+};
+export const NOVEMBER = {
+  startMs: Date.UTC(2026, 10, 1, 3),
+  endMs: Date.UTC(2026, 11, 1, 3),
+  month: 24322,
+};

@@ -1,0 +1,38 @@
+/** A customer whose people are polled, and a poller as it is by default, for tests of polling. */
+import { silentLogger } from '../../src/base/log.ts';
+import { Calendar } from '../../src/counting/calendar.ts';
+import { Customer } from '../../src/counting/customer.ts';
+import { Marks } from '../../src/counting/marks.ts';
+import { Zone } from '../../src/counting/zone.ts';
+import { Poller } from '../../src/polling/poller.ts';
+import type { PollerOptions } from '../../src/polling/poller.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+
+const MINUTE_MS = 60_000;
+
+export function customerNamed(name: string): Customer {
+  return new Customer({
+    name,
+    timezone: 'Europe/Copenhagen',
+    description: { labels: {}, capacity: undefined, openingHours: undefined },
+    calendar: new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }),
+    streams: ['people'],
+    owner: { service: 's', clientId: name, customer: name },
+    marks: new Marks(),
+  });
+}
+
+/** Streams every minute, anchors every hour, breakdowns every five minutes. */
+export function pollerOn(clock: VirtualClock, options: Partial<PollerOptions> = {}): Poller {
+  return new Poller({
+    clock,
+    log: silentLogger,
+    observer: { pollEnded() {}, changed() {} },
+    intervalMs: MINUTE_MS,
+    reconcileIntervalMs: 60 * MINUTE_MS,
+    breakdownIntervalMs: 5 * MINUTE_MS,
+    maxConcurrency: 32,
+    maxRequestsPerSecond: 1_000,
+    ...options,
+  });
+}
