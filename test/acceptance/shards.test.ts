@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
-import { startSimulator } from '../../src/simulator/http.ts';
 import type { Simulator } from '../../src/simulator/http.ts';
-import { createWorld, exporterConfigYaml } from '../../src/simulator/world.ts';
+import { createWorld } from '../../src/simulator/world.ts';
 import { Daemon, Workspace, eventually } from './daemon.ts';
 import type { Exposition } from './exposition.ts';
+import { simulate } from './simulated.ts';
 
 const SHARDS = 3;
 const KINDS = ['people_entered', 'people_exited', 'logins'];
@@ -22,19 +22,11 @@ let simulator: Simulator;
 let configFile: string;
 
 beforeAll(async () => {
-  simulator = await startSimulator({
-    service: world.service,
-    faults: createFaults({ random: seededRandom(11) }),
-    clock: systemClock,
-    listenAddress: '127.0.0.1:0',
-  });
-  configFile = workspace.write(
-    'config.yaml',
-    exporterConfigYaml(world, simulator.url, {
-      polling: { interval: '1s', reconcile_interval: '3s' },
-      service: { max_requests_per_second: 500 },
-    }),
-  );
+  ({ simulator, configFile } = await simulate(
+    world,
+    createFaults({ random: seededRandom(11) }),
+    workspace,
+  ));
 });
 afterAll(async () => {
   await workspace.close();

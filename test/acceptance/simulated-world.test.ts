@@ -7,12 +7,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { createFaults, FAULT_KINDS } from '../../src/simulator/faults.ts';
-import { startSimulator } from '../../src/simulator/http.ts';
 import type { Simulator } from '../../src/simulator/http.ts';
-import { createWorld, exporterConfigYaml } from '../../src/simulator/world.ts';
+import { createWorld } from '../../src/simulator/world.ts';
 import { Daemon, eventually, Workspace } from './daemon.ts';
 import type { Exposition } from './exposition.ts';
 import { Monitor } from './monitor.ts';
+import { simulate } from './simulated.ts';
 
 const KILLS = 8;
 const SEED = 7;
@@ -25,19 +25,7 @@ let simulator: Simulator;
 let configFile: string;
 
 beforeAll(async () => {
-  simulator = await startSimulator({
-    service: world.service,
-    faults,
-    clock: systemClock,
-    listenAddress: '127.0.0.1:0',
-  });
-  configFile = workspace.write(
-    'config.yaml',
-    exporterConfigYaml(world, simulator.url, {
-      polling: { interval: '1s', reconcile_interval: '3s' },
-      service: { max_requests_per_second: 500 },
-    }),
-  );
+  ({ simulator, configFile } = await simulate(world, faults, workspace));
 });
 afterAll(async () => {
   await workspace.close();
