@@ -8,17 +8,9 @@
 import type { Key, Row } from '../base/nouns.ts';
 import { floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
+import { parseKey } from './key-forms.ts';
+import type { KeyForm, ParsedKey } from './key-forms.ts';
 import type { Zone } from './zone.ts';
-
-export type KeyForm =
-  | 'iso'
-  | 'compact'
-  | 'epoch_milliseconds'
-  | 'epoch_seconds'
-  | 'epoch_minutes'
-  | 'time_of_day'
-  | 'minute_of_day'
-  | 'minute_of_window';
 
 /** `written` is for keys that carry a zone designator or count from 1970. */
 export type KeyZone = 'written' | 'local' | 'utc';
@@ -54,12 +46,6 @@ export const KEY_READINGS: readonly KeyReading[] = [
 const DAY_MS = 86_400_000;
 /** A key this far from its window has no place in it, in whatever zone. */
 const FARTHEST_MS = 366 * DAY_MS;
-const ISO =
-  /^(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):?(\d\d)(?::?\d\d(?:[.,]\d+)?)?\s?(Z|[+-]\d\d(?::?\d\d)?)?$/i;
-const COMPACT = /^(\d{4})(\d\d)(\d\d)T?(\d\d)(\d\d)(?:\d\d)?$/;
-const TIME_OF_DAY = /^(\d\d?):(\d\d)(?::\d\d)?$/;
-const WHOLE = /^\d{1,15}$/;
-
 /**
  * The start of the minute that a key names, or undefined where the key is not of this form. Keys
  * that name a time of day are placed into the window; one with no place in it is put on the
@@ -71,7 +57,7 @@ export function readKey(
   window: Span,
   zone: Zone,
 ): number | undefined {
-  const wallOrInstant = parse(reading.form, key, window);
+  const wallOrInstant = parseKey(reading.form, key, window);
   if (wallOrInstant === undefined) {
     return undefined;
   }
@@ -85,91 +71,9 @@ export function readKey(
   }
 }
 
-const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-
-type Parsed =
-  | { readonly kind: 'instant'; readonly ms: number }
-  | { readonly kind: 'wall'; readonly ms: number; readonly writtenOffsetMs: number | undefined }
-  | { readonly kind: 'time_of_day'; readonly ms: number };
-
-function parse(form: KeyForm, key: Key, window: Span): Parsed | undefined {
-  const text = String(key);
-  switch (form) {
-    case 'iso':
-      return parseWall(ISO.exec(text));
-    case 'compact':
-      return parseWall(COMPACT.exec(text));
-    case 'epoch_milliseconds':
-      return wholeNumber(text, 1);
-    case 'epoch_seconds':
-      return wholeNumber(text, 1000);
-    case 'epoch_minutes':
-      return wholeNumber(text, MINUTE_MS);
-    case 'time_of_day': {
-      const match = TIME_OF_DAY.exec(text);
-      return match === null
-        ? undefined
-        : timeOfDay(Number(match[1]) * 60 + Number(match[2]), Number(match[2]) < 60);
-    }
-    case 'minute_of_day':
-      return WHOLE.test(text) ? timeOfDay(Number(text), true) : undefined;
-    case 'minute_of_window':
-      return WHOLE.test(text) && Number(text) <= 32 * 24 * 60
-        ? { kind: 'instant', ms: window.startMs + Number(text) * MINUTE_MS }
-        : undefined;
-  }
-}
-
-function parseWall(match: RegExpExecArray | null): Parsed | undefined {
-  if (match === null) {
-    return undefined;
-  }
-  const year = Number(match[1]);
-  const month = Number(match[2]);
-  const day = Number(match[3]);
-  const hour = Number(match[4]);
-  const minute = Number(match[5]);
-  const isTime = hour < 24 && minute < 60;
-  const isDate = month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
-  return isTime && isDate
-    ? {
-        kind: 'wall',
-        ms: Date.UTC(year, month - 1, day, hour, minute),
-        writtenOffsetMs: designatorMs(match[6]),
-      }
-    : undefined;
-}
-
-function daysIn(year: number, month: number): number {
-  const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-  return month === 2 && isLeapYear ? 29 : (MONTH_DAYS[month - 1] ?? 0);
-}
-
-function designatorMs(designator: string | undefined): number | undefined {
-  if (designator === undefined) {
-    return undefined;
-  }
-  if (designator.toUpperCase() === 'Z') {
-    return 0;
-  }
-  const digits = designator.replace(':', '');
-  const minutes = Number(digits.slice(1, 3)) * 60 + Number(digits.slice(3) || 0);
-  return (digits.startsWith('-') ? -minutes : minutes) * MINUTE_MS;
-}
-
-function wholeNumber(text: string, unitMs: number): Parsed | undefined {
-  return WHOLE.test(text) ? { kind: 'instant', ms: Number(text) * unitMs } : undefined;
-}
-
-function timeOfDay(minute: number, plausible: boolean): Parsed | undefined {
-  return plausible && minute < 24 * 60
-    ? { kind: 'time_of_day', ms: minute * MINUTE_MS }
-    : undefined;
-}
-
 function fromWall(
   keyZone: KeyZone,
-  parsed: Parsed & { readonly kind: 'wall' },
+  parsed: ParsedKey & { readonly kind: 'wall' },
   window: Span,
   zone: Zone,
 ): number | undefined {

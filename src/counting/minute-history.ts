@@ -18,6 +18,7 @@ import { datingOf, minutePieces } from './day-rows.ts';
 import { KEY_READINGS, sameInstants, survivingReadings } from './keys.ts';
 import { lastSeenIn, withRows } from './minutes.ts';
 import type { MinuteLedger } from './minutes.ts';
+import { MinuteTable } from './minute-table.ts';
 import { ENDPOINTS } from './stream.ts';
 
 /** One stream of one customer over a stretch of time. */
@@ -137,42 +138,6 @@ function endOfWindow({ span, calendar }: Work, fromMs: number, windowMs: number)
   return toMs < span.endMs && windowMs >= 2 * DAY_MS && dayStartMs > fromMs + DAY_MS
     ? dayStartMs
     : toMs;
-}
-
-/** The rows of one window in the minutes of the stretch, added or taken away. */
-class MinuteTable {
-  readonly minutes: readonly Float64Array[];
-  sums: number[];
-  readonly #span: Span;
-
-  constructor(span: Span, kinds: number) {
-    const count = Math.ceil((span.endMs - span.startMs) / MINUTE_MS);
-    this.minutes = Array.from({ length: kinds }, () => new Float64Array(count));
-    this.sums = Array.from({ length: kinds }, () => 0);
-    this.#span = span;
-  }
-
-  /**
-   * A row that cannot be dated, or was dated by a clock that is off, is put where it is nearest:
-   * the totals are the service's all the same.
-   */
-  add(answer: Answer, dateOf: (row: Row) => number | undefined, sign: 1 | -1): void {
-    const { startMs, endMs } = this.#span;
-    for (const row of answer.rows) {
-      const atMs = dateOf(row) ?? answer.window.endMs - MINUTE_MS;
-      const last = Math.ceil((endMs - startMs) / MINUTE_MS) - 1;
-      const place = Math.min(last, Math.max(0, Math.floor((atMs - startMs) / MINUTE_MS)));
-      // Where windows include their end, the minute at the end of the stretch is none of it.
-      const isNext = atMs === endMs;
-      row.counts.forEach((count, kind) => {
-        const minutes = this.minutes[kind];
-        if (minutes !== undefined) {
-          this.sums[kind] = (this.sums[kind] ?? 0) + sign * count;
-          minutes[place] = (minutes[place] ?? 0) + (isNext ? 0 : sign * count);
-        }
-      });
-    }
-  }
 }
 
 function dateRows(

@@ -8,6 +8,8 @@ import type { Breakdown } from '../base/nouns.ts';
 import { answer } from './answers.ts';
 import { DAY_MS, plainConventions } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
+import { inject } from './injected.ts';
+import type { InjectedId, InjectedRecord } from './injected.ts';
 import { DayCache, Ledger } from './ledger.ts';
 import type { Library } from './libraries.ts';
 import { Objection, understand } from './questions.ts';
@@ -42,25 +44,6 @@ export interface SimulatedServiceOptions {
   readonly historyMs?: number;
   /** How many records to keep in memory; others are made again when asked for. */
   readonly cacheRows?: number;
-}
-
-/** A record to be injected. */
-export interface InjectedRecord {
-  readonly kind: 'in' | 'out' | 'login';
-  /** When it took place. */
-  readonly atMs: number;
-  /** Default: when it took place. */
-  readonly arrivesMs?: number;
-  /** Default 1; at most 127. */
-  readonly amount?: number;
-  /** Default: the first of its sort. */
-  readonly deviceId?: number;
-}
-
-/** Tells an injected record again. */
-export interface InjectedId {
-  readonly stream: RecordStream;
-  readonly number: number;
 }
 
 export interface SimulatedService {
@@ -249,25 +232,4 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
       tokens.drop(customer);
     },
   };
-}
-
-function inject(ledger: Ledger, injected: InjectedRecord): InjectedId {
-  const stream = injected.kind === 'login' ? 'logins' : 'people';
-  const sort = stream === 'people' ? 'door' : 'station';
-  const device = ledger.library.devices.findIndex(({ id, kind }) =>
-    injected.deviceId === undefined ? kind === sort : id === injected.deviceId,
-  );
-  if (device < 0) {
-    throw new Error(`${ledger.library.name} has no ${sort} ${injected.deviceId ?? ''}`.trimEnd());
-  }
-  const deliveredMs = injected.arrivesMs ?? injected.atMs;
-  const number = ledger.inject(stream, {
-    eventMs: injected.atMs,
-    deliveredMs,
-    knownFromMs: deliveredMs,
-    goneMs: Infinity,
-    device,
-    amount: (injected.kind === 'out' ? -1 : 1) * (injected.amount ?? 1),
-  });
-  return { stream, number };
 }

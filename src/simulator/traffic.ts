@@ -5,6 +5,8 @@
  */
 import { seededRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
+import { createWheel, drawPoisson, turn } from './chance.ts';
+import type { Wheel } from './chance.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from './conventions.ts';
 import { openSpell } from './libraries.ts';
 import type { Device, Library, OpenSpell } from './libraries.ts';
@@ -43,12 +45,6 @@ interface Slot {
   readonly startMs: number;
   readonly closesMs: number;
   readonly weight: number;
-}
-
-/** Things to choose from, some more often than others; `upTo` is the running sum of their weights. */
-interface Wheel<Choice> {
-  readonly choices: readonly Choice[];
-  readonly upTo: readonly number[];
 }
 
 /** Of every branch, the places of its doors and of its stations in the library's devices. */
@@ -164,25 +160,6 @@ function groupDevices(library: Library): Groups {
     .filter(({ doors, stations }) => doors.choices.length > 0 && stations.choices.length > 0);
 }
 
-function createWheel<Choice>(
-  choices: readonly Choice[],
-  weightOf: (choice: Choice) => number,
-): Wheel<Choice> {
-  let sum = 0;
-  return { choices, upTo: choices.map((choice) => (sum += weightOf(choice))) };
-}
-
-/** The choice at a number in [0, 1). The wheel must not be empty. */
-function turn<Choice>({ choices, upTo }: Wheel<Choice>, drawn: number): Choice {
-  const last = choices.length - 1;
-  const point = drawn * (upTo[last] ?? 0);
-  let at = 0;
-  while (at < last && (upTo[at] ?? 0) <= point) {
-    at++;
-  }
-  return choices[at] as Choice;
-}
-
 /** Half hours of real time, so that a day of 23 or 25 hours has as many as it has. */
 function openSlots(library: Library, zone: Zone, day: number): readonly Slot[] {
   const slots: Slot[] = [];
@@ -215,20 +192,6 @@ function drawStayMs(random: Random, meanMinutes: number): number {
   const mean = random.next() < 1 / 3 ? meanMinutes / 4 : (meanMinutes * 11) / 8;
   const minutes = 1 - mean * Math.log(1 - random.next());
   return Math.min(LONGEST_VISIT_MS - HOUR_MS, Math.floor(minutes * MINUTE_MS));
-}
-
-/** How many of what comes by chance, `mean` on average. Large means are drawn from the bell curve. */
-function drawPoisson(random: Random, mean: number): number {
-  if (mean > 50) {
-    const bell =
-      Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
-    return Math.max(0, Math.round(mean + Math.sqrt(mean) * bell));
-  }
-  let count = 0;
-  for (let rest = Math.exp(-mean), left = random.next(); left > rest; left *= random.next()) {
-    count++;
-  }
-  return count;
 }
 
 /** Gathers events in any order. Each is one number, for typed arrays sort numbers fast. */

@@ -1,0 +1,40 @@
+import type { Row } from '../base/nouns.ts';
+import type { Answer } from './asking.ts';
+import { MINUTE_MS } from './calendar.ts';
+import type { Span } from './calendar.ts';
+
+/** The rows of one window in the minutes of the stretch, added or taken away. */
+export class MinuteTable {
+  readonly minutes: readonly Float64Array[];
+  sums: number[];
+  readonly #span: Span;
+
+  constructor(span: Span, kinds: number) {
+    const count = Math.ceil((span.endMs - span.startMs) / MINUTE_MS);
+    this.minutes = Array.from({ length: kinds }, () => new Float64Array(count));
+    this.sums = Array.from({ length: kinds }, () => 0);
+    this.#span = span;
+  }
+
+  /**
+   * A row that cannot be dated, or was dated by a clock that is off, is put where it is nearest:
+   * the totals are the service's all the same.
+   */
+  add(answer: Answer, dateOf: (row: Row) => number | undefined, sign: 1 | -1): void {
+    const { startMs, endMs } = this.#span;
+    for (const row of answer.rows) {
+      const atMs = dateOf(row) ?? answer.window.endMs - MINUTE_MS;
+      const last = Math.ceil((endMs - startMs) / MINUTE_MS) - 1;
+      const place = Math.min(last, Math.max(0, Math.floor((atMs - startMs) / MINUTE_MS)));
+      // Where windows include their end, the minute at the end of the stretch is none of it.
+      const isNext = atMs === endMs;
+      row.counts.forEach((count, kind) => {
+        const minutes = this.minutes[kind];
+        if (minutes !== undefined) {
+          this.sums[kind] = (this.sums[kind] ?? 0) + sign * count;
+          minutes[place] = (minutes[place] ?? 0) + (isNext ? 0 : sign * count);
+        }
+      });
+    }
+  }
+}
