@@ -226,8 +226,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'Retry-After ignored',
     file: 'service/hold.ts',
-    find: 'because !== undefined && restMs > 0',
-    replace: 'because !== undefined && restMs > 1e9',
+    find: 'Math.ceil(untilMs - clock.monotonicMs())',
+    replace: 'Math.ceil(untilMs - clock.monotonicMs() - 1e9)',
   },
   {
     name: 'refused token used on',
