@@ -1,7 +1,7 @@
 /** The header Retry-After, in both its forms (RFC 9110, 10.2.3). Pure. */
 
 /** Nobody is believed who asks for more. */
-export const LONGEST_RETRY_AFTER_MS = 3_600_000;
+const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
 const WEEKDAY = /^(?:mon|tue|wed|thu|fri|sat|sun)/i;
 

@@ -13,7 +13,7 @@ export interface DecodedToken {
   readonly expiresInSeconds: number | undefined;
 }
 
-export const LONGEST_READING_ROWS = 50_000;
+const LONGEST_READING_ROWS = 50_000;
 const LONGEST_KEY = 64;
 const LONGEST_AGGREGATION = 64;
 const LONGEST_TOKEN = 16_384;

@@ -12,7 +12,7 @@ import { libraryDay, LONGEST_VISIT_MS } from './traffic.ts';
 import type { Zone } from './zone.ts';
 
 /** Injected records are numbered as of this date, which no calendar reaches. */
-export const INJECTED_DAY = 4_000_000;
+const INJECTED_DAY = 4_000_000;
 
 /** Records whose window time is in [fromMs, toMs], as the service knows them at `nowMs`. */
 export interface Span {

@@ -56,7 +56,7 @@ export interface Library {
   readonly groupChance: number;
 }
 
-export const TIMEZONES: readonly string[] = [
+const TIMEZONES: readonly string[] = [
   'Europe/Copenhagen',
   'Europe/London',
   'America/New_York',

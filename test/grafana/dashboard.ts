@@ -89,7 +89,6 @@ const DASHBOARD = z.object({
 
 export type Dashboard = z.infer<typeof DASHBOARD>;
 export type Panel = z.infer<typeof PANEL>;
-export type Target = z.infer<typeof TARGET>;
 
 const FOLDER = new URL('../../grafana/dashboards/', import.meta.url);
 
@@ -101,7 +100,7 @@ export function readDashboards(): readonly (readonly [string, Dashboard])[] {
 }
 
 /** Throws where it is not a classic dashboard. */
-export function parseDashboard(text: string): Dashboard {
+function parseDashboard(text: string): Dashboard {
   return DASHBOARD.parse(JSON.parse(text));
 }
 

@@ -60,7 +60,7 @@ function isRecorded(series: string): boolean {
 }
 
 /** A series with further labels; those that it has stay as they are. */
-export function labelled(series: string, labels: Readonly<Record<string, string>>): string {
+function labelled(series: string, labels: Readonly<Record<string, string>>): string {
   const [, name = '', own = ''] = /^([^{]+)(?:\{(.*)\})?$/.exec(series) ?? [];
   const added = Object.entries(labels)
     .filter(([label]) => !new RegExp(`(^|,)${label}=`).test(own))

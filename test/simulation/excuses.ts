@@ -35,7 +35,7 @@ export function takenBack({ conventions }: DrawnWorld, total: number): number {
 }
 
 /** Whether the next poll shows a record: one that is late, or corrected, is in the next anchor only. */
-export function arrivesPromptly({ conventions }: DrawnWorld): boolean {
+function arrivesPromptly({ conventions }: DrawnWorld): boolean {
   const { lateness, corrections, windowTime, deviceClocks, resolutionMs } = conventions;
   return (
     lateness.offlineShare === 0 &&

@@ -39,7 +39,7 @@ export interface SmallConventions {
   readonly resolutionMs: number;
 }
 
-export const PLAIN: SmallConventions = {
+const PLAIN: SmallConventions = {
   key: 'iso_z',
   fromMeans: 'event',
   fromInclusive: true,

@@ -10,7 +10,7 @@ import { replaceFile } from '../../base/replace-file.ts';
 import type { Span } from '../../counting/calendar.ts';
 import type { Joint } from './plan.ts';
 
-export const MANIFEST_FILE = 'backfill.json';
+const MANIFEST_FILE = 'backfill.json';
 const FORMAT = 1;
 
 /** What makes other files: flags by their names, and the configuration of the customers. */

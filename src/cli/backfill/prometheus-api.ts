@@ -3,7 +3,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
 /** An error to be thrown when Prometheus did not answer, or not what was asked. Exit status 1. */
-export class PrometheusError extends Error {
+class PrometheusError extends Error {
   override readonly name = 'PrometheusError';
 }
 
