@@ -11,8 +11,9 @@ ARG NODE_IMAGE=node:24-bookworm-slim
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No package needs its install script: what is native comes built.
-RUN npm ci --omit=dev --ignore-scripts
+# No package needs its install script: what is native comes built. i18next can do with TypeScript, and
+# npm leaves the native part of that although it is for development only.
+RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@typescript
 
 # Node alone: whoever gets in finds no package manager.
 FROM ${NODE_IMAGE} AS runtime

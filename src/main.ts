@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The edge: arguments, environment and signals in, an exit status out. The only place that exits. */
+import { setSourceMapsSupport } from 'node:module';
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 
@@ -11,6 +12,11 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 // A reader that has gone, as in `… --help | head -1`, is no reason to crash.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
+
+// The published package is compiled. Where it crashes, the stack names the lines of the source.
+if (import.meta.filename.endsWith('.js')) {
+  setSourceMapsSupport(true, { nodeModules: true });
+}
 
 // Loaded only now, for loading takes longer than anything that a signal may come in.
 const { runCommandLine } = await import('./cli/program.ts');

@@ -1,7 +1,8 @@
 /** `demo`: the daemon against the simulated service, in one process, with nothing to set up. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { BREAKDOWNS } from '../base/nouns.ts';
 import { loadConfig } from '../config/load.ts';
@@ -10,6 +11,7 @@ import { customersOption, loggerFor, logOptions, seedOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import type { Io } from './io.ts';
 import { serve } from './run.ts';
+import { PROGRAM } from './version.ts';
 import { describeWorld, startWorld } from './world.ts';
 import type { RunningWorld, WorldFlags } from './world.ts';
 
@@ -68,11 +70,13 @@ function configFor({ world, simulator }: RunningWorld, { customers }: DemoFlags)
 
 /** What to copy, while the demo runs, to have its five weeks in a Prometheus. */
 function historyText(config: string): string {
+  const example = new URL('../../prometheus/prometheus.yml', import.meta.url);
+  const prometheus = relative('.', fileURLToPath(example));
   return [
     'Its last five weeks for a new Prometheus, while this runs (docs/backfill.md):',
-    `  npm start --silent -- backfill --config.file=${config} --from=-35d --to=-1m --step=5m --output=demo-history`,
+    `  ${PROGRAM} backfill --config.file=${config} --from=-35d --to=-1m --step=5m --output=demo-history`,
     '  for month in demo-history/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics $month demo-prometheus; done',
-    '  prometheus --config.file=prometheus/prometheus.yml --storage.tsdb.path=demo-prometheus --storage.tsdb.retention.time=1y',
+    `  prometheus --config.file=${prometheus} --storage.tsdb.path=demo-prometheus --storage.tsdb.retention.time=1y`,
     '',
   ].join('\n');
 }

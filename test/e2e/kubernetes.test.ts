@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { z } from 'zod';
 import { parseShard } from '../../src/cli/shard.ts';
+import { VERSION } from '../../src/cli/version.ts';
 import { Daemon, Workspace } from '../acceptance/daemon.ts';
 import { debianProgram, run } from './support/processes.ts';
 
@@ -129,7 +130,7 @@ test('the overlay of docs/operations.md builds, with the image and the secrets o
   });
   const [{ image }] = STATEFUL_SET.parse(resourceOf('StatefulSet', built)).spec.template.spec
     .containers;
-  expect(image).toBe('your-registry/library-stats-exporter:0.1.0');
+  expect(image).toBe(`your-registry/library-stats-exporter:${VERSION}`);
 });
 
 test('the rules are those of prometheus/rules', async () => {

@@ -19,13 +19,9 @@ const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 const LISTENING = z.object({ msg: z.literal('listening'), url: z.url() });
 
 /** Resolves as soon as the counters of five customers are there. */
-export async function startDemo(): Promise<Demo> {
+export async function startDemo(main = MAIN, node = process.execPath): Promise<Demo> {
   const folder = mkdtempSync(join(tmpdir(), 'demo-'));
-  const daemon = start(
-    process.execPath,
-    [MAIN, 'demo', '--web.listen-address=127.0.0.1:0'],
-    folder,
-  );
+  const daemon = start(node, [main, 'demo', '--web.listen-address=127.0.0.1:0'], folder);
   async function stop(): ReturnType<Running['stop']> {
     const status = await daemon.stop();
     rmSync(folder, { recursive: true });

@@ -1,0 +1,199 @@
+/**
+ * The package as somebody installs it: packed, installed in an empty folder outside of the repository,
+ * and run from there. The registry must be reachable: what the package depends on comes from it.
+ */
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { publint } from 'publint';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
+import { VERSION } from '../../src/cli/version.ts';
+import { startDemo } from './support/demo.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const NAME = 'library-stats-exporter';
+/** Not yet a version with long-term support on 2026-11-21, when that was 24; it is the next one. */
+const NEXT_NODE = '26.10.0';
+
+const folder = mkdtempSync(join(tmpdir(), 'package-'));
+const user = join(folder, 'user');
+const tarball = join(folder, `${NAME}-${VERSION}.tgz`);
+const installed = join(user, 'node_modules', NAME);
+const program = join(user, 'node_modules/.bin', NAME);
+const nextNode = join(folder, 'node/node_modules/node/bin/node');
+let files: readonly string[] = [];
+
+const BILL = z.object({
+  bomFormat: z.literal('CycloneDX'),
+  components: z.array(z.object({ name: z.string(), version: z.string() })),
+});
+const PACKED = z.tuple([z.object({ files: z.array(z.object({ path: z.string() })) })]);
+
+beforeAll(async () => {
+  const packed = await run('npm', ['pack', '--json', `--pack-destination=${folder}`, ROOT]);
+  files = PACKED.parse(JSON.parse(packed.out))[0].files.map(({ path }) => path);
+  await install(user, tarball);
+  await install(join(folder, 'node'), `node@${NEXT_NODE}`);
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/** In a folder where there is nothing else. Only the package that brings Node.js runs a script. */
+async function install(where: string, what: string): Promise<void> {
+  mkdirSync(where);
+  writeFileSync(join(where, 'package.json'), JSON.stringify({ allowScripts: { node: true } }));
+  const { status, out, error } = await run(
+    'npm',
+    ['install', `--prefix=${where}`, '--no-audit', '--no-fund', what],
+    { cwd: where },
+  );
+  if (status !== 0) {
+    throw new Error(`npm install ${what} ended with ${status}:\n${out}${error}`);
+  }
+}
+
+interface Options {
+  readonly cwd?: string;
+  readonly path?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+interface Ended {
+  readonly status: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+function run(file: string, args: readonly string[], options: Options = {}): Promise<Ended> {
+  const { cwd = folder, path = process.env['PATH'], env = {} } = options;
+  return new Promise((resolve) => {
+    const settings = { cwd, env: { ...process.env, ...env, PATH: path } };
+    execFile(file, args, settings, (failure, out, error) => {
+      const status = failure === null ? 0 : typeof failure.code === 'number' ? failure.code : -1;
+      resolve({ status, out, error });
+    });
+  });
+}
+
+test('the package has what a user needs, and nothing that only we need', () => {
+  const parts = new Set(files.map((path) => path.replace(/\/.*/, '')));
+  expect([...parts].toSorted()).toEqual([
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'SECURITY.md',
+    'config.example.yaml',
+    'deploy',
+    'dist',
+    'docs',
+    'grafana',
+    'package.json',
+    'prometheus',
+  ]);
+  expect(files.filter((path) => path.endsWith('.ts'))).toEqual([]);
+  expect(files).toContain('docs/config.schema.json');
+  expect(files).toContain('grafana/dashboards/library-overview.json');
+  expect(files).toContain('prometheus/rules/alerts.yml');
+});
+
+test('publint finds nothing that another tool would stumble over', async () => {
+  const content = readFileSync(tarball);
+  const { messages } = await publint({
+    pack: {
+      tarball: content.buffer.slice(content.byteOffset, content.byteOffset + content.length),
+    },
+    strict: true,
+  });
+  expect(messages).toEqual([]);
+});
+
+test('the bill of materials lists what the exporter depends on, and nothing of development', async () => {
+  const { out } = await run('npm', ['run', '--silent', 'sbom'], { cwd: ROOT });
+  const { components } = BILL.parse(JSON.parse(out));
+  const names = components.map(({ name, version }) => `${name}@${version}`);
+  const { dependencies, devDependencies } = packageJson;
+  const direct = Object.entries(dependencies).map(([name, version]) => `${name}@${version}`);
+  expect(names).toEqual(expect.arrayContaining(direct));
+  // The one that fastify needs as well.
+  const both = Object.keys(devDependencies).filter((name) =>
+    components.some((component) => component.name === name),
+  );
+  expect(both).toEqual(['ajv']);
+});
+
+test('nobody can import what is inside, and so rely on it', async () => {
+  const { status, error } = await run(
+    process.execPath,
+    ['--input-type=module', '--eval', `await import('${NAME}/dist/daemon.js')`],
+    { cwd: user },
+  );
+  expect(status).toBe(1);
+  expect(error).toContain('ERR_PACKAGE_PATH_NOT_EXPORTED');
+});
+
+describe.each([
+  ['the Node.js that runs the tests', process.execPath, process.version],
+  [`Node.js ${NEXT_NODE}`, nextNode, `v${NEXT_NODE}`],
+])('with %s', (_name, node, version) => {
+  /** As a shell finds it: by its first line, and this Node.js first on the path. */
+  function exporter(args: readonly string[], env: Options['env'] = {}): Promise<Ended> {
+    const path = [dirname(node), '/usr/bin', '/bin'].join(delimiter);
+    return run(program, args, { cwd: user, path, env });
+  }
+
+  test('it is that one', async () => {
+    expect((await run(node, ['--version'])).out.trim()).toBe(version);
+  });
+
+  test('--version and --help answer', async () => {
+    expect(await exporter(['--version'])).toEqual({ status: 0, out: `${VERSION}\n`, error: '' });
+    const help = await exporter(['--help']);
+    expect(help).toMatchObject({ status: 0, error: '' });
+    expect(help.out).toContain('backfill');
+  });
+
+  test('check is content with the example', async () => {
+    copyFileSync(join(installed, 'config.example.yaml'), join(user, 'config.yaml'));
+    mkdirSync(join(user, 'secrets'), { recursive: true });
+    writeFileSync(join(user, 'secrets/riverside'), 'hunter2hunter2\n', { mode: 0o600 });
+    const { status, out, error } = await exporter(['check', '--storage.path='], {
+      HILLSIDE_SECRET: 'hunter3hunter3',
+    });
+    expect({ status, error }).toEqual({ status: 0, error: '' });
+    expect(out).toBe('config.yaml: good, 2 customers\n');
+  });
+
+  test.each([
+    ['query', ['peoplecount']],
+    ['backfill', ['--from=-1d', '--output=history']],
+  ])('what %s loads when it begins is there', async (command, args) => {
+    const { status, error } = await exporter([command, ...args, '--config.file=absent.yaml']);
+    expect(status).toBe(2);
+    expect(error).toContain('absent.yaml');
+    expect(error).not.toContain('ERR_MODULE_NOT_FOUND');
+  });
+
+  test('a stack names the lines of the source', async () => {
+    // The only crash that can be had from outside: standard output that throws, with a stack.
+    const broken =
+      'data:text/javascript,process.stdout.write=()=>{throw new Error(new Error("broken").stack)}';
+    const { status, error } = await run(node, [`--import=${broken}`, program, '--version']);
+    expect(status).toBe(1);
+    expect(error).toMatch(/ at runCommandLine \(\S+\/src\/cli\/program\.ts:\d+:\d+\)/);
+  });
+
+  test('demo counts five customers, and ends when it is told to', async () => {
+    const demo = await startDemo(program, node);
+    const answer = await fetch(`${demo.url}/metrics`);
+    expect(await demo.stop()).toBe(0);
+    const text = await answer.text();
+    expect(demo.customers).toHaveLength(5);
+    expect(text).toContain(`version="${VERSION}"`);
+    expect(text).toContain(`nodeversion="${version}"`);
+  });
+});
