@@ -27,6 +27,17 @@ Examples:
 
 /** Runs one command to its end. `args` are those after the program's name. */
 export async function runCommandLine(args: readonly string[], io: Io): Promise<ExitStatus> {
+  try {
+    const program = await createProgram(args, io);
+    await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    return statusOf(error, io);
+  }
+}
+
+/** With the command that `args` name, or with all of them where these ask for help. */
+export async function createProgram(args: readonly string[], io: Io): Promise<Command> {
   const program = new Command('library-stats-exporter')
     .description('Library visitor and login statistics for Prometheus, exact to the last person.')
     .version(VERSION, '--version', 'print the version')
@@ -35,22 +46,17 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<E
     .addHelpText('after', EXAMPLES)
     .configureOutput({ writeOut: io.writeOut, writeErr: io.writeError });
   program.exitOverride();
-  try {
-    for (const [name, create] of await loadCommands(args)) {
-      const command = create(io)
-        .helpOption('--help', 'print this help')
-        .version(VERSION, '--version', 'print the version')
-        .allowExcessArguments(false)
-        .copyInheritedSettings(program)
-        .exitOverride()
-        .showSuggestionAfterError();
-      program.addCommand(command, { isDefault: name === 'run' });
-    }
-    await program.parseAsync(args, { from: 'user' });
-    return 0;
-  } catch (error) {
-    return statusOf(error, io);
+  for (const [name, create] of await loadCommands(args)) {
+    const command = create(io)
+      .helpOption('--help', 'print this help')
+      .version(VERSION, '--version', 'print the version')
+      .allowExcessArguments(false)
+      .copyInheritedSettings(program)
+      .exitOverride()
+      .showSuggestionAfterError();
+    program.addCommand(command, { isDefault: name === 'run' });
   }
+  return program;
 }
 
 type CreateCommand = (io: Io) => Command;

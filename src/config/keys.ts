@@ -100,7 +100,7 @@ export const CUSTOMERS = listOf(
   { expects: 'a list of customers, each beginning with "- name: "' },
 );
 
-const TOP_KEYS = {
+export const TOP_KEYS = {
   service: {
     about: 'The service and how to reach it.',
     shape: mapping(SERVICE_KEYS, {

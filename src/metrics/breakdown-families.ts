@@ -14,6 +14,8 @@ const DIRECTIONS: readonly (readonly [kind: Kind, direction: string])[] = [
   ['people_exited', 'out'],
 ];
 
+const UNTIL_READ = 'until the first complete reading in the epoch';
+
 /** The families for customers of which some have these breakdowns; none for none. */
 export function breakdownFamilies(configured: ReadonlySet<Breakdown>): readonly Family[] {
   const families = BREAKDOWNS.filter((breakdown) => configured.has(breakdown)).flatMap(familiesOf);
@@ -26,6 +28,8 @@ const KEYS_LEFT_OUT: Family = {
   help:
     'Branches, clients or devices that the service lists and that are not shown, because there are ' +
     'too many of them. Which ones are shown stays the same until the epoch ends.',
+  labels: ['stream'],
+  absent: UNTIL_READ,
   samples: ({ breakdowns }) =>
     BREAKDOWNS.flatMap((breakdown) =>
       known(breakdowns[breakdown]?.leftOut, [['stream', breakdown]]),
@@ -48,6 +52,8 @@ function counter(breakdown: Breakdown, kind: Kind, direction: string): Family {
     help:
       `People counted ${direction} at the ${breakdown} since the epoch: the service's own total of ` +
       `${direction}, kept from falling. A part of library_${kind}_total. ${IN_BACKGROUND}`,
+    labels: [breakdown],
+    absent: UNTIL_READ,
     samples: ofKeys(breakdown, ({ kinds }) => kinds[kind]?.total),
   };
 }
@@ -59,6 +65,8 @@ function today(breakdown: Breakdown, kind: Kind, direction: string): Family {
     help:
       `People counted ${direction} at the ${breakdown} since the day started, corrections included. ` +
       IN_BACKGROUND,
+    labels: [breakdown],
+    absent: 'until the first complete reading of the day',
     samples: ofKeys(breakdown, ({ kinds }) => kinds[kind]?.today),
   };
 }
@@ -70,6 +78,8 @@ function heldCounts(breakdown: Breakdown): Family {
     help:
       `By how much the exported counter of the ${breakdown} is above the service's total now. Above 0 ` +
       `only after the service took counts back, or lists the ${breakdown} no more; it ends with the epoch.`,
+    labels: [breakdown, 'kind'],
+    absent: UNTIL_READ,
     samples: ({ breakdowns }) =>
       eachKey(breakdowns[breakdown], ({ key, kinds }) =>
         DIRECTIONS.flatMap(([kind]) =>
@@ -89,6 +99,10 @@ const BRANCH_OCCUPANCY: Family = {
     "People inside the branch: today's in minus today's out, never below 0. The service gives no minutes " +
     'of a branch, so that nothing is floored in between, as library_occupancy_people is. ' +
     `Absent when the newest good poll is too old to tell. ${IN_BACKGROUND}`,
+  labels: ['branch'],
+  absent:
+    'until the first complete reading of the day, and while the newest good one is older than 15 minutes, ' +
+    'or than three intervals where that is more',
   samples: ofKeys('branch', ({ occupancy }) => occupancy),
 };
 
@@ -96,6 +110,8 @@ const BRANCH_INFO: Family = {
   name: 'library_branch_info',
   type: 'gauge',
   help: 'Name of the branch as configured; where none is, the branch as the service calls it. Always 1.',
+  labels: ['branch', 'name'],
+  absent: 'for a branch that is not under `branches`, until it was read',
   samples: ({ breakdowns }) =>
     (breakdowns.branch?.names ?? []).map(([key, name]) => {
       const labels: readonly LabelPair[] = [

@@ -53,9 +53,14 @@ const REFUSED_BY_PROMTOOL = [
   'nodejs_active_resources_total',
 ];
 
-/** Starts to observe this process (event loop, garbage collection), for as long as it runs. */
-export function createExporterMetrics(build: BuildInfo): ExporterMetrics {
-  const registry = new Registry();
+/**
+ * Starts to observe this process (event loop, garbage collection), for as long as it runs. The registry
+ * is to have nothing else in it.
+ */
+export function createExporterMetrics(
+  build: BuildInfo,
+  registry: Registry = new Registry(),
+): ExporterMetrics {
   const poll = createPollMetrics(registry);
   const requests = createRequestMetrics(registry);
   const configuration = createConfigurationMetrics(registry, build);

@@ -27,6 +27,10 @@ export interface Family {
   readonly name: string;
   readonly type: FamilyType;
   readonly help: string;
+  /** Names of the labels beside `customer` and those that the configuration gives; none if left out. */
+  readonly labels?: readonly string[];
+  /** When there is no series, for the reference: completes "absent …". Left out where there always is. */
+  readonly absent?: string;
   /** Empty where the figure is not known: then there is no series, rather than one that says 0. */
   readonly samples: (figures: CustomerFigures, context: FamilyContext) => readonly Sample[];
 }
@@ -42,6 +46,7 @@ export const LASTING_FAMILIES: readonly Family[] = [
     name: 'library_customer_info',
     type: 'gauge',
     help: 'Time zone and labels of the customer, as configured. Always 1.',
+    labels: ['timezone'],
     samples: (figures, { infoLabelNames }) => [
       {
         labels: [
@@ -70,12 +75,14 @@ export const LASTING_FAMILIES: readonly Family[] = [
     name: 'library_open',
     type: 'gauge',
     help: '1 inside the configured opening hours, 0 outside. Absent where none are configured.',
+    absent: 'where no opening hours are configured',
     samples: (figures) => known(flag(figures.open)),
   },
   {
     name: 'library_capacity_people',
     type: 'gauge',
     help: 'How many people may be inside, as configured. Absent where it is not.',
+    absent: 'where no capacity is configured',
     samples: (figures) => known(figures.capacity),
   },
   {
@@ -84,6 +91,9 @@ export const LASTING_FAMILIES: readonly Family[] = [
     help:
       'People inside now: counted in minus counted out since the day started, never below 0 at any minute. ' +
       `Absent when the newest good poll is too old to tell. ${IN_BACKGROUND}`,
+    absent:
+      'until the first complete reading of the day, while the newest good poll is older than 15 minutes, ' +
+      "and where today's minutes or the form of their keys are not known",
     samples: (figures) => known(figures.occupancy),
   },
   counter(
@@ -113,36 +123,43 @@ const POLLING_FAMILIES: readonly Family[] = [
     help:
       "By how much the exported counter is above the service's total now. " +
       'Above 0 only after the service took counts back; it ends with the epoch.',
+    labels: ['kind'],
+    absent: 'until the first complete reading in the epoch',
     samples: ({ kinds }) => ALL_KINDS.flatMap((kind) => known(kinds[kind]?.held, [['kind', kind]])),
   },
   ofStreams(
     'library_up',
     'gauge',
     'Whether the last poll of the stream was good: 1 if so, 0 if not. Absent before the first one ended.',
+    'until the first poll has ended',
     (stream) => flag(stream.up),
   ),
   ofStreams(
     'library_poll_last_success_timestamp_seconds',
     'gauge',
     'When the last good poll of the stream ended: how fresh its figures are.',
+    'until the first good poll',
     (stream) => seconds(stream.lastSuccessMs),
   ),
   ofStreams(
     'library_polls_total',
     'counter',
     'Polls of the stream that ended, good or not.',
+    undefined,
     (stream) => stream.polls,
   ),
   ofStreams(
     'library_poll_failures_total',
     'counter',
     'Polls of the stream that ended without a whole good answer.',
+    undefined,
     (stream) => stream.failures,
   ),
   ofStreams(
     'library_polls_skipped_total',
     'counter',
     'Polls of the stream that were left out because the one before was still under way.',
+    undefined,
     (stream) => stream.skipped,
   ),
   {
@@ -151,6 +168,7 @@ const POLLING_FAMILIES: readonly Family[] = [
     help:
       'What the service said of the credentials last: 1 taken, 0 refused. ' +
       'Absent before it said anything.',
+    absent: 'until the service has taken or refused them',
     samples: (figures) => known(flag(figures.credentialsValid)),
   },
 ];
@@ -162,6 +180,7 @@ function counter(kind: Kind, help: string): Family {
     name: `library_${kind}_total`,
     type: 'counter',
     help: `${help} ${IN_BACKGROUND}`,
+    absent: 'until the first complete reading in the epoch',
     samples: ({ kinds }) => known(kinds[kind]?.total),
   };
 }
@@ -171,6 +190,7 @@ function today(kind: Kind, help: string): Family {
     name: `library_${kind}_today`,
     type: 'gauge',
     help: `${help} ${IN_BACKGROUND}`,
+    absent: 'until the first complete reading of the day',
     samples: ({ kinds }) => known(kinds[kind]?.today),
   };
 }
@@ -180,6 +200,7 @@ function lastSeen(stream: MinuteStream, help: string): Family {
     name: `library_${stream}_last_seen_timestamp_seconds`,
     type: 'gauge',
     help: `${help}, today or the day before. Absent if there was none. ${IN_BACKGROUND}`,
+    absent: "if nobody was, and where the form of the minutes' keys is not known",
     samples: ({ streams }) => known(seconds(streams[stream]?.lastSeenMs)),
   };
 }
@@ -188,12 +209,15 @@ function ofStreams(
   name: string,
   type: FamilyType,
   help: string,
+  absent: string | undefined,
   value: (stream: StreamFigures) => number | undefined,
 ): Family {
   return {
     name,
     type,
     help,
+    labels: ['stream'],
+    ...(absent === undefined ? {} : { absent }),
     samples: ({ streams }) =>
       ALL_STREAMS.flatMap((stream) => {
         const figures = streams[stream];
