@@ -1,11 +1,6 @@
 /** configuration.md: every key of both configurations, from the tables that the checks read. */
-import {
-  CUSTOMER_KEYS,
-  DEFAULTS_KEYS,
-  POLLING_KEYS,
-  SERVICE_KEYS,
-  TOP_KEYS,
-} from '../../src/config/keys.ts';
+import { CUSTOMER_KEYS } from '../../src/config/customer-keys.ts';
+import { DEFAULTS_KEYS, POLLING_KEYS, SERVICE_KEYS, TOP_KEYS } from '../../src/config/keys.ts';
 import type { KeyTable } from '../../src/config/mapping.ts';
 import { HEADER_KEYS, HTTP_KEYS, TLS_KEYS, WEB_KEYS } from '../../src/config/web-keys.ts';
 import { code, listed, table, typed } from './markdown.ts';
