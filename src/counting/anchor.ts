@@ -111,17 +111,15 @@ interface Readings {
 function* readAll(context: AnchorContext, totalsBy: TotalsBy): Asking<Readings | undefined> {
   const { inquirer, day, expected, kinds } = context;
   const windowStartMs = windowStart(context);
-  const any = Array.from({ length: kinds }, () => 0).with(0, 1);
   const windowBefore = yield* inquirer.askTwiceIfBelow(
-    expected.windowHadCounts ? any : undefined,
+    expected.windowHadCounts ? anyOf(kinds) : undefined,
     'minute',
     windowStartMs,
   );
   const total = yield* readTotal(context, totalsBy);
   // The window lies in the day, so that the day must not hold less.
   const inWindow = windowBefore.aggregation === 'minute' ? windowBefore.sums : undefined;
-  // The first of a day has nothing to be held against, so that an empty one is asked for again.
-  const least = expected.today ?? (isZero(total.sums) ? undefined : any);
+  const least = leastToday(context, totalsBy, total.sums);
   const today = yield* inquirer.askTwiceIfBelow(higher(least, inWindow), 'minute', day.startMs);
   const check = totalsBy === 'minute' ? undefined : yield* readCheck(context, totalsBy, today);
   const window = yield* inquirer.askTwiceIfBelow(
@@ -198,6 +196,25 @@ function* checkSince(
   const minutes = yield* inquirer.ask('minute', sinceMs);
   const coarse = yield* inquirer.ask(totalsBy, sinceMs);
   return { minutes, coarse };
+}
+
+/**
+ * What today should hold at least. An empty one is asked for again where nothing else would speak
+ * against it: the first of a day, and one beside a total that is 0 because it may lag.
+ */
+function leastToday(
+  { expected, isProven, kinds }: AnchorContext,
+  totalsBy: TotalsBy,
+  total: Counts,
+): Counts | undefined {
+  const mayLag = totalsBy !== 'minute' && !isProven;
+  const isDoubtful = isZero(total) ? mayLag : expected.today === undefined;
+  return isDoubtful ? higher(expected.today, anyOf(kinds)) : expected.today;
+}
+
+/** At least one of the first kind, which an empty answer is below of. */
+function anyOf(kinds: number): Counts {
+  return Array.from({ length: kinds }, () => 0).with(0, 1);
 }
 
 function higher(a: Counts | undefined, b: Counts | undefined): Counts | undefined {

@@ -118,6 +118,26 @@ describe('an empty answer', () => {
   });
 });
 
+// Found by the simulation: a library nobody had come to since the epoch started, and then an outage.
+describe('an empty answer for the first day of an epoch', () => {
+  test('is asked for again where `day` may lag, and so speaks for it', () => {
+    const { counted, fault, record, minutes, truth } = worldOf({
+      startMs: Date.UTC(2026, 10, 1, 3, 30),
+      conventions: { dayLagMs: 20 * HOUR_MS },
+    });
+    record(Date.UTC(2026, 10, 1, 9), [4, 1]);
+    minutes(5);
+    expect(counted.totals()).toEqual([0, 0]);
+    counted.nowMs = Date.UTC(2026, 10, 1, 13);
+    let spoilt = 0;
+    fault.spoils = ({ aggregation, from }) =>
+      aggregation === 'minute' && from.includes('T04:00') && (spoilt += 1) === 1;
+    counted.poll();
+    expect(spoilt).toBeGreaterThan(1);
+    expect(counted.totals()).toEqual(truth());
+  });
+});
+
 describe('a service that reads local time as UTC', () => {
   test('is found out at the next anchor, and followed from then on', () => {
     const { counted, service, minutes, record } = worldOf({
