@@ -90,6 +90,8 @@ export function createDaemon(options: DaemonOptions): Daemon {
   let engine = createEngine(options.loaded.config);
   let { files, web: protection } = options.loaded;
   let state: 'starting' | 'running' | 'stopping' = 'starting';
+  const stopping = new AbortController();
+  let rendering = Promise.resolve();
   const reloading = createReloading({
     clock,
     log,
@@ -222,6 +224,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       exporterMetrics.configReloaded(true, clock.nowMs() / 1000);
       engine.poller.start();
       apply(options.loaded.config);
+      rendering = exposition.keepReady(stopping.signal);
       state = 'running';
       return { url };
     },
@@ -229,7 +232,8 @@ export function createDaemon(options: DaemonOptions): Daemon {
       state = 'stopping';
       await engine.poller.stop();
       engine.service.close();
-      await Promise.all([web.stop(), storage.stop()]);
+      stopping.abort();
+      await Promise.all([web.stop(), storage.stop(), rendering]);
     },
     reload,
     reloadWeb,

@@ -42,6 +42,13 @@ export const systemClock: Clock = {
   },
 };
 
+/** Lets everything run that is ready to: timers, connections, other turns. No time passes for a Clock. */
+export async function nextTurn(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
 /** What an aborted wait rejects with: the signal's reason, always an Error. */
 export function abortReason(signal: AbortSignal | undefined): Error {
   const reason: unknown = signal?.reason;

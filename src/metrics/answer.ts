@@ -5,8 +5,8 @@ import { END_OF } from './format.ts';
 import type { Format } from './format.ts';
 import { gzipWithRest } from './gzip.ts';
 
-/** The bytes of an answer, compressed if `gzip`. Waits for nothing but the thread pool. */
-export type Render = (format: Format, gzip: boolean) => Promise<Uint8Array>;
+/** An answer, compressed if `gzip`: in their order the parts are it. Waits for nothing but its turns. */
+export type Render = (format: Format, gzip: boolean) => Promise<readonly Uint8Array[]>;
 
 export interface RenderOptions {
   readonly exposition: Exposition;
@@ -16,11 +16,10 @@ export interface RenderOptions {
 /** What the web room is given to answer scrapes with. */
 export function createRender({ exposition, exporterMetrics }: RenderOptions): Render {
   return async (format, gzip) => {
+    await exposition.freshen();
     // First, so that epoch and day are those at the time of the scrape.
     const customers = exposition.render(format);
     const own = Buffer.from((await exporterMetrics.render(format)) + END_OF[format]);
-    return gzip
-      ? gzipWithRest(await customers.compressed(), own)
-      : Buffer.concat([...customers.parts, own]);
+    return gzip ? gzipWithRest(await customers.compressed(), own) : [...customers.parts, own];
   };
 }

@@ -1,20 +1,23 @@
 /**
- * The series of the customers as bytes, kept ready: each customer is rendered once per change, and a
- * scrape of what did not change costs a copy (DESIGN.md, 5). It knows when figures stop being true,
- * but not how they come about.
+ * The series of the customers as bytes, kept ready: each customer is rendered once per change, soon
+ * after it and a few at a time, and a scrape costs a copy (DESIGN.md, 5). It knows when figures stop
+ * being true, but not how they come about.
  */
+import { nextTurn } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
 import { BREAKDOWNS } from '../base/nouns.ts';
 import type { Breakdown } from '../base/nouns.ts';
 import type { CustomerFigures, FiguresSource } from '../counting/figures.ts';
 import { breakdownFamilies } from './breakdown-families.ts';
+import { CustomerLines } from './customer-lines.ts';
 import { CUSTOMER_FAMILIES } from './families.ts';
-import type { Family, FamilyContext } from './families.ts';
-import { writeHead, writeLabel, writeSample } from './format.ts';
+import type { Family } from './families.ts';
+import { writeHead } from './format.ts';
 import type { Format } from './format.ts';
-import { compressStart } from './gzip.ts';
+import { compressStart, packAll, Piece } from './gzip.ts';
 import type { CompressedStart } from './gzip.ts';
 import { SampleStore } from './sample-store.ts';
+import type { ChangedLines } from './sample-store.ts';
 
 export interface Exposition {
   /**
@@ -24,8 +27,18 @@ export interface Exposition {
   setCustomers(sources: readonly FiguresSource[]): void;
   /** The customer's figures are others than before. Cheap; a customer that is not there is no error. */
   changed(customer: string): void;
+  /**
+   * Renders what is to be rendered at this instant, and lets others run in between: after it, `render`
+   * has next to nothing to do.
+   */
+  freshen(): Promise<void>;
   /** All series as they are at this instant. The same object as before, if nothing changed. */
   render(format: Format): Rendition;
+  /**
+   * Renders what changes soon after it does, and compresses it if anybody asks for that, until the
+   * signal aborts. Without it the scrapes do that work: what they show is the same.
+   */
+  keepReady(signal: AbortSignal): Promise<void>;
 }
 
 /** One state of all series in one format. It never changes: a slow reader reads what it asked for. */
@@ -40,14 +53,21 @@ export function createExposition({ clock }: { readonly clock: Clock }): Expositi
   return new CachedExposition(clock);
 }
 
+/** How often what has changed is rendered: both streams of a customer are polled within it, as a rule. */
+const KEEP_READY_EVERY_MS = 500;
+/** For so long nothing else runs. */
+const TURN_MS = 3;
+
 class CachedExposition implements Exposition {
   readonly #clock: Clock;
   #families = CUSTOMER_FAMILIES;
-  #store = new SampleStore(CUSTOMER_FAMILIES.length);
+  #lines = new CustomerLines([], { infoLabelNames: [] }, 0);
+  #store = new SampleStore(0, 0);
+  #heads: Readonly<Record<Format, readonly Piece[]>> = headsOf([]);
   readonly #renditions = new Map<Format, Rendition>();
+  #compresses = false;
   #sources: readonly FiguresSource[] = [];
   #numberOf: ReadonlyMap<string, number> = new Map();
-  #infoLabelNames: readonly string[] = [];
   /** Numbers of the customers that are to be rendered again. */
   readonly #stale = new Set<number>();
   /** By number of the customer: the rendered lines are true from the one up to the other. */
@@ -65,10 +85,11 @@ class CachedExposition implements Exposition {
     this.#validUntilMs = new Float64Array(sources.length);
     const figures = sources.map((source) => source.figuresAt(this.#clock.nowMs()));
     this.#families = [...CUSTOMER_FAMILIES, ...breakdownFamilies(breakdownsOf(figures))];
-    this.#store = new SampleStore(this.#families.length);
-    this.#store.reset(sources.length);
+    this.#heads = headsOf(this.#families);
+    const context = { infoLabelNames: labelNamesOf(figures) };
+    this.#lines = new CustomerLines(this.#families, context, sources.length);
+    this.#store = new SampleStore(this.#families.length, sources.length);
     this.#renditions.clear();
-    this.#infoLabelNames = labelNamesOf(figures);
     this.#stale.clear();
     for (const number of sources.keys()) {
       this.#stale.add(number);
@@ -82,14 +103,35 @@ class CachedExposition implements Exposition {
     }
   }
 
+  async freshen(): Promise<void> {
+    this.#findStale();
+    this.#renderStale(TURN_MS);
+    while (this.#stale.size > 0) {
+      await nextTurn();
+      this.#renderStale(TURN_MS);
+    }
+  }
+
   render(format: Format): Rendition {
-    this.#refresh(this.#clock.nowMs());
-    const rendition = this.#renditions.get(format) ?? renditionOf(this.#parts(format));
+    this.#findStale();
+    this.#renderStale(Infinity);
+    const rendition = this.#renditions.get(format) ?? this.#renditionOf(this.#parts(format));
     this.#renditions.set(format, rendition);
     return rendition;
   }
 
-  #refresh(nowMs: number): void {
+  async keepReady(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#clock.sleep(KEEP_READY_EVERY_MS, signal).catch(() => {});
+      await this.freshen();
+      if (this.#compresses) {
+        await packAll(this.#store.quiet());
+      }
+    }
+  }
+
+  #findStale(): void {
+    const nowMs = this.#clock.nowMs();
     for (const number of this.#sources.keys()) {
       // Also before the instant of projection: the clock may have stepped back over an epoch's start.
       const projectedAtMs = this.#projectedAtMs[number] ?? 0;
@@ -97,46 +139,57 @@ class CachedExposition implements Exposition {
         this.#stale.add(number);
       }
     }
+  }
+
+  /** As many as can be within some milliseconds, at least one. */
+  #renderStale(withinMs: number): void {
     if (this.#stale.size === 0) {
       return;
     }
-    const changed = new Map<number, readonly string[]>();
+    const nowMs = this.#clock.nowMs();
+    const startMs = this.#clock.monotonicMs();
+    const changed = new Map<number, ChangedLines>();
     for (const number of this.#stale) {
       const figures = this.#sources[number]?.figuresAt(nowMs);
       if (figures !== undefined) {
-        const context = { infoLabelNames: this.#infoLabelNames };
-        changed.set(number, linesOf(this.#families, figures, context));
+        changed.set(number, this.#lines.write(number, figures));
         this.#projectedAtMs[number] = nowMs;
         this.#validUntilMs[number] = figures.validUntilMs;
       }
+      this.#stale.delete(number);
+      if (this.#clock.monotonicMs() - startMs >= withinMs) {
+        break;
+      }
     }
     this.#store.update(changed);
-    this.#stale.clear();
     this.#renditions.clear();
   }
 
-  #parts(format: Format): readonly Uint8Array[] {
-    return this.#families.flatMap((family, number) => {
-      const lines = this.#store.family(number);
-      return lines.length === 0 ? [] : [Buffer.from(writeHead(format, family)), lines];
+  #parts(format: Format): readonly Piece[] {
+    return this.#heads[format].flatMap((head, family) => {
+      const lines = this.#store.family(family);
+      return lines.length === 0 ? [] : [head, ...lines];
     });
+  }
+
+  #renditionOf(pieces: readonly Piece[]): Rendition {
+    let compressed: Promise<CompressedStart> | undefined;
+    return {
+      parts: pieces.map(({ plain }) => plain),
+      compressed: () => {
+        this.#compresses = true;
+        compressed ??= compressStart(pieces);
+        return compressed;
+      },
+    };
   }
 }
 
-/** One text for each family, empty where nothing is known. */
-function linesOf(
-  families: readonly Family[],
-  figures: CustomerFigures,
-  context: FamilyContext,
-): readonly string[] {
-  const customer = writeLabel(['customer', figures.customer]);
-  return families.map(({ name, samples }) => {
-    let lines = '';
-    for (const { labels, value } of samples(figures, context)) {
-      lines += writeSample(name, [customer, ...labels.map(writeLabel)].join(','), value);
-    }
-    return lines;
-  });
+function headsOf(families: readonly Family[]): Readonly<Record<Format, readonly Piece[]>> {
+  function heads(format: Format): readonly Piece[] {
+    return families.map((family) => new Piece(Buffer.from(writeHead(format, family))));
+  }
+  return { text: heads('text'), openmetrics: heads('openmetrics') };
 }
 
 function labelNamesOf(figures: readonly CustomerFigures[]): readonly string[] {
@@ -149,15 +202,4 @@ function breakdownsOf(figures: readonly CustomerFigures[]): ReadonlySet<Breakdow
       figures.some(({ breakdowns }) => breakdowns[breakdown] !== undefined),
     ),
   );
-}
-
-function renditionOf(parts: readonly Uint8Array[]): Rendition {
-  let compressed: Promise<CompressedStart> | undefined;
-  return {
-    parts,
-    compressed() {
-      compressed ??= compressStart(Buffer.concat(parts));
-      return compressed;
-    },
-  };
 }

@@ -23,6 +23,12 @@ export interface FamilyContext {
   readonly infoLabelNames: readonly string[];
 }
 
+/** A series that has the same labels whatever the customer. */
+export interface Series {
+  readonly labels: readonly LabelPair[];
+  readonly value: (figures: CustomerFigures) => number | undefined;
+}
+
 export interface Family {
   readonly name: string;
   readonly type: FamilyType;
@@ -31,6 +37,8 @@ export interface Family {
   readonly labels?: readonly string[];
   /** When there is no series, for the reference: completes "absent …". Left out where there always is. */
   readonly absent?: string;
+  /** All there can be, in their order; undefined where the labels follow from the figures. */
+  readonly series?: readonly Series[];
   /** Empty where the figure is not known: then there is no series, rather than one that says 0. */
   readonly samples: (figures: CustomerFigures, context: FamilyContext) => readonly Sample[];
 }
@@ -57,45 +65,50 @@ export const LASTING_FAMILIES: readonly Family[] = [
       },
     ],
   },
-  {
-    name: 'library_utc_offset_seconds',
-    type: 'gauge',
-    help: "How far the customer's local time is ahead of UTC now.",
-    samples: (figures) => known(figures.utcOffsetSeconds),
-  },
-  {
-    name: 'library_epoch_timestamp_seconds',
-    type: 'gauge',
-    help:
-      "Where the customer's counters start: the first start of a day, local time, of the running month. " +
-      'They start again at 0 there.',
-    samples: (figures) => known(seconds(figures.epochStartMs)),
-  },
-  {
-    name: 'library_open',
-    type: 'gauge',
-    help: '1 inside the configured opening hours, 0 outside. Absent where none are configured.',
-    absent: 'where no opening hours are configured',
-    samples: (figures) => known(flag(figures.open)),
-  },
-  {
-    name: 'library_capacity_people',
-    type: 'gauge',
-    help: 'How many people may be inside, as configured. Absent where it is not.',
-    absent: 'where no capacity is configured',
-    samples: (figures) => known(figures.capacity),
-  },
-  {
-    name: 'library_occupancy_people',
-    type: 'gauge',
-    help:
-      'People inside now: counted in minus counted out since the day started, never below 0 at any minute. ' +
-      `Absent when the newest good poll is too old to tell. ${IN_BACKGROUND}`,
-    absent:
-      'until the first complete reading of the day, while the newest good poll is older than 15 minutes, ' +
-      "and where today's minutes or the form of their keys are not known",
-    samples: (figures) => known(figures.occupancy),
-  },
+  gauge(
+    {
+      name: 'library_utc_offset_seconds',
+      help: "How far the customer's local time is ahead of UTC now.",
+    },
+    (figures) => figures.utcOffsetSeconds,
+  ),
+  gauge(
+    {
+      name: 'library_epoch_timestamp_seconds',
+      help:
+        "Where the customer's counters start: the first start of a day, local time, of the running month. " +
+        'They start again at 0 there.',
+    },
+    (figures) => seconds(figures.epochStartMs),
+  ),
+  gauge(
+    {
+      name: 'library_open',
+      help: '1 inside the configured opening hours, 0 outside. Absent where none are configured.',
+      absent: 'where no opening hours are configured',
+    },
+    (figures) => flag(figures.open),
+  ),
+  gauge(
+    {
+      name: 'library_capacity_people',
+      help: 'How many people may be inside, as configured. Absent where it is not.',
+      absent: 'where no capacity is configured',
+    },
+    (figures) => figures.capacity,
+  ),
+  gauge(
+    {
+      name: 'library_occupancy_people',
+      help:
+        'People inside now: counted in minus counted out since the day started, never below 0 at any minute. ' +
+        `Absent when the newest good poll is too old to tell. ${IN_BACKGROUND}`,
+      absent:
+        'until the first complete reading of the day, while the newest good poll is older than 15 minutes, ' +
+        "and where today's minutes or the form of their keys are not known",
+    },
+    (figures) => figures.occupancy,
+  ),
   counter(
     'people_entered',
     "People counted in since the epoch: the service's own total of in, kept from falling.",
@@ -117,112 +130,135 @@ export const LASTING_FAMILIES: readonly Family[] = [
 
 /** What only a running exporter knows: how its polls go, and what they have come to. */
 const POLLING_FAMILIES: readonly Family[] = [
-  {
-    name: 'library_held_counts',
-    type: 'gauge',
-    help:
-      "By how much the exported counter is above the service's total now. " +
-      'Above 0 only after the service took counts back; it ends with the epoch.',
-    labels: ['kind'],
-    absent: 'until the first complete reading in the epoch',
-    samples: ({ kinds }) => ALL_KINDS.flatMap((kind) => known(kinds[kind]?.held, [['kind', kind]])),
-  },
+  fixed(
+    {
+      name: 'library_held_counts',
+      type: 'gauge',
+      help:
+        "By how much the exported counter is above the service's total now. " +
+        'Above 0 only after the service took counts back; it ends with the epoch.',
+      absent: 'until the first complete reading in the epoch',
+    },
+    ALL_KINDS.map((kind) => ({
+      labels: [['kind', kind]],
+      value: ({ kinds }) => kinds[kind]?.held,
+    })),
+  ),
   ofStreams(
-    'library_up',
-    'gauge',
-    'Whether the last poll of the stream was good: 1 if so, 0 if not. Absent before the first one ended.',
-    'until the first poll has ended',
+    {
+      name: 'library_up',
+      type: 'gauge',
+      help: 'Whether the last poll of the stream was good: 1 if so, 0 if not. Absent before the first one ended.',
+      absent: 'until the first poll has ended',
+    },
     (stream) => flag(stream.up),
   ),
   ofStreams(
-    'library_poll_last_success_timestamp_seconds',
-    'gauge',
-    'When the last good poll of the stream ended: how fresh its figures are.',
-    'until the first good poll',
+    {
+      name: 'library_poll_last_success_timestamp_seconds',
+      type: 'gauge',
+      help: 'When the last good poll of the stream ended: how fresh its figures are.',
+      absent: 'until the first good poll',
+    },
     (stream) => seconds(stream.lastSuccessMs),
   ),
   ofStreams(
-    'library_polls_total',
-    'counter',
-    'Polls of the stream that ended, good or not.',
-    undefined,
+    {
+      name: 'library_polls_total',
+      type: 'counter',
+      help: 'Polls of the stream that ended, good or not.',
+    },
     (stream) => stream.polls,
   ),
   ofStreams(
-    'library_poll_failures_total',
-    'counter',
-    'Polls of the stream that ended without a whole good answer.',
-    undefined,
+    {
+      name: 'library_poll_failures_total',
+      type: 'counter',
+      help: 'Polls of the stream that ended without a whole good answer.',
+    },
     (stream) => stream.failures,
   ),
   ofStreams(
-    'library_polls_skipped_total',
-    'counter',
-    'Polls of the stream that were left out because the one before was still under way.',
-    undefined,
+    {
+      name: 'library_polls_skipped_total',
+      type: 'counter',
+      help: 'Polls of the stream that were left out because the one before was still under way.',
+    },
     (stream) => stream.skipped,
   ),
-  {
-    name: 'library_credentials_valid',
-    type: 'gauge',
-    help:
-      'What the service said of the credentials last: 1 taken, 0 refused. ' +
-      'Absent before it said anything.',
-    absent: 'until the service has taken or refused them',
-    samples: (figures) => known(flag(figures.credentialsValid)),
-  },
+  gauge(
+    {
+      name: 'library_credentials_valid',
+      help:
+        'What the service said of the credentials last: 1 taken, 0 refused. ' +
+        'Absent before it said anything.',
+      absent: 'until the service has taken or refused them',
+    },
+    (figures) => flag(figures.credentialsValid),
+  ),
 ];
 
 export const CUSTOMER_FAMILIES: readonly Family[] = [...LASTING_FAMILIES, ...POLLING_FAMILIES];
 
+type Head = Pick<Family, 'name' | 'type' | 'help' | 'absent'>;
+
 function counter(kind: Kind, help: string): Family {
-  return {
-    name: `library_${kind}_total`,
-    type: 'counter',
-    help: `${help} ${IN_BACKGROUND}`,
-    absent: 'until the first complete reading in the epoch',
-    samples: ({ kinds }) => known(kinds[kind]?.total),
-  };
+  return fixed(
+    {
+      name: `library_${kind}_total`,
+      type: 'counter',
+      help: `${help} ${IN_BACKGROUND}`,
+      absent: 'until the first complete reading in the epoch',
+    },
+    [{ labels: [], value: ({ kinds }) => kinds[kind]?.total }],
+  );
 }
 
 function today(kind: Kind, help: string): Family {
-  return {
-    name: `library_${kind}_today`,
-    type: 'gauge',
-    help: `${help} ${IN_BACKGROUND}`,
-    absent: 'until the first complete reading of the day',
-    samples: ({ kinds }) => known(kinds[kind]?.today),
-  };
+  return gauge(
+    {
+      name: `library_${kind}_today`,
+      help: `${help} ${IN_BACKGROUND}`,
+      absent: 'until the first complete reading of the day',
+    },
+    ({ kinds }) => kinds[kind]?.today,
+  );
 }
 
 function lastSeen(stream: MinuteStream, help: string): Family {
-  return {
-    name: `library_${stream}_last_seen_timestamp_seconds`,
-    type: 'gauge',
-    help: `${help}, today or the day before. Absent if there was none. ${IN_BACKGROUND}`,
-    absent: "if nobody was, and where the form of the minutes' keys is not known",
-    samples: ({ streams }) => known(seconds(streams[stream]?.lastSeenMs)),
-  };
+  return gauge(
+    {
+      name: `library_${stream}_last_seen_timestamp_seconds`,
+      help: `${help}, today or the day before. Absent if there was none. ${IN_BACKGROUND}`,
+      absent: "if nobody was, and where the form of the minutes' keys is not known",
+    },
+    ({ streams }) => seconds(streams[stream]?.lastSeenMs),
+  );
 }
 
-function ofStreams(
-  name: string,
-  type: FamilyType,
-  help: string,
-  absent: string | undefined,
-  value: (stream: StreamFigures) => number | undefined,
-): Family {
-  return {
-    name,
-    type,
-    help,
-    labels: ['stream'],
-    ...(absent === undefined ? {} : { absent }),
-    samples: ({ streams }) =>
-      ALL_STREAMS.flatMap((stream) => {
+function gauge(head: Omit<Head, 'type'>, value: Series['value']): Family {
+  return fixed({ ...head, type: 'gauge' }, [{ labels: [], value }]);
+}
+
+function ofStreams(head: Head, value: (stream: StreamFigures) => number | undefined): Family {
+  const series = ALL_STREAMS.map((stream): Series => {
+    return {
+      labels: [['stream', stream]],
+      value({ streams }) {
         const figures = streams[stream];
-        return figures === undefined ? [] : known(value(figures), [['stream', stream]]);
-      }),
+        return figures === undefined ? undefined : value(figures);
+      },
+    };
+  });
+  return fixed(head, series);
+}
+
+function fixed(head: Head, series: readonly Series[]): Family {
+  return {
+    ...head,
+    labels: series[0]?.labels.map(([name]) => name) ?? [],
+    series,
+    samples: (figures) => series.flatMap(({ labels, value }) => known(value(figures), labels)),
   };
 }
 

@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import { UsageError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { bodyOf } from './body.ts';
 import { createConnections } from './connections.ts';
 import type { Connections } from './connections.ts';
 import { answerClientError, answerWith, createErrorHandler } from './errors.ts';
@@ -33,8 +34,8 @@ export interface WebServerOptions {
   readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The bytes of a scrape, compressed by gzip if asked. Must not wait for the service. */
-  readonly exposition: (format: ExpositionFormat, gzip: boolean) => Promise<Uint8Array>;
+  /** The parts of a scrape, compressed by gzip if asked. Must not wait for the service. */
+  readonly exposition: (format: ExpositionFormat, gzip: boolean) => Promise<readonly Uint8Array[]>;
   /** Whether the polling loop makes progress. */
   readonly healthy: () => boolean;
   /** `why` is shown while it is not ready. */
@@ -192,12 +193,16 @@ function scrapeHandler({ exposition, clock }: WebServerOptions): Handler {
     }
     const format = negotiateFormat(request.headers.accept);
     const gzip = acceptsGzip(headerOf(request, 'accept-encoding'));
-    const bytes = await exposition(format, gzip);
-    reply.headers({ 'content-type': CONTENT_TYPES[format], vary: 'Accept, Accept-Encoding' });
+    const { bytes, stream } = bodyOf(await exposition(format, gzip));
+    reply.headers({
+      'content-type': CONTENT_TYPES[format],
+      'content-length': String(bytes),
+      vary: 'Accept, Accept-Encoding',
+    });
     if (gzip) {
       reply.header('content-encoding', 'gzip');
     }
-    return reply.send(bytes);
+    return reply.send(stream);
   };
 }
 

@@ -48,7 +48,7 @@ basic_auth_users:
   const { url } = await protectedServer(config, {
     exposition(format, gzip) {
       const text = format === 'text' ? 'library_open 1\n' : 'library_open 1\n# EOF\n';
-      return Promise.resolve(gzip ? gzipSync(text) : Buffer.from(text));
+      return Promise.resolve([gzip ? gzipSync(text) : Buffer.from(text)]);
     },
   });
   const files = {

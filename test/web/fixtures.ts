@@ -19,7 +19,7 @@ export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOp
     version: '1.2.3',
     clock: systemClock,
     log: silentLogger,
-    exposition: (format, gzip) => Promise.resolve(Buffer.from(`${format} gzip=${gzip}\n`)),
+    exposition: (format, gzip) => Promise.resolve([Buffer.from(`${format} gzip=${gzip}\n`)]),
     healthy: () => true,
     ready: () => ({ ready: true, why: '' }),
     status: () => ({ nowMs: NOW_MS, customers: [customer()] }),

@@ -181,7 +181,7 @@ describe('with a password', () => {
     const { url } = await guarded({
       exposition() {
         runs += 1;
-        return Promise.resolve(Buffer.from('x'));
+        return Promise.resolve([Buffer.from('x')]);
       },
     });
     const { status, headers } = await ask(url, '/metrics', { headers: { authorization } });

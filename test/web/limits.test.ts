@@ -47,7 +47,7 @@ test('a request that is not finished is ended, however it goes on', async () => 
 
 describe('slow readers', () => {
   test('do not hold up another scrape', async () => {
-    const { url } = await protectedServer({}, { exposition: () => Promise.resolve(LARGE) });
+    const { url } = await protectedServer({}, { exposition: () => Promise.resolve([LARGE]) });
     await Promise.all(Array.from({ length: MOST_SCRAPES - 1 }, () => slowReader(url)));
     for (let i = 0; i < 3; i += 1) {
       expect((await ask(url, '/metrics')).body).toHaveLength(LARGE.length);
@@ -63,7 +63,7 @@ describe('slow readers', () => {
         clock: { ...systemClock, monotonicMs: () => nowMs },
         exposition() {
           scrapes += 1;
-          return Promise.resolve(LARGE);
+          return Promise.resolve([LARGE]);
         },
       },
     );
@@ -91,7 +91,7 @@ describe('slow readers', () => {
       {},
       {
         clock: { ...systemClock, monotonicMs: () => 0 },
-        exposition: () => Promise.resolve(LARGE),
+        exposition: () => Promise.resolve([LARGE]),
       },
     );
     const readers = await Promise.all(Array.from({ length: MOST_SCRAPES }, () => slowReader(url)));

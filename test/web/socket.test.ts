@@ -33,7 +33,7 @@ async function connected(url: string): Promise<{ socket: Socket; ended: Promise<
 test('a scrape over a real socket decodes to what was rendered', async () => {
   const body = '# HELP x y\n'.repeat(100_000);
   const { url } = await serving({
-    exposition: (_format, gzip) => Promise.resolve(gzip ? gzipSync(body) : Buffer.from(body)),
+    exposition: (_format, gzip) => Promise.resolve([gzip ? gzipSync(body) : Buffer.from(body)]),
   });
   const zipped = await fetch(`${url}/metrics`, { headers: { 'accept-encoding': 'gzip' } });
   expect(zipped.headers.get('content-encoding')).toBe('gzip');
@@ -113,7 +113,7 @@ test('stopping cuts clients that send nothing, half a request, or wait for an an
 
 test('stopping cuts a client that does not read its answer', async () => {
   const { server, url } = await serving({
-    exposition: () => Promise.resolve(Buffer.alloc(64 * 1_024 * 1_024, 'x')),
+    exposition: () => Promise.resolve([Buffer.alloc(64 * 1_024 * 1_024, 'x')]),
   });
   const slow = await connected(url);
   slow.socket.pause();
@@ -126,7 +126,7 @@ test('stopping cuts a client that does not read its answer', async () => {
 
 test('an answer under way is finished before the end', async () => {
   const asked = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<Uint8Array>();
+  const answer = Promise.withResolvers<readonly Uint8Array[]>();
   const { server, url } = await serving({
     exposition: () => {
       asked.resolve();
@@ -137,7 +137,7 @@ test('an answer under way is finished before the end', async () => {
   const response = fetch(`${url}/metrics`, { headers }).then((got) => got.text());
   await asked.promise;
   const stopped = server.stop();
-  answer.resolve(Buffer.from('whole\n'));
+  answer.resolve([Buffer.from('whole\n')]);
   expect(await response).toBe('whole\n');
   await stopped;
 });

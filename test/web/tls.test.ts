@@ -123,7 +123,7 @@ describe('certificates of clients', () => {
           {
             exposition() {
               scrapes += 1;
-              return Promise.resolve(Buffer.from('x'));
+              return Promise.resolve([Buffer.from('x')]);
             },
           },
         );
@@ -177,7 +177,7 @@ describe('a certificate that is exchanged while the server runs', () => {
   });
 
   test('ends idle connections, and no answer under way', async () => {
-    const answer = Promise.withResolvers<Uint8Array>();
+    const answer = Promise.withResolvers<readonly Uint8Array[]>();
     const asked = Promise.withResolvers<void>();
     let held = false;
     const { url, server } = await protectedServer(
@@ -185,7 +185,7 @@ describe('a certificate that is exchanged while the server runs', () => {
       {
         exposition() {
           if (!held) {
-            return Promise.resolve(Buffer.from('idle\n'));
+            return Promise.resolve([Buffer.from('idle\n')]);
           }
           asked.resolve();
           return answer.promise;
@@ -202,7 +202,7 @@ describe('a certificate that is exchanged while the server runs', () => {
     await asked.promise;
     server.protect(protectionWith({ tls: tlsWith(second) }));
     await closed;
-    answer.resolve(Buffer.from('whole\n'));
+    answer.resolve([Buffer.from('whole\n')]);
     expect((await underWay).body).toBe('whole\n');
   });
 });

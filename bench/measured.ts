@@ -1,0 +1,10 @@
+/** One bar of the bench: a figure of ours beside a peer's, and the largest ratio that is allowed. */
+export interface Measured {
+  readonly bar: string;
+  /** With units, as the table shows them. */
+  readonly ours: string;
+  readonly peer: string;
+  /** What is compared with `limit`: met if not above it. */
+  readonly value: number;
+  readonly limit: number;
+}

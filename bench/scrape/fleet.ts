@@ -1,0 +1,63 @@
+/**
+ * Ten thousand customers as the daemon has them, and their polls without a service: what a poll
+ * would have found is made up, and all that follows from it is the real thing.
+ */
+import { KINDS } from '../../src/base/nouns.ts';
+import type { MinuteStream } from '../../src/base/nouns.ts';
+import { Calendar } from '../../src/counting/calendar.ts';
+import { Customer } from '../../src/counting/customer.ts';
+import { Marks } from '../../src/counting/marks.ts';
+import { createOpeningHoursParser } from '../../src/counting/opening-hours.ts';
+import { INITIAL_STATE } from '../../src/counting/state.ts';
+import { Zone } from '../../src/counting/zone.ts';
+
+const STREAMS: readonly MinuteStream[] = ['people', 'logins'];
+const ZONES = ['Europe/Copenhagen', 'Europe/London', 'America/New_York', 'Australia/Sydney'];
+
+/** So many customers, of which nothing is known yet. Each shows 28 series once it was polled. */
+export function createFleet(customers: number): readonly Customer[] {
+  const marks = new Marks();
+  const parse = createOpeningHoursParser();
+  return Array.from({ length: customers }, (_, i) => {
+    const name = `library-${String(i).padStart(5, '0')}`;
+    const timezone = ZONES[i % ZONES.length] ?? 'UTC';
+    const customer = new Customer({
+      name,
+      timezone,
+      description: {
+        labels: { region: i % 2 === 0 ? 'north' : 'south' },
+        capacity: 100 + (i % 400),
+        openingHours: parse('Mo-Su 08:00-20:00', undefined),
+      },
+      calendar: new Calendar(new Zone(timezone), { hour: 4, minute: 0 }),
+      streams: STREAMS,
+      owner: { service: 'https://statistics.example.org', clientId: name, customer: name },
+      marks,
+    });
+    customer.credentialsJudged(true);
+    return customer;
+  });
+}
+
+/** What follows from one good poll of each of the customer's streams. `polls` is how many there were before. */
+export function poll(customer: Customer, number: number, polls: number, nowMs: number): void {
+  const epoch = customer.epochAt(nowMs);
+  const day = customer.calendar.dayAt(nowMs);
+  const counted = 1_000 + ((number * 7_919) % 90_000) + polls * 3;
+  for (const stream of STREAMS) {
+    const counts = KINDS[stream].map((_, kind) => counted - kind * 17);
+    const snapshot = {
+      epoch,
+      day,
+      atMs: nowMs,
+      totals: counts,
+      today: counts.map((count) => count % 1_000),
+      minutes: {
+        occupancy: counted % 211,
+        path: [],
+        lastSeenMs: Math.floor(nowMs / 60_000) * 60_000,
+      },
+    };
+    customer.pollSucceeded(stream, { ...INITIAL_STATE, snapshot }, nowMs);
+  }
+}
