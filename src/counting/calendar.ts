@@ -32,6 +32,7 @@ export class Calendar {
   readonly zone: Zone;
   readonly #dayStartsAtMs: number;
   #day: Span = { startMs: 0, endMs: 0 };
+  #dayBefore: Span = { startMs: 0, endMs: 0 };
   #epoch: Epoch = { startMs: 0, endMs: 0, month: 0 };
 
   constructor(zone: Zone, dayStartsAt: { readonly hour: number; readonly minute: number }) {
@@ -49,7 +50,10 @@ export class Calendar {
 
   /** The day that ends when the given one starts. */
   dayBefore(day: Span): Span {
-    return this.#findDay(day.startMs - 1);
+    if (this.#dayBefore.endMs !== day.startMs) {
+      this.#dayBefore = this.#findDay(day.startMs - 1);
+    }
+    return this.#dayBefore;
   }
 
   /** The epoch that is running at an instant, going by this calendar alone. */

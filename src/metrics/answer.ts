@@ -10,7 +10,7 @@ export type Render = (format: Format, gzip: boolean) => Promise<readonly Uint8Ar
 
 export interface RenderOptions {
   readonly exposition: Exposition;
-  readonly exporterMetrics: ExporterMetrics;
+  readonly exporterMetrics: Pick<ExporterMetrics, 'render'>;
 }
 
 /** What the web room is given to answer scrapes with. */

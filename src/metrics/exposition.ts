@@ -54,7 +54,7 @@ export function createExposition({ clock }: { readonly clock: Clock }): Expositi
 }
 
 /** How often what has changed is rendered: both streams of a customer are polled within it, as a rule. */
-const KEEP_READY_EVERY_MS = 500;
+const KEEP_READY_EVERY_MS = 1_000;
 /** For so long nothing else runs. */
 const TURN_MS = 3;
 

@@ -41,16 +41,17 @@ export class SampleStore {
 
   /** Takes new lines of some customers, by number of the customer. */
   update(changed: ReadonlyMap<number, ChangedLines>): void {
-    const byBlock = Map.groupBy(
-      [...changed.keys()].toSorted((a, b) => a - b),
-      (number) => Math.floor(number / CUSTOMERS_OF_A_BLOCK),
-    );
+    const byBlock = Map.groupBy(changed, ([number]) => Math.floor(number / CUSTOMERS_OF_A_BLOCK));
     for (const [number, customers] of byBlock) {
       const block = this.#blocks[number];
       assert(block !== undefined);
       this.#busy.add(block);
+      const lines = customers
+        .map(([customer, texts]) => ({ place: customer % CUSTOMERS_OF_A_BLOCK, texts }))
+        .toSorted((a, b) => a.place - b.place);
       for (let family = 0; family < this.#families; family += 1) {
-        this.#rebuild(block, family, customers, changed);
+        this.#makeRoom(block.mostBytesWith(family, lines));
+        block.rebuild(family, lines, this.#scratch);
       }
     }
   }
@@ -63,22 +64,6 @@ export class SampleStore {
     return quiet.flatMap(({ pieces }) => pieces);
   }
 
-  #rebuild(
-    block: Block,
-    family: number,
-    customers: readonly number[],
-    changed: ReadonlyMap<number, ChangedLines>,
-  ): void {
-    const lines = customers.flatMap((number): [place: number, text: string][] => {
-      const text = changed.get(number)?.[family];
-      return text === undefined ? [] : [[number % CUSTOMERS_OF_A_BLOCK, text]];
-    });
-    if (lines.length > 0) {
-      this.#makeRoom(block.mostBytesWith(family, lines));
-      block.rebuild(family, lines, this.#scratch);
-    }
-  }
-
   #makeRoom(bytes: number): void {
     if (this.#scratch.length < bytes) {
       this.#scratch = Buffer.allocUnsafeSlow(2 * bytes);
@@ -86,11 +71,8 @@ export class SampleStore {
   }
 }
 
-/** By place in the block, ascending. */
-type Lines = readonly (readonly [place: number, text: string])[];
-
-/** After the last place: what is before it is copied, and nothing is added. */
-const END: Lines[number] = [CUSTOMERS_OF_A_BLOCK, ''];
+/** Of some customers of a block, in the order of their places. */
+type Lines = readonly { readonly place: number; readonly texts: ChangedLines }[];
 
 /** Some hundred customers one after the other: of each family one piece. */
 class Block {
@@ -105,34 +87,62 @@ class Block {
   }
 
   mostBytesWith(family: number, lines: Lines): number {
-    // A unit of UTF-16 is at most three bytes of UTF-8.
-    const added = lines.reduce((sum, [, text]) => sum + 3 * text.length, 0);
-    return (this.pieces[family]?.plain.length ?? 0) + added;
+    let bytes = this.#pieceOf(family).plain.length;
+    for (const { texts } of lines) {
+      // A unit of UTF-16 is at most three bytes of UTF-8.
+      bytes += 3 * (texts[family]?.length ?? 0);
+    }
+    return bytes;
   }
 
   /** The piece is the same object as before if its bytes are. */
   rebuild(family: number, lines: Lines, scratch: Buffer): void {
-    const old = this.pieces[family]?.plain;
-    const before = this.#bounds[family];
-    assert(old !== undefined && before !== undefined);
+    const old = this.#pieceOf(family).plain;
+    const before = this.#boundsOf(family);
     const bounds = new Uint32Array(before.length);
-    let place = 0;
+    let next = 0;
     let at = 0;
-    for (const [changed, text] of [...lines, END]) {
-      const from = before[place] ?? 0;
-      scratch.set(old.subarray(from, before[changed]), at);
+    /** The customers from `next` on up to `end` keep their lines. */
+    function keepUpTo(end: number): void {
+      const from = before[next] ?? 0;
       const shift = at - from;
-      for (; place < changed; place += 1) {
-        bounds[place + 1] = (before[place + 1] ?? 0) + shift;
+      if (next < end) {
+        scratch.set(old.subarray(from, before[end]), at);
       }
-      at = (bounds[place] ?? 0) + scratch.write(text, bounds[place] ?? 0);
-      place += 1;
-      bounds[place] = at;
+      for (; next < end; next += 1) {
+        at = (before[next + 1] ?? 0) + shift;
+        bounds[next + 1] = at;
+      }
     }
+    for (const { place, texts } of lines) {
+      const text = texts[family];
+      if (text !== undefined) {
+        keepUpTo(place);
+        at += scratch.write(text, at);
+        next += 1;
+        bounds[next] = at;
+      }
+    }
+    if (next === 0) {
+      return;
+    }
+    keepUpTo(CUSTOMERS_OF_A_BLOCK);
     this.#bounds[family] = bounds;
     const plain = scratch.subarray(0, at);
     if (!plain.equals(old)) {
-      this.pieces[family] = new Piece(new Uint8Array(plain));
+      this.pieces[family] = new Piece(Buffer.from(plain));
     }
+  }
+
+  #pieceOf(family: number): Piece {
+    const piece = this.pieces[family];
+    assert(piece !== undefined);
+    return piece;
+  }
+
+  #boundsOf(family: number): Uint32Array {
+    const bounds = this.#bounds[family];
+    assert(bounds !== undefined);
+    return bounds;
   }
 }

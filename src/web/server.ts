@@ -2,12 +2,13 @@
  * The HTTP face: which paths there are, and what each answers to those whom the gate lets in. It is
  * given functions and knows neither metrics nor customers; it never waits for the service.
  */
+import type { OutgoingHttpHeaders } from 'node:http';
 import { fastify } from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import { UsageError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { bodyOf } from './body.ts';
+import { bytesOf, writeParts } from './body.ts';
 import { createConnections } from './connections.ts';
 import type { Connections } from './connections.ts';
 import { answerClientError, answerWith, createErrorHandler } from './errors.ts';
@@ -193,16 +194,19 @@ function scrapeHandler({ exposition, clock }: WebServerOptions): Handler {
     }
     const format = negotiateFormat(request.headers.accept);
     const gzip = acceptsGzip(headerOf(request, 'accept-encoding'));
-    const { bytes, stream } = bodyOf(await exposition(format, gzip));
+    const parts = await exposition(format, gzip);
     reply.headers({
       'content-type': CONTENT_TYPES[format],
-      'content-length': String(bytes),
+      'content-length': String(bytesOf(parts)),
       vary: 'Accept, Accept-Encoding',
     });
     if (gzip) {
       reply.header('content-encoding', 'gzip');
     }
-    return reply.send(stream);
+    reply.hijack();
+    reply.raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
+    await writeParts(reply.raw, parts);
+    return reply;
   };
 }
 

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { createRender } from '../../src/metrics/answer.ts';
@@ -39,6 +40,17 @@ test.each(['text', 'openmetrics'] as const)(
     }
   },
 );
+
+test("the system's own gzip takes the compressed answer for whole, with nothing after it", async () => {
+  const { render } = answering(600);
+  const input = Buffer.concat(await render('text', true));
+  const { status, stdout, stderr } = spawnSync('gzip', ['--decompress', '--stdout'], {
+    input,
+    maxBuffer: Infinity,
+  });
+  expect([status, String(stderr)]).toEqual([0, '']);
+  expect(stdout.equals(gunzipSync(input))).toBe(true);
+});
 
 test('OpenMetrics ends with its end mark, once; the text format has none', async () => {
   const { render } = answering();

@@ -23,7 +23,7 @@ test('after any history of changes the bytes are those of the newest lines, in o
     fc.property(fc.array(change, { maxLength: 8 }), (changes) => {
       const store = new SampleStore(FAMILIES, CUSTOMERS);
       const newest = Array.from({ length: CUSTOMERS }, () => ['', '', '']);
-      const shown: { readonly bytes: Uint8Array; readonly then: Buffer }[] = [];
+      const shown: { readonly bytes: Uint8Array; readonly copy: Buffer }[] = [];
       for (const changed of changes) {
         const update = new Map<number, ChangedLines>(
           Object.entries(changed).map(([key, value]) => [Number(key), value]),
@@ -36,12 +36,12 @@ test('after any history of changes the bytes are those of the newest lines, in o
           const expected = newest.map((each) => each[family]).join('');
           expect(bytesOf(store, family)).toEqual(Buffer.from(expected));
           for (const { plain } of store.family(family)) {
-            shown.push({ bytes: plain, then: Buffer.from(plain) });
+            shown.push({ bytes: plain, copy: Buffer.from(plain) });
           }
         }
       }
       // Whoever reads a piece reads what he was given, whatever has come since.
-      expect(shown.every(({ bytes, then }) => then.equals(bytes))).toBe(true);
+      expect(shown.every(({ bytes, copy }) => copy.equals(bytes))).toBe(true);
     }),
   );
 });

@@ -1,0 +1,175 @@
+/**
+ * What a scrape of 10,000 customers costs: ours, Debian's pushgateway with the same series as one
+ * group, and a plain registry of prom-client, in one run and in turn. Ours is polled meanwhile, all
+ * customers once a minute in their order, so that a quarter has changed from scrape to scrape.
+ */
+import { systemClock } from '../src/base/clock.ts';
+import type { Measured } from './measured.ts';
+import { assertSame, ofCustomers } from './scrape/samples.ts';
+import {
+  cpuMsOf,
+  end,
+  scrape,
+  startProgram,
+  startPushgateway,
+  tell,
+  textOf,
+} from './scrape/servers.ts';
+import type { Scraped, Server } from './scrape/servers.ts';
+
+const SCRAPE_EVERY_MS = 15_000;
+const ROUNDS = 5;
+/** So that everything is compiled, and every heap as large as it gets. */
+const WARM_UP = 8;
+const WARM_UP_OF_PEERS = 3;
+
+interface Servers {
+  readonly ours: Server;
+  /** The same process with the same polls and without an exposition: what it costs is no scrape's. */
+  readonly bare: Server;
+  readonly pushgateway: Server;
+  readonly promClient: Server;
+}
+
+interface Round {
+  readonly gzip: Scraped;
+  readonly plain: Scraped;
+  /** Ours: what an interval with one compressed scrape takes above what it takes without. */
+  readonly cpuMs: number;
+  readonly pushgatewayGzip: Scraped;
+  readonly pushgatewayPlain: Scraped;
+  readonly promClient: Scraped;
+}
+
+/** The bars of scraping. Takes two minutes, and throws an Error if the servers do not say the same. */
+export async function measureScrape(
+  progress: (line: string) => void,
+): Promise<readonly Measured[]> {
+  const started: Server[] = [];
+  async function start(starting: Promise<Server>): Promise<Server> {
+    const server = await starting;
+    started.push(server);
+    return server;
+  }
+  try {
+    const ours = await start(startProgram('ours.ts'));
+    const series = ofCustomers(textOf(await scrape(ours, 'identity')));
+    progress(`scrape: ${countOf(series)} series, ${(series.length / 1e6).toFixed(1)} MB as text`);
+    const bare = await start(startProgram('ours.ts', { args: ['bare'] }));
+    const pushgateway = await start(startPushgateway(series));
+    const promClient = await start(startProgram('prom-client.ts', { message: series }));
+    const servers = { ours, bare, pushgateway, promClient };
+    await checkAnswers({ ours, pushgateway, promClient }, series);
+    await warmUp(servers);
+    progress('scrape: all answers say the same, all servers are warm');
+    const rounds = await runRounds(servers, progress);
+    await checkAnswers({ ours });
+    return rowsOf(rounds);
+  } finally {
+    started.forEach(end);
+  }
+}
+
+/** Whatever the server and the encoding, the samples are those of `series`; without it, of the first. */
+async function checkAnswers(servers: Partial<Servers>, series?: string): Promise<void> {
+  let expected = series;
+  for (const [name, server] of Object.entries(servers)) {
+    for (const encoding of ['identity', 'gzip'] as const) {
+      const text = textOf(await scrape(server, encoding));
+      expected ??= text;
+      assertSame(`${name}, ${encoding}`, expected, text);
+    }
+  }
+}
+
+async function warmUp({ ours, bare, pushgateway, promClient }: Servers): Promise<void> {
+  for (let i = 0; i < WARM_UP; i += 1) {
+    await tell(bare, 'poll everybody');
+    await tell(ours, 'poll everybody');
+    await scrape(ours, 'gzip');
+    await scrape(ours, 'identity');
+  }
+  for (let i = 0; i < WARM_UP_OF_PEERS; i += 1) {
+    await scrape(pushgateway, 'gzip');
+    await scrape(pushgateway, 'identity');
+    await scrape(promClient, 'identity');
+  }
+}
+
+/** The first round is warming up, too: it is the first one at this pace. */
+async function runRounds(
+  servers: Servers,
+  progress: (line: string) => void,
+): Promise<readonly Round[]> {
+  const rounds: Round[] = [];
+  await tell(servers.bare, 'start polling');
+  await tell(servers.ours, 'start polling');
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    rounds.push(await runRound(servers));
+    progress(`scrape: round ${round} of ${ROUNDS}: ${wordsOf(rounds.slice(-1))}`);
+  }
+  await tell(servers.ours, 'stop polling');
+  return rounds.slice(1);
+}
+
+async function runRound({ ours, bare, pushgateway, promClient }: Servers): Promise<Round> {
+  const startMs = systemClock.monotonicMs();
+  function until(part: number): Promise<void> {
+    return systemClock.sleep(startMs + part * SCRAPE_EVERY_MS - systemClock.monotonicMs());
+  }
+  const before = cpuMsOf(ours) - cpuMsOf(bare);
+  const pushgatewayGzip = await scrape(pushgateway, 'gzip');
+  const pushgatewayPlain = await scrape(pushgateway, 'identity');
+  const scrapedPromClient = await scrape(promClient, 'identity');
+  await until(0.5);
+  const plain = await scrape(ours, 'identity');
+  await until(1);
+  const gzip = await scrape(ours, 'gzip');
+  const cpuMs = cpuMsOf(ours) - cpuMsOf(bare) - before - plain.cpuMs;
+  return { gzip, plain, cpuMs, pushgatewayGzip, pushgatewayPlain, promClient: scrapedPromClient };
+}
+
+function rowsOf(rounds: readonly Round[]): readonly Measured[] {
+  const gzipMs = median(rounds, ({ gzip }) => gzip.wallMs);
+  const plainMs = median(rounds, ({ plain }) => plain.wallMs);
+  const cpuMs = median(rounds, (round) => round.cpuMs);
+  const pushgatewayMs = median(rounds, ({ pushgatewayGzip }) => pushgatewayGzip.wallMs);
+  const pushgatewayPlainMs = median(rounds, ({ pushgatewayPlain }) => pushgatewayPlain.wallMs);
+  const pushgatewayCpuMs = median(rounds, ({ pushgatewayGzip }) => pushgatewayGzip.cpuMs);
+  const promClientMs = median(rounds, ({ promClient }) => promClient.wallMs);
+  return [
+    rowOf('scrape, gzip: time, pushgateway', gzipMs, pushgatewayMs, 1 / 10),
+    rowOf('scrape, gzip: time, prom-client (plain)', gzipMs, promClientMs, 1 / 20),
+    rowOf('scrape, gzip: CPU in 15 s, pushgateway once', cpuMs, pushgatewayCpuMs, 1 / 5),
+    rowOf('scrape, plain: time, pushgateway', plainMs, pushgatewayPlainMs, 1 / 5),
+  ];
+}
+
+function rowOf(bar: string, oursMs: number, peerMs: number, limit: number): Measured {
+  const [ours, peer] = [oursMs, peerMs].map((ms) => `${ms.toFixed(1)} ms`);
+  return { bar, ours: ours ?? '', peer: peer ?? '', value: oursMs / peerMs, limit };
+}
+
+function median(rounds: readonly Round[], of: (round: Round) => number): number {
+  return rounds.map(of).toSorted((a, b) => a - b)[Math.floor(rounds.length / 2)] ?? NaN;
+}
+
+function wordsOf(rounds: readonly Round[]): string {
+  return rowsOf(rounds)
+    .map(({ ours, peer }) => `${ours} / ${peer}`)
+    .join(', ');
+}
+
+function countOf(series: string): number {
+  return series.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
+}
+
+if (import.meta.main) {
+  const rows = await measureScrape((line) => process.stderr.write(`${line}\n`));
+  for (const { bar, ours, peer, value, limit } of rows) {
+    const verdict = value <= limit ? 'met' : 'MISSED';
+    process.stdout.write(
+      `${bar}: ${ours} / ${peer} = ${value.toFixed(3)}, at most ${limit}: ${verdict}\n`,
+    );
+  }
+}

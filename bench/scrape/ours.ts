@@ -1,0 +1,88 @@
+/**
+ * Our server with ten thousand customers, as a process of its own: the exposition and the web server
+ * are those of the daemon, the polls are made up. Told so,
+ * it polls everybody once a minute.
+ */
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { createRender } from '../../src/metrics/answer.ts';
+import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
+import { createExposition } from '../../src/metrics/exposition.ts';
+import { createWebServer } from '../../src/web/server.ts';
+import { createFleet, poll } from './fleet.ts';
+
+const CUSTOMERS = 10_000;
+const POLL_EVERY_MS = 60_000;
+/** As the daemon's poller. */
+const TICK_MS = 250;
+
+const clock = systemClock;
+const fleet = createFleet(CUSTOMERS);
+const exposition = createExposition({ clock });
+const exporterMetrics = createExporterMetrics({
+  version: '0',
+  revision: 'bench',
+  nodeVersion: process.version,
+});
+const web = createWebServer({
+  listenAddress: '127.0.0.1:0',
+  telemetryPath: '/metrics',
+  enableLifecycle: false,
+  version: '0',
+  clock,
+  log: silentLogger,
+  exposition: createRender({ exposition, exporterMetrics }),
+  healthy: () => true,
+  ready: () => ({ ready: true, why: '' }),
+  status: () => ({ nowMs: clock.nowMs(), customers: [] }),
+  reload: () => Promise.resolve({ ok: true }),
+});
+
+/** Without the exposition, for what the polls and the process itself cost. */
+const isBare = process.argv[2] === 'bare';
+
+let polls = 0;
+let isPolling = false;
+
+function pollUpTo(due: number): void {
+  for (; polls < due; polls += 1) {
+    const number = polls % CUSTOMERS;
+    const customer = fleet[number];
+    if (customer !== undefined) {
+      poll(customer, number, Math.floor(polls / CUSTOMERS), clock.nowMs());
+      if (!isBare) {
+        // Once for each of its streams, as the daemon does.
+        exposition.changed(customer.customer);
+        exposition.changed(customer.customer);
+      }
+    }
+  }
+}
+
+async function keepPolling(): Promise<void> {
+  const startMs = clock.monotonicMs();
+  const before = polls;
+  while (isPolling) {
+    pollUpTo(before + ((clock.monotonicMs() - startMs) * CUSTOMERS) / POLL_EVERY_MS);
+    await clock.sleep(TICK_MS);
+  }
+}
+
+pollUpTo(CUSTOMERS);
+if (!isBare) {
+  exposition.setCustomers(fleet);
+  void exposition.keepReady(new AbortController().signal);
+}
+const { url } = await web.start();
+process.on('message', (message) => {
+  if (message === 'poll everybody') {
+    pollUpTo(polls + CUSTOMERS);
+  } else if (message === 'start polling') {
+    isPolling = true;
+    void keepPolling();
+  } else if (message === 'stop polling') {
+    isPolling = false;
+  }
+  process.send?.('done');
+});
+process.send?.({ url });

@@ -1,0 +1,124 @@
+/** The servers that are compared, each a process of its own: started, asked, measured, ended. */
+import { strict as assert } from 'node:assert';
+import { fork, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { systemClock } from '../../src/base/clock.ts';
+
+export interface Server {
+  readonly process: ChildProcess;
+  readonly url: string;
+}
+
+export interface Scraped {
+  readonly wallMs: number;
+  /** Of all the server's threads, from just before the scrape until it has calmed down. */
+  readonly cpuMs: number;
+  readonly body: Buffer;
+}
+
+/** A server still tidies up when the last byte has been read. */
+const CALM_MS = 120;
+const PUSHGATEWAY = '/usr/bin/prometheus-pushgateway';
+const PATIENCE = 100;
+
+/** A program of this folder that sends its address, once it was sent `message` if there is one. */
+export async function startProgram(
+  file: string,
+  { message, args = [] }: { readonly message?: string; readonly args?: readonly string[] } = {},
+): Promise<Server> {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), [...args]);
+  if (message !== undefined) {
+    child.send(message);
+  }
+  const [{ url }] = (await once(child, 'message')) as [{ readonly url: string }];
+  return { process: child, url: `${url}/metrics` };
+}
+
+/** Debian's, with these series as one group. */
+export async function startPushgateway(text: string): Promise<Server> {
+  const port = await freePort();
+  const address = `127.0.0.1:${port}`;
+  const child = spawn(PUSHGATEWAY, [`--web.listen-address=${address}`, '--log.level=error'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  for (let tries = 0; (await statusOf(`http://${address}/-/ready`)) !== 200; tries += 1) {
+    assert(tries < PATIENCE, 'pushgateway does not start');
+    await systemClock.sleep(CALM_MS);
+  }
+  const pushed = await send(`http://${address}/metrics/job/library`, 'PUT', {}, text);
+  assert.equal(pushed.response.statusCode, 200, pushed.body.toString());
+  return { process: child, url: `http://${address}/metrics` };
+}
+
+export async function scrape(server: Server, encoding: 'gzip' | 'identity'): Promise<Scraped> {
+  const before = cpuMsOf(server);
+  const startMs = systemClock.monotonicMs();
+  const { response, body } = await send(server.url, 'GET', { 'accept-encoding': encoding });
+  const wallMs = systemClock.monotonicMs() - startMs;
+  assert.equal(response.statusCode, 200);
+  await systemClock.sleep(CALM_MS);
+  return { wallMs, cpuMs: cpuMsOf(server) - before, body };
+}
+
+export function textOf({ body }: Scraped): string {
+  return (body[0] === 0x1f ? gunzipSync(body) : body).toString();
+}
+
+/** Of all its threads since the start. */
+export function cpuMsOf({ process: { pid } }: Server): number {
+  const tasks = readdirSync(`/proc/${pid}/task`);
+  return tasks.reduce((sum, task) => {
+    const [ns] = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ');
+    return sum + Number(ns) / 1e6;
+  }, 0);
+}
+
+/** Sends a message, and waits until it was done. */
+export async function tell({ process }: Server, message: string): Promise<void> {
+  process.send(message);
+  await once(process, 'message');
+}
+
+export function end(server: Server): void {
+  server.process.kill('SIGKILL');
+}
+
+async function statusOf(url: string): Promise<number | undefined> {
+  return send(url, 'GET', {}).then(
+    ({ response }) => response.statusCode,
+    () => undefined,
+  );
+}
+
+async function send(
+  url: string,
+  method: string,
+  headers: Readonly<Record<string, string>>,
+  content?: string,
+): Promise<{ readonly response: IncomingMessage; readonly body: Buffer }> {
+  const sent = request(url, { method, headers, agent: false });
+  sent.end(content);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) {
+    chunks.push(chunk as Buffer);
+  }
+  return { response, body: Buffer.concat(chunks) };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
