@@ -32,7 +32,7 @@ export class Calendar {
   readonly zone: Zone;
   readonly #dayStartsAtMs: number;
   #day: Span = { startMs: 0, endMs: 0 };
-  #dayBefore: Span = { startMs: 0, endMs: 0 };
+  #dayBefore: Span = { startMs: NaN, endMs: NaN };
   #epoch: Epoch = { startMs: 0, endMs: 0, month: 0 };
 
   constructor(zone: Zone, dayStartsAt: { readonly hour: number; readonly minute: number }) {

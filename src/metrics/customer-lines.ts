@@ -1,7 +1,7 @@
 /**
  * The sample lines of single customers. Most of what a poll brings is what was known before, so the
- * values are compared first, and only a family with another one is written anew: 5 µs a customer
- * rather than 30. It knows neither where lines are kept nor when figures change.
+ * values are compared first, and only a family with another one is written anew: a quarter of the time
+ * that it takes to write every line of a customer. It knows neither where lines are kept nor when figures change.
  */
 import type { CustomerFigures } from '../counting/figures.ts';
 import type { Family, FamilyContext } from './families.ts';

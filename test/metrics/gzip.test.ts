@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { combineCrc, shiftOf } from '../../src/metrics/crc.ts';
+import { combineCrc, shiftOf } from '../../src/metrics/gzip.ts';
 
 test('the CRC of pieces, combined one after the other, is that of the whole', () => {
   const piece = fc.oneof(
