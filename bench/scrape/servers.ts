@@ -44,18 +44,23 @@ export async function startProgram(
 
 /** Debian's, with these series as one group. */
 export async function startPushgateway(text: string): Promise<Server> {
-  const port = await freePort();
-  const address = `127.0.0.1:${port}`;
+  const address = `127.0.0.1:${await freePort()}`;
   const child = spawn(PUSHGATEWAY, [`--web.listen-address=${address}`, '--log.level=error'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  for (let tries = 0; (await statusOf(`http://${address}/-/ready`)) !== 200; tries += 1) {
-    assert(tries < PATIENCE, 'pushgateway does not start');
-    await systemClock.sleep(CALM_MS);
+  const server = { process: child, url: `http://${address}/metrics` };
+  try {
+    for (let tries = 0; (await statusOf(`http://${address}/-/ready`)) !== 200; tries += 1) {
+      assert(tries < PATIENCE, 'pushgateway does not start');
+      await systemClock.sleep(CALM_MS);
+    }
+    const pushed = await send(`http://${address}/metrics/job/library`, 'PUT', {}, text);
+    assert.equal(pushed.response.statusCode, 200, pushed.body.toString());
+    return server;
+  } catch (error) {
+    end(server);
+    throw error;
   }
-  const pushed = await send(`http://${address}/metrics/job/library`, 'PUT', {}, text);
-  assert.equal(pushed.response.statusCode, 200, pushed.body.toString());
-  return { process: child, url: `http://${address}/metrics` };
 }
 
 export async function scrape(server: Server, encoding: 'gzip' | 'identity'): Promise<Scraped> {
