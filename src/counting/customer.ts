@@ -203,13 +203,13 @@ export class Customer implements FiguresSource {
     const { timezone, calendar } = this.#options;
     const { openingHours } = this.#description;
     const people = this.#streams.get('people');
-    const staleMs = [occupancyEndMs(people), this.#breakdowns?.occupancyEndMs() ?? Infinity];
     return Math.min(
       epoch.endMs,
       calendar.dayAt(nowMs).endMs,
       calendar.zone.nextTransitionAfter(nowMs),
       openingHours?.nextChangeAfter(nowMs, timezone) ?? Infinity,
-      ...staleMs.filter((ms) => ms > nowMs),
+      ifAfter(nowMs, occupancyEndMs(people)),
+      ifAfter(nowMs, this.#breakdowns?.occupancyEndMs() ?? Infinity),
     );
   }
 
@@ -240,6 +240,10 @@ export class Customer implements FiguresSource {
     }
     return thing;
   }
+}
+
+function ifAfter(nowMs: number, instantMs: number): number {
+  return instantMs > nowMs ? instantMs : Infinity;
 }
 
 const NO_BREAKDOWNS: CustomerFigures['breakdowns'] = {};

@@ -1,7 +1,8 @@
 /**
  * The sample lines of single customers. Most of what a poll brings is what was known before, so the
  * values are compared first, and only a family with another one is written anew: a quarter of the time
- * that it takes to write every line of a customer. It knows neither where lines are kept nor when figures change.
+ * that it takes to write every line of a customer. It knows neither where lines are kept nor when
+ * figures change.
  */
 import type { CustomerFigures } from '../counting/figures.ts';
 import type { Family, FamilyContext } from './families.ts';
@@ -64,8 +65,10 @@ export class CustomerLines {
   write(number: number, figures: CustomerFigures): ChangedLines {
     const isFirst = this.#labels[number] === undefined;
     const label = (this.#labels[number] ??= writeLabel(['customer', figures.customer]));
-    const lines: (string | undefined)[] = this.#families.map((family) =>
-      family.series === undefined ? this.#writeSamples(family, label, figures) : undefined,
+    const lines = this.#families.map((family) =>
+      family.series === undefined && (isFirst || family.isConfigured !== true)
+        ? this.#writeSamples(family, label, figures)
+        : undefined,
     );
     for (const fixed of this.#fixed) {
       if (this.#takeValues(fixed, number, figures) || isFirst) {

@@ -22,7 +22,7 @@ import type { ChangedLines } from './sample-store.ts';
 export interface Exposition {
   /**
    * The customers from now on, in this order. Whoever is not among them is gone at the next scrape.
-   * Which labels and breakdowns a source has is found out here: call it again when that changes.
+   * Which zone, labels and breakdowns a source has is found out here: call it again when that changes.
    */
   setCustomers(sources: readonly FiguresSource[]): void;
   /** The customer's figures are others than before. Cheap; a customer that is not there is no error. */

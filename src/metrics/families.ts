@@ -39,6 +39,8 @@ export interface Family {
   readonly absent?: string;
   /** All there can be, in their order; undefined where the labels follow from the figures. */
   readonly series?: readonly Series[];
+  /** Follows from the configuration alone, and stays as it is for as long as the customers do. */
+  readonly isConfigured?: true;
   /** Empty where the figure is not known: then there is no series, rather than one that says 0. */
   readonly samples: (figures: CustomerFigures, context: FamilyContext) => readonly Sample[];
 }
@@ -55,6 +57,7 @@ export const LASTING_FAMILIES: readonly Family[] = [
     type: 'gauge',
     help: 'Time zone and labels of the customer, as configured. Always 1.',
     labels: ['timezone'],
+    isConfigured: true,
     samples: (figures, { infoLabelNames }) => [
       {
         labels: [
