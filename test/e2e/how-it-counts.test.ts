@@ -1,0 +1,51 @@
+/** docs/how-it-counts.md says what increase() makes of some samples: promtool says the same. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { debianProgram, run } from './support/processes.ts';
+
+const PAGE = readFileSync(new URL('../../docs/how-it-counts.md', import.meta.url), 'utf8');
+const ROWS = Array.from(
+  PAGE.matchAll(/^\| ((?:(?:\d+|\\_) ){5}(?:\d+)) +\| +([\d.]+) \|/gm),
+  ([, samples = '', increase = '']) => [samples.replaceAll('\\', ''), increase] as const,
+);
+
+const folder = mkdtempSync(join(tmpdir(), 'how-it-counts-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Whether promtool finds this increase over these samples, one a minute. */
+function isIncrease(samples: string, increase: number): boolean {
+  const path = join(folder, 'test.json');
+  const unitTest = {
+    rule_files: [],
+    evaluation_interval: '1m',
+    tests: [
+      {
+        interval: '1m',
+        input_series: [{ series: 'counter', values: samples }],
+        promql_expr_test: [
+          {
+            expr: 'increase(counter[5m])',
+            eval_time: '5m',
+            exp_samples: [{ labels: '{}', value: increase }],
+          },
+        ],
+      },
+    ],
+  };
+  writeFileSync(path, JSON.stringify(unitTest));
+  return run(debianProgram('/usr/bin/promtool'), ['test', 'rules', path]).status === 0;
+}
+
+test('the table has its rows', () => {
+  expect(ROWS).toHaveLength(
+    PAGE.match(/^\| \S+ \S+ \S+ \S+ \S+ \S+ +\| +[\d.]+ \|/gm)?.length ?? 0,
+  );
+  expect(ROWS.length).toBeGreaterThan(8);
+});
+
+test.each(ROWS)('increase() of the samples %s is %s', (samples, increase) => {
+  expect(isIncrease(samples, Number(increase))).toBe(true);
+  expect(isIncrease(samples, Number(increase) + 1)).toBe(false);
+});
