@@ -73,7 +73,17 @@ test.each(['', ' 1', '1e3', '0x10', '-0', '+1', '11', 'NaN', '٣'])(
   },
 );
 
-test.each(['run', 'demo', 'service', 'check', 'query'])(
+/** Those that the help lists, so that none is forgotten. */
+const COMMANDS = Array.from(
+  (await ran('--help')).out.matchAll(/^ {2}([a-z]+) \[options\]/gm),
+  ([, command = '']) => command,
+);
+
+test('there are commands to be looked at', () => {
+  expect(COMMANDS).toEqual(expect.arrayContaining(['run', 'query', 'backfill']));
+});
+
+test.each(COMMANDS)(
   'no flag of %s takes a secret, which others could read in the list of processes',
   async (command) => {
     const { out } = await ran(command, '--help');
