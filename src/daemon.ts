@@ -25,6 +25,7 @@ import { createExposition } from './metrics/exposition.ts';
 import { createReloading } from './reloading.ts';
 import type { ProxyEnvironment } from './service/proxy.ts';
 import { createService } from './service/service.ts';
+import type { Transport } from './service/transport.ts';
 import type { CustomerClient, Service } from './service/types.ts';
 import { createWebServer } from './web/server.ts';
 import type { ReloadResult } from './web/server.ts';
@@ -49,6 +50,8 @@ export interface DaemonOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** In place of HTTP to the service, for a simulation. */
+  readonly transport?: Transport;
 }
 
 /** Which part of the customers is polled: number `shard` of `shards`, counted from 0. */
@@ -132,6 +135,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       clock,
       random,
       log,
+      ...(options.transport === undefined ? {} : { transport: options.transport }),
       observer: {
         request: (event) => exporterMetrics.requestEnded(event),
         credentials(customer, valid) {

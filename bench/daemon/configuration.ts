@@ -1,0 +1,87 @@
+/** A configuration with many customers that show every family of the contract but the breakdowns. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface FleetSettings {
+  readonly customers: number;
+  readonly serviceUrl: string;
+  readonly timezone: string;
+  readonly maxRequestsPerSecond: number;
+}
+
+const REGIONS = ['north', 'south', 'east', 'west'];
+const HOURS = [
+  'Mo-Fr 08:00-20:00; Sa 10:00-16:00; PH off',
+  'Mo-Su 06:00-22:00',
+  'Mo-Th 09:30-19:00; Fr 09:30-17:00; Sa 10:00-15:00; PH off',
+  'Tu-Fr 09:00-12:00,14:00-18:00; Sa 10:00-13:00',
+];
+
+/** The text of the file: a customer a line, as a script would write them. */
+export function configurationOf(settings: FleetSettings): string {
+  const { serviceUrl, timezone, maxRequestsPerSecond } = settings;
+  const customers = Array.from({ length: settings.customers }, (_, i) => {
+    const number = String(i).padStart(5, '0');
+    return (
+      `  - { name: library-${number}, client_id: client-${number}, client_secret: secret-${number}, ` +
+      `capacity: ${100 + (i % 9) * 50}, opening_hours: "${HOURS[i % HOURS.length]}", holidays: dk, ` +
+      `labels: { region: ${REGIONS[i % REGIONS.length]} } }\n`
+    );
+  });
+  return (
+    `service: { base_url: "${serviceUrl}", auth_url: "${serviceUrl}", ` +
+    `max_requests_per_second: ${maxRequestsPerSecond} }\n` +
+    `defaults: { timezone: ${timezone} }\ncustomers:\n${customers.join('')}`
+  );
+}
+
+/** A folder that is gone when it is disposed of. */
+export function temporaryFolder(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'library-bench-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Writes the configuration into a folder, and gives the file. */
+export function writeConfiguration(folder: string, settings: FleetSettings): string {
+  const file = join(folder, 'config.yaml');
+  writeFileSync(file, configurationOf(settings));
+  return file;
+}
+
+/** One for each hour of the day, so that in one of them it is afternoon. */
+const ZONES = [
+  'Pacific/Auckland',
+  'Pacific/Noumea',
+  'Australia/Brisbane',
+  'Asia/Tokyo',
+  'Asia/Shanghai',
+  'Asia/Bangkok',
+  'Asia/Dhaka',
+  'Asia/Karachi',
+  'Asia/Dubai',
+  'Europe/Moscow',
+  'Europe/Helsinki',
+  'Europe/Copenhagen',
+  'Europe/London',
+  'Atlantic/Azores',
+  'America/Noronha',
+  'America/Sao_Paulo',
+  'America/Santiago',
+  'America/New_York',
+  'America/Chicago',
+  'America/Denver',
+  'America/Los_Angeles',
+  'America/Anchorage',
+  'Pacific/Honolulu',
+  'Pacific/Pago_Pago',
+];
+
+/** Where it is about two in the afternoon now: the day has ten hours behind it, whenever the bench runs. */
+export function afternoonZone(nowMs: number): string {
+  function hoursFromTwo(timeZone: string): number {
+    const options = { timeZone, hour: 'numeric', hourCycle: 'h23' } as const;
+    return Math.abs(Number(new Intl.DateTimeFormat('en-GB', options).format(nowMs)) - 14);
+  }
+  return ZONES.toSorted((a, b) => hoursFromTwo(a) - hoursFromTwo(b))[0] ?? 'UTC';
+}

@@ -1,0 +1,121 @@
+/** The daemon as its users start it, with a probe in its event loop, and the service that it polls. */
+import { get } from 'node:http';
+import { Program } from '../processes.ts';
+import type { ServiceState } from '../service/tally.ts';
+import { afternoonZone, temporaryFolder, writeConfiguration } from './configuration.ts';
+import type { LoopDelay } from './probe.ts';
+
+export interface PolledFleet {
+  readonly daemon: Program;
+  readonly service: BenchService;
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const PROBE = new URL('probe.ts', import.meta.url).href;
+export const PROBE_FLAGS = ['--import', PROBE];
+
+export async function startPolledFleet(
+  customers: number,
+  maxRequestsPerSecond: number,
+): Promise<PolledFleet> {
+  const timezone = afternoonZone(Date.now());
+  const service = await BenchService.start(timezone);
+  const folder = temporaryFolder();
+  const settings = { customers, serviceUrl: service.url, timezone, maxRequestsPerSecond };
+  const file = writeConfiguration(folder.path, settings);
+  const daemon = startDaemon(file, folder.path, { nodeFlags: PROBE_FLAGS, ipc: true });
+  const url = await daemon.says(/"url":"([^"]+)","msg":"listening"/);
+  return {
+    daemon,
+    service,
+    url,
+    async stop() {
+      await Promise.all([daemon.stop(), service.stop()]);
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+/** Its address is `address`, and its storage in `folder`. */
+export function startDaemon(
+  configFile: string,
+  folder: string,
+  options: { readonly nodeFlags?: readonly string[]; readonly ipc?: boolean } = {},
+  address = '127.0.0.1:0',
+): Program {
+  const flags = [
+    `--config.file=${configFile}`,
+    `--web.listen-address=${address}`,
+    `--storage.path=${folder}/data`,
+  ];
+  return Program.node('../src/main.ts', flags, options);
+}
+
+export async function loopDelayOf(program: Program): Promise<LoopDelay> {
+  return program.ask<LoopDelay>('tell');
+}
+
+export class BenchService {
+  readonly #program: Program;
+  readonly url: string;
+
+  private constructor(program: Program, url: string) {
+    this.#program = program;
+    this.url = url;
+  }
+
+  static async start(timezone: string): Promise<BenchService> {
+    const program = Program.node('service/main.ts', [`--timezone=${timezone}`]);
+    return new BenchService(program, await program.says(/^(http\S+)$/m));
+  }
+
+  async state(): Promise<ServiceState> {
+    return this.#tell('state');
+  }
+
+  /** Keeps the answers of a piece of time; each is at `/bench/replay?number=` afterwards. */
+  async record(): Promise<ServiceState> {
+    return this.#tell('record');
+  }
+
+  async stopRecording(): Promise<ServiceState> {
+    return this.#tell('stop-recording');
+  }
+
+  async stop(): Promise<void> {
+    await this.#program.stop();
+  }
+
+  async #tell(what: string): Promise<ServiceState> {
+    const { body } = await fetched(`${this.url}/bench/${what}`);
+    return JSON.parse(body.toString()) as ServiceState;
+  }
+}
+
+/** A GET to its end, the body as it came. */
+export async function fetched(
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly body: Buffer; readonly ms: number }> {
+  const startMs = performance.now();
+  return new Promise((resolve, reject) => {
+    get(url, { headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .on('end', () => {
+          resolve({ body: Buffer.concat(chunks), ms: performance.now() - startMs });
+        })
+        .on('error', reject);
+    }).on('error', reject);
+  });
+}
+
+/** As Prometheus scrapes. */
+export async function scrape(url: string): Promise<{ readonly body: Buffer; readonly ms: number }> {
+  return fetched(`${url}/metrics`, {
+    accept: 'text/plain;version=0.0.4',
+    'accept-encoding': 'gzip',
+  });
+}

@@ -1,0 +1,25 @@
+/**
+ * Loaded into a measured process with --import: tells how long its event loop was kept from a timer
+ * of 5 ms at the longest, that time included, since it was asked last.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+export interface LoopDelay {
+  readonly longestMs: number;
+  readonly p99Ms: number;
+}
+
+const RESOLUTION_MS = 5;
+
+const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+delay.enable();
+process.on('message', (message) => {
+  if (message !== 'tell') {
+    return;
+  }
+  const answer: LoopDelay = { longestMs: delay.max / 1e6, p99Ms: delay.percentile(99) / 1e6 };
+  delay.reset();
+  process.send?.(answer);
+});
+// It must not keep the process alive.
+process.channel?.unref();

@@ -1,0 +1,118 @@
+/**
+ * Memory: an hour of simulated polls and scrapes beside pushgateway with the same series, and then
+ * thirty simulated days. In these, a stream is polled once a day, always by an anchor, for every poll
+ * of a month would take hours; before both looks at the memory it is polled every minute.
+ */
+import { scrape, fetched } from '../daemon/daemon.ts';
+import { temporaryFolder, writeConfiguration } from '../daemon/configuration.ts';
+import type { Measured } from '../measured.ts';
+import { medianOf, Program } from '../processes.ts';
+import { customersOnly, installPushgateway, push, startPushgateway } from './pushgateway.ts';
+
+export interface MemorySettings {
+  readonly customers: number;
+  readonly hourMinutes: number;
+  readonly days: number;
+  readonly settleMinutes: number;
+  readonly scrapes: number;
+}
+
+export const USUAL_MEMORY: MemorySettings = {
+  customers: 10_000,
+  hourMinutes: 60,
+  days: 30,
+  settleMinutes: 15,
+  scrapes: 20,
+};
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 1_440 * MINUTE_MS;
+
+type Progress = (line: string) => void;
+
+export async function measureMemory(
+  progress: Progress,
+  settings: MemorySettings = USUAL_MEMORY,
+): Promise<readonly Measured[]> {
+  installPushgateway(progress);
+  const { customers, hourMinutes, days, settleMinutes } = settings;
+  using folder = temporaryFolder();
+  const file = writeConfiguration(folder.path, {
+    customers,
+    serviceUrl: 'http://127.0.0.1:1',
+    timezone: 'Europe/Copenhagen',
+    maxRequestsPerSecond: Math.max(10, customers),
+  });
+  const args = [file, `${folder.path}/data`];
+  const daemon = Program.node('memory/simulated-daemon.ts', args, { ipc: true });
+  try {
+    const url = await daemon.says(/^(http\S+)$/m);
+    const afterHour = await pollEveryMinute(daemon, url, hourMinutes, progress);
+    const series = customersOnly((await fetched(`${url}/metrics`)).body);
+    await daemon.ask(`interval ${DAY_MS}`);
+    for (let day = 1; day <= days; day += 1) {
+      await daemon.ask(`advance ${DAY_MS}`);
+      await scrape(url);
+      if (day % 5 === 0) {
+        progress(`memory: ${day} simulated days, ${daemon.rssMiB().toFixed(0)} MiB`);
+      }
+    }
+    await daemon.ask(`interval ${MINUTE_MS}`);
+    const afterDays = await pollEveryMinute(daemon, url, settleMinutes, progress);
+    const peer = await pushgatewayMiB(series, settings.scrapes);
+    progress(`memory: pushgateway ${peer.toFixed(0)} MiB`);
+    return [
+      {
+        bar: `Memory (RSS) of ${customers} customers after ${hourMinutes} simulated minutes; peer: pushgateway`,
+        ours: `${afterHour.toFixed(0)} MiB`,
+        peer: `${peer.toFixed(0)} MiB`,
+        value: afterHour / peer,
+        limit: 1.2,
+      },
+      {
+        bar: `Memory after ${days} more simulated days; peer: before them`,
+        ours: `${afterDays.toFixed(0)} MiB`,
+        peer: `${afterHour.toFixed(0)} MiB`,
+        value: afterDays / afterHour,
+        limit: 1.02,
+      },
+    ];
+  } finally {
+    await daemon.stop();
+  }
+}
+
+/** Polls at the usual pace, a scrape a minute; the median of the last ten minutes' memory. */
+async function pollEveryMinute(
+  daemon: Program,
+  url: string,
+  minutes: number,
+  progress: Progress,
+): Promise<number> {
+  const seen: number[] = [];
+  for (let minute = 1; minute <= minutes; minute += 1) {
+    await daemon.ask(`advance ${MINUTE_MS}`);
+    await scrape(url);
+    seen.push(daemon.rssMiB());
+    if (minute % 15 === 0) {
+      progress(`memory: ${minute} simulated minutes, ${seen.at(-1)?.toFixed(0)} MiB`);
+    }
+  }
+  return medianOf(seen.slice(-10));
+}
+
+/** Pushed once, which is the least that it can hold, and scraped. */
+async function pushgatewayMiB(series: Buffer, scrapes: number): Promise<number> {
+  const pushgateway = await startPushgateway();
+  try {
+    await push(pushgateway, series);
+    const seen: number[] = [];
+    for (let i = 0; i < scrapes; i += 1) {
+      await scrape(pushgateway.url);
+      seen.push(pushgateway.program.rssMiB());
+    }
+    return medianOf(seen.slice(-10));
+  } finally {
+    await pushgateway.program.stop();
+  }
+}

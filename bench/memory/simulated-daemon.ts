@@ -1,0 +1,97 @@
+/**
+ * The daemon with a clock of its own: web server, storage and everything from the bytes of an answer
+ * on are those of src; time passes when the bench says so, and the service is a function in this
+ * process. What got and its sockets hold is not in it.
+ *
+ * `simulated-daemon.ts CONFIG STORAGE`; then `advance MS`, or `interval MS` for another pace of polls.
+ */
+import { silentLogger } from '../../src/base/log.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import { loadAll } from '../../src/config/load-all.ts';
+import type { LoadedAll } from '../../src/config/load-all.ts';
+import { createDaemon } from '../../src/daemon.ts';
+import type { ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
+import { Zone } from '../../src/counting/zone.ts';
+import { WorldClock } from '../../test/simulation/clock.ts';
+import { Answers, HISTORIES } from '../service/answers.ts';
+
+const [configFile = '', storagePath = ''] = process.argv.slice(2);
+
+/** Two in the afternoon in Copenhagen, in the middle of a month. */
+const START_MS = Date.UTC(2026, 2, 10, 13);
+const world = new WorldClock(START_MS);
+const clock = world.process();
+const answers = new Answers(new Zone('Europe/Copenhagen'));
+
+const loaded = await loadAll({
+  path: configFile,
+  webPath: undefined,
+  env: {},
+  nowMs: START_MS,
+  running: undefined,
+});
+let intervalMs = loaded.config.polling.intervalMs;
+
+const daemon = createDaemon({
+  loaded,
+  load: () => Promise.resolve(paced(loaded)),
+  listenAddress: '127.0.0.1:0',
+  telemetryPath: '/metrics',
+  enableLifecycle: false,
+  storagePath,
+  shard: { shard: 0, shards: 1 },
+  version: '0',
+  revision: 'bench',
+  nodeVersion: process.version,
+  proxyEnvironment: {},
+  clock,
+  random: seededRandom(1),
+  log: silentLogger,
+  transport: { exchange: (request) => Promise.resolve(answerTo(request)), close() {} },
+});
+const { url } = await daemon.start();
+process.stdout.write(`${url}\n`);
+process.on('message', (message) => {
+  void obey(String(message).split(' '));
+});
+process.on('disconnect', () => process.exit(0));
+
+async function obey([order, ms]: readonly string[]): Promise<void> {
+  if (order === 'interval') {
+    intervalMs = Number(ms);
+    await daemon.reload();
+  } else {
+    await world.runUntil(world.nowMs() + Number(ms));
+  }
+  process.send?.('done');
+}
+
+function paced(all: LoadedAll): LoadedAll {
+  const { polling } = all.config;
+  const reconcileIntervalMs = Math.max(polling.reconcileIntervalMs, intervalMs);
+  const changed = { ...polling, intervalMs, reconcileIntervalMs };
+  return { ...all, config: { ...all.config, polling: changed } };
+}
+
+function answerTo({ url: asked, bearer, form }: ExchangeRequest): ExchangeAnswer {
+  const nowMs = world.nowMs();
+  const head = {
+    status: 200,
+    contentType: 'application/json',
+    retryAfter: undefined,
+    date: new Date(nowMs).toUTCString(),
+  };
+  if (form !== undefined) {
+    const access_token = `token-${String(form['client_id']).replace(/\D/g, '')}`;
+    const granted = { access_token, expires_in: 3_600, token_type: 'Bearer' };
+    return { ...head, body: Buffer.from(JSON.stringify(granted)) };
+  }
+  const { pathname, searchParams } = new URL(asked);
+  const history = Number(bearer?.reveal().slice('token-'.length)) % HISTORIES;
+  const endpoint = pathname === '/v1/login' ? 'login' : 'peoplecount';
+  const aggregation = searchParams.get('aggregation') === 'day' ? 'day' : 'minute';
+  const fromMs = Date.parse(searchParams.get('from') ?? '');
+  const body = answers.body(history, endpoint, aggregation, fromMs, nowMs);
+  // A copy, as every answer has bytes of its own.
+  return { ...head, body: Buffer.from(body) };
+}

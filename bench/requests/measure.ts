@@ -1,0 +1,131 @@
+/**
+ * What the exporter costs the service: requests and bytes over a simulated day. The exporter's core
+ * runs under a virtual clock, from the bytes of an answer on, against the simulated service with
+ * libraries as the demo has them; some of them stand for a thousand, for each is polled by itself.
+ */
+import { silentLogger } from '../../src/base/log.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import { Marks } from '../../src/counting/marks.ts';
+import { drawLibrary } from '../../src/simulator/libraries.ts';
+import { plainConventions } from '../../src/simulator/conventions.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
+import { createSimulatedService } from '../../src/simulator/service.ts';
+import { WorldClock } from '../../test/simulation/clock.ts';
+import {
+  configOf,
+  startExporter,
+  toAnswer,
+  toSimulated,
+} from '../../test/support/exporter-process.ts';
+import type { Measured } from '../measured.ts';
+import { medianOf, wait } from '../processes.ts';
+
+export interface RequestsSettings {
+  readonly customers: number;
+  readonly hours: number;
+}
+
+export const USUAL_REQUESTS: RequestsSettings = { customers: 20, hours: 24 };
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const INTERVAL_MS = MINUTE_MS;
+/** A Tuesday. */
+const START_MS = Date.UTC(2026, 2, 10);
+const SEED = 9;
+
+/** What the service's document leaves open, and what costs most bytes. */
+const CONVENTIONS: Readonly<Record<string, Conventions>> = {
+  'minutes without counts left out': plainConventions,
+  'minutes without counts listed': { ...plainConventions, emptyBuckets: 'listed' },
+};
+
+export async function measureRequests(
+  progress: (line: string) => void,
+  settings: RequestsSettings = USUAL_REQUESTS,
+): Promise<readonly Measured[]> {
+  const { customers, hours } = settings;
+  const rows: Measured[] = [];
+  for (const [name, conventions] of Object.entries(CONVENTIONS)) {
+    const day = await simulate(conventions, settings);
+    const perInterval = day.requests / (customers * ((hours * HOUR_MS) / INTERVAL_MS));
+    const kib = medianOf(day.bytes) / 1_024;
+    progress(`requests, ${name}: ${perInterval.toFixed(3)} an interval, ${kib.toFixed(2)} KiB`);
+    rows.push(
+      {
+        bar: `Requests a customer and interval, two streams, ${hours} simulated hours of ${customers} customers, ${name}`,
+        ours: perInterval.toFixed(3),
+        peer: '–',
+        value: perInterval,
+        limit: 2.2,
+      },
+      {
+        bar: `Bytes of an answer, median, ${name}`,
+        ours: `${kib.toFixed(2)} KiB`,
+        peer: '–',
+        value: kib,
+        limit: 3,
+      },
+    );
+  }
+  return rows;
+}
+
+interface SimulatedDay {
+  readonly requests: number;
+  readonly bytes: readonly number[];
+}
+
+async function simulate(
+  conventions: Conventions,
+  { customers, hours }: RequestsSettings,
+): Promise<SimulatedDay> {
+  const world = new WorldClock(START_MS);
+  const service = createSimulatedService({
+    seed: SEED,
+    conventions,
+    clock: world,
+    historyMs: 12 * 24 * HOUR_MS,
+    customers: Array.from({ length: customers }, (_, i) => ({
+      clientId: `client-${i}`,
+      clientSecret: `secret-${i}`,
+      library: drawLibrary(SEED, 1_001 + i, { name: `library-${i}` }),
+    })),
+  });
+  const polling = {
+    intervalMs: INTERVAL_MS,
+    reconcileIntervalMs: HOUR_MS,
+    breakdownIntervalMs: 5 * MINUTE_MS,
+  };
+  const rest = { streams: ['people', 'logins'], breakdowns: [] } as const;
+  let requests = 0;
+  const bytes: number[] = [];
+  const exporter = startExporter(configOf(service, polling, rest), {
+    clock: world.process(),
+    random: seededRandom(SEED),
+    log: silentLogger,
+    marks: new Marks(),
+    exchange(request) {
+      const answer = toAnswer(service.handle(toSimulated(request)));
+      requests += 1;
+      // Tokens are requests, and not answers of the service's data.
+      if (request.form === undefined) {
+        bytes.push(answer.body.length);
+      }
+      return Promise.resolve(answer);
+    },
+    observer: { pollEnded() {}, changed() {} },
+  });
+  // Into the steady state, anchors included.
+  await world.runUntil(START_MS + 2 * HOUR_MS);
+  requests = 0;
+  bytes.length = 0;
+  for (let hour = 0; hour < hours; hour += 1) {
+    await world.runUntil(START_MS + (3 + hour) * HOUR_MS);
+    // Whoever else measures in this process has its turn.
+    await wait(0);
+  }
+  // What is under way waits for a clock that stands still: it cannot be waited for.
+  void exporter.poller.stop();
+  return { requests, bytes };
+}

@@ -1,0 +1,98 @@
+/**
+ * What the bench's service answers: minutes and days of libraries with some 450 visits in twelve
+ * hours, at every hour alike, so that the bench measures the same whenever it runs. Eight histories
+ * serve all customers: an answer is made once a minute and kept, for the service must cost little.
+ */
+import type { Endpoint } from '../../src/base/nouns.ts';
+import type { Zone } from '../../src/counting/zone.ts';
+
+export type TimeAggregation = 'day' | 'minute';
+
+export const HISTORIES = 8;
+const MINUTE_MS = 60_000;
+const DAY_MINUTES = 1_440;
+/** By chance: how many came in a minute, how many left, how many logged in. */
+const AMOUNTS = {
+  peoplecount: [
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 3],
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 3],
+  ],
+  login: [[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1]],
+} as const satisfies Record<Endpoint, readonly (readonly number[])[]>;
+const FIELDS = { peoplecount: ['in', 'out'], login: ['value'] } as const;
+
+export class Answers {
+  readonly #zone: Zone;
+  readonly #kept = new Map<string, Buffer>();
+  #keptAtMinute = -1;
+
+  constructor(zone: Zone) {
+    this.#zone = zone;
+  }
+
+  /** The body of an answer from `fromMs` on: the minutes that are over at `nowMs`. */
+  body(
+    history: number,
+    endpoint: Endpoint,
+    aggregation: TimeAggregation,
+    fromMs: number,
+    nowMs: number,
+  ): Buffer {
+    const minute = Math.floor(nowMs / MINUTE_MS);
+    if (minute !== this.#keptAtMinute) {
+      this.#kept.clear();
+      this.#keptAtMinute = minute;
+    }
+    const name = `${history} ${endpoint} ${aggregation} ${fromMs}`;
+    const body = this.#kept.get(name) ?? this.#make(history, endpoint, aggregation, fromMs, minute);
+    this.#kept.set(name, body);
+    return body;
+  }
+
+  #make(
+    history: number,
+    endpoint: Endpoint,
+    aggregation: TimeAggregation,
+    fromMs: number,
+    untilMinute: number,
+  ): Buffer {
+    const offset = this.#zone.offsetMsAt(untilMinute * MINUTE_MS) / MINUTE_MS;
+    const size = aggregation === 'day' ? DAY_MINUTES : 1;
+    const rows: string[] = [];
+    for (let at = Math.ceil(fromMs / MINUTE_MS); at < untilMinute;) {
+      const bucket = Math.floor((at + offset) / size);
+      const next = Math.min((bucket + 1) * size - offset, untilMinute);
+      const counts = AMOUNTS[endpoint].map((amounts, kind) =>
+        sumOf(amounts, history, kind, at, next),
+      );
+      if (counts.some((count) => count > 0)) {
+        const key = this.#zone.format((bucket * size - offset) * MINUTE_MS);
+        const fields = counts.map((count, kind) => `,"${FIELDS[endpoint][kind]}":${count}`);
+        rows.push(`{"key":"${key}"${fields.join('')}}`);
+      }
+      at = next;
+    }
+    const metadata = { from: new Date(fromMs).toISOString(), count: rows.length, aggregation };
+    return Buffer.from(`{"metadata":${JSON.stringify(metadata)},"result":[${rows.join(',')}]}`);
+  }
+}
+
+function sumOf(
+  amounts: readonly number[],
+  history: number,
+  kind: number,
+  from: number,
+  to: number,
+): number {
+  let sum = 0;
+  for (let minute = from; minute < to; minute += 1) {
+    sum += amounts[chance(minute, history * 2 + kind)] ?? 0;
+  }
+  return sum;
+}
+
+/** A number from 0 to 15, always the same for the same minute. */
+function chance(minute: number, salt: number): number {
+  const mixed = Math.imul(minute ^ Math.imul(salt + 1, 0x9e3779b1), 0x85ebca6b);
+  return Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35) >>> 28;
+}

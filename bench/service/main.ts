@@ -1,0 +1,89 @@
+/**
+ * The service that the bench polls, as a process of its own: tokens, minutes and days over plain HTTP,
+ * as service-interface.md has them, and what the bench wants to know of itself under /bench. It does
+ * not check who asks, and forgets nothing: it only has to be fast.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parseArgs } from 'node:util';
+import type { Endpoint } from '../../src/base/nouns.ts';
+import { Zone } from '../../src/counting/zone.ts';
+import { Answers, HISTORIES } from './answers.ts';
+import { Tally } from './tally.ts';
+
+const { values } = parseArgs({
+  options: {
+    timezone: { type: 'string', default: 'Europe/Copenhagen' },
+    /** One poll in so many is answered in another aggregation, so that it takes an anchor. */
+    'anchor-every': { type: 'string', default: '60' },
+  },
+});
+
+const answers = new Answers(new Zone(values.timezone));
+const tally = new Tally();
+const anchorEvery = Number(values['anchor-every']);
+
+const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
+  const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+  switch (url.pathname) {
+    case '/v1/peoplecount':
+      return data(request, response, 'peoplecount', url.searchParams);
+    case '/v1/login':
+      return data(request, response, 'login', url.searchParams);
+    case '/connect/token':
+      return void token(request, response);
+    case '/bench/record':
+      tally.record();
+      break;
+    case '/bench/stop-recording':
+      tally.stopRecording();
+      break;
+    case '/bench/replay':
+      return send(response, tally.recorded(Number(url.searchParams.get('number'))));
+  }
+  send(response, Buffer.from(JSON.stringify(tally.state)));
+});
+server.listen(0, '127.0.0.1', () => {
+  process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
+});
+process.stdin.on('end', () => process.exit(0)).resume();
+
+function data(
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  endpoint: Endpoint,
+  query: URLSearchParams,
+): void {
+  const nowMs = Date.now();
+  const customer = Number((headers.authorization ?? '').replace('Bearer token-', ''));
+  const from = query.get('from') ?? '';
+  const isFirst = tally.asked(customer, endpoint, from, nowMs);
+  const minute = Math.floor(nowMs / 60_000);
+  const isForced = isFirst && (customer + minute) % anchorEvery === 0;
+  const isDay = isForced || query.get('aggregation') === 'day';
+  const history = customer % HISTORIES;
+  const body = answers.body(history, endpoint, isDay ? 'day' : 'minute', Date.parse(from), nowMs);
+  tally.answered(body);
+  send(response, body);
+}
+
+/** The token names the customer, whose client id ends with its number. */
+async function token(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  tally.tokens += 1;
+  let form = '';
+  for await (const chunk of request) {
+    form += String(chunk);
+  }
+  const number = /\d+$/.exec(new URLSearchParams(form).get('client_id') ?? '')?.[0] ?? '0';
+  const granted = { access_token: `token-${number}`, expires_in: 3_600, token_type: 'Bearer' };
+  send(response, Buffer.from(JSON.stringify({ ...granted, scope: 'ServiceAPI' })));
+}
+
+function send(response: ServerResponse, body: Buffer): void {
+  response.writeHead(200, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': body.length,
+  });
+  response.end(body);
+}

@@ -1,0 +1,55 @@
+/**
+ * The peer of polling: got and JSON.parse in a loop, with the daemon's pace, its timeout and its number
+ * of connections, over the answers that the service gave to the daemon. It counts and shows nothing.
+ *
+ * `bare-loop.ts URL ANSWERS SECONDS`: once as fast as it can to get warm, then a round at each message.
+ */
+import { Agent } from 'node:http';
+import got from 'got';
+
+const [url = '', count = '0', seconds = '0'] = process.argv.slice(2);
+const TICK_MS = 250;
+const CONNECTIONS = 32;
+const answers = Number(count);
+const ticks = Math.round((Number(seconds) * 1_000) / TICK_MS);
+
+const client = got.extend({
+  agent: { http: new Agent({ keepAlive: true, maxSockets: CONNECTIONS }) },
+  timeout: { request: 10_000 },
+  retry: { limit: 0 },
+  headers: { accept: 'application/json', authorization: 'Bearer token-0' },
+});
+
+async function poll(number: number): Promise<void> {
+  const body = await client(`${url}/bench/replay?number=${number}`).text();
+  JSON.parse(body);
+}
+
+async function pollAll(from: number, to: number): Promise<void> {
+  await Promise.all(Array.from({ length: to - from }, (_, i) => poll(from + i)));
+}
+
+for (let from = 0; from < answers; from += 200) {
+  await pollAll(from, Math.min(from + 200, answers));
+}
+process.on('message', (message) => {
+  if (message === 'round') {
+    void round();
+  }
+});
+process.channel?.ref();
+process.stdout.write('warm\n');
+
+/** All answers, so many a tick that they last the round. */
+async function round(): Promise<void> {
+  const startMs = performance.now();
+  const polls: Promise<void>[] = [];
+  for (let tick = 0; tick < ticks; tick += 1) {
+    const from = Math.floor((tick * answers) / ticks);
+    polls.push(pollAll(from, Math.floor(((tick + 1) * answers) / ticks)));
+    const untilMs = startMs + (tick + 1) * TICK_MS - performance.now();
+    await new Promise((resolve) => setTimeout(resolve, untilMs));
+  }
+  await Promise.all(polls);
+  process.send?.('done');
+}
