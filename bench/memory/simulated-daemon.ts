@@ -55,6 +55,7 @@ process.on('message', (message) => {
   void obey(String(message).split(' '));
 });
 process.on('disconnect', () => process.exit(0));
+process.on('SIGTERM', () => process.exit(0));
 
 async function obey([order, ms]: readonly string[]): Promise<void> {
   if (order === 'interval') {

@@ -62,7 +62,8 @@ async function startOnce(configFile: string, folder: string): Promise<number> {
     }
     return performance.now() - startMs;
   } finally {
-    await daemon.stop();
+    // As it is stopped in use: only then does it keep what it has compiled.
+    await daemon.stop('SIGTERM');
   }
 }
 

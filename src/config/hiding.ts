@@ -222,7 +222,7 @@ function resembles(word: string, key: string): boolean {
   const written = plain(word);
   return (
     Math.abs(written.length - key.length) <= MISSPELT_BY &&
-    editDistance(written, key) <= MISSPELT_BY
+    editDistance(written, key, MISSPELT_BY) <= MISSPELT_BY
   );
 }
 

@@ -8,7 +8,7 @@ export function nearest(word: string, words: Iterable<string>): string | undefin
   for (const candidate of words) {
     const known = plain(candidate);
     if (Math.abs(known.length - meant.length) < bestDistance) {
-      const distance = editDistance(meant, known);
+      const distance = editDistance(meant, known, bestDistance - 1);
       if (distance < bestDistance) {
         best = candidate;
         bestDistance = distance;
@@ -24,13 +24,15 @@ export function plain(word: string): string {
 
 /**
  * How many characters have to be left out, put in, exchanged, or swapped with their neighbour
- * (optimal string alignment).
+ * (optimal string alignment); Infinity as soon as it is certain that there are more than `most`.
  */
-export function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string, most: number): number {
   let beforeLast: number[] = [];
+  let leastOfLast = 0;
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i += 1) {
     const row = [i];
+    let leastOfRow = i;
     for (let j = 1; j <= b.length; j += 1) {
       const exchange = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
       let least = Math.min(exchange, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1);
@@ -38,7 +40,13 @@ export function editDistance(a: string, b: string): number {
         least = Math.min(least, (beforeLast[j - 2] ?? Infinity) + 1);
       }
       row.push(least);
+      leastOfRow = Math.min(leastOfRow, least);
     }
+    // No later row has less than two neighbouring ones.
+    if (leastOfRow > most && leastOfLast > most) {
+      return Infinity;
+    }
+    leastOfLast = leastOfRow;
     beforeLast = last;
     last = row;
   }

@@ -197,7 +197,15 @@ export function find<Value>(
   const value = shape.read(node, path, reader);
   return value === undefined
     ? undefined
-    : { value, place: node.place, quotable: isQuotable(node, reader), path };
+    : {
+        value,
+        place: node.place,
+        // Asked for only where something is wrong: to look through all that is hidden takes long.
+        get quotable() {
+          return isQuotable(node, reader);
+        },
+        path,
+      };
 }
 
 function isQuotable(node: SourceNode, { problems }: Reader): boolean {

@@ -17,6 +17,8 @@ export interface Member {
 export class Fleet {
   readonly #marks: Marks;
   #members = new Map<string, Member>();
+  /** By name: what is found out of a time zone serves all who live in it. */
+  readonly #zones = new Map<string, Zone>();
 
   constructor(marks: Marks) {
     this.#marks = marks;
@@ -65,11 +67,17 @@ export class Fleet {
       name,
       timezone,
       description,
-      calendar: new Calendar(new Zone(timezone), config.dayStartsAt),
+      calendar: new Calendar(this.#zoneOf(timezone), config.dayStartsAt),
       streams,
       owner: { service, clientId, customer: name },
       marks: this.#marks,
     });
+  }
+
+  #zoneOf(timezone: string): Zone {
+    const zone = this.#zones.get(timezone) ?? new Zone(timezone);
+    this.#zones.set(timezone, zone);
+    return zone;
   }
 }
 
