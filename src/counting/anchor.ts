@@ -24,8 +24,8 @@ export interface Anchor {
   readonly takenAtMonotonicMs: number;
   /** Start of the window that every later poll asks for. */
   readonly windowStartMs: number;
-  /** What that window held at the anchor: L0. */
-  readonly window: Answer;
+  /** What that window held at the anchor: L0, without its rows. */
+  readonly window: Pick<Answer, 'aggregation' | 'sums'>;
   /** The service's total since the epoch: T. */
   readonly total: Counts;
   /** The service's figures since the day started: F. */
@@ -36,6 +36,8 @@ export interface Anchor {
 
 export interface AnchorTaken {
   readonly anchor: Anchor;
+  /** The whole answer that L0 is of. */
+  readonly window: Answer;
   /**
    * Whether the window stood still while the totals were read, and has begun by the service's clock.
    * If not, the anchor serves once.
@@ -249,7 +251,7 @@ function* assemble(
     day,
     takenAtMonotonicMs: monotonicMs,
     windowStartMs: window.window.startMs,
-    window,
+    window: { aggregation: window.aggregation, sums: window.sums },
     total,
     today: today.sums,
     ledger: pieces && withoutWindow(pieces, window, found, zone),
@@ -264,5 +266,5 @@ function* assemble(
     windowBefore.aggregation === window.aggregation &&
     areEqual(windowBefore.sums, window.sums) &&
     window.window.startMs <= serviceNowMs();
-  return { anchor, keeps, doubted, proves: readings.proves, totalsBy, dating: found };
+  return { anchor, window, keeps, doubted, proves: readings.proves, totalsBy, dating: found };
 }

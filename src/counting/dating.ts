@@ -5,7 +5,7 @@
  */
 import type { Asking, Inquirer } from './asking.ts';
 import { MINUTE_MS } from './calendar.ts';
-import { KEY_READINGS, readKey, sameInstants, survivingReadings } from './keys.ts';
+import { KEY_READINGS, readKey, sameInstants, surviveAlike, survivingReadings } from './keys.ts';
 import type { Evidence, KeyReading } from './keys.ts';
 import type { Zone } from './zone.ts';
 
@@ -25,6 +25,9 @@ const MOST_PROBES = 4;
 /** What is left of `dating` after these rows. Rows that fit none of it start the search anew. */
 export function considerRows(dating: Dating, evidence: Evidence, zone: Zone): Dating {
   if (evidence.rows.length === 0) {
+    return dating;
+  }
+  if (dating.status === 'established' && surviveAlike(dating.readings, evidence, zone)) {
     return dating;
   }
   const survivors = survivingReadings(dating.readings, evidence, zone);

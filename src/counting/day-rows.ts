@@ -10,8 +10,7 @@ import { isZero } from './counts.ts';
 import type { Dating } from './dating.ts';
 import { readKey } from './keys.ts';
 import type { Evidence } from './keys.ts';
-import { withRows } from './minutes.ts';
-import type { MinuteLedger } from './minutes.ts';
+import { MinuteLedger, withRows } from './minutes.ts';
 import type { Zone } from './zone.ts';
 
 /** How many halves of a day are asked for at most, where the service forces a coarser aggregation. */
@@ -59,7 +58,7 @@ export function withoutWindow(
   dating: Dating,
   zone: Zone,
 ): MinuteLedger | undefined {
-  let ledger: MinuteLedger | undefined = [];
+  let ledger: MinuteLedger | undefined = MinuteLedger.EMPTY;
   for (const { rows, window: span } of pieces) {
     const dateOf = datingOf(dating, span, zone);
     // Whether a window includes its edges is not known: the minute between two pieces counts once.

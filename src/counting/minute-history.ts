@@ -16,8 +16,7 @@ import { establish, UNDECIDED } from './dating.ts';
 import type { Dating } from './dating.ts';
 import { datingOf, minutePieces } from './day-rows.ts';
 import { KEY_READINGS, sameInstants, survivingReadings } from './keys.ts';
-import { lastSeenIn, withRows } from './minutes.ts';
-import type { MinuteLedger } from './minutes.ts';
+import { lastSeenIn, MinuteLedger, withRows } from './minutes.ts';
 import { MinuteTable } from './minute-table.ts';
 import { ENDPOINTS } from './stream.ts';
 
@@ -219,7 +218,7 @@ function* lastSeenBefore(
   const before = calendar.dayBefore(calendar.dayAt(span.startMs));
   const answer = yield* inquirer.ask('minute', before.startMs, span.startMs);
   const pieces = (yield* minutePieces(inquirer, answer)) ?? [];
-  let ledger: MinuteLedger | undefined = [];
+  let ledger: MinuteLedger | undefined = MinuteLedger.EMPTY;
   for (const { rows, window } of pieces) {
     ledger = ledger && withRows(ledger, rows, 1, datingOf(dating, window, calendar.zone));
   }

@@ -14,14 +14,100 @@ export interface DatedRow {
   readonly counts: Counts;
 }
 
-/** Sorted by time, one entry a minute. Immutable. */
-export type MinuteLedger = readonly DatedRow[];
-
 export type Dating = (row: Row) => number | undefined;
+
+/** The smallest cells that hold all values. */
+type Cells = Int8Array | Int16Array | Int32Array | Float64Array;
+
+/**
+ * Minutes sorted by time, each once. Immutable. There is one for each stream of each customer, with
+ * some hundred minutes: as objects they would be most of the memory, and most of what is collected.
+ */
+export class MinuteLedger {
+  static readonly EMPTY = new MinuteLedger([]);
+  readonly #originMs: number;
+  readonly #unitMs: number;
+  /** How many cells a minute has: when it starts, in units after the origin, and its counts. */
+  readonly #width: number;
+  readonly #cells: Cells;
+
+  /** `rows` are sorted by time, one a minute. */
+  constructor(rows: readonly DatedRow[]) {
+    const originMs = rows[0]?.startMs ?? 0;
+    // What lies between whole minutes is of the time zones of a hundred years ago.
+    const isWhole = rows.every(({ startMs }) => (startMs - originMs) % MINUTE_MS === 0);
+    const unitMs = isWhole ? MINUTE_MS : 1;
+    this.#originMs = originMs;
+    this.#unitMs = unitMs;
+    this.#width = 1 + (rows[0]?.counts.length ?? 0);
+    this.#cells = cellsFor(
+      rows.flatMap(({ startMs, counts }) => [(startMs - originMs) / unitMs, ...counts]),
+    );
+  }
+
+  get length(): number {
+    return this.#cells.length / this.#width;
+  }
+
+  startMsAt(place: number): number {
+    return this.#originMs + (this.#cells[place * this.#width] ?? 0) * this.#unitMs;
+  }
+
+  countAt(place: number, kind: number): number {
+    return kind + 1 < this.#width ? (this.#cells[place * this.#width + 1 + kind] ?? 0) : 0;
+  }
+
+  rows(): DatedRow[] {
+    return Array.from({ length: this.length }, (_, place) => ({
+      startMs: this.startMsAt(place),
+      counts: Array.from({ length: this.#width - 1 }, (__, kind) => this.countAt(place, kind)),
+    }));
+  }
+}
+
+function cellsFor(values: readonly number[]): Cells {
+  const least = values.reduce((a, b) => Math.min(a, b), 0);
+  const most = values.reduce((a, b) => Math.max(a, b), 0);
+  for (const [Kind, limit] of [
+    [Int8Array, 2 ** 7],
+    [Int16Array, 2 ** 15],
+    [Int32Array, 2 ** 31],
+  ] as const) {
+    if (least >= -limit && most < limit) {
+      return Kind.from(values);
+    }
+  }
+  return Float64Array.from(values);
+}
+
+/**
+ * The rows as minutes, sorted, each minute once: in the hour that occurs twice, two rows may have one
+ * key. Undefined where a key cannot be read.
+ */
+export function dated(rows: readonly Row[], dating: Dating): readonly DatedRow[] | undefined {
+  const found: DatedRow[] = [];
+  let isSorted = true;
+  let lastMs = -Infinity;
+  for (const row of rows) {
+    const startMs = dating(row);
+    if (startMs === undefined) {
+      return undefined;
+    }
+    isSorted &&= startMs > lastMs;
+    lastMs = startMs;
+    found.push({ startMs, counts: row.counts });
+  }
+  return isSorted
+    ? found
+    : merged(
+        [],
+        found.toSorted((a, b) => a.startMs - b.startMs),
+        1,
+      );
+}
 
 /**
  * The ledger with `rows` added, or taken away with sign -1; undefined where a key cannot be read.
- * Rows of one minute are summed: in the hour that occurs twice, two rows may have one key.
  */
 export function withRows(
   ledger: MinuteLedger,
@@ -29,45 +115,37 @@ export function withRows(
   sign: 1 | -1,
   dating: Dating,
 ): MinuteLedger | undefined {
-  if (rows.length === 0) {
-    return ledger;
-  }
-  const dated: DatedRow[] = [];
-  for (const row of rows) {
-    const startMs = dating(row);
-    if (startMs === undefined) {
-      return undefined;
-    }
-    dated.push({ startMs, counts: row.counts.map((count) => sign * count) });
-  }
-  return merge(
-    ledger,
-    dated.toSorted((a, b) => a.startMs - b.startMs),
-  );
+  const added = dated(rows, dating);
+  return added === undefined || added.length === 0
+    ? added && ledger
+    : new MinuteLedger(merged(ledger.rows(), added, sign));
 }
 
-function merge(ledger: MinuteLedger, sorted: readonly DatedRow[]): MinuteLedger {
-  const merged: DatedRow[] = [];
-  let next = 0;
-  function push(row: DatedRow): void {
-    const last = merged.at(-1);
-    if (last?.startMs === row.startMs) {
-      const counts = last.counts.map((count, kind) => count + (row.counts[kind] ?? 0));
-      merged[merged.length - 1] = { startMs: row.startMs, counts };
+/** Both are sorted; rows of one minute are summed. */
+function merged(ledger: readonly DatedRow[], added: readonly DatedRow[], sign: 1 | -1): DatedRow[] {
+  const all: DatedRow[] = [];
+  function push({ startMs, counts }: DatedRow): void {
+    const last = all.at(-1);
+    if (last?.startMs === startMs) {
+      const sums = last.counts.map((count, kind) => count + (counts[kind] ?? 0));
+      all[all.length - 1] = { startMs, counts: sums };
     } else {
-      merged.push(row);
+      all.push({ startMs, counts });
+    }
+  }
+  let next = 0;
+  function pushAddedBefore(startMs: number): void {
+    for (let row = added[next]; row !== undefined && row.startMs < startMs; row = added[next]) {
+      push({ startMs: row.startMs, counts: row.counts.map((count) => sign * count) });
+      next += 1;
     }
   }
   for (const row of ledger) {
-    for (let added = sorted[next]; added !== undefined && added.startMs < row.startMs;) {
-      push(added);
-      next += 1;
-      added = sorted[next];
-    }
+    pushAddedBefore(row.startMs);
     push(row);
   }
-  sorted.slice(next).forEach(push);
-  return merged;
+  pushAddedBefore(Infinity);
+  return all;
 }
 
 /** How far two points of a path are apart. */
@@ -75,29 +153,60 @@ export const PATH_STEP_MS = 15 * MINUTE_MS;
 /** 26 hours: what is later than any day lasts is in the last point. */
 const MOST_POINTS = 104;
 
-/**
- * People inside at the end of each quarter of an hour of `span`, the last one cut short by its end:
- * the walk X = max(0, X + in - out) over the minutes (Lindley's recursion). The floor is what a
- * counter that missed an entry costs least with.
- */
-export function occupancyPathOf(ledger: MinuteLedger, { startMs, endMs }: Span): number[] {
+/** What follows from the order of the minutes of a span. */
+export interface Walked {
+  /**
+   * People inside at the end of each quarter of an hour of the span, the last one cut short by its
+   * end: the walk X = max(0, X + in - out) over the minutes (Lindley's recursion). The floor is what
+   * a counter that missed an entry costs least with.
+   */
+  readonly path: number[];
+  /** Start of the newest minute that counted anybody. */
+  readonly lastSeenMs: number | undefined;
+}
+
+/** Walks over the minutes of a ledger and those of `added`, sorted too, as if they were one. */
+export function walk(
+  ledger: MinuteLedger,
+  added: readonly DatedRow[],
+  { startMs: fromMs, endMs }: Span,
+): Walked {
   const path: number[] = [];
+  let lastSeenMs: number | undefined;
   let inside = 0;
-  for (const row of ledger) {
-    if (row.startMs < startMs || row.startMs >= endMs) {
+  let place = 0;
+  let next = 0;
+  while (place < ledger.length || next < added.length) {
+    const row = added[next];
+    const ledgerMs = place < ledger.length ? ledger.startMsAt(place) : Infinity;
+    const startMs = Math.min(ledgerMs, row?.startMs ?? Infinity);
+    let [entered, exited] = [0, 0];
+    if (ledgerMs === startMs) {
+      entered = ledger.countAt(place, 0);
+      exited = ledger.countAt(place, 1);
+      place += 1;
+    }
+    if (row?.startMs === startMs) {
+      entered += row.counts[0] ?? 0;
+      exited += row.counts[1] ?? 0;
+      next += 1;
+    }
+    if (startMs < fromMs || startMs >= endMs) {
       continue;
     }
-    const ended = Math.floor((row.startMs - startMs) / PATH_STEP_MS);
-    while (path.length < Math.min(ended, MOST_POINTS - 1)) {
+    if (entered > 0 || exited > 0) {
+      lastSeenMs = startMs;
+    }
+    const ended = Math.min(Math.floor((startMs - fromMs) / PATH_STEP_MS), MOST_POINTS - 1);
+    while (path.length < ended) {
       path.push(inside);
     }
-    const [entered = 0, exited = 0] = row.counts;
     inside = insideAfter(inside, entered, exited);
   }
-  while (path.length < MOST_POINTS && path.length * PATH_STEP_MS < endMs - startMs) {
+  while (path.length < MOST_POINTS && path.length * PATH_STEP_MS < endMs - fromMs) {
     path.push(inside);
   }
-  return path;
+  return { path, lastSeenMs };
 }
 
 /** One step of that walk: people inside at the end of a minute, by those at its start. */
@@ -105,10 +214,7 @@ export function insideAfter(inside: number, entered: number, exited: number): nu
   return Math.max(0, inside + Math.max(0, entered) - Math.max(0, exited));
 }
 
-/** Start of the newest minute in `span` that counted anybody. */
+/** {@link Walked.lastSeenMs} of a ledger alone. */
 export function lastSeenIn(ledger: MinuteLedger, span: Span): number | undefined {
-  return ledger.findLast(
-    ({ startMs, counts }) =>
-      startMs >= span.startMs && startMs < span.endMs && counts.some((count) => count > 0),
-  )?.startMs;
+  return walk(ledger, [], span).lastSeenMs;
 }

@@ -124,7 +124,7 @@ function* pollWithAnchor(
     totalsBy,
     state.dating,
   );
-  const { anchor } = taken;
+  const { anchor, window } = taken;
   const { dayBefore, dating } = yield* knowDayBefore(state, context, inquirer, taken);
   const today = sameDay ? state.snapshot?.today : undefined;
   const totalIsNews = !sameEpoch || !isZero(state.snapshot?.totals ?? []);
@@ -135,9 +135,9 @@ function* pollWithAnchor(
   const isBlind = state.isBlind || doubtedWindows > MOST_DOUBTS || wasBlind(state, anchor);
   const sees = state.isBlind || (!taken.doubted && !isBlind);
   return judge(state, context, {
-    figures: figuresFrom(anchor, anchor.window, nowMs()),
+    figures: figuresFrom(anchor, window, nowMs()),
     emptied,
-    minutes: minuteFigures(context, anchor, anchor.window, dating, dayBefore),
+    minutes: minuteFigures(context, anchor, window, dating, dayBefore),
     next: {
       ...state,
       anchor: taken.keeps && sees ? anchor : undefined,

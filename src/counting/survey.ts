@@ -10,8 +10,7 @@ import type { Counts } from './counts.ts';
 import { establish } from './dating.ts';
 import type { Dating } from './dating.ts';
 import { datingOf, minutePieces } from './day-rows.ts';
-import { lastSeenIn, withRows } from './minutes.ts';
-import type { MinuteLedger } from './minutes.ts';
+import { lastSeenIn, MinuteLedger, withRows } from './minutes.ts';
 import { INITIAL_STATE } from './state.ts';
 import type { PollContext, StreamState } from './state.ts';
 import { inquirerFor, pollStream } from './stream.ts';
@@ -99,7 +98,7 @@ function* lookBack(
   const answer = yield* inquirer.ask('minute', nowMs() - LOOK_BACK_MS);
   const pieces = (yield* minutePieces(inquirer, answer)) ?? [];
   const found = yield* establish(inquirer, dating, pieces, zone);
-  let ledger: MinuteLedger | undefined = [];
+  let ledger: MinuteLedger | undefined = MinuteLedger.EMPTY;
   for (const { rows, window } of pieces) {
     ledger = ledger && withRows(ledger, rows, 1, datingOf(found, window, zone));
   }

@@ -6,8 +6,7 @@ import { isZero } from './counts.ts';
 import { establish } from './dating.ts';
 import type { Dating } from './dating.ts';
 import { datingOf } from './day-rows.ts';
-import { lastSeenIn, occupancyPathOf, withRows } from './minutes.ts';
-import type { MinuteLedger } from './minutes.ts';
+import { dated, lastSeenIn, MinuteLedger, walk, withRows } from './minutes.ts';
 import { latestNowMs } from './state.ts';
 import type { MinuteFigures, PollContext, StreamState } from './state.ts';
 
@@ -21,36 +20,22 @@ export function minuteFigures(
   dating: Dating,
   dayBefore: StreamState['dayBefore'],
 ): MinuteFigures | undefined {
-  const ledger = ledgerOf(anchor, window, dating, context);
-  if (ledger === undefined) {
+  const isReadable = window.aggregation === 'minute' || isZero(window.sums);
+  const zone = context.calendar.zone;
+  const added = isReadable ? dated(window.rows, datingOf(dating, window.window, zone)) : undefined;
+  if (anchor.ledger === undefined || added === undefined) {
     return undefined;
   }
   const { startMs } = anchor.day;
   const passed = { startMs, endMs: latestNowMs(context) + 1 };
+  const { path, lastSeenMs } = walk(anchor.ledger, added, passed);
   const before = dayBefore?.dayStartMs === startMs ? dayBefore.lastSeenMs : undefined;
-  const path = context.stream === 'people' ? occupancyPathOf(ledger, passed) : [];
+  const isPeople = context.stream === 'people';
   return {
-    occupancy: path.at(-1) ?? 0,
-    path,
-    lastSeenMs: lastSeenIn(ledger, passed) ?? before,
+    occupancy: isPeople ? (path.at(-1) ?? 0) : 0,
+    path: isPeople ? path : [],
+    lastSeenMs: lastSeenMs ?? before,
   };
-}
-
-function ledgerOf(
-  anchor: Anchor,
-  window: Answer,
-  dating: Dating,
-  context: PollContext,
-): MinuteLedger | undefined {
-  const readable = window.aggregation === 'minute' || isZero(window.sums);
-  return anchor.ledger === undefined || !readable
-    ? undefined
-    : withRows(
-        anchor.ledger,
-        window.rows,
-        1,
-        datingOf(dating, window.window, context.calendar.zone),
-      );
 }
 
 /**
@@ -88,7 +73,12 @@ export function* knowDayBefore(
     return { dayBefore: undefined, dating };
   }
   const found = yield* establish(inquirer, dating, [answer], calendar.zone);
-  const ledger = withRows([], answer.rows, 1, datingOf(found, answer.window, calendar.zone));
+  const ledger = withRows(
+    MinuteLedger.EMPTY,
+    answer.rows,
+    1,
+    datingOf(found, answer.window, calendar.zone),
+  );
   return {
     dayBefore: ledger && { dayStartMs: day.startMs, lastSeenMs: lastSeenIn(ledger, before) },
     dating: found,

@@ -1,8 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../src/base/nouns.ts';
-import { PATH_STEP_MS, lastSeenIn, occupancyPathOf, withRows } from '../../src/counting/minutes.ts';
-import type { MinuteLedger } from '../../src/counting/minutes.ts';
+import {
+  dated,
+  lastSeenIn,
+  MinuteLedger,
+  PATH_STEP_MS,
+  walk,
+  withRows,
+} from '../../src/counting/minutes.ts';
+import type { DatedRow } from '../../src/counting/minutes.ts';
+import type { Span } from '../../src/counting/calendar.ts';
 
 const ALL = { startMs: 0, endMs: 100 };
 
@@ -10,8 +18,20 @@ function dating({ key }: Row): number | undefined {
   return typeof key === 'number' ? key : undefined;
 }
 
+function added(ledger: MinuteLedger, rows: readonly Row[], sign: 1 | -1 = 1): MinuteLedger {
+  return withRows(ledger, rows, sign, dating) ?? MinuteLedger.EMPTY;
+}
+
 function ledgerOf(rows: readonly Row[]): MinuteLedger {
-  return withRows([], rows, 1, dating) ?? [];
+  return added(MinuteLedger.EMPTY, rows);
+}
+
+function occupancyPathOf(ledger: MinuteLedger, span: Span): readonly number[] {
+  return walk(ledger, [], span).path;
+}
+
+function withCounts(ledger: MinuteLedger): readonly DatedRow[] {
+  return ledger.rows().filter(({ counts }) => counts.some((count) => count !== 0));
 }
 
 const rows = fc.array(
@@ -25,12 +45,12 @@ describe('withRows', () => {
   test('sums rows of one minute and keeps the minutes in order, whatever the order of the rows', () => {
     fc.assert(
       fc.property(rows, rows, (some, others) => {
-        const ledger = withRows(ledgerOf(some), others, 1, dating) ?? [];
+        const ledger = added(ledgerOf(some), others);
         const minutes = [...new Set([...some, ...others].map(({ key }) => key))].toSorted(
           (a, b) => a - b,
         );
-        expect(ledger.map(({ startMs }) => startMs)).toEqual(minutes);
-        expect(ledger).toEqual(ledgerOf([...others, ...some]));
+        expect(ledger.rows().map(({ startMs }) => startMs)).toEqual(minutes);
+        expect(ledger.rows()).toEqual(ledgerOf([...others, ...some]).rows());
       }),
     );
   });
@@ -38,19 +58,50 @@ describe('withRows', () => {
   test('takes away what it added', () => {
     fc.assert(
       fc.property(rows, rows, (some, others) => {
-        const added = withRows(ledgerOf(some), others, 1, dating) ?? [];
-        const back = withRows(added, others, -1, dating) ?? [];
-        const left = back.filter(({ counts }) => counts.some((count) => count !== 0));
-        expect(left).toEqual(
-          ledgerOf(some).filter(({ counts }) => counts.some((count) => count !== 0)),
-        );
+        const back = added(added(ledgerOf(some), others), others, -1);
+        expect(withCounts(back)).toEqual(withCounts(ledgerOf(some)));
       }),
     );
   });
 
   test('is not known where a key cannot be read', () => {
-    expect(withRows([], [{ key: 'x', counts: [1, 0] }], 1, dating)).toBeUndefined();
-    expect(withRows([], [], 1, dating)).toEqual([]);
+    const odd = [{ key: 'x', counts: [1, 0] }];
+    expect(withRows(MinuteLedger.EMPTY, odd, 1, dating)).toBeUndefined();
+    expect(withRows(MinuteLedger.EMPTY, [], 1, dating)?.length).toBe(0);
+  });
+});
+
+describe('a ledger', () => {
+  test('gives back whatever it was made of, in cells of any size', () => {
+    const minute = fc.oneof(
+      fc.integer({ min: 0, max: 1_440 }).map((number) => number * 60_000),
+      fc.maxSafeInteger(),
+    );
+    const count = fc.oneof(fc.integer({ min: -9, max: 9 }), fc.maxSafeInteger());
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(minute),
+        fc.array(fc.tuple(count, count), { minLength: 1 }),
+        (minutes, counts) => {
+          const made = minutes
+            .toSorted((a, b) => a - b)
+            .map((startMs, i) => ({ startMs, counts: counts[i % counts.length] ?? [] }));
+          // Two of the largest are too far apart for a number to say how far.
+          fc.pre((made.at(-1)?.startMs ?? 0) - (made[0]?.startMs ?? 0) <= Number.MAX_SAFE_INTEGER);
+          expect(new MinuteLedger(made).rows()).toEqual(made);
+        },
+      ),
+    );
+  });
+
+  test('is walked over together with further minutes as if they were in it', () => {
+    fc.assert(
+      fc.property(rows, rows, fc.nat({ max: 30 }), (some, others, startMs) => {
+        const span = { startMs, endMs: startMs + 20 };
+        const together = walk(ledgerOf(some), dated(others, dating) ?? [], span);
+        expect(together).toEqual(walk(added(ledgerOf(some), others), [], span));
+      }),
+    );
   });
 });
 
@@ -61,7 +112,7 @@ describe('occupancy', () => {
         const ledger = ledgerOf(some);
         let sum = 0;
         let lowest = 0;
-        for (const { counts } of ledger) {
+        for (const { counts } of ledger.rows()) {
           sum += (counts[0] ?? 0) - (counts[1] ?? 0);
           lowest = Math.min(lowest, sum);
         }
@@ -90,8 +141,10 @@ describe('occupancy', () => {
   });
 
   test('is 0 at every quarter of a day without minutes', () => {
-    expect(occupancyPathOf([], { startMs: 0, endMs: 2 * PATH_STEP_MS })).toEqual([0, 0]);
-    expect(occupancyPathOf([], { startMs: 0, endMs: 0 })).toEqual([]);
+    expect(occupancyPathOf(MinuteLedger.EMPTY, { startMs: 0, endMs: 2 * PATH_STEP_MS })).toEqual([
+      0, 0,
+    ]);
+    expect(occupancyPathOf(MinuteLedger.EMPTY, { startMs: 0, endMs: 0 })).toEqual([]);
   });
 
   test('has no more points than the longest day, however far ahead a clock is', () => {
