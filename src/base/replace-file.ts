@@ -3,11 +3,11 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 
 /**
  * Replaces a file whole. The unfinished one always has the same name, so that however often the
- * process is killed there is one at most: only one process at a time may write it. `writeFile` goes
- * on after a short write, as on a disk that is full, until it is whole or fails; one that was taken
+ * process is killed there is one at most: only one process at a time may write it. The text may come
+ * in pieces, each written before the next is asked for. `writeFile` goes on after a short write, as on a disk that is full, until it is whole or fails; one that was taken
  * for whole would replace a good file by a torn one.
  */
-export async function replaceFile(file: string, text: string): Promise<void> {
+export async function replaceFile(file: string, text: string | Iterable<string>): Promise<void> {
   const unfinished = `${file}.new`;
   try {
     await writeFile(unfinished, text, { mode: 0o600, flush: true });

@@ -34,6 +34,8 @@ export interface Mark {
   readonly atMs: number;
 }
 
+/** Some thousand marks. */
+const PIECE_CHARACTERS = 128 * 1024;
 const FORMAT = 'library-stats-exporter marks';
 const VERSION = 1;
 /** Marks of epochs that ended long ago are not carried on. */
@@ -98,16 +100,36 @@ export class Marks {
    * its line is deleted while the exporter is stopped. Marks of others are written as they came.
    */
   serialize(nowMs: number): string {
-    const lines: string[] = [];
+    return [...this.serializeInPieces(nowMs)].join('');
+  }
+
+  /**
+   * The same piece by piece, each so small that nobody waits for it: marks may be raised in between,
+   * and each is written as it is when its piece is.
+   */
+  *serializeInPieces(nowMs: number): Generator<string> {
+    yield `{"format":"${FORMAT}","version":${VERSION},"marks":[`;
+    let piece = '';
+    let lines = 0;
     for (const [owner, kinds] of this.#marks) {
+      const counter = owner.slice(0, -1);
       for (const [kind, marks] of kinds) {
-        const counter = `${owner.slice(0, -1)},${JSON.stringify(kind)}`;
-        for (const mark of marks.filter(({ epochStartMs }) => nowMs - epochStartMs <= KEPT_MS)) {
-          lines.push(`${counter},${tupleOf(mark).join(',')}]`);
+        for (const mark of marks) {
+          if (nowMs - mark.epochStartMs <= KEPT_MS) {
+            const { epochStartMs, month, value, atMs } = mark;
+            const numbers = `${epochStartMs},${month},${value},${atMs}`;
+            piece += `${lines === 0 ? '' : ','}\n${counter},${JSON.stringify(kind)},${numbers}]`;
+            lines += 1;
+          }
         }
       }
+      if (piece.length >= PIECE_CHARACTERS) {
+        yield piece;
+        piece = '';
+      }
     }
-    return `{"format":"${FORMAT}","version":${VERSION},"marks":[\n${lines.join(',\n')}\n]}\n`;
+    // Without marks there is an empty line, as there always was.
+    yield `${piece}${lines === 0 ? '\n' : ''}\n]}\n`;
   }
 
   /**
@@ -152,10 +174,6 @@ export function kindOfKey(breakdown: Breakdown, kind: Kind, key: string): Marked
 
 function textOf({ service, clientId, customer }: MarkOwner): string {
   return JSON.stringify([service, clientId, customer]);
-}
-
-function tupleOf({ epochStartMs, month, value, atMs }: Mark): number[] {
-  return [epochStartMs, month, value, atMs];
 }
 
 function entriesOf(text: string): readonly unknown[] {

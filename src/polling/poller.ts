@@ -7,6 +7,7 @@ import type { Logger } from '../base/log.ts';
 import type { Stream } from '../base/nouns.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
+import { DueTurns } from './due-turns.ts';
 import { FailureLog } from './failure-log.ts';
 import { LineBudget } from './line-budget.ts';
 import { DROPPED, runPoll } from './poll.ts';
@@ -48,9 +49,12 @@ export class Poller {
   readonly #failures: FailureLog;
   /** Anchors under way at once: more would not end before their deadline. */
   readonly #mostAnchors: number;
+  /** How long the loop sleeps at least. */
+  readonly #tickMs: number;
   readonly #underWay = new Set<Promise<void>>();
   #turns: readonly Turn[] = [];
   #turnByKey: ReadonlyMap<string, Turn> = new Map();
+  #due = new DueTurns([]);
   #waiting: Turn[] = [];
   #firstPolls = 0;
   #anchors = 0;
@@ -63,6 +67,8 @@ export class Poller {
 
   constructor(options: PollerOptions) {
     this.#options = options;
+    const shortestMs = Math.min(options.intervalMs, options.breakdownIntervalMs);
+    this.#tickMs = Math.min(LONGEST_TICK_MS, shortestMs / 20);
     const requests = (options.maxRequestsPerSecond * deadlineOf(options.intervalMs)) / 1000;
     this.#mostAnchors = Math.max(
       1,
@@ -91,6 +97,7 @@ export class Poller {
       ...this.#spread(customers, ({ breakdowns }) => breakdowns, breakdownIntervalMs, before),
     ];
     this.#turnByKey = new Map(this.#turns.map((turn) => [keyOf(turn), turn]));
+    this.#due = new DueTurns(this.#turns);
     for (const gone of before.values()) {
       this.#wishes.delete(gone);
       gone.underWay?.abort(DROPPED);
@@ -149,19 +156,25 @@ export class Poller {
   }
 
   async #run(): Promise<void> {
-    const { clock, intervalMs, breakdownIntervalMs } = this.#options;
-    const tickMs = Math.min(LONGEST_TICK_MS, intervalMs / 20, breakdownIntervalMs / 20);
+    const { clock, intervalMs } = this.#options;
     while (!this.#stopping) {
       this.#lines.tellLeftOut();
       const nowMs = clock.monotonicMs();
-      let nextMs = nowMs + intervalMs;
-      for (const turn of this.#turns) {
+      const due = this.#due;
+      for (let turn = due.take(nowMs); turn !== undefined; turn = due.take(nowMs)) {
         this.#takeTurn(turn, nowMs);
-        nextMs = Math.min(nextMs, turn.dueMs ?? Infinity);
+        due.push(turn);
       }
-      this.#wakesAtMs = Math.max(nextMs, nowMs + tickMs);
+      this.#wakesAtMs = Math.max(Math.min(due.nextMs, nowMs + intervalMs), nowMs + this.#tickMs);
       this.#waking = new AbortController();
       await clock.sleep(this.#wakesAtMs - nowMs, this.#waking.signal).catch(() => {});
+    }
+  }
+
+  /** Not for a few milliseconds: a thousand first polls would wake the loop a thousand times. */
+  #wakeFor({ dueMs = Infinity }: Turn): void {
+    if (dueMs < this.#wakesAtMs - this.#tickMs) {
+      this.#waking.abort();
     }
   }
 
@@ -192,7 +205,11 @@ export class Poller {
       this.#launch(turn, () => {
         this.#firstPolls -= 1;
         turn.schedule(this.#options.clock.monotonicMs());
-        this.#waking.abort();
+        // It may be nobody's any more.
+        if (this.#turnByKey.get(keyOf(turn)) === turn) {
+          this.#due.push(turn);
+        }
+        this.#wakeFor(turn);
         this.#admitFirstPolls();
       });
     }

@@ -145,7 +145,7 @@ export class Storage {
       return;
     }
     try {
-      await replaceFile(file, marks.serialize(clock.nowMs()));
+      await replaceFile(file, marks.serializeInPieces(clock.nowMs()));
       this.#written = changes;
       if (this.#failing) {
         log.info('the marks can be written again', { file });
