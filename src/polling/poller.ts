@@ -6,14 +6,16 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Stream } from '../base/nouns.ts';
 import type { Customer } from '../counting/customer.ts';
-import type { CustomerClient } from '../service/types.ts';
 import { DueTurns } from './due-turns.ts';
 import { FailureLog } from './failure-log.ts';
 import { LineBudget } from './line-budget.ts';
 import { DROPPED, runPoll } from './poll.ts';
 import type { PollObserver } from './poll.ts';
 import { planPoll } from './round.ts';
-import { deadlineOf, keyOf, Turn } from './turn.ts';
+import { spread, tickMsFor } from './spread.ts';
+import type { PolledCustomer } from './spread.ts';
+import { deadlineOf, keyOf } from './turn.ts';
+import type { Turn } from './turn.ts';
 
 export interface PollerOptions {
   readonly clock: Clock;
@@ -31,13 +33,6 @@ export interface PollerOptions {
   readonly lines?: LineBudget;
 }
 
-export interface PolledCustomer {
-  readonly customer: Customer;
-  readonly client: CustomerClient;
-}
-
-/** Turns that fall due within a tick are started together, which costs half the processor time. */
-const LONGEST_TICK_MS = 250;
 /** An anchor takes five requests; so many in its deadline leave room for the ordinary polls. */
 const REQUESTS_PER_ANCHOR = 10;
 /** Anchors are spread over this share of the interval between them, so that they do not gather. */
@@ -50,7 +45,7 @@ export class Poller {
   /** Anchors under way at once: more would not end before their deadline. */
   readonly #mostAnchors: number;
   /** How long the loop sleeps at least. */
-  readonly #tickMs: number;
+  #tickMs = 0;
   readonly #underWay = new Set<Promise<void>>();
   #turns: readonly Turn[] = [];
   #turnByKey: ReadonlyMap<string, Turn> = new Map();
@@ -67,8 +62,6 @@ export class Poller {
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    const shortestMs = Math.min(options.intervalMs, options.breakdownIntervalMs);
-    this.#tickMs = Math.min(LONGEST_TICK_MS, shortestMs / 20);
     const requests = (options.maxRequestsPerSecond * deadlineOf(options.intervalMs)) / 1000;
     this.#mostAnchors = Math.max(
       1,
@@ -89,15 +82,11 @@ export class Poller {
    * ones are polled at once, as many together as the limits allow.
    */
   setCustomers(customers: readonly PolledCustomer[]): void {
-    const { intervalMs, breakdownIntervalMs } = this.#options;
     const before = new Map(this.#turnByKey);
-    // Breakdowns come last, so that their first polls wait for those of the streams.
-    this.#turns = [
-      ...this.#spread(customers, ({ streams }) => streams, intervalMs, before),
-      ...this.#spread(customers, ({ breakdowns }) => breakdowns, breakdownIntervalMs, before),
-    ];
+    this.#turns = spread(customers, this.#options, before, this.#options.clock.monotonicMs());
     this.#turnByKey = new Map(this.#turns.map((turn) => [keyOf(turn), turn]));
     this.#due = new DueTurns(this.#turns);
+    this.#tickMs = tickMsFor(customers, this.#options);
     for (const gone of before.values()) {
       this.#wishes.delete(gone);
       gone.underWay?.abort(DROPPED);
@@ -130,29 +119,6 @@ export class Poller {
     }
     const nowMs = this.#options.clock.monotonicMs();
     return turn.underWay === undefined ? Math.max(0, (turn.dueMs ?? nowMs) - nowMs) : 0;
-  }
-
-  /** One turn for each of the customers' streams, evenly over the interval; those of `before` go on and leave it. */
-  #spread(
-    customers: readonly PolledCustomer[],
-    streamsOf: (customer: Customer) => readonly Stream[],
-    intervalMs: number,
-    before: Map<string, Turn>,
-  ): Turn[] {
-    const nowMs = this.#options.clock.monotonicMs();
-    const polled = customers.flatMap(({ customer, client }) =>
-      streamsOf(customer).map((stream) => ({ customer, client, stream })),
-    );
-    return polled.map((one, i) => {
-      const phase = i / polled.length;
-      const turn = before.get(keyOf(one));
-      if (turn?.customer !== one.customer) {
-        return new Turn({ ...one, intervalMs, phase });
-      }
-      before.delete(keyOf(one));
-      turn.move(one.client, phase, nowMs);
-      return turn;
-    });
   }
 
   async #run(): Promise<void> {

@@ -33,9 +33,12 @@ function isJson(contentType: string | undefined): boolean {
   return /^\s*application\/(?:[\w.!#$&^+-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '');
 }
 
+/** It keeps nothing from one text to the next. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
 function decodeUtf8(body: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+    return UTF8.decode(body);
   } catch {
     throw malformed('the answer is not valid UTF-8');
   }

@@ -3,7 +3,7 @@ import { ServiceError } from '../../src/base/errors.ts';
 import type { Breakdown, Question, Reading, Stream } from '../../src/base/nouns.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import type { Poller } from '../../src/polling/poller.ts';
-import type { PolledCustomer } from '../../src/polling/poller.ts';
+import type { PolledCustomer } from '../../src/polling/spread.ts';
 import { customerNamed, pollerOn } from '../support/polled.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { MINUTE_MS } from './rig.ts';

@@ -9,7 +9,7 @@ import { Customer } from '../../src/counting/customer.ts';
 import { Marks } from '../../src/counting/marks.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { Poller } from '../../src/polling/poller.ts';
-import type { PolledCustomer } from '../../src/polling/poller.ts';
+import type { PolledCustomer } from '../../src/polling/spread.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const MINUTE_MS = 60_000;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { Question, Reading } from '../../src/base/nouns.ts';
 import type { Poller } from '../../src/polling/poller.ts';
-import type { PolledCustomer } from '../../src/polling/poller.ts';
+import type { PolledCustomer } from '../../src/polling/spread.ts';
 import { customerNamed, pollerOn } from '../support/polled.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
