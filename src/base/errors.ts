@@ -4,10 +4,7 @@
  */
 
 /** Why a poll failed: the label `reason` of `library_exporter_poll_failures_total`. Closed. */
-export type FailureReason =
-  'auth' | 'rate_limited' | 'timeout' | 'unreachable' | 'server' | 'rejected' | 'malformed';
-
-export const FAILURE_REASONS: readonly FailureReason[] = [
+export const FAILURE_REASONS = [
   'auth',
   'rate_limited',
   'timeout',
@@ -15,7 +12,9 @@ export const FAILURE_REASONS: readonly FailureReason[] = [
   'server',
   'rejected',
   'malformed',
-];
+] as const;
+
+export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 export interface ServiceErrorDetails {
   /** HTTP status, where there was an answer. */

@@ -4,11 +4,11 @@
  */
 import { pino } from 'pino';
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
-export type LogFormat = 'json' | 'pretty';
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export const LOG_FORMATS = ['json', 'pretty'] as const;
 
-export const LOG_LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
-export const LOG_FORMATS: readonly LogFormat[] = ['json', 'pretty'];
+export type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogFormat = (typeof LOG_FORMATS)[number];
 
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 

@@ -12,12 +12,12 @@
 
 import type { Secret } from './secret.ts';
 
-export type MinuteStream = 'people' | 'logins';
-export type Breakdown = 'branch' | 'client' | 'device';
-export type Stream = MinuteStream | Breakdown;
+export const MINUTE_STREAMS = ['people', 'logins'] as const;
+export const BREAKDOWNS = ['branch', 'client', 'device'] as const;
 
-export const MINUTE_STREAMS: readonly MinuteStream[] = ['people', 'logins'];
-export const BREAKDOWNS: readonly Breakdown[] = ['branch', 'client', 'device'];
+export type MinuteStream = (typeof MINUTE_STREAMS)[number];
+export type Breakdown = (typeof BREAKDOWNS)[number];
+export type Stream = MinuteStream | Breakdown;
 
 export type Kind = 'people_entered' | 'people_exited' | 'logins';
 
@@ -30,14 +30,13 @@ export const KINDS = {
 /** The service's data endpoints (service-interface.md, 4.2 and 4.3). */
 export type Endpoint = 'peoplecount' | 'login';
 
-/** What a question can ask for (service-interface.md, 4.2). */
-export type Aggregation = 'branch' | 'client' | 'device' | 'day' | 'quarter' | 'minute';
-
-/** The aggregations that each endpoint has. */
+/** The aggregations that each endpoint has (service-interface.md, 4.2 and 4.3). */
 export const AGGREGATIONS = {
   peoplecount: ['branch', 'client', 'device', 'day', 'quarter', 'minute'],
   login: ['day', 'quarter', 'minute'],
-} as const satisfies Record<Endpoint, readonly Aggregation[]>;
+} as const satisfies Record<Endpoint, readonly string[]>;
+
+export type Aggregation = (typeof AGGREGATIONS)[Endpoint][number];
 
 /** The service does not say what a key looks like; only `counting/keys.ts` ever reads one. */
 export type Key = string | number;

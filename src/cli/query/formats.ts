@@ -4,9 +4,9 @@
  */
 import type { RawRecord } from '../../base/nouns.ts';
 
-export type Format = 'table' | 'csv' | 'ndjson';
+export const FORMATS = ['table', 'csv', 'ndjson'] as const;
 
-export const FORMATS: readonly Format[] = ['table', 'csv', 'ndjson'];
+export type Format = (typeof FORMATS)[number];
 
 export interface FormatOptions {
   readonly format: Format;
