@@ -27,6 +27,9 @@ export const KINDS = {
   logins: ['logins'],
 } as const satisfies Record<MinuteStream, readonly Kind[]>;
 
+/** Stream after stream. */
+export const ALL_KINDS: readonly Kind[] = MINUTE_STREAMS.flatMap((stream) => KINDS[stream]);
+
 /** The service's data endpoints (service-interface.md, 4.2 and 4.3). */
 export type Endpoint = 'peoplecount' | 'login';
 

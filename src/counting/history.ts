@@ -2,7 +2,7 @@
  * What the exporter would have shown at instants of the past: the same figures, from minutes that
  * are known by now. Late records stand where they belong, as they do not where they came live.
  */
-import { KINDS } from '../base/nouns.ts';
+import { KINDS, MINUTE_STREAMS } from '../base/nouns.ts';
 import type { Breakdown, Kind, MinuteStream } from '../base/nouns.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Calendar, Epoch } from './calendar.ts';
@@ -34,7 +34,7 @@ export class HistoryWalk {
   constructor(history: EpochHistory) {
     this.#history = history;
     const { streams } = history;
-    this.#streams = (['people', 'logins'] as const).flatMap((stream) => {
+    this.#streams = MINUTE_STREAMS.flatMap((stream) => {
       const minutes = streams[stream];
       return minutes === undefined ? [] : [new StreamWalk(stream, minutes, history)];
     });

@@ -3,7 +3,7 @@
  * then its five minutes, then the sample itself: three requests where all customers began together.
  */
 import { UsageError } from '../../base/errors.ts';
-import { KINDS } from '../../base/nouns.ts';
+import { ALL_KINDS, KINDS } from '../../base/nouns.ts';
 import type { Breakdown, Kind } from '../../base/nouns.ts';
 import type { CustomerConfig } from '../../config/types.ts';
 import type { LabelPair } from '../../metrics/families.ts';
@@ -62,10 +62,9 @@ export async function firstSamples(options: JointOptions): Promise<ReadonlyMap<s
 }
 
 function countersOf(customers: readonly CustomerConfig[]): readonly Counter[] {
-  const kinds: readonly Kind[] = [...KINDS.people, ...KINDS.logins];
   const breakdowns = new Set(customers.flatMap((customer) => customer.breakdowns));
   return [
-    ...kinds.map((kind) => ({ metric: `library_${kind}_total`, kind })),
+    ...ALL_KINDS.map((kind) => ({ metric: `library_${kind}_total`, kind })),
     ...[...breakdowns].flatMap((breakdown) =>
       KINDS.people.map((kind) => ({
         metric: `library_${breakdown}_${kind}_total`,

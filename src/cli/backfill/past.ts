@@ -1,5 +1,5 @@
 /** What a customer's history comes to in each family: the same families as a scrape shows. Pure. */
-import { KINDS } from '../../base/nouns.ts';
+import { ALL_KINDS, KINDS, MINUTE_STREAMS } from '../../base/nouns.ts';
 import type { Breakdown, Kind, MinuteStream } from '../../base/nouns.ts';
 import { keyFiguresAt } from '../../counting/breakdown-history.ts';
 import type { BreakdownHistory } from '../../counting/breakdown-history.ts';
@@ -81,7 +81,7 @@ export function countedStreams({ streams }: PartHistory): readonly MinuteStream[
 function entriesOf(
   streams: PartHistory['streams'],
 ): readonly (readonly [MinuteStream, MinuteHistory])[] {
-  return (['people', 'logins'] as const).flatMap((stream) => {
+  return MINUTE_STREAMS.flatMap((stream) => {
     const history = streams[stream];
     return history === undefined ? [] : [[stream, history] as const];
   });
@@ -136,7 +136,7 @@ function ceilingsOf(
   nameOf: (kind: Kind) => string,
 ): Readonly<Partial<Record<Kind, number>>> {
   const ceilings: Partial<Record<Kind, number>> = {};
-  for (const kind of ['people_entered', 'people_exited', 'logins'] as const) {
+  for (const kind of ALL_KINDS) {
     const first = subject.joint?.counters[nameOf(kind)];
     if (first !== undefined && contains(epoch, first.atMs)) {
       ceilings[kind] = first.value;

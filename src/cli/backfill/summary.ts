@@ -1,10 +1,10 @@
 /** What a backfill has come to, for a person: a line for each customer and month. Pure. */
-import type { Kind, RawRecord } from '../../base/nouns.ts';
+import { ALL_KINDS } from '../../base/nouns.ts';
+import type { RawRecord } from '../../base/nouns.ts';
 import { createFormatter } from '../query/formats.ts';
 import type { Manifest, PartRecord } from './manifest.ts';
 
 const COLUMNS = ['customer', 'month', 'entered', 'exited', 'logins', 'day', 'samples'] as const;
-const KINDS_SHOWN: readonly Kind[] = ['people_entered', 'people_exited', 'logins'];
 
 /** `months` are those of this backfill, in their order. */
 export function summaryText(
@@ -42,7 +42,7 @@ function rowOf(customer: string, month: string, part: PartRecord): RawRecord {
   return [
     customer,
     month,
-    ...KINDS_SHOWN.map((kind) => totals[kind]?.byMinute ?? null),
+    ...ALL_KINDS.map((kind) => totals[kind]?.byMinute ?? null),
     agrees(part) ? 'agrees' : differenceText(part),
     samples,
   ];
@@ -54,7 +54,7 @@ function agrees({ totals }: PartRecord): boolean {
 
 /** By how much `day` is above or below the minutes: `+12,0,-3`. */
 function differenceText({ totals }: PartRecord): string {
-  return KINDS_SHOWN.map((kind) => {
+  return ALL_KINDS.map((kind) => {
     const { byMinute, byDay } = totals[kind] ?? { byMinute: 0, byDay: 0 };
     const difference = byDay - byMinute;
     return difference > 0 ? `+${difference}` : String(difference);
