@@ -53,3 +53,13 @@ export class UsageError extends Error {
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
+
+/** What an error says; of what is no Error, whatever text it has. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Node's name for what went wrong, such as `ENOENT`; undefined where there is none. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}

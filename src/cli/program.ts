@@ -1,6 +1,6 @@
 /** The command line: which commands there are, and what their ends mean. */
 import { Command, CommanderError } from 'commander';
-import { ConfigError, UsageError } from '../base/errors.ts';
+import { ConfigError, messageOf, UsageError } from '../base/errors.ts';
 import type { ExitStatus, Io } from './io.ts';
 import { VERSION } from './version.ts';
 
@@ -90,8 +90,6 @@ function statusOf(error: unknown, io: Io): ExitStatus {
     io.writeError(`${error.message.trimEnd()}\n`);
     return 2;
   }
-  io.writeError(
-    `library-stats-exporter: ${error instanceof Error ? error.message : String(error)}\n`,
-  );
+  io.writeError(`library-stats-exporter: ${messageOf(error)}\n`);
   return 1;
 }

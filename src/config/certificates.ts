@@ -2,6 +2,7 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
+import { messageOf } from '../base/errors.ts';
 import type { Problems } from './problems.ts';
 import { readTextFile } from './read-file.ts';
 import type { FileContent } from './read-file.ts';
@@ -68,8 +69,7 @@ async function readPem<Result>(
   try {
     return parse(await readTextFile(path, LARGEST_PEM_BYTES));
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
-    problems.add({ ...file, message: `the file ${words}` });
+    problems.add({ ...file, message: `the file ${messageOf(error)}` });
     return undefined;
   }
 }

@@ -1,5 +1,6 @@
 /** A customer from what was written of it: the checks of several keys together, and its secret. */
 import { dirname, resolve } from 'node:path';
+import { messageOf } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
 import type { OpeningHoursParser } from '../counting/opening-hours.ts';
 import type { CustomerSection, DefaultsSection } from './keys.ts';
@@ -101,7 +102,7 @@ async function readSecretFrom(
     }
     return { secret, path };
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
+    const words = messageOf(error);
     const isPath = await exists(path);
     if (!isPath) {
       // Somebody may have written the secret itself here.
@@ -141,7 +142,7 @@ function checkOpeningHours(
   try {
     parseOpeningHours(hours.value, region);
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
+    const words = messageOf(error);
     const message =
       hours.quotable && holidays?.quotable !== false
         ? words

@@ -1,6 +1,7 @@
 /** Reads files whole, within a limit, and says in a few words why one cannot be read. */
 import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
+import { codeOf } from '../base/errors.ts';
 
 export interface FileContent {
   readonly text: string;
@@ -31,7 +32,7 @@ export async function readTextFile(path: string, limitBytes: number): Promise<Fi
 export async function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
-    (error: unknown) => error instanceof Error && 'code' in error && error.code === 'EACCES',
+    (error: unknown) => codeOf(error) === 'EACCES',
   );
 }
 
@@ -96,7 +97,7 @@ function sizeOf(bytes: number): string {
 }
 
 function wordsFor(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  const code = codeOf(error) ?? 'unknown error';
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':

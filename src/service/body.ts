@@ -1,7 +1,7 @@
 /** The bytes of an answer: how many are taken, and the compression undone within the same bound. */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { ServiceError } from '../base/errors.ts';
+import { codeOf, ServiceError } from '../base/errors.ts';
 
 /** Decoded; compressed bytes have the same bound, so a bomb cannot be larger than this either. */
 export const LONGEST_BODY_BYTES = 8 * 1024 * 1024;
@@ -49,9 +49,7 @@ export function tooLong(title: string, status: number | undefined): ServiceError
 }
 
 function unzipError(error: unknown, title: string): ServiceError {
-  const tooLarge =
-    error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
-  return tooLarge
+  return codeOf(error) === 'ERR_BUFFER_TOO_LARGE'
     ? tooLong(title, 200)
     : new ServiceError('malformed', `${title}: the compression of the answer is damaged`, {
         status: 200,

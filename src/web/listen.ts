@@ -1,6 +1,7 @@
 /** Binding to the address that was asked for, and saying in words why that did not work. */
 import { lookup } from 'node:dns/promises';
 import type { FastifyInstance } from 'fastify';
+import { codeOf, messageOf } from '../base/errors.ts';
 import { parseListenAddress } from './listen-address.ts';
 
 export interface Bound {
@@ -49,9 +50,5 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function reasonOf(error: unknown): string {
-  return REASONS[codeOf(error)] ?? (error instanceof Error ? error.message : 'unknown reason');
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
+  return REASONS[codeOf(error) ?? ''] ?? messageOf(error);
 }

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UsageError } from '../../base/errors.ts';
+import { codeOf, UsageError } from '../../base/errors.ts';
 import type { Kind } from '../../base/nouns.ts';
 import { replaceFile } from '../../base/replace-file.ts';
 import type { Span } from '../../counting/calendar.ts';
@@ -63,7 +63,7 @@ export async function readManifest(
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+    if (codeOf(error) === 'ENOENT') {
       return undefined;
     }
     throw error;

@@ -1,6 +1,7 @@
 /** The two queries of Prometheus's HTTP API that are needed. Knows nothing of what is asked for. */
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { codeOf, messageOf } from '../../base/errors.ts';
 
 /** An error to be thrown when Prometheus did not answer, or not what was asked. Exit status 1. */
 class PrometheusError extends Error {
@@ -34,9 +35,8 @@ export function createPrometheusApi(url: URL, stop: AbortSignal): PrometheusApi 
     try {
       answer = await post(url, where, new URLSearchParams(parameters).toString(), stop);
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
       throw new PrometheusError(
-        `${where} does not answer (${code ?? messageOf(error)}): is it the address of a Prometheus?`,
+        `${where} does not answer (${codeOf(error) ?? messageOf(error)}): is it the address of a Prometheus?`,
         { cause: error },
       );
     }
@@ -126,8 +126,4 @@ function wordsOf(body: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
 /** A backfill from its flags to its summary. */
 import { mkdir, readdir } from 'node:fs/promises';
 import { systemClock } from '../../base/clock.ts';
-import { ServiceError, UsageError } from '../../base/errors.ts';
+import { codeOf, messageOf, ServiceError, UsageError } from '../../base/errors.ts';
 import { isLocked, lockFolder } from '../../base/folder-lock.ts';
 import type { FolderLock } from '../../base/folder-lock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -136,8 +136,8 @@ async function writeMonths({ flags, config, subjects, manifest, io, log }: Run):
 
 function failureText(month: string, failures: ReadonlyMap<string, unknown>): string {
   const lines = [...failures].map(([customer, error]) => {
-    const message = error instanceof Error ? error.message : String(error);
-    return `  ${customer}: ${error instanceof ServiceError ? `${error.reason}: ` : ''}${message}`;
+    const reason = error instanceof ServiceError ? `${error.reason}: ` : '';
+    return `  ${customer}: ${reason}${messageOf(error)}`;
   });
   return (
     `${month} could not be read of ${failures.size === 1 ? 'a customer' : `${failures.size} customers`}:\n` +
@@ -149,7 +149,7 @@ function failureText(month: string, failures: ReadonlyMap<string, unknown>): str
 /** Throws a UsageError where there is something in the folder that we have not written. */
 async function refuseForeign(folder: string): Promise<void> {
   const found = await readdir(folder).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+    if (codeOf(error) === 'ENOENT') {
       return [];
     }
     throw error;

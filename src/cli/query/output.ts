@@ -1,5 +1,6 @@
 /** Where the rows of a query go: standard output as fast as its reader takes them; words go beside. */
 import type { Clock } from '../../base/clock.ts';
+import { codeOf } from '../../base/errors.ts';
 import type { RawRecord } from '../../base/nouns.ts';
 import type { Io } from '../io.ts';
 import { createFormatter } from './formats.ts';
@@ -58,10 +59,10 @@ async function deliver(io: Io, text: string): Promise<void> {
   try {
     await io.deliverOut(text);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = codeOf(error);
     if (code === 'EPIPE') {
       throw new ReaderGone('standard output was closed', { cause: error });
     }
-    throw new Error(`standard output cannot be written (${code})`, { cause: error });
+    throw new Error(`standard output cannot be written (${code ?? 'unknown'})`, { cause: error });
   }
 }

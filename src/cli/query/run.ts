@@ -1,6 +1,6 @@
 /** A query from its flags to its end: whose, of what time, and what is told where it does not end well. */
 import { systemClock } from '../../base/clock.ts';
-import { ServiceError, UsageError } from '../../base/errors.ts';
+import { messageOf, ServiceError, UsageError } from '../../base/errors.ts';
 import { AGGREGATIONS } from '../../base/nouns.ts';
 import type { Aggregation, Endpoint, Window } from '../../base/nouns.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -69,9 +69,8 @@ function endedEarly(error: unknown, what: string, output: Output, io: Io): void 
     output.tell(`stopped; ${written}`);
     return;
   }
-  const message = error instanceof Error ? error.message : String(error);
   const reason = error instanceof ServiceError ? `${error.reason}: ` : '';
-  throw new QueryError(`${what}: ${reason}${message}; ${written}`, { cause: error });
+  throw new QueryError(`${what}: ${reason}${messageOf(error)}; ${written}`, { cause: error });
 }
 
 function refuseWhatTheServiceRefuses(endpoint: Endpoint, flags: QueryFlags): void {
