@@ -70,7 +70,7 @@ async function loadCommands(
   // With a default command, the library would take its name for an argument of that one.
   if (first !== undefined && !first.startsWith('-') && !names.includes(first)) {
     throw new UsageError(
-      `error: there is no command ${JSON.stringify(first)}; it must be one of ${names.join(', ')}`,
+      `there is no command ${JSON.stringify(first)}; it must be one of ${names.join(', ')}`,
     );
   }
   const named = first !== undefined && names.includes(first) ? first : 'run';
@@ -86,7 +86,12 @@ function statusOf(error: unknown, io: Io): ExitStatus {
   if (error instanceof CommanderError) {
     return error.exitCode === 0 ? 0 : 2;
   }
-  if (error instanceof ConfigError || error instanceof UsageError) {
+  if (error instanceof UsageError) {
+    // In the form of the library's own.
+    io.writeError(`error: ${error.message}\n`);
+    return 2;
+  }
+  if (error instanceof ConfigError) {
     io.writeError(`${error.message.trimEnd()}\n`);
     return 2;
   }

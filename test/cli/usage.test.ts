@@ -30,7 +30,7 @@ test.each([
   [['demo', '--customers=1.5'], 'It must be a whole number from 1 to 100000.'],
   [['demo', '--seed=-1'], 'It must be a whole number from 0 to 4294967295.'],
   [['service', '--customers=many'], 'It must be a whole number from 1 to 100000.'],
-  [['service', '--listen-address=nowhere'], '"nowhere" is no address to listen on'],
+  [['service', '--listen-address=nowhere'], 'error: "nowhere" is no address to listen on'],
   [['service', '--listen-address=0.0.0.0:0'], 'listens on loopback only: "0.0.0.0" must be'],
   [['demo', '--web.telemetry-path=/x'], "error: unknown option '--web.telemetry-path=/x'"],
 ] as const)('%j is refused', async (args, sentence) => {

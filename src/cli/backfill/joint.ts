@@ -148,7 +148,7 @@ function refuseOtherLabels(
   if (others.length > 0) {
     const flags = others.map(([name, value]) => `--label=${name}=${value}`);
     throw new UsageError(
-      `error: the series in Prometheus have labels that the history would not have: add ${flags.join(' ')}`,
+      `the series in Prometheus have labels that the history would not have: add ${flags.join(' ')}`,
     );
   }
 }
@@ -162,7 +162,7 @@ async function refuseOtherTarget({ api, target, fromMs, nowMs }: JointOptions): 
   const asked = target.map(writeLabel).join(', ');
   if (there.length === 0) {
     throw new UsageError(
-      'error: Prometheus has no library_people_entered_total in all that time: ' +
+      'Prometheus has no library_people_entered_total in all that time: ' +
         'leave --prometheus.url out, or wait until it has scraped the exporter',
     );
   }
@@ -170,6 +170,6 @@ async function refuseOtherTarget({ api, target, fromMs, nowMs }: JointOptions): 
     ({ labels }) => `--job=${labels['job'] ?? ''} --instance=${labels['instance'] ?? ''}`,
   );
   throw new UsageError(
-    `error: Prometheus has no series of these customers with ${asked}; it has those of ${others.join(', and of ')}`,
+    `Prometheus has no series of these customers with ${asked}; it has those of ${others.join(', and of ')}`,
   );
 }

@@ -71,14 +71,14 @@ export async function readManifest(
   const manifest = parse(text);
   if (manifest === undefined) {
     throw new UsageError(
-      `error: ${path} is not what this version of backfill has written: give another --output`,
+      `${path} is not what this version of backfill has written: give another --output`,
     );
   }
   const names = [...new Set([...Object.keys(manifest.settings), ...Object.keys(settings)])];
   const other = names.filter((name) => manifest.settings[name] !== settings[name]);
   if (other.length > 0) {
     throw new UsageError(
-      `error: ${folder} has the files of another backfill (${other.join(', ')}): ` +
+      `${folder} has the files of another backfill (${other.join(', ')}): ` +
         'give the same flags to go on with that one, or another --output',
     );
   }

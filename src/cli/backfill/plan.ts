@@ -55,10 +55,10 @@ export interface Month {
 export function toldSpan(zone: Zone, fromMs: number, toMs: number, nowMs: number): Span {
   const [from, to] = [formatTime(zone, fromMs), formatTime(zone, toMs)];
   if (toMs > nowMs) {
-    throw new UsageError(`error: --to must not be in the future, and ${to} is`);
+    throw new UsageError(`--to must not be in the future, and ${to} is`);
   }
   if (fromMs >= toMs) {
-    throw new UsageError(`error: --from must be before --to, and ${from} is not before ${to}`);
+    throw new UsageError(`--from must be before --to, and ${from} is not before ${to}`);
   }
   return { startMs: Math.ceil(fromMs / 1_000) * 1_000, endMs: toMs };
 }

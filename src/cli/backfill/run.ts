@@ -156,7 +156,7 @@ async function refuseForeign(folder: string): Promise<void> {
   });
   if (found.some((name) => name !== 'lock')) {
     throw new UsageError(
-      `error: ${folder} is not empty and not of a backfill: give another --output, or an empty one`,
+      `${folder} is not empty and not of a backfill: give another --output, or an empty one`,
     );
   }
 }
@@ -166,7 +166,7 @@ function locked(folder: string): FolderLock {
     return lockFolder(folder);
   } catch (error) {
     if (isLocked(error)) {
-      throw new UsageError(`error: another backfill is writing to ${folder}: let it end`);
+      throw new UsageError(`another backfill is writing to ${folder}: let it end`);
     }
     throw error;
   }

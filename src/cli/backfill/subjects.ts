@@ -38,7 +38,7 @@ export function customersOf(
       const known = config.customers.slice(0, 10).map((customer) => customer.name);
       const more = config.customers.length > 10 ? ', …' : '';
       throw new UsageError(
-        `error: there is no customer ${JSON.stringify(name)} in the configuration; ` +
+        `there is no customer ${JSON.stringify(name)} in the configuration; ` +
           `it must be one of ${known.join(', ')}${more}`,
       );
     }
@@ -137,7 +137,7 @@ function refuseNothing(
 ): void {
   if (joint !== undefined && joint.atMs - fromMs < LEAST_HISTORY_MS) {
     throw new UsageError(
-      `error: Prometheus has samples of ${customer} from ${formatTime(zone, joint.atMs)} on, so that there is ` +
+      `Prometheus has samples of ${customer} from ${formatTime(zone, joint.atMs)} on, so that there is ` +
         'nothing to write: give an earlier --from, or leave --prometheus.url out if they are of another backfill',
     );
   }

@@ -78,16 +78,16 @@ function refuseWhatTheServiceRefuses(endpoint: Endpoint, flags: QueryFlags): voi
   const known: readonly Aggregation[] = AGGREGATIONS[endpoint];
   if (aggregation !== undefined && !known.includes(aggregation)) {
     throw new UsageError(
-      `error: ${endpoint} has no aggregation "${aggregation}"; it must be one of ${known.join(', ')}`,
+      `${endpoint} has no aggregation "${aggregation}"; it must be one of ${known.join(', ')}`,
     );
   }
   if (aggregation !== undefined && (flags.limit ?? flags.maxRecords) !== undefined) {
     throw new UsageError(
-      'error: --limit and --max-records are for raw records; leave them or --aggregation out',
+      '--limit and --max-records are for raw records; leave them or --aggregation out',
     );
   }
   if (flags.to !== undefined && flags.from === undefined) {
-    throw new UsageError('error: --to needs --from, for the service takes no end without a start');
+    throw new UsageError('--to needs --from, for the service takes no end without a start');
   }
 }
 
@@ -105,7 +105,7 @@ function customerOf(config: Config, { customer: name }: QueryFlags, io: Io): Cus
       name === undefined
         ? '--customer is missing'
         : `there is no customer ${JSON.stringify(name)} in the configuration`;
-    throw new UsageError(`error: ${wrong}; it must be one of ${names.join(', ')}${more}`);
+    throw new UsageError(`${wrong}; it must be one of ${names.join(', ')}${more}`);
   }
   return found;
 }
@@ -116,7 +116,7 @@ function windowOf({ from, to }: QueryFlags, zone: Zone): Window {
   const toMs = to?.(zone, nowMs);
   if (fromMs !== undefined && toMs !== undefined && fromMs >= toMs) {
     const [start, end] = [formatTime(zone, fromMs), formatTime(zone, toMs)];
-    throw new UsageError(`error: --from must be before --to, and ${start} is not before ${end}`);
+    throw new UsageError(`--from must be before --to, and ${start} is not before ${end}`);
   }
   return {
     ...(fromMs === undefined ? {} : { from: formatTime(zone, fromMs) }),
