@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { dirname, extname } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { readTextFile } from '../config/read-file.ts';
+import { LARGEST_FILE_BYTES, readTextFile } from '../config/read-file.ts';
 
 export interface WatchOptions {
   /** 0 watches nothing. */
@@ -24,9 +24,6 @@ export interface WatchOptions {
   readonly settles?: boolean;
   readonly reload: () => Promise<unknown>;
 }
-
-/** As much as the largest file of a configuration may have. */
-const LARGEST_FILE_BYTES = 4 * 1_048_576;
 
 /** Looks at the files once an interval until the signal aborts. A change is tried once. */
 export async function watchConfig(options: WatchOptions): Promise<void> {

@@ -4,11 +4,10 @@ import type { KeyObject } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../base/errors.ts';
 import type { Problems } from './problems.ts';
-import { readTextFile } from './read-file.ts';
+import { LARGEST_FILE_BYTES, readTextFile } from './read-file.ts';
 import type { FileContent } from './read-file.ts';
 import type { Found } from './shapes.ts';
 
-const LARGEST_PEM_BYTES = 4 * 1_048_576;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 export interface FileReading {
@@ -67,7 +66,7 @@ async function readPem<Result>(
   const path = resolve(dirname(file.place.source.path), file.value);
   fileRead(path);
   try {
-    return parse(await readTextFile(path, LARGEST_PEM_BYTES));
+    return parse(await readTextFile(path, LARGEST_FILE_BYTES));
   } catch (error) {
     problems.add({ ...file, message: `the file ${messageOf(error)}` });
     return undefined;

@@ -2,11 +2,9 @@
 import type { SourceNode } from './nodes.ts';
 import { parseSource } from './nodes.ts';
 import type { Problems } from './problems.ts';
-import { readTextFile } from './read-file.ts';
+import { LARGEST_FILE_BYTES, readTextFile } from './read-file.ts';
 import type { FileContent } from './read-file.ts';
 import { SourceFile } from './source.ts';
-
-const LARGEST_FILE_BYTES = 4 * 1_048_576;
 
 export interface ParsedFile {
   readonly node: SourceNode;

@@ -9,6 +9,9 @@ export interface FileContent {
   readonly mode: number;
 }
 
+/** Of a file of a configuration; secrets and marks have limits of their own. */
+export const LARGEST_FILE_BYTES = 4 * 1_048_576;
+
 /**
  * A text file as UTF-8, without a byte-order mark. Throws an Error whose message completes a
  * sentence that begins with the file, and says what would be right.
