@@ -1,7 +1,8 @@
 /** A value that nothing shows by accident: every way of printing it gives `[redacted]`. */
 import { inspect } from 'node:util';
 
-const REDACTED = '[redacted]';
+/** What stands where a secret would be shown. */
+export const REDACTED = '[redacted]';
 
 export class Secret {
   readonly #value: string;

@@ -1,4 +1,5 @@
 /** Mappings of the configuration whose keys are known, by a table. */
+import { REDACTED } from '../base/secret.ts';
 import { entriesOf, joinPath, MERGE_KEY, MERGED, withoutDuplicates } from './entries.ts';
 import { spend } from './lists.ts';
 import { nearest } from './nearest.ts';
@@ -116,7 +117,7 @@ function knownEntries(
     const message = unknownKey(entry.key, guess, table, rules);
     const { source } = entry.keyPlace;
     const at = source.hides(entry.keyPlace)
-      ? `${path}.[redacted]`.replace(/^\./, '')
+      ? `${path}.${REDACTED}`.replace(/^\./, '')
       : joinPath(path, entry.key);
     reader.problems.add({ place: entry.keyPlace, path: at, message });
     if (message.startsWith(UNKNOWN) && entry.value.place.start > entry.keyPlace.start) {

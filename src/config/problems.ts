@@ -3,6 +3,7 @@
  * was told to be secret appears nowhere in it.
  */
 import { ConfigError } from '../base/errors.ts';
+import { REDACTED } from '../base/secret.ts';
 import { printable } from './source.ts';
 import type { Place, SourceFile } from './source.ts';
 
@@ -72,7 +73,7 @@ export class Problems {
     const { line, column, excerpt } = place.source.show(place, this.#secrets);
     let shown = path === '' ? '(top level)' : printable(path);
     for (const secret of this.#secrets) {
-      shown = shown.replaceAll(secret, '[redacted]');
+      shown = shown.replaceAll(secret, REDACTED);
     }
     const headline = `${place.source.name}:${line}:${column}: ${shown}: ${message}`;
     return [headline, ...excerpt.map((text) => `  ${text}`)].join('\n');

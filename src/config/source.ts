@@ -2,6 +2,7 @@
  * A file of the configuration as text with places, and how a place is shown to a person. Whatever
  * is marked as hidden is never shown, not even in part. Must not know what the text means.
  */
+import { REDACTED } from '../base/secret.ts';
 
 /** From `start` up to, and without, `end`: offsets into the text. */
 export interface Range {
@@ -21,7 +22,6 @@ export interface Shown {
   readonly excerpt: readonly string[];
 }
 
-const HIDDEN = '[redacted]';
 /** Characters of a line that are shown on either side of a place. */
 const CONTEXT = 60;
 /** What a terminal would act upon or not show; tabs stay, for they are often the mistake. */
@@ -117,10 +117,10 @@ export class SourceFile {
       const last = cells.at(-1);
       const character = String.fromCodePoint(this.text.codePointAt(start) ?? 0);
       at = within === undefined ? start + character.length : Math.min(within.end, window.end);
-      if (within !== undefined && last?.shown === HIDDEN) {
+      if (within !== undefined && last?.shown === REDACTED) {
         last.end = at;
       } else {
-        const shown = within === undefined ? printable(character) : HIDDEN;
+        const shown = within === undefined ? printable(character) : REDACTED;
         cells.push({ shown, start, end: at });
       }
     }
