@@ -137,9 +137,10 @@ export function webKeyNames(): ReadonlySet<string> {
   return new Set([WEB_KEYS, TLS_KEYS, HTTP_KEYS, HEADER_KEYS].flatMap((table) => namesOf(table)));
 }
 
-const SECONDS_TO_CHECK = 16;
+/** Takes some four seconds a check. */
+const HIGHEST_COST = 16;
 
-/** The text itself, never quoted. A cost of 16 takes some four seconds a check. */
+/** The text itself, never quoted. */
 function bcryptHash(): Shape<string> {
   return scalar({
     expects: 'the hash that htpasswd -nBC 10 USER prints after the colon',
@@ -149,8 +150,8 @@ function bcryptHash(): Shape<string> {
       if (cost === undefined) {
         return new Refusal('is not a bcrypt hash');
       }
-      return cost > SECONDS_TO_CHECK
-        ? new Refusal(`has a cost above ${SECONDS_TO_CHECK}, with which a check takes too long`)
+      return cost > HIGHEST_COST
+        ? new Refusal(`has a cost above ${HIGHEST_COST}, with which a check takes too long`)
         : value;
     },
   });

@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import { Secret } from '../base/secret.ts';
+import { joinPath } from './entries.ts';
 import type { Environment } from './expand.ts';
 import { parseFile } from './parse-file.ts';
 import { isReadableByOthers, READABLE_BY_OTHERS } from './permissions.ts';
@@ -115,7 +116,7 @@ function usersOf(section: WebSection, mode: number, reading: WebReading): Map<st
   }
   for (const [user, hash] of hashes) {
     if ((costOf(hash) ?? LEAST_COST) < LEAST_COST) {
-      const path = `${users.path}.${user}`;
+      const path = joinPath(users.path, user);
       const message = `has a cost below ${LEAST_COST}: hash the password anew with htpasswd -nBC ${LEAST_COST}`;
       reading.warn({ ...users, path }, message);
     }
