@@ -1,6 +1,6 @@
 /** Lists in the configuration, and the limit on how much may be read in all. */
 import type { SourceNode } from './nodes.ts';
-import { find, Refusal, scalar, wordFor } from './shapes.ts';
+import { find, oneOf, wordFor } from './shapes.ts';
 import type { Found, Reader, Shape } from './shapes.ts';
 
 /** Every good entry; entries that are not good are problems. */
@@ -33,14 +33,7 @@ export function setOf<Word extends string>(
   rules: { readonly mayBeEmpty: boolean },
 ): Shape<readonly Word[]> {
   const expects = `a list of ${rules.mayBeEmpty ? 'any' : 'one or more'} of ${words.join(', ')}`;
-  const word = scalar<Word>({
-    expects: `one of ${words.join(', ')}`,
-    accepts: ['text'],
-    parse: (value) =>
-      words.find((candidate) => candidate === value) ?? new Refusal('is not a known word here'),
-    schema: { enum: words },
-  });
-  const list = listOf(word, { expects });
+  const list = listOf(oneOf(words), { expects });
   return {
     expects,
     schema: { ...list.schema, uniqueItems: true, minItems: rules.mayBeEmpty ? 0 : 1 },

@@ -179,6 +179,20 @@ export function trueOrFalse(): Shape<boolean> {
   });
 }
 
+/** One of some words. */
+export function oneOf<const Word extends string>(
+  words: readonly Word[],
+  expects = words.length === 1 ? words.join() : `one of ${words.join(', ')}`,
+): Shape<Word> {
+  return scalar<Word>({
+    expects,
+    accepts: ['text'],
+    parse: (value) =>
+      words.find((word) => word === value) ?? new Refusal('is not a known word here'),
+    schema: { enum: words },
+  });
+}
+
 /** A value together with where it was, for checks of several values. */
 export interface Found<Value> {
   readonly value: Value;

@@ -7,7 +7,7 @@ import { listOf } from './lists.ts';
 import { mapping } from './mapping.ts';
 import type { KeyRule, KeyTable, Section } from './mapping.ts';
 import { record } from './record.ts';
-import { filePath, Refusal, scalar, trueOrFalse } from './shapes.ts';
+import { filePath, oneOf, Refusal, scalar, trueOrFalse } from './shapes.ts';
 import type { Shape } from './shapes.ts';
 import { CIPHERS_12, CIPHERS_13, CURVES, TLS_VERSIONS } from './tls-names.ts';
 import { CLIENT_AUTHS } from './web-types.ts';
@@ -178,18 +178,6 @@ function elsewhere(key: string): string | undefined {
     ['no other key, at the beginning of a line', WEB_KEYS],
   ] as const;
   return parts.find(([, table]) => Object.hasOwn(table, key))?.[0];
-}
-
-function oneOf<const Word extends string>(
-  choices: readonly Word[],
-  expects = choices.length === 1 ? choices.join() : `one of ${choices.join(', ')}`,
-): Shape<Word> {
-  return scalar<Word>({
-    expects,
-    accepts: ['text'],
-    parse: (value) =>
-      choices.find((choice) => choice === value) ?? new Refusal('is not a known word here'),
-  });
 }
 
 function words<const Word extends string>(
