@@ -8,7 +8,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text that is HTML already. Only the template makes it. */
+/** Text that is HTML already. Beside the template, only what is our own to the last character makes it. */
 export class Html {
   readonly #text: string;
 

@@ -193,7 +193,7 @@ function scrapeHandler({ exposition, clock }: WebServerOptions): Handler {
       return answerWith(reply, 503, 'Too many scrapes are under way');
     }
     const format = negotiateFormat(request.headers.accept);
-    const gzip = acceptsGzip(headerOf(request, 'accept-encoding'));
+    const gzip = acceptsGzip(request.headers['accept-encoding']);
     const parts = await exposition(format, gzip);
     reply.headers({
       'content-type': CONTENT_TYPES[format],
@@ -232,11 +232,6 @@ function reloadHandler({ enableLifecycle, reload }: WebServerOptions): Handler {
       ? answerWith(reply, 200, 'The configuration was read again.')
       : answerWith(reply, 400, result.problems.trimEnd());
   };
-}
-
-function headerOf(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value.join(', ') : value;
 }
 
 /** Only plain characters: a router would take others for patterns. */
