@@ -44,9 +44,11 @@ async function listenEverywhere(app: FastifyInstance, port: number): Promise<voi
 
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program listens there; stop it, or choose another port',
-  EADDRNOTAVAIL: 'this machine does not have that address',
-  EACCES: 'not permitted; ports below 1024 need a privilege',
-  ENOTFOUND: 'no such host name',
+  EADDRNOTAVAIL:
+    'this machine does not have that address; give one of its own, or :PORT for all of them',
+  EACCES:
+    'not permitted; choose a port from 1024 on, or give the process the privilege for lower ones',
+  ENOTFOUND: 'no such host name; give an address of this machine, or :PORT for all of them',
 };
 
 function reasonOf(error: unknown): string {

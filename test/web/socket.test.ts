@@ -64,6 +64,15 @@ test('an address that is taken is said in words', async () => {
   );
 });
 
+test('an address that is not of this machine is refused with what would be right', async () => {
+  // Reserved for documentation (RFC 5737): nobody has it.
+  const elsewhere = createWebServer(webOptions({ listenAddress: '192.0.2.1:0' }));
+  onTestFinished(() => elsewhere.stop());
+  await expect(elsewhere.start()).rejects.toThrow(
+    'cannot listen on 192.0.2.1:0: this machine does not have that address; give one of its own',
+  );
+});
+
 test('headers beyond the limit and garbage are answered in plain text and cut off', async () => {
   const { url } = await serving();
   const long = await connected(url);
