@@ -1,4 +1,6 @@
 /** What a command may touch of the process; main.ts hands it over. */
+import { once } from 'node:events';
+
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly hostname: string;
@@ -19,6 +21,13 @@ export interface Io {
   readonly stop: AbortSignal;
   /** Calls back at every SIGHUP. */
   readonly onHangup: (listener: () => void) => void;
+}
+
+/** Resolves once the process was told to stop. */
+export async function untilStopped({ stop }: Pick<Io, 'stop'>): Promise<void> {
+  if (!stop.aborted) {
+    await once(stop, 'abort');
+  }
 }
 
 /** What a command ends with: 0 fine, 2 bad usage or configuration, 1 anything else. */

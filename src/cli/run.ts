@@ -9,11 +9,12 @@ import { loadWebConfig } from '../config/web.ts';
 import type { LoadedWebConfig } from '../config/web.ts';
 import type { WebConfig } from '../config/web-types.ts';
 import { createDaemon } from '../daemon.ts';
-import type { Daemon, Shard } from '../daemon.ts';
+import type { Shard } from '../daemon.ts';
 import { proxyEnvironmentFrom } from '../service/proxy.ts';
 import { digestsOf, watchConfig } from './auto-reload.ts';
 import { intervalOrNever, loggerFor, logOptions, webConfigOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
+import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
 import { parseShard } from './shard.ts';
 import { VERSION } from './version.ts';
@@ -32,8 +33,6 @@ interface RunFlags extends LogFlags {
 /** Certificates are renewed, and users come and go, without anybody asking for a reload. */
 const WEB_INTERVAL_MS = 1_000;
 
-export const DEFAULT_LISTEN_ADDRESS = ':10096';
-
 export function runCommand(io: Io): Command {
   const command = new Command('run')
     .summary('the exporter (the default)')
@@ -50,7 +49,7 @@ export function runCommand(io: Io): Command {
     .option(
       '--web.listen-address <address>',
       'where to serve; 127.0.0.1:0 picks a free port',
-      DEFAULT_LISTEN_ADDRESS,
+      ':10096',
     )
     .option('--web.telemetry-path <path>', 'the path of the metrics', '/metrics')
     .addOption(webConfigOption())
@@ -80,7 +79,7 @@ export function runCommand(io: Io): Command {
       return webPath === undefined ? undefined : loadWebConfig({ path: webPath, ...options });
     }
     // A large configuration takes seconds, and its files may be on a disk that does not answer.
-    const loaded = await Promise.race([load(), untilAborted(io.stop)]);
+    const loaded = await Promise.race([load(), untilStopped(io)]);
     if (loaded !== undefined) {
       await serve(flags, { load, loadWeb, loaded, io, log });
     }
@@ -151,20 +150,10 @@ export async function serve(
   ]);
   try {
     // The end is not waited for: files may be on a disk that does not answer.
-    await Promise.race([untilAborted(io.stop), watching.then(() => untilAborted(io.stop))]);
+    await Promise.race([untilStopped(io), watching.then(() => untilStopped(io))]);
   } finally {
-    await stopped(daemon, log);
-  }
-}
-
-async function stopped(daemon: Daemon, log: Logger): Promise<void> {
-  log.info('stopping');
-  await daemon.stop();
-  log.info('stopped');
-}
-
-export async function untilAborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) {
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    log.info('stopping');
+    await daemon.stop();
+    log.info('stopped');
   }
 }

@@ -1,8 +1,8 @@
 /** `service`: the simulated service alone, for trying the interface or another client. */
 import { Command } from 'commander';
 import { customersOption, seedOption } from './flags.ts';
+import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
-import { untilAborted } from './run.ts';
 import { describeWorld, startWorld } from './world.ts';
 import type { WorldFlags } from './world.ts';
 
@@ -20,7 +20,7 @@ export function serviceCommand(io: Io): Command {
     .action(async (flags: ServiceFlags) => {
       const running = await startWorld(flags, flags.listenAddress);
       io.writeOut(describeWorld(running));
-      await untilAborted(io.stop);
+      await untilStopped(io);
       await running.simulator.close();
     });
 }
