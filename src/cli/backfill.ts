@@ -10,7 +10,7 @@ import {
   stepFlag,
 } from './backfill/flags.ts';
 import type { BackfillFlags } from './backfill/flags.ts';
-import { loggerFor, logOptions } from './flags.ts';
+import { configOption, loggerFor, logOptions } from './flags.ts';
 import type { Io } from './io.ts';
 
 const NOTES = `
@@ -32,7 +32,7 @@ export function backfillCommand(io: Io): Command {
     .description(
       'Writes what the exporter would have shown in the past, as OpenMetrics for promtool.',
     )
-    .option('--config.file <file>', 'the configuration', 'config.yaml')
+    .addOption(configOption())
     .requiredOption('--from <time>', 'the first instant to be written', datedFlag)
     .option(
       '--to <time>',

@@ -12,7 +12,7 @@ import { askForAll } from './connect.ts';
 import type { CustomerAnswers } from './connect.ts';
 import { findingsOfClock, findingsOfStream } from './findings.ts';
 import type { Finding } from './findings.ts';
-import { webConfigOption } from './flags.ts';
+import { configOption, webConfigOption } from './flags.ts';
 import type { Io } from './io.ts';
 import { requestRateText } from './request-rate.ts';
 import { storageWarning } from './storage-access.ts';
@@ -33,7 +33,7 @@ export function checkCommand(io: Io): Command {
   return new Command('check')
     .summary('every problem of a configuration, and whether the service answers')
     .description('Reads the configuration and says every problem with its place.')
-    .option('--config.file <file>', 'the configuration', 'config.yaml')
+    .addOption(configOption())
     .addOption(webConfigOption())
     .option('--storage.path <folder>', 'where the marks would be kept; empty for nowhere', 'data')
     .option('--connect', 'also ask the service for each customer', false)

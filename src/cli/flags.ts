@@ -31,6 +31,10 @@ export function loggerFor(flags: LogFlags, io: Io): Logger {
   });
 }
 
+export function configOption(): Option {
+  return new Option('--config.file <file>', 'the configuration').default('config.yaml');
+}
+
 export function webConfigOption(): Option {
   return new Option(
     '--web.config.file <file>',

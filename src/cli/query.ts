@@ -2,7 +2,7 @@
 import { Argument, Command, Option } from 'commander';
 import { AGGREGATIONS } from '../base/nouns.ts';
 import type { Endpoint } from '../base/nouns.ts';
-import { wholeNumber } from './flags.ts';
+import { configOption, wholeNumber } from './flags.ts';
 import type { Io } from './io.ts';
 import { USUAL_LIMIT } from './query/flags.ts';
 import type { QueryFlags } from './query/flags.ts';
@@ -29,7 +29,7 @@ export function queryCommand(io: Io): Command {
     .summary('what the service has of a customer, read once')
     .description('Reads any part of what the service has of a customer, to the end.')
     .addArgument(new Argument('<what>', 'the records to read').choices(Object.keys(AGGREGATIONS)))
-    .option('--config.file <file>', 'the configuration', 'config.yaml')
+    .addOption(configOption())
     .option('--customer <name>', 'whose; may be left out where there is only one')
     .addOption(
       new Option('--aggregation <name>', 'what to add up by; logins by time only').choices(

@@ -12,7 +12,7 @@ import { createDaemon } from '../daemon.ts';
 import type { Shard } from '../daemon.ts';
 import { proxyEnvironmentFrom } from '../service/proxy.ts';
 import { digestsOf, watchConfig } from './auto-reload.ts';
-import { intervalOrNever, loggerFor, logOptions, webConfigOption } from './flags.ts';
+import { configOption, intervalOrNever, loggerFor, logOptions, webConfigOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
@@ -37,7 +37,7 @@ export function runCommand(io: Io): Command {
   const command = new Command('run')
     .summary('the exporter (the default)')
     .description('Polls the service for every customer of the configuration and serves /metrics.')
-    .option('--config.file <file>', 'the configuration', 'config.yaml')
+    .addOption(configOption())
     .addOption(
       new Option(
         '--config.auto-reload-interval <duration>',
