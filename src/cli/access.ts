@@ -1,5 +1,6 @@
 /** The service of a configuration, as a command asks it once: without a log, and without metrics. */
 import { systemClock } from '../base/clock.ts';
+import { UsageError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import { readSecretFile } from '../config/secret-file.ts';
@@ -35,6 +36,19 @@ export function accessOf({ name, clientId, clientSecret }: CustomerConfig): Cust
     clientId,
     readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
   };
+}
+
+const MOST_NAMES = 10;
+
+/** The error of a flag --customer that names none of the configuration, or is missing. */
+export function noSuchCustomer({ customers }: Config, name: string | undefined): UsageError {
+  const names = customers.slice(0, MOST_NAMES).map((customer) => customer.name);
+  const more = customers.length > MOST_NAMES ? ', …' : '';
+  const wrong =
+    name === undefined
+      ? '--customer is missing'
+      : `there is no customer ${JSON.stringify(name)} in the configuration`;
+  return new UsageError(`${wrong}; it must be one of ${names.join(', ')}${more}`);
 }
 
 /**

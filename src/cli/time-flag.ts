@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import { Temporal } from 'temporal-polyfill';
 import { parseDuration } from '../base/duration.ts';
+import { UsageError } from '../base/errors.ts';
 import type { Zone } from '../counting/zone.ts';
 
 /** Milliseconds since 1970, once the customer's zone and the time are known. */
@@ -42,6 +43,14 @@ export function formatTime(zone: Zone, instantMs: number): string {
   const text = zone.format(instantMs);
   const fraction = String(instantMs % 1_000).padStart(3, '0');
   return fraction === '000' ? text : `${text.slice(0, 19)}.${fraction}${text.slice(19)}`;
+}
+
+/** Throws a UsageError where a stretch of time ends before it begins. */
+export function refuseReversed(zone: Zone, fromMs: number, toMs: number): void {
+  if (fromMs >= toMs) {
+    const [from, to] = [formatTime(zone, fromMs), formatTime(zone, toMs)];
+    throw new UsageError(`--from must be before --to, and ${from} is not before ${to}`);
+  }
 }
 
 function inRange(ms: number): number {

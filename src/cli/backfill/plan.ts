@@ -5,7 +5,7 @@ import type { CustomerConfig } from '../../config/types.ts';
 import type { Calendar, Epoch, Span } from '../../counting/calendar.ts';
 import type { CustomerDescription } from '../../counting/description.ts';
 import type { Zone } from '../../counting/zone.ts';
-import { formatTime } from '../time-flag.ts';
+import { formatTime, refuseReversed } from '../time-flag.ts';
 
 /** What a Prometheus showed of a counter first. */
 export interface FirstSample {
@@ -53,13 +53,10 @@ export interface Month {
 
 /** Throws a UsageError where it ends before it begins, or in the future. */
 export function toldSpan(zone: Zone, fromMs: number, toMs: number, nowMs: number): Span {
-  const [from, to] = [formatTime(zone, fromMs), formatTime(zone, toMs)];
   if (toMs > nowMs) {
-    throw new UsageError(`--to must not be in the future, and ${to} is`);
+    throw new UsageError(`--to must not be in the future, and ${formatTime(zone, toMs)} is`);
   }
-  if (fromMs >= toMs) {
-    throw new UsageError(`--from must be before --to, and ${from} is not before ${to}`);
-  }
+  refuseReversed(zone, fromMs, toMs);
   return { startMs: Math.ceil(fromMs / 1_000) * 1_000, endMs: toMs };
 }
 

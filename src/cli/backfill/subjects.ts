@@ -7,6 +7,7 @@ import { createOpeningHoursParser } from '../../counting/opening-hours.ts';
 import { Zone } from '../../counting/zone.ts';
 import type { LabelPair } from '../../metrics/families.ts';
 import { descriptionOf } from '../../polling/fleet.ts';
+import { noSuchCustomer } from '../access.ts';
 import type { Io } from '../io.ts';
 import { formatTime } from '../time-flag.ts';
 import type { BackfillFlags } from './flags.ts';
@@ -35,12 +36,7 @@ export function customersOf(
   }
   for (const name of names) {
     if (!config.customers.some((customer) => customer.name === name)) {
-      const known = config.customers.slice(0, 10).map((customer) => customer.name);
-      const more = config.customers.length > 10 ? ', …' : '';
-      throw new UsageError(
-        `there is no customer ${JSON.stringify(name)} in the configuration; ` +
-          `it must be one of ${known.join(', ')}${more}`,
-      );
+      throw noSuchCustomer(config, name);
     }
   }
   return config.customers.filter(({ name }) => names.includes(name));

@@ -8,9 +8,9 @@ import type { Config, CustomerConfig } from '../../config/types.ts';
 import { Zone } from '../../counting/zone.ts';
 import { rawFields } from '../../service/raw-wire.ts';
 import { rowFields } from '../../service/wire.ts';
-import { accessOf, serviceOf } from '../access.ts';
+import { accessOf, noSuchCustomer, serviceOf } from '../access.ts';
 import type { Io } from '../io.ts';
-import { formatTime } from '../time-flag.ts';
+import { formatTime, refuseReversed } from '../time-flag.ts';
 import { USUAL_LIMIT } from './flags.ts';
 import type { QueryFlags } from './flags.ts';
 import { createOutput, ReaderGone } from './output.ts';
@@ -21,8 +21,6 @@ import { readAggregated, readRaw } from './read.ts';
 class QueryError extends Error {
   override readonly name = 'QueryError';
 }
-
-const MOST_NAMES = 10;
 
 /** Throws a UsageError or ConfigError before the service is asked, and an Error after it. */
 export async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<void> {
@@ -99,13 +97,7 @@ function customerOf(config: Config, { customer: name }: QueryFlags, io: Io): Cus
   }
   const found = config.customers.find((customer) => customer.name === name);
   if (found === undefined) {
-    const names = config.customers.slice(0, MOST_NAMES).map((customer) => customer.name);
-    const more = config.customers.length > MOST_NAMES ? ', …' : '';
-    const wrong =
-      name === undefined
-        ? '--customer is missing'
-        : `there is no customer ${JSON.stringify(name)} in the configuration`;
-    throw new UsageError(`${wrong}; it must be one of ${names.join(', ')}${more}`);
+    throw noSuchCustomer(config, name);
   }
   return found;
 }
@@ -114,9 +106,8 @@ function windowOf({ from, to }: QueryFlags, zone: Zone): Window {
   const nowMs = systemClock.nowMs();
   const fromMs = from?.(zone, nowMs);
   const toMs = to?.(zone, nowMs);
-  if (fromMs !== undefined && toMs !== undefined && fromMs >= toMs) {
-    const [start, end] = [formatTime(zone, fromMs), formatTime(zone, toMs)];
-    throw new UsageError(`--from must be before --to, and ${start} is not before ${end}`);
+  if (fromMs !== undefined && toMs !== undefined) {
+    refuseReversed(zone, fromMs, toMs);
   }
   return {
     ...(fromMs === undefined ? {} : { from: formatTime(zone, fromMs) }),
