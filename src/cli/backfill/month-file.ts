@@ -59,11 +59,15 @@ export class MonthFile {
     try {
       for (const family of this.#families) {
         for (const piece of samplesOf(family)) {
-          bytes += (await file.write(piece.text)).bytesWritten;
+          // Goes on after a short write, as on a disk that is nearly full, until it is whole or fails.
+          await file.appendFile(piece.text);
+          bytes += Buffer.byteLength(piece.text);
           samples += piece.samples;
         }
         ends.push(bytes);
       }
+      // The index, which says that the part is whole, must not outlive it in a power cut.
+      await file.sync();
     } finally {
       await file.close();
     }
