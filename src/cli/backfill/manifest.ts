@@ -94,7 +94,9 @@ function parse(text: string): Manifest | undefined {
     const value = JSON.parse(text) as Partial<Manifest> | null;
     const isOurs =
       value?.format === FORMAT &&
-      [value.settings, value.subjects, value.months].every((part) => typeof part === 'object');
+      [value.settings, value.subjects, value.months].every(
+        (part) => typeof part === 'object' && part !== null,
+      );
     return isOurs ? (value as Manifest) : undefined;
   } catch {
     return undefined;

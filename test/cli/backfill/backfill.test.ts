@@ -162,10 +162,17 @@ describe('one library', () => {
     const foreign = await world.run(RANGE);
     expect(foreign.status).toBe(2);
     expect(foreign.err).toContain('is not empty and not of a backfill');
-    writeFileSync(join(world.output, 'backfill.json'), '{"format":7}');
-    const unknown = await world.run(RANGE);
-    expect(unknown.status).toBe(2);
-    expect(unknown.err).toContain('is not what this version of backfill has written');
+    for (const manifest of [
+      '{"format":7}',
+      '{"format":1,"settings":null,"subjects":{},"months":{}}',
+      'null',
+      '',
+    ]) {
+      writeFileSync(join(world.output, 'backfill.json'), manifest);
+      const unknown = await world.run(RANGE);
+      expect(unknown.status).toBe(2);
+      expect(unknown.err).toContain('is not what this version of backfill has written');
+    }
     expect(world.questions()).toBe(0);
   });
 
