@@ -1,7 +1,8 @@
 /** A lock on a folder against a second process. It ends with the process, however that ends. */
 import { DatabaseSync } from 'node:sqlite';
 
-const LOCK_FILE = 'lock';
+/** Stays in the folder when the lock has ended. */
+export const LOCK_FILE = 'lock';
 /** SQLite's result code for a file that another connection has locked. */
 const SQLITE_BUSY = 5;
 

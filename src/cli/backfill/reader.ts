@@ -101,7 +101,8 @@ export class Reader {
 
   async #ask(question: Question, client: WholeClient): Promise<Reading> {
     const { timeoutMs, clock, log, stop } = this.#options;
-    for (const waitMs of [...WAITS_MS, undefined]) {
+    for (let attempt = 0; ; attempt += 1) {
+      const waitMs = WAITS_MS[attempt];
       try {
         const deadline = AbortSignal.timeout(2 * timeoutMs);
         return await client.ask(question, AbortSignal.any([stop, deadline]));
@@ -118,7 +119,6 @@ export class Reader {
         await clock.sleep(ms, stop);
       }
     }
-    throw new Error('unreachable: the last attempt either returns or throws');
   }
 }
 

@@ -2,7 +2,7 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { systemClock } from '../../base/clock.ts';
 import { codeOf, messageOf, ServiceError, UsageError } from '../../base/errors.ts';
-import { isLocked, lockFolder } from '../../base/folder-lock.ts';
+import { isLocked, LOCK_FILE, lockFolder } from '../../base/folder-lock.ts';
 import type { FolderLock } from '../../base/folder-lock.ts';
 import type { Logger } from '../../base/log.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -154,7 +154,7 @@ async function refuseForeign(folder: string): Promise<void> {
     }
     throw error;
   });
-  if (found.some((name) => name !== 'lock')) {
+  if (found.some((name) => name !== LOCK_FILE)) {
     throw new UsageError(
       `${folder} is not empty and not of a backfill: give another --output, or an empty one`,
     );

@@ -7,7 +7,8 @@ import { PagingError, readPages } from './pages.ts';
 import { patiently } from './patience.ts';
 import type { Patience } from './patience.ts';
 
-export interface Reading extends Patience {
+/** Who is asked, with what patience, and where the rows go. */
+export interface ReadOptions extends Patience {
   readonly client: WholeClient;
   readonly output: Output;
 }
@@ -16,10 +17,10 @@ export interface Reading extends Patience {
 export async function readRaw(
   question: PageQuestion,
   maxRecords: number,
-  reading: Reading,
+  options: ReadOptions,
 ): Promise<void> {
-  const { output } = reading;
-  for await (const records of readPages({ ...reading, question })) {
+  const { output } = options;
+  for await (const records of readPages({ ...options, question })) {
     await output.write(records.slice(0, maxRecords - output.rows()));
     if (output.rows() >= maxRecords) {
       return;
@@ -33,10 +34,10 @@ export async function readRaw(
  */
 export async function readAggregated(
   question: AggregatedQuestion,
-  reading: Reading,
+  options: ReadOptions,
 ): Promise<void> {
-  const { client, output, signal } = reading;
-  const { aggregation, rows } = await patiently(reading, () => client.ask(question, signal));
+  const { client, output, signal } = options;
+  const { aggregation, rows } = await patiently(options, () => client.ask(question, signal));
   await output.write(rows.map(({ key, counts }) => [key, ...counts]));
   if (aggregation.toLowerCase() !== question.aggregation) {
     throw new PagingError(

@@ -34,7 +34,7 @@ export async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Prom
     aggregation === undefined ? rawFields(endpoint, includePatronFields) : rowFields(endpoint);
   const output = createOutput({ io, clock: systemClock, format, columns });
   const service = serviceOf(config, io);
-  const reading = {
+  const options = {
     client: service.clientFor(accessOf(customer)),
     output,
     clock: systemClock,
@@ -44,9 +44,9 @@ export async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Prom
   try {
     if (aggregation === undefined) {
       const { maxRecords = Infinity, limit = Math.min(USUAL_LIMIT, maxRecords) } = flags;
-      await readRaw({ endpoint, limit, includePatronFields, ...window }, maxRecords, reading);
+      await readRaw({ endpoint, limit, includePatronFields, ...window }, maxRecords, options);
     } else {
-      await readAggregated({ endpoint, aggregation, ...window }, reading);
+      await readAggregated({ endpoint, aggregation, ...window }, options);
     }
     output.end();
   } catch (error) {
