@@ -41,6 +41,24 @@ export class ServiceError extends Error {
   }
 }
 
+/** Whether it may be over after a while: it was the service, or the way to it, and not the question. */
+export function isPassing(error: unknown): error is ServiceError {
+  if (!(error instanceof ServiceError)) {
+    return false;
+  }
+  switch (error.reason) {
+    case 'rate_limited':
+    case 'timeout':
+    case 'unreachable':
+    case 'server':
+      return true;
+    case 'auth':
+    case 'rejected':
+    case 'malformed':
+      return false;
+  }
+}
+
 /** An error to be thrown when the command line is not one that the program knows. Exit status 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';

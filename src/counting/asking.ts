@@ -3,7 +3,7 @@
  * that it stays pure and whoever drives it decides how to ask.
  */
 import type { Aggregation, Endpoint, Question, Reading } from '../base/nouns.ts';
-import { ServiceError } from '../base/errors.ts';
+import { isPassing } from '../base/errors.ts';
 import type { Calendar, Span } from './calendar.ts';
 import { anyBelow, grandTotal, sumRows } from './counts.ts';
 import type { Counts } from './counts.ts';
@@ -85,7 +85,8 @@ export function createInquirer(options: {
     try {
       return yield* ask(aggregation, fromMs, toMs);
     } catch (error) {
-      if (!isSilence(error)) {
+      // No answer is one thing; a bad one is another matter, and ends the poll.
+      if (!isPassing(error)) {
         throw error;
       }
       gaveUp = true;
@@ -94,12 +95,4 @@ export function createInquirer(options: {
   }
 
   return { ask, askTwiceIfBelow, askForOrder };
-}
-
-/** Whether the service had no answer: a bad one is another matter, and ends the poll. */
-function isSilence(error: unknown): boolean {
-  return (
-    error instanceof ServiceError &&
-    ['rate_limited', 'timeout', 'unreachable', 'server'].includes(error.reason)
-  );
 }

@@ -4,7 +4,7 @@
  */
 import pRetry, { AbortError } from 'p-retry';
 import type { Clock } from '../base/clock.ts';
-import { ServiceError } from '../base/errors.ts';
+import { isPassing, ServiceError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 
 /** Full jitter: a wait is drawn from 0 to min(longest, base times 2 to the retries so far). */
@@ -39,21 +39,10 @@ export function final(error: ServiceError): Error {
 
 /** Whether to ask again is worth it: timeouts, no connection, 408, 425, 429, 5xx. */
 function isTransient(error: Error): error is ServiceError {
-  if (!(error instanceof ServiceError)) {
-    return false;
-  }
-  switch (error.reason) {
-    case 'timeout':
-    case 'unreachable':
-    case 'rate_limited':
-    case 'server':
-      return true;
-    case 'rejected':
-      return error.status === 425;
-    case 'auth':
-    case 'malformed':
-      return false;
-  }
+  return (
+    isPassing(error) ||
+    (error instanceof ServiceError && error.reason === 'rejected' && error.status === 425)
+  );
 }
 
 /** False where the wait would be too long, or was cut short by the deadline. */

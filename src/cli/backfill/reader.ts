@@ -1,6 +1,6 @@
 /** Asks the service for the history of one customer and month, with more patience than a poll has. */
 import type { Clock } from '../../base/clock.ts';
-import { ServiceError } from '../../base/errors.ts';
+import { isPassing } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { MinuteStream, Question, Reading } from '../../base/nouns.ts';
 import { readBreakdownHistory } from '../../counting/breakdown-history.ts';
@@ -120,12 +120,4 @@ export class Reader {
       }
     }
   }
-}
-
-/** Whether it may be over after a while. */
-function isPassing(error: unknown): error is ServiceError {
-  return (
-    error instanceof ServiceError &&
-    ['rate_limited', 'timeout', 'unreachable', 'server'].includes(error.reason)
-  );
 }
