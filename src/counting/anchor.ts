@@ -9,8 +9,8 @@ import type { Epoch, Span } from './calendar.ts';
 import { anyBelow, areEqual, at, grandTotal, isZero, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { establish } from './dating.ts';
-import { minutePieces, withoutWindow } from './day-rows.ts';
 import type { Dating } from './dating.ts';
+import { minutePieces, withoutWindow } from './day-rows.ts';
 import type { Evidence } from './keys.ts';
 import { lastSeenIn } from './minutes.ts';
 import type { MinuteLedger } from './minutes.ts';
@@ -181,21 +181,13 @@ function* readCheck(
     const coarse = yield* inquirer.askTwiceIfBelow(expected.today, totalsBy, day.startMs);
     return { minutes: today, coarse };
   }
-  const minutes = yield* inquirer.ask('minute', weekStartMs);
+  let sinceMs = weekStartMs;
+  let minutes = yield* inquirer.ask('minute', sinceMs);
   if (minutes.aggregation !== 'minute') {
     // Forced into the aggregation that is to be checked, it would agree with itself.
-    return yield* checkSince(context, totalsBy, Math.max(epoch.startMs, day.startMs - 2 * DAY_MS));
+    sinceMs = Math.max(epoch.startMs, day.startMs - 2 * DAY_MS);
+    minutes = yield* inquirer.ask('minute', sinceMs);
   }
-  const coarse = yield* inquirer.ask(totalsBy, weekStartMs);
-  return { minutes, coarse };
-}
-
-function* checkSince(
-  { inquirer }: AnchorContext,
-  totalsBy: 'day' | 'quarter',
-  sinceMs: number,
-): Asking<{ readonly minutes: Answer; readonly coarse: Answer }> {
-  const minutes = yield* inquirer.ask('minute', sinceMs);
   const coarse = yield* inquirer.ask(totalsBy, sinceMs);
   return { minutes, coarse };
 }
