@@ -2,7 +2,6 @@
  * Rows as minutes in time: a day's rows by the minute, however coarse the service answers, and the
  * ledger that is made of them. Only the order of minutes rests on this, never a sum.
  */
-import type { Row } from '../base/nouns.ts';
 import type { Answer, Asking, Inquirer } from './asking.ts';
 import { contains, floorToMinute } from './calendar.ts';
 import type { Span } from './calendar.ts';
@@ -11,6 +10,7 @@ import type { Dating } from './dating.ts';
 import { readKey } from './keys.ts';
 import type { Evidence } from './keys.ts';
 import { MinuteLedger, withRows } from './minutes.ts';
+import type { DateRow } from './minutes.ts';
 import type { Zone } from './zone.ts';
 
 /** How many halves of a day are asked for at most, where the service forces a coarser aggregation. */
@@ -52,6 +52,20 @@ export function* minutePieces(
   return halves;
 }
 
+/** When anybody was counted by these rows; undefined where a key cannot be read. */
+export function ledgerOfPieces(
+  pieces: readonly Evidence[],
+  dating: Dating,
+  zone: Zone,
+): MinuteLedger | undefined {
+  let ledger: MinuteLedger | undefined = MinuteLedger.EMPTY;
+  for (const { rows, window } of pieces) {
+    ledger = ledger && withRows(ledger, rows, 1, dateRowBy(dating, window, zone));
+  }
+  return ledger;
+}
+
+/** Such a ledger of a day, for its order: each minute once, and those of the newest window taken away. */
 export function withoutWindow(
   pieces: readonly Evidence[],
   window: Answer,
@@ -60,12 +74,12 @@ export function withoutWindow(
 ): MinuteLedger | undefined {
   let ledger: MinuteLedger | undefined = MinuteLedger.EMPTY;
   for (const { rows, window: span } of pieces) {
-    const dateOf = datingOf(dating, span, zone);
+    const dateOf = dateRowBy(dating, span, zone);
     // Whether a window includes its edges is not known: the minute between two pieces counts once.
     const own = pieces.length === 1 ? rows : rows.filter((row) => isWithin(span, dateOf(row)));
     ledger = ledger && withRows(ledger, own, 1, dateOf);
   }
-  return ledger && withRows(ledger, window.rows, -1, datingOf(dating, window.window, zone));
+  return ledger && withRows(ledger, window.rows, -1, dateRowBy(dating, window.window, zone));
 }
 
 /** Rows that cannot be dated stay, for they must not be lost in silence. */
@@ -74,11 +88,7 @@ function isWithin(span: Span, instantMs: number | undefined): boolean {
 }
 
 /** How to read the keys of one window's rows: undefined for every key while no reading is established. */
-export function datingOf(
-  dating: Dating,
-  window: Span,
-  zone: Zone,
-): (row: Row) => number | undefined {
+export function dateRowBy(dating: Dating, window: Span, zone: Zone): DateRow {
   const reading = dating.status === 'established' ? dating.readings[0] : undefined;
   return ({ key }) => (reading === undefined ? undefined : readKey(reading, key, window, zone));
 }

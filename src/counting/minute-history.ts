@@ -5,7 +5,7 @@
  */
 import { ServiceError } from '../base/errors.ts';
 import { KINDS } from '../base/nouns.ts';
-import type { MinuteStream, Row } from '../base/nouns.ts';
+import type { MinuteStream } from '../base/nouns.ts';
 import { createInquirer } from './asking.ts';
 import type { Answer, Asking, Inquirer } from './asking.ts';
 import { floorToMinute, MINUTE_MS } from './calendar.ts';
@@ -14,9 +14,10 @@ import { areEqual, grandTotal, isZero } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { establish, UNDECIDED } from './dating.ts';
 import type { Dating } from './dating.ts';
-import { datingOf, minutePieces } from './day-rows.ts';
+import { dateRowBy, ledgerOfPieces, minutePieces } from './day-rows.ts';
 import { KEY_READINGS, sameInstants, survivingReadings } from './keys.ts';
-import { lastSeenIn, MinuteLedger, withRows } from './minutes.ts';
+import { lastSeenIn } from './minutes.ts';
+import type { DateRow } from './minutes.ts';
 import { MinuteTable } from './minute-table.ts';
 import { ENDPOINTS } from './stream.ts';
 
@@ -139,13 +140,9 @@ function endOfWindow({ span, calendar }: Work, fromMs: number, windowMs: number)
     : toMs;
 }
 
-function dateRows(
-  { calendar }: Work,
-  dating: Dating,
-  answer: Answer,
-): (row: Row) => number | undefined {
+function dateRows({ calendar }: Work, dating: Dating, answer: Answer): DateRow {
   return answer.aggregation === 'minute'
-    ? datingOf(dating, answer.window, calendar.zone)
+    ? dateRowBy(dating, answer.window, calendar.zone)
     : () => undefined;
 }
 
@@ -218,9 +215,6 @@ function* lastSeenBefore(
   const before = calendar.dayBefore(calendar.dayAt(span.startMs));
   const answer = yield* inquirer.ask('minute', before.startMs, span.startMs);
   const pieces = (yield* minutePieces(inquirer, answer)) ?? [];
-  let ledger: MinuteLedger | undefined = MinuteLedger.EMPTY;
-  for (const { rows, window } of pieces) {
-    ledger = ledger && withRows(ledger, rows, 1, datingOf(dating, window, calendar.zone));
-  }
+  const ledger = ledgerOfPieces(pieces, dating, calendar.zone);
   return ledger && lastSeenIn(ledger, before);
 }

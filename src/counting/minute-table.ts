@@ -1,9 +1,9 @@
-import type { Row } from '../base/nouns.ts';
+/** What was counted in each minute of a stretch of time. Must not know how keys are read. */
 import type { Answer } from './asking.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
+import type { DateRow } from './minutes.ts';
 
-/** The rows of one window in the minutes of the stretch, added or taken away. */
 export class MinuteTable {
   readonly minutes: readonly Float64Array[];
   sums: number[];
@@ -20,7 +20,7 @@ export class MinuteTable {
    * A row that cannot be dated, or was dated by a clock that is off, is put where it is nearest:
    * the totals are the service's all the same.
    */
-  add(answer: Answer, dateOf: (row: Row) => number | undefined, sign: 1 | -1): void {
+  add(answer: Answer, dateOf: DateRow, sign: 1 | -1): void {
     const { startMs, endMs } = this.#span;
     for (const row of answer.rows) {
       const atMs = dateOf(row) ?? answer.window.endMs - MINUTE_MS;

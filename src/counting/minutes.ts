@@ -14,7 +14,8 @@ export interface DatedRow {
   readonly counts: Counts;
 }
 
-export type Dating = (row: Row) => number | undefined;
+/** The start of a row's minute; undefined where its key cannot be read. */
+export type DateRow = (row: Row) => number | undefined;
 
 /** The smallest cells that hold all values. */
 type Cells = Int8Array | Int16Array | Int32Array | Float64Array;
@@ -84,12 +85,12 @@ function cellsFor(values: readonly number[]): Cells {
  * The rows as minutes, sorted, each minute once: in the hour that occurs twice, two rows may have one
  * key. Undefined where a key cannot be read.
  */
-export function dated(rows: readonly Row[], dating: Dating): readonly DatedRow[] | undefined {
+export function dated(rows: readonly Row[], dateOf: DateRow): readonly DatedRow[] | undefined {
   const found: DatedRow[] = [];
   let isSorted = true;
   let lastMs = -Infinity;
   for (const row of rows) {
-    const startMs = dating(row);
+    const startMs = dateOf(row);
     if (startMs === undefined) {
       return undefined;
     }
@@ -113,9 +114,9 @@ export function withRows(
   ledger: MinuteLedger,
   rows: readonly Row[],
   sign: 1 | -1,
-  dating: Dating,
+  dateOf: DateRow,
 ): MinuteLedger | undefined {
-  const added = dated(rows, dating);
+  const added = dated(rows, dateOf);
   return added === undefined || added.length === 0
     ? added && ledger
     : new MinuteLedger(merged(ledger.rows(), added, sign));

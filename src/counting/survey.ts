@@ -9,8 +9,8 @@ import { anyBelow, isZero } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { establish } from './dating.ts';
 import type { Dating } from './dating.ts';
-import { datingOf, minutePieces } from './day-rows.ts';
-import { lastSeenIn, MinuteLedger, withRows } from './minutes.ts';
+import { ledgerOfPieces, minutePieces } from './day-rows.ts';
+import { lastSeenIn } from './minutes.ts';
 import { INITIAL_STATE } from './state.ts';
 import type { PollContext, StreamState } from './state.ts';
 import { inquirerFor, pollStream } from './stream.ts';
@@ -98,11 +98,8 @@ function* lookBack(
   const answer = yield* inquirer.ask('minute', nowMs() - LOOK_BACK_MS);
   const pieces = (yield* minutePieces(inquirer, answer)) ?? [];
   const found = yield* establish(inquirer, dating, pieces, zone);
-  let ledger: MinuteLedger | undefined = MinuteLedger.EMPTY;
-  for (const { rows, window } of pieces) {
-    ledger = ledger && withRows(ledger, rows, 1, datingOf(found, window, zone));
-  }
-  const { startMs } = answer.window;
-  const lastSeenMs = ledger && lastSeenIn(ledger, { startMs, endMs: answer.window.endMs + 1 });
+  const ledger = ledgerOfPieces(pieces, found, zone);
+  const { startMs, endMs } = answer.window;
+  const lastSeenMs = ledger && lastSeenIn(ledger, { startMs, endMs: endMs + 1 });
   return { dating: found, lastSeenMs };
 }

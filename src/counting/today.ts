@@ -5,7 +5,7 @@ import { MINUTE_MS } from './calendar.ts';
 import { isZero } from './counts.ts';
 import { establish } from './dating.ts';
 import type { Dating } from './dating.ts';
-import { datingOf } from './day-rows.ts';
+import { dateRowBy } from './day-rows.ts';
 import { dated, lastSeenIn, MinuteLedger, walk, withRows } from './minutes.ts';
 import { latestNowMs } from './state.ts';
 import type { MinuteFigures, PollContext, StreamState } from './state.ts';
@@ -22,7 +22,7 @@ export function minuteFigures(
 ): MinuteFigures | undefined {
   const isReadable = window.aggregation === 'minute' || isZero(window.sums);
   const zone = context.calendar.zone;
-  const added = isReadable ? dated(window.rows, datingOf(dating, window.window, zone)) : undefined;
+  const added = isReadable ? dated(window.rows, dateRowBy(dating, window.window, zone)) : undefined;
   if (anchor.ledger === undefined || added === undefined) {
     return undefined;
   }
@@ -77,7 +77,7 @@ export function* knowDayBefore(
     MinuteLedger.EMPTY,
     answer.rows,
     1,
-    datingOf(found, answer.window, calendar.zone),
+    dateRowBy(found, answer.window, calendar.zone),
   );
   return {
     dayBefore: ledger && { dayStartMs: day.startMs, lastSeenMs: lastSeenIn(ledger, before) },
