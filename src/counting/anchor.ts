@@ -4,7 +4,7 @@
  * is what has come in between, whatever the service means by its windows (DESIGN.md, section 3).
  */
 import type { Answer, Asking, Inquirer } from './asking.ts';
-import { floorToMinute, MINUTE_MS } from './calendar.ts';
+import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Epoch, Span } from './calendar.ts';
 import { anyBelow, areEqual, at, grandTotal, isZero, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
@@ -75,7 +75,6 @@ export interface AnchorContext {
   readonly reachBackMs: number;
 }
 
-const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 /** How far back the window of the last minutes reaches when an anchor is taken. */
 const WINDOW_MS = 15 * MINUTE_MS;

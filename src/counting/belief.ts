@@ -5,14 +5,13 @@
  */
 import { at } from './counts.ts';
 import type { Counts } from './counts.ts';
-import { MINUTE_MS } from './calendar.ts';
+import { DAY_MS, MINUTE_MS } from './calendar.ts';
 
 /** So many polls in a row must find nothing before nothing is believed. */
 export const EMPTY_POLLS_BEFORE_BELIEF = 3;
 
 const LARGE_RISE = 1000;
 const LARGE_RISE_PER_MINUTE = 1000;
-const DAY_MS = 86_400_000;
 
 /** What the totals were when they were last believed, and when that was. */
 export interface Believed {

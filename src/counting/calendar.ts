@@ -16,6 +16,8 @@ export interface Epoch extends Span {
 }
 
 export const MINUTE_MS = 60_000;
+/** Twenty-four hours; a day of the calendar may have one more or less. */
+export const DAY_MS = 86_400_000;
 
 /** A clock this far behind the running epoch has stepped back; one further behind was wrong. */
 const CLOCK_STEP_MS = 26 * 3_600_000;
@@ -37,7 +39,7 @@ export class Calendar {
 
   constructor(zone: Zone, dayStartsAt: { readonly hour: number; readonly minute: number }) {
     this.zone = zone;
-    this.#dayStartsAtMs = (dayStartsAt.hour * 60 + dayStartsAt.minute) * 60_000;
+    this.#dayStartsAtMs = (dayStartsAt.hour * 60 + dayStartsAt.minute) * MINUTE_MS;
   }
 
   /** The day that is running at an instant. */
@@ -82,7 +84,7 @@ export class Calendar {
     const wall = new Date(instantMs + this.zone.offsetMsAt(instantMs));
     const midnight = Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate());
     const starts = [-1, 0, 1, 2].map((days) =>
-      this.zone.instantOfWall(midnight + days * 86_400_000 + this.#dayStartsAtMs),
+      this.zone.instantOfWall(midnight + days * DAY_MS + this.#dayStartsAtMs),
     );
     const next = starts.findIndex((startMs) => startMs > instantMs);
     return { startMs: starts[next - 1] ?? instantMs, endMs: starts[next] ?? instantMs };

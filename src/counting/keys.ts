@@ -6,7 +6,7 @@
  * A reading is a form (how the key is written) and a zone (whose clock it shows).
  */
 import type { Key, Row } from '../base/nouns.ts';
-import { floorToMinute, MINUTE_MS } from './calendar.ts';
+import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import { parseKey } from './key-forms.ts';
 import type { KeyForm, ParsedKey } from './key-forms.ts';
@@ -44,7 +44,6 @@ export const KEY_READINGS: readonly KeyReading[] = [
   { form: 'minute_of_window', zone: 'written' },
 ];
 
-const DAY_MS = 86_400_000;
 /** A key this far from its window has no place in it, in whatever zone. */
 const FARTHEST_MS = 366 * DAY_MS;
 

@@ -4,6 +4,7 @@
  * without them every counter is the service's total. Text in and out; files are not known here.
  */
 import type { Breakdown, Kind } from '../base/nouns.ts';
+import { DAY_MS } from './calendar.ts';
 import type { Epoch } from './calendar.ts';
 
 /** Whose counter it is. Another service or client id under the same name is another counter. */
@@ -39,7 +40,7 @@ const PIECE_CHARACTERS = 128 * 1024;
 const FORMAT = 'library-stats-exporter marks';
 const VERSION = 1;
 /** Marks of epochs that ended long ago are not carried on. */
-const KEPT_MS = 70 * 86_400_000;
+const KEPT_MS = 70 * DAY_MS;
 /** Of one counter. More than one, because a clock that was wrong for a while comes back to an older one. */
 const MOST_EPOCHS = 3;
 

@@ -8,7 +8,7 @@ import { KINDS } from '../base/nouns.ts';
 import type { MinuteStream } from '../base/nouns.ts';
 import { createInquirer } from './asking.ts';
 import type { Answer, Asking, Inquirer } from './asking.ts';
-import { floorToMinute, MINUTE_MS } from './calendar.ts';
+import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Calendar, Span } from './calendar.ts';
 import { areEqual, grandTotal, isZero } from './counts.ts';
 import type { Counts } from './counts.ts';
@@ -57,7 +57,6 @@ interface Work extends HistoryContext {
   readonly inquirer: Inquirer;
 }
 
-const DAY_MS = 86_400_000;
 const OVERLAP_MS = 2 * MINUTE_MS;
 /** One this short is taken as it is answered: the sums are right, only their minutes are not. */
 const SHORTEST_WINDOW_MS = 8 * MINUTE_MS;

@@ -3,16 +3,15 @@
  * where clocks are set back, the repeated hour is open twice.
  */
 import type Library from 'opening_hours';
+import { DAY_MS, MINUTE_MS } from './calendar.ts';
 import { underWallDate } from './wall-date.ts';
 import { Zone } from './zone.ts';
 
 /** Changes that are looked up at once: more are wasted at a reload, fewer cost more look-ups. */
 const CHANGES_AHEAD = 6;
-const DAY_MS = 86_400_000;
 /** Where nothing ever changes, it is asked again after this. */
 const UNCHANGED_MS = 366 * DAY_MS;
 /** Where the library cannot say what comes next, every minute of this long is asked for. */
-const MINUTE_MS = 60_000;
 const BY_THE_MINUTE_MS = 60 * MINUTE_MS;
 
 /**

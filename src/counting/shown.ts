@@ -1,5 +1,5 @@
 /** What is shown of one stream at an instant: its counters, who is inside, when anybody was last seen. */
-import { contains } from './calendar.ts';
+import { contains, MINUTE_MS } from './calendar.ts';
 import type { Calendar, Epoch, Span } from './calendar.ts';
 import { at } from './counts.ts';
 import type { KindFigures } from './figures.ts';
@@ -7,7 +7,7 @@ import { PATH_STEP_MS } from './minutes.ts';
 import type { StreamState } from './state.ts';
 
 /** Occupancy older than this says nothing about who is inside now. */
-export const OCCUPANCY_AGE_MS = 15 * 60_000;
+export const OCCUPANCY_AGE_MS = 15 * MINUTE_MS;
 
 export interface StreamRecord {
   state: StreamState;

@@ -7,6 +7,7 @@ import { takeAnchor } from './anchor.ts';
 import type { Anchor, Expected } from './anchor.ts';
 import { createInquirer } from './asking.ts';
 import type { Answer, Asking, Inquirer } from './asking.ts';
+import { MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import { grandTotal, isZero, minus, plus } from './counts.ts';
 import { considerRows } from './dating.ts';
@@ -22,7 +23,7 @@ export const ENDPOINTS = {
 } as const satisfies Record<MinuteStream, Endpoint>;
 
 /** How soon a new anchor may look again at keys that leave several readings. */
-const UNDECIDED_KEYS_RETRY_MS = 60_000;
+const UNDECIDED_KEYS_RETRY_MS = MINUTE_MS;
 
 /** So often in a row an empty window may be a fault. After that the service cannot see it, and it begins too late. */
 const MOST_DOUBTS = 2;

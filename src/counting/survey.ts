@@ -5,6 +5,7 @@
  */
 import type { Asking, Inquirer } from './asking.ts';
 import { EMPTY_POLLS_BEFORE_BELIEF } from './belief.ts';
+import { DAY_MS } from './calendar.ts';
 import { anyBelow, isZero } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { establish } from './dating.ts';
@@ -43,7 +44,7 @@ export type DayAgreement =
       readonly byMinute: Counts;
     };
 
-const LOOK_BACK_MS = 14 * 86_400_000;
+const LOOK_BACK_MS = 14 * DAY_MS;
 
 /** Surveys a stream of which nothing is known yet. */
 export function* surveyStream(context: PollContext): Asking<StreamSurvey> {

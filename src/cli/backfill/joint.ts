@@ -6,6 +6,7 @@ import { UsageError } from '../../base/errors.ts';
 import { ALL_KINDS, KINDS } from '../../base/nouns.ts';
 import type { Breakdown, Kind } from '../../base/nouns.ts';
 import type { CustomerConfig } from '../../config/types.ts';
+import { DAY_MS } from '../../counting/calendar.ts';
 import type { LabelPair } from '../../metrics/families.ts';
 import { writeLabel } from '../../metrics/format.ts';
 import { counterName } from './plan.ts';
@@ -21,7 +22,6 @@ export interface JointOptions {
   readonly nowMs: number;
 }
 
-const DAY_MS = 86_400_000;
 const FIVE_MINUTES_MS = 300_000;
 /** More at once would be more samples than Prometheus reads for one query. */
 const CUSTOMERS_AT_ONCE = 100;

@@ -20,7 +20,7 @@ import { Reader } from './reader.ts';
 import { settingsOf } from './settings.ts';
 import { customersOf, jointsOf, subjectsOf, targetOf, warnOfJoints } from './subjects.ts';
 import { summaryText } from './summary.ts';
-import { MonthWriter } from './write.ts';
+import { daysOf, MonthWriter } from './write.ts';
 
 /** An error to be thrown when the history of some customers could not be had. */
 class BackfillError extends Error {
@@ -74,7 +74,7 @@ interface Run {
 async function writeMonths({ flags, config, subjects, manifest, io, log }: Run): Promise<void> {
   const months = monthsOf(subjects);
   const parts = months.flatMap((month) => month.parts);
-  const days = parts.reduce((sum, { told }) => sum + (told.endMs - told.startMs) / 86_400_000, 0);
+  const days = parts.reduce((sum, part) => sum + daysOf(part), 0);
   log.info('backfill begins', {
     customers: subjects.length,
     months: months.length,

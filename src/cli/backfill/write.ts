@@ -2,6 +2,7 @@
 import type { Logger } from '../../base/log.ts';
 import type { Breakdown, MinuteStream } from '../../base/nouns.ts';
 import { KINDS } from '../../base/nouns.ts';
+import { DAY_MS } from '../../counting/calendar.ts';
 import type { Family } from '../../metrics/families.ts';
 import type { Gate } from '../../service/limits.ts';
 import type { Manifest, MonthRecord, PartRecord } from './manifest.ts';
@@ -133,6 +134,6 @@ function areTold({ parts }: Month, record: MonthRecord): boolean {
   );
 }
 
-function daysOf({ told }: Part): number {
-  return (told.endMs - told.startMs) / 86_400_000;
+export function daysOf({ told }: Part): number {
+  return (told.endMs - told.startMs) / DAY_MS;
 }
