@@ -71,8 +71,8 @@ export interface Question extends AggregatedQuestion {
 }
 
 /**
- * A whole answer. `aggregation` is what the service says that it used, which need not be what was
- * asked: above 1 MB it forces another (service-interface.md, 8).
+ * A whole answer. `aggregation` is what the service says that it used, in lower case, which need not
+ * be what was asked: above 1 MB it forces another (service-interface.md, 8).
  */
 export interface Reading {
   readonly aggregation: string;

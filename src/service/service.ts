@@ -1,6 +1,6 @@
 /**
  * The service for all customers together: one pool of connections, one set of limits, a client for
- * each customer. The other rooms import this and types.ts only.
+ * each customer.
  */
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';

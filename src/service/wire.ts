@@ -65,7 +65,7 @@ export function decodeEnvelope(answer: AnswerContent): {
   return { metadata, result: envelope['result'] };
 }
 
-/** The aggregation that the service says it used. */
+/** The aggregation that the service says it used, in lower case: how it writes a name is its own affair. */
 export function decodeAggregation(metadata: JsonObject): string {
   const aggregation = metadata['aggregation'];
   if (typeof aggregation !== 'string' || aggregation === '') {
@@ -76,7 +76,7 @@ export function decodeAggregation(metadata: JsonObject): string {
   if (aggregation.length > LONGEST_AGGREGATION) {
     throw malformed(`"metadata.aggregation" is longer than ${LONGEST_AGGREGATION} characters`);
   }
-  return aggregation;
+  return aggregation.toLowerCase();
 }
 
 /** Whether a field of the metadata says nothing: a serializer may write what is not there as well. */

@@ -34,6 +34,11 @@ const COUNT = 'it must be a whole number from 0 to 9007199254740991';
 const KEY = 'it must be a string of at most 64 characters or a whole number';
 
 describe('a reading', () => {
+  test.each(['Branch', 'BRANCH', 'branch'])('by %s is one by branch', (aggregation) => {
+    const value = { metadata: { aggregation }, result: [] };
+    expect(decodeReading('peoplecount', answer(value)).aggregation).toBe('branch');
+  });
+
   test('has the rows in their order, with counts in the order in, out', () => {
     const value = rows({ key: 'b', out: 2, in: 1 }, { key: -7, in: 0, out: 2 ** 53 - 3 });
     expect(decodeReading('peoplecount', answer(value))).toEqual({

@@ -39,7 +39,7 @@ export async function readAggregated(
   const { client, output, signal } = options;
   const { aggregation, rows } = await patiently(options, () => client.ask(question, signal));
   await output.write(rows.map(({ key, counts }) => [key, ...counts]));
-  if (aggregation.toLowerCase() !== question.aggregation) {
+  if (aggregation !== question.aggregation) {
     throw new PagingError(
       `the service gave the aggregation ${printable(JSON.stringify(aggregation))} in place of ` +
         `"${question.aggregation}", as it does above 1 MB: ask for a shorter time, or for a coarser aggregation`,
