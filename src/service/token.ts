@@ -111,7 +111,7 @@ export function createTokens(options: TokensOptions): Tokens {
     }
     const { value, expiresInSeconds } = decodeToken(answer);
     refusal = undefined;
-    held = heldToken(new Secret(value), lifeMs(expiresInSeconds), askedMs, random);
+    held = heldToken(new Secret(value), lifeFrom(expiresInSeconds), askedMs, random);
     tell(true);
     return held;
   }
@@ -195,8 +195,8 @@ function refused(
   return { secret, error, pauseMs, untilMs: nowMs + pauseMs };
 }
 
-/** Too short and too long lives are clamped; a wrong guess costs one 401, which is mended. */
-function lifeMs(expiresInSeconds: number | undefined): number {
+/** Milliseconds. Too short and too long lives are clamped; a wrong guess costs one 401, which is mended. */
+function lifeFrom(expiresInSeconds: number | undefined): number {
   return expiresInSeconds === undefined
     ? USUAL_LIFE_MS
     : Math.min(Math.max(expiresInSeconds * 1_000, SHORTEST_LIFE_MS), LONGEST_LIFE_MS);
@@ -206,12 +206,12 @@ function lifeMs(expiresInSeconds: number | undefined): number {
  * Renewed when 0.8 of the life is over or a minute before its end, what comes first, but not in its
  * first half; up to a tenth earlier, so that customers who started together do not stay together.
  */
-function heldToken(value: Secret, life: number, fromMs: number, random: Random): HeldToken {
-  const renewAfterMs = Math.max(Math.min(0.8 * life, life - MINUTE_MS), life / 2);
+function heldToken(value: Secret, lifeMs: number, fromMs: number, random: Random): HeldToken {
+  const renewAfterMs = Math.max(Math.min(0.8 * lifeMs, lifeMs - MINUTE_MS), lifeMs / 2);
   return {
     value,
     fromMs,
-    endsMs: fromMs + life,
+    endsMs: fromMs + lifeMs,
     renewMs: fromMs + renewAfterMs * (1 - 0.1 * random.next()),
   };
 }

@@ -60,7 +60,7 @@ export interface Transport {
 
 export function createTransport(settings: TransportSettings): Transport {
   const agents = createAgents(settings);
-  const client = createClient(settings, agents);
+  const client = createGot(settings, agents);
   const underWay = new Set<() => void>();
   let closed = false;
 
@@ -113,7 +113,7 @@ function createAgents(settings: TransportSettings): { http: HttpAgent; https: Ht
   return { http: new HttpAgent(options), https: new HttpsAgent({ ...options, ...trust }) };
 }
 
-function createClient(
+function createGot(
   settings: TransportSettings,
   agent: { http: HttpAgent; https: HttpsAgent },
 ): Got {
