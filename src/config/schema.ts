@@ -72,7 +72,7 @@ export function inAnyCase(text: string): string {
   );
 }
 
-/** A text as a pattern that matches it and nothing else. */
+/** A text as a pattern that matches it and nothing else, in JavaScript's and in Go's syntax. */
 export function literally(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }

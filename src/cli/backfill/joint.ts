@@ -5,6 +5,7 @@
 import { UsageError } from '../../base/errors.ts';
 import { ALL_KINDS, KINDS } from '../../base/nouns.ts';
 import type { Breakdown, Kind } from '../../base/nouns.ts';
+import { literally } from '../../config/schema.ts';
 import type { CustomerConfig } from '../../config/types.ts';
 import { DAY_MS } from '../../counting/calendar.ts';
 import type { LabelPair } from '../../metrics/families.ts';
@@ -87,7 +88,7 @@ async function firstOf(
   metric: string,
   customers: readonly CustomerConfig[],
 ): Promise<readonly PrometheusSeries[]> {
-  const names = customers.map(({ name }) => name.replaceAll(/[^\w\s-]/g, '\\$&'));
+  const names = customers.map(({ name }) => literally(name));
   const matchers = [...target.map(writeLabel), matcherOf('customer', names)].join(',');
   const selector = `${metric}{${matchers}}`;
   const days = await firstWindows(api, selector, fromMs, nowMs, DAY_MS);

@@ -209,6 +209,14 @@ test.each([
   },
 );
 
+test("asks for a customer by the letters of its name, of which Prometheus's patterns escape only signs", async () => {
+  await world.stop();
+  world = new BackfillWorld({ libraries: { 'Ærø (øst) & 𝔏': {} } });
+  await world.start();
+  await world.run([FROM, `--prometheus.url=http://${host}`]);
+  expect(prometheus.queries[0]).toContain('customer=~"Ærø \\\\(øst\\\\) & 𝔏"');
+});
+
 test('says so where nobody answers', async () => {
   await prometheus.stop();
   const ran = await world.run([FROM, `--prometheus.url=http://${host}`]);
