@@ -41,8 +41,7 @@ export class MonthFile {
     if (part === undefined) {
       return undefined;
     }
-    const { ends, ...record } = part;
-    return ends.length === this.#families.length ? record : undefined;
+    return part.ends.length === this.#families.length ? recordOf(part) : undefined;
   }
 
   /** Writes a customer's part: of each family its samples, piece by piece. */
@@ -78,39 +77,38 @@ export class MonthFile {
 
   /** Puts the parts of all customers together. They are gone then. */
   async finish(customers: readonly string[]): Promise<MonthRecord> {
-    const parts: WrittenPart[] = [];
-    for (const number of customers.keys()) {
+    const parts = new Map<string, WrittenPart>();
+    for (const [number, customer] of customers.entries()) {
       const part = await this.#readPart(number);
       if (part === undefined) {
         throw new Error(`${this.#indexPath(number)} is gone: run backfill again`);
       }
-      parts.push(part);
+      parts.set(customer, part);
     }
     const unfinished = join(this.#parts, 'whole');
-    await pipeline(this.#pieces(parts), createWriteStream(unfinished, { flush: true }));
+    await pipeline(
+      this.#pieces([...parts.values()]),
+      createWriteStream(unfinished, { flush: true }),
+    );
     const { size } = await stat(unfinished);
     await rename(unfinished, this.#path);
     await rm(this.#parts, { recursive: true });
-    return {
-      bytes: size,
-      parts: Object.fromEntries(
-        customers.map((customer, number) => [customer, recordOf(parts[number])]),
-      ),
-    };
+    const records = [...parts].map(([customer, part]) => [customer, recordOf(part)] as const);
+    return { bytes: size, parts: Object.fromEntries(records) };
   }
 
   async *#pieces(parts: readonly WrittenPart[]): AsyncGenerator<Buffer | string> {
-    for (const [number, family] of this.#families.entries()) {
+    for (const [i, family] of this.#families.entries()) {
       let hasHead = false;
-      for (const [customer, { ends }] of parts.entries()) {
-        const start = number === 0 ? 0 : (ends[number - 1] ?? 0);
-        const end = ends[number] ?? 0;
+      for (const [number, { ends }] of parts.entries()) {
+        const start = ends[i - 1] ?? 0;
+        const end = ends[i] ?? 0;
         if (end > start) {
           if (!hasHead) {
             yield writeHead('openmetrics', family);
             hasHead = true;
           }
-          yield* createReadStream(this.#partPath(customer), {
+          yield* createReadStream(this.#partPath(number), {
             start,
             end: end - 1,
           }) as AsyncIterable<Buffer>;
@@ -137,7 +135,6 @@ export class MonthFile {
   }
 }
 
-function recordOf(part: WrittenPart | undefined): PartRecord {
-  const { told = { startMs: 0, endMs: 0 }, samples = 0, totals = {} } = part ?? {};
-  return { told, samples, totals };
+function recordOf({ ends: _ends, ...record }: WrittenPart): PartRecord {
+  return record;
 }

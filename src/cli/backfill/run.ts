@@ -140,7 +140,7 @@ function failureText(month: string, failures: ReadonlyMap<string, unknown>): str
     return `  ${customer}: ${reason}${messageOf(error)}`;
   });
   return (
-    `${month} could not be read of ${failures.size === 1 ? 'a customer' : `${failures.size} customers`}:\n` +
+    `${month} could not be written for ${failures.size === 1 ? 'a customer' : `${failures.size} customers`}:\n` +
     `${lines.join('\n')}\n` +
     'run it again with the same flags to go on, or choose others with --customer and another --output'
   );

@@ -245,7 +245,7 @@ describe('several libraries', () => {
     world.service.revoke('bad');
     const failed = await world.run(RANGE);
     expect(failed.status).toBe(1);
-    expect(failed.err).toContain('2026-10 could not be read of a customer:\n  bad: auth: ');
+    expect(failed.err).toContain('2026-10 could not be written for a customer:\n  bad: auth: ');
     expect(world.files()).not.toContain('2026-10.om');
     world.service.restore('bad');
     world.requests.length = 0;
