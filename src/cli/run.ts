@@ -9,7 +9,7 @@ import { loadWebConfig } from '../config/web.ts';
 import type { LoadedWebConfig } from '../config/web.ts';
 import type { WebConfig } from '../config/web-types.ts';
 import { createDaemon } from '../daemon.ts';
-import type { Shard } from '../daemon.ts';
+import type { Daemon, Shard } from '../daemon.ts';
 import { proxyEnvironmentFrom } from '../service/proxy.ts';
 import { digestsOf, watchConfig } from './auto-reload.ts';
 import { configOption, intervalOrNever, loggerFor, logOptions, webConfigOption } from './flags.ts';
@@ -121,39 +121,49 @@ export async function serve(
     log,
   });
   // Before anybody can know that it runs, and change a file: nothing is missed in between.
-  const intervalMs = flags['config.autoReloadInterval'];
-  const seen = intervalMs === 0 ? new Map<string, string>() : await digestsOf(loaded.files);
-  const seenOfWeb = await digestsOf(loaded.web?.files ?? []);
+  const watch = await createWatch(daemon, loaded, flags['config.autoReloadInterval'], io.stop);
   await daemon.start();
   io.onHangup(() => {
     daemon.reload().catch((error: unknown) => {
       log.error('the configuration could not be read again', { error: String(error) });
     });
   });
-  const common = { clock: systemClock, signal: io.stop };
-  const watching = Promise.all([
-    watchConfig({
-      ...common,
-      intervalMs,
-      seen,
-      files: () => daemon.configFiles(),
-      reload: () => daemon.reload(),
-    }),
-    watchConfig({
-      ...common,
-      intervalMs: loaded.web === undefined ? 0 : WEB_INTERVAL_MS,
-      settles: true,
-      seen: seenOfWeb,
-      files: () => daemon.webFiles(),
-      reload: () => daemon.reloadWeb(),
-    }),
-  ]);
   try {
-    // The end is not waited for: files may be on a disk that does not answer.
-    await Promise.race([untilStopped(io), watching.then(() => untilStopped(io))]);
+    // The watch's end is not waited for: files may be on a disk that does not answer.
+    await Promise.race([untilStopped(io), watch().then(() => untilStopped(io))]);
   } finally {
     log.info('stopping');
     await daemon.stop();
     log.info('stopped');
   }
+}
+
+/** A watch over the files as they are now, to be begun later, which ends with the signal. */
+async function createWatch(
+  daemon: Daemon,
+  loaded: LoadedAll,
+  intervalMs: number,
+  signal: AbortSignal,
+): Promise<() => Promise<unknown>> {
+  const seen = intervalMs === 0 ? new Map<string, string>() : await digestsOf(loaded.files);
+  const seenOfWeb = await digestsOf(loaded.web?.files ?? []);
+  const common = { clock: systemClock, signal };
+  return () =>
+    Promise.all([
+      watchConfig({
+        ...common,
+        intervalMs,
+        seen,
+        files: () => daemon.configFiles(),
+        reload: () => daemon.reload(),
+      }),
+      watchConfig({
+        ...common,
+        intervalMs: loaded.web === undefined ? 0 : WEB_INTERVAL_MS,
+        settles: true,
+        seen: seenOfWeb,
+        files: () => daemon.webFiles(),
+        reload: () => daemon.reloadWeb(),
+      }),
+    ]);
 }

@@ -8,6 +8,7 @@ import type { Logger } from '../../base/log.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/types.ts';
 import { createGate } from '../../service/limits.ts';
+import type { Service } from '../../service/types.ts';
 import { customersAtOnce, serviceOf } from '../access.ts';
 import type { Io } from '../io.ts';
 import type { BackfillFlags } from './flags.ts';
@@ -16,6 +17,7 @@ import type { Manifest } from './manifest.ts';
 import { monthsOf } from './plan.ts';
 import type { Subject } from './plan.ts';
 import { createProgress } from './progress.ts';
+import type { Progress } from './progress.ts';
 import { Reader } from './reader.ts';
 import { settingsOf } from './settings.ts';
 import { customersOf, jointsOf, subjectsOf, targetOf, warnOfJoints } from './subjects.ts';
@@ -71,7 +73,8 @@ interface Run {
   readonly log: Logger;
 }
 
-async function writeMonths({ flags, config, subjects, manifest, io, log }: Run): Promise<void> {
+async function writeMonths(run: Run): Promise<void> {
+  const { flags, config, subjects, manifest, io, log } = run;
   const months = monthsOf(subjects);
   const parts = months.flatMap((month) => month.parts);
   const days = parts.reduce((sum, part) => sum + daysOf(part), 0);
@@ -83,31 +86,7 @@ async function writeMonths({ flags, config, subjects, manifest, io, log }: Run):
   });
   const progress = createProgress({ clock: systemClock, log, parts: parts.length, days });
   const service = serviceOf(config, io, { request: () => progress.request() });
-  const reader = new Reader({
-    service,
-    timeoutMs: config.service.timeoutMs,
-    clock: systemClock,
-    log,
-    stop: io.stop,
-  });
-  const writer = new MonthWriter({
-    folder: flags.output,
-    families: new Set(subjects.flatMap((subject) => subject.config.breakdowns)),
-    past: {
-      stepMs: flags.step,
-      target: targetOf(flags),
-      infoLabelNames: [
-        ...new Set(config.customers.flatMap(({ labels }) => Object.keys(labels))),
-      ].toSorted(),
-    },
-    reader,
-    progress,
-    atOnce: customersAtOnce(config.service),
-    // One after the other: what is held for it is some ten megabytes.
-    rendering: createGate(1),
-    log,
-    stop: io.stop,
-  });
+  const writer = writerFor(run, service, progress);
   let written = manifest;
   try {
     for (const month of months) {
@@ -132,6 +111,31 @@ async function writeMonths({ flags, config, subjects, manifest, io, log }: Run):
   if (io.stop.aborted) {
     io.writeOut('stopped before the end: run it again with the same flags to go on\n');
   }
+}
+
+function writerFor(
+  { flags, config, subjects, io, log }: Run,
+  service: Service,
+  progress: Progress,
+): MonthWriter {
+  const common = { log, stop: io.stop };
+  const { timeoutMs } = config.service;
+  const labelNames = new Set(config.customers.flatMap(({ labels }) => Object.keys(labels)));
+  return new MonthWriter({
+    ...common,
+    folder: flags.output,
+    families: new Set(subjects.flatMap((subject) => subject.config.breakdowns)),
+    past: {
+      stepMs: flags.step,
+      target: targetOf(flags),
+      infoLabelNames: [...labelNames].toSorted(),
+    },
+    reader: new Reader({ ...common, service, timeoutMs, clock: systemClock }),
+    progress,
+    atOnce: customersAtOnce(config.service),
+    // One after the other: what is held for it is some ten megabytes.
+    rendering: createGate(1),
+  });
 }
 
 function failureText(month: string, failures: ReadonlyMap<string, unknown>): string {
