@@ -16,6 +16,7 @@ import { configOption, webConfigOption } from './flags.ts';
 import type { Io } from './io.ts';
 import { requestRateText } from './request-rate.ts';
 import { storageWarning } from './storage-access.ts';
+import { CLEAR_LINE, counted } from './words.ts';
 
 interface CheckFlags {
   readonly 'config.file': string;
@@ -46,10 +47,8 @@ export function checkCommand(io: Io): Command {
         ...(storage === undefined ? [] : [storage]),
       ];
       told.forEach((warning) => io.writeOut(`warning: ${warning}\n`));
-      const customers = config.customers.length;
-      io.writeOut(
-        `${flags['config.file']}: good, ${customers} customer${customers > 1 ? 's' : ''}\n`,
-      );
+      const customers = counted(config.customers.length, 'customer');
+      io.writeOut(`${flags['config.file']}: good, ${customers}\n`);
       if (web !== undefined) {
         io.writeOut(`${flags['web.config.file']}: good, ${protectionText(web.config)}\n`);
       }
@@ -75,7 +74,7 @@ async function loadAloud(flags: CheckFlags, io: Io): Promise<LoadedAll> {
 
 function protectionText({ tls, users }: WebConfig): string {
   const scheme = tls === undefined ? 'http' : `https, ${tls.clientAuth}`;
-  const who = users.size === 0 ? 'no passwords' : `${users.size} user${users.size > 1 ? 's' : ''}`;
+  const who = users.size === 0 ? 'no passwords' : counted(users.size, 'user');
   return `${scheme}, ${who}`;
 }
 
@@ -84,7 +83,7 @@ async function connect(config: Config, io: Io): Promise<void> {
   const { length } = config.customers;
   function showProgress(text: string): void {
     if (io.errorIsTerminal) {
-      io.writeError(`\r${text}${CLEAR}`);
+      io.writeError(`${CLEAR_LINE}${text}`);
     }
   }
   const answers = await askForAll(config, io, (asked) =>
@@ -110,9 +109,6 @@ async function connect(config: Config, io: Io): Promise<void> {
     `nothing is wrong with ${length === 1 ? 'the customer' : `the ${length} customers`}\n`,
   );
 }
-
-/** To the end of the line (ECMA-48, EL). */
-const CLEAR = '\u001B[K';
 
 /** What is wrong comes first; else in the order in which it was found. */
 function concernsOf(answers: readonly CustomerAnswers[]): readonly Concern[] {

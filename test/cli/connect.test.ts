@@ -252,7 +252,7 @@ test('a terminal gets tables that fit, colours and a progress; NO_COLOR takes th
   Object.assign(terminal, { outIsTerminal: true, errorIsTerminal: true });
   const { out, err } = await check({}, undefined, terminal);
   const progress = ['1 of 2 customers asked', '2 of 2 customers asked', ''];
-  expect(err).toContain(progress.map((text) => `\r${text}\u001B[K`).join(''));
+  expect(err).toContain(progress.map((text) => `\r\u001B[K${text}`).join(''));
   expect(out).toContain('\u001B[31mwrong\u001B[39m: auth: ');
   const plain = new Terminal();
   Object.assign(plain, { outIsTerminal: true, env: { NO_COLOR: '1' } });

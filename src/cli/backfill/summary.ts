@@ -2,6 +2,7 @@
 import { ALL_KINDS } from '../../base/nouns.ts';
 import type { RawRecord } from '../../base/nouns.ts';
 import { createFormatter } from '../query/formats.ts';
+import { counted } from '../words.ts';
 import type { Manifest, PartRecord } from './manifest.ts';
 
 const COLUMNS = ['customer', 'month', 'entered', 'exited', 'logins', 'day', 'samples'] as const;
@@ -27,7 +28,7 @@ export function summaryText(
   const differing = parts.filter((part) => !agrees(part)).length;
   return [
     rows.length === 0 ? '' : format(rows),
-    `${samples} samples in ${count(written.length, 'file')} in ${folder}, ${Math.ceil(bytes / 1_000_000)} MB\n`,
+    `${samples} samples in ${counted(written.length, 'file')} in ${folder}, ${Math.ceil(bytes / 1_000_000)} MB\n`,
     differing === 0 ? '' : DIFFERENCES,
   ].join('');
 }
@@ -59,8 +60,4 @@ function differenceText({ totals }: PartRecord): string {
     const difference = byDay - byMinute;
     return difference > 0 ? `+${difference}` : String(difference);
   }).join(',');
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

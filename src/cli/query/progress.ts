@@ -1,5 +1,6 @@
 /** How far a long reading is, on one line of a terminal that is written anew; else nothing. */
 import type { Clock } from '../../base/clock.ts';
+import { CLEAR_LINE, counted } from '../words.ts';
 
 export interface Progress {
   /** A page has been written out. */
@@ -15,9 +16,6 @@ export interface ProgressOptions {
   readonly isTerminal: boolean;
   readonly write: (text: string) => void;
 }
-
-/** To the start of the line, and everything after it away. */
-const CLEAR_LINE = '\r\u001b[K';
 
 export function createProgress({ clock, isTerminal, write }: ProgressOptions): Progress {
   const startMs = clock.monotonicMs();
@@ -42,7 +40,7 @@ export function createProgress({ clock, isTerminal, write }: ProgressOptions): P
       const rate = Math.round(records / seconds);
       const megabytes = (bytes / 1_000_000).toFixed(1);
       show(
-        `${CLEAR_LINE}${pages} page${pages === 1 ? '' : 's'}, ${records} records, ${megabytes} MB, ${rate} records/s`,
+        `${CLEAR_LINE}${counted(pages, 'page')}, ${records} records, ${megabytes} MB, ${rate} records/s`,
         true,
       );
     },
