@@ -1,4 +1,4 @@
-/** NO_PROXY in the forms that Go's programs take; the proxy itself is tested in transport.test.ts. */
+/** NO_PROXY in the forms that Go's programs take; the proxy itself is tested in through-proxy.test.ts. */
 import { describe, expect, test } from 'vitest';
 import { isExempt, proxyEnvironmentFrom } from '../../src/service/proxy.ts';
 

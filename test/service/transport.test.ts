@@ -1,21 +1,17 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { connect } from 'node:net';
+/** Connections that break and answers that are no answers, over real sockets. */
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import {
-  AUTHORITY,
-  TOKEN,
   inTurn,
   json,
   peopleAnswer,
-  portOf,
   startFakeService,
   startRawServer,
+  TOKEN,
 } from './support/fake-service.ts';
 import type { Answer } from './support/fake-service.ts';
-import { QUESTION, ask, createHarness, failureOf } from './support/harness.ts';
+import { ask, createHarness, failureOf, QUESTION } from './support/harness.ts';
 
 const ROWS = [{ key: 1, in: 3, out: 1 }];
 const MIB = 1024 * 1024;
@@ -204,193 +200,6 @@ describe('failing polls', () => {
     expect(raw.sockets.size).toBeLessThanOrEqual(2);
     expect(fake.connections()).toBeLessThanOrEqual(2);
   });
-});
-
-describe('TLS', () => {
-  test('is trusted by the authority that the configuration names', async () => {
-    await using fake = await startFakeService({ certificate: 'good' });
-    using harness = createHarness(fake.url, { config: { ca: AUTHORITY } });
-    expect((await ask(harness.riverside)).rows).toHaveLength(1);
-    expect((await ask(harness.riverside)).rows).toHaveLength(1);
-  });
-
-  test.for([
-    ['of an unknown authority', 'good', undefined],
-    ['that has expired', 'expired', AUTHORITY],
-    ['for another host', 'wrong-name', AUTHORITY],
-  ] as const)('with a certificate %s is unreachable', async ([, certificate, ca]) => {
-    await using fake = await startFakeService({ certificate });
-    using harness = createHarness(fake.url, { config: { ca } });
-    const error = await failureOf(ask(harness.riverside));
-    expect(error.reason).toBe('unreachable');
-    expect(error.message).toMatch(/^POST \/connect\/token: TLS failed; .*\([A-Z_]+\)$/);
-    expect(fake.asked).toEqual([]);
-  });
-
-  test('with a service that does not speak it is unreachable', async () => {
-    await using fake = await startFakeService();
-    using harness = createHarness(fake.url.replace('http:', 'https:'));
-    const error = await failureOf(ask(harness.riverside));
-    expect(error.reason).toBe('unreachable');
-    expect(error.message).toContain('TLS failed');
-  });
-});
-
-interface Proxy extends AsyncDisposable {
-  readonly url: string;
-  readonly seen: string[];
-}
-
-async function startProxy(allow: boolean): Promise<Proxy> {
-  const seen: string[] = [];
-  const sockets = new Set<Socket>();
-  const server = createServer((request, response) => {
-    seen.push(`${request.method} ${request.url} ${request.headers['proxy-authorization']}`);
-    response.writeHead(502).end();
-  });
-  server.on('connect', (request, client: Socket) => {
-    seen.push(`CONNECT ${request.url} ${request.headers['proxy-authorization']}`);
-    client.on('error', () => {});
-    if (!allow) {
-      client.end('HTTP/1.1 403 Forbidden\r\n\r\n');
-      return;
-    }
-    const { hostname, port } = new URL(`http://${request.url}`);
-    const target = connect(Number(port), hostname, () => {
-      client.write('HTTP/1.1 200 OK\r\n\r\n');
-      client.pipe(target).pipe(client);
-    });
-    sockets.add(client).add(target);
-    target.on('error', () => client.destroy());
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://user:proxy-password@127.0.0.1:${portOf(server)}`,
-    seen,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) {
-        socket.destroy();
-      }
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
-
-describe('a proxy', () => {
-  const basic = `Basic ${Buffer.from('user:proxy-password').toString('base64')}`;
-
-  test('carries TLS through a tunnel and sees no token', async () => {
-    await using fake = await startFakeService({ certificate: 'good' });
-    await using proxy = await startProxy(true);
-    const config = { ca: AUTHORITY, proxyUrl: proxy.url };
-    using harness = createHarness(fake.url, { config });
-    await ask(harness.riverside);
-    await ask(harness.riverside);
-    expect(proxy.seen).toEqual([`CONNECT ${fake.url.slice('https://'.length)} ${basic}`]);
-  });
-
-  test('of the environment is used but for the hosts of NO_PROXY', async () => {
-    await using fake = await startFakeService({ certificate: 'good' });
-    await using proxy = await startProxy(true);
-    const config = { ca: AUTHORITY };
-    const HTTPS_PROXY = proxy.url;
-    using through = createHarness(fake.url, { config, environment: { HTTPS_PROXY } });
-    await ask(through.riverside);
-    expect(proxy.seen).toHaveLength(1);
-    const environment = { HTTPS_PROXY, NO_PROXY: 'example.org,127.0.0.1' };
-    using past = createHarness(fake.url, { config, environment });
-    await ask(past.riverside);
-    expect(proxy.seen).toHaveLength(1);
-  });
-
-  test.for([
-    ['by its name', 'localhost'],
-    ['by its name and port', 'localhost:PORT'],
-    ['by a star', '*'],
-    ['with spaces', ' example.org , localhost '],
-  ])(
-    'of the environment is passed by for a host that NO_PROXY names %s',
-    async ([, NO_PROXY = '']) => {
-      await using fake = await startFakeService({ certificate: 'good' });
-      await using proxy = await startProxy(true);
-      const url = fake.url.replace('127.0.0.1', 'localhost');
-      const environment = {
-        HTTPS_PROXY: proxy.url,
-        NO_PROXY: NO_PROXY.replace('PORT', new URL(url).port),
-      };
-      using harness = createHarness(url, { config: { ca: AUTHORITY }, environment });
-      expect((await ask(harness.riverside)).rows).toHaveLength(1);
-      expect(proxy.seen).toEqual([]);
-    },
-  );
-
-  test.for([
-    ['by its address', '127.0.0.1'],
-    ['by a range of addresses', '10.0.0.0/8,127.0.0.0/8'],
-  ])(
-    'of the environment is passed by for an address that NO_PROXY names %s',
-    async ([, NO_PROXY]) => {
-      await using fake = await startFakeService({ certificate: 'good' });
-      await using proxy = await startProxy(true);
-      const environment = { HTTPS_PROXY: proxy.url, NO_PROXY };
-      using harness = createHarness(fake.url, { config: { ca: AUTHORITY }, environment });
-      expect((await ask(harness.riverside)).rows).toHaveLength(1);
-      expect(proxy.seen).toEqual([]);
-    },
-  );
-
-  test('of the environment is passed by for one of two hosts alone', async () => {
-    await using tokens = await startFakeService({ certificate: 'good' });
-    await using data = await startFakeService({ certificate: 'good' });
-    await using proxy = await startProxy(true);
-    const { host } = new URL(tokens.url);
-    const environment = { HTTPS_PROXY: proxy.url, NO_PROXY: host };
-    const config = { ca: AUTHORITY, authUrl: tokens.url };
-    using harness = createHarness(data.url, { config, environment });
-    await ask(harness.riverside);
-    expect(proxy.seen).toEqual([`CONNECT ${new URL(data.url).host} ${basic}`]);
-    expect(tokens.asked).toHaveLength(1);
-  });
-
-  test('of the environment is not for plain http', async () => {
-    await using fake = await startFakeService();
-    using harness = createHarness(fake.url, { environment: { HTTPS_PROXY: 'socks://x' } });
-    expect((await ask(harness.riverside)).rows).toHaveLength(1);
-  });
-
-  test('that refuses is unreachable, and its password is in no message', async () => {
-    await using fake = await startFakeService({ certificate: 'good' });
-    await using proxy = await startProxy(false);
-    using harness = createHarness(fake.url, { config: { proxyUrl: proxy.url } });
-    const error = await failureOf(ask(harness.riverside));
-    expect(error.reason).toBe('unreachable');
-    expect(error.message).toBe(
-      'POST /connect/token: the proxy refused to connect (ERR_PROXY_TUNNEL)',
-    );
-    expect(harness.told.filter((line) => line.includes('proxy-password'))).toEqual([]);
-  });
-
-  test('carries plain http where the configuration names one', async () => {
-    await using fake = await startFakeService();
-    await using proxy = await startProxy(true);
-    using harness = createHarness(fake.url, { config: { proxyUrl: proxy.url } });
-    expect((await failureOf(ask(harness.riverside))).status).toBe(502);
-    expect(proxy.seen[0]).toBe(`POST ${fake.url}/connect/token ${basic}`);
-    expect(fake.asked).toEqual([]);
-  });
-
-  test.for(['socks5://user:proxy-password@127.0.0.1:1080', 'proxy-password:3128', ''])(
-    'that cannot be used is refused at once: %s',
-    (proxyUrl) => {
-      expect(() => createHarness('https://127.0.0.1:1', { config: { proxyUrl } })).toThrow(
-        'service.proxy_url is not the address of a proxy; ' +
-          'it must be like http://HOST:PORT or https://HOST:PORT',
-      );
-    },
-  );
 });
 
 describe('a connection that the service closed meanwhile', () => {

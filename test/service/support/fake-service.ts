@@ -155,6 +155,10 @@ export function json(
   };
 }
 
+export function status(code: number, headers: Readonly<Record<string, string>> = {}): Answer {
+  return (_request, response) => void response.writeHead(code, headers).end();
+}
+
 /** One answer after the other; the last one for ever. */
 export function inTurn(...answers: readonly Answer[]): Answer {
   let next = 0;
@@ -181,6 +185,8 @@ export function peopleAnswer(rows: readonly unknown[], aggregation = 'minute'): 
     result: rows,
   };
 }
+
+export const GOOD = json(200, peopleAnswer([{ key: 1, in: 3, out: 1 }]));
 
 async function listen(server: Server): Promise<void> {
   server.listen(0, '127.0.0.1');

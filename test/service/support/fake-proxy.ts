@@ -1,0 +1,49 @@
+/** A proxy that writes down what it sees, and lets tunnels through or refuses them. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { portOf } from './fake-service.ts';
+
+export interface Proxy extends AsyncDisposable {
+  readonly url: string;
+  readonly seen: string[];
+}
+
+export async function startProxy(allow: boolean): Promise<Proxy> {
+  const seen: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((request, response) => {
+    seen.push(`${request.method} ${request.url} ${request.headers['proxy-authorization']}`);
+    response.writeHead(502).end();
+  });
+  server.on('connect', (request, client: Socket) => {
+    seen.push(`CONNECT ${request.url} ${request.headers['proxy-authorization']}`);
+    client.on('error', () => {});
+    if (!allow) {
+      client.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+      return;
+    }
+    const { hostname, port } = new URL(`http://${request.url}`);
+    const target = connect(Number(port), hostname, () => {
+      client.write('HTTP/1.1 200 OK\r\n\r\n');
+      client.pipe(target).pipe(client);
+    });
+    sockets.add(client).add(target);
+    target.on('error', () => client.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://user:proxy-password@127.0.0.1:${portOf(server)}`,
+    seen,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) {
+        socket.destroy();
+      }
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
