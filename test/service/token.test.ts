@@ -1,76 +1,12 @@
+/** How long a token is kept, when it is renewed, and who waits for it. */
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import { Secret } from '../../src/base/secret.ts';
-import { createTokens } from '../../src/service/token.ts';
-import type { Tokens } from '../../src/service/token.ts';
 import type { ExchangeAnswer } from '../../src/service/transport.ts';
-import type { VirtualClock } from '../support/virtual-clock.ts';
 import { settle } from '../support/virtual-clock.ts';
-import { tokenAnswer } from './support/fake-service.ts';
-import { failureOf, patience, virtualClock } from './support/harness.ts';
+import { failureOf, patience } from './support/harness.ts';
+import { createWorld, good } from './support/token-world.ts';
 
 const MINUTE_MS = 60_000;
-
-interface World {
-  readonly clock: VirtualClock;
-  readonly tokens: Tokens;
-  readonly credentials: boolean[];
-  /** What the token endpoint does with the request of this number, from 1. */
-  answer: (request: number) => Promise<ExchangeAnswer>;
-  requests: number;
-  secret: string | undefined;
-  take(): Promise<string>;
-}
-
-/** Good tokens called 1, 2, 3, that live an hour. */
-function createWorld(draw = 0): World {
-  const clock = virtualClock();
-  const credentials: boolean[] = [];
-  const world: World = {
-    clock,
-    credentials,
-    requests: 0,
-    secret: 'secret',
-    answer: (request) => Promise.resolve(good(request)),
-    tokens: createTokens({
-      access: {
-        name: 'riverside',
-        clientId: 'riverside-api',
-        readSecret: () =>
-          world.secret === undefined
-            ? Promise.reject(new Error('ENOENT /secrets/riverside'))
-            : Promise.resolve(new Secret(world.secret)),
-      },
-      authUrl: 'http://127.0.0.1',
-      scope: 'ServiceAPI',
-      clock,
-      random: { next: () => draw },
-      onCredentials: (valid) => credentials.push(valid),
-      send: () => {
-        world.requests += 1;
-        return world.answer(world.requests);
-      },
-    }),
-    take: async () => (await world.tokens.take(patience())).reveal(),
-  };
-  return world;
-}
-
-function answer(status: number, value: unknown): ExchangeAnswer {
-  return {
-    status,
-    contentType: 'application/json',
-    retryAfter: undefined,
-    date: undefined,
-    body: Buffer.from(JSON.stringify(value)),
-  };
-}
-
-function good(request: number, expiresIn: unknown = 3600): ExchangeAnswer {
-  return answer(200, tokenAnswer({ access_token: `${request}`, expires_in: expiresIn }));
-}
-
-const refusal = answer(400, { error: 'invalid_client' });
 
 describe('a token', () => {
   test('is asked for once by all who wait, and kept', async () => {
@@ -187,76 +123,5 @@ describe('a token', () => {
     coming.resolve(good(7));
     expect(await patient).toBe('7');
     expect(world.requests).toBe(1);
-  });
-});
-
-describe('refused credentials', () => {
-  test('are asked about again after one minute, then two, four, eight, fifteen', async () => {
-    const world = createWorld();
-    world.answer = () => Promise.resolve(refusal);
-    const askedMinutes: number[] = [];
-    for (let minute = 0; minute < 62; minute += 1) {
-      const before = world.requests;
-      expect((await failureOf(world.take())).reason).toBe('auth');
-      if (world.requests > before) {
-        askedMinutes.push(minute);
-      }
-      await world.clock.advance(MINUTE_MS);
-    }
-    expect(askedMinutes).toEqual([0, 1, 3, 7, 15, 30, 45, 60]);
-    expect(world.credentials).toEqual([false]);
-  });
-
-  test('are asked about at once when the secret is another one, and the pauses begin anew', async () => {
-    const world = createWorld();
-    world.answer = () => Promise.resolve(refusal);
-    await failureOf(world.take());
-    await world.clock.advance(MINUTE_MS);
-    await failureOf(world.take());
-    world.secret = 'another';
-    await failureOf(world.take());
-    expect(world.requests).toBe(3);
-    await world.clock.advance(MINUTE_MS);
-    await failureOf(world.take());
-    expect(world.requests).toBe(4);
-  });
-
-  test('that are taken later are told as valid, and a refusal then starts from a minute', async () => {
-    const world = createWorld();
-    world.answer = (request) => Promise.resolve(request === 2 ? good(request) : refusal);
-    await failureOf(world.take());
-    await world.clock.advance(MINUTE_MS);
-    expect(await world.take()).toBe('2');
-    await world.clock.advance(61 * MINUTE_MS);
-    await failureOf(world.take());
-    await world.clock.advance(MINUTE_MS);
-    await failureOf(world.take());
-    expect(world.requests).toBe(4);
-    expect(world.credentials).toEqual([false, true, false]);
-  });
-
-  test('at a renewal leave the old token to the end of its life', async () => {
-    const world = createWorld();
-    await world.take();
-    world.answer = () => Promise.resolve(refusal);
-    await world.clock.advance(50 * MINUTE_MS);
-    await world.take();
-    await settle();
-    expect(world.credentials).toEqual([true, false]);
-    expect(await world.take()).toBe('1');
-    await world.clock.advance(10 * MINUTE_MS);
-    expect((await failureOf(world.take())).reason).toBe('auth');
-  });
-
-  test('are not a secret that cannot be read, which is told without where it lies', async () => {
-    const world = createWorld();
-    world.secret = undefined;
-    expect(await failureOf(world.take())).toMatchObject({
-      reason: 'auth',
-      message: 'the client secret could not be read',
-    });
-    expect(world.credentials).toEqual([]);
-    world.secret = 'back';
-    expect(await world.take()).toBe('1');
   });
 });
