@@ -123,3 +123,10 @@ export function sum(rows: readonly Row[]): { in: number; out: number } {
 export function keys(answer: Answer): readonly (string | number)[] {
   return answer.result.map((row) => row.key);
 }
+
+/** One person in at 12:34:56.789 in Copenhagen in winter, 11:34 UTC. */
+export function oneEntry(conventions: Partial<Conventions>) {
+  const world = silent(conventions);
+  world.service.record('lone', { kind: 'in', atMs: at('2026-03-18T11:34:56.789Z') });
+  return world;
+}
