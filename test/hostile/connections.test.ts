@@ -7,7 +7,8 @@ import { bytes, bytesAndEnd, bytesAndReset, drip, stream } from './support/bytes
 import type { Exchange, Misbehaviour } from './support/hostile-service.ts';
 import { accepts, answering, DATA, suffers } from './support/suffer.ts';
 import type { Suffering } from './support/suffer.ts';
-import { expectWell, failuresOf, World } from './support/world.ts';
+import { failuresOf } from './support/figures.ts';
+import { expectWell, World } from './support/world.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
 /** Of requests that hang: short, because four attempts of both streams wait for it. */

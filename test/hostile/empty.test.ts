@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { body } from './support/bytes.ts';
 import { DATA } from './support/suffer.ts';
-import { expectWell, figuresOf, NOTHING, World } from './support/world.ts';
+import { figuresOf, NOTHING } from './support/figures.ts';
+import { expectWell, World } from './support/world.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -6,7 +6,8 @@ import { someBytes } from './support/changes.ts';
 import type { Change } from './support/changes.ts';
 import { DATA } from './support/suffer.ts';
 import { Subject } from './support/survival.ts';
-import { expectWell, figuresOf, upOf } from './support/world.ts';
+import { figuresOf, upOf } from './support/figures.ts';
+import { expectWell } from './support/world.ts';
 
 test('a head with some bytes changed never changes what is counted', async () => {
   const subject = new Subject(60_000);

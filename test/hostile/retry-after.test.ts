@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { reply } from './support/bytes.ts';
 import type { Endpoint } from './support/hostile-service.ts';
 import { DATA } from './support/suffer.ts';
-import { expectWell, failuresOf, figuresOf, pollsOf, upOf, World } from './support/world.ts';
+import { failuresOf, figuresOf, pollsOf, upOf } from './support/figures.ts';
+import { expectWell, World } from './support/world.ts';
 
 describe.for([
   [429, 'rate_limited'],

@@ -6,7 +6,8 @@ import type { FailureReason } from '../../src/base/errors.ts';
 import { body, reply } from './support/bytes.ts';
 import type { Endpoint } from './support/hostile-service.ts';
 import { answering, DATA, suffers } from './support/suffer.ts';
-import { expectWell, failuresOf, upOf, World } from './support/world.ts';
+import { failuresOf, upOf } from './support/figures.ts';
+import { expectWell, World } from './support/world.ts';
 
 const TOKEN: readonly Endpoint[] = ['token'];
 

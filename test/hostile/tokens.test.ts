@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { body, bytesAndReset, reply } from './support/bytes.ts';
 import type { Endpoint, Misbehaviour } from './support/hostile-service.ts';
 import { accepts, answering, suffers } from './support/suffer.ts';
-import { expectWell, failuresOf, World } from './support/world.ts';
+import { failuresOf } from './support/figures.ts';
+import { expectWell, World } from './support/world.ts';
 
 const TOKEN: readonly Endpoint[] = ['token'];
 

@@ -8,8 +8,9 @@ import type { Change } from './changes.ts';
 import type { Misbehaviour } from './hostile-service.ts';
 import { sumsOf } from './oracle.ts';
 import { DATA } from './suffer.ts';
-import { expectWell, figuresOf, upOf, World } from './world.ts';
-import type { Figures } from './world.ts';
+import { figuresOf, upOf } from './figures.ts';
+import type { Figures } from './figures.ts';
+import { expectWell, World } from './world.ts';
 
 /** More than this within a minute has to come again before it is believed (DESIGN.md, section 3). */
 const PLAUSIBLE_RISE = 1000;

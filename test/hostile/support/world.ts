@@ -1,17 +1,19 @@
 /**
- * The whole daemon in this process, polling a hostile service over real sockets, with its /metrics
- * as the only witness: what is shown, what is true, and what must not have happened.
+ * The whole daemon in this process, polling a hostile service over real sockets, with its /metrics as
+ * the only witness: what is shown, what is true, and what must not have happened.
  */
 import { expect } from 'vitest';
 import { createLogger } from '../../../src/base/log.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import type { Config, ServiceConfig } from '../../../src/config/types.ts';
+import { Zone } from '../../../src/counting/zone.ts';
 import { createDaemon } from '../../../src/daemon.ts';
 import type { Daemon } from '../../../src/daemon.ts';
-import { Zone } from '../../../src/counting/zone.ts';
 import { Exposition } from '../../acceptance/exposition.ts';
 import { SmallService } from '../../support/small-service.ts';
 import { MARKER } from './bytes.ts';
+import { STREAMS, customer, figuresOf, upOf } from './figures.ts';
+import type { Figures } from './figures.ts';
 import { HostileService, SECRET, SECRET_CORE, TOKEN_CORE } from './hostile-service.ts';
 import { SteppingClock } from './stepping-clock.ts';
 
@@ -25,24 +27,12 @@ const INTERVAL_MS = MINUTE_MS;
 /** How long polls may take as the poller has it: a later one and the first one of a stream. */
 const DEADLINES_MS = [INTERVAL_MS * 0.9, 15_000];
 
-const customer = 'riverside';
-const STREAMS = ['people', 'logins'] as const;
-const KINDS = ['people_entered', 'people_exited', 'logins'] as const;
-
 export interface WorldOptions {
   /** Of one request, by the real clock. */
   readonly timeoutMs?: number;
   readonly reconcileIntervalMs?: number;
   readonly service?: Partial<ServiceConfig>;
   readonly tls?: { readonly cert: string; readonly key: string };
-}
-
-/** A list for each figure: entered, exited, logins. Undefined where there is no series. */
-export interface Figures {
-  readonly totals: readonly (number | undefined)[];
-  readonly today: readonly (number | undefined)[];
-  readonly held: readonly (number | undefined)[];
-  readonly occupancy: number | undefined;
 }
 
 export class World implements AsyncDisposable {
@@ -209,48 +199,4 @@ export async function expectWell(world: World): Promise<void> {
   const exposition = await world.scrape();
   expect(upOf(exposition)).toEqual([1, 1]);
   expect(figuresOf(exposition)).toEqual(world.truth());
-}
-
-export const NOTHING: Figures = {
-  totals: [undefined, undefined, undefined],
-  today: [undefined, undefined, undefined],
-  held: [undefined, undefined, undefined],
-  occupancy: undefined,
-};
-
-export function upOf(exposition: Exposition): (number | undefined)[] {
-  return STREAMS.map((stream) => exposition.value('library_up', { customer, stream }));
-}
-
-export function figuresOf(exposition: Exposition): Figures {
-  return {
-    totals: KINDS.map((kind) => exposition.value(`library_${kind}_total`, { customer })),
-    today: KINDS.map((kind) => exposition.value(`library_${kind}_today`, { customer })),
-    held: KINDS.map((kind) => exposition.value('library_held_counts', { customer, kind })),
-    occupancy: exposition.value('library_occupancy_people', { customer }),
-  };
-}
-
-/** Failed polls so far as `stream reason count`, those that there were. */
-export function failuresOf(exposition: Exposition): string[] {
-  return STREAMS.flatMap((stream) =>
-    exposition
-      .all('library_exporter_poll_failures_total')
-      .filter(({ labels, value }) => labels['stream'] === stream && value > 0)
-      .map(({ labels, value }) => `${stream} ${labels['reason']} ${value}`),
-  );
-}
-
-/** Polls of the customer, and those of them that failed: of people, of logins. */
-export function pollsOf(exposition: Exposition): {
-  polls: readonly (number | undefined)[];
-  failures: readonly (number | undefined)[];
-} {
-  function ofStreams(name: string): (number | undefined)[] {
-    return STREAMS.map((stream) => exposition.value(name, { customer, stream }));
-  }
-  return {
-    polls: ofStreams('library_polls_total'),
-    failures: ofStreams('library_poll_failures_total'),
-  };
 }
