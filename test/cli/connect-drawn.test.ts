@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { drawConventions } from '../../src/simulator/drawn-conventions.ts';
-import { concernsOf, ConnectWorld, fieldsOf } from './connect-world.ts';
+import { concernsOf, fieldsOf, started } from './connect-world.ts';
 
 /** README, Limits: no way of asking gives such a service's totals, and that is said. */
 const HOPELESS = [
@@ -12,10 +12,8 @@ const HOPELESS = [
 
 test.each(Array.from({ length: 24 }, (_, i) => i + 1))('world %d', async (seed) => {
   const conventions = { ...drawConventions(seededRandom(seed)), rateLimit: undefined };
-  const world = new ConnectWorld({ drawn: {} }, conventions);
-  await world.start();
+  const world = await started({ drawn: {} }, conventions);
   const result = await world.check({ polling: { interval: '1s' } });
-  await world.stop();
   const findings = Object.keys(concernsOf(result));
   const isHopeless = HOPELESS.some((finding) => findings.includes(finding));
   const shown = { ...fieldsOf(result, 'drawn'), ...fieldsOf(result, 'drawn', 'logins') };

@@ -1,5 +1,6 @@
 /** A simulated service with customers of every sort, and `check --connect` run against it. */
 import { writeFile } from 'node:fs/promises';
+import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
@@ -122,4 +123,19 @@ export function fieldsOf(
 export function concernsOf({ out }: Ran): Readonly<Record<string, string>> {
   const concerns = out.matchAll(/^((?:wrong|note): .*)\n {2}whom: (.*)\n {2}what to do: .+$/gm);
   return Object.fromEntries(Array.from(concerns, ([, what = '', whom = '']) => [what, whom]));
+}
+
+/** A world that runs, and ends with the test. */
+export async function started(
+  ...options: ConstructorParameters<typeof ConnectWorld>
+): Promise<ConnectWorld> {
+  const world = new ConnectWorld(...options);
+  await world.start();
+  onTestFinished(() => world.stop());
+  return world;
+}
+
+/** The world's parts under their own names. */
+export function withCheck(of: ConnectWorld): Pick<ConnectWorld, 'service' | 'faults' | 'check'> {
+  return { service: of.service, faults: of.faults, check: (...args) => of.check(...args) };
 }
