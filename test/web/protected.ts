@@ -30,6 +30,8 @@ export function basic(user: string, password: string | Uint8Array): string {
   return `Basic ${bytes.toString('base64')}`;
 }
 
+export const CHALLENGE = 'Basic realm="library-stats-exporter", charset="UTF-8"';
+
 export const GOOD = { authorization: basic('prometheus', PASSWORD) };
 
 export function protectionWith(changes: Partial<Protection> = {}): Protection {
@@ -114,4 +116,9 @@ export async function connected(url: string, tls?: ConnectionOptions): Promise<R
   );
   onTestFinished(() => void socket.destroy());
   return { socket, ended };
+}
+
+/** A server that lets in {@link USERS} alone. */
+export function guarded(changes: Partial<WebServerOptions> = {}) {
+  return protectedServer({ users: USERS }, changes);
 }
