@@ -1,4 +1,5 @@
 /** Finds a secret in a text, also in part and in the forms in which one is sent, shown or logged. */
+import { randomUUID } from 'node:crypto';
 
 /** Shorter parts occur by chance; a longer one shows enough to recognise a secret by. */
 const PART_LENGTH = 12;
@@ -63,4 +64,10 @@ function* windowsOf(text: string): Generator<string> {
   for (let at = 0; at + PART_LENGTH <= text.length; at += 1) {
     yield text.slice(at, at + PART_LENGTH);
   }
+}
+
+/** With what has to be written differently in JSON, in a form, in an address and in HTML. */
+export function oddSecret(): string {
+  const [a, b, c, d, e] = randomUUID().split('-');
+  return `lantern "${a}ø'${b}&<${c}>+/${d}=%41${e}\\;${randomUUID()}`;
 }

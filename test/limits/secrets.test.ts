@@ -4,25 +4,20 @@
  * None of it holds a secret, a token or the password of a proxy, nor a part of one, in any form.
  */
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Workspace } from '../acceptance/daemon.ts';
 import { Terminal } from '../cli/terminal.ts';
 import { flagsFor, launch } from './child.ts';
 import type { Child } from './child.ts';
-import { partsIn } from './disguises.ts';
+import { partsIn, oddSecret } from './disguises.ts';
 import { ECHOES, HostileService } from './hostile-service.ts';
 import type { Behaviour } from './hostile-service.ts';
+import { filesUnder, pagesOf } from './shown.ts';
 
 const service = new HostileService();
 const workspace = new Workspace();
-
-/** With what has to be written differently in JSON, in a form, in an address and in HTML. */
-function oddSecret(): string {
-  const [a, b, c, d, e] = randomUUID().split('-');
-  return `lantern "${a}ø'${b}&<${c}>+/${d}=%41${e}\\;${randomUUID()}`;
-}
 
 const inFile = oddSecret();
 const inline = oddSecret();
@@ -64,31 +59,6 @@ function write(name: string, settings: object, customers = customersWith()): str
     customers,
   };
   return workspace.write(name, JSON.stringify(config, undefined, 2));
-}
-
-/** Everything that a daemon shows to whoever asks. */
-async function pagesOf(child: Child): Promise<string> {
-  const openMetrics = { accept: 'application/openmetrics-text; version=1.0.0' };
-  const answers = await Promise.all([
-    child.get('/metrics'),
-    child.get('/metrics', openMetrics),
-    child.get('/'),
-    child.get('/-/ready'),
-    child.get('/-/healthy'),
-    child.get('/nowhere'),
-    child.reload('GET'),
-  ]);
-  const texts = await Promise.all(
-    answers.map(async (answer) => JSON.stringify([...answer.headers]) + (await answer.text())),
-  );
-  return texts.join('\n');
-}
-
-function filesUnder(folder: string): string {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
-    .join('\n');
 }
 
 function expectNone(said: string): void {
@@ -271,28 +241,3 @@ test.concurrent.each(ECHOES)(
   },
   60_000,
 );
-
-describe('the search', () => {
-  const secret = oddSecret();
-
-  test.each([
-    ['as it is', secret],
-    ['in JSON', JSON.stringify({ secret })],
-    ['in JSON in JSON', JSON.stringify({ text: JSON.stringify({ secret }) })],
-    ['in an address', `https://a/?${new URLSearchParams({ secret }).toString()}`],
-    ['in a path', `https://a/${encodeURIComponent(secret)}`],
-    ['in Basic', `Basic ${Buffer.from(`user:${secret}`).toString('base64')}`],
-    ['in Basic of another name', `Basic ${Buffer.from(`users:${secret}`).toString('base64')}`],
-    ['in base64 for addresses', Buffer.from(secret).toString('base64url')],
-    ['as bytes in hex', Buffer.from(secret).toString('hex')],
-    ['in part', `…${secret.slice(10, 24)}…`],
-    ['at its end', secret.slice(-13)],
-  ])('finds a secret %s', (_how, text) => {
-    expect(partsIn(`{"msg":"${text}"}`, [secret])).not.toEqual([]);
-  });
-
-  test('finds nothing where there is none', () => {
-    const text = `lantern ${randomUUID()} library_up{customer="a"} 1 ${oddSecret()}`;
-    expect(partsIn(text, [secret])).toEqual([]);
-  });
-});
