@@ -1,23 +1,24 @@
-/** What is proven of the alerts about polls and what comes of them. */
+/** What is proven of the alerts about polls. */
 import type { AlertCase } from '../alert-case.ts';
-import { DAY, HOUR, allGoneFrom, atInstance, goneFrom, now, thereFrom, until } from '../story.ts';
+import { HOUR, allGoneFrom, atInstance, goneFrom, now, thereFrom, until } from '../story.ts';
 import type { Story } from '../story.ts';
 
 const UP = 'library_up{stream="people"}';
 const LAST_SUCCESS = 'library_poll_last_success_timestamp_seconds{stream="people"}';
 const POLLS = 'library_polls_total{stream="people"}';
 const SKIPPED = 'library_polls_skipped_total{stream="people"}';
-const HELD = 'library_held_counts{kind="people_entered"}';
 const VALID = 'library_credentials_valid';
-
 const DOWN: Story = { [UP]: until(20, 1, 0), 'library_up{stream="logins"}': 1 };
 const REFUSED: Story = { [VALID]: until(20, 1, 0) };
+
 const STALE: Story = {
   [LAST_SUCCESS]: until(20, now, 20 * 60),
   'library_poll_last_success_timestamp_seconds{stream="logins"}': now,
   [POLLS]: (minute) => minute,
 };
+
 const NEVER: Story = { [LAST_SUCCESS]: null, [POLLS]: thereFrom(20, 0) };
+
 /** From the hour on, every other poll is left out. */
 const SKIPPING: Story = {
   [POLLS]: until(
@@ -27,7 +28,6 @@ const SKIPPING: Story = {
   ),
   [SKIPPED]: until(HOUR, 0, (minute) => Math.ceil((minute - HOUR) / 2)),
 };
-const HOLDING: Story = { [HELD]: until(30, 0, 7) };
 
 export const POLLING_CASES: readonly AlertCase[] = [
   {
@@ -211,43 +211,6 @@ export const POLLING_CASES: readonly AlertCase[] = [
       ['(customer, stream)', '(customer, stream, instance)'],
       ['+ increase(library_polls_total[1h])', '+ 0 * increase(library_polls_total[1h])'],
       ['for: 15m', 'for: 13m'],
-    ],
-  },
-  {
-    alert: 'LibraryCountsHeld',
-    ofCustomer: true,
-    minutes: 32 * HOUR,
-    story: HOLDING,
-    firesAt: 30 + DAY,
-    labels: { kind: 'people_entered' },
-    description:
-      "The counter people_entered of riverside has been above the service's total for a day, now by 7. What is counted meanwhile does not show in it.",
-    alsoFires: {
-      'both replicas hold it': {
-        change: atInstance('b', { [HELD]: until(30, 0, 9) }),
-        at: 30 + DAY,
-      },
-      'ever less of it': {
-        change: { [HELD]: until(30, 0, (minute) => 2000 - Math.floor(minute / 2)) },
-        at: 30 + DAY,
-      },
-    },
-    silent: {
-      'the service catches up before closing': {
-        [HELD]: (minute) => (minute > 30 && minute < 30 + 5 * HOUR ? 7 : 0),
-      },
-      'a replica does not hold it': atInstance('b', { [HELD]: 0 }),
-      'the epoch ends within the day': { [HELD]: until(20 * HOUR, until(30, 0, 7), 0) },
-      'nothing is held': { [HELD]: 0 },
-    },
-    resolves: {
-      'the epoch ends': { change: { [HELD]: until(30 * HOUR, until(30, 0, 7), 0) }, at: 30 * HOUR },
-    },
-    mutations: [
-      ['min by', 'max by'],
-      ['> 0', '>= 0'],
-      ['(customer, kind)', '(customer, kind, instance)'],
-      ['for: 1d', 'for: 18h'],
     ],
   },
 ];
