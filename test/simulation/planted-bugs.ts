@@ -1,21 +1,19 @@
 /**
- * Bugs that somebody could make, each as a change of one place in src. They exist in this table
- * alone: plant.ts puts one into the source as it is loaded. What the simulation is worth is how soon
- * it finds them.
+ * Bugs that somebody could make, each as a change of one place in src. They exist in this table alone:
+ * plant.ts puts one into the source as it is loaded. What the simulation is worth is how soon it finds
+ * them.
  */
 import type { DrawnWorld } from './drawn-world.ts';
+import { hasPlainMinutes, mayBefall, mayLackRows } from './excuses.ts';
 import {
-  hasExactPolls,
-  hasLocalKeys,
-  hasPlainMinutes,
-  mayBeEmptyThrice,
-  mayBefall,
-  mayLackRows,
-} from './excuses.ts';
-import { repeatedTimes } from './wall.ts';
+  comesDuringAnchors,
+  hasRepeatedHour,
+  lacksRowsSeldom,
+  mattersHowKeysAreRead,
+  restartsAfterCorrections,
+} from './showing.ts';
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 1440 * MINUTE_MS;
 
 export interface PlantedBug {
   readonly name: string;
@@ -26,40 +24,6 @@ export interface PlantedBug {
   readonly replace: string;
   /** Whether it can show in a world at all; default: in any. Worlds in which it cannot are not played. */
   readonly shows?: (world: DrawnWorld) => boolean;
-}
-
-/** Some come while an anchor is taken, and there are quiet minutes in which one who is lost is missed. */
-function comesDuringAnchors(world: DrawnWorld): boolean {
-  return (
-    hasExactPolls(world) &&
-    world.slowestMs >= 3_000 &&
-    world.visitsPerDay.some((visits) => visits >= 200)
-  );
-}
-
-/** Keys say local times, and that matters. */
-function mattersHowKeysAreRead(world: DrawnWorld): boolean {
-  return (
-    hasLocalKeys(world) &&
-    world.timezone !== 'UTC' &&
-    world.visitsPerDay.some((visits) => visits >= 60)
-  );
-}
-
-/** In the storm clocks are set back, and the hour that occurs twice has visitors. */
-function hasRepeatedHour({ startMs, days, timezone, alwaysOpen }: DrawnWorld): boolean {
-  const times = repeatedTimes(startMs, timezone);
-  return alwaysOpen && times !== undefined && times.endMs < startMs + days * DAY_MS;
-}
-
-/** Answers lack rows now and then, and so seldom that nothing of it may be believed. */
-function lacksRowsSeldom(world: DrawnWorld): boolean {
-  return mayLackRows(world) && !mayBeEmptyThrice(world);
-}
-
-/** Where the marks are what keeps a counter from falling. */
-function restartsAfterCorrections(world: DrawnWorld): boolean {
-  return world.conventions.corrections.share > 0 && mayBefall(world, 'kill');
 }
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
