@@ -4,14 +4,10 @@
  */
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
-import { Secret } from '../../src/base/secret.ts';
 import type { Logger } from '../../src/base/log.ts';
-import type { Config } from '../../src/config/types.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import type { FaultKind, Faults } from '../../src/simulator/faults.ts';
-import { ALWAYS_OPEN, drawLibrary } from '../../src/simulator/libraries.ts';
 import { pick } from '../../src/simulator/seeds.ts';
-import { createSimulatedService } from '../../src/simulator/service.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import { configOf } from '../support/exporter-process.ts';
 import { Auditor } from './auditor.ts';
@@ -19,10 +15,13 @@ import { WorldClock } from './clock.ts';
 import type { ProcessClock } from './clock.ts';
 import type { Occasion } from './coverage.ts';
 import { DoubtAuditor } from './doubt-auditor.ts';
+import { serviceOf } from './drawn-service.ts';
 import { drawWorld } from './drawn-world.ts';
 import type { DrawnWorld, MishapKind } from './drawn-world.ts';
 import { SimulatedExporter } from './exporter.ts';
 import type { ExporterOptions } from './exporter.ts';
+import { befall } from './mishaps.ts';
+import type { Stage } from './mishaps.ts';
 import { Network } from './network.ts';
 
 export interface Played {
@@ -76,8 +75,8 @@ class Play {
   readonly #exporters: readonly SimulatedExporter[];
   readonly #auditor: Auditor;
   readonly #events: string[] = [];
+  readonly #stage: Stage;
   readonly #mishaps = new Map<MishapKind, number>();
-  #config: Config;
   #polls = 0;
   #scrapes = 0;
 
@@ -89,7 +88,7 @@ class Play {
     this.#service = serviceOf(world, this.#clock);
     this.#faults = createFaults({ random: this.#random, slowestMs: 20_000 });
     const { intervalMs, reconcileIntervalMs, breakdownIntervalMs, breakdowns } = world;
-    this.#config = configOf(
+    const config = configOf(
       this.#service,
       { intervalMs, reconcileIntervalMs, breakdownIntervalMs },
       { streams: ['people', 'logins'], breakdowns },
@@ -99,7 +98,7 @@ class Play {
       service: this.#service,
       faults: this.#faults,
       random: this.#random,
-      timeoutMs: this.#config.service.timeoutMs,
+      timeoutMs: config.service.timeoutMs,
       slowestMs: world.slowestMs,
       violated: (what) => this.#auditor.violated(what),
     });
@@ -113,11 +112,21 @@ class Play {
           log: this.#log(),
         }),
     );
+    this.#stage = {
+      world,
+      random: this.#random,
+      service: this.#service,
+      faults: this.#faults,
+      exporters: this.#exporters,
+      auditor: this.#auditor,
+      config,
+      step: (ms) => this.#step(ms),
+    };
   }
 
   async run(): Promise<Played> {
     const { world } = this;
-    this.#exporters.forEach((exporter) => exporter.start(this.#config));
+    this.#exporters.forEach((exporter) => exporter.start(this.#stage.config));
     const stormEndMs = world.startMs + world.days * DAY_MS;
     await this.#storm(stormEndMs);
     await this.#calm();
@@ -161,7 +170,10 @@ class Play {
       if (mishaps.length > 0 && this.#random.next() < mishapsPerHour * hours) {
         // In the middle of whatever is under way.
         await this.#clock.runSome(this.#random.next() * MOST_WAITS, nextMs);
-        await this.#befall(pick(this.#random, mishaps));
+        const kind = pick(this.#random, mishaps);
+        this.#mishaps.set(kind, (this.#mishaps.get(kind) ?? 0) + 1);
+        this.#tell(kind);
+        await befall(kind, this.#stage);
       }
       await this.#clock.runUntil(Math.max(nextMs, this.#clock.nowMs()));
       this.#scrape(this.#random.next() < 0.03);
@@ -174,7 +186,7 @@ class Play {
     this.#service.customers.forEach(({ library }) => this.#service.restore(library.name));
     for (const exporter of this.#exporters) {
       if (exporter.clock === undefined) {
-        exporter.start(this.#config);
+        exporter.start(this.#stage.config);
       } else {
         exporter.clock.aheadMs = 0;
       }
@@ -205,69 +217,6 @@ class Play {
     });
   }
 
-  async #befall(kind: MishapKind): Promise<void> {
-    this.#mishaps.set(kind, (this.#mishaps.get(kind) ?? 0) + 1);
-    this.#tell(kind);
-    const exporter = pick(this.#random, this.#exporters);
-    const name = `exporter ${this.#exporters.indexOf(exporter)}`;
-    switch (kind) {
-      case 'kill':
-      case 'kill, torn file':
-      case 'kill, lost file': {
-        const disk = kind === 'kill' ? 'whole' : kind === 'kill, torn file' ? 'torn' : 'lost';
-        exporter.kill(disk);
-        this.#auditor.killed(name, disk);
-        await this.#step(this.#random.next() * 20 * MINUTE_MS);
-        exporter.start(this.#config);
-        return;
-      }
-      case 'clock steps':
-        if (exporter.clock !== undefined) {
-          exporter.clock.aheadMs = pick(this.#random, [-HOUR_MS, HOUR_MS, -5 * MINUTE_MS, 0]);
-        }
-        return;
-      case 'outage':
-        return this.#during({ rate: 1, kinds: ['reset', 'timeout'] }, 30 * HOUR_MS);
-      case 'empty answers for a while':
-        // Longer than two intervals it is what the service says.
-        return this.#during({ rate: 1, kinds: ['empty'] }, 1.5 * this.#world.intervalMs);
-      case 'tokens dropped':
-        this.#service.dropTokens();
-        return;
-      case 'secret rotated': {
-        const [customer] = this.#service.customers;
-        const secret = this.#service.rotateSecret(customer?.library.name ?? '');
-        await this.#step(this.#random.next() * 2 * HOUR_MS);
-        this.#config = withSecret(this.#config, customer?.library.name ?? '', secret);
-        this.#exporters.forEach((one) => one.reload(this.#config));
-        return;
-      }
-      case 'credentials revoked': {
-        const name = this.#service.customers[0]?.library.name ?? '';
-        this.#service.revoke(name);
-        await this.#step(this.#random.next() * 3 * HOUR_MS);
-        this.#service.restore(name);
-        return;
-      }
-      case 'reload':
-        this.#config = { ...this.#config, customers: this.#config.customers.toReversed() };
-        this.#exporters.forEach((one) => one.reload(this.#config));
-    }
-  }
-
-  async #during(
-    plan: { readonly rate: number; readonly kinds: readonly FaultKind[] },
-    atMostMs: number,
-  ): Promise<void> {
-    const { faultRate, faultKinds } = this.#world;
-    this.#faults.set(plan);
-    await this.#step(this.#random.next() * atMostMs);
-    this.#faults.clear();
-    if (faultKinds.length > 0) {
-      this.#faults.set({ rate: faultRate, kinds: faultKinds });
-    }
-  }
-
   #tell(what: string): void {
     this.#events.push(`${new Date(this.#clock.nowMs()).toISOString()} ${what}`);
     if (this.#events.length > EVENTS_KEPT) {
@@ -284,36 +233,4 @@ class Play {
     };
     return { debug() {}, info: write, warn: write, error: write };
   }
-}
-
-function serviceOf(world: DrawnWorld, clock: WorldClock): SimulatedService {
-  return createSimulatedService({
-    seed: world.seed,
-    conventions: world.conventions,
-    clock,
-    // Back to the month before: nobody asks for more.
-    historyMs: new Date(world.startMs).getUTCDate() * DAY_MS + 2 * DAY_MS,
-    cacheRows: 200_000,
-    customers: world.visitsPerDay.map((visitsPerDay, i) => ({
-      clientId: `client-${i}`,
-      clientSecret: `secret-of-${world.seed}-${i}`,
-      library: drawLibrary(world.seed, 1_001 + i, {
-        name: `library-${i}`,
-        timezone: world.timezone,
-        visitsPerDay,
-        ...(world.alwaysOpen ? { opening: ALWAYS_OPEN } : {}),
-      }),
-    })),
-  });
-}
-
-function withSecret(config: Config, customer: string, secret: string): Config {
-  return {
-    ...config,
-    customers: config.customers.map((one) =>
-      one.name === customer
-        ? { ...one, clientSecret: { secret: new Secret(secret), path: undefined } }
-        : one,
-    ),
-  };
 }
