@@ -1,10 +1,15 @@
 /** The daemon as a child process with any flags: what it says in either format, and how it ends. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { vi } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { Daemon } from '../acceptance/daemon.ts';
 import type { Exit, Workspace } from '../acceptance/daemon.ts';
+
+/** Long, for the machine is busy with other tests: what is looked for is an end that never comes. */
+const WATCHDOG_MS = 30_000;
 
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -83,4 +88,23 @@ export function flagsFor(
     `--storage.path=${workspace.folder}/data`,
     ...more,
   ];
+}
+
+/** The end after a signal: its status, or SIGKILL where the watchdog had to end it. */
+export async function endOf(child: Child, signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM'): Promise<Exit> {
+  child.signal(signal);
+  const watchdog = setTimeout(() => child.signal('SIGKILL'), WATCHDOG_MS);
+  const exit = await child.exited;
+  clearTimeout(watchdog);
+  return exit;
+}
+
+/** A connection to the daemon that never reads, until the test is over. */
+export async function connectionTo(child: Child): Promise<Socket> {
+  const { hostname, port } = new URL(child.url);
+  const socket = connect(Number(port), hostname).pause();
+  socket.on('error', () => {});
+  onTestFinished(() => void socket.destroy());
+  await new Promise((resolve) => socket.once('connect', resolve));
+  return socket;
 }

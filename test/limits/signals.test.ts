@@ -3,28 +3,21 @@
  * for else a watchdog kills it, and the marks are written.
  */
 import { readFileSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Workspace, writeConfig } from '../acceptance/daemon.ts';
-import type { Exit } from '../acceptance/daemon.ts';
 import { LedgerService } from '../acceptance/ledger-service.ts';
 import { afternoonZone } from '../acceptance/local-time.ts';
 import { expectCountersExact, fillHistory } from '../acceptance/world.ts';
-import { flagsFor, launch } from './child.ts';
+import { connectionTo, endOf, flagsFor, launch } from './child.ts';
 import type { Child } from './child.ts';
 import { HostileService } from './hostile-service.ts';
-
-/** Long, for the machine is busy with other tests: what is looked for is an end that never comes. */
-const WATCHDOG_MS = 30_000;
 
 const service = new LedgerService();
 const hostile = new HostileService();
 const workspace = new Workspace();
 const zone = afternoonZone(Date.now());
 const riverside = service.addCustomer('riverside', zone);
-const sockets: Socket[] = [];
 const marksFile = `${workspace.folder}/data/marks.json`;
 
 beforeAll(async () => {
@@ -34,7 +27,6 @@ beforeAll(async () => {
 });
 afterEach(() => {
   service.heal(riverside);
-  sockets.splice(0).forEach((socket) => socket.destroy());
   rmSync(`${workspace.folder}/data`, { recursive: true, force: true });
 });
 afterAll(async () => {
@@ -58,24 +50,6 @@ function hostileDaemon(behaviour: HostileService['behaviour'], settings: object 
     service: { base_url: hostile.url, auth_url: hostile.url, ...settings },
     polling: { interval: '60s', reconcile_interval: '1h' },
   });
-}
-
-/** The end after a signal: its status, or SIGKILL where the watchdog had to end it. */
-async function endOf(child: Child, signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM'): Promise<Exit> {
-  child.signal(signal);
-  const watchdog = setTimeout(() => child.signal('SIGKILL'), WATCHDOG_MS);
-  const exit = await child.exited;
-  clearTimeout(watchdog);
-  return exit;
-}
-
-/** A connection to the daemon that never reads. */
-async function connection(child: Child): Promise<Socket> {
-  const { hostname, port } = new URL(child.url);
-  const socket = connect(Number(port), hostname).pause();
-  sockets.push(socket.on('error', () => {}));
-  await new Promise((resolve) => socket.once('connect', resolve));
-  return socket;
 }
 
 function saidOf(child: Child, msg: string): boolean {
@@ -218,7 +192,7 @@ describe('SIGTERM with', () => {
     const child = daemon();
     await counting(child);
     for (let reader = 0; reader < 3; reader += 1) {
-      const socket = await connection(child);
+      const socket = await connectionTo(child);
       // More answers than fit into the buffers of a connection.
       socket.write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(500));
     }
@@ -231,7 +205,7 @@ describe('SIGTERM with', () => {
   test('a hundred connections that are kept open', async () => {
     const child = daemon();
     await counting(child);
-    const idle = await Promise.all(Array.from({ length: 100 }, async () => connection(child)));
+    const idle = await Promise.all(Array.from({ length: 100 }, async () => connectionTo(child)));
     for (const socket of idle) {
       socket.resume().write('GET /-/ready HTTP/1.1\r\nHost: a\r\n\r\n');
     }
@@ -244,7 +218,7 @@ describe('SIGTERM with', () => {
     const child = daemon();
     await counting(child);
     for (let number = 0; number < 50; number += 1) {
-      (await connection(child)).write(number % 2 === 0 ? '' : 'POST /-/reload HTTP/1.1\r\nHo');
+      (await connectionTo(child)).write(number % 2 === 0 ? '' : 'POST /-/reload HTTP/1.1\r\nHo');
     }
     expect(await endOf(child)).toBe(0);
     expectMarks();
