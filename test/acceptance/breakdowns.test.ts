@@ -1,20 +1,17 @@
 /** People by branch, client and device, from the daemon's own address (CONTRACT, sections 2 and 4). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { flagsFor, launch } from '../limits/child.ts';
 import type { Child } from '../limits/child.ts';
-import { eventually, Workspace, writeConfig } from './daemon.ts';
+import { eventually, writeConfig } from './daemon.ts';
 import type { Exposition, Sample } from './exposition.ts';
-import { LedgerService } from './ledger-service.ts';
 import type { Ledger, LedgerRecord } from './ledger.ts';
 import { afternoonZone, dayMs, dayStart, epochStart, hourMs } from './local-time.ts';
-import { Monitor } from './monitor.ts';
+import { stage } from './stage.ts';
 import { dayStartsAt, expectCountersExact, expectNoSecret, fillHistory } from './world.ts';
 
-const service = new LedgerService();
-const workspace = new Workspace();
-const monitor = new Monitor();
+const { service, workspace, monitor } = stage();
 const zone = afternoonZone(Date.now());
 const whole = service.addCustomer('whole', zone);
 const plain = service.addCustomer('plain', zone);
@@ -57,11 +54,6 @@ beforeAll(async () => {
   }
   lastRecord = whole.ledger.add('people', { in: 6, out: 2 }, Date.now() - 2 * hourMs);
   await start();
-});
-afterAll(async () => {
-  await monitor.leave();
-  await workspace.close();
-  await service.stop();
 });
 
 /** What the ledger has of each branch, client or device since an instant. */

@@ -1,12 +1,11 @@
 /** What a quiet hour costs the service: one request a poll and stream, one token. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Daemon, eventually, Workspace, writeConfig } from './daemon.ts';
-import { LedgerService } from './ledger-service.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { Daemon, eventually, writeConfig } from './daemon.ts';
 import { afternoonZone } from './local-time.ts';
+import { stage } from './stage.ts';
 import { expectCountersExact, fillHistory } from './world.ts';
 
-const service = new LedgerService();
-const workspace = new Workspace();
+const { service, workspace } = stage();
 const quiet = service.addCustomer('quiet', afternoonZone(Date.now()));
 let daemon: Daemon;
 
@@ -15,10 +14,6 @@ beforeAll(async () => {
   fillHistory(quiet.ledger);
   const polling = { reconcile_interval: '1h' };
   daemon = await Daemon.start(workspace, writeConfig(workspace, service, [quiet], { polling }));
-});
-afterAll(async () => {
-  await workspace.close();
-  await service.stop();
 });
 
 async function polls(stream: string): Promise<number> {

@@ -2,9 +2,8 @@
  * Whatever the interface leaves open (DESIGN, section 2) leaves the counters exact. Every case is a
  * customer of one daemon, so that what is learnt of one would show if it were assumed of another.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Daemon, eventuallyBy, Workspace, writeConfig } from './daemon.ts';
-import { LedgerService } from './ledger-service.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { Daemon, eventuallyBy, writeConfig } from './daemon.ts';
 import type { Conventions, Ledger } from './ledger.ts';
 import {
   afternoonZone,
@@ -15,7 +14,7 @@ import {
   hourMs,
   minuteMs,
 } from './local-time.ts';
-import { Monitor } from './monitor.ts';
+import { stage } from './stage.ts';
 import {
   addOld,
   dayStartsAt,
@@ -25,9 +24,7 @@ import {
   fillHistory,
 } from './world.ts';
 
-const service = new LedgerService();
-const workspace = new Workspace();
-const monitor = new Monitor();
+const { service, workspace, monitor } = stage();
 const zone = afternoonZone(Date.now());
 let daemon: Daemon;
 let deadlineMs = Infinity;
@@ -106,11 +103,6 @@ beforeAll(async () => {
   daemon = await Daemon.start(workspace, configFile);
   monitor.watch(daemon);
   deadlineMs = Date.now() + 25_000;
-});
-afterAll(async () => {
-  await monitor.leave();
-  await workspace.close();
-  await service.stop();
 });
 
 async function exact(customer: string, ledger: Ledger, startsAt: string): Promise<void> {

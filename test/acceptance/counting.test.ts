@@ -1,10 +1,9 @@
 /** The counters are the service's totals: first reading, new, late and taken-back records. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Daemon, eventually, Workspace, writeConfig } from './daemon.ts';
-import { LedgerService } from './ledger-service.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { Daemon, eventually, writeConfig } from './daemon.ts';
 import type { ServiceCustomer } from './ledger-service.ts';
 import { afternoonZone, dayMs, hourMs, minuteMs } from './local-time.ts';
-import { Monitor } from './monitor.ts';
+import { stage } from './stage.ts';
 import {
   addOld,
   expectCountersExact,
@@ -14,9 +13,7 @@ import {
   fillHistory,
 } from './world.ts';
 
-const service = new LedgerService();
-const workspace = new Workspace();
-const monitor = new Monitor();
+const { service, workspace, monitor } = stage();
 const zone = afternoonZone(Date.now());
 const steady = service.addCustomer('steady', zone);
 const late = service.addCustomer('late', zone);
@@ -31,11 +28,6 @@ beforeAll(async () => {
   }
   daemon = await Daemon.start(workspace, writeConfig(workspace, service, all));
   monitor.watch(daemon);
-});
-afterAll(async () => {
-  await monitor.leave();
-  await workspace.close();
-  await service.stop();
 });
 
 async function settled({ name, ledger }: ServiceCustomer): Promise<void> {

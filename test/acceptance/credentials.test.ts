@@ -1,15 +1,12 @@
 /** Tokens are renewed when they are refused; refused credentials are not tried in a hurry. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Daemon, eventually, Workspace, writeConfig } from './daemon.ts';
-import { LedgerService } from './ledger-service.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { Daemon, eventually, writeConfig } from './daemon.ts';
 import { afternoonZone } from './local-time.ts';
-import { Monitor } from './monitor.ts';
+import { stage } from './stage.ts';
 import { expectCountersExact, expectNoSecret, fillHistory } from './world.ts';
 
-const service = new LedgerService();
-const workspace = new Workspace();
-const monitor = new Monitor();
+const { service, workspace, monitor } = stage();
 const zone = afternoonZone(Date.now());
 const renewed = service.addCustomer('renewed', zone);
 const refused = service.addCustomer('refused', zone);
@@ -28,11 +25,6 @@ beforeAll(async () => {
   stranger.secret = `unknown-${stranger.secret}`;
   daemon = await Daemon.start(workspace, configFile);
   monitor.watch(daemon);
-});
-afterAll(async () => {
-  await monitor.leave();
-  await workspace.close();
-  await service.stop();
 });
 
 async function valid(customer: string): Promise<number | undefined> {

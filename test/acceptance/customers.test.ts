@@ -1,14 +1,13 @@
 /** Each customer by its own clock, configuration and service: one that hangs delays no other. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Daemon, eventually, Workspace, writeConfig } from './daemon.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Daemon, eventually, writeConfig } from './daemon.ts';
 import type { Exposition } from './exposition.ts';
-import { LedgerService } from './ledger-service.ts';
 import type { ServiceCustomer } from './ledger-service.ts';
+import { stage } from './stage.ts';
 import { addOld, expectCountersExact, expectTodayExact } from './world.ts';
 import { clockFromNow, dayMs, dayStart, epochStart, minuteMs, offsetMs } from './local-time.ts';
 
-const service = new LedgerService();
-const workspace = new Workspace();
+const { service, workspace } = stage();
 let daemon: Daemon;
 
 // Open from two hours ago until in two hours, and open an hour that begins in five.
@@ -79,10 +78,6 @@ beforeAll(async () => {
   );
   // A machine with a zone of its own: none of the customers' figures may depend on it.
   daemon = await Daemon.start(workspace, configFile, undefined, { TZ: 'Pacific/Chatham' });
-});
-afterAll(async () => {
-  await workspace.close();
-  await service.stop();
 });
 
 describe.each(cases)('a customer in $zone whose day starts at $startsAt', (row) => {

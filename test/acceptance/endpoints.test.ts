@@ -1,13 +1,12 @@
 /** What Prometheus and people get from the daemon's own address (CONTRACT, sections 3 and 4). */
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { Daemon, eventually, Workspace, writeConfig } from './daemon.ts';
 import { Exposition } from './exposition.ts';
-import { LedgerService } from './ledger-service.ts';
 import { afternoonZone } from './local-time.ts';
+import { stage } from './stage.ts';
 import { expectCountersExact, expectNoSecret, fillHistory } from './world.ts';
 
-const service = new LedgerService();
-const workspace = new Workspace();
+const { service, workspace } = stage();
 const riverside = service.addCustomer('riverside', afternoonZone(Date.now()));
 let daemon: Daemon;
 
@@ -65,10 +64,6 @@ beforeAll(async () => {
   await eventually(async () => {
     expectCountersExact(await daemon.scrape(), 'riverside', riverside.ledger);
   });
-});
-afterAll(async () => {
-  await workspace.close();
-  await service.stop();
 });
 
 test.each(families)(

@@ -1,11 +1,10 @@
 /** A poll that fails changes no figure, is counted under its reason, and is over when it is over. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Daemon, eventually, Workspace, writeConfig } from './daemon.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { Daemon, eventually, writeConfig } from './daemon.ts';
 import type { Exposition } from './exposition.ts';
 import type { Fault } from './faults.ts';
-import { LedgerService } from './ledger-service.ts';
 import { afternoonZone } from './local-time.ts';
-import { Monitor } from './monitor.ts';
+import { stage } from './stage.ts';
 import {
   expectCountersExact,
   expectMinutesExact,
@@ -14,9 +13,7 @@ import {
   fillHistory,
 } from './world.ts';
 
-const service = new LedgerService();
-const workspace = new Workspace();
-const monitor = new Monitor();
+const { service, workspace, monitor } = stage();
 const customer = 'riverside';
 const riverside = service.addCustomer(customer, afternoonZone(Date.now()));
 let daemon: Daemon;
@@ -27,11 +24,6 @@ beforeAll(async () => {
   const configFile = writeConfig(workspace, service, [riverside], { service: { timeout: '1s' } });
   daemon = await Daemon.start(workspace, configFile);
   monitor.watch(daemon);
-});
-afterAll(async () => {
-  await monitor.leave();
-  await workspace.close();
-  await service.stop();
 });
 
 const figures = [

@@ -1,17 +1,14 @@
 /** How the service writes its keys never changes a counter (CONTRACT, section 4, promise 5). */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Daemon, eventually, eventuallyBy, Workspace, writeConfig } from './daemon.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Daemon, eventually, eventuallyBy, writeConfig } from './daemon.ts';
 import { keyForms } from './key-forms.ts';
 import type { KeyForm } from './key-forms.ts';
-import { LedgerService } from './ledger-service.ts';
 import type { ServiceCustomer } from './ledger-service.ts';
 import { afternoonZone, hourMs } from './local-time.ts';
-import { Monitor } from './monitor.ts';
+import { stage } from './stage.ts';
 import { expectCountersExact, expectMinutesExact, expectTodayExact, fillHistory } from './world.ts';
 
-const service = new LedgerService();
-const workspace = new Workspace();
-const monitor = new Monitor();
+const { service, workspace, monitor } = stage();
 const zone = afternoonZone(Date.now());
 let daemon: Daemon;
 let deadlineMs = Infinity;
@@ -39,11 +36,6 @@ beforeAll(async () => {
   daemon = await Daemon.start(workspace, writeConfig(workspace, service, customers, { polling }));
   monitor.watch(daemon);
   deadlineMs = Date.now() + 20_000;
-});
-afterAll(async () => {
-  await monitor.leave();
-  await workspace.close();
-  await service.stop();
 });
 
 async function figuresExact({ name, ledger }: ServiceCustomer): Promise<void> {

@@ -2,34 +2,33 @@
  * A daemon that reads its configuration again, and three customers in it; a fourth may come. Every
  * test begins with the three, all of them counted.
  */
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { beforeAll, beforeEach } from 'vitest';
 import { flagsFor, launch } from '../limits/child.ts';
 import type { Child } from '../limits/child.ts';
-import { eventually, Workspace, writeConfig } from './daemon.ts';
+import { eventually, writeConfig } from './daemon.ts';
 import type { Settings } from './daemon.ts';
 import type { Exposition } from './exposition.ts';
-import { LedgerService } from './ledger-service.ts';
 import type { ServiceCustomer } from './ledger-service.ts';
 import { afternoonZone } from './local-time.ts';
-import { Monitor } from './monitor.ts';
+import { stage } from './stage.ts';
 import { expectCountersExact, fillHistory } from './world.ts';
 
 export class Reloads {
-  readonly service = new LedgerService();
-  readonly workspace = new Workspace();
+  readonly #stage = stage();
+  readonly service = this.#stage.service;
+  readonly workspace = this.#stage.workspace;
+  readonly monitor = this.#stage.monitor;
   readonly zone = afternoonZone(Date.now());
   readonly steady = this.service.addCustomer('steady', this.zone);
   readonly changing = this.service.addCustomer('changing', this.zone);
   readonly leaving = this.service.addCustomer('leaving', this.zone);
   readonly coming = this.service.addCustomer('coming', this.zone);
   readonly everybody = [this.steady, this.changing, this.leaving];
-  readonly monitor = new Monitor();
   #daemon: Child | undefined;
 
   /** The hooks of the test file that this is made in. */
   constructor() {
     beforeAll(() => this.#start());
-    afterAll(() => this.#stop());
     beforeEach(async () => {
       this.write(this.everybody);
       await this.daemon.reload();
@@ -88,12 +87,6 @@ export class Reloads {
     const flags = flagsFor(this.workspace, this.write(this.everybody), '--web.enable-lifecycle');
     this.#daemon = await launch(this.workspace, flags).listening();
     this.monitor.watch(this.#daemon);
-  }
-
-  async #stop(): Promise<void> {
-    await this.monitor.leave();
-    await this.workspace.close();
-    await this.service.stop();
   }
 }
 
