@@ -2,6 +2,7 @@
  * One run of a mutation test: one answer of each stream is changed, and the next poll is a good one.
  * Never a counter above what the service served, and the exact total after the good poll.
  */
+import fc from 'fast-check';
 import { expect } from 'vitest';
 import { response } from './bytes.ts';
 import type { Change } from './changes.ts';
@@ -75,8 +76,26 @@ function note(served: Served, endpoint: 'peoplecount' | 'login', good: Buffer, s
   });
 }
 
+/**
+ * Many runs over one daemon, each with a change that is drawn in one of the answers of a poll, the
+ * first `answers` of them. Gives what it leaked, to be nothing.
+ */
+export async function survives(
+  reconcileIntervalMs: number,
+  answers: number,
+  changes: fc.Arbitrary<Change>,
+  numRuns: number,
+): Promise<readonly string[]> {
+  const subject = new Subject(reconcileIntervalMs);
+  const property = fc.asyncProperty(changes, fc.nat(answers - 1), (change, at) =>
+    expectSurvival(subject, change, at),
+  );
+  await fc.assert(property, { numRuns });
+  return subject.leave();
+}
+
 /** One run: a poll with a changed answer, and a good one. */
-export async function expectSurvival(subject: Subject, change: Change, at: number): Promise<void> {
+async function expectSurvival(subject: Subject, change: Change, at: number): Promise<void> {
   const here = await subject.world();
   const before = figuresOf(await here.scrape());
   const served: Served = { extra: [0, 0, 0], allBad: true };
