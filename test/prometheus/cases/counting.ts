@@ -3,17 +3,12 @@
  * nobody is counted.
  */
 import type { AlertCase } from '../alert-case.ts';
+import { ENTERED, EXITED, HELD, LAST_SUCCESS, OPEN, USUAL } from '../series.ts';
 import { HOUR, allGoneFrom, atInstance, goneFrom, now, until } from '../story.ts';
 import type { Story } from '../story.ts';
 import { count, startAgainAt } from './passes.ts';
 
-const LAST_SUCCESS = 'library_poll_last_success_timestamp_seconds{stream="people"}';
 const DEVICE_SUCCESS = 'library_poll_last_success_timestamp_seconds{stream="device"}';
-const ENTERED = 'library_people_entered_total';
-const EXITED = 'library_people_exited_total';
-const HELD = 'library_held_counts{kind="people_entered"}';
-const OPEN = 'library_open';
-const USUAL = 'customer:library_people_entered:usual1h';
 const SHARE = 'customer_device:library_device_people:share1w{device="101"}';
 const A_WEEK_AGO = 'customer_device:library_device_people:increase3h_week_ago{device="101"}';
 const DEVICE_IN = 'library_device_people_entered_total{device="101"}';

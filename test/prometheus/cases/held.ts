@@ -1,9 +1,8 @@
 /** What is proven of the alert about counters that are held. */
 import type { AlertCase } from '../alert-case.ts';
+import { HELD } from '../series.ts';
 import { DAY, HOUR, atInstance, until } from '../story.ts';
 import type { Story } from '../story.ts';
-
-const HELD = 'library_held_counts{kind="people_entered"}';
 
 const HOLDING: Story = { [HELD]: until(30, 0, 7) };
 

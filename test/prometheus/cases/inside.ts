@@ -1,17 +1,11 @@
 /** What is proven of the alerts about who is inside: too many, left behind, or not known that well. */
 import type { AlertCase } from '../alert-case.ts';
+import { ENTERED, EXITED, HELD, LAST_SUCCESS, OCCUPANCY, OPEN, TODAY } from '../series.ts';
 import { DAY, HOUR, allGoneFrom, atInstance, goneFrom, now, until } from '../story.ts';
 import type { Story } from '../story.ts';
 import { startAgainAt } from './passes.ts';
 
-const LAST_SUCCESS = 'library_poll_last_success_timestamp_seconds{stream="people"}';
-const ENTERED = 'library_people_entered_total';
-const EXITED = 'library_people_exited_total';
-const HELD = 'library_held_counts{kind="people_entered"}';
-const OPEN = 'library_open';
-const OCCUPANCY = 'library_occupancy_people';
 const CAPACITY = 'library_capacity_people';
-const TODAY = 'library_people_entered_today';
 
 const TOO_MANY: Story = { [OCCUPANCY]: until(20, 80, 120), [CAPACITY]: 100 };
 

@@ -1,10 +1,10 @@
 /** What is proven of the alerts about polls. */
 import type { AlertCase } from '../alert-case.ts';
+import { LAST_SUCCESS } from '../series.ts';
 import { HOUR, allGoneFrom, atInstance, goneFrom, now, thereFrom, until } from '../story.ts';
 import type { Story } from '../story.ts';
 
 const UP = 'library_up{stream="people"}';
-const LAST_SUCCESS = 'library_poll_last_success_timestamp_seconds{stream="people"}';
 const POLLS = 'library_polls_total{stream="people"}';
 const SKIPPED = 'library_polls_skipped_total{stream="people"}';
 const VALID = 'library_credentials_valid';

@@ -3,16 +3,10 @@
  * usual.
  */
 import type { AlertCase } from '../alert-case.ts';
+import { HELD, LAST_SEEN, LAST_SUCCESS, OCCUPANCY, OPEN, USUAL } from '../series.ts';
 import { DAY, HOUR, goneFrom, now, until } from '../story.ts';
 import type { Story } from '../story.ts';
 import { seenUntil } from './passes.ts';
-
-const LAST_SEEN = 'library_people_last_seen_timestamp_seconds';
-const LAST_SUCCESS = 'library_poll_last_success_timestamp_seconds{stream="people"}';
-const HELD = 'library_held_counts{kind="people_entered"}';
-const OPEN = 'library_open';
-const OCCUPANCY = 'library_occupancy_people';
-const USUAL = 'customer:library_people_entered:usual1h';
 
 /** Open from 8 to 20; nobody passes after the first day's 10:00. */
 const FIRST_WEEK: Story = {

@@ -1,17 +1,11 @@
 /** What is proven of the alert that says that nobody is counted, where it is known what is usual. */
 import type { AlertCase } from '../alert-case.ts';
+import { HELD, LAST_SEEN, LAST_SUCCESS, OCCUPANCY, OPEN, TODAY, USUAL } from '../series.ts';
 import { HOUR, allGoneFrom, atInstance, now, until } from '../story.ts';
 import type { Story } from '../story.ts';
 import { seenUntil } from './passes.ts';
 
-const LAST_SEEN = 'library_people_last_seen_timestamp_seconds';
-const LAST_SUCCESS = 'library_poll_last_success_timestamp_seconds{stream="people"}';
-const HELD = 'library_held_counts{kind="people_entered"}';
-const OPEN = 'library_open';
-const OCCUPANCY = 'library_occupancy_people';
-const TODAY = 'library_people_entered_today';
 const LOGINS_TODAY = 'library_logins_today';
-const USUAL = 'customer:library_people_entered:usual1h';
 const USUAL_TODAY = 'customer:library_people_entered_today:usual';
 const USUAL_LOGINS = 'customer:library_logins_today:usual';
 
