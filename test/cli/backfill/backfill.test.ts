@@ -17,13 +17,10 @@ vi.setConfig({ testTimeout: 120_000 });
 
 let world: BackfillWorld;
 
-async function begin(...options: ConstructorParameters<typeof BackfillWorld>): Promise<void> {
-  world = new BackfillWorld(...options);
-  await world.start();
-}
-
 describe('one library', () => {
-  beforeEach(() => begin());
+  beforeEach(async () => {
+    world = await BackfillWorld.started();
+  });
   afterEach(() => world.stop());
 
   test('is written month by month, with the totals of the service', async () => {
@@ -97,7 +94,7 @@ describe('one library', () => {
     const whole = await world.run(RANGE);
     const files = ['2026-10', '2026-11'].map((month) => world.month(month));
     await world.stop();
-    await begin();
+    world = await BackfillWorld.started();
     const terminal = new Terminal();
     world.asked = ({ path, from }) => {
       if (path === '/v1/login' && from.startsWith('2026-11-01')) {
@@ -145,7 +142,7 @@ describe('several libraries', () => {
   afterEach(() => world.stop());
 
   test('are one file a month, family by family, each with epochs of its own', async () => {
-    await begin({
+    world = await BackfillWorld.started({
       libraries: { north: {}, south: { timezone: 'Pacific/Auckland' } },
       config: { breakdowns: ['branch', 'device'], labels: { region: 'x' }, capacity: 9 },
     });
@@ -166,7 +163,7 @@ describe('several libraries', () => {
   });
 
   test('that cannot be read are named, and the others are not asked for again', async () => {
-    await begin({ libraries: { good: {}, bad: {} } });
+    world = await BackfillWorld.started({ libraries: { good: {}, bad: {} } });
     world.service.revoke('bad');
     const failed = await world.run(RANGE);
     expect(failed.status).toBe(1);
@@ -180,7 +177,7 @@ describe('several libraries', () => {
   });
 
   test('have no history of what was never counted', async () => {
-    await begin({ libraries: { lone: { loginShare: 0 } }, historyDays: 5 });
+    world = await BackfillWorld.started({ libraries: { lone: { loginShare: 0 } }, historyDays: 5 });
     await world.run(RANGE);
     expect(seriesOf(world.month('2026-11'), ENTERED).length).toBeGreaterThan(100);
     expect(seriesOf(world.month('2026-11'), 'library_logins_total')).toEqual([]);
@@ -189,7 +186,7 @@ describe('several libraries', () => {
   });
 
   test('where day lags behind have their minutes, and the difference is told', async () => {
-    await begin({ conventions: { dayFreshness: 'nightly' } });
+    world = await BackfillWorld.started({ conventions: { dayFreshness: 'nightly' } });
     const { out } = await world.run(['--from=2026-11-05', '--to=2026-11-06T15:00', '--step=5m']);
     const samples = seriesOf(world.month('2026-11'), ENTERED);
     const truth = world.service.served('lone', NOVEMBER.startMs).entered;

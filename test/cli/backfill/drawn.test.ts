@@ -16,7 +16,7 @@ test.each(Array.from({ length: 10 }, (_, i) => i + 1))(
     const drawn = drawConventions(seededRandom(seed));
     const { startMs } = CALENDAR.epochAt(Date.UTC(2026, 10, 3));
     const endMs = CALENDAR.dayAt(startMs + 3 * DAY_MS).startMs;
-    const world = new BackfillWorld({
+    const world = await BackfillWorld.started({
       conventions: {
         ...drawn,
         rateLimit: undefined,
@@ -28,7 +28,6 @@ test.each(Array.from({ length: 10 }, (_, i) => i + 1))(
       },
       historyDays: 12,
     });
-    await world.start();
     const times = ['--from=2026-11-01T04:00', '--to=2026-11-04T04:00'];
     const { status, err } = await world.run([...times, '--step=5m']);
     expect({ status, err: status === 0 ? '' : err }).toEqual({ status: 0, err: '' });

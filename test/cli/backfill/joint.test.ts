@@ -103,10 +103,9 @@ let prometheus: FakePrometheus;
 let host: string;
 
 beforeEach(async () => {
-  world = new BackfillWorld();
+  world = await BackfillWorld.started();
   prometheus = new FakePrometheus();
   host = await prometheus.start();
-  await world.start();
 });
 afterEach(async () => {
   await world.stop();

@@ -11,13 +11,10 @@ vi.setConfig({ testTimeout: 120_000 });
 
 let world: BackfillWorld;
 
-async function begin(...options: ConstructorParameters<typeof BackfillWorld>): Promise<void> {
-  world = new BackfillWorld(...options);
-  await world.start();
-}
-
 describe('one library', () => {
-  beforeEach(() => begin());
+  beforeEach(async () => {
+    world = await BackfillWorld.started();
+  });
   afterEach(() => world.stop());
 
   test.each([

@@ -72,6 +72,12 @@ export class BackfillWorld {
     });
   }
 
+  static async started(options?: BackfillWorldOptions): Promise<BackfillWorld> {
+    const world = new BackfillWorld(options);
+    await world.start();
+    return world;
+  }
+
   async start(): Promise<void> {
     const { service } = this;
     this.#simulator = await startSimulator({
