@@ -7,6 +7,7 @@ import { machineText } from './machine.ts';
 import type { Measured } from './measured.ts';
 import { measureMemory } from './memory/measure.ts';
 import { measureRequests } from './requests/measure.ts';
+import { measureScrape } from './scrape.ts';
 import { measureStart } from './start/measure.ts';
 import { tableOf, writeResult } from './table.ts';
 import { LONG_TRAFFIC, measureTraffic, USUAL_TRAFFIC } from './traffic/measure.ts';
@@ -25,7 +26,7 @@ const { values } = parseArgs({
 type Measure = (progress: (line: string) => void) => Promise<readonly Measured[]>;
 
 const PARTS: Readonly<Record<string, Measure>> = {
-  // Here: scrape: measureScrape, from './scrape.ts'.
+  scrape: measureScrape,
   start: measureStart,
   traffic: (progress) => measureTraffic(progress, values.full ? LONG_TRAFFIC : USUAL_TRAFFIC),
   // No time is measured in these two, so that they share the machine.
