@@ -105,15 +105,19 @@ describe('an answer is malformed', () => {
   });
 
   test.for([
-    ['', 'the answer is not whole and valid JSON'],
-    ['{"metadata":{"aggregation":"minute"},"result":[', 'the answer is not whole and valid JSON'],
-    ['<html>', 'the answer is not whole and valid JSON'],
-    ['['.repeat(4_000_000), 'the answer is not whole and valid JSON'],
-    ['{"a":'.repeat(1_000_000), 'the answer is not whole and valid JSON'],
-    ['[]', 'the answer is an array; it must be an object'],
-    ['null', 'the answer is null; it must be an object'],
-    ['7', 'the answer is a number; it must be an object'],
-  ] as const)('as %s', ([text, words]) => {
+    ['nothing', '', 'the answer is not whole and valid JSON'],
+    [
+      'half',
+      '{"metadata":{"aggregation":"minute"},"result":[',
+      'the answer is not whole and valid JSON',
+    ],
+    ['HTML', '<html>', 'the answer is not whole and valid JSON'],
+    ['lists in lists', '['.repeat(4_000_000), 'the answer is not whole and valid JSON'],
+    ['objects in objects', '{"a":'.repeat(1_000_000), 'the answer is not whole and valid JSON'],
+    ['a list', '[]', 'the answer is an array; it must be an object'],
+    ['null', 'null', 'the answer is null; it must be an object'],
+    ['a number', '7', 'the answer is a number; it must be an object'],
+  ] as const)('as %s', ([, text, words]) => {
     expect(complaintOf(text)).toBe(words);
   });
 
