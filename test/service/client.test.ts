@@ -16,7 +16,7 @@ import {
   TOKEN,
 } from './support/fake-service.ts';
 import type { Answer } from './support/fake-service.ts';
-import { ask, createHarness, failureOf, patience, QUESTION } from './support/harness.ts';
+import { ask, createHarness, failureOf, patience, QUESTION, until } from './support/harness.ts';
 
 describe('a question', () => {
   test('is asked with a token of the customer and comes back as a reading', async () => {
@@ -127,9 +127,7 @@ describe('one customer whose requests hang', () => {
     const hanging = Array.from({ length: 10 }, () =>
       failureOf(harness.riverside.ask(day, controller.signal)),
     );
-    while (fake.count('/v1/') < 2) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
+    await until(() => fake.count('/v1/') >= 2);
     await ask(harness.clientFor('hillside'));
     expect(fake.count('/v1/peoplecount?aggregation=day')).toBe(2);
     controller.abort();
@@ -146,9 +144,7 @@ describe('closing', () => {
     const asking = [harness.riverside, harness.clientFor('hillside'), harness.riverside].map(
       (client) => failureOf(ask(client)),
     );
-    while (fake.count('/v1/') === 0) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
+    await until(() => fake.count('/v1/') > 0);
     harness.service.close();
     for (const error of await Promise.all(asking)) {
       expect(error.reason).toBe('unreachable');

@@ -20,6 +20,7 @@ import {
   failureOf,
   patience,
   virtualClock,
+  until,
 } from './support/harness.ts';
 
 describe('Retry-After', () => {
@@ -86,9 +87,7 @@ describe('Retry-After', () => {
     fake.data = inTurn(status(429, { 'retry-after': '20' }), GOOD);
     using harness = createHarness(fake.url, { clock, config: { maxConcurrency: 1 } });
     const asking = [ask(harness.riverside), ask(harness.riverside)];
-    while (clock.sleepers < 2) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
+    await until(() => clock.sleepers >= 2);
     expect(fake.count('/v1/')).toBe(1);
     await driven(clock, Promise.all(asking));
     expect(fake.count('/v1/')).toBe(3);
@@ -104,16 +103,12 @@ describe('Retry-After', () => {
     using harness = createHarness(fake.url, { clock });
     const first = new AbortController();
     const told = failureOf(harness.riverside.ask(QUESTION, first.signal));
-    while (clock.sleepers === 0) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
+    await until(() => clock.sleepers > 0);
     first.abort();
     await told;
     const controller = new AbortController();
     const asking = failureOf(harness.riverside.ask(QUESTION, controller.signal));
-    while (clock.sleepers === 0) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
+    await until(() => clock.sleepers > 0);
     controller.abort(why);
     expect(await asking).toMatchObject(words);
     expect(fake.count('/v1/')).toBe(1);
@@ -175,9 +170,7 @@ describe('the deadline', () => {
     fake.data = status(503, { 'retry-after': '25' });
     using harness = createHarness(fake.url, { clock });
     const asking = failureOf(harness.riverside.ask(QUESTION, controller.signal));
-    while (clock.sleepers === 0) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
+    await until(() => clock.sleepers > 0);
     controller.abort();
     expect(await asking).toMatchObject({ reason: 'server', status: 503 });
     expect(fake.count('/v1/')).toBe(1);
@@ -193,9 +186,7 @@ describe('the deadline', () => {
     const controller = new AbortController();
     const impatient = failureOf(harness.riverside.ask(QUESTION, controller.signal));
     const patient = harness.riverside.ask(QUESTION, patience());
-    while (fake.count('/connect/token') === 0) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
+    await until(() => fake.count('/connect/token') > 0);
     controller.abort();
     expect((await impatient).reason).toBe('timeout');
     gates.resolve();

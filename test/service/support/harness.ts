@@ -1,4 +1,5 @@
 /** A service client as the daemon would make it, with everything that it says written down. */
+import { vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
 import { createLogger } from '../../../src/base/log.ts';
@@ -111,6 +112,11 @@ export async function failureOf(promise: Promise<unknown>): Promise<ServiceError
     throw new Error('Expected a ServiceError', { cause: outcome });
   }
   return outcome;
+}
+
+/** Waits in real time, for what happens over sockets. */
+export async function until(isSo: () => boolean): Promise<void> {
+  await vi.waitUntil(isSo, { interval: 1, timeout: 20_000 });
 }
 
 /** Real sockets under a virtual clock: it moves on whenever somebody sleeps on it. */
