@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { bytes, bytesAndEnd, bytesAndReset, drip, stream } from './support/bytes.ts';
+import { failuresOf } from './support/figures.ts';
 import type { Exchange, Misbehaviour } from './support/hostile-service.ts';
 import { accepts, answering, DATA, suffers } from './support/suffer.ts';
 import type { Suffering } from './support/suffer.ts';
-import { failuresOf } from './support/figures.ts';
 import { expectWell, World } from './support/world.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';

@@ -1,8 +1,8 @@
 /** Answers that are well-formed and empty where there were counts: at the start, and later. */
 import { describe, expect, test } from 'vitest';
 import { body } from './support/bytes.ts';
-import { DATA } from './support/suffer.ts';
 import { figuresOf, NOTHING } from './support/figures.ts';
+import { DATA } from './support/suffer.ts';
 import { expectWell, World } from './support/world.ts';
 
 const MINUTE_MS = 60_000;

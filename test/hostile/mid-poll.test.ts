@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { FailureReason } from '../../src/base/errors.ts';
 import { body, bytesAndReset, replaced, reply } from './support/bytes.ts';
-import type { Misbehaviour } from './support/hostile-service.ts';
 import { failuresOf, figuresOf, NOTHING, upOf } from './support/figures.ts';
+import type { Misbehaviour } from './support/hostile-service.ts';
 import { expectWell, World } from './support/world.ts';
 
 /** Requests in an anchor where all is well (DESIGN.md, section 3). */

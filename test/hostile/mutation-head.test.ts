@@ -4,9 +4,9 @@ import { expect, test } from 'vitest';
 import { response } from './support/bytes.ts';
 import { someBytes } from './support/changes.ts';
 import type { Change } from './support/changes.ts';
+import { figuresOf, upOf } from './support/figures.ts';
 import { DATA } from './support/suffer.ts';
 import { Subject } from './support/survival.ts';
-import { figuresOf, upOf } from './support/figures.ts';
 import { expectWell } from './support/world.ts';
 
 test('a head with some bytes changed never changes what is counted', async () => {

@@ -1,9 +1,9 @@
 /** Being told to wait, in every form that the header may have: at /metrics, with the reason. */
 import { describe, expect, test } from 'vitest';
 import { reply } from './support/bytes.ts';
+import { failuresOf, figuresOf, pollsOf, upOf } from './support/figures.ts';
 import type { Endpoint } from './support/hostile-service.ts';
 import { DATA } from './support/suffer.ts';
-import { failuresOf, figuresOf, pollsOf, upOf } from './support/figures.ts';
 import { expectWell, World } from './support/world.ts';
 
 describe.for([

@@ -4,9 +4,9 @@ import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import type { FailureReason } from '../../src/base/errors.ts';
 import { body, reply } from './support/bytes.ts';
+import { failuresOf, upOf } from './support/figures.ts';
 import type { Endpoint } from './support/hostile-service.ts';
 import { answering, DATA, suffers } from './support/suffer.ts';
-import { failuresOf, upOf } from './support/figures.ts';
 import { expectWell, World } from './support/world.ts';
 
 const TOKEN: readonly Endpoint[] = ['token'];

@@ -1,9 +1,9 @@
 /** Answers of the token endpoint that are no good, or odd and good: at /metrics, with their reason. */
 import { describe, expect, test } from 'vitest';
 import { body, bytesAndReset, reply } from './support/bytes.ts';
+import { failuresOf } from './support/figures.ts';
 import type { Endpoint, Misbehaviour } from './support/hostile-service.ts';
 import { accepts, answering, suffers } from './support/suffer.ts';
-import { failuresOf } from './support/figures.ts';
 import { expectWell, World } from './support/world.ts';
 
 const TOKEN: readonly Endpoint[] = ['token'];

@@ -4,9 +4,9 @@
  */
 import { describe, expect, test } from 'vitest';
 import { body, reply } from './support/bytes.ts';
+import { failuresOf, figuresOf, upOf } from './support/figures.ts';
 import type { Misbehaviour } from './support/hostile-service.ts';
 import { DATA } from './support/suffer.ts';
-import { failuresOf, figuresOf, upOf } from './support/figures.ts';
 import { World } from './support/world.ts';
 
 const MINUTE_MS = 60_000;

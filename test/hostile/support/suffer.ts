@@ -4,8 +4,8 @@
  */
 import { expect } from 'vitest';
 import type { FailureReason } from '../../../src/base/errors.ts';
-import type { Endpoint, Misbehaviour } from './hostile-service.ts';
 import { figuresOf, failuresOf, NOTHING, pollsOf, upOf } from './figures.ts';
+import type { Endpoint, Misbehaviour } from './hostile-service.ts';
 import { expectWell, World } from './world.ts';
 import type { WorldOptions } from './world.ts';
 

@@ -6,11 +6,11 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { response } from './bytes.ts';
 import type { Change } from './changes.ts';
+import { figuresOf, upOf } from './figures.ts';
+import type { Figures } from './figures.ts';
 import type { Misbehaviour } from './hostile-service.ts';
 import { sumsOf } from './oracle.ts';
 import { DATA } from './suffer.ts';
-import { figuresOf, upOf } from './figures.ts';
-import type { Figures } from './figures.ts';
 import { expectWell, World } from './world.ts';
 
 /** More than this within a minute has to come again before it is believed (DESIGN.md, section 3). */
