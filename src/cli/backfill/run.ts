@@ -41,7 +41,11 @@ export async function backfill(flags: BackfillFlags, io: Io, log: Logger): Promi
   }
   const nowMs = systemClock.nowMs();
   const before = known ?? newManifest(settings);
-  const joints = await jointsOf(before, customers, flags, nowMs, io);
+  const joints = await unlessStopped(jointsOf(before, customers, flags, nowMs, io), io);
+  if (joints === undefined) {
+    io.writeOut('stopped before anything was written\n');
+    return;
+  }
   const subjects = subjectsOf(before, customers, joints, flags, nowMs);
   warnOfJoints(subjects, flags, nowMs, log);
   await mkdir(flags.output, { recursive: true });
@@ -52,6 +56,18 @@ export async function backfill(flags: BackfillFlags, io: Io, log: Logger): Promi
     await writeMonths({ flags, config, subjects, manifest, io, log });
   } finally {
     lock.close();
+  }
+}
+
+/** Undefined in place of the error that the stop itself was the cause of. */
+async function unlessStopped<Result>(asked: Promise<Result>, { stop }: Io) {
+  try {
+    return await asked;
+  } catch (error) {
+    if (stop.aborted) {
+      return undefined;
+    }
+    throw error;
   }
 }
 

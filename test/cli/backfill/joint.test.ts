@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { Calendar } from '../../../src/counting/calendar.ts';
 import { Zone } from '../../../src/counting/zone.ts';
+import { Terminal } from '../terminal.ts';
 import { BackfillWorld, seriesOf } from './world.ts';
 
 const ENTERED = 'library_people_entered_total';
@@ -28,6 +29,8 @@ class FakePrometheus {
   readonly headers: IncomingHttpHeaders[] = [];
   series: Readonly<Record<string, readonly Series[]>> = {};
   answer: { readonly status: number; readonly body: string } | undefined;
+  /** Told of each query before it is answered. */
+  asked: () => void = () => {};
   readonly #server: Server;
 
   constructor() {
@@ -38,6 +41,7 @@ class FakePrometheus {
         const asked = new URLSearchParams(form);
         this.queries.push(`${incoming.url ?? ''} ${asked.get('query') ?? ''}`);
         this.headers.push(incoming.headers);
+        this.asked();
         const result = this.answer === undefined ? this.#result(asked) : [];
         const { status = 200, body = JSON.stringify({ status: 'success', data: { result } }) } =
           this.answer ?? {};
@@ -214,6 +218,14 @@ test("asks for a customer by the letters of its name, of which Prometheus's patt
   await world.start();
   await world.run([FROM, `--prometheus.url=http://${host}`]);
   expect(prometheus.queries[0]).toContain('customer=~"Ærø \\\\(øst\\\\) & 𝔏"');
+});
+
+test('is stopped while Prometheus is asked as at any other time', async () => {
+  const terminal = new Terminal();
+  prometheus.asked = () => terminal.terminate();
+  const ran = await world.run([FROM, `--prometheus.url=http://${host}`], terminal);
+  expect(ran).toMatchObject({ status: 0, out: 'stopped before anything was written\n' });
+  expect(ran.err).not.toContain('does not answer');
 });
 
 test('says so where nobody answers', async () => {
