@@ -6,6 +6,7 @@ import { loadAll } from '../config/load-all.ts';
 import type { LoadedAll } from '../config/load-all.ts';
 import type { Config } from '../config/types.ts';
 import type { WebConfig } from '../config/web-types.ts';
+import { createOpeningHoursParser } from '../counting/opening-hours.ts';
 import { concernsText, linesOf, tablesOf } from './check-report.ts';
 import type { Concern } from './check-report.ts';
 import { askForAll } from './connect.ts';
@@ -120,10 +121,13 @@ function concernsOf(answers: readonly CustomerAnswers[]): readonly Concern[] {
     whom.forEach((name) => concern.whom.add(name));
     found.set(key, concern);
   }
+  const parseOpeningHours = createOpeningHoursParser();
   findingsOfClock(answers).forEach((finding) => add(finding, names));
   for (const one of answers) {
     for (const answer of one.streams) {
-      findingsOfStream(one, answer).forEach((finding) => add(finding, [one.config.name]));
+      findingsOfStream(one, answer, parseOpeningHours).forEach((finding) =>
+        add(finding, [one.config.name]),
+      );
     }
   }
   const concerns = [...found.values()].map(({ finding, whom }) => ({ finding, whom: [...whom] }));

@@ -7,7 +7,7 @@ import type { FailureReason } from '../base/errors.ts';
 import type { MinuteStream } from '../base/nouns.ts';
 import type { CustomerConfig } from '../config/types.ts';
 import { isZero } from '../counting/counts.ts';
-import { parseOpeningHours } from '../counting/opening-hours.ts';
+import type { OpeningHoursParser } from '../counting/opening-hours.ts';
 import type { StreamSurvey } from '../counting/survey.ts';
 import type { CustomerAnswers, StreamAnswer } from './connect.ts';
 
@@ -32,6 +32,7 @@ const OLD_MS = { people: HOUR_MS, logins: 4 * HOUR_MS } as const satisfies Recor
 export function findingsOfStream(
   { config, atMs, credentialsValid }: CustomerAnswers,
   { stream, outcome }: StreamAnswer,
+  parseOpeningHours: OpeningHoursParser,
 ): readonly Finding[] {
   if (outcome instanceof ServiceError) {
     const { reason, message } = outcome;
@@ -45,8 +46,9 @@ export function findingsOfStream(
   const { lastSeenMs } = outcome;
   if (lastSeenMs === undefined && isZero(outcome.state.snapshot.totals)) {
     found.push(NO_COUNTS);
-  } else if (lastSeenMs !== undefined && isOpenSince(config, atMs, OLD_MS[stream])) {
-    found.push(...(atMs - lastSeenMs > OLD_MS[stream] ? [OLD[stream]] : []));
+  } else if (lastSeenMs !== undefined && atMs - lastSeenMs > OLD_MS[stream]) {
+    const isOpen = isOpenSince(config, atMs, OLD_MS[stream], parseOpeningHours);
+    found.push(...(isOpen ? [OLD[stream]] : []));
   }
   return found;
 }
@@ -88,8 +90,12 @@ function findingsOfKeys({ dating, state }: StreamSurvey): Finding[] {
 }
 
 /** Whether a customer is open, and was already `forMs` ago; false where no hours are configured. */
-function isOpenSince(config: CustomerConfig, atMs: number, forMs: number): boolean {
-  const { openingHours, holidays, timezone } = config;
+function isOpenSince(
+  { openingHours, holidays, timezone }: CustomerConfig,
+  atMs: number,
+  forMs: number,
+  parseOpeningHours: OpeningHoursParser,
+): boolean {
   if (openingHours === undefined) {
     return false;
   }
