@@ -20,7 +20,15 @@ import { createProgress } from './progress.ts';
 import type { Progress } from './progress.ts';
 import { Reader } from './reader.ts';
 import { settingsOf } from './settings.ts';
-import { customersOf, jointsOf, subjectsOf, targetOf, warnOfJoints } from './subjects.ts';
+import {
+  customersOf,
+  jointsOf,
+  labelNamesOf,
+  refuseOwnLabels,
+  subjectsOf,
+  targetOf,
+  warnOfJoints,
+} from './subjects.ts';
 import { summaryText } from './summary.ts';
 import { daysOf, MonthWriter } from './write.ts';
 
@@ -34,6 +42,7 @@ export async function backfill(flags: BackfillFlags, io: Io, log: Logger): Promi
   const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
   warnings.forEach((warning) => log.warn('the configuration is good but for this', { warning }));
   const customers = customersOf(config, flags);
+  refuseOwnLabels(config, flags);
   const settings = settingsOf(flags, config, customers);
   const known = await readManifest(flags.output, settings);
   if (known === undefined) {
@@ -136,7 +145,6 @@ function writerFor(
 ): MonthWriter {
   const common = { log, stop: io.stop };
   const { timeoutMs } = config.service;
-  const labelNames = new Set(config.customers.flatMap(({ labels }) => Object.keys(labels)));
   return new MonthWriter({
     ...common,
     folder: flags.output,
@@ -144,7 +152,7 @@ function writerFor(
     past: {
       stepMs: flags.step,
       target: targetOf(flags),
-      infoLabelNames: [...labelNames].toSorted(),
+      infoLabelNames: labelNamesOf(config),
     },
     reader: new Reader({ ...common, service, timeoutMs, clock: systemClock }),
     progress,

@@ -42,6 +42,23 @@ export function customersOf(
   return config.customers.filter(({ name }) => names.includes(name));
 }
 
+/** The names of the labels that customers are given, in their order. */
+export function labelNamesOf({ customers }: Config): readonly string[] {
+  return [...new Set(customers.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
+}
+
+/** Throws a UsageError for a label that would be in a sample twice, for which promtool refuses them all. */
+export function refuseOwnLabels(config: Config, { label = [] }: BackfillFlags): void {
+  const own = labelNamesOf(config);
+  const twice = label.find(([name]) => own.includes(name));
+  if (twice !== undefined) {
+    throw new UsageError(
+      `--label=${twice.join('=')}: customers have a label of that name in the configuration: ` +
+        'choose another name for one of them',
+    );
+  }
+}
+
 /**
  * By customer, as a Prometheus tells them now, or told them when this backfill began: by now it may
  * have its blocks. Throws a PrometheusError or a UsageError.

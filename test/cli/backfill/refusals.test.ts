@@ -38,6 +38,14 @@ describe('one library', () => {
     expect(err).toContain('another backfill (customers)');
   });
 
+  test('refuses a label that the customers have already, as a sample has each but once', async () => {
+    world.configure({ labels: { region: 'north' } });
+    const { status, err } = await world.run([...RANGE, '--label=region=west']);
+    expect(status).toBe(2);
+    expect(err).toContain('error: --label=region=west: customers have a label of that name');
+    expect(world.questions()).toBe(0);
+  });
+
   test('refuses a folder with something else in it, and what it has not written', async () => {
     mkdirSync(world.output);
     writeFileSync(join(world.output, 'thesis.txt'), 'mine');
