@@ -120,8 +120,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'minutes with one key de-duplicated',
     file: 'counting/minutes.ts',
-    find: 'count + (row.counts[kind] ?? 0)',
-    replace: 'Math.max(count, row.counts[kind] ?? 0)',
+    find: 'count + (counts[kind] ?? 0)',
+    replace: 'Math.max(count, counts[kind] ?? 0)',
     shows: (world) =>
       hasPlainMinutes(world) &&
       mattersHowKeysAreRead(world) &&
