@@ -7,14 +7,13 @@ import type { Logger } from './base/log.ts';
 import type { Stream } from './base/nouns.ts';
 import type { Random } from './base/random.ts';
 import type { LoadedAll } from './config/load-all.ts';
-import { readSecretFile } from './config/secret-file.ts';
 import type { Config, CustomerConfig } from './config/types.ts';
 import type { LoadedWebConfig } from './config/web.ts';
 import type { WebConfig } from './config/web-types.ts';
+import { clientOf, createEngine, isSameEngine } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { Fleet } from './polling/fleet.ts';
-import type { Member } from './polling/fleet.ts';
 import { LineBudget } from './polling/line-budget.ts';
-import { Poller } from './polling/poller.ts';
 import { statusOf } from './polling/status.ts';
 import { shardOf } from './polling/shards.ts';
 import { Storage } from './polling/storage.ts';
@@ -24,9 +23,7 @@ import { createExporterMetrics } from './metrics/exporter-metrics.ts';
 import { createExposition } from './metrics/exposition.ts';
 import { createReloading } from './reloading.ts';
 import type { ProxyEnvironment } from './service/proxy.ts';
-import { createService } from './service/service.ts';
 import type { Transport } from './service/transport.ts';
-import type { CustomerClient, Service } from './service/types.ts';
 import { createWebServer } from './web/server.ts';
 import type { ReloadResult } from './web/server.ts';
 
@@ -77,7 +74,7 @@ export interface Daemon {
 const LATEST_MS = 30_000;
 
 export function createDaemon(options: DaemonOptions): Daemon {
-  const { clock, log, random, shard } = options;
+  const { clock, log, shard } = options;
   const lines = new LineBudget({ log, clock });
   const marks = new Marks();
   const storage = new Storage({ path: options.storagePath, marks, clock, log });
@@ -90,7 +87,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     revision: options.revision,
     nodeVersion: options.nodeVersion,
   });
-  let engine = createEngine(options.loaded.config);
+  let engine = engineOf(options.loaded.config);
   let { files, web: protection } = options.loaded;
   let state: 'starting' | 'running' | 'stopping' = 'starting';
   const stopping = new AbortController();
@@ -128,14 +125,10 @@ export function createDaemon(options: DaemonOptions): Daemon {
     }
   }
 
-  function createEngine(config: Config): Engine {
-    const service = createService({
-      config: config.service,
-      environment: options.proxyEnvironment,
-      clock,
-      random,
-      log,
-      ...(options.transport === undefined ? {} : { transport: options.transport }),
+  function engineOf(config: Config): Engine {
+    return createEngine(config, {
+      ...options,
+      lines,
       observer: {
         request: (event) => exporterMetrics.requestEnded(event),
         credentials(customer, valid) {
@@ -143,24 +136,10 @@ export function createDaemon(options: DaemonOptions): Daemon {
           exposition.changed(customer);
           tellOfCredentials(customer, valid);
         },
-      },
-    });
-    const poller = new Poller({
-      clock,
-      log,
-      lines,
-      intervalMs: config.polling.intervalMs,
-      reconcileIntervalMs: config.polling.reconcileIntervalMs,
-      breakdownIntervalMs: config.polling.breakdownIntervalMs,
-      maxConcurrency: config.service.maxConcurrency,
-      maxRequestsPerSecond: config.service.maxRequestsPerSecond,
-      serviceNowMs: () => service.nowMs(),
-      observer: {
         pollEnded: (stream, seconds, reason) => exporterMetrics.pollEnded(stream, seconds, reason),
         changed: (customer) => exposition.changed(customer),
       },
     });
-    return { config, service, poller, clients: new WeakMap() };
   }
 
   /** Hands the customers of a configuration to everything that deals with them. */
@@ -186,7 +165,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       tellOf([...warnings, ...(loaded.web?.warnings ?? [])]);
       if (!isSameEngine(engine.config, config)) {
         const before = engine;
-        engine = createEngine(config);
+        engine = engineOf(config);
         await before.poller.stop();
         before.service.close();
         engine.poller.start();
@@ -244,33 +223,6 @@ export function createDaemon(options: DaemonOptions): Daemon {
     configFiles: () => files,
     webFiles: () => protection?.files ?? [],
   };
-}
-
-/** What is made anew when the service or the pace changes: connections, limits and the loop. */
-interface Engine {
-  readonly config: Config;
-  readonly service: Service;
-  readonly poller: Poller;
-  readonly clients: WeakMap<Member, CustomerClient>;
-}
-
-function isSameEngine(a: Config, b: Config): boolean {
-  return JSON.stringify([a.service, a.polling]) === JSON.stringify([b.service, b.polling]);
-}
-
-function clientOf(engine: Engine, member: Member): CustomerClient {
-  const { name, clientId, clientSecret } = member.config;
-  const { path, secret } = clientSecret;
-  const known = engine.clients.get(member);
-  const client =
-    known ??
-    engine.service.clientFor({
-      name,
-      clientId,
-      readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
-    });
-  engine.clients.set(member, client);
-  return client;
 }
 
 /** Every stream that any of them is polled for. */

@@ -3,10 +3,11 @@
  * about the last minutes. What later polls get for that question, minus what it gave at the anchor,
  * is what has come in between, whatever the service means by its windows (DESIGN.md, section 3).
  */
+import { readCheck } from './anchor-check.ts';
 import type { Answer, Asking, Inquirer } from './asking.ts';
-import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
+import { floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Epoch, Span } from './calendar.ts';
-import { anyBelow, areEqual, at, grandTotal, isZero, minus, plus } from './counts.ts';
+import { anyBelow, anyOf, areEqual, grandTotal, higher, isZero, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { establish } from './dating.ts';
 import type { Dating } from './dating.ts';
@@ -75,7 +76,6 @@ export interface AnchorContext {
   readonly reachBackMs: number;
 }
 
-const WEEK_MS = 7 * DAY_MS;
 /** How far back the window of the last minutes reaches when an anchor is taken. */
 const WINDOW_MS = 15 * MINUTE_MS;
 /** How often `day` or `quarter` may disagree with the minutes before it is not asked any more. */
@@ -166,32 +166,6 @@ function* readTotal(
 }
 
 /**
- * The same stretch by the minute and by `totalsBy`: today, or where nobody has come today and
- * `totalsBy` is not proven yet, the last week, for that nothing is equal to nothing proves nothing.
- */
-function* readCheck(
-  context: AnchorContext,
-  totalsBy: 'day' | 'quarter',
-  today: Answer,
-): Asking<{ readonly minutes: Answer; readonly coarse: Answer }> {
-  const { inquirer, epoch, day, expected, isProven } = context;
-  const weekStartMs = Math.max(epoch.startMs, day.startMs - WEEK_MS);
-  if (!isZero(today.sums) || isProven || weekStartMs >= day.startMs) {
-    const coarse = yield* inquirer.askTwiceIfBelow(expected.today, totalsBy, day.startMs);
-    return { minutes: today, coarse };
-  }
-  let sinceMs = weekStartMs;
-  let minutes = yield* inquirer.ask('minute', sinceMs);
-  if (minutes.aggregation !== 'minute') {
-    // Forced into the aggregation that is to be checked, it would agree with itself.
-    sinceMs = Math.max(epoch.startMs, day.startMs - 2 * DAY_MS);
-    minutes = yield* inquirer.ask('minute', sinceMs);
-  }
-  const coarse = yield* inquirer.ask(totalsBy, sinceMs);
-  return { minutes, coarse };
-}
-
-/**
  * What today should hold at least. An empty one is asked for again where nothing else would speak
  * against it: the first of a day, and one beside a total that is 0 because it may lag.
  */
@@ -203,17 +177,6 @@ function leastToday(
   const mayLag = totalsBy !== 'minute' && !isProven;
   const isDoubtful = isZero(total) ? mayLag : expected.today === undefined;
   return isDoubtful ? higher(expected.today, anyOf(kinds)) : expected.today;
-}
-
-/** At least one of the first kind, which an empty answer is below of. */
-function anyOf(kinds: number): Counts {
-  return Array.from({ length: kinds }, () => 0).with(0, 1);
-}
-
-function higher(a: Counts | undefined, b: Counts | undefined): Counts | undefined {
-  return a === undefined || b === undefined
-    ? (a ?? b)
-    : a.map((count, kind) => Math.max(count, at(b, kind)));
 }
 
 /**

@@ -43,3 +43,15 @@ export function areEqual(a: Counts, b: Counts): boolean {
 export function anyBelow(a: Counts, b: Counts): boolean {
   return a.some((count, kind) => count < at(b, kind));
 }
+
+/** At least one of the first kind, which an empty answer is below of. */
+export function anyOf(kinds: number): Counts {
+  return Array.from({ length: kinds }, () => 0).with(0, 1);
+}
+
+/** The larger one of each kind; of one alone, that one. */
+export function higher(a: Counts | undefined, b: Counts | undefined): Counts | undefined {
+  return a === undefined || b === undefined
+    ? (a ?? b)
+    : a.map((count, kind) => Math.max(count, at(b, kind)));
+}
