@@ -70,6 +70,7 @@ export function runCommand(io: Io): Command {
   logOptions().forEach((option) => command.addOption(option));
   return command.action(async (flags: RunFlags) => {
     const log = loggerFor(flags, io);
+    const onHangup = collectHangups(io);
     const { 'config.file': path, 'web.config.file': webPath } = flags;
     function load(running?: WebConfig): Promise<LoadedAll> {
       return loadAll({ path, webPath, env: io.env, nowMs: systemClock.nowMs(), running });
@@ -81,7 +82,7 @@ export function runCommand(io: Io): Command {
     // A large configuration takes seconds, and its files may be on a disk that does not answer.
     const loaded = await Promise.race([load(), untilStopped(io)]);
     if (loaded !== undefined) {
-      await serve(flags, { load, loadWeb, loaded, io, log });
+      await serve(flags, { load, loadWeb, loaded, io, log, onHangup });
     }
   });
 }
@@ -92,12 +93,14 @@ export interface Serving {
   readonly loadWeb?: (running: WebConfig | undefined) => Promise<LoadedWebConfig | undefined>;
   readonly io: Io;
   readonly log: Logger;
+  /** In place of that of `io`, which may have had hangups already. */
+  readonly onHangup?: Io['onHangup'];
 }
 
 /** Runs a daemon until the process is told to stop. */
 export async function serve(
   flags: Omit<RunFlags, 'config.file' | 'web.config.file' | keyof LogFlags>,
-  { loaded, load, loadWeb, io, log }: Serving,
+  { loaded, load, loadWeb, io, log, onHangup = io.onHangup }: Serving,
 ): Promise<void> {
   log.info('starting', { version: VERSION, customers: loaded.config.customers.length });
   [...loaded.warnings, ...(loaded.web?.warnings ?? [])].forEach((warning) =>
@@ -123,7 +126,7 @@ export async function serve(
   // Before anybody can know that it runs, and change a file: nothing is missed in between.
   const watch = await createWatch(daemon, loaded, flags['config.autoReloadInterval'], io.stop);
   await daemon.start();
-  io.onHangup(() => {
+  onHangup(() => {
     daemon.reload().catch((error: unknown) => {
       log.error('the configuration could not be read again', { error: String(error) });
     });
@@ -136,6 +139,13 @@ export async function serve(
     await daemon.stop();
     log.info('stopped');
   }
+}
+
+/** Takes hangups from now on, as one would end the process else; whoever listens later is told then. */
+function collectHangups(io: Io): Io['onHangup'] {
+  const { promise: listening, resolve } = Promise.withResolvers<() => void>();
+  io.onHangup(() => void listening.then((listener) => listener()));
+  return resolve;
 }
 
 /** A watch over the files as they are now, to be begun later, which ends with the signal. */
