@@ -2,7 +2,7 @@
 import type { Clock } from './base/clock.ts';
 import type { Logger } from './base/log.ts';
 import type { Random } from './base/random.ts';
-import { readSecretFile } from './config/secret-file.ts';
+import { accessOf } from './config/secret-file.ts';
 import type { Config } from './config/types.ts';
 import type { Member } from './polling/fleet.ts';
 import type { LineBudget } from './polling/line-budget.ts';
@@ -65,16 +65,8 @@ export function isSameEngine(a: Config, b: Config): boolean {
 
 /** The customer's access to the service, the same one for as long as the engine lasts. */
 export function clientOf(engine: Engine, member: Member): CustomerClient {
-  const { name, clientId, clientSecret } = member.config;
-  const { path, secret } = clientSecret;
   const known = engine.clients.get(member);
-  const client =
-    known ??
-    engine.service.clientFor({
-      name,
-      clientId,
-      readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
-    });
+  const client = known ?? engine.service.clientFor(accessOf(member.config));
   engine.clients.set(member, client);
   return client;
 }

@@ -3,11 +3,10 @@ import { systemClock } from '../base/clock.ts';
 import { UsageError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
-import { readSecretFile } from '../config/secret-file.ts';
-import type { Config, CustomerConfig, ServiceConfig } from '../config/types.ts';
+import type { Config, ServiceConfig } from '../config/types.ts';
 import { proxyEnvironmentFrom } from '../service/proxy.ts';
 import { createService } from '../service/service.ts';
-import type { CustomerAccess, Service, ServiceObserver } from '../service/types.ts';
+import type { Service, ServiceObserver } from '../service/types.ts';
 import type { Io } from './io.ts';
 
 /**
@@ -27,15 +26,6 @@ export function serviceOf(
     observer: { request() {}, credentials() {}, ...observer },
     log: silentLogger,
   });
-}
-
-export function accessOf({ name, clientId, clientSecret }: CustomerConfig): CustomerAccess {
-  const { path, secret } = clientSecret;
-  return {
-    name,
-    clientId,
-    readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
-  };
 }
 
 const MOST_NAMES = 10;

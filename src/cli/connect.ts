@@ -13,7 +13,8 @@ import { Fleet } from '../polling/fleet.ts';
 import type { Member } from '../polling/fleet.ts';
 import { drive, planSurvey } from '../polling/round.ts';
 import type { ClockReading, Service } from '../service/types.ts';
-import { accessOf, customersAtOnce, serviceOf } from './access.ts';
+import { accessOf } from '../config/secret-file.ts';
+import { customersAtOnce, serviceOf } from './access.ts';
 import type { Io } from './io.ts';
 
 export interface CustomerAnswers {

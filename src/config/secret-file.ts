@@ -1,6 +1,7 @@
 /** Secrets in files of their own, which are read again when the service refuses one. */
 import { Secret } from '../base/secret.ts';
 import { readTextFile } from './read-file.ts';
+import type { CustomerConfig } from './types.ts';
 
 const LARGEST_SECRET_BYTES = 65_536;
 
@@ -22,4 +23,18 @@ export async function readSecretFileWithMode(
     throw new Error('is empty: write the secret into it');
   }
   return { secret: new Secret(value), mode };
+}
+
+/** What the service's client needs of a customer: a secret in a file is read each time it is asked for. */
+export function accessOf({ name, clientId, clientSecret }: CustomerConfig): {
+  readonly name: string;
+  readonly clientId: string;
+  readonly readSecret: () => Promise<Secret>;
+} {
+  const { path, secret } = clientSecret;
+  return {
+    name,
+    clientId,
+    readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
+  };
 }

@@ -3,7 +3,7 @@
  * exposed. What a name means to the outside is CONTRACT.md, section 4. Nothing here knows how a line
  * is written, and no value here changes by itself from scrape to scrape.
  */
-import { BREAKDOWNS, KINDS, MINUTE_STREAMS } from '../base/nouns.ts';
+import { ALL_KINDS, BREAKDOWNS, MINUTE_STREAMS } from '../base/nouns.ts';
 import type { Kind, MinuteStream, Stream } from '../base/nouns.ts';
 import type { CustomerFigures, StreamFigures } from '../counting/figures.ts';
 
@@ -46,7 +46,6 @@ export interface Family {
 }
 
 const ALL_STREAMS: readonly Stream[] = [...MINUTE_STREAMS, ...BREAKDOWNS];
-const ALL_KINDS: readonly Kind[] = MINUTE_STREAMS.flatMap((stream) => KINDS[stream]);
 
 export const IN_BACKGROUND = 'Polled from the service in the background, not at the scrape.';
 

@@ -6,6 +6,7 @@
 import { lstat, mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 import { isLocked, lockFolder } from '../base/folder-lock.ts';
 import type { FolderLock } from '../base/folder-lock.ts';
 import type { Logger } from '../base/log.ts';
@@ -158,8 +159,4 @@ export class Storage {
       this.#failing = true;
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

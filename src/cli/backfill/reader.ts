@@ -11,7 +11,7 @@ import { NOTHING_LEARNT, readMinuteHistory } from '../../counting/minute-history
 import type { Learnt, MinuteHistory } from '../../counting/minute-history.ts';
 import { drive } from '../../polling/round.ts';
 import type { Service, WholeClient } from '../../service/types.ts';
-import { accessOf } from '../access.ts';
+import { accessOf } from '../../config/secret-file.ts';
 import type { Part, Subject } from './plan.ts';
 
 export interface PartHistory {
