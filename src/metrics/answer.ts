@@ -20,6 +20,8 @@ export function createRender({ exposition, exporterMetrics }: RenderOptions): Re
     // First, so that epoch and day are those at the time of the scrape.
     const customers = exposition.render(format);
     const own = Buffer.from((await exporterMetrics.render(format)) + END_OF[format]);
-    return gzip ? gzipWithRest(await customers.compressed(), own) : [...customers.parts, own];
+    return gzip
+      ? [Buffer.concat(gzipWithRest(await customers.compressed(), own))]
+      : [...customers.parts, own];
   };
 }

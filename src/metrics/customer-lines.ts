@@ -80,12 +80,15 @@ export class CustomerLines {
 
   /** Whether any is another one than before. */
   #takeValues({ first, series }: FixedFamily, number: number, figures: CustomerFigures): boolean {
+    const values = this.#values;
     let place = number * this.#series + first;
     let isChanged = false;
     for (const { value } of series) {
+      const before = values[place] ?? UNKNOWN;
       const now = value(figures) ?? UNKNOWN;
-      if (!Object.is(now, this.#values[place])) {
-        this.#values[place] = now;
+      // Not Object.is: it makes two objects of the numbers.
+      if (now !== before && !(Number.isNaN(now) && Number.isNaN(before))) {
+        values[place] = now;
         isChanged = true;
       }
       place += 1;

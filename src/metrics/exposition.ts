@@ -53,8 +53,11 @@ export function createExposition({ clock }: { readonly clock: Clock }): Expositi
   return new CachedExposition(clock);
 }
 
-/** How often what has changed is rendered: both streams of a customer are polled within it, as a rule. */
-const KEEP_READY_EVERY_MS = 1_000;
+/**
+ * How often what has changed is rendered. Both streams of a customer are polled within it, as a rule,
+ * and what is polled one after the other stands side by side. What is left to a scrape is less than this.
+ */
+const KEEP_READY_EVERY_MS = 2_000;
 /** For so long nothing else runs. */
 const TURN_MS = 3;
 

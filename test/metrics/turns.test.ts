@@ -78,12 +78,12 @@ describe('an exposition that is kept ready', () => {
     exposition.setCustomers([source]);
     const stopping = new AbortController();
     const kept = exposition.keepReady(stopping.signal);
-    await clock.advance(2_000);
+    await clock.advance(4_000);
     const before = source.asked;
     source.figures = riverside({ occupancy: 77 });
     exposition.changed('riverside');
     exposition.changed('riverside');
-    await clock.advance(2_000);
+    await clock.advance(4_000);
     expect(source.asked).toBe(before + 1);
     expect(textOf(exposition)).toContain('library_occupancy_people{customer="riverside"} 77\n');
     expect(source.asked).toBe(before + 1);
@@ -99,10 +99,10 @@ describe('an exposition that is kept ready', () => {
     exposition.setCustomers([source]);
     const stopping = new AbortController();
     const kept = exposition.keepReady(stopping.signal);
-    await clock.advance(59_000);
+    await clock.advance(58_000);
     const before = source.asked;
     source.figures = riverside({ occupancy: 0 });
-    await clock.advance(2_000);
+    await clock.advance(4_000);
     expect(source.asked).toBe(before + 1);
     stopping.abort();
     await kept;
