@@ -4,8 +4,8 @@
  */
 import type { ServerResponse } from 'node:http';
 
-/** So many bytes are handed to the socket at once. */
-const BYTES_OF_A_TURN = 1_024 * 1_024;
+/** Handed to the socket at once: more than its buffer takes, so that a reader need not wait for our turn. */
+const BYTES_OF_A_TURN = 4 * 1_024 * 1_024;
 
 export function bytesOf(parts: readonly Uint8Array[]): number {
   return parts.reduce((sum, { length }) => sum + length, 0);
