@@ -121,13 +121,18 @@ test('stopping cuts clients that send nothing, half a request, or wait for an an
 });
 
 test('stopping cuts a client that does not read its answer', async () => {
+  const asked = Promise.withResolvers<void>();
   const { server, url } = await serving({
-    exposition: () => Promise.resolve([Buffer.alloc(64 * 1_024 * 1_024, 'x')]),
+    exposition: () => {
+      asked.resolve();
+      return Promise.resolve([Buffer.alloc(64 * 1_024 * 1_024, 'x')]);
+    },
   });
   const slow = await connected(url);
+  // Whoever waits for 'readable' here makes it read on.
   slow.socket.pause();
   slow.socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
-  await new Promise((resolve) => slow.socket.once('readable', resolve));
+  await asked.promise;
   await server.stop();
   slow.socket.resume();
   expect((await slow.ended).length).toBeLessThan(64 * 1_024 * 1_024);
