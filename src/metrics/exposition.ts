@@ -152,20 +152,24 @@ class CachedExposition implements Exposition {
     const nowMs = this.#clock.nowMs();
     const startMs = this.#clock.monotonicMs();
     const changed = new Map<number, ChangedLines>();
-    for (const number of this.#stale) {
-      const figures = this.#sources[number]?.figuresAt(nowMs);
-      if (figures !== undefined) {
-        changed.set(number, this.#lines.write(number, figures));
-        this.#projectedAtMs[number] = nowMs;
-        this.#validUntilMs[number] = figures.validUntilMs;
+    try {
+      for (const number of this.#stale) {
+        const figures = this.#sources[number]?.figuresAt(nowMs);
+        if (figures !== undefined) {
+          changed.set(number, this.#lines.write(number, figures));
+          this.#projectedAtMs[number] = nowMs;
+          this.#validUntilMs[number] = figures.validUntilMs;
+        }
+        this.#stale.delete(number);
+        if (this.#clock.monotonicMs() - startMs >= withinMs) {
+          break;
+        }
       }
-      this.#stale.delete(number);
-      if (this.#clock.monotonicMs() - startMs >= withinMs) {
-        break;
-      }
+    } finally {
+      // Also after a fault of one: the lines of those before it are not written a second time.
+      this.#store.update(changed);
+      this.#renditions.clear();
     }
-    this.#store.update(changed);
-    this.#renditions.clear();
   }
 
   #parts(format: Format): readonly Piece[] {

@@ -214,6 +214,30 @@ describe('changes', () => {
     expect(Buffer.concat(rendition.parts).toString()).toBe(before);
   });
 
+  test('a customer whose figures cannot be told fails a scrape, and costs the others no change', () => {
+    const { exposition, sources } = exposing(riverside(), harbour());
+    textOf(exposition);
+    const [first, second] = sources;
+    if (first === undefined || second === undefined) {
+      throw new Error('expected two');
+    }
+    first.figures = riverside({ occupancy: 8 });
+    Object.assign(second, {
+      figuresAt() {
+        throw new Error('a mistake');
+      },
+    });
+    exposition.changed('riverside');
+    exposition.changed('harbour');
+    expect(() => exposition.render('text')).toThrow('a mistake');
+    expect(() => exposition.render('text')).toThrow('a mistake');
+    Object.assign(second, { figuresAt: () => harbour({ occupancy: 9 }) });
+    expect(linesOf(exposition, 'library_occupancy_people')).toEqual([
+      'library_occupancy_people{customer="riverside"} 8',
+      'library_occupancy_people{customer="harbour"} 9',
+    ]);
+  });
+
   test('a removed customer is gone with its label names, and the order is the new one', () => {
     const { exposition, sources } = exposing(riverside(), harbour());
     textOf(exposition);
