@@ -5,8 +5,9 @@ import { FAILURE_REASONS } from '../../src/base/errors.ts';
 import { BREAKDOWNS, KINDS, MINUTE_STREAMS } from '../../src/base/nouns.ts';
 import { breakdownFamilies } from '../../src/metrics/breakdown-families.ts';
 import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
-import { CUSTOMER_FAMILIES, IN_BACKGROUND } from '../../src/metrics/families.ts';
-import type { Family } from '../../src/metrics/families.ts';
+import { CUSTOMER_FAMILIES } from '../../src/metrics/families.ts';
+import { IN_BACKGROUND } from '../../src/metrics/family.ts';
+import type { Family } from '../../src/metrics/family.ts';
 import { code, listed, table, typed } from './markdown.ts';
 
 const OWN = z.object({

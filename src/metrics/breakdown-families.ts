@@ -5,8 +5,8 @@
 import { BREAKDOWNS } from '../base/nouns.ts';
 import type { Breakdown, Kind } from '../base/nouns.ts';
 import type { BreakdownFigures, CustomerFigures, KeyFigures } from '../counting/figures.ts';
-import { IN_BACKGROUND, known } from './families.ts';
-import type { Family, LabelPair, Sample } from './families.ts';
+import { IN_BACKGROUND, known } from './family.ts';
+import type { Family, LabelPair, Sample } from './family.ts';
 
 /** The kinds of a breakdown, and the service's name of each. */
 const DIRECTIONS: readonly (readonly [kind: Kind, direction: string])[] = [

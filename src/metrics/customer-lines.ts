@@ -5,7 +5,7 @@
  * figures change.
  */
 import type { CustomerFigures } from '../counting/figures.ts';
-import type { Family, FamilyContext } from './families.ts';
+import type { Family, FamilyContext } from './family.ts';
 import { formatValue, writeLabel, writeSample } from './format.ts';
 import type { ChangedLines } from './sample-store.ts';
 

@@ -11,7 +11,7 @@ import type { CustomerFigures, FiguresSource } from '../counting/figures.ts';
 import { breakdownFamilies } from './breakdown-families.ts';
 import { CustomerLines } from './customer-lines.ts';
 import { CUSTOMER_FAMILIES } from './families.ts';
-import type { Family } from './families.ts';
+import type { Family } from './family.ts';
 import { writeHead } from './format.ts';
 import type { Format } from './format.ts';
 import { compressStart, packAll, Piece } from './gzip.ts';

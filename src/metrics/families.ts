@@ -6,48 +6,10 @@
 import { ALL_KINDS, BREAKDOWNS, MINUTE_STREAMS } from '../base/nouns.ts';
 import type { Kind, MinuteStream, Stream } from '../base/nouns.ts';
 import type { CustomerFigures, StreamFigures } from '../counting/figures.ts';
-
-export type FamilyType = 'counter' | 'gauge';
-
-export type LabelPair = readonly [name: string, value: string];
-
-/** One series of a customer; `labels` are those beside `customer`. */
-export interface Sample {
-  readonly labels: readonly LabelPair[];
-  readonly value: number;
-}
-
-/** What a family may need to know beside the figures of the one customer. */
-export interface FamilyContext {
-  /** The label names that any customer was given, sorted: all show the same, empty where not given. */
-  readonly infoLabelNames: readonly string[];
-}
-
-/** A series that has the same labels whatever the customer. */
-export interface Series {
-  readonly labels: readonly LabelPair[];
-  readonly value: (figures: CustomerFigures) => number | undefined;
-}
-
-export interface Family {
-  readonly name: string;
-  readonly type: FamilyType;
-  readonly help: string;
-  /** Names of the labels beside `customer` and those that the configuration gives; none if left out. */
-  readonly labels?: readonly string[];
-  /** When there is no series, for the reference: completes "absent …". Left out where there always is. */
-  readonly absent?: string;
-  /** All there can be, in their order; undefined where the labels follow from the figures. */
-  readonly series?: readonly Series[];
-  /** Follows from the configuration alone, and stays as it is for as long as the customers do. */
-  readonly isConfigured?: true;
-  /** Empty where the figure is not known: then there is no series, rather than one that says 0. */
-  readonly samples: (figures: CustomerFigures, context: FamilyContext) => readonly Sample[];
-}
+import { fixed, gauge, IN_BACKGROUND } from './family.ts';
+import type { Family, Head, LabelPair, Series } from './family.ts';
 
 const ALL_STREAMS: readonly Stream[] = [...MINUTE_STREAMS, ...BREAKDOWNS];
-
-export const IN_BACKGROUND = 'Polled from the service in the background, not at the scrape.';
 
 /** What follows from the service's rows and the configuration: it can be told of the past as well. */
 export const LASTING_FAMILIES: readonly Family[] = [
@@ -202,8 +164,6 @@ const POLLING_FAMILIES: readonly Family[] = [
 
 export const CUSTOMER_FAMILIES: readonly Family[] = [...LASTING_FAMILIES, ...POLLING_FAMILIES];
 
-type Head = Pick<Family, 'name' | 'type' | 'help' | 'absent'>;
-
 function counter(kind: Kind, help: string): Family {
   return fixed(
     {
@@ -238,10 +198,6 @@ function lastSeen(stream: MinuteStream, help: string): Family {
   );
 }
 
-function gauge(head: Omit<Head, 'type'>, value: Series['value']): Family {
-  return fixed({ ...head, type: 'gauge' }, [{ labels: [], value }]);
-}
-
 function ofStreams(head: Head, value: (stream: StreamFigures) => number | undefined): Family {
   const series = ALL_STREAMS.map((stream): Series => {
     return {
@@ -253,23 +209,6 @@ function ofStreams(head: Head, value: (stream: StreamFigures) => number | undefi
     };
   });
   return fixed(head, series);
-}
-
-function fixed(head: Head, series: readonly Series[]): Family {
-  return {
-    ...head,
-    labels: series[0]?.labels.map(([name]) => name) ?? [],
-    series,
-    samples: (figures) => series.flatMap(({ labels, value }) => known(value(figures), labels)),
-  };
-}
-
-/** One sample, or none where the value is not known. */
-export function known(
-  value: number | undefined,
-  labels: readonly LabelPair[] = [],
-): readonly Sample[] {
-  return value === undefined ? [] : [{ labels, value }];
 }
 
 function flag(value: boolean | undefined): number | undefined {

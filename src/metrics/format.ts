@@ -3,7 +3,7 @@
  * are the same in both; what differs is what stands above a family and at the very end. Nothing
  * here knows what is exported.
  */
-import type { LabelPair } from './families.ts';
+import type { LabelPair } from './family.ts';
 
 export type Format = 'text' | 'openmetrics';
 

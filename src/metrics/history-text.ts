@@ -3,7 +3,7 @@
  * wants it: what is out of order in a series it drops in silence. It knows no file.
  */
 import type { CustomerFigures } from '../counting/figures.ts';
-import type { Family, FamilyContext, LabelPair } from './families.ts';
+import type { Family, FamilyContext, LabelPair } from './family.ts';
 import { writeLabel, writePastSample } from './format.ts';
 
 export interface PastFigures {

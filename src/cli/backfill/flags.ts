@@ -1,7 +1,7 @@
 /** The flags of `backfill` and the checks of their values. */
 import { InvalidArgumentError } from 'commander';
 import { labelProblem } from '../../config/values.ts';
-import type { LabelPair } from '../../metrics/families.ts';
+import type { LabelPair } from '../../metrics/family.ts';
 import type { LogFlags } from '../flags.ts';
 import { parseTimeFlag } from '../time-flag.ts';
 import type { TimeFlag } from '../time-flag.ts';

@@ -8,7 +8,7 @@ import type { Breakdown, Kind } from '../../base/nouns.ts';
 import { literally } from '../../config/schema.ts';
 import type { CustomerConfig } from '../../config/types.ts';
 import { DAY_MS } from '../../counting/calendar.ts';
-import type { LabelPair } from '../../metrics/families.ts';
+import type { LabelPair } from '../../metrics/family.ts';
 import { writeLabel } from '../../metrics/format.ts';
 import { counterName } from './plan.ts';
 import type { FirstSample, Joint } from './plan.ts';

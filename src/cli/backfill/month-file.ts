@@ -8,7 +8,7 @@ import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { replaceFile } from '../../base/replace-file.ts';
-import type { Family } from '../../metrics/families.ts';
+import type { Family } from '../../metrics/family.ts';
 import { END_OF, writeHead } from '../../metrics/format.ts';
 import type { PastSamples } from '../../metrics/history-text.ts';
 import type { MonthRecord, PartRecord } from './manifest.ts';

@@ -11,7 +11,7 @@ import { HistoryWalk } from '../../counting/history.ts';
 import type { MinuteHistory } from '../../counting/minute-history.ts';
 import { breakdownFamilies } from '../../metrics/breakdown-families.ts';
 import { LASTING_FAMILIES } from '../../metrics/families.ts';
-import type { Family, FamilyContext, LabelPair } from '../../metrics/families.ts';
+import type { Family, FamilyContext, LabelPair } from '../../metrics/family.ts';
 import { pastSamples } from '../../metrics/history-text.ts';
 import type { PastFigures, PastSamples } from '../../metrics/history-text.ts';
 import type { PartRecord } from './manifest.ts';

@@ -5,7 +5,7 @@ import type { Config, CustomerConfig } from '../../config/types.ts';
 import { Calendar } from '../../counting/calendar.ts';
 import { createOpeningHoursParser } from '../../counting/opening-hours.ts';
 import { Zone } from '../../counting/zone.ts';
-import type { LabelPair } from '../../metrics/families.ts';
+import type { LabelPair } from '../../metrics/family.ts';
 import { descriptionOf } from '../../polling/fleet.ts';
 import { noSuchCustomer } from '../access.ts';
 import type { Io } from '../io.ts';

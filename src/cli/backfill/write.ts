@@ -3,7 +3,7 @@ import type { Logger } from '../../base/log.ts';
 import type { Breakdown, MinuteStream } from '../../base/nouns.ts';
 import { KINDS } from '../../base/nouns.ts';
 import { DAY_MS } from '../../counting/calendar.ts';
-import type { Family } from '../../metrics/families.ts';
+import type { Family } from '../../metrics/family.ts';
 import type { Gate } from '../../service/limits.ts';
 import type { Manifest, MonthRecord, PartRecord } from './manifest.ts';
 import { MonthFile } from './month-file.ts';
