@@ -36,7 +36,7 @@ export interface PollerOptions {
 /** An anchor takes five requests; so many in its deadline leave room for the ordinary polls. */
 const REQUESTS_PER_ANCHOR = 10;
 /** Anchors are spread over this share of the interval between them, so that they do not gather. */
-const RECONCILE_SPREAD = 0.25;
+const RECONCILE_SPREAD = 0.1;
 
 export class Poller {
   readonly #options: PollerOptions;
