@@ -1,0 +1,47 @@
+/** The bench's service must be one that the exporter's counting agrees with, or it measures doubts. */
+import { expect, test } from 'vitest';
+import { Answers } from '../../bench/service/answers.ts';
+import { Tally } from '../../bench/service/tally.ts';
+import { Zone } from '../../src/counting/zone.ts';
+import { decodeReading } from '../../src/service/wire.ts';
+import type { Reading } from '../../src/base/nouns.ts';
+
+const MINUTE_MS = 60_000;
+const NOW_MS = Date.UTC(2026, 10, 21, 14, 30, 20);
+const answers = new Answers(new Zone('Europe/Copenhagen'));
+
+function read(aggregation: 'day' | 'minute', minutes: number): Reading {
+  const fromMs = NOW_MS - minutes * MINUTE_MS;
+  const body = answers.body(3, 'peoplecount', aggregation, fromMs, NOW_MS);
+  return decodeReading('peoplecount', { contentType: 'application/json', body });
+}
+
+function sumOf({ rows }: Reading): readonly number[] {
+  return [0, 1].map((kind) => rows.reduce((sum, { counts }) => sum + (counts[kind] ?? 0), 0));
+}
+
+test('days and minutes of one window have the same sums', () => {
+  for (const minutes of [15, 60, 1_000, 10_000]) {
+    expect(sumOf(read('day', minutes))).toEqual(sumOf(read('minute', minutes)));
+  }
+  expect(read('day', 10_000).rows.length).toBeGreaterThanOrEqual(7);
+});
+
+test('minutes are those of the zone, and over', () => {
+  const { rows } = read('minute', 60);
+  expect(rows.length).toBeGreaterThan(10);
+  for (const { key } of rows) {
+    expect(key).toMatch(/^2026-11-21T1[45]:\d\d:00\+01:00$/);
+    expect(Date.parse(String(key))).toBeLessThanOrEqual(NOW_MS - MINUTE_MS);
+  }
+});
+
+test('a first anchor ends with the question that it began with', () => {
+  const tally = new Tally();
+  for (const from of ['c', 'epoch', 'day', 'day', 'c']) {
+    tally.asked(1, 'login', from, NOW_MS);
+  }
+  expect(tally.state).toMatchObject({ anchored: 1, mostRequestsOfAnAnchor: 5, requests: 5 });
+  expect(tally.asked(1, 'login', 'c', NOW_MS)).toBe(false);
+  expect(tally.asked(1, 'login', 'c', NOW_MS + MINUTE_MS)).toBe(true);
+});

@@ -1,0 +1,45 @@
+/** That every part of the bench still runs and ends with figures, at sizes that measure nothing. */
+import { expect, test } from 'vitest';
+import type { Measured } from '../../bench/measured.ts';
+import { measureRequests } from '../../bench/requests/measure.ts';
+import { measureStart } from '../../bench/start/measure.ts';
+import { measureTraffic } from '../../bench/traffic/measure.ts';
+
+function expectFigures(rows: readonly Measured[]): void {
+  for (const { bar, ours, peer, value, limit } of rows) {
+    expect(Number.isFinite(value), `${bar}: ${value}`).toBe(true);
+    expect(limit).toBeGreaterThanOrEqual(0);
+    expect(`${ours}${peer}`).not.toMatch(/NaN|Infinity|undefined/);
+  }
+}
+
+test('the traffic is polled, counted and replayed', async () => {
+  const told: string[] = [];
+  const rows = await measureTraffic((line) => told.push(line), {
+    customers: 20,
+    maxRequestsPerSecond: 100,
+    rounds: 1,
+    roundSeconds: 5,
+    scrapeEverySeconds: 2,
+    bareRounds: 1,
+    bareSeconds: 2,
+  });
+  expectFigures(rows);
+  expect(rows).toHaveLength(6);
+  expect(told.at(-1)).toMatch(/^bare loop 1\/1: /);
+}, 120_000);
+
+test('a start is timed up to its first connection', async () => {
+  const starts = [{ customers: 2, times: 2, limitMs: 400 }];
+  const rows = await measureStart(() => {}, { starts });
+  expectFigures(rows);
+  expect(rows).toHaveLength(1);
+}, 60_000);
+
+test('requests of a simulated day are counted', async () => {
+  const rows = await measureRequests(() => {}, { customers: 2, hours: 1 });
+  expectFigures(rows);
+  // Two streams, a poll a minute.
+  expect(rows[0]?.value).toBeGreaterThanOrEqual(2);
+  expect(rows).toHaveLength(4);
+}, 60_000);
