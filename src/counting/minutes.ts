@@ -188,8 +188,8 @@ export function walk(
       place += 1;
     }
     if (row?.startMs === startMs) {
-      entered += row.counts[0] ?? 0;
-      exited += row.counts[1] ?? 0;
+      entered += at(row, 0);
+      exited += at(row, 1);
       next += 1;
     }
     if (startMs < fromMs || startMs >= endMs) {
@@ -215,7 +215,34 @@ export function insideAfter(inside: number, entered: number, exited: number): nu
   return Math.max(0, inside + Math.max(0, entered) - Math.max(0, exited));
 }
 
-/** {@link Walked.lastSeenMs} of a ledger alone. */
-export function lastSeenIn(ledger: MinuteLedger, span: Span): number | undefined {
-  return walk(ledger, [], span).lastSeenMs;
+/** {@link Walked.lastSeenMs}, from the end, where it mostly is. */
+export function lastSeenIn(
+  ledger: MinuteLedger,
+  { startMs: fromMs, endMs }: Span,
+  added: readonly DatedRow[] = [],
+): number | undefined {
+  let place = ledger.length - 1;
+  let last = added.length - 1;
+  while (place >= 0 || last >= 0) {
+    const row = added[last];
+    const ledgerMs = place >= 0 ? ledger.startMsAt(place) : -Infinity;
+    const startMs = Math.max(ledgerMs, row?.startMs ?? -Infinity);
+    if (startMs < fromMs) {
+      return undefined;
+    }
+    const isInLedger = ledgerMs === startMs;
+    const isAdded = row?.startMs === startMs;
+    const entered = (isInLedger ? ledger.countAt(place, 0) : 0) + (isAdded ? at(row, 0) : 0);
+    const exited = (isInLedger ? ledger.countAt(place, 1) : 0) + (isAdded ? at(row, 1) : 0);
+    if (startMs < endMs && (entered > 0 || exited > 0)) {
+      return startMs;
+    }
+    place -= isInLedger ? 1 : 0;
+    last -= isAdded ? 1 : 0;
+  }
+  return undefined;
+}
+
+function at({ counts }: DatedRow, kind: number): number {
+  return counts[kind] ?? 0;
 }

@@ -28,14 +28,16 @@ export function minuteFigures(
   }
   const { startMs } = anchor.day;
   const passed = { startMs, endMs: latestNowMs(context) + 1 };
-  const { path, lastSeenMs } = walk(anchor.ledger, added, passed);
   const before = dayBefore?.dayStartMs === startMs ? dayBefore.lastSeenMs : undefined;
-  const isPeople = context.stream === 'people';
-  return {
-    occupancy: isPeople ? (path.at(-1) ?? 0) : 0,
-    path: isPeople ? path : [],
-    lastSeenMs: lastSeenMs ?? before,
-  };
+  if (context.stream !== 'people') {
+    return {
+      occupancy: 0,
+      path: [],
+      lastSeenMs: lastSeenIn(anchor.ledger, passed, added) ?? before,
+    };
+  }
+  const { path, lastSeenMs } = walk(anchor.ledger, added, passed);
+  return { occupancy: path.at(-1) ?? 0, path, lastSeenMs: lastSeenMs ?? before };
 }
 
 /**

@@ -100,6 +100,9 @@ describe('a ledger', () => {
         const span = { startMs, endMs: startMs + 20 };
         const together = walk(ledgerOf(some), dated(others, dating) ?? [], span);
         expect(together).toEqual(walk(added(ledgerOf(some), others), [], span));
+        const back = added(MinuteLedger.EMPTY, some, -1);
+        const sameBack = dated(others, dating) ?? [];
+        expect(lastSeenIn(back, span, sameBack)).toBe(walk(back, sameBack, span).lastSeenMs);
       }),
     );
   });
