@@ -19,7 +19,7 @@ const HOURS = [
 ];
 
 /** The text of the file: a customer a line, as a script would write them. */
-export function configurationOf(settings: FleetSettings): string {
+function configurationOf(settings: FleetSettings): string {
   const { serviceUrl, timezone, maxRequestsPerSecond } = settings;
   const customers = Array.from({ length: settings.customers }, (_, i) => {
     const number = String(i).padStart(5, '0');

@@ -17,7 +17,7 @@ export interface MemorySettings {
   readonly scrapes: number;
 }
 
-export const USUAL_MEMORY: MemorySettings = {
+const USUAL_MEMORY: MemorySettings = {
   customers: 10_000,
   hourMinutes: 60,
   days: 30,

@@ -5,7 +5,7 @@ import { fetched } from '../daemon/daemon.ts';
 import { Program, wait } from '../processes.ts';
 import { freePort } from '../free-port.ts';
 
-export const PUSHGATEWAY = 'prometheus-pushgateway';
+const PUSHGATEWAY = 'prometheus-pushgateway';
 
 /** Installs it where it is not there. Throws an Error that says what to do where that cannot be done. */
 export function installPushgateway(progress: (line: string) => void): void {

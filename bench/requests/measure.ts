@@ -25,7 +25,7 @@ export interface RequestsSettings {
   readonly hours: number;
 }
 
-export const USUAL_REQUESTS: RequestsSettings = { customers: 20, hours: 24 };
+const USUAL_REQUESTS: RequestsSettings = { customers: 20, hours: 24 };
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

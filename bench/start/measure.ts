@@ -15,7 +15,7 @@ export interface StartSettings {
   }[];
 }
 
-export const USUAL_STARTS: StartSettings = {
+const USUAL_STARTS: StartSettings = {
   starts: [
     { customers: 1, times: 9, limitMs: 400 },
     { customers: 10_000, times: 7, limitMs: 1_500 },
