@@ -27,6 +27,10 @@ export function plain(word: string): string {
  * (optimal string alignment); Infinity as soon as it is certain that there are more than `most`.
  */
 export function editDistance(a: string, b: string, most: number): number {
+  // Whatever does not occur in the other word is left out or exchanged.
+  if (Array.from(a).filter((character) => !b.includes(character)).length > most) {
+    return Infinity;
+  }
   let beforeLast: number[] = [];
   let leastOfLast = 0;
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -47,6 +47,8 @@ const MOST_EPOCHS = 3;
 export class Marks {
   /** By owner and kind; of each, the marks of several epochs, the one that was raised last first. */
   readonly #marks = new Map<string, Map<string, readonly Mark[]>>();
+  /** An owner as the key of the map, which every poll asks for several times. */
+  readonly #ownerTexts = new WeakMap<MarkOwner, string>();
   #changes = 0;
 
   /** Grows with every change. */
@@ -73,7 +75,7 @@ export class Marks {
   ): ReadonlyMap<string, Mark> {
     const prefix = kindOfKey(breakdown, kind, '');
     const found = new Map<string, Mark>();
-    for (const [marked, marks] of this.#marks.get(textOf(owner)) ?? []) {
+    for (const [marked, marks] of this.#marks.get(this.#textOf(owner)) ?? []) {
       const mark = marks.find((one) => one.epochStartMs === epochStartMs);
       if (mark !== undefined && marked.startsWith(prefix)) {
         found.set(marked.slice(prefix.length), mark);
@@ -89,7 +91,7 @@ export class Marks {
       return held;
     }
     const { startMs: epochStartMs, month } = epoch;
-    const key = { owner: textOf(owner), kind };
+    const key = { owner: this.#textOf(owner), kind };
     this.#put(key, { epochStartMs, month, value, atMs });
     this.#changes += 1;
     return value;
@@ -153,7 +155,16 @@ export class Marks {
   }
 
   #of(owner: MarkOwner, kind: MarkedKind): readonly Mark[] {
-    return this.#marks.get(textOf(owner))?.get(kind) ?? [];
+    return this.#marks.get(this.#textOf(owner))?.get(kind) ?? [];
+  }
+
+  #textOf(owner: MarkOwner): string {
+    const known = this.#ownerTexts.get(owner);
+    const text = known ?? textOf(owner);
+    if (known === undefined) {
+      this.#ownerTexts.set(owner, text);
+    }
+    return text;
   }
 
   /** Puts a mark first, in place of a lower one of its epoch. */
