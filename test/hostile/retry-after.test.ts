@@ -60,16 +60,16 @@ describe.for([
     ['0', 1],
     ['1', 1],
     ['20', 1],
-    ['120', 2],
-    ['600', 10],
-    ['3600', 60],
-    ['Sat, 14 Nov 2026 11:10:00 GMT', 10],
+    ['120', 1],
+    ['600', 9],
+    ['3600', 59],
+    ['Sat, 14 Nov 2026 11:10:00 GMT', 9],
     ['Sat, 14 Nov 2026 11:00:00 GMT', 1],
-    ['Saturday, 14-Nov-26 11:10:00 GMT', 10],
+    ['Saturday, 14-Nov-26 11:10:00 GMT', 9],
     // An hour is the most that anybody is believed.
-    ['86400', 60],
-    ['999999999999999999999', 60],
-    ['Fri, 31 Dec 9999 23:59:59 GMT', 60],
+    ['86400', 59],
+    ['999999999999999999999', 59],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', 59],
     // These say nothing.
     ['Thu, 01 Jan 1970 00:00:00 GMT', 1],
     ['-5', 1],
@@ -89,6 +89,6 @@ describe.for([
   });
 
   test('of the token endpoint keeps away too', async () => {
-    expect(await stayedAwayFor({ 'retry-after': '600' }, ['token'])).toBe(10);
+    expect(await stayedAwayFor({ 'retry-after': '600' }, ['token'])).toBe(9);
   });
 });
