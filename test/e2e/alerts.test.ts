@@ -8,20 +8,20 @@ import { alertNamed, rulesFor, unitTestsOf } from '../prometheus/alert-case.ts';
 import type { AlertCase } from '../prometheus/alert-case.ts';
 import { ALERT_CASES } from '../prometheus/cases/all.ts';
 import type { Alert } from '../prometheus/rules.ts';
-import { debianProgram, run } from './support/processes.ts';
+import { debianProgram, outcomeOf } from './support/processes.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'alerts-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe.each(ALERT_CASES)('$alert $side', (alertCase) => {
-  test('fires, is silent and resolves when it is to', () => {
-    const { status, output } = judge(alertCase, alertNamed(alertCase.alert));
+describe.concurrent.each(ALERT_CASES)('$alert $side', (alertCase) => {
+  test('fires, is silent and resolves when it is to', async () => {
+    const { status, output } = await judge(alertCase, alertNamed(alertCase.alert));
     expect(output).not.toContain('FAILED');
     expect(status).toBe(0);
   });
 
-  test.each(alertCase.mutations)('would be found out with %j as %j', (from, to) => {
-    const { status, output } = judge(alertCase, weakened(alertNamed(alertCase.alert), from, to));
+  test.each(alertCase.mutations)('would be found out with %j as %j', async (from, to) => {
+    const { status, output } = await judge(alertCase, weakened(alertNamed(alertCase.alert), from, to));
     expect({ status, output }).toMatchObject({ status: 1 });
     // By what the alert did, not for a rule that cannot be read.
     expect(output).toMatch(/exp:\s|exp: nil|got:/);
@@ -37,15 +37,18 @@ function weakened(alert: Alert, from: string, to: string): Alert {
   return parse(text.replace(from, () => to)) as Alert;
 }
 
+let judged = 0;
+
 /** Whether promtool sees the rule do what is expected of it; the first thing that it does not. */
-function judge(alertCase: AlertCase, alert: Alert): ReturnType<typeof run> {
-  const rules = join(folder, 'rules.json');
-  const file = join(folder, 'tests.json');
+async function judge(alertCase: AlertCase, alert: Alert): ReturnType<typeof outcomeOf> {
+  judged += 1;
+  const rules = join(folder, `rules-${judged}.json`);
+  const file = join(folder, `tests-${judged}.json`);
   // JSON is YAML.
   writeFileSync(rules, JSON.stringify(rulesFor(alertCase, alert)));
   for (const tests of unitTestsOf(alertCase, rules)) {
     writeFileSync(file, JSON.stringify(tests));
-    const result = run(debianProgram('/usr/bin/promtool'), ['test', 'rules', file]);
+    const result = await outcomeOf(debianProgram('/usr/bin/promtool'), ['test', 'rules', file]);
     if (result.status !== 0) {
       return result;
     }

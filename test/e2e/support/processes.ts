@@ -91,8 +91,11 @@ export async function startServer(
   }
 }
 
-/** Runs a program to its end, while this process goes on. What it has written; throws where it fails. */
-export async function finished(path: string, args: readonly string[]): Promise<string> {
+/** Runs a program to its end, while this process goes on. */
+export async function outcomeOf(
+  path: string,
+  args: readonly string[],
+): Promise<{ readonly status: number | null; readonly output: string }> {
   const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -100,10 +103,16 @@ export async function finished(path: string, args: readonly string[]): Promise<s
       output += text;
     });
   }
-  const status = await new Promise((resolve, reject) => {
+  const status = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
+  return { status, output };
+}
+
+/** As above. What it has written; throws where it fails. */
+export async function finished(path: string, args: readonly string[]): Promise<string> {
+  const { status, output } = await outcomeOf(path, args);
   if (status !== 0) {
     throw new Error(`${path} ${args[0] ?? ''} ended with ${String(status)}:\n${output}`);
   }
