@@ -26,10 +26,13 @@ interface Trouble {
 
 export class FailureLog {
   readonly #lines: LineBudget;
+  readonly #noteLines: LineBudget;
   readonly #troubles = new WeakMap<Polled, Trouble>();
 
-  constructor(lines: LineBudget) {
+  /** Notes have lines of their own: most are told once, and must not drown in failures. */
+  constructor(lines: LineBudget, noteLines: LineBudget) {
     this.#lines = lines;
+    this.#noteLines = noteLines;
   }
 
   failed(polled: Polled, error: ServiceError): void {
@@ -77,7 +80,7 @@ export class FailureLog {
     if (level === 'debug') {
       this.#lines.debug(message, fields);
     } else if (isPowerOfTen(times)) {
-      this.#lines.tell(level, message, fields);
+      this.#noteLines.tell(level, message, fields);
     }
   }
 

@@ -41,6 +41,7 @@ const RECONCILE_SPREAD = 0.1;
 export class Poller {
   readonly #options: PollerOptions;
   readonly #lines: LineBudget;
+  readonly #noteLines: LineBudget;
   readonly #failures: FailureLog;
   /** Anchors under way at once: more would not end before their deadline. */
   readonly #mostAnchors: number;
@@ -68,7 +69,8 @@ export class Poller {
       Math.min(options.maxConcurrency, Math.floor(requests / REQUESTS_PER_ANCHOR)),
     );
     this.#lines = options.lines ?? new LineBudget(options);
-    this.#failures = new FailureLog(this.#lines);
+    this.#noteLines = new LineBudget(options);
+    this.#failures = new FailureLog(this.#lines, this.#noteLines);
   }
 
   /** Starts the loop. Whom it polls is told by {@link setCustomers}. */
@@ -125,6 +127,7 @@ export class Poller {
     const { clock, intervalMs } = this.#options;
     while (!this.#stopping) {
       this.#lines.tellLeftOut();
+      this.#noteLines.tellLeftOut();
       const nowMs = clock.monotonicMs();
       const due = this.#due;
       for (let turn = due.take(nowMs); turn !== undefined; turn = due.take(nowMs)) {
