@@ -21,7 +21,10 @@ describe.concurrent.each(ALERT_CASES)('$alert $side', (alertCase) => {
   });
 
   test.each(alertCase.mutations)('would be found out with %j as %j', async (from, to) => {
-    const { status, output } = await judge(alertCase, weakened(alertNamed(alertCase.alert), from, to));
+    const { status, output } = await judge(
+      alertCase,
+      weakened(alertNamed(alertCase.alert), from, to),
+    );
     expect({ status, output }).toMatchObject({ status: 1 });
     // By what the alert did, not for a rule that cannot be read.
     expect(output).toMatch(/exp:\s|exp: nil|got:/);
