@@ -4,6 +4,7 @@
  * customers once a minute in their order, so that a quarter has changed from scrape to scrape.
  */
 import { systemClock } from '../src/base/clock.ts';
+import { installPushgateway } from './memory/pushgateway.ts';
 import type { Measured } from './measured.ts';
 import { assertSame, ofCustomers } from './scrape/samples.ts';
 import {
@@ -45,6 +46,7 @@ interface Round {
 export async function measureScrape(
   progress: (line: string) => void,
 ): Promise<readonly Measured[]> {
+  installPushgateway(progress);
   const started: Server[] = [];
   async function start(starting: Promise<Server>): Promise<Server> {
     const server = await starting;

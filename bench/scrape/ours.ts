@@ -1,7 +1,7 @@
 /**
  * Our server with ten thousand customers, as a process of its own: the exposition and the web server
- * are those of the daemon, the polls are made up. Told so,
- * it polls everybody once a minute.
+ * are those of the daemon, the polls are made up. Told so, it
+ * polls everybody once a minute.
  */
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
