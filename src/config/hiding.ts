@@ -147,6 +147,12 @@ function indentOf(line: string): number {
   return /^[\s-]*/.exec(line)?.[0].length ?? 0;
 }
 
+interface KeyMeaning {
+  readonly isSecret: boolean;
+  /** Whether all that is in its value is secret. */
+  readonly isUsers: boolean;
+}
+
 function hideByNode(
   source: SourceFile,
   document: Document,
@@ -154,6 +160,16 @@ function hideByNode(
   problems: Problems,
 ): void {
   const anchored = new Map<string, Node>();
+  /** A file has few keys, and each of them often. */
+  const known = new Map<string, KeyMeaning>();
+  function meaningOf(key: string): KeyMeaning {
+    const meaning = known.get(key) ?? {
+      isSecret: resemblesSecretKey(key) || namesSecret(key),
+      isUsers: namesUsers(key),
+    };
+    known.set(key, meaning);
+    return meaning;
+  }
   /** With all that is in them: secret keys may be nested, and each node is gone through once. */
   const hidden = new Set<unknown>();
   function hide(node: unknown): void {
@@ -169,17 +185,19 @@ function hideByNode(
     },
     Pair(_, pair) {
       const key = isScalar(pair.key) ? String(pair.key.value) : '';
-      const wrongWayRound = isScalar(pair.value) && resemblesSecretKey(String(pair.value.value));
-      if (wrongWayRound && !knownKeys.has(key)) {
+      const { isSecret, isUsers } = meaningOf(key);
+      const isStrange = !knownKeys.has(key);
+      if (isStrange && isScalar(pair.value) && resemblesSecretKey(String(pair.value.value))) {
+        // The wrong way round.
         hide(pair.key);
       }
       if (key === SECRET_FILE_KEY && !isPath(pair.value)) {
         hide(pair.value);
       }
-      if (resemblesSecretKey(key) || namesSecret(key)) {
+      if (isSecret) {
         hide(isAlias(pair.value) ? anchored.get(pair.value.source) : pair.value);
       }
-      if (namesUsers(key)) {
+      if (isUsers) {
         const users = isAlias(pair.value) ? anchored.get(pair.value.source) : pair.value;
         const values = isMap(users) ? users.items.map(({ value }) => value) : [users];
         values.forEach((value) => hide(isAlias(value) ? anchored.get(value.source) : value));

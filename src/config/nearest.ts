@@ -27,8 +27,7 @@ export function plain(word: string): string {
  * (optimal string alignment); Infinity as soon as it is certain that there are more than `most`.
  */
 export function editDistance(a: string, b: string, most: number): number {
-  // Whatever does not occur in the other word is left out or exchanged.
-  if (Array.from(a).filter((character) => !b.includes(character)).length > most) {
+  if (hasForeign(a, b, most)) {
     return Infinity;
   }
   let beforeLast: number[] = [];
@@ -55,4 +54,13 @@ export function editDistance(a: string, b: string, most: number): number {
     last = row;
   }
   return last[b.length] ?? 0;
+}
+
+/** Whether more than `most` units of `a` do not occur in `b`: each of them is left out or exchanged. */
+function hasForeign(a: string, b: string, most: number): boolean {
+  let foreign = 0;
+  for (let i = 0; i < a.length && foreign <= most; i += 1) {
+    foreign += b.includes(a.charAt(i)) ? 0 : 1;
+  }
+  return foreign > most;
 }

@@ -8,7 +8,6 @@ import type { AgentOptions, IncomingHttpHeaders, IncomingMessage } from 'node:ht
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, getCACertificates } from 'node:tls';
-import got, { TimeoutError } from 'got';
 import type { Got, Request } from 'got';
 import { formatDuration } from '../base/duration.ts';
 import { ServiceError } from '../base/errors.ts';
@@ -60,19 +59,20 @@ export interface Transport {
 
 export function createTransport(settings: TransportSettings): Transport {
   const agents = createAgents(settings);
-  const client = createGot(settings, agents);
+  let client: Promise<Got> | undefined;
   const underWay = new Set<() => void>();
   let closed = false;
 
   return {
     async exchange(request, signal) {
+      const got = await (client ??= createGot(settings, agents));
       if (closed) {
         throw closedError();
       }
       if (signal?.aborted === true) {
         throw deadlineError(signal);
       }
-      const stream = client.stream(request.url, requestOptions(request));
+      const stream = got.stream(request.url, requestOptions(request));
       const receiving = receive(stream, request.title, settings.timeoutMs);
       function cut(): void {
         receiving.fail(signal?.aborted === true ? deadlineError(signal) : closedError());
@@ -113,10 +113,12 @@ function createAgents(settings: TransportSettings): { http: HttpAgent; https: Ht
   return { http: new HttpAgent(options), https: new HttpsAgent({ ...options, ...trust }) };
 }
 
-function createGot(
+/** Loads got only when it is needed, for that takes longer than most of a start. */
+async function createGot(
   settings: TransportSettings,
   agent: { http: HttpAgent; https: HttpsAgent },
-): Got {
+): Promise<Got> {
+  const { default: got } = await import('got');
   return got.extend({
     agent,
     timeout: { request: settings.timeoutMs },
@@ -226,7 +228,8 @@ function translated(
   timeoutMs: number,
   status: number | undefined,
 ): ServiceError {
-  if (error instanceof TimeoutError) {
+  // By its name: the class is not loaded before it is needed.
+  if (error.name === 'TimeoutError') {
     const within = formatDuration(timeoutMs);
     const details = status === undefined ? {} : { status };
     return new ServiceError('timeout', `${title}: no whole answer within ${within}`, details);
