@@ -14,7 +14,7 @@ import type { Dating } from './dating.ts';
 import { minutePieces, withoutWindow } from './day-rows.ts';
 import type { Evidence } from './keys.ts';
 import { lastSeenIn } from './minutes.ts';
-import type { MinuteLedger } from './minutes.ts';
+import type { MinuteLedger } from './minute-ledger.ts';
 import { finerThan, totalByMinutes } from './total.ts';
 import type { TotalsBy } from './total.ts';
 import type { Zone } from './zone.ts';

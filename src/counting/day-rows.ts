@@ -9,7 +9,8 @@ import { isZero } from './counts.ts';
 import type { Dating } from './dating.ts';
 import { readKey } from './keys.ts';
 import type { Evidence } from './keys.ts';
-import { MinuteLedger, withRows } from './minutes.ts';
+import { MinuteLedger } from './minute-ledger.ts';
+import { withRows } from './minutes.ts';
 import type { DateRow } from './minutes.ts';
 import type { Zone } from './zone.ts';
 

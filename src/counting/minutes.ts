@@ -4,82 +4,13 @@
  * poll is today's rows plus the newest window minus the same window at the anchor.
  */
 import type { Row } from '../base/nouns.ts';
-import type { Counts } from './counts.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
-
-export interface DatedRow {
-  /** Start of the minute. */
-  readonly startMs: number;
-  readonly counts: Counts;
-}
+import { MinuteLedger } from './minute-ledger.ts';
+import type { DatedRow } from './minute-ledger.ts';
 
 /** The start of a row's minute; undefined where its key cannot be read. */
 export type DateRow = (row: Row) => number | undefined;
-
-/** The smallest cells that hold all values. */
-type Cells = Int8Array | Int16Array | Int32Array | Float64Array;
-
-/**
- * Minutes sorted by time, each once. Immutable. There is one for each stream of each customer, with
- * some hundred minutes: as objects they would be most of the memory, and most of what is collected.
- */
-export class MinuteLedger {
-  static readonly EMPTY = new MinuteLedger([]);
-  readonly #originMs: number;
-  readonly #unitMs: number;
-  /** How many cells a minute has: when it starts, in units after the origin, and its counts. */
-  readonly #width: number;
-  readonly #cells: Cells;
-
-  /** `rows` are sorted by time, one a minute. */
-  constructor(rows: readonly DatedRow[]) {
-    const originMs = rows[0]?.startMs ?? 0;
-    // What lies between whole minutes is of the time zones of a hundred years ago.
-    const isWhole = rows.every(({ startMs }) => (startMs - originMs) % MINUTE_MS === 0);
-    const unitMs = isWhole ? MINUTE_MS : 1;
-    this.#originMs = originMs;
-    this.#unitMs = unitMs;
-    this.#width = 1 + (rows[0]?.counts.length ?? 0);
-    this.#cells = cellsFor(
-      rows.flatMap(({ startMs, counts }) => [(startMs - originMs) / unitMs, ...counts]),
-    );
-  }
-
-  get length(): number {
-    return this.#cells.length / this.#width;
-  }
-
-  startMsAt(place: number): number {
-    return this.#originMs + (this.#cells[place * this.#width] ?? 0) * this.#unitMs;
-  }
-
-  countAt(place: number, kind: number): number {
-    return kind + 1 < this.#width ? (this.#cells[place * this.#width + 1 + kind] ?? 0) : 0;
-  }
-
-  rows(): DatedRow[] {
-    return Array.from({ length: this.length }, (_, place) => ({
-      startMs: this.startMsAt(place),
-      counts: Array.from({ length: this.#width - 1 }, (__, kind) => this.countAt(place, kind)),
-    }));
-  }
-}
-
-function cellsFor(values: readonly number[]): Cells {
-  const least = values.reduce((a, b) => Math.min(a, b), 0);
-  const most = values.reduce((a, b) => Math.max(a, b), 0);
-  for (const [Kind, limit] of [
-    [Int8Array, 2 ** 7],
-    [Int16Array, 2 ** 15],
-    [Int32Array, 2 ** 31],
-  ] as const) {
-    if (least >= -limit && most < limit) {
-      return Kind.from(values);
-    }
-  }
-  return Float64Array.from(values);
-}
 
 /**
  * The rows as minutes, sorted, each minute once: in the hour that occurs twice, two rows may have one
@@ -177,15 +108,17 @@ export function walk(
   let inside = 0;
   let place = 0;
   let next = 0;
+  let ledgerMs = ledger.length > 0 ? ledger.firstMs : Infinity;
   while (place < ledger.length || next < added.length) {
     const row = added[next];
-    const ledgerMs = place < ledger.length ? ledger.startMsAt(place) : Infinity;
     const startMs = Math.min(ledgerMs, row?.startMs ?? Infinity);
-    let [entered, exited] = [0, 0];
+    let entered = 0;
+    let exited = 0;
     if (ledgerMs === startMs) {
       entered = ledger.countAt(place, 0);
       exited = ledger.countAt(place, 1);
       place += 1;
+      ledgerMs = place < ledger.length ? ledgerMs + ledger.gapMsAt(place) : Infinity;
     }
     if (row?.startMs === startMs) {
       entered += at(row, 0);
@@ -223,9 +156,9 @@ export function lastSeenIn(
 ): number | undefined {
   let place = ledger.length - 1;
   let last = added.length - 1;
+  let ledgerMs = place >= 0 ? ledger.lastMs : -Infinity;
   while (place >= 0 || last >= 0) {
     const row = added[last];
-    const ledgerMs = place >= 0 ? ledger.startMsAt(place) : -Infinity;
     const startMs = Math.max(ledgerMs, row?.startMs ?? -Infinity);
     if (startMs < fromMs) {
       return undefined;
@@ -237,7 +170,10 @@ export function lastSeenIn(
     if (startMs < endMs && (entered > 0 || exited > 0)) {
       return startMs;
     }
-    place -= isInLedger ? 1 : 0;
+    if (isInLedger) {
+      ledgerMs = place > 0 ? ledgerMs - ledger.gapMsAt(place) : -Infinity;
+      place -= 1;
+    }
     last -= isAdded ? 1 : 0;
   }
   return undefined;

@@ -6,7 +6,8 @@ import { isZero } from './counts.ts';
 import { establish } from './dating.ts';
 import type { Dating } from './dating.ts';
 import { dateRowBy } from './day-rows.ts';
-import { dated, lastSeenIn, MinuteLedger, walk, withRows } from './minutes.ts';
+import { MinuteLedger } from './minute-ledger.ts';
+import { dated, lastSeenIn, walk, withRows } from './minutes.ts';
 import { latestNowMs } from './state.ts';
 import type { MinuteFigures, PollContext, StreamState } from './state.ts';
 

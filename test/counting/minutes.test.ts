@@ -1,15 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../src/base/nouns.ts';
-import {
-  dated,
-  lastSeenIn,
-  MinuteLedger,
-  PATH_STEP_MS,
-  walk,
-  withRows,
-} from '../../src/counting/minutes.ts';
-import type { DatedRow } from '../../src/counting/minutes.ts';
+import { MinuteLedger } from '../../src/counting/minute-ledger.ts';
+import type { DatedRow } from '../../src/counting/minute-ledger.ts';
+import { dated, lastSeenIn, PATH_STEP_MS, walk, withRows } from '../../src/counting/minutes.ts';
 import type { Span } from '../../src/counting/calendar.ts';
 
 const ALL = { startMs: 0, endMs: 100 };
