@@ -5,19 +5,18 @@
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { AggregatedQuestion, PageQuestion } from '../base/nouns.ts';
+import type { AggregatedQuestion, Page, PageQuestion, Reading } from '../base/nouns.ts';
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import { deadlineError } from './deadline.ts';
-import { createHold } from './hold.ts';
-import { createGate } from './limits.ts';
-import type { Gate } from './limits.ts';
+import { Hold } from './hold.ts';
+import { Gate } from './limits.ts';
 import type { ServiceClock } from './service-clock.ts';
 import type { AnswerContent } from './json.ts';
 import { decodePage } from './raw-wire.ts';
 import { withRetries } from './retry.ts';
 import { statusError } from './status.ts';
-import { createTokens } from './token.ts';
+import { Tokens } from './token.ts';
 import type { Exchange, ExchangeAnswer, ExchangeRequest } from './transport.ts';
 import type { CustomerAccess, ServiceObserver, WholeClient } from './types.ts';
 import { decodeReading } from './wire.ts';
@@ -46,52 +45,73 @@ const FAILURES_UNTIL_ONE_ATTEMPT = 3;
 type AnyQuestion = AggregatedQuestion | PageQuestion;
 type ObservedEndpoint = Parameters<ServiceObserver['request']>[0]['endpoint'];
 
-export function createClient(options: ClientOptions): WholeClient {
-  const { access, clock, random, observer } = options;
-  // A customer whose requests hang holds at most these, and leaves the others theirs.
-  const ownGate = createGate(options.maxConcurrency >= 4 ? 2 : 1);
-  const hold = createHold(clock);
-  let failures = 0;
+export class Client implements WholeClient {
+  readonly #options: ClientOptions;
+  /** A customer whose requests hang holds at most these, and leaves the others theirs. */
+  readonly #ownGate: Gate;
+  readonly #hold: Hold;
+  readonly #tokens: Tokens;
+  #failures = 0;
 
-  const tokens = createTokens({
-    ...options,
-    send: (request) => send('token', request, undefined, undefined),
-    onCredentials: (valid) => observer.credentials(access.name, valid),
-  });
+  constructor(options: ClientOptions) {
+    const { access, clock, random, authUrl, scope, observer } = options;
+    this.#options = options;
+    this.#ownGate = new Gate(options.maxConcurrency >= 4 ? 2 : 1);
+    this.#hold = new Hold(clock);
+    this.#tokens = new Tokens({
+      access,
+      authUrl,
+      scope,
+      clock,
+      random,
+      send: (request) => this.#send('token', request, undefined, undefined),
+      onCredentials: (valid) => observer.credentials(access.name, valid),
+    });
+  }
+
+  ask(question: AggregatedQuestion, signal: AbortSignal): Promise<Reading> {
+    return this.#retried(question, (answer) => decodeReading(question.endpoint, answer), signal);
+  }
+
+  page(question: PageQuestion, signal: AbortSignal): Promise<Page> {
+    return this.#retried(question, (answer) => decodePage(question, answer), signal);
+  }
 
   /** One exchange within the limits. Gives 200, and of others those that say who we are not. */
-  async function send(
+  async #send(
     endpoint: ObservedEndpoint,
     request: ExchangeRequest,
     question: AnyQuestion | undefined,
     signal: AbortSignal | undefined,
   ): Promise<ExchangeAnswer> {
+    const hold = this.#hold;
     let answer: ExchangeAnswer | undefined;
     while (answer === undefined) {
       await hold.waitOut(signal);
-      answer = await withinLimits([ownGate, options.gate], signal, async () =>
+      answer = await withinLimits([this.#ownGate, this.#options.gate], signal, async () =>
         // It may have come while this one waited for its place, which others need meanwhile.
-        hold.lasts() ? undefined : observed(options, endpoint, request, question, signal),
+        hold.lasts() ? undefined : observed(this.#options, endpoint, request, question, signal),
       );
     }
     if (answer.status === 200 || asksWhoWeAre(endpoint, answer.status)) {
       return answer;
     }
-    const error = statusError(request.title, answer, clock.nowMs());
+    const error = statusError(request.title, answer, this.#options.clock.nowMs());
     hold.note(error);
     throw error;
   }
 
   /** The answer with status 200, the token renewed once where the service does not take it. */
-  async function attempt(question: AnyQuestion, signal: AbortSignal): Promise<ExchangeAnswer> {
+  async #attempt(question: AnyQuestion, signal: AbortSignal): Promise<ExchangeAnswer> {
+    const tokens = this.#tokens;
     let token = await tokens.take(signal);
-    let request = dataRequest(options, question, token);
-    let answer = await send(question.endpoint, request, question, signal);
+    let request = dataRequest(this.#options, question, token);
+    let answer = await this.#send(question.endpoint, request, question, signal);
     if (answer.status === 401) {
       tokens.refuse(token);
       token = await tokens.take(signal);
-      request = dataRequest(options, question, token);
-      answer = await send(question.endpoint, request, question, signal);
+      request = dataRequest(this.#options, question, token);
+      answer = await this.#send(question.endpoint, request, question, signal);
     }
     if (answer.status === 200) {
       return answer;
@@ -101,10 +121,10 @@ export function createClient(options: ClientOptions): WholeClient {
     } else {
       tokens.mistrust(token);
     }
-    throw statusError(request.title, answer, clock.nowMs());
+    throw statusError(request.title, answer, this.#options.clock.nowMs());
   }
 
-  async function retried<T>(
+  async #retried<T>(
     question: AnyQuestion,
     decode: (answer: AnswerContent) => T,
     signal: AbortSignal,
@@ -112,27 +132,22 @@ export function createClient(options: ClientOptions): WholeClient {
     if (signal.aborted) {
       throw deadlineError(signal);
     }
-    const attempts = failures < FAILURES_UNTIL_ONE_ATTEMPT ? ATTEMPTS : 1;
+    const { clock, random } = this.#options;
+    const attempts = this.#failures < FAILURES_UNTIL_ONE_ATTEMPT ? ATTEMPTS : 1;
     try {
-      const decoded = await withRetries(async () => decode(await attempt(question, signal)), {
+      const decoded = await withRetries(async () => decode(await this.#attempt(question, signal)), {
         attempts,
         clock,
         random,
         signal,
       });
-      failures = 0;
+      this.#failures = 0;
       return decoded;
     } catch (error) {
-      failures += 1;
+      this.#failures += 1;
       throw error;
     }
   }
-
-  return {
-    ask: (question, signal) =>
-      retried(question, (answer) => decodeReading(question.endpoint, answer), signal),
-    page: (question, signal) => retried(question, (answer) => decodePage(question, answer), signal),
-  };
 }
 
 /** Enters the gates in turn, and frees every place whatever happens. */

@@ -3,51 +3,54 @@ import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import { final, LONGEST_WAIT_MS } from './retry.ts';
 
-export interface Hold {
+/** Each customer has its own: what the service told one is nothing to the others. */
+export class Hold {
+  readonly #clock: Clock;
+  #untilMs = -Infinity;
+  #because: ServiceError | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
   /** Whether the service wants this customer to wait now. */
-  lasts(): boolean;
+  lasts(): boolean {
+    return this.#restMs() > 0;
+  }
+
   /**
    * Resolves when the customer may ask. Throws what the service said, at once where the wait would be
    * long, else when the signal aborts, whose reason it throws if that is a ServiceError.
    */
-  waitOut(signal?: AbortSignal): Promise<void>;
-  note(error: ServiceError): void;
-}
-
-/** Each customer has its own: what the service told one is nothing to the others. */
-export function createHold(clock: Clock): Hold {
-  let untilMs = -Infinity;
-  let because: ServiceError | undefined;
-
-  function restMs(): number {
-    return Math.max(0, Math.ceil(untilMs - clock.monotonicMs()));
+  async waitOut(signal?: AbortSignal): Promise<void> {
+    while (this.#because !== undefined && this.#restMs() > 0) {
+      if (this.#restMs() > LONGEST_WAIT_MS) {
+        throw this.#held(this.#because.reason);
+      }
+      try {
+        await this.#clock.sleep(this.#restMs(), signal);
+      } catch {
+        throw signal?.reason instanceof ServiceError
+          ? signal.reason
+          : this.#held(this.#because.reason);
+      }
+    }
   }
 
-  function held(reason: ServiceError['reason']): Error {
-    const message = `the service asked to wait; ${Math.ceil(restMs() / 1_000)} s of it are left`;
-    return final(new ServiceError(reason, message, { retryAfterMs: restMs() }));
+  note(error: ServiceError): void {
+    const afterMs = this.#clock.monotonicMs() + (error.retryAfterMs ?? 0);
+    if (afterMs > this.#untilMs) {
+      this.#untilMs = afterMs;
+      this.#because = error;
+    }
   }
 
-  return {
-    lasts: () => restMs() > 0,
-    async waitOut(signal) {
-      while (because !== undefined && restMs() > 0) {
-        if (restMs() > LONGEST_WAIT_MS) {
-          throw held(because.reason);
-        }
-        try {
-          await clock.sleep(restMs(), signal);
-        } catch {
-          throw signal?.reason instanceof ServiceError ? signal.reason : held(because.reason);
-        }
-      }
-    },
-    note(error) {
-      const afterMs = clock.monotonicMs() + (error.retryAfterMs ?? 0);
-      if (afterMs > untilMs) {
-        untilMs = afterMs;
-        because = error;
-      }
-    },
-  };
+  #restMs(): number {
+    return Math.max(0, Math.ceil(this.#untilMs - this.#clock.monotonicMs()));
+  }
+
+  #held(reason: ServiceError['reason']): Error {
+    const message = `the service asked to wait; ${Math.ceil(this.#restMs() / 1_000)} s of it are left`;
+    return final(new ServiceError(reason, message, { retryAfterMs: this.#restMs() }));
+  }
 }

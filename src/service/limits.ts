@@ -5,16 +5,6 @@
 import type { Clock } from '../base/clock.ts';
 import { deadlineError } from './deadline.ts';
 
-export interface Gate {
-  /**
-   * Waits for a place and gives the function that frees it, to be called once. Throws the
-   * deadline's error when the signal aborts first, or the error that the gate was closed with.
-   */
-  enter(signal?: AbortSignal): Promise<() => void>;
-  /** Turns away everybody, those who wait and those who come. */
-  close(error: Error): void;
-}
-
 /** When the next request may start. */
 export interface Pace {
   /** Milliseconds until then; 0 is now. Whole ones, so that a timer cannot end before them. */
@@ -65,81 +55,97 @@ function createWindow(count: number, lengthMs: number): Window {
   };
 }
 
-/** A gate with `places`; with `pacing`, those who enter are spaced as well. */
-export function createGate(
-  places: number,
-  pacing?: { readonly pace: Pace; readonly clock: Clock },
-): Gate {
-  const line = new WaitingLine();
-  let underWay = 0;
-  let sleeping = false;
-  let closedBy: Error | undefined;
+/** With pacing, those who enter are spaced as well. */
+interface Pacing {
+  readonly pace: Pace;
+  readonly clock: Clock;
+}
 
-  function place(): () => void {
-    underWay += 1;
-    pacing?.pace.start();
+/** So many places, for those who are inside at once. */
+export class Gate {
+  readonly #places: number;
+  readonly #pacing: Pacing | undefined;
+  readonly #line = new WaitingLine();
+  #underWay = 0;
+  #sleeping = false;
+  #closedBy: Error | undefined;
+
+  constructor(places: number, pacing?: Pacing) {
+    this.#places = places;
+    this.#pacing = pacing;
+  }
+
+  /**
+   * Waits for a place and gives the function that frees it, to be called once. Throws the
+   * deadline's error when the signal aborts first, or the error that the gate was closed with.
+   */
+  async enter(signal?: AbortSignal): Promise<() => void> {
+    if (signal?.aborted === true) {
+      throw deadlineError(signal);
+    }
+    if (this.#closedBy !== undefined) {
+      throw this.#closedBy;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<() => void>();
+    const waiter: Waiter = { admit: resolve, refuse: reject };
+    const line = this.#line;
+    line.push(waiter);
+    this.#admit();
+    if (waiter.line === undefined) {
+      return promise;
+    }
+    function abort(): void {
+      line.remove(waiter);
+      if (signal !== undefined) {
+        reject(deadlineError(signal));
+      }
+    }
+    signal?.addEventListener('abort', abort, { once: true });
+    return promise.finally(() => signal?.removeEventListener('abort', abort));
+  }
+
+  /** Turns away everybody, those who wait and those who come. */
+  close(error: Error): void {
+    this.#closedBy = error;
+    const line = this.#line;
+    for (let waiter = line.shift(); waiter !== undefined; waiter = line.shift()) {
+      waiter.refuse(error);
+    }
+  }
+
+  #place(): () => void {
+    this.#underWay += 1;
+    this.#pacing?.pace.start();
     let freed = false;
     return () => {
       if (!freed) {
         freed = true;
-        underWay -= 1;
-        admit();
+        this.#underWay -= 1;
+        this.#admit();
       }
     };
   }
 
-  function admit(): void {
-    while (underWay < places && line.first !== undefined) {
-      const waitMs = pacing?.pace.waitMs() ?? 0;
+  #admit(): void {
+    while (this.#underWay < this.#places && this.#line.first !== undefined) {
+      const waitMs = this.#pacing?.pace.waitMs() ?? 0;
       if (waitMs > 0) {
-        void admitAfter(waitMs);
+        void this.#admitAfter(waitMs);
         return;
       }
-      line.shift()?.admit(place());
+      this.#line.shift()?.admit(this.#place());
     }
   }
 
   /** One timer for all who wait. */
-  async function admitAfter(waitMs: number): Promise<void> {
-    if (!sleeping) {
-      sleeping = true;
-      await pacing?.clock.sleep(waitMs);
-      sleeping = false;
-      admit();
+  async #admitAfter(waitMs: number): Promise<void> {
+    if (!this.#sleeping) {
+      this.#sleeping = true;
+      await this.#pacing?.clock.sleep(waitMs);
+      this.#sleeping = false;
+      this.#admit();
     }
   }
-
-  return {
-    async enter(signal) {
-      if (signal?.aborted === true) {
-        throw deadlineError(signal);
-      }
-      if (closedBy !== undefined) {
-        throw closedBy;
-      }
-      const { promise, resolve, reject } = Promise.withResolvers<() => void>();
-      const waiter: Waiter = { admit: resolve, refuse: reject };
-      line.push(waiter);
-      admit();
-      if (waiter.line === undefined) {
-        return promise;
-      }
-      function abort(): void {
-        line.remove(waiter);
-        if (signal !== undefined) {
-          reject(deadlineError(signal));
-        }
-      }
-      signal?.addEventListener('abort', abort, { once: true });
-      return promise.finally(() => signal?.removeEventListener('abort', abort));
-    },
-    close(error) {
-      closedBy = error;
-      for (let waiter = line.shift(); waiter !== undefined; waiter = line.shift()) {
-        waiter.refuse(error);
-      }
-    },
-  };
 }
 
 interface Waiter {

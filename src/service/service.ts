@@ -6,8 +6,8 @@ import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
-import { createClient } from './client.ts';
-import { createGate, createPace } from './limits.ts';
+import { Client } from './client.ts';
+import { createPace, Gate } from './limits.ts';
 import type { ProxyEnvironment } from './proxy.ts';
 import { final } from './retry.ts';
 import { createServiceClock } from './service-clock.ts';
@@ -49,11 +49,11 @@ export function createService(options: ServiceOptions): Service {
   const transport =
     options.transport ?? createTransport({ ...config, environment: options.environment ?? {} });
   const pace = createPace(config.maxRequestsPerSecond, clock);
-  const gate = createGate(config.maxConcurrency, { pace, clock });
+  const gate = new Gate(config.maxConcurrency, { pace, clock });
   const serviceClock = createServiceClock(options);
   return {
     clientFor(access) {
-      return createClient({
+      return new Client({
         access,
         baseUrl: config.baseUrl,
         authUrl: config.authUrl,

@@ -12,21 +12,6 @@ import type { ExchangeAnswer, ExchangeRequest } from './transport.ts';
 import type { CustomerAccess } from './types.ts';
 import { decodeRefusal, decodeToken } from './wire.ts';
 
-export interface Tokens {
-  /**
-   * A token that the service should take. Throws a ServiceError: `auth` at once, without a request,
-   * while the credentials are refused; else the reason for which none came.
-   */
-  take(signal: AbortSignal): Promise<Secret>;
-  /** The service did not take this token. It is thrown away, unless there is a newer one already. */
-  refuse(token: Secret): void;
-  /**
-   * The service forbids what was asked with this token. Maybe it has forgotten it, as others say with
-   * 401: one that is not new is thrown away. With a new one it is the customer's rights.
-   */
-  mistrust(token: Secret): void;
-}
-
 export interface TokensOptions {
   readonly access: CustomerAccess;
   readonly authUrl: string;
@@ -69,84 +54,102 @@ interface Refusal {
   readonly untilMs: number;
 }
 
-export function createTokens(options: TokensOptions): Tokens {
-  const { access, clock, random } = options;
-  let held: HeldToken | undefined;
-  let refusal: Refusal | undefined;
-  let request: Promise<HeldToken> | undefined;
-  let told: boolean | undefined;
+/** The tokens of one customer. */
+export class Tokens {
+  readonly #options: TokensOptions;
+  #held: HeldToken | undefined;
+  #refusal: Refusal | undefined;
+  #request: Promise<HeldToken> | undefined;
+  #told: boolean | undefined;
 
-  function tell(valid: boolean): void {
-    if (told !== valid) {
-      told = valid;
-      options.onCredentials(valid);
+  constructor(options: TokensOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * A token that the service should take. Throws a ServiceError: `auth` at once, without a request,
+   * while the credentials are refused; else the reason for which none came.
+   */
+  async take(signal: AbortSignal): Promise<Secret> {
+    const nowMs = this.#options.clock.monotonicMs();
+    const held = this.#held;
+    if (held !== undefined && nowMs < held.endsMs) {
+      if (nowMs >= held.renewMs && this.#request === undefined) {
+        void this.#renew(held);
+      }
+      return held.value;
+    }
+    return (await untilAborted(this.#requestShared(), signal)).value;
+  }
+
+  /** The service did not take this token. It is thrown away, unless there is a newer one already. */
+  refuse(token: Secret): void {
+    if (this.#held?.value === token) {
+      this.#held = undefined;
+    }
+  }
+
+  /**
+   * The service forbids what was asked with this token. Maybe it has forgotten it, as others say with
+   * 401: one that is not new is thrown away. With a new one it is the customer's rights.
+   */
+  mistrust(token: Secret): void {
+    const held = this.#held;
+    if (held?.value === token && this.#options.clock.monotonicMs() - held.fromMs >= NEW_MS) {
+      this.#held = undefined;
+    }
+  }
+
+  #tell(valid: boolean): void {
+    if (this.#told !== valid) {
+      this.#told = valid;
+      this.#options.onCredentials(valid);
     }
   }
 
   /** One request at a time, shared by all who wait; it goes on when they leave. */
-  function requestShared(): Promise<HeldToken> {
-    request ??= requestToken().finally(() => {
-      request = undefined;
+  #requestShared(): Promise<HeldToken> {
+    this.#request ??= this.#requestToken().finally(() => {
+      this.#request = undefined;
     });
-    return request;
+    return this.#request;
   }
 
-  async function requestToken(): Promise<HeldToken> {
+  async #requestToken(): Promise<HeldToken> {
+    const { access, clock, random } = this.#options;
     const secret = await readSecret(access);
+    const refusal = this.#refusal;
     if (refusal?.secret.equals(secret) === true && clock.monotonicMs() < refusal.untilMs) {
       throw refusal.error;
     }
     // The life is counted from before the request: the service counted from some moment after it.
     const askedMs = clock.monotonicMs();
-    const answer = await options.send(tokenRequest(options, secret));
+    const answer = await this.#options.send(tokenRequest(this.#options, secret));
     if (answer.status !== 200) {
       const nowMs = clock.monotonicMs();
       const why = refusalIn(answer);
       if (why === undefined) {
         throw statusError(REQUEST_TITLE, answer, clock.nowMs());
       }
-      refusal = refused(why, answer.status, secret, refusal, nowMs);
-      tell(false);
-      throw refusal.error;
+      this.#refusal = refused(why, answer.status, secret, this.#refusal, nowMs);
+      this.#tell(false);
+      throw this.#refusal.error;
     }
     const { value, expiresInSeconds } = decodeToken(answer);
-    refusal = undefined;
-    held = heldToken(new Secret(value), lifeFrom(expiresInSeconds), askedMs, random);
-    tell(true);
-    return held;
+    this.#refusal = undefined;
+    this.#held = heldToken(new Secret(value), lifeFrom(expiresInSeconds), askedMs, random);
+    this.#tell(true);
+    return this.#held;
   }
 
   /** Nobody waits for a renewal: the old token serves until it ends, whatever becomes of this. */
-  async function renew(old: HeldToken): Promise<void> {
+  async #renew(old: HeldToken): Promise<void> {
     try {
-      await requestShared();
+      await this.#requestShared();
     } catch {
-      old.renewMs = clock.monotonicMs() + RENEWAL_PAUSE_MS;
+      old.renewMs = this.#options.clock.monotonicMs() + RENEWAL_PAUSE_MS;
     }
   }
-
-  return {
-    async take(signal) {
-      const nowMs = clock.monotonicMs();
-      if (held !== undefined && nowMs < held.endsMs) {
-        if (nowMs >= held.renewMs && request === undefined) {
-          void renew(held);
-        }
-        return held.value;
-      }
-      return (await untilAborted(requestShared(), signal)).value;
-    },
-    refuse(token) {
-      if (held?.value === token) {
-        held = undefined;
-      }
-    },
-    mistrust(token) {
-      if (held?.value === token && clock.monotonicMs() - held.fromMs >= NEW_MS) {
-        held = undefined;
-      }
-    },
-  };
 }
 
 async function readSecret(access: CustomerAccess): Promise<Secret> {

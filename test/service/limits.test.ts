@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import { createGate, createPace } from '../../src/service/limits.ts';
-import type { Gate } from '../../src/service/limits.ts';
+import { createPace, Gate } from '../../src/service/limits.ts';
 import { settle } from '../support/virtual-clock.ts';
 import { failureOf, virtualClock } from './support/harness.ts';
 
@@ -20,7 +19,7 @@ function crowd(gate: Gate, size: number): { inside: number[]; leave: (() => void
 
 describe('a gate', () => {
   test('lets in as many as there are places, in the order in which they came', async () => {
-    const { inside, leave } = crowd(createGate(2), 5);
+    const { inside, leave } = crowd(new Gate(2), 5);
     await settle();
     expect(inside).toEqual([0, 1]);
     leave[1]?.();
@@ -33,7 +32,7 @@ describe('a gate', () => {
   });
 
   test('counts a place once, however often it is freed', async () => {
-    const { inside, leave } = crowd(createGate(1), 3);
+    const { inside, leave } = crowd(new Gate(1), 3);
     await settle();
     leave[0]?.();
     leave[0]?.();
@@ -42,7 +41,7 @@ describe('a gate', () => {
   });
 
   test('forgets whoever gives up, first, last or in the middle', async () => {
-    const gate = createGate(1);
+    const gate = new Gate(1);
     const { inside, leave } = crowd(gate, 1);
     const controllers = Array.from({ length: 5 }, () => new AbortController());
     const entered: number[] = [];
@@ -72,7 +71,7 @@ describe('a gate', () => {
   });
 
   test('turns everybody away when it is closed', async () => {
-    const gate = createGate(1);
+    const gate = new Gate(1);
     crowd(gate, 1);
     const waiting = failureOf(gate.enter());
     const error = new ServiceError('unreachable', 'closed');
@@ -82,7 +81,7 @@ describe('a gate', () => {
   });
 
   test('serves twenty thousand who wait, and loses none', async () => {
-    const gate = createGate(32);
+    const gate = new Gate(32);
     const order: number[] = [];
     await Promise.all(
       Array.from({ length: 20_000 }, async (_, i) => {
@@ -98,7 +97,7 @@ describe('a gate', () => {
 describe('a pace', () => {
   test.for([0.5, 1, 2.5, 10, 50, 667])('of %d a second is never exceeded', async (perSecond) => {
     const clock = virtualClock();
-    const gate = createGate(1_000_000, { pace: createPace(perSecond, clock), clock });
+    const gate = new Gate(1_000_000, { pace: createPace(perSecond, clock), clock });
     const startedMs: number[] = [];
     for (let i = 0; i < perSecond * 4; i += 1) {
       void gate.enter().then((free) => {
@@ -120,7 +119,7 @@ describe('a pace', () => {
 
   test('does not save up what was not used for a burst later', async () => {
     const clock = virtualClock();
-    const gate = createGate(100, { pace: createPace(8, clock), clock });
+    const gate = new Gate(100, { pace: createPace(8, clock), clock });
     await clock.advance(60_000);
     const { inside } = crowd(gate, 100);
     await settle();
@@ -131,7 +130,7 @@ describe('a pace', () => {
 
   test('keeps one timer for all who wait', async () => {
     const clock = virtualClock();
-    crowd(createGate(100, { pace: createPace(4, clock), clock }), 50);
+    crowd(new Gate(100, { pace: createPace(4, clock), clock }), 50);
     await settle();
     expect(clock.sleepers).toBe(1);
   });

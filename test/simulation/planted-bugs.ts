@@ -178,8 +178,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'two token requests at once',
     file: 'service/token.ts',
-    find: 'request ??= requestToken()',
-    replace: 'request = requestToken()',
+    find: 'this.#request ??= this.#requestToken()',
+    replace: 'this.#request = this.#requestToken()',
   },
   {
     name: 'refused credentials hammered',
@@ -190,14 +190,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'Retry-After ignored',
     file: 'service/hold.ts',
-    find: 'Math.ceil(untilMs - clock.monotonicMs())',
-    replace: 'Math.ceil(untilMs - clock.monotonicMs() - 1e9)',
+    find: 'Math.ceil(this.#untilMs - this.#clock.monotonicMs())',
+    replace: 'Math.ceil(this.#untilMs - this.#clock.monotonicMs() - 1e9)',
   },
   {
     name: 'refused token used on',
     file: 'service/token.ts',
-    find: 'if (held?.value === token) {\n        held',
-    replace: 'if (held === undefined) {\n        held',
+    find: 'if (this.#held?.value === token) {',
+    replace: 'if (this.#held === undefined) {',
     shows: (world) => mayBefall(world, 'tokens dropped'),
   },
   {

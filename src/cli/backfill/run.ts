@@ -7,7 +7,7 @@ import type { FolderLock } from '../../base/folder-lock.ts';
 import type { Logger } from '../../base/log.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/types.ts';
-import { createGate } from '../../service/limits.ts';
+import { Gate } from '../../service/limits.ts';
 import type { Service } from '../../service/types.ts';
 import { customersAtOnce, serviceOf } from '../access.ts';
 import type { Io } from '../io.ts';
@@ -158,7 +158,7 @@ function writerFor(
     progress,
     atOnce: customersAtOnce(config.service),
     // One after the other: what is held for it is some ten megabytes.
-    rendering: createGate(1),
+    rendering: new Gate(1),
   });
 }
 

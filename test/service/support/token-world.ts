@@ -1,7 +1,6 @@
 /** The tokens of one customer under a virtual clock, from an endpoint that a test answers for. */
 import { Secret } from '../../../src/base/secret.ts';
-import { createTokens } from '../../../src/service/token.ts';
-import type { Tokens } from '../../../src/service/token.ts';
+import { Tokens } from '../../../src/service/token.ts';
 import type { ExchangeAnswer } from '../../../src/service/transport.ts';
 import type { VirtualClock } from '../../support/virtual-clock.ts';
 import { tokenAnswer } from './fake-service.ts';
@@ -28,7 +27,7 @@ export function createWorld(draw = 0): World {
     requests: 0,
     secret: 'secret',
     answer: (request) => Promise.resolve(good(request)),
-    tokens: createTokens({
+    tokens: new Tokens({
       access: {
         name: 'riverside',
         clientId: 'riverside-api',
