@@ -108,6 +108,10 @@ export function runningEpoch(
   if (running.startMs - nowMs > CLOCK_STEP_MS) {
     return own;
   }
+  if (running.month === own.month && running.startMs === own.startMs) {
+    // The same object for everybody, as a rule.
+    return own;
+  }
   return {
     startMs: running.startMs,
     endMs: calendar.epochStart(running.month + 1),

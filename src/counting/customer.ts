@@ -42,8 +42,9 @@ export interface CustomerOptions {
 export class Customer implements FiguresSource {
   readonly customer: string;
   readonly #options: CustomerOptions;
-  readonly #streams = new Map<MinuteStream, StreamRecord>();
-  readonly #health = new Map<Stream, Health>();
+  // No maps: of ten thousand customers they would take ten megabytes.
+  readonly #streams: Partial<Record<MinuteStream, StreamRecord>> = {};
+  readonly #health: Partial<Record<Stream, Health>> = {};
   /** Only where there are any, for most customers have none. */
   #breakdowns: Breakdowns | undefined;
   #description: CustomerDescription;
@@ -55,8 +56,8 @@ export class Customer implements FiguresSource {
     this.#description = options.description;
     this.customer = options.name;
     for (const stream of options.streams) {
-      this.#streams.set(stream, { state: INITIAL_STATE, shown: [] });
-      this.#health.set(stream, UNPOLLED);
+      this.#streams[stream] = { state: INITIAL_STATE, shown: [] };
+      this.#health[stream] = UNPOLLED;
     }
   }
 
@@ -115,21 +116,21 @@ export class Customer implements FiguresSource {
         marks.raise(owner, kind, snapshot.epoch, at(snapshot.totals, i), nowMs),
       );
     }
-    this.#health.set(stream, afterSuccess(this.#healthOf(stream), nowMs));
+    this.#health[stream] = afterSuccess(this.#healthOf(stream), nowMs);
   }
 
   breakdownSucceeded(breakdown: Breakdown, state: BreakdownState, nowMs: number): void {
     this.#ownBreakdowns().polled(breakdown, state, nowMs);
-    this.#health.set(breakdown, afterSuccess(this.#healthOf(breakdown), nowMs));
+    this.#health[breakdown] = afterSuccess(this.#healthOf(breakdown), nowMs);
   }
 
   /** `message` is safe to show. */
   pollFailed(stream: Stream, message: string, nowMs: number): void {
-    this.#health.set(stream, afterFailure(this.#healthOf(stream), message, nowMs));
+    this.#health[stream] = afterFailure(this.#healthOf(stream), message, nowMs);
   }
 
   turnSkipped(stream: Stream): void {
-    this.#health.set(stream, afterSkip(this.#healthOf(stream)));
+    this.#health[stream] = afterSkip(this.#healthOf(stream));
   }
 
   /** By what its people are counted too, from now on. Those that stay go on with what they have counted. */
@@ -138,7 +139,7 @@ export class Customer implements FiguresSource {
     const { breakdowns } = settings;
     // How the polls of one went that is gone is kept: its counters must not fall when it comes back.
     breakdowns.forEach((breakdown) => {
-      this.#health.set(breakdown, this.#health.get(breakdown) ?? UNPOLLED);
+      this.#health[breakdown] ??= UNPOLLED;
     });
     const isNone = breakdowns.length === 0;
     this.#breakdowns = isNone ? undefined : (this.#breakdowns ?? new Breakdowns(owner, marks));
@@ -166,7 +167,7 @@ export class Customer implements FiguresSource {
 
   /** How today's occupancy went; undefined where that is not known. */
   occupancyPathAt(nowMs: number): OccupancyPath | undefined {
-    return occupancyPathAt(this.#streams.get('people'), this.calendar, nowMs);
+    return occupancyPathAt(this.#streams.people, this.calendar, nowMs);
   }
 
   figuresAt(nowMs: number): CustomerFigures {
@@ -175,7 +176,8 @@ export class Customer implements FiguresSource {
     const kinds: Partial<Record<Kind, KindFigures>> = {};
     const streams: Partial<Record<Stream, StreamFigures>> = {};
     const dayStartMs = calendar.dayAt(nowMs).startMs;
-    for (const [stream, record] of this.#streams) {
+    for (const stream of this.streams) {
+      const record = this.#record(stream);
       KINDS[stream].forEach((kind, i) => {
         kinds[kind] = kindFiguresOf(record, i, epoch, dayStartMs);
       });
@@ -191,7 +193,7 @@ export class Customer implements FiguresSource {
       ...describedAt(this.#description, calendar.zone, timezone, nowMs),
       epochStartMs: epoch.startMs,
       credentialsValid: this.#credentialsValid,
-      occupancy: occupancyOf(this.#streams.get('people'), calendar, nowMs),
+      occupancy: occupancyOf(this.#streams.people, calendar, nowMs),
       kinds,
       breakdowns: this.#breakdowns?.figuresAt(nowMs, epoch.startMs, dayStartMs) ?? NO_BREAKDOWNS,
       streams,
@@ -202,7 +204,7 @@ export class Customer implements FiguresSource {
   #validUntil(nowMs: number, epoch: Epoch): number {
     const { timezone, calendar } = this.#options;
     const { openingHours } = this.#description;
-    const people = this.#streams.get('people');
+    const people = this.#streams.people;
     return Math.min(
       epoch.endMs,
       calendar.dayAt(nowMs).endMs,
@@ -223,11 +225,11 @@ export class Customer implements FiguresSource {
   }
 
   #record(stream: MinuteStream): StreamRecord {
-    return this.#known(stream, this.#streams.get(stream));
+    return this.#known(stream, this.#streams[stream]);
   }
 
   #healthOf(stream: Stream): Health {
-    return this.#known(stream, this.#health.get(stream));
+    return this.#known(stream, this.#health[stream]);
   }
 
   #ownBreakdowns(): Breakdowns {

@@ -19,6 +19,8 @@ export class Fleet {
   #members = new Map<string, Member>();
   /** By name: what is found out of a time zone serves all who live in it. */
   readonly #zones = new Map<string, Zone>();
+  /** By zone and start of the day, for the same reason. */
+  readonly #calendars = new Map<string, Calendar>();
 
   constructor(marks: Marks) {
     this.#marks = marks;
@@ -67,11 +69,18 @@ export class Fleet {
       name,
       timezone,
       description,
-      calendar: new Calendar(this.#zoneOf(timezone), config.dayStartsAt),
+      calendar: this.#calendarOf(config),
       streams,
       owner: { service, clientId, customer: name },
       marks: this.#marks,
     });
+  }
+
+  #calendarOf({ timezone, dayStartsAt }: CustomerConfig): Calendar {
+    const key = `${timezone} ${dayStartsAt.hour}:${dayStartsAt.minute}`;
+    const calendar = this.#calendars.get(key) ?? new Calendar(this.#zoneOf(timezone), dayStartsAt);
+    this.#calendars.set(key, calendar);
+    return calendar;
   }
 
   #zoneOf(timezone: string): Zone {
