@@ -4,6 +4,7 @@ import { enableCompileCache, setSourceMapsSupport } from 'node:module';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
+import { settleHeap } from './base/heap.ts';
 
 const stop = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -36,6 +37,7 @@ const status = await runCommandLine(process.argv.slice(2), {
       process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
     }),
   // Else the bytes of pages that were read long ago would lie about until there are 64 MB of them.
+  settleHeap,
   saveMemory: () => setFlagsFromString('--optimize-for-size'),
   outIsTerminal: process.stdout.isTTY,
   errorIsTerminal: process.stderr.isTTY,

@@ -1,6 +1,7 @@
 /** The daemon as its users start it, with a probe in its event loop, and the service that it polls. */
 import { get } from 'node:http';
 import { Program } from '../processes.ts';
+import { START_FLAGS } from '../start-flags.ts';
 import type { ServiceState } from '../service/tally.ts';
 import { afternoonZone, temporaryFolder, writeConfiguration } from './configuration.ts';
 import type { LoopDelay } from './probe.ts';
@@ -49,7 +50,8 @@ export function startDaemon(
     `--web.listen-address=${address}`,
     `--storage.path=${folder}/data`,
   ];
-  return Program.node('../src/main.ts', flags, options);
+  const nodeFlags = [...START_FLAGS, ...(options.nodeFlags ?? [])];
+  return Program.node('../src/main.ts', flags, { ...options, nodeFlags });
 }
 
 export async function loopDelayOf(program: Program): Promise<LoopDelay> {

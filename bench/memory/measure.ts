@@ -7,6 +7,7 @@ import { scrape, fetched } from '../daemon/daemon.ts';
 import { temporaryFolder, writeConfiguration } from '../daemon/configuration.ts';
 import type { Measured } from '../measured.ts';
 import { medianOf, Program } from '../processes.ts';
+import { START_FLAGS } from '../start-flags.ts';
 import { customersOnly, installPushgateway, push, startPushgateway } from './pushgateway.ts';
 
 export interface MemorySettings {
@@ -44,7 +45,8 @@ export async function measureMemory(
     maxRequestsPerSecond: Math.max(10, customers),
   });
   const args = [file, `${folder.path}/data`];
-  const daemon = Program.node('memory/simulated-daemon.ts', args, { ipc: true });
+  await compileOnce(folder.path);
+  const daemon = startSimulated(args);
   try {
     const url = await daemon.says(/^(http\S+)$/m);
     const afterHour = await pollEveryMinute(daemon, url, hourMinutes, progress);
@@ -80,6 +82,18 @@ export async function measureMemory(
   } finally {
     await daemon.stop();
   }
+}
+
+function startSimulated(args: readonly string[]): Program {
+  return Program.node('memory/simulated-daemon.ts', args, { ipc: true, nodeFlags: START_FLAGS });
+}
+
+/** So that the measured one finds compiled what it runs, as the daemon does from its second start on. */
+async function compileOnce(folder: string): Promise<void> {
+  const daemon = startSimulated([`${folder}/config.yaml`, `${folder}/first`]);
+  await daemon.says(/^(http\S+)$/m);
+  await daemon.ask(`advance ${MINUTE_MS}`);
+  await daemon.stop('SIGTERM');
 }
 
 /** Polls at the usual pace, a scrape a minute; the median of the last ten minutes' memory. */

@@ -5,6 +5,7 @@
  *
  * `simulated-daemon.ts CONFIG STORAGE`; then `advance MS`, or `interval MS` for another pace of polls.
  */
+import { settleHeap } from '../../src/base/heap.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { loadAll } from '../../src/config/load-all.ts';
@@ -50,6 +51,7 @@ const daemon = createDaemon({
   transport: { exchange: (request) => Promise.resolve(answerTo(request)), close() {} },
 });
 const { url } = await daemon.start();
+settleHeap();
 process.stdout.write(`${url}\n`);
 process.on('message', (message) => {
   void obey(String(message).split(' '));

@@ -4,6 +4,7 @@
  * polls everybody once a minute.
  */
 import { systemClock } from '../../src/base/clock.ts';
+import { settleHeap } from '../../src/base/heap.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createRender } from '../../src/metrics/answer.ts';
 import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
@@ -74,6 +75,7 @@ if (!isBare) {
   void exposition.keepReady(new AbortController().signal);
 }
 const { url } = await web.start();
+settleHeap();
 process.on('message', (message) => {
   if (message === 'poll everybody') {
     pollUpTo(polls + CUSTOMERS);

@@ -32,9 +32,18 @@ const PATIENCE = 100;
 /** A program of this folder that sends its address, once it was sent `message` if there is one. */
 export async function startProgram(
   file: string,
-  { message, args = [] }: { readonly message?: string; readonly args?: readonly string[] } = {},
+  {
+    message,
+    args = [],
+    nodeFlags = [],
+  }: {
+    readonly message?: string;
+    readonly args?: readonly string[];
+    readonly nodeFlags?: readonly string[];
+  } = {},
 ): Promise<Server> {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), [...args]);
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  const child = fork(path, [...args], { execArgv: [...nodeFlags] });
   if (message !== undefined) {
     child.send(message);
   }

@@ -98,6 +98,7 @@ const NO_IO: Io = {
   writeError: () => {},
   deliverOut: () => Promise.resolve(),
   saveMemory: () => {},
+  settleHeap: () => {},
   outIsTerminal: false,
   errorIsTerminal: false,
   stop: new AbortController().signal,

@@ -126,6 +126,7 @@ export async function serve(
   // Before anybody can know that it runs, and change a file: nothing is missed in between.
   const watch = await createWatch(daemon, loaded, flags['config.autoReloadInterval'], io.stop);
   await daemon.start();
+  io.settleHeap();
   onHangup(() => {
     daemon.reload().catch((error: unknown) => {
       log.error('the configuration could not be read again', { error: String(error) });

@@ -14,6 +14,7 @@ export class Terminal implements Io {
   readonly nodeVersion = process.version;
   readonly hangups: (() => void)[] = [];
   readonly saveMemory = (): void => {};
+  readonly settleHeap = (): void => {};
   outIsTerminal = false;
   errorIsTerminal = false;
   out = '';

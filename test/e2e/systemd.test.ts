@@ -62,7 +62,8 @@ test('its command starts the exporter with secrets that systemd hands over, relo
     'secrets_riverside from /etc/library-stats-exporter/secrets',
   );
   const config = workspace.write('config.yaml', configWith(60));
-  const [program, script, ...flags] = settingOf('ExecStart').split(/\s+/);
+  const [program, ...words] = settingOf('ExecStart').split(/\s+/);
+  const [script, ...flags] = words.slice(words.findIndex((word) => !word.startsWith('--')));
   expect(program).toBe('/usr/bin/node');
   expect(script?.replace('/opt/library-stats-exporter/', '')).toBe('src/main.ts');
   const args = flags.map((flag) =>
