@@ -56,7 +56,7 @@ export async function measureScrape(
   }
   try {
     const ours = await start(startProgram('ours.ts', { nodeFlags: START_FLAGS }));
-    const series = ofCustomers(textOf(await scrape(ours, 'identity')));
+    const series = ofCustomers(await textOf(ours, 'identity'));
     progress(`scrape: ${countOf(series)} series, ${(series.length / 1e6).toFixed(1)} MB as text`);
     const bare = await start(startProgram('ours.ts', { args: ['bare'], nodeFlags: START_FLAGS }));
     const pushgateway = await start(startPushgateway(series));
@@ -78,7 +78,7 @@ async function checkAnswers(servers: Partial<Servers>, series?: string): Promise
   let expected = series;
   for (const [name, server] of Object.entries(servers)) {
     for (const encoding of ['identity', 'gzip'] as const) {
-      const text = textOf(await scrape(server, encoding));
+      const text = await textOf(server, encoding);
       expected ??= text;
       assertSame(`${name}, ${encoding}`, expected, text);
     }

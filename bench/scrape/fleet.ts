@@ -2,6 +2,7 @@
  * Ten thousand customers as the daemon has them, and their polls without a service: what a poll
  * would have found is made up, and all that follows from it is the real thing.
  */
+import { strict as assert } from 'node:assert';
 import { KINDS } from '../../src/base/nouns.ts';
 import type { MinuteStream } from '../../src/base/nouns.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
@@ -27,18 +28,20 @@ const ANSWER = JSON.stringify({
 export function createFleet(customers: number): readonly Customer[] {
   const marks = new Marks();
   const parse = createOpeningHoursParser();
+  const calendars = ZONES.map((zone) => new Calendar(new Zone(zone), { hour: 4, minute: 0 }));
   return Array.from({ length: customers }, (_, i) => {
     const name = `library-${String(i).padStart(5, '0')}`;
-    const timezone = ZONES[i % ZONES.length] ?? 'UTC';
+    const calendar = calendars[i % ZONES.length];
+    assert(calendar !== undefined);
     const customer = new Customer({
       name,
-      timezone,
+      timezone: calendar.zone.name,
       description: {
         labels: { region: i % 2 === 0 ? 'north' : 'south' },
         capacity: 100 + (i % 400),
         openingHours: parse('Mo-Su 08:00-20:00', undefined),
       },
-      calendar: new Calendar(new Zone(timezone), { hour: 4, minute: 0 }),
+      calendar,
       streams: STREAMS,
       owner: { service: 'https://statistics.example.org', clientId: name, customer: name },
       marks,
