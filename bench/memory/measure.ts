@@ -1,7 +1,8 @@
 /**
  * Memory: an hour of simulated polls and scrapes beside pushgateway with the same series, and then
- * thirty simulated days. In these, a stream is polled once a day, always by an anchor, for every poll
- * of a month would take hours; before both looks at the memory it is polled every minute.
+ * thirty simulated days. In these, a stream is polled once in ten days, always by an anchor, for every
+ * poll of a month would take hours; before both looks at the memory it is polled every minute. Marks are
+ * not written: half a million writes would take hours, too.
  */
 import { scrape, fetched } from '../daemon/daemon.ts';
 import { temporaryFolder, writeConfiguration } from '../daemon/configuration.ts';
@@ -14,6 +15,7 @@ export interface MemorySettings {
   readonly customers: number;
   readonly hourMinutes: number;
   readonly days: number;
+  readonly daysOfAPoll: number;
   readonly settleMinutes: number;
   readonly scrapes: number;
 }
@@ -22,7 +24,8 @@ const USUAL_MEMORY: MemorySettings = {
   customers: 10_000,
   hourMinutes: 60,
   days: 30,
-  settleMinutes: 15,
+  daysOfAPoll: 10,
+  settleMinutes: 12,
   scrapes: 20,
 };
 
@@ -36,7 +39,7 @@ export async function measureMemory(
   settings: MemorySettings = USUAL_MEMORY,
 ): Promise<readonly Measured[]> {
   installPushgateway(progress);
-  const { customers, hourMinutes, days, settleMinutes } = settings;
+  const { customers, hourMinutes, days, daysOfAPoll, settleMinutes } = settings;
   using folder = temporaryFolder();
   const file = writeConfiguration(folder.path, {
     customers,
@@ -44,14 +47,13 @@ export async function measureMemory(
     timezone: 'Europe/Copenhagen',
     maxRequestsPerSecond: Math.max(10, customers),
   });
-  const args = [file, `${folder.path}/data`];
-  await compileOnce(folder.path);
-  const daemon = startSimulated(args);
+  await compileOnce(file);
+  const daemon = startSimulated(file);
   try {
     const url = await daemon.says(/^(http\S+)$/m);
     const afterHour = await pollEveryMinute(daemon, url, hourMinutes, progress);
     const series = customersOnly((await fetched(`${url}/metrics`)).body);
-    await daemon.ask(`interval ${DAY_MS}`);
+    await daemon.ask(`interval ${daysOfAPoll * DAY_MS}`);
     for (let day = 1; day <= days; day += 1) {
       await daemon.ask(`advance ${DAY_MS}`);
       await scrape(url);
@@ -84,13 +86,14 @@ export async function measureMemory(
   }
 }
 
-function startSimulated(args: readonly string[]): Program {
-  return Program.node('memory/simulated-daemon.ts', args, { ipc: true, nodeFlags: START_FLAGS });
+function startSimulated(configFile: string): Program {
+  const options = { ipc: true, nodeFlags: START_FLAGS };
+  return Program.node('memory/simulated-daemon.ts', [configFile], options);
 }
 
 /** So that the measured one finds compiled what it runs, as the daemon does from its second start on. */
-async function compileOnce(folder: string): Promise<void> {
-  const daemon = startSimulated([`${folder}/config.yaml`, `${folder}/first`]);
+async function compileOnce(configFile: string): Promise<void> {
+  const daemon = startSimulated(configFile);
   await daemon.says(/^(http\S+)$/m);
   await daemon.ask(`advance ${MINUTE_MS}`);
   await daemon.stop('SIGTERM');

@@ -1,9 +1,9 @@
 /**
- * The daemon with a clock of its own: web server, storage and everything from the bytes of an answer
+ * The daemon with a clock of its own: web server and everything from the bytes of an answer
  * on are those of src; time passes when the bench says so, and the service is a function in this
  * process. What got and its sockets hold is not in it.
  *
- * `simulated-daemon.ts CONFIG STORAGE`; then `advance MS`, or `interval MS` for another pace of polls.
+ * `simulated-daemon.ts CONFIG`; then `advance MS`, or `interval MS` for another pace of polls.
  */
 import { settleHeap } from '../../src/base/heap.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -16,7 +16,7 @@ import { Zone } from '../../src/counting/zone.ts';
 import { WorldClock } from '../../test/simulation/clock.ts';
 import { Answers, HISTORIES } from '../service/answers.ts';
 
-const [configFile = '', storagePath = ''] = process.argv.slice(2);
+const [configFile = ''] = process.argv.slice(2);
 
 /** Two in the afternoon in Copenhagen, in the middle of a month. */
 const START_MS = Date.UTC(2026, 2, 10, 13);
@@ -39,7 +39,7 @@ const daemon = createDaemon({
   listenAddress: '127.0.0.1:0',
   telemetryPath: '/metrics',
   enableLifecycle: false,
-  storagePath,
+  storagePath: '',
   shard: { shard: 0, shards: 1 },
   version: '0',
   revision: 'bench',

@@ -21,10 +21,10 @@ export const USUAL_TRAFFIC: TrafficSettings = {
   customers: 10_000,
   maxRequestsPerSecond: 1_000,
   rounds: 5,
-  roundSeconds: 60,
+  roundSeconds: 45,
   scrapeEverySeconds: 15,
   bareRounds: 3,
-  bareSeconds: 20,
+  bareSeconds: 15,
 };
 
 /** As long as the bars themselves say. */
