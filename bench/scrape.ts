@@ -22,7 +22,7 @@ import type { Scraped, Server } from './scrape/servers.ts';
 const SCRAPE_EVERY_MS = 15_000;
 const ROUNDS = 5;
 /** So that everything is compiled, and every heap as large as it gets. */
-const WARM_UP = 8;
+const WARM_UP = 6;
 const WARM_UP_OF_PEERS = 3;
 
 interface Servers {

@@ -1,8 +1,8 @@
 /**
  * Memory: an hour of simulated polls and scrapes beside pushgateway with the same series, and then
- * thirty simulated days. In these, a stream is polled once in ten days, always by an anchor, for every
- * poll of a month would take hours; before both looks at the memory it is polled every minute. Marks are
- * not written: half a million writes would take hours, too.
+ * thirty simulated days. In these, a stream is polled twice, by anchors, for every poll of a month would
+ * take hours; before both looks at the memory it is polled every minute. Marks are not written: a quarter
+ * of a million writes would take hours, too.
  */
 import { scrape, fetched } from '../daemon/daemon.ts';
 import { temporaryFolder, writeConfiguration } from '../daemon/configuration.ts';
@@ -24,9 +24,9 @@ const USUAL_MEMORY: MemorySettings = {
   customers: 10_000,
   hourMinutes: 60,
   days: 30,
-  daysOfAPoll: 10,
-  settleMinutes: 12,
-  scrapes: 20,
+  daysOfAPoll: 15,
+  settleMinutes: 10,
+  scrapes: 12,
 };
 
 const MINUTE_MS = 60_000;

@@ -18,7 +18,7 @@ export interface StartSettings {
 const USUAL_STARTS: StartSettings = {
   starts: [
     { customers: 1, times: 9, limitMs: 400 },
-    { customers: 10_000, times: 7, limitMs: 1_500 },
+    { customers: 10_000, times: 5, limitMs: 1_500 },
   ],
 };
 

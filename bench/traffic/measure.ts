@@ -21,10 +21,10 @@ export const USUAL_TRAFFIC: TrafficSettings = {
   customers: 10_000,
   maxRequestsPerSecond: 1_000,
   rounds: 5,
-  roundSeconds: 45,
+  roundSeconds: 30,
   scrapeEverySeconds: 15,
   bareRounds: 3,
-  bareSeconds: 15,
+  bareSeconds: 10,
 };
 
 /** As long as the bars themselves say. */
