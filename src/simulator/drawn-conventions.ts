@@ -1,4 +1,4 @@
-/** Conventions out of a source of chance: any service that the interface document allows. */
+/** Conventions out of a source of chance: whatever service the interface document allows. */
 import type { Random } from '../base/random.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, plainConventions } from './conventions.ts';
 import type {

@@ -132,8 +132,8 @@ const PACES = [
 
 export function drawWorld(seed: number): DrawnWorld {
   const random = seededRandom(seed);
-  const any = drawConventions(random);
-  const drawn = answerable(random.next() < SHARE_WITHOUT_LATENESS ? prompt(any) : any);
+  const allowed = drawConventions(random);
+  const drawn = answerable(random.next() < SHARE_WITHOUT_LATENESS ? prompt(allowed) : allowed);
   const pace = pick(random, PACES);
   const intervalMs = pick(random, pace.intervals);
   const visitsPerDay = pick(random, VISITS_PER_DAY);
