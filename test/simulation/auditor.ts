@@ -12,6 +12,7 @@ import type { Occasion } from './coverage.ts';
 import type { DrawnWorld } from './drawn-world.ts';
 import { mayBefall, mayLackRows } from './excuses.ts';
 import { OccupancyAuditor } from './occupancy-auditor.ts';
+import { PollTimes } from './poll-times.ts';
 import { Scrape } from './scrape.ts';
 import { dayStart, epochStart } from './wall.ts';
 
@@ -22,6 +23,7 @@ const OCCUPANCY_EVERY = 8;
 export class Auditor {
   readonly violations: string[] = [];
   readonly occasions = new Set<Occasion>();
+  readonly polls = new PollTimes();
   readonly #world: DrawnWorld;
   readonly #service: SimulatedService;
   readonly #clock: WorldClock;
@@ -40,8 +42,9 @@ export class Auditor {
     this.#clock = clock;
     const violated = (what: string): void => this.violated(what);
     const occasion = (what: Occasion): unknown => this.occasions.add(what);
-    this.#counters = new CounterAuditor({ world, service, clock, violated, occasion });
-    this.#occupancy = new OccupancyAuditor(world, service, clock, violated);
+    const { polls } = this;
+    this.#counters = new CounterAuditor({ world, service, clock, polls, violated, occasion });
+    this.#occupancy = new OccupancyAuditor({ world, service, clock, polls, violated });
     this.#breakdowns = new BreakdownAuditor({ world, service, clock, violated });
     this.#secret = new RegExp(`secret-of-${world.seed}|simulated\\.[0-9a-f]{8}|Bearer `);
   }

@@ -8,6 +8,7 @@ import type { Occasion } from './coverage.ts';
 import type { DrawnWorld } from './drawn-world.ts';
 import { hasExactPolls, lagMs, mayBeEmptyThrice, mayFall, takenBack } from './excuses.ts';
 import { IncreaseAuditor } from './increase-auditor.ts';
+import type { PollTimes } from './poll-times.ts';
 import type { Scrape } from './scrape.ts';
 
 /** How a counter is called in the exposition (with `_total` and `_today`), in held counts, and by the truth. */
@@ -41,6 +42,7 @@ export interface CounterAuditorOptions {
   readonly world: DrawnWorld;
   readonly service: SimulatedService;
   readonly clock: WorldClock;
+  readonly polls: PollTimes;
   readonly violated: (what: string) => void;
   readonly occasion: (occasion: Occasion) => void;
 }
@@ -79,7 +81,7 @@ export class CounterAuditor {
 
   audit(of: CustomerScrape): void {
     const { exporter, customer, scrape, epochMs, dayMs, aheadMs } = of;
-    const { world, service, clock, violated, occasion } = this.#options;
+    const { world, service, clock, polls, violated, occasion } = this.#options;
     const served = service.served(customer, epochMs);
     const sinceDay = service.served(customer, dayMs);
     for (const [name, kind, truth, stream] of COUNTERS) {
@@ -102,7 +104,8 @@ export class CounterAuditor {
       }
       const held = scrape.value('library_held_counts', customer, kind) ?? NaN;
       this.#expectCounted(series, of, truth, value, lastSuccessMs);
-      this.#expectExact(series, of, truth, value - held, lastSuccessMs);
+      const tookMs = polls.tookMs(exporter, stream, lastSuccessMs);
+      this.#expectExact(series, of, truth, value - held, { lastSuccessMs, tookMs });
       this.#expectNoFall(series, value, held, seen);
       const atMs = clock.nowMs();
       this.increases.add(series, { customer, truth, epochMs, value, atMs, aheadMs, lastSuccessMs });
@@ -114,7 +117,7 @@ export class CounterAuditor {
    * service's total, as it was at some instant between the last anchor and now.
    */
   expectTruth({ exporter, customer, scrape, epochMs, dayMs }: CustomerScrape): void {
-    const { world, clock, violated } = this.#options;
+    const { world, clock, polls, violated } = this.#options;
     for (const [name, kind, truth, stream] of COUNTERS) {
       const series = `${exporter} ${name} ${customer}`;
       if (scrape.value('library_up', customer, stream) !== 1) {
@@ -125,7 +128,8 @@ export class CounterAuditor {
       const held = scrape.value('library_held_counts', customer, kind);
       const total = (value ?? NaN) - (held ?? NaN);
       const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
-      const longestMs = lagMs(world, lastSuccessMs - dayMs);
+      const tookMs = polls.tookMs(exporter, stream, lastSuccessMs);
+      const longestMs = lagMs(world, lastSuccessMs - dayMs, tookMs);
       const [least, most] = this.#rangeOf(customer, epochMs, truth, lastSuccessMs, longestMs);
       // That there is nothing yet has to come three times, and that there is very much twice.
       const isNew = clock.nowMs() - epochMs < 5 * world.intervalMs;
@@ -172,13 +176,13 @@ export class CounterAuditor {
     { customer, epochMs, dayMs }: CustomerScrape,
     truth: Kind,
     total: number,
-    lastSuccessMs: number,
+    { lastSuccessMs, tookMs }: { readonly lastSuccessMs: number; readonly tookMs: number },
   ): void {
     const { world, service, violated } = this.#options;
     if (!hasExactPolls(world)) {
       return;
     }
-    const readMs = lastSuccessMs - lagMs(world, lastSuccessMs - dayMs);
+    const readMs = lastSuccessMs - lagMs(world, lastSuccessMs - dayMs, tookMs);
     const least = service.served(customer, epochMs, readMs)[truth];
     const most = service.served(customer, epochMs, lastSuccessMs)[truth];
     if (total < least || total > most) {

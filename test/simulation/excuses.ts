@@ -88,20 +88,14 @@ function isCrowded({ visitsPerDay }: DrawnWorld): boolean {
   return visitsPerDay.some((visits) => visits > CROWD);
 }
 
-/** How long before the end of a good poll, which was so long after the day's start, what it shows may have been so. */
-export function lagMs(world: DrawnWorld, sinceDayMs: number): number {
-  const { conventions, reconcileIntervalMs, intervalMs } = world;
+/**
+ * How long before the end of a good poll, which took `tookMs` and was so long after the day's start,
+ * what it shows may have been so.
+ */
+export function lagMs(world: DrawnWorld, sinceDayMs: number, tookMs: number): number {
+  const { reconcileIntervalMs, intervalMs } = world;
   // No window reaches back before the day, so that who came just before it may be in the next anchor only.
   const isFirstAnchor = sinceDayMs < reconcileIntervalMs + 4 * intervalMs;
-  if (!arrivesPromptly(world) || isFirstAnchor) {
-    return reconcileIntervalMs + 4 * intervalMs + longestPollMs(world);
-  }
-  // Where totals or minutes take many questions, a poll may take half of its interval.
-  const isShort = conventions.forced.above === 'bytes' && conventions.dayFreshness === 'live';
-  return longestPollMs(world) + (isShort ? 0 : intervalMs);
-}
-
-/** How long a poll takes that asks no more than it must. */
-export function longestPollMs({ slowestMs }: DrawnWorld): number {
-  return 30_000 + 6 * slowestMs;
+  const isLate = !arrivesPromptly(world) || isFirstAnchor;
+  return tookMs + (isLate ? reconcileIntervalMs + 4 * intervalMs : 0);
 }

@@ -15,7 +15,7 @@ export interface ExporterOptions {
   /** The network as a new process has it, and what is told of the ends of its polls. */
   readonly connect: (clock: ProcessClock) => {
     readonly exchange: Exchange;
-    pollEnded(stream: Stream, isGood: boolean): void;
+    pollEnded(stream: Stream, tookSeconds: number, isGood: boolean): void;
   };
   readonly log: Logger;
 }
@@ -90,7 +90,8 @@ function startProcess(
     marks,
     exchange: network.exchange,
     observer: {
-      pollEnded: (stream, _seconds, reason) => network.pollEnded(stream, reason === undefined),
+      pollEnded: (stream, seconds, reason) =>
+        network.pollEnded(stream, seconds, reason === undefined),
       changed: () => disk.note(),
     },
   });

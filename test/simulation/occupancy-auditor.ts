@@ -6,28 +6,34 @@ import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { OccupancyAt } from '../../src/simulator/truth.ts';
 import type { WorldClock } from './clock.ts';
 import type { DrawnWorld } from './drawn-world.ts';
-import { hasLocalKeys, hasPlainMinutes, longestPollMs } from './excuses.ts';
+import { hasLocalKeys, hasPlainMinutes } from './excuses.ts';
+import type { PollTimes } from './poll-times.ts';
 import type { Scrape } from './scrape.ts';
 import { dayStart, repeatedTimes } from './wall.ts';
 import type { Stretch } from './wall.ts';
 
 const MINUTE_MS = 60_000;
 
+export interface OccupancyAuditorOptions {
+  readonly world: DrawnWorld;
+  readonly service: SimulatedService;
+  readonly clock: WorldClock;
+  readonly polls: PollTimes;
+  readonly violated: (what: string) => void;
+}
+
 export class OccupancyAuditor {
   readonly #world: DrawnWorld;
   readonly #service: SimulatedService;
   readonly #clock: WorldClock;
+  readonly #polls: PollTimes;
   readonly #violated: (what: string) => void;
 
-  constructor(
-    world: DrawnWorld,
-    service: SimulatedService,
-    clock: WorldClock,
-    violated: (what: string) => void,
-  ) {
+  constructor({ world, service, clock, polls, violated }: OccupancyAuditorOptions) {
     this.#world = world;
     this.#service = service;
     this.#clock = clock;
+    this.#polls = polls;
     this.#violated = violated;
   }
 
@@ -47,7 +53,8 @@ export class OccupancyAuditor {
     }
     const inside = scrape.value('library_occupancy_people', customer);
     const seen = scrape.value('library_people_last_seen_timestamp_seconds', customer);
-    const possible = this.#possible(customer, dayMs, readMs);
+    const tookMs = this.#polls.tookMs(exporter, 'people', readMs);
+    const possible = this.#possible(customer, dayMs, readMs, tookMs);
     if (possible === undefined) {
       return;
     }
@@ -83,14 +90,14 @@ export class OccupancyAuditor {
    * At the instants of the last good poll; undefined where nobody can tell. None for last seen where
    * nobody may have come yet, so that it is of the day before, or where its key is that of two minutes.
    */
-  #possible(customer: string, dayMs: number, readMs: number) {
+  #possible(customer: string, dayMs: number, readMs: number, tookMs: number) {
     const inside = new Set<number>();
     const seen = new Set<number>();
     const repeated = hasLocalKeys(this.#world)
       ? repeatedTimes(dayMs, this.#world.timezone)
       : undefined;
-    for (let ms = 0; ms <= longestPollMs(this.#world); ms += 1000) {
-      const path = this.#service.occupancyPath(customer, dayMs, readMs - ms);
+    for (let ms = 0; ms < tookMs + 1000; ms += 1000) {
+      const path = this.#service.occupancyPath(customer, dayMs, readMs - Math.min(ms, tookMs));
       if (repeated !== undefined && hangsOnOrder(path, repeated)) {
         return undefined;
       }

@@ -104,11 +104,11 @@ class Play {
     });
     this.#exporters = Array.from(
       { length: world.exporters },
-      () =>
+      (_, i) =>
         new SimulatedExporter({
           world: this.#clock,
           random: this.#random,
-          connect: (clock) => this.#connect(clock),
+          connect: (clock) => this.#connect(`exporter ${i}`, clock),
           log: this.#log(),
         }),
     );
@@ -148,12 +148,15 @@ class Play {
     return this.#world;
   }
 
-  #connect(clock: ProcessClock): ReturnType<ExporterOptions['connect']> {
+  #connect(exporter: string, clock: ProcessClock): ReturnType<ExporterOptions['connect']> {
     const doubt = new DoubtAuditor(this.#world, (what) => this.#auditor.violated(what));
     return {
       exchange: this.#network.exchangeOf(clock, doubt),
-      pollEnded: (stream, isGood) => {
+      pollEnded: (stream, tookSeconds, isGood) => {
         this.#polls += 1;
+        if (isGood) {
+          this.#auditor.polls.ended(exporter, stream, clock.nowMs(), 1000 * tookSeconds);
+        }
         doubt.pollEnded(stream, isGood);
       },
     };
