@@ -20,35 +20,29 @@ export interface Answer extends Reading {
   readonly window: Span;
 }
 
-export interface Inquirer {
-  /** Asks once. Without `toMs` the window is open at the end. */
-  ask(aggregation: Aggregation, fromMs: number, toMs?: number): Asking<Answer>;
-  /**
-   * Asks, and asks again at once if any sum is below `expected`: what the service shows for a
-   * moment after a fault of its own is lower, or empty. The larger of both answers counts.
-   */
-  askTwiceIfBelow(
-    expected: Counts | undefined,
-    aggregation: Aggregation,
-    fromMs: number,
-  ): Asking<Answer>;
-  /**
-   * Asks what only the order of minutes needs, and no counter: undefined where half of the poll's
-   * time is over, or the service did not answer, so that the poll ends well without it.
-   */
-  askForOrder(aggregation: Aggregation, fromMs: number, toMs?: number): Asking<Answer | undefined>;
-}
-
-export function createInquirer(options: {
+export interface InquirerOptions {
   readonly endpoint: Endpoint;
   readonly kinds: number;
   readonly calendar: Calendar;
   readonly nowMs: () => number;
   readonly hasTime: () => boolean;
-}): Inquirer {
-  const { endpoint, kinds, calendar, nowMs, hasTime } = options;
+}
 
-  function* ask(aggregation: Aggregation, fromMs: number, toMs?: number): Asking<Answer> {
+/**
+ * The questions of one poll. A class and not closures: a generator function that is made anew for
+ * every poll has an object in V8's old space, which keeps the poll until all of the heap is collected.
+ */
+export class Inquirer {
+  readonly #options: InquirerOptions;
+  #gaveUp = false;
+
+  constructor(options: InquirerOptions) {
+    this.#options = options;
+  }
+
+  /** Asks once. Without `toMs` the window is open at the end. */
+  *ask(aggregation: Aggregation, fromMs: number, toMs?: number): Asking<Answer> {
+    const { endpoint, kinds, calendar, nowMs } = this.#options;
     const from = calendar.zone.format(fromMs);
     const reading = yield toMs === undefined
       ? { endpoint, aggregation, from }
@@ -60,39 +54,44 @@ export function createInquirer(options: {
     };
   }
 
-  function* askTwiceIfBelow(
+  /**
+   * Asks, and asks again at once if any sum is below `expected`: what the service shows for a
+   * moment after a fault of its own is lower, or empty. The larger of both answers counts.
+   */
+  *askTwiceIfBelow(
     expected: Counts | undefined,
     aggregation: Aggregation,
     fromMs: number,
   ): Asking<Answer> {
-    const first = yield* ask(aggregation, fromMs);
+    const first = yield* this.ask(aggregation, fromMs);
     if (expected === undefined || !anyBelow(first.sums, expected)) {
       return first;
     }
-    const second = yield* ask(aggregation, fromMs);
+    const second = yield* this.ask(aggregation, fromMs);
     return grandTotal(second.sums) >= grandTotal(first.sums) ? second : first;
   }
 
-  let gaveUp = false;
-  function* askForOrder(
+  /**
+   * Asks what only the order of minutes needs, and no counter: undefined where half of the poll's
+   * time is over, or the service did not answer, so that the poll ends well without it.
+   */
+  *askForOrder(
     aggregation: Aggregation,
     fromMs: number,
     toMs?: number,
   ): Asking<Answer | undefined> {
-    if (gaveUp || !hasTime()) {
+    if (this.#gaveUp || !this.#options.hasTime()) {
       return undefined;
     }
     try {
-      return yield* ask(aggregation, fromMs, toMs);
+      return yield* this.ask(aggregation, fromMs, toMs);
     } catch (error) {
       // No answer is one thing; a bad one is another matter, and ends the poll.
       if (!isPassing(error)) {
         throw error;
       }
-      gaveUp = true;
+      this.#gaveUp = true;
       return undefined;
     }
   }
-
-  return { ask, askTwiceIfBelow, askForOrder };
 }

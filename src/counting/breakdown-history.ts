@@ -4,7 +4,7 @@
  */
 import { KINDS } from '../base/nouns.ts';
 import type { Breakdown, Kind } from '../base/nouns.ts';
-import { createInquirer } from './asking.ts';
+import { Inquirer } from './asking.ts';
 import type { Asking } from './asking.ts';
 import { askByKey, MOST_KEYS } from './breakdown.ts';
 import { compareKeys, countsOf } from './by-key.ts';
@@ -40,7 +40,7 @@ export interface BreakdownHistoryContext {
 
 export function* readBreakdownHistory(context: BreakdownHistoryContext): Asking<BreakdownHistory> {
   const { breakdown, calendar, span, toldFromMs } = context;
-  const inquirer = createInquirer({
+  const inquirer = new Inquirer({
     endpoint: 'peoplecount',
     kinds: KINDS.people.length,
     calendar,

@@ -6,8 +6,8 @@
 import { ServiceError } from '../base/errors.ts';
 import { KINDS } from '../base/nouns.ts';
 import type { Breakdown } from '../base/nouns.ts';
-import { createInquirer } from './asking.ts';
-import type { Asking, Inquirer } from './asking.ts';
+import { Inquirer } from './asking.ts';
+import type { Asking } from './asking.ts';
 import { confirms, EMPTY_POLLS_BEFORE_BELIEF, isOutOfProportion } from './belief.ts';
 import type { Believed } from './belief.ts';
 import { anyKeyBelow, byKey, compareKeys, hasNothing, inARow, only } from './by-key.ts';
@@ -76,7 +76,7 @@ export function* pollBreakdown(
   context: BreakdownContext,
 ): Asking<BreakdownOutcome> {
   const { breakdown, calendar, epoch, nowMs } = context;
-  const inquirer = createInquirer({
+  const inquirer = new Inquirer({
     endpoint: 'peoplecount',
     kinds: KIND_COUNT,
     calendar,

@@ -6,8 +6,8 @@
 import { ServiceError } from '../base/errors.ts';
 import { KINDS } from '../base/nouns.ts';
 import type { MinuteStream } from '../base/nouns.ts';
-import { createInquirer } from './asking.ts';
-import type { Answer, Asking, Inquirer } from './asking.ts';
+import { Inquirer } from './asking.ts';
+import type { Answer, Asking } from './asking.ts';
 import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Calendar, Span } from './calendar.ts';
 import { areEqual, grandTotal, isZero } from './counts.ts';
@@ -72,7 +72,7 @@ export function* readMinuteHistory(
 ): Asking<{ readonly history: MinuteHistory; readonly learnt: Learnt }> {
   const { stream, calendar, span } = context;
   const kinds = KINDS[stream].length;
-  const inquirer = createInquirer({
+  const inquirer = new Inquirer({
     endpoint: ENDPOINTS[stream],
     kinds,
     calendar,

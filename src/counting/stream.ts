@@ -5,8 +5,8 @@
 import type { Endpoint, MinuteStream } from '../base/nouns.ts';
 import { takeAnchor } from './anchor.ts';
 import type { Anchor, Expected } from './anchor.ts';
-import { createInquirer } from './asking.ts';
-import type { Answer, Asking, Inquirer } from './asking.ts';
+import { Inquirer } from './asking.ts';
+import type { Answer, Asking } from './asking.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import { grandTotal, isZero, minus, plus } from './counts.ts';
@@ -69,7 +69,7 @@ export function* pollStream(state: StreamState, context: PollContext): Asking<Po
 
 /** Asks of the context's stream, in its time. */
 export function inquirerFor(context: PollContext): Inquirer {
-  return createInquirer({
+  return new Inquirer({
     endpoint: ENDPOINTS[context.stream],
     kinds: context.kinds,
     calendar: context.calendar,

@@ -75,18 +75,25 @@ function planStream(customer: Customer, stream: MinuteStream, options: PlanOptio
   const context = contextOf(customer, stream, options);
   return {
     need: anchorNeed(state, context),
-    *run(mayAnchor, deadlineMs) {
-      const outcome = yield* pollStream(state, {
-        ...context,
-        mayAnchor,
-        hasTime: () => clock.monotonicMs() - context.monotonicMs < deadlineMs / 2,
-      });
-      return {
-        notes: outcome.notes,
-        keep: (nowMs) => customer.pollSucceeded(stream, outcome.state, nowMs),
-      };
-    },
+    run: (mayAnchor, deadlineMs) =>
+      ended(
+        pollStream(state, {
+          ...context,
+          mayAnchor,
+          hasTime: () => clock.monotonicMs() - context.monotonicMs < deadlineMs / 2,
+        }),
+        (next, nowMs) => customer.pollSucceeded(stream, next, nowMs),
+      ),
   };
+}
+
+/** Not within the plan: see {@link Inquirer} for what a generator function of each poll would keep. */
+function* ended<State>(
+  asking: Asking<{ readonly state: State; readonly notes: readonly PollNote[] }>,
+  keep: (state: State, nowMs: number) => void,
+): Asking<PollEnd> {
+  const { state, notes } = yield* asking;
+  return { notes, keep: (nowMs) => keep(state, nowMs) };
 }
 
 function contextOf(
@@ -114,18 +121,16 @@ function planBreakdown(customer: Customer, breakdown: Breakdown, clock: Clock): 
   const epoch = customer.epochAt(clock.nowMs());
   return {
     need: 'none',
-    *run() {
-      const outcome = yield* pollBreakdown(state, {
-        breakdown,
-        calendar: customer.calendar,
-        epoch,
-        nowMs: () => clock.nowMs(),
-        marks: customer.marksOfKeys(breakdown, epoch),
-      });
-      return {
-        notes: outcome.notes,
-        keep: (nowMs) => customer.breakdownSucceeded(breakdown, outcome.state, nowMs),
-      };
-    },
+    run: () =>
+      ended(
+        pollBreakdown(state, {
+          breakdown,
+          calendar: customer.calendar,
+          epoch,
+          nowMs: () => clock.nowMs(),
+          marks: customer.marksOfKeys(breakdown, epoch),
+        }),
+        (next, nowMs) => customer.breakdownSucceeded(breakdown, next, nowMs),
+      ),
   };
 }
