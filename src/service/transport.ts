@@ -15,6 +15,7 @@ import type { Secret } from '../base/secret.ts';
 import { LONGEST_BODY_BYTES, decodedBody, tooLong } from './body.ts';
 import { connectionError } from './connection-error.ts';
 import { deadlineError } from './deadline.ts';
+import { letGo } from './let-go.ts';
 import { proxyEnvironmentOf } from './proxy.ts';
 import type { ProxySettings } from './proxy.ts';
 
@@ -60,7 +61,8 @@ export interface Transport {
 export function createTransport(settings: TransportSettings): Transport {
   const agents = createAgents(settings);
   let client: Promise<Got> | undefined;
-  const underWay = new Set<() => void>();
+  // Places to be used again, and no Set: the tables that one has outgrown keep what was in them (let-go.ts).
+  const underWay: ((() => void) | undefined)[] = [];
   let closed = false;
 
   return {
@@ -77,19 +79,21 @@ export function createTransport(settings: TransportSettings): Transport {
       function cut(): void {
         receiving.fail(signal?.aborted === true ? deadlineError(signal) : closedError());
       }
-      underWay.add(cut);
+      const free = underWay.indexOf(undefined);
+      const place = free === -1 ? underWay.length : free;
+      underWay[place] = cut;
       signal?.addEventListener('abort', cut, { once: true });
       try {
         return await toAnswer(await receiving.answer, request.title);
       } finally {
-        underWay.delete(cut);
+        underWay[place] = undefined;
         signal?.removeEventListener('abort', cut);
       }
     },
     close() {
       closed = true;
       for (const cut of underWay) {
-        cut();
+        cut?.();
       }
       agents.http.destroy();
       agents.https.destroy();
@@ -199,7 +203,10 @@ function receive(stream: Request, title: string, timeoutMs: number): Receiving {
       chunks.push(chunk);
     }
   });
-  stream.on('end', () => finish(Buffer.concat(chunks)));
+  stream.on('end', () => {
+    finish(Buffer.concat(chunks));
+    letGo(stream);
+  });
   // Stays attached when all is over: an error without a listener would end the process.
   stream.on('error', (error: Error) => {
     if (head !== undefined && head.statusCode !== 200) {
