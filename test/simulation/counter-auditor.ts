@@ -227,8 +227,8 @@ export class CounterAuditor {
     const { world, service } = this.#options;
     const stepMs = Math.max(1000, longestMs / 60);
     const totals: number[] = [];
-    for (let ms = 0; ms <= longestMs; ms += stepMs) {
-      totals.push(service.served(customer, epochMs, nowMs - ms)[kind]);
+    for (let ms = 0; ms < longestMs + stepMs; ms += stepMs) {
+      totals.push(service.served(customer, epochMs, nowMs - Math.min(ms, longestMs))[kind]);
     }
     // A total read at the anchor and what came since are not of one instant: what was taken back in
     // between is in the one, and what came is in the other.
