@@ -19,8 +19,9 @@ export interface Intervals {
 }
 
 /**
- * Turns that fall due within a tick are started together, which costs half the processor time. But not
- * more of them than may be under way at once: those that wait for a place cost a quarter more.
+ * Turns that fall due within a tick are started together, which costs half the processor time. But no
+ * more of them than half of what may be under way at once: those that wait for a place cost a quarter
+ * more, and so long nothing else runs.
  */
 const LONGEST_TICK_MS = 250;
 const SHORTEST_TICK_MS = 20;
@@ -57,7 +58,7 @@ export function spread(
   ];
 }
 
-/** How long to sleep at least: until as many turns are due as may be under way at once. */
+/** How long to sleep at least: until half as many turns are due as may be under way at once. */
 export function tickMsFor(
   customers: readonly PolledCustomer[],
   { intervalMs, breakdownIntervalMs, maxConcurrency }: Intervals & { maxConcurrency: number },
@@ -68,5 +69,5 @@ export function tickMsFor(
     0,
   );
   const longestMs = Math.min(LONGEST_TICK_MS, intervalMs / 20, breakdownIntervalMs / 20);
-  return Math.min(longestMs, Math.max(SHORTEST_TICK_MS, maxConcurrency / turnsPerMs));
+  return Math.min(longestMs, Math.max(SHORTEST_TICK_MS, maxConcurrency / 2 / turnsPerMs));
 }
