@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** By so much the heap may grow beyond what was in use at the last collection. */
-const GROWTH_PERCENT = 30;
+const GROWTH_PERCENT = 20;
 
 /**
  * From now on the heap stays small, and what lives for one poll does not get into the part of it that
