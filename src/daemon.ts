@@ -47,6 +47,8 @@ export interface DaemonOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Collects what reading and applying a configuration has left. */
+  readonly settleHeap: () => void;
   /** In place of HTTP to the service, for a simulation. */
   readonly transport?: Transport;
 }
@@ -174,6 +176,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       apply(config);
       ({ files } = loaded);
       log.info('the configuration was read again', { customers: config.customers.length });
+      options.settleHeap();
       return { ok: true };
     });
   }
@@ -209,6 +212,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       apply(options.loaded.config);
       rendering = exposition.keepReady(stopping.signal);
       state = 'running';
+      options.settleHeap();
       return { url };
     },
     async stop() {

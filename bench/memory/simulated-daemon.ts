@@ -48,10 +48,10 @@ const daemon = createDaemon({
   clock,
   random: seededRandom(1),
   log: silentLogger,
+  settleHeap,
   transport: { exchange: (request) => Promise.resolve(answerTo(request)), close() {} },
 });
 const { url } = await daemon.start();
-settleHeap();
 process.stdout.write(`${url}\n`);
 process.on('message', (message) => {
   void obey(String(message).split(' '));

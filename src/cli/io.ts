@@ -14,7 +14,7 @@ export interface Io {
   readonly deliverOut: (text: string) => Promise<void>;
   /** Lets what is to come take less memory and more time. */
   readonly saveMemory: () => void;
-  /** Collects what a start has left, and keeps the heap small from then on. */
+  /** Collects what reading a configuration has left, and keeps the heap small from then on. */
   readonly settleHeap: () => void;
   /** Whether a person sees at once what is written. */
   readonly outIsTerminal: boolean;

@@ -122,11 +122,11 @@ export async function serve(
     clock: systemClock,
     random: systemRandom,
     log,
+    settleHeap: io.settleHeap,
   });
   // Before anybody can know that it runs, and change a file: nothing is missed in between.
   const watch = await createWatch(daemon, loaded, flags['config.autoReloadInterval'], io.stop);
   await daemon.start();
-  io.settleHeap();
   onHangup(() => {
     daemon.reload().catch((error: unknown) => {
       log.error('the configuration could not be read again', { error: String(error) });

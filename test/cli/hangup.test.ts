@@ -37,6 +37,8 @@ test('a reload that is asked for while the configuration is read is made when it
     .poll(messages, { timeout: 20_000 })
     .toEqual(expect.arrayContaining(['listening', 'the configuration was read again']));
   expect(terminal.saidBefore).toBe('');
+  // After the start, and after the reload.
+  expect(terminal.settled).toBe(2);
   terminal.terminate();
   expect((await running).status).toBe(0);
 });

@@ -14,7 +14,11 @@ export class Terminal implements Io {
   readonly nodeVersion = process.version;
   readonly hangups: (() => void)[] = [];
   readonly saveMemory = (): void => {};
-  readonly settleHeap = (): void => {};
+  /** How often the heap was settled. */
+  settled = 0;
+  readonly settleHeap = (): void => {
+    this.settled += 1;
+  };
   outIsTerminal = false;
   errorIsTerminal = false;
   out = '';

@@ -80,6 +80,7 @@ export class World implements AsyncDisposable {
       proxyEnvironment: {},
       clock: this.clock,
       random: { next: () => 0 },
+      settleHeap() {},
       log: createLogger({
         level: 'debug',
         format: 'json',

@@ -38,6 +38,7 @@ const daemon = createDaemon({
   clock: systemClock,
   random: systemRandom,
   log: silentLogger,
+  settleHeap() {},
 });
 const { url } = await daemon.start();
 process.send({ url });
