@@ -146,7 +146,7 @@ export function survivingReadings(
   zone: Zone,
 ): KeyReading[] {
   const { rows, window } = evidence;
-  return readings.filter((reading) => {
+  const surviving = readings.filter((reading) => {
     let inside = 0;
     for (const row of rows) {
       const instantMs = readKey(reading, row.key, window, zone);
@@ -157,6 +157,8 @@ export function survivingReadings(
     }
     return inside * 2 >= rows.length;
   });
+  // A copy, as it is kept: an array that has grown has room for more.
+  return surviving.slice();
 }
 
 /** In the window, or a minute beside it. */

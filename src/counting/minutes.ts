@@ -140,7 +140,8 @@ export function walk(
   while (path.length < MOST_POINTS && path.length * PATH_STEP_MS < endMs - fromMs) {
     path.push(inside);
   }
-  return { path, lastSeenMs };
+  // A copy, as it is kept: an array that has grown has room for more.
+  return { path: path.slice(), lastSeenMs };
 }
 
 /** One step of that walk: people inside at the end of a minute, by those at its start. */

@@ -75,7 +75,8 @@ export interface PollContext {
   /** What time it is for the service, whose records are dated and windowed by its clock. */
   readonly serviceNowMs: () => number;
   readonly monotonicMs: number;
-  readonly reconcileIntervalMs: number;
+  /** Anchors of before this moment of the monotonic clock are old. */
+  readonly renewalMs: number;
   /** Whether half of the poll's time is still left. */
   readonly hasTime: () => boolean;
   /** Whether an anchor that is only wished for may be taken now. */

@@ -31,10 +31,7 @@ const MOST_DOUBTS = 2;
 /** Whether the next poll takes an anchor: it must where it has none, and wishes to when it is old. */
 export function anchorNeed(
   state: StreamState,
-  context: Pick<
-    PollContext,
-    'calendar' | 'epoch' | 'nowMs' | 'monotonicMs' | 'reconcileIntervalMs'
-  >,
+  context: Pick<PollContext, 'calendar' | 'epoch' | 'nowMs' | 'monotonicMs' | 'renewalMs'>,
 ): 'must' | 'wish' | 'none' {
   const { anchor, dating, window } = state;
   if (anchor === undefined) {
@@ -47,7 +44,7 @@ export function anchorNeed(
   const hasRows = anchor.ledger === undefined || (window !== undefined && !isZero(window));
   const undecided = dating.status === 'undecided' && hasRows;
   return ofAnotherDay ||
-    ageMs >= context.reconcileIntervalMs ||
+    anchor.takenAtMonotonicMs < context.renewalMs ||
     (undecided && ageMs >= UNDECIDED_KEYS_RETRY_MS)
     ? 'wish'
     : 'none';

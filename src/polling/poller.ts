@@ -35,8 +35,8 @@ export interface PollerOptions {
 
 /** An anchor takes five requests; so many in its deadline leave room for the ordinary polls. */
 const REQUESTS_PER_ANCHOR = 10;
-/** Anchors are spread over this share of the interval between them, so that they do not gather. */
-const RECONCILE_SPREAD = 0.1;
+/** An anchor comes sooner by one poll, but not by more than this share, so that it is never late. */
+const RENEWAL_SHARE = 0.9;
 
 export class Poller {
   readonly #options: PollerOptions;
@@ -210,11 +210,26 @@ export class Poller {
     }
   }
 
+  /**
+   * When the turn's anchor was due for the last time: each has its place in the reconcile interval, so
+   * that those that started together do not come together ever after.
+   */
+  #renewalMs(turn: Turn): number {
+    const { clock, intervalMs, reconcileIntervalMs } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const periodMs = Math.max(
+      reconcileIntervalMs - intervalMs,
+      RENEWAL_SHARE * reconcileIntervalMs,
+    );
+    // It may have got another place.
+    return Math.max(turn.lastMomentMs(nowMs, periodMs), nowMs - reconcileIntervalMs);
+  }
+
   async #poll(turn: Turn, stop: AbortController): Promise<void> {
-    const { clock, observer, reconcileIntervalMs } = this.#options;
+    const { clock, observer } = this.#options;
     const plan = planPoll(turn.customer, turn.stream, {
       clock,
-      reconcileIntervalMs: reconcileIntervalMs * (1 - RECONCILE_SPREAD * turn.phase),
+      renewalMs: this.#renewalMs(turn),
       serviceNowMs: this.#options.serviceNowMs ?? (() => clock.nowMs()),
     });
     const anchors = plan.need !== 'none' && this.#anchors < this.#mostAnchors;

@@ -25,7 +25,8 @@ export interface PollEnd {
 
 export interface PlanOptions {
   readonly clock: Clock;
-  readonly reconcileIntervalMs: number;
+  /** When the stream's totals were to be read anew for the last time, by the monotonic clock. */
+  readonly renewalMs: number;
   readonly serviceNowMs: () => number;
 }
 
@@ -65,7 +66,7 @@ export function planSurvey(
   stream: MinuteStream,
   options: Pick<PlanOptions, 'clock' | 'serviceNowMs'>,
 ): Asking<StreamSurvey> {
-  const context = contextOf(customer, stream, { ...options, reconcileIntervalMs: Infinity });
+  const context = contextOf(customer, stream, { ...options, renewalMs: -Infinity });
   return surveyStream({ ...context, mayAnchor: true, hasTime: () => true });
 }
 
@@ -99,7 +100,7 @@ function* ended<State>(
 function contextOf(
   customer: Customer,
   stream: MinuteStream,
-  { clock, reconcileIntervalMs, serviceNowMs }: PlanOptions,
+  { clock, renewalMs, serviceNowMs }: PlanOptions,
 ): Omit<PollContext, 'mayAnchor' | 'hasTime'> {
   const epoch = customer.epochAt(clock.nowMs());
   return {
@@ -110,7 +111,7 @@ function contextOf(
     nowMs: () => clock.nowMs(),
     serviceNowMs,
     monotonicMs: clock.monotonicMs(),
-    reconcileIntervalMs,
+    renewalMs,
     marks: customer.marksOf(stream, epoch),
   };
 }

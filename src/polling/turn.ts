@@ -61,9 +61,13 @@ export class Turn {
 
   /** Is due next at its place in the interval. */
   schedule(nowMs: number): void {
-    const offsetMs = this.phase * this.#intervalMs;
-    const intervals = Math.floor((nowMs - offsetMs) / this.#intervalMs) + 1;
-    this.dueMs = offsetMs + intervals * this.#intervalMs;
+    this.dueMs = this.lastMomentMs(nowMs, this.#intervalMs) + this.#intervalMs;
+  }
+
+  /** When it had its place for the last time, by `nowMs`, in an interval of this length. */
+  lastMomentMs(nowMs: number, intervalMs: number): number {
+    const offsetMs = this.phase * intervalMs;
+    return offsetMs + Math.floor((nowMs - offsetMs) / intervalMs) * intervalMs;
   }
 
   /**

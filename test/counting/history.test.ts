@@ -112,7 +112,7 @@ class Live {
         nowMs: () => nowMs,
         serviceNowMs: () => nowMs,
         monotonicMs: nowMs,
-        reconcileIntervalMs: HOUR_MS,
+        renewalMs: nowMs - (nowMs % HOUR_MS),
         hasTime: () => true,
         mayAnchor: true,
         marks: customer.marksOf(stream, epoch),

@@ -34,7 +34,7 @@ function surveyed(
     nowMs: () => NOW_MS,
     serviceNowMs: () => NOW_MS,
     monotonicMs: 0,
-    reconcileIntervalMs: HOUR_MS,
+    renewalMs: 0,
     mayAnchor: true,
     hasTime: () => true,
     marks: undefined,

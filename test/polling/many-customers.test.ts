@@ -2,6 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { GOOD, hang, MINUTE_MS, PollerRig } from './poller-rig.ts';
 
+const HOUR_MS = 60 * MINUTE_MS;
+
 describe('the poller', () => {
   test('polls every stream once an interval, spread over it and always in the same order', async () => {
     await using rig = new PollerRig();
@@ -79,6 +81,24 @@ describe('the poller', () => {
       Math.round((atMs % MINUTE_MS) / 1000),
     ]);
     expect(Object.fromEntries(turns)).toEqual({ a: 0, b: 15, c: 30, d: 45 });
+  });
+
+  test('reads all totals anew within the reconcile interval, spread evenly over it', async () => {
+    await using rig = new PollerRig();
+    const names = Array.from({ length: 12 }, (_, i) => `c${i}`);
+    rig.start(names.map((name) => rig.polled(name)));
+    await rig.clock.advance(5.5 * HOUR_MS);
+    const anchors = rig.asked.filter(({ question }) => question.aggregation === 'day');
+    for (const name of names) {
+      const atMs = anchors.filter(({ customer }) => customer === name).map((asked) => asked.atMs);
+      const apart = atMs.slice(1).map((ms, i) => ms - (atMs[i] ?? 0));
+      expect(Math.max(...apart)).toBeLessThanOrEqual(HOUR_MS);
+      expect(apart.filter((ms) => ms > 0).length).toBeLessThanOrEqual(6);
+    }
+    for (let fromMs = HOUR_MS; fromMs <= 5 * HOUR_MS; fromMs += MINUTE_MS) {
+      const within = anchors.filter(({ atMs }) => atMs >= fromMs && atMs < fromMs + HOUR_MS / 4);
+      expect(new Set(within.map(({ customer }) => customer)).size).toBeLessThanOrEqual(4);
+    }
   });
 
   test('gives every customer its anchor of the new day, though dead ones take the places', async () => {

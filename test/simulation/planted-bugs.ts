@@ -172,7 +172,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'no reconciliation',
     file: 'counting/stream.ts',
-    find: 'ageMs >= context.reconcileIntervalMs',
+    find: 'anchor.takenAtMonotonicMs < context.renewalMs',
     replace: 'ageMs < 0',
   },
   {

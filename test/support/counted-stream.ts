@@ -44,6 +44,7 @@ export class CountedStream {
     const { customer, stream } = this;
     const epoch = customer.epochAt(this.nowMs);
     this.asked = [];
+    const elapsedMs = this.nowMs - this.#startMs;
     try {
       const outcome = answering(
         pollStream(customer.stateOf(stream), {
@@ -53,8 +54,8 @@ export class CountedStream {
           epoch,
           nowMs: () => this.nowMs,
           serviceNowMs: () => this.nowMs + this.serviceAheadMs,
-          monotonicMs: this.nowMs - this.#startMs,
-          reconcileIntervalMs: RECONCILE_MS,
+          monotonicMs: elapsedMs,
+          renewalMs: elapsedMs - (elapsedMs % RECONCILE_MS),
           mayAnchor,
           hasTime: () => true,
           marks: customer.marksOf(stream, epoch),

@@ -76,7 +76,7 @@ function polls(): One {
   let nowMs = startMs + MINUTE_MS;
   const options = {
     clock: { ...systemClock, nowMs: () => nowMs, monotonicMs: () => nowMs },
-    reconcileIntervalMs: 1e9,
+    renewalMs: -Infinity,
     serviceNowMs: () => nowMs,
   };
   async function answer({ aggregation }: Question): Promise<Reading> {
