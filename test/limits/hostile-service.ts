@@ -72,6 +72,8 @@ export class HostileService {
     // As a proxy that lets nobody through, and says whom it did not let.
     this.#server.on('connect', (request, socket) => {
       const echo = this.#noteProxyCredentials(request);
+      // Who is stopped before it has read the answer resets the connection.
+      socket.on('error', () => {});
       socket.end(`HTTP/1.1 407 ${printable(echo)}\r\nX-Echo: ${printable(echo)}\r\n\r\n${echo}`);
     });
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
