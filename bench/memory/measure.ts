@@ -1,8 +1,8 @@
 /**
  * Memory: an hour of simulated polls and scrapes beside pushgateway with the same series, and then
- * thirty simulated days. In these, a stream is polled twice, by anchors, for every poll of a month would
- * take hours; before both looks at the memory it is polled every minute. Marks are not written: a quarter
- * of a million writes would take hours, too.
+ * thirty simulated days. Every poll of a month would take hours: the machine sleeps for some days again
+ * and again, and all streams are polled for some minutes in between. Marks are not written: a quarter of
+ * a million writes would take hours, too.
  */
 import { scrape, fetched } from '../daemon/daemon.ts';
 import { temporaryFolder, writeConfiguration } from '../daemon/configuration.ts';
@@ -15,7 +15,8 @@ export interface MemorySettings {
   readonly customers: number;
   readonly hourMinutes: number;
   readonly days: number;
-  readonly daysOfAPoll: number;
+  readonly daysAsleep: number;
+  readonly minutesAwake: number;
   readonly settleMinutes: number;
   readonly scrapes: number;
 }
@@ -24,7 +25,8 @@ const USUAL_MEMORY: MemorySettings = {
   customers: 10_000,
   hourMinutes: 60,
   days: 30,
-  daysOfAPoll: 15,
+  daysAsleep: 5,
+  minutesAwake: 2,
   settleMinutes: 10,
   scrapes: 12,
 };
@@ -39,7 +41,7 @@ export async function measureMemory(
   settings: MemorySettings = USUAL_MEMORY,
 ): Promise<readonly Measured[]> {
   installPushgateway(progress);
-  const { customers, hourMinutes, days, daysOfAPoll, settleMinutes } = settings;
+  const { customers, hourMinutes, days, daysAsleep, minutesAwake, settleMinutes } = settings;
   using folder = temporaryFolder();
   const file = writeConfiguration(folder.path, {
     customers,
@@ -53,15 +55,11 @@ export async function measureMemory(
     const url = await daemon.says(/^(http\S+)$/m);
     const afterHour = await pollEveryMinute(daemon, url, hourMinutes, progress);
     const series = customersOnly((await fetched(`${url}/metrics`)).body);
-    await daemon.ask(`interval ${daysOfAPoll * DAY_MS}`);
-    for (let day = 1; day <= days; day += 1) {
-      await daemon.ask(`advance ${DAY_MS}`);
-      await scrape(url);
-      if (day % 5 === 0) {
-        progress(`memory: ${day} simulated days, ${daemon.rssMiB().toFixed(0)} MiB`);
-      }
+    for (let day = daysAsleep; day <= days; day += daysAsleep) {
+      await daemon.ask(`jump ${daysAsleep * DAY_MS}`);
+      await pollEveryMinute(daemon, url, minutesAwake, progress);
+      progress(`memory: ${day} simulated days, ${daemon.rssMiB().toFixed(0)} MiB`);
     }
-    await daemon.ask(`interval ${MINUTE_MS}`);
     const afterDays = await pollEveryMinute(daemon, url, settleMinutes, progress);
     const peer = await pushgatewayMiB(series, settings.scrapes);
     progress(`memory: pushgateway ${peer.toFixed(0)} MiB`);

@@ -3,13 +3,12 @@
  * on are those of src; time passes when the bench says so, and the service is a function in this
  * process. What got and its sockets hold is not in it.
  *
- * `simulated-daemon.ts CONFIG`; then `advance MS`, or `interval MS` for another pace of polls.
+ * `simulated-daemon.ts CONFIG`; then `advance MS`, or `jump MS` for a machine that has slept so long.
  */
 import { settleHeap } from '../../src/base/heap.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { loadAll } from '../../src/config/load-all.ts';
-import type { LoadedAll } from '../../src/config/load-all.ts';
 import { createDaemon } from '../../src/daemon.ts';
 import type { ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
 import { Zone } from '../../src/counting/zone.ts';
@@ -31,11 +30,10 @@ const loaded = await loadAll({
   nowMs: START_MS,
   running: undefined,
 });
-let intervalMs = loaded.config.polling.intervalMs;
 
 const daemon = createDaemon({
   loaded,
-  load: () => Promise.resolve(paced(loaded)),
+  load: () => Promise.resolve(loaded),
   listenAddress: '127.0.0.1:0',
   telemetryPath: '/metrics',
   enableLifecycle: false,
@@ -60,24 +58,16 @@ process.on('disconnect', () => process.exit(0));
 process.on('SIGTERM', () => process.exit(0));
 
 async function obey([order, ms]: readonly string[]): Promise<void> {
-  if (order === 'interval') {
-    intervalMs = Number(ms);
-    await daemon.reload();
+  if (order === 'jump') {
+    clock.aheadMs += Number(ms);
   } else {
     await world.runUntil(world.nowMs() + Number(ms));
   }
   process.send?.('done');
 }
 
-function paced(all: LoadedAll): LoadedAll {
-  const { polling } = all.config;
-  const reconcileIntervalMs = Math.max(polling.reconcileIntervalMs, intervalMs);
-  const changed = { ...polling, intervalMs, reconcileIntervalMs };
-  return { ...all, config: { ...all.config, polling: changed } };
-}
-
 function answerTo({ url: asked, bearer, form }: ExchangeRequest): ExchangeAnswer {
-  const nowMs = world.nowMs();
+  const nowMs = clock.nowMs();
   const head = {
     status: 200,
     contentType: 'application/json',
