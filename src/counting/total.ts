@@ -5,7 +5,7 @@
  */
 import type { Asking, Inquirer } from './asking.ts';
 import { floorToMinute, MINUTE_MS } from './calendar.ts';
-import { isZero, plus } from './counts.ts';
+import { isZero, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 
 /** By what the total is read. */
@@ -18,12 +18,21 @@ export function finerThan(totalsBy: TotalsBy): TotalsBy {
 
 /** A piece this short is taken as it is answered. */
 export const SHORTEST_PIECE_MS = 30 * MINUTE_MS;
+/** How far to either side of a seam nobody must be counted. */
+const BESIDE_MS = 2 * MINUTE_MS;
 /** How far from the middle of a piece a quiet minute is looked for, in steps. */
 const SEAM_STEPS_MS = [0, 7, -7, 17, -17, 41, -41, 97, -97].map((minutes) => minutes * MINUTE_MS);
 
+/** Where two pieces meet, and what both of them count there: less than 0 what neither does. */
+interface Seam {
+  readonly atMs: number;
+  readonly twice: Counts;
+}
+
 /**
  * The sum of everything from `fromMs` on, read by the minute. Pieces meet in a minute without
- * counts, where it does not matter whether a window includes its edges.
+ * counts, where it does not matter whether a window includes its edges, or where it is known how they
+ * count what is on the edge.
  */
 export function* totalByMinutes(
   inquirer: Inquirer,
@@ -36,23 +45,31 @@ export function* totalByMinutes(
   if (answer.aggregation === 'minute' || endMs - fromMs <= SHORTEST_PIECE_MS) {
     return answer.sums;
   }
-  const seamMs = yield* quietMinute(inquirer, fromMs, endMs);
-  const before = yield* totalByMinutes(inquirer, fromMs, seamMs, nowMs);
-  const after = yield* totalByMinutes(inquirer, seamMs, toMs, nowMs);
-  return plus(before, after);
+  const { atMs, twice } = yield* findSeam(inquirer, fromMs, endMs);
+  const before = yield* totalByMinutes(inquirer, fromMs, atMs, nowMs);
+  const after = yield* totalByMinutes(inquirer, atMs, toMs, nowMs);
+  return minus(plus(before, after), twice);
 }
 
 /** A minute near the middle with nobody counted beside it; the middle itself where there is none. */
-function* quietMinute(inquirer: Inquirer, fromMs: number, toMs: number): Asking<number> {
+function* findSeam(inquirer: Inquirer, fromMs: number, toMs: number): Asking<Seam> {
   const middleMs = floorToMinute((fromMs + toMs) / 2);
   for (const stepMs of SEAM_STEPS_MS) {
     const seamMs = middleMs + stepMs;
-    if (seamMs - fromMs > 2 * MINUTE_MS && toMs - seamMs > 2 * MINUTE_MS) {
-      const around = yield* inquirer.ask('minute', seamMs - 2 * MINUTE_MS, seamMs + 2 * MINUTE_MS);
+    if (seamMs - fromMs > BESIDE_MS && toMs - seamMs > BESIDE_MS) {
+      const around = yield* inquirer.ask('minute', seamMs - BESIDE_MS, seamMs + BESIDE_MS);
       if (isZero(around.sums)) {
-        return seamMs;
+        return { atMs: seamMs, twice: around.sums };
       }
     }
   }
-  return middleMs;
+  return { atMs: middleMs, twice: yield* countedTwice(inquirer, middleMs) };
+}
+
+/** The same cut through some minutes alone, whose whole is small enough to be asked for. */
+function* countedTwice(inquirer: Inquirer, seamMs: number): Asking<Counts> {
+  const before = yield* inquirer.ask('minute', seamMs - BESIDE_MS, seamMs);
+  const after = yield* inquirer.ask('minute', seamMs, seamMs + BESIDE_MS);
+  const whole = yield* inquirer.ask('minute', seamMs - BESIDE_MS, seamMs + BESIDE_MS);
+  return minus(plus(before.sums, after.sums), whole.sums);
 }

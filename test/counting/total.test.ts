@@ -1,0 +1,52 @@
+/** The total read by the minute in pieces, of a service that is busy at every seam. */
+import { expect, test } from 'vitest';
+import type { Question, Reading } from '../../src/base/nouns.ts';
+import { Inquirer } from '../../src/counting/asking.ts';
+import { Calendar, MINUTE_MS } from '../../src/counting/calendar.ts';
+import { totalByMinutes } from '../../src/counting/total.ts';
+import { Zone } from '../../src/counting/zone.ts';
+import { answering } from '../support/ask.ts';
+
+const START_MS = Date.UTC(2026, 10, 18, 4);
+const END_MS = START_MS + 24 * 60 * MINUTE_MS;
+const MOST_MINUTES = 300;
+
+interface Edges {
+  readonly from: 'inclusive' | 'exclusive';
+  readonly to: 'inclusive' | 'exclusive';
+}
+
+/** Somebody came at the start of every minute: as many records are on a seam as can be. */
+function answer({ from, to }: Question, edges: Edges): Reading {
+  const fromMs = Date.parse(from);
+  const toMs = to === undefined ? END_MS : Date.parse(to);
+  const rows = [];
+  for (let atMs = START_MS; atMs < END_MS; atMs += MINUTE_MS) {
+    const begun = edges.from === 'inclusive' ? atMs >= fromMs : atMs > fromMs;
+    const over = edges.to === 'inclusive' ? atMs > toMs : atMs >= toMs;
+    if (begun && !over) {
+      rows.push({ key: new Date(atMs).toISOString(), counts: [1, 0] });
+    }
+  }
+  return { aggregation: rows.length > MOST_MINUTES ? 'day' : 'minute', rows };
+}
+
+test.each<Edges>([
+  { from: 'inclusive', to: 'exclusive' },
+  { from: 'exclusive', to: 'inclusive' },
+  { from: 'inclusive', to: 'inclusive' },
+  { from: 'exclusive', to: 'exclusive' },
+])('from $from, to $to: nobody at a seam is counted twice or left out', (edges) => {
+  const inquirer = new Inquirer({
+    endpoint: 'peoplecount',
+    kinds: 2,
+    calendar: new Calendar(new Zone('UTC'), { hour: 4, minute: 0 }),
+    nowMs: () => END_MS,
+    hasTime: () => true,
+  });
+  const total = answering(
+    totalByMinutes(inquirer, START_MS - MINUTE_MS, undefined, END_MS),
+    (question) => answer(question, edges),
+  );
+  expect(total).toEqual([24 * 60, 0]);
+});
