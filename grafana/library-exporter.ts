@@ -206,8 +206,8 @@ function heldCounts() {
     "By how much counters are above the service's totals, after it took counts back: they must not fall before the month ends. The twelve greatest; nothing to worry about while it is little.",
   ).withTarget(
     overTime(
-      `topk(12, max by (customer, kind) (library_held_counts{${CHOSEN}}))`,
-      '{{customer}} {{kind}}',
+      `topk(12, max by (customer, counter) (library_counter_excess{${CHOSEN}}))`,
+      '{{customer}} {{counter}}',
     ),
   );
 }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from './base/clock.ts';
 import type { Logger } from './base/log.ts';
-import type { Stream } from './base/nouns.ts';
+import type { Stream } from './base/model.ts';
 import type { Random } from './base/random.ts';
 import type { LoadedAll } from './config/load-all.ts';
 import type { Config, CustomerConfig } from './config/types.ts';
@@ -12,12 +12,12 @@ import type { LoadedWebConfig } from './config/web.ts';
 import type { WebConfig } from './config/web-types.ts';
 import { clientOf, createEngine, isSameEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
-import { Fleet } from './polling/fleet.ts';
-import { LineBudget } from './polling/line-budget.ts';
+import { CustomerRegistry } from './polling/customer-registry.ts';
+import { LogLimiter } from './polling/log-limiter.ts';
 import { statusOf } from './polling/status.ts';
 import { shardOf } from './polling/shards.ts';
 import { Storage } from './polling/storage.ts';
-import { Marks } from './counting/marks.ts';
+import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { createRender } from './metrics/answer.ts';
 import { createExporterMetrics } from './metrics/exporter-metrics.ts';
 import { createExposition } from './metrics/exposition.ts';
@@ -77,10 +77,10 @@ const LATEST_MS = 30_000;
 
 export function createDaemon(options: DaemonOptions): Daemon {
   const { clock, log, shard } = options;
-  const lines = new LineBudget({ log, clock });
-  const marks = new Marks();
+  const lines = new LogLimiter({ log, clock });
+  const marks = new HighWaterMarks();
   const storage = new Storage({ path: options.storagePath, marks, clock, log });
-  const fleet = new Fleet(marks);
+  const registry = new CustomerRegistry(marks);
   /** Customers whose credentials were refused last. */
   const refused = new Set<string>();
   const exposition = createExposition({ clock });
@@ -110,7 +110,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     exposition: createRender({ exposition, exporterMetrics }),
     healthy: () => engine.poller.lateMs() < LATEST_MS,
     ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
-    status: () => statusOf({ customers: fleet.customers, poller: engine.poller, clock }),
+    status: () => statusOf({ customers: registry.customers, poller: engine.poller, clock }),
     reload,
     protection: protection?.config,
   });
@@ -134,7 +134,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       observer: {
         request: (event) => exporterMetrics.requestEnded(event),
         credentials(customer, valid) {
-          fleet.get(customer)?.credentialsJudged(valid);
+          registry.get(customer)?.credentialsJudged(valid);
           exposition.changed(customer);
           tellOfCredentials(customer, valid);
         },
@@ -147,7 +147,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
   /** Hands the customers of a configuration to everything that deals with them. */
   function apply(config: Config): void {
     const ours = config.customers.filter(({ name }) => shardOf(name, shard.shards) === shard.shard);
-    const members = fleet.update({ ...config, customers: ours });
+    const members = registry.update({ ...config, customers: ours });
     exposition.setCustomers(members.map(({ customer }) => customer));
     exporterMetrics.setCustomers(members.length);
     exporterMetrics.setShard(shard.shard, shard.shards);

@@ -4,8 +4,8 @@ import type { Logger } from './base/log.ts';
 import type { Random } from './base/random.ts';
 import { accessOf } from './config/secret-file.ts';
 import type { Config } from './config/types.ts';
-import type { Member } from './polling/fleet.ts';
-import type { LineBudget } from './polling/line-budget.ts';
+import type { RegisteredCustomer } from './polling/customer-registry.ts';
+import type { LogLimiter } from './polling/log-limiter.ts';
 import type { PollObserver } from './polling/poll.ts';
 import { Poller } from './polling/poller.ts';
 import type { ProxyEnvironment } from './service/proxy.ts';
@@ -17,14 +17,14 @@ export interface Engine {
   readonly config: Config;
   readonly service: Service;
   readonly poller: Poller;
-  readonly clients: WeakMap<Member, CustomerClient>;
+  readonly clients: WeakMap<RegisteredCustomer, CustomerClient>;
 }
 
 export interface EngineOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly lines: LineBudget;
+  readonly lines: LogLimiter;
   readonly proxyEnvironment: ProxyEnvironment;
   readonly observer: ServiceObserver & PollObserver;
   /** In place of HTTP to the service, for a simulation. */
@@ -64,7 +64,7 @@ export function isSameEngine(a: Config, b: Config): boolean {
 }
 
 /** The customer's access to the service, the same one for as long as the engine lasts. */
-export function clientOf(engine: Engine, member: Member): CustomerClient {
+export function clientOf(engine: Engine, member: RegisteredCustomer): CustomerClient {
   const known = engine.clients.get(member);
   const client = known ?? engine.service.clientFor(accessOf(member.config));
   engine.clients.set(member, client);

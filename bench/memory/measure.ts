@@ -1,7 +1,7 @@
 /**
  * Memory: an hour of simulated polls and scrapes beside pushgateway with the same series, and then
  * thirty simulated days. Every poll of a month would take hours: the machine sleeps for some days again
- * and again, and all streams are polled for some minutes in between. Marks are not written: a quarter of
+ * and again, and all streams are polled for some minutes in between. HighWaterMarks are not written: a quarter of
  * a million writes would take hours, too.
  */
 import { scrape, fetched } from '../daemon/daemon.ts';

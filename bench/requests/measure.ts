@@ -5,7 +5,7 @@
  */
 import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { Marks } from '../../src/counting/marks.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { drawLibrary } from '../../src/simulator/libraries.ts';
 import { plainConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
@@ -104,7 +104,7 @@ async function simulate(
     clock: world.process(),
     random: seededRandom(SEED),
     log: silentLogger,
-    marks: new Marks(),
+    marks: new HighWaterMarks(),
     exchange(request) {
       const answer = toAnswer(service.handle(toSimulated(request)));
       requests += 1;

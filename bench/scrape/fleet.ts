@@ -3,11 +3,11 @@
  * would have found is made up, and all that follows from it is the real thing.
  */
 import { strict as assert } from 'node:assert';
-import { KINDS } from '../../src/base/nouns.ts';
-import type { MinuteStream } from '../../src/base/nouns.ts';
+import { COUNTERS } from '../../src/base/model.ts';
+import type { MinuteStream } from '../../src/base/model.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
-import { Marks } from '../../src/counting/marks.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { createOpeningHoursParser } from '../../src/counting/opening-hours.ts';
 import { INITIAL_STATE } from '../../src/counting/state.ts';
 import { Zone } from '../../src/counting/zone.ts';
@@ -26,7 +26,7 @@ const ANSWER = JSON.stringify({
 
 /** So many customers, of which nothing is known yet. Each shows 28 series once it was polled. */
 export function createFleet(customers: number): readonly Customer[] {
-  const marks = new Marks();
+  const marks = new HighWaterMarks();
   const parse = createOpeningHoursParser();
   const calendars = ZONES.map((zone) => new Calendar(new Zone(zone), { hour: 4, minute: 0 }));
   return Array.from({ length: customers }, (_, i) => {
@@ -53,12 +53,12 @@ export function createFleet(customers: number): readonly Customer[] {
 
 /** What follows from one good poll of each of the customer's streams. `polls` is how many there were before. */
 export function poll(customer: Customer, number: number, polls: number, nowMs: number): void {
-  const epoch = customer.epochAt(nowMs);
+  const epoch = customer.periodAt(nowMs);
   const day = customer.calendar.dayAt(nowMs);
   const counted = 1_000 + ((number * 7_919) % 90_000) + polls * 3;
   for (const stream of STREAMS) {
     const { peopleCount } = JSON.parse(ANSWER) as { readonly peopleCount: readonly unknown[] };
-    const counts = KINDS[stream].map((_, kind) => counted + peopleCount.length - kind * 17);
+    const counts = COUNTERS[stream].map((_, kind) => counted + peopleCount.length - kind * 17);
     const snapshot = {
       epoch,
       day,

@@ -18,7 +18,7 @@ const POLL_EVERY_MS = 60_000;
 const TICK_MS = 250;
 
 const clock = systemClock;
-const fleet = createFleet(CUSTOMERS);
+const registry = createFleet(CUSTOMERS);
 const exposition = createExposition({ clock });
 const exporterMetrics = createExporterMetrics({
   version: '0',
@@ -48,7 +48,7 @@ let isPolling = false;
 function pollUpTo(due: number): void {
   for (; polls < due; polls += 1) {
     const number = polls % CUSTOMERS;
-    const customer = fleet[number];
+    const customer = registry[number];
     if (customer !== undefined) {
       poll(customer, number, Math.floor(polls / CUSTOMERS), clock.nowMs());
       if (!isBare) {
@@ -71,7 +71,7 @@ async function keepPolling(): Promise<void> {
 
 pollUpTo(CUSTOMERS);
 if (!isBare) {
-  exposition.setCustomers(fleet);
+  exposition.setCustomers(registry);
   void exposition.keepReady(new AbortController().signal);
 }
 const { url } = await web.start();

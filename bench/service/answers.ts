@@ -3,7 +3,7 @@
  * hours, at every hour alike, so that the bench measures the same whenever it runs. Eight histories
  * serve all customers: an answer is made once a minute and kept, for the service must cost little.
  */
-import type { Endpoint } from '../../src/base/nouns.ts';
+import type { Endpoint } from '../../src/base/model.ts';
 import type { Zone } from '../../src/counting/zone.ts';
 
 export type TimeAggregation = 'day' | 'minute';

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
-import type { Endpoint } from '../../src/base/nouns.ts';
+import type { Endpoint } from '../../src/base/model.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { Answers, HISTORIES } from './answers.ts';
 import { Tally } from './tally.ts';

@@ -1,5 +1,5 @@
 /** What the bench's service was asked: how often, by whom first, and what it answered while recording. */
-import type { Endpoint } from '../../src/base/nouns.ts';
+import type { Endpoint } from '../../src/base/model.ts';
 
 /** As the bench reads it. Requests are of data, tokens are counted apart. */
 export interface ServiceState {

@@ -43,28 +43,28 @@ export async function measureTraffic(
   progress: Progress,
   settings: TrafficSettings = USUAL_TRAFFIC,
 ): Promise<readonly Measured[]> {
-  const fleet = await startPolledFleet(settings.customers, settings.maxRequestsPerSecond);
+  const registry = await startPolledFleet(settings.customers, settings.maxRequestsPerSecond);
   try {
-    const sweep = await measureSweep(fleet, settings, progress);
-    const skippedBefore = await skippedPolls(fleet);
-    await loopDelayOf(fleet.daemon);
+    const sweep = await measureSweep(registry, settings, progress);
+    const skippedBefore = await skippedPolls(registry);
+    await loopDelayOf(registry.daemon);
     const rounds: Round[] = [];
     for (let i = 0; i < settings.rounds; i += 1) {
-      const round = await measureRound(fleet, settings);
+      const round = await measureRound(registry, settings);
       rounds.push(round);
       progress(
         `traffic ${i + 1}/${settings.rounds}: event loop ${round.longestMs.toFixed(1)} ms at the longest, ` +
           `${perRequest(round).toFixed(3)} ms of CPU a request, ${shareOf(round).toFixed(1)} % of a core`,
       );
     }
-    const skipped = (await skippedPolls(fleet)) - skippedBefore;
-    const rssMiB = fleet.daemon.rssMiB();
+    const skipped = (await skippedPolls(registry)) - skippedBefore;
+    const rssMiB = registry.daemon.rssMiB();
     progress(`traffic: ${skipped} polls skipped, ${rssMiB.toFixed(0)} MiB`);
-    await fleet.daemon.stop();
-    const bare = await measureBareLoop(fleet, settings, progress);
+    await registry.daemon.stop();
+    const bare = await measureBareLoop(registry, settings, progress);
     return [...sweep, ...rowsOf(rounds, bare, skipped, settings)];
   } finally {
-    await fleet.stop();
+    await registry.stop();
   }
 }
 
@@ -110,8 +110,8 @@ async function measureSweep(
   ];
 }
 
-async function measureRound(fleet: PolledFleet, settings: TrafficSettings): Promise<Round> {
-  const { daemon, service, url } = fleet;
+async function measureRound(registry: PolledFleet, settings: TrafficSettings): Promise<Round> {
+  const { daemon, service, url } = registry;
   const before = await service.record();
   const cpuBeforeMs = daemon.cpuMs();
   const startMs = performance.now();

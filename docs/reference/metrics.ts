@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { FAILURE_REASONS } from '../../src/base/errors.ts';
-import { BREAKDOWNS, KINDS, MINUTE_STREAMS } from '../../src/base/nouns.ts';
+import { BREAKDOWNS, COUNTERS, MINUTE_STREAMS } from '../../src/base/model.ts';
 import { breakdownFamilies } from '../../src/metrics/breakdown-families.ts';
 import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { CUSTOMER_FAMILIES } from '../../src/metrics/families.ts';
@@ -41,7 +41,7 @@ waits for the service. How the counters come about is in
 ## Of each customer
 
 All of these have the label \`customer\`. \`stream\` is one of ${listed(STREAMS)}, of which a customer has those
-that are configured; \`kind\` is one of ${listed(MINUTE_STREAMS.flatMap((stream) => KINDS[stream]))}. Those of people are absent where \`streams\` leaves out people, and
+that are configured; \`kind\` is one of ${listed(MINUTE_STREAMS.flatMap((stream) => COUNTERS[stream]))}. Those of people are absent where \`streams\` leaves out people, and
 those of logins where it leaves out logins.
 
 ${CUSTOMER_FAMILIES.map(familyText).join('\n')}

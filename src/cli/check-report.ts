@@ -4,8 +4,8 @@
  */
 import { styleText } from 'node:util';
 import { ServiceError } from '../base/errors.ts';
-import { KINDS, MINUTE_STREAMS } from '../base/nouns.ts';
-import type { Kind, MinuteStream } from '../base/nouns.ts';
+import { COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
+import type { CounterName, MinuteStream } from '../base/model.ts';
 import { grandTotal } from '../counting/counts.ts';
 import { Zone } from '../counting/zone.ts';
 import { ageText, clockText, keysText, minuteText } from './check-words.ts';
@@ -72,7 +72,7 @@ export function linesOf(answers: readonly CustomerAnswers[]): string {
         keys: keysText(outcome),
         day: dayText(answer),
         clock_ahead_seconds: one.clock === undefined ? ABSENT : seconds(one.clock.aheadMs),
-        since: zone.format(one.figures.epochStartMs),
+        since: zone.format(one.figures.periodStartMs),
         ...Object.fromEntries(figuresOf(one, stream)),
       };
       return Object.entries(fields)
@@ -158,13 +158,13 @@ function dayText({ outcome }: StreamAnswer): string {
 
 /** By name; those of one stream, or in the order of the table. */
 function figuresOf(
-  { figures: { kinds, occupancy } }: CustomerAnswers,
+  { figures: { counters, occupancy } }: CustomerAnswers,
   ...only: readonly MinuteStream[]
 ): readonly (readonly [name: string, value: string])[] {
   const streams = only.length === 0 ? MINUTE_STREAMS : only;
-  const shown: readonly Kind[] = streams.flatMap((stream) => KINDS[stream]);
-  const totals = shown.map((kind) => [kind, known(kinds[kind]?.total)] as const);
-  const today = shown.map((kind) => [`${kind}_today`, known(kinds[kind]?.today)] as const);
+  const shown: readonly CounterName[] = streams.flatMap((stream) => COUNTERS[stream]);
+  const totals = shown.map((kind) => [kind, known(counters[kind]?.total)] as const);
+  const today = shown.map((kind) => [`${kind}_today`, known(counters[kind]?.today)] as const);
   const inside = [['occupancy', known(occupancy)] as const];
   return [...totals, ...today, ...(streams.includes('people') ? inside : [])];
 }

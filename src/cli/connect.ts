@@ -4,13 +4,13 @@
  */
 import { systemClock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
-import type { MinuteStream, Question, Reading } from '../base/nouns.ts';
+import type { MinuteStream, Question, AggregatedResponse } from '../base/model.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
-import type { CustomerFigures } from '../counting/figures.ts';
-import { Marks } from '../counting/marks.ts';
+import type { CustomerMetrics } from '../counting/customer-metrics.ts';
+import { HighWaterMarks } from '../counting/high-water-marks.ts';
 import type { StreamSurvey } from '../counting/survey.ts';
-import { Fleet } from '../polling/fleet.ts';
-import type { Member } from '../polling/fleet.ts';
+import { CustomerRegistry } from '../polling/customer-registry.ts';
+import type { RegisteredCustomer } from '../polling/customer-registry.ts';
 import { drive, planSurvey } from '../polling/round.ts';
 import type { ClockReading, Service } from '../service/types.ts';
 import { accessOf } from '../config/secret-file.ts';
@@ -22,7 +22,7 @@ export interface CustomerAnswers {
   /** In the configuration's order. */
   readonly streams: readonly StreamAnswer[];
   /** What the exporter would show now. */
-  readonly figures: CustomerFigures;
+  readonly figures: CustomerMetrics;
   /** Whether the service took the credentials; undefined where it said nothing of them. */
   readonly credentialsValid: boolean | undefined;
   readonly clock: ClockReading | undefined;
@@ -48,8 +48,8 @@ export async function askForAll(
   const service = serviceOf(config, io, {
     credentials: (customer, valid) => credentials.set(customer, valid),
   });
-  const members = new Fleet(new Marks()).update(config);
-  const answers = new Map<Member, CustomerAnswers>();
+  const members = new CustomerRegistry(new HighWaterMarks()).update(config);
+  const answers = new Map<RegisteredCustomer, CustomerAnswers>();
   const waiting = members.values();
   async function askInTurn(): Promise<void> {
     for (const member of waiting) {
@@ -79,7 +79,7 @@ function mostQuestions({ service, polling }: Config): number {
 const LEAST_QUESTIONS = 100;
 
 async function askFor(
-  { customer, config }: Member,
+  { customer, config }: RegisteredCustomer,
   service: Service,
   whole: Config,
   stop: AbortSignal,
@@ -88,14 +88,14 @@ async function askFor(
   const most = mostQuestions(whole);
   async function survey(stream: MinuteStream): Promise<StreamAnswer> {
     let asked = 0;
-    function ask(question: Question): Promise<Reading> {
+    function ask(question: Question): Promise<AggregatedResponse> {
       asked += 1;
       if (asked > most) {
         const message = `the totals take more than the ${most} requests that one interval allows`;
         throw new ServiceError('timeout', message);
       }
       const deadline = AbortSignal.timeout(2 * whole.service.timeoutMs);
-      return client.ask(question, AbortSignal.any([stop, deadline]));
+      return client.query(question, AbortSignal.any([stop, deadline]));
     }
     try {
       const outcome = await drive(
@@ -118,7 +118,7 @@ async function askFor(
   return {
     config,
     streams,
-    figures: customer.figuresAt(systemClock.nowMs()),
+    figures: customer.metricsAt(systemClock.nowMs()),
     clock: service.clockReading(),
     atMs: service.nowMs(),
   };

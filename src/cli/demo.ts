@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { BREAKDOWNS } from '../base/nouns.ts';
+import { BREAKDOWNS } from '../base/model.ts';
 import { loadConfig } from '../config/load.ts';
 import { exporterConfigYaml } from '../simulator/world.ts';
 import { customersOption, loggerFor, logOptions, seedOption } from './flags.ts';

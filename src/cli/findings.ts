@@ -4,7 +4,7 @@
  */
 import { ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
-import type { MinuteStream } from '../base/nouns.ts';
+import type { MinuteStream } from '../base/model.ts';
 import type { CustomerConfig } from '../config/types.ts';
 import { isZero } from '../counting/counts.ts';
 import type { OpeningHoursParser } from '../counting/opening-hours.ts';

@@ -1,7 +1,7 @@
 /** `query`: a one-off reading of any part of the service's interface, as rows on standard output. */
 import { Argument, Command, Option } from 'commander';
-import { AGGREGATIONS } from '../base/nouns.ts';
-import type { Endpoint } from '../base/nouns.ts';
+import { AGGREGATIONS } from '../base/model.ts';
+import type { Endpoint } from '../base/model.ts';
 import { configOption, wholeNumber } from './flags.ts';
 import type { Io } from './io.ts';
 import { USUAL_LIMIT } from './query/flags.ts';

@@ -1,5 +1,5 @@
 /** Every key of a customer: its shape, its default, and a line about it. */
-import { BREAKDOWNS, MINUTE_STREAMS } from '../base/nouns.ts';
+import { BREAKDOWNS, MINUTE_STREAMS } from '../base/model.ts';
 import { setOf } from './lists.ts';
 import type { KeyTable } from './mapping.ts';
 import { record } from './record.ts';

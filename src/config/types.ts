@@ -1,5 +1,5 @@
 /** The configuration as the rest of the program sees it: whole, checked, with every default filled in. */
-import type { Breakdown, MinuteStream } from '../base/nouns.ts';
+import type { Breakdown, MinuteStream } from '../base/model.ts';
 import type { Secret } from '../base/secret.ts';
 
 export interface Config {

@@ -6,7 +6,7 @@
 import { readCheck } from './anchor-check.ts';
 import type { Answer, Asking, Inquirer } from './asking.ts';
 import { floorToMinute, MINUTE_MS } from './calendar.ts';
-import type { Epoch, Span } from './calendar.ts';
+import type { CountingPeriod, Span } from './calendar.ts';
 import { anyBelow, anyOf, areEqual, grandTotal, higher, isZero, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { establish } from './dating.ts';
@@ -20,7 +20,7 @@ import type { TotalsBy } from './total.ts';
 import type { Zone } from './zone.ts';
 
 export interface Anchor {
-  readonly epoch: Epoch;
+  readonly epoch: CountingPeriod;
   readonly day: Span;
   readonly takenAtMonotonicMs: number;
   /** Start of the window that every later poll asks for. */
@@ -63,8 +63,8 @@ export interface Expected {
 export interface AnchorContext {
   readonly inquirer: Inquirer;
   readonly zone: Zone;
-  readonly kinds: number;
-  readonly epoch: Epoch;
+  readonly counterCount: number;
+  readonly epoch: CountingPeriod;
   readonly day: Span;
   readonly nowMs: () => number;
   readonly serviceNowMs: () => number;
@@ -110,10 +110,10 @@ interface Readings {
 
 /** One round of the questions L1, T, F, X, L0; undefined where X and F disagree. */
 function* readAll(context: AnchorContext, totalsBy: TotalsBy): Asking<Readings | undefined> {
-  const { inquirer, day, expected, kinds } = context;
+  const { inquirer, day, expected, counterCount } = context;
   const windowStartMs = windowStart(context);
   const windowBefore = yield* inquirer.askTwiceIfBelow(
-    expected.windowHadCounts ? anyOf(kinds) : undefined,
+    expected.windowHadCounts ? anyOf(counterCount) : undefined,
     'minute',
     windowStartMs,
   );
@@ -170,13 +170,13 @@ function* readTotal(
  * against it: the first of a day, and one beside a total that is 0 because it may lag.
  */
 function leastToday(
-  { expected, isProven, kinds }: AnchorContext,
+  { expected, isProven, counterCount }: AnchorContext,
   totalsBy: TotalsBy,
   total: Counts,
 ): Counts | undefined {
   const mayLag = totalsBy !== 'minute' && !isProven;
   const isDoubtful = isZero(total) ? mayLag : expected.today === undefined;
-  return isDoubtful ? higher(expected.today, anyOf(kinds)) : expected.today;
+  return isDoubtful ? higher(expected.today, anyOf(counterCount)) : expected.today;
 }
 
 /**

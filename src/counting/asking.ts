@@ -2,7 +2,7 @@
  * Questions as a conversation: counting yields what it wants to know and is handed the answer, so
  * that it stays pure and whoever drives it decides how to ask.
  */
-import type { Aggregation, Endpoint, Question, Reading } from '../base/nouns.ts';
+import type { Aggregation, Endpoint, Question, AggregatedResponse } from '../base/model.ts';
 import { isPassing } from '../base/errors.ts';
 import type { Calendar, Span } from './calendar.ts';
 import { anyBelow, grandTotal, sumRows } from './counts.ts';
@@ -12,9 +12,9 @@ import type { Counts } from './counts.ts';
  * A piece of counting that asks questions on its way to a result. A question that was not answered
  * is thrown into it.
  */
-export type Asking<Result> = Generator<Question, Result, Reading>;
+export type Asking<Result> = Generator<Question, Result, AggregatedResponse>;
 
-export interface Answer extends Reading {
+export interface Answer extends AggregatedResponse {
   readonly sums: Counts;
   /** What was asked for; without an end, up to when it was answered. */
   readonly window: Span;
@@ -22,7 +22,7 @@ export interface Answer extends Reading {
 
 export interface InquirerOptions {
   readonly endpoint: Endpoint;
-  readonly kinds: number;
+  readonly counterCount: number;
   readonly calendar: Calendar;
   readonly nowMs: () => number;
   readonly hasTime: () => boolean;
@@ -42,14 +42,14 @@ export class Inquirer {
 
   /** Asks once. Without `toMs` the window is open at the end. */
   *ask(aggregation: Aggregation, fromMs: number, toMs?: number): Asking<Answer> {
-    const { endpoint, kinds, calendar, nowMs } = this.#options;
+    const { endpoint, counterCount, calendar, nowMs } = this.#options;
     const from = calendar.zone.format(fromMs);
     const reading = yield toMs === undefined
       ? { endpoint, aggregation, from }
       : { endpoint, aggregation, from, to: calendar.zone.format(toMs) };
     return {
       ...reading,
-      sums: sumRows(reading.rows, kinds),
+      sums: sumRows(reading.rows, counterCount),
       window: { startMs: fromMs, endMs: toMs ?? nowMs() },
     };
   }

@@ -27,10 +27,10 @@ export function isOutOfProportion(
   before: Believed,
   totals: Counts,
   nowMs: number,
-  epochStartMs: number,
+  periodStartMs: number,
 ): boolean {
   const minutes = Math.max(1, (nowMs - before.atMs) / MINUTE_MS);
-  const dayOld = nowMs - epochStartMs >= DAY_MS;
+  const dayOld = nowMs - periodStartMs >= DAY_MS;
   return totals.some((total, kind) => {
     const known = at(before.totals, kind);
     const rise = total - known;
@@ -49,11 +49,11 @@ export function confirms(
   suspicion: Believed | undefined,
   totals: Counts,
   nowMs: number,
-  epochStartMs: number,
+  periodStartMs: number,
 ): boolean {
   return (
     suspicion !== undefined &&
     totals.every((total, kind) => total >= at(suspicion.totals, kind)) &&
-    !isOutOfProportion(suspicion, totals, nowMs, epochStartMs)
+    !isOutOfProportion(suspicion, totals, nowMs, periodStartMs)
   );
 }

@@ -2,8 +2,8 @@
  * A breakdown over a stretch of the past. The service cannot combine it with minutes, so it is told
  * in steps of a day: at the end of each, the totals since the epoch, each in one answer without a seam.
  */
-import { KINDS } from '../base/nouns.ts';
-import type { Breakdown, Kind } from '../base/nouns.ts';
+import { COUNTERS } from '../base/model.ts';
+import type { Breakdown, CounterName } from '../base/model.ts';
 import { Inquirer } from './asking.ts';
 import type { Asking } from './asking.ts';
 import { askByKey, MOST_KEYS } from './breakdown.ts';
@@ -12,14 +12,14 @@ import type { CountsByKey } from './by-key.ts';
 import type { Calendar, Span } from './calendar.ts';
 import { at } from './counts.ts';
 import type { Counts } from './counts.ts';
-import type { KeyFigures, KindFigures } from './figures.ts';
+import type { KeyMetrics, CounterValues } from './customer-metrics.ts';
 import { isOver } from './history.ts';
 
 export interface BreakdownHistory {
   readonly breakdown: Breakdown;
   /** In their order, those of which there is room. */
   readonly keys: readonly string[];
-  readonly leftOut: number;
+  readonly droppedKeys: number;
   /** In ascending order: at the end of which day, the totals since the epoch. None of them falls. */
   readonly steps: readonly BreakdownStep[];
 }
@@ -42,7 +42,7 @@ export function* readBreakdownHistory(context: BreakdownHistoryContext): Asking<
   const { breakdown, calendar, span, toldFromMs } = context;
   const inquirer = new Inquirer({
     endpoint: 'peoplecount',
-    kinds: KINDS.people.length,
+    counterCount: COUNTERS.people.length,
     calendar,
     nowMs: () => span.endMs,
     hasTime: () => true,
@@ -66,22 +66,22 @@ export function* readBreakdownHistory(context: BreakdownHistoryContext): Asking<
   }
   const keys = [...highest.keys()].toSorted(compareKeys);
   const shown = keys.slice(0, MOST_KEYS);
-  return { breakdown, keys: shown, leftOut: keys.length - shown.length, steps };
+  return { breakdown, keys: shown, droppedKeys: keys.length - shown.length, steps };
 }
 
 /** The counters of one key at an instant; no more than the ceilings, where it has any. */
 export function keyFiguresAt(
   { steps }: BreakdownHistory,
   key: string,
-  ceilings: Readonly<Partial<Record<Kind, number>>>,
+  ceilings: Readonly<Partial<Record<CounterName, number>>>,
   atMs: number,
-): KeyFigures {
+): KeyMetrics {
   const totals = steps.findLast((step) => isOver(step.atMs, atMs))?.totals;
   const counts = totals === undefined ? [] : countsOf(totals, key);
-  const kinds: Partial<Record<Kind, KindFigures>> = {};
-  KINDS.people.forEach((kind, i) => {
+  const counters: Partial<Record<CounterName, CounterValues>> = {};
+  COUNTERS.people.forEach((kind, i) => {
     const total = Math.min(at(counts, i), ceilings[kind] ?? Infinity);
-    kinds[kind] = { total, held: undefined, today: undefined };
+    counters[kind] = { total, excess: undefined, today: undefined };
   });
-  return { key, kinds, occupancy: undefined };
+  return { key, counters, occupancy: undefined };
 }

@@ -4,21 +4,21 @@
  * each in one answer without a seam. A poll that fails half-way changes nothing.
  */
 import { ServiceError } from '../base/errors.ts';
-import { KINDS } from '../base/nouns.ts';
-import type { Breakdown } from '../base/nouns.ts';
+import { COUNTERS } from '../base/model.ts';
+import type { Breakdown } from '../base/model.ts';
 import { Inquirer } from './asking.ts';
 import type { Asking } from './asking.ts';
 import { confirms, EMPTY_POLLS_BEFORE_BELIEF, isOutOfProportion } from './belief.ts';
 import type { Believed } from './belief.ts';
 import { anyKeyBelow, byKey, compareKeys, hasNothing, inARow, only } from './by-key.ts';
 import type { CountsByKey } from './by-key.ts';
-import type { Calendar, Epoch, Span } from './calendar.ts';
+import type { Calendar, CountingPeriod, Span } from './calendar.ts';
 import { at, grandTotal } from './counts.ts';
 import type { PollNote } from './state.ts';
 
 /** What is shown of one breakdown: everything from one poll, replaced whole. */
 export interface BreakdownSnapshot {
-  readonly epoch: Epoch;
+  readonly epoch: CountingPeriod;
   readonly day: Span;
   readonly atMs: number;
   /** The keys that are shown, in their order: also those that the service lists no more. */
@@ -28,7 +28,7 @@ export interface BreakdownSnapshot {
   /** The service's figures since the day started. */
   readonly today: CountsByKey;
   /** How many keys the service lists that are not shown. */
-  readonly leftOut: number;
+  readonly droppedKeys: number;
 }
 
 /** Totals by key, and when they were so. */
@@ -54,7 +54,7 @@ export const INITIAL_BREAKDOWN: BreakdownState = {
 export interface BreakdownContext {
   readonly breakdown: Breakdown;
   readonly calendar: Calendar;
-  readonly epoch: Epoch;
+  readonly epoch: CountingPeriod;
   readonly nowMs: () => number;
   /** The highest values shown in this epoch, by this process or before it. */
   readonly marks: KnownByKey | undefined;
@@ -68,7 +68,7 @@ export interface BreakdownOutcome {
 /** So many keys are shown of one breakdown of a customer, so that no service can flood Prometheus. */
 export const MOST_KEYS = 1000;
 
-const KIND_COUNT = KINDS.people.length;
+const KIND_COUNT = COUNTERS.people.length;
 
 /** One poll: the totals, and today's figures; each asked once more if any key has fallen. */
 export function* pollBreakdown(
@@ -78,7 +78,7 @@ export function* pollBreakdown(
   const { breakdown, calendar, epoch, nowMs } = context;
   const inquirer = new Inquirer({
     endpoint: 'peoplecount',
-    kinds: KIND_COUNT,
+    counterCount: KIND_COUNT,
     calendar,
     nowMs,
     hasTime: () => true,
@@ -102,7 +102,7 @@ export function* pollBreakdown(
     keys,
     totals: shown,
     today: only(today, keys),
-    leftOut: totals.size - shown.size,
+    droppedKeys: totals.size - shown.size,
   });
 }
 
@@ -166,7 +166,7 @@ function judge(
     const suspicion = { totals, atMs };
     return { state: { ...state, emptyPolls: 0, suspicion }, notes: ['rise_not_believed'] };
   }
-  const begins = snapshot.leftOut > 0 && (state.snapshot?.leftOut ?? 0) === 0;
+  const begins = snapshot.droppedKeys > 0 && (state.snapshot?.droppedKeys ?? 0) === 0;
   return {
     state: { snapshot, emptyPolls: 0, suspicion: undefined },
     notes: begins ? ['keys_left_out'] : [],

@@ -2,17 +2,17 @@
  * The breakdowns of one customer: of each the newest snapshot, what is exported of it, and from both
  * the figures at any instant. A new epoch or day hides the old one's figures at once.
  */
-import { KINDS } from '../base/nouns.ts';
-import type { Breakdown, Kind } from '../base/nouns.ts';
+import { COUNTERS } from '../base/model.ts';
+import type { Breakdown, CounterName } from '../base/model.ts';
 import { INITIAL_BREAKDOWN } from './breakdown.ts';
 import type { BreakdownSnapshot, BreakdownState, KnownByKey } from './breakdown.ts';
 import { compareKeys, countsOf } from './by-key.ts';
-import type { Epoch } from './calendar.ts';
+import type { CountingPeriod } from './calendar.ts';
 import { at } from './counts.ts';
 import type { Counts } from './counts.ts';
-import type { BreakdownFigures, KeyFigures, KindFigures } from './figures.ts';
-import { kindOfKey } from './marks.ts';
-import type { MarkOwner, Marks } from './marks.ts';
+import type { BreakdownMetrics, KeyMetrics, CounterValues } from './customer-metrics.ts';
+import { kindOfKey } from './high-water-marks.ts';
+import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
 import { OCCUPANCY_AGE_MS } from './shown.ts';
 
 export interface BreakdownSettings {
@@ -33,12 +33,12 @@ interface BreakdownRecord {
 }
 
 export class Breakdowns {
-  readonly #owner: MarkOwner;
-  readonly #marks: Marks;
+  readonly #owner: CounterOwner;
+  readonly #marks: HighWaterMarks;
   readonly #records = new Map<Breakdown, BreakdownRecord>();
   #settings: BreakdownSettings = { breakdowns: [], branchNames: {}, intervalMs: 0 };
 
-  constructor(owner: MarkOwner, marks: Marks) {
+  constructor(owner: CounterOwner, marks: HighWaterMarks) {
     this.#owner = owner;
     this.#marks = marks;
   }
@@ -67,12 +67,12 @@ export class Breakdowns {
   }
 
   /** The highest values shown in an epoch, by key; undefined where none were. */
-  marksOf(breakdown: Breakdown, epoch: Epoch): KnownByKey | undefined {
+  marksOf(breakdown: Breakdown, epoch: CountingPeriod): KnownByKey | undefined {
     const totals = new Map<string, number[]>();
     let atMs = -Infinity;
-    KINDS.people.forEach((kind, i) => {
+    COUNTERS.people.forEach((kind, i) => {
       for (const [key, mark] of this.#marks.ofKeys(this.#owner, breakdown, kind, epoch.startMs)) {
-        const counts = totals.get(key) ?? KINDS.people.map(() => 0);
+        const counts = totals.get(key) ?? COUNTERS.people.map(() => 0);
         counts[i] = mark.value;
         totals.set(key, counts);
         atMs = Math.max(atMs, mark.atMs);
@@ -95,21 +95,21 @@ export class Breakdowns {
     }
   }
 
-  figuresAt(
+  metricsAt(
     nowMs: number,
-    epochStartMs: number,
+    periodStartMs: number,
     dayStartMs: number,
-  ): Readonly<Partial<Record<Breakdown, BreakdownFigures>>> {
-    const figures: Partial<Record<Breakdown, BreakdownFigures>> = {};
+  ): Readonly<Partial<Record<Breakdown, BreakdownMetrics>>> {
+    const figures: Partial<Record<Breakdown, BreakdownMetrics>> = {};
     for (const [breakdown, { state, shown }] of this.#records) {
       const { snapshot } = state;
-      const ofEpoch = snapshot?.epoch.startMs === epochStartMs ? snapshot : undefined;
+      const ofPeriod = snapshot?.epoch.startMs === periodStartMs ? snapshot : undefined;
       const ofDay = snapshot?.day.startMs === dayStartMs ? snapshot : undefined;
       const hasOccupancy = breakdown === 'branch' && this.#isFresh(ofDay, nowMs);
-      const keys = (ofEpoch ?? ofDay)?.keys ?? [];
+      const keys = (ofPeriod ?? ofDay)?.keys ?? [];
       figures[breakdown] = {
-        keys: keys.map((key) => keyFigures(key, shown, ofEpoch, ofDay, hasOccupancy)),
-        leftOut: ofEpoch?.leftOut,
+        keys: keys.map((key) => keyFigures(key, shown, ofPeriod, ofDay, hasOccupancy)),
+        droppedKeys: ofPeriod?.droppedKeys,
         names: breakdown === 'branch' ? this.#namesOf(keys) : [],
       };
     }
@@ -129,8 +129,8 @@ export class Breakdowns {
     nowMs: number,
   ): Counts {
     const counts = countsOf(totals, key);
-    return KINDS.people.map((kind, i) =>
-      this.#marks.raise(this.#owner, kindOfKey(breakdown, kind, key), epoch, at(counts, i), nowMs),
+    return COUNTERS.people.map((kind, i) =>
+      this.#marks.update(this.#owner, kindOfKey(breakdown, kind, key), epoch, at(counts, i), nowMs),
     );
   }
 
@@ -144,7 +144,7 @@ export class Breakdowns {
   }
 
   /** Of every branch that is shown or configured. */
-  #namesOf(keys: readonly string[]): BreakdownFigures['names'] {
+  #namesOf(keys: readonly string[]): BreakdownMetrics['names'] {
     const names = this.#settings.branchNames;
     return [...new Set([...keys, ...Object.keys(names)])]
       .toSorted(compareKeys)
@@ -163,21 +163,21 @@ export class Breakdowns {
 function keyFigures(
   key: string,
   shown: ReadonlyMap<string, Counts>,
-  ofEpoch: BreakdownSnapshot | undefined,
+  ofPeriod: BreakdownSnapshot | undefined,
   ofDay: BreakdownSnapshot | undefined,
   hasOccupancy: boolean,
-): KeyFigures {
+): KeyMetrics {
   const today = ofDay && countsOf(ofDay.today, key);
-  const totals = ofEpoch && countsOf(ofEpoch.totals, key);
-  const kinds: Partial<Record<Kind, KindFigures>> = {};
-  KINDS.people.forEach((kind, i) => {
+  const totals = ofPeriod && countsOf(ofPeriod.totals, key);
+  const counters: Partial<Record<CounterName, CounterValues>> = {};
+  COUNTERS.people.forEach((kind, i) => {
     const total = totals && at(shown.get(key) ?? [], i);
-    kinds[kind] = {
+    counters[kind] = {
       total,
-      held: total === undefined || totals === undefined ? undefined : total - at(totals, i),
+      excess: total === undefined || totals === undefined ? undefined : total - at(totals, i),
       today: today && at(today, i),
     };
   });
   const inside = today && Math.max(0, at(today, 0) - at(today, 1));
-  return { key, kinds, occupancy: hasOccupancy ? inside : undefined };
+  return { key, counters, occupancy: hasOccupancy ? inside : undefined };
 }

@@ -2,7 +2,7 @@
  * Counts by key: what an answer that is aggregated by branch, client or device comes to. A key is
  * here the text that its series are labelled with, and has an order; nothing reads more into it.
  */
-import type { Key, Row } from '../base/nouns.ts';
+import type { Key, Row } from '../base/model.ts';
 import { at, isZero, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 
@@ -56,8 +56,8 @@ export function anyKeyBelow(table: CountsByKey, expected: CountsByKey): boolean 
 }
 
 /** The counts of these keys one after the other, and their sums at the end: to compare two tables by. */
-export function inARow(table: CountsByKey, keys: readonly string[], kinds: number): Counts {
-  const zeros: Counts = Array.from({ length: kinds }, () => 0);
+export function inARow(table: CountsByKey, keys: readonly string[], counterCount: number): Counts {
+  const zeros: Counts = Array.from({ length: counterCount }, () => 0);
   const counts = keys.map((key) => plus(zeros, countsOf(table, key)));
   return [...counts.flat(), ...counts.reduce(plus, zeros)];
 }

@@ -10,7 +10,7 @@ export interface Span {
   readonly endMs: number;
 }
 
-export interface Epoch extends Span {
+export interface CountingPeriod extends Span {
   /** Months since the year 0: which calendar month, whatever the zone. */
   readonly month: number;
 }
@@ -35,7 +35,7 @@ export class Calendar {
   readonly #dayStartsAtMs: number;
   #day: Span = { startMs: 0, endMs: 0 };
   #dayBefore: Span = { startMs: NaN, endMs: NaN };
-  #epoch: Epoch = { startMs: 0, endMs: 0, month: 0 };
+  #epoch: CountingPeriod = { startMs: 0, endMs: 0, month: 0 };
 
   constructor(zone: Zone, dayStartsAt: { readonly hour: number; readonly minute: number }) {
     this.zone = zone;
@@ -59,25 +59,25 @@ export class Calendar {
   }
 
   /** The epoch that is running at an instant, going by this calendar alone. */
-  epochAt(instantMs: number): Epoch {
+  periodAt(instantMs: number): CountingPeriod {
     if (!contains(this.#epoch, instantMs)) {
       const wall = new Date(instantMs + this.zone.offsetMsAt(instantMs));
       const month = wall.getUTCFullYear() * 12 + wall.getUTCMonth();
-      const started = instantMs >= this.epochStart(month);
-      this.#epoch = this.epochOfMonth(started ? month : month - 1);
+      const started = instantMs >= this.periodStart(month);
+      this.#epoch = this.periodOfMonth(started ? month : month - 1);
     }
     return this.#epoch;
   }
 
   /** The first `day_starts_at` of a month. */
-  epochStart(month: number): number {
+  periodStart(month: number): number {
     return this.zone.instantOfWall(
       Date.UTC(Math.floor(month / 12), month % 12, 1) + this.#dayStartsAtMs,
     );
   }
 
-  epochOfMonth(month: number): Epoch {
-    return { startMs: this.epochStart(month), endMs: this.epochStart(month + 1), month };
+  periodOfMonth(month: number): CountingPeriod {
+    return { startMs: this.periodStart(month), endMs: this.periodStart(month + 1), month };
   }
 
   #findDay(instantMs: number): Span {
@@ -96,12 +96,12 @@ export class Calendar {
  * start therefore moves no counter before the next epoch, and a clock that steps back over the
  * border of two epochs does not bring the old one back.
  */
-export function runningEpoch(
+export function runningPeriod(
   calendar: Calendar,
   running: { readonly startMs: number; readonly month: number } | undefined,
   nowMs: number,
-): Epoch {
-  const own = calendar.epochAt(nowMs);
+): CountingPeriod {
+  const own = calendar.periodAt(nowMs);
   if (running === undefined || running.month < own.month) {
     return own;
   }
@@ -114,7 +114,7 @@ export function runningEpoch(
   }
   return {
     startMs: running.startMs,
-    endMs: calendar.epochStart(running.month + 1),
+    endMs: calendar.periodStart(running.month + 1),
     month: running.month,
   };
 }

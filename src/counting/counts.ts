@@ -1,13 +1,13 @@
 /** Sums of rows: what the counters are made of. Nothing here looks at a key. */
-import type { Row } from '../base/nouns.ts';
+import type { Row } from '../base/model.ts';
 
-/** One number per kind of the stream, in the order of `KINDS`. */
+/** One number per kind of the stream, in the order of `COUNTERS`. */
 export type Counts = readonly number[];
 
-export function sumRows(rows: readonly Row[], kinds: number): Counts {
-  const sums = Array.from({ length: kinds }, () => 0);
+export function sumRows(rows: readonly Row[], counterCount: number): Counts {
+  const sums = Array.from({ length: counterCount }, () => 0);
   for (const row of rows) {
-    for (let kind = 0; kind < kinds; kind++) {
+    for (let kind = 0; kind < counterCount; kind++) {
       sums[kind] = (sums[kind] ?? 0) + (row.counts[kind] ?? 0);
     }
   }
@@ -26,7 +26,7 @@ export function at(counts: Counts, kind: number): number {
   return counts[kind] ?? 0;
 }
 
-/** All kinds together. */
+/** All counterCount together. */
 export function grandTotal(counts: Counts): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
@@ -45,8 +45,8 @@ export function anyBelow(a: Counts, b: Counts): boolean {
 }
 
 /** At least one of the first kind, which an empty answer is below of. */
-export function anyOf(kinds: number): Counts {
-  return Array.from({ length: kinds }, () => 0).with(0, 1);
+export function anyOf(counterCount: number): Counts {
+  return Array.from({ length: counterCount }, () => 0).with(0, 1);
 }
 
 /** The larger one of each kind; of one alone, that one. */

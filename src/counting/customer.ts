@@ -3,23 +3,28 @@
  * instant. What is shown changes with the time of the asking, not of the polling: a new epoch or day
  * hides the old one's figures at once.
  */
-import { KINDS } from '../base/nouns.ts';
-import type { Breakdown, Kind, MinuteStream, Stream } from '../base/nouns.ts';
+import { COUNTERS } from '../base/model.ts';
+import type { Breakdown, CounterName, MinuteStream, Stream } from '../base/model.ts';
 import type { Believed } from './belief.ts';
 import type { BreakdownState, KnownByKey } from './breakdown.ts';
 import { Breakdowns } from './breakdowns.ts';
 import type { BreakdownSettings } from './breakdowns.ts';
-import { runningEpoch } from './calendar.ts';
-import type { Calendar, Epoch } from './calendar.ts';
+import { runningPeriod } from './calendar.ts';
+import type { Calendar, CountingPeriod } from './calendar.ts';
 import { at } from './counts.ts';
 import { describedAt } from './description.ts';
 import type { CustomerDescription } from './description.ts';
-import type { CustomerFigures, FiguresSource, KindFigures, StreamFigures } from './figures.ts';
+import type {
+  CustomerMetrics,
+  MetricsSource,
+  CounterValues,
+  StreamMetrics,
+} from './customer-metrics.ts';
 import { afterFailure, afterSkip, afterSuccess, UNPOLLED } from './health.ts';
 import type { Health } from './health.ts';
-import type { MarkOwner, Marks } from './marks.ts';
+import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
 import {
-  kindFiguresOf,
+  counterValuesOf,
   lastSeenOf,
   occupancyEndMs,
   occupancyOf,
@@ -35,11 +40,11 @@ export interface CustomerOptions {
   readonly description: CustomerDescription;
   readonly calendar: Calendar;
   readonly streams: readonly MinuteStream[];
-  readonly owner: MarkOwner;
-  readonly marks: Marks;
+  readonly owner: CounterOwner;
+  readonly marks: HighWaterMarks;
 }
 
-export class Customer implements FiguresSource {
+export class Customer implements MetricsSource {
   readonly customer: string;
   readonly #options: CustomerOptions;
   // No maps: of ten thousand customers they would take ten megabytes.
@@ -48,7 +53,7 @@ export class Customer implements FiguresSource {
   /** Only where there are any, for most customers have none. */
   #breakdowns: Breakdowns | undefined;
   #description: CustomerDescription;
-  #epoch: Epoch | undefined;
+  #epoch: CountingPeriod | undefined;
   #credentialsValid: boolean | undefined;
 
   constructor(options: CustomerOptions) {
@@ -82,27 +87,27 @@ export class Customer implements FiguresSource {
   }
 
   /** The running epoch; the one of the marks stays until the next begins. */
-  epochAt(nowMs: number): Epoch {
-    const running = this.#epoch ?? this.#epochOfMarks();
-    this.#epoch = runningEpoch(this.calendar, running, nowMs);
+  periodAt(nowMs: number): CountingPeriod {
+    const running = this.#epoch ?? this.#periodOfMarks();
+    this.#epoch = runningPeriod(this.calendar, running, nowMs);
     return this.#epoch;
   }
 
   /** The highest values shown in the running epoch, before any poll of this process. */
-  marksOf(stream: MinuteStream, epoch: Epoch): Believed | undefined {
+  marksOf(stream: MinuteStream, epoch: CountingPeriod): Believed | undefined {
     const { owner, marks } = this.#options;
-    const known = KINDS[stream].map((kind) => marks.ofEpoch(owner, kind, epoch.startMs));
-    const ofEpoch = known.filter((mark) => mark !== undefined);
-    return ofEpoch.length < known.length
+    const known = COUNTERS[stream].map((kind) => marks.ofPeriod(owner, kind, epoch.startMs));
+    const ofPeriod = known.filter((mark) => mark !== undefined);
+    return ofPeriod.length < known.length
       ? undefined
       : {
-          totals: ofEpoch.map(({ value }) => value),
-          atMs: Math.max(...ofEpoch.map(({ atMs }) => atMs)),
+          totals: ofPeriod.map(({ value }) => value),
+          atMs: Math.max(...ofPeriod.map(({ atMs }) => atMs)),
         };
   }
 
   /** The same of every key of a breakdown, by this process too. */
-  marksOfKeys(breakdown: Breakdown, epoch: Epoch): KnownByKey | undefined {
+  marksOfKeys(breakdown: Breakdown, epoch: CountingPeriod): KnownByKey | undefined {
     return this.#ownBreakdowns().marksOf(breakdown, epoch);
   }
 
@@ -112,8 +117,8 @@ export class Customer implements FiguresSource {
     const { snapshot } = state;
     if (snapshot !== undefined) {
       const { owner, marks } = this.#options;
-      record.shown = KINDS[stream].map((kind, i) =>
-        marks.raise(owner, kind, snapshot.epoch, at(snapshot.totals, i), nowMs),
+      record.shown = COUNTERS[stream].map((kind, i) =>
+        marks.update(owner, kind, snapshot.epoch, at(snapshot.totals, i), nowMs),
       );
     }
     this.#health[stream] = afterSuccess(this.#healthOf(stream), nowMs);
@@ -170,16 +175,16 @@ export class Customer implements FiguresSource {
     return occupancyPathAt(this.#streams.people, this.calendar, nowMs);
   }
 
-  figuresAt(nowMs: number): CustomerFigures {
+  metricsAt(nowMs: number): CustomerMetrics {
     const { name, timezone, calendar } = this.#options;
-    const epoch = this.epochAt(nowMs);
-    const kinds: Partial<Record<Kind, KindFigures>> = {};
-    const streams: Partial<Record<Stream, StreamFigures>> = {};
+    const epoch = this.periodAt(nowMs);
+    const counters: Partial<Record<CounterName, CounterValues>> = {};
+    const streams: Partial<Record<Stream, StreamMetrics>> = {};
     const dayStartMs = calendar.dayAt(nowMs).startMs;
     for (const stream of this.streams) {
       const record = this.#record(stream);
-      KINDS[stream].forEach((kind, i) => {
-        kinds[kind] = kindFiguresOf(record, i, epoch, dayStartMs);
+      COUNTERS[stream].forEach((kind, i) => {
+        counters[kind] = counterValuesOf(record, i, epoch, dayStartMs);
       });
       const lastSeenMs = lastSeenOf(record, calendar, nowMs);
       streams[stream] = { ...this.#healthOf(stream), lastSeenMs };
@@ -191,17 +196,17 @@ export class Customer implements FiguresSource {
       customer: name,
       timezone,
       ...describedAt(this.#description, calendar.zone, timezone, nowMs),
-      epochStartMs: epoch.startMs,
+      periodStartMs: epoch.startMs,
       credentialsValid: this.#credentialsValid,
       occupancy: occupancyOf(this.#streams.people, calendar, nowMs),
-      kinds,
-      breakdowns: this.#breakdowns?.figuresAt(nowMs, epoch.startMs, dayStartMs) ?? NO_BREAKDOWNS,
+      counters,
+      breakdowns: this.#breakdowns?.metricsAt(nowMs, epoch.startMs, dayStartMs) ?? NO_BREAKDOWNS,
       streams,
       validUntilMs: this.#validUntil(nowMs, epoch),
     };
   }
 
-  #validUntil(nowMs: number, epoch: Epoch): number {
+  #validUntil(nowMs: number, epoch: CountingPeriod): number {
     const { timezone, calendar } = this.#options;
     const { openingHours } = this.#description;
     const people = this.#streams.people;
@@ -215,13 +220,13 @@ export class Customer implements FiguresSource {
     );
   }
 
-  #epochOfMarks(): { startMs: number; month: number } | undefined {
+  #periodOfMarks(): { startMs: number; month: number } | undefined {
     const { owner, marks } = this.#options;
     const newest = this.streams
-      .flatMap((stream) => KINDS[stream].map((kind) => marks.get(owner, kind)))
+      .flatMap((stream) => COUNTERS[stream].map((kind) => marks.get(owner, kind)))
       .filter((mark) => mark !== undefined)
-      .toSorted((a, b) => b.epochStartMs - a.epochStartMs)[0];
-    return newest && { startMs: newest.epochStartMs, month: newest.month };
+      .toSorted((a, b) => b.periodStartMs - a.periodStartMs)[0];
+    return newest && { startMs: newest.periodStartMs, month: newest.month };
   }
 
   #record(stream: MinuteStream): StreamRecord {
@@ -248,4 +253,4 @@ function ifAfter(nowMs: number, instantMs: number): number {
   return instantMs > nowMs ? instantMs : Infinity;
 }
 
-const NO_BREAKDOWNS: CustomerFigures['breakdowns'] = {};
+const NO_BREAKDOWNS: CustomerMetrics['breakdowns'] = {};

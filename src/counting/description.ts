@@ -1,5 +1,5 @@
 /** What is told of a customer beside its counts, and what that comes to at an instant. */
-import type { CustomerFigures } from './figures.ts';
+import type { CustomerMetrics } from './customer-metrics.ts';
 import type { OpeningHours } from './opening-hours.ts';
 import type { Zone } from './zone.ts';
 
@@ -16,7 +16,7 @@ export function describedAt(
   zone: Zone,
   timezone: string,
   atMs: number,
-): Pick<CustomerFigures, 'labels' | 'utcOffsetSeconds' | 'capacity' | 'open'> {
+): Pick<CustomerMetrics, 'labels' | 'utcOffsetSeconds' | 'capacity' | 'open'> {
   return {
     labels,
     utcOffsetSeconds: zone.offsetMsAt(atMs) / 1000,

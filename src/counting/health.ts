@@ -1,7 +1,7 @@
 /** How the polls of one stream go, whatever the stream. Immutable: replaced whole. */
-import type { StreamFigures } from './figures.ts';
+import type { StreamMetrics } from './customer-metrics.ts';
 
-export type Health = Omit<StreamFigures, 'lastSeenMs'>;
+export type Health = Omit<StreamMetrics, 'lastSeenMs'>;
 
 export const UNPOLLED: Health = {
   up: undefined,

@@ -2,36 +2,36 @@
  * What the exporter would have shown at instants of the past: the same figures, from minutes that
  * are known by now. Late records stand where they belong, as they do not where they came live.
  */
-import { KINDS, MINUTE_STREAMS } from '../base/nouns.ts';
-import type { Breakdown, Kind, MinuteStream } from '../base/nouns.ts';
+import { COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
+import type { Breakdown, CounterName, MinuteStream } from '../base/model.ts';
 import { MINUTE_MS } from './calendar.ts';
-import type { Calendar, Epoch } from './calendar.ts';
+import type { Calendar, CountingPeriod } from './calendar.ts';
 import { describedAt } from './description.ts';
 import type { CustomerDescription } from './description.ts';
-import type { CustomerFigures, KindFigures, StreamFigures } from './figures.ts';
+import type { CustomerMetrics, CounterValues, StreamMetrics } from './customer-metrics.ts';
 import { UNPOLLED } from './health.ts';
 import type { MinuteHistory } from './minute-history.ts';
 import { insideAfter } from './minutes.ts';
 import { asLongAsRecent } from './shown.ts';
 
-export interface EpochHistory {
+export interface CountingPeriodHistory {
   readonly customer: string;
   readonly timezone: string;
   readonly description: CustomerDescription;
   readonly calendar: Calendar;
-  readonly epoch: Epoch;
+  readonly epoch: CountingPeriod;
   /** Each from the start of the epoch on. */
   readonly streams: Readonly<Partial<Record<MinuteStream, MinuteHistory>>>;
   /** What no counter may exceed: what the running exporter showed first, where it was in this epoch. */
-  readonly ceilings: Readonly<Partial<Record<Kind, number>>>;
+  readonly ceilings: Readonly<Partial<Record<CounterName, number>>>;
 }
 
 /** Figures at instants that ascend. What nobody can know of the past is undefined. */
 export class HistoryWalk {
-  readonly #history: EpochHistory;
+  readonly #history: CountingPeriodHistory;
   readonly #streams: readonly StreamWalk[];
 
-  constructor(history: EpochHistory) {
+  constructor(history: CountingPeriodHistory) {
     this.#history = history;
     const { streams } = history;
     this.#streams = MINUTE_STREAMS.flatMap((stream) => {
@@ -41,15 +41,15 @@ export class HistoryWalk {
   }
 
   /** `breakdowns` are none: they come in steps of a day, key by key. */
-  figuresAt(atMs: number): CustomerFigures {
+  metricsAt(atMs: number): CustomerMetrics {
     const { customer, timezone, description, calendar, epoch } = this.#history;
-    const kinds: Partial<Record<Kind, KindFigures>> = {};
-    const streams: Partial<Record<MinuteStream, StreamFigures>> = {};
+    const counters: Partial<Record<CounterName, CounterValues>> = {};
+    const streams: Partial<Record<MinuteStream, StreamMetrics>> = {};
     let occupancy: number | undefined;
     for (const walk of this.#streams) {
       walk.goTo(atMs);
-      KINDS[walk.stream].forEach((kind, i) => {
-        kinds[kind] = walk.figuresOf(kind, i);
+      COUNTERS[walk.stream].forEach((kind, i) => {
+        counters[kind] = walk.figuresOf(kind, i);
       });
       streams[walk.stream] = {
         ...UNPOLLED,
@@ -61,10 +61,10 @@ export class HistoryWalk {
       customer,
       timezone,
       ...describedAt(description, calendar.zone, timezone, atMs),
-      epochStartMs: epoch.startMs,
+      periodStartMs: epoch.startMs,
       credentialsValid: undefined,
       occupancy,
-      kinds,
+      counters,
       breakdowns: NO_BREAKDOWNS,
       streams,
       validUntilMs: Infinity,
@@ -84,7 +84,7 @@ class StreamWalk {
   readonly stream: MinuteStream;
   readonly #history: MinuteHistory;
   readonly #calendar: Calendar;
-  readonly #ceilings: EpochHistory['ceilings'];
+  readonly #ceilings: CountingPeriodHistory['ceilings'];
   readonly #totals: number[];
   /** The totals where the running day started. */
   #atDayStart: readonly number[];
@@ -93,7 +93,11 @@ class StreamWalk {
   inside = 0;
   lastSeenMs: number | undefined;
 
-  constructor(stream: MinuteStream, history: MinuteHistory, { calendar, ceilings }: EpochHistory) {
+  constructor(
+    stream: MinuteStream,
+    history: MinuteHistory,
+    { calendar, ceilings }: CountingPeriodHistory,
+  ) {
     this.stream = stream;
     this.#history = history;
     this.#calendar = calendar;
@@ -118,11 +122,11 @@ class StreamWalk {
     this.#enterDay(atMs);
   }
 
-  figuresOf(kind: Kind, i: number): KindFigures {
+  figuresOf(kind: CounterName, i: number): CounterValues {
     const total = this.#totals[i] ?? 0;
     return {
       total: Math.min(total, this.#ceilings[kind] ?? Infinity),
-      held: undefined,
+      excess: undefined,
       today: total - (this.#atDayStart[i] ?? 0),
     };
   }

@@ -1,7 +1,7 @@
 /** What becomes of the figures of a poll: shown, or kept back until they have come again. */
 import { confirms, EMPTY_POLLS_BEFORE_BELIEF, isOutOfProportion } from './belief.ts';
 import type { Believed } from './belief.ts';
-import type { Epoch } from './calendar.ts';
+import type { CountingPeriod } from './calendar.ts';
 import type {
   MinuteFigures,
   PollContext,
@@ -31,11 +31,11 @@ export function judge(state: StreamState, context: PollContext, candidate: Candi
   if (emptied && emptyPolls < EMPTY_POLLS_BEFORE_BELIEF) {
     return { state: { ...learnt, emptyPolls }, notes: [...notes, 'empty_not_believed'] };
   }
-  const epochStartMs = figures.epoch.startMs;
+  const periodStartMs = figures.epoch.startMs;
   const before = believedBefore(state, context, figures.epoch);
   if (
-    isOutOfProportion(before, figures.totals, figures.atMs, epochStartMs) &&
-    !confirms(state.suspicion, figures.totals, figures.atMs, epochStartMs)
+    isOutOfProportion(before, figures.totals, figures.atMs, periodStartMs) &&
+    !confirms(state.suspicion, figures.totals, figures.atMs, periodStartMs)
   ) {
     return {
       state: { ...learnt, emptyPolls: 0, suspicion: figures },
@@ -50,7 +50,7 @@ export function judge(state: StreamState, context: PollContext, candidate: Candi
 }
 
 /** The totals that a rise is measured against: the last believed, the marks, or 0 at the epoch. */
-function believedBefore(state: StreamState, context: PollContext, epoch: Epoch): Believed {
+function believedBefore(state: StreamState, context: PollContext, epoch: CountingPeriod): Believed {
   if (state.snapshot?.epoch.startMs === epoch.startMs) {
     return state.snapshot;
   }

@@ -1,5 +1,5 @@
 /** The forms of a key: how it is written, whatever the zone that it is of. */
-import type { Key } from '../base/nouns.ts';
+import type { Key } from '../base/model.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import { readCompact, readIso } from './wall-time.ts';

@@ -5,7 +5,7 @@
  *
  * A reading is a form (how the key is written) and a zone (whose clock it shows).
  */
-import type { Key, Row } from '../base/nouns.ts';
+import type { Key, Row } from '../base/model.ts';
 import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import { parseKey } from './key-forms.ts';

@@ -4,8 +4,8 @@
  * taken away once: whatever the service means by the edges of a window, each record counts once.
  */
 import { ServiceError } from '../base/errors.ts';
-import { KINDS } from '../base/nouns.ts';
-import type { MinuteStream } from '../base/nouns.ts';
+import { COUNTERS } from '../base/model.ts';
+import type { MinuteStream } from '../base/model.ts';
 import { Inquirer } from './asking.ts';
 import type { Answer, Asking } from './asking.ts';
 import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
@@ -53,7 +53,7 @@ export interface HistoryContext {
 }
 
 interface Work extends HistoryContext {
-  readonly kinds: number;
+  readonly counterCount: number;
   readonly inquirer: Inquirer;
 }
 
@@ -71,15 +71,15 @@ export function* readMinuteHistory(
   before: Learnt,
 ): Asking<{ readonly history: MinuteHistory; readonly learnt: Learnt }> {
   const { stream, calendar, span } = context;
-  const kinds = KINDS[stream].length;
+  const counterCount = COUNTERS[stream].length;
   const inquirer = new Inquirer({
     endpoint: ENDPOINTS[stream],
-    kinds,
+    counterCount,
     calendar,
     nowMs: () => span.endMs,
     hasTime: () => true,
   });
-  const work: Work = { ...context, kinds, inquirer };
+  const work: Work = { ...context, counterCount, inquirer };
   let byDay = yield* inquirer.ask('day', span.startMs, span.endMs);
   let read = yield* readMinutes(work, before);
   if (!areEqual(read.sums, byDay.sums)) {
@@ -102,8 +102,8 @@ interface MinutesRead {
 }
 
 function* readMinutes(work: Work, before: Learnt): Asking<MinutesRead> {
-  const { span, inquirer, kinds } = work;
-  const table = new MinuteTable(span, kinds);
+  const { span, inquirer, counterCount } = work;
+  const table = new MinuteTable(span, counterCount);
   let { dating, windowMs } = before;
   for (let fromMs = span.startMs; ;) {
     const toMs = endOfWindow(work, fromMs, windowMs);

@@ -72,13 +72,13 @@ export class MinuteLedger {
 function cellsFor(values: readonly number[]): Cells {
   const least = values.reduce((a, b) => Math.min(a, b), 0);
   const most = values.reduce((a, b) => Math.max(a, b), 0);
-  for (const [Kind, limit] of [
+  for (const [CounterName, limit] of [
     [Int8Array, 2 ** 7],
     [Int16Array, 2 ** 15],
     [Int32Array, 2 ** 31],
   ] as const) {
     if (least >= -limit && most < limit) {
-      return Kind.from(values);
+      return CounterName.from(values);
     }
   }
   return Float64Array.from(values);

@@ -9,10 +9,10 @@ export class MinuteTable {
   sums: number[];
   readonly #span: Span;
 
-  constructor(span: Span, kinds: number) {
+  constructor(span: Span, counterCount: number) {
     const count = Math.ceil((span.endMs - span.startMs) / MINUTE_MS);
-    this.minutes = Array.from({ length: kinds }, () => new Float64Array(count));
-    this.sums = Array.from({ length: kinds }, () => 0);
+    this.minutes = Array.from({ length: counterCount }, () => new Float64Array(count));
+    this.sums = Array.from({ length: counterCount }, () => 0);
     this.#span = span;
   }
 

@@ -3,7 +3,7 @@
  * and the newest minute that counted anybody. Rows are added with a sign, because the ledger of a
  * poll is today's rows plus the newest window minus the same window at the anchor.
  */
-import type { Row } from '../base/nouns.ts';
+import type { Row } from '../base/model.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import { MinuteLedger } from './minute-ledger.ts';

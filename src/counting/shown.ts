@@ -1,8 +1,8 @@
 /** What is shown of one stream at an instant: its counters, who is inside, when anybody was last seen. */
 import { contains, MINUTE_MS } from './calendar.ts';
-import type { Calendar, Epoch, Span } from './calendar.ts';
+import type { Calendar, CountingPeriod, Span } from './calendar.ts';
 import { at } from './counts.ts';
-import type { KindFigures } from './figures.ts';
+import type { CounterValues } from './customer-metrics.ts';
 import { PATH_STEP_MS } from './minutes.ts';
 import type { StreamState } from './state.ts';
 
@@ -80,17 +80,17 @@ export function asLongAsRecent(
 }
 
 /** One counter of the running epoch and day; `kind` is its place in the counts of the stream. */
-export function kindFiguresOf(
+export function counterValuesOf(
   record: StreamRecord,
   kind: number,
-  epoch: Epoch,
+  epoch: CountingPeriod,
   dayStartMs: number,
-): KindFigures {
+): CounterValues {
   const { snapshot } = record.state;
   const total = snapshot?.epoch.startMs === epoch.startMs ? record.shown[kind] : undefined;
   return {
     total,
-    held:
+    excess:
       total === undefined || snapshot === undefined ? undefined : total - at(snapshot.totals, kind),
     today: snapshot?.day.startMs === dayStartMs ? at(snapshot.today, kind) : undefined,
   };

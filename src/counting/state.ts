@@ -1,8 +1,8 @@
 /** What is remembered of one stream of one customer between two polls. Immutable: replaced whole. */
-import type { MinuteStream } from '../base/nouns.ts';
+import type { MinuteStream } from '../base/model.ts';
 import type { Anchor } from './anchor.ts';
 import type { Believed } from './belief.ts';
-import type { Calendar, Epoch, Span } from './calendar.ts';
+import type { Calendar, CountingPeriod, Span } from './calendar.ts';
 import type { Counts } from './counts.ts';
 import { UNDECIDED } from './dating.ts';
 import type { Dating } from './dating.ts';
@@ -10,7 +10,7 @@ import type { TotalsBy } from './total.ts';
 
 /** What is shown of one stream: everything from one poll, replaced whole. */
 export interface Snapshot {
-  readonly epoch: Epoch;
+  readonly epoch: CountingPeriod;
   readonly day: Span;
   readonly atMs: number;
   /** The service's totals since the epoch, corrections included. */
@@ -35,7 +35,7 @@ export interface StreamState {
   readonly snapshot: Snapshot | undefined;
   readonly totalsBy: TotalsBy;
   /** Start of the epoch in which `totalsBy` has agreed with minutes that had counts. */
-  readonly provenEpochMs: number | undefined;
+  readonly provenPeriodMs: number | undefined;
   /** Anchors in a row whose window was empty though the day had counts in its minutes. */
   readonly doubtedWindows: number;
   /** Whether windows were empty though the day had counts in them: they begin too late. */
@@ -56,7 +56,7 @@ export const INITIAL_STATE: StreamState = {
   anchor: undefined,
   snapshot: undefined,
   totalsBy: 'day',
-  provenEpochMs: undefined,
+  provenPeriodMs: undefined,
   doubtedWindows: 0,
   isBlind: false,
   dating: UNDECIDED,
@@ -68,9 +68,9 @@ export const INITIAL_STATE: StreamState = {
 
 export interface PollContext {
   readonly stream: MinuteStream;
-  readonly kinds: number;
+  readonly counterCount: number;
   readonly calendar: Calendar;
-  readonly epoch: Epoch;
+  readonly epoch: CountingPeriod;
   readonly nowMs: () => number;
   /** What time it is for the service, whose records are dated and windowed by its clock. */
   readonly serviceNowMs: () => number;

@@ -2,7 +2,7 @@
  * One stream of one customer: what is remembered between two polls, and the poll itself as a
  * conversation. A poll that fails half-way changes nothing: the state is replaced whole at its end.
  */
-import type { Endpoint, MinuteStream } from '../base/nouns.ts';
+import type { Endpoint, MinuteStream } from '../base/model.ts';
 import { takeAnchor } from './anchor.ts';
 import type { Anchor, Expected } from './anchor.ts';
 import { Inquirer } from './asking.ts';
@@ -68,7 +68,7 @@ export function* pollStream(state: StreamState, context: PollContext): Asking<Po
 export function inquirerFor(context: PollContext): Inquirer {
   return new Inquirer({
     endpoint: ENDPOINTS[context.stream],
-    kinds: context.kinds,
+    counterCount: context.counterCount,
     calendar: context.calendar,
     nowMs: () => latestNowMs(context),
     hasTime: context.hasTime,
@@ -99,24 +99,24 @@ function* pollWithAnchor(
   context: PollContext,
   inquirer: Inquirer,
 ): Asking<PollOutcome> {
-  const { calendar, epoch, kinds, nowMs, serviceNowMs, monotonicMs } = context;
+  const { calendar, epoch, counterCount, nowMs, serviceNowMs, monotonicMs } = context;
   const day = calendar.dayAt(nowMs());
   const sameDay = state.snapshot?.day.startMs === day.startMs;
   // A lag of the service may end: each epoch begins with the cheapest way to read the totals.
-  const sameEpoch = state.snapshot?.epoch.startMs === epoch.startMs;
-  const totalsBy = sameEpoch ? state.totalsBy : 'day';
+  const samePeriod = state.snapshot?.epoch.startMs === epoch.startMs;
+  const totalsBy = samePeriod ? state.totalsBy : 'day';
   const taken = yield* takeAnchor(
     {
       inquirer,
       zone: calendar.zone,
-      kinds,
+      counterCount,
       epoch,
       day,
       nowMs,
       serviceNowMs,
       monotonicMs,
       expected: expectedOf(state, context, day),
-      isProven: state.provenEpochMs === epoch.startMs && totalsBy === state.totalsBy,
+      isProven: state.provenPeriodMs === epoch.startMs && totalsBy === state.totalsBy,
       reachBackMs: state.isBlind ? Math.max(0, calendar.zone.offsetMsAt(nowMs())) : 0,
     },
     totalsBy,
@@ -125,7 +125,7 @@ function* pollWithAnchor(
   const { anchor, window } = taken;
   const { dayBefore, dating } = yield* knowDayBefore(state, context, inquirer, taken);
   const today = sameDay ? state.snapshot?.today : undefined;
-  const totalIsNews = !sameEpoch || !isZero(state.snapshot?.totals ?? []);
+  const totalIsNews = !samePeriod || !isZero(state.snapshot?.totals ?? []);
   const emptied =
     (isZero(anchor.total) && totalIsNews) ||
     (isZero(anchor.today) && today !== undefined && !isZero(today));
@@ -141,7 +141,7 @@ function* pollWithAnchor(
       anchor: taken.keeps && sees ? anchor : undefined,
       window: anchor.window.sums,
       totalsBy: taken.totalsBy,
-      provenEpochMs: taken.proves ? epoch.startMs : state.provenEpochMs,
+      provenPeriodMs: taken.proves ? epoch.startMs : state.provenPeriodMs,
       doubtedWindows,
       isBlind,
       dating,
@@ -165,9 +165,9 @@ function wasBlind({ anchor: before, window }: StreamState, anchor: Anchor): bool
 
 function expectedOf(state: StreamState, context: PollContext, day: Span): Expected {
   const { snapshot } = state;
-  const sameEpoch = snapshot?.epoch.startMs === context.epoch.startMs;
+  const samePeriod = snapshot?.epoch.startMs === context.epoch.startMs;
   return {
-    total: sameEpoch ? snapshot?.totals : context.marks?.totals,
+    total: samePeriod ? snapshot?.totals : context.marks?.totals,
     today: snapshot?.day.startMs === day.startMs ? snapshot.today : undefined,
     windowHadCounts: state.window !== undefined && !isZero(state.window),
   };

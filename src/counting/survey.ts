@@ -62,7 +62,7 @@ export function* surveyStream(context: PollContext): Asking<StreamSurvey> {
 }
 
 function* agreementOf(
-  { totalsBy, provenEpochMs, snapshot }: StreamState,
+  { totalsBy, provenPeriodMs, snapshot }: StreamState,
   { epoch, nowMs }: PollContext,
   inquirer: Inquirer,
 ): Asking<Pick<StreamSurvey, 'day' | 'isMinuteForced'>> {
@@ -72,7 +72,7 @@ function* agreementOf(
   const { startMs } = snapshot.day;
   const today = yield* inquirer.ask('minute', startMs);
   if (totalsBy === 'day' && today.aggregation === 'minute') {
-    const isHeldAgainstCounts = provenEpochMs === epoch.startMs || !isZero(snapshot.today);
+    const isHeldAgainstCounts = provenPeriodMs === epoch.startMs || !isZero(snapshot.today);
     const agrees = isHeldAgainstCounts ? true : undefined;
     return { day: { agrees }, isMinuteForced: false };
   }

@@ -2,14 +2,18 @@
  * The families of the breakdowns, as a table of data like that of the customers: parts of the sums
  * that are there, under names of their own. Exposed only where any customer has breakdowns.
  */
-import { BREAKDOWNS } from '../base/nouns.ts';
-import type { Breakdown, Kind } from '../base/nouns.ts';
-import type { BreakdownFigures, CustomerFigures, KeyFigures } from '../counting/figures.ts';
+import { BREAKDOWNS } from '../base/model.ts';
+import type { Breakdown, CounterName } from '../base/model.ts';
+import type {
+  BreakdownMetrics,
+  CustomerMetrics,
+  KeyMetrics,
+} from '../counting/customer-metrics.ts';
 import { IN_BACKGROUND, known } from './family.ts';
 import type { Family, LabelPair, Sample } from './family.ts';
 
-/** The kinds of a breakdown, and the service's name of each. */
-const DIRECTIONS: readonly (readonly [kind: Kind, direction: string])[] = [
+/** The counters of a breakdown, and the service's name of each. */
+const DIRECTIONS: readonly (readonly [kind: CounterName, direction: string])[] = [
   ['people_entered', 'in'],
   ['people_exited', 'out'],
 ];
@@ -23,7 +27,7 @@ export function breakdownFamilies(configured: ReadonlySet<Breakdown>): readonly 
 }
 
 const KEYS_LEFT_OUT: Family = {
-  name: 'library_breakdown_keys_left_out',
+  name: 'library_breakdown_keys_dropped',
   type: 'gauge',
   help:
     'Branches, clients or devices that the service lists and that are not shown, because there are ' +
@@ -32,7 +36,7 @@ const KEYS_LEFT_OUT: Family = {
   absent: UNTIL_READ,
   samples: ({ breakdowns }) =>
     BREAKDOWNS.flatMap((breakdown) =>
-      known(breakdowns[breakdown]?.leftOut, [['stream', breakdown]]),
+      known(breakdowns[breakdown]?.droppedKeys, [['stream', breakdown]]),
     ),
 };
 
@@ -41,11 +45,11 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
     ...DIRECTIONS.map(([kind, direction]) => counter(breakdown, kind, direction)),
     ...DIRECTIONS.map(([kind, direction]) => today(breakdown, kind, direction)),
     ...(breakdown === 'branch' ? [BRANCH_OCCUPANCY, BRANCH_INFO] : []),
-    heldCounts(breakdown),
+    counterExcess(breakdown),
   ];
 }
 
-function counter(breakdown: Breakdown, kind: Kind, direction: string): Family {
+function counter(breakdown: Breakdown, kind: CounterName, direction: string): Family {
   return {
     name: `library_${breakdown}_${kind}_total`,
     type: 'counter',
@@ -54,11 +58,11 @@ function counter(breakdown: Breakdown, kind: Kind, direction: string): Family {
       `${direction}, kept from falling. A part of library_${kind}_total. ${IN_BACKGROUND}`,
     labels: [breakdown],
     absent: UNTIL_READ,
-    samples: ofKeys(breakdown, ({ kinds }) => kinds[kind]?.total),
+    samples: ofKeys(breakdown, ({ counters }) => counters[kind]?.total),
   };
 }
 
-function today(breakdown: Breakdown, kind: Kind, direction: string): Family {
+function today(breakdown: Breakdown, kind: CounterName, direction: string): Family {
   return {
     name: `library_${breakdown}_${kind}_today`,
     type: 'gauge',
@@ -67,25 +71,25 @@ function today(breakdown: Breakdown, kind: Kind, direction: string): Family {
       IN_BACKGROUND,
     labels: [breakdown],
     absent: 'until the first complete reading of the day',
-    samples: ofKeys(breakdown, ({ kinds }) => kinds[kind]?.today),
+    samples: ofKeys(breakdown, ({ counters }) => counters[kind]?.today),
   };
 }
 
-function heldCounts(breakdown: Breakdown): Family {
+function counterExcess(breakdown: Breakdown): Family {
   return {
-    name: `library_${breakdown}_held_counts`,
+    name: `library_${breakdown}_counter_excess`,
     type: 'gauge',
     help:
       `By how much the exported counter of the ${breakdown} is above the service's total now. Above 0 ` +
       `only after the service took counts back, or lists the ${breakdown} no more; it ends with the epoch.`,
-    labels: [breakdown, 'kind'],
+    labels: [breakdown, 'counter'],
     absent: UNTIL_READ,
     samples: ({ breakdowns }) =>
-      eachKey(breakdowns[breakdown], ({ key, kinds }) =>
+      eachKey(breakdowns[breakdown], ({ key, counters }) =>
         DIRECTIONS.flatMap(([kind]) =>
-          known(kinds[kind]?.held, [
+          known(counters[kind]?.excess, [
             [breakdown, key],
-            ['kind', kind],
+            ['counter', kind],
           ]),
         ),
       ),
@@ -124,15 +128,15 @@ const BRANCH_INFO: Family = {
 
 function ofKeys(
   breakdown: Breakdown,
-  value: (figures: KeyFigures) => number | undefined,
-): (figures: CustomerFigures) => readonly Sample[] {
+  value: (figures: KeyMetrics) => number | undefined,
+): (figures: CustomerMetrics) => readonly Sample[] {
   return ({ breakdowns }) =>
     eachKey(breakdowns[breakdown], (figures) => known(value(figures), [[breakdown, figures.key]]));
 }
 
 function eachKey(
-  figures: BreakdownFigures | undefined,
-  samples: (figures: KeyFigures) => readonly Sample[],
+  figures: BreakdownMetrics | undefined,
+  samples: (figures: KeyMetrics) => readonly Sample[],
 ): readonly Sample[] {
   return figures === undefined ? [] : figures.keys.flatMap(samples);
 }

@@ -4,7 +4,7 @@
  * that it takes to write every line of a customer. It knows neither where lines are kept nor when
  * figures change.
  */
-import type { CustomerFigures } from '../counting/figures.ts';
+import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import type { Family, FamilyContext } from './family.ts';
 import { formatValue, writeLabel, writeSample } from './format.ts';
 import type { ChangedLines } from './sample-store.ts';
@@ -14,7 +14,7 @@ const UNKNOWN = NaN;
 
 /** A series as it is written: `before`, the customer's label, `after`, the value. */
 interface Written {
-  readonly value: (figures: CustomerFigures) => number | undefined;
+  readonly value: (figures: CustomerMetrics) => number | undefined;
   readonly before: string;
   readonly after: string;
 }
@@ -62,7 +62,7 @@ export class CustomerLines {
   }
 
   /** Of each family the customer's lines, undefined where they are as they were at the last call. */
-  write(number: number, figures: CustomerFigures): ChangedLines {
+  write(number: number, figures: CustomerMetrics): ChangedLines {
     const isFirst = this.#labels[number] === undefined;
     const label = (this.#labels[number] ??= writeLabel(['customer', figures.customer]));
     const lines = this.#families.map((family) =>
@@ -79,7 +79,7 @@ export class CustomerLines {
   }
 
   /** Whether any is another one than before. */
-  #takeValues({ first, series }: FixedFamily, number: number, figures: CustomerFigures): boolean {
+  #takeValues({ first, series }: FixedFamily, number: number, figures: CustomerMetrics): boolean {
     const values = this.#values;
     let place = number * this.#series + first;
     let isChanged = false;
@@ -109,7 +109,7 @@ export class CustomerLines {
     return lines;
   }
 
-  #writeSamples({ name, samples }: Family, label: string, figures: CustomerFigures): string {
+  #writeSamples({ name, samples }: Family, label: string, figures: CustomerMetrics): string {
     let lines = '';
     for (const { labels, value } of samples(figures, this.#context)) {
       lines += writeSample(name, [label, ...labels.map(writeLabel)].join(','), value);

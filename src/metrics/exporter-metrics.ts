@@ -5,7 +5,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { FAILURE_REASONS } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
-import type { Stream } from '../base/nouns.ts';
+import type { Stream } from '../base/model.ts';
 import type { Format } from './format.ts';
 import { writeRegistry } from './registry-text.ts';
 

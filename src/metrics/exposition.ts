@@ -5,9 +5,9 @@
  */
 import { nextTurn } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
-import { BREAKDOWNS } from '../base/nouns.ts';
-import type { Breakdown } from '../base/nouns.ts';
-import type { CustomerFigures, FiguresSource } from '../counting/figures.ts';
+import { BREAKDOWNS } from '../base/model.ts';
+import type { Breakdown } from '../base/model.ts';
+import type { CustomerMetrics, MetricsSource } from '../counting/customer-metrics.ts';
 import { breakdownFamilies } from './breakdown-families.ts';
 import { CustomerLines } from './customer-lines.ts';
 import { CUSTOMER_FAMILIES } from './families.ts';
@@ -24,7 +24,7 @@ export interface Exposition {
    * The customers from now on, in this order. Whoever is not among them is gone at the next scrape.
    * Which zone, labels and breakdowns a source has is found out here: call it again when that changes.
    */
-  setCustomers(sources: readonly FiguresSource[]): void;
+  setCustomers(sources: readonly MetricsSource[]): void;
   /** The customer's figures are others than before. Cheap; a customer that is not there is no error. */
   changed(customer: string): void;
   /**
@@ -69,7 +69,7 @@ class CachedExposition implements Exposition {
   #heads: Readonly<Record<Format, readonly Piece[]>> = headsOf([]);
   readonly #renditions = new Map<Format, Rendition>();
   #compresses = false;
-  #sources: readonly FiguresSource[] = [];
+  #sources: readonly MetricsSource[] = [];
   #numberOf: ReadonlyMap<string, number> = new Map();
   /** Numbers of the customers that are to be rendered again. */
   readonly #stale = new Set<number>();
@@ -81,12 +81,12 @@ class CachedExposition implements Exposition {
     this.#clock = clock;
   }
 
-  setCustomers(sources: readonly FiguresSource[]): void {
+  setCustomers(sources: readonly MetricsSource[]): void {
     this.#sources = [...sources];
     this.#numberOf = new Map(sources.map((source, number) => [source.customer, number]));
     this.#projectedAtMs = new Float64Array(sources.length);
     this.#validUntilMs = new Float64Array(sources.length);
-    const figures = sources.map((source) => source.figuresAt(this.#clock.nowMs()));
+    const figures = sources.map((source) => source.metricsAt(this.#clock.nowMs()));
     this.#families = [...CUSTOMER_FAMILIES, ...breakdownFamilies(breakdownsOf(figures))];
     this.#heads = headsOf(this.#families);
     const context = { infoLabelNames: labelNamesOf(figures) };
@@ -154,7 +154,7 @@ class CachedExposition implements Exposition {
     const changed = new Map<number, ChangedLines>();
     try {
       for (const number of this.#stale) {
-        const figures = this.#sources[number]?.figuresAt(nowMs);
+        const figures = this.#sources[number]?.metricsAt(nowMs);
         if (figures !== undefined) {
           changed.set(number, this.#lines.write(number, figures));
           this.#projectedAtMs[number] = nowMs;
@@ -199,11 +199,11 @@ function headsOf(families: readonly Family[]): Readonly<Record<Format, readonly 
   return { text: heads('text'), openmetrics: heads('openmetrics') };
 }
 
-function labelNamesOf(figures: readonly CustomerFigures[]): readonly string[] {
+function labelNamesOf(figures: readonly CustomerMetrics[]): readonly string[] {
   return [...new Set(figures.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
 }
 
-function breakdownsOf(figures: readonly CustomerFigures[]): ReadonlySet<Breakdown> {
+function breakdownsOf(figures: readonly CustomerMetrics[]): ReadonlySet<Breakdown> {
   return new Set(
     BREAKDOWNS.filter((breakdown) =>
       figures.some(({ breakdowns }) => breakdowns[breakdown] !== undefined),

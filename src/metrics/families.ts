@@ -3,9 +3,9 @@
  * exposed. What a name means to the outside is CONTRACT.md, section 4. Nothing here knows how a line
  * is written, and no value here changes by itself from scrape to scrape.
  */
-import { ALL_KINDS, BREAKDOWNS, MINUTE_STREAMS } from '../base/nouns.ts';
-import type { Kind, MinuteStream, Stream } from '../base/nouns.ts';
-import type { CustomerFigures, StreamFigures } from '../counting/figures.ts';
+import { ALL_COUNTERS, BREAKDOWNS, MINUTE_STREAMS } from '../base/model.ts';
+import type { CounterName, MinuteStream, Stream } from '../base/model.ts';
+import type { CustomerMetrics, StreamMetrics } from '../counting/customer-metrics.ts';
 import { fixed, gauge, IN_BACKGROUND } from './family.ts';
 import type { Family, Head, LabelPair, Series } from './family.ts';
 
@@ -38,12 +38,12 @@ export const LASTING_FAMILIES: readonly Family[] = [
   ),
   gauge(
     {
-      name: 'library_epoch_timestamp_seconds',
+      name: 'library_counter_start_timestamp_seconds',
       help:
         "Where the customer's counters start: the first start of a day, local time, of the running month. " +
         'They start again at 0 there.',
     },
-    (figures) => seconds(figures.epochStartMs),
+    (figures) => seconds(figures.periodStartMs),
   ),
   gauge(
     {
@@ -96,16 +96,16 @@ export const LASTING_FAMILIES: readonly Family[] = [
 const POLLING_FAMILIES: readonly Family[] = [
   fixed(
     {
-      name: 'library_held_counts',
+      name: 'library_counter_excess',
       type: 'gauge',
       help:
         "By how much the exported counter is above the service's total now. " +
         'Above 0 only after the service took counts back; it ends with the epoch.',
       absent: 'until the first complete reading in the epoch',
     },
-    ALL_KINDS.map((kind) => ({
-      labels: [['kind', kind]],
-      value: ({ kinds }) => kinds[kind]?.held,
+    ALL_COUNTERS.map((kind) => ({
+      labels: [['counter', kind]],
+      value: ({ counters }) => counters[kind]?.excess,
     })),
   ),
   ofStreams(
@@ -164,7 +164,7 @@ const POLLING_FAMILIES: readonly Family[] = [
 
 export const CUSTOMER_FAMILIES: readonly Family[] = [...LASTING_FAMILIES, ...POLLING_FAMILIES];
 
-function counter(kind: Kind, help: string): Family {
+function counter(kind: CounterName, help: string): Family {
   return fixed(
     {
       name: `library_${kind}_total`,
@@ -172,18 +172,18 @@ function counter(kind: Kind, help: string): Family {
       help: `${help} ${IN_BACKGROUND}`,
       absent: 'until the first complete reading in the epoch',
     },
-    [{ labels: [], value: ({ kinds }) => kinds[kind]?.total }],
+    [{ labels: [], value: ({ counters }) => counters[kind]?.total }],
   );
 }
 
-function today(kind: Kind, help: string): Family {
+function today(kind: CounterName, help: string): Family {
   return gauge(
     {
       name: `library_${kind}_today`,
       help: `${help} ${IN_BACKGROUND}`,
       absent: 'until the first complete reading of the day',
     },
-    ({ kinds }) => kinds[kind]?.today,
+    ({ counters }) => counters[kind]?.today,
   );
 }
 
@@ -198,7 +198,7 @@ function lastSeen(stream: MinuteStream, help: string): Family {
   );
 }
 
-function ofStreams(head: Head, value: (stream: StreamFigures) => number | undefined): Family {
+function ofStreams(head: Head, value: (stream: StreamMetrics) => number | undefined): Family {
   const series = ALL_STREAMS.map((stream): Series => {
     return {
       labels: [['stream', stream]],
@@ -219,6 +219,6 @@ function seconds(instantMs: number | undefined): number | undefined {
   return instantMs === undefined ? undefined : instantMs / 1_000;
 }
 
-function ownLabel(figures: CustomerFigures, name: string): string {
+function ownLabel(figures: CustomerMetrics, name: string): string {
   return Object.hasOwn(figures.labels, name) ? (figures.labels[name] ?? '') : '';
 }

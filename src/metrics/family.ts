@@ -1,5 +1,5 @@
 /** What a family is: its head, and the series that a customer's figures give it. */
-import type { CustomerFigures } from '../counting/figures.ts';
+import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 
 export type FamilyType = 'counter' | 'gauge';
 
@@ -20,7 +20,7 @@ export interface FamilyContext {
 /** A series that has the same labels whatever the customer. */
 export interface Series {
   readonly labels: readonly LabelPair[];
-  readonly value: (figures: CustomerFigures) => number | undefined;
+  readonly value: (figures: CustomerMetrics) => number | undefined;
 }
 
 export interface Family {
@@ -36,7 +36,7 @@ export interface Family {
   /** Follows from the configuration alone, and stays as it is for as long as the customers do. */
   readonly isConfigured?: true;
   /** Empty where the figure is not known: then there is no series, rather than one that says 0. */
-  readonly samples: (figures: CustomerFigures, context: FamilyContext) => readonly Sample[];
+  readonly samples: (figures: CustomerMetrics, context: FamilyContext) => readonly Sample[];
 }
 
 /** What a family says of itself. */

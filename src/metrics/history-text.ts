@@ -2,13 +2,13 @@
  * One family of one customer over time, series by series and each in ascending order, as promtool
  * wants it: what is out of order in a series it drops in silence. It knows no file.
  */
-import type { CustomerFigures } from '../counting/figures.ts';
+import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import type { Family, FamilyContext, LabelPair } from './family.ts';
 import { writeLabel, writePastSample } from './format.ts';
 
 export interface PastFigures {
   readonly atMs: number;
-  readonly figures: CustomerFigures;
+  readonly figures: CustomerMetrics;
 }
 
 /** Samples of one family with their line ends, and how many they are. */

@@ -4,7 +4,7 @@
  */
 import type { FailureReason, ServiceError } from '../base/errors.ts';
 import type { PollNote } from '../counting/state.ts';
-import type { LineBudget } from './line-budget.ts';
+import type { LogLimiter } from './log-limiter.ts';
 
 /** One stream of one customer. What is remembered of it goes when the object goes. */
 export interface Polled {
@@ -25,12 +25,12 @@ interface Trouble {
 }
 
 export class FailureLog {
-  readonly #lines: LineBudget;
-  readonly #noteLines: LineBudget;
+  readonly #lines: LogLimiter;
+  readonly #noteLines: LogLimiter;
   readonly #troubles = new WeakMap<Polled, Trouble>();
 
   /** Notes have lines of their own: most are told once, and must not drown in failures. */
-  constructor(lines: LineBudget, noteLines: LineBudget) {
+  constructor(lines: LogLimiter, noteLines: LogLimiter) {
     this.#lines = lines;
     this.#noteLines = noteLines;
   }
@@ -60,7 +60,7 @@ export class FailureLog {
     }
     const trouble = this.#troubleOf(polled);
     if (trouble.endOwed) {
-      this.#lines.tellAnyway('info', 'polls are good again', {
+      this.#lines.logAlways('info', 'polls are good again', {
         ...fieldsOf(polled),
         failures_in_a_row: trouble.failuresInARow,
       });
@@ -112,7 +112,7 @@ const NOTES = {
   keys_left_out: {
     level: 'warn',
     message:
-      'there are more keys than are shown of a breakdown, library_breakdown_keys_left_out says how many',
+      'there are more keys than are shown of a breakdown, library_breakdown_keys_dropped says how many',
   },
   keys_unknown: {
     level: 'warn',

@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
-import type { Stream } from '../base/nouns.ts';
+import type { Stream } from '../base/model.ts';
 import type { Asking } from '../counting/asking.ts';
 import type { FailureLog } from './failure-log.ts';
 import { drive } from './round.ts';
@@ -42,7 +42,7 @@ export async function runPoll(
   let reason: FailureReason | undefined;
   try {
     const end = await withDeadline(turn.deadlineMs, stop, clock, (signal) =>
-      drive(asking, (question) => client.ask(question, signal)),
+      drive(asking, (question) => client.query(question, signal)),
     );
     if (stop.signal.reason === DROPPED) {
       return;

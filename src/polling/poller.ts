@@ -4,11 +4,11 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import type { Stream } from '../base/nouns.ts';
+import type { Stream } from '../base/model.ts';
 import type { Customer } from '../counting/customer.ts';
 import { DueTurns } from './due-turns.ts';
 import { FailureLog } from './failure-log.ts';
-import { LineBudget } from './line-budget.ts';
+import { LogLimiter } from './log-limiter.ts';
 import { DROPPED, runPoll } from './poll.ts';
 import type { PollObserver } from './poll.ts';
 import { planPoll } from './round.ts';
@@ -30,7 +30,7 @@ export interface PollerOptions {
   /** What time it is for the service; without it, ours. */
   readonly serviceNowMs?: () => number;
   /** Shared with whoever else logs about customers. */
-  readonly lines?: LineBudget;
+  readonly lines?: LogLimiter;
 }
 
 /** An anchor takes five requests; so many in its deadline leave room for the ordinary polls. */
@@ -40,8 +40,8 @@ const RENEWAL_SHARE = 0.9;
 
 export class Poller {
   readonly #options: PollerOptions;
-  readonly #lines: LineBudget;
-  readonly #noteLines: LineBudget;
+  readonly #lines: LogLimiter;
+  readonly #noteLines: LogLimiter;
   readonly #failures: FailureLog;
   /** Anchors under way at once: more would not end before their deadline. */
   readonly #mostAnchors: number;
@@ -68,8 +68,8 @@ export class Poller {
       1,
       Math.min(options.maxConcurrency, Math.floor(requests / REQUESTS_PER_ANCHOR)),
     );
-    this.#lines = options.lines ?? new LineBudget(options);
-    this.#noteLines = new LineBudget(options);
+    this.#lines = options.lines ?? new LogLimiter(options);
+    this.#noteLines = new LogLimiter(options);
     this.#failures = new FailureLog(this.#lines, this.#noteLines);
   }
 
@@ -126,8 +126,8 @@ export class Poller {
   async #run(): Promise<void> {
     const { clock, intervalMs } = this.#options;
     while (!this.#stopping) {
-      this.#lines.tellLeftOut();
-      this.#noteLines.tellLeftOut();
+      this.#lines.reportSuppressed();
+      this.#noteLines.reportSuppressed();
       const nowMs = clock.monotonicMs();
       const due = this.#due;
       for (let turn = due.take(nowMs); turn !== undefined; turn = due.take(nowMs)) {

@@ -1,7 +1,13 @@
 /** One poll of one stream, from the first question to the figures it leaves with the customer. */
 import type { Clock } from '../base/clock.ts';
-import { KINDS } from '../base/nouns.ts';
-import type { Breakdown, MinuteStream, Question, Reading, Stream } from '../base/nouns.ts';
+import { COUNTERS } from '../base/model.ts';
+import type {
+  Breakdown,
+  MinuteStream,
+  Question,
+  AggregatedResponse,
+  Stream,
+} from '../base/model.ts';
 import type { Asking } from '../counting/asking.ts';
 import { pollBreakdown } from '../counting/breakdown.ts';
 import type { Customer } from '../counting/customer.ts';
@@ -36,11 +42,11 @@ export interface PlanOptions {
  */
 export async function drive<Result>(
   asking: Asking<Result>,
-  ask: (question: Question) => Promise<Reading>,
+  ask: (question: Question) => Promise<AggregatedResponse>,
 ): Promise<Result> {
   let step = asking.next();
   while (step.done !== true) {
-    let reading: Reading;
+    let reading: AggregatedResponse;
     try {
       // One after the other is the point: what is asked next depends on the answer.
       reading = await ask(step.value);
@@ -102,10 +108,10 @@ function contextOf(
   stream: MinuteStream,
   { clock, renewalMs, serviceNowMs }: PlanOptions,
 ): Omit<PollContext, 'mayAnchor' | 'hasTime'> {
-  const epoch = customer.epochAt(clock.nowMs());
+  const epoch = customer.periodAt(clock.nowMs());
   return {
     stream,
-    kinds: KINDS[stream].length,
+    counterCount: COUNTERS[stream].length,
     calendar: customer.calendar,
     epoch,
     nowMs: () => clock.nowMs(),
@@ -119,7 +125,7 @@ function contextOf(
 /** A breakdown has no anchors: every poll of it reads the totals themselves. */
 function planBreakdown(customer: Customer, breakdown: Breakdown, clock: Clock): PollPlan {
   const state = customer.breakdownStateOf(breakdown);
-  const epoch = customer.epochAt(clock.nowMs());
+  const epoch = customer.periodAt(clock.nowMs());
   return {
     need: 'none',
     run: () =>

@@ -2,7 +2,7 @@
  * Where in the interval each stream of each customer has its place, and how often to look who is due.
  * Pure but for the turns themselves.
  */
-import type { Stream } from '../base/nouns.ts';
+import type { Stream } from '../base/model.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
 import { keyOf, Turn } from './turn.ts';

@@ -3,9 +3,9 @@
  * it; what is dear to find out is found out for those alone that the page shows.
  */
 import type { Clock } from '../base/clock.ts';
-import type { Stream } from '../base/nouns.ts';
+import type { Stream } from '../base/model.ts';
 import type { Customer } from '../counting/customer.ts';
-import type { CustomerFigures } from '../counting/figures.ts';
+import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import type { Health } from '../counting/health.ts';
 import type { OccupancyPath } from '../counting/shown.ts';
 import type { Poller } from './poller.ts';
@@ -18,7 +18,7 @@ export interface CustomerStatus {
 }
 
 export interface CustomerDetail {
-  readonly figures: CustomerFigures;
+  readonly figures: CustomerMetrics;
   readonly path: OccupancyPath | undefined;
   /** How long until each stream is polled next; 0 for one that is being polled. */
   readonly nextPollInMs: Readonly<Partial<Record<Stream, number | undefined>>>;
@@ -43,7 +43,7 @@ export function statusOf({ customers, poller, clock }: StatusOptions): {
       credentialsValid: customer.credentialsValid,
       streams: customer.health,
       detail: () => ({
-        figures: customer.figuresAt(nowMs),
+        figures: customer.metricsAt(nowMs),
         path: customer.occupancyPathAt(nowMs),
         nextPollInMs: Object.fromEntries(
           [...customer.streams, ...customer.breakdowns].map((stream) => [

@@ -12,7 +12,7 @@ import type { FolderLock } from '../base/folder-lock.ts';
 import type { Logger } from '../base/log.ts';
 import { replaceFile } from '../base/replace-file.ts';
 import { readTextFile } from '../config/read-file.ts';
-import type { Marks } from '../counting/marks.ts';
+import type { HighWaterMarks } from '../counting/high-water-marks.ts';
 
 /** An error to be thrown when another process uses the same storage. */
 export class StorageInUseError extends Error {
@@ -25,7 +25,7 @@ export class StorageInUseError extends Error {
   }
 }
 
-const MARKS_FILE = 'marks.json';
+const MARKS_FILE = 'state.json';
 const WRITE_EVERY_MS = 10_000;
 /** Some 400,000 counters. A larger file is none of ours, and reading it would cost the memory of all. */
 const LARGEST_FILE_BYTES = 64 * 2 ** 20;
@@ -33,7 +33,7 @@ const LARGEST_FILE_BYTES = 64 * 2 ** 20;
 export interface StorageOptions {
   /** An empty path switches the storage off. */
   readonly path: string;
-  readonly marks: Marks;
+  readonly marks: HighWaterMarks;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -2,7 +2,7 @@
  * One stream of one customer in the poller's list: when it is due, and what becomes of turns that
  * nobody could take. It knows no clock and asks nothing.
  */
-import type { Stream } from '../base/nouns.ts';
+import type { Stream } from '../base/model.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
 

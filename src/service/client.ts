@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { AggregatedQuestion, Page, PageQuestion, Reading } from '../base/nouns.ts';
+import type { AggregatedQuestion, Page, PageQuestion, AggregatedResponse } from '../base/model.ts';
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import { deadlineError } from './deadline.ts';
@@ -69,7 +69,7 @@ export class Client implements WholeClient {
     });
   }
 
-  ask(question: AggregatedQuestion, signal: AbortSignal): Promise<Reading> {
+  query(question: AggregatedQuestion, signal: AbortSignal): Promise<AggregatedResponse> {
     return this.#retried(question, (answer) => decodeReading(question.endpoint, answer), signal);
   }
 

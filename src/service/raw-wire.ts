@@ -3,7 +3,7 @@
  * whole good one. Pure, as wire.ts is. Only documented fields are taken: what a service sends beside
  * them may tell of a patron, and those are not even looked at unless they are asked for.
  */
-import type { Endpoint, Page, PageQuestion, RawRecord } from '../base/nouns.ts';
+import type { Endpoint, Page, PageQuestion, RawRecord } from '../base/model.ts';
 import { Secret } from '../base/secret.ts';
 import { describe, isObject, malformed } from './json.ts';
 import type { AnswerContent, JsonObject } from './json.ts';

@@ -1,5 +1,11 @@
 /** What this room gives to the others: the service in our nouns. Nothing here knows HTTP. */
-import type { AggregatedQuestion, Page, PageQuestion, Question, Reading } from '../base/nouns.ts';
+import type {
+  AggregatedQuestion,
+  Page,
+  PageQuestion,
+  Question,
+  AggregatedResponse,
+} from '../base/model.ts';
 import type { Secret } from '../base/secret.ts';
 
 /** Who asks. `readSecret` gives the secret as it is now, read anew from its file if it has one. */
@@ -17,12 +23,12 @@ export interface CustomerClient {
    * it: with the failure that it was about to retry, else with the reason `timeout`; where the
    * signal's reason is itself a ServiceError, with that.
    */
-  ask(question: Question, signal: AbortSignal): Promise<Reading>;
+  query(question: Question, signal: AbortSignal): Promise<AggregatedResponse>;
 }
 
 /** The whole interface of the service for one customer, beyond what counting asks. */
 export interface WholeClient extends CustomerClient {
-  ask(question: AggregatedQuestion, signal: AbortSignal): Promise<Reading>;
+  query(question: AggregatedQuestion, signal: AbortSignal): Promise<AggregatedResponse>;
   /** One page of raw records, as whole as a reading, with the same retries and errors. */
   page(question: PageQuestion, signal: AbortSignal): Promise<Page>;
 }

@@ -3,7 +3,7 @@
  * our nouns out, or a ServiceError `malformed` that names the field and the row and never a value.
  * Must not know how the bytes came. Decoding is by hand: it is on the hot path of every poll.
  */
-import type { Endpoint, Key, Reading, Row } from '../base/nouns.ts';
+import type { Endpoint, Key, AggregatedResponse, Row } from '../base/model.ts';
 import { describe, isObject, malformed, parseObject } from './json.ts';
 import type { AnswerContent, JsonObject } from './json.ts';
 
@@ -40,7 +40,7 @@ export function rowFields(endpoint: Endpoint): readonly string[] {
 }
 
 /** A whole reading from an answer with status 200. Throws a ServiceError `malformed`. */
-export function decodeReading(endpoint: Endpoint, answer: AnswerContent): Reading {
+export function decodeReading(endpoint: Endpoint, answer: AnswerContent): AggregatedResponse {
   const { metadata, result } = decodeEnvelope(answer);
   const aggregation = decodeAggregation(metadata);
   if (!isAbsent(metadata['startToken'])) {

@@ -2,7 +2,7 @@
  * Answers of the data endpoints out of a ledger: rows of an aggregation, or pages of raw records.
  * It takes windows that are already understood; the rules of what may be asked are in questions.ts.
  */
-import type { Aggregation } from '../base/nouns.ts';
+import type { Aggregation } from '../base/model.ts';
 import type { Conventions, ForcedAggregation } from './conventions.ts';
 import { DAY_MS, MINUTE_MS } from './conventions.ts';
 import { groupRows, isGroup } from './group-rows.ts';

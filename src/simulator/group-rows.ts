@@ -1,5 +1,5 @@
 /** Rows by branch, client or device: who was counted where, whenever it was. */
-import type { Aggregation, Breakdown } from '../base/nouns.ts';
+import type { Aggregation, Breakdown } from '../base/model.ts';
 import type { Ledger } from './ledger.ts';
 import type { DataQuestion } from './questions.ts';
 import { addAmount, addCounts } from './summary.ts';

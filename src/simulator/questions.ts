@@ -2,7 +2,7 @@
  * What may be asked of the data endpoints (service-interface.md, 4.2 to 4.4), and what it means
  * under the conventions. No records here.
  */
-import type { Aggregation } from '../base/nouns.ts';
+import type { Aggregation } from '../base/model.ts';
 import { MINUTE_MS, SECOND_MS } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
 import type { RecordStream } from './records.ts';

@@ -4,7 +4,7 @@
  * faults.ts.
  */
 import type { Clock } from '../base/clock.ts';
-import type { Breakdown } from '../base/nouns.ts';
+import type { Breakdown } from '../base/model.ts';
 import { answer } from './answers.ts';
 import { DAY_MS, plainConventions } from './conventions.ts';
 import type { Conventions } from './conventions.ts';

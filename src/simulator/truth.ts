@@ -1,5 +1,5 @@
 /** What an honest reader would know of a customer: sums of the ledger itself, not of any answer. */
-import type { Breakdown } from '../base/nouns.ts';
+import type { Breakdown } from '../base/model.ts';
 import { MINUTE_MS } from './conventions.ts';
 import type { Ledger } from './ledger.ts';
 import { windowSpread } from './records.ts';

@@ -5,7 +5,7 @@
  */
 import { stringify } from 'yaml';
 import type { Clock } from '../base/clock.ts';
-import type { Breakdown } from '../base/nouns.ts';
+import type { Breakdown } from '../base/model.ts';
 import { seededRandom } from '../base/random.ts';
 import { DAY_MS, MINUTE_MS } from './conventions.ts';
 import type { Conventions } from './conventions.ts';

@@ -3,7 +3,7 @@
  * page shows them, so that whoever has figures can hand them over as they are. Whatever is undefined
  * is not known.
  */
-import type { Kind, Stream } from '../base/nouns.ts';
+import type { CounterName, Stream } from '../base/model.ts';
 
 export interface StatusData {
   readonly nowMs: number;
@@ -41,7 +41,7 @@ export interface StatusFigures {
   readonly open: boolean | undefined;
   readonly capacity: number | undefined;
   readonly occupancy: number | undefined;
-  readonly kinds: Readonly<Partial<Record<Kind, { readonly today: number | undefined }>>>;
+  readonly counters: Readonly<Partial<Record<CounterName, { readonly today: number | undefined }>>>;
   readonly streams: Readonly<Partial<Record<Stream, { readonly lastSeenMs: number | undefined }>>>;
 }
 

@@ -1,5 +1,5 @@
 /** One customer on the status page. */
-import type { Stream } from '../base/nouns.ts';
+import type { Stream } from '../base/model.ts';
 import { NOTHING, html } from './html.ts';
 import type { Html } from './html.ts';
 import { renderSparkline } from './sparkline.ts';
@@ -30,7 +30,7 @@ const TROUBLES = {
 export function renderRow(customer: StatusCustomer, nowMs: number): Html {
   const detail = customer.detail();
   const { figures, path } = detail;
-  const { kinds } = figures;
+  const { counters } = figures;
   const trouble = troubleOf(customer);
   return html`<tr role="row" class="${trouble}">
     <th role="rowheader" scope="row">
@@ -41,9 +41,9 @@ export function renderRow(customer: StatusCustomer, nowMs: number): Html {
     <td role="cell" class="path" data-label="Inside today">
       ${path === undefined ? renderCount(undefined) : renderSparkline(path, figures.utcOffsetSeconds)}
     </td>
-    ${renderNumber('Entered today', kinds.people_entered?.today)}
-    ${renderNumber('Exited today', kinds.people_exited?.today)}
-    ${renderNumber('Logins today', kinds.logins?.today)}
+    ${renderNumber('Entered today', counters.people_entered?.today)}
+    ${renderNumber('Exited today', counters.people_exited?.today)}
+    ${renderNumber('Logins today', counters.logins?.today)}
     <td role="cell" class="polls" data-label="Polls">${renderPolls(customer, detail, nowMs)}</td>
   </tr> `;
 }

@@ -1,5 +1,5 @@
 /**
- * Reading the configuration again (CONTRACT, section 2): that nothing changes where the new one is bad,
+ * AggregatedResponse the configuration again (CONTRACT, section 2): that nothing changes where the new one is bad,
  * nor by how it is asked for.
  */
 import { describe, expect, test } from 'vitest';

@@ -7,7 +7,7 @@ import type { Child } from '../limits/child.ts';
 import { eventually, writeConfig } from './daemon.ts';
 import type { Exposition, Sample } from './exposition.ts';
 import type { Ledger, LedgerRecord } from './ledger.ts';
-import { afternoonZone, dayMs, dayStart, epochStart, hourMs } from './local-time.ts';
+import { afternoonZone, dayMs, dayStart, periodStart, hourMs } from './local-time.ts';
 import { stage } from './stage.ts';
 import { dayStartsAt, expectCountersExact, expectNoSecret, fillHistory } from './world.ts';
 
@@ -75,14 +75,17 @@ function ofWhole(exposition: Exposition, name: string): readonly Sample[] {
 /** Expects every counter less what it holds, and today's figures, of every key. */
 function expectExact(exposition: Exposition): void {
   for (const breakdown of breakdowns) {
-    const total = truthOf(whole.ledger, breakdown, epochStart(Date.now(), zone, dayStartsAt));
+    const total = truthOf(whole.ledger, breakdown, periodStart(Date.now(), zone, dayStartsAt));
     const today = truthOf(whole.ledger, breakdown, dayStart(Date.now(), zone, dayStartsAt));
     const numbers = new Set(whole.ledger.records.map((record) => record[breakdown]));
     const keys = [...numbers].toSorted((a, b) => a - b).map(String);
     for (const [kind, side] of sides) {
       const counters = ofWhole(exposition, `library_${breakdown}_${kind}_total`);
       const shown = counters.map(({ labels, value }) => {
-        const held = exposition.value(`library_${breakdown}_held_counts`, { ...labels, kind });
+        const held = exposition.value(`library_${breakdown}_counter_excess`, {
+          ...labels,
+          counter: kind,
+        });
         return [labels[breakdown], value - (held ?? NaN)];
       });
       expect(shown).toEqual(keys.map((key) => [key, total(key, side)]));
@@ -135,14 +138,14 @@ test('every family has its type, its labels and a help text', async () => {
     `library_${one}_people_exited_total counter customer,${one}`,
     `library_${one}_people_entered_today gauge customer,${one}`,
     `library_${one}_people_exited_today gauge customer,${one}`,
-    `library_${one}_held_counts gauge customer,${one},kind`,
+    `library_${one}_counter_excess gauge customer,${one},counter`,
   ]);
   expect(families.toSorted()).toEqual(
     [
       ...ofAll,
       'library_branch_occupancy_people gauge customer,branch',
       'library_branch_info gauge customer,branch,name',
-      'library_breakdown_keys_left_out gauge customer,stream',
+      'library_breakdown_keys_dropped gauge customer,stream',
     ].toSorted(),
   );
 });
@@ -191,14 +194,14 @@ test('what the service takes back is held, over a kill too', async () => {
   const held = {
     customer: 'whole',
     branch: String(lastRecord.branch),
-    kind: 'people_entered',
+    counter: 'people_entered',
   };
   const before = await daemon.scrape();
-  expect(before.value('library_branch_held_counts', held)).toBe(4);
+  expect(before.value('library_branch_counter_excess', held)).toBe(4);
   const { customer, branch } = held;
   const mark = `"branch_people_entered:${branch}",\\d+,\\d+,${before.value(BRANCHES, { customer, branch })},`;
   await eventually(() => {
-    const file = readFileSync(join(workspace.folder, 'data', 'marks.json'), 'utf8');
+    const file = readFileSync(join(workspace.folder, 'data', 'state.json'), 'utf8');
     expect(file).toMatch(new RegExp(mark));
   });
   await monitor.leave();
@@ -206,7 +209,7 @@ test('what the service takes back is held, over a kill too', async () => {
   await daemon.exited;
   await start();
   const exposition = await settled();
-  expect(exposition.value('library_branch_held_counts', held)).toBe(4);
+  expect(exposition.value('library_branch_counter_excess', held)).toBe(4);
 });
 
 test('a reload that takes breakdowns away, names branches and brings them back moves no counter', async () => {

@@ -10,7 +10,7 @@ import {
   clockFromNow,
   dayMs,
   dayStart,
-  epochStart,
+  periodStart,
   hourMs,
   minuteMs,
 } from './local-time.ts';
@@ -68,13 +68,13 @@ function fillBusily(ledger: Ledger): void {
   }
   // At night: a day that is snapped to midnight would take these in.
   addOld(ledger, today - 90 * minuteMs, 3, 3);
-  addOld(ledger, epochStart(Date.now(), zone, dayStartsAt) - 90 * minuteMs, 7, 7);
+  addOld(ledger, periodStart(Date.now(), zone, dayStartsAt) - 90 * minuteMs, 7, 7);
 }
 
 function fillFarFromEdges(ledger: Ledger): void {
   const nowMs = Date.now();
   const today = dayStart(nowMs, nearZone, nearDayStartsAt);
-  const epoch = epochStart(nowMs, nearZone, nearDayStartsAt);
+  const epoch = periodStart(nowMs, nearZone, nearDayStartsAt);
   for (let at = epoch + 8 * hourMs; at < today - 6 * hourMs; at += dayMs) {
     addOld(ledger, at, 12, 9);
   }

@@ -45,7 +45,7 @@ async function figuresOf(customer: string, kind: string): Promise<(number | unde
   return [
     exposition.value(`library_${kind}_total`, { customer }),
     exposition.value(`library_${kind}_today`, { customer }),
-    exposition.value('library_held_counts', { customer, kind }),
+    exposition.value('library_counter_excess', { customer, counter: kind }),
   ];
 }
 

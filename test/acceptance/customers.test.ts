@@ -5,7 +5,7 @@ import type { Exposition } from './exposition.ts';
 import type { ServiceCustomer } from './ledger-service.ts';
 import { stage } from './stage.ts';
 import { addOld, expectCountersExact, expectTodayExact } from './world.ts';
-import { clockFromNow, dayMs, dayStart, epochStart, minuteMs, offsetMs } from './local-time.ts';
+import { clockFromNow, dayMs, dayStart, periodStart, minuteMs, offsetMs } from './local-time.ts';
 
 const { service, workspace } = stage();
 let daemon: Daemon;
@@ -38,7 +38,7 @@ const hanging = service.addCustomer('hanging', 'Europe/London');
 function fillAroundEdges({ ledger }: ServiceCustomer, startsAt: string): void {
   const nowMs = Date.now();
   const edges = [
-    epochStart(nowMs, ledger.zone, startsAt),
+    periodStart(nowMs, ledger.zone, startsAt),
     dayStart(nowMs, ledger.zone, startsAt),
     dayStart(nowMs - 3 * dayMs, ledger.zone, startsAt),
   ];
@@ -87,8 +87,8 @@ describe.each(cases)('a customer in $zone whose day starts at $startsAt', (row) 
   test('counts from the first start of a day of the month on, and today from the last', async () => {
     await eventually(async () => {
       const exposition = await daemon.scrape();
-      expect(exposition.value('library_epoch_timestamp_seconds', labels)).toBe(
-        epochStart(Date.now(), zone, startsAt) / 1000,
+      expect(exposition.value('library_counter_start_timestamp_seconds', labels)).toBe(
+        periodStart(Date.now(), zone, startsAt) / 1000,
       );
       expectCountersExact(exposition, name, customer.ledger, startsAt);
       expectTodayExact(exposition, name, customer.ledger, startsAt);

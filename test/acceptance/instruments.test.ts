@@ -1,7 +1,7 @@
 /** Proves the instruments of the checks: local time, the reader of expositions, the monitor. */
 import { describe, expect, test } from 'vitest';
 import { Exposition } from './exposition.ts';
-import { afternoonZone, dayStart, epochStart, hourMs, offsetMs, wallMs } from './local-time.ts';
+import { afternoonZone, dayStart, periodStart, hourMs, offsetMs, wallMs } from './local-time.ts';
 import { Monitor } from './monitor.ts';
 
 describe('local time', () => {
@@ -20,8 +20,8 @@ describe('local time', () => {
 
   test('starts the epoch on the first, before the change of clocks', () => {
     const start = Date.parse('2026-03-01T04:00:00-05:00');
-    expect(epochStart(Date.parse('2026-03-31T12:00:00Z'), zone, '04:00')).toBe(start);
-    expect(epochStart(Date.parse('2026-04-01T03:59:00-04:00'), zone, '04:00')).toBe(start);
+    expect(periodStart(Date.parse('2026-03-31T12:00:00Z'), zone, '04:00')).toBe(start);
+    expect(periodStart(Date.parse('2026-04-01T03:59:00-04:00'), zone, '04:00')).toBe(start);
   });
 
   test('finds a zone in the afternoon at any hour', () => {
@@ -54,7 +54,7 @@ describe('the monitor', () => {
   function counter(value: number, epoch = 100): Exposition {
     return new Exposition(
       `library_logins_total{customer="a"} ${value}\n` +
-        `library_epoch_timestamp_seconds{customer="a"} ${epoch}\n`,
+        `library_counter_start_timestamp_seconds{customer="a"} ${epoch}\n`,
     );
   }
 

@@ -71,7 +71,7 @@ export function dayStart(nowMs: number, zone: string, dayStartsAt: string): numb
 }
 
 /** The first `dayStartsAt` of the month; before it on the first, that of the month before. */
-export function epochStart(nowMs: number, zone: string, dayStartsAt: string): number {
+export function periodStart(nowMs: number, zone: string, dayStartsAt: string): number {
   const now = new Date(wallMs(nowMs, zone));
   const minutes = minutesOf(dayStartsAt);
   const start = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1, 0, minutes);

@@ -21,7 +21,7 @@ export class Monitor {
   #daemon: Daemon | undefined;
   #watching: Promise<void> | undefined;
   readonly #ofProcess = new Map<string, number>();
-  readonly #ofEpoch = new Map<string, number>();
+  readonly #ofPeriod = new Map<string, number>();
 
   /** Watches this daemon from now on; what an earlier one showed still binds it. */
   watch(daemon: Daemon): void {
@@ -51,8 +51,8 @@ export class Monitor {
 
   #judgeLedgerCounter(exposition: Exposition, sample: Sample): void {
     const { customer = '' } = sample.labels;
-    const epoch = exposition.value('library_epoch_timestamp_seconds', { customer });
-    this.#compare(this.#ofEpoch, `${customer} ${sample.name} since ${String(epoch)}`, sample);
+    const epoch = exposition.value('library_counter_start_timestamp_seconds', { customer });
+    this.#compare(this.#ofPeriod, `${customer} ${sample.name} since ${String(epoch)}`, sample);
     if (sample.value === 0) {
       this.violations.push(`${sample.name} of ${customer} is shown as 0`);
     }

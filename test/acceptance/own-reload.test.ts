@@ -1,4 +1,4 @@
-/** Reading the configuration again (CONTRACT, section 2), by daemons that are each started in another way. */
+/** AggregatedResponse the configuration again (CONTRACT, section 2), by daemons that are each started in another way. */
 import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

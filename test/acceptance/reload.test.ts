@@ -1,5 +1,5 @@
 /**
- * Reading the configuration again (CONTRACT, section 2): what changes for whom, and for nobody else.
+ * AggregatedResponse the configuration again (CONTRACT, section 2): what changes for whom, and for nobody else.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -107,7 +107,7 @@ test.each(['in its file', 'in the configuration itself'])(
 
 test('another time zone and another start of the day count for today at once, and for no counter', async () => {
   const before = await reloads.daemon.scrape();
-  const epoch = before.value('library_epoch_timestamp_seconds', { customer: 'changing' });
+  const epoch = before.value('library_counter_start_timestamp_seconds', { customer: 'changing' });
   const startsAt = clockFromNow('Pacific/Honolulu', -90);
   reloads.write(everybody, {
     customers: { changing: { timezone: 'Pacific/Honolulu', day_starts_at: startsAt } },
@@ -125,7 +125,9 @@ test('another time zone and another start of the day count for today at once, an
     );
   });
   const after = await reloads.daemon.scrape();
-  expect(after.value('library_epoch_timestamp_seconds', { customer: 'changing' })).toBe(epoch);
+  expect(after.value('library_counter_start_timestamp_seconds', { customer: 'changing' })).toBe(
+    epoch,
+  );
   expect(after.value('library_utc_offset_seconds', { customer: 'changing' })).toBe(
     offsetMs(Date.now(), 'Pacific/Honolulu') / 1000,
   );

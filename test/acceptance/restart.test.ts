@@ -106,9 +106,9 @@ test.concurrent.each([
     monitor.watch(second);
     await eventually(async () => {
       const exposition = await second.scrape();
-      const held = { ...labels, kind: 'people_entered' };
+      const held = { ...labels, counter: 'people_entered' };
       expect(exposition.value('library_people_entered_total', labels)).toBe(shown);
-      expect(exposition.value('library_held_counts', held)).toBe(5);
+      expect(exposition.value('library_counter_excess', held)).toBe(5);
       expectTodayExact(exposition, customer.name, customer.ledger);
     });
     customer.ledger.add('people', { in: 7 });

@@ -13,7 +13,7 @@ import type { Exposition } from './exposition.ts';
 import { simulate } from './simulated.ts';
 
 const SHARDS = 3;
-const KINDS = ['people_entered', 'people_exited', 'logins'];
+const COUNTERS = ['people_entered', 'people_exited', 'logins'];
 
 const workspace = new Workspace();
 const world = createWorld({ seed: 11, customers: 12, clock: systemClock });
@@ -40,16 +40,17 @@ function start(shard: string, replica: string): Promise<Daemon> {
 
 function customersOf(exposition: Exposition): readonly string[] {
   return NAMES.filter((customer) =>
-    KINDS.every((kind) => exposition.value(`library_${kind}_total`, { customer }) !== undefined),
+    COUNTERS.every((kind) => exposition.value(`library_${kind}_total`, { customer }) !== undefined),
   );
 }
 
 function countersOf(exposition: Exposition, customer: string): readonly (number | undefined)[] {
-  return KINDS.map((kind) => exposition.value(`library_${kind}_total`, { customer }));
+  return COUNTERS.map((kind) => exposition.value(`library_${kind}_total`, { customer }));
 }
 
 function truthOf(exposition: Exposition, customer: string): readonly number[] {
-  const epoch = exposition.value('library_epoch_timestamp_seconds', { customer }) ?? Number.NaN;
+  const epoch =
+    exposition.value('library_counter_start_timestamp_seconds', { customer }) ?? Number.NaN;
   const { entered, exited, logins } = world.service.truth(customer, epoch * 1_000).served;
   return [entered, exited, logins];
 }

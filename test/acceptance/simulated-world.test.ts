@@ -42,7 +42,8 @@ function compare(exposition: Exposition): { shown: unknown; true: unknown } {
       ),
     ),
     true: names.map((customer) => {
-      const epoch = exposition.value('library_epoch_timestamp_seconds', { customer }) ?? NaN;
+      const epoch =
+        exposition.value('library_counter_start_timestamp_seconds', { customer }) ?? NaN;
       const { entered, exited, logins } = world.service.truth(customer, epoch * 1000).served;
       return [entered, exited, logins];
     }),

@@ -4,7 +4,7 @@ import type { Daemon } from './daemon.ts';
 import type { Exposition } from './exposition.ts';
 import type { LedgerService } from './ledger-service.ts';
 import type { Ledger } from './ledger.ts';
-import { dayMs, dayStart, epochStart, hourMs, minuteMs } from './local-time.ts';
+import { dayMs, dayStart, periodStart, hourMs, minuteMs } from './local-time.ts';
 
 export const dayStartsAt = '04:00';
 
@@ -47,11 +47,13 @@ export function expectCountersExact(
   ledger: Ledger,
   startsAt = dayStartsAt,
 ): void {
-  const epochMs = epochStart(Date.now(), ledger.zone, startsAt);
+  const periodMs = periodStart(Date.now(), ledger.zone, startsAt);
   const shown = kinds.map(([kind]) => exposition.value(`library_${kind}_total`, { customer }));
-  const truth = kinds.map(([, stream, side]) => ledger.total(stream, side, epochMs));
+  const truth = kinds.map(([, stream, side]) => ledger.total(stream, side, periodMs));
   expect(shown, `entered, exited, logins of ${customer}`).toEqual(truth);
-  const held = kinds.map(([kind]) => exposition.value('library_held_counts', { customer, kind }));
+  const held = kinds.map(([kind]) =>
+    exposition.value('library_counter_excess', { customer, counter: kind }),
+  );
   expect(held, `held counts of ${customer}`).toEqual([0, 0, 0]);
 }
 

@@ -4,19 +4,19 @@ import { Answers } from '../../bench/service/answers.ts';
 import { Tally } from '../../bench/service/tally.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { decodeReading } from '../../src/service/wire.ts';
-import type { Reading } from '../../src/base/nouns.ts';
+import type { AggregatedResponse } from '../../src/base/model.ts';
 
 const MINUTE_MS = 60_000;
 const NOW_MS = Date.UTC(2026, 10, 21, 14, 30, 20);
 const answers = new Answers(new Zone('Europe/Copenhagen'));
 
-function read(aggregation: 'day' | 'minute', minutes: number): Reading {
+function read(aggregation: 'day' | 'minute', minutes: number): AggregatedResponse {
   const fromMs = NOW_MS - minutes * MINUTE_MS;
   const body = answers.body(3, 'peoplecount', aggregation, fromMs, NOW_MS);
   return decodeReading('peoplecount', { contentType: 'application/json', body });
 }
 
-function sumOf({ rows }: Reading): readonly number[] {
+function sumOf({ rows }: AggregatedResponse): readonly number[] {
   return [0, 1].map((kind) => rows.reduce((sum, { counts }) => sum + (counts[kind] ?? 0), 0));
 }
 

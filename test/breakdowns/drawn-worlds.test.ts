@@ -4,8 +4,8 @@
  * it holds is what the service had when the newest good poll ended, and no counter falls.
  */
 import { expect, test } from 'vitest';
-import { BREAKDOWNS } from '../../src/base/nouns.ts';
-import type { Breakdown } from '../../src/base/nouns.ts';
+import { BREAKDOWNS } from '../../src/base/model.ts';
+import type { Breakdown } from '../../src/base/model.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
@@ -30,7 +30,7 @@ const BRANCHES = [
   { id: 102, name: 'West "Branch"' },
   { id: 20, name: 'Harbour\\Branch' },
 ];
-const KINDS = [
+const COUNTERS = [
   ['people_entered', 'entered'],
   ['people_exited', 'exited'],
 ] as const;
@@ -94,16 +94,19 @@ class Drawn {
     if (polled === undefined) {
       return;
     }
-    const epochMs = epochOf(exposition);
-    const total = this.#truth(breakdown, epochMs, 1000 * polled);
+    const periodMs = periodOf(exposition);
+    const total = this.#truth(breakdown, periodMs, 1000 * polled);
     const { startMs: dayMs } = this.#calendar.dayAt(this.#clock.nowMs());
     const today = this.#truth(breakdown, dayMs, 1000 * polled);
-    for (const [kind, side] of KINDS) {
+    for (const [kind, side] of COUNTERS) {
       for (const { labels, value } of exposition.all(`library_${breakdown}_${kind}_total`)) {
-        const held = exposition.value(`library_${breakdown}_held_counts`, { ...labels, kind });
+        const held = exposition.value(`library_${breakdown}_counter_excess`, {
+          ...labels,
+          counter: kind,
+        });
         const truth = total.get(idOf(labels, breakdown))?.[side] ?? 0;
         this.#expect(value - (held ?? NaN), truth, `${breakdown} ${kind} less held`);
-        this.#expectNoFall(`${epochMs} ${kind} ${JSON.stringify(labels)}`, value);
+        this.#expectNoFall(`${periodMs} ${kind} ${JSON.stringify(labels)}`, value);
       }
       for (const { labels, value } of exposition.all(`library_${breakdown}_${kind}_today`)) {
         const truth = today.get(idOf(labels, breakdown))?.[side] ?? 0;
@@ -115,7 +118,7 @@ class Drawn {
   #expectAll(exposition: Exposition, breakdown: Breakdown): void {
     this.#audit(exposition, breakdown);
     const beforePollMs = this.#clock.nowMs() - 5 * MINUTE_MS;
-    const truth = this.#truth(breakdown, epochOf(exposition), beforePollMs);
+    const truth = this.#truth(breakdown, periodOf(exposition), beforePollMs);
     const shown = exposition.all(`library_${breakdown}_people_entered_total`);
     const ids = new Set(shown.map(({ labels }) => idOf(labels, breakdown)));
     const absent = [...truth.keys()].filter((id) => !ids.has(id));
@@ -143,8 +146,11 @@ class Drawn {
   }
 }
 
-function epochOf(exposition: Exposition): number {
-  return 1000 * (exposition.value('library_epoch_timestamp_seconds', { customer: 'lone' }) ?? NaN);
+function periodOf(exposition: Exposition): number {
+  return (
+    1000 *
+    (exposition.value('library_counter_start_timestamp_seconds', { customer: 'lone' }) ?? NaN)
+  );
 }
 
 /** Whether the service writes keys as numbers, as text or with names, the number is at the end. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import type { Breakdown, Question, Reading, Stream } from '../../src/base/nouns.ts';
+import type { Breakdown, Question, AggregatedResponse, Stream } from '../../src/base/model.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import type { Poller } from '../../src/polling/poller.ts';
 import type { PolledCustomer } from '../../src/polling/spread.ts';
@@ -28,7 +28,7 @@ afterEach(async () => {
 function polled(name: string, breakdowns: readonly Breakdown[]): PolledCustomer {
   const customer = customerNamed(name);
   breakDown(customer, breakdowns);
-  return { customer, client: { ask: (question, signal) => answer(name, question, signal) } };
+  return { customer, client: { query: (question, signal) => answer(name, question, signal) } };
 }
 
 function breakDown(customer: Customer, breakdowns: readonly Breakdown[]): void {
@@ -39,7 +39,7 @@ function answer(
   customer: string,
   { aggregation }: Question,
   signal: AbortSignal,
-): Promise<Reading> {
+): Promise<AggregatedResponse> {
   asked.push({ customer, aggregation, atMs: clock.monotonicMs() });
   if (!stuck.includes(aggregation)) {
     return Promise.resolve({ aggregation, rows: [{ key: 1, counts: [3, 1] }] });
@@ -50,7 +50,7 @@ function answer(
 }
 
 function healthOf({ customer }: PolledCustomer, stream: Stream) {
-  const figures = customer.figuresAt(clock.nowMs()).streams[stream];
+  const figures = customer.metricsAt(clock.nowMs()).streams[stream];
   return figures && { polls: figures.polls, failures: figures.failures, skipped: figures.skipped };
 }
 
@@ -101,28 +101,28 @@ test('what stays goes on when a breakdown goes and another comes, in the middle 
   const one = polled('a', ['branch', 'device']);
   poller.setCustomers([one]);
   await clock.advance(10);
-  const before = one.customer.figuresAt(clock.nowMs());
+  const before = one.customer.metricsAt(clock.nowMs());
   breakDown(one.customer, ['client', 'branch']);
   poller.setCustomers([one]);
   await clock.advance(10);
-  const { streams, breakdowns, kinds } = one.customer.figuresAt(clock.nowMs());
+  const { streams, breakdowns, counters } = one.customer.metricsAt(clock.nowMs());
   expect(Object.keys(streams)).toEqual(['people', 'client', 'branch']);
   expect(breakdowns.branch).toEqual(before.breakdowns.branch);
   expect(breakdowns.branch?.keys).toHaveLength(1);
   expect(breakdowns.client?.keys).toHaveLength(1);
-  expect(kinds).toEqual(before.kinds);
+  expect(counters).toEqual(before.counters);
   expect(healthOf(one, 'branch')).toEqual({ polls: 1, failures: 0, skipped: 0 });
   breakDown(one.customer, []);
   expect(healthOf(one, 'branch')).toBeUndefined();
   breakDown(one.customer, ['branch']);
   expect(healthOf(one, 'branch')).toEqual({ polls: 1, failures: 0, skipped: 0 });
-  expect(one.customer.figuresAt(clock.nowMs()).breakdowns.branch?.keys).toEqual([]);
+  expect(one.customer.metricsAt(clock.nowMs()).breakdowns.branch?.keys).toEqual([]);
 });
 
 test('without breakdowns there is neither a figure nor a question of them', async () => {
   const one = polled('a', []);
   poller.setCustomers([one]);
   await clock.advance(10 * MINUTE_MS);
-  expect(one.customer.figuresAt(clock.nowMs()).breakdowns).toEqual({});
+  expect(one.customer.metricsAt(clock.nowMs()).breakdowns).toEqual({});
   expect(new Set(asked.map(({ aggregation }) => aggregation))).toEqual(new Set(['minute', 'day']));
 });

@@ -3,9 +3,9 @@
  * no time: what a poll has read is what the service knew when the poll ended.
  */
 import { silentLogger } from '../../src/base/log.ts';
-import { BREAKDOWNS } from '../../src/base/nouns.ts';
+import { BREAKDOWNS } from '../../src/base/model.ts';
 import type { Config, CustomerConfig } from '../../src/config/types.ts';
-import { Marks } from '../../src/counting/marks.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
 import type { SimulatedRequest } from '../../src/simulator/responses.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
@@ -37,7 +37,7 @@ export class Rig {
   readonly #service: SimulatedService;
   #running: Running | undefined;
   /** What is on the disk. */
-  #file = new Marks().serialize(0);
+  #file = new HighWaterMarks().serialize(0);
 
   constructor({ clock, service, customers = (customer) => customer }: RigOptions) {
     this.clock = clock;
@@ -48,7 +48,7 @@ export class Rig {
 
   start(): void {
     const { clock } = this;
-    const marks = new Marks();
+    const marks = new HighWaterMarks();
     marks.restore(this.#file, clock.nowMs());
     const exporter = startExporter(this.config, {
       clock,
@@ -88,5 +88,5 @@ export class Rig {
 }
 
 interface Running extends ExporterProcess {
-  readonly marks: Marks;
+  readonly marks: HighWaterMarks;
 }

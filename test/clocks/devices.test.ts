@@ -99,7 +99,7 @@ describe('a device whose clock is ahead', () => {
     recordAhead(65 * DAY_MS, [30, 0]);
     // Alone in the first minute of the day it leaves the keys unknown, until the next anchor.
     await rig.minutes(100);
-    expect(rig.figures().epochStartMs).toBe(Date.UTC(2026, 11, 1, 3));
+    expect(rig.figures().periodStartMs).toBe(Date.UTC(2026, 11, 1, 3));
     expect(rig.violations).toEqual([]);
     expect(rig.totals()).toEqual(rig.truth().totals);
     expect(rig.totals()[0]).toBe(30 + 75);

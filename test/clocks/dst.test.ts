@@ -48,7 +48,7 @@ describe('a night in which clocks on the wall go', () => {
     for (let poll = 0; poll < 130; poll++) {
       counted.nowMs += 5 * MINUTE_MS;
       counted.poll();
-      const { epochStartMs, occupancy, streams } = counted.figures();
+      const { periodStartMs, occupancy, streams } = counted.figures();
       const dayStartMs = counted.customer.calendar.dayAt(counted.nowMs).startMs;
       const today = service.total(dayStartMs, counted.nowMs);
       const [entered = 0, exited = 0] = today;
@@ -56,7 +56,7 @@ describe('a night in which clocks on the wall go', () => {
       const lastSeenMs = Math.floor((newestMs ?? 0) / MINUTE_MS) * MINUTE_MS;
       const mayBeEarlyMs = AMBIGUOUS.includes(key) ? Math.max(0, doubledMs) : 0;
       const at = zone.format(counted.nowMs);
-      const totals = service.total(epochStartMs, counted.nowMs);
+      const totals = service.total(periodStartMs, counted.nowMs);
       // A month and a day that have just begun: the one is absent until it is believed to be empty,
       // and who came since the newest poll of the day before is not last seen.
       if (today.every((count) => count === 0)) {

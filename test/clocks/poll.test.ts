@@ -36,7 +36,7 @@ function violationsOf(startMs: number, stepAt: number, stepMs: number): string[]
   for (let poll = 0; poll < 8; poll++) {
     counted.poll();
     const serviceMs = counted.nowMs + counted.serviceAheadMs;
-    const truth = service.total(counted.figures().epochStartMs, serviceMs);
+    const truth = service.total(counted.figures().periodStartMs, serviceMs);
     const day = counted.customer.calendar.dayAt(counted.nowMs);
     const truthToday = service.total(day.startMs, serviceMs);
     counted.totals().forEach((total, kind) => {

@@ -3,12 +3,12 @@
  * goes on evenly. What the contract promises is checked at every look.
  */
 import { silentLogger } from '../../src/base/log.ts';
-import { KINDS } from '../../src/base/nouns.ts';
-import type { Kind } from '../../src/base/nouns.ts';
+import { COUNTERS } from '../../src/base/model.ts';
+import type { CounterName } from '../../src/base/model.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
-import type { CustomerFigures } from '../../src/counting/figures.ts';
-import { Marks } from '../../src/counting/marks.ts';
+import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { Poller } from '../../src/polling/poller.ts';
 import { createServiceClock } from '../../src/service/service-clock.ts';
@@ -65,7 +65,7 @@ export class Rig {
       calendar: this.calendar,
       streams: ['people'],
       owner: { service: 's', clientId: 'i', customer: 'riverside' },
-      marks: new Marks(),
+      marks: new HighWaterMarks(),
     });
     const serviceClock = createServiceClock({ clock: this.clock, log: silentLogger });
     this.#poller = new Poller({
@@ -80,7 +80,7 @@ export class Rig {
       serviceNowMs: () => serviceClock.nowMs(),
     });
     const client = {
-      ask: async (question: Parameters<SmallService['answer']>[0], signal: AbortSignal) => {
+      query: async (question: Parameters<SmallService['answer']>[0], signal: AbortSignal) => {
         if (this.away) {
           await this.clock.sleep(HOUR_MS, signal);
         }
@@ -125,34 +125,34 @@ export class Rig {
     this.look();
   }
 
-  figures(): CustomerFigures {
-    return this.customer.figuresAt(this.clock.nowMs());
+  figures(): CustomerMetrics {
+    return this.customer.metricsAt(this.clock.nowMs());
   }
 
   totals(): (number | undefined)[] {
-    return this.#ofKinds((kind) => this.figures().kinds[kind]?.total);
+    return this.#ofKinds((kind) => this.figures().counters[kind]?.total);
   }
 
   today(): (number | undefined)[] {
-    return this.#ofKinds((kind) => this.figures().kinds[kind]?.today);
+    return this.#ofKinds((kind) => this.figures().counters[kind]?.today);
   }
 
   /** The service's own totals now, of the epoch and of the day that our clock names. */
   truth(): { readonly totals: number[]; readonly today: number[] } {
     const nowMs = this.clock.nowMs();
     return {
-      totals: this.service.total(this.figures().epochStartMs, this.serviceMs),
+      totals: this.service.total(this.figures().periodStartMs, this.serviceMs),
       today: this.service.total(this.calendar.dayAt(nowMs).startMs, this.serviceMs),
     };
   }
 
   /** Checks what may never be wrong, whatever the clocks do: a figure is the service's or absent. */
   look(): void {
-    const { epochStartMs } = this.figures();
+    const { periodStartMs } = this.figures();
     const [totals, today, truth] = [this.totals(), this.today(), this.truth()];
     const at = new Date(this.clock.nowMs()).toISOString();
     totals.forEach((total, kind) => {
-      const key = `${epochStartMs}:${kind}`;
+      const key = `${periodStartMs}:${kind}`;
       const highest = this.#highest.get(key) ?? 0;
       if (total !== undefined && (total < highest || total !== truth.totals[kind])) {
         this.violations.push(`${at}: total ${total} after ${highest}, of ${truth.totals[kind]}`);
@@ -170,8 +170,8 @@ export class Rig {
     await this.#poller.stop();
   }
 
-  #ofKinds<Result>(read: (kind: Kind) => Result): Result[] {
-    return KINDS.people.map(read);
+  #ofKinds<Result>(read: (kind: CounterName) => Result): Result[] {
+    return COUNTERS.people.map(read);
   }
 }
 

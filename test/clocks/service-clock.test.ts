@@ -205,7 +205,7 @@ describe('the service over HTTP', () => {
       aggregation: 'minute',
       from: '2026-11-18T10:00:00+01:00',
     } as const;
-    const answers = clients.map((client) => client.ask(question, AbortSignal.timeout(2000)));
+    const answers = clients.map((client) => client.query(question, AbortSignal.timeout(2000)));
     const settled = Promise.allSettled(answers);
     // The limits and the pauses between retries go by the virtual clock.
     for (let i = 0; i < 50; i++) {

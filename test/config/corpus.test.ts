@@ -30,7 +30,7 @@ const ENVIRONMENT = {
 };
 
 /** Kinds of mistakes that each key has a case of, but for those that it cannot have. */
-const KINDS = ['type', 'range', 'spelling', 'twice', 'missing'];
+const COUNTERS = ['type', 'range', 'spelling', 'twice', 'missing'];
 const ANY_VALUE = ['service', 'polling', 'defaults', 'service.allow_insecure'];
 
 function namesOf(ending: string): readonly string[] {
@@ -62,7 +62,7 @@ describe('the corpus', () => {
   test('has every kind of mistake of every key', () => {
     const missing = Array.from(allKeys(), ([path, { required }]) => {
       const [section, key] = path.includes('.') ? path.replace('[]', '').split('.') : ['top', path];
-      return KINDS.filter((kind) => kind !== 'missing' || required === true)
+      return COUNTERS.filter((kind) => kind !== 'missing' || required === true)
         .filter((kind) => kind !== 'range' || !ANY_VALUE.includes(path))
         .map((kind) => `${section}/${key}-${kind}`);
     });

@@ -16,7 +16,7 @@ import type { LoadedConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/types.ts';
 import { folderOf } from './folder.ts';
 import { strictReading } from './strict-reading.ts';
-import type { Reading } from './strict-reading.ts';
+import type { AggregatedResponse } from './strict-reading.ts';
 
 /** Of letters that are nowhere else in the file or in a message: three of them in a row are a leak. */
 const SECRET = 'QZJJ-ZQJZ8JZQJZQ';
@@ -138,7 +138,10 @@ test('the letters of the secret are nowhere else', () => {
 });
 
 /** As a second reader sees it, without what has no key in the file. */
-function plain({ service, polling, customers }: Config, given: Reading): Reading {
+function plain(
+  { service, polling, customers }: Config,
+  given: AggregatedResponse,
+): AggregatedResponse {
   const { maxRequestsPerSecond, ...rest } = service;
   return {
     service: 'maxRequestsPerSecond' in given.service ? { ...rest, maxRequestsPerSecond } : rest,

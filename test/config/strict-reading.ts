@@ -45,14 +45,14 @@ const KNOWN = {
 } as const;
 
 /** What is compared: the configuration as plain values, secrets and all. */
-export interface Reading {
+export interface AggregatedResponse {
   readonly service: Readonly<Record<string, unknown>>;
   readonly polling: Readonly<Record<string, unknown>>;
   readonly customers: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Throws for what YAML 1.2 or the contract does not know. `path` is the file, absolute. */
-export function strictReading(text: string, path: string, env: Env): Reading {
+export function strictReading(text: string, path: string, env: Env): AggregatedResponse {
   const top = section(parse(text), KNOWN.top);
   const service = section(top['service'], KNOWN.service);
   const polling = section(top['polling'], KNOWN.polling);

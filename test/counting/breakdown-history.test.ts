@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Question, Reading } from '../../src/base/nouns.ts';
+import type { Question, AggregatedResponse } from '../../src/base/model.ts';
 import { keyFiguresAt, readBreakdownHistory } from '../../src/counting/breakdown-history.ts';
 import type { BreakdownHistory } from '../../src/counting/breakdown-history.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
@@ -8,27 +8,27 @@ import { answering } from '../support/ask.ts';
 import { readingOf } from '../support/counted-breakdown.ts';
 
 const CALENDAR = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
-const EPOCH = CALENDAR.epochAt(Date.UTC(2026, 9, 10));
+const PERIOD = CALENDAR.periodAt(Date.UTC(2026, 9, 10));
 const DAY_MS = 86_400_000;
 
 function dayEnd(day: number): number {
-  return CALENDAR.dayAt(EPOCH.startMs + (day - 1) * DAY_MS).endMs;
+  return CALENDAR.dayAt(PERIOD.startMs + (day - 1) * DAY_MS).endMs;
 }
 
 function read(
-  answer: (question: Question) => Reading,
-  toldFromMs = EPOCH.startMs,
+  answer: (question: Question) => AggregatedResponse,
+  toldFromMs = PERIOD.startMs,
   endMs = dayEnd(4),
   asked: Question[] = [],
 ): BreakdownHistory {
-  const span = { startMs: EPOCH.startMs, endMs };
+  const span = { startMs: PERIOD.startMs, endMs };
   const context = { breakdown: 'branch', calendar: CALENDAR, span, toldFromMs } as const;
   return answering(readBreakdownHistory(context), answer, asked);
 }
 
 /** Ten a day come to the one branch, three to the other. */
-function steady({ to = '' }: Question): Reading {
-  const days = Math.round((Date.parse(to) - EPOCH.startMs) / DAY_MS);
+function steady({ to = '' }: Question): AggregatedResponse {
+  const days = Math.round((Date.parse(to) - PERIOD.startMs) / DAY_MS);
   return readingOf([
     ['101', 10 * days, 9 * days],
     [20, 3 * days, 0],
@@ -36,13 +36,13 @@ function steady({ to = '' }: Question): Reading {
 }
 
 function totalAt(history: BreakdownHistory, key: string, atMs: number): number | undefined {
-  return keyFiguresAt(history, key, {}, atMs).kinds.people_entered?.total;
+  return keyFiguresAt(history, key, {}, atMs).counters.people_entered?.total;
 }
 
 test('a counter rises where a day ends, a second before it at the soonest', () => {
   const history = read(steady);
   expect(history.keys).toEqual(['20', '101']);
-  expect(totalAt(history, '101', EPOCH.startMs)).toBe(0);
+  expect(totalAt(history, '101', PERIOD.startMs)).toBe(0);
   expect(totalAt(history, '101', dayEnd(1) - 2_000)).toBe(0);
   expect(totalAt(history, '101', dayEnd(1) - 1_000)).toBe(10);
   expect(totalAt(history, '101', dayEnd(2))).toBe(20);
@@ -51,7 +51,7 @@ test('a counter rises where a day ends, a second before it at the soonest', () =
 
 test('every question is about the time since the epoch, so that there is no seam', () => {
   const asked: Question[] = [];
-  read(steady, EPOCH.startMs, dayEnd(4), asked);
+  read(steady, PERIOD.startMs, dayEnd(4), asked);
   expect(new Set(asked.map(({ from }) => from))).toEqual(new Set(['2026-10-01T04:00:00+02:00']));
   expect(asked.map(({ to }) => to?.slice(0, 16))).toEqual([
     '2026-10-02T04:00',
@@ -86,14 +86,18 @@ test('what the service takes back or lists no more is held', () => {
 
 test('no counter is above what was shown first', () => {
   const history = read(steady);
-  const { kinds } = keyFiguresAt(history, '101', { people_entered: 33 }, dayEnd(4));
-  expect([kinds.people_entered?.total, kinds.people_exited?.total]).toEqual([33, 36]);
+  const { counters } = keyFiguresAt(history, '101', { people_entered: 33 }, dayEnd(4));
+  expect([counters.people_entered?.total, counters.people_exited?.total]).toEqual([33, 36]);
 });
 
 test('there is room for a thousand keys', () => {
   const rows = Array.from({ length: 1_002 }, (_, i) => [i, 1, 1] as const);
   const history = read(() => readingOf(rows));
-  expect([history.keys.length, history.keys.at(-1), history.leftOut]).toEqual([1_000, '999', 2]);
+  expect([history.keys.length, history.keys.at(-1), history.droppedKeys]).toEqual([
+    1_000,
+    '999',
+    2,
+  ]);
 });
 
 test('a forced aggregation is no breakdown', () => {

@@ -9,7 +9,7 @@ const COPENHAGEN = new Zone('Europe/Copenhagen');
 /** A Wednesday, 11:00 in Copenhagen. */
 const START_MS = Date.UTC(2026, 10, 18, 10);
 const DAY_END_MS = Date.UTC(2026, 10, 19, 3);
-const EPOCH_END_MS = Date.UTC(2026, 11, 1, 3);
+const PERIOD_END_MS = Date.UTC(2026, 11, 1, 3);
 
 const TOTALS: Rows = [
   [102, 30, 28],
@@ -26,7 +26,7 @@ function counted(totals: Rows = TOTALS, today: Rows = TODAY): CountedBreakdown {
 describe('a breakdown', () => {
   test('shows nothing before the first poll, and then the totals, with two questions', () => {
     const branches = counted();
-    expect(branches.figures()).toEqual({ keys: [], leftOut: undefined, names: [] });
+    expect(branches.figures()).toEqual({ keys: [], droppedKeys: undefined, names: [] });
     branches.poll();
     expect(branches.shown()).toEqual({ '101': [400, 390], '102': [30, 28] });
     expect(branches.asked).toEqual([
@@ -80,7 +80,7 @@ describe('a breakdown', () => {
     expect(branches.shown()).toEqual({});
     branches.polls(1);
     expect(branches.shown()).toEqual(kept);
-    branches.nowMs = EPOCH_END_MS;
+    branches.nowMs = PERIOD_END_MS;
     branches.totals = [[101, 2, 1]];
     branches.today = [[101, 2, 1]];
     branches.polls(1);
@@ -114,7 +114,7 @@ describe('a breakdown', () => {
     branches.polls(1);
     const [only] = branches.figures().keys;
     expect(branches.keys()).toEqual([key]);
-    expect(only?.kinds.people_entered).toEqual({ total: 7, held: 1, today: 1 });
+    expect(only?.counters.people_entered).toEqual({ total: 7, excess: 1, today: 1 });
   });
 
   test('tells no two series apart by halves of characters, which are written alike', () => {
@@ -135,7 +135,7 @@ describe('a breakdown', () => {
     branches.polls(1);
     expect(branches.shown()).toEqual(before);
     const { up, lastError, failures } =
-      branches.customer.figuresAt(branches.nowMs).streams.branch ?? {};
+      branches.customer.metricsAt(branches.nowMs).streams.branch ?? {};
     expect({ up, failures }).toEqual({ up: false, failures: 1 });
     expect(lastError?.message).toContain('another aggregation than "branch"');
   });
@@ -154,12 +154,12 @@ describe('the time of the scrape', () => {
 
   test('hides the old epoch at its end, until the new one is read', () => {
     const branches = counted();
-    branches.nowMs = EPOCH_END_MS - MINUTE_MS;
+    branches.nowMs = PERIOD_END_MS - MINUTE_MS;
     branches.poll();
     expect(branches.shown()['101']).toEqual([400, 390]);
-    branches.nowMs = EPOCH_END_MS;
+    branches.nowMs = PERIOD_END_MS;
     expect(branches.keys()).toEqual([]);
-    expect(branches.customer.figuresAt(EPOCH_END_MS - 1).validUntilMs).toBe(EPOCH_END_MS);
+    expect(branches.customer.metricsAt(PERIOD_END_MS - 1).validUntilMs).toBe(PERIOD_END_MS);
     branches.today = [[101, 1, 0]];
     branches.totals = [[101, 1, 0]];
     branches.polls(1);
@@ -173,7 +173,7 @@ describe('the time of the scrape', () => {
     ]);
     branches.poll();
     expect(branches.occupancies()).toEqual({ '101': 5, '102': 0 });
-    const { validUntilMs } = branches.customer.figuresAt(branches.nowMs);
+    const { validUntilMs } = branches.customer.metricsAt(branches.nowMs);
     expect(validUntilMs).toBe(START_MS + 15 * MINUTE_MS + 1);
     branches.nowMs = validUntilMs - 1;
     expect(branches.occupancies()['101']).toBe(5);
@@ -227,7 +227,7 @@ describe('more keys than there is room for', () => {
     const branches = counted([...many(MOST_KEYS + 50)].toReversed());
     branches.poll();
     expect(branches.keys()).toEqual(many(MOST_KEYS).map(([key]) => String(key)));
-    expect(branches.figures().leftOut).toBe(50);
+    expect(branches.figures().droppedKeys).toBe(50);
     expect(branches.notes).toEqual(['keys_left_out']);
     branches.polls(1);
     expect(branches.notes).toEqual([]);
@@ -236,15 +236,15 @@ describe('more keys than there is room for', () => {
   test('do not take the place of those that were shown, also after a restart', () => {
     const branches = counted(many(MOST_KEYS, 51));
     branches.poll();
-    expect(branches.figures().leftOut).toBe(0);
+    expect(branches.figures().droppedKeys).toBe(0);
     const shown = branches.keys();
     branches.totals = [...many(50), ...many(MOST_KEYS, 51)];
     branches.polls(1);
     expect(branches.keys()).toEqual(shown);
-    expect(branches.figures().leftOut).toBe(50);
+    expect(branches.figures().droppedKeys).toBe(50);
     branches.restart();
     branches.polls(1);
     expect(branches.keys()).toEqual(shown);
-    expect(branches.figures().leftOut).toBe(50);
+    expect(branches.figures().droppedKeys).toBe(50);
   });
 });

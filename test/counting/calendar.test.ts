@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Calendar, contains, runningEpoch } from '../../src/counting/calendar.ts';
+import { Calendar, contains, runningPeriod } from '../../src/counting/calendar.ts';
 import { Zone } from '../../src/counting/zone.ts';
 
 const HOUR_MS = 3_600_000;
@@ -27,12 +27,12 @@ describe('Calendar', () => {
   test('starts the epoch at the first day start of the month', () => {
     const calendar = calendarOf('America/New_York');
     const start = Date.UTC(2026, 10, 1, 9);
-    expect(calendar.epochAt(start)).toMatchObject({
+    expect(calendar.periodAt(start)).toMatchObject({
       startMs: start,
       endMs: Date.UTC(2026, 11, 1, 9),
     });
-    expect(calendar.epochAt(start - 1)).toMatchObject({ endMs: start });
-    expect(calendar.epochAt(Date.UTC(2027, 0, 1, 3)).startMs).toBe(Date.UTC(2026, 11, 1, 9));
+    expect(calendar.periodAt(start - 1)).toMatchObject({ endMs: start });
+    expect(calendar.periodAt(Date.UTC(2027, 0, 1, 3)).startMs).toBe(Date.UTC(2026, 11, 1, 9));
   });
 
   test('covers two years without a hole, in zones that change their clocks at odd hours', () => {
@@ -45,7 +45,7 @@ describe('Calendar', () => {
       const calendar = calendarOf(zone, 0, 30);
       let day = calendar.dayAt(Date.UTC(2025, 0, 1));
       while (day.endMs < Date.UTC(2027, 0, 1)) {
-        expect(contains(calendar.epochAt(day.startMs), day.endMs - 1)).toBe(true);
+        expect(contains(calendar.periodAt(day.startMs), day.endMs - 1)).toBe(true);
         const next = calendar.dayAt(day.endMs);
         expect(next.startMs).toBe(day.endMs);
         expect(calendar.dayBefore(next)).toEqual(day);
@@ -55,24 +55,24 @@ describe('Calendar', () => {
   });
 });
 
-describe('runningEpoch', () => {
+describe('runningPeriod', () => {
   const calendar = calendarOf('Europe/Copenhagen');
-  const november = calendar.epochAt(Date.UTC(2026, 10, 15));
+  const november = calendar.periodAt(Date.UTC(2026, 10, 15));
   const other = { startMs: november.startMs - 5 * HOUR_MS, month: november.month };
 
   test('keeps the running epoch when the zone has changed, until the next begins', () => {
-    const kept = runningEpoch(calendar, other, Date.UTC(2026, 10, 20));
+    const kept = runningPeriod(calendar, other, Date.UTC(2026, 10, 20));
     expect(kept).toEqual({ ...other, endMs: november.endMs });
-    expect(runningEpoch(calendar, kept, november.endMs).startMs).toBe(november.endMs);
+    expect(runningPeriod(calendar, kept, november.endMs).startMs).toBe(november.endMs);
   });
 
   test('does not go back to the old epoch when the clock steps back over the border', () => {
-    const december = calendar.epochAt(november.endMs);
-    expect(runningEpoch(calendar, december, november.endMs - HOUR_MS)).toEqual(december);
+    const december = calendar.periodAt(november.endMs);
+    expect(runningPeriod(calendar, december, november.endMs - HOUR_MS)).toEqual(december);
   });
 
   test('lets go of an epoch far in the future, which a wrong clock has made', () => {
-    const wrong = calendar.epochAt(Date.UTC(2027, 5, 1, 12));
-    expect(runningEpoch(calendar, wrong, Date.UTC(2026, 10, 15))).toEqual(november);
+    const wrong = calendar.periodAt(Date.UTC(2027, 5, 1, 12));
+    expect(runningPeriod(calendar, wrong, Date.UTC(2026, 10, 15))).toEqual(november);
   });
 });

@@ -1,6 +1,6 @@
 /** What docs/how-it-counts.md says that a case costs: by how much a counter is off, and until when. */
 import { describe, expect, test } from 'vitest';
-import type { Question } from '../../src/base/nouns.ts';
+import type { Question } from '../../src/base/model.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { CountedStream, RECONCILE_MS } from '../support/counted-stream.ts';
 import { SmallService } from '../support/small-service.ts';

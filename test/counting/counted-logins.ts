@@ -1,5 +1,5 @@
 /** A stream of logins whose total is whatever a test says. */
-import type { Reading } from '../../src/base/nouns.ts';
+import type { AggregatedResponse } from '../../src/base/model.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { CountedStream } from '../support/counted-stream.ts';
 import { NOW_MS } from '../support/owner.ts';
@@ -9,7 +9,7 @@ export function countedStream(total: () => number, nowMs = NOW_MS): CountedStrea
   return new CountedStream(
     COPENHAGEN,
     nowMs,
-    ({ aggregation }): Reading => ({
+    ({ aggregation }): AggregatedResponse => ({
       aggregation,
       // Without keys: neither occupancy nor last seen matters here.
       rows: [{ key: 'x', counts: [total()] }],

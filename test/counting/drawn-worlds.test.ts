@@ -75,8 +75,8 @@ function violationsOf(seed: number): string[] {
       counted.restart();
     }
     counted.poll(random.next() < 0.9, Math.floor(random.next() * 400));
-    if (epoch !== counted.figures().epochStartMs) {
-      epoch = counted.figures().epochStartMs;
+    if (epoch !== counted.figures().periodStartMs) {
+      epoch = counted.figures().periodStartMs;
       shown = [0, 0];
       most = [0, 0];
     }
@@ -93,7 +93,7 @@ function violationsOf(seed: number): string[] {
   counted.nowMs += RECONCILE_MS;
   // Where an epoch has just begun, it takes three polls to believe that nothing is in it.
   [1, 2, 3].forEach(() => counted.poll());
-  const served = service.total(counted.figures().epochStartMs, counted.nowMs);
+  const served = service.total(counted.figures().periodStartMs, counted.nowMs);
   const held = corrects ? counted.held() : [0, 0];
   const exact = served.map((total, kind) => total + (held[kind] ?? NaN));
   if (!exact.every((total, kind) => total === counted.totals()[kind])) {

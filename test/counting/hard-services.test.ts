@@ -1,6 +1,6 @@
 /** Sequences of answers that once made a total wrong, each with the service that gives them. */
 import { describe, expect, test } from 'vitest';
-import type { Question, Reading } from '../../src/base/nouns.ts';
+import type { Question, AggregatedResponse } from '../../src/base/model.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { CountedStream } from '../support/counted-stream.ts';
 import { SmallService } from '../support/small-service.ts';
@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 const COPENHAGEN = new Zone('Europe/Copenhagen');
 /** A Wednesday, 11:00 in Copenhagen. */
 const START_MS = Date.UTC(2026, 10, 18, 10);
-const EPOCH_MS = Date.UTC(2026, 10, 1, 3);
+const PERIOD_MS = Date.UTC(2026, 10, 1, 3);
 
 interface Setting {
   readonly startMs?: number;
@@ -22,7 +22,7 @@ interface Setting {
 function worldOf({ startMs = START_MS, conventions = {}, serviceZone = COPENHAGEN }: Setting) {
   const service = new SmallService(serviceZone, 2, conventions);
   const fault = { spoils: (_question: Question, _asked: number): boolean => false, asked: 0 };
-  const counted = new CountedStream(COPENHAGEN, startMs, (question, nowMs): Reading => {
+  const counted = new CountedStream(COPENHAGEN, startMs, (question, nowMs): AggregatedResponse => {
     const reading = service.answer(question, nowMs);
     return fault.spoils(question, (fault.asked += 1)) ? { ...reading, rows: [] } : reading;
   });
@@ -33,7 +33,7 @@ function worldOf({ startMs = START_MS, conventions = {}, serviceZone = COPENHAGE
     record: (eventMs: number, counts: readonly number[]) => {
       service.records.push({ eventMs, arrivalMs: eventMs, counts });
     },
-    truth: () => service.total(EPOCH_MS, counted.nowMs),
+    truth: () => service.total(PERIOD_MS, counted.nowMs),
     minutes: (count: number) => {
       for (let i = 0; i < count; i++) {
         counted.nowMs += MINUTE_MS;
@@ -151,7 +151,7 @@ describe('a service that reads local time as UTC', () => {
     minutes(62);
     for (let i = 0; i < 70; i++) {
       minutes(1);
-      expect(counted.totals()).toEqual(service.total(EPOCH_MS + HOUR_MS, counted.nowMs));
+      expect(counted.totals()).toEqual(service.total(PERIOD_MS + HOUR_MS, counted.nowMs));
     }
   });
 });

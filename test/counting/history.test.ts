@@ -3,15 +3,15 @@
  * start of the month, it has shown at each instant what the history says of it afterwards.
  */
 import { describe, expect, test } from 'vitest';
-import { KINDS } from '../../src/base/nouns.ts';
-import type { MinuteStream, Question, Reading } from '../../src/base/nouns.ts';
+import { COUNTERS } from '../../src/base/model.ts';
+import type { MinuteStream, Question, AggregatedResponse } from '../../src/base/model.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
 import type { CustomerDescription } from '../../src/counting/description.ts';
-import type { CustomerFigures } from '../../src/counting/figures.ts';
+import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import { HistoryWalk } from '../../src/counting/history.ts';
-import type { EpochHistory } from '../../src/counting/history.ts';
-import { Marks } from '../../src/counting/marks.ts';
+import type { CountingPeriodHistory } from '../../src/counting/history.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { NOTHING_LEARNT, readMinuteHistory } from '../../src/counting/minute-history.ts';
 import type { MinuteHistory } from '../../src/counting/minute-history.ts';
 import { parseOpeningHours } from '../../src/counting/opening-hours.ts';
@@ -31,20 +31,20 @@ const DESCRIPTION: CustomerDescription = {
 const STREAMS = ['people', 'logins'] as const;
 /** What is known of the past. */
 type Told = Pick<
-  CustomerFigures,
-  'labels' | 'utcOffsetSeconds' | 'epochStartMs' | 'capacity' | 'open' | 'occupancy'
+  CustomerMetrics,
+  'labels' | 'utcOffsetSeconds' | 'periodStartMs' | 'capacity' | 'open' | 'occupancy'
 > & { readonly counts: unknown; readonly lastSeen: unknown };
 
-function told(figures: CustomerFigures): Told {
-  const { labels, utcOffsetSeconds, epochStartMs, capacity, open, occupancy, kinds } = figures;
+function told(figures: CustomerMetrics): Told {
+  const { labels, utcOffsetSeconds, periodStartMs, capacity, open, occupancy, counters } = figures;
   return {
     labels,
     utcOffsetSeconds,
-    epochStartMs,
+    periodStartMs,
     capacity,
     open,
     occupancy,
-    counts: Object.entries(kinds).map(([kind, { total, today }]) => [kind, total, today]),
+    counts: Object.entries(counters).map(([kind, { total, today }]) => [kind, total, today]),
     lastSeen: STREAMS.map((stream) => figures.streams[stream]?.lastSeenMs),
   };
 }
@@ -69,7 +69,7 @@ class Town {
   }
 
   /** What it answers at an instant; the small service knows no end of a window, so it is cut here. */
-  answer(stream: MinuteStream, question: Question, nowMs: number): Reading {
+  answer(stream: MinuteStream, question: Question, nowMs: number): AggregatedResponse {
     const { to } = question;
     return this.services[stream].answer(
       question,
@@ -91,7 +91,7 @@ class Live {
       calendar,
       streams: STREAMS,
       owner: { service: 'https://s.example.org', clientId: 'api', customer: 'riverside' },
-      marks: new Marks(),
+      marks: new HighWaterMarks(),
     });
   }
 
@@ -103,10 +103,10 @@ class Live {
   poll(nowMs: number): void {
     for (const stream of STREAMS) {
       const { customer } = this;
-      const epoch = customer.epochAt(nowMs);
+      const epoch = customer.periodAt(nowMs);
       const asking = pollStream(customer.stateOf(stream), {
         stream,
-        kinds: KINDS[stream].length,
+        counterCount: COUNTERS[stream].length,
         calendar: customer.calendar,
         epoch,
         nowMs: () => nowMs,
@@ -128,9 +128,9 @@ function historyOf(
   calendar: Calendar,
   atMs: number,
   endMs: number,
-  ceilings: EpochHistory['ceilings'] = {},
+  ceilings: CountingPeriodHistory['ceilings'] = {},
 ): HistoryWalk {
-  const epoch = calendar.epochAt(atMs);
+  const epoch = calendar.periodAt(atMs);
   const span = { startMs: epoch.startMs, endMs: Math.min(epoch.endMs, endMs) };
   const streams: Partial<Record<MinuteStream, MinuteHistory>> = {};
   for (const stream of STREAMS) {
@@ -167,22 +167,22 @@ describe('history', () => {
       const live = new Live(town, calendar);
       const startMs = Date.parse(start);
       let walk: HistoryWalk | undefined;
-      let epochMs = NaN;
+      let periodMs = NaN;
       const shown: unknown[] = [];
       const past: unknown[] = [];
       for (let atMs = startMs; atMs < startMs + hours * HOUR_MS; atMs += MINUTE_MS) {
         live.poll(atMs);
-        const { startMs: ofEpochMs } = calendar.epochAt(atMs);
+        const { startMs: ofPeriodMs } = calendar.periodAt(atMs);
         walk =
-          walk === undefined || ofEpochMs !== epochMs
+          walk === undefined || ofPeriodMs !== periodMs
             ? historyOf(town, calendar, atMs, endMs)
             : walk;
-        epochMs = ofEpochMs;
-        const ofPast = walk.figuresAt(atMs);
+        periodMs = ofPeriodMs;
+        const ofPast = walk.metricsAt(atMs);
         const at = new Date(atMs).toISOString();
         // The first total of 0 is shown after three polls only.
         if (live.hasShown(atMs)) {
-          shown.push({ at, ...told(live.customer.figuresAt(atMs)) });
+          shown.push({ at, ...told(live.customer.metricsAt(atMs)) });
           past.push({ at, ...told(ofPast) });
         }
       }
@@ -192,23 +192,23 @@ describe('history', () => {
   );
 
   test('has the whole last minute a second before an epoch ends', () => {
-    const { endMs: epochEndMs } = calendar.epochAt(fromMs);
+    const { endMs: periodEndMs } = calendar.periodAt(fromMs);
     const lone = new Town(0, 0);
-    const atMs = epochEndMs - 30_000;
+    const atMs = periodEndMs - 30_000;
     lone.services.people.records.push({ eventMs: atMs, arrivalMs: atMs, counts: [3, 1] });
     const walk = historyOf(lone, calendar, fromMs, endMs);
-    expect(walk.figuresAt(epochEndMs - 2_000).kinds.people_entered?.total).toBe(0);
-    expect(walk.figuresAt(epochEndMs - 1_000).kinds.people_entered?.total).toBe(3);
+    expect(walk.metricsAt(periodEndMs - 2_000).counters.people_entered?.total).toBe(0);
+    expect(walk.metricsAt(periodEndMs - 1_000).counters.people_entered?.total).toBe(3);
   });
 
   test('is never above what was shown first', () => {
     const nowMs = Date.parse('2026-10-31T18:00:00Z');
-    const free = historyOf(town, calendar, fromMs, nowMs).figuresAt(nowMs).kinds;
+    const free = historyOf(town, calendar, fromMs, nowMs).metricsAt(nowMs).counters;
     const most = (free.people_entered?.total ?? NaN) - 5;
     const walk = historyOf(town, calendar, fromMs, nowMs, { people_entered: most });
-    const { kinds } = walk.figuresAt(nowMs);
-    expect(kinds.people_entered?.total).toBe(most);
-    expect(kinds.people_entered?.today).toBe(free.people_entered?.today);
-    expect(kinds.people_exited).toEqual(free.people_exited);
+    const { counters } = walk.metricsAt(nowMs);
+    expect(counters.people_entered?.total).toBe(most);
+    expect(counters.people_entered?.today).toBe(free.people_entered?.today);
+    expect(counters.people_exited).toEqual(free.people_exited);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Key } from '../../src/base/nouns.ts';
+import type { Key } from '../../src/base/model.ts';
 import { KEY_READINGS, readKey, sameInstants, survivingReadings } from '../../src/counting/keys.ts';
 import type { KeyReading } from '../../src/counting/keys.ts';
 import { Zone } from '../../src/counting/zone.ts';

@@ -1,6 +1,6 @@
 /** The marks: what they remember and for how long, and what of a damaged file is left out. */
 import { describe, expect, test } from 'vitest';
-import { Marks } from '../../src/counting/marks.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
 import { countedStream } from './counted-logins.ts';
 import { GOOD, textOf } from './marks-file.ts';
@@ -8,9 +8,9 @@ import { GOOD, textOf } from './marks-file.ts';
 const DAY_MS = 86_400_000;
 
 function restoredFrom(entries: readonly unknown[], nowMs = NOW_MS) {
-  const marks = new Marks();
-  const leftOut = marks.restore(textOf(entries), nowMs);
-  return { value: marks.get(OWNER, 'logins')?.value, leftOut, marks };
+  const marks = new HighWaterMarks();
+  const droppedKeys = marks.restore(textOf(entries), nowMs);
+  return { value: marks.get(OWNER, 'logins')?.value, droppedKeys, marks };
 }
 
 describe('a hand-edited mark', () => {
@@ -33,18 +33,18 @@ describe('a hand-edited mark', () => {
     ['an object', { ...OWNER, value: 7 }],
     ['nothing', null],
   ])('with %s is left out alone', (_, entry) => {
-    expect(restoredFrom([entry])).toMatchObject({ value: undefined, leftOut: 1 });
+    expect(restoredFrom([entry])).toMatchObject({ value: undefined, droppedKeys: 1 });
     const other = GOOD.with(3, 'people_entered');
-    const { marks, leftOut } = restoredFrom([entry, other]);
-    expect(leftOut).toBe(1);
+    const { marks, droppedKeys } = restoredFrom([entry, other]);
+    expect(droppedKeys).toBe(1);
     expect(marks.get(OWNER, 'people_entered')?.value).toBe(7);
   });
 
   test.each([[[5, 7, 6]], [[7, 5, 6]], [[5, 6, 7]]])(
     'that is there several times, with %j, counts as the highest',
     (values) => {
-      const { value, leftOut, marks } = restoredFrom(values.map((copy) => GOOD.with(6, copy)));
-      expect({ value, leftOut }).toEqual({ value: 7, leftOut: 0 });
+      const { value, droppedKeys, marks } = restoredFrom(values.map((copy) => GOOD.with(6, copy)));
+      expect({ value, droppedKeys }).toEqual({ value: 7, droppedKeys: 0 });
       expect(marks.serialize(NOW_MS).match(/riverside-api/g)).toHaveLength(1);
     },
   );
@@ -54,47 +54,47 @@ describe('a hand-edited mark', () => {
     const counted = countedStream(() => 40);
     counted.marks.restore(textOf([december]), NOW_MS);
     counted.poll();
-    expect(counted.figures().epochStartMs).toBe(NOVEMBER.startMs);
+    expect(counted.figures().periodStartMs).toBe(NOVEMBER.startMs);
     expect(counted.totals()).toEqual([40]);
   });
 });
 
 describe('the marks', () => {
   test('come back as they were', () => {
-    const marks = new Marks();
+    const marks = new HighWaterMarks();
     const odd = { service: 'a"b', clientId: 'c\\d', customer: 'é,]\n' };
-    marks.raise(odd, 'logins', NOVEMBER, 412, NOW_MS);
-    const again = new Marks();
+    marks.update(odd, 'logins', NOVEMBER, 412, NOW_MS);
+    const again = new HighWaterMarks();
     expect(again.restore(marks.serialize(NOW_MS), NOW_MS)).toBe(0);
     expect(again.get(odd, 'logins')).toEqual(marks.get(odd, 'logins'));
     expect(again.serialize(NOW_MS)).toBe(marks.serialize(NOW_MS));
   });
 
   test('of two epochs are two, and an older one is not lost by a newer one', () => {
-    const marks = new Marks();
-    marks.raise(OWNER, 'logins', OCTOBER, 900, NOW_MS);
-    marks.raise(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
-    expect(marks.raise(OWNER, 'logins', OCTOBER, 899, NOW_MS)).toBe(900);
-    expect(marks.raise(OWNER, 'logins', NOVEMBER, 6, NOW_MS)).toBe(7);
-    const again = new Marks();
+    const marks = new HighWaterMarks();
+    marks.update(OWNER, 'logins', OCTOBER, 900, NOW_MS);
+    marks.update(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
+    expect(marks.update(OWNER, 'logins', OCTOBER, 899, NOW_MS)).toBe(900);
+    expect(marks.update(OWNER, 'logins', NOVEMBER, 6, NOW_MS)).toBe(7);
+    const again = new HighWaterMarks();
     again.restore(marks.serialize(NOW_MS), NOW_MS);
     expect(again.get(OWNER, 'logins')?.value).toBe(7);
-    expect(again.ofEpoch(OWNER, 'logins', OCTOBER.startMs)?.value).toBe(900);
+    expect(again.ofPeriod(OWNER, 'logins', OCTOBER.startMs)?.value).toBe(900);
   });
 
   test('are kept of three epochs at most, over years', () => {
-    const marks = new Marks();
+    const marks = new HighWaterMarks();
     for (let i = 0; i < 60; i++) {
       const startMs = Date.UTC(2026, i, 1, 3);
       const epoch = { startMs, endMs: Date.UTC(2026, i + 1, 1, 3), month: 2026 * 12 + i };
-      marks.raise(OWNER, 'logins', epoch, 5, startMs);
+      marks.update(OWNER, 'logins', epoch, 5, startMs);
     }
     expect(marks.serialize(0).match(/riverside-api/g)).toHaveLength(3);
   });
 
   test('of customers that are gone leave the file after some months', () => {
-    const marks = new Marks();
-    marks.raise(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
+    const marks = new HighWaterMarks();
+    marks.update(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
     expect(marks.serialize(NOVEMBER.startMs + 70 * DAY_MS)).toContain('riverside');
     expect(marks.serialize(NOVEMBER.startMs + 71 * DAY_MS)).not.toContain('riverside');
   });

@@ -3,7 +3,7 @@
  * and writes as its keys, a month has the service's own totals, and each minute is where it was.
  */
 import { expect, test } from 'vitest';
-import type { Question, Reading } from '../../src/base/nouns.ts';
+import type { Question, AggregatedResponse } from '../../src/base/model.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { NOTHING_LEARNT, readMinuteHistory } from '../../src/counting/minute-history.ts';
@@ -45,7 +45,7 @@ function read(
     hour: 4,
     minute: 0,
   });
-  function answer({ aggregation, from, to }: Question): Reading {
+  function answer({ aggregation, from, to }: Question): AggregatedResponse {
     const { metadata, result } = world.ask<Row>('/v1/peoplecount', {
       aggregation,
       from,

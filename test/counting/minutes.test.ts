@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Row } from '../../src/base/nouns.ts';
+import type { Row } from '../../src/base/model.ts';
 import { MinuteLedger } from '../../src/counting/minute-ledger.ts';
 import type { DatedRow } from '../../src/counting/minute-ledger.ts';
 import { dated, lastSeenIn, PATH_STEP_MS, walk, withRows } from '../../src/counting/minutes.ts';

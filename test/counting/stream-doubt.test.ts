@@ -1,9 +1,9 @@
 /** What a stream does not believe at once, and what it shows meanwhile. */
 import { describe, expect, test } from 'vitest';
-import type { Reading } from '../../src/base/nouns.ts';
+import type { AggregatedResponse } from '../../src/base/model.ts';
 import { worldOf } from './stream-world.ts';
 
-const EMPTY: Reading = { aggregation: 'minute', rows: [] };
+const EMPTY: AggregatedResponse = { aggregation: 'minute', rows: [] };
 
 describe('a stream', () => {
   test('asks an answer again that is lower than before, and believes the larger', () => {

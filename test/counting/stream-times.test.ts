@@ -36,7 +36,7 @@ describe('a stream', () => {
     const december = Date.UTC(2026, 11, 1, 3);
     counted.nowMs = december;
     expect(counted.totals()).toEqual([undefined, undefined]);
-    expect(counted.figures().epochStartMs).toBe(december);
+    expect(counted.figures().periodStartMs).toBe(december);
     record(december + 90_000, [2, 0]);
     minutes(3);
     expect(counted.totals()).toEqual([2, 0]);

@@ -1,5 +1,5 @@
 /** A small service that can be made to answer wrongly, and the stream that is counted from it. */
-import type { Question, Reading } from '../../src/base/nouns.ts';
+import type { Question, AggregatedResponse } from '../../src/base/model.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { CountedStream } from '../support/counted-stream.ts';
 import { SmallService } from '../support/small-service.ts';
@@ -12,7 +12,7 @@ const COPENHAGEN = new Zone('Europe/Copenhagen');
 /** A Wednesday, 11:00 in Copenhagen. */
 export const START_MS = Date.UTC(2026, 10, 18, 10);
 
-const EPOCH_MS = Date.UTC(2026, 10, 1, 3);
+const PERIOD_MS = Date.UTC(2026, 10, 1, 3);
 
 export function worldOf(conventions: Partial<SmallConventions> = {}) {
   const service = new SmallService(COPENHAGEN, 2, conventions);
@@ -33,7 +33,7 @@ export function worldOf(conventions: Partial<SmallConventions> = {}) {
     distort: (by: Distortion) => {
       distort = by;
     },
-    truth: () => service.total(EPOCH_MS, counted.nowMs),
+    truth: () => service.total(PERIOD_MS, counted.nowMs),
     minutes: (count: number) => {
       for (let i = 0; i < count; i++) {
         counted.nowMs += MINUTE_MS;
@@ -43,8 +43,8 @@ export function worldOf(conventions: Partial<SmallConventions> = {}) {
   };
 }
 
-type Distortion = (reading: Reading, question: Question) => Reading;
+type Distortion = (reading: AggregatedResponse, question: Question) => AggregatedResponse;
 
-function asItIs(reading: Reading): Reading {
+function asItIs(reading: AggregatedResponse): AggregatedResponse {
   return reading;
 }

@@ -28,9 +28,9 @@ function surveyed(
   const calendar = new Calendar(ZONE, { hour: 4, minute: 0 });
   const asking = surveyStream({
     stream: 'people',
-    kinds: 2,
+    counterCount: 2,
     calendar,
-    epoch: calendar.epochAt(NOW_MS),
+    epoch: calendar.periodAt(NOW_MS),
     nowMs: () => NOW_MS,
     serviceNowMs: () => NOW_MS,
     monotonicMs: 0,

@@ -1,6 +1,6 @@
 /** The total read by the minute in pieces, of a service that is busy at every seam. */
 import { expect, test } from 'vitest';
-import type { Question, Reading } from '../../src/base/nouns.ts';
+import type { Question, AggregatedResponse } from '../../src/base/model.ts';
 import { Inquirer } from '../../src/counting/asking.ts';
 import { Calendar, MINUTE_MS } from '../../src/counting/calendar.ts';
 import { totalByMinutes } from '../../src/counting/total.ts';
@@ -17,7 +17,7 @@ interface Edges {
 }
 
 /** Somebody came at the start of every minute: as many records are on a seam as can be. */
-function answer({ from, to }: Question, edges: Edges): Reading {
+function answer({ from, to }: Question, edges: Edges): AggregatedResponse {
   const fromMs = Date.parse(from);
   const toMs = to === undefined ? END_MS : Date.parse(to);
   const rows = [];
@@ -39,7 +39,7 @@ test.each<Edges>([
 ])('from $from, to $to: nobody at a seam is counted twice or left out', (edges) => {
   const inquirer = new Inquirer({
     endpoint: 'peoplecount',
-    kinds: 2,
+    counterCount: 2,
     calendar: new Calendar(new Zone('UTC'), { hour: 4, minute: 0 }),
     nowMs: () => END_MS,
     hasTime: () => true,

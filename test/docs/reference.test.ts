@@ -3,10 +3,10 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { referencePages } from '../../docs/reference/pages.ts';
-import { BREAKDOWNS } from '../../src/base/nouns.ts';
+import { BREAKDOWNS } from '../../src/base/model.ts';
 import { allKeys } from '../../src/config/keys.ts';
 import { webKeyNames } from '../../src/config/web-keys.ts';
-import type { CustomerFigures } from '../../src/counting/figures.ts';
+import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import { breakdownFamilies } from '../../src/metrics/breakdown-families.ts';
 import { CUSTOMER_FAMILIES } from '../../src/metrics/families.ts';
 import { Terminal } from '../cli/terminal.ts';
@@ -120,11 +120,11 @@ describe('command-line.md', () => {
 });
 
 /** A customer with a figure for every series. */
-function everythingKnown(): CustomerFigures {
-  const { kinds } = riverside();
+function everythingKnown(): CustomerMetrics {
+  const { counters } = riverside();
   const figures = {
-    keys: [{ key: '101', kinds, occupancy: 5 }],
-    leftOut: 0,
+    keys: [{ key: '101', counters, occupancy: 5 }],
+    droppedKeys: 0,
     names: [['101', 'Main Library'] as const],
   };
   return riverside({ breakdowns: { branch: figures, client: figures, device: figures } });

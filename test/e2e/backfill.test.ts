@@ -78,10 +78,10 @@ describe('sixty days over a change of the clocks and two epochs', () => {
   test('counters are reset where an epoch begins, and nowhere else', async () => {
     expect(await valueOf(prometheus, `resets(${over(SERIES, fromMs, toMs)})`, toMs)).toBe(2);
     for (const month of [9, 10]) {
-      const { startMs } = calendar.epochAt(Date.UTC(2026, month, 3));
+      const { startMs } = calendar.periodAt(Date.UTC(2026, month, 3));
       expect(await valueOf(prometheus, SERIES, startMs)).toBe(0);
       expect(await valueOf(prometheus, SERIES, startMs - 1_000)).toBeGreaterThan(1_000);
-      const epoch = `library_epoch_timestamp_seconds{customer="${CUSTOMER}"}`;
+      const epoch = `library_counter_start_timestamp_seconds{customer="${CUSTOMER}"}`;
       expect(await valueOf(prometheus, epoch, startMs)).toBe(startMs / 1000);
     }
   });
@@ -126,8 +126,8 @@ describe('joined to a live exporter', () => {
   const LATE = 7;
   const LATE_MS = 30 * HOUR_MS;
   /** What came late in the running epoch: on the first of a month it was of the one before. */
-  function late(epochMs: number): number {
-    return firstLiveMs - LATE_MS >= epochMs ? LATE : 0;
+  function late(periodMs: number): number {
+    return firstLiveMs - LATE_MS >= periodMs ? LATE : 0;
   }
   // It is about midnight there, and nobody comes.
   const hour = new Date().getUTCHours();
@@ -170,7 +170,7 @@ describe('joined to a live exporter', () => {
     await prometheus.stop();
     prometheus = await startPrometheus({ library: target }, { storage, blocks: world.blocks });
     await eventually('the live counter with the late record', async () => {
-      const { startMs } = calendar.epochAt(Date.now());
+      const { startMs } = calendar.periodAt(Date.now());
       const shown = await valueOf(prometheus, SERIES);
       return shown === world.since(startMs).entered || undefined;
     });
@@ -194,13 +194,14 @@ describe('joined to a live exporter', () => {
     const random = seededRandom(1);
     const lastMs = 1000 * ((await valueOf(prometheus, `timestamp(${SERIES})`)) ?? NaN);
     const logins = `library_logins_total{customer="${CUSTOMER}"}`;
-    const epochMs = calendar.epochAt(lastMs).startMs;
+    const periodMs = calendar.periodAt(lastMs).startMs;
     for (let i = 0; i < 60; i += 1) {
       const agoMs = (i < 30 ? 39 : 2) * DAY_MS * random.next();
       const fromMs = Math.floor((firstLiveMs - agoMs) / MINUTE_MS) * MINUTE_MS;
       const truth = world.since(fromMs);
       // What came late is an increase where it came: the history had no room for it below the joint.
-      const ofRunning = fromMs >= epochMs ? Math.max(truth.entered, late(epochMs)) : truth.entered;
+      const ofRunning =
+        fromMs >= periodMs ? Math.max(truth.entered, late(periodMs)) : truth.entered;
       const entered = await valueOf(
         prometheus,
         `increase(${over(SERIES, fromMs, lastMs)})`,
@@ -215,9 +216,9 @@ describe('joined to a live exporter', () => {
   test('counters are reset where an epoch begins, and nowhere else', async () => {
     const nowMs = Date.now();
     const fromMs = firstLiveMs - 39 * DAY_MS;
-    let epoch = calendar.epochAt(nowMs);
+    let epoch = calendar.periodAt(nowMs);
     let begun = 0;
-    for (; epoch.startMs > fromMs; epoch = calendar.epochAt(epoch.startMs - 1)) {
+    for (; epoch.startMs > fromMs; epoch = calendar.periodAt(epoch.startMs - 1)) {
       begun += 1;
     }
     expect(begun).toBeGreaterThanOrEqual(1);
@@ -234,7 +235,7 @@ describe('joined to a live exporter', () => {
     const before = await valueOf(prometheus, SERIES, firstLiveMs - 1);
     const first = await valueOf(prometheus, SERIES, firstLiveMs);
     expect(before).toBe(first);
-    const { startMs } = calendar.epochAt(Date.now());
+    const { startMs } = calendar.periodAt(Date.now());
     expect(first).toBe(world.since(startMs).entered - late(startMs));
   });
 });

@@ -46,7 +46,7 @@ const WORLD: Omit<DrawnWorld, 'seed'> = {
 };
 
 interface Shown {
-  readonly epochMs: number;
+  readonly periodMs: number;
   readonly atMs: number;
   readonly value: number;
 }
@@ -67,7 +67,7 @@ describe('increase() by Prometheus itself', () => {
     for (const { places, arrived } of logs) {
       expect(arrived).toBeGreaterThan(20);
       expect(places.filter((place) => place === undefined).length).toBeGreaterThan(10);
-      expect(new Set(places.map((place) => place?.epochMs)).size).toBe(3);
+      expect(new Set(places.map((place) => place?.periodMs)).size).toBe(3);
     }
     const path = join(folder, `world-${seed}.json`);
     writeFileSync(path, JSON.stringify(unitTests(logs)));
@@ -92,11 +92,11 @@ async function play(world: DrawnWorld): Promise<readonly Log[]> {
   const { violations } = await playWorld(world, (scrape) => {
     ({ service } = scrape);
     const shown = new Scrape(scrape.text ?? '');
-    const epoch = shown.value('library_epoch_timestamp_seconds', CUSTOMER);
+    const epoch = shown.value('library_counter_start_timestamp_seconds', CUSTOMER);
     COUNTERS.forEach(([name], i) => {
       const value = shown.value(name, CUSTOMER);
       const isKnown = value !== undefined && epoch !== undefined;
-      places[i]?.push(isKnown ? { epochMs: 1000 * epoch, atMs: scrape.atMs, value } : undefined);
+      places[i]?.push(isKnown ? { periodMs: 1000 * epoch, atMs: scrape.atMs, value } : undefined);
     });
   });
   expect(violations).toEqual([]);
@@ -118,10 +118,10 @@ function arrivedSince(
   places: readonly (Shown | undefined)[],
   service: SimulatedService | undefined,
 ): number {
-  const epochs = [...new Set(places.flatMap((place) => place?.epochMs ?? []))];
+  const epochs = [...new Set(places.flatMap((place) => place?.periodMs ?? []))];
   const [ending = NaN, running = NaN] = epochs;
-  function since(epochMs: number, nowMs?: number): number {
-    return service?.served(CUSTOMER, epochMs, nowMs)[kind] ?? NaN;
+  function since(periodMs: number, nowMs?: number): number {
+    return service?.served(CUSTOMER, periodMs, nowMs)[kind] ?? NaN;
   }
   return since(ending, running) - since(ending, first?.atMs) + since(running);
 }

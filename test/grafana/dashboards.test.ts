@@ -19,7 +19,7 @@ const CHOSEN: Readonly<Record<string, object>> = {
   'library-exporter': { name: 'instance', label: 'Instance', ...ANY },
 };
 /** Besides the text. */
-const KINDS = ['stat', 'table', 'timeseries', 'bargauge', 'barchart', 'state-timeline'];
+const COUNTERS = ['stat', 'table', 'timeseries', 'bargauge', 'barchart', 'state-timeline'];
 
 const ORGANIZED = z.object({
   renameByName: z.record(z.string(), z.string()),
@@ -110,7 +110,7 @@ describe.each(readDashboards())('%s', (file, dashboard) => {
   test.each(
     dashboard.panels.filter(({ type }) => type !== 'text').map((p) => [p.title, p] as const),
   )('%s says how its values are to be read', (_, panel) => {
-    expect(KINDS).toContain(panel.type);
+    expect(COUNTERS).toContain(panel.type);
     expect(panel.datasource).toEqual(DATASOURCE);
     for (const target of panel.targets) {
       expect(target.datasource).toEqual(DATASOURCE);

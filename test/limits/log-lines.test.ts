@@ -3,10 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { FailureReason } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
-import type { Question, Reading } from '../../src/base/nouns.ts';
+import type { Question, AggregatedResponse } from '../../src/base/model.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
-import { Marks } from '../../src/counting/marks.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { Poller } from '../../src/polling/poller.ts';
 import type { PolledCustomer } from '../../src/polling/spread.ts';
@@ -57,7 +57,10 @@ afterEach(async () => {
 
 const zone = new Zone('Europe/Copenhagen');
 
-function polled(name: string, answer: (question: Question) => Promise<Reading>): PolledCustomer {
+function polled(
+  name: string,
+  answer: (question: Question) => Promise<AggregatedResponse>,
+): PolledCustomer {
   const customer = new Customer({
     name,
     timezone: zone.name,
@@ -65,21 +68,21 @@ function polled(name: string, answer: (question: Question) => Promise<Reading>):
     calendar: new Calendar(zone, { hour: 4, minute: 0 }),
     streams: ['people'],
     owner: { service: 's', clientId: name, customer: name },
-    marks: new Marks(),
+    marks: new HighWaterMarks(),
   });
-  return { customer, client: { ask: (question) => answer(question) } };
+  return { customer, client: { query: (question) => answer(question) } };
 }
 
-function good(): Promise<Reading> {
+function good(): Promise<AggregatedResponse> {
   return Promise.resolve({ aggregation: 'minute', rows: [{ key: 600, counts: [3, 1] }] });
 }
 
-function bad(reason: FailureReason = 'server'): Promise<Reading> {
+function bad(reason: FailureReason = 'server'): Promise<AggregatedResponse> {
   return Promise.reject(new ServiceError(reason, `this poll failed by ${reason}`));
 }
 
 /** Whether the poll that asks now is good, by the number of the minute. */
-function goodAt(isGood: (minute: number) => boolean): () => Promise<Reading> {
+function goodAt(isGood: (minute: number) => boolean): () => Promise<AggregatedResponse> {
   return () => (isGood(Math.floor(clock.monotonicMs() / MINUTE_MS)) ? good() : bad());
 }
 
@@ -170,7 +173,7 @@ describe('one customer', () => {
 });
 
 describe('a thousand customers', () => {
-  function thousand(answer: () => Promise<Reading>): readonly PolledCustomer[] {
+  function thousand(answer: () => Promise<AggregatedResponse>): readonly PolledCustomer[] {
     return Array.from({ length: 1_000 }, (_, i) => polled(`library-${i}`, answer));
   }
 

@@ -18,7 +18,7 @@ const hostile = new HostileService();
 const workspace = new Workspace();
 const zone = afternoonZone(Date.now());
 const riverside = service.addCustomer('riverside', zone);
-const marksFile = `${workspace.folder}/data/marks.json`;
+const marksFile = `${workspace.folder}/data/state.json`;
 
 beforeAll(async () => {
   await service.start();

@@ -1,31 +1,31 @@
 import { expect, test } from 'vitest';
 import { createExposition } from '../../src/metrics/exposition.ts';
-import type { BreakdownFigures } from '../../src/counting/figures.ts';
+import type { BreakdownMetrics } from '../../src/counting/customer-metrics.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { MovableSource, NOW_MS, harbour, riverside } from './fixtures.ts';
 
 const POLLED = 'Polled from the service in the background, not at the scrape.';
 
-const BRANCH: BreakdownFigures = {
+const BRANCH: BreakdownMetrics = {
   keys: [
     {
       key: '101',
-      kinds: {
-        people_entered: { total: 400, held: 0, today: 9 },
-        people_exited: { total: 390, held: 2, today: 4 },
+      counters: {
+        people_entered: { total: 400, excess: 0, today: 9 },
+        people_exited: { total: 390, excess: 2, today: 4 },
       },
       occupancy: 5,
     },
     {
       key: 'West "Wing"',
-      kinds: {
-        people_entered: { total: 30, held: 30, today: undefined },
-        people_exited: { total: undefined, held: undefined, today: 0 },
+      counters: {
+        people_entered: { total: 30, excess: 30, today: undefined },
+        people_exited: { total: undefined, excess: undefined, today: 0 },
       },
       occupancy: undefined,
     },
   ],
-  leftOut: 0,
+  droppedKeys: 0,
   names: [
     ['99', 'Old Town'],
     ['101', 'Main Library'],
@@ -56,14 +56,14 @@ library_branch_occupancy_people{customer="riverside",branch="101"} 5
 library_branch_info{customer="riverside",branch="99",name="Old Town"} 1
 library_branch_info{customer="riverside",branch="101",name="Main Library"} 1
 library_branch_info{customer="riverside",branch="West \\"Wing\\"",name="West \\"Wing\\""} 1
-# HELP library_branch_held_counts By how much the exported counter of the branch is above the service's total now. Above 0 only after the service took counts back, or lists the branch no more; it ends with the epoch.
-# TYPE library_branch_held_counts gauge
-library_branch_held_counts{customer="riverside",branch="101",kind="people_entered"} 0
-library_branch_held_counts{customer="riverside",branch="101",kind="people_exited"} 2
-library_branch_held_counts{customer="riverside",branch="West \\"Wing\\"",kind="people_entered"} 30
-# HELP library_breakdown_keys_left_out Branches, clients or devices that the service lists and that are not shown, because there are too many of them. Which ones are shown stays the same until the epoch ends.
-# TYPE library_breakdown_keys_left_out gauge
-library_breakdown_keys_left_out{customer="riverside",stream="branch"} 0
+# HELP library_branch_counter_excess By how much the exported counter of the branch is above the service's total now. Above 0 only after the service took counts back, or lists the branch no more; it ends with the epoch.
+# TYPE library_branch_counter_excess gauge
+library_branch_counter_excess{customer="riverside",branch="101",counter="people_entered"} 0
+library_branch_counter_excess{customer="riverside",branch="101",counter="people_exited"} 2
+library_branch_counter_excess{customer="riverside",branch="West \\"Wing\\"",counter="people_entered"} 30
+# HELP library_breakdown_keys_dropped Branches, clients or devices that the service lists and that are not shown, because there are too many of them. Which ones are shown stays the same until the epoch ends.
+# TYPE library_breakdown_keys_dropped gauge
+library_breakdown_keys_dropped{customer="riverside",stream="branch"} 0
 `;
 
 function expose(...sources: readonly MovableSource[]): string {
@@ -82,13 +82,13 @@ test('branches come after everything else, with the breakdown as a label', () =>
 });
 
 test('clients and devices are called by their own names, without names and occupancy', () => {
-  const device = { ...BRANCH, leftOut: 7, names: [] };
+  const device = { ...BRANCH, droppedKeys: 7, names: [] };
   const text = expose(new MovableSource(riverside({ breakdowns: { device } })));
   expect(text).toContain(
     'library_device_people_entered_total{customer="riverside",device="101"} 400\n',
   );
   expect(text).toContain(
-    'library_breakdown_keys_left_out{customer="riverside",stream="device"} 7\n',
+    'library_breakdown_keys_dropped{customer="riverside",stream="device"} 7\n',
   );
   expect(text).not.toMatch(/library_(device_info|device_occupancy|branch|client)/);
 });

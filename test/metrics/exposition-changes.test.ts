@@ -49,7 +49,7 @@ describe('changes', () => {
     }
     first.figures = riverside({ occupancy: 8 });
     Object.assign(second, {
-      figuresAt() {
+      metricsAt() {
         throw new Error('a mistake');
       },
     });
@@ -57,7 +57,7 @@ describe('changes', () => {
     exposition.changed('harbour');
     expect(() => exposition.render('text')).toThrow('a mistake');
     expect(() => exposition.render('text')).toThrow('a mistake');
-    Object.assign(second, { figuresAt: () => harbour({ occupancy: 9 }) });
+    Object.assign(second, { metricsAt: () => harbour({ occupancy: 9 }) });
     expect(linesOf(exposition, 'library_occupancy_people')).toEqual([
       'library_occupancy_people{customer="riverside"} 8',
       'library_occupancy_people{customer="harbour"} 9',
@@ -81,21 +81,21 @@ describe('changes', () => {
 
 describe('the time of the scrape', () => {
   /** Figures that know two epochs, as the ledger's do: what is shown follows from the time asked. */
-  function acrossAnEpoch() {
+  function acrossAnPeriod() {
     const clock = new VirtualClock(NOW_MS);
-    const epochMs = NOW_MS + 60_000;
+    const periodMs = NOW_MS + 60_000;
     const exposition = createExposition({ clock });
     exposition.setCustomers([
       {
         customer: 'riverside',
-        figuresAt(nowMs) {
+        metricsAt(nowMs) {
           const known = riverside();
-          return nowMs < epochMs
-            ? riverside({ validUntilMs: epochMs })
+          return nowMs < periodMs
+            ? riverside({ validUntilMs: periodMs })
             : riverside({
-                epochStartMs: epochMs,
+                periodStartMs: periodMs,
                 occupancy: undefined,
-                kinds: { ...known.kinds, people_entered: { total: 0, held: 0, today: 0 } },
+                counters: { ...known.counters, people_entered: { total: 0, excess: 0, today: 0 } },
               });
         },
       },
@@ -108,7 +108,7 @@ describe('the time of the scrape', () => {
   }
 
   test('figures switch at the instant at which they stop being true, without a poll', async () => {
-    const { clock, exposition } = acrossAnEpoch();
+    const { clock, exposition } = acrossAnPeriod();
     expect(entered(exposition)).toEqual([
       'library_people_entered_total{customer="riverside"} 12345',
     ]);
@@ -125,7 +125,7 @@ describe('the time of the scrape', () => {
   });
 
   test('figures switch back when the clock steps back over that instant', async () => {
-    const { clock, exposition } = acrossAnEpoch();
+    const { clock, exposition } = acrossAnPeriod();
     await clock.advance(60_000);
     expect(entered(exposition)).toEqual(['library_people_entered_total{customer="riverside"} 0']);
     clock.step(-1_000);

@@ -14,10 +14,10 @@ library_customer_info{customer="harbour",timezone="America/New_York",region=""} 
 # TYPE library_utc_offset_seconds gauge
 library_utc_offset_seconds{customer="riverside"} 3600
 library_utc_offset_seconds{customer="harbour"} -14400
-# HELP library_epoch_timestamp_seconds Where the customer's counters start: the first start of a day, local time, of the running month. They start again at 0 there.
-# TYPE library_epoch_timestamp_seconds gauge
-library_epoch_timestamp_seconds{customer="riverside"} 1772334000
-library_epoch_timestamp_seconds{customer="harbour"} 1772355600
+# HELP library_counter_start_timestamp_seconds Where the customer's counters start: the first start of a day, local time, of the running month. They start again at 0 there.
+# TYPE library_counter_start_timestamp_seconds gauge
+library_counter_start_timestamp_seconds{customer="riverside"} 1772334000
+library_counter_start_timestamp_seconds{customer="harbour"} 1772355600
 # HELP library_open 1 inside the configured opening hours, 0 outside. Absent where none are configured.
 # TYPE library_open gauge
 library_open{customer="riverside"} 1
@@ -51,11 +51,11 @@ library_people_last_seen_timestamp_seconds{customer="riverside"} 1773133140
 # HELP library_logins_last_seen_timestamp_seconds Start of the newest minute in which anybody logged in, today or the day before. Absent if there was none. ${POLLED}
 # TYPE library_logins_last_seen_timestamp_seconds gauge
 library_logins_last_seen_timestamp_seconds{customer="riverside"} 1773132300
-# HELP library_held_counts By how much the exported counter is above the service's total now. Above 0 only after the service took counts back; it ends with the epoch.
-# TYPE library_held_counts gauge
-library_held_counts{customer="riverside",kind="people_entered"} 0
-library_held_counts{customer="riverside",kind="people_exited"} 2
-library_held_counts{customer="riverside",kind="logins"} 0
+# HELP library_counter_excess By how much the exported counter is above the service's total now. Above 0 only after the service took counts back; it ends with the epoch.
+# TYPE library_counter_excess gauge
+library_counter_excess{customer="riverside",counter="people_entered"} 0
+library_counter_excess{customer="riverside",counter="people_exited"} 2
+library_counter_excess{customer="riverside",counter="logins"} 0
 # HELP library_up Whether the last poll of the stream was good: 1 if so, 0 if not. Absent before the first one ended.
 # TYPE library_up gauge
 library_up{customer="riverside",stream="people"} 1

@@ -1,5 +1,5 @@
 /** Figures of made-up customers, and sources that tell them. */
-import type { CustomerFigures, FiguresSource } from '../../src/counting/figures.ts';
+import type { CustomerMetrics, MetricsSource } from '../../src/counting/customer-metrics.ts';
 
 /** 2026-03-10T09:00:00Z: an hour at which both customers below are open. */
 export const NOW_MS = Date.UTC(2026, 2, 10, 9);
@@ -7,21 +7,21 @@ export const NOW_MS = Date.UTC(2026, 2, 10, 9);
 const IN_AN_HOUR_MS = NOW_MS + 3_600_000;
 
 /** A customer of which everything is known. */
-export function riverside(changes: Partial<CustomerFigures> = {}): CustomerFigures {
+export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetrics {
   return {
     customer: 'riverside',
     timezone: 'Europe/Copenhagen',
     labels: { region: 'north' },
     utcOffsetSeconds: 3_600,
-    epochStartMs: Date.UTC(2026, 2, 1, 3),
+    periodStartMs: Date.UTC(2026, 2, 1, 3),
     capacity: 250,
     open: true,
     credentialsValid: true,
     occupancy: 42,
-    kinds: {
-      people_entered: { total: 12_345, held: 0, today: 321 },
-      people_exited: { total: 12_301, held: 2, today: 279 },
-      logins: { total: 3_210, held: 0, today: 55 },
+    counters: {
+      people_entered: { total: 12_345, excess: 0, today: 321 },
+      people_exited: { total: 12_301, excess: 2, today: 279 },
+      logins: { total: 3_210, excess: 0, today: 55 },
     },
     breakdowns: {},
     streams: {
@@ -50,18 +50,18 @@ export function riverside(changes: Partial<CustomerFigures> = {}): CustomerFigur
 }
 
 /** A customer that was configured a moment ago and has not been polled, people only. */
-export function harbour(changes: Partial<CustomerFigures> = {}): CustomerFigures {
+export function harbour(changes: Partial<CustomerMetrics> = {}): CustomerMetrics {
   return {
     customer: 'harbour',
     timezone: 'America/New_York',
     labels: {},
     utcOffsetSeconds: -14_400,
-    epochStartMs: Date.UTC(2026, 2, 1, 9),
+    periodStartMs: Date.UTC(2026, 2, 1, 9),
     capacity: undefined,
     open: undefined,
     credentialsValid: undefined,
     occupancy: undefined,
-    kinds: { people_entered: UNKNOWN_KIND, people_exited: UNKNOWN_KIND },
+    counters: { people_entered: UNKNOWN_KIND, people_exited: UNKNOWN_KIND },
     breakdowns: {},
     streams: { people: NOT_POLLED },
     validUntilMs: IN_AN_HOUR_MS,
@@ -69,7 +69,7 @@ export function harbour(changes: Partial<CustomerFigures> = {}): CustomerFigures
   };
 }
 
-const UNKNOWN_KIND = { total: undefined, held: undefined, today: undefined };
+const UNKNOWN_KIND = { total: undefined, excess: undefined, today: undefined };
 const NOT_POLLED = {
   up: undefined,
   lastSuccessMs: undefined,
@@ -81,17 +81,17 @@ const NOT_POLLED = {
 };
 
 /** A source that a test moves; it counts how often it was asked. */
-export class MovableSource implements FiguresSource {
+export class MovableSource implements MetricsSource {
   readonly customer: string;
-  figures: CustomerFigures;
+  figures: CustomerMetrics;
   asked = 0;
 
-  constructor(figures: CustomerFigures) {
+  constructor(figures: CustomerMetrics) {
     this.customer = figures.customer;
     this.figures = figures;
   }
 
-  figuresAt(): CustomerFigures {
+  metricsAt(): CustomerMetrics {
     this.asked += 1;
     return this.figures;
   }

@@ -5,7 +5,7 @@
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { CustomerFigures } from '../../src/counting/figures.ts';
+import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import { createRender } from '../../src/metrics/answer.ts';
 import { createExposition } from '../../src/metrics/exposition.ts';
 import type { Exposition } from '../../src/metrics/exposition.ts';
@@ -24,7 +24,7 @@ const count = fc.option(fc.oneof(fc.nat(3), fc.nat(2 ** 31), fc.double({ noNaN: 
   nil: undefined,
 });
 const flag = fc.option(fc.boolean(), { nil: undefined });
-const kind = fc.record({ total: count, held: count, today: count });
+const kind = fc.record({ total: count, excess: count, today: count });
 const stream = fc.record({
   up: flag,
   lastSuccessMs: count,
@@ -36,21 +36,25 @@ const stream = fc.record({
 });
 const breakdown = fc.record({
   keys: fc.array(
-    fc.record({ key: fc.string(), kinds: fc.record({ people_entered: kind }), occupancy: count }),
+    fc.record({
+      key: fc.string(),
+      counters: fc.record({ people_entered: kind }),
+      occupancy: count,
+    }),
     { maxLength: 3 },
   ),
-  leftOut: count,
+  droppedKeys: count,
   names: fc.array(fc.tuple(fc.string(), fc.string({ unit: 'grapheme' })), { maxLength: 2 }),
 });
 
-const figures: fc.Arbitrary<Partial<CustomerFigures>> = fc.record(
+const figures: fc.Arbitrary<Partial<CustomerMetrics>> = fc.record(
   {
     utcOffsetSeconds: fc.constantFrom(0, -0, 3_600, -14_400),
     capacity: count,
     open: flag,
     credentialsValid: flag,
     occupancy: count,
-    kinds: fc.record({ people_entered: kind, logins: kind }, { requiredKeys: [] }),
+    counters: fc.record({ people_entered: kind, logins: kind }, { requiredKeys: [] }),
     streams: fc.record({ people: stream, logins: stream, branch: stream }, { requiredKeys: [] }),
     breakdowns: fc.record({ branch: breakdown }),
     validUntilMs: fc.nat(5).map((minutes) => NOW_MS + minutes * 60_000 + 1),
@@ -59,7 +63,7 @@ const figures: fc.Arbitrary<Partial<CustomerFigures>> = fc.record(
 );
 
 type Step =
-  | { readonly does: 'change'; readonly number: number; readonly to: Partial<CustomerFigures> }
+  | { readonly does: 'change'; readonly number: number; readonly to: Partial<CustomerMetrics> }
   | { readonly does: 'wait'; readonly minutes: number }
   | { readonly does: 'step back' | 'freshen' | 'scrape' | 'reload' };
 
@@ -78,19 +82,22 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** Of which one figure follows from the time, by the minute, as an epoch or a day does. */
 class TimedSource extends MovableSource {
-  override figuresAt(nowMs = 0): CustomerFigures {
+  override metricsAt(nowMs = 0): CustomerMetrics {
     const minute = Math.floor(nowMs / 60_000);
     const validUntilMs = (minute + 1) * 60_000;
-    return { ...super.figuresAt(), utcOffsetSeconds: minute, validUntilMs };
+    return { ...super.metricsAt(), utcOffsetSeconds: minute, validUntilMs };
   }
 }
 
 /** Breakdowns are configured at some, so that their families are there. */
-function firstFigures(number: number): CustomerFigures {
+function firstFigures(number: number): CustomerMetrics {
   const customer = `Bücherei "${number}"`;
   return number % 2 === 0
     ? riverside({ customer })
-    : harbour({ customer, breakdowns: { branch: { keys: [], leftOut: undefined, names: [] } } });
+    : harbour({
+        customer,
+        breakdowns: { branch: { keys: [], droppedKeys: undefined, names: [] } },
+      });
 }
 
 /** What a scrape gets: plain and unpacked. */

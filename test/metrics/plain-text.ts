@@ -1,6 +1,6 @@
 /** The exposition of customers the plain way: every line from the figures, nothing kept. */
-import { BREAKDOWNS } from '../../src/base/nouns.ts';
-import type { FiguresSource } from '../../src/counting/figures.ts';
+import { BREAKDOWNS } from '../../src/base/model.ts';
+import type { MetricsSource } from '../../src/counting/customer-metrics.ts';
 import { breakdownFamilies } from '../../src/metrics/breakdown-families.ts';
 import { CUSTOMER_FAMILIES } from '../../src/metrics/families.ts';
 import { writeHead, writeLabel, writeSample } from '../../src/metrics/format.ts';
@@ -8,10 +8,10 @@ import type { Format } from '../../src/metrics/format.ts';
 
 export function plainText(
   format: Format,
-  sources: readonly FiguresSource[],
+  sources: readonly MetricsSource[],
   nowMs: number,
 ): string {
-  const figures = sources.map((source) => source.figuresAt(nowMs));
+  const figures = sources.map((source) => source.metricsAt(nowMs));
   const configured = BREAKDOWNS.filter((one) =>
     figures.some(({ breakdowns }) => breakdowns[one] !== undefined),
   );

@@ -1,7 +1,7 @@
 /** Every family that can be shown is on a list of the acceptance tests: what is on it may not change. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { BREAKDOWNS } from '../../src/base/nouns.ts';
+import { BREAKDOWNS } from '../../src/base/model.ts';
 import { breakdownFamilies } from '../../src/metrics/breakdown-families.ts';
 import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { CUSTOMER_FAMILIES } from '../../src/metrics/families.ts';

@@ -1,7 +1,7 @@
 /** Who does the rendering, and when: in turns that let others run, and before anybody asks. */
 import { describe, expect, test } from 'vitest';
 import { nextTurn } from '../../src/base/clock.ts';
-import type { CustomerFigures } from '../../src/counting/figures.ts';
+import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import { createExposition } from '../../src/metrics/exposition.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { MovableSource, NOW_MS, riverside } from './fixtures.ts';
@@ -18,9 +18,9 @@ describe('many customers that are to be rendered at once', () => {
     let asked = 0;
     const clock = { ...frozenClock(), monotonicMs: () => asked };
     class SlowSource extends MovableSource {
-      override figuresAt(): CustomerFigures {
+      override metricsAt(): CustomerMetrics {
         asked += 1;
-        return super.figuresAt();
+        return super.metricsAt();
       }
     }
     const sources = Array.from(

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { FailureLog } from '../../src/polling/failure-log.ts';
-import { LineBudget } from '../../src/polling/line-budget.ts';
+import { LogLimiter } from '../../src/polling/log-limiter.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 test('what is told once does not drown in failures of many', () => {
@@ -14,7 +14,7 @@ test('what is told once does not drown in failures of many', () => {
     write: (line) => told.push(line),
     nowMs: () => clock.nowMs(),
   });
-  const [lines, noteLines] = [new LineBudget({ log, clock }), new LineBudget({ log, clock })];
+  const [lines, noteLines] = [new LogLimiter({ log, clock }), new LogLimiter({ log, clock })];
   const failures = new FailureLog(lines, noteLines);
   for (let i = 0; i < 1_000; i += 1) {
     const polled = { customer: { customer: `library-${i}` }, stream: 'people' };

@@ -115,7 +115,7 @@ describe('the poller', () => {
     await rig.clock.advance(40 * MINUTE_MS);
     const today = customers
       .slice(12)
-      .map(({ customer }) => customer.figuresAt(rig.clock.nowMs()).kinds.people_entered?.today);
+      .map(({ customer }) => customer.metricsAt(rig.clock.nowMs()).counters.people_entered?.today);
     expect(today).toEqual(today.map(() => 3));
   });
 
@@ -132,8 +132,8 @@ describe('the poller', () => {
     expect(customers.map((customer) => rig.healthOf(customer).skipped)).toEqual(
       customers.map(() => 0),
     );
-    const today = customers.map(({ customer }) => customer.figuresAt(rig.clock.nowMs()).kinds);
-    expect(today.map((kinds) => kinds.people_entered?.today)).toEqual(customers.map(() => 3));
+    const today = customers.map(({ customer }) => customer.metricsAt(rig.clock.nowMs()).counters);
+    expect(today.map((counters) => counters.people_entered?.today)).toEqual(customers.map(() => 3));
   });
 
   test('lets the first polls of the living not wait for all of the dead', async () => {

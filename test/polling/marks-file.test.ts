@@ -35,7 +35,7 @@ describe('a file of marks that cannot be understood', () => {
     ['no object', () => planted('[]')],
     ['a folder', () => mkdir(rig.file)],
     ['a device without an end', () => symlink('/dev/zero', rig.file)],
-    ['a link to itself', () => symlink('marks.json', rig.file)],
+    ['a link to itself', () => symlink('state.json', rig.file)],
     ['a gigabyte', () => writeFile(rig.file, good).then(() => truncate(rig.file, 2 ** 30))],
   ];
 
@@ -45,7 +45,7 @@ describe('a file of marks that cannot be understood', () => {
       await plant();
       expect(await rig.restored()).toBeUndefined();
       expect(rig.messages()).toEqual([`warn: ${CANNOT_UNDERSTAND}`]);
-      expect(await readdir(rig.folder)).toEqual(['lock', 'marks.json.unreadable']);
+      expect(await readdir(rig.folder)).toEqual(['lock', 'state.json.unreadable']);
       await rig.store(5);
       expect(await rig.restored()).toBe(5);
       expect(rig.lines).toHaveLength(1);
@@ -92,7 +92,7 @@ describe('the marks of others in the same file', () => {
     ['customer', { ...OWNER, customer: 'hilltop' }],
   ])('of another %s count for nobody else, and are kept', async (_, other) => {
     const marks = await rig.start();
-    marks.raise(other, 'logins', NOVEMBER, 9000, NOW_MS);
+    marks.update(other, 'logins', NOVEMBER, 9000, NOW_MS);
     await rig.stop();
     expect(await rig.restored()).toBeUndefined();
     await rig.store(5);

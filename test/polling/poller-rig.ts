@@ -1,15 +1,18 @@
 /** A poller, and customers whose service answers as a test says; all that was asked is written down. */
 import { ServiceError } from '../../src/base/errors.ts';
-import type { Question, Reading } from '../../src/base/nouns.ts';
+import type { Question, AggregatedResponse } from '../../src/base/model.ts';
 import type { Poller } from '../../src/polling/poller.ts';
 import type { PolledCustomer } from '../../src/polling/spread.ts';
 import { customerNamed, pollerOn } from '../support/polled.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 export const MINUTE_MS = 60_000;
-export const GOOD: Reading = { aggregation: 'minute', rows: [{ key: 1, counts: [3, 1] }] };
+export const GOOD: AggregatedResponse = {
+  aggregation: 'minute',
+  rows: [{ key: 1, counts: [3, 1] }],
+};
 
-type Answering = (question: Question, signal: AbortSignal) => Promise<Reading>;
+type Answering = (question: Question, signal: AbortSignal) => Promise<AggregatedResponse>;
 
 export class PollerRig implements AsyncDisposable {
   readonly clock: VirtualClock;
@@ -46,7 +49,7 @@ export class PollerRig implements AsyncDisposable {
     return {
       customer: customerNamed(name),
       client: {
-        ask: (question, signal) => {
+        query: (question, signal) => {
           this.asked.push({ customer: name, question, atMs: this.clock.monotonicMs() });
           return answer(question, signal);
         },
@@ -55,14 +58,14 @@ export class PollerRig implements AsyncDisposable {
   }
 
   healthOf({ customer }: PolledCustomer) {
-    const { streams } = customer.figuresAt(this.clock.nowMs());
+    const { streams } = customer.metricsAt(this.clock.nowMs());
     const { polls = 0, failures = 0, skipped = 0 } = streams.people ?? {};
     return { polls, failures, skipped };
   }
 }
 
 /** An answer that never comes, until it is not waited for any more. */
-export function hang(_question: Question, signal: AbortSignal): Promise<Reading> {
+export function hang(_question: Question, signal: AbortSignal): Promise<AggregatedResponse> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(new ServiceError('timeout', 'no answer came')));
   });

@@ -24,7 +24,7 @@ describe('the poller', () => {
     rig.start([coarse]);
     await rig.clock.advance(2 * MINUTE_MS);
     expect(rig.ended).toEqual([undefined, undefined]);
-    expect(coarse.customer.figuresAt(rig.clock.nowMs()).kinds.people_entered?.total).toBe(3);
+    expect(coarse.customer.metricsAt(rig.clock.nowMs()).counters.people_entered?.total).toBe(3);
   });
 
   test('has the counters where a limit stands against reading the order of minutes', async () => {
@@ -37,7 +37,7 @@ describe('the poller', () => {
     rig.start([limited]);
     await rig.clock.advance(0);
     expect(rig.ended).toEqual([undefined]);
-    expect(limited.customer.figuresAt(rig.clock.nowMs()).kinds.people_entered?.total).toBe(3);
+    expect(limited.customer.metricsAt(rig.clock.nowMs()).counters.people_entered?.total).toBe(3);
   });
 
   test('never polls one stream twice at once: a turn that comes too early is skipped and counted', async () => {
@@ -97,7 +97,7 @@ describe('the poller', () => {
     rig.start([customer]);
     await rig.clock.advance(10);
     expect(rig.ended).toEqual(['server']);
-    expect(customer.customer.figuresAt(rig.clock.nowMs()).streams.people).toMatchObject({
+    expect(customer.customer.metricsAt(rig.clock.nowMs()).streams.people).toMatchObject({
       up: false,
       lastError: { message: 'status 503' },
     });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import type { Reading } from '../../src/base/nouns.ts';
+import type { AggregatedResponse } from '../../src/base/model.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import type { Poller } from '../../src/polling/poller.ts';
 import { statusOf } from '../../src/polling/status.ts';
@@ -10,7 +10,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
 /** Three minutes of one day in Copenhagen, which began at 03:00 UTC. */
-const ROWS: Reading['rows'] = [
+const ROWS: AggregatedResponse['rows'] = [
   { key: '2026-11-18T08:01:00+01:00', counts: [5, 0] },
   { key: '2026-11-18T09:15:00+01:00', counts: [4, 2] },
   { key: '2026-11-18T10:59:00+01:00', counts: [0, 1] },
@@ -19,7 +19,7 @@ const ROWS: Reading['rows'] = [
 let clock: VirtualClock;
 let poller: Poller;
 let customer: Customer;
-let answer: (from: string) => Promise<Reading>;
+let answer: (from: string) => Promise<AggregatedResponse>;
 
 beforeEach(() => {
   clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
@@ -34,7 +34,7 @@ beforeEach(() => {
 afterEach(() => poller.stop());
 
 function poll(): void {
-  poller.setCustomers([{ customer, client: { ask: ({ from }) => answer(from) } }]);
+  poller.setCustomers([{ customer, client: { query: ({ from }) => answer(from) } }]);
 }
 
 function statusNow(): CustomerStatus | undefined {

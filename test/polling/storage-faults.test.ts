@@ -62,7 +62,7 @@ describe('a folder that cannot be used', () => {
 
   test('as on a file system for reading only costs a warning', async () => {
     const marks = await rig.start('/proc/self');
-    marks.raise(OWNER, 'logins', NOVEMBER, 1, NOW_MS);
+    marks.update(OWNER, 'logins', NOVEMBER, 1, NOW_MS);
     await rig.clock.advance(WRITE_EVERY_MS);
     expect(rig.messages()).toEqual([`warn: ${CANNOT_USE}`]);
   });
@@ -78,7 +78,7 @@ describe('a folder that cannot be used', () => {
 
   test('because a file has taken its place is told once, and used again when it is back', async () => {
     const marks = await rig.start();
-    marks.raise(OWNER, 'logins', NOVEMBER, 1, NOW_MS);
+    marks.update(OWNER, 'logins', NOVEMBER, 1, NOW_MS);
     await rename(rig.folder, `${rig.folder}-away`);
     await writeFile(rig.folder, 'a file');
     await rig.untilTold(1);
@@ -98,11 +98,11 @@ describe('a full disk', () => {
     await rig.store(412);
     const marks = await rig.start();
     for (let value = 413; value < 416; value++) {
-      marks.raise(OWNER, 'logins', NOVEMBER, value, NOW_MS);
+      marks.update(OWNER, 'logins', NOVEMBER, value, NOW_MS);
       // A device that is always full, in place of the file that is about to be written.
       await symlink('/dev/full', `${rig.file}.new`);
       await rig.clock.advance(WRITE_EVERY_MS);
-      await expect.poll(() => readdir(rig.folder)).toEqual(['lock', 'marks.json']);
+      await expect.poll(() => readdir(rig.folder)).toEqual(['lock', 'state.json']);
     }
     expect(rig.messages()).toEqual([`warn: ${CANNOT_WRITE}`]);
     expect(rig.lines[0]?.error).toContain('ENOSPC');
@@ -123,7 +123,7 @@ describe('a full disk', () => {
       String(NOW_MS),
     ]);
     expect(told.lines).toMatchObject([{ level: 'warn', msg: CANNOT_WRITE }]);
-    expect(await readdir(rig.folder)).toEqual(['lock', 'marks.json']);
+    expect(await readdir(rig.folder)).toEqual(['lock', 'state.json']);
     expect(await rig.restored()).toBe(412);
     expect(rig.lines).toEqual([]);
   });
@@ -152,9 +152,9 @@ describe('a process that is killed', () => {
       before = Number(value);
     }
     const left = (await readdir(rig.folder)).filter(
-      (name) => !['lock', 'marks.json'].includes(name),
+      (name) => !['lock', 'state.json'].includes(name),
     );
-    expect(left.filter((name) => name !== 'marks.json.new')).toEqual([]);
+    expect(left.filter((name) => name !== 'state.json.new')).toEqual([]);
   });
 
   test('leaves nothing that the next one stumbles over', async () => {
@@ -163,7 +163,7 @@ describe('a process that is killed', () => {
     expect(await rig.restored()).toBe(412);
     await rig.store(413);
     expect(await rig.restored()).toBe(413);
-    expect(await readdir(rig.folder)).toEqual(['lock', 'marks.json']);
+    expect(await readdir(rig.folder)).toEqual(['lock', 'state.json']);
     expect(rig.lines).toEqual([]);
   });
 });
@@ -192,7 +192,7 @@ customers:
         `the storage ${rig.folder} is in use by another process`,
       ) as string,
     });
-    marks.raise(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
+    marks.update(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
     await rig.stop();
     expect(await rig.restored()).toBe(7);
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { Marks } from '../../src/counting/marks.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { Storage } from '../../src/polling/storage.ts';
 import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -35,7 +35,7 @@ export class StorageRig implements AsyncDisposable {
   private constructor(parent: string) {
     this.parent = parent;
     this.folder = join(parent, 'data');
-    this.file = join(this.folder, 'marks.json');
+    this.file = join(this.folder, 'state.json');
   }
 
   static async create(): Promise<StorageRig> {
@@ -49,8 +49,8 @@ export class StorageRig implements AsyncDisposable {
     await rm(this.parent, { recursive: true });
   }
 
-  async start(path = this.folder): Promise<Marks> {
-    const marks = new Marks();
+  async start(path = this.folder): Promise<HighWaterMarks> {
+    const marks = new HighWaterMarks();
     const log = createLogger({
       level: 'info',
       format: 'json',
@@ -76,7 +76,7 @@ export class StorageRig implements AsyncDisposable {
 
   async store(value: number): Promise<void> {
     const marks = await this.start();
-    marks.raise(OWNER, 'logins', NOVEMBER, value, NOW_MS);
+    marks.update(OWNER, 'logins', NOVEMBER, value, NOW_MS);
     await this.stop();
   }
 

@@ -23,11 +23,11 @@ describe('the storage', () => {
 
   test('writes at most every ten seconds, and only what is new', async () => {
     const marks = await rig.start();
-    marks.raise(OWNER, 'logins', NOVEMBER, 1, NOW_MS);
+    marks.update(OWNER, 'logins', NOVEMBER, 1, NOW_MS);
     await rig.clock.advance(9_999);
     expect(await readdir(rig.folder)).toEqual(['lock']);
     await rig.clock.advance(1);
-    await expect.poll(() => readdir(rig.folder)).toEqual(['lock', 'marks.json']);
+    await expect.poll(() => readdir(rig.folder)).toEqual(['lock', 'state.json']);
     await rm(rig.file);
     await rig.clock.advance(60_000);
     await rig.stop();

@@ -4,7 +4,7 @@
  */
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import type { RawPage } from '../../src/base/nouns.ts';
+import type { RawPage } from '../../src/base/model.ts';
 import {
   GOOD,
   inTurn,
@@ -125,7 +125,7 @@ describe('one customer whose requests hang', () => {
     const controller = new AbortController();
     const day = { ...QUESTION, aggregation: 'day' } as const;
     const hanging = Array.from({ length: 10 }, () =>
-      failureOf(harness.riverside.ask(day, controller.signal)),
+      failureOf(harness.riverside.query(day, controller.signal)),
     );
     await until(() => fake.count('/v1/') >= 2);
     await ask(harness.clientFor('hillside'));

@@ -1,7 +1,7 @@
 /** Pages of raw records: documented fields only, whole or not at all. */
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import type { Endpoint, PageQuestion, RawPage } from '../../src/base/nouns.ts';
+import type { Endpoint, PageQuestion, RawPage } from '../../src/base/model.ts';
 import { decodePage, rawFields } from '../../src/service/raw-wire.ts';
 
 const LOGIN = {

@@ -102,12 +102,12 @@ describe('Retry-After', () => {
     fake.data = status(429, { 'retry-after': '20' });
     using harness = createHarness(fake.url, { clock });
     const first = new AbortController();
-    const told = failureOf(harness.riverside.ask(QUESTION, first.signal));
+    const told = failureOf(harness.riverside.query(QUESTION, first.signal));
     await until(() => clock.sleepers > 0);
     first.abort();
     await told;
     const controller = new AbortController();
-    const asking = failureOf(harness.riverside.ask(QUESTION, controller.signal));
+    const asking = failureOf(harness.riverside.query(QUESTION, controller.signal));
     await until(() => clock.sleepers > 0);
     controller.abort(why);
     expect(await asking).toMatchObject(words);
@@ -148,7 +148,7 @@ describe('the deadline', () => {
     const controller = new AbortController();
     fake.data = () => controller.abort();
     using harness = createHarness(fake.url);
-    const error = await failureOf(harness.riverside.ask(QUESTION, controller.signal));
+    const error = await failureOf(harness.riverside.query(QUESTION, controller.signal));
     expect(error).toMatchObject({ reason: 'timeout', status: undefined });
     expect(harness.requests).toEqual(['token:200', 'peoplecount:none']);
   });
@@ -159,8 +159,8 @@ describe('the deadline', () => {
     const reason = new ServiceError('unreachable', 'the customer was removed');
     fake.data = () => controller.abort(reason);
     using harness = createHarness(fake.url);
-    expect(await failureOf(harness.riverside.ask(QUESTION, controller.signal))).toBe(reason);
-    expect(await failureOf(harness.riverside.ask(QUESTION, controller.signal))).toBe(reason);
+    expect(await failureOf(harness.riverside.query(QUESTION, controller.signal))).toBe(reason);
+    expect(await failureOf(harness.riverside.query(QUESTION, controller.signal))).toBe(reason);
   });
 
   test('in a wait for a retry leaves the reason for which it was waited', async () => {
@@ -169,7 +169,7 @@ describe('the deadline', () => {
     const controller = new AbortController();
     fake.data = status(503, { 'retry-after': '25' });
     using harness = createHarness(fake.url, { clock });
-    const asking = failureOf(harness.riverside.ask(QUESTION, controller.signal));
+    const asking = failureOf(harness.riverside.query(QUESTION, controller.signal));
     await until(() => clock.sleepers > 0);
     controller.abort();
     expect(await asking).toMatchObject({ reason: 'server', status: 503 });
@@ -184,8 +184,8 @@ describe('the deadline', () => {
       void gates.promise.then(() => json(200, tokenAnswer())(request, response));
     using harness = createHarness(fake.url);
     const controller = new AbortController();
-    const impatient = failureOf(harness.riverside.ask(QUESTION, controller.signal));
-    const patient = harness.riverside.ask(QUESTION, patience());
+    const impatient = failureOf(harness.riverside.query(QUESTION, controller.signal));
+    const patient = harness.riverside.query(QUESTION, patience());
     await until(() => fake.count('/connect/token') > 0);
     controller.abort();
     expect((await impatient).reason).toBe('timeout');

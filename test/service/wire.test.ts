@@ -1,6 +1,6 @@
 /** Readings: what the service may write, and what is malformed. */
 import { describe, expect, test } from 'vitest';
-import type { Endpoint } from '../../src/base/nouns.ts';
+import type { Endpoint } from '../../src/base/model.ts';
 import { decodeReading } from '../../src/service/wire.ts';
 import { answer, complaint } from './support/answers.ts';
 

@@ -14,7 +14,7 @@ import { mayBefall, mayLackRows } from './excuses.ts';
 import { OccupancyAuditor } from './occupancy-auditor.ts';
 import { PollTimes } from './poll-times.ts';
 import { Scrape } from './scrape.ts';
-import { dayStart, epochStart } from './wall.ts';
+import { dayStart, periodStart } from './wall.ts';
 
 const VIOLATIONS_KEPT = 20;
 /** The path over a day's rows costs more than all the rest. */
@@ -29,7 +29,7 @@ export class Auditor {
   readonly #clock: WorldClock;
   /** By exporter: what is shown again need not be judged again. */
   readonly #lastTexts = new Map<string, string>();
-  readonly #periods = new Map<string, { readonly epochMs: number; readonly dayMs: number }>();
+  readonly #periods = new Map<string, { readonly periodMs: number; readonly dayMs: number }>();
   readonly #counters: CounterAuditor;
   readonly #occupancy: OccupancyAuditor;
   readonly #breakdowns: BreakdownAuditor;
@@ -77,7 +77,7 @@ export class Auditor {
     this.expectNoSecret(text);
     this.#audits += 1;
     const scrape = new Scrape(text);
-    this.#breakdowns.audit(exporter, text, (customer) => epochIn(scrape, customer));
+    this.#breakdowns.audit(exporter, text, (customer) => periodIn(scrape, customer));
     for (const of of this.#customersOf(exporter, scrape, aheadMs)) {
       this.#auditCalendar(of);
       this.#counters.audit(of);
@@ -95,7 +95,7 @@ export class Auditor {
   /** The service has been well for a reconcile interval. */
   expectTruth(exporter: string, text = ''): void {
     const scrape = new Scrape(text);
-    this.#breakdowns.expectTruth(exporter, text, (customer) => epochIn(scrape, customer));
+    this.#breakdowns.expectTruth(exporter, text, (customer) => periodIn(scrape, customer));
     for (const of of this.#customersOf(exporter, scrape, 0)) {
       this.#counters.expectTruth(of);
       this.#occupancy.audit(exporter, of.customer, scrape, true);
@@ -110,8 +110,8 @@ export class Auditor {
   #customersOf(exporter: string, scrape: Scrape, aheadMs: number): readonly CustomerScrape[] {
     const dayMs = dayStart(this.#clock.nowMs() + aheadMs, this.#world.timezone);
     return this.#service.customers.map(({ library: { name: customer } }) => {
-      const epochMs = epochIn(scrape, customer);
-      return { exporter, customer, scrape, epochMs, dayMs, aheadMs };
+      const periodMs = periodIn(scrape, customer);
+      return { exporter, customer, scrape, periodMs, dayMs, aheadMs };
     });
   }
 
@@ -120,27 +120,27 @@ export class Auditor {
   }
 
   /** The epoch shown is the running month's. */
-  #auditCalendar({ exporter, customer, scrape, epochMs, dayMs, aheadMs }: CustomerScrape): void {
-    const runningMs = epochStart(this.#clock.nowMs() + aheadMs, this.#world.timezone);
+  #auditCalendar({ exporter, customer, scrape, periodMs, dayMs, aheadMs }: CustomerScrape): void {
+    const runningMs = periodStart(this.#clock.nowMs() + aheadMs, this.#world.timezone);
     // A clock that steps back over the start of an epoch stays in it.
-    if (epochMs !== runningMs && !this.#mayStep()) {
+    if (periodMs !== runningMs && !this.#mayStep()) {
       this.violated(
-        `${exporter} counts ${customer} from ${epochMs}, and the epoch began at ${runningMs}`,
+        `${exporter} counts ${customer} from ${periodMs}, and the epoch began at ${runningMs}`,
       );
     }
     const whose = `${exporter} ${customer}`;
     const before = this.#periods.get(whose);
-    this.#periods.set(whose, { epochMs, dayMs });
+    this.#periods.set(whose, { periodMs, dayMs });
     const isUp = scrape.value('library_up', customer, 'people') === 1;
     if (before !== undefined && before.dayMs !== dayMs) {
       this.occasions.add(isUp ? 'the day changed' : 'the day changed while polls failed');
     }
-    if (before !== undefined && before.epochMs !== epochMs) {
+    if (before !== undefined && before.periodMs !== periodMs) {
       this.occasions.add(isUp ? 'the epoch changed' : 'the epoch changed while polls failed');
     }
   }
 }
 
-function epochIn(scrape: Scrape, customer: string): number {
-  return 1000 * (scrape.value('library_epoch_timestamp_seconds', customer) ?? NaN);
+function periodIn(scrape: Scrape, customer: string): number {
+  return 1000 * (scrape.value('library_counter_start_timestamp_seconds', customer) ?? NaN);
 }

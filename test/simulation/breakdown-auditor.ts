@@ -2,7 +2,7 @@
  * The same promises for the counters by branch, client and device: they never fall, never have more
  * than the service had, and in the end are what the service has.
  */
-import type { Breakdown } from '../../src/base/nouns.ts';
+import type { Breakdown } from '../../src/base/model.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { WorldClock } from './clock.ts';
 import type { DrawnWorld } from './drawn-world.ts';
@@ -27,7 +27,7 @@ interface Counter {
 const TOTAL =
   /^library_(branch|client|device)_people_(entered|exited)_total\{customer="([^"]*)",\1="([^"]*)"\} (\S+)$/gm;
 const HELD =
-  /^library_(branch|client|device)_held_counts\{customer="([^"]*)",\1="([^"]*)",kind="people_(entered|exited)"\} (\S+)$/gm;
+  /^library_(branch|client|device)_counter_excess\{customer="([^"]*)",\1="([^"]*)",counter="people_(entered|exited)"\} (\S+)$/gm;
 const MINUTE_MS = 60_000;
 /** What the service has by branch, client and device costs a look at every record of the month. */
 const TRUTH_EVERY = 8;
@@ -51,14 +51,14 @@ export class BreakdownAuditor {
     }
   }
 
-  audit(exporter: string, text: string, epochOf: (customer: string) => number): void {
+  audit(exporter: string, text: string, periodOf: (customer: string) => number): void {
     const { world, clock, violated } = this.#options;
     if (world.breakdowns.length === 0) {
       return;
     }
     const counters = countersIn(text);
     for (const { customer, breakdown, key, side, value } of counters) {
-      const series = `${exporter} ${epochOf(customer)} ${customer} ${breakdown} ${key} ${side}`;
+      const series = `${exporter} ${periodOf(customer)} ${customer} ${breakdown} ${key} ${side}`;
       const before = this.#shown.get(series) ?? 0;
       this.#shown.set(series, value);
       if (value < before) {
@@ -67,12 +67,12 @@ export class BreakdownAuditor {
     }
     this.#audits += 1;
     if (this.#audits % TRUTH_EVERY === 0) {
-      this.#expectNoMore(exporter, counters, epochOf, clock.nowMs());
+      this.#expectNoMore(exporter, counters, periodOf, clock.nowMs());
     }
   }
 
   /** The service has been well: every counter less what it holds is what the service has. */
-  expectTruth(exporter: string, text: string, epochOf: (customer: string) => number): void {
+  expectTruth(exporter: string, text: string, periodOf: (customer: string) => number): void {
     const { world, service, clock, violated } = this.#options;
     const held = heldIn(text);
     const counters = countersIn(text);
@@ -80,9 +80,9 @@ export class BreakdownAuditor {
     for (const breakdown of world.breakdowns) {
       for (const { library } of service.customers) {
         const customer = library.name;
-        const epochMs = epochOf(customer);
-        const early = service.brokenDownTruth(customer, breakdown, epochMs, clock.nowMs() - lagMs);
-        const late = service.brokenDownTruth(customer, breakdown, epochMs, clock.nowMs());
+        const periodMs = periodOf(customer);
+        const early = service.brokenDownTruth(customer, breakdown, periodMs, clock.nowMs() - lagMs);
+        const late = service.brokenDownTruth(customer, breakdown, periodMs, clock.nowMs());
         const own = counters.filter(
           (counter) => counter.customer === customer && counter.breakdown === breakdown,
         );
@@ -108,7 +108,7 @@ export class BreakdownAuditor {
   #expectNoMore(
     exporter: string,
     counters: readonly Counter[],
-    epochOf: (customer: string) => number,
+    periodOf: (customer: string) => number,
     nowMs: number,
   ): void {
     const { service, violated } = this.#options;
@@ -116,7 +116,7 @@ export class BreakdownAuditor {
     for (const { customer, breakdown, key, side, value } of counters) {
       const name = `${customer} ${breakdown}`;
       const truth =
-        truths.get(name) ?? service.brokenDownTruth(customer, breakdown, epochOf(customer), nowMs);
+        truths.get(name) ?? service.brokenDownTruth(customer, breakdown, periodOf(customer), nowMs);
       truths.set(name, truth);
       const most = truth.get(idOf(key))?.[side] ?? 0;
       if (value > most + this.#takenBack(most)) {

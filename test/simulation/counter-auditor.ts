@@ -17,7 +17,7 @@ const COUNTERS = [
   ['library_people_exited', 'people_exited', 'exited', 'people'],
   ['library_logins', 'logins', 'logins', 'logins'],
 ] as const;
-type Kind = (typeof COUNTERS)[number][2];
+type CounterName = (typeof COUNTERS)[number][2];
 
 const LAST_SUCCESS = 'library_poll_last_success_timestamp_seconds';
 const DAY_MS = 86_400_000;
@@ -27,7 +27,7 @@ const WRITTEN_WITHIN_MS = 11_000;
 
 /** What was seen of one counter in one epoch. */
 interface Seen {
-  readonly epochMs: number;
+  readonly periodMs: number;
   /** Shown last; lower values are falls. */
   shown: number;
   shownSinceMs: number;
@@ -52,7 +52,7 @@ export interface CustomerScrape {
   readonly exporter: string;
   readonly customer: string;
   readonly scrape: Scrape;
-  readonly epochMs: number;
+  readonly periodMs: number;
   readonly dayMs: number;
   /** How far the exporter's clock is ahead. */
   readonly aheadMs: number;
@@ -80,9 +80,9 @@ export class CounterAuditor {
   }
 
   audit(of: CustomerScrape): void {
-    const { exporter, customer, scrape, epochMs, dayMs, aheadMs } = of;
+    const { exporter, customer, scrape, periodMs, dayMs, aheadMs } = of;
     const { world, service, clock, polls, violated, occasion } = this.#options;
-    const served = service.served(customer, epochMs);
+    const served = service.served(customer, periodMs);
     const sinceDay = service.served(customer, dayMs);
     for (const [name, kind, truth, stream] of COUNTERS) {
       const series = `${exporter} ${name} ${customer}`;
@@ -90,7 +90,7 @@ export class CounterAuditor {
       if (today > sinceDay[truth] + takenBack(world, sinceDay[truth])) {
         violated(`${series} today is ${today}, and the service has ${sinceDay[truth]}`);
       }
-      const seen = this.#seenOf(series, epochMs);
+      const seen = this.#seenOf(series, periodMs);
       seen.most = Math.max(seen.most, served[truth]);
       const value = scrape.value(`${name}_total`, customer);
       if (value === undefined) {
@@ -102,13 +102,21 @@ export class CounterAuditor {
         violated(`${series} is shown before the first good poll`);
         continue;
       }
-      const held = scrape.value('library_held_counts', customer, kind) ?? NaN;
+      const held = scrape.value('library_counter_excess', customer, kind) ?? NaN;
       this.#expectCounted(series, of, truth, value, lastSuccessMs);
       const tookMs = polls.tookMs(exporter, stream, lastSuccessMs);
       this.#expectExact(series, of, truth, value - held, { lastSuccessMs, tookMs });
       this.#expectNoFall(series, value, held, seen);
       const atMs = clock.nowMs();
-      this.increases.add(series, { customer, truth, epochMs, value, atMs, aheadMs, lastSuccessMs });
+      this.increases.add(series, {
+        customer,
+        truth,
+        periodMs,
+        value,
+        atMs,
+        aheadMs,
+        lastSuccessMs,
+      });
     }
   }
 
@@ -116,7 +124,7 @@ export class CounterAuditor {
    * The service has been well for a reconcile interval: every counter less what it holds is the
    * service's total, as it was at some instant between the last anchor and now.
    */
-  expectTruth({ exporter, customer, scrape, epochMs, dayMs }: CustomerScrape): void {
+  expectTruth({ exporter, customer, scrape, periodMs, dayMs }: CustomerScrape): void {
     const { world, clock, polls, violated } = this.#options;
     for (const [name, kind, truth, stream] of COUNTERS) {
       const series = `${exporter} ${name} ${customer}`;
@@ -125,14 +133,14 @@ export class CounterAuditor {
         continue;
       }
       const value = scrape.value(`${name}_total`, customer);
-      const held = scrape.value('library_held_counts', customer, kind);
+      const held = scrape.value('library_counter_excess', customer, kind);
       const total = (value ?? NaN) - (held ?? NaN);
       const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
       const tookMs = polls.tookMs(exporter, stream, lastSuccessMs);
       const longestMs = lagMs(world, lastSuccessMs - dayMs, tookMs);
-      const [least, most] = this.#rangeOf(customer, epochMs, truth, lastSuccessMs, longestMs);
+      const [least, most] = this.#rangeOf(customer, periodMs, truth, lastSuccessMs, longestMs);
       // That there is nothing yet has to come three times, and that there is very much twice.
-      const isNew = clock.nowMs() - epochMs < 5 * world.intervalMs;
+      const isNew = clock.nowMs() - periodMs < 5 * world.intervalMs;
       const isDoubted = least <= 0 || most > BELIEVED_AT_ONCE;
       const mayBeAbsent = value === undefined && isNew && isDoubted;
       if (!(total >= least && total <= most) && !mayBeAbsent) {
@@ -141,12 +149,12 @@ export class CounterAuditor {
     }
   }
 
-  #seenOf(series: string, epochMs: number): Seen {
+  #seenOf(series: string, periodMs: number): Seen {
     const known = this.#seen.get(series);
-    if (known?.epochMs === epochMs) {
+    if (known?.periodMs === periodMs) {
       return known;
     }
-    const seen = { epochMs, shown: 0, shownSinceMs: 0, shownBefore: 0, held: 0, most: 0 };
+    const seen = { periodMs, shown: 0, shownSinceMs: 0, shownBefore: 0, held: 0, most: 0 };
     this.#seen.set(series, seen);
     return seen;
   }
@@ -154,8 +162,8 @@ export class CounterAuditor {
   /** No 0 where there were counts: what a fault kept out of one anchor is in the next. */
   #expectCounted(
     series: string,
-    { customer, epochMs, aheadMs }: CustomerScrape,
-    truth: Kind,
+    { customer, periodMs, aheadMs }: CustomerScrape,
+    truth: CounterName,
     value: number,
     lastSuccessMs: number,
   ): void {
@@ -164,7 +172,7 @@ export class CounterAuditor {
     if (
       value === 0 &&
       !mayBeEmptyThrice(world) &&
-      service.served(customer, epochMs, readMs)[truth] > 0
+      service.served(customer, periodMs, readMs)[truth] > 0
     ) {
       violated(`${series} is shown as 0`);
     }
@@ -173,8 +181,8 @@ export class CounterAuditor {
   /** Where nothing is late and no answer lacks rows, every good poll shows the service's total. */
   #expectExact(
     series: string,
-    { customer, epochMs, dayMs }: CustomerScrape,
-    truth: Kind,
+    { customer, periodMs, dayMs }: CustomerScrape,
+    truth: CounterName,
     total: number,
     { lastSuccessMs, tookMs }: { readonly lastSuccessMs: number; readonly tookMs: number },
   ): void {
@@ -183,8 +191,8 @@ export class CounterAuditor {
       return;
     }
     const readMs = lastSuccessMs - lagMs(world, lastSuccessMs - dayMs, tookMs);
-    const least = service.served(customer, epochMs, readMs)[truth];
-    const most = service.served(customer, epochMs, lastSuccessMs)[truth];
+    const least = service.served(customer, periodMs, readMs)[truth];
+    const most = service.served(customer, periodMs, lastSuccessMs)[truth];
     if (total < least || total > most) {
       violated(`${series} less held is ${total} after a good poll, and not ${least} to ${most}`);
     }
@@ -219,8 +227,8 @@ export class CounterAuditor {
 
   #rangeOf(
     customer: string,
-    epochMs: number,
-    kind: Kind,
+    periodMs: number,
+    kind: CounterName,
     nowMs: number,
     longestMs: number,
   ): readonly [least: number, most: number] {
@@ -228,12 +236,12 @@ export class CounterAuditor {
     const stepMs = Math.max(1000, longestMs / 60);
     const totals: number[] = [];
     for (let ms = 0; ms < longestMs + stepMs; ms += stepMs) {
-      totals.push(service.served(customer, epochMs, nowMs - Math.min(ms, longestMs))[kind]);
+      totals.push(service.served(customer, periodMs, nowMs - Math.min(ms, longestMs))[kind]);
     }
     // A total read at the anchor and what came since are not of one instant: what was taken back in
     // between is in the one, and what came is in the other.
     const { share } = world.conventions.corrections;
-    const dayAgo = service.served(customer, epochMs, nowMs - DAY_MS)[kind];
+    const dayAgo = service.served(customer, periodMs, nowMs - DAY_MS)[kind];
     const changed = (2 * share * (Math.max(...totals) - dayAgo) * longestMs) / DAY_MS;
     const slack = share === 0 ? 0 : 3 + Math.ceil(changed);
     return [Math.min(...totals) - slack, Math.max(...totals) + slack];

@@ -3,7 +3,7 @@
  * poll before, is asked again before it is believed. Nothing that is shown tells whether it was, for
  * the third one in a row is believed, and most come alone.
  */
-import type { Stream } from '../../src/base/nouns.ts';
+import type { Stream } from '../../src/base/model.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
 import type { DrawnWorld } from './drawn-world.ts';
 

@@ -1,7 +1,7 @@
 /** A world out of a seed: the service's conventions, the libraries, the pace, and what goes wrong. */
 import { Temporal } from 'temporal-polyfill';
-import { BREAKDOWNS } from '../../src/base/nouns.ts';
-import type { Breakdown } from '../../src/base/nouns.ts';
+import { BREAKDOWNS } from '../../src/base/model.ts';
+import type { Breakdown } from '../../src/base/model.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import { plainConventions } from '../../src/simulator/conventions.ts';
@@ -214,6 +214,9 @@ function answerable(drawn: Conventions): Conventions {
   };
 }
 
-function subset<Kind>(random: Random, kinds: readonly Kind[]): readonly Kind[] {
+function subset<CounterName>(
+  random: Random,
+  kinds: readonly CounterName[],
+): readonly CounterName[] {
   return kinds.filter(() => random.next() < 0.5);
 }

@@ -1,9 +1,9 @@
 /** The real exporter in a simulated process, which may be killed, and whose disk may lose what it has. */
 import type { Logger } from '../../src/base/log.ts';
-import type { Stream } from '../../src/base/nouns.ts';
+import type { Stream } from '../../src/base/model.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Config } from '../../src/config/types.ts';
-import { Marks } from '../../src/counting/marks.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
 import { startExporter } from '../support/exporter-process.ts';
 import type { ExporterProcess } from '../support/exporter-process.ts';
@@ -76,7 +76,7 @@ function startProcess(
 ): Process {
   const clock = world.process();
   const network = connect(clock);
-  const marks = new Marks();
+  const marks = new HighWaterMarks();
   try {
     marks.restore(file ?? '', clock.nowMs());
   } catch {
@@ -99,7 +99,7 @@ function startProcess(
 }
 
 /** The marks reach the disk up to ten seconds after they change. */
-function delayedWrites(clock: ProcessClock, marks: Marks, write: (text: string) => void) {
+function delayedWrites(clock: ProcessClock, marks: HighWaterMarks, write: (text: string) => void) {
   let changes = marks.changes;
   let pending: { text: string; dueMs: number } | undefined;
   function flush(): void {

@@ -30,7 +30,7 @@ const PLAIN: DrawnWorld = {
 };
 
 export const FOUND_WORLDS: Readonly<Record<string, DrawnWorld>> = {
-  // Reading a day in halves, for occupancy's sake, outlasted every poll, and so there was no counter.
+  // AggregatedResponse a day in halves, for occupancy's sake, outlasted every poll, and so there was no counter.
   'a slow service that answers by the day above 40 rows': {
     ...PLAIN,
     conventions: {
@@ -68,7 +68,7 @@ export const FOUND_WORLDS: Readonly<Record<string, DrawnWorld>> = {
     reconcileIntervalMs: 4 * HOUR_MS,
     slowestMs: 50,
   },
-  // Reading the order of people's minutes ran into the limit every minute, and the poll of logins, which
+  // AggregatedResponse the order of people's minutes ran into the limit every minute, and the poll of logins, which
   // fell due while the customer was to wait, failed each time.
   'a limit of twenty requests in ten seconds, used up for the order of minutes': {
     ...PLAIN,

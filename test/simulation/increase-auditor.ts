@@ -10,7 +10,7 @@ import { Prometheus } from './prometheus.ts';
 export interface Shown {
   readonly customer: string;
   readonly truth: 'entered' | 'exited' | 'logins';
-  readonly epochMs: number;
+  readonly periodMs: number;
   readonly value: number;
   readonly atMs: number;
   /** How far the exporter's clock is ahead. */
@@ -42,7 +42,7 @@ export class IncreaseAuditor {
   }
 
   add(series: string, shown: Shown): void {
-    const { epochMs, value, atMs, aheadMs } = shown;
+    const { periodMs, value, atMs, aheadMs } = shown;
     this.prometheus.append(series, { atMs, value });
     const course = this.#courses.get(series);
     if (course === undefined) {
@@ -51,14 +51,14 @@ export class IncreaseAuditor {
       return;
     }
     const { last } = course;
-    if (epochMs !== last.epochMs) {
+    if (periodMs !== last.periodMs) {
       const [least, most] = this.#rangeOf(last);
       // A new epoch that is already above the old one is no reset to Prometheus, which then takes the
       // old one's counts for some of the new one's.
       const unseen = value >= last.value ? last.value : 0;
       course.closed = [course.closed[0] + least - unseen, course.closed[1] + most - unseen];
     }
-    course.isExcused ||= aheadMs !== 0 || (epochMs === last.epochMs && value < last.value);
+    course.isExcused ||= aheadMs !== 0 || (periodMs === last.periodMs && value < last.value);
     course.last = shown;
   }
 
@@ -86,11 +86,11 @@ export class IncreaseAuditor {
    * What the service had when the value that was shown was read: between the anchor before the last
    * good poll and the scrape. What it took back meanwhile may be in the value.
    */
-  #rangeOf({ customer, truth, epochMs, atMs, aheadMs, lastSuccessMs }: Shown): Range {
+  #rangeOf({ customer, truth, periodMs, atMs, aheadMs, lastSuccessMs }: Shown): Range {
     const { intervalMs, reconcileIntervalMs, conventions } = this.#world;
     const sinceMs = lastSuccessMs - aheadMs - reconcileIntervalMs - 5 * intervalMs;
-    const least = this.#service.served(customer, epochMs, sinceMs)[truth];
-    const most = this.#service.served(customer, epochMs, atMs)[truth];
+    const least = this.#service.served(customer, periodMs, sinceMs)[truth];
+    const most = this.#service.served(customer, periodMs, atMs)[truth];
     const { share } = conventions.corrections;
     const takenBack = share === 0 ? 0 : Math.ceil(3 + 4 * share * most);
     return [Math.min(least, most) - takenBack, Math.max(least, most) + takenBack];

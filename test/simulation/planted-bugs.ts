@@ -29,28 +29,28 @@ export interface PlantedBug {
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'no high-water mark',
-    file: 'counting/marks.ts',
+    file: 'counting/high-water-marks.ts',
     find: 'held !== undefined && held >= value',
     replace: 'held !== undefined && held === value',
   },
   {
     name: 'marks not restored after a restart',
-    file: 'counting/marks.ts',
+    file: 'counting/high-water-marks.ts',
     find: 'this.#put(restored.key, restored.mark);',
     replace: '',
     shows: restartsAfterCorrections,
   },
   {
     name: 'marks not written when they change',
-    file: 'counting/marks.ts',
+    file: 'counting/high-water-marks.ts',
     find: 'this.#changes += 1;',
     replace: '',
     shows: restartsAfterCorrections,
   },
   {
     name: 'marks of another epoch used',
-    file: 'counting/marks.ts',
-    find: 'const held = this.ofEpoch(owner, kind, epoch.startMs)?.value;',
+    file: 'counting/high-water-marks.ts',
+    find: 'const held = this.ofPeriod(owner, kind, epoch.startMs)?.value;',
     replace: 'const held = this.get(owner, kind)?.value;',
   },
   {

@@ -1,5 +1,5 @@
 /** How long the polls took, which bounds the instants that what they show may be of. */
-import type { Stream } from '../../src/base/nouns.ts';
+import type { Stream } from '../../src/base/model.ts';
 
 export class PollTimes {
   readonly #tookMs = new Map<string, number>();

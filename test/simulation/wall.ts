@@ -16,7 +16,7 @@ export function dayStart(nowMs: number, timezone: string): number {
 }
 
 /** The last 04:00 of the first day of a month, in a zone. */
-export function epochStart(nowMs: number, timezone: string): number {
+export function periodStart(nowMs: number, timezone: string): number {
   const now = wall(nowMs, timezone);
   const start = now.with({ day: 1 }).withPlainTime({ hour: 4 });
   return (isAfter(start, now) ? start.subtract({ months: 1 }) : start).epochMilliseconds;

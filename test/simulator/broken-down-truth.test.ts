@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { BREAKDOWNS } from '../../src/base/nouns.ts';
+import { BREAKDOWNS } from '../../src/base/model.ts';
 import { NOW_MS, at, silent, small } from './support.ts';
 
 const FROM_MS = NOW_MS - 3 * 86_400_000;

@@ -9,16 +9,16 @@ import { at, keys, silent, small, oneEntry } from './support.ts';
 const PEOPLE = '/v1/peoplecount';
 
 describe('the key of a minute', () => {
-  const epochMs = at('2026-03-18T11:34:00Z');
+  const periodMs = at('2026-03-18T11:34:00Z');
   const forms: readonly (readonly [MinuteKey, string | number])[] = [
     [iso('customer', 'offset', 'second'), '2026-03-18T12:34:00+01:00'],
     [iso('utc', 'offset', 'minute'), '2026-03-18T11:34+00:00'],
     [iso('utc', 'Z', 'fraction'), '2026-03-18T11:34:00.000Z'],
     [iso('customer', 'none', 'second'), '2026-03-18T12:34:00'],
     [iso('utc', 'none', 'minute'), '2026-03-18T11:34'],
-    [{ form: 'epoch', unit: 's', type: 'number' }, epochMs / 1_000],
-    [{ form: 'epoch', unit: 'ms', type: 'string' }, `${epochMs}`],
-    [{ form: 'epoch', unit: 'min', type: 'number' }, epochMs / 60_000],
+    [{ form: 'epoch', unit: 's', type: 'number' }, periodMs / 1_000],
+    [{ form: 'epoch', unit: 'ms', type: 'string' }, `${periodMs}`],
+    [{ form: 'epoch', unit: 'min', type: 'number' }, periodMs / 60_000],
     [{ form: 'compact', zone: 'customer', type: 'number' }, 202603181234],
     [{ form: 'compact', zone: 'utc', type: 'string' }, '202603181134'],
     [{ form: 'minute-of-day', zone: 'customer', type: 'number' }, 754],

@@ -1,10 +1,10 @@
 /** One breakdown counted against answers that a test gives by hand, with its marks, over restarts. */
-import type { Breakdown, Key, Question, Reading } from '../../src/base/nouns.ts';
+import type { Breakdown, Key, Question, AggregatedResponse } from '../../src/base/model.ts';
 import { pollBreakdown } from '../../src/counting/breakdown.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
-import type { BreakdownFigures, KeyFigures } from '../../src/counting/figures.ts';
-import { Marks } from '../../src/counting/marks.ts';
+import type { BreakdownMetrics, KeyMetrics } from '../../src/counting/customer-metrics.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { PollNote } from '../../src/counting/state.ts';
 import type { Zone } from '../../src/counting/zone.ts';
 import { answering } from './ask.ts';
@@ -18,11 +18,11 @@ export class CountedBreakdown {
   totals: Rows = [];
   today: Rows = [];
   /** What it answers to single questions instead, the next one first. */
-  readonly glitches: Reading[] = [];
+  readonly glitches: AggregatedResponse[] = [];
   branchNames: Readonly<Record<string, string>> = {};
   intervalMs = 300_000;
   nowMs: number;
-  marks = new Marks();
+  marks = new HighWaterMarks();
   customer: Customer;
   asked: Question[] = [];
   notes: readonly PollNote[] = [];
@@ -37,7 +37,7 @@ export class CountedBreakdown {
   /** One poll, which asks as the service is now. A throw of it is a failed poll. */
   poll(): void {
     const { breakdown, customer } = this;
-    const epoch = customer.epochAt(this.nowMs);
+    const epoch = customer.periodAt(this.nowMs);
     this.asked = [];
     this.notes = [];
     try {
@@ -64,8 +64,8 @@ export class CountedBreakdown {
     }
   }
 
-  figures(): BreakdownFigures {
-    const figures = this.customer.figuresAt(this.nowMs).breakdowns[this.breakdown];
+  figures(): BreakdownMetrics {
+    const figures = this.customer.metricsAt(this.nowMs).breakdowns[this.breakdown];
     if (figures === undefined) {
       throw new Error(`there is no ${this.breakdown}`);
     }
@@ -78,7 +78,7 @@ export class CountedBreakdown {
   }
 
   held(): Readonly<Record<string, readonly (number | undefined)[]>> {
-    return this.#ofKeys('held');
+    return this.#ofKeys('excess');
   }
 
   shownToday(): Readonly<Record<string, readonly (number | undefined)[]>> {
@@ -96,21 +96,21 @@ export class CountedBreakdown {
   /** As after a kill: only the marks as text survive. */
   restart(): void {
     const text = this.marks.serialize(this.nowMs);
-    this.marks = new Marks();
+    this.marks = new HighWaterMarks();
     this.marks.restore(text, this.nowMs);
     this.customer = this.#create();
   }
 
-  #answer({ aggregation, from }: Question): Reading {
+  #answer({ aggregation, from }: Question): AggregatedResponse {
     const glitch = this.glitches.shift();
     const { startMs } = this.customer.calendar.dayAt(this.nowMs);
     const rows = Date.parse(from) === startMs ? this.today : this.totals;
     return glitch ?? readingOf(rows, aggregation);
   }
 
-  #ofKeys(figure: 'total' | 'held' | 'today') {
-    function counts({ kinds }: KeyFigures): readonly (number | undefined)[] {
-      return [kinds.people_entered?.[figure], kinds.people_exited?.[figure]];
+  #ofKeys(figure: 'total' | 'excess' | 'today') {
+    function counts({ counters }: KeyMetrics): readonly (number | undefined)[] {
+      return [counters.people_entered?.[figure], counters.people_exited?.[figure]];
     }
     return Object.fromEntries(this.figures().keys.map((one) => [one.key, counts(one)]));
   }
@@ -131,6 +131,6 @@ export class CountedBreakdown {
   }
 }
 
-export function readingOf(rows: Rows, aggregation = 'branch'): Reading {
+export function readingOf(rows: Rows, aggregation = 'branch'): AggregatedResponse {
   return { aggregation, rows: rows.map(([key, ...counts]) => ({ key, counts })) };
 }

@@ -1,10 +1,10 @@
 /** One stream counted against the small service, with its marks, over restarts. */
-import { KINDS } from '../../src/base/nouns.ts';
-import type { MinuteStream, Question, Reading } from '../../src/base/nouns.ts';
+import { COUNTERS } from '../../src/base/model.ts';
+import type { MinuteStream, Question, AggregatedResponse } from '../../src/base/model.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
-import type { CustomerFigures } from '../../src/counting/figures.ts';
-import { Marks } from '../../src/counting/marks.ts';
+import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { PollNote } from '../../src/counting/state.ts';
 import { pollStream } from '../../src/counting/stream.ts';
 import type { Zone } from '../../src/counting/zone.ts';
@@ -15,10 +15,10 @@ export const RECONCILE_MS = 3_600_000;
 export class CountedStream {
   readonly stream: MinuteStream;
   readonly #zone: Zone;
-  readonly #answer: (question: Question, nowMs: number) => Reading;
+  readonly #answer: (question: Question, nowMs: number) => AggregatedResponse;
   readonly #startMs: number;
   customer: Customer;
-  marks = new Marks();
+  marks = new HighWaterMarks();
   nowMs: number;
   /** By how much the service's clock is ahead of ours, and known to be. */
   serviceAheadMs = 0;
@@ -28,7 +28,7 @@ export class CountedStream {
   constructor(
     zone: Zone,
     nowMs: number,
-    answer: (question: Question, nowMs: number) => Reading,
+    answer: (question: Question, nowMs: number) => AggregatedResponse,
     stream: MinuteStream = 'people',
   ) {
     this.#zone = zone;
@@ -42,14 +42,14 @@ export class CountedStream {
   /** One poll. A throw of the service is a failed poll. Each answer takes `answerMs`. */
   poll(mayAnchor = true, answerMs = 0): void {
     const { customer, stream } = this;
-    const epoch = customer.epochAt(this.nowMs);
+    const epoch = customer.periodAt(this.nowMs);
     this.asked = [];
     const elapsedMs = this.nowMs - this.#startMs;
     try {
       const outcome = answering(
         pollStream(customer.stateOf(stream), {
           stream,
-          kinds: KINDS[stream].length,
+          counterCount: COUNTERS[stream].length,
           calendar: customer.calendar,
           epoch,
           nowMs: () => this.nowMs,
@@ -73,30 +73,30 @@ export class CountedStream {
     }
   }
 
-  figures(): CustomerFigures {
-    return this.customer.figuresAt(this.nowMs);
+  figures(): CustomerMetrics {
+    return this.customer.metricsAt(this.nowMs);
   }
 
   /** The exported counters of the stream; undefined where there is no series. */
   totals(): (number | undefined)[] {
-    const { kinds } = this.figures();
-    return KINDS[this.stream].map((kind) => kinds[kind]?.total);
+    const { counters } = this.figures();
+    return COUNTERS[this.stream].map((kind) => counters[kind]?.total);
   }
 
   held(): (number | undefined)[] {
-    const { kinds } = this.figures();
-    return KINDS[this.stream].map((kind) => kinds[kind]?.held);
+    const { counters } = this.figures();
+    return COUNTERS[this.stream].map((kind) => counters[kind]?.excess);
   }
 
   today(): (number | undefined)[] {
-    const { kinds } = this.figures();
-    return KINDS[this.stream].map((kind) => kinds[kind]?.today);
+    const { counters } = this.figures();
+    return COUNTERS[this.stream].map((kind) => counters[kind]?.today);
   }
 
   /** As after a kill: only the marks as text survive, or not even they. */
   restart(keepMarks = true): void {
     const text = this.marks.serialize(this.nowMs);
-    this.marks = new Marks();
+    this.marks = new HighWaterMarks();
     if (keepMarks) {
       this.marks.restore(text, this.nowMs);
     }

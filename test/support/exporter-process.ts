@@ -8,9 +8,9 @@ import type { Logger } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
 import { Secret } from '../../src/base/secret.ts';
 import type { Config, CustomerConfig, PollingConfig } from '../../src/config/types.ts';
-import type { Marks } from '../../src/counting/marks.ts';
+import type { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { createExposition } from '../../src/metrics/exposition.ts';
-import { Fleet } from '../../src/polling/fleet.ts';
+import { CustomerRegistry } from '../../src/polling/customer-registry.ts';
 import type { PollObserver } from '../../src/polling/poll.ts';
 import { Poller } from '../../src/polling/poller.ts';
 import { createService } from '../../src/service/service.ts';
@@ -22,7 +22,7 @@ export interface ExporterProcessOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly marks: Marks;
+  readonly marks: HighWaterMarks;
   readonly exchange: Exchange;
   readonly observer: PollObserver;
 }
@@ -38,7 +38,7 @@ export interface ExporterProcess {
 export function startExporter(config: Config, options: ExporterProcessOptions): ExporterProcess {
   const { clock, random, log, marks, exchange, observer } = options;
   const exposition = createExposition({ clock });
-  const fleet = new Fleet(marks);
+  const registry = new CustomerRegistry(marks);
   const service = createService({
     config: config.service,
     clock,
@@ -48,7 +48,7 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
     observer: {
       request() {},
       credentials(customer, valid) {
-        fleet.get(customer)?.credentialsJudged(valid);
+        registry.get(customer)?.credentialsJudged(valid);
         exposition.changed(customer);
       },
     },
@@ -70,7 +70,7 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
   });
 
   function apply(next: Config): void {
-    const members = fleet.update(next);
+    const members = registry.update(next);
     exposition.setCustomers(members.map(({ customer }) => customer));
     poller.setCustomers(
       members.map(({ customer, config: { name, clientId, clientSecret } }) => {

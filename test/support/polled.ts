@@ -2,7 +2,7 @@
 import { silentLogger } from '../../src/base/log.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
-import { Marks } from '../../src/counting/marks.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { Poller } from '../../src/polling/poller.ts';
 import type { PollerOptions } from '../../src/polling/poller.ts';
@@ -18,7 +18,7 @@ export function customerNamed(name: string): Customer {
     calendar: new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }),
     streams: ['people'],
     owner: { service: 's', clientId: name, customer: name },
-    marks: new Marks(),
+    marks: new HighWaterMarks(),
   });
 }
 

@@ -3,7 +3,7 @@
  * question, and the conventions that matter to counters as switches. Shares nothing with the
  * simulator, so that one can show what the other gets wrong.
  */
-import type { Key, Question, Reading, Row } from '../../src/base/nouns.ts';
+import type { Key, Question, AggregatedResponse, Row } from '../../src/base/model.ts';
 import type { Zone } from '../../src/counting/zone.ts';
 
 export interface SmallRecord {
@@ -72,7 +72,7 @@ export class SmallService {
     return this.#sum(this.#arrived(nowMs).filter((record) => this.#isFrom(fromMs, record)));
   }
 
-  answer(question: Question, nowMs: number): Reading {
+  answer(question: Question, nowMs: number): AggregatedResponse {
     const rows = this.#rows(question, question.aggregation, nowMs);
     return rows.length > this.conventions.mostRows && question.aggregation !== 'day'
       ? { aggregation: 'day', rows: this.#rows(question, 'day', nowMs) }

@@ -91,7 +91,7 @@ const WELL: Written = {
   open: true,
   capacity: 250,
   occupancy: 42,
-  kinds: {
+  counters: {
     people_entered: { today: 1_321 },
     people_exited: { today: 279 },
     logins: { today: 55 },

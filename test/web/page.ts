@@ -31,7 +31,7 @@ export function unknownCustomer(): StatusCustomer {
     capacity: undefined,
     occupancy: undefined,
     credentialsValid: undefined,
-    kinds: { people_entered: { today: undefined } },
+    counters: { people_entered: { today: undefined } },
     streams: { people: stream({ up: undefined, lastSuccessMs: undefined, polls: 0 }) },
     path: undefined,
     nextPollInMs: { people: 0 },

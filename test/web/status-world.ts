@@ -35,7 +35,7 @@ const LIBRARIES: readonly Library[] = [
       open: true,
       occupancy: undefined,
       path: undefined,
-      kinds: {},
+      counters: {},
       streams: failing(
         'the service refused the credentials (status 400, invalid_client)',
         undefined,
@@ -99,7 +99,7 @@ function morningOf({
     capacity,
     path,
     occupancy,
-    kinds: {
+    counters: {
       people_entered: { today: entered },
       people_exited: { today: entered - occupancy },
       logins: { today: Math.round(busiest * 1.3) },

@@ -3,8 +3,8 @@
  * then its five minutes, then the sample itself: three requests where all customers began together.
  */
 import { UsageError } from '../../base/errors.ts';
-import { ALL_KINDS, KINDS } from '../../base/nouns.ts';
-import type { Breakdown, Kind } from '../../base/nouns.ts';
+import { ALL_COUNTERS, COUNTERS } from '../../base/model.ts';
+import type { Breakdown, CounterName } from '../../base/model.ts';
 import { literally } from '../../config/schema.ts';
 import type { CustomerConfig } from '../../config/types.ts';
 import { DAY_MS } from '../../counting/calendar.ts';
@@ -29,7 +29,7 @@ const CUSTOMERS_AT_ONCE = 100;
 
 interface Counter {
   readonly metric: string;
-  readonly kind: Kind;
+  readonly kind: CounterName;
   readonly breakdown?: Breakdown;
 }
 
@@ -65,9 +65,9 @@ export async function firstSamples(options: JointOptions): Promise<ReadonlyMap<s
 function countersOf(customers: readonly CustomerConfig[]): readonly Counter[] {
   const breakdowns = new Set(customers.flatMap((customer) => customer.breakdowns));
   return [
-    ...ALL_KINDS.map((kind) => ({ metric: `library_${kind}_total`, kind })),
+    ...ALL_COUNTERS.map((kind) => ({ metric: `library_${kind}_total`, kind })),
     ...[...breakdowns].flatMap((breakdown) =>
-      KINDS.people.map((kind) => ({
+      COUNTERS.people.map((kind) => ({
         metric: `library_${breakdown}_${kind}_total`,
         kind,
         breakdown,

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, UsageError } from '../../base/errors.ts';
-import type { Kind } from '../../base/nouns.ts';
+import type { CounterName } from '../../base/model.ts';
 import { replaceFile } from '../../base/replace-file.ts';
 import type { Span } from '../../counting/calendar.ts';
 import type { Joint } from './plan.ts';
@@ -28,7 +28,7 @@ export interface PartRecord {
   readonly samples: number;
   /** The sums of the whole epoch, by the minute and by the day. Empty where nobody was ever counted. */
   readonly totals: Readonly<
-    Partial<Record<Kind, { readonly byMinute: number; readonly byDay: number }>>
+    Partial<Record<CounterName, { readonly byMinute: number; readonly byDay: number }>>
   >;
 }
 

@@ -1,12 +1,12 @@
 /** What a customer's history comes to in each family: the same families as a scrape shows. Pure. */
-import { ALL_KINDS, KINDS, MINUTE_STREAMS } from '../../base/nouns.ts';
-import type { Breakdown, Kind, MinuteStream } from '../../base/nouns.ts';
+import { ALL_COUNTERS, COUNTERS, MINUTE_STREAMS } from '../../base/model.ts';
+import type { Breakdown, CounterName, MinuteStream } from '../../base/model.ts';
 import { keyFiguresAt } from '../../counting/breakdown-history.ts';
 import type { BreakdownHistory } from '../../counting/breakdown-history.ts';
 import { compareKeys } from '../../counting/by-key.ts';
 import { contains } from '../../counting/calendar.ts';
 import { at, isZero } from '../../counting/counts.ts';
-import type { BreakdownFigures, CustomerFigures } from '../../counting/figures.ts';
+import type { BreakdownMetrics, CustomerMetrics } from '../../counting/customer-metrics.ts';
 import { HistoryWalk } from '../../counting/history.ts';
 import type { MinuteHistory } from '../../counting/minute-history.ts';
 import { breakdownFamilies } from '../../metrics/breakdown-families.ts';
@@ -32,9 +32,9 @@ export function pastFamilies(configured: ReadonlySet<Breakdown>): readonly Famil
 
 /** The sums of the epoch; empty where nobody has been counted. */
 export function totalsOf({ streams }: PartHistory): PartRecord['totals'] {
-  const totals: Partial<Record<Kind, { byMinute: number; byDay: number }>> = {};
+  const totals: Partial<Record<CounterName, { byMinute: number; byDay: number }>> = {};
   for (const [stream, { sums, byDay }] of entriesOf(streams)) {
-    KINDS[stream].forEach((kind, i) => {
+    COUNTERS[stream].forEach((kind, i) => {
       totals[kind] = { byMinute: at(sums, i), byDay: at(byDay, i) };
     });
   }
@@ -101,7 +101,7 @@ function pastOf(part: Part, { streams }: PartHistory, stepMs: number): readonly 
     streams,
     ceilings,
   });
-  return instantsOf(told, stepMs).map((atMs) => ({ atMs, figures: walk.figuresAt(atMs) }));
+  return instantsOf(told, stepMs).map((atMs) => ({ atMs, figures: walk.metricsAt(atMs) }));
 }
 
 /** Those that were counted, and those that have a name. */
@@ -122,21 +122,21 @@ function pastOfKey(
   const isCounted = keys.includes(key);
   const ceilings = ceilingsOf(part, (kind) => counterName(kind, [breakdown, key]));
   const name = Object.hasOwn(branches, key) ? (branches[key] ?? key) : key;
-  const names: BreakdownFigures['names'] = breakdown === 'branch' ? [[key, name]] : [];
+  const names: BreakdownMetrics['names'] = breakdown === 'branch' ? [[key, name]] : [];
   return past.map(({ atMs, figures }): PastFigures => {
     const ofKey = isCounted ? [keyFiguresAt(history, key, ceilings, atMs)] : [];
     const breakdowns = { [breakdown]: { keys: ofKey, leftOut: undefined, names } };
-    return { atMs, figures: { ...figures, breakdowns } satisfies CustomerFigures };
+    return { atMs, figures: { ...figures, breakdowns } satisfies CustomerMetrics };
   });
 }
 
 /** What the running exporter showed first, where that was in this epoch. */
 function ceilingsOf(
   { subject, epoch }: Part,
-  nameOf: (kind: Kind) => string,
-): Readonly<Partial<Record<Kind, number>>> {
-  const ceilings: Partial<Record<Kind, number>> = {};
-  for (const kind of ALL_KINDS) {
+  nameOf: (kind: CounterName) => string,
+): Readonly<Partial<Record<CounterName, number>>> {
+  const ceilings: Partial<Record<CounterName, number>> = {};
+  for (const kind of ALL_COUNTERS) {
     const first = subject.joint?.counters[nameOf(kind)];
     if (first !== undefined && contains(epoch, first.atMs)) {
       ceilings[kind] = first.value;

@@ -1,8 +1,8 @@
 /** What is to be written: which customers, of each which stretch of time, month by month. Pure. */
 import { UsageError } from '../../base/errors.ts';
-import type { Breakdown, Kind } from '../../base/nouns.ts';
+import type { Breakdown, CounterName } from '../../base/model.ts';
 import type { CustomerConfig } from '../../config/types.ts';
-import type { Calendar, Epoch, Span } from '../../counting/calendar.ts';
+import type { Calendar, CountingPeriod, Span } from '../../counting/calendar.ts';
 import type { CustomerDescription } from '../../counting/description.ts';
 import type { Zone } from '../../counting/zone.ts';
 import { formatTime, refuseReversed } from '../time-flag.ts';
@@ -22,7 +22,10 @@ export interface Joint {
 }
 
 /** A counter within its customer. */
-export function counterName(kind: Kind, of?: readonly [breakdown: Breakdown, key: string]): string {
+export function counterName(
+  kind: CounterName,
+  of?: readonly [breakdown: Breakdown, key: string],
+): string {
   return of === undefined ? kind : `${of[0]} ${of[1]} ${kind}`;
 }
 
@@ -39,7 +42,7 @@ export interface Subject {
 /** What of a month is written of one customer. */
 export interface Part {
   readonly subject: Subject;
-  readonly epoch: Epoch;
+  readonly epoch: CountingPeriod;
   /** Within the epoch. */
   readonly told: Span;
 }
@@ -65,13 +68,13 @@ export function monthsOf(subjects: readonly Subject[]): readonly Month[] {
   const parts = new Map<number, Part[]>();
   for (const subject of subjects) {
     const { calendar, told } = subject;
-    for (let epoch = calendar.epochAt(told.startMs); epoch.startMs < told.endMs;) {
+    for (let epoch = calendar.periodAt(told.startMs); epoch.startMs < told.endMs;) {
       const startMs = Math.max(told.startMs, epoch.startMs);
       const endMs = Math.min(told.endMs, epoch.endMs);
       const ofMonth = parts.get(epoch.month) ?? [];
       parts.set(epoch.month, ofMonth);
       ofMonth.push({ subject, epoch, told: { startMs, endMs } });
-      epoch = calendar.epochOfMonth(epoch.month + 1);
+      epoch = calendar.periodOfMonth(epoch.month + 1);
     }
   }
   return [...parts]

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { isPassing } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import type { MinuteStream, Question, Reading } from '../../base/nouns.ts';
+import type { MinuteStream, Question, AggregatedResponse } from '../../base/model.ts';
 import { readBreakdownHistory } from '../../counting/breakdown-history.ts';
 import type { BreakdownHistory } from '../../counting/breakdown-history.ts';
 import type { Asking } from '../../counting/asking.ts';
@@ -99,13 +99,13 @@ export class Reader {
     return drive(asking, (question) => this.#ask(question, client));
   }
 
-  async #ask(question: Question, client: WholeClient): Promise<Reading> {
+  async #ask(question: Question, client: WholeClient): Promise<AggregatedResponse> {
     const { timeoutMs, clock, log, stop } = this.#options;
     for (let attempt = 0; ; attempt += 1) {
       const waitMs = WAITS_MS[attempt];
       try {
         const deadline = AbortSignal.timeout(2 * timeoutMs);
-        return await client.ask(question, AbortSignal.any([stop, deadline]));
+        return await client.query(question, AbortSignal.any([stop, deadline]));
       } catch (error) {
         if (waitMs === undefined || stop.aborted || !isPassing(error)) {
           throw error;

@@ -6,7 +6,7 @@ import { Calendar } from '../../counting/calendar.ts';
 import { createOpeningHoursParser } from '../../counting/opening-hours.ts';
 import { Zone } from '../../counting/zone.ts';
 import type { LabelPair } from '../../metrics/family.ts';
-import { descriptionOf } from '../../polling/fleet.ts';
+import { descriptionOf } from '../../polling/customer-registry.ts';
 import { noSuchCustomer } from '../access.ts';
 import type { Io } from '../io.ts';
 import { formatTime } from '../time-flag.ts';

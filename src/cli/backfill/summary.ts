@@ -1,6 +1,6 @@
 /** What a backfill has come to, for a person: a line for each customer and month. Pure. */
-import { ALL_KINDS } from '../../base/nouns.ts';
-import type { RawRecord } from '../../base/nouns.ts';
+import { ALL_COUNTERS } from '../../base/model.ts';
+import type { RawRecord } from '../../base/model.ts';
 import { createFormatter } from '../query/formats.ts';
 import { counted } from '../words.ts';
 import type { Manifest, PartRecord } from './manifest.ts';
@@ -43,7 +43,7 @@ function rowOf(customer: string, month: string, part: PartRecord): RawRecord {
   return [
     customer,
     month,
-    ...ALL_KINDS.map((kind) => totals[kind]?.byMinute ?? null),
+    ...ALL_COUNTERS.map((kind) => totals[kind]?.byMinute ?? null),
     agrees(part) ? 'agrees' : differenceText(part),
     samples,
   ];
@@ -55,7 +55,7 @@ function agrees({ totals }: PartRecord): boolean {
 
 /** By how much `day` is above or below the minutes: `+12,0,-3`. */
 function differenceText({ totals }: PartRecord): string {
-  return ALL_KINDS.map((kind) => {
+  return ALL_COUNTERS.map((kind) => {
     const { byMinute, byDay } = totals[kind] ?? { byMinute: 0, byDay: 0 };
     const difference = byDay - byMinute;
     return difference > 0 ? `+${difference}` : String(difference);

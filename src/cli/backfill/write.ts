@@ -1,7 +1,7 @@
 /** One month of all customers, from the service into its file; what is there already is left alone. */
 import type { Logger } from '../../base/log.ts';
-import type { Breakdown, MinuteStream } from '../../base/nouns.ts';
-import { KINDS } from '../../base/nouns.ts';
+import type { Breakdown, MinuteStream } from '../../base/model.ts';
+import { COUNTERS } from '../../base/model.ts';
 import { DAY_MS } from '../../counting/calendar.ts';
 import type { Family } from '../../metrics/family.ts';
 import type { Gate } from '../../service/limits.ts';
@@ -115,7 +115,7 @@ function countedBefore(
     (other) => months[other]?.parts[subject.config.name]?.totals ?? [],
   );
   return subject.config.streams.filter((stream) =>
-    KINDS[stream].some((kind) => totals.some((ofMonth) => (ofMonth[kind]?.byMinute ?? 0) > 0)),
+    COUNTERS[stream].some((kind) => totals.some((ofMonth) => (ofMonth[kind]?.byMinute ?? 0) > 0)),
   );
 }
 

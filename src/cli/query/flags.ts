@@ -1,5 +1,5 @@
 /** The flags of `query`, between the command line and those who act on them. */
-import type { Aggregation } from '../../base/nouns.ts';
+import type { Aggregation } from '../../base/model.ts';
 import type { TimeFlag } from '../time-flag.ts';
 import type { Format } from './formats.ts';
 

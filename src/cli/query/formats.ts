@@ -2,7 +2,7 @@
  * Rows as text: a table for people, CSV (RFC 4180) and JSON lines for programs. Whole rows only, as
  * they come: no format needs to know the rows to come. Knows no field of the service.
  */
-import type { RawRecord } from '../../base/nouns.ts';
+import type { RawRecord } from '../../base/model.ts';
 
 export const FORMATS = ['table', 'csv', 'ndjson'] as const;
 

@@ -1,7 +1,7 @@
 /** Where the rows of a query go: standard output as fast as its reader takes them; words go beside. */
 import type { Clock } from '../../base/clock.ts';
 import { codeOf } from '../../base/errors.ts';
-import type { RawRecord } from '../../base/nouns.ts';
+import type { RawRecord } from '../../base/model.ts';
 import type { Io } from '../io.ts';
 import { createFormatter } from './formats.ts';
 import type { Format } from './formats.ts';

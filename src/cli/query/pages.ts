@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { ServiceError } from '../../base/errors.ts';
-import type { PageQuestion, RawPage, RawRecord } from '../../base/nouns.ts';
+import type { PageQuestion, RawPage, RawRecord } from '../../base/model.ts';
 import type { Secret } from '../../base/secret.ts';
 import type { WholeClient } from '../../service/types.ts';
 import { printable } from './formats.ts';

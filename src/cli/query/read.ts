@@ -1,5 +1,5 @@
 /** A whole reading, from the first question to the last row. */
-import type { AggregatedQuestion, PageQuestion } from '../../base/nouns.ts';
+import type { AggregatedQuestion, PageQuestion } from '../../base/model.ts';
 import type { WholeClient } from '../../service/types.ts';
 import { printable } from './formats.ts';
 import type { Output } from './output.ts';
@@ -37,7 +37,7 @@ export async function readAggregated(
   options: ReadOptions,
 ): Promise<void> {
   const { client, output, signal } = options;
-  const { aggregation, rows } = await patiently(options, () => client.ask(question, signal));
+  const { aggregation, rows } = await patiently(options, () => client.query(question, signal));
   await output.write(rows.map(({ key, counts }) => [key, ...counts]));
   if (aggregation !== question.aggregation) {
     throw new PagingError(

@@ -1,8 +1,8 @@
 /** A query from its flags to its end: whose, of what time, and what is told where it does not end well. */
 import { systemClock } from '../../base/clock.ts';
 import { messageOf, ServiceError, UsageError } from '../../base/errors.ts';
-import { AGGREGATIONS } from '../../base/nouns.ts';
-import type { Aggregation, Endpoint, Window } from '../../base/nouns.ts';
+import { AGGREGATIONS } from '../../base/model.ts';
+import type { Aggregation, Endpoint, Window } from '../../base/model.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Config, CustomerConfig } from '../../config/types.ts';
 import { Zone } from '../../counting/zone.ts';

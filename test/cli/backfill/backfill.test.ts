@@ -8,8 +8,8 @@ import { Terminal } from '../terminal.ts';
 import { BackfillWorld, NOW_MS, readMonth, seriesOf } from './world.ts';
 
 const CALENDAR = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
-const OCTOBER = CALENDAR.epochAt(Date.UTC(2026, 9, 15));
-const NOVEMBER = CALENDAR.epochAt(Date.UTC(2026, 10, 3));
+const OCTOBER = CALENDAR.periodAt(Date.UTC(2026, 9, 15));
+const NOVEMBER = CALENDAR.periodAt(Date.UTC(2026, 10, 3));
 const ENTERED = 'library_people_entered_total';
 const RANGE = ['--from=2026-10-29T04:00', '--to=2026-11-03T12:00', '--step=5m'];
 
@@ -121,7 +121,7 @@ describe('one library', () => {
     const agoSeconds = Math.round((Date.now() - NOW_MS) / 1_000);
     const open = ['--from=2026-10-29', `--to=-${agoSeconds}s`, '--step=5m'];
     await world.run(open);
-    const ends = seriesOf(world.month('2026-11'), 'library_epoch_timestamp_seconds').length;
+    const ends = seriesOf(world.month('2026-11'), 'library_counter_start_timestamp_seconds').length;
     world.requests.length = 0;
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     await world.run(open);
@@ -151,7 +151,7 @@ describe('several libraries', () => {
     const text = world.month('2026-11');
     expect(seriesOf(text, ENTERED, 'north')[0]?.atMs).toBe(NOVEMBER.startMs);
     expect(seriesOf(text, ENTERED, 'south')[0]?.atMs).toBe(
-      auckland.epochAt(Date.UTC(2026, 10, 3)).startMs,
+      auckland.periodAt(Date.UTC(2026, 10, 3)).startMs,
     );
     const branches = [...readMonth(text)].filter(([id]) =>
       id.startsWith('library_branch_people_entered_total{customer="south"'),

@@ -14,7 +14,7 @@ test.each(Array.from({ length: 10 }, (_, i) => i + 1))(
   { timeout: 120_000 },
   async (seed) => {
     const drawn = drawConventions(seededRandom(seed));
-    const { startMs } = CALENDAR.epochAt(Date.UTC(2026, 10, 3));
+    const { startMs } = CALENDAR.periodAt(Date.UTC(2026, 10, 3));
     const endMs = CALENDAR.dayAt(startMs + 3 * DAY_MS).startMs;
     const world = await BackfillWorld.started({
       conventions: {

@@ -13,7 +13,7 @@ const FROM = '--from=2026-11-02T04:00';
 /** 11:03:21.456 in Copenhagen. */
 const FIRST_MS = Date.UTC(2026, 10, 4, 10, 3, 21, 456);
 const CALENDAR = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
-const EPOCH_MS = CALENDAR.epochAt(FIRST_MS).startMs;
+const PERIOD_MS = CALENDAR.periodAt(FIRST_MS).startMs;
 const ADDRESS = z.object({ port: z.number() });
 const LABELS = { customer: 'lone', instance: 'localhost:10096', job: 'library' };
 
@@ -118,7 +118,7 @@ afterEach(async () => {
 
 function trueTotal(): number {
   return (
-    world.service.served('lone', EPOCH_MS).entered - world.service.served('lone', FIRST_MS).entered
+    world.service.served('lone', PERIOD_MS).entered - world.service.served('lone', FIRST_MS).entered
   );
 }
 

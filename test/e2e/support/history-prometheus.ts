@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { BREAKDOWNS } from '../../../src/base/nouns.ts';
+import { BREAKDOWNS } from '../../../src/base/model.ts';
 import { startWorld } from '../../../src/cli/world.ts';
 import { exporterConfigYaml } from '../../../src/simulator/world.ts';
 import { debianProgram, finished } from './processes.ts';

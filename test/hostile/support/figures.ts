@@ -3,7 +3,7 @@ import type { Exposition } from '../../acceptance/exposition.ts';
 
 export const customer = 'riverside';
 export const STREAMS = ['people', 'logins'] as const;
-const KINDS = ['people_entered', 'people_exited', 'logins'] as const;
+const COUNTERS = ['people_entered', 'people_exited', 'logins'] as const;
 
 /** A list for each figure: entered, exited, logins. Undefined where there is no series. */
 export interface Figures {
@@ -26,9 +26,11 @@ export function upOf(exposition: Exposition): (number | undefined)[] {
 
 export function figuresOf(exposition: Exposition): Figures {
   return {
-    totals: KINDS.map((kind) => exposition.value(`library_${kind}_total`, { customer })),
-    today: KINDS.map((kind) => exposition.value(`library_${kind}_today`, { customer })),
-    held: KINDS.map((kind) => exposition.value('library_held_counts', { customer, kind })),
+    totals: COUNTERS.map((kind) => exposition.value(`library_${kind}_total`, { customer })),
+    today: COUNTERS.map((kind) => exposition.value(`library_${kind}_today`, { customer })),
+    held: COUNTERS.map((kind) =>
+      exposition.value('library_counter_excess', { customer, counter: kind }),
+    ),
     occupancy: exposition.value('library_occupancy_people', { customer }),
   };
 }

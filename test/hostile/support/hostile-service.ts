@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import type { Server as TlsServer, TlsOptions } from 'node:tls';
-import type { Aggregation, Reading } from '../../../src/base/nouns.ts';
+import type { Aggregation, AggregatedResponse } from '../../../src/base/model.ts';
 import type { SmallService } from '../../support/small-service.ts';
 import { MARKER, response } from './bytes.ts';
 
@@ -205,7 +205,11 @@ function endpointOf(path: string): Endpoint {
 }
 
 /** service-interface.md, 2.2, 2.4 and 2.5. */
-function envelope(endpoint: Endpoint, { aggregation, rows }: Reading, from: string): object {
+function envelope(
+  endpoint: Endpoint,
+  { aggregation, rows }: AggregatedResponse,
+  from: string,
+): object {
   const result = rows.map(({ key, counts: [first, second] }) =>
     endpoint === 'login' ? { key, value: first } : { key, in: first, out: second },
   );

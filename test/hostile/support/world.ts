@@ -21,7 +21,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Noon of a Saturday in Copenhagen, a fortnight into the epoch. */
 const START_MS = Date.parse('2026-11-14T11:00:20Z');
-const EPOCH_START_MS = Date.parse('2026-11-01T03:00:00Z');
+const PERIOD_START_MS = Date.parse('2026-11-01T03:00:00Z');
 const DAY_START_MS = Date.parse('2026-11-14T03:00:00Z');
 const INTERVAL_MS = MINUTE_MS;
 /** How long polls may take as the poller has it: a later one and the first one of a stream. */
@@ -50,7 +50,7 @@ export class World implements AsyncDisposable {
     const ledgers = { peoplecount: this.#people, login: this.#logins };
     this.service = new HostileService(ledgers, () => this.clock.nowMs(), options.tls);
     for (let day = 1; day <= 13; day += 1) {
-      this.#record(EPOCH_START_MS + (day - 1) * DAY_MS + 40 * MINUTE_MS, 17 + day, 11, 5 + day);
+      this.#record(PERIOD_START_MS + (day - 1) * DAY_MS + 40 * MINUTE_MS, 17 + day, 11, 5 + day);
     }
     for (const minutes of [400, 240, 70, 12, 3]) {
       this.#record(START_MS - minutes * MINUTE_MS, 9, 4, 3);
@@ -115,7 +115,7 @@ export class World implements AsyncDisposable {
 
   /** What the service itself would say. */
   truth(): Figures {
-    const totals = this.#sums(EPOCH_START_MS);
+    const totals = this.#sums(PERIOD_START_MS);
     const today = this.#sums(DAY_START_MS);
     // Nobody in these worlds leaves before somebody came, so the floor of every minute is not met.
     return { totals, today, held: [0, 0, 0], occupancy: (today[0] ?? 0) - (today[1] ?? 0) };

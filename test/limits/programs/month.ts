@@ -4,10 +4,10 @@
  */
 import { strict as assert } from 'node:assert';
 import { silentLogger } from '../../../src/base/log.ts';
-import type { Question, Reading, Row } from '../../../src/base/nouns.ts';
+import type { Question, AggregatedResponse, Row } from '../../../src/base/model.ts';
 import { Calendar } from '../../../src/counting/calendar.ts';
 import { Customer } from '../../../src/counting/customer.ts';
-import { Marks } from '../../../src/counting/marks.ts';
+import { HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
 import { parseOpeningHours } from '../../../src/counting/opening-hours.ts';
 import { Zone } from '../../../src/counting/zone.ts';
 import { createExposition } from '../../../src/metrics/exposition.ts';
@@ -24,7 +24,7 @@ assert(gc !== undefined);
 const clock = new VirtualClock(Date.UTC(2026, 2, 10, 12));
 
 /** Three in and two out in every minute that is over, newest last. */
-function answer({ endpoint, aggregation, from, to }: Question): Reading {
+function answer({ endpoint, aggregation, from, to }: Question): AggregatedResponse {
   const bucketMs = aggregation === 'minute' ? MINUTE_MS : DAY_MS;
   const endMs = Math.min(to === undefined ? Infinity : Date.parse(to), clock.nowMs());
   const rows: Row[] = [];
@@ -39,7 +39,7 @@ function answer({ endpoint, aggregation, from, to }: Question): Reading {
   return { aggregation, rows };
 }
 
-const marks = new Marks();
+const marks = new HighWaterMarks();
 const customer = new Customer({
   name: 'riverside',
   timezone: 'Europe/Copenhagen',
@@ -67,15 +67,15 @@ const poller = new Poller({
 });
 poller.start();
 poller.setCustomers([
-  { customer, client: { ask: (question) => Promise.resolve(answer(question)) } },
+  { customer, client: { query: (question) => Promise.resolve(answer(question)) } },
 ]);
 
 for (let day = 0; day <= DAYS; day += 1) {
   gc();
-  const { streams, kinds } = customer.figuresAt(clock.nowMs());
+  const { streams, counters } = customer.metricsAt(clock.nowMs());
   const heapBytes = process.memoryUsage().heapUsed;
   const polls = streams.people?.polls;
-  const entered = kinds.people_entered?.total;
+  const entered = counters.people_entered?.total;
   const dated = streams.people?.lastSeenMs !== undefined;
   process.stdout.write(`${JSON.stringify({ day, heapBytes, polls, entered, dated })}\n`);
   for (let scrape = 0; scrape < 96; scrape += 1) {

@@ -1,12 +1,12 @@
 /** Holds the storage of the folder in its argument until it is killed. */
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
-import { Marks } from '../../../src/counting/marks.ts';
+import { HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
 import { Storage } from '../../../src/polling/storage.ts';
 
 const storage = new Storage({
   path: process.argv[2] ?? '',
-  marks: new Marks(),
+  marks: new HighWaterMarks(),
   clock: systemClock,
   log: silentLogger,
 });

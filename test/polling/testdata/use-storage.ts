@@ -6,7 +6,7 @@
 import { systemClock } from '../../../src/base/clock.ts';
 import { createLogger } from '../../../src/base/log.ts';
 import { Calendar } from '../../../src/counting/calendar.ts';
-import { Marks } from '../../../src/counting/marks.ts';
+import { HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
 import { Zone } from '../../../src/counting/zone.ts';
 import { Storage } from '../../../src/polling/storage.ts';
 
@@ -22,7 +22,7 @@ process.on('SIGXFSZ', () => {});
 
 const lines: unknown[] = [];
 const clock = { ...systemClock, nowMs: () => Number(nowMs) };
-const marks = new Marks();
+const marks = new HighWaterMarks();
 const storage = new Storage({
   path,
   marks,
@@ -35,14 +35,14 @@ const storage = new Storage({
   }),
 });
 const owner = { service: 'https://s.example.org', clientId: 'riverside-api' };
-const epoch = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }).epochAt(
+const epoch = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }).periodAt(
   clock.nowMs(),
 );
 
 await storage.start();
 const restored = marks.get({ ...owner, customer: 'riverside' }, 'logins')?.value;
 for (let i = 0; i < COUNTERS; i++) {
-  marks.raise({ ...owner, customer: `c${i}` }, 'logins', epoch, i + 1, clock.nowMs());
+  marks.update({ ...owner, customer: `c${i}` }, 'logins', epoch, i + 1, clock.nowMs());
 }
 await storage.stop();
 process.send?.({ lines, restored });

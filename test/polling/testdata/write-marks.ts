@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
-import { Marks } from '../../../src/counting/marks.ts';
+import { HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
 import { Storage } from '../../../src/polling/storage.ts';
 
 const month = 24_322;
@@ -10,7 +10,7 @@ const epoch = { startMs: Date.UTC(2026, 10, 1, 3), endMs: Date.UTC(2026, 11, 1, 
 const owner = { service: 's', clientId: 'i', customer: 'riverside' };
 const nowMs = Date.UTC(2026, 10, 18, 10);
 
-const marks = new Marks();
+const marks = new HighWaterMarks();
 const storage = new Storage({
   path: process.argv[2] ?? '',
   marks,
@@ -21,9 +21,9 @@ const storage = new Storage({
     // As often as it can in place of every ten seconds.
     async sleep() {
       const value = (marks.get(owner, 'logins')?.value ?? 0) + 1;
-      marks.raise(owner, 'logins', epoch, value, nowMs);
+      marks.update(owner, 'logins', epoch, value, nowMs);
       for (let i = 0; i < 2000; i++) {
-        marks.raise({ ...owner, customer: `c${i}` }, 'logins', epoch, value, nowMs);
+        marks.update({ ...owner, customer: `c${i}` }, 'logins', epoch, value, nowMs);
       }
       await setImmediate();
       process.send?.(marks.get(owner, 'logins')?.value);

@@ -40,7 +40,7 @@ export const HELD_CASES: readonly AlertCase[] = [
     mutations: [
       ['min by', 'max by'],
       ['> 0', '>= 0'],
-      ['(customer, kind)', '(customer, kind, instance)'],
+      ['(customer, counter)', '(customer, counter, instance)'],
       ['for: 1d', 'for: 18h'],
     ],
   },

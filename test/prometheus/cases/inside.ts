@@ -113,7 +113,7 @@ export const INSIDE_CASES: readonly AlertCase[] = [
         at: 21 * HOUR + 40,
       },
       'only logins are held': {
-        change: { 'library_held_counts{kind="logins"}': 5 },
+        change: { 'library_counter_excess{counter="logins"}': 5 },
         at: 21 * HOUR,
       },
       'over the beginning of a month': {
@@ -164,7 +164,7 @@ export const INSIDE_CASES: readonly AlertCase[] = [
       ['>= 100', '>= 10'],
       ['poll_age:seconds < 900', 'poll_age:seconds < 1e9'],
       ['[1d:5m]', '[1h:5m]'],
-      ['{kind=~"people_.+"}', ''],
+      ['{counter=~"people_.+"}', ''],
       ['for: 12h', 'for: 3h'],
     ],
   },

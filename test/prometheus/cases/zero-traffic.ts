@@ -51,7 +51,10 @@ export const ZERO_TRAFFIC_CASES: readonly AlertCase[] = [
       },
       'nobody logs in either, as usual': { change: { ...NO_LOGINS, [USUAL_LOGINS]: 0 }, at: 126 },
       'both replicas see nobody': { change: atInstance('b', DEAD), at: 126 },
-      'only logins are held': { change: { 'library_held_counts{kind="logins"}': 3 }, at: 126 },
+      'only logins are held': {
+        change: { 'library_counter_excess{counter="logins"}': 3 },
+        at: 126,
+      },
       'one replica of two holds a counter': {
         change: { [HELD]: 3, ...atInstance('b', { [HELD]: 0 }) },
         at: 126,
@@ -90,7 +93,9 @@ export const ZERO_TRAFFIC_CASES: readonly AlertCase[] = [
         ]),
       ),
       'the counter is held': { [HELD]: 3 },
-      'the counter of those who leave is held': { 'library_held_counts{kind="people_exited"}': 3 },
+      'the counter of those who leave is held': {
+        'library_counter_excess{counter="people_exited"}': 3,
+      },
       'another replica sees people': atInstance('b', { [LAST_SEEN]: now }),
       'the month begins, and people come': {
         [LAST_SEEN]: (minute) => now(minute - 3),
@@ -147,9 +152,9 @@ export const ZERO_TRAFFIC_CASES: readonly AlertCase[] = [
       ['poll_age:seconds < 900', 'poll_age:seconds < 90000'],
       ['(min_over_time(library_open[1h]))', '(library_open)'],
       ['(library_open[1h])) == 0', '(library_open[1h])) < 0'],
-      ['{kind=~"people_.+"})) > 0', '{kind=~"people_.+"})) > 100'],
-      ['{kind=~"people_.+"}', ''],
-      ['{kind=~"people_.+"}', '{kind="people_entered"}'],
+      ['{counter=~"people_.+"})) > 0', '{counter=~"people_.+"})) > 100'],
+      ['{counter=~"people_.+"}', ''],
+      ['{counter=~"people_.+"}', '{counter="people_entered"}'],
       ['min by (customer) (max without', 'max by (customer) (max without'],
       ['for: 5m', 'for: 4m'],
     ],

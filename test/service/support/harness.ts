@@ -3,7 +3,7 @@ import { vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
 import { createLogger } from '../../../src/base/log.ts';
-import type { Question, Reading } from '../../../src/base/nouns.ts';
+import type { Question, AggregatedResponse } from '../../../src/base/model.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { createService } from '../../../src/service/service.ts';
 import type { ServiceOptions, ServiceSettings } from '../../../src/service/service.ts';
@@ -98,8 +98,11 @@ export function patience(): AbortSignal {
   return new AbortController().signal;
 }
 
-export function ask(client: CustomerClient, question: Question = QUESTION): Promise<Reading> {
-  return client.ask(question, patience());
+export function ask(
+  client: CustomerClient,
+  question: Question = QUESTION,
+): Promise<AggregatedResponse> {
+  return client.query(question, patience());
 }
 
 /** The error that a promise fails with. It must be a ServiceError. */

@@ -19,16 +19,18 @@ export type MinuteStream = (typeof MINUTE_STREAMS)[number];
 export type Breakdown = (typeof BREAKDOWNS)[number];
 export type Stream = MinuteStream | Breakdown;
 
-export type Kind = 'people_entered' | 'people_exited' | 'logins';
+export type CounterName = 'people_entered' | 'people_exited' | 'logins';
 
 /** The kinds of each stream of minutes, in the order of {@link Row.counts}. */
-export const KINDS = {
+export const COUNTERS = {
   people: ['people_entered', 'people_exited'],
   logins: ['logins'],
-} as const satisfies Record<MinuteStream, readonly Kind[]>;
+} as const satisfies Record<MinuteStream, readonly CounterName[]>;
 
 /** Stream after stream. */
-export const ALL_KINDS: readonly Kind[] = MINUTE_STREAMS.flatMap((stream) => KINDS[stream]);
+export const ALL_COUNTERS: readonly CounterName[] = MINUTE_STREAMS.flatMap(
+  (stream) => COUNTERS[stream],
+);
 
 /** The service's data endpoints (service-interface.md, 4.2 and 4.3). */
 export type Endpoint = 'peoplecount' | 'login';
@@ -74,7 +76,7 @@ export interface Question extends AggregatedQuestion {
  * A whole answer. `aggregation` is what the service says that it used, in lower case, which need not
  * be what was asked: above 1 MB it forces another (service-interface.md, 8).
  */
-export interface Reading {
+export interface AggregatedResponse {
   readonly aggregation: string;
   readonly rows: readonly Row[];
 }

@@ -3,12 +3,12 @@
  * counter from falling when the service's total does, over restarts too. A cache, not the truth:
  * without them every counter is the service's total. Text in and out; files are not known here.
  */
-import type { Breakdown, Kind } from '../base/nouns.ts';
+import type { Breakdown, CounterName } from '../base/model.ts';
 import { DAY_MS } from './calendar.ts';
-import type { Epoch } from './calendar.ts';
+import type { CountingPeriod } from './calendar.ts';
 
 /** Whose counter it is. Another service or client id under the same name is another counter. */
-export interface MarkOwner {
+export interface CounterOwner {
   readonly service: string;
   readonly clientId: string;
   readonly customer: string;
@@ -18,17 +18,17 @@ export interface MarkOwner {
  * What a mark is of: a counter of the customer, or that of one key of a breakdown. A key may be any
  * text: no other kind has a colon, and everything after the first one is the key.
  */
-export type MarkedKind = Kind | `${Breakdown}_${Kind}:${string}`;
+export type MarkedKind = CounterName | `${Breakdown}_${CounterName}:${string}`;
 
-/** One counter, as the file names it: another program's kinds are carried on as they are. */
+/** One counter, as the file names it: another program's counterCount are carried on as they are. */
 interface CounterKey {
   readonly owner: string;
   readonly kind: string;
 }
 
 export interface Mark {
-  readonly epochStartMs: number;
-  /** The epoch's calendar month, as in {@link Epoch.month}. */
+  readonly periodStartMs: number;
+  /** The epoch's calendar month, as in {@link CountingPeriod.month}. */
   readonly month: number;
   readonly value: number;
   /** When the value was shown first. */
@@ -39,16 +39,16 @@ export interface Mark {
 const PIECE_CHARACTERS = 128 * 1024;
 const FORMAT = 'library-stats-exporter marks';
 const VERSION = 1;
-/** Marks of epochs that ended long ago are not carried on. */
+/** HighWaterMarks of epochs that ended long ago are not carried on. */
 const KEPT_MS = 70 * DAY_MS;
 /** Of one counter. More than one, because a clock that was wrong for a while comes back to an older one. */
 const MOST_EPOCHS = 3;
 
-export class Marks {
+export class HighWaterMarks {
   /** By owner and kind; of each, the marks of several epochs, the one that was raised last first. */
   readonly #marks = new Map<string, Map<string, readonly Mark[]>>();
   /** An owner as the key of the map, which every poll asks for several times. */
-  readonly #ownerTexts = new WeakMap<MarkOwner, string>();
+  readonly #ownerTexts = new WeakMap<CounterOwner, string>();
   #changes = 0;
 
   /** Grows with every change. */
@@ -57,26 +57,26 @@ export class Marks {
   }
 
   /** The mark of the newest epoch that this counter was shown in. */
-  get(owner: MarkOwner, kind: MarkedKind): Mark | undefined {
-    return this.#of(owner, kind).toSorted((a, b) => b.epochStartMs - a.epochStartMs)[0];
+  get(owner: CounterOwner, kind: MarkedKind): Mark | undefined {
+    return this.#of(owner, kind).toSorted((a, b) => b.periodStartMs - a.periodStartMs)[0];
   }
 
   /** The mark of one epoch. */
-  ofEpoch(owner: MarkOwner, kind: MarkedKind, epochStartMs: number): Mark | undefined {
-    return this.#of(owner, kind).find((mark) => mark.epochStartMs === epochStartMs);
+  ofPeriod(owner: CounterOwner, kind: MarkedKind, periodStartMs: number): Mark | undefined {
+    return this.#of(owner, kind).find((mark) => mark.periodStartMs === periodStartMs);
   }
 
   /** The marks of one epoch for every key of a breakdown that was shown in it, by key. */
   ofKeys(
-    owner: MarkOwner,
+    owner: CounterOwner,
     breakdown: Breakdown,
-    kind: Kind,
-    epochStartMs: number,
+    kind: CounterName,
+    periodStartMs: number,
   ): ReadonlyMap<string, Mark> {
     const prefix = kindOfKey(breakdown, kind, '');
     const found = new Map<string, Mark>();
     for (const [marked, marks] of this.#marks.get(this.#textOf(owner)) ?? []) {
-      const mark = marks.find((one) => one.epochStartMs === epochStartMs);
+      const mark = marks.find((one) => one.periodStartMs === periodStartMs);
       if (mark !== undefined && marked.startsWith(prefix)) {
         found.set(marked.slice(prefix.length), mark);
       }
@@ -85,14 +85,20 @@ export class Marks {
   }
 
   /** What to show for `value`: itself, or the epoch's mark if that is higher. The mark remembers it. */
-  raise(owner: MarkOwner, kind: MarkedKind, epoch: Epoch, value: number, atMs: number): number {
-    const held = this.ofEpoch(owner, kind, epoch.startMs)?.value;
+  update(
+    owner: CounterOwner,
+    kind: MarkedKind,
+    epoch: CountingPeriod,
+    value: number,
+    atMs: number,
+  ): number {
+    const held = this.ofPeriod(owner, kind, epoch.startMs)?.value;
     if (held !== undefined && held >= value) {
       return held;
     }
-    const { startMs: epochStartMs, month } = epoch;
+    const { startMs: periodStartMs, month } = epoch;
     const key = { owner: this.#textOf(owner), kind };
-    this.#put(key, { epochStartMs, month, value, atMs });
+    this.#put(key, { periodStartMs, month, value, atMs });
     this.#changes += 1;
     return value;
   }
@@ -100,7 +106,7 @@ export class Marks {
   /**
    * All marks as text, one a line, so that a person can read them and take one out: a counter that
    * is held far too high by a mark that should not be there goes back to the service's total once
-   * its line is deleted while the exporter is stopped. Marks of others are written as they came.
+   * its line is deleted while the exporter is stopped. HighWaterMarks of others are written as they came.
    */
   serialize(nowMs: number): string {
     return [...this.serializeInPieces(nowMs)].join('');
@@ -114,13 +120,13 @@ export class Marks {
     yield `{"format":"${FORMAT}","version":${VERSION},"marks":[`;
     let piece = '';
     let lines = 0;
-    for (const [owner, kinds] of this.#marks) {
+    for (const [owner, counterCount] of this.#marks) {
       const counter = owner.slice(0, -1);
-      for (const [kind, marks] of kinds) {
+      for (const [kind, marks] of counterCount) {
         for (const mark of marks) {
-          if (nowMs - mark.epochStartMs <= KEPT_MS) {
-            const { epochStartMs, month, value, atMs } = mark;
-            const numbers = `${epochStartMs},${month},${value},${atMs}`;
+          if (nowMs - mark.periodStartMs <= KEPT_MS) {
+            const { periodStartMs, month, value, atMs } = mark;
+            const numbers = `${periodStartMs},${month},${value},${atMs}`;
             piece += `${lines === 0 ? '' : ','}\n${counter},${JSON.stringify(kind)},${numbers}]`;
             lines += 1;
           }
@@ -138,7 +144,7 @@ export class Marks {
   /**
    * Takes marks over from text of {@link serialize}. Throws an Error that says what is wrong with
    * the whole; single marks that make no sense or are too old are left out, and their number is
-   * returned. Marks of the future are kept: it may be our clock that is behind.
+   * returned. HighWaterMarks of the future are kept: it may be our clock that is behind.
    */
   restore(text: string, nowMs: number): number {
     let leftOut = 0;
@@ -154,11 +160,11 @@ export class Marks {
     return leftOut;
   }
 
-  #of(owner: MarkOwner, kind: MarkedKind): readonly Mark[] {
+  #of(owner: CounterOwner, kind: MarkedKind): readonly Mark[] {
     return this.#marks.get(this.#textOf(owner))?.get(kind) ?? [];
   }
 
-  #textOf(owner: MarkOwner): string {
+  #textOf(owner: CounterOwner): string {
     const known = this.#ownerTexts.get(owner);
     const text = known ?? textOf(owner);
     if (known === undefined) {
@@ -169,22 +175,22 @@ export class Marks {
 
   /** Puts a mark first, in place of a lower one of its epoch. */
   #put({ owner, kind }: CounterKey, mark: Mark): void {
-    const kinds = this.#marks.get(owner) ?? new Map<string, readonly Mark[]>();
-    const known = kinds.get(kind) ?? [];
-    const same = known.find(({ epochStartMs }) => epochStartMs === mark.epochStartMs);
+    const counterCount = this.#marks.get(owner) ?? new Map<string, readonly Mark[]>();
+    const known = counterCount.get(kind) ?? [];
+    const same = known.find(({ periodStartMs }) => periodStartMs === mark.periodStartMs);
     const highest = same !== undefined && same.value > mark.value ? same : mark;
     const others = known.filter((other) => other !== same);
-    kinds.set(kind, [highest, ...others].slice(0, MOST_EPOCHS));
-    this.#marks.set(owner, kinds);
+    counterCount.set(kind, [highest, ...others].slice(0, MOST_EPOCHS));
+    this.#marks.set(owner, counterCount);
   }
 }
 
 /** How a counter of one key is called among the marks. */
-export function kindOfKey(breakdown: Breakdown, kind: Kind, key: string): MarkedKind {
+export function kindOfKey(breakdown: Breakdown, kind: CounterName, key: string): MarkedKind {
   return `${breakdown}_${kind}:${key}`;
 }
 
-function textOf({ service, clientId, customer }: MarkOwner): string {
+function textOf({ service, clientId, customer }: CounterOwner): string {
   return JSON.stringify([service, clientId, customer]);
 }
 
@@ -213,11 +219,11 @@ function markOf(entry: unknown, nowMs: number): { key: CounterKey; mark: Mark } 
   if (!isNamed || typeof kind !== 'string' || !numbers.every(isCount)) {
     return undefined;
   }
-  const [epochStartMs = 0, month = 0, value = 0, atMs = 0] = numbers;
-  return nowMs - epochStartMs <= KEPT_MS && beginsIn(month, epochStartMs)
+  const [periodStartMs = 0, month = 0, value = 0, atMs = 0] = numbers;
+  return nowMs - periodStartMs <= KEPT_MS && beginsIn(month, periodStartMs)
     ? {
         key: { owner: JSON.stringify(owner), kind },
-        mark: { epochStartMs, month, value, atMs },
+        mark: { periodStartMs, month, value, atMs },
       }
     : undefined;
 }
@@ -227,8 +233,8 @@ function markOf(entry: unknown, nowMs: number): { key: CounterKey; mark: Mark } 
  * day later, and zones lie up to 14 hours before and 12 hours behind. Without this, a mistyped month
  * would be an epoch that does not end.
  */
-function beginsIn(month: number, epochStartMs: number): boolean {
-  const hours = (epochStartMs - Date.UTC(Math.floor(month / 12), month % 12, 1)) / 3_600_000;
+function beginsIn(month: number, periodStartMs: number): boolean {
+  const hours = (periodStartMs - Date.UTC(Math.floor(month / 12), month % 12, 1)) / 3_600_000;
   return hours >= -15 && hours <= 37;
 }
 

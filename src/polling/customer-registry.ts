@@ -3,26 +3,26 @@ import type { Config, CustomerConfig } from '../config/types.ts';
 import { Calendar } from '../counting/calendar.ts';
 import { Customer } from '../counting/customer.ts';
 import type { CustomerDescription } from '../counting/description.ts';
-import type { Marks } from '../counting/marks.ts';
+import type { HighWaterMarks } from '../counting/high-water-marks.ts';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
 import type { OpeningHoursParser } from '../counting/opening-hours.ts';
 import { Zone } from '../counting/zone.ts';
 
-export interface Member {
+export interface RegisteredCustomer {
   readonly customer: Customer;
   readonly config: CustomerConfig;
   readonly service: string;
 }
 
-export class Fleet {
-  readonly #marks: Marks;
-  #members = new Map<string, Member>();
+export class CustomerRegistry {
+  readonly #marks: HighWaterMarks;
+  #members = new Map<string, RegisteredCustomer>();
   /** By name: what is found out of a time zone serves all who live in it. */
   readonly #zones = new Map<string, Zone>();
   /** By zone and start of the day, for the same reason. */
   readonly #calendars = new Map<string, Calendar>();
 
-  constructor(marks: Marks) {
+  constructor(marks: HighWaterMarks) {
     this.#marks = marks;
   }
 
@@ -30,11 +30,11 @@ export class Fleet {
    * The customers of `config`, in its order. One that counts as before goes on with what it has
    * counted; a member whose settings are all as before is the same object.
    */
-  update(config: Config): readonly Member[] {
+  update(config: Config): readonly RegisteredCustomer[] {
     const service = config.service.baseUrl;
     // One for all: customers with the same hours share what it finds out. Not kept, for it forgets nothing.
     const parseOpeningHours = createOpeningHoursParser();
-    const members = config.customers.map((customerConfig): Member => {
+    const members = config.customers.map((customerConfig): RegisteredCustomer => {
       const known = this.#members.get(customerConfig.name);
       const description = descriptionOf(customerConfig, parseOpeningHours);
       const isKnown = known?.service === service && countsAlike(known.config, customerConfig);

@@ -10,12 +10,12 @@ const MOST_AT_ONCE = 20;
 const LINES_PER_MINUTE = 20;
 const MINUTE_MS = 60_000;
 
-export interface LineBudgetOptions {
+export interface LogLimiterOptions {
   readonly log: Logger;
   readonly clock: Clock;
 }
 
-export class LineBudget {
+export class LogLimiter {
   readonly #log: Logger;
   readonly #clock: Clock;
   #lines = MOST_AT_ONCE;
@@ -23,25 +23,25 @@ export class LineBudget {
   #leftOut = 0;
   #leavingOutSinceMs = 0;
 
-  constructor({ log, clock }: LineBudgetOptions) {
+  constructor({ log, clock }: LogLimiterOptions) {
     this.#log = log;
     this.#clock = clock;
   }
 
   /** Logs a line if there is room for it; says whether. */
   tell(level: 'info' | 'warn', message: string, fields: LogFields): boolean {
-    this.tellLeftOut();
+    this.reportSuppressed();
     if (this.#lines < 1) {
       this.#leavingOutSinceMs = this.#leftOut === 0 ? this.#filledAtMs : this.#leavingOutSinceMs;
       this.#leftOut += 1;
       return false;
     }
-    this.tellAnyway(level, message, fields);
+    this.logAlways(level, message, fields);
     return true;
   }
 
   /** Logs a line that must be heard, such as the end of what was told; later ones pay for it. */
-  tellAnyway(level: 'info' | 'warn', message: string, fields: LogFields): void {
+  logAlways(level: 'info' | 'warn', message: string, fields: LogFields): void {
     this.#lines -= 1;
     this.#log[level](message, fields);
   }
@@ -52,7 +52,7 @@ export class LineBudget {
   }
 
   /** Says, once a minute at most, how many lines there was no room for. To be called regularly. */
-  tellLeftOut(): void {
+  reportSuppressed(): void {
     const nowMs = this.#clock.monotonicMs();
     const filled = this.#lines + ((nowMs - this.#filledAtMs) * LINES_PER_MINUTE) / MINUTE_MS;
     this.#lines = Math.min(MOST_AT_ONCE, filled);

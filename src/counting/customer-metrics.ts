@@ -2,15 +2,15 @@
  * What is known of a customer at one instant, ready to be exported. Whatever is `undefined` is not
  * known, and no series shows it: a figure is never 0 because it is missing.
  */
-import type { Breakdown, Kind, Stream } from '../base/nouns.ts';
+import type { Breakdown, CounterName, Stream } from '../base/model.ts';
 
-export interface CustomerFigures {
+export interface CustomerMetrics {
   readonly customer: string;
   readonly timezone: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly utcOffsetSeconds: number;
   /** Start of the running epoch. */
-  readonly epochStartMs: number;
+  readonly periodStartMs: number;
   readonly capacity: number | undefined;
   /** Inside the opening hours; undefined where none are configured. */
   readonly open: boolean | undefined;
@@ -18,44 +18,44 @@ export interface CustomerFigures {
   readonly credentialsValid: boolean | undefined;
   /** People inside now. */
   readonly occupancy: number | undefined;
-  /** Only the kinds of the configured streams. */
-  readonly kinds: Readonly<Partial<Record<Kind, KindFigures>>>;
+  /** Only the counters of the configured streams. */
+  readonly counters: Readonly<Partial<Record<CounterName, CounterValues>>>;
   /** Only the configured breakdowns. */
-  readonly breakdowns: Readonly<Partial<Record<Breakdown, BreakdownFigures>>>;
+  readonly breakdowns: Readonly<Partial<Record<Breakdown, BreakdownMetrics>>>;
   /** Only the configured streams and breakdowns. */
-  readonly streams: Readonly<Partial<Record<Stream, StreamFigures>>>;
+  readonly streams: Readonly<Partial<Record<Stream, StreamMetrics>>>;
   /** From this instant on these figures are no longer true, even if nothing was polled. */
   readonly validUntilMs: number;
 }
 
-export interface KindFigures {
+export interface CounterValues {
   /** The exported counter: the epoch's high-water mark of the service's total. */
   readonly total: number | undefined;
   /** By how much `total` is above the service's total now. Known when `total` is. */
-  readonly held: number | undefined;
+  readonly excess: number | undefined;
   /** The service's figure since the day started, corrections included. */
   readonly today: number | undefined;
 }
 
-export interface BreakdownFigures {
+export interface BreakdownMetrics {
   /** In the order of the keys; none before the first complete reading. */
-  readonly keys: readonly KeyFigures[];
+  readonly keys: readonly KeyMetrics[];
   /** How many keys the service lists that there is no room for. */
-  readonly leftOut: number | undefined;
+  readonly droppedKeys: number | undefined;
   /** What each branch is called that is shown or configured, in the order of their keys; else empty. */
   readonly names: readonly (readonly [key: string, name: string])[];
 }
 
 /** A branch, a client or a device. */
-export interface KeyFigures {
+export interface KeyMetrics {
   readonly key: string;
   /** Only those of people. */
-  readonly kinds: Readonly<Partial<Record<Kind, KindFigures>>>;
+  readonly counters: Readonly<Partial<Record<CounterName, CounterValues>>>;
   /** People inside; only of branches. */
   readonly occupancy: number | undefined;
 }
 
-export interface StreamFigures {
+export interface StreamMetrics {
   /** Whether the last poll was good; undefined before the first one ended. */
   readonly up: boolean | undefined;
   /** When the last good poll ended. */
@@ -69,8 +69,8 @@ export interface StreamFigures {
   readonly lastError: { readonly message: string; readonly atMs: number } | undefined;
 }
 
-/** Anything that can tell its figures at an instant. Reading them costs no request. */
-export interface FiguresSource {
+/** Anything that can tell its figures at an instant. AggregatedResponse them costs no request. */
+export interface MetricsSource {
   readonly customer: string;
-  figuresAt(nowMs: number): CustomerFigures;
+  metricsAt(nowMs: number): CustomerMetrics;
 }
