@@ -1,7 +1,4 @@
-/**
- * Time, as the only thing that reads it. Everything else is given a Clock, so that a test can drive
- * years in minutes.
- */
+/** The only module that reads the time or sets a timer. Everything else is given a Clock. */
 import { performance } from 'node:perf_hooks';
 
 export interface Clock {
@@ -13,8 +10,8 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A timer of Node cannot be longer: a longer one fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** Node fires a longer timer at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   nowMs() {
@@ -35,21 +32,21 @@ export const systemClock: Clock = {
           signal?.removeEventListener('abort', abort);
           resolve();
         },
-        Math.min(Math.max(0, ms), LONGEST_TIMER_MS),
+        Math.min(Math.max(0, ms), MAX_TIMER_MS),
       );
       signal?.addEventListener('abort', abort, { once: true });
     });
   },
 };
 
-/** Lets everything run that is ready to: timers, connections, other turns. No time passes for a Clock. */
+/** Yields to the event loop once, so that I/O and timers that are due can run. */
 export async function nextTurn(): Promise<void> {
   await new Promise<void>((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** What an aborted wait rejects with: the signal's reason, always an Error. */
+/** The signal's reason as an Error. */
 export function abortReason(signal: AbortSignal | undefined): Error {
   const reason: unknown = signal?.reason;
   return reason instanceof Error ? reason : new DOMException('This wait was aborted', 'AbortError');

@@ -12,7 +12,7 @@ const UNITS_MS = [
 
 const PATTERN = /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
 
-/** What a duration looks like; an empty text, which matches too, is none. */
+/** For the JSON Schema. It also matches the empty string, which is not a duration. */
 export const DURATION_PATTERN = PATTERN.source;
 
 /**
@@ -31,7 +31,7 @@ export function parseDuration(text: string): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined;
 }
 
-/** The shortest writing of a duration: 5_400_000 is `1h30m`. */
+/** The shortest form of a duration: 5_400_000 is `1h30m`. */
 export function formatDuration(durationMs: number): string {
   let rest = Math.round(durationMs);
   let text = '';

@@ -1,7 +1,4 @@
-/**
- * The errors that the world causes. A programmer's mistake is none of these: it is an assertion,
- * and crashes.
- */
+/** Errors caused from outside. A programmer's mistake is an assertion, and crashes. */
 
 /** Why a poll failed: the label `reason` of `library_exporter_poll_failures_total`. Closed. */
 export const FAILURE_REASONS = [
@@ -17,15 +14,15 @@ export const FAILURE_REASONS = [
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 export interface ServiceErrorDetails {
-  /** HTTP status, where there was an answer. */
+  /** HTTP status, if there was an answer. */
   readonly status?: number;
-  /** How long the service asked us to wait. */
+  /** From the header Retry-After. */
   readonly retryAfterMs?: number;
 }
 
 /**
- * An error to be thrown when the service did not give a whole good answer. The message is safe to
- * show: it never holds a header, a query string, a body, a secret or a token.
+ * The service gave no complete, valid answer. The message is safe to show: it never contains a header, a
+ * query string, a body, a secret or a token.
  */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
@@ -41,8 +38,8 @@ export class ServiceError extends Error {
   }
 }
 
-/** Whether it may be over after a while: it was the service, or the way to it, and not the question. */
-export function isPassing(error: unknown): error is ServiceError {
+/** True if the same request may succeed later: the service or the network failed, not the request. */
+export function isTransient(error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) {
     return false;
   }
@@ -52,32 +49,30 @@ export function isPassing(error: unknown): error is ServiceError {
     case 'unreachable':
     case 'server':
       return true;
-    case 'auth':
     case 'rejected':
+      // Too Early (RFC 8470, 5.2).
+      return error.status === 425;
+    case 'auth':
     case 'malformed':
       return false;
   }
 }
 
-/** An error to be thrown when the command line is not one that the program knows. Exit status 2. */
+/** A wrong command line. Exit status 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/**
- * An error to be thrown when the configuration has problems. Exit status 2. The message is the list
- * of all of them, ready to print, without any part of a secret.
- */
+/** A bad configuration. Exit status 2. The message lists all problems, ready to print, without secrets. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** What an error says; of what is no Error, whatever text it has. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Node's name for what went wrong, such as `ENOENT`; undefined where there is none. */
+/** Node's code of an error, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }

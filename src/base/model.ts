@@ -1,13 +1,11 @@
 /**
- * The glossary, and the shapes that pass from room to room.
+ * Domain types that more than one module uses.
  *
  * - customer: a library organisation with its own credentials at the service.
- * - stream: one kind of question that is polled for a customer: `people` and `logins` by the
- *   minute, `branch`, `client` and `device` as breakdowns of people.
- * - kind: one exported counter of a customer.
- * - reading: one whole answer of the service, decoded; never a part of one.
- * - epoch: the start of the running month in the customer's local time; counters count from it.
- * - day: from `day_starts_at` to the next one, local; occupancy and today's figures start with it.
+ * - stream: what is polled for a customer: `people` and `logins` by minute; `branch`, `client` and
+ *   `device` as breakdowns of people.
+ * - counting period: a calendar month in the customer's zone; counters start at 0 with it.
+ * - day: from `day_starts_at` to the next one, local time; today's values start at 0 with it.
  */
 
 import type { Secret } from './secret.ts';
@@ -21,13 +19,12 @@ export type Stream = MinuteStream | Breakdown;
 
 export type CounterName = 'people_entered' | 'people_exited' | 'logins';
 
-/** The kinds of each stream of minutes, in the order of {@link Row.counts}. */
+/** The counters of each stream, in the order of {@link Row.counts}. */
 export const COUNTERS = {
   people: ['people_entered', 'people_exited'],
   logins: ['logins'],
 } as const satisfies Record<MinuteStream, readonly CounterName[]>;
 
-/** Stream after stream. */
 export const ALL_COUNTERS: readonly CounterName[] = MINUTE_STREAMS.flatMap(
   (stream) => COUNTERS[stream],
 );
@@ -35,7 +32,7 @@ export const ALL_COUNTERS: readonly CounterName[] = MINUTE_STREAMS.flatMap(
 /** The service's data endpoints (service-interface.md, 4.2 and 4.3). */
 export type Endpoint = 'peoplecount' | 'login';
 
-/** The aggregations that each endpoint has (service-interface.md, 4.2 and 4.3). */
+/** The aggregations of each endpoint (service-interface.md, 4.2 and 4.3). */
 export const AGGREGATIONS = {
   peoplecount: ['branch', 'client', 'device', 'day', 'quarter', 'minute'],
   login: ['day', 'quarter', 'minute'],
@@ -43,7 +40,7 @@ export const AGGREGATIONS = {
 
 export type Aggregation = (typeof AGGREGATIONS)[Endpoint][number];
 
-/** The service does not say what a key looks like; only `counting/keys.ts` ever reads one. */
+/** The format is not documented. Only counting's key format detection reads a key. */
 export type Key = string | number;
 
 /**
@@ -55,56 +52,55 @@ export interface Row {
   readonly counts: readonly number[];
 }
 
-/** What is asked about: ISO 8601 timestamps with an offset. `to` needs `from` (4.2). */
+/** ISO 8601 timestamps with an offset. `to` needs `from` (service-interface.md, 4.2). */
 export interface Window {
   readonly from?: string;
   readonly to?: string;
 }
 
-/** An aggregated question. */
 export interface AggregatedQuestion extends Window {
   readonly endpoint: Endpoint;
   readonly aggregation: Aggregation;
 }
 
-/** An aggregated question as counting asks it: always from some instant on. */
+/** An aggregated question with a start, as counting needs it. */
 export interface Question extends AggregatedQuestion {
   readonly from: string;
 }
 
 /**
- * A whole answer. `aggregation` is what the service says that it used, in lower case, which need not
- * be what was asked: above 1 MB it forces another (service-interface.md, 8).
+ * A complete answer. `aggregation` is the one that the service used, in lower case. It may differ from the
+ * requested one: above 1 MB the service forces another (service-interface.md, 8).
  */
 export interface AggregatedResponse {
   readonly aggregation: string;
   readonly rows: readonly Row[];
 }
 
-/** A question for one page of raw records. Asked with the same window, the pages join to a whole. */
+/** A question for one page of raw records. All pages of a query have the same window. */
 export interface PageQuestion extends Window {
   readonly endpoint: Endpoint;
   readonly aggregation?: undefined;
-  /** The most records that the page may have. */
+  /** The largest number of records on the page. */
   readonly limit: number;
-  /** Of the page before; without it, the page is the first one. */
+  /** From the previous page; absent for the first one. */
   readonly startToken?: Secret;
-  /** Whether the fields that tell of a patron are taken from the answer at all. */
+  /** If false, fields about the patron are not decoded. */
   readonly includePatronFields: boolean;
 }
 
-/** One raw record: its values in the order of the service's document; null where it has none. */
+/** The values of a raw record in the order of service-interface.md, 2; null for a missing one. */
 export type RawRecord = readonly (string | number | null)[];
 
-/** One page of raw records, whole. */
+/** One page of raw records. */
 export interface RawPage {
   readonly aggregation: undefined;
   readonly records: readonly RawRecord[];
-  /** Where the next page starts; only the service knows what it means. Undefined: this is the last. */
+  /** Start of the next page. Undefined on the last one. */
   readonly startToken: Secret | undefined;
 }
 
-/** In place of a page: the service forced an aggregation (service-interface.md, 8), named here. */
+/** In place of a page: the service forced this aggregation (service-interface.md, 8). */
 export interface ForcedAggregation {
   readonly aggregation: string;
 }

@@ -1,4 +1,4 @@
-/** Chance, as the only thing that draws it. Everything else is given a Random. */
+/** The only module that draws random numbers. Everything else is given a Random. */
 import { randomBytes } from 'node:crypto';
 
 export interface Random {
@@ -12,7 +12,7 @@ export const systemRandom: Random = {
   },
 };
 
-/** The same seed gives the same numbers (mulberry32: 32 bits of state, good enough to draw worlds). */
+/** The same seed gives the same numbers (mulberry32, 32 bits of state). For tests and the simulator. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {
@@ -25,7 +25,7 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** 32 bytes that nobody can guess, for a key that lives as long as the process. */
+/** 32 cryptographically secure bytes. */
 export function randomKey(): Uint8Array {
   return randomBytes(32);
 }

@@ -1,7 +1,7 @@
-/** A value that nothing shows by accident: every way of printing it gives `[redacted]`. */
+/** A value that is not printed by accident: every conversion to text gives `[redacted]`. */
 import { inspect } from 'node:util';
 
-/** What stands where a secret would be shown. */
+/** Shown in place of a secret. */
 export const REDACTED = '[redacted]';
 
 export class Secret {
@@ -11,7 +11,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself, for the one place that sends it. */
+  /** The plain value, for the code that sends or compares it. */
   reveal(): string {
     return this.#value;
   }

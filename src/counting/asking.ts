@@ -3,7 +3,7 @@
  * that it stays pure and whoever drives it decides how to ask.
  */
 import type { Aggregation, Endpoint, Question, AggregatedResponse } from '../base/model.ts';
-import { isPassing } from '../base/errors.ts';
+import { isTransient } from '../base/errors.ts';
 import type { Calendar, Span } from './calendar.ts';
 import { anyBelow, grandTotal, sumRows } from './counts.ts';
 import type { Counts } from './counts.ts';
@@ -87,7 +87,7 @@ export class Inquirer {
       return yield* this.ask(aggregation, fromMs, toMs);
     } catch (error) {
       // No answer is one thing; a bad one is another matter, and ends the poll.
-      if (!isPassing(error)) {
+      if (!isTransient(error)) {
         throw error;
       }
       this.#gaveUp = true;

@@ -7,10 +7,9 @@ import { lstat, mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { isLocked, lockFolder } from '../base/folder-lock.ts';
-import type { FolderLock } from '../base/folder-lock.ts';
+import { isLocked, lockFolder, replaceFile } from '../base/files.ts';
+import type { FolderLock } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
-import { replaceFile } from '../base/replace-file.ts';
 import { readTextFile } from '../config/read-file.ts';
 import type { HighWaterMarks } from '../counting/high-water-marks.ts';
 

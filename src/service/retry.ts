@@ -4,7 +4,7 @@
  */
 import pRetry, { AbortError } from 'p-retry';
 import type { Clock } from '../base/clock.ts';
-import { isPassing, ServiceError } from '../base/errors.ts';
+import { isTransient, ServiceError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 
 /** Full jitter: a wait is drawn from 0 to min(longest, base times 2 to the retries so far). */
@@ -35,14 +35,6 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
 /** Wraps an error that is not to be asked again for, whatever its reason; the caller sees the error. */
 export function final(error: ServiceError): Error {
   return new AbortError(error);
-}
-
-/** Whether to ask again is worth it: timeouts, no connection, 408, 425, 429, 5xx. */
-function isTransient(error: Error): error is ServiceError {
-  return (
-    isPassing(error) ||
-    (error instanceof ServiceError && error.reason === 'rejected' && error.status === 425)
-  );
 }
 
 /** False where the wait would be too long, or was cut short by the deadline. */

@@ -94,7 +94,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a question that only the order of minutes needs fails the poll',
     file: 'counting/asking.ts',
-    find: '!isPassing(error)',
+    find: '!isTransient(error)',
     replace: 'true',
     shows: ({ conventions: { forced, rateLimit } }) =>
       forced.above === 'rows' && forced.limit <= 40 && rateLimit !== undefined,

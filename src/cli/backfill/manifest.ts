@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, UsageError } from '../../base/errors.ts';
 import type { CounterName } from '../../base/model.ts';
-import { replaceFile } from '../../base/replace-file.ts';
+import { replaceFile } from '../../base/files.ts';
 import type { Span } from '../../counting/calendar.ts';
 import type { Joint } from './plan.ts';
 

@@ -7,7 +7,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { replaceFile } from '../../base/replace-file.ts';
+import { replaceFile } from '../../base/files.ts';
 import type { Family } from '../../metrics/family.ts';
 import { END_OF, writeHead } from '../../metrics/format.ts';
 import type { PastSamples } from '../../metrics/history-text.ts';

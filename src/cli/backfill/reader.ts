@@ -1,6 +1,6 @@
 /** Asks the service for the history of one customer and month, with more patience than a poll has. */
 import type { Clock } from '../../base/clock.ts';
-import { isPassing } from '../../base/errors.ts';
+import { isTransient } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { MinuteStream, Question, AggregatedResponse } from '../../base/model.ts';
 import { readBreakdownHistory } from '../../counting/breakdown-history.ts';
@@ -107,7 +107,7 @@ export class Reader {
         const deadline = AbortSignal.timeout(2 * timeoutMs);
         return await client.query(question, AbortSignal.any([stop, deadline]));
       } catch (error) {
-        if (waitMs === undefined || stop.aborted || !isPassing(error)) {
+        if (waitMs === undefined || stop.aborted || !isTransient(error)) {
           throw error;
         }
         const ms = Math.ceil(error.retryAfterMs ?? waitMs);

@@ -2,8 +2,8 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { systemClock } from '../../base/clock.ts';
 import { codeOf, messageOf, ServiceError, UsageError } from '../../base/errors.ts';
-import { isLocked, LOCK_FILE, lockFolder } from '../../base/folder-lock.ts';
-import type { FolderLock } from '../../base/folder-lock.ts';
+import { isLocked, LOCK_FILE, lockFolder } from '../../base/files.ts';
+import type { FolderLock } from '../../base/files.ts';
 import type { Logger } from '../../base/log.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/types.ts';

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { lockFolder } from '../../../src/base/folder-lock.ts';
+import { lockFolder } from '../../../src/base/files.ts';
 import { BackfillWorld } from './world.ts';
 
 const RANGE = ['--from=2026-10-29T04:00', '--to=2026-11-03T12:00', '--step=5m'];
