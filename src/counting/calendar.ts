@@ -1,6 +1,6 @@
 /**
- * Days and epochs of a customer. A day goes from `day_starts_at` to the next one, an epoch from the
- * first of them in a calendar month to the first in the next, all in local time.
+ * Days and counting periods of a customer, in local time. A day lasts from `day_starts_at` to the
+ * next one; a counting period from the first of them in a calendar month to the first in the next.
  */
 import type { Zone } from './zone.ts';
 
@@ -16,11 +16,15 @@ export interface CountingPeriod extends Span {
 }
 
 export const MINUTE_MS = 60_000;
-/** Twenty-four hours; a day of the calendar may have one more or less. */
+/** 24 hours; a day of the calendar may have 23 or 25. */
 export const DAY_MS = 86_400_000;
 
-/** A clock this far behind the running epoch has stepped back; one further behind was wrong. */
-const CLOCK_STEP_MS = 26 * 3_600_000;
+/**
+ * A clock that is set back by less than this across the start of a period is not followed: the
+ * period starts again soon, and in between the counters would return to their old values, which
+ * Prometheus adds. One that is set back by more was wrong before.
+ */
+const MAX_CLOCK_CORRECTION_MS = 60 * MINUTE_MS;
 
 export function floorToMinute(instantMs: number): number {
   return Math.floor(instantMs / MINUTE_MS) * MINUTE_MS;
@@ -35,14 +39,14 @@ export class Calendar {
   readonly #dayStartsAtMs: number;
   #day: Span = { startMs: 0, endMs: 0 };
   #dayBefore: Span = { startMs: NaN, endMs: NaN };
-  #epoch: CountingPeriod = { startMs: 0, endMs: 0, month: 0 };
+  #period: CountingPeriod = { startMs: 0, endMs: 0, month: 0 };
 
   constructor(zone: Zone, dayStartsAt: { readonly hour: number; readonly minute: number }) {
     this.zone = zone;
     this.#dayStartsAtMs = (dayStartsAt.hour * 60 + dayStartsAt.minute) * MINUTE_MS;
   }
 
-  /** The day that is running at an instant. */
+  /** The day at an instant. */
   dayAt(instantMs: number): Span {
     if (!contains(this.#day, instantMs)) {
       this.#day = this.#findDay(instantMs);
@@ -58,15 +62,15 @@ export class Calendar {
     return this.#dayBefore;
   }
 
-  /** The epoch that is running at an instant, going by this calendar alone. */
+  /** The counting period at an instant, by this calendar alone. */
   periodAt(instantMs: number): CountingPeriod {
-    if (!contains(this.#epoch, instantMs)) {
+    if (!contains(this.#period, instantMs)) {
       const wall = new Date(instantMs + this.zone.offsetMsAt(instantMs));
       const month = wall.getUTCFullYear() * 12 + wall.getUTCMonth();
       const started = instantMs >= this.periodStart(month);
-      this.#epoch = this.periodOfMonth(started ? month : month - 1);
+      this.#period = this.periodOfMonth(started ? month : month - 1);
     }
-    return this.#epoch;
+    return this.#period;
   }
 
   /** The first `day_starts_at` of a month. */
@@ -92,9 +96,9 @@ export class Calendar {
 }
 
 /**
- * The epoch to count from: the running one until the calendar's next begins. A new zone or day
- * start therefore moves no counter before the next epoch, and a clock that steps back over the
- * border of two epochs does not bring the old one back.
+ * The counting period in force: the running one until the calendar's next one starts, so that a new
+ * zone or day start applies from the next period on. A running period that starts in the future was
+ * made by a wrong clock and is dropped.
  */
 export function runningPeriod(
   calendar: Calendar,
@@ -102,19 +106,18 @@ export function runningPeriod(
   nowMs: number,
 ): CountingPeriod {
   const own = calendar.periodAt(nowMs);
-  if (running === undefined || running.month < own.month) {
+  if (
+    running === undefined ||
+    running.month < own.month ||
+    running.startMs === own.startMs ||
+    isFuturePeriod(running.startMs, nowMs)
+  ) {
     return own;
   }
-  if (running.startMs - nowMs > CLOCK_STEP_MS) {
-    return own;
-  }
-  if (running.month === own.month && running.startMs === own.startMs) {
-    // The same object for everybody, as a rule.
-    return own;
-  }
-  return {
-    startMs: running.startMs,
-    endMs: calendar.periodStart(running.month + 1),
-    month: running.month,
-  };
+  return { ...running, endMs: calendar.periodStart(running.month + 1) };
+}
+
+/** Whether only a wrong clock can have started this period. */
+export function isFuturePeriod(startMs: number, nowMs: number): boolean {
+  return startMs - nowMs > MAX_CLOCK_CORRECTION_MS;
 }

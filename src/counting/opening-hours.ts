@@ -1,27 +1,28 @@
-/**
- * Opening hours in OpenStreetMap's syntax, read by the library `opening_hours`: what is accepted,
- * and what a person is told of the rest. Must not know customers or figures.
- */
+/** Opening hours in OpenStreetMap's syntax: what is accepted, and when a library is open. */
 import Library from 'opening_hours';
+import { DAY_MS, MINUTE_MS } from './calendar.ts';
 import { HOLIDAY_REGIONS } from './holiday-regions.ts';
-import { changesFrom, OpeningSchedule, quietly } from './opening-schedule.ts';
+import { Zone } from './zone.ts';
 
 export interface OpeningHours {
+  /** In the repeated hour of a day on which clocks are set back, a library is open twice. */
   isOpenAt(instantMs: number, timezone: string): boolean;
   /**
-   * The first instant after `instantMs` at which isOpenAt answers differently, or has to be asked
-   * again because more is not known; undefined if it does not change for a year at least.
+   * Until when isOpenAt returns the same, at least: it may do so for longer. Undefined if nothing
+   * changes for a year.
    */
   nextChangeAfter(instantMs: number, timezone: string): number | undefined;
 }
 
-/** {@link parseOpeningHours}, or something that remembers what it returned. */
 export type OpeningHoursParser = (text: string, holidays: string | undefined) => OpeningHours;
 
-const LONGEST_TEXT = 1_000;
+const MAX_TEXT_CHARACTERS = 1_000;
+/** The next change is looked for so far ahead. */
+const HORIZON_MS = 2 * 366 * DAY_MS;
+const UNCHANGED_MS = 366 * DAY_MS;
 
-/** Warnings of the library about style. With any other it has guessed, and we do not guess. */
-const HARMLESS_WARNINGS: ReadonlySet<string> = new Set([
+/** Warnings of the library about style. Any other warning means that it guessed, which is refused. */
+const STYLE_WARNINGS: ReadonlySet<string> = new Set([
   'additional_rule_separator_not_used_after_time_wrapping_midnight',
   'additional_rule_which_evaluates_to_closed',
   'combine_rules',
@@ -39,98 +40,88 @@ const HARMLESS_WARNINGS: ReadonlySet<string> = new Set([
   'year_past',
 ]);
 
+/** The syntax allows these, but they leave open when the library is open. */
+const UNSUPPORTED: readonly (readonly [RegExp, string])[] = [
+  [
+    /\b(sunrise|sunset|dawn|dusk)\b/i,
+    'sunrise, sunset, dawn and dusk are not supported: write times, as in 08:00-20:00',
+  ],
+  [/\d\s*\+(?!\s*\d)/, 'open ends are not supported: write the closing time, as in 10:00-18:00'],
+  // The tables of the opening_hours library end after some years.
+  [/\bSH\b/i, 'school holidays (SH) are not supported: write the dates'],
+  [/\bunknown\b/i, '"unknown" is not supported: write times, or remove this key'],
+];
+
 /**
- * Opening hours that are understood in full. `holidays` says whose public holidays PH means: a
- * country or country-state of {@link HOLIDAY_REGIONS}, in lower case.
- *
- * Throws an Error whose message completes a sentence that begins with the key, and says what would
- * be right. It may quote a part of the text.
+ * Parses opening hours. `holidays` says whose public holidays PH means: a country or country-state
+ * of {@link HOLIDAY_REGIONS}, in lower case. Throws an Error that says what was expected; its message
+ * may quote a part of the text.
  */
 export function parseOpeningHours(text: string, holidays: string | undefined): OpeningHours {
-  refuseWhatHasNoAnswer(text);
-  const problem = holidays === undefined ? undefined : holidaysProblem(holidays);
-  if (problem !== undefined) {
-    throw new Error(`has no holidays to go by: ${holidays} ${problem}`);
+  if (text.length > MAX_TEXT_CHARACTERS) {
+    throw new Error(`expected at most ${MAX_TEXT_CHARACTERS} characters, got ${text.length}`);
   }
-  return new OpeningSchedule(quietly(() => compile(text, holidays)));
+  const rules = text.replaceAll(/"[^"]*"/g, '');
+  const problem =
+    UNSUPPORTED.find(([pattern]) => pattern.test(rules))?.[1] ??
+    (holidays === undefined ? undefined : holidaysProblem(holidays));
+  if (problem !== undefined) {
+    throw new Error(problem);
+  }
+  return new Schedule(withWallDate(() => compile(text, holidays)));
 }
 
 /** Parses each pair of text and holidays once: a thousand branches often keep the same hours. */
 export function createOpeningHoursParser(): OpeningHoursParser {
-  const known = new Map<string, OpeningHours>();
+  const parsed = new Map<string, OpeningHours>();
   return function parse(text, holidays) {
     const key = JSON.stringify([text, holidays]);
-    const hours = known.get(key) ?? parseOpeningHours(text, holidays);
-    known.set(key, hours);
+    const hours = parsed.get(key) ?? parseOpeningHours(text, holidays);
+    parsed.set(key, hours);
     return hours;
   };
 }
 
-/** What is wrong with the name of a holiday region, or undefined. Completes a sentence. */
+/** What is wrong with the name of a holiday region; undefined if nothing is. */
 export function holidaysProblem(holidays: string): string | undefined {
-  const [country = '', ...rest] = holidays.split('-');
+  const [country = '', ...state] = holidays.split('-');
   const states = HOLIDAY_REGIONS.get(country);
   if (states === undefined) {
-    const known = [...HOLIDAY_REGIONS.keys()].join(', ');
-    return `is not a country whose holidays are known: give one of ${known}, or country-state as in de-by`;
+    const countries = [...HOLIDAY_REGIONS.keys()].join(', ');
+    return `expected one of ${countries}, or country-state as in de-by, got ${holidays}`;
   }
-  if (rest.length === 0 || states.includes(rest.join('-'))) {
+  if (state.length === 0 || states.includes(state.join('-'))) {
     return undefined;
   }
-  return states.length === 0
-    ? `names a state, but the holidays of ${country} are known only as a whole: give ${country}`
-    : `is not a state whose holidays are known: give ${country}, or one of ${statesOf(country)}`;
+  return `expected ${[country, ...regionsOf(country)].join(', ')}, got ${holidays}`;
 }
 
-function statesOf(country: string): string {
-  return (HOLIDAY_REGIONS.get(country) ?? []).map((state) => `${country}-${state}`).join(', ');
-}
-
-/** What the syntax allows, but leaves open whether it is open. */
-function refuseWhatHasNoAnswer(text: string): void {
-  if (text.length > LONGEST_TEXT) {
-    throw new Error(`is longer than ${LONGEST_TEXT} characters: write shorter rules`);
-  }
-  const rules = text.replaceAll(/"[^"]*"/g, '');
-  if (/\b(sunrise|sunset|dawn|dusk)\b/i.test(rules)) {
-    throw new Error('depends on the sun, whose place is not configured: write times, as in 08:00');
-  }
-  if (/\d\s*\+(?!\s*\d)/.test(rules)) {
-    throw new Error('has an open end: write when it closes, as in 10:00-18:00');
-  }
-  if (/\bSH\b/i.test(rules)) {
-    // The library's tables of them end after some years, and then it answers nothing at all.
-    throw new Error('uses school holidays (SH), known for some years only: write the days out');
-  }
-  if (/\bunknown\b/i.test(rules)) {
-    throw new Error('says that it is unknown when it is open: write times, or leave the key out');
-  }
+function regionsOf(country: string): readonly string[] {
+  return (HOLIDAY_REGIONS.get(country) ?? []).map((state) => `${country}-${state}`);
 }
 
 function compile(text: string, holidays: string | undefined): Library {
-  let guess: string | undefined;
+  let warning: string | undefined;
   let library: Library;
   try {
     library = new Library(text, placeOf(holidays), { mode: 0 } as Options);
-    // Some mistakes show only at an evaluation, and in one half of a year.
+    // Some mistakes show only when it is evaluated, and in one half of a year.
     for (const month of [0, 6]) {
-      changesFrom(library, Date.UTC(2026, month, 1));
+      nextChange(library, Date.UTC(2026, month, 1));
     }
-    guess = guessOf(library, text);
+    warning = ambiguityOf(library, text);
   } catch (error) {
     throw new Error(explain(String(error), holidays));
   }
-  if (guess !== undefined) {
-    throw new Error(`can be read in more than one way: ${guess}`);
+  if (warning !== undefined) {
+    throw new Error(`ambiguous: ${warning}`);
   }
   return library;
 }
 
-/** What the library had to guess, in words that say what would be right. */
-function guessOf(library: Library, text: string): string | undefined {
-  const warning = library
-    .getStructuredWarnings()
-    .find((candidate) => !HARMLESS_WARNINGS.has(candidate.type));
+/** What the opening_hours library had to guess. */
+function ambiguityOf(library: Library, text: string): string | undefined {
+  const warning = library.getStructuredWarnings().find(({ type }) => !STYLE_WARNINGS.has(type));
   if (warning === undefined) {
     return undefined;
   }
@@ -145,7 +136,7 @@ function firstSentence(message: string): string {
 type Options = NonNullable<ConstructorParameters<typeof Library>[2]>;
 type Place = NonNullable<ConstructorParameters<typeof Library>[1]>;
 
-/** As the library takes it from Nominatim: the state by its ISO code, the numbers are not read. */
+/** In the form of Nominatim: the state by its ISO code. Coordinates matter only for sunrise. */
 function placeOf(holidays: string | undefined): Place | undefined {
   if (holidays === undefined) {
     return undefined;
@@ -158,20 +149,146 @@ function placeOf(holidays: string | undefined): Place | undefined {
   return { lat: 0, lon: 0, address };
 }
 
-/** The library's errors are texts; those about holidays ask for a pull request. */
 function explain(message: string, holidays: string | undefined): string {
   if (message.startsWith('Country code missing')) {
-    return 'uses PH, but nothing says whose: set holidays, as in holidays: dk';
+    return 'PH needs the key holidays, as in holidays: dk';
   }
   if (message.includes('no holidays (PH) defined') && holidays !== undefined) {
-    return `uses PH, but ${holidays} has no holidays of its own: set holidays to one of ${statesOf(holidays)}`;
+    return `${holidays} has no public holidays of its own: set holidays to one of ${regionsOf(holidays).join(', ')}`;
   }
   const where = /^(.*) <--- \((.*)\)\s*$/s.exec(message);
   const at = where === null ? '' : ` at character ${(where[1] ?? '').length}`;
-  const words = firstSentence(where?.[2] ?? '');
-  const better =
-    words === '' || words.startsWith('Unexpected token')
-      ? 'write it as in Mo-Fr 08:00-20:00; Sa 10:00-16:00'
-      : words;
-  return `is not in OpenStreetMap's syntax${at}: ${better}`;
+  const reason = firstSentence(where?.[2] ?? '');
+  const isUseful = reason !== '' && !reason.startsWith('Unexpected token');
+  return isUseful
+    ? `invalid syntax${at}: ${reason}`
+    : `invalid syntax${at}: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00`;
+}
+
+/**
+ * Whether it is open at a wall-clock time, and when that changes; undefined if not within the
+ * horizon. A state that the text leaves unknown counts as closed.
+ */
+function nextChange(library: Library, wallMs: number): { open: boolean; nextMs?: number } {
+  const iterator = library.getIterator(new Date(wallMs));
+  const open = iterator.getState();
+  const horizon = new Date(wallMs + HORIZON_MS);
+  while (iterator.advance(horizon)) {
+    if (iterator.getState() !== open) {
+      return { open, nextMs: iterator.getDate().getTime() };
+    }
+  }
+  return { open };
+}
+
+/** From `fromMs` until `untilMs` nothing changes; without a change, for a year at least. */
+interface Interval {
+  readonly zone: Zone;
+  readonly open: boolean;
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly isConstant: boolean;
+}
+
+/** One text in any zone. The last interval of each zone is kept: an evaluation is slow. */
+class Schedule implements OpeningHours {
+  readonly #library: Library;
+  readonly #intervals = new Map<string, Interval>();
+
+  constructor(library: Library) {
+    this.#library = library;
+  }
+
+  isOpenAt(instantMs: number, timezone: string): boolean {
+    return this.#intervalAt(instantMs, timezone).open;
+  }
+
+  nextChangeAfter(instantMs: number, timezone: string): number | undefined {
+    const { untilMs, isConstant } = this.#intervalAt(instantMs, timezone);
+    return isConstant ? undefined : untilMs;
+  }
+
+  #intervalAt(instantMs: number, timezone: string): Interval {
+    const known = this.#intervals.get(timezone);
+    if (known !== undefined && instantMs >= known.fromMs && instantMs < known.untilMs) {
+      return known;
+    }
+    const zone = known?.zone ?? new Zone(timezone);
+    const interval = { zone, fromMs: instantMs, ...this.#evaluate(instantMs, zone) };
+    this.#intervals.set(timezone, interval);
+    return interval;
+  }
+
+  /** Opening hours are wall-clock times, which continue elsewhere where clocks are set. */
+  #evaluate(instantMs: number, zone: Zone): Omit<Interval, 'zone' | 'fromMs'> {
+    const offsetMs = zone.offsetMsAt(instantMs);
+    const wallMs = instantMs + offsetMs;
+    return withWallDate(() => {
+      try {
+        const { open, nextMs } = nextChange(this.#library, wallMs);
+        return nextMs === undefined
+          ? { open, untilMs: instantMs + UNCHANGED_MS, isConstant: true }
+          : {
+              open,
+              untilMs: Math.min(nextMs - offsetMs, zone.nextTransitionAfter(instantMs)),
+              isConstant: false,
+            };
+      } catch {
+        // The iterator fails in the weeks before a holiday that is observed in the year before, as
+        // New Year's Day of 2028 in the United States. The state at one instant is right even then.
+        const open = this.#library.getState(new Date(wallMs));
+        return {
+          open,
+          untilMs: (Math.floor(instantMs / MINUTE_MS) + 1) * MINUTE_MS,
+          isConstant: false,
+        };
+      }
+    });
+  }
+}
+
+const SystemDate = Date;
+
+/**
+ * A Date whose local fields are its UTC fields: the opening_hours library reads local time, which
+ * here is the wall-clock time of any zone, without gaps and repeated hours.
+ */
+const WallDate = createWallDate();
+
+/**
+ * Runs a synchronous calculation of the library with `Date` replaced by {@link WallDate} and without
+ * its console output. Nothing else can run meanwhile.
+ */
+function withWallDate<Result>(calculate: () => Result): Result {
+  const { error, warn } = console;
+  globalThis.Date = WallDate;
+  Object.assign(console, { error() {}, warn() {} });
+  try {
+    return calculate();
+  } finally {
+    globalThis.Date = SystemDate;
+    Object.assign(console, { error, warn });
+  }
+}
+
+function createWallDate(): DateConstructor {
+  class Wall extends SystemDate {
+    /** Without arguments it is 1970: the library cannot read the clock. */
+    constructor(...parts: readonly number[]) {
+      const [year = 0, month = 0, ...rest] = parts;
+      super(parts.length > 1 ? SystemDate.UTC(year, month, ...rest) : year);
+    }
+    override getTimezoneOffset(): number {
+      return 0;
+    }
+  }
+  for (const name of Object.getOwnPropertyNames(SystemDate.prototype)) {
+    if (name.includes('UTC')) {
+      Object.defineProperty(Wall.prototype, name.replace('UTC', ''), {
+        value: Reflect.get(SystemDate.prototype, name),
+      });
+    }
+  }
+  // `Date()` without `new` is a string; the library does not call it.
+  return Wall as DateConstructor;
 }

@@ -1,10 +1,7 @@
-/**
- * A time zone as a list of spans of constant offset, found once and kept: a key of a minute becomes
- * an instant by an addition. Knows nothing of epochs and days.
- */
+/** A time zone as a list of intervals with a constant offset, each found once and kept. */
 import { Temporal } from 'temporal-polyfill';
 
-interface OffsetSpan {
+interface OffsetInterval {
   readonly offsetMs: number;
   /** First instant with this offset. */
   readonly startMs: number;
@@ -12,36 +9,36 @@ interface OffsetSpan {
   readonly endMs: number;
 }
 
-/** No offset in use differs by more from UTC, so a wall time read as UTC is at most this far off. */
-const WIDEST_OFFSET_MS = 15 * 3_600_000;
+/** No zone is farther from UTC, so a wall-clock time read as UTC is off by at most this. */
+const MAX_OFFSET_MS = 15 * 3_600_000;
 
 export class Zone {
   readonly name: string;
-  readonly #spans: OffsetSpan[] = [];
+  readonly #intervals: OffsetInterval[] = [];
 
-  /** `name` is an IANA name that the runtime knows; the configuration has checked it. */
+  /** `name` is an IANA name that the runtime knows. */
   constructor(name: string) {
     this.name = name;
   }
 
   /** Local time minus UTC, in milliseconds. */
   offsetMsAt(instantMs: number): number {
-    return this.#spanAt(instantMs).offsetMs;
+    return this.#intervalAt(instantMs).offsetMs;
   }
 
-  /** The first instant after `instantMs` with another offset; Infinity where there is none. */
+  /** The first instant after `instantMs` with another offset; Infinity if there is none. */
   nextTransitionAfter(instantMs: number): number {
-    return this.#spanAt(instantMs).endMs;
+    return this.#intervalAt(instantMs).endMs;
   }
 
   /**
-   * The instant at which clocks on the wall show `wallMs`, a local date and time written as if it
-   * were UTC. In the hour that occurs twice it is the first of both; a time that is left out is
-   * read with the offset from before the gap (Temporal's `earlier` and `compatible`).
+   * The instant of `wallMs`, a local date and time written as if it were UTC. In the repeated hour it
+   * is the first of both; a skipped time is read with the offset from before the gap (Temporal's
+   * `earlier` and `compatible`).
    */
   instantOfWall(wallMs: number): number {
-    const before = this.offsetMsAt(wallMs - WIDEST_OFFSET_MS);
-    const after = this.offsetMsAt(wallMs + WIDEST_OFFSET_MS);
+    const before = this.offsetMsAt(wallMs - MAX_OFFSET_MS);
+    const after = this.offsetMsAt(wallMs + MAX_OFFSET_MS);
     if (before === after) {
       return wallMs - before;
     }
@@ -62,24 +59,25 @@ export class Zone {
     return `${new Date(instantMs + offsetMs).toISOString().slice(0, 19)}${sign}${hh}:${mm}`;
   }
 
-  #spanAt(instantMs: number): OffsetSpan {
-    for (const span of this.#spans) {
-      if (instantMs >= span.startMs && instantMs < span.endMs) {
-        return span;
-      }
+  #intervalAt(instantMs: number): OffsetInterval {
+    const known = this.#intervals.find(
+      ({ startMs, endMs }) => instantMs >= startMs && instantMs < endMs,
+    );
+    if (known !== undefined) {
+      return known;
     }
     const zoned = Temporal.Instant.fromEpochMilliseconds(Math.floor(instantMs)).toZonedDateTimeISO(
       this.name,
     );
     const next = zoned.getTimeZoneTransition('next');
-    // `previous` is strictly before, so that an instant that is itself a transition needs one step.
+    // `previous` is strictly before: an instant that is itself a transition needs one step.
     const previous = zoned.add({ nanoseconds: 1 }).getTimeZoneTransition('previous');
-    const span = {
+    const interval = {
       offsetMs: zoned.offsetNanoseconds / 1e6,
       startMs: previous?.epochMilliseconds ?? -Infinity,
       endMs: next?.epochMilliseconds ?? Infinity,
     };
-    this.#spans.push(span);
-    return span;
+    this.#intervals.push(interval);
+    return interval;
   }
 }

@@ -1,23 +1,30 @@
-/** When a library is open: local time, public holidays, changes of the clocks. */
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { expect, test, vi } from 'vitest';
-import { createOpeningHoursParser, parseOpeningHours } from '../../src/counting/opening-hours.ts';
-import type { OpeningHours } from '../../src/counting/opening-hours.ts';
-import { underWallDate } from '../../src/counting/wall-date.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { HOLIDAY_REGIONS } from '../../src/counting/holiday-regions.ts';
+import {
+  createOpeningHoursParser,
+  holidaysProblem,
+  parseOpeningHours,
+} from '../../src/counting/opening-hours.ts';
 
 const LIBRARY_HOURS = 'Mo-Fr 08:00-20:00; Sa 10:00-16:00; PH off';
 const COPENHAGEN = 'Europe/Copenhagen';
 
-function at(iso: string): number {
-  return new Date(iso).getTime();
+interface Hours {
+  readonly text: string;
+  readonly holidays?: string;
+  readonly zone: string;
 }
 
-/** Every change between two instants, found by asking from one answer to the next. */
-function changes(hours: OpeningHours, zone: string, from: string, to: string): string[] {
+/** Every opening and closing between two instants, found by following nextChangeAfter. */
+function changes({ text, holidays, zone }: Hours, from: string, to: string): string[] {
+  const hours = parseOpeningHours(text, holidays);
+  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
   const found: string[] = [];
-  let open = hours.isOpenAt(at(from), zone);
-  for (let next = hours.nextChangeAfter(at(from), zone); next !== undefined && next < at(to);) {
+  let open = hours.isOpenAt(fromMs, zone);
+  for (let next = hours.nextChangeAfter(fromMs, zone); next !== undefined && next < toMs;) {
     expect(hours.isOpenAt(next - 1, zone)).toBe(open);
     if (hours.isOpenAt(next, zone) !== open) {
       open = !open;
@@ -28,177 +35,243 @@ function changes(hours: OpeningHours, zone: string, from: string, to: string): s
   return found;
 }
 
-test('a week of a library, with its public holidays, in local time', () => {
-  const hours = parseOpeningHours(LIBRARY_HOURS, 'dk');
-  // 2026-04-02 and 03 are Maundy Thursday and Good Friday, 04-06 is Easter Monday.
-  expect(changes(hours, COPENHAGEN, '2026-04-01T00:00Z', '2026-04-08T00:00Z')).toEqual([
-    '2026-04-01T06:00Z opens',
-    '2026-04-01T18:00Z closes',
-    '2026-04-04T08:00Z opens',
-    '2026-04-04T14:00Z closes',
-    '2026-04-07T06:00Z opens',
-    '2026-04-07T18:00Z closes',
-  ]);
+describe('opening hours', () => {
+  test('are in local time and know public holidays', () => {
+    const hours = { text: LIBRARY_HOURS, holidays: 'dk', zone: COPENHAGEN };
+    // 2 and 3 April 2026 are Maundy Thursday and Good Friday, 6 April is Easter Monday.
+    expect(changes(hours, '2026-04-01T00:00Z', '2026-04-08T00:00Z')).toEqual([
+      '2026-04-01T06:00Z opens',
+      '2026-04-01T18:00Z closes',
+      '2026-04-04T08:00Z opens',
+      '2026-04-04T14:00Z closes',
+      '2026-04-07T06:00Z opens',
+      '2026-04-07T18:00Z closes',
+    ]);
+  });
+
+  test('use the holidays of the state', () => {
+    const epiphany = Date.UTC(2026, 0, 6, 12);
+    const [bavaria, germany] = ['de-by', 'de'].map((region) =>
+      parseOpeningHours(LIBRARY_HOURS, region).isOpenAt(epiphany, 'Europe/Berlin'),
+    );
+    expect([bavaria, germany]).toEqual([false, true]);
+  });
+
+  test.each<[string, Hours, string, string, string[]]>([
+    [
+      'in a skipped hour do not occur',
+      { text: '02:15-02:45', zone: COPENHAGEN },
+      '2026-03-28T12:00Z',
+      '2026-03-30T00:00Z',
+      [],
+    ],
+    [
+      'in a repeated hour occur twice',
+      { text: '02:15-02:45', zone: COPENHAGEN },
+      '2026-10-25T00:00Z',
+      '2026-10-25T12:00Z',
+      [
+        '2026-10-25T00:15Z opens',
+        '2026-10-25T00:45Z closes',
+        '2026-10-25T01:15Z opens',
+        '2026-10-25T01:45Z closes',
+      ],
+    ],
+    [
+      'continue while clocks are set',
+      { text: '22:00-04:00', zone: COPENHAGEN },
+      '2026-03-28T20:00Z',
+      '2026-03-29T12:00Z',
+      ['2026-03-28T21:00Z opens', '2026-03-29T02:00Z closes'],
+    ],
+    [
+      'start at the end of a skipped hour',
+      { text: '02:30-12:00', zone: COPENHAGEN },
+      '2026-03-28T20:00Z',
+      '2026-03-29T12:00Z',
+      ['2026-03-29T01:00Z opens', '2026-03-29T10:00Z closes'],
+    ],
+    [
+      'work where midnight is skipped',
+      { text: '00:00-01:30', zone: 'Africa/Cairo' },
+      '2026-04-23T12:00Z',
+      '2026-04-25T12:00Z',
+      [
+        '2026-04-23T22:00Z opens',
+        '2026-04-23T22:30Z closes',
+        '2026-04-24T21:00Z opens',
+        '2026-04-24T22:30Z closes',
+      ],
+    ],
+    [
+      'work far from UTC',
+      { text: 'Mo 12:00-13:00', zone: 'Pacific/Kiritimati' },
+      '2026-01-04T00:00Z',
+      '2026-01-06T00:00Z',
+      ['2026-01-04T22:00Z opens', '2026-01-04T23:00Z closes'],
+    ],
+    [
+      'are found months ahead',
+      { text: 'Jun-Aug off; Mo-Su 00:00-24:00; Jun-Aug off', zone: 'UTC' },
+      '2026-01-01T00:00Z',
+      '2026-12-01T00:00Z',
+      ['2026-06-01T00:00Z closes', '2026-09-01T00:00Z opens'],
+    ],
+    [
+      // The iterator of the opening_hours library fails here: the observed New Year's Day of 2028 lies
+      // in the year before.
+      'are right in the weeks in which the iterator fails',
+      { text: 'open; PH off', holidays: 'us', zone: 'UTC' },
+      '2028-11-20T00:00Z',
+      '2029-01-03T00:00Z',
+      [
+        '2028-11-23T00:00Z closes',
+        '2028-11-24T00:00Z opens',
+        '2028-12-25T00:00Z closes',
+        '2028-12-26T00:00Z opens',
+        '2029-01-01T00:00Z closes',
+        '2029-01-02T00:00Z opens',
+      ],
+    ],
+  ])('%s', (_, hours, from, to, expected) => {
+    expect(changes(hours, from, to)).toEqual(expected);
+  });
+
+  test.each([
+    ['24/7', true],
+    ['off', false],
+  ])('%s has no next change', (text, open) => {
+    const hours = parseOpeningHours(text, undefined);
+    for (const nowMs of [Date.UTC(2026, 2, 29, 0, 30), Date.UTC(2035, 0)]) {
+      expect(hours.isOpenAt(nowMs, COPENHAGEN)).toBe(open);
+      expect(hours.nextChangeAfter(nowMs, COPENHAGEN)).toBeUndefined();
+    }
+  });
+
+  test('are shared by zones and answer in any order', () => {
+    const hours = parseOpeningHours('08:00-20:00', undefined);
+    const noon = Date.UTC(2026, 0, 15, 12);
+    expect(hours.isOpenAt(noon, COPENHAGEN)).toBe(true);
+    expect(hours.isOpenAt(noon, 'Asia/Tokyo')).toBe(false);
+    expect(hours.isOpenAt(noon + 10 * 3_600_000, COPENHAGEN)).toBe(false);
+    expect(hours.isOpenAt(noon, COPENHAGEN)).toBe(true);
+  });
+
+  test('are parsed once for all customers with the same text', () => {
+    const parse = createOpeningHoursParser();
+    expect(parse(LIBRARY_HOURS, 'dk')).toBe(parse(LIBRARY_HOURS, 'dk'));
+    expect(parse(LIBRARY_HOURS, 'dk')).not.toBe(parse(LIBRARY_HOURS, 'no'));
+  });
 });
 
-test('holidays are those of the country and state', () => {
-  const bavarian = parseOpeningHours(LIBRARY_HOURS, 'de-by');
-  const german = parseOpeningHours(LIBRARY_HOURS, 'de');
-  const epiphany = at('2026-01-06T12:00Z');
-  expect(bavarian.isOpenAt(epiphany, 'Europe/Berlin')).toBe(false);
-  expect(german.isOpenAt(epiphany, 'Europe/Berlin')).toBe(true);
-});
-
-test('an opening is later in UTC from the day on which clocks are set back', () => {
-  const hours = parseOpeningHours('Mo-Su 08:00-20:00', undefined);
-  expect(changes(hours, COPENHAGEN, '2026-10-24T00:00Z', '2026-10-26T00:00Z')).toEqual([
-    '2026-10-24T06:00Z opens',
-    '2026-10-24T18:00Z closes',
-    '2026-10-25T07:00Z opens',
-    '2026-10-25T19:00Z closes',
-  ]);
-});
-
-test('an hour that is left out is not open, and one that occurs twice is open twice', () => {
-  const hours = parseOpeningHours('02:15-02:45', undefined);
-  expect(changes(hours, COPENHAGEN, '2026-03-28T00:00Z', '2026-03-30T00:00Z')).toEqual([
-    '2026-03-28T01:15Z opens',
-    '2026-03-28T01:45Z closes',
-  ]);
-  expect(changes(hours, COPENHAGEN, '2026-10-25T00:00Z', '2026-10-25T12:00Z')).toEqual([
-    '2026-10-25T00:15Z opens',
-    '2026-10-25T00:45Z closes',
-    '2026-10-25T01:15Z opens',
-    '2026-10-25T01:45Z closes',
-  ]);
-});
-
-test('where clocks are set in the middle of the opening hours, it stays open', () => {
-  const hours = parseOpeningHours('22:00-04:00', undefined);
-  expect(changes(hours, COPENHAGEN, '2026-03-28T20:00Z', '2026-03-29T12:00Z')).toEqual([
-    '2026-03-28T21:00Z opens',
-    '2026-03-29T02:00Z closes',
-  ]);
-  const late = parseOpeningHours('02:30-12:00', undefined);
-  expect(changes(late, COPENHAGEN, '2026-03-28T20:00Z', '2026-03-29T12:00Z')).toEqual([
-    '2026-03-29T01:00Z opens',
-    '2026-03-29T10:00Z closes',
-  ]);
-});
-
-test('midnight that does not exist, and zones far from UTC', () => {
-  const hours = parseOpeningHours('00:00-01:30', undefined);
-  // In Cairo clocks go from 00:00 to 01:00 on 2026-04-24.
-  expect(changes(hours, 'Africa/Cairo', '2026-04-23T12:00Z', '2026-04-25T12:00Z')).toEqual([
-    '2026-04-23T22:00Z opens',
-    '2026-04-23T22:30Z closes',
-    '2026-04-24T21:00Z opens',
-    '2026-04-24T22:30Z closes',
-  ]);
-  const noon = parseOpeningHours('Mo 12:00-13:00', undefined);
-  expect(changes(noon, 'Pacific/Kiritimati', '2026-01-04T00:00Z', '2026-01-06T00:00Z')).toEqual([
-    '2026-01-04T22:00Z opens',
-    '2026-01-04T23:00Z closes',
-  ]);
-});
-
-test('what never changes has no next change', () => {
-  const always = parseOpeningHours('24/7', undefined);
-  const never = parseOpeningHours('off', undefined);
-  for (const now of [at('2026-03-29T00:30Z'), at('2035-01-01T00:00Z')]) {
-    expect(always.isOpenAt(now, COPENHAGEN)).toBe(true);
-    expect(never.isOpenAt(now, COPENHAGEN)).toBe(false);
-    expect(always.nextChangeAfter(now, COPENHAGEN)).toBeUndefined();
-    expect(never.nextChangeAfter(now, COPENHAGEN)).toBeUndefined();
-  }
-});
-
-test('a change months away is found, and time may step back', () => {
-  const hours = parseOpeningHours('Jun-Aug off; Mo-Su 00:00-24:00; Jun-Aug off', undefined);
-  const winter = at('2026-01-01T00:00Z');
-  expect(new Date(hours.nextChangeAfter(winter, 'UTC') ?? 0).toISOString()).toBe(
-    '2026-06-01T00:00:00.000Z',
-  );
-  expect(hours.isOpenAt(at('2026-07-01T00:00Z'), 'UTC')).toBe(false);
-  expect(hours.isOpenAt(winter, 'UTC')).toBe(true);
-});
-
-test('one text answers for several zones', () => {
-  const hours = parseOpeningHours('08:00-20:00', undefined);
-  const noon = at('2026-01-15T12:00Z');
-  expect(hours.isOpenAt(noon, COPENHAGEN)).toBe(true);
-  expect(hours.isOpenAt(noon, 'Asia/Tokyo')).toBe(false);
-  expect(hours.isOpenAt(noon, COPENHAGEN)).toBe(true);
-});
-
-test('the weeks in which the library loses its way are right', () => {
-  // New Year's Day of 2028 is a Saturday, so that it is observed in the year before.
-  const hours = parseOpeningHours('open; PH off', 'us');
-  expect(changes(hours, 'UTC', '2028-11-20T00:00Z', '2029-01-03T00:00Z')).toEqual([
-    '2028-11-23T00:00Z closes',
-    '2028-11-24T00:00Z opens',
-    '2028-12-25T00:00Z closes',
-    '2028-12-26T00:00Z opens',
-    '2029-01-01T00:00Z closes',
-    '2029-01-02T00:00Z opens',
-  ]);
-});
-
-test.each(['UTC', 'Europe/Copenhagen', 'America/New_York', 'Africa/Cairo', 'Pacific/Apia'])(
-  'the zone of the process, here %s, is no matter on its own DST days either',
+test.each(['Europe/Copenhagen', 'America/New_York', 'Africa/Cairo'])(
+  'the time zone of the process, here %s, has no influence',
   (TZ) => {
-    const module = fileURLToPath(new URL('../../src/counting/opening-hours.ts', import.meta.url));
+    const file = new URL('../../src/counting/opening-hours.ts', import.meta.url);
     const script = `
-      import { parseOpeningHours } from ${JSON.stringify(module)};
-      const answers = [];
-      for (const zone of ['Europe/Copenhagen', 'America/New_York', 'UTC', 'Africa/Cairo']) {
-        for (const text of ['00:10-00:50; 01:50-02:10; 02:20-02:40; 03:30-24:00', ${JSON.stringify(LIBRARY_HOURS)}]) {
-          const hours = parseOpeningHours(text, 'dk');
-          for (const day of ['2026-03-08', '2026-03-29', '2026-04-24', '2026-10-25', '2026-10-30', '2026-11-01']) {
-            const from = Date.parse(day) - 12 * 3600e3;
-            let open = '';
-            for (let t = from; t < from + 48 * 3600e3; t += 10 * 60e3) open += hours.isOpenAt(t, zone) ? '1' : '0';
-            const changes = [];
-            for (let t = from; t < from + 48 * 3600e3; ) { t = hours.nextChangeAfter(t, zone); changes.push(t - from); }
-            answers.push([zone, day, open, changes.join()].join(' '));
+      import { parseOpeningHours } from ${JSON.stringify(fileURLToPath(file))};
+      console.log(new Date(Date.UTC(2026, 6)).getHours());
+      for (const text of ['00:10-00:50; 01:50-02:10; 02:20-02:40; 03:30-24:00', '${LIBRARY_HOURS}']) {
+        const hours = parseOpeningHours(text, 'dk');
+        for (const day of ['2026-03-08', '2026-03-29', '2026-04-24', '2026-10-25', '2026-11-01']) {
+          for (let ms = Date.parse(day); ms < Date.parse(day) + 86_400_000; ms += 600_000) {
+            console.log(hours.isOpenAt(ms, 'Europe/Berlin'), hours.nextChangeAfter(ms, 'Europe/Berlin'));
           }
         }
-      }
-      console.log(process.env.TZ, new Date(Date.UTC(2026, 6)).getHours());
-      console.log(answers.join('\\n'));`;
+      }`;
     function run(zone: string): string[] {
-      return execFileSync(process.execPath, ['--input-type=module-typescript', '-e', script], {
-        env: { TZ: zone },
-        encoding: 'utf8',
-      }).split('\n');
+      const args = ['--input-type=module-typescript', '-e', script];
+      return execFileSync(process.execPath, args, { env: { TZ: zone }, encoding: 'utf8' }).split(
+        '\n',
+      );
     }
-    const [zone, ...answers] = run(TZ);
-    const [, ...expected] = run('Asia/Tokyo');
-    expect(zone).toMatch(new RegExp(`^${TZ} \\d+$`));
+    const [hour, ...answers] = run(TZ);
+    const [tokyoHour, ...expected] = run('Asia/Tokyo');
+    expect(hour).not.toBe(tokyoHour);
     expect(answers).toEqual(expected);
-    expect(answers).toHaveLength(49);
+    expect(answers).toHaveLength(1_441);
   },
-  60_000,
 );
 
-test('the console stays silent, and Date is what it was, whatever happens', () => {
+test('Date and the console are unchanged after a mistake', () => {
+  const before = globalThis.Date;
   const error = vi.spyOn(console, 'error');
   const warn = vi.spyOn(console, 'warn');
-  const before = globalThis.Date;
-  expect(() => parseOpeningHours('PH off', 'gb')).toThrow('uses PH');
-  expect(() =>
-    underWallDate(() => {
-      throw new Error('thrown under the wall date');
-    }),
-  ).toThrow('thrown under the wall date');
+  expect(() => parseOpeningHours('PH off', 'gb')).toThrow('no public holidays');
   expect(globalThis.Date).toBe(before);
   expect(error).not.toHaveBeenCalled();
   expect(warn).not.toHaveBeenCalled();
   vi.restoreAllMocks();
 });
 
-test('the same hours are parsed once', () => {
-  const parse = createOpeningHoursParser();
-  expect(parse(LIBRARY_HOURS, 'dk')).toBe(parse(LIBRARY_HOURS, 'dk'));
-  expect(parse(LIBRARY_HOURS, 'dk')).not.toBe(parse(LIBRARY_HOURS, 'no'));
+describe('a mistake', () => {
+  test.each([
+    [
+      '',
+      undefined,
+      "invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00",
+    ],
+    [
+      'Mo-Fr 25:00-30:00',
+      undefined,
+      'invalid syntax at character 11: Time range starts outside of the current day',
+    ],
+    [
+      'Mo-Fr 10:00',
+      undefined,
+      'invalid syntax at character 11: hyphen (-) or open end (+) in time range expected',
+    ],
+    ['PH off', undefined, 'PH needs the key holidays, as in holidays: dk'],
+    [
+      'PH off',
+      'gb',
+      'gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls',
+    ],
+    ['SH off', 'de-by', 'school holidays (SH) are not supported: write the dates'],
+    ['10:00+', undefined, 'open ends are not supported: write the closing time, as in 10:00-18:00'],
+    [
+      'sunrise-sunset',
+      undefined,
+      'sunrise, sunset, dawn and dusk are not supported: write times, as in 08:00-20:00',
+    ],
+    [
+      '08:00-20:00 unknown',
+      undefined,
+      '"unknown" is not supported: write times, or remove this key',
+    ],
+    ['Mo-Fr 8-20', undefined, 'ambiguous: write it as Mo-Fr 08:00-20:00'],
+    ['Montag 08:00-20:00', undefined, 'ambiguous: write it as Mo 08:00-20:00'],
+    ['Mo '.repeat(400), undefined, 'expected at most 1000 characters, got 1200'],
+  ])('in %j with holidays %s is explained', (text, holidays, message) => {
+    expect(() => parseOpeningHours(text, holidays)).toThrow(new Error(message));
+  });
+
+  test.each([
+    ['dk', undefined],
+    ['de-by', undefined],
+    [
+      'constructor',
+      /^expected one of ar, at, .*, za, or country-state as in de-by, got constructor$/,
+    ],
+    ['dk-84', /^expected dk, got dk-84$/],
+    ['gb-xx', /^expected gb, gb-eng, gb-nir, gb-sct, gb-wls, got gb-xx$/],
+  ])('in the holiday region %s is explained', (region, message) => {
+    const problem = holidaysProblem(region);
+    expect(message === undefined ? problem === undefined : message.test(problem ?? '')).toBe(true);
+  });
+});
+
+test('the list of holiday regions is that of the opening_hours library', () => {
+  const source = readFileSync(fileURLToPath(import.meta.resolve('opening_hours')), 'utf8');
+  const states = Array.from(
+    source.matchAll(/_state_code: ?"([^"]+)"|"_state_code": "([^"]+)"/g),
+    (match) => (match[1] ?? match[2] ?? '').toLowerCase(),
+  );
+  expect(new Set([...HOLIDAY_REGIONS.values()].flat())).toEqual(new Set(states));
+  const missing = [...HOLIDAY_REGIONS.keys()].filter(
+    (country) =>
+      !new RegExp(`^const ${country}\\$?\\d* = \\{\\s*(PH|"_nom|"[A-Z])`, 'm').test(source),
+  );
+  expect(missing).toEqual([]);
+  expect(HOLIDAY_REGIONS.size).toBeGreaterThan(50);
 });

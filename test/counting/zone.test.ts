@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readCompact, readIso } from '../../src/counting/wall-time.ts';
 import { Zone } from '../../src/counting/zone.ts';
 
 function iso(ms: number): string {
@@ -8,25 +9,25 @@ function iso(ms: number): string {
 describe('Zone', () => {
   const berlin = new Zone('Europe/Berlin');
 
-  test('reads a wall time in the hour that occurs twice as the first of both', () => {
-    expect(iso(berlin.instantOfWall(Date.UTC(2026, 9, 25, 2, 30)))).toBe(
-      '2026-10-25T00:30:00.000Z',
-    );
-    expect(iso(berlin.instantOfWall(Date.UTC(2026, 9, 25, 3, 0)))).toBe('2026-10-25T02:00:00.000Z');
+  test.each([
+    ['in the repeated hour is the first of both', Date.UTC(2026, 9, 25, 2, 30), '2026-10-25T00:30'],
+    ['after the repeated hour is unique', Date.UTC(2026, 9, 25, 3), '2026-10-25T02:00'],
+    [
+      'that is skipped has the offset before the gap',
+      Date.UTC(2026, 2, 29, 2, 30),
+      '2026-03-29T01:30',
+    ],
+  ])('a wall-clock time %s', (_, wallMs, expected) => {
+    expect(iso(berlin.instantOfWall(wallMs)).slice(0, 16)).toBe(expected);
   });
 
-  test('reads a wall time that is left out with the offset from before', () => {
-    expect(iso(berlin.instantOfWall(Date.UTC(2026, 2, 29, 2, 30)))).toBe(
-      '2026-03-29T01:30:00.000Z',
-    );
-  });
-
-  test('knows the offset on both sides of a transition, and at it', () => {
+  test('knows the offset before, at and after a transition', () => {
     const transition = Date.UTC(2026, 2, 29, 1);
     expect(berlin.offsetMsAt(transition - 1)).toBe(3_600_000);
     expect(berlin.offsetMsAt(transition)).toBe(7_200_000);
     expect(berlin.nextTransitionAfter(transition - 1)).toBe(transition);
     expect(berlin.nextTransitionAfter(transition)).toBe(Date.UTC(2026, 9, 25, 1));
+    expect(new Zone('UTC').nextTransitionAfter(transition)).toBe(Infinity);
   });
 
   test.each([
@@ -34,22 +35,61 @@ describe('Zone', () => {
     ['America/St_Johns', '2026-11-21T01:30:00-03:30'],
     ['Pacific/Chatham', '2026-11-21T18:45:00+13:45'],
     ['UTC', '2026-11-21T05:00:00+00:00'],
-  ])('writes local time with its offset in %s', (name, text) => {
-    const zone = new Zone(name);
-    expect(zone.format(Date.UTC(2026, 10, 21, 5))).toBe(text);
-    expect(Date.parse(text)).toBe(Date.UTC(2026, 10, 21, 5));
+  ])('formats local time with its offset in %s', (name, text) => {
+    expect(new Zone(name).format(Date.UTC(2026, 10, 21, 5))).toBe(text);
   });
 
-  test('finds back every hour of two years from the wall, but the second of the hour that occurs twice', () => {
-    for (const name of ['America/New_York', 'Australia/Lord_Howe', 'Africa/Cairo']) {
+  test.each([
+    ['America/New_York', 4],
+    ['Australia/Lord_Howe', 2],
+    ['Africa/Cairo', 4],
+  ])(
+    '%s: every half hour of two years is found from its wall-clock time, except repeated ones',
+    (name, repeated) => {
       const zone = new Zone(name);
-      const lost = [];
+      let different = 0;
       for (let ms = Date.UTC(2025, 0); ms < Date.UTC(2027, 0); ms += 1_800_000) {
-        if (zone.instantOfWall(ms + zone.offsetMsAt(ms)) !== ms) {
-          lost.push(ms);
-        }
+        different += zone.instantOfWall(ms + zone.offsetMsAt(ms)) === ms ? 0 : 1;
       }
-      expect(lost.length).toBe(name === 'Australia/Lord_Howe' ? 2 : 4);
-    }
+      expect(different).toBe(repeated);
+    },
+  );
+});
+
+describe('wall-clock times in text', () => {
+  const MS = Date.UTC(2026, 10, 21, 15, 3);
+
+  test.each([
+    ['2026-11-21T15:03:00', undefined],
+    ['2026-11-21 15:03', undefined],
+    ['2026/11/21 15:03:59.999', undefined],
+    ['2026-11-21T15:03:00Z', 0],
+    ['2026-11-21T15:03:00z', 0],
+    ['2026-11-21T15:03:00+01:30', 90],
+    ['2026-11-21T15:03:00 -0930', -570],
+    ['2026-11-21T1503+01', 60],
+  ])('%s is ISO 8601', (text, offsetMinutes) => {
+    const writtenOffsetMs = offsetMinutes === undefined ? undefined : offsetMinutes * 60_000;
+    expect(readIso(text)).toEqual({ kind: 'wall', ms: MS, writtenOffsetMs });
+  });
+
+  test.each([
+    '2026-02-29T15:03:00',
+    '2026-13-01T15:03:00',
+    '2026-11-21T24:00:00',
+    '2026-11-21T15:60:00',
+    '0026-11-21T15:03:00',
+    '2026-11-21T15:03:0x',
+    '2026-11-21T15:03:00+1:00',
+    '2026-11-21',
+  ])('%s is not', (text) => {
+    expect(readIso(text)).toBeUndefined();
+  });
+
+  test('of digits only are read with and without seconds', () => {
+    const time = { kind: 'wall', ms: MS, writtenOffsetMs: undefined };
+    expect(readCompact('202611211503')).toEqual(time);
+    expect(readCompact('20261121150359')).toEqual(time);
+    expect(readCompact('202613211503')).toBeUndefined();
   });
 });
