@@ -11,7 +11,7 @@ import { HighWaterMarks } from '../counting/high-water-marks.ts';
 import type { StreamSurvey } from '../counting/survey.ts';
 import { CustomerRegistry } from '../polling/customer-registry.ts';
 import type { RegisteredCustomer } from '../polling/customer-registry.ts';
-import { drive, planSurvey } from '../polling/round.ts';
+import { planSurvey } from '../polling/round.ts';
 import type { ClockReading, Service } from '../service/types.ts';
 import { accessOf } from '../config/secret-file.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
@@ -98,11 +98,10 @@ async function askFor(
       return client.query(question, AbortSignal.any([stop, deadline]));
     }
     try {
-      const outcome = await drive(
-        planSurvey(customer, stream, {
-          clock: systemClock,
-          serviceNowMs: () => service.nowMs(),
-        }),
+      const outcome = await planSurvey(
+        customer,
+        stream,
+        { clock: systemClock, serviceNowMs: () => service.nowMs() },
         ask,
       );
       customer.pollSucceeded(stream, outcome.state, systemClock.nowMs());

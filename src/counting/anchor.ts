@@ -4,7 +4,7 @@
  * is what has come in between, whatever the service means by its windows (DESIGN.md, section 3).
  */
 import { readCheck } from './anchor-check.ts';
-import type { Answer, Asking, Inquirer } from './asking.ts';
+import type { WindowResponse, WindowReader } from './query.ts';
 import { floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { CountingPeriod, Span } from './calendar.ts';
 import { anyBelow, anyOf, areEqual, grandTotal, higher, isZero, minus, plus } from './counts.ts';
@@ -26,7 +26,7 @@ export interface Anchor {
   /** Start of the window that every later poll asks for. */
   readonly windowStartMs: number;
   /** What that window held at the anchor: L0, without its rows. */
-  readonly window: Pick<Answer, 'aggregation' | 'sums'>;
+  readonly window: Pick<WindowResponse, 'aggregation' | 'sums'>;
   /** The service's total since the epoch: T. */
   readonly total: Counts;
   /** The service's figures since the day started: F. */
@@ -38,7 +38,7 @@ export interface Anchor {
 export interface AnchorTaken {
   readonly anchor: Anchor;
   /** The whole answer that L0 is of. */
-  readonly window: Answer;
+  readonly window: WindowResponse;
   /**
    * Whether the window stood still while the totals were read, and has begun by the service's clock.
    * If not, the anchor serves once.
@@ -61,7 +61,7 @@ export interface Expected {
 }
 
 export interface AnchorContext {
-  readonly inquirer: Inquirer;
+  readonly reader: WindowReader;
   readonly zone: Zone;
   readonly counterCount: number;
   readonly epoch: CountingPeriod;
@@ -82,16 +82,16 @@ const WINDOW_MS = 15 * MINUTE_MS;
 const DISAGREEMENTS_BEFORE_FINER = 2;
 
 /** Asks until the total agrees with the minutes, by day, then by quarter, then by minutes alone. */
-export function* takeAnchor(
+export async function takeAnchor(
   context: AnchorContext,
   startWith: TotalsBy,
   dating: Dating,
-): Asking<AnchorTaken> {
+): Promise<AnchorTaken> {
   let totalsBy = startWith;
   for (let attempt = 1; ; attempt++) {
-    const readings = yield* readAll(context, totalsBy);
+    const readings = await readAll(context, totalsBy);
     if (readings !== undefined) {
-      return yield* assemble(context, readings, totalsBy, dating);
+      return await assemble(context, readings, totalsBy, dating);
     }
     if (attempt % DISAGREEMENTS_BEFORE_FINER === 0) {
       totalsBy = finerThan(totalsBy);
@@ -100,30 +100,30 @@ export function* takeAnchor(
 }
 
 interface Readings {
-  readonly windowBefore: Answer;
+  readonly windowBefore: WindowResponse;
   readonly total: Counts;
-  readonly today: Answer;
-  readonly window: Answer;
+  readonly today: WindowResponse;
+  readonly window: WindowResponse;
   /** Whether `totalsBy` agreed with minutes that counted somebody a moment ago. */
   readonly proves: boolean;
 }
 
 /** One round of the questions L1, T, F, X, L0; undefined where X and F disagree. */
-function* readAll(context: AnchorContext, totalsBy: TotalsBy): Asking<Readings | undefined> {
-  const { inquirer, day, expected, counterCount } = context;
+async function readAll(context: AnchorContext, totalsBy: TotalsBy): Promise<Readings | undefined> {
+  const { reader, day, expected, counterCount } = context;
   const windowStartMs = windowStart(context);
-  const windowBefore = yield* inquirer.askTwiceIfBelow(
+  const windowBefore = await reader.readAgainIfBelow(
     expected.windowHadCounts ? anyOf(counterCount) : undefined,
     'minute',
     windowStartMs,
   );
-  const total = yield* readTotal(context, totalsBy);
+  const total = await readTotal(context, totalsBy);
   // The window lies in the day, so that the day must not hold less.
   const inWindow = windowBefore.aggregation === 'minute' ? windowBefore.sums : undefined;
   const least = leastToday(context, totalsBy, total.sums);
-  const today = yield* inquirer.askTwiceIfBelow(higher(least, inWindow), 'minute', day.startMs);
-  const check = totalsBy === 'minute' ? undefined : yield* readCheck(context, totalsBy, today);
-  const window = yield* inquirer.askTwiceIfBelow(
+  const today = await reader.readAgainIfBelow(higher(least, inWindow), 'minute', day.startMs);
+  const check = totalsBy === 'minute' ? undefined : await readCheck(context, totalsBy, today);
+  const window = await reader.readAgainIfBelow(
     atLeast(windowBefore, today),
     'minute',
     windowStartMs,
@@ -149,19 +149,19 @@ function windowStart({ epoch, day, nowMs, serviceNowMs, reachBackMs }: AnchorCon
   return Math.max(day.startMs, epoch.startMs, floorToMinute(startMs));
 }
 
-function* readTotal(
+async function readTotal(
   context: AnchorContext,
   totalsBy: TotalsBy,
-): Asking<{ readonly aggregation: string; readonly sums: Counts }> {
-  const { inquirer, epoch, expected, nowMs } = context;
+): Promise<{ readonly aggregation: string; readonly sums: Counts }> {
+  const { reader, epoch, expected, nowMs } = context;
   if (totalsBy !== 'minute') {
-    return yield* inquirer.askTwiceIfBelow(expected.total, totalsBy, epoch.startMs);
+    return await reader.readAgainIfBelow(expected.total, totalsBy, epoch.startMs);
   }
-  const first = yield* totalByMinutes(inquirer, epoch.startMs, undefined, nowMs());
+  const first = await totalByMinutes(reader, epoch.startMs, undefined, nowMs());
   if (expected.total === undefined || !anyBelow(first, expected.total)) {
     return { aggregation: 'minute', sums: first };
   }
-  const second = yield* totalByMinutes(inquirer, epoch.startMs, undefined, nowMs());
+  const second = await totalByMinutes(reader, epoch.startMs, undefined, nowMs());
   return { aggregation: 'minute', sums: grandTotal(second) >= grandTotal(first) ? second : first };
 }
 
@@ -183,23 +183,23 @@ function leastToday(
  * What the window should hold when it is asked for again. If it held nothing and the day did, it is
  * asked twice: were both answers empty by a fault, all of it would be counted as growth later.
  */
-function atLeast(windowBefore: Answer, today: Answer): Counts {
+function atLeast(windowBefore: WindowResponse, today: WindowResponse): Counts {
   return isZero(windowBefore.sums) && !isZero(today.sums)
     ? windowBefore.sums.with(0, 1)
     : windowBefore.sums;
 }
 
-function* assemble(
+async function assemble(
   context: AnchorContext,
   readings: Readings,
   totalsBy: TotalsBy,
   dating: Dating,
-): Asking<AnchorTaken> {
-  const { inquirer, zone, epoch, day, monotonicMs, serviceNowMs } = context;
+): Promise<AnchorTaken> {
+  const { reader, zone, epoch, day, monotonicMs, serviceNowMs } = context;
   const { windowBefore, total, today, window } = readings;
-  const pieces = yield* minutePieces(inquirer, today);
+  const pieces = await minutePieces(reader, today);
   const evidences: Evidence[] = window.aggregation === 'minute' ? [window] : [];
-  const found = yield* establish(inquirer, dating, evidences.concat(pieces ?? []), zone);
+  const found = await establish(reader, dating, evidences.concat(pieces ?? []), zone);
   const anchor: Anchor = {
     epoch,
     day,

@@ -4,8 +4,9 @@
  */
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName } from '../base/model.ts';
-import { Inquirer } from './asking.ts';
-import type { Asking } from './asking.ts';
+import { createWindowReader } from './query.ts';
+import type { Query } from './query.ts';
+
 import { askByKey, MOST_KEYS } from './breakdown.ts';
 import { compareKeys, countsOf } from './by-key.ts';
 import type { CountsByKey } from './by-key.ts';
@@ -38,9 +39,13 @@ export interface BreakdownHistoryContext {
   readonly toldFromMs: number;
 }
 
-export function* readBreakdownHistory(context: BreakdownHistoryContext): Asking<BreakdownHistory> {
+export async function readBreakdownHistory(
+  context: BreakdownHistoryContext,
+  query: Query,
+): Promise<BreakdownHistory> {
   const { breakdown, calendar, span, toldFromMs } = context;
-  const inquirer = new Inquirer({
+  const reader = createWindowReader({
+    query,
     endpoint: 'peoplecount',
     counterCount: COUNTERS.people.length,
     calendar,
@@ -53,7 +58,7 @@ export function* readBreakdownHistory(context: BreakdownHistoryContext): Asking<
   // The day before ended where this one starts, and is what is told first.
   for (let atMs = day.startMs; atMs <= span.endMs; atMs = day.endMs, day = calendar.dayAt(atMs)) {
     if (atMs > span.startMs) {
-      const { table } = yield* askByKey(inquirer, breakdown, span.startMs, atMs);
+      const { table } = await askByKey(reader, breakdown, span.startMs, atMs);
       for (const [key, counts] of table) {
         const before = highest.get(key) ?? [];
         highest.set(

@@ -6,8 +6,9 @@
 import { ServiceError } from '../base/errors.ts';
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown } from '../base/model.ts';
-import { Inquirer } from './asking.ts';
-import type { Asking } from './asking.ts';
+import { createWindowReader } from './query.ts';
+import type { Query, WindowReader } from './query.ts';
+
 import { confirms, EMPTY_POLLS_BEFORE_BELIEF, isOutOfProportion } from './belief.ts';
 import type { Believed } from './belief.ts';
 import { anyKeyBelow, byKey, compareKeys, hasNothing, inARow, only } from './by-key.ts';
@@ -71,12 +72,14 @@ export const MOST_KEYS = 1000;
 const KIND_COUNT = COUNTERS.people.length;
 
 /** One poll: the totals, and today's figures; each asked once more if any key has fallen. */
-export function* pollBreakdown(
+export async function pollBreakdown(
   state: BreakdownState,
   context: BreakdownContext,
-): Asking<BreakdownOutcome> {
+  query: Query,
+): Promise<BreakdownOutcome> {
   const { breakdown, calendar, epoch, nowMs } = context;
-  const inquirer = new Inquirer({
+  const reader = createWindowReader({
+    query,
     endpoint: 'peoplecount',
     counterCount: KIND_COUNT,
     calendar,
@@ -88,8 +91,8 @@ export function* pollBreakdown(
   const totalsBefore = before?.epoch.startMs === epoch.startMs ? before.totals : undefined;
   const todayBefore = before?.day.startMs === day.startMs ? before.today : undefined;
   const marks = context.marks?.totals ?? new Map();
-  const totals = yield* askTwiceIfBelow(inquirer, breakdown, epoch.startMs, totalsBefore ?? marks);
-  const today = yield* askTwiceIfBelow(inquirer, breakdown, day.startMs, todayBefore ?? new Map());
+  const totals = await readAgainIfBelow(reader, breakdown, epoch.startMs, totalsBefore ?? marks);
+  const today = await readAgainIfBelow(reader, breakdown, day.startMs, todayBefore ?? new Map());
   const keys = keysShown(marks, totals);
   const shown = only(totals, keys);
   const emptied =
@@ -107,28 +110,28 @@ export function* pollBreakdown(
 }
 
 /** The larger of both answers counts: what the service shows for a moment after a fault is lower. */
-function* askTwiceIfBelow(
-  inquirer: Inquirer,
+async function readAgainIfBelow(
+  reader: WindowReader,
   breakdown: Breakdown,
   fromMs: number,
   expected: CountsByKey,
-): Asking<CountsByKey> {
-  const first = yield* askByKey(inquirer, breakdown, fromMs);
+): Promise<CountsByKey> {
+  const first = await askByKey(reader, breakdown, fromMs);
   if (!anyKeyBelow(first.table, expected)) {
     return first.table;
   }
-  const second = yield* askByKey(inquirer, breakdown, fromMs);
+  const second = await askByKey(reader, breakdown, fromMs);
   return second.total >= first.total ? second.table : first.table;
 }
 
 /** One whole answer as a table. Throws a ServiceError where another aggregation was forced. */
-export function* askByKey(
-  inquirer: Inquirer,
+export async function askByKey(
+  reader: WindowReader,
   breakdown: Breakdown,
   fromMs: number,
   toMs?: number,
-): Asking<{ readonly table: CountsByKey; readonly total: number }> {
-  const { aggregation, rows, sums } = yield* inquirer.ask(breakdown, fromMs, toMs);
+): Promise<{ readonly table: CountsByKey; readonly total: number }> {
+  const { aggregation, rows, sums } = await reader.read(breakdown, fromMs, toMs);
   if (aggregation !== breakdown) {
     // The other name is not told: it is the service's own word.
     throw new ServiceError(

@@ -3,7 +3,7 @@
  * rows whose window is known; where a wide window leaves several, narrow ones are asked for around
  * the instants that each of them names.
  */
-import type { Asking, Inquirer } from './asking.ts';
+import type { WindowReader } from './query.ts';
 import { MINUTE_MS } from './calendar.ts';
 import { KEY_READINGS, readKey, sameInstants, surviveAlike, survivingReadings } from './keys.ts';
 import type { Evidence, KeyReading } from './keys.ts';
@@ -42,12 +42,12 @@ export function considerRows(dating: Dating, evidence: Evidence, zone: Zone): Da
 }
 
 /** {@link considerRows} for several windows, the narrowest first, asking for more where they do not decide. */
-export function* establish(
-  inquirer: Inquirer,
+export async function establish(
+  reader: WindowReader,
   dating: Dating,
   evidences: readonly Evidence[],
   zone: Zone,
-): Asking<Dating> {
+): Promise<Dating> {
   let found = dating;
   for (const evidence of evidences) {
     found = considerRows(found, evidence, zone);
@@ -59,7 +59,7 @@ export function* establish(
   for (const instantMs of instantsNamed(found.readings, widest, zone).slice(0, MOST_PROBES)) {
     const startMs = instantMs - 5 * MINUTE_MS;
     const endMs = instantMs + 10 * MINUTE_MS;
-    const probe = yield* inquirer.askForOrder('minute', startMs, endMs);
+    const probe = await reader.readOptional('minute', startMs, endMs);
     if (probe === undefined) {
       return found;
     }

@@ -2,7 +2,7 @@
  * Rows as minutes in time: a day's rows by the minute, however coarse the service answers, and the
  * ledger that is made of them. Only the order of minutes rests on this, never a sum.
  */
-import type { Answer, Asking, Inquirer } from './asking.ts';
+import type { WindowResponse, WindowReader } from './query.ts';
 import { contains, floorToMinute } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import { isZero } from './counts.ts';
@@ -22,11 +22,11 @@ const MOST_PIECES = 32;
  * aggregation; undefined where that takes too many or too long. Only for the sake of the order of minutes: the
  * sums are those of the whole.
  */
-export function* minutePieces(
-  inquirer: Inquirer,
-  answer: Answer,
+export async function minutePieces(
+  reader: WindowReader,
+  answer: WindowResponse,
   most = MOST_PIECES,
-): Asking<readonly Evidence[] | undefined> {
+): Promise<readonly Evidence[] | undefined> {
   if (isZero(answer.sums)) {
     return [];
   }
@@ -43,8 +43,8 @@ export function* minutePieces(
     [startMs, middleMs],
     [middleMs, endMs],
   ] as const) {
-    const half = yield* inquirer.askForOrder('minute', fromMs, toMs);
-    const pieces = half && (yield* minutePieces(inquirer, half, most / 2));
+    const half = await reader.readOptional('minute', fromMs, toMs);
+    const pieces = half && (await minutePieces(reader, half, most / 2));
     if (pieces === undefined) {
       return undefined;
     }
@@ -69,7 +69,7 @@ export function ledgerOfPieces(
 /** Such a ledger of a day, for its order: each minute once, and those of the newest window taken away. */
 export function withoutWindow(
   pieces: readonly Evidence[],
-  window: Answer,
+  window: WindowResponse,
   dating: Dating,
   zone: Zone,
 ): MinuteLedger | undefined {

@@ -6,8 +6,8 @@
 import { ServiceError } from '../base/errors.ts';
 import { COUNTERS } from '../base/model.ts';
 import type { MinuteStream } from '../base/model.ts';
-import { Inquirer } from './asking.ts';
-import type { Answer, Asking } from './asking.ts';
+import { createWindowReader } from './query.ts';
+import type { Query, WindowReader, WindowResponse } from './query.ts';
 import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Calendar, Span } from './calendar.ts';
 import { areEqual, grandTotal, isZero } from './counts.ts';
@@ -54,7 +54,7 @@ export interface HistoryContext {
 
 interface Work extends HistoryContext {
   readonly counterCount: number;
-  readonly inquirer: Inquirer;
+  readonly reader: WindowReader;
 }
 
 const OVERLAP_MS = 2 * MINUTE_MS;
@@ -66,30 +66,32 @@ const MOST_DAYS = 31;
 const LONGEST_OF_DAY_KEYS_MS = 12 * 60 * MINUTE_MS;
 
 /** The stretch, read once more where its minutes and its days differ, and what was learnt. */
-export function* readMinuteHistory(
+export async function readMinuteHistory(
   context: HistoryContext,
   before: Learnt,
-): Asking<{ readonly history: MinuteHistory; readonly learnt: Learnt }> {
+  query: Query,
+): Promise<{ readonly history: MinuteHistory; readonly learnt: Learnt }> {
   const { stream, calendar, span } = context;
   const counterCount = COUNTERS[stream].length;
-  const inquirer = new Inquirer({
+  const reader = createWindowReader({
+    query,
     endpoint: ENDPOINTS[stream],
     counterCount,
     calendar,
     nowMs: () => span.endMs,
     hasTime: () => true,
   });
-  const work: Work = { ...context, counterCount, inquirer };
-  let byDay = yield* inquirer.ask('day', span.startMs, span.endMs);
-  let read = yield* readMinutes(work, before);
+  const work: Work = { ...context, counterCount, reader };
+  let byDay = await reader.read('day', span.startMs, span.endMs);
+  let read = await readMinutes(work, before);
   if (!areEqual(read.sums, byDay.sums)) {
     // It may have been a moment's fault, of either; the larger of both answers counts.
-    const again = yield* readMinutes(work, read.learnt);
+    const again = await readMinutes(work, read.learnt);
     read = grandTotal(again.sums) >= grandTotal(read.sums) ? again : read;
-    byDay = yield* inquirer.ask('day', span.startMs, span.endMs);
+    byDay = await reader.read('day', span.startMs, span.endMs);
   }
   const lastSeenBeforeMs = context.needsDayBefore
-    ? yield* lastSeenBefore(work, read.learnt.dating)
+    ? await lastSeenBefore(work, read.learnt.dating)
     : undefined;
   const { minutes, sums, learnt } = read;
   return { history: { span, minutes, sums, byDay: byDay.sums, lastSeenBeforeMs }, learnt };
@@ -101,20 +103,20 @@ interface MinutesRead {
   readonly learnt: Learnt;
 }
 
-function* readMinutes(work: Work, before: Learnt): Asking<MinutesRead> {
-  const { span, inquirer, counterCount } = work;
+async function readMinutes(work: Work, before: Learnt): Promise<MinutesRead> {
+  const { span, reader, counterCount } = work;
   const table = new MinuteTable(span, counterCount);
   let { dating, windowMs } = before;
   for (let fromMs = span.startMs; ;) {
     const toMs = endOfWindow(work, fromMs, windowMs);
-    const answer = yield* inquirer.ask('minute', fromMs, toMs);
+    const answer = await reader.read('minute', fromMs, toMs);
     const isCoarse = answer.aggregation !== 'minute' && !isZero(answer.sums);
     if (isCoarse && toMs - fromMs > SHORTEST_WINDOW_MS) {
       windowMs = Math.max(SHORTEST_WINDOW_MS, floorToMinute((toMs - fromMs) / 2));
       continue;
     }
     if (!isCoarse) {
-      dating = yield* date(work, dating, answer);
+      dating = await date(work, dating, answer);
       if (isOfDay(dating) && toMs - fromMs > LONGEST_OF_DAY_KEYS_MS) {
         windowMs = LONGEST_OF_DAY_KEYS_MS;
         continue;
@@ -125,7 +127,7 @@ function* readMinutes(work: Work, before: Learnt): Asking<MinutesRead> {
       return { minutes: table.minutes, sums: table.sums, learnt: { dating, windowMs } };
     }
     fromMs = toMs - OVERLAP_MS;
-    const overlap = yield* inquirer.ask('minute', fromMs, toMs);
+    const overlap = await reader.read('minute', fromMs, toMs);
     table.add(overlap, dateRows(work, dating, overlap), -1);
   }
 }
@@ -139,7 +141,7 @@ function endOfWindow({ span, calendar }: Work, fromMs: number, windowMs: number)
     : toMs;
 }
 
-function dateRows({ calendar }: Work, dating: Dating, answer: Answer): DateRow {
+function dateRows({ calendar }: Work, dating: Dating, answer: WindowResponse): DateRow {
   return answer.aggregation === 'minute'
     ? dateRowBy(dating, answer.window, calendar.zone)
     : () => undefined;
@@ -151,8 +153,8 @@ function isOfDay({ status, readings }: Dating): boolean {
 }
 
 /** How the keys of these rows are read. Throws a ServiceError where that cannot be found out. */
-function* date(work: Work, dating: Dating, answer: Answer): Asking<Dating> {
-  const { inquirer, calendar, span } = work;
+async function date(work: Work, dating: Dating, answer: WindowResponse): Promise<Dating> {
+  const { reader, calendar, span } = work;
   if (isZero(answer.sums)) {
     return dating;
   }
@@ -168,12 +170,12 @@ function* date(work: Work, dating: Dating, answer: Answer): Asking<Dating> {
   const candidates = [
     ...(isLong && dating.status !== 'established'
       ? []
-      : [establish(inquirer, dating, [answer], calendar.zone)]),
-    dateByDays(work, answer.window),
-    dateByDays(work, span),
+      : [() => establish(reader, dating, [answer], calendar.zone)]),
+    () => dateByDays(work, answer.window),
+    () => dateByDays(work, span),
   ];
   for (const candidate of candidates) {
-    const found = yield* candidate;
+    const found = await candidate();
     if (found.status === 'established') {
       return found;
     }
@@ -192,13 +194,13 @@ function* date(work: Work, dating: Dating, answer: Answer): Asking<Dating> {
 }
 
 /** By the newest day of a stretch whose rows decide it. */
-function* dateByDays({ inquirer, calendar }: Work, stretch: Span): Asking<Dating> {
+async function dateByDays({ reader, calendar }: Work, stretch: Span): Promise<Dating> {
   let day = calendar.dayAt(stretch.endMs - 1);
   for (let days = 0; day.endMs > stretch.startMs && days < MOST_DAYS; days += 1) {
     const startMs = Math.max(day.startMs, stretch.startMs);
-    const answer = yield* inquirer.ask('minute', startMs, Math.min(day.endMs, stretch.endMs));
-    const pieces = (yield* minutePieces(inquirer, answer)) ?? [];
-    const dating = yield* establish(inquirer, UNDECIDED, pieces, calendar.zone);
+    const answer = await reader.read('minute', startMs, Math.min(day.endMs, stretch.endMs));
+    const pieces = (await minutePieces(reader, answer)) ?? [];
+    const dating = await establish(reader, UNDECIDED, pieces, calendar.zone);
     if (dating.status === 'established') {
       return dating;
     }
@@ -207,13 +209,13 @@ function* dateByDays({ inquirer, calendar }: Work, stretch: Span): Asking<Dating
   return UNDECIDED;
 }
 
-function* lastSeenBefore(
-  { inquirer, calendar, span }: Work,
+async function lastSeenBefore(
+  { reader, calendar, span }: Work,
   dating: Dating,
-): Asking<number | undefined> {
+): Promise<number | undefined> {
   const before = calendar.dayBefore(calendar.dayAt(span.startMs));
-  const answer = yield* inquirer.ask('minute', before.startMs, span.startMs);
-  const pieces = (yield* minutePieces(inquirer, answer)) ?? [];
+  const answer = await reader.read('minute', before.startMs, span.startMs);
+  const pieces = (await minutePieces(reader, answer)) ?? [];
   const ledger = ledgerOfPieces(pieces, dating, calendar.zone);
   return ledger && lastSeenIn(ledger, before);
 }

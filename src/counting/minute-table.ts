@@ -1,5 +1,5 @@
 /** What was counted in each minute of a stretch of time. Must not know how keys are read. */
-import type { Answer } from './asking.ts';
+import type { WindowResponse } from './query.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import type { DateRow } from './minutes.ts';
@@ -20,7 +20,7 @@ export class MinuteTable {
    * A row that cannot be dated, or was dated by a clock that is off, is put where it is nearest:
    * the totals are the service's all the same.
    */
-  add(answer: Answer, dateOf: DateRow, sign: 1 | -1): void {
+  add(answer: WindowResponse, dateOf: DateRow, sign: 1 | -1): void {
     const { startMs, endMs } = this.#span;
     for (const row of answer.rows) {
       const atMs = dateOf(row) ?? answer.window.endMs - MINUTE_MS;

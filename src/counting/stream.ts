@@ -5,8 +5,8 @@
 import type { Endpoint, MinuteStream } from '../base/model.ts';
 import { takeAnchor } from './anchor.ts';
 import type { Anchor, Expected } from './anchor.ts';
-import { Inquirer } from './asking.ts';
-import type { Answer, Asking } from './asking.ts';
+import { createWindowReader } from './query.ts';
+import type { Query, WindowReader, WindowResponse } from './query.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import { grandTotal, isZero, minus, plus } from './counts.ts';
@@ -51,22 +51,27 @@ export function anchorNeed(
 }
 
 /** One poll: one question about the last minutes, or an anchor. */
-export function* pollStream(state: StreamState, context: PollContext): Asking<PollOutcome> {
-  const inquirer = inquirerFor(context);
+export async function pollStream(
+  state: StreamState,
+  context: PollContext,
+  query: Query,
+): Promise<PollOutcome> {
+  const reader = readerFor(context, query);
   const need = anchorNeed(state, context);
   const { anchor } = state;
   if (anchor !== undefined && (need === 'none' || !context.mayAnchor)) {
-    const window = yield* inquirer.askTwiceIfBelow(state.window, 'minute', anchor.windowStartMs);
+    const window = await reader.readAgainIfBelow(state.window, 'minute', anchor.windowStartMs);
     if (window.aggregation === anchor.window.aggregation) {
       return concludeOrdinary(state, context, anchor, window);
     }
   }
-  return yield* pollWithAnchor(state, context, inquirer);
+  return await pollWithAnchor(state, context, reader);
 }
 
 /** Asks of the context's stream, in its time. */
-export function inquirerFor(context: PollContext): Inquirer {
-  return new Inquirer({
+export function readerFor(context: PollContext, query: Query): WindowReader {
+  return createWindowReader({
+    query,
     endpoint: ENDPOINTS[context.stream],
     counterCount: context.counterCount,
     calendar: context.calendar,
@@ -79,7 +84,7 @@ function concludeOrdinary(
   state: StreamState,
   context: PollContext,
   anchor: Anchor,
-  window: Answer,
+  window: WindowResponse,
 ): PollOutcome {
   const zone = context.calendar.zone;
   const dating =
@@ -94,20 +99,20 @@ function concludeOrdinary(
   });
 }
 
-function* pollWithAnchor(
+async function pollWithAnchor(
   state: StreamState,
   context: PollContext,
-  inquirer: Inquirer,
-): Asking<PollOutcome> {
+  reader: WindowReader,
+): Promise<PollOutcome> {
   const { calendar, epoch, counterCount, nowMs, serviceNowMs, monotonicMs } = context;
   const day = calendar.dayAt(nowMs());
   const sameDay = state.snapshot?.day.startMs === day.startMs;
   // A lag of the service may end: each epoch begins with the cheapest way to read the totals.
   const samePeriod = state.snapshot?.epoch.startMs === epoch.startMs;
   const totalsBy = samePeriod ? state.totalsBy : 'day';
-  const taken = yield* takeAnchor(
+  const taken = await takeAnchor(
     {
-      inquirer,
+      reader,
       zone: calendar.zone,
       counterCount,
       epoch,
@@ -123,7 +128,7 @@ function* pollWithAnchor(
     state.dating,
   );
   const { anchor, window } = taken;
-  const { dayBefore, dating } = yield* knowDayBefore(state, context, inquirer, taken);
+  const { dayBefore, dating } = await knowDayBefore(state, context, reader, taken);
   const today = sameDay ? state.snapshot?.today : undefined;
   const totalIsNews = !samePeriod || !isZero(state.snapshot?.totals ?? []);
   const emptied =
@@ -173,7 +178,7 @@ function expectedOf(state: StreamState, context: PollContext, day: Span): Expect
   };
 }
 
-function figuresFrom(anchor: Anchor, window: Answer, atMs: number): Figures {
+function figuresFrom(anchor: Anchor, window: WindowResponse, atMs: number): Figures {
   const came = minus(window.sums, anchor.window.sums);
   return {
     epoch: anchor.epoch,

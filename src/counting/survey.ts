@@ -3,7 +3,7 @@
  * until there are figures, and beside them what explains them. Asks more than a poll does, and is
  * for nobody who asks often.
  */
-import type { Asking, Inquirer } from './asking.ts';
+import type { Query, WindowReader } from './query.ts';
 import { EMPTY_POLLS_BEFORE_BELIEF } from './belief.ts';
 import { DAY_MS } from './calendar.ts';
 import { anyBelow, isZero } from './counts.ts';
@@ -14,7 +14,7 @@ import { ledgerOfPieces, minutePieces } from './day-rows.ts';
 import { lastSeenIn } from './minutes.ts';
 import { INITIAL_STATE } from './state.ts';
 import type { PollContext, StreamState } from './state.ts';
-import { inquirerFor, pollStream } from './stream.ts';
+import { readerFor, pollStream } from './stream.ts';
 import { SHORTEST_PIECE_MS } from './total.ts';
 import type { TotalsBy } from './total.ts';
 
@@ -47,30 +47,30 @@ export type DayAgreement =
 const LOOK_BACK_MS = 14 * DAY_MS;
 
 /** Surveys a stream of which nothing is known yet. */
-export function* surveyStream(context: PollContext): Asking<StreamSurvey> {
+export async function surveyStream(context: PollContext, query: Query): Promise<StreamSurvey> {
   let state = INITIAL_STATE;
   for (let polls = 0; polls < EMPTY_POLLS_BEFORE_BELIEF && state.snapshot === undefined; polls++) {
-    ({ state } = yield* pollStream(state, context));
+    ({ state } = await pollStream(state, context, query));
   }
-  const inquirer = inquirerFor(context);
+  const reader = readerFor(context, query);
   const { dating, snapshot } = state;
   const lastSeenMs = snapshot?.minutes?.lastSeenMs;
-  const agreement = yield* agreementOf(state, context, inquirer);
+  const agreement = await agreementOf(state, context, reader);
   return lastSeenMs === undefined && dating.status !== 'unknown'
-    ? { state, ...agreement, ...(yield* lookBack(dating, context, inquirer)) }
+    ? { state, ...agreement, ...(await lookBack(dating, context, reader)) }
     : { state, ...agreement, dating, lastSeenMs };
 }
 
-function* agreementOf(
+async function agreementOf(
   { totalsBy, provenPeriodMs, snapshot }: StreamState,
   { epoch, nowMs }: PollContext,
-  inquirer: Inquirer,
-): Asking<Pick<StreamSurvey, 'day' | 'isMinuteForced'>> {
+  reader: WindowReader,
+): Promise<Pick<StreamSurvey, 'day' | 'isMinuteForced'>> {
   if (snapshot === undefined) {
     return { day: { agrees: undefined }, isMinuteForced: false };
   }
   const { startMs } = snapshot.day;
-  const today = yield* inquirer.ask('minute', startMs);
+  const today = await reader.read('minute', startMs);
   if (totalsBy === 'day' && today.aggregation === 'minute') {
     const isHeldAgainstCounts = provenPeriodMs === epoch.startMs || !isZero(snapshot.today);
     const agrees = isHeldAgainstCounts ? true : undefined;
@@ -78,8 +78,8 @@ function* agreementOf(
   }
   // Where today's minutes were answered by something coarser, it may have agreed with itself.
   const fromMs = today.aggregation === 'minute' ? startMs : nowMs() - SHORTEST_PIECE_MS;
-  const minutes = yield* inquirer.ask('minute', fromMs);
-  const { sums: byDay } = yield* inquirer.ask('day', fromMs);
+  const minutes = await reader.read('minute', fromMs);
+  const { sums: byDay } = await reader.read('day', fromMs);
   const byMinute = minutes.sums;
   const isMinuteForced = minutes.aggregation !== 'minute';
   const lags = totalsBy !== 'day' || anyBelow(byDay, byMinute);
@@ -91,14 +91,14 @@ function* agreementOf(
 }
 
 /** Where neither today nor the day before has counted anybody. */
-function* lookBack(
+async function lookBack(
   dating: Dating,
   { calendar: { zone }, nowMs }: PollContext,
-  inquirer: Inquirer,
-): Asking<Pick<StreamSurvey, 'dating' | 'lastSeenMs'>> {
-  const answer = yield* inquirer.ask('minute', nowMs() - LOOK_BACK_MS);
-  const pieces = (yield* minutePieces(inquirer, answer)) ?? [];
-  const found = yield* establish(inquirer, dating, pieces, zone);
+  reader: WindowReader,
+): Promise<Pick<StreamSurvey, 'dating' | 'lastSeenMs'>> {
+  const answer = await reader.read('minute', nowMs() - LOOK_BACK_MS);
+  const pieces = (await minutePieces(reader, answer)) ?? [];
+  const found = await establish(reader, dating, pieces, zone);
   const ledger = ledgerOfPieces(pieces, found, zone);
   const { startMs, endMs } = answer.window;
   const lastSeenMs = ledger && lastSeenIn(ledger, { startMs, endMs: endMs + 1 });

@@ -1,6 +1,6 @@
 /** What follows from the order of today's minutes: people inside, and when anybody was last seen. */
 import type { Anchor, AnchorTaken } from './anchor.ts';
-import type { Answer, Asking, Inquirer } from './asking.ts';
+import type { WindowResponse, WindowReader } from './query.ts';
 import { MINUTE_MS } from './calendar.ts';
 import { isZero } from './counts.ts';
 import { establish } from './dating.ts';
@@ -17,7 +17,7 @@ const REMEMBERED_MS = 15 * MINUTE_MS;
 export function minuteFigures(
   context: PollContext,
   anchor: Anchor,
-  window: Answer,
+  window: WindowResponse,
   dating: Dating,
   dayBefore: StreamState['dayBefore'],
 ): MinuteFigures | undefined {
@@ -45,12 +45,12 @@ export function minuteFigures(
  * When the day before was last seen anybody. It is remembered over the change of the day; after a
  * restart it is asked for, while today has nobody yet. What its rows tell of the keys is kept.
  */
-export function* knowDayBefore(
+export async function knowDayBefore(
   state: StreamState,
   context: PollContext,
-  inquirer: Inquirer,
+  reader: WindowReader,
   { anchor, dating }: AnchorTaken,
-): Asking<Pick<StreamState, 'dayBefore' | 'dating'>> {
+): Promise<Pick<StreamState, 'dayBefore' | 'dating'>> {
   const { calendar } = context;
   const { day } = anchor;
   if (state.dayBefore?.dayStartMs === day.startMs) {
@@ -71,11 +71,11 @@ export function* knowDayBefore(
   if (!isZero(anchor.today)) {
     return { dayBefore: undefined, dating };
   }
-  const answer = yield* inquirer.askForOrder('minute', before.startMs);
+  const answer = await reader.readOptional('minute', before.startMs);
   if (answer?.aggregation !== 'minute') {
     return { dayBefore: undefined, dating };
   }
-  const found = yield* establish(inquirer, dating, [answer], calendar.zone);
+  const found = await establish(reader, dating, [answer], calendar.zone);
   const ledger = withRows(
     MinuteLedger.EMPTY,
     answer.rows,

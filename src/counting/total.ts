@@ -3,7 +3,7 @@
  * one by `quarter` where `day` lags; else by `minute` in pieces that are small enough not to be
  * forced into another aggregation.
  */
-import type { Asking, Inquirer } from './asking.ts';
+import type { WindowReader } from './query.ts';
 import { floorToMinute, MINUTE_MS } from './calendar.ts';
 import { isZero, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
@@ -34,42 +34,42 @@ interface Seam {
  * counts, where it does not matter whether a window includes its edges, or where it is known how they
  * count what is on the edge.
  */
-export function* totalByMinutes(
-  inquirer: Inquirer,
+export async function totalByMinutes(
+  reader: WindowReader,
   fromMs: number,
   toMs: number | undefined,
   nowMs: number,
-): Asking<Counts> {
-  const answer = yield* inquirer.ask('minute', fromMs, toMs);
+): Promise<Counts> {
+  const answer = await reader.read('minute', fromMs, toMs);
   const endMs = toMs ?? nowMs;
   if (answer.aggregation === 'minute' || endMs - fromMs <= SHORTEST_PIECE_MS) {
     return answer.sums;
   }
-  const { atMs, twice } = yield* findSeam(inquirer, fromMs, endMs);
-  const before = yield* totalByMinutes(inquirer, fromMs, atMs, nowMs);
-  const after = yield* totalByMinutes(inquirer, atMs, toMs, nowMs);
+  const { atMs, twice } = await findSeam(reader, fromMs, endMs);
+  const before = await totalByMinutes(reader, fromMs, atMs, nowMs);
+  const after = await totalByMinutes(reader, atMs, toMs, nowMs);
   return minus(plus(before, after), twice);
 }
 
 /** A minute near the middle with nobody counted beside it; the middle itself where there is none. */
-function* findSeam(inquirer: Inquirer, fromMs: number, toMs: number): Asking<Seam> {
+async function findSeam(reader: WindowReader, fromMs: number, toMs: number): Promise<Seam> {
   const middleMs = floorToMinute((fromMs + toMs) / 2);
   for (const stepMs of SEAM_STEPS_MS) {
     const seamMs = middleMs + stepMs;
     if (seamMs - fromMs > BESIDE_MS && toMs - seamMs > BESIDE_MS) {
-      const around = yield* inquirer.ask('minute', seamMs - BESIDE_MS, seamMs + BESIDE_MS);
+      const around = await reader.read('minute', seamMs - BESIDE_MS, seamMs + BESIDE_MS);
       if (isZero(around.sums)) {
         return { atMs: seamMs, twice: around.sums };
       }
     }
   }
-  return { atMs: middleMs, twice: yield* countedTwice(inquirer, middleMs) };
+  return { atMs: middleMs, twice: await countedTwice(reader, middleMs) };
 }
 
 /** The same cut through some minutes alone, whose whole is small enough to be asked for. */
-function* countedTwice(inquirer: Inquirer, seamMs: number): Asking<Counts> {
-  const before = yield* inquirer.ask('minute', seamMs - BESIDE_MS, seamMs);
-  const after = yield* inquirer.ask('minute', seamMs, seamMs + BESIDE_MS);
-  const whole = yield* inquirer.ask('minute', seamMs - BESIDE_MS, seamMs + BESIDE_MS);
+async function countedTwice(reader: WindowReader, seamMs: number): Promise<Counts> {
+  const before = await reader.read('minute', seamMs - BESIDE_MS, seamMs);
+  const after = await reader.read('minute', seamMs, seamMs + BESIDE_MS);
+  const whole = await reader.read('minute', seamMs - BESIDE_MS, seamMs + BESIDE_MS);
   return minus(plus(before.sums, after.sums), whole.sums);
 }

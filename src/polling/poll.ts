@@ -6,9 +6,8 @@ import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type { Stream } from '../base/model.ts';
-import type { Asking } from '../counting/asking.ts';
+import type { Query } from '../counting/query.ts';
 import type { FailureLog } from './failure-log.ts';
-import { drive } from './round.ts';
 import type { PollEnd } from './round.ts';
 import type { Turn } from './turn.ts';
 
@@ -33,7 +32,7 @@ const POLL_ENDED = new Error('the poll has ended');
 /** Resolves when the poll has ended, well or not. An abort with {@link DROPPED} leaves no trace of it. */
 export async function runPoll(
   turn: Turn,
-  asking: Asking<PollEnd>,
+  poll: (query: Query) => Promise<PollEnd>,
   stop: AbortController,
   { clock, observer, failures }: PollOptions,
 ): Promise<void> {
@@ -42,7 +41,7 @@ export async function runPoll(
   let reason: FailureReason | undefined;
   try {
     const end = await withDeadline(turn.deadlineMs, stop, clock, (signal) =>
-      drive(asking, (question) => client.query(question, signal)),
+      poll((question) => client.query(question, signal)),
     );
     if (stop.signal.reason === DROPPED) {
       return;

@@ -240,7 +240,7 @@ export class Poller {
       this.#wishes.delete(turn);
     }
     try {
-      await runPoll(turn, plan.run(anchors, turn.deadlineMs), stop, {
+      await runPoll(turn, (query) => plan.run(anchors, turn.deadlineMs, query), stop, {
         clock,
         observer,
         failures: this.#failures,

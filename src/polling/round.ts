@@ -1,16 +1,10 @@
 /** One poll of one stream, from the first question to the figures it leaves with the customer. */
 import type { Clock } from '../base/clock.ts';
 import { COUNTERS } from '../base/model.ts';
-import type {
-  Breakdown,
-  MinuteStream,
-  Question,
-  AggregatedResponse,
-  Stream,
-} from '../base/model.ts';
-import type { Asking } from '../counting/asking.ts';
+import type { Breakdown, MinuteStream, Stream } from '../base/model.ts';
 import { pollBreakdown } from '../counting/breakdown.ts';
 import type { Customer } from '../counting/customer.ts';
+import type { Query } from '../counting/query.ts';
 import { anchorNeed, pollStream } from '../counting/stream.ts';
 import { surveyStream } from '../counting/survey.ts';
 import type { StreamSurvey } from '../counting/survey.ts';
@@ -20,7 +14,7 @@ import type { PollContext, PollNote } from '../counting/state.ts';
 export interface PollPlan {
   readonly need: ReturnType<typeof anchorNeed>;
   /** The poll, to be ended after `deadlineMs`. */
-  run(mayAnchor: boolean, deadlineMs: number): Asking<PollEnd>;
+  run(mayAnchor: boolean, deadlineMs: number, query: Query): Promise<PollEnd>;
 }
 
 export interface PollEnd {
@@ -36,29 +30,6 @@ export interface PlanOptions {
   readonly serviceNowMs: () => number;
 }
 
-/**
- * Answers the questions of a piece of counting, one after the other, until it has its result. It is
- * told of a question that was not answered, and may go on without.
- */
-export async function drive<Result>(
-  asking: Asking<Result>,
-  ask: (question: Question) => Promise<AggregatedResponse>,
-): Promise<Result> {
-  let step = asking.next();
-  while (step.done !== true) {
-    let reading: AggregatedResponse;
-    try {
-      // One after the other is the point: what is asked next depends on the answer.
-      reading = await ask(step.value);
-    } catch (error) {
-      step = asking.throw(error);
-      continue;
-    }
-    step = asking.next(reading);
-  }
-  return step.value;
-}
-
 /** Plans one poll of a stream as of now. */
 export function planPoll(customer: Customer, stream: Stream, options: PlanOptions): PollPlan {
   return stream === 'people' || stream === 'logins'
@@ -71,9 +42,10 @@ export function planSurvey(
   customer: Customer,
   stream: MinuteStream,
   options: Pick<PlanOptions, 'clock' | 'serviceNowMs'>,
-): Asking<StreamSurvey> {
+  query: Query,
+): Promise<StreamSurvey> {
   const context = contextOf(customer, stream, { ...options, renewalMs: -Infinity });
-  return surveyStream({ ...context, mayAnchor: true, hasTime: () => true });
+  return surveyStream({ ...context, mayAnchor: true, hasTime: () => true }, query);
 }
 
 function planStream(customer: Customer, stream: MinuteStream, options: PlanOptions): PollPlan {
@@ -82,25 +54,22 @@ function planStream(customer: Customer, stream: MinuteStream, options: PlanOptio
   const context = contextOf(customer, stream, options);
   return {
     need: anchorNeed(state, context),
-    run: (mayAnchor, deadlineMs) =>
-      ended(
-        pollStream(state, {
+    async run(mayAnchor, deadlineMs, query) {
+      const outcome = await pollStream(
+        state,
+        {
           ...context,
           mayAnchor,
           hasTime: () => clock.monotonicMs() - context.monotonicMs < deadlineMs / 2,
-        }),
-        (next, nowMs) => customer.pollSucceeded(stream, next, nowMs),
-      ),
+        },
+        query,
+      );
+      return {
+        notes: outcome.notes,
+        keep: (nowMs) => customer.pollSucceeded(stream, outcome.state, nowMs),
+      };
+    },
   };
-}
-
-/** Not within the plan: see {@link Inquirer} for what a generator function of each poll would keep. */
-function* ended<State>(
-  asking: Asking<{ readonly state: State; readonly notes: readonly PollNote[] }>,
-  keep: (state: State, nowMs: number) => void,
-): Asking<PollEnd> {
-  const { state, notes } = yield* asking;
-  return { notes, keep: (nowMs) => keep(state, nowMs) };
 }
 
 function contextOf(
@@ -128,16 +97,22 @@ function planBreakdown(customer: Customer, breakdown: Breakdown, clock: Clock): 
   const epoch = customer.periodAt(clock.nowMs());
   return {
     need: 'none',
-    run: () =>
-      ended(
-        pollBreakdown(state, {
+    async run(_mayAnchor, _deadlineMs, query) {
+      const outcome = await pollBreakdown(
+        state,
+        {
           breakdown,
           calendar: customer.calendar,
           epoch,
           nowMs: () => clock.nowMs(),
           marks: customer.marksOfKeys(breakdown, epoch),
-        }),
-        (next, nowMs) => customer.breakdownSucceeded(breakdown, next, nowMs),
-      ),
+        },
+        query,
+      );
+      return {
+        notes: outcome.notes,
+        keep: (nowMs) => customer.breakdownSucceeded(breakdown, outcome.state, nowMs),
+      };
+    },
   };
 }

@@ -4,7 +4,7 @@ import { keyFiguresAt, readBreakdownHistory } from '../../src/counting/breakdown
 import type { BreakdownHistory } from '../../src/counting/breakdown-history.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Zone } from '../../src/counting/zone.ts';
-import { answering } from '../support/ask.ts';
+import { queryFrom } from '../support/ask.ts';
 import { readingOf } from '../support/counted-breakdown.ts';
 
 const CALENDAR = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
@@ -20,10 +20,10 @@ function read(
   toldFromMs = PERIOD.startMs,
   endMs = dayEnd(4),
   asked: Question[] = [],
-): BreakdownHistory {
+): Promise<BreakdownHistory> {
   const span = { startMs: PERIOD.startMs, endMs };
   const context = { breakdown: 'branch', calendar: CALENDAR, span, toldFromMs } as const;
-  return answering(readBreakdownHistory(context), answer, asked);
+  return readBreakdownHistory(context, queryFrom(answer, asked));
 }
 
 /** Ten a day come to the one branch, three to the other. */
@@ -39,8 +39,8 @@ function totalAt(history: BreakdownHistory, key: string, atMs: number): number |
   return keyFiguresAt(history, key, {}, atMs).counters.people_entered?.total;
 }
 
-test('a counter rises where a day ends, a second before it at the soonest', () => {
-  const history = read(steady);
+test('a counter rises where a day ends, a second before it at the soonest', async () => {
+  const history = await read(steady);
   expect(history.keys).toEqual(['20', '101']);
   expect(totalAt(history, '101', PERIOD.startMs)).toBe(0);
   expect(totalAt(history, '101', dayEnd(1) - 2_000)).toBe(0);
@@ -49,9 +49,9 @@ test('a counter rises where a day ends, a second before it at the soonest', () =
   expect(totalAt(history, '20', dayEnd(4) - 1_000)).toBe(12);
 });
 
-test('every question is about the time since the epoch, so that there is no seam', () => {
+test('every question is about the time since the epoch, so that there is no seam', async () => {
   const asked: Question[] = [];
-  read(steady, PERIOD.startMs, dayEnd(4), asked);
+  await read(steady, PERIOD.startMs, dayEnd(4), asked);
   expect(new Set(asked.map(({ from }) => from))).toEqual(new Set(['2026-10-01T04:00:00+02:00']));
   expect(asked.map(({ to }) => to?.slice(0, 16))).toEqual([
     '2026-10-02T04:00',
@@ -61,9 +61,9 @@ test('every question is about the time since the epoch, so that there is no seam
   ]);
 });
 
-test('nothing is asked of days before it is told, but for the end of the last one', () => {
+test('nothing is asked of days before it is told, but for the end of the last one', async () => {
   const asked: Question[] = [];
-  const history = read(steady, dayEnd(2) + 3_600_000, dayEnd(4) + 3_600_000, asked);
+  const history = await read(steady, dayEnd(2) + 3_600_000, dayEnd(4) + 3_600_000, asked);
   expect(asked.map(({ to }) => to?.slice(0, 10))).toEqual([
     '2026-10-03',
     '2026-10-04',
@@ -72,27 +72,27 @@ test('nothing is asked of days before it is told, but for the end of the last on
   expect(totalAt(history, '101', dayEnd(2) + 3_600_000)).toBe(20);
 });
 
-test('what the service takes back or lists no more is held', () => {
+test('what the service takes back or lists no more is held', async () => {
   const answers = [
     readingOf([['a', 5, 1]]),
     readingOf([['a', 4, 2]]),
     readingOf([['b', 1, 0]]),
     readingOf([['a', 7, 2]]),
   ];
-  const history = read(() => answers.shift() ?? readingOf([]));
+  const history = await read(() => answers.shift() ?? readingOf([]));
   expect([1, 2, 3, 4].map((day) => totalAt(history, 'a', dayEnd(day)))).toEqual([5, 5, 5, 7]);
   expect([1, 2, 3, 4].map((day) => totalAt(history, 'b', dayEnd(day)))).toEqual([0, 0, 1, 1]);
 });
 
-test('no counter is above what was shown first', () => {
-  const history = read(steady);
+test('no counter is above what was shown first', async () => {
+  const history = await read(steady);
   const { counters } = keyFiguresAt(history, '101', { people_entered: 33 }, dayEnd(4));
   expect([counters.people_entered?.total, counters.people_exited?.total]).toEqual([33, 36]);
 });
 
-test('there is room for a thousand keys', () => {
+test('there is room for a thousand keys', async () => {
   const rows = Array.from({ length: 1_002 }, (_, i) => [i, 1, 1] as const);
-  const history = read(() => readingOf(rows));
+  const history = await read(() => readingOf(rows));
   expect([history.keys.length, history.keys.at(-1), history.droppedKeys]).toEqual([
     1_000,
     '999',
@@ -100,8 +100,8 @@ test('there is room for a thousand keys', () => {
   ]);
 });
 
-test('a forced aggregation is no breakdown', () => {
-  expect(() => read(() => readingOf([['2026-10-01', 5, 5]], 'day'))).toThrow(
+test('a forced aggregation is no breakdown', async () => {
+  await expect(read(() => readingOf([['2026-10-01', 5, 5]], 'day'))).rejects.toThrow(
     'the answer has another aggregation than "branch"',
   );
 });

@@ -24,10 +24,10 @@ function counted(totals: Rows = TOTALS, today: Rows = TODAY): CountedBreakdown {
 }
 
 describe('a breakdown', () => {
-  test('shows nothing before the first poll, and then the totals, with two questions', () => {
+  test('shows nothing before the first poll, and then the totals, with two questions', async () => {
     const branches = counted();
     expect(branches.figures()).toEqual({ keys: [], droppedKeys: undefined, names: [] });
-    branches.poll();
+    await branches.poll();
     expect(branches.shown()).toEqual({ '101': [400, 390], '102': [30, 28] });
     expect(branches.asked).toEqual([
       { endpoint: 'peoplecount', aggregation: 'branch', from: '2026-11-01T04:00:00+01:00' },
@@ -35,66 +35,66 @@ describe('a breakdown', () => {
     ]);
   });
 
-  test('shows 0 today for what the service lists since the epoch and not today', () => {
+  test('shows 0 today for what the service lists since the epoch and not today', async () => {
     const branches = counted();
-    branches.poll();
+    await branches.poll();
     expect(branches.shownToday()).toEqual({ '101': [9, 4], '102': [0, 0] });
   });
 
-  test('counts late records at the next poll', () => {
+  test('counts late records at the next poll', async () => {
     const branches = counted();
-    branches.poll();
+    await branches.poll();
     branches.totals = [
       [101, 405, 390],
       [102, 30, 31],
     ];
-    branches.polls(1);
+    await branches.polls(1);
     expect(branches.shown()).toEqual({ '101': [405, 390], '102': [30, 31] });
     expect(branches.held()).toEqual({ '101': [0, 0], '102': [0, 0] });
   });
 
-  test('holds a counter when the service takes counts back, and says by how much', () => {
+  test('holds a counter when the service takes counts back, and says by how much', async () => {
     const branches = counted();
-    branches.poll();
+    await branches.poll();
     branches.totals = [
       [101, 395, 390],
       [102, 33, 28],
     ];
-    branches.polls(1);
+    await branches.polls(1);
     expect(branches.asked).toHaveLength(3);
     expect(branches.shown()).toEqual({ '101': [400, 390], '102': [33, 28] });
     expect(branches.held()).toEqual({ '101': [5, 0], '102': [0, 0] });
-    branches.polls(1);
+    await branches.polls(1);
     expect(branches.asked).toHaveLength(2);
   });
 
-  test('keeps a branch that the service lists no more until the epoch ends, over a restart too', () => {
+  test('keeps a branch that the service lists no more until the epoch ends, over a restart too', async () => {
     const branches = counted();
-    branches.poll();
+    await branches.poll();
     branches.totals = [[101, 401, 390]];
-    branches.polls(1);
+    await branches.polls(1);
     const kept = { '101': [401, 390], '102': [30, 28] };
     expect(branches.shown()).toEqual(kept);
     expect(branches.held()).toEqual({ '101': [0, 0], '102': [30, 28] });
     branches.restart();
     expect(branches.shown()).toEqual({});
-    branches.polls(1);
+    await branches.polls(1);
     expect(branches.shown()).toEqual(kept);
     branches.nowMs = PERIOD_END_MS;
     branches.totals = [[101, 2, 1]];
     branches.today = [[101, 2, 1]];
-    branches.polls(1);
+    await branches.polls(1);
     expect(branches.shown()).toEqual({ '101': [2, 1] });
   });
 
-  test('takes 101 and "101" for one branch, and sums rows with one key', () => {
+  test('takes 101 and "101" for one branch, and sums rows with one key', async () => {
     const branches = counted([
       [101, 5, 1],
       ['101', 2, 2],
     ]);
-    branches.poll();
+    await branches.poll();
     branches.totals = [['101', 8, 3]];
-    branches.polls(1);
+    await branches.polls(1);
     expect(branches.shown()).toEqual({ '101': [8, 3] });
   });
 
@@ -106,33 +106,33 @@ describe('a breakdown', () => {
     'people_entered:',
     '\ud83d\udcda',
     '__proto__',
-  ])('shows the key %j, and knows it again after a restart', (key) => {
+  ])('shows the key %j, and knows it again after a restart', async (key) => {
     const branches = counted([[key, 7, 3]], [[key, 1, 0]]);
-    branches.poll();
+    await branches.poll();
     branches.totals = [[key, 6, 3]];
     branches.restart();
-    branches.polls(1);
+    await branches.polls(1);
     const [only] = branches.figures().keys;
     expect(branches.keys()).toEqual([key]);
     expect(only?.counters.people_entered).toEqual({ total: 7, excess: 1, today: 1 });
   });
 
-  test('tells no two series apart by halves of characters, which are written alike', () => {
+  test('tells no two series apart by halves of characters, which are written alike', async () => {
     const branches = counted([
       ['\ud800', 5, 0],
       ['\udbff', 4, 0],
     ]);
-    branches.poll();
+    await branches.poll();
     expect(branches.shown()).toEqual({ '\ufffd': [9, 0] });
   });
 
-  test('changes nothing when a poll fails half-way, and fails where another aggregation comes', () => {
+  test('changes nothing when a poll fails half-way, and fails where another aggregation comes', async () => {
     const branches = counted();
-    branches.poll();
+    await branches.poll();
     const before = branches.shown();
     branches.totals = [[101, 450, 400]];
     branches.glitches.push(readingOf([[101, 450, 400]]), readingOf([['2026-11-18', 9, 9]], 'day'));
-    branches.polls(1);
+    await branches.polls(1);
     expect(branches.shown()).toEqual(before);
     const { up, lastError, failures } =
       branches.customer.metricsAt(branches.nowMs).streams.branch ?? {};
@@ -142,9 +142,9 @@ describe('a breakdown', () => {
 });
 
 describe('the time of the scrape', () => {
-  test('hides yesterday at the start of the day, and goes on with the totals', () => {
+  test('hides yesterday at the start of the day, and goes on with the totals', async () => {
     const branches = counted();
-    branches.poll();
+    await branches.poll();
     branches.nowMs = DAY_END_MS - 1;
     expect(branches.shownToday()['101']).toEqual([9, 4]);
     branches.nowMs = DAY_END_MS;
@@ -152,26 +152,26 @@ describe('the time of the scrape', () => {
     expect(branches.shown()['101']).toEqual([400, 390]);
   });
 
-  test('hides the old epoch at its end, until the new one is read', () => {
+  test('hides the old epoch at its end, until the new one is read', async () => {
     const branches = counted();
     branches.nowMs = PERIOD_END_MS - MINUTE_MS;
-    branches.poll();
+    await branches.poll();
     expect(branches.shown()['101']).toEqual([400, 390]);
     branches.nowMs = PERIOD_END_MS;
     expect(branches.keys()).toEqual([]);
     expect(branches.customer.metricsAt(PERIOD_END_MS - 1).validUntilMs).toBe(PERIOD_END_MS);
     branches.today = [[101, 1, 0]];
     branches.totals = [[101, 1, 0]];
-    branches.polls(1);
+    await branches.polls(1);
     expect(branches.shown()).toEqual({ '101': [1, 0] });
   });
 
-  test('shows who is inside a branch, never below 0, while the newest good poll tells it', () => {
+  test('shows who is inside a branch, never below 0, while the newest good poll tells it', async () => {
     const branches = counted(TOTALS, [
       [101, 9, 4],
       [102, 1, 3],
     ]);
-    branches.poll();
+    await branches.poll();
     expect(branches.occupancies()).toEqual({ '101': 5, '102': 0 });
     const { validUntilMs } = branches.customer.metricsAt(branches.nowMs);
     expect(validUntilMs).toBe(START_MS + 15 * MINUTE_MS + 1);
@@ -181,19 +181,19 @@ describe('the time of the scrape', () => {
     expect(branches.occupancies()).toEqual({ '101': undefined, '102': undefined });
   });
 
-  test('takes three polls for new enough where they are further apart', () => {
+  test('takes three polls for new enough where they are further apart', async () => {
     const branches = new CountedBreakdown(COPENHAGEN, START_MS);
     branches.intervalMs = 60 * MINUTE_MS;
     branches.restart();
     Object.assign(branches, { totals: TOTALS, today: TODAY });
-    branches.poll();
+    await branches.poll();
     branches.nowMs = START_MS + 180 * MINUTE_MS;
     expect(branches.occupancies()['101']).toBe(5);
     branches.nowMs += 1;
     expect(branches.occupancies()['101']).toBeUndefined();
   });
 
-  test('names every branch that is shown or configured, by its key where it has no other', () => {
+  test('names every branch that is shown or configured, by its key where it has no other', async () => {
     const branches = new CountedBreakdown(COPENHAGEN, START_MS);
     branches.branchNames = { 101: 'Main Library', 99: 'Old Town' };
     branches.restart();
@@ -203,15 +203,15 @@ describe('the time of the scrape', () => {
     ];
     expect(branches.figures().names).toEqual(configured);
     branches.totals = TOTALS;
-    branches.poll();
+    await branches.poll();
     expect(branches.figures().names).toEqual([...configured, ['102', '102']]);
   });
 
-  test('has neither occupancy nor names of devices', () => {
+  test('has neither occupancy nor names of devices', async () => {
     const devices = new CountedBreakdown(COPENHAGEN, START_MS, 'device');
     Object.assign(devices, { totals: TOTALS, today: TODAY, branchNames: { 101: 'Main Library' } });
     devices.restart();
-    devices.poll();
+    await devices.poll();
     expect(devices.shown()['101']).toEqual([400, 390]);
     expect(devices.occupancies()['101']).toBeUndefined();
     expect(devices.figures().names).toEqual([]);
@@ -223,27 +223,27 @@ describe('more keys than there is room for', () => {
     return Array.from({ length: count }, (_, i) => [first + i, 1 + i, i] as const);
   }
 
-  test('are left out by the order of the keys, counted, and told of once', () => {
+  test('are left out by the order of the keys, counted, and told of once', async () => {
     const branches = counted([...many(MOST_KEYS + 50)].toReversed());
-    branches.poll();
+    await branches.poll();
     expect(branches.keys()).toEqual(many(MOST_KEYS).map(([key]) => String(key)));
     expect(branches.figures().droppedKeys).toBe(50);
     expect(branches.notes).toEqual(['keys_left_out']);
-    branches.polls(1);
+    await branches.polls(1);
     expect(branches.notes).toEqual([]);
   });
 
-  test('do not take the place of those that were shown, also after a restart', () => {
+  test('do not take the place of those that were shown, also after a restart', async () => {
     const branches = counted(many(MOST_KEYS, 51));
-    branches.poll();
+    await branches.poll();
     expect(branches.figures().droppedKeys).toBe(0);
     const shown = branches.keys();
     branches.totals = [...many(50), ...many(MOST_KEYS, 51)];
-    branches.polls(1);
+    await branches.polls(1);
     expect(branches.keys()).toEqual(shown);
     expect(branches.figures().droppedKeys).toBe(50);
     branches.restart();
-    branches.polls(1);
+    await branches.polls(1);
     expect(branches.keys()).toEqual(shown);
     expect(branches.figures().droppedKeys).toBe(50);
   });

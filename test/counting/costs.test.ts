@@ -25,10 +25,10 @@ function worldOf() {
   function record(eventMs: number, counts: readonly number[], arrivalMs = eventMs): void {
     service.records.push({ eventMs, arrivalMs, counts });
   }
-  function minutes(count: number): void {
+  async function minutes(count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       counted.nowMs += MINUTE_MS;
-      counted.poll();
+      await counted.poll();
     }
   }
   record(START_MS - 5 * 24 * HOUR_MS, [40, 38]);
@@ -38,21 +38,21 @@ function worldOf() {
 }
 
 describe('at the end of a month', () => {
-  test('who comes after its last good poll is in no counter', () => {
+  test('who comes after its last good poll is in no counter', async () => {
     const { counted, record, minutes } = worldOf();
-    counted.poll();
+    await counted.poll();
     record(DECEMBER_MS - MINUTE_MS, [3, 0]);
     counted.nowMs = DECEMBER_MS + MINUTE_MS;
-    minutes(3);
+    await minutes(3);
     expect(counted.totals()).toEqual([0, 0]);
   });
 
-  test('a record that is shown after it is in no counter', () => {
+  test('a record that is shown after it is in no counter', async () => {
     const { counted, record, minutes } = worldOf();
     counted.nowMs = DECEMBER_MS - 2 * MINUTE_MS;
-    counted.poll();
+    await counted.poll();
     record(DECEMBER_MS - HOUR_MS, [3, 0], DECEMBER_MS + 5 * MINUTE_MS);
-    minutes(70);
+    await minutes(70);
     expect(counted.totals()).toEqual([0, 0]);
   });
 });
@@ -61,53 +61,56 @@ describe('during an anchor, one record comes and another one is taken back', () 
   test.each([
     [1, -1, 'high'],
     [-1, 1, 'low'],
-  ])('%i before the total is read and %i after it, and it is too %s', (first, second, too) => {
-    const { service, counted, before, minutes } = worldOf();
-    function change(by: number): void {
-      const [record] = service.records.splice(2, 1);
-      const [entered = 0, exited = 0] = record?.counts ?? [];
-      const changed = { eventMs: START_MS - 7 * MINUTE_MS, arrivalMs: START_MS - 7 * MINUTE_MS };
-      service.records.push({ ...changed, counts: [entered + by, exited] });
-    }
-    before.happens = ({ aggregation, from }, number) => {
-      if (aggregation === 'day' && number === 2) {
-        change(first);
-      } else if (number === 3 && !from.startsWith('2026-11-01')) {
-        change(second);
+  ])(
+    '%i before the total is read and %i after it, and it is too %s',
+    async (first, second, too) => {
+      const { service, counted, before, minutes } = worldOf();
+      function change(by: number): void {
+        const [record] = service.records.splice(2, 1);
+        const [entered = 0, exited = 0] = record?.counts ?? [];
+        const changed = { eventMs: START_MS - 7 * MINUTE_MS, arrivalMs: START_MS - 7 * MINUTE_MS };
+        service.records.push({ ...changed, counts: [entered + by, exited] });
       }
-    };
-    counted.poll();
-    before.happens = () => {};
-    expect(counted.totals()).toEqual([47 + first, 39]);
-    minutes(30);
-    expect(counted.totals()).toEqual([47 + first, 39]);
-    minutes(RECONCILE_MS / MINUTE_MS);
-    expect(counted.totals()).toEqual([too === 'high' ? 48 : 47, 39]);
-    expect(counted.held()).toEqual([too === 'high' ? 1 : 0, 0]);
-  });
+      before.happens = ({ aggregation, from }, number) => {
+        if (aggregation === 'day' && number === 2) {
+          change(first);
+        } else if (number === 3 && !from.startsWith('2026-11-01')) {
+          change(second);
+        }
+      };
+      await counted.poll();
+      before.happens = () => {};
+      expect(counted.totals()).toEqual([47 + first, 39]);
+      await minutes(30);
+      expect(counted.totals()).toEqual([47 + first, 39]);
+      await minutes(RECONCILE_MS / MINUTE_MS);
+      expect(counted.totals()).toEqual([too === 'high' ? 48 : 47, 39]);
+      expect(counted.held()).toEqual([too === 'high' ? 1 : 0, 0]);
+    },
+  );
 });
 
 describe('too high', () => {
-  test('by less than is absurd is believed at once, and held until the total has caught up', () => {
+  test('by less than is absurd is believed at once, and held until the total has caught up', async () => {
     const { service, counted, record, minutes } = worldOf();
-    counted.poll();
+    await counted.poll();
     record(START_MS + 1, [900, 0]);
-    minutes(1);
+    await minutes(1);
     service.records.pop();
     record(START_MS + 2 * MINUTE_MS, [300, 0]);
-    minutes(2);
+    await minutes(2);
     expect(counted.totals()).toEqual([947, 39]);
     expect(counted.held()).toEqual([600, 0]);
     expect(counted.today()).toEqual([307, 1]);
     record(counted.nowMs, [650, 0]);
-    minutes(1);
+    await minutes(1);
     expect(counted.totals()).toEqual([997, 39]);
     expect(counted.held()).toEqual([0, 0]);
   });
 });
 
 describe('too low', () => {
-  test('at the first reading is made good by the next anchor', () => {
+  test('at the first reading is made good by the next anchor', async () => {
     const { service, counted, before, minutes } = worldOf();
     const [old] = service.records;
     before.happens = ({ from }) => {
@@ -117,24 +120,24 @@ describe('too low', () => {
         service.records.unshift(old);
       }
     };
-    counted.poll();
+    await counted.poll();
     before.happens = () => {};
     expect(counted.totals()).toEqual([7, 1]);
-    minutes(30);
+    await minutes(30);
     expect(counted.totals()).toEqual([7, 1]);
-    minutes(RECONCILE_MS / MINUTE_MS);
+    await minutes(RECONCILE_MS / MINUTE_MS);
     expect(counted.totals()).toEqual([47, 39]);
   });
 });
 
 describe('a service that forgets', () => {
-  test('makes the counter stand still, and today goes on', () => {
+  test('makes the counter stand still, and today goes on', async () => {
     const { service, counted, record, minutes } = worldOf();
-    counted.poll();
+    await counted.poll();
     service.records.shift();
-    minutes(61);
+    await minutes(61);
     record(counted.nowMs, [4, 2]);
-    minutes(1);
+    await minutes(1);
     expect(counted.totals()).toEqual([47, 39]);
     expect(counted.held()).toEqual([36, 36]);
     expect(counted.today()).toEqual([11, 3]);

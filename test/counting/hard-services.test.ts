@@ -34,82 +34,82 @@ function worldOf({ startMs = START_MS, conventions = {}, serviceZone = COPENHAGE
       service.records.push({ eventMs, arrivalMs: eventMs, counts });
     },
     truth: () => service.total(PERIOD_MS, counted.nowMs),
-    minutes: (count: number) => {
+    minutes: async (count: number) => {
       for (let i = 0; i < count; i++) {
         counted.nowMs += MINUTE_MS;
-        counted.poll();
+        await counted.poll();
       }
     },
   };
 }
 
 describe('the aggregation of the totals', () => {
-  test('is not given up for a fault of one poll', () => {
+  test('is not given up for a fault of one poll', async () => {
     const { counted, fault, record, minutes, truth } = worldOf({
       conventions: { mostRows: 200, fromInclusive: false, resolutionMs: MINUTE_MS },
     });
     for (let ms = START_MS - 7 * HOUR_MS; ms < START_MS + 5 * HOUR_MS; ms += 20_000) {
       record(ms + 1, [1, 0]);
     }
-    counted.poll();
-    minutes(59);
+    await counted.poll();
+    await minutes(59);
     fault.spoils = ({ aggregation }) => aggregation === 'minute';
-    minutes(1);
+    await minutes(1);
     fault.spoils = () => false;
-    minutes(130);
+    await minutes(130);
     expect(counted.customer.stateOf('people').totalsBy).toBe('day');
     expect(counted.totals()).toEqual(truth());
     expect(counted.held()).toEqual([0, 0]);
   });
 
-  test('is not trusted because nothing equals nothing on a closed day', () => {
+  test('is not trusted because nothing equals nothing on a closed day', async () => {
     const { counted, record, truth } = worldOf({
       startMs: Date.UTC(2026, 10, 18, 4),
       conventions: { dayLagMs: 20 * HOUR_MS },
     });
     record(Date.UTC(2026, 10, 10, 14), [30, 30]);
     record(Date.UTC(2026, 10, 17, 14), [10, 10]);
-    counted.poll();
+    await counted.poll();
     expect(counted.totals()).toEqual(truth());
   });
 
-  test('is tried anew when an epoch starts', () => {
+  test('is tried anew when an epoch starts', async () => {
     const { counted, service, record, minutes } = worldOf({
       conventions: { dayLagMs: 20 * HOUR_MS },
     });
     record(START_MS - HOUR_MS, [7, 1]);
-    counted.poll();
+    await counted.poll();
     expect(counted.customer.stateOf('people').totalsBy).toBe('quarter');
     Object.assign(service.conventions, { dayLagMs: 0 });
     counted.nowMs = Date.UTC(2026, 11, 1, 12);
     record(counted.nowMs - HOUR_MS, [5, 2]);
-    minutes(1);
+    await minutes(1);
     expect(counted.customer.stateOf('people').totalsBy).toBe('day');
     expect(counted.totals()).toEqual([5, 2]);
   });
 });
 
 describe('an empty answer', () => {
-  test('for the window, twice, does not make it grow twice', () => {
+  test('for the window, twice, does not make it grow twice', async () => {
     const { counted, fault, record, minutes, truth } = worldOf({});
     for (let ms = START_MS - 5 * HOUR_MS; ms < START_MS + 5 * HOUR_MS; ms += 2 * MINUTE_MS) {
       record(ms + 1, [1, 0]);
     }
-    counted.poll();
-    minutes(59);
+    await counted.poll();
+    await minutes(59);
     fault.spoils = ({ aggregation, from }) => aggregation === 'minute' && !from.includes('T04:00');
-    minutes(1);
+    await minutes(1);
     fault.spoils = () => false;
-    minutes(2);
+    await minutes(2);
     expect(counted.totals()).toEqual(truth());
     expect(counted.held()).toEqual([0, 0]);
   });
 
-  test('for today, once at the first poll, is asked for again', () => {
+  test('for today, once at the first poll, is asked for again', async () => {
     const { counted, fault, record } = worldOf({});
     record(START_MS - HOUR_MS, [7, 1]);
     fault.spoils = (_question, asked) => asked === 3;
-    counted.poll();
+    await counted.poll();
     expect(counted.asked.map(({ aggregation }) => aggregation).slice(2, 4)).toEqual([
       'minute',
       'minute',
@@ -120,26 +120,26 @@ describe('an empty answer', () => {
 
 // Found by the simulation: a library nobody had come to since the epoch started, and then an outage.
 describe('an empty answer for the first day of an epoch', () => {
-  test('is asked for again where `day` may lag, and so speaks for it', () => {
+  test('is asked for again where `day` may lag, and so speaks for it', async () => {
     const { counted, fault, record, minutes, truth } = worldOf({
       startMs: Date.UTC(2026, 10, 1, 3, 30),
       conventions: { dayLagMs: 20 * HOUR_MS },
     });
     record(Date.UTC(2026, 10, 1, 9), [4, 1]);
-    minutes(5);
+    await minutes(5);
     expect(counted.totals()).toEqual([0, 0]);
     counted.nowMs = Date.UTC(2026, 10, 1, 13);
     let spoilt = 0;
     fault.spoils = ({ aggregation, from }) =>
       aggregation === 'minute' && from.includes('T04:00') && (spoilt += 1) === 1;
-    counted.poll();
+    await counted.poll();
     expect(spoilt).toBeGreaterThan(1);
     expect(counted.totals()).toEqual(truth());
   });
 });
 
 describe('a service that reads local time as UTC', () => {
-  test('is found out at the next anchor, and followed from then on', () => {
+  test('is found out at the next anchor, and followed from then on', async () => {
     const { counted, service, minutes, record } = worldOf({
       serviceZone: new Zone('UTC'),
       conventions: { designator: 'ignored' },
@@ -147,23 +147,23 @@ describe('a service that reads local time as UTC', () => {
     for (let i = -300; i < 300; i++) {
       record(START_MS + i * MINUTE_MS, [1, 0]);
     }
-    counted.poll();
-    minutes(62);
+    await counted.poll();
+    await minutes(62);
     for (let i = 0; i < 70; i++) {
-      minutes(1);
+      await minutes(1);
       expect(counted.totals()).toEqual(service.total(PERIOD_MS + HOUR_MS, counted.nowMs));
     }
   });
 });
 
 describe('the keys of a first visitor after an empty night', () => {
-  test('are looked into within two minutes, where the window leaves several readings', () => {
+  test('are looked into within two minutes, where the window leaves several readings', async () => {
     const startMs = Date.UTC(2026, 10, 18, 4);
     const { counted, record, minutes } = worldOf({ startMs, conventions: { key: 'utc' } });
     record(startMs - 9 * 24 * HOUR_MS, [1, 0]);
     record(startMs + 172 * MINUTE_MS + 5, [1, 0]);
-    counted.poll();
-    minutes(175);
+    await counted.poll();
+    await minutes(175);
     expect(counted.figures().occupancy).toBe(1);
   });
 });

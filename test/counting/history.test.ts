@@ -15,9 +15,10 @@ import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { NOTHING_LEARNT, readMinuteHistory } from '../../src/counting/minute-history.ts';
 import type { MinuteHistory } from '../../src/counting/minute-history.ts';
 import { parseOpeningHours } from '../../src/counting/opening-hours.ts';
+import type { PollContext } from '../../src/counting/state.ts';
 import { pollStream } from '../../src/counting/stream.ts';
 import { Zone } from '../../src/counting/zone.ts';
-import { answering } from '../support/ask.ts';
+import { queryFrom } from '../support/ask.ts';
 import { SmallService } from '../support/small-service.ts';
 
 const MINUTE_MS = 60_000;
@@ -100,11 +101,11 @@ class Live {
     return STREAMS.every((stream) => this.customer.stateOf(stream).snapshot?.atMs === atMs);
   }
 
-  poll(nowMs: number): void {
+  async poll(nowMs: number): Promise<void> {
     for (const stream of STREAMS) {
       const { customer } = this;
       const epoch = customer.periodAt(nowMs);
-      const asking = pollStream(customer.stateOf(stream), {
+      const context: PollContext = {
         stream,
         counterCount: COUNTERS[stream].length,
         calendar: customer.calendar,
@@ -116,29 +117,31 @@ class Live {
         hasTime: () => true,
         mayAnchor: true,
         marks: customer.marksOf(stream, epoch),
-      });
-      const { state } = answering(asking, (question) => this.#town.answer(stream, question, nowMs));
+      };
+      const query = queryFrom((question) => this.#town.answer(stream, question, nowMs));
+      const { state } = await pollStream(customer.stateOf(stream), context, query);
       customer.pollSucceeded(stream, state, nowMs);
     }
   }
 }
 
-function historyOf(
+async function historyOf(
   town: Town,
   calendar: Calendar,
   atMs: number,
   endMs: number,
   ceilings: CountingPeriodHistory['ceilings'] = {},
-): HistoryWalk {
+): Promise<HistoryWalk> {
   const epoch = calendar.periodAt(atMs);
   const span = { startMs: epoch.startMs, endMs: Math.min(epoch.endMs, endMs) };
   const streams: Partial<Record<MinuteStream, MinuteHistory>> = {};
   for (const stream of STREAMS) {
-    const asking = readMinuteHistory(
+    const { history } = await readMinuteHistory(
       { stream, calendar, span, needsDayBefore: true },
       NOTHING_LEARNT,
+      queryFrom((question) => town.answer(stream, question, endMs)),
     );
-    streams[stream] = answering(asking, (question) => town.answer(stream, question, endMs)).history;
+    streams[stream] = history;
   }
   return new HistoryWalk({
     customer: 'riverside',
@@ -163,7 +166,7 @@ describe('history', () => {
   ])(
     'has at each minute the figures that were shown then, %s',
     { timeout: 120_000 },
-    (_name, start, hours) => {
+    async (_name, start, hours) => {
       const live = new Live(town, calendar);
       const startMs = Date.parse(start);
       let walk: HistoryWalk | undefined;
@@ -171,11 +174,11 @@ describe('history', () => {
       const shown: unknown[] = [];
       const past: unknown[] = [];
       for (let atMs = startMs; atMs < startMs + hours * HOUR_MS; atMs += MINUTE_MS) {
-        live.poll(atMs);
+        await live.poll(atMs);
         const { startMs: ofPeriodMs } = calendar.periodAt(atMs);
         walk =
           walk === undefined || ofPeriodMs !== periodMs
-            ? historyOf(town, calendar, atMs, endMs)
+            ? await historyOf(town, calendar, atMs, endMs)
             : walk;
         periodMs = ofPeriodMs;
         const ofPast = walk.metricsAt(atMs);
@@ -191,21 +194,21 @@ describe('history', () => {
     },
   );
 
-  test('has the whole last minute a second before an epoch ends', () => {
+  test('has the whole last minute a second before an epoch ends', async () => {
     const { endMs: periodEndMs } = calendar.periodAt(fromMs);
     const lone = new Town(0, 0);
     const atMs = periodEndMs - 30_000;
     lone.services.people.records.push({ eventMs: atMs, arrivalMs: atMs, counts: [3, 1] });
-    const walk = historyOf(lone, calendar, fromMs, endMs);
+    const walk = await historyOf(lone, calendar, fromMs, endMs);
     expect(walk.metricsAt(periodEndMs - 2_000).counters.people_entered?.total).toBe(0);
     expect(walk.metricsAt(periodEndMs - 1_000).counters.people_entered?.total).toBe(3);
   });
 
-  test('is never above what was shown first', () => {
+  test('is never above what was shown first', async () => {
     const nowMs = Date.parse('2026-10-31T18:00:00Z');
-    const free = historyOf(town, calendar, fromMs, nowMs).metricsAt(nowMs).counters;
+    const free = (await historyOf(town, calendar, fromMs, nowMs)).metricsAt(nowMs).counters;
     const most = (free.people_entered?.total ?? NaN) - 5;
-    const walk = historyOf(town, calendar, fromMs, nowMs, { people_entered: most });
+    const walk = await historyOf(town, calendar, fromMs, nowMs, { people_entered: most });
     const { counters } = walk.metricsAt(nowMs);
     expect(counters.people_entered?.total).toBe(most);
     expect(counters.people_entered?.today).toBe(free.people_entered?.today);

@@ -49,11 +49,11 @@ describe('a hand-edited mark', () => {
     },
   );
 
-  test('of an epoch in the future moves nothing', () => {
+  test('of an epoch in the future moves nothing', async () => {
     const december = GOOD.with(4, NOVEMBER.endMs).with(5, 24323).with(6, 9000);
     const counted = countedStream(() => 40);
     counted.marks.restore(textOf([december]), NOW_MS);
-    counted.poll();
+    await counted.poll();
     expect(counted.figures().periodStartMs).toBe(NOVEMBER.startMs);
     expect(counted.totals()).toEqual([40]);
   });

@@ -16,7 +16,7 @@ import type { Library } from '../../src/simulator/libraries.ts';
 import { pick } from '../../src/simulator/seeds.ts';
 import { small } from '../simulator/support.ts';
 import type { Row } from '../simulator/support.ts';
-import { answering } from '../support/ask.ts';
+import { queryFrom } from '../support/ask.ts';
 import { answerable } from '../support/answerable.ts';
 
 const MINUTE_MS = 60_000;
@@ -34,12 +34,12 @@ interface Read {
 }
 
 /** The people of a stretch that ends now, as a library of these conventions has it. */
-function read(
+async function read(
   conventions: Partial<Conventions>,
   library: Partial<Library>,
   startMs: number,
   endMs: number,
-): Read {
+): Promise<Read> {
   const world = small(conventions, library, NOW_MS);
   const calendar = new Calendar(new Zone(library.timezone ?? 'Europe/Copenhagen'), {
     hour: 4,
@@ -59,7 +59,7 @@ function read(
   const asked: Question[] = [];
   const span = { startMs, endMs };
   const context = { stream: 'people', calendar, span, needsDayBefore: true } as const;
-  const { history } = answering(readMinuteHistory(context, NOTHING_LEARNT), answer, asked);
+  const { history } = await readMinuteHistory(context, NOTHING_LEARNT, queryFrom(answer, asked));
   return {
     history,
     asked,
@@ -84,7 +84,7 @@ function tellable(drawn: Conventions): Conventions {
 test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
   'has the totals of the service in the drawn world %i',
   { timeout: 120_000 },
-  (seed) => {
+  async (seed) => {
     const random = seededRandom(seed);
     const conventions = tellable(drawConventions(random));
     const timezone = pick(random, ZONES);
@@ -94,7 +94,7 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
     const endMs = calendar.dayAt(NOW_MS - 2 * DAY_MS).startMs;
     const startMs = calendar.dayAt(endMs - 11 * DAY_MS).startMs;
     const quietHours = opening === OFFICE_HOURS ? 0.15 : 0.5;
-    const found = read(
+    const found = await read(
       conventions,
       { timezone, opening, visitsPerDay, quietHours },
       startMs,

@@ -13,14 +13,14 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** A stream whose every poll is an anchor with the given total; what is shown after each of them. */
-function shownAfter(
+async function shownAfter(
   readings: readonly (number | 'fails')[],
   options: {
     readonly startMs?: number;
     readonly everyMs?: number;
     readonly restart?: boolean;
   } = {},
-): (number | undefined)[] {
+): Promise<(number | undefined)[]> {
   const { startMs = NOW_MS, everyMs = MINUTE_MS, restart = false } = options;
   let reading: number | 'fails' = 0;
   const counted = countedStream(() => {
@@ -29,7 +29,8 @@ function shownAfter(
     }
     return reading;
   }, startMs);
-  return readings.map((next, i) => {
+  const shown = [];
+  for (const [i, next] of readings.entries()) {
     reading = next;
     if (i > 0) {
       counted.nowMs += everyMs;
@@ -37,9 +38,10 @@ function shownAfter(
         counted.restart();
       }
     }
-    counted.poll();
-    return counted.totals()[0];
-  });
+    await counted.poll();
+    shown.push(counted.totals()[0]);
+  }
+  return shown;
 }
 
 describe('a reading out of all proportion', () => {
@@ -61,81 +63,81 @@ describe('a reading out of all proportion', () => {
     ['that does not come again is forgotten', [400, 9e4, 401, 9e4, 402], [400, 400, 401, 401, 402]],
     ['waits over a poll that fails', [400, 9e4, 'fails', 9e4], [400, 400, 400, 9e4]],
     ['that comes twice is believed, and held then', [400, 9e4, 9e4, 401], [400, 400, 9e4, 9e4]],
-  ])('%s', (_, readings, shown) => {
-    expect(shownAfter(readings)).toEqual(shown);
+  ])('%s', async (_, readings, shown) => {
+    expect(await shownAfter(readings)).toEqual(shown);
   });
 
-  test('is more than 1,000 for each minute since the last good poll', () => {
+  test('is more than 1,000 for each minute since the last good poll', async () => {
     const outage = Array.from({ length: 59 }, () => 'fails' as const);
-    expect(shownAfter([1e5, ...outage, 160_000]).at(-1)).toBe(160_000);
-    expect(shownAfter([1e5, ...outage, 160_001]).at(-1)).toBe(1e5);
-    expect(shownAfter([1e5, ...outage, 160_001, 160_001]).at(-1)).toBe(160_001);
+    expect((await shownAfter([1e5, ...outage, 160_000])).at(-1)).toBe(160_000);
+    expect((await shownAfter([1e5, ...outage, 160_001])).at(-1)).toBe(1e5);
+    expect((await shownAfter([1e5, ...outage, 160_001, 160_001])).at(-1)).toBe(160_001);
   });
 
-  test('is more than twice the total of an epoch that is a day old', () => {
+  test('is more than twice the total of an epoch that is a day old', async () => {
     const everyMs = 10 * MINUTE_MS;
-    expect(shownAfter([5000, 10_000], { everyMs })).toEqual([5000, 10_000]);
-    expect(shownAfter([5000, 10_001], { everyMs })).toEqual([5000, 5000]);
+    expect(await shownAfter([5000, 10_000], { everyMs })).toEqual([5000, 10_000]);
+    expect(await shownAfter([5000, 10_001], { everyMs })).toEqual([5000, 5000]);
     const old = NOVEMBER.startMs + DAY_MS - everyMs;
-    expect(shownAfter([5000, 10_001], { everyMs, startMs: old })).toEqual([5000, 5000]);
-    expect(shownAfter([5000, 10_001], { everyMs, startMs: old - 1 })).toEqual([5000, 10_001]);
+    expect(await shownAfter([5000, 10_001], { everyMs, startMs: old })).toEqual([5000, 5000]);
+    expect(await shownAfter([5000, 10_001], { everyMs, startMs: old - 1 })).toEqual([5000, 10_001]);
   });
 
-  test('is measured against the mark and its time after a restart', () => {
+  test('is measured against the mark and its time after a restart', async () => {
     const everyMs = 60 * MINUTE_MS;
     const options = { everyMs, restart: true };
-    expect(shownAfter([1e5, 160_000], options)).toEqual([1e5, 160_000]);
-    expect(shownAfter([1e5, 160_001], options)).toEqual([1e5, undefined]);
-    expect(shownAfter([5000, 10_001], options)).toEqual([5000, undefined]);
+    expect(await shownAfter([1e5, 160_000], options)).toEqual([1e5, 160_000]);
+    expect(await shownAfter([1e5, 160_001], options)).toEqual([1e5, undefined]);
+    expect(await shownAfter([5000, 10_001], options)).toEqual([5000, undefined]);
   });
 
-  test('shows nothing after a restart before it has come again', () => {
+  test('shows nothing after a restart before it has come again', async () => {
     let total = 400;
     const counted = countedStream(() => total);
-    counted.poll();
+    await counted.poll();
     counted.restart();
     total = 90_000;
     counted.nowMs += MINUTE_MS;
-    counted.poll();
+    await counted.poll();
     expect(counted.totals()).toEqual([undefined]);
     counted.nowMs += MINUTE_MS;
-    counted.poll();
+    await counted.poll();
     expect(counted.totals()).toEqual([90_000]);
   });
 
-  test('at the first poll of all is more than 1,000 a minute since the epoch began', () => {
+  test('at the first poll of all is more than 1,000 a minute since the epoch began', async () => {
     const startMs = NOVEMBER.startMs + 100 * MINUTE_MS;
-    expect(shownAfter([100_000], { startMs })).toEqual([100_000]);
-    expect(shownAfter([100_001, 100_001], { startMs })).toEqual([undefined, 100_001]);
+    expect(await shownAfter([100_000], { startMs })).toEqual([100_000]);
+    expect(await shownAfter([100_001, 100_001], { startMs })).toEqual([undefined, 100_001]);
   });
 
-  test('in one direction keeps back both: a poll is taken whole', () => {
+  test('in one direction keeps back both: a poll is taken whole', async () => {
     let counts = [40, 39];
     const counted = new CountedStream(COPENHAGEN, NOW_MS, ({ aggregation }) => ({
       aggregation,
       rows: [{ key: 'x', counts }],
     }));
-    counted.poll();
+    await counted.poll();
     counts = [90_000, 40];
     counted.nowMs += MINUTE_MS;
-    counted.poll();
+    await counted.poll();
     expect(counted.totals()).toEqual([40, 39]);
   });
 });
 
 describe('a mark that is far above the service', () => {
-  test('is shown, with what it holds, until its line is deleted', () => {
+  test('is shown, with what it holds, until its line is deleted', async () => {
     let total = 40;
     const counted = countedStream(() => total);
     const planted = [GOOD.with(6, 9_000_000), GOOD.with(2, 'hilltop').with(6, 12)];
     counted.marks.restore(textOf(planted), NOW_MS);
-    counted.poll();
+    await counted.poll();
     expect(counted.totals()).toEqual([9_000_000]);
     expect(counted.held()).toEqual([8_999_960]);
     expect(counted.today()).toEqual([40]);
     total = 41;
     counted.nowMs += RECONCILE_MS;
-    counted.poll();
+    await counted.poll();
     expect(counted.totals()).toEqual([9_000_000]);
     expect(counted.held()).toEqual([8_999_959]);
 
@@ -144,15 +146,15 @@ describe('a mark that is far above the service', () => {
     counted.restart(false);
     // As an editor leaves it: a comma after what is now the last line is taken out too.
     expect(counted.marks.restore(lines.join('\n').replace(/,\n\]/, '\n]'), counted.nowMs)).toBe(0);
-    counted.poll();
+    await counted.poll();
     expect(counted.totals()).toEqual([41]);
     expect(counted.held()).toEqual([0]);
   });
 
-  test('of the largest value that a file can hold is exact still', () => {
+  test('of the largest value that a file can hold is exact still', async () => {
     const counted = countedStream(() => 40);
     counted.marks.restore(textOf([GOOD.with(6, Number.MAX_SAFE_INTEGER)]), NOW_MS);
-    counted.poll();
+    await counted.poll();
     expect(counted.totals()).toEqual([Number.MAX_SAFE_INTEGER]);
     expect(counted.held()).toEqual([Number.MAX_SAFE_INTEGER - 40]);
   });

@@ -6,57 +6,57 @@ import { worldOf } from './stream-world.ts';
 const EMPTY: AggregatedResponse = { aggregation: 'minute', rows: [] };
 
 describe('a stream', () => {
-  test('asks an answer again that is lower than before, and believes the larger', () => {
+  test('asks an answer again that is lower than before, and believes the larger', async () => {
     const { counted, minutes, distort, truth } = worldOf();
-    counted.poll();
+    await counted.poll();
     let glitches = 1;
     distort((reading) => (glitches-- > 0 ? EMPTY : reading));
-    minutes(1);
+    await minutes(1);
     expect(counted.asked).toHaveLength(2);
     expect(counted.totals()).toEqual(truth());
     expect(counted.today()).toEqual([7, 1]);
   });
 
-  test('believes an answer without counts only at the third poll in a row', () => {
+  test('believes an answer without counts only at the third poll in a row', async () => {
     const { counted, minutes, distort } = worldOf();
-    counted.poll();
+    await counted.poll();
     distort(() => EMPTY);
-    minutes(2);
+    await minutes(2);
     expect(counted.today()).toEqual([7, 1]);
     expect(counted.notes.filter((note) => note === 'empty_not_believed')).toHaveLength(2);
-    minutes(1);
+    await minutes(1);
     expect(counted.today()).toEqual([5, 0]);
     expect(counted.totals()).toEqual([47, 39]);
   });
 
-  test('shows a first total of 0 only after three polls that found nothing', () => {
+  test('shows a first total of 0 only after three polls that found nothing', async () => {
     const { counted, minutes, service } = worldOf();
     service.records.length = 0;
-    counted.poll();
-    minutes(1);
+    await counted.poll();
+    await minutes(1);
     expect(counted.totals()).toEqual([undefined, undefined]);
-    minutes(1);
+    await minutes(1);
     expect(counted.totals()).toEqual([0, 0]);
     expect(counted.figures().occupancy).toBe(0);
   });
 
-  test('does not believe a rise out of all proportion before it has come again', () => {
+  test('does not believe a rise out of all proportion before it has come again', async () => {
     const { counted, minutes, distort, record, truth } = worldOf();
-    counted.poll();
+    await counted.poll();
     let glitches = 1;
     distort((reading) =>
       glitches-- > 0
         ? { ...reading, rows: reading.rows.map((row) => ({ ...row, counts: [90_000, 0] })) }
         : reading,
     );
-    minutes(1);
+    await minutes(1);
     expect(counted.totals()).toEqual([47, 39]);
-    minutes(1);
+    await minutes(1);
     expect(counted.totals()).toEqual(truth());
     record(counted.nowMs + 1, [5000, 0]);
-    minutes(1);
+    await minutes(1);
     expect(counted.totals()).toEqual([47, 39]);
-    minutes(1);
+    await minutes(1);
     expect(counted.totals()).toEqual(truth());
   });
 });

@@ -34,10 +34,10 @@ export function worldOf(conventions: Partial<SmallConventions> = {}) {
       distort = by;
     },
     truth: () => service.total(PERIOD_MS, counted.nowMs),
-    minutes: (count: number) => {
+    minutes: async (count: number) => {
       for (let i = 0; i < count; i++) {
         counted.nowMs += MINUTE_MS;
-        counted.poll();
+        await counted.poll();
       }
     },
   };

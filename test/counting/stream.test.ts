@@ -13,10 +13,10 @@ const HOUR_MS = 3_600_000;
 const COPENHAGEN = new Zone('Europe/Copenhagen');
 
 describe('a stream', () => {
-  test('shows the total since the epoch after the first poll, with five requests', () => {
+  test('shows the total since the epoch after the first poll, with five requests', async () => {
     const { counted, truth } = worldOf();
     expect(counted.totals()).toEqual([undefined, undefined]);
-    counted.poll();
+    await counted.poll();
     expect(counted.totals()).toEqual(truth());
     expect(counted.totals()).toEqual([47, 39]);
     expect(counted.today()).toEqual([7, 1]);
@@ -24,57 +24,57 @@ describe('a stream', () => {
     expect(counted.asked).toHaveLength(5);
   });
 
-  test('asks once at an ordinary poll, never with an end', () => {
+  test('asks once at an ordinary poll, never with an end', async () => {
     const { counted, minutes, record, truth } = worldOf();
-    counted.poll();
+    await counted.poll();
     expect(counted.asked.every(({ to }) => to === undefined)).toBe(true);
     record(counted.nowMs + 10_000, [3, 1]);
-    minutes(1);
+    await minutes(1);
     expect(counted.asked).toHaveLength(1);
     expect(counted.asked[0]).toMatchObject({ aggregation: 'minute' });
     expect(counted.totals()).toEqual(truth());
     expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS);
   });
 
-  test('counts late records of the last minutes at once, and older ones at the next anchor', () => {
+  test('counts late records of the last minutes at once, and older ones at the next anchor', async () => {
     const { counted, minutes, record, truth } = worldOf();
-    counted.poll();
+    await counted.poll();
     record(counted.nowMs - 3 * MINUTE_MS, [4, 0], counted.nowMs + 1000);
-    minutes(1);
+    await minutes(1);
     expect(counted.totals()).toEqual(truth());
     record(counted.nowMs - 30 * HOUR_MS, [9, 9], counted.nowMs + 1000);
-    minutes(RECONCILE_MS / MINUTE_MS);
+    await minutes(RECONCILE_MS / MINUTE_MS);
     expect(counted.totals()).toEqual(truth());
   });
 
-  test('holds the counter when the service takes records back, and says by how much', () => {
+  test('holds the counter when the service takes records back, and says by how much', async () => {
     const { counted, minutes, record, truth } = worldOf();
-    counted.poll();
+    await counted.poll();
     record(counted.nowMs - 5 * MINUTE_MS, [-3, 0], counted.nowMs + 1);
-    minutes(1);
+    await minutes(1);
     expect(truth()).toEqual([44, 39]);
     expect(counted.totals()).toEqual([47, 39]);
     expect(counted.held()).toEqual([3, 0]);
     expect(counted.today()).toEqual([4, 1]);
     record(counted.nowMs + 1, [5, 0]);
-    minutes(1);
+    await minutes(1);
     expect(counted.totals()).toEqual([49, 39]);
     expect(counted.held()).toEqual([0, 0]);
   });
 
-  test('does not fall below its mark over a restart', () => {
+  test('does not fall below its mark over a restart', async () => {
     const { counted, record } = worldOf();
-    counted.poll();
+    await counted.poll();
     record(counted.nowMs - 5 * MINUTE_MS, [-3, 0], counted.nowMs + 1);
     counted.nowMs += MINUTE_MS;
     counted.restart();
     expect(counted.totals()).toEqual([undefined, undefined]);
-    counted.poll();
+    await counted.poll();
     expect(counted.totals()).toEqual([47, 39]);
     expect(counted.held()).toEqual([3, 0]);
   });
 
-  test('changes nothing when a poll fails, wherever it fails', () => {
+  test('changes nothing when a poll fails, wherever it fails', async () => {
     for (let failing = 1; failing <= 5; failing++) {
       const { counted, distort, minutes, truth } = worldOf();
       let asked = 0;
@@ -85,23 +85,23 @@ describe('a stream', () => {
         }
         return reading;
       });
-      counted.poll();
+      await counted.poll();
       expect(counted.totals()).toEqual([undefined, undefined]);
-      minutes(1);
+      await minutes(1);
       expect(counted.totals()).toEqual(truth());
     }
   });
 
-  test('keeps an anchor only if the window stood still while it was taken', () => {
+  test('keeps an anchor only if the window stood still while it was taken', async () => {
     const { counted, record, minutes, truth } = worldOf();
     for (let ms = 0; ms < 60_000; ms += 1000) {
       record(counted.nowMs + ms, [1, 0]);
     }
-    counted.poll(true, 2000);
+    await counted.poll(true, 2000);
     expect(counted.customer.stateOf('people').anchor).toBeUndefined();
-    minutes(2);
+    await minutes(2);
     expect(counted.totals()).toEqual(truth());
-    minutes(1);
+    await minutes(1);
     expect(counted.asked).toHaveLength(1);
   });
 
@@ -114,38 +114,38 @@ describe('a stream', () => {
     { designator: 'ignored' },
     { fromInclusive: false, resolutionMs: MINUTE_MS },
     { listZeros: true },
-  ])('is exact where the service is %j', (conventions) => {
+  ])('is exact where the service is %j', async (conventions) => {
     const { counted, record, minutes, truth } = worldOf(conventions);
     record(START_MS - 9 * HOUR_MS, [11, 2]);
-    counted.poll();
+    await counted.poll();
     for (let i = 0; i < 70; i++) {
       record(counted.nowMs + 5000, [i % 3, i % 2]);
-      minutes(1);
+      await minutes(1);
       expect(counted.totals()).toEqual(truth());
     }
   });
 });
 
 describe('the keys of the minutes', () => {
-  test.each(SMALL_KEYS)('are recognised as %s from the last minutes', (key) => {
+  test.each(SMALL_KEYS)('are recognised as %s from the last minutes', async (key) => {
     const { counted } = worldOf({ key });
-    counted.poll();
+    await counted.poll();
     expect(counted.figures().occupancy).toBe(6);
     expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
   });
 
   test.each(SMALL_KEYS)(
     'are recognised as %s in the evening, long after the last visitor',
-    (key) => {
+    async (key) => {
       const { counted } = worldOf({ key });
       counted.nowMs += 8 * HOUR_MS;
-      counted.poll();
+      await counted.poll();
       expect(counted.figures().occupancy).toBe(6);
       expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
     },
   );
 
-  test.each(SMALL_KEYS)('are summed as %s in the hour that occurs twice', (key) => {
+  test.each(SMALL_KEYS)('are summed as %s in the hour that occurs twice', async (key) => {
     const night = Date.UTC(2026, 9, 25, 0);
     const service = new SmallService(COPENHAGEN, 2, { key });
     const counted = new CountedStream(COPENHAGEN, night + 2 * HOUR_MS, (question, nowMs) =>
@@ -153,18 +153,18 @@ describe('the keys of the minutes', () => {
     );
     service.records.push({ eventMs: night + 30 * MINUTE_MS, arrivalMs: 0, counts: [3, 0] });
     service.records.push({ eventMs: night + 90 * MINUTE_MS, arrivalMs: 0, counts: [2, 0] });
-    counted.poll();
+    await counted.poll();
     expect(counted.totals()).toEqual([5, 0]);
     expect(counted.today()).toEqual([5, 0]);
   });
 
-  test('of no known form cost occupancy and last seen, and no counter', () => {
+  test('of no known form cost occupancy and last seen, and no counter', async () => {
     const { counted, distort, truth } = worldOf();
     distort((reading) => ({
       ...reading,
       rows: reading.rows.map((row, i) => ({ ...row, key: `bucket ${i}` })),
     }));
-    counted.poll();
+    await counted.poll();
     expect(counted.totals()).toEqual(truth());
     expect(counted.today()).toEqual([7, 1]);
     expect(counted.figures().occupancy).toBeUndefined();

@@ -1,10 +1,11 @@
 /** A survey of a stream: what the exporter's first polls would come to, and what explains it. */
 import { expect, test } from 'vitest';
 import { Calendar } from '../../src/counting/calendar.ts';
+import type { PollContext } from '../../src/counting/state.ts';
 import { surveyStream } from '../../src/counting/survey.ts';
 import type { StreamSurvey } from '../../src/counting/survey.ts';
 import { Zone } from '../../src/counting/zone.ts';
-import { answering } from '../support/ask.ts';
+import { queryFrom } from '../support/ask.ts';
 import { SmallService } from '../support/small-service.ts';
 import type { SmallConventions } from '../support/small-service.ts';
 
@@ -16,17 +17,17 @@ const ZONE = new Zone('Europe/Copenhagen');
 const NOW_MS = Date.UTC(2026, 10, 3, 10);
 
 /** A survey of people who came `agoMs` before now, one in at each. */
-function surveyed(
+async function surveyed(
   conventions: Partial<SmallConventions>,
   agoMs: readonly number[],
-): Readonly<{ survey: StreamSurvey; asked: number }> {
+): Promise<Readonly<{ survey: StreamSurvey; asked: number }>> {
   const service = new SmallService(ZONE, 2, conventions);
   for (const ms of agoMs) {
     const eventMs = NOW_MS - ms;
     service.records.push({ eventMs, arrivalMs: eventMs, counts: [1, 0] });
   }
   const calendar = new Calendar(ZONE, { hour: 4, minute: 0 });
-  const asking = surveyStream({
+  const context: PollContext = {
     stream: 'people',
     counterCount: 2,
     calendar,
@@ -38,19 +39,20 @@ function surveyed(
     mayAnchor: true,
     hasTime: () => true,
     marks: undefined,
-  });
+  };
   let asked = 0;
-  const survey = answering(asking, (question) => {
+  const query = queryFrom((question) => {
     asked += 1;
     return service.answer(question, NOW_MS);
   });
+  const survey = await surveyStream(context, query);
   return { survey, asked };
 }
 
 const MORNING = [5 * MINUTE_MS, 20 * MINUTE_MS, 2 * HOUR_MS];
 
-test('a service without surprises takes the questions of one poll and one more', () => {
-  const { survey, asked } = surveyed({}, MORNING);
+test('a service without surprises takes the questions of one poll and one more', async () => {
+  const { survey, asked } = await surveyed({}, MORNING);
   expect(survey).toMatchObject({
     day: { agrees: true },
     dating: { status: 'established' },
@@ -60,8 +62,8 @@ test('a service without surprises takes the questions of one poll and one more',
   expect(asked).toBe(6);
 });
 
-test('nothing is believed only after it came again, and nothing agrees with it', () => {
-  const { survey } = surveyed({}, []);
+test('nothing is believed only after it came again, and nothing agrees with it', async () => {
+  const { survey } = await surveyed({}, []);
   expect(survey).toMatchObject({
     day: { agrees: undefined },
     dating: { status: 'undecided' },
@@ -70,8 +72,8 @@ test('nothing is believed only after it came again, and nothing agrees with it',
   });
 });
 
-test('a day that lags is compared with the minutes', () => {
-  const { survey } = surveyed({ dayLagMs: HOUR_MS }, MORNING);
+test('a day that lags is compared with the minutes', async () => {
+  const { survey } = await surveyed({ dayLagMs: HOUR_MS }, MORNING);
   expect(survey.day).toEqual({
     agrees: false,
     totalsBy: 'quarter',
@@ -81,8 +83,8 @@ test('a day that lags is compared with the minutes', () => {
   expect(survey.isMinuteForced).toBe(false);
 });
 
-test('a day that lags is found where today is answered by it, and so agrees with itself', () => {
-  const { survey } = surveyed({ dayLagMs: HOUR_MS, mostRows: 40, listZeros: true }, MORNING);
+test('a day that lags is found where today is answered by it, and so agrees with itself', async () => {
+  const { survey } = await surveyed({ dayLagMs: HOUR_MS, mostRows: 40, listZeros: true }, MORNING);
   expect(survey.day).toEqual({
     agrees: false,
     totalsBy: 'day',
@@ -91,13 +93,13 @@ test('a day that lags is found where today is answered by it, and so agrees with
   });
 });
 
-test('where even half an hour by the minute is answered by the day, nothing can be told', () => {
-  const { survey } = surveyed({ dayLagMs: HOUR_MS, mostRows: 20, listZeros: true }, MORNING);
+test('where even half an hour by the minute is answered by the day, nothing can be told', async () => {
+  const { survey } = await surveyed({ dayLagMs: HOUR_MS, mostRows: 20, listZeros: true }, MORNING);
   expect(survey).toMatchObject({ day: { agrees: undefined }, isMinuteForced: true });
 });
 
-test.each([2, 9, 13])('a newest minute %d days ago is found, and its key read', (days) => {
-  const { survey } = surveyed({ key: 'seconds' }, [days * DAY_MS, days * DAY_MS + HOUR_MS]);
+test.each([2, 9, 13])('a newest minute %d days ago is found, and its key read', async (days) => {
+  const { survey } = await surveyed({ key: 'seconds' }, [days * DAY_MS, days * DAY_MS + HOUR_MS]);
   expect(survey.lastSeenMs).toBe(NOW_MS - days * DAY_MS);
   expect(survey.dating).toMatchObject({
     status: 'established',
@@ -105,7 +107,7 @@ test.each([2, 9, 13])('a newest minute %d days ago is found, and its key read', 
   });
 });
 
-test('a newest minute of three weeks ago is not looked for', () => {
-  const { survey } = surveyed({}, [21 * DAY_MS]);
+test('a newest minute of three weeks ago is not looked for', async () => {
+  const { survey } = await surveyed({}, [21 * DAY_MS]);
   expect(survey.lastSeenMs).toBeUndefined();
 });

@@ -1,11 +1,11 @@
 /** The total read by the minute in pieces, of a service that is busy at every seam. */
 import { expect, test } from 'vitest';
 import type { Question, AggregatedResponse } from '../../src/base/model.ts';
-import { Inquirer } from '../../src/counting/asking.ts';
 import { Calendar, MINUTE_MS } from '../../src/counting/calendar.ts';
+import { createWindowReader } from '../../src/counting/query.ts';
 import { totalByMinutes } from '../../src/counting/total.ts';
 import { Zone } from '../../src/counting/zone.ts';
-import { answering } from '../support/ask.ts';
+import { queryFrom } from '../support/ask.ts';
 
 const START_MS = Date.UTC(2026, 10, 18, 4);
 const END_MS = START_MS + 24 * 60 * MINUTE_MS;
@@ -36,17 +36,15 @@ test.each<Edges>([
   { from: 'exclusive', to: 'inclusive' },
   { from: 'inclusive', to: 'inclusive' },
   { from: 'exclusive', to: 'exclusive' },
-])('from $from, to $to: nobody at a seam is counted twice or left out', (edges) => {
-  const inquirer = new Inquirer({
+])('from $from, to $to: nobody at a seam is counted twice or left out', async (edges) => {
+  const reader = createWindowReader({
+    query: queryFrom((question) => answer(question, edges)),
     endpoint: 'peoplecount',
     counterCount: 2,
     calendar: new Calendar(new Zone('UTC'), { hour: 4, minute: 0 }),
     nowMs: () => END_MS,
     hasTime: () => true,
   });
-  const total = answering(
-    totalByMinutes(inquirer, START_MS - MINUTE_MS, undefined, END_MS),
-    (question) => answer(question, edges),
-  );
+  const total = await totalByMinutes(reader, START_MS - MINUTE_MS, undefined, END_MS);
   expect(total).toEqual([24 * 60, 0]);
 });

@@ -1,23 +1,13 @@
-/** Answers the questions of a conversation from a function, and remembers what was asked. */
-import type { Question, AggregatedResponse } from '../../src/base/model.ts';
-import type { Asking } from '../../src/counting/asking.ts';
+/** A `query` that responds from a function and records the questions. */
+import type { AggregatedResponse, Question } from '../../src/base/model.ts';
+import type { Query } from '../../src/counting/query.ts';
 
-export function answering<Result>(
-  asking: Asking<Result>,
+export function queryFrom(
   answer: (question: Question) => AggregatedResponse,
   asked: Question[] = [],
-): Result {
-  let step = asking.next();
-  while (step.done !== true) {
-    asked.push(step.value);
-    let reading: AggregatedResponse;
-    try {
-      reading = answer(step.value);
-    } catch (error) {
-      step = asking.throw(error);
-      continue;
-    }
-    step = asking.next(reading);
-  }
-  return step.value;
+): Query {
+  return (question) => {
+    asked.push(question);
+    return Promise.resolve(question).then(answer);
+  };
 }

@@ -7,7 +7,7 @@ import type { BreakdownMetrics, KeyMetrics } from '../../src/counting/customer-m
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { PollNote } from '../../src/counting/state.ts';
 import type { Zone } from '../../src/counting/zone.ts';
-import { answering } from './ask.ts';
+import { queryFrom } from './ask.ts';
 
 export type Rows = readonly (readonly [key: Key, entered: number, exited: number])[];
 
@@ -35,20 +35,23 @@ export class CountedBreakdown {
   }
 
   /** One poll, which asks as the service is now. A throw of it is a failed poll. */
-  poll(): void {
+  async poll(): Promise<void> {
     const { breakdown, customer } = this;
     const epoch = customer.periodAt(this.nowMs);
     this.asked = [];
     this.notes = [];
     try {
-      const asking = pollBreakdown(customer.breakdownStateOf(breakdown), {
-        breakdown,
-        calendar: customer.calendar,
-        epoch,
-        nowMs: () => this.nowMs,
-        marks: customer.marksOfKeys(breakdown, epoch),
-      });
-      const outcome = answering(asking, (question) => this.#answer(question), this.asked);
+      const outcome = await pollBreakdown(
+        customer.breakdownStateOf(breakdown),
+        {
+          breakdown,
+          calendar: customer.calendar,
+          epoch,
+          nowMs: () => this.nowMs,
+          marks: customer.marksOfKeys(breakdown, epoch),
+        },
+        queryFrom((question) => this.#answer(question), this.asked),
+      );
       this.notes = outcome.notes;
       customer.breakdownSucceeded(breakdown, outcome.state, this.nowMs);
     } catch (error) {
@@ -57,10 +60,10 @@ export class CountedBreakdown {
   }
 
   /** So many polls, one interval apart. */
-  polls(count: number): void {
+  async polls(count: number): Promise<void> {
     for (let i = 0; i < count; i += 1) {
       this.nowMs += this.intervalMs;
-      this.poll();
+      await this.poll();
     }
   }
 

@@ -8,7 +8,7 @@ import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { PollNote } from '../../src/counting/state.ts';
 import { pollStream } from '../../src/counting/stream.ts';
 import type { Zone } from '../../src/counting/zone.ts';
-import { answering } from './ask.ts';
+import { queryFrom } from './ask.ts';
 
 export const RECONCILE_MS = 3_600_000;
 
@@ -40,14 +40,15 @@ export class CountedStream {
   }
 
   /** One poll. A throw of the service is a failed poll. Each answer takes `answerMs`. */
-  poll(mayAnchor = true, answerMs = 0): void {
+  async poll(mayAnchor = true, answerMs = 0): Promise<void> {
     const { customer, stream } = this;
     const epoch = customer.periodAt(this.nowMs);
     this.asked = [];
     const elapsedMs = this.nowMs - this.#startMs;
     try {
-      const outcome = answering(
-        pollStream(customer.stateOf(stream), {
+      const outcome = await pollStream(
+        customer.stateOf(stream),
+        {
           stream,
           counterCount: COUNTERS[stream].length,
           calendar: customer.calendar,
@@ -59,12 +60,11 @@ export class CountedStream {
           mayAnchor,
           hasTime: () => true,
           marks: customer.marksOf(stream, epoch),
-        }),
-        (question) => {
+        },
+        queryFrom((question) => {
           this.nowMs += answerMs;
           return this.#answer(question, this.nowMs + this.serviceAheadMs);
-        },
-        this.asked,
+        }, this.asked),
       );
       this.notes.push(...outcome.notes);
       customer.pollSucceeded(stream, outcome.state, this.nowMs);

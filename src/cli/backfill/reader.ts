@@ -5,11 +5,9 @@ import type { Logger } from '../../base/log.ts';
 import type { MinuteStream, Question, AggregatedResponse } from '../../base/model.ts';
 import { readBreakdownHistory } from '../../counting/breakdown-history.ts';
 import type { BreakdownHistory } from '../../counting/breakdown-history.ts';
-import type { Asking } from '../../counting/asking.ts';
 import { MINUTE_MS } from '../../counting/calendar.ts';
 import { NOTHING_LEARNT, readMinuteHistory } from '../../counting/minute-history.ts';
 import type { Learnt, MinuteHistory } from '../../counting/minute-history.ts';
-import { drive } from '../../polling/round.ts';
 import type { Service, WholeClient } from '../../service/types.ts';
 import { accessOf } from '../../config/secret-file.ts';
 import type { Part, Subject } from './plan.ts';
@@ -60,13 +58,16 @@ export class Reader {
     );
     const breakdowns: BreakdownHistory[] = [];
     for (const breakdown of config.breakdowns) {
-      const asking = readBreakdownHistory({
-        breakdown,
-        calendar: subject.calendar,
-        span: { startMs: part.epoch.startMs, endMs: part.told.endMs },
-        toldFromMs: part.told.startMs,
-      });
-      breakdowns.push(await this.#drive(asking, known.client));
+      const history = await readBreakdownHistory(
+        {
+          breakdown,
+          calendar: subject.calendar,
+          span: { startMs: part.epoch.startMs, endMs: part.told.endMs },
+          toldFromMs: part.told.startMs,
+        },
+        (question) => this.#ask(question, known.client),
+      );
+      breakdowns.push(history);
     }
     return { streams, breakdowns };
   }
@@ -78,7 +79,7 @@ export class Reader {
   ): Promise<MinuteHistory> {
     const { calendar } = subject;
     const second = calendar.dayAt(calendar.dayAt(epoch.startMs).endMs);
-    const asking = readMinuteHistory(
+    const read = await readMinuteHistory(
       {
         stream,
         calendar,
@@ -89,14 +90,10 @@ export class Reader {
         needsDayBefore: told.startMs < second.startMs,
       },
       learnt.get(stream) ?? NOTHING_LEARNT,
+      (question) => this.#ask(question, client),
     );
-    const read = await this.#drive(asking, client);
     learnt.set(stream, read.learnt);
     return read.history;
-  }
-
-  #drive<Result>(asking: Asking<Result>, client: WholeClient): Promise<Result> {
-    return drive(asking, (question) => this.#ask(question, client));
   }
 
   async #ask(question: Question, client: WholeClient): Promise<AggregatedResponse> {
