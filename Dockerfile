@@ -1,29 +1,29 @@
-# syntax=docker/dockerfile:1
-
-# library-stats-exporter. The file system may be read-only but for /data:
+# The file system may be read-only except for /data:
 #
 #   docker build -t library-stats-exporter --build-arg REVISION=$(git rev-parse HEAD) .
 #   docker run --read-only -p 10096:10096 -v library-stats:/data \
-#     -v ./config.yaml:/etc/library-stats-exporter/config.yaml:ro library-stats-exporter
+#     -v "$PWD/config.yaml:/etc/library-stats-exporter/config.yaml:ro" \
+#     -v "$PWD/secrets:/etc/library-stats-exporter/secrets:ro" library-stats-exporter
 
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No package needs its install script: what is native comes built. i18next can do with TypeScript, and
-# npm leaves the native part of that although it is for development only.
-RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@typescript
+# No package needs its install script: native modules come prebuilt.
+RUN npm ci --omit=dev --ignore-scripts
 
-# Node alone: whoever gets in finds no package manager.
+# Node alone, without a package manager.
 FROM ${NODE_IMAGE} AS runtime
 RUN rm -rf /opt/yarn* /usr/local/lib/node_modules \
       /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
       /usr/local/bin/yarn /usr/local/bin/yarnpkg \
   && mkdir /data \
-  && chown node:node /data
+  && chown node:0 /data \
+  && chmod 775 /data
 
-# Built files are root's: the exporter, which runs as node, cannot change itself.
+# The application belongs to root, so that the exporter, which runs as node, cannot change it. /data may
+# be written by group 0, because OpenShift runs containers as a random user of that group.
 FROM runtime
 COPY --from=dependencies /app/node_modules /app/node_modules
 COPY package.json LICENSE /app/
@@ -42,17 +42,15 @@ LABEL org.opencontainers.image.title="library-stats-exporter" \
 # The revision is in library_exporter_build_info.
 ENV NODE_ENV=production \
     LIBRARY_STATS_EXPORTER_REVISION=${REVISION}
-# In numbers, for platforms that refuse root and cannot look the name up.
+# As numbers: platforms that refuse root cannot resolve the name.
 USER 1000:1000
 # The default of --storage.path, `data`, is /data from here.
 WORKDIR /
 VOLUME /data
 EXPOSE 10096
 STOPSIGNAL SIGTERM
-# Asks at the default address. With TLS or another port, give --health-cmd to docker run.
+# Checks the default address. With TLS or another port, give --health-cmd to docker run.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:10096/-/healthy').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# For a small heap with short pauses: docs/bench.md says what each of them does.
-ENTRYPOINT ["node", "--min-semi-space-size=16", "--max-semi-space-size=16", \
-  "--no-parallel-scavenge", "--no-memory-reducer", "--v8-pool-size=2", "/app/src/main.ts"]
+ENTRYPOINT ["node", "/app/src/main.ts"]
 CMD ["--config.file=/etc/library-stats-exporter/config.yaml", "--storage.path=/data"]
