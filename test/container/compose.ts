@@ -24,6 +24,15 @@ const SERVICE = z.strictObject({
       ),
     ])
     .optional(),
+  init: z.boolean().optional(),
+  healthcheck: z
+    .strictObject({
+      test: z.array(z.string()),
+      interval: z.string(),
+      timeout: z.string(),
+      retries: z.number(),
+    })
+    .optional(),
   network_mode: z.string().optional(),
   read_only: z.boolean().optional(),
   cap_drop: z.array(z.string()).optional(),
