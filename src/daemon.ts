@@ -18,9 +18,8 @@ import { statusOf } from './polling/status.ts';
 import { shardOf } from './polling/shards.ts';
 import { Storage } from './polling/storage.ts';
 import { HighWaterMarks } from './counting/high-water-marks.ts';
-import { createRender } from './metrics/answer.ts';
 import { createExporterMetrics } from './metrics/exporter-metrics.ts';
-import { createExposition } from './metrics/exposition.ts';
+import { createExposition, renderScrape } from './metrics/exposition.ts';
 import { createReloading } from './reloading.ts';
 import type { ProxyEnvironment } from './service/proxy.ts';
 import type { Transport } from './service/transport.ts';
@@ -38,6 +37,8 @@ export interface DaemonOptions {
   readonly listenAddress: string;
   readonly telemetryPath: string;
   readonly enableLifecycle: boolean;
+  /** Whether counters have `_created` in OpenMetrics. */
+  readonly openMetricsCreated?: boolean;
   readonly storagePath: string;
   readonly shard: Shard;
   readonly version: string;
@@ -83,7 +84,10 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const registry = new CustomerRegistry(marks);
   /** Customers whose credentials were refused last. */
   const refused = new Set<string>();
-  const exposition = createExposition({ clock });
+  const exposition = createExposition({
+    clock,
+    openMetricsCreated: options.openMetricsCreated === true,
+  });
   const exporterMetrics = createExporterMetrics({
     version: options.version,
     revision: options.revision,
@@ -107,7 +111,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     version: options.version,
     clock,
     log,
-    exposition: createRender({ exposition, exporterMetrics }),
+    exposition: (format, gzip) => renderScrape(exposition, exporterMetrics, format, gzip),
     healthy: () => engine.poller.lateMs() < LATEST_MS,
     ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
     status: () => statusOf({ customers: registry.customers, poller: engine.poller, clock }),
@@ -210,7 +214,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       exporterMetrics.configReloaded(true, clock.nowMs() / 1000);
       engine.poller.start();
       apply(options.loaded.config);
-      rendering = exposition.keepReady(stopping.signal);
+      rendering = exposition.keepRendered(stopping.signal);
       state = 'running';
       options.settleHeap();
       return { url };

@@ -6,9 +6,8 @@
 import { systemClock } from '../../src/base/clock.ts';
 import { settleHeap } from '../../src/base/heap.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { createRender } from '../../src/metrics/answer.ts';
 import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
-import { createExposition } from '../../src/metrics/exposition.ts';
+import { createExposition, renderScrape } from '../../src/metrics/exposition.ts';
 import { createWebServer } from '../../src/web/server.ts';
 import { createFleet, poll } from './fleet.ts';
 
@@ -32,7 +31,7 @@ const web = createWebServer({
   version: '0',
   clock,
   log: silentLogger,
-  exposition: createRender({ exposition, exporterMetrics }),
+  exposition: (format, gzip) => renderScrape(exposition, exporterMetrics, format, gzip),
   healthy: () => true,
   ready: () => ({ ready: true, why: '' }),
   status: () => ({ nowMs: clock.nowMs(), customers: [] }),
@@ -72,7 +71,7 @@ async function keepPolling(): Promise<void> {
 pollUpTo(CUSTOMERS);
 if (!isBare) {
   exposition.setCustomers(registry);
-  void exposition.keepReady(new AbortController().signal);
+  void exposition.keepRendered(new AbortController().signal);
 }
 const { url } = await web.start();
 settleHeap();

@@ -1,4 +1,4 @@
-/** metrics.md: every family that the exporter can show, from the tables that it renders. */
+/** metrics.md: every family, from the tables that the exposition is rendered from. */
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { FAILURE_REASONS } from '../../src/base/errors.ts';
@@ -6,7 +6,6 @@ import { BREAKDOWNS, COUNTERS, MINUTE_STREAMS } from '../../src/base/model.ts';
 import { breakdownFamilies } from '../../src/metrics/breakdown-families.ts';
 import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { CUSTOMER_FAMILIES } from '../../src/metrics/families.ts';
-import { IN_BACKGROUND } from '../../src/metrics/family.ts';
 import type { Family } from '../../src/metrics/family.ts';
 import { code, listed, table, typed } from './markdown.ts';
 
@@ -27,44 +26,46 @@ export function metricsPage(): string {
   const aboutProcess = own.filter((metric) => !aboutExporter.includes(metric));
   return `# Metrics
 
-A series is absent until its value is known, and never 0 instead. The service's values carry no
-timestamps. Everything with the label \`customer\` is polled in the background, so that a scrape never
-waits for the service. How the counters come about is in
-[How it counts](../../README.md#how-it-counts-and-why-that-can-be-trusted).
+Every metric of the exporter, with its type, its labels and when it is absent. Everything with the
+label \`customer\` is polled in the background: a scrape never waits for the service. A series is absent
+until its value is known, never 0 instead. The values carry no timestamps. How counters are computed is
+in [How it counts](../../README.md#how-it-counts-and-why-that-can-be-trusted).
 
-- The **epoch** is the month: it starts at the first \`day_starts_at\` of it, in the customer's time zone.
-  Counters start again at 0 there, which Prometheus takes for what it is, a reset.
+- The **counting period** is a calendar month in the customer's time zone. It starts at the first
+  \`day_starts_at\` of the month. Counters then start again at 0, which Prometheus handles as a reset.
 - A **day** starts at \`day_starts_at\`.
-- A **complete reading** is a poll whose answers were whole and good, and are believed.
-- Times are in seconds since 1970, UTC.
+- A **complete reading** is a successful poll whose values were accepted as plausible.
+- With \`--web.openmetrics-created\`, counters that start with the counting period have \`_created\` in
+  the OpenMetrics format: the start of the counting period.
 
-## Of each customer
+## Customers
 
-All of these have the label \`customer\`. \`stream\` is one of ${listed(STREAMS)}, of which a customer has those
-that are configured; \`kind\` is one of ${listed(MINUTE_STREAMS.flatMap((stream) => COUNTERS[stream]))}. Those of people are absent where \`streams\` leaves out people, and
-those of logins where it leaves out logins.
+All of these have the label \`customer\`. \`stream\` is one of ${listed(STREAMS)}; a customer has those
+that are configured. \`counter\` is one of ${listed(MINUTE_STREAMS.flatMap((stream) => COUNTERS[stream]))}. The metrics of people are absent if
+\`streams\` leaves out people, and those of logins if it leaves out logins.
 
 ${CUSTOMER_FAMILIES.map(familyText).join('\n')}
 
-## Of each branch, client and device
+## Branches, clients and devices
 
-Only where the customer has \`breakdowns\`. They are parts of the sums above, and have the label \`customer\`
-as well as that of the breakdown.
+Only for customers with \`breakdowns\`. They are parts of the sums above, and have the label \`customer\` and
+that of the breakdown. A key of the previous counting period is 0 from the first complete reading of the
+new one on.
 
 ${breakdownFamilies(new Set(BREAKDOWNS)).map(familyText).join('\n')}
 
-## About the exporter
+## Exporter
 
-Without the label \`customer\`. They are there as soon as \`/-/ready\` says 200; those with the label \`stream\`
-for each stream that any customer has. \`reason\` is one of ${listed(FAILURE_REASONS)}; \`code\` is the status
-of the answer, or \`none\` where there was no answer; \`endpoint\` is one of ${listed(['token', 'peoplecount', 'login'])}.
+Without the label \`customer\`. They exist as soon as \`/-/ready\` answers 200; those with the label \`stream\`
+for each stream of any customer. \`reason\` is one of ${listed(FAILURE_REASONS)}; \`code\` is the HTTP status,
+or \`none\` without an answer; \`endpoint\` is one of ${listed(['token', 'peoplecount', 'login'])}.
 
 ${aboutExporter.map(ownText).join('\n')}
 
-## About the process
+## Process
 
-As prom-client gives them, on Linux; elsewhere some are missing. \`nodejs_gc_duration_seconds\` is absent
-until garbage was collected.
+From prom-client, on Linux; some are missing on other systems. \`nodejs_gc_duration_seconds\` is absent
+until the first garbage collection.
 
 ${table(
   ['metric', 'type', 'labels', 'meaning'],
@@ -77,23 +78,23 @@ ${table(
 )}`;
 }
 
-/** The exporter's own, in the order in which they are shown. */
+/** The exporter's own metrics, in the order of the exposition. */
 function ownMetrics(): readonly Own[] {
   const registry = new Registry();
   createExporterMetrics({ version: '', revision: '', nodeVersion: '' }, registry);
   return registry.getMetricsAsArray().map((metric) => OWN.parse({ ...metric }));
 }
 
-function familyText({ name, type, help, labels = [], absent }: Family): string {
+function familyText({ name, type, help, labels, absent }: Family): string {
   const shown = name === 'library_customer_info' ? ', and those under `labels`' : '';
   const own = labels.length === 0 ? '' : `; labels ${listed(labels)}${shown}`;
   return `### \`${name}\`
 
 ${kindOf(name, type)}${own}
 
-${typed(withoutAbsence(help))}
+${typed(help)}
 
-${absent === undefined ? 'There as soon as the customer is known' : `Absent ${absent}`}.
+${absent === undefined ? 'Present as soon as the customer is configured' : `Absent ${absent}`}.
 `;
 }
 
@@ -106,14 +107,6 @@ ${kindOf(name, type)}${own}
 
 ${typed(help)}${bounds}
 `;
-}
-
-/** What the help says of absence, and of every family, is said elsewhere on the page. */
-function withoutAbsence(help: string): string {
-  return help
-    .replace(IN_BACKGROUND, '')
-    .replaceAll(/Absent [^.]*\./g, '')
-    .trim();
 }
 
 const UNITS: readonly (readonly [ending: RegExp, unit: string])[] = [

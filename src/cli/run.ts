@@ -26,6 +26,7 @@ interface RunFlags extends LogFlags {
   readonly 'web.telemetryPath': string;
   readonly 'web.config.file'?: string;
   readonly 'web.enableLifecycle': boolean;
+  readonly 'web.openmetricsCreated'?: boolean;
   readonly 'storage.path': string;
   readonly shard: Shard;
 }
@@ -54,6 +55,11 @@ export function runCommand(io: Io): Command {
     .option('--web.telemetry-path <path>', 'the path of the metrics', '/metrics')
     .addOption(webConfigOption())
     .option('--web.enable-lifecycle', 'let POST or PUT to /-/reload read the configuration', false)
+    .option(
+      '--web.openmetrics-created',
+      'add _created to the counters of the customers in OpenMetrics',
+      false,
+    )
     .option(
       '--storage.path <folder>',
       'where the highest values shown are kept over restarts; empty for nowhere',
@@ -113,6 +119,7 @@ export async function serve(
     listenAddress: flags['web.listenAddress'],
     telemetryPath: flags['web.telemetryPath'],
     enableLifecycle: flags['web.enableLifecycle'],
+    openMetricsCreated: flags['web.openmetricsCreated'] === true,
     storagePath: flags['storage.path'],
     shard: flags.shard,
     version: VERSION,

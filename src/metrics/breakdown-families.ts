@@ -1,37 +1,29 @@
-/**
- * The families of the breakdowns, as a table of data like that of the customers: parts of the sums
- * that are there, under names of their own. Exposed only where any customer has breakdowns.
- */
-import { BREAKDOWNS } from '../base/model.ts';
-import type { Breakdown, CounterName } from '../base/model.ts';
-import type {
-  BreakdownMetrics,
-  CustomerMetrics,
-  KeyMetrics,
-} from '../counting/customer-metrics.ts';
-import { IN_BACKGROUND, known } from './family.ts';
+/** The families of the breakdowns: parts of the customer's sums, under names of their own. */
+import { BREAKDOWNS, COUNTERS } from '../base/model.ts';
+import type { Breakdown } from '../base/model.ts';
+import type { BreakdownMetrics, KeyMetrics } from '../counting/customer-metrics.ts';
+import { known } from './family.ts';
 import type { Family, LabelPair, Sample } from './family.ts';
 
-/** The counters of a breakdown, and the service's name of each. */
-const DIRECTIONS: readonly (readonly [kind: CounterName, direction: string])[] = [
-  ['people_entered', 'in'],
-  ['people_exited', 'out'],
-];
+type PeopleCounter = (typeof COUNTERS.people)[number];
 
-const UNTIL_READ = 'until the first complete reading in the epoch';
+const DIRECTION = { people_entered: 'in', people_exited: 'out' } as const satisfies Record<
+  PeopleCounter,
+  string
+>;
 
-/** The families for customers of which some have these breakdowns; none for none. */
+const UNTIL_READ = 'until the first complete reading of the counting period';
+
+/** The families of these breakdowns; none if there are none. */
 export function breakdownFamilies(configured: ReadonlySet<Breakdown>): readonly Family[] {
   const families = BREAKDOWNS.filter((breakdown) => configured.has(breakdown)).flatMap(familiesOf);
-  return families.length === 0 ? [] : [...families, KEYS_LEFT_OUT];
+  return families.length === 0 ? [] : [...families, KEYS_DROPPED];
 }
 
-const KEYS_LEFT_OUT: Family = {
+const KEYS_DROPPED: Family = {
   name: 'library_breakdown_keys_dropped',
   type: 'gauge',
-  help:
-    'Branches, clients or devices that the service lists and that are not shown, because there are ' +
-    'too many of them. Which ones are shown stays the same until the epoch ends.',
+  help: 'Keys above the limit of 1000 that are not exported.',
   labels: ['stream'],
   absent: UNTIL_READ,
   samples: ({ breakdowns }) =>
@@ -42,36 +34,33 @@ const KEYS_LEFT_OUT: Family = {
 
 function familiesOf(breakdown: Breakdown): readonly Family[] {
   return [
-    ...DIRECTIONS.map(([kind, direction]) => counter(breakdown, kind, direction)),
-    ...DIRECTIONS.map(([kind, direction]) => today(breakdown, kind, direction)),
+    ...COUNTERS.people.map((counter) => total(breakdown, counter)),
+    ...COUNTERS.people.map((counter) => today(breakdown, counter)),
     ...(breakdown === 'branch' ? [BRANCH_OCCUPANCY, BRANCH_INFO] : []),
     counterExcess(breakdown),
   ];
 }
 
-function counter(breakdown: Breakdown, kind: CounterName, direction: string): Family {
+function total(breakdown: Breakdown, counter: PeopleCounter): Family {
   return {
-    name: `library_${breakdown}_${kind}_total`,
+    name: `library_${breakdown}_${counter}_total`,
     type: 'counter',
-    help:
-      `People counted ${direction} at the ${breakdown} since the epoch: the service's own total of ` +
-      `${direction}, kept from falling. A part of library_${kind}_total. ${IN_BACKGROUND}`,
+    help: `People counted ${DIRECTION[counter]} by ${breakdown} since the counting period started.`,
     labels: [breakdown],
     absent: UNTIL_READ,
-    samples: ofKeys(breakdown, ({ counters }) => counters[kind]?.total),
+    startsWithPeriod: true,
+    samples: ofKeys(breakdown, ({ counters }) => counters[counter]?.total),
   };
 }
 
-function today(breakdown: Breakdown, kind: CounterName, direction: string): Family {
+function today(breakdown: Breakdown, counter: PeopleCounter): Family {
   return {
-    name: `library_${breakdown}_${kind}_today`,
+    name: `library_${breakdown}_${counter}_today`,
     type: 'gauge',
-    help:
-      `People counted ${direction} at the ${breakdown} since the day started, corrections included. ` +
-      IN_BACKGROUND,
+    help: `People counted ${DIRECTION[counter]} by ${breakdown} since the day started.`,
     labels: [breakdown],
     absent: 'until the first complete reading of the day',
-    samples: ofKeys(breakdown, ({ counters }) => counters[kind]?.today),
+    samples: ofKeys(breakdown, ({ counters }) => counters[counter]?.today),
   };
 }
 
@@ -79,17 +68,15 @@ function counterExcess(breakdown: Breakdown): Family {
   return {
     name: `library_${breakdown}_counter_excess`,
     type: 'gauge',
-    help:
-      `By how much the exported counter of the ${breakdown} is above the service's total now. Above 0 ` +
-      `only after the service took counts back, or lists the ${breakdown} no more; it ends with the epoch.`,
+    help: `Exported counter minus the service's total now, by ${breakdown}.`,
     labels: [breakdown, 'counter'],
     absent: UNTIL_READ,
     samples: ({ breakdowns }) =>
       eachKey(breakdowns[breakdown], ({ key, counters }) =>
-        DIRECTIONS.flatMap(([kind]) =>
-          known(counters[kind]?.excess, [
+        COUNTERS.people.flatMap((counter) =>
+          known(counters[counter]?.excess, [
             [breakdown, key],
-            ['counter', kind],
+            ['counter', counter],
           ]),
         ),
       ),
@@ -99,23 +86,20 @@ function counterExcess(breakdown: Breakdown): Family {
 const BRANCH_OCCUPANCY: Family = {
   name: 'library_branch_occupancy_people',
   type: 'gauge',
-  help:
-    "People inside the branch: today's in minus today's out, never below 0. The service gives no minutes " +
-    'of a branch, so that nothing is floored in between, as library_occupancy_people is. ' +
-    `Absent when the newest good poll is too old to tell. ${IN_BACKGROUND}`,
+  help: 'People inside now, by branch.',
   labels: ['branch'],
   absent:
-    'until the first complete reading of the day, and while the newest good one is older than 15 minutes, ' +
-    'or than three intervals where that is more',
+    'until the first complete reading of the day, and while the newest successful poll is older than ' +
+    'both 15 minutes and three intervals',
   samples: ofKeys('branch', ({ occupancy }) => occupancy),
 };
 
 const BRANCH_INFO: Family = {
   name: 'library_branch_info',
   type: 'gauge',
-  help: 'Name of the branch as configured; where none is, the branch as the service calls it. Always 1.',
+  help: 'Configured name of the branch, or its key; always 1.',
   labels: ['branch', 'name'],
-  absent: 'for a branch that is not under `branches`, until it was read',
+  absent: 'until the first reading for a branch that is not under `branches`',
   samples: ({ breakdowns }) =>
     (breakdowns.branch?.names ?? []).map(([key, name]) => {
       const labels: readonly LabelPair[] = [
@@ -128,15 +112,15 @@ const BRANCH_INFO: Family = {
 
 function ofKeys(
   breakdown: Breakdown,
-  value: (figures: KeyMetrics) => number | undefined,
-): (figures: CustomerMetrics) => readonly Sample[] {
+  value: (metrics: KeyMetrics) => number | undefined,
+): Family['samples'] {
   return ({ breakdowns }) =>
-    eachKey(breakdowns[breakdown], (figures) => known(value(figures), [[breakdown, figures.key]]));
+    eachKey(breakdowns[breakdown], (metrics) => known(value(metrics), [[breakdown, metrics.key]]));
 }
 
 function eachKey(
-  figures: BreakdownMetrics | undefined,
-  samples: (figures: KeyMetrics) => readonly Sample[],
+  metrics: BreakdownMetrics | undefined,
+  samples: (metrics: KeyMetrics) => readonly Sample[],
 ): readonly Sample[] {
-  return figures === undefined ? [] : figures.keys.flatMap(samples);
+  return metrics === undefined ? [] : metrics.keys.flatMap(samples);
 }

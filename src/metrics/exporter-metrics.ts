@@ -1,17 +1,17 @@
 /**
- * What the exporter tells about itself (CONTRACT.md, 4, "About the exporter"), kept by prom-client in
- * a registry of its own. Whatever happens is reported here by a function; nothing here asks.
+ * Metrics about the exporter itself (CONTRACT.md, 4, "About the exporter"), kept by prom-client in a
+ * registry of its own. Events are reported here by function calls.
  */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { FAILURE_REASONS } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type { Stream } from '../base/model.ts';
+import { writeHead, writeLabel, writeSample } from './format.ts';
 import type { Format } from './format.ts';
-import { writeRegistry } from './registry-text.ts';
 
 export interface RequestEnd {
   readonly endpoint: 'token' | 'peoplecount' | 'login';
-  /** HTTP status, or `none` where no answer came. */
+  /** HTTP status, or `none` without an answer. */
   readonly code: number | 'none';
   readonly durationMs: number;
 }
@@ -23,40 +23,36 @@ export interface BuildInfo {
 }
 
 export interface ExporterMetrics {
-  /** The streams that are polled: their series begin at 0, before the first poll ends. */
+  /** Series of these streams start at 0, before their first poll ends. */
   setStreams(streams: readonly Stream[]): void;
-  /** A poll has ended; badly if there is a reason. */
+  /** Without a reason, the poll succeeded. */
   pollEnded(stream: Stream, durationSeconds: number, reason?: FailureReason): void;
   requestEnded(end: RequestEnd): void;
-  /** The configuration was read, at the start or again. `nowSeconds` since 1970. */
+  /** The configuration was loaded, at the start or again. `nowSeconds` since 1970. */
   configReloaded(successful: boolean, nowSeconds: number): void;
   setCustomers(count: number): void;
   /** `shard` counts from 0. */
   setShard(shard: number, shards: number): void;
-  /** All families, without the end of the exposition. */
+  /** All families that have a sample. */
   render(format: Format): Promise<string>;
 }
 
 const ENDPOINTS = ['token', 'peoplecount', 'login'] as const;
 
-/** A poll may make several requests, and ends before the next one is due. */
 const POLL_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const REQUEST_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * `promtool check metrics` refuses these: gauges whose names end in `_total`. Nothing is lost, each
- * is the sum over the family of the same name without the ending.
+ * `promtool check metrics` rejects gauges whose names end in `_total`. Each of these is the sum of the
+ * family without that ending.
  */
-const REFUSED_BY_PROMTOOL = [
+const REJECTED_BY_PROMTOOL = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ];
 
-/**
- * Starts to observe this process (event loop, garbage collection), for as long as it runs. The registry
- * is to have nothing else in it.
- */
+/** Starts to observe this process (event loop, garbage collection) until it ends. */
 export function createExporterMetrics(
   build: BuildInfo,
   registry: Registry = new Registry(),
@@ -65,26 +61,27 @@ export function createExporterMetrics(
   const requests = createRequestMetrics(registry);
   const configuration = createConfigurationMetrics(registry, build);
   collectDefaultMetrics({ register: registry });
-  for (const name of REFUSED_BY_PROMTOOL) {
+  for (const name of REJECTED_BY_PROMTOOL) {
     registry.removeSingleMetric(name);
   }
-  return { ...poll, ...requests, ...configuration, render };
-
-  function render(format: Format): Promise<string> {
-    return writeRegistry(format, registry);
-  }
+  return {
+    ...poll,
+    ...requests,
+    ...configuration,
+    render: (format) => writeRegistry(format, registry),
+  };
 }
 
 function createPollMetrics(registry: Registry): Pick<ExporterMetrics, 'setStreams' | 'pollEnded'> {
   const failures = new Counter({
     name: 'library_exporter_poll_failures_total',
-    help: 'Polls of all customers that ended without a whole good answer, by what was wrong.',
+    help: 'Failed polls by reason.',
     labelNames: ['stream', 'reason'],
     registers: [registry],
   });
   const duration = new Histogram({
     name: 'library_exporter_poll_duration_seconds',
-    help: 'How long polls took, good or not, with all their requests, repetitions and waits.',
+    help: 'Duration of polls, with all their requests and retries.',
     labelNames: ['stream'],
     buckets: POLL_SECONDS,
     registers: [registry],
@@ -94,7 +91,7 @@ function createPollMetrics(registry: Registry): Pick<ExporterMetrics, 'setStream
 
   function setStreams(streams: readonly Stream[]): void {
     for (const stream of streams) {
-      // Once, for zero() throws away what was counted.
+      // Only once: zero() resets the counts.
       if (!started.has(stream)) {
         started.add(stream);
         duration.zero({ stream });
@@ -115,13 +112,13 @@ function createPollMetrics(registry: Registry): Pick<ExporterMetrics, 'setStream
 function createRequestMetrics(registry: Registry): Pick<ExporterMetrics, 'requestEnded'> {
   const requests = new Counter({
     name: 'library_exporter_service_requests_total',
-    help: 'Requests to the service by status of the answer; none where no answer came.',
+    help: 'Requests to the service by endpoint and status code.',
     labelNames: ['endpoint', 'code'],
     registers: [registry],
   });
   const duration = new Histogram({
     name: 'library_exporter_service_request_duration_seconds',
-    help: 'How long single requests to the service took, answered or not.',
+    help: 'Duration of single requests to the service.',
     labelNames: ['endpoint'],
     buckets: REQUEST_SECONDS,
     registers: [registry],
@@ -146,27 +143,27 @@ function createConfigurationMetrics(
   const registers = [registry];
   new Gauge({
     name: 'library_exporter_build_info',
-    help: 'Which exporter this is, and what it runs on. Always 1.',
+    help: 'Version, revision and Node.js version; always 1.',
     labelNames: ['version', 'revision', 'nodeversion'],
     registers,
   }).set({ version: build.version, revision: build.revision, nodeversion: build.nodeVersion }, 1);
   const customers = absentGauge(registry, {
     name: 'library_exporter_customers',
-    help: 'Customers that this process polls.',
+    help: 'Customers polled by this process.',
   });
   const shardInfo = new Gauge({
     name: 'library_exporter_shard_info',
-    help: 'Which part of the customers this process polls, counted from 0, and of how many. Always 1.',
+    help: 'Shard of this process and number of shards; always 1.',
     labelNames: ['shard', 'shards'],
     registers,
   });
   const successful = absentGauge(registry, {
     name: 'library_exporter_config_last_reload_successful',
-    help: 'Whether the configuration was good when it was read last: 1 if so, 0 if the one before stays.',
+    help: '1 if the last configuration reload succeeded.',
   });
   const successAt = absentGauge(registry, {
     name: 'library_exporter_config_last_reload_success_timestamp_seconds',
-    help: 'When the configuration that is in use was read.',
+    help: 'When the configuration in use was loaded.',
   });
   return {
     configReloaded(good, nowSeconds) {
@@ -185,7 +182,7 @@ function createConfigurationMetrics(
   };
 }
 
-/** A gauge without labels is 0 from birth, which nobody has said: this one is absent until it is set. */
+/** prom-client exports a gauge without labels as 0 at once. This one is absent until it is set. */
 function absentGauge(
   registry: Registry,
   { name, help }: { readonly name: string; readonly help: string },
@@ -193,4 +190,44 @@ function absentGauge(
   const gauge = new Gauge({ name, help, registers: [registry] });
   gauge.remove();
   return gauge;
+}
+
+/**
+ * Written from the registry's JSON: prom-client's own OpenMetrics output removes `_total` from the
+ * counters' names for good, and writes NaN as `Nan`.
+ */
+async function writeRegistry(format: Format, registry: Registry): Promise<string> {
+  let text = '';
+  for (const family of await registry.getMetricsAsJSON()) {
+    if (family.values.length > 0) {
+      // Typed as a numeric enum, but it is 'counter', 'gauge' or 'histogram'.
+      const type = String(family.type);
+      text += writeHead(format, { name: family.name, type, help: family.help });
+      for (const sample of family.values) {
+        const name = sampleName(sample) ?? family.name;
+        text += writeSample(name, writeLabels(sample.labels), sample.value);
+      }
+    }
+  }
+  return text;
+}
+
+/** The samples of a histogram have names of their own, which prom-client's types leave out. */
+function sampleName(sample: object): string | undefined {
+  return 'metricName' in sample && typeof sample.metricName === 'string'
+    ? sample.metricName
+    : undefined;
+}
+
+function writeLabels(labels: Readonly<Record<string, string | number | undefined>>): string {
+  const { le, ...others } = labels;
+  const written = Object.entries(others).flatMap(([name, value]) =>
+    value === undefined ? [] : [writeLabel([name, String(value)])],
+  );
+  return [...written, ...(le === undefined ? [] : [writeLabel(['le', writeBound(le)])])].join(',');
+}
+
+/** OpenMetrics requires `1.0`. The text format allows it, too, so that both give the same series. */
+function writeBound(bound: string | number): string {
+  return typeof bound === 'number' && Number.isInteger(bound) ? bound.toFixed(1) : String(bound);
 }

@@ -1,7 +1,9 @@
 /**
- * The series of the customers as bytes, kept ready: each customer is rendered once per change, soon
- * after it and a few at a time, and a scrape costs a copy (DESIGN.md, 5). It knows when figures stop
- * being true, but not how they come about.
+ * The exposition: the customers' series, the exporter's own, and the end.
+ *
+ * The customers' text is cached in blocks of customers. A block is rendered again, as a whole, when
+ * one of its customers changed or its values expired. This is for speed alone: rendering 10,000
+ * customers takes 300 ms, joining their blocks 10 ms (bench/scrape.ts).
  */
 import { nextTurn } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
@@ -9,204 +11,204 @@ import { BREAKDOWNS } from '../base/model.ts';
 import type { Breakdown } from '../base/model.ts';
 import type { CustomerMetrics, MetricsSource } from '../counting/customer-metrics.ts';
 import { breakdownFamilies } from './breakdown-families.ts';
-import { CustomerLines } from './customer-lines.ts';
+import type { ExporterMetrics } from './exporter-metrics.ts';
 import { CUSTOMER_FAMILIES } from './families.ts';
-import type { Family } from './family.ts';
-import { writeHead } from './format.ts';
+import type { Family, FamilyContext } from './family.ts';
+import { END_OF, stemOf, writeHead, writeLabel, writeSample } from './format.ts';
 import type { Format } from './format.ts';
-import { compressStart, packAll, Piece } from './gzip.ts';
-import type { CompressedStart } from './gzip.ts';
-import { SampleStore } from './sample-store.ts';
-import type { ChangedLines } from './sample-store.ts';
+import { Chunk, joinGzip } from './gzip.ts';
 
 export interface Exposition {
   /**
-   * The customers from now on, in this order. Whoever is not among them is gone at the next scrape.
-   * Which zone, labels and breakdowns a source has is found out here: call it again when that changes.
+   * Replaces all customers; call it again when a customer's labels or breakdowns change. A customer
+   * that is not among them is gone at the next scrape.
    */
   setCustomers(sources: readonly MetricsSource[]): void;
-  /** The customer's figures are others than before. Cheap; a customer that is not there is no error. */
+  /** Marks a customer's values as changed. Cheap; an unknown customer is ignored. */
   changed(customer: string): void;
-  /**
-   * Renders what is to be rendered at this instant, and lets others run in between: after it, `render`
-   * has next to nothing to do.
-   */
-  freshen(): Promise<void>;
-  /** All series as they are at this instant. The same object as before, if nothing changed. */
-  render(format: Format): Rendition;
-  /**
-   * Renders what changes soon after it does, and compresses it if anybody asks for that, until the
-   * signal aborts. Without it the scrapes do that work: what they show is the same.
-   */
-  keepReady(signal: AbortSignal): Promise<void>;
+  /** All series of the customers at this instant, family by family. */
+  render(format: Format): readonly Chunk[];
+  /** Renders and compresses what changed, yielding to the event loop between blocks. */
+  renderPending(): Promise<void>;
+  /** Calls {@link renderPending} every two seconds until the signal aborts, so that scrapes are fast. */
+  keepRendered(signal: AbortSignal): Promise<void>;
 }
 
-/** One state of all series in one format. It never changes: a slow reader reads what it asked for. */
-export interface Rendition {
-  /** In this order they are the text; families without a series have no head either. */
-  readonly parts: readonly Uint8Array[];
-  /** Compressed at the first call; however many ask, once. */
-  compressed(): Promise<CompressedStart>;
+export interface ExpositionOptions {
+  readonly clock: Clock;
+  /** Whether counters have `_created` in OpenMetrics: the start of the counting period. */
+  readonly openMetricsCreated?: boolean;
 }
 
-export function createExposition({ clock }: { readonly clock: Clock }): Exposition {
-  return new CachedExposition(clock);
+/** Rendering and compressing a block takes 2 ms. Larger ones render more that did not change. */
+const CUSTOMERS_PER_BLOCK = 64;
+const RENDER_INTERVAL_MS = 2_000;
+
+/** Neighbours in the order of the customers, which is also the order of polls. */
+interface Block {
+  readonly sources: readonly MetricsSource[];
+  isChanged: boolean;
+  /** The values are true from the first instant up to the second. */
+  renderedAtMs: number;
+  validUntilMs: number;
+  /** For each family, the lines of the block's customers. */
+  chunks: readonly Readonly<Record<Format, Chunk>>[];
 }
 
-/**
- * How often what has changed is rendered. Both streams of a customer are polled within it, as a rule,
- * and what is polled one after the other stands side by side. What is left to a scrape is less than this.
- */
-const KEEP_READY_EVERY_MS = 2_000;
-/** For so long nothing else runs. */
-const TURN_MS = 3;
+/** A whole answer to a scrape; the parts are to be sent in their order. */
+export async function renderScrape(
+  exposition: Exposition,
+  exporterMetrics: Pick<ExporterMetrics, 'render'>,
+  format: Format,
+  gzip: boolean,
+): Promise<readonly Uint8Array[]> {
+  await exposition.renderPending();
+  const own = new Chunk(Buffer.from((await exporterMetrics.render(format)) + END_OF[format]));
+  const chunks = [...exposition.render(format), own];
+  return gzip ? [joinGzip(chunks)] : chunks.map(({ plain }) => plain);
+}
 
-class CachedExposition implements Exposition {
-  readonly #clock: Clock;
-  #families = CUSTOMER_FAMILIES;
-  #lines = new CustomerLines([], { infoLabelNames: [] }, 0);
-  #store = new SampleStore(0, 0);
-  #heads: Readonly<Record<Format, readonly Piece[]>> = headsOf([]);
-  readonly #renditions = new Map<Format, Rendition>();
-  #compresses = false;
-  #sources: readonly MetricsSource[] = [];
-  #numberOf: ReadonlyMap<string, number> = new Map();
-  /** Numbers of the customers that are to be rendered again. */
-  readonly #stale = new Set<number>();
-  /** By number of the customer: the rendered lines are true from the one up to the other. */
-  #projectedAtMs = new Float64Array(0);
-  #validUntilMs = new Float64Array(0);
+export function createExposition({
+  clock,
+  openMetricsCreated = false,
+}: ExpositionOptions): Exposition {
+  let families: readonly Family[] = [];
+  let heads: Readonly<Record<Format, readonly Chunk[]>> = { text: [], openmetrics: [] };
+  let context: FamilyContext = { infoLabelNames: [] };
+  let blocks: readonly Block[] = [];
+  let blockOf: ReadonlyMap<string, Block> = new Map();
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  function isPending({ isChanged, renderedAtMs, validUntilMs }: Block): boolean {
+    const nowMs = clock.nowMs();
+    // Also if the clock stepped back, perhaps over the start of a counting period.
+    return isChanged || nowMs < renderedAtMs || nowMs >= validUntilMs;
   }
 
-  setCustomers(sources: readonly MetricsSource[]): void {
-    this.#sources = [...sources];
-    this.#numberOf = new Map(sources.map((source, number) => [source.customer, number]));
-    this.#projectedAtMs = new Float64Array(sources.length);
-    this.#validUntilMs = new Float64Array(sources.length);
-    const figures = sources.map((source) => source.metricsAt(this.#clock.nowMs()));
-    this.#families = [...CUSTOMER_FAMILIES, ...breakdownFamilies(breakdownsOf(figures))];
-    this.#heads = headsOf(this.#families);
-    const context = { infoLabelNames: labelNamesOf(figures) };
-    this.#lines = new CustomerLines(this.#families, context, sources.length);
-    this.#store = new SampleStore(this.#families.length, sources.length);
-    this.#renditions.clear();
-    this.#stale.clear();
-    for (const number of sources.keys()) {
-      this.#stale.add(number);
-    }
-  }
-
-  changed(customer: string): void {
-    const number = this.#numberOf.get(customer);
-    if (number !== undefined) {
-      this.#stale.add(number);
-    }
-  }
-
-  async freshen(): Promise<void> {
-    this.#findStale();
-    this.#renderStale(TURN_MS);
-    while (this.#stale.size > 0) {
-      await nextTurn();
-      this.#renderStale(TURN_MS);
-    }
-  }
-
-  render(format: Format): Rendition {
-    this.#findStale();
-    this.#renderStale(Infinity);
-    const rendition = this.#renditions.get(format) ?? this.#renditionOf(this.#parts(format));
-    this.#renditions.set(format, rendition);
-    return rendition;
-  }
-
-  async keepReady(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#clock.sleep(KEEP_READY_EVERY_MS, signal).catch(() => {});
-      await this.freshen();
-      if (this.#compresses) {
-        await packAll(this.#store.quiet());
-      }
-    }
-  }
-
-  #findStale(): void {
-    const nowMs = this.#clock.nowMs();
-    for (const number of this.#sources.keys()) {
-      // Also before the instant of projection: the clock may have stepped back over an epoch's start.
-      const projectedAtMs = this.#projectedAtMs[number] ?? 0;
-      if (nowMs < projectedAtMs || nowMs >= (this.#validUntilMs[number] ?? 0)) {
-        this.#stale.add(number);
-      }
-    }
-  }
-
-  /** As many as can be within some milliseconds, at least one. */
-  #renderStale(withinMs: number): void {
-    if (this.#stale.size === 0) {
-      return;
-    }
-    const nowMs = this.#clock.nowMs();
-    const startMs = this.#clock.monotonicMs();
-    const changed = new Map<number, ChangedLines>();
-    try {
-      for (const number of this.#stale) {
-        const figures = this.#sources[number]?.metricsAt(nowMs);
-        if (figures !== undefined) {
-          changed.set(number, this.#lines.write(number, figures));
-          this.#projectedAtMs[number] = nowMs;
-          this.#validUntilMs[number] = figures.validUntilMs;
-        }
-        this.#stale.delete(number);
-        if (this.#clock.monotonicMs() - startMs >= withinMs) {
-          break;
-        }
-      }
-    } finally {
-      // Also after a fault of one: the lines of those before it are not written a second time.
-      this.#store.update(changed);
-      this.#renditions.clear();
-    }
-  }
-
-  #parts(format: Format): readonly Piece[] {
-    return this.#heads[format].flatMap((head, family) => {
-      const lines = this.#store.family(family);
-      return lines.length === 0 ? [] : [head, ...lines];
+  function renderBlock(block: Block): void {
+    const nowMs = clock.nowMs();
+    const customers = block.sources.map((source): LabelledCustomer => {
+      const metrics = source.metricsAt(nowMs);
+      return { metrics, label: writeLabel(['customer', metrics.customer]) };
+    });
+    block.isChanged = false;
+    block.renderedAtMs = nowMs;
+    block.validUntilMs = Math.min(...customers.map(({ metrics }) => metrics.validUntilMs));
+    block.chunks = families.map((family, i) => {
+      const before = block.chunks[i];
+      const text = unlessSame(before?.text, writeFamily(family, customers, context, false));
+      const openmetrics =
+        openMetricsCreated && family.startsWithPeriod === true
+          ? unlessSame(before?.openmetrics, writeFamily(family, customers, context, true))
+          : text;
+      return { text, openmetrics };
     });
   }
 
-  #renditionOf(pieces: readonly Piece[]): Rendition {
-    let compressed: Promise<CompressedStart> | undefined;
-    return {
-      parts: pieces.map(({ plain }) => plain),
-      compressed: () => {
-        this.#compresses = true;
-        compressed ??= compressStart(pieces);
-        return compressed;
-      },
-    };
+  async function renderPending(): Promise<void> {
+    for (const block of blocks) {
+      if (isPending(block)) {
+        renderBlock(block);
+        for (const { text, openmetrics } of block.chunks) {
+          text.deflated();
+          openmetrics.deflated();
+        }
+        await nextTurn();
+      }
+    }
   }
+
+  return {
+    setCustomers(sources) {
+      const metrics = sources.map((source) => source.metricsAt(clock.nowMs()));
+      families = [...CUSTOMER_FAMILIES, ...breakdownFamilies(breakdownsOf(metrics))];
+      heads = {
+        text: families.map((family) => new Chunk(Buffer.from(writeHead('text', family)))),
+        openmetrics: families.map(
+          (family) => new Chunk(Buffer.from(writeHead('openmetrics', family))),
+        ),
+      };
+      context = { infoLabelNames: labelNamesOf(metrics) };
+      blocks = Array.from({ length: Math.ceil(sources.length / CUSTOMERS_PER_BLOCK) }, (_, i) => ({
+        sources: sources.slice(i * CUSTOMERS_PER_BLOCK, (i + 1) * CUSTOMERS_PER_BLOCK),
+        isChanged: true,
+        renderedAtMs: 0,
+        validUntilMs: 0,
+        chunks: [],
+      }));
+      blockOf = new Map(
+        blocks.flatMap((block) => block.sources.map(({ customer }) => [customer, block])),
+      );
+    },
+
+    changed(customer) {
+      const block = blockOf.get(customer);
+      if (block !== undefined) {
+        block.isChanged = true;
+      }
+    },
+
+    render(format) {
+      blocks.filter(isPending).forEach(renderBlock);
+      return heads[format].flatMap((head, family) => {
+        const chunks = blocks.flatMap((block) => block.chunks[family]?.[format] ?? []);
+        const lines = chunks.filter(({ plain }) => plain.length > 0);
+        return lines.length === 0 ? [] : [head, ...lines];
+      });
+    },
+
+    renderPending,
+
+    async keepRendered(signal) {
+      while (!signal.aborted) {
+        await renderPending();
+        await clock.sleep(RENDER_INTERVAL_MS, signal).catch(() => {});
+      }
+    },
+  };
 }
 
-function headsOf(families: readonly Family[]): Readonly<Record<Format, readonly Piece[]>> {
-  function heads(format: Format): readonly Piece[] {
-    return families.map((family) => new Piece(Buffer.from(writeHead(format, family))));
+/** A chunk that did not change keeps its compressed form. */
+function unlessSame(before: Chunk | undefined, text: string): Chunk {
+  const plain = Buffer.from(text);
+  return before !== undefined && plain.equals(before.plain) ? before : new Chunk(plain);
+}
+
+interface LabelledCustomer {
+  readonly metrics: CustomerMetrics;
+  readonly label: string;
+}
+
+function writeFamily(
+  family: Family,
+  customers: readonly LabelledCustomer[],
+  context: FamilyContext,
+  withCreated: boolean,
+): string {
+  let text = '';
+  for (const { metrics, label: customer } of customers) {
+    for (const { labels, value } of family.samples(metrics, context)) {
+      let written = customer;
+      for (const label of labels) {
+        written += `,${writeLabel(label)}`;
+      }
+      text += writeSample(family.name, written, value);
+      if (withCreated) {
+        const created = `${stemOf(family.name)}_created`;
+        text += writeSample(created, written, metrics.periodStartMs / 1_000);
+      }
+    }
   }
-  return { text: heads('text'), openmetrics: heads('openmetrics') };
+  return text;
 }
 
-function labelNamesOf(figures: readonly CustomerMetrics[]): readonly string[] {
-  return [...new Set(figures.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
+function labelNamesOf(metrics: readonly CustomerMetrics[]): readonly string[] {
+  return [...new Set(metrics.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
 }
 
-function breakdownsOf(figures: readonly CustomerMetrics[]): ReadonlySet<Breakdown> {
+function breakdownsOf(metrics: readonly CustomerMetrics[]): ReadonlySet<Breakdown> {
   return new Set(
     BREAKDOWNS.filter((breakdown) =>
-      figures.some(({ breakdowns }) => breakdowns[breakdown] !== undefined),
+      metrics.some(({ breakdowns }) => breakdowns[breakdown] !== undefined),
     ),
   );
 }

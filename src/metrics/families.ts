@@ -1,119 +1,106 @@
 /**
- * The families that carry the label `customer`, as a table of data, in the order in which they are
- * exposed. What a name means to the outside is CONTRACT.md, section 4. Nothing here knows how a line
- * is written, and no value here changes by itself from scrape to scrape.
+ * The families with the label `customer`, as a table, in the order of the exposition. CONTRACT.md,
+ * section 4, defines the names. A value changes only with a poll or at `validUntilMs`, never by itself.
  */
 import { ALL_COUNTERS, BREAKDOWNS, MINUTE_STREAMS } from '../base/model.ts';
 import type { CounterName, MinuteStream, Stream } from '../base/model.ts';
 import type { CustomerMetrics, StreamMetrics } from '../counting/customer-metrics.ts';
-import { fixed, gauge, IN_BACKGROUND } from './family.ts';
-import type { Family, Head, LabelPair, Series } from './family.ts';
+import { labelled, single } from './family.ts';
+import type { Family, FamilyHead, LabelPair } from './family.ts';
 
 const ALL_STREAMS: readonly Stream[] = [...MINUTE_STREAMS, ...BREAKDOWNS];
 
-/** What follows from the service's rows and the configuration: it can be told of the past as well. */
+/** Follow from the service's rows and the configuration, so that `backfill` can write them, too. */
 export const LASTING_FAMILIES: readonly Family[] = [
   {
     name: 'library_customer_info',
     type: 'gauge',
-    help: 'Time zone and labels of the customer, as configured. Always 1.',
+    help: 'Time zone and configured labels; always 1.',
     labels: ['timezone'],
-    isConfigured: true,
-    samples: (figures, { infoLabelNames }) => [
+    samples: (metrics, { infoLabelNames }) => [
       {
         labels: [
-          ['timezone', figures.timezone],
-          ...infoLabelNames.map((name): LabelPair => [name, ownLabel(figures, name)]),
+          ['timezone', metrics.timezone],
+          ...infoLabelNames.map((name): LabelPair => [name, labelOf(metrics, name)]),
         ],
         value: 1,
       },
     ],
   },
-  gauge(
+  single(
     {
       name: 'library_utc_offset_seconds',
-      help: "How far the customer's local time is ahead of UTC now.",
+      type: 'gauge',
+      help: 'Current UTC offset of the time zone.',
     },
-    (figures) => figures.utcOffsetSeconds,
+    (metrics) => metrics.utcOffsetSeconds,
   ),
-  gauge(
+  single(
     {
       name: 'library_counter_start_timestamp_seconds',
-      help:
-        "Where the customer's counters start: the first start of a day, local time, of the running month. " +
-        'They start again at 0 there.',
+      type: 'gauge',
+      help: 'Start of the counting period, when the counters were last 0.',
     },
-    (figures) => seconds(figures.periodStartMs),
+    (metrics) => seconds(metrics.periodStartMs),
   ),
-  gauge(
+  single(
     {
       name: 'library_open',
-      help: '1 inside the configured opening hours, 0 outside. Absent where none are configured.',
-      absent: 'where no opening hours are configured',
+      type: 'gauge',
+      help: '1 inside the opening hours, 0 outside.',
+      absent: 'if no opening hours are configured',
     },
-    (figures) => flag(figures.open),
+    (metrics) => flag(metrics.open),
   ),
-  gauge(
+  single(
     {
       name: 'library_capacity_people',
-      help: 'How many people may be inside, as configured. Absent where it is not.',
-      absent: 'where no capacity is configured',
+      type: 'gauge',
+      help: 'Configured capacity.',
+      absent: 'if no capacity is configured',
     },
-    (figures) => figures.capacity,
+    (metrics) => metrics.capacity,
   ),
-  gauge(
+  single(
     {
       name: 'library_occupancy_people',
-      help:
-        'People inside now: counted in minus counted out since the day started, never below 0 at any minute. ' +
-        `Absent when the newest good poll is too old to tell. ${IN_BACKGROUND}`,
+      type: 'gauge',
+      help: 'People inside now.',
       absent:
-        'until the first complete reading of the day, while the newest good poll is older than 15 minutes, ' +
-        "and where today's minutes or the form of their keys are not known",
+        'until the first complete reading of the day, while the newest successful poll is older than ' +
+        'both 15 minutes and three intervals, and while the format of the minute keys is unknown',
     },
-    (figures) => figures.occupancy,
+    (metrics) => metrics.occupancy,
   ),
-  counter(
-    'people_entered',
-    "People counted in since the epoch: the service's own total of in, kept from falling.",
-  ),
-  counter(
-    'people_exited',
-    "People counted out since the epoch: the service's own total of out, kept from falling.",
-  ),
-  counter(
-    'logins',
-    "Patron logins since the epoch: the service's own total of value, kept from falling.",
-  ),
-  today('people_entered', 'People counted in since the day started, corrections included.'),
-  today('people_exited', 'People counted out since the day started, corrections included.'),
-  today('logins', 'Patron logins since the day started, corrections included.'),
-  lastSeen('people', 'Start of the newest minute in which anybody was counted in or out'),
-  lastSeen('logins', 'Start of the newest minute in which anybody logged in'),
+  counter('people_entered', 'People counted in since the counting period started.'),
+  counter('people_exited', 'People counted out since the counting period started.'),
+  counter('logins', 'Patron logins since the counting period started.'),
+  today('people_entered', 'People counted in since the day started.'),
+  today('people_exited', 'People counted out since the day started.'),
+  today('logins', 'Patron logins since the day started.'),
+  lastSeen('people', 'Start of the newest minute that counted anybody.'),
+  lastSeen('logins', 'Start of the newest minute with a login.'),
 ];
 
-/** What only a running exporter knows: how its polls go, and what they have come to. */
+/** Only a running exporter knows these. */
 const POLLING_FAMILIES: readonly Family[] = [
-  fixed(
+  labelled(
     {
       name: 'library_counter_excess',
       type: 'gauge',
-      help:
-        "By how much the exported counter is above the service's total now. " +
-        'Above 0 only after the service took counts back; it ends with the epoch.',
-      absent: 'until the first complete reading in the epoch',
+      help: "Exported counter minus the service's total now.",
+      absent: 'until the first complete reading of the counting period',
     },
-    ALL_COUNTERS.map((kind) => ({
-      labels: [['counter', kind]],
-      value: ({ counters }) => counters[kind]?.excess,
-    })),
+    'counter',
+    ALL_COUNTERS,
+    ({ counters }, name) => counters[name]?.excess,
   ),
   ofStreams(
     {
       name: 'library_up',
       type: 'gauge',
-      help: 'Whether the last poll of the stream was good: 1 if so, 0 if not. Absent before the first one ended.',
-      absent: 'until the first poll has ended',
+      help: '1 if the last poll succeeded.',
+      absent: 'until the first poll ended',
     },
     (stream) => flag(stream.up),
   ),
@@ -121,94 +108,86 @@ const POLLING_FAMILIES: readonly Family[] = [
     {
       name: 'library_poll_last_success_timestamp_seconds',
       type: 'gauge',
-      help: 'When the last good poll of the stream ended: how fresh its figures are.',
-      absent: 'until the first good poll',
+      help: 'When the last successful poll ended.',
+      absent: 'until the first successful poll',
     },
     (stream) => seconds(stream.lastSuccessMs),
   ),
   ofStreams(
-    {
-      name: 'library_polls_total',
-      type: 'counter',
-      help: 'Polls of the stream that ended, good or not.',
-    },
+    { name: 'library_polls_total', type: 'counter', help: 'Polls, failed ones included.' },
     (stream) => stream.polls,
   ),
   ofStreams(
-    {
-      name: 'library_poll_failures_total',
-      type: 'counter',
-      help: 'Polls of the stream that ended without a whole good answer.',
-    },
+    { name: 'library_poll_failures_total', type: 'counter', help: 'Failed polls.' },
     (stream) => stream.failures,
   ),
   ofStreams(
     {
       name: 'library_polls_skipped_total',
       type: 'counter',
-      help: 'Polls of the stream that were left out because the one before was still under way.',
+      help: 'Polls skipped because the previous one was still running.',
     },
     (stream) => stream.skipped,
   ),
-  gauge(
+  single(
     {
       name: 'library_credentials_valid',
-      help:
-        'What the service said of the credentials last: 1 taken, 0 refused. ' +
-        'Absent before it said anything.',
-      absent: 'until the service has taken or refused them',
+      type: 'gauge',
+      help: '1 if the service accepted the credentials, 0 if it refused them.',
+      absent: 'until the service accepted or refused them',
     },
-    (figures) => flag(figures.credentialsValid),
+    (metrics) => flag(metrics.credentialsValid),
   ),
 ];
 
 export const CUSTOMER_FAMILIES: readonly Family[] = [...LASTING_FAMILIES, ...POLLING_FAMILIES];
 
-function counter(kind: CounterName, help: string): Family {
-  return fixed(
+function counter(name: CounterName, help: string): Family {
+  return single(
     {
-      name: `library_${kind}_total`,
+      name: `library_${name}_total`,
       type: 'counter',
-      help: `${help} ${IN_BACKGROUND}`,
-      absent: 'until the first complete reading in the epoch',
+      help,
+      absent: 'until the first complete reading of the counting period',
+      startsWithPeriod: true,
     },
-    [{ labels: [], value: ({ counters }) => counters[kind]?.total }],
+    ({ counters }) => counters[name]?.total,
   );
 }
 
-function today(kind: CounterName, help: string): Family {
-  return gauge(
+function today(name: CounterName, help: string): Family {
+  return single(
     {
-      name: `library_${kind}_today`,
-      help: `${help} ${IN_BACKGROUND}`,
+      name: `library_${name}_today`,
+      type: 'gauge',
+      help,
       absent: 'until the first complete reading of the day',
     },
-    ({ counters }) => counters[kind]?.today,
+    ({ counters }) => counters[name]?.today,
   );
 }
 
 function lastSeen(stream: MinuteStream, help: string): Family {
-  return gauge(
+  return single(
     {
       name: `library_${stream}_last_seen_timestamp_seconds`,
-      help: `${help}, today or the day before. Absent if there was none. ${IN_BACKGROUND}`,
-      absent: "if nobody was, and where the form of the minutes' keys is not known",
+      type: 'gauge',
+      help,
+      absent:
+        'if there was none today or the day before, and while the format of the minute keys is unknown',
     },
     ({ streams }) => seconds(streams[stream]?.lastSeenMs),
   );
 }
 
-function ofStreams(head: Head, value: (stream: StreamMetrics) => number | undefined): Family {
-  const series = ALL_STREAMS.map((stream): Series => {
-    return {
-      labels: [['stream', stream]],
-      value({ streams }) {
-        const figures = streams[stream];
-        return figures === undefined ? undefined : value(figures);
-      },
-    };
+function ofStreams(
+  head: FamilyHead,
+  valueOf: (stream: StreamMetrics) => number | undefined,
+): Family {
+  return labelled(head, 'stream', ALL_STREAMS, ({ streams }, name) => {
+    const stream = streams[name];
+    return stream === undefined ? undefined : valueOf(stream);
   });
-  return fixed(head, series);
 }
 
 function flag(value: boolean | undefined): number | undefined {
@@ -219,6 +198,6 @@ function seconds(instantMs: number | undefined): number | undefined {
   return instantMs === undefined ? undefined : instantMs / 1_000;
 }
 
-function ownLabel(figures: CustomerMetrics, name: string): string {
-  return Object.hasOwn(figures.labels, name) ? (figures.labels[name] ?? '') : '';
+function labelOf({ labels }: CustomerMetrics, name: string): string {
+  return Object.hasOwn(labels, name) ? (labels[name] ?? '') : '';
 }

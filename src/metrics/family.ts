@@ -1,68 +1,72 @@
-/** What a family is: its head, and the series that a customer's figures give it. */
+/** What a family is: its name, type and help, and its samples for one customer. */
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
-
-export type FamilyType = 'counter' | 'gauge';
 
 export type LabelPair = readonly [name: string, value: string];
 
-/** One series of a customer; `labels` are those beside `customer`. */
+/** `labels` are those beside `customer`. */
 export interface Sample {
   readonly labels: readonly LabelPair[];
   readonly value: number;
 }
 
-/** What a family may need to know beside the figures of the one customer. */
+/** What a family needs beside the values of one customer. */
 export interface FamilyContext {
-  /** The label names that any customer was given, sorted: all show the same, empty where not given. */
+  /** All label names that any customer has, sorted. */
   readonly infoLabelNames: readonly string[];
 }
 
-/** A series that has the same labels whatever the customer. */
-export interface Series {
-  readonly labels: readonly LabelPair[];
-  readonly value: (figures: CustomerMetrics) => number | undefined;
-}
-
-export interface Family {
+export interface FamilyHead {
+  /** As in the text format: a counter ends in `_total`. */
   readonly name: string;
-  readonly type: FamilyType;
+  readonly type: 'counter' | 'gauge';
   readonly help: string;
-  /** Names of the labels beside `customer` and those that the configuration gives; none if left out. */
-  readonly labels?: readonly string[];
-  /** When there is no series, for the reference: completes "absent …". Left out where there always is. */
+  /** For docs/reference: completes the sentence "Absent …". */
   readonly absent?: string;
-  /** All there can be, in their order; undefined where the labels follow from the figures. */
-  readonly series?: readonly Series[];
-  /** Follows from the configuration alone, and stays as it is for as long as the customers do. */
-  readonly isConfigured?: true;
-  /** Empty where the figure is not known: then there is no series, rather than one that says 0. */
-  readonly samples: (figures: CustomerMetrics, context: FamilyContext) => readonly Sample[];
+  /** A counter that starts at 0 with the counting period. */
+  readonly startsWithPeriod?: true;
 }
 
-/** What a family says of itself. */
-export type Head = Pick<Family, 'name' | 'type' | 'help' | 'absent'>;
-
-export const IN_BACKGROUND = 'Polled from the service in the background, not at the scrape.';
-
-/** One series without a label beside `customer`. */
-export function gauge(head: Omit<Head, 'type'>, value: Series['value']): Family {
-  return fixed({ ...head, type: 'gauge' }, [{ labels: [], value }]);
+export interface Family extends FamilyHead {
+  /** Label names beside `customer`, without those that the configuration adds. */
+  readonly labels: readonly string[];
+  /** Empty while no value is known: unknown is absent, never 0. */
+  readonly samples: (metrics: CustomerMetrics, context: FamilyContext) => readonly Sample[];
 }
 
-/** Series whose labels are the same whatever the customer. */
-export function fixed(head: Head, series: readonly Series[]): Family {
+type Value<T> = (source: T) => number | undefined;
+
+/** A family with one series for each customer. */
+export function single(head: FamilyHead, value: Value<CustomerMetrics>): Family {
+  return { ...head, labels: [], samples: (metrics) => known(value(metrics), NO_LABELS) };
+}
+
+const NO_LABELS: readonly LabelPair[] = [];
+
+/** A family with one series for each value of a label; `valueOf` gives a customer's value. */
+export function labelled<V extends string>(
+  head: FamilyHead,
+  label: string,
+  values: readonly V[],
+  valueOf: (metrics: CustomerMetrics, labelValue: V) => number | undefined,
+): Family {
+  const series = values.map((value) => ({ value, labels: [[label, value]] as const }));
   return {
     ...head,
-    labels: series[0]?.labels.map(([name]) => name) ?? [],
-    series,
-    samples: (figures) => series.flatMap(({ labels, value }) => known(value(figures), labels)),
+    labels: [label],
+    samples(metrics) {
+      const samples: Sample[] = [];
+      for (const { value: labelValue, labels } of series) {
+        const value = valueOf(metrics, labelValue);
+        if (value !== undefined) {
+          samples.push({ labels, value });
+        }
+      }
+      return samples;
+    },
   };
 }
 
-/** One sample, or none where the value is not known. */
-export function known(
-  value: number | undefined,
-  labels: readonly LabelPair[] = [],
-): readonly Sample[] {
+/** One sample, or none while the value is unknown. */
+export function known(value: number | undefined, labels: readonly LabelPair[]): readonly Sample[] {
   return value === undefined ? [] : [{ labels, value }];
 }

@@ -1,31 +1,29 @@
 /**
- * How a family and a sample are written: text format 0.0.4 and OpenMetrics 1.0.0. Lines of samples
- * are the same in both; what differs is what stands above a family and at the very end. Nothing
- * here knows what is exported.
+ * The text format 0.0.4 and OpenMetrics 1.0.0. Sample lines are the same in both; the heads of
+ * families, `_created` and the end differ.
  */
 import type { LabelPair } from './family.ts';
 
 export type Format = 'text' | 'openmetrics';
 
-/** What an exposition ends with: OpenMetrics must say that it is whole. */
+/** OpenMetrics needs an end marker, so that a cut answer is noticed. */
 export const END_OF: Readonly<Record<Format, string>> = { text: '', openmetrics: '# EOF\n' };
 
-export interface FamilyHead {
-  /** As in the text format: with `_total`, if a counter. */
-  readonly name: string;
-  readonly type: string;
-  readonly help: string;
-}
-
-/** The lines HELP and TYPE of a family, with their line ends. */
-export function writeHead(format: Format, { name, type, help }: FamilyHead): string {
-  // OpenMetrics counts `_total` as part of the sample's name, not of the family's.
-  const family =
-    format === 'openmetrics' && type === 'counter' ? name.replace(/_total$/, '') : name;
+/** The HELP and TYPE lines. `name` is as in the text format: with `_total`, if it is a counter. */
+export function writeHead(
+  format: Format,
+  { name, type, help }: { readonly name: string; readonly type: string; readonly help: string },
+): string {
+  const family = format === 'openmetrics' && type === 'counter' ? stemOf(name) : name;
   return `# HELP ${family} ${escapeHelp(format, help)}\n# TYPE ${family} ${type}\n`;
 }
 
-/** One label, ready to stand between the braces. */
+/** The name of a counter's family in OpenMetrics. */
+export function stemOf(counterName: string): string {
+  return counterName.replace(/_total$/, '');
+}
+
+/** `name="value"`. */
 export function writeLabel([name, value]: LabelPair): string {
   return `${name}="${escapeLabelValue(value)}"`;
 }
@@ -37,12 +35,12 @@ export function writeSample(name: string, labels: string, value: number): string
     : `${name}{${labels}} ${formatValue(value)}\n`;
 }
 
-/** The same as it was at an instant, with a timestamp in seconds, as OpenMetrics has it. */
+/** The same with a timestamp in seconds, as OpenMetrics has it. */
 export function writePastSample(name: string, labels: string, value: number, atMs: number): string {
   return `${name}{${labels}} ${formatValue(value)} ${atMs / 1_000}\n`;
 }
 
-/** As Go reads floats, for that is what both formats are defined by. */
+/** As Go parses floats: both formats are defined by that. */
 export function formatValue(value: number): string {
   if (Number.isNaN(value)) {
     return 'NaN';
@@ -53,16 +51,13 @@ export function formatValue(value: number): string {
   return String(value);
 }
 
-const TO_ESCAPE_IN_LABEL = /[\\"\n]/;
-
 function escapeLabelValue(value: string): string {
-  if (!TO_ESCAPE_IN_LABEL.test(value)) {
-    return value;
-  }
-  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+  return /[\\"\n]/.test(value)
+    ? value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+    : value;
 }
 
-/** Quotation marks are escaped by OpenMetrics alone. */
+/** Only OpenMetrics escapes quotation marks. */
 function escapeHelp(format: Format, help: string): string {
   const escaped = help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
   return format === 'openmetrics' ? escaped.replaceAll('"', '\\"') : escaped;

@@ -65,7 +65,7 @@ describe('metrics.md', () => {
 
   test.each([...CUSTOMER_FAMILIES, ...breakdownFamilies(new Set(BREAKDOWNS))])(
     'the labels that the table has of $name are those of its series',
-    ({ samples, labels = [] }) => {
+    ({ samples, labels }) => {
       const found = samples(everythingKnown(), { infoLabelNames: [] });
       expect(found).not.toEqual([]);
       for (const sample of found) {

@@ -1,144 +1,233 @@
+/** The customers' series: literal text, both formats, and when they are rendered again. */
+import { once } from 'node:events';
+import { createInflateRaw, gunzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exposing, linesOf, textOf } from './exposing.ts';
-import { harbour, riverside } from './fixtures.ts';
+import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
+import { createExposition, renderScrape } from '../../src/metrics/exposition.ts';
+import type { Exposition } from '../../src/metrics/exposition.ts';
+import type { Format } from '../../src/metrics/format.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { NOW_MS, TestSource, harbour, riverside } from './fixtures.ts';
 
-const POLLED = 'Polled from the service in the background, not at the scrape.';
-
-/** The text format; OpenMetrics differs in the heads of the counters alone. */
 const TWO_CUSTOMERS = `\
-# HELP library_customer_info Time zone and labels of the customer, as configured. Always 1.
+# HELP library_customer_info Time zone and configured labels; always 1.
 # TYPE library_customer_info gauge
 library_customer_info{customer="riverside",timezone="Europe/Copenhagen",region="north"} 1
 library_customer_info{customer="harbour",timezone="America/New_York",region=""} 1
-# HELP library_utc_offset_seconds How far the customer's local time is ahead of UTC now.
+# HELP library_utc_offset_seconds Current UTC offset of the time zone.
 # TYPE library_utc_offset_seconds gauge
 library_utc_offset_seconds{customer="riverside"} 3600
 library_utc_offset_seconds{customer="harbour"} -14400
-# HELP library_counter_start_timestamp_seconds Where the customer's counters start: the first start of a day, local time, of the running month. They start again at 0 there.
+# HELP library_counter_start_timestamp_seconds Start of the counting period, when the counters were last 0.
 # TYPE library_counter_start_timestamp_seconds gauge
 library_counter_start_timestamp_seconds{customer="riverside"} 1772334000
 library_counter_start_timestamp_seconds{customer="harbour"} 1772355600
-# HELP library_open 1 inside the configured opening hours, 0 outside. Absent where none are configured.
+# HELP library_open 1 inside the opening hours, 0 outside.
 # TYPE library_open gauge
 library_open{customer="riverside"} 1
-# HELP library_capacity_people How many people may be inside, as configured. Absent where it is not.
+# HELP library_capacity_people Configured capacity.
 # TYPE library_capacity_people gauge
 library_capacity_people{customer="riverside"} 250
-# HELP library_occupancy_people People inside now: counted in minus counted out since the day started, never below 0 at any minute. Absent when the newest good poll is too old to tell. ${POLLED}
+# HELP library_occupancy_people People inside now.
 # TYPE library_occupancy_people gauge
 library_occupancy_people{customer="riverside"} 42
-# HELP library_people_entered_total People counted in since the epoch: the service's own total of in, kept from falling. ${POLLED}
+# HELP library_people_entered_total People counted in since the counting period started.
 # TYPE library_people_entered_total counter
 library_people_entered_total{customer="riverside"} 12345
-# HELP library_people_exited_total People counted out since the epoch: the service's own total of out, kept from falling. ${POLLED}
+# HELP library_people_exited_total People counted out since the counting period started.
 # TYPE library_people_exited_total counter
 library_people_exited_total{customer="riverside"} 12301
-# HELP library_logins_total Patron logins since the epoch: the service's own total of value, kept from falling. ${POLLED}
+# HELP library_logins_total Patron logins since the counting period started.
 # TYPE library_logins_total counter
 library_logins_total{customer="riverside"} 3210
-# HELP library_people_entered_today People counted in since the day started, corrections included. ${POLLED}
+# HELP library_people_entered_today People counted in since the day started.
 # TYPE library_people_entered_today gauge
 library_people_entered_today{customer="riverside"} 321
-# HELP library_people_exited_today People counted out since the day started, corrections included. ${POLLED}
+# HELP library_people_exited_today People counted out since the day started.
 # TYPE library_people_exited_today gauge
 library_people_exited_today{customer="riverside"} 279
-# HELP library_logins_today Patron logins since the day started, corrections included. ${POLLED}
+# HELP library_logins_today Patron logins since the day started.
 # TYPE library_logins_today gauge
 library_logins_today{customer="riverside"} 55
-# HELP library_people_last_seen_timestamp_seconds Start of the newest minute in which anybody was counted in or out, today or the day before. Absent if there was none. ${POLLED}
+# HELP library_people_last_seen_timestamp_seconds Start of the newest minute that counted anybody.
 # TYPE library_people_last_seen_timestamp_seconds gauge
 library_people_last_seen_timestamp_seconds{customer="riverside"} 1773133140
-# HELP library_logins_last_seen_timestamp_seconds Start of the newest minute in which anybody logged in, today or the day before. Absent if there was none. ${POLLED}
+# HELP library_logins_last_seen_timestamp_seconds Start of the newest minute with a login.
 # TYPE library_logins_last_seen_timestamp_seconds gauge
 library_logins_last_seen_timestamp_seconds{customer="riverside"} 1773132300
-# HELP library_counter_excess By how much the exported counter is above the service's total now. Above 0 only after the service took counts back; it ends with the epoch.
+# HELP library_counter_excess Exported counter minus the service's total now.
 # TYPE library_counter_excess gauge
 library_counter_excess{customer="riverside",counter="people_entered"} 0
 library_counter_excess{customer="riverside",counter="people_exited"} 2
 library_counter_excess{customer="riverside",counter="logins"} 0
-# HELP library_up Whether the last poll of the stream was good: 1 if so, 0 if not. Absent before the first one ended.
+# HELP library_up 1 if the last poll succeeded.
 # TYPE library_up gauge
 library_up{customer="riverside",stream="people"} 1
 library_up{customer="riverside",stream="logins"} 0
-# HELP library_poll_last_success_timestamp_seconds When the last good poll of the stream ended: how fresh its figures are.
+# HELP library_poll_last_success_timestamp_seconds When the last successful poll ended.
 # TYPE library_poll_last_success_timestamp_seconds gauge
 library_poll_last_success_timestamp_seconds{customer="riverside",stream="people"} 1773133187.75
 library_poll_last_success_timestamp_seconds{customer="riverside",stream="logins"} 1773132600
-# HELP library_polls_total Polls of the stream that ended, good or not.
+# HELP library_polls_total Polls, failed ones included.
 # TYPE library_polls_total counter
 library_polls_total{customer="riverside",stream="people"} 100
 library_polls_total{customer="riverside",stream="logins"} 99
 library_polls_total{customer="harbour",stream="people"} 0
-# HELP library_poll_failures_total Polls of the stream that ended without a whole good answer.
+# HELP library_poll_failures_total Failed polls.
 # TYPE library_poll_failures_total counter
 library_poll_failures_total{customer="riverside",stream="people"} 3
 library_poll_failures_total{customer="riverside",stream="logins"} 10
 library_poll_failures_total{customer="harbour",stream="people"} 0
-# HELP library_polls_skipped_total Polls of the stream that were left out because the one before was still under way.
+# HELP library_polls_skipped_total Polls skipped because the previous one was still running.
 # TYPE library_polls_skipped_total counter
 library_polls_skipped_total{customer="riverside",stream="people"} 1
 library_polls_skipped_total{customer="riverside",stream="logins"} 0
 library_polls_skipped_total{customer="harbour",stream="people"} 0
-# HELP library_credentials_valid What the service said of the credentials last: 1 taken, 0 refused. Absent before it said anything.
+# HELP library_credentials_valid 1 if the service accepted the credentials, 0 if it refused them.
 # TYPE library_credentials_valid gauge
 library_credentials_valid{customer="riverside"} 1
 `;
 
-describe('the customers as text', () => {
-  test('two customers in the text format: what is not known is absent', () => {
-    const { exposition } = exposing(riverside(), harbour());
+const BRANCHES: CustomerMetrics['breakdowns'] = {
+  branch: {
+    keys: [
+      {
+        key: '101',
+        counters: {
+          people_entered: { total: 400, excess: 0, today: 9 },
+          people_exited: { total: 390, excess: 2, today: 4 },
+        },
+        occupancy: 5,
+      },
+      {
+        key: 'West "Wing"',
+        counters: {
+          people_entered: { total: 30, excess: 30, today: undefined },
+          people_exited: { total: undefined, excess: undefined, today: 0 },
+        },
+        occupancy: undefined,
+      },
+    ],
+    droppedKeys: 0,
+    names: [
+      ['99', 'Old Town'],
+      ['101', 'Main Library'],
+    ],
+  },
+};
+
+const BRANCHES_TEXT = `\
+# HELP library_branch_people_entered_total People counted in by branch since the counting period started.
+# TYPE library_branch_people_entered_total counter
+library_branch_people_entered_total{customer="riverside",branch="101"} 400
+library_branch_people_entered_total{customer="riverside",branch="West \\"Wing\\""} 30
+# HELP library_branch_people_exited_total People counted out by branch since the counting period started.
+# TYPE library_branch_people_exited_total counter
+library_branch_people_exited_total{customer="riverside",branch="101"} 390
+# HELP library_branch_people_entered_today People counted in by branch since the day started.
+# TYPE library_branch_people_entered_today gauge
+library_branch_people_entered_today{customer="riverside",branch="101"} 9
+# HELP library_branch_people_exited_today People counted out by branch since the day started.
+# TYPE library_branch_people_exited_today gauge
+library_branch_people_exited_today{customer="riverside",branch="101"} 4
+library_branch_people_exited_today{customer="riverside",branch="West \\"Wing\\""} 0
+# HELP library_branch_occupancy_people People inside now, by branch.
+# TYPE library_branch_occupancy_people gauge
+library_branch_occupancy_people{customer="riverside",branch="101"} 5
+# HELP library_branch_info Configured name of the branch, or its key; always 1.
+# TYPE library_branch_info gauge
+library_branch_info{customer="riverside",branch="99",name="Old Town"} 1
+library_branch_info{customer="riverside",branch="101",name="Main Library"} 1
+# HELP library_branch_counter_excess Exported counter minus the service's total now, by branch.
+# TYPE library_branch_counter_excess gauge
+library_branch_counter_excess{customer="riverside",branch="101",counter="people_entered"} 0
+library_branch_counter_excess{customer="riverside",branch="101",counter="people_exited"} 2
+library_branch_counter_excess{customer="riverside",branch="West \\"Wing\\"",counter="people_entered"} 30
+# HELP library_breakdown_keys_dropped Keys above the limit of 1000 that are not exported.
+# TYPE library_breakdown_keys_dropped gauge
+library_breakdown_keys_dropped{customer="riverside",stream="branch"} 0
+`;
+
+function exposing(...metrics: readonly CustomerMetrics[]) {
+  const clock = new VirtualClock(NOW_MS);
+  const exposition = createExposition({ clock });
+  const sources = metrics.map((each) => new TestSource(each));
+  exposition.setCustomers(sources);
+  return { clock, exposition, sources };
+}
+
+function textOf(exposition: Exposition, format: Format = 'text'): string {
+  return exposition
+    .render(format)
+    .map(({ plain }) => String(plain))
+    .join('');
+}
+
+function linesOf(exposition: Exposition, family: string, format: Format = 'text'): string[] {
+  return textOf(exposition, format)
+    .split('\n')
+    .filter((line) => line.startsWith(family));
+}
+
+/** A whole answer; the exporter's own metrics are one line. */
+async function scrape(exposition: Exposition, format: Format, gzip: boolean): Promise<Buffer> {
+  const exporterMetrics = { render: () => Promise.resolve('own 1\n') };
+  return Buffer.concat(await renderScrape(exposition, exporterMetrics, format, gzip));
+}
+
+describe('the text', () => {
+  test('has what is known of two customers; the unknown is absent', () => {
+    expect(textOf(exposing(riverside(), harbour()).exposition)).toBe(TWO_CUSTOMERS);
+  });
+
+  test('as OpenMetrics has counters without _total in HELP and TYPE', () => {
+    const expected = TWO_CUSTOMERS.replaceAll(/^(# (?:HELP|TYPE) \w+)_total /gm, '$1 ');
+    expect(textOf(exposing(riverside(), harbour()).exposition, 'openmetrics')).toBe(expected);
+  });
+
+  test('has the families of branches at the end, as long as a customer has them', () => {
+    const { exposition, sources } = exposing(riverside({ breakdowns: BRANCHES }), harbour());
+    expect(textOf(exposition)).toBe(TWO_CUSTOMERS + BRANCHES_TEXT);
+    sources.forEach((source) => (source.metrics = { ...source.metrics, breakdowns: {} }));
+    exposition.setCustomers(sources);
     expect(textOf(exposition)).toBe(TWO_CUSTOMERS);
   });
 
-  test('two customers as OpenMetrics: counters are named without _total above their samples', () => {
-    const { exposition } = exposing(riverside(), harbour());
-    const expected = TWO_CUSTOMERS.replaceAll(
-      /^# HELP (\w+)_total (.*)\n# TYPE \1_total counter$/gm,
-      '# HELP $1 $2\n# TYPE $1 counter',
-    );
-    expect(expected).toContain(
-      '# TYPE library_people_entered counter\nlibrary_people_entered_total{',
-    );
-    expect(textOf(exposition, 'openmetrics')).toBe(expected);
+  test('of devices has names of its own, without occupancy and info', () => {
+    const device = { ...BRANCHES.branch, keys: [], names: [], droppedKeys: 7 };
+    const { exposition } = exposing(riverside({ breakdowns: { device } }));
+    expect(linesOf(exposition, 'library_breakdown_keys_dropped')).toEqual([
+      'library_breakdown_keys_dropped{customer="riverside",stream="device"} 7',
+    ]);
+    expect(textOf(exposition)).not.toMatch(/library_(device_info|device_occupancy|branch|client)/);
   });
 
-  test('the text format is the same before and after OpenMetrics was rendered', () => {
-    const { exposition } = exposing(riverside(), harbour());
-    const before = textOf(exposition);
-    textOf(exposition, 'openmetrics');
-    expect(textOf(exposition)).toBe(before);
-  });
-
-  test('no customers are no text', () => {
+  test('of no customers is empty', () => {
     expect(textOf(exposing().exposition)).toBe('');
   });
 
-  test('backslashes, quotation marks and line ends in names and labels are escaped', () => {
+  test('escapes backslashes, quotation marks and line ends', () => {
     const { exposition } = exposing(
       riverside({ customer: 'a\\b"c\nd', labels: { region: 'Århus "N"\n' } }),
     );
     expect(linesOf(exposition, 'library_customer_info')).toEqual([
       String.raw`library_customer_info{customer="a\\b\"c\nd",timezone="Europe/Copenhagen",region="Århus \"N\"\n"} 1`,
     ]);
-    expect(linesOf(exposition, 'library_open')).toEqual([
-      String.raw`library_open{customer="a\\b\"c\nd"} 1`,
-    ]);
   });
 
-  test('closed, empty and refused are 0, not absent', () => {
+  test('has 0 for closed, empty and refused', () => {
     const { exposition } = exposing(
       riverside({ open: false, occupancy: 0, credentialsValid: false }),
     );
-    expect(linesOf(exposition, 'library_open')).toEqual(['library_open{customer="riverside"} 0']);
-    expect(linesOf(exposition, 'library_occupancy_people')).toEqual([
-      'library_occupancy_people{customer="riverside"} 0',
-    ]);
-    expect(linesOf(exposition, 'library_credentials_valid')).toEqual([
-      'library_credentials_valid{customer="riverside"} 0',
-    ]);
+    for (const name of ['open', 'occupancy_people', 'credentials_valid']) {
+      expect(linesOf(exposition, `library_${name}`)).toEqual([
+        `library_${name}{customer="riverside"} 0`,
+      ]);
+    }
   });
 
-  test('every customer shows the label names of all, sorted, whatever a label is called', () => {
+  test('has the same label names for every customer, sorted, whatever their names', () => {
     const { exposition } = exposing(
       riverside({ labels: { zone: '1', constructor: 'x' } }),
       harbour({ labels: { area: 'west' } }),
@@ -147,5 +236,163 @@ describe('the customers as text', () => {
       'library_customer_info{customer="riverside",timezone="Europe/Copenhagen",area="",constructor="x",zone="1"} 1',
       'library_customer_info{customer="harbour",timezone="America/New_York",area="west",constructor="",zone=""} 1',
     ]);
+  });
+});
+
+describe('with created timestamps', () => {
+  function created(format: Format): string[] {
+    const exposition = createExposition({
+      clock: new VirtualClock(NOW_MS),
+      openMetricsCreated: true,
+    });
+    exposition.setCustomers([new TestSource(riverside({ breakdowns: BRANCHES }))]);
+    return linesOf(exposition, '', format).filter((line) => /(_total|_created)\{/.test(line));
+  }
+
+  test('counters of the counting period have _created in OpenMetrics, each beside its total', () => {
+    expect(created('openmetrics')).toEqual([
+      'library_people_entered_total{customer="riverside"} 12345',
+      'library_people_entered_created{customer="riverside"} 1772334000',
+      'library_people_exited_total{customer="riverside"} 12301',
+      'library_people_exited_created{customer="riverside"} 1772334000',
+      'library_logins_total{customer="riverside"} 3210',
+      'library_logins_created{customer="riverside"} 1772334000',
+      'library_polls_total{customer="riverside",stream="people"} 100',
+      'library_polls_total{customer="riverside",stream="logins"} 99',
+      'library_poll_failures_total{customer="riverside",stream="people"} 3',
+      'library_poll_failures_total{customer="riverside",stream="logins"} 10',
+      'library_polls_skipped_total{customer="riverside",stream="people"} 1',
+      'library_polls_skipped_total{customer="riverside",stream="logins"} 0',
+      'library_branch_people_entered_total{customer="riverside",branch="101"} 400',
+      'library_branch_people_entered_created{customer="riverside",branch="101"} 1772334000',
+      'library_branch_people_entered_total{customer="riverside",branch="West \\"Wing\\""} 30',
+      'library_branch_people_entered_created{customer="riverside",branch="West \\"Wing\\""} 1772334000',
+      'library_branch_people_exited_total{customer="riverside",branch="101"} 390',
+      'library_branch_people_exited_created{customer="riverside",branch="101"} 1772334000',
+    ]);
+  });
+
+  test('the text format has none', () => {
+    expect(created('text').filter((line) => line.includes('_created'))).toEqual([]);
+  });
+});
+
+describe('a scrape', () => {
+  test('ends with the exporter metrics, and in OpenMetrics with the end marker', async () => {
+    const { exposition } = exposing(riverside(), harbour());
+    expect(String(await scrape(exposition, 'text', false))).toBe(`${TWO_CUSTOMERS}own 1\n`);
+    expect(String(await scrape(exposition, 'openmetrics', false))).toMatch(/\nown 1\n# EOF\n$/);
+  });
+
+  test('with gzip is one gzip member, so that curl and browsers read all of it', async () => {
+    const { exposition } = exposing(riverside(), harbour());
+    const gzip = await scrape(exposition, 'text', true);
+    expect(String(gunzipSync(gzip))).toBe(`${TWO_CUSTOMERS}own 1\n`);
+    const member = createInflateRaw();
+    member.end(gzip.subarray(10));
+    await once(member.resume(), 'end');
+    expect(member.bytesWritten).toBe(gzip.length - 10 - 8);
+  });
+
+  test('after any changes has the text of a new exposition, compressed or not', async () => {
+    const CUSTOMERS = 200;
+    const change = fc.record({
+      number: fc.nat(CUSTOMERS - 1),
+      occupancy: fc.option(fc.nat(500), { nil: undefined }),
+      isScraped: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { maxLength: 12 }), async (changes) => {
+        const { exposition, sources, clock } = exposing(
+          ...Array.from({ length: CUSTOMERS }, (_, i) => riverside({ customer: `Bücherei ${i}` })),
+        );
+        for (const { number, occupancy, isScraped } of changes) {
+          const source = sources[number];
+          if (source !== undefined) {
+            source.metrics = { ...source.metrics, occupancy };
+            exposition.changed(source.customer);
+          }
+          if (isScraped) {
+            await scrape(exposition, 'text', true);
+          }
+        }
+        const fresh = createExposition({ clock });
+        fresh.setCustomers(sources);
+        const expected = `${textOf(fresh)}own 1\n`;
+        expect(String(gunzipSync(await scrape(exposition, 'text', true)))).toBe(expected);
+        expect(String(await scrape(exposition, 'text', false))).toBe(expected);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
+
+describe('rendering', () => {
+  test('is not repeated while nothing changes', () => {
+    const { exposition, sources } = exposing(riverside(), harbour());
+    textOf(exposition);
+    const asked = sources.map((source) => source.asked);
+    exposition.changed('a customer that does not exist');
+    textOf(exposition, 'openmetrics');
+    expect(sources.map((source) => source.asked)).toEqual(asked);
+  });
+
+  test('leaves out a removed customer and its label names', () => {
+    const { exposition } = exposing(riverside(), harbour());
+    textOf(exposition);
+    exposition.setCustomers([new TestSource(harbour())]);
+    expect(textOf(exposition)).not.toMatch(/riverside|region/);
+  });
+
+  test('happens before a scrape, every two seconds, and ends with the signal', async () => {
+    const { clock, exposition, sources } = exposing(riverside());
+    const stopping = new AbortController();
+    const kept = exposition.keepRendered(stopping.signal);
+    await clock.advance(2_000);
+    const [source] = sources;
+    const before = source?.asked ?? 0;
+    exposition.changed('riverside');
+    exposition.changed('riverside');
+    await clock.advance(2_000);
+    expect(source?.asked).toBe(before + 1);
+    textOf(exposition);
+    expect(source?.asked).toBe(before + 1);
+    stopping.abort();
+    await kept;
+    expect(clock.sleepers).toBe(0);
+  });
+});
+
+describe('a new counting period', () => {
+  function acrossPeriods() {
+    const clock = new VirtualClock(NOW_MS);
+    const periodStartMs = NOW_MS + 60_000;
+    const exposition = createExposition({ clock });
+    exposition.setCustomers([
+      {
+        customer: 'riverside',
+        metricsAt: (nowMs) =>
+          nowMs < periodStartMs
+            ? riverside({ validUntilMs: periodStartMs })
+            : riverside({ periodStartMs, counters: {} }),
+      },
+    ]);
+    return { clock, entered: () => linesOf(exposition, 'library_people_entered_total') };
+  }
+
+  test('is shown at its first instant, without a poll', async () => {
+    const { clock, entered } = acrossPeriods();
+    await clock.advance(59_999);
+    expect(entered()).toEqual(['library_people_entered_total{customer="riverside"} 12345']);
+    await clock.advance(1);
+    expect(entered()).toEqual([]);
+  });
+
+  test('is left again if the clock steps back', async () => {
+    const { clock, entered } = acrossPeriods();
+    await clock.advance(60_000);
+    expect(entered()).toEqual([]);
+    clock.step(-1_000);
+    expect(entered()).toEqual(['library_people_entered_total{customer="riverside"} 12345']);
   });
 });

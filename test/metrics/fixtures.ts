@@ -1,12 +1,10 @@
-/** Figures of made-up customers, and sources that tell them. */
+/** Metrics of two customers, and sources that a test can change. */
 import type { CustomerMetrics, MetricsSource } from '../../src/counting/customer-metrics.ts';
 
-/** 2026-03-10T09:00:00Z: an hour at which both customers below are open. */
+/** 2026-03-10T09:00:00Z. */
 export const NOW_MS = Date.UTC(2026, 2, 10, 9);
 
-const IN_AN_HOUR_MS = NOW_MS + 3_600_000;
-
-/** A customer of which everything is known. */
+/** A customer with a value for everything but breakdowns. */
 export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetrics {
   return {
     customer: 'riverside',
@@ -41,16 +39,17 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
         polls: 99,
         failures: 10,
         skipped: 0,
-        lastError: { message: 'The service answered 503', atMs: NOW_MS - 5_000 },
+        lastError: { message: 'HTTP 503', atMs: NOW_MS - 5_000 },
       },
     },
-    validUntilMs: IN_AN_HOUR_MS,
+    validUntilMs: Infinity,
     ...changes,
   };
 }
 
-/** A customer that was configured a moment ago and has not been polled, people only. */
+/** A customer that was not polled yet, with the stream people only. */
 export function harbour(changes: Partial<CustomerMetrics> = {}): CustomerMetrics {
+  const unknown = { total: undefined, excess: undefined, today: undefined };
   return {
     customer: 'harbour',
     timezone: 'America/New_York',
@@ -61,38 +60,37 @@ export function harbour(changes: Partial<CustomerMetrics> = {}): CustomerMetrics
     open: undefined,
     credentialsValid: undefined,
     occupancy: undefined,
-    counters: { people_entered: UNKNOWN_KIND, people_exited: UNKNOWN_KIND },
+    counters: { people_entered: unknown, people_exited: unknown },
     breakdowns: {},
-    streams: { people: NOT_POLLED },
-    validUntilMs: IN_AN_HOUR_MS,
+    streams: {
+      people: {
+        up: undefined,
+        lastSuccessMs: undefined,
+        lastSeenMs: undefined,
+        polls: 0,
+        failures: 0,
+        skipped: 0,
+        lastError: undefined,
+      },
+    },
+    validUntilMs: Infinity,
     ...changes,
   };
 }
 
-const UNKNOWN_KIND = { total: undefined, excess: undefined, today: undefined };
-const NOT_POLLED = {
-  up: undefined,
-  lastSuccessMs: undefined,
-  lastSeenMs: undefined,
-  polls: 0,
-  failures: 0,
-  skipped: 0,
-  lastError: undefined,
-};
-
-/** A source that a test moves; it counts how often it was asked. */
-export class MovableSource implements MetricsSource {
+/** Counts how often it was asked. */
+export class TestSource implements MetricsSource {
   readonly customer: string;
-  figures: CustomerMetrics;
+  metrics: CustomerMetrics;
   asked = 0;
 
-  constructor(figures: CustomerMetrics) {
-    this.customer = figures.customer;
-    this.figures = figures;
+  constructor(metrics: CustomerMetrics) {
+    this.customer = metrics.customer;
+    this.metrics = metrics;
   }
 
   metricsAt(): CustomerMetrics {
     this.asked += 1;
-    return this.figures;
+    return this.metrics;
   }
 }

@@ -85,7 +85,11 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
   return {
     poller,
     apply,
-    scrape: () => exposition.render('text').parts.map(String).join(''),
+    scrape: () =>
+      exposition
+        .render('text')
+        .map(({ plain }) => String(plain))
+        .join(''),
   };
 }
 
