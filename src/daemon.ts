@@ -1,38 +1,38 @@
-/**
- * Puts the parts together: configuration, clock and log in, a running exporter out. The only place
- * that knows all rooms but the simulator.
- */
+/** The composition root: configuration, clock and log in, a running exporter out. */
 import type { Clock } from './base/clock.ts';
+import { ConfigError } from './base/errors.ts';
+import { compactHeap } from './base/heap.ts';
 import type { Logger } from './base/log.ts';
 import type { Stream } from './base/model.ts';
 import type { Random } from './base/random.ts';
 import type { LoadedAll } from './config/load-all.ts';
+import { accessOf } from './config/secret-file.ts';
 import type { Config, CustomerConfig } from './config/types.ts';
 import type { LoadedWebConfig } from './config/web.ts';
 import type { WebConfig } from './config/web-types.ts';
-import { clientOf, createEngine, isSameEngine } from './engine.ts';
-import type { Engine } from './engine.ts';
-import { CustomerRegistry } from './polling/customer-registry.ts';
-import { LogLimiter } from './polling/log-limiter.ts';
-import { statusOf } from './polling/status.ts';
-import { shardOf } from './polling/shards.ts';
-import { Storage } from './polling/storage.ts';
 import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { createExporterMetrics } from './metrics/exporter-metrics.ts';
 import { createExposition, renderScrape } from './metrics/exposition.ts';
-import { createReloading } from './reloading.ts';
+import { CustomerRegistry } from './polling/customer-registry.ts';
+import type { RegisteredCustomer } from './polling/customer-registry.ts';
+import { LogLimiter } from './polling/log-limiter.ts';
+import type { PollObserver } from './polling/poll.ts';
+import { Poller } from './polling/poller.ts';
+import { shardOf } from './polling/shards.ts';
+import { statusOf } from './polling/status.ts';
+import { Storage } from './polling/storage.ts';
 import type { ProxyEnvironment } from './service/proxy.ts';
+import { createService } from './service/service.ts';
 import type { Transport } from './service/transport.ts';
+import type { CustomerClient, Service, ServiceObserver } from './service/types.ts';
 import { createWebServer } from './web/server.ts';
 import type { ReloadResult } from './web/server.ts';
 
 export interface DaemonOptions {
   readonly loaded: LoadedAll;
-  /**
-   * Read the configuration again, or that of the web server alone where there is one. `running` is
-   * the web server's, of which not all can change. Both throw a ConfigError.
-   */
+  /** Reads all files again. `running` is the web configuration in force. Throws a ConfigError. */
   readonly load: (running: WebConfig | undefined) => Promise<LoadedAll>;
+  /** Reads the web configuration alone. Throws a ConfigError. */
   readonly loadWeb?: (running: WebConfig | undefined) => Promise<LoadedWebConfig | undefined>;
   readonly listenAddress: string;
   readonly telemetryPath: string;
@@ -48,42 +48,47 @@ export interface DaemonOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Collects what reading and applying a configuration has left. */
-  readonly settleHeap: () => void;
-  /** In place of HTTP to the service, for a simulation. */
+  /** Replaces HTTP to the service in simulations. */
   readonly transport?: Transport;
 }
 
-/** Which part of the customers is polled: number `shard` of `shards`, counted from 0. */
+/** The part of the customers that is polled: number `shard`, counted from 0, of `shards`. */
 export interface Shard {
   readonly shard: number;
   readonly shards: number;
 }
 
 export interface Daemon {
-  /** Takes the storage, listens and begins to poll. Throws an Error that says what is in the way. */
+  /** Locks the storage, listens and starts to poll. Throws an Error that names the obstacle. */
   start(): Promise<{ readonly url: string }>;
-  /** Ends polls and connections and writes the marks. */
+  /** Ends polls and connections, then writes the state file. */
   stop(): Promise<void>;
-  reload(): Promise<ReloadResult>;
-  /** As above, but of the web server's configuration, certificates included, alone. */
-  reloadWeb(): Promise<ReloadResult>;
+  reload(scope?: ReloadScope): Promise<ReloadResult>;
   /** The files that the configuration in force was read from. */
-  configFiles(): readonly string[];
-  webFiles(): readonly string[];
+  files(scope: ReloadScope): readonly string[];
 }
 
-/** A loop that is so late is stuck. */
-const LATEST_MS = 30_000;
+/** What a reload reads: every file, or the web configuration and its certificates alone. */
+export type ReloadScope = 'all' | 'web';
+
+/** What a new service address or polling interval replaces. */
+interface Runtime {
+  readonly config: Config;
+  readonly service: Service;
+  readonly poller: Poller;
+  readonly clients: WeakMap<RegisteredCustomer, CustomerClient>;
+}
+
+/** A polling loop that is later than this is stuck. */
+const MAX_LATE_MS = 30_000;
 
 export function createDaemon(options: DaemonOptions): Daemon {
-  const { clock, log, shard } = options;
+  const { clock, log, random, shard, transport } = options;
   const lines = new LogLimiter({ log, clock });
   const marks = new HighWaterMarks();
   const storage = new Storage({ path: options.storagePath, marks, clock, log });
   const registry = new CustomerRegistry(marks);
-  /** Customers whose credentials were refused last. */
-  const refused = new Set<string>();
+  const customersRefused = new Set<string>();
   const exposition = createExposition({
     clock,
     openMetricsCreated: options.openMetricsCreated === true,
@@ -93,16 +98,13 @@ export function createDaemon(options: DaemonOptions): Daemon {
     revision: options.revision,
     nodeVersion: options.nodeVersion,
   });
-  let engine = engineOf(options.loaded.config);
-  let { files, web: protection } = options.loaded;
+  let { files, web: webConfig } = options.loaded;
+  let runtime = createRuntime(options.loaded.config);
   let state: 'starting' | 'running' | 'stopping' = 'starting';
   const stopping = new AbortController();
   let rendering = Promise.resolve();
-  const reloading = createReloading({
-    clock,
-    log,
-    ended: (successful, atMs) => exporterMetrics.configReloaded(successful, atMs / 1000),
-  });
+  let lastReload: Promise<unknown> = Promise.resolve();
+  const failedReloads = new Set<ReloadScope>();
 
   const web = createWebServer({
     listenAddress: options.listenAddress,
@@ -112,128 +114,183 @@ export function createDaemon(options: DaemonOptions): Daemon {
     clock,
     log,
     exposition: (format, gzip) => renderScrape(exposition, exporterMetrics, format, gzip),
-    healthy: () => engine.poller.lateMs() < LATEST_MS,
+    healthy: () => runtime.poller.lateMs() < MAX_LATE_MS,
     ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
-    status: () => statusOf({ customers: registry.customers, poller: engine.poller, clock }),
-    reload,
-    protection: protection?.config,
+    status: () => statusOf({ customers: registry.customers, poller: runtime.poller, clock }),
+    reload: () => reload(),
+    protection: webConfig?.config,
   });
 
-  /** That credentials are good is news only after they were not. */
-  function tellOfCredentials(customer: string, valid: boolean): void {
+  function createRuntime(config: Config): Runtime {
+    const observer = {
+      request: (event) => exporterMetrics.requestEnded(event),
+      credentials: credentialsChecked,
+      pollEnded: (stream, seconds, reason) => exporterMetrics.pollEnded(stream, seconds, reason),
+      changed: (customer) => exposition.changed(customer),
+    } satisfies ServiceObserver & PollObserver;
+    const service = createService({
+      config: config.service,
+      environment: options.proxyEnvironment,
+      clock,
+      random,
+      log,
+      observer,
+      ...(transport === undefined ? {} : { transport }),
+    });
+    const poller = new Poller({
+      clock,
+      log,
+      lines,
+      intervalMs: config.polling.intervalMs,
+      reconcileIntervalMs: config.polling.reconcileIntervalMs,
+      breakdownIntervalMs: config.polling.breakdownIntervalMs,
+      maxConcurrency: config.service.maxConcurrency,
+      maxRequestsPerSecond: config.service.maxRequestsPerSecond,
+      serviceNowMs: () => service.nowMs(),
+      observer,
+    });
+    return { config, service, poller, clients: new WeakMap() };
+  }
+
+  function credentialsChecked(customer: string, valid: boolean): void {
+    registry.get(customer)?.credentialsJudged(valid);
+    exposition.changed(customer);
     if (!valid) {
-      refused.add(customer);
-      lines.tell('warn', 'the service refused the credentials', { customer });
-    } else if (refused.delete(customer)) {
-      lines.tell('info', 'the service takes the credentials again', { customer });
+      customersRefused.add(customer);
+      lines.tell('warn', 'credentials refused', { customer });
+    } else if (customersRefused.delete(customer)) {
+      lines.tell('info', 'credentials accepted again', { customer });
     } else {
-      lines.debug('the service took the credentials', { customer });
+      lines.debug('credentials accepted', { customer });
     }
   }
 
-  function engineOf(config: Config): Engine {
-    return createEngine(config, {
-      ...options,
-      lines,
-      observer: {
-        request: (event) => exporterMetrics.requestEnded(event),
-        credentials(customer, valid) {
-          registry.get(customer)?.credentialsJudged(valid);
-          exposition.changed(customer);
-          tellOfCredentials(customer, valid);
-        },
-        pollEnded: (stream, seconds, reason) => exporterMetrics.pollEnded(stream, seconds, reason),
-        changed: (customer) => exposition.changed(customer),
-      },
-    });
+  function ownCustomers(config: Config): readonly CustomerConfig[] {
+    return config.customers.filter(({ name }) => shardOf(name, shard.shards) === shard.shard);
   }
 
-  /** Hands the customers of a configuration to everything that deals with them. */
-  function apply(config: Config): void {
-    const ours = config.customers.filter(({ name }) => shardOf(name, shard.shards) === shard.shard);
-    const members = registry.update({ ...config, customers: ours });
-    exposition.setCustomers(members.map(({ customer }) => customer));
-    exporterMetrics.setCustomers(members.length);
+  /** Registers this shard's customers everywhere. Customers that did not change keep their state. */
+  function applyCustomers(config: Config): void {
+    const customers = ownCustomers(config);
+    const registered = registry.update({ ...config, customers });
+    exposition.setCustomers(registered.map(({ customer }) => customer));
+    exporterMetrics.setCustomers(registered.length);
     exporterMetrics.setShard(shard.shard, shard.shards);
-    exporterMetrics.setStreams(streamsOf(ours));
-    engine.poller.setCustomers(
-      members.map((member) => ({ customer: member.customer, client: clientOf(engine, member) })),
+    exporterMetrics.setStreams(streamsOf(customers));
+    runtime.poller.setCustomers(
+      registered.map((one) => ({ customer: one.customer, client: clientFor(one) })),
     );
   }
 
-  function reload(): Promise<ReloadResult> {
-    return reloading.reload('all', async () => {
-      const loaded = await options.load(protection?.config);
-      const { config, warnings } = loaded;
-      if (state !== 'running') {
-        return { ok: false, problems: `the exporter is ${state}` };
-      }
-      tellOf([...warnings, ...(loaded.web?.warnings ?? [])]);
-      if (!isSameEngine(engine.config, config)) {
-        const before = engine;
-        engine = engineOf(config);
-        await before.poller.stop();
-        before.service.close();
-        engine.poller.start();
-      }
-      protect(loaded.web);
-      apply(config);
-      ({ files } = loaded);
-      log.info('the configuration was read again', { customers: config.customers.length });
-      options.settleHeap();
-      return { ok: true };
-    });
+  function clientFor(registered: RegisteredCustomer): CustomerClient {
+    const { clients, service } = runtime;
+    const client = clients.get(registered) ?? service.clientFor(accessOf(registered.config));
+    clients.set(registered, client);
+    return client;
   }
 
-  function reloadWeb(): Promise<ReloadResult> {
-    return reloading.reload('web', async () => {
-      const loaded = await options.loadWeb?.(protection?.config);
-      tellOf(loaded?.warnings ?? []);
-      protect(loaded);
-      log.info('the web configuration was read again', { users: loaded?.config.users.size ?? 0 });
-      return { ok: true };
-    });
+  /** Loads and applies the configuration. A call during a reload waits until that has ended. */
+  function reload(scope: ReloadScope = 'all'): Promise<ReloadResult> {
+    const result = lastReload.then(() => reloadNow(scope));
+    lastReload = result.catch(() => {});
+    return result;
   }
 
-  function protect(loaded: LoadedWebConfig | undefined): void {
-    if (loaded !== undefined) {
-      web.protect(loaded.config);
-      protection = loaded;
+  async function reloadNow(scope: ReloadScope): Promise<ReloadResult> {
+    const startMs = clock.nowMs();
+    try {
+      if (scope === 'all') {
+        const loaded = await options.load(webConfig?.config);
+        if (state !== 'running') {
+          return { ok: false, problems: `the exporter is ${state}` };
+        }
+        await applyAll(loaded);
+        failedReloads.clear();
+      } else {
+        applyWeb(await options.loadWeb?.(webConfig?.config));
+        log.info('web config reloaded', { users: webConfig?.config.users.size ?? 0 });
+        failedReloads.delete(scope);
+      }
+      exporterMetrics.configReloaded(failedReloads.size === 0, startMs / 1000);
+      return { ok: true };
+    } catch (error) {
+      if (!(error instanceof ConfigError)) {
+        throw error;
+      }
+      failedReloads.add(scope);
+      exporterMetrics.configReloaded(false, startMs / 1000);
+      log.error(RELOAD_FAILED[scope], { problems: error.message });
+      return { ok: false, problems: error.message };
     }
   }
 
-  function tellOf(warnings: readonly string[]): void {
-    warnings.forEach((warning) => log.warn('the configuration is good but for this', { warning }));
+  async function applyAll(loaded: LoadedAll): Promise<void> {
+    const { config, warnings } = loaded;
+    warnings.forEach((warning) => log.warn('config warning', { warning }));
+    if (!haveSameRuntime(runtime.config, config)) {
+      const before = runtime;
+      runtime = createRuntime(config);
+      await before.poller.stop();
+      before.service.close();
+      runtime.poller.start();
+    }
+    applyWeb(loaded.web);
+    applyCustomers(config);
+    ({ files } = loaded);
+    log.info('config reloaded', { customers: ownCustomers(config).length });
+    compactHeap();
+  }
+
+  function applyWeb(loaded: LoadedWebConfig | undefined): void {
+    if (loaded !== undefined) {
+      loaded.warnings.forEach((warning) => log.warn('config warning', { warning }));
+      web.protect(loaded.config);
+      webConfig = loaded;
+    }
   }
 
   return {
     async start() {
+      const { config, warnings } = options.loaded;
+      log.info('starting', { version: options.version, customers: ownCustomers(config).length });
+      [...warnings, ...(webConfig?.warnings ?? [])].forEach((warning) =>
+        log.warn('config warning', { warning }),
+      );
       await storage.start();
       const { url } = await web.start();
       log.info('listening', { url });
       exporterMetrics.configReloaded(true, clock.nowMs() / 1000);
-      engine.poller.start();
-      apply(options.loaded.config);
+      runtime.poller.start();
+      applyCustomers(config);
       rendering = exposition.keepRendered(stopping.signal);
       state = 'running';
-      options.settleHeap();
+      compactHeap();
       return { url };
     },
     async stop() {
+      log.info('stopping');
       state = 'stopping';
-      await engine.poller.stop();
-      engine.service.close();
+      await runtime.poller.stop();
+      runtime.service.close();
       stopping.abort();
       await Promise.all([web.stop(), storage.stop(), rendering]);
+      log.info('stopped');
     },
     reload,
-    reloadWeb,
-    configFiles: () => files,
-    webFiles: () => protection?.files ?? [],
+    files: (scope) => (scope === 'all' ? files : (webConfig?.files ?? [])),
   };
 }
 
-/** Every stream that any of them is polled for. */
+const RELOAD_FAILED = {
+  all: 'config reload failed, keeping previous config',
+  web: 'web config reload failed, keeping previous config',
+} as const satisfies Record<ReloadScope, string>;
+
+function haveSameRuntime(a: Config, b: Config): boolean {
+  return JSON.stringify([a.service, a.polling]) === JSON.stringify([b.service, b.polling]);
+}
+
+/** Every stream that at least one customer is polled for. */
 function streamsOf(customers: readonly CustomerConfig[]): readonly Stream[] {
   return [...new Set(customers.flatMap(({ streams, breakdowns }) => [...streams, ...breakdowns]))];
 }

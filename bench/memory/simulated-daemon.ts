@@ -5,7 +5,6 @@
  *
  * `simulated-daemon.ts CONFIG`; then `advance MS`, or `jump MS` for a machine that has slept so long.
  */
-import { settleHeap } from '../../src/base/heap.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { loadAll } from '../../src/config/load-all.ts';
@@ -46,7 +45,6 @@ const daemon = createDaemon({
   clock,
   random: seededRandom(1),
   log: silentLogger,
-  settleHeap,
   transport: { exchange: (request) => Promise.resolve(answerTo(request)), close() {} },
 });
 const { url } = await daemon.start();

@@ -4,7 +4,7 @@
  * polls everybody once a minute.
  */
 import { systemClock } from '../../src/base/clock.ts';
-import { settleHeap } from '../../src/base/heap.ts';
+import { compactHeap } from '../../src/base/heap.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { createExposition, renderScrape } from '../../src/metrics/exposition.ts';
@@ -74,7 +74,7 @@ if (!isBare) {
   void exposition.keepRendered(new AbortController().signal);
 }
 const { url } = await web.start();
-settleHeap();
+compactHeap();
 process.on('message', (message) => {
   if (message === 'poll everybody') {
     pollUpTo(polls + CUSTOMERS);

@@ -97,8 +97,6 @@ const NO_IO: Io = {
   writeOut: () => {},
   writeError: () => {},
   deliverOut: () => Promise.resolve(),
-  saveMemory: () => {},
-  settleHeap: () => {},
   outIsTerminal: false,
   errorIsTerminal: false,
   stop: new AbortController().signal,

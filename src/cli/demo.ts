@@ -1,32 +1,34 @@
-/** `demo`: the daemon against the simulated service, in one process, with nothing to set up. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+/** `demo`: the exporter against the simulated service, in one process, with nothing to set up. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { BREAKDOWNS } from '../base/model.ts';
 import { loadConfig } from '../config/load.ts';
+import { createDaemon } from '../daemon.ts';
 import { exporterConfigYaml } from '../simulator/world.ts';
 import { customersOption, loggerFor, logOptions, seedOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
+import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
-import { serve } from './run.ts';
+import { daemonDefaults, reloadOnHangup } from './run.ts';
+import { describeSimulation, startSimulation } from './service.ts';
+import type { SimulationFlags } from './service.ts';
 import { PROGRAM } from './version.ts';
-import { describeWorld, startWorld } from './world.ts';
-import type { RunningWorld, WorldFlags } from './world.ts';
 
-interface DemoFlags extends WorldFlags, LogFlags {
+interface DemoFlags extends SimulationFlags, LogFlags {
   readonly 'web.listenAddress': string;
 }
 
-/** Quicker than against the real service, so that there is something to see at once. */
-const QUICK = {
+/** Shorter than the defaults, so that the first values are there at once. */
+const SHORT_INTERVALS = {
   service: { max_requests_per_second: 200 },
   polling: { interval: '5s', reconcile_interval: '5m', breakdown_interval: '15s' },
   breakdowns: BREAKDOWNS,
 };
-/** Above so many customers the interval is the real one: it is about load then, not about looking. */
-const MOST_QUICK_CUSTOMERS = 100;
+/** With more customers the demo shows the load, so the intervals are the defaults. */
+const MAX_CUSTOMERS_WITH_SHORT_INTERVALS = 100;
 
 export function demoCommand(io: Io): Command {
   const command = new Command('demo')
@@ -36,47 +38,64 @@ export function demoCommand(io: Io): Command {
     .addOption(seedOption())
     .option('--web.listen-address <address>', 'where to serve', '127.0.0.1:10096');
   logOptions().forEach((option) => command.addOption(option));
-  return command.action(async (flags: DemoFlags) => {
-    const running = await startWorld(flags, '127.0.0.1:0');
-    const folder = await mkdtemp(join(tmpdir(), 'library-stats-exporter-demo-'));
-    try {
-      // The configuration takes the way of every other one: through a file and all checks.
-      const path = join(folder, 'config.yaml');
-      await writeFile(path, configFor(running, flags), { mode: 0o600 });
-      const loaded = await loadConfig({ path, env: {} });
-      io.writeOut(`${describeWorld(running)}\n${historyText(path)}`);
-      await serve(
-        {
-          ...flags,
-          'config.autoReloadInterval': 0,
-          'web.telemetryPath': '/metrics',
-          'web.enableLifecycle': false,
-          'storage.path': '',
-          shard: { shard: 0, shards: 1 },
-        },
-        { loaded, load: () => Promise.resolve(loaded), io, log: loggerFor(flags, io) },
-      );
-    } finally {
-      await running.simulator.close();
-      await rm(folder, { recursive: true, force: true });
-    }
-  });
+  return command.action((flags: DemoFlags) => demo(flags, io));
 }
 
-function configFor({ world, simulator }: RunningWorld, { customers }: DemoFlags): string {
-  const settings = customers <= MOST_QUICK_CUSTOMERS ? QUICK : {};
-  return exporterConfigYaml(world, simulator.url, settings);
+async function demo(flags: DemoFlags, io: Io): Promise<void> {
+  const log = loggerFor(flags, io);
+  const simulation = await startSimulation(flags, '127.0.0.1:0');
+  const folder = await mkdtemp(join(tmpdir(), 'library-stats-exporter-demo-'));
+  try {
+    const { world, simulator } = simulation;
+    const path = join(folder, 'config.yaml');
+    const isSmall = flags.customers <= MAX_CUSTOMERS_WITH_SHORT_INTERVALS;
+    const config = exporterConfigYaml(world, simulator.url, isSmall ? SHORT_INTERVALS : {});
+    await writeFile(path, config, { mode: 0o600 });
+    const loaded = await loadConfig({ path, env: {} });
+    const daemon = createDaemon({
+      ...daemonDefaults(io, log),
+      loaded,
+      load: () => Promise.resolve(loaded),
+      listenAddress: flags['web.listenAddress'],
+      telemetryPath: '/metrics',
+      enableLifecycle: false,
+      storagePath: '',
+      shard: { shard: 0, shards: 1 },
+    });
+    io.writeOut(`${describeSimulation(simulation)}\n`);
+    io.onHangup(() => reloadOnHangup(daemon, log));
+    const { url } = await daemon.start();
+    const address = reachableAddress(url);
+    await writePrometheusConfig(folder, address);
+    io.writeOut(`${historyRecipe(folder, address)}\nStatus page: http://${address}/\n`);
+    await untilStopped(io);
+    await daemon.stop();
+  } finally {
+    await simulation.simulator.close();
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
-/** What to copy, while the demo runs, to have its five weeks in a Prometheus. */
-function historyText(config: string): string {
-  const example = new URL('../../prometheus/prometheus.yml', import.meta.url);
-  const prometheus = relative('.', fileURLToPath(example));
-  return [
-    'Its last five weeks for a new Prometheus, while this runs (docs/backfill.md):',
-    `  ${PROGRAM} backfill --config.file=${config} --from=-35d --to=-1m --step=5m --output=demo-history`,
-    '  for month in demo-history/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics $month demo-prometheus; done',
-    `  prometheus --config.file=${prometheus} --storage.tsdb.path=demo-prometheus --storage.tsdb.retention.time=1y`,
-    '',
-  ].join('\n');
+/** Host and port for a browser on this machine. */
+function reachableAddress(url: string): string {
+  return new URL(url).host.replace('127.0.0.1', 'localhost');
+}
+
+const PROMETHEUS_FOLDER = fileURLToPath(new URL('../../prometheus/', import.meta.url));
+
+/** The example of the package, which scrapes the demo and loads the rules from where they are. */
+async function writePrometheusConfig(folder: string, address: string): Promise<void> {
+  const example = await readFile(join(PROMETHEUS_FOLDER, 'prometheus.yml'), 'utf8');
+  const config = example
+    .replace('localhost:10096', address)
+    .replace('rules/*.yml', join(PROMETHEUS_FOLDER, 'rules/*.yml'));
+  await writeFile(join(folder, 'prometheus.yml'), config);
+}
+
+function historyRecipe(folder: string, address: string): string {
+  return `To load the last five weeks into a new Prometheus while this runs (docs/backfill.md):
+  ${PROGRAM} backfill --config.file=${folder}/config.yaml --from=-35d --to=-1m --step=5m --instance=${address} --output=demo-history
+  for month in demo-history/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics $month demo-prometheus; done
+  prometheus --config.file=${folder}/prometheus.yml --storage.tsdb.path=demo-prometheus --storage.tsdb.retention.time=1y
+`;
 }

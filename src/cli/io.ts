@@ -12,14 +12,10 @@ export interface Io {
    * cannot be written, with the code `EPIPE` where its reader has gone.
    */
   readonly deliverOut: (text: string) => Promise<void>;
-  /** Lets what is to come take less memory and more time. */
-  readonly saveMemory: () => void;
-  /** Collects what reading a configuration has left, and keeps the heap small from then on. */
-  readonly settleHeap: () => void;
   /** Whether a person sees at once what is written. */
   readonly outIsTerminal: boolean;
   readonly errorIsTerminal: boolean;
-  /** Aborts at SIGTERM and SIGINT. */
+  /** Aborts at SIGTERM and SIGINT, with the name of the signal as its reason. */
   readonly stop: AbortSignal;
   /** Calls back at every SIGHUP. */
   readonly onHangup: (listener: () => void) => void;

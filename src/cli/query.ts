@@ -52,7 +52,6 @@ export function queryCommand(io: Io): Command {
     .addOption(new Option('--format <format>', 'of the rows').choices(FORMATS).default('table'))
     .addHelpText('after', NOTES)
     .action(async (endpoint: Endpoint, flags: QueryFlags) => {
-      io.saveMemory();
       // Only now, for what is loaded after it is a good half of the memory that a query takes.
       const { query } = await import('./query/run.ts');
       await query(endpoint, flags, io);

@@ -1,23 +1,23 @@
-/** `run`: the daemon against the real service, until it is told to stop. */
+/** `run`: the exporter against the real service, until SIGTERM or SIGINT. */
 import { Command, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
+import { UsageError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import { loadAll } from '../config/load-all.ts';
 import type { LoadedAll } from '../config/load-all.ts';
 import { loadWebConfig } from '../config/web.ts';
-import type { LoadedWebConfig } from '../config/web.ts';
 import type { WebConfig } from '../config/web-types.ts';
 import { createDaemon } from '../daemon.ts';
-import type { Daemon, Shard } from '../daemon.ts';
+import type { Daemon, DaemonOptions, Shard } from '../daemon.ts';
 import { proxyEnvironmentFrom } from '../service/proxy.ts';
-import { digestsOf, watchConfig } from './auto-reload.ts';
 import { configOption, intervalOrNever, loggerFor, logOptions, webConfigOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
-import { parseShard } from './shard.ts';
 import { VERSION } from './version.ts';
+import { createWatch } from './watch.ts';
+import type { Watch } from './watch.ts';
 
 interface RunFlags extends LogFlags {
   readonly 'config.file': string;
@@ -31,8 +31,8 @@ interface RunFlags extends LogFlags {
   readonly shard: Shard;
 }
 
-/** Certificates are renewed, and users come and go, without anybody asking for a reload. */
-const WEB_INTERVAL_MS = 1_000;
+/** Certificates are renewed without a reload request. */
+const WEB_CONFIG_INTERVAL_MS = 1_000;
 
 export function runCommand(io: Io): Command {
   const command = new Command('run')
@@ -74,54 +74,52 @@ export function runCommand(io: Io): Command {
         .default({ shard: 0, shards: 1 }, '0/1'),
     );
   logOptions().forEach((option) => command.addOption(option));
-  return command.action(async (flags: RunFlags) => {
-    const log = loggerFor(flags, io);
-    const onHangup = collectHangups(io);
-    const { 'config.file': path, 'web.config.file': webPath } = flags;
-    function load(running?: WebConfig): Promise<LoadedAll> {
-      return loadAll({ path, webPath, env: io.env, nowMs: systemClock.nowMs(), running });
-    }
-    async function loadWeb(running?: WebConfig): Promise<LoadedWebConfig | undefined> {
-      const options = { env: io.env, nowMs: systemClock.nowMs(), running };
-      return webPath === undefined ? undefined : loadWebConfig({ path: webPath, ...options });
-    }
-    // A large configuration takes seconds, and its files may be on a disk that does not answer.
-    const loaded = await Promise.race([load(), untilStopped(io)]);
-    if (loaded !== undefined) {
-      await serve(flags, { load, loadWeb, loaded, io, log, onHangup });
-    }
-  });
+  return command.action((flags: RunFlags) => run(flags, io));
 }
 
-export interface Serving {
-  readonly loaded: LoadedAll;
-  readonly load: (running: WebConfig | undefined) => Promise<LoadedAll>;
-  readonly loadWeb?: (running: WebConfig | undefined) => Promise<LoadedWebConfig | undefined>;
-  readonly io: Io;
-  readonly log: Logger;
-  /** In place of that of `io`, which may have had hangups already. */
-  readonly onHangup?: Io['onHangup'];
-}
-
-/** Runs a daemon until the process is told to stop. */
-export async function serve(
-  flags: Omit<RunFlags, 'config.file' | 'web.config.file' | keyof LogFlags>,
-  { loaded, load, loadWeb, io, log, onHangup = io.onHangup }: Serving,
-): Promise<void> {
-  log.info('starting', { version: VERSION, customers: loaded.config.customers.length });
-  [...loaded.warnings, ...(loaded.web?.warnings ?? [])].forEach((warning) =>
-    log.warn('the configuration is good but for this', { warning }),
-  );
+async function run(flags: RunFlags, io: Io): Promise<void> {
+  const log = loggerFor(flags, io);
+  // SIGHUP would end the process while the configuration is loaded, so it is handled from here on.
+  const started = Promise.withResolvers<Daemon>();
+  io.onHangup(() => void started.promise.then((daemon) => reloadOnHangup(daemon, log)));
+  const { 'config.file': path, 'web.config.file': webPath } = flags;
+  function load(running?: WebConfig): Promise<LoadedAll> {
+    return loadAll({ path, webPath, env: io.env, nowMs: systemClock.nowMs(), running });
+  }
+  // A large configuration takes seconds, and a network file system may not answer.
+  const loaded = await Promise.race([load(), untilStopped(io)]);
+  if (loaded === undefined) {
+    return;
+  }
   const daemon = createDaemon({
+    ...daemonDefaults(io, log),
     loaded,
     load,
-    ...(loadWeb === undefined ? {} : { loadWeb }),
+    loadWeb: async (running) =>
+      webPath === undefined
+        ? undefined
+        : loadWebConfig({ path: webPath, env: io.env, nowMs: systemClock.nowMs(), running }),
     listenAddress: flags['web.listenAddress'],
     telemetryPath: flags['web.telemetryPath'],
     enableLifecycle: flags['web.enableLifecycle'],
     openMetricsCreated: flags['web.openmetricsCreated'] === true,
     storagePath: flags['storage.path'],
     shard: flags.shard,
+  });
+  const watches = await createWatches(daemon, flags, io.stop);
+  await daemon.start();
+  started.resolve(daemon);
+  try {
+    // The end of a watch is not waited for: a network file system may not answer.
+    await Promise.race([untilStopped(io), watches().then(() => untilStopped(io))]);
+  } finally {
+    await daemon.stop();
+  }
+}
+
+/** The options of a daemon that no flag changes. */
+export function daemonDefaults(io: Io, log: Logger) {
+  return {
     version: VERSION,
     revision: io.env['LIBRARY_STATS_EXPORTER_REVISION'] ?? 'unknown',
     nodeVersion: io.nodeVersion,
@@ -129,59 +127,70 @@ export async function serve(
     clock: systemClock,
     random: systemRandom,
     log,
-    settleHeap: io.settleHeap,
-  });
-  // Before anybody can know that it runs, and change a file: nothing is missed in between.
-  const watch = await createWatch(daemon, loaded, flags['config.autoReloadInterval'], io.stop);
-  await daemon.start();
-  onHangup(() => {
-    daemon.reload().catch((error: unknown) => {
-      log.error('the configuration could not be read again', { error: String(error) });
-    });
-  });
-  try {
-    // The watch's end is not waited for: files may be on a disk that does not answer.
-    await Promise.race([untilStopped(io), watch().then(() => untilStopped(io))]);
-  } finally {
-    log.info('stopping');
-    await daemon.stop();
-    log.info('stopped');
-  }
+  } satisfies Partial<DaemonOptions>;
 }
 
-/** Takes hangups from now on, as one would end the process else; whoever listens later is told then. */
-function collectHangups(io: Io): Io['onHangup'] {
-  const { promise: listening, resolve } = Promise.withResolvers<() => void>();
-  io.onHangup(() => void listening.then((listener) => listener()));
-  return resolve;
+export function reloadOnHangup(daemon: Daemon, log: Logger): void {
+  daemon.reload().catch((error: unknown) => log.error('reload failed', { error: String(error) }));
 }
 
-/** A watch over the files as they are now, to be begun later, which ends with the signal. */
-async function createWatch(
+/** The files are looked at before the daemon listens, so that no change after that is missed. */
+async function createWatches(
   daemon: Daemon,
-  loaded: LoadedAll,
-  intervalMs: number,
+  flags: RunFlags,
   signal: AbortSignal,
 ): Promise<() => Promise<unknown>> {
-  const seen = intervalMs === 0 ? new Map<string, string>() : await digestsOf(loaded.files);
-  const seenOfWeb = await digestsOf(loaded.web?.files ?? []);
+  const intervalMs = flags['config.autoReloadInterval'];
   const common = { clock: systemClock, signal };
-  return () =>
-    Promise.all([
-      watchConfig({
-        ...common,
-        intervalMs,
-        seen,
-        files: () => daemon.configFiles(),
-        reload: () => daemon.reload(),
-      }),
-      watchConfig({
-        ...common,
-        intervalMs: loaded.web === undefined ? 0 : WEB_INTERVAL_MS,
-        settles: true,
-        seen: seenOfWeb,
-        files: () => daemon.webFiles(),
-        reload: () => daemon.reloadWeb(),
-      }),
-    ]);
+  const watches: Watch[] = [];
+  if (intervalMs > 0) {
+    watches.push({
+      ...common,
+      intervalMs,
+      files: () => daemon.files('all'),
+      includesSiblings: true,
+      waitsUntilStable: false,
+      reload: () => daemon.reload('all'),
+    });
+  }
+  if (flags['web.config.file'] !== undefined) {
+    watches.push({
+      ...common,
+      intervalMs: WEB_CONFIG_INTERVAL_MS,
+      files: () => daemon.files('web'),
+      includesSiblings: false,
+      waitsUntilStable: true,
+      reload: () => daemon.reload('web'),
+    });
+  }
+  const started = await Promise.all(watches.map(createWatch));
+  return () => Promise.all(started.map((watch) => watch()));
+}
+
+/** `0/4`, or `auto/4` for the number at the end of the host name. Counted from 0. */
+export function parseShard(text: string, hostname: string): Shard {
+  const [, number = '', count] = /^(\d+|auto)\/(\d+)$/.exec(text) ?? [];
+  if (count === undefined) {
+    throw new UsageError(
+      `--shard: expected NUMBER/COUNT such as 0/4, or auto/4, got ${JSON.stringify(text)}`,
+    );
+  }
+  const shard = number === 'auto' ? numberAtEnd(hostname) : Number(number);
+  const shards = Number(count);
+  if (shard >= shards) {
+    throw new UsageError(
+      `--shard: expected a number below ${shards}, got ${shard}: shards are counted from 0`,
+    );
+  }
+  return { shard, shards };
+}
+
+function numberAtEnd(hostname: string): number {
+  const [, number] = /-(\d+)$/.exec(hostname.split('.')[0] ?? '') ?? [];
+  if (number === undefined) {
+    throw new UsageError(
+      `--shard: expected a host name that ends in a number, such as exporter-0, for auto, got ${JSON.stringify(hostname)}`,
+    );
+  }
+  return Number(number);
 }

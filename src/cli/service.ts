@@ -1,12 +1,22 @@
-/** `service`: the simulated service alone, for trying the interface or another client. */
+/** `service`: the simulated service alone; `demo` starts and describes it in the same way. */
 import { Command } from 'commander';
+import { systemClock } from '../base/clock.ts';
+import { seededRandom } from '../base/random.ts';
+import { createFaults } from '../simulator/faults.ts';
+import { startSimulator } from '../simulator/http.ts';
+import type { Simulator } from '../simulator/http.ts';
+import { createWorld } from '../simulator/world.ts';
+import type { World } from '../simulator/world.ts';
 import { customersOption, seedOption } from './flags.ts';
 import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
-import { describeWorld, startWorld } from './world.ts';
-import type { WorldFlags } from './world.ts';
 
-interface ServiceFlags extends WorldFlags {
+export interface SimulationFlags {
+  readonly customers: number;
+  readonly seed: number;
+}
+
+interface ServiceFlags extends SimulationFlags {
   readonly listenAddress: string;
 }
 
@@ -18,9 +28,43 @@ export function serviceCommand(io: Io): Command {
     .addOption(seedOption())
     .option('--listen-address <address>', 'where to serve, on loopback only', '127.0.0.1:0')
     .action(async (flags: ServiceFlags) => {
-      const running = await startWorld(flags, flags.listenAddress);
-      io.writeOut(describeWorld(running));
+      const simulation = await startSimulation(flags, flags.listenAddress);
+      io.writeOut(describeSimulation(simulation));
       await untilStopped(io);
-      await running.simulator.close();
+      await simulation.simulator.close();
     });
+}
+
+export interface Simulation {
+  readonly world: World;
+  readonly simulator: Simulator;
+}
+
+export async function startSimulation(
+  { customers, seed }: SimulationFlags,
+  listenAddress: string,
+): Promise<Simulation> {
+  const world = createWorld({ customers, seed, clock: systemClock });
+  const simulator = await startSimulator({
+    service: world.service,
+    faults: createFaults({ random: seededRandom(seed) }),
+    clock: systemClock,
+    listenAddress,
+  });
+  return { world, simulator };
+}
+
+/** The addresses of the service, and the credentials of each customer. */
+export function describeSimulation({ world, simulator: { url } }: Simulation): string {
+  const month = new Date(systemClock.nowMs()).toISOString().slice(0, 7);
+  const customers = world.customers.map(
+    ({ library: { name }, clientId, clientSecret }) =>
+      `  ${name}: client_id ${clientId}, client_secret ${clientSecret}\n`,
+  );
+  return `Simulated service (nothing in it is real):
+  data         ${url}/v1/peoplecount and ${url}/v1/login
+  tokens       ${url}/connect/token
+  the truth    ${url}/simulator/truth?from=${month}-01T04:00:00Z
+Customers:
+${customers.join('')}`;
 }

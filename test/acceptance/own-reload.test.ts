@@ -69,7 +69,9 @@ describe('a daemon of its own', () => {
     expect(customersOf(await child.scrape())).toEqual(['coming', 'steady']);
     // Tried once, not at every look.
     await sleep(2500);
-    const tried = child.logLines().filter(({ msg }) => String(msg).includes('is bad')).length;
+    const tried = child
+      .logLines()
+      .filter(({ msg }) => String(msg).startsWith('config reload failed')).length;
     expect(tried).toBe(1);
     own.write('config.yaml', main);
     await eventually(async () => {

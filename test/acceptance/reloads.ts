@@ -57,7 +57,7 @@ export class Reloads {
   reloadsSaid(): number {
     return this.daemon
       .logLines()
-      .filter(({ msg }) => /the configuration (was read again|is bad)/.test(String(msg))).length;
+      .filter(({ msg }) => /^config reload(ed| failed)/.test(String(msg))).length;
   }
 
   async expectExact(...customers: readonly ServiceCustomer[]): Promise<Exposition> {

@@ -1,5 +1,5 @@
 /** `service` and `demo`: the simulated service, by its flags and by what it prints. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
@@ -90,9 +90,7 @@ test('demo serves its customers where it is told to, logs as it is told to, and 
     .toBe(3);
   // A hangup is no reason to end, and a reload of the same changes nothing.
   terminal.hangups.forEach((hangup) => hangup());
-  await expect
-    .poll(() => terminal.logLines().map(({ msg }) => msg))
-    .toContain('the configuration was read again');
+  await expect.poll(() => terminal.logLines().map(({ msg }) => msg)).toContain('config reloaded');
   expect(await end()).toBe(0);
   expect(
     terminal
@@ -107,7 +105,14 @@ test(
   { timeout: 120_000 },
   async () => {
     const { terminal, end } = await started('demo', '--web.listen-address=127.0.0.1:0');
-    await expect.poll(() => terminal.url, { timeout: 20_000 }).toBeDefined();
+    await expect
+      .poll(() => terminal.out, { timeout: 20_000 })
+      .toMatch(/\nStatus page: http:\/\/localhost:\d+\/\n$/);
+    const address = new URL(terminal.url ?? '').host.replace('127.0.0.1', 'localhost');
+    expect(terminal.out).toContain(`Status page: http://${address}/\n`);
+    expect(terminal.out).toContain(` --instance=${address} `);
+    const [, prometheus = ''] = /prometheus --config\.file=(\S+)/.exec(terminal.out) ?? [];
+    expect(readFileSync(prometheus, 'utf8')).toContain(`- targets: ['${address}']`);
     const [, flags = ''] = /npm start --silent -- (backfill .+)$/m.exec(terminal.out) ?? [];
     const folder = mkdtempSync(join(tmpdir(), 'demo-history-'));
     const asked = flags

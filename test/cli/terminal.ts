@@ -13,12 +13,6 @@ export class Terminal implements Io {
   readonly hostname = 'exporter-2.exporters.example.org';
   readonly nodeVersion = process.version;
   readonly hangups: (() => void)[] = [];
-  readonly saveMemory = (): void => {};
-  /** How often the heap was settled. */
-  settled = 0;
-  readonly settleHeap = (): void => {
-    this.settled += 1;
-  };
   outIsTerminal = false;
   errorIsTerminal = false;
   out = '';
@@ -45,7 +39,7 @@ export class Terminal implements Io {
 
   /** As SIGTERM does. */
   terminate(): void {
-    this.#stop.abort();
+    this.#stop.abort('SIGTERM');
   }
 
   async run(...args: readonly string[]): Promise<Ran> {

@@ -90,7 +90,7 @@ describe('run', { timeout: 180_000 }, () => {
     function timesBad(): number {
       return child
         .logLines()
-        .filter(({ msg }) => String(msg).startsWith('the web configuration is bad')).length;
+        .filter(({ msg }) => String(msg).startsWith('web config reload failed')).length;
     }
     // One half of a pair alone.
     files.workspace.write('server-key.pem', second.key);

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { describeWorld } from '../../src/cli/world.ts';
-import type { RunningWorld } from '../../src/cli/world.ts';
+import { describeSimulation } from '../../src/cli/service.ts';
+import type { Simulation } from '../../src/cli/service.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import { startSimulator } from '../../src/simulator/http.ts';
 import { createWorld } from '../../src/simulator/world.ts';
@@ -19,7 +19,7 @@ const NOW_MS = Date.parse('2026-11-21T08:00:00Z');
 const WRITTEN_URL = 'http://127.0.0.1:8080';
 const FILE = fileURLToPath(new URL('../../docs/trying-the-interface.md', import.meta.url));
 
-let running: RunningWorld;
+let running: Simulation;
 
 beforeAll(async () => {
   const clock = { ...systemClock, nowMs: () => NOW_MS };
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 /** What `service` prints at its start, as if it were the documentation's. */
 function printedAtStart(): string {
-  return describeWorld(running)
+  return describeSimulation(running)
     .replaceAll(running.simulator.url, WRITTEN_URL)
     .replace(/from=\S+/, 'from=2026-11-01T04:00:00Z');
 }

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { z } from 'zod';
-import { parseShard } from '../../src/cli/shard.ts';
+import { parseShard } from '../../src/cli/run.ts';
 import { VERSION } from '../../src/cli/version.ts';
 import { Daemon, Workspace } from '../acceptance/daemon.ts';
 import { debianProgram, run } from './support/processes.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { BREAKDOWNS } from '../../../src/base/model.ts';
-import { startWorld } from '../../../src/cli/world.ts';
+import { startSimulation } from '../../../src/cli/service.ts';
 import { exporterConfigYaml } from '../../../src/simulator/world.ts';
 import { debianProgram, finished } from './processes.ts';
 import { startPrometheus } from './prometheus.ts';
@@ -36,7 +36,7 @@ export async function historyPrometheus({
   targets = {},
 }: HistoryPrometheusOptions = {}): Promise<Prometheus> {
   const folder = mkdtempSync(join(tmpdir(), 'history-'));
-  const running = await startWorld({ customers, seed: 1 }, '127.0.0.1:0');
+  const running = await startSimulation({ customers, seed: 1 }, '127.0.0.1:0');
   try {
     const config = join(folder, 'config.yaml');
     const service = { max_requests_per_second: 1_000 };

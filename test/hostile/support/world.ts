@@ -80,7 +80,6 @@ export class World implements AsyncDisposable {
       proxyEnvironment: {},
       clock: this.clock,
       random: { next: () => 0 },
-      settleHeap() {},
       log: createLogger({
         level: 'debug',
         format: 'json',

@@ -38,7 +38,6 @@ const daemon = createDaemon({
   clock: systemClock,
   random: systemRandom,
   log: silentLogger,
-  settleHeap() {},
 });
 const { url } = await daemon.start();
 process.send({ url });

@@ -1,0 +1,172 @@
+/** Reloads of a daemon whose configuration the test provides. The service is never reached. */
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { ConfigError } from '../../src/base/errors.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { Secret } from '../../src/base/secret.ts';
+import type { LoadedAll } from '../../src/config/load-all.ts';
+import { createDaemon } from '../../src/daemon.ts';
+import type { DaemonOptions } from '../../src/daemon.ts';
+
+function configured(...names: readonly string[]): LoadedAll {
+  return {
+    files: [],
+    warnings: [],
+    config: {
+      service: {
+        baseUrl: 'http://127.0.0.1:9',
+        authUrl: 'http://127.0.0.1:9',
+        scope: 'ServiceAPI',
+        timeoutMs: 1_000,
+        maxConcurrency: 32,
+        maxRequestsPerSecond: 1_000,
+        allowInsecure: false,
+        proxyUrl: undefined,
+        ca: undefined,
+      },
+      polling: {
+        intervalMs: 3_600_000,
+        reconcileIntervalMs: 3_600_000,
+        breakdownIntervalMs: 3_600_000,
+      },
+      customers: names.map((name) => ({
+        name,
+        clientId: `${name}-api`,
+        clientSecret: { secret: new Secret('otter-quay'), path: undefined },
+        timezone: 'Europe/Copenhagen',
+        dayStartsAt: { hour: 4, minute: 0 },
+        capacity: undefined,
+        openingHours: undefined,
+        holidays: undefined,
+        labels: {},
+        streams: ['people'],
+        breakdowns: [],
+        branches: {},
+      })),
+    },
+  };
+}
+
+const WEB = { config: { tls: undefined, headers: {}, users: new Map() }, files: [], warnings: [] };
+
+/** A started daemon, what it logged, and the values of its own metrics. */
+async function started(options: Partial<DaemonOptions>) {
+  const logged: string[] = [];
+  function log(message: string, fields?: object): void {
+    logged.push(`${message} ${JSON.stringify(fields)}`);
+  }
+  const daemon = createDaemon({
+    loaded: configured('riverside'),
+    load: () => Promise.resolve(configured('riverside')),
+    listenAddress: '127.0.0.1:0',
+    telemetryPath: '/metrics',
+    enableLifecycle: false,
+    storagePath: '',
+    shard: { shard: 0, shards: 1 },
+    version: '0',
+    revision: 'test',
+    nodeVersion: process.version,
+    proxyEnvironment: {},
+    clock: systemClock,
+    random: { next: () => 0 },
+    log: { ...silentLogger, info: log, error: log },
+    ...options,
+  });
+  const { url } = await daemon.start();
+  onTestFinished(() => daemon.stop());
+  async function metric(name: string): Promise<number> {
+    const text = await (await fetch(new URL('/metrics', url))).text();
+    return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+  }
+  return { daemon, logged, metric };
+}
+
+const SUCCESSFUL = 'library_exporter_config_last_reload_successful';
+
+test('a reload that is requested during another one waits for its end', async () => {
+  const events: string[] = [];
+  const gate = Promise.withResolvers<LoadedAll>();
+  const { daemon } = await started({
+    load: () => (events.push('all'), gate.promise),
+    loadWeb: () => (events.push('web'), Promise.resolve(WEB)),
+  });
+  const reloads = [daemon.reload('all'), daemon.reload('web')];
+  await new Promise(setImmediate);
+  expect(events).toEqual(['all']);
+  gate.resolve(configured('riverside'));
+  expect(await Promise.all(reloads)).toEqual([{ ok: true }, { ok: true }]);
+  expect(events).toEqual(['all', 'web']);
+});
+
+test('a bad configuration changes nothing and is reported; the next good one is applied', async () => {
+  const problems = 'config.yaml:1:1: bad';
+  let isGood = false;
+  const { daemon, logged, metric } = await started({
+    load: () =>
+      isGood
+        ? Promise.resolve(configured('riverside', 'hilltop'))
+        : Promise.reject(new ConfigError(problems)),
+  });
+  expect(await daemon.reload()).toEqual({ ok: false, problems });
+  expect(logged.at(-1)).toBe(
+    `config reload failed, keeping previous config ${JSON.stringify({ problems })}`,
+  );
+  expect([await metric(SUCCESSFUL), await metric('library_exporter_customers')]).toEqual([0, 1]);
+  isGood = true;
+  expect(await daemon.reload()).toEqual({ ok: true });
+  expect(logged.at(-1)).toBe('config reloaded {"customers":2}');
+  expect([await metric(SUCCESSFUL), await metric('library_exporter_customers')]).toEqual([1, 2]);
+});
+
+test('the reload gauge is 1 only if the last reload of every scope succeeded', async () => {
+  let bad: readonly string[] = [];
+  function failing<T>(scope: string, value: T): Promise<T> {
+    return bad.includes(scope) ? Promise.reject(new ConfigError(scope)) : Promise.resolve(value);
+  }
+  const { daemon, metric } = await started({
+    load: () => failing('all', configured('riverside')),
+    loadWeb: () => failing('web', WEB),
+  });
+  const gauge: number[] = [];
+  for (const [scope, failed] of [
+    ['all', ['all']],
+    ['web', []],
+    ['all', []],
+    ['web', ['web']],
+    ['all', []],
+    ['web', ['web']],
+    ['web', []],
+  ] as const) {
+    bad = failed;
+    await daemon.reload(scope);
+    gauge.push(await metric(SUCCESSFUL));
+  }
+  expect(gauge).toEqual([0, 0, 1, 0, 1, 0, 1]);
+});
+
+test('an error that is not about the configuration rejects, and later reloads still work', async () => {
+  let isBroken = true;
+  const { daemon } = await started({
+    load: () =>
+      isBroken
+        ? Promise.reject(new Error('out of memory'))
+        : Promise.resolve(configured('riverside')),
+  });
+  await expect(daemon.reload()).rejects.toThrow('out of memory');
+  isBroken = false;
+  expect(await daemon.reload()).toEqual({ ok: true });
+});
+
+test('a shard logs the number of its own customers', async () => {
+  const all = configured('riverside', 'hilltop', 'harbour-point', 'old-town');
+  const { daemon, logged, metric } = await started({
+    loaded: all,
+    load: () => Promise.resolve(all),
+    shard: { shard: 0, shards: 2 },
+  });
+  await daemon.reload();
+  const customers = await metric('library_exporter_customers');
+  expect(customers).toBeLessThan(4);
+  expect(logged).toContain(`starting {"version":"0","customers":${customers}}`);
+  expect(logged).toContain(`config reloaded {"customers":${customers}}`);
+});
