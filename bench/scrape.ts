@@ -6,7 +6,6 @@
 import { systemClock } from '../src/base/clock.ts';
 import { installPushgateway } from './memory/pushgateway.ts';
 import type { Measured } from './measured.ts';
-import { START_FLAGS } from './start-flags.ts';
 import { assertSame, ofCustomers } from './scrape/samples.ts';
 import {
   cpuMsOf,
@@ -55,10 +54,10 @@ export async function measureScrape(
     return server;
   }
   try {
-    const ours = await start(startProgram('ours.ts', { nodeFlags: START_FLAGS }));
+    const ours = await start(startProgram('ours.ts'));
     const series = ofCustomers(await textOf(ours, 'identity'));
     progress(`scrape: ${countOf(series)} series, ${(series.length / 1e6).toFixed(1)} MB as text`);
-    const bare = await start(startProgram('ours.ts', { args: ['bare'], nodeFlags: START_FLAGS }));
+    const bare = await start(startProgram('ours.ts', { args: ['bare'] }));
     const pushgateway = await start(startPushgateway(series));
     const promClient = await start(startProgram('prom-client.ts', { message: series }));
     const servers = { ours, bare, pushgateway, promClient };

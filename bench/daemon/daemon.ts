@@ -1,7 +1,6 @@
 /** The daemon as its users start it, with a probe in its event loop, and the service that it polls. */
 import { get } from 'node:http';
 import { Program } from '../processes.ts';
-import { START_FLAGS } from '../start-flags.ts';
 import type { ServiceState } from '../service/tally.ts';
 import { afternoonZone, temporaryFolder, writeConfiguration } from './configuration.ts';
 import type { LoopDelay } from './probe.ts';
@@ -50,8 +49,7 @@ export function startDaemon(
     `--web.listen-address=${address}`,
     `--storage.path=${folder}/data`,
   ];
-  const nodeFlags = [...START_FLAGS, ...(options.nodeFlags ?? [])];
-  return Program.node('../src/main.ts', flags, { ...options, nodeFlags });
+  return Program.node('../src/main.ts', flags, options);
 }
 
 export async function loopDelayOf(program: Program): Promise<LoopDelay> {

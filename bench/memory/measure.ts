@@ -8,7 +8,6 @@ import { scrape, fetched } from '../daemon/daemon.ts';
 import { temporaryFolder, writeConfiguration } from '../daemon/configuration.ts';
 import type { Measured } from '../measured.ts';
 import { medianOf, Program } from '../processes.ts';
-import { START_FLAGS } from '../start-flags.ts';
 import { customersOnly, installPushgateway, push, startPushgateway } from './pushgateway.ts';
 
 export interface MemorySettings {
@@ -85,8 +84,7 @@ export async function measureMemory(
 }
 
 function startSimulated(configFile: string): Program {
-  const options = { ipc: true, nodeFlags: START_FLAGS };
-  return Program.node('memory/simulated-daemon.ts', [configFile], options);
+  return Program.node('memory/simulated-daemon.ts', [configFile], { ipc: true });
 }
 
 /** So that the measured one finds compiled what it runs, as the daemon does from its second start on. */

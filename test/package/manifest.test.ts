@@ -35,7 +35,7 @@ describe.each([
 
   test('each is pinned to one version', () => {
     const loose = Object.entries(packages).filter(
-      ([, version]) => !/^\d+\.\d+\.\d+$/.test(version),
+      ([, version]) => !/^(npm:[a-z]+@)?\d+\.\d+\.\d+$/.test(version),
     );
     expect(loose).toEqual([]);
   });
@@ -55,3 +55,12 @@ test.each(['deploy/kubernetes/kustomization.yaml', 'docs/operations.md'])(
     expect(/newTag: (\S+)/.exec(read(path))?.[1]).toBe(MANIFEST.version);
   },
 );
+
+// i18next takes a package called typescript from the tree as its optional peer, even for production.
+test('TypeScript is not part of a production installation', () => {
+  const { packages } = z
+    .object({ packages: z.record(z.string(), z.object({ dev: z.boolean().optional() })) })
+    .parse(JSON.parse(read('package-lock.json')));
+  expect(packages['node_modules/typescript']).toBeUndefined();
+  expect(packages['node_modules/typescript-compiler']?.dev).toBe(true);
+});
