@@ -20,7 +20,7 @@ import type { PollObserver } from './polling/poll.ts';
 import { Poller } from './polling/poller.ts';
 import { shardOf } from './polling/shards.ts';
 import { statusOf } from './polling/status.ts';
-import { Storage } from './polling/storage.ts';
+import { StateFile } from './polling/state-file.ts';
 import type { ProxyEnvironment } from './service/proxy.ts';
 import { createService } from './service/service.ts';
 import type { Transport } from './service/transport.ts';
@@ -86,7 +86,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const { clock, log, random, shard, transport } = options;
   const lines = new LogLimiter({ log, clock });
   const marks = new HighWaterMarks();
-  const storage = new Storage({ path: options.storagePath, marks, clock, log });
+  const stateFile = new StateFile({ path: options.storagePath, marks, clock, log });
   const registry = new CustomerRegistry(marks);
   const customersRefused = new Set<string>();
   const exposition = createExposition({
@@ -256,7 +256,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       [...warnings, ...(webConfig?.warnings ?? [])].forEach((warning) =>
         log.warn('config warning', { warning }),
       );
-      await storage.start();
+      await stateFile.start();
       const { url } = await web.start();
       log.info('listening', { url });
       exporterMetrics.configReloaded(true, clock.nowMs() / 1000);
@@ -273,7 +273,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       await runtime.poller.stop();
       runtime.service.close();
       stopping.abort();
-      await Promise.all([web.stop(), storage.stop(), rendering]);
+      await Promise.all([web.stop(), stateFile.stop(), rendering]);
       log.info('stopped');
     },
     reload,

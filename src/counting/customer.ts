@@ -93,6 +93,11 @@ export class Customer implements MetricsSource {
     return this.#epoch;
   }
 
+  /** `nowMs` is the later one of our clock and the service's: ours may be behind at the start. */
+  discardFuturePeriods(nowMs: number): void {
+    this.#options.marks.discardFuture(this.#options.owner, nowMs);
+  }
+
   /** The highest values shown in the running epoch, before any poll of this process. */
   marksOf(stream: MinuteStream, epoch: CountingPeriod): Believed | undefined {
     const { owner, marks } = this.#options;

@@ -37,7 +37,7 @@ export class Rig {
   readonly #service: SimulatedService;
   #running: Running | undefined;
   /** What is on the disk. */
-  #file = new HighWaterMarks().serialize(0);
+  #file = [...new HighWaterMarks().serialize(0)].join('');
 
   constructor({ clock, service, customers = (customer) => customer }: RigOptions) {
     this.clock = clock;
@@ -68,7 +68,9 @@ export class Rig {
 
   /** The marks reach the disk, whatever else is lost. */
   async stop(): Promise<void> {
-    this.#file = this.#running?.marks.serialize(this.clock.nowMs()) ?? this.#file;
+    const marks = this.#running?.marks;
+    this.#file =
+      marks === undefined ? this.#file : [...marks.serialize(this.clock.nowMs())].join('');
     await this.#running?.poller.stop();
     this.#running = undefined;
   }

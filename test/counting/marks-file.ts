@@ -15,5 +15,5 @@ export const GOOD: Entry = [
 ];
 
 export function textOf(entries: readonly unknown[]): string {
-  return JSON.stringify({ format: 'library-stats-exporter marks', version: 1, marks: entries });
+  return JSON.stringify({ format: 'library-stats-exporter state', version: 1, marks: entries });
 }

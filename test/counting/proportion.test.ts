@@ -141,7 +141,7 @@ describe('a mark that is far above the service', () => {
     expect(counted.totals()).toEqual([9_000_000]);
     expect(counted.held()).toEqual([8_999_959]);
 
-    const text = counted.marks.serialize(counted.nowMs);
+    const text = [...counted.marks.serialize(counted.nowMs)].join('');
     const lines = text.split('\n').filter((line) => !line.includes(',9000000,'));
     counted.restart(false);
     // As an editor leaves it: a comma after what is now the last line is taken out too.

@@ -150,7 +150,7 @@ test('a daemon says no secret and no token, whatever the service echoes', async 
   expect(service.tokens.length).toBeGreaterThan(tokensBefore + 6);
   for (const format of ['json', 'pretty']) {
     const files = filesUnder(join(workspace.folder, format));
-    expect(files).toContain('library-stats-exporter marks');
+    expect(files).toContain('library-stats-exporter state');
     expectNone(files);
   }
 }, 90_000);

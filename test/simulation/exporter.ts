@@ -115,7 +115,7 @@ function delayedWrites(clock: ProcessClock, marks: HighWaterMarks, write: (text:
       if (marks.changes !== changes) {
         changes = marks.changes;
         const dueMs = pending?.dueMs ?? clock.monotonicMs() + WRITE_EVERY_MS;
-        pending = { text: marks.serialize(clock.nowMs()), dueMs };
+        pending = { text: [...marks.serialize(clock.nowMs())].join(''), dueMs };
       }
     },
   };

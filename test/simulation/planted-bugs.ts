@@ -36,7 +36,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'marks not restored after a restart',
     file: 'counting/high-water-marks.ts',
-    find: 'this.#put(restored.key, restored.mark);',
+    find: 'this.#put(owner, counter, { periodStartMs, month, value, atMs });',
     replace: '',
     shows: restartsAfterCorrections,
   },
@@ -50,7 +50,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'marks of another epoch used',
     file: 'counting/high-water-marks.ts',
-    find: 'const held = this.ofPeriod(owner, kind, epoch.startMs)?.value;',
+    find: 'const held = this.ofPeriod(owner, kind, periodStartMs)?.value;',
     replace: 'const held = this.get(owner, kind)?.value;',
   },
   {

@@ -98,7 +98,7 @@ export class CountedBreakdown {
 
   /** As after a kill: only the marks as text survive. */
   restart(): void {
-    const text = this.marks.serialize(this.nowMs);
+    const text = [...this.marks.serialize(this.nowMs)].join('');
     this.marks = new HighWaterMarks();
     this.marks.restore(text, this.nowMs);
     this.customer = this.#create();

@@ -95,7 +95,7 @@ export class CountedStream {
 
   /** As after a kill: only the marks as text survive, or not even they. */
   restart(keepMarks = true): void {
-    const text = this.marks.serialize(this.nowMs);
+    const text = [...this.marks.serialize(this.nowMs)].join('');
     this.marks = new HighWaterMarks();
     if (keepMarks) {
       this.marks.restore(text, this.nowMs);

@@ -81,7 +81,7 @@ for (let day = 0; day <= DAYS; day += 1) {
   for (let scrape = 0; scrape < 96; scrape += 1) {
     await clock.advance(15 * MINUTE_MS);
     exposition.render('text');
-    marks.serialize(clock.nowMs());
+    [...marks.serialize(clock.nowMs())].join('');
   }
 }
 process.exit(0);

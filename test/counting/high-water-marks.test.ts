@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+import { HighWaterMarks, kindOfKey } from '../../src/counting/high-water-marks.ts';
+import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
+import { GOOD, textOf } from './marks-file.ts';
+
+const DAY_MS = 86_400_000;
+const DECEMBER = { startMs: NOVEMBER.endMs, endMs: Date.UTC(2027, 0, 1, 3), month: 24323 };
+
+function serialized(marks: HighWaterMarks, nowMs = NOW_MS): string {
+  return [...marks.serialize(nowMs)].join('');
+}
+
+function restored(text: string, nowMs = NOW_MS) {
+  const marks = new HighWaterMarks();
+  const ignored = marks.restore(text, nowMs);
+  return { marks, ignored, value: marks.get(OWNER, 'logins')?.value };
+}
+
+describe('high-water marks', () => {
+  test('do not decrease within a counting period', () => {
+    const marks = new HighWaterMarks();
+    expect(marks.update(OWNER, 'logins', NOVEMBER, 7, NOW_MS)).toBe(7);
+    expect(marks.update(OWNER, 'logins', NOVEMBER, 6, NOW_MS)).toBe(7);
+    expect(marks.update(OWNER, 'logins', NOVEMBER, 8, NOW_MS)).toBe(8);
+    expect(marks.update(OWNER, 'logins', DECEMBER, 0, NOW_MS)).toBe(0);
+  });
+
+  test('are restored as they were', () => {
+    const marks = new HighWaterMarks();
+    const owner = { service: 'a"b', clientId: 'c\\d', customer: 'é,]\n' };
+    marks.update(owner, 'logins', NOVEMBER, 412, NOW_MS);
+    const again = restored(serialized(marks));
+    expect(again.ignored).toBe(0);
+    expect(again.marks.get(owner, 'logins')).toEqual(marks.get(owner, 'logins'));
+    expect(serialized(again.marks)).toBe(serialized(marks));
+  });
+
+  test('of the running period and the one before are kept, over a restart too', () => {
+    const marks = new HighWaterMarks();
+    marks.update(OWNER, 'logins', OCTOBER, 900, NOW_MS);
+    marks.update(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
+    const again = restored(serialized(marks)).marks;
+    expect(again.get(OWNER, 'logins')?.value).toBe(7);
+    expect(again.ofPeriod(OWNER, 'logins', OCTOBER.startMs)?.value).toBe(900);
+    again.update(OWNER, 'logins', DECEMBER, 1, NOW_MS);
+    expect(again.ofPeriod(OWNER, 'logins', OCTOBER.startMs)).toBeUndefined();
+  });
+
+  test('of a period that a wrong clock has started are discarded', () => {
+    const marks = new HighWaterMarks();
+    marks.update(OWNER, 'logins', NOVEMBER, 900, NOW_MS);
+    marks.update(OWNER, 'logins', DECEMBER, 0, NOVEMBER.endMs);
+    const changes = marks.changes;
+    marks.discardFuture(OWNER, NOVEMBER.endMs - 10 * 3_600_000);
+    expect(marks.get(OWNER, 'logins')?.value).toBe(900);
+    expect(marks.changes).toBeGreaterThan(changes);
+    marks.discardFuture(OWNER, NOVEMBER.startMs);
+    expect(marks.get(OWNER, 'logins')?.value).toBe(900);
+  });
+
+  test('of keys are found by breakdown, counter and period, whatever the key', () => {
+    const marks = new HighWaterMarks();
+    const keys = ['101', '', 'a:b', 'people_exited:7', '"\\\n'];
+    for (const key of keys) {
+      marks.update(OWNER, kindOfKey('branch', 'people_entered', key), NOVEMBER, 7, NOW_MS);
+    }
+    marks.update(OWNER, kindOfKey('branch', 'people_exited', 'out'), NOVEMBER, 7, NOW_MS);
+    marks.update(OWNER, kindOfKey('device', 'people_entered', 'door'), NOVEMBER, 7, NOW_MS);
+    marks.update(OWNER, kindOfKey('branch', 'people_entered', 'old'), OCTOBER, 7, NOW_MS);
+    marks.update(OWNER, 'people_entered', NOVEMBER, 9, NOW_MS);
+    const other = { ...OWNER, customer: 'hillside' };
+    marks.update(other, kindOfKey('branch', 'people_entered', 'theirs'), NOVEMBER, 7, NOW_MS);
+    for (const one of [marks, restored(serialized(marks)).marks]) {
+      const found = one.ofKeys(OWNER, 'branch', 'people_entered', NOVEMBER.startMs);
+      expect([...found.keys()].toSorted()).toEqual(keys.toSorted());
+    }
+  });
+
+  test('are not stored 70 days after the start of their period', () => {
+    const marks = new HighWaterMarks();
+    marks.update(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
+    expect(serialized(marks, NOVEMBER.startMs + 70 * DAY_MS)).toContain('riverside');
+    expect(serialized(marks, NOVEMBER.startMs + 71 * DAY_MS)).not.toContain('riverside');
+  });
+
+  test('survive a start with a clock that is decades behind', () => {
+    const { marks, value } = restored(textOf([GOOD]), 0);
+    expect(value).toBe(7);
+    expect(serialized(marks, 0)).toContain('riverside');
+  });
+});
+
+describe('a line of the state file', () => {
+  test.each<[string, unknown]>([
+    ['a value in quotes', GOOD.with(6, '7')],
+    ['a negative value', GOOD.with(6, -1)],
+    ['a fraction', GOOD.with(6, 7.5)],
+    ['a value that is not a safe integer', GOOD.with(6, 2 ** 53)],
+    ['a period that started long ago', GOOD.with(4, OCTOBER.startMs - 45 * DAY_MS).with(5, 24319)],
+    ['a period of another month', GOOD.with(5, 24325)],
+    ['a month without a date', GOOD.with(5, Number.MAX_SAFE_INTEGER)],
+    ['an owner without a name', GOOD.with(2, null)],
+    ['too few fields', GOOD.slice(1)],
+    ['too many fields', [...GOOD, 1]],
+    ['an object', { ...OWNER, value: 7 }],
+    ['null', null],
+  ])('with %s is ignored', (_, line) => {
+    const { marks, ignored, value } = restored(textOf([line, GOOD.with(3, 'people_entered')]));
+    expect({ ignored, value }).toEqual({ ignored: 1, value: undefined });
+    expect(marks.get(OWNER, 'people_entered')?.value).toBe(7);
+  });
+
+  test.each([[[5, 7, 6]], [[7, 5, 6]], [[5, 6, 7]]])(
+    'that is there several times, with %j, counts as the highest',
+    (values) => {
+      const { marks, value } = restored(textOf(values.map((copy) => GOOD.with(6, copy))));
+      expect(value).toBe(7);
+      expect(serialized(marks).match(/riverside-api/g)).toHaveLength(1);
+    },
+  );
+});

@@ -1,0 +1,65 @@
+/**
+ * A process with a state file. Arguments: the folder, and what to do: `hold` the lock, `write` without
+ * a pause, or `update` once, as user `nobody` if a third argument says so.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { systemClock } from '../../../src/base/clock.ts';
+import { createLogger } from '../../../src/base/log.ts';
+import { HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
+import { StateFile } from '../../../src/polling/state-file.ts';
+import { NOVEMBER, NOW_MS, OWNER } from '../../support/owner.ts';
+
+const CUSTOMERS = 2_000;
+const NOBODY = 65_534;
+
+const [path = '', mode = '', user = ''] = process.argv.slice(2);
+if (user === 'nobody' && process.getuid?.() === 0) {
+  process.setuid?.(NOBODY);
+}
+// Without a listener, a write beyond `ulimit -f` ends the process. With one, it fails.
+process.on('SIGXFSZ', () => {});
+
+const marks = new HighWaterMarks();
+function updateAll(value: number): void {
+  for (let i = 0; i < CUSTOMERS; i++) {
+    marks.update({ ...OWNER, customer: `c${i}` }, 'logins', NOVEMBER, value, NOW_MS);
+  }
+}
+
+let elapsedMs = 0;
+let value = 0;
+const lines: unknown[] = [];
+const stateFile = new StateFile({
+  path,
+  marks,
+  log: createLogger({
+    level: 'info',
+    format: 'json',
+    write: (line) => lines.push(JSON.parse(line)),
+    nowMs: () => NOW_MS,
+  }),
+  clock: {
+    nowMs: () => NOW_MS,
+    monotonicMs: () => elapsedMs,
+    async sleep(ms, signal) {
+      if (mode !== 'write') {
+        return systemClock.sleep(ms, signal);
+      }
+      process.send?.(value);
+      elapsedMs += 10_000;
+      value = (marks.get({ ...OWNER, customer: 'c0' }, 'logins')?.value ?? 0) + 1;
+      updateAll(value);
+      await setImmediate();
+    },
+  },
+});
+await stateFile.start();
+if (mode === 'hold') {
+  process.send?.('holding');
+} else if (mode === 'update') {
+  const restored = marks.get(OWNER, 'logins')?.value;
+  updateAll(1);
+  await stateFile.stop();
+  process.send?.({ lines, restored });
+  process.disconnect?.();
+}
