@@ -1,63 +1,144 @@
-/** `backfill`: history from before the exporter was there, as OpenMetrics for Prometheus's promtool. */
-import { Command, Option } from 'commander';
-import {
-  addCustomer,
-  addLabel,
-  datedFlag,
-  labelValue,
-  prometheusUrl,
-  STEPS,
-  stepFlag,
-} from './backfill/flags.ts';
-import type { BackfillFlags } from './backfill/flags.ts';
+/** `backfill`: history from before the exporter was installed, as OpenMetrics for promtool. */
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { LabelPair } from '../metrics/family.ts';
 import { configOption, loggerFor, logOptions } from './flags.ts';
+import type { LogFlags } from './flags.ts';
 import type { Io } from './io.ts';
+import { parseTimeFlag } from './time-flag.ts';
+import type { TimeFlag } from './time-flag.ts';
+
+export interface BackfillFlags extends LogFlags {
+  readonly 'config.file': string;
+  readonly from: ParsedTime;
+  readonly to?: ParsedTime;
+  /** All customers if undefined. */
+  readonly customer?: readonly string[];
+  /** Milliseconds. */
+  readonly step: number;
+  readonly instance: string;
+  readonly job: string;
+  readonly label?: readonly LabelPair[];
+  readonly 'prometheus.url'?: URL;
+  readonly output: string;
+}
+
+/** `text` is what was typed. */
+interface ParsedTime {
+  readonly text: string;
+  readonly time: TimeFlag;
+}
+
+/** Longer steps would leave gaps: Prometheus ignores samples that are older than five minutes. */
+const STEPS_MS = new Map([
+  ['1m', 60_000],
+  ['5m', 300_000],
+]);
+
+/** Prometheus renames a scrape's label if the series has one of the same name. */
+const EXPORTER_LABELS = new Set([
+  'customer',
+  'timezone',
+  'branch',
+  'client',
+  'device',
+  'name',
+  'counter',
+  'stream',
+]);
 
 const NOTES = `
-Times are ISO 8601 (2026-11-01T04:00:00+01:00), in each customer's time zone where they have no offset;
-dates (2026-11-01), which mean their midnight; or durations before now (-35d).
+Times are ISO 8601 (2026-11-01T04:00:00+01:00), in each customer's time zone if they have no offset;
+dates (2026-11-01), which mean midnight; or durations before now (-35d).
 
-There is one file for each month, written whole or not at all. Run again with the same flags, it goes
-on where it was stopped. docs/backfill.md says how the files get into Prometheus and other stores.
+The output is one file per month. Run the same command again to continue after an interruption.
+How the files get into Prometheus and other databases: docs/backfill.md.
 
 Examples:
   library-stats-exporter backfill --from=2026-01-01 --to=2026-11-01 --output=history
   library-stats-exporter backfill --from=-90d --prometheus.url=http://localhost:9090 --output=history
-  for m in history/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics $m blocks; done
 `;
 
 export function backfillCommand(io: Io): Command {
   const command = new Command('backfill')
-    .summary('history for Prometheus, from before the exporter was there')
-    .description(
-      'Writes what the exporter would have shown in the past, as OpenMetrics for promtool.',
-    )
+    .summary('history for Prometheus, from before the exporter was installed')
+    .description('Writes what the exporter would have exported in the past, as OpenMetrics.')
     .addOption(configOption())
-    .requiredOption('--from <time>', 'the first instant to be written', datedFlag)
-    .option(
-      '--to <time>',
-      'the instant before which it ends (default: three hours ago, or the first live sample)',
-      datedFlag,
-    )
-    .option('--customer <name>', 'whose; may be repeated (default: of all)', addCustomer)
+    .requiredOption('--from <time>', 'start of the history', parseTime)
+    .option('--to <time>', 'its end (default: the first live sample, or 3 hours ago)', parseTime)
+    .option('--customer <name>', 'customer name, repeatable (default: all)', addCustomer)
     .addOption(
-      new Option('--step <duration>', `between two samples: ${STEPS.join(' or ')}`)
-        .argParser(stepFlag)
+      new Option('--step <duration>', 'between two samples: 1m or 5m')
+        .argParser(parseStep)
         .default(60_000, '1m'),
     )
-    .option('--instance <value>', 'the label that Prometheus gives', labelValue, 'localhost:10096')
-    .option('--job <value>', 'the label that Prometheus gives', labelValue, 'library')
-    .option('--label <name=value>', 'another one that it adds; may be repeated', addLabel)
+    .option('--instance <value>', 'instance label of the series', nonEmpty, 'localhost:10096')
+    .option('--job <value>', 'job label of the series', nonEmpty, 'library')
+    .option('--label <name=value>', 'another label of the series, repeatable', addLabel)
     .option(
       '--prometheus.url <url>',
-      'a Prometheus that scrapes the exporter: ends at its first samples, and never above them',
-      prometheusUrl,
+      'a Prometheus that scrapes the exporter: the history ends at its first sample',
+      parsePrometheusUrl,
     )
-    .requiredOption('--output <folder>', 'where the files go')
+    .requiredOption('--output <folder>', 'folder for the files')
     .addHelpText('after', NOTES);
   logOptions().forEach((option) => command.addOption(option));
   return command.action(async (flags: BackfillFlags) => {
     const { backfill } = await import('./backfill/run.ts');
-    await backfill(flags, io, loggerFor(flags, io));
+    await backfill(flags, io, (write) => loggerFor(flags, { ...io, writeError: write }));
   });
+}
+
+function parseTime(text: string): ParsedTime {
+  return { text, time: parseTimeFlag(text) };
+}
+
+function parseStep(text: string): number {
+  const stepMs = STEPS_MS.get(text);
+  if (stepMs === undefined) {
+    throw new InvalidArgumentError(`Expected ${[...STEPS_MS.keys()].join(' or ')}.`);
+  }
+  return stepMs;
+}
+
+function addCustomer(name: string, before: readonly string[] = []): readonly string[] {
+  if (before.includes(name)) {
+    throw new InvalidArgumentError('This customer was given twice.');
+  }
+  return [...before, name];
+}
+
+/** Prometheus drops labels without a value. */
+function nonEmpty(text: string): string {
+  if (text === '') {
+    throw new InvalidArgumentError('Expected a value that is not empty.');
+  }
+  return text;
+}
+
+function addLabel(text: string, before: readonly LabelPair[] = []): readonly LabelPair[] {
+  const [, name, value] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) {
+    throw new InvalidArgumentError('Expected NAME=VALUE, as in datacenter=north.');
+  }
+  if (name === 'job' || name === 'instance') {
+    throw new InvalidArgumentError(`Use --${name}=${value}.`);
+  }
+  if (EXPORTER_LABELS.has(name)) {
+    throw new InvalidArgumentError(`${name} is a label of the exporter itself.`);
+  }
+  if (!/^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/.test(name)) {
+    throw new InvalidArgumentError(`${name} is not a label name, or is reserved.`);
+  }
+  if (before.some(([other]) => other === name)) {
+    throw new InvalidArgumentError(`The label ${name} was given twice.`);
+  }
+  return [...before, [name, value]];
+}
+
+function parsePrometheusUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw new InvalidArgumentError('Expected a URL, as in http://localhost:9090.');
+  }
+  return url;
 }

@@ -28,5 +28,10 @@ export async function untilStopped({ stop }: Pick<Io, 'stop'>): Promise<void> {
   }
 }
 
-/** What a command ends with: 0 fine, 2 bad usage or configuration, 1 anything else. */
-export type ExitStatus = 0 | 1 | 2;
+/** A command was stopped before its end. Exit status 130 after SIGINT, 143 after SIGTERM. */
+export class InterruptedError extends Error {
+  override readonly name = 'InterruptedError';
+}
+
+/** 2 is for bad usage or configuration, 1 for any other failure. */
+export type ExitStatus = 0 | 1 | 2 | 130 | 143;

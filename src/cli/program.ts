@@ -1,6 +1,7 @@
 /** The command line: which commands there are, and what their ends mean. */
 import { Command, CommanderError } from 'commander';
 import { ConfigError, messageOf, UsageError } from '../base/errors.ts';
+import { InterruptedError } from './io.ts';
 import type { ExitStatus, Io } from './io.ts';
 import { VERSION } from './version.ts';
 
@@ -96,5 +97,8 @@ function statusOf(error: unknown, io: Io): ExitStatus {
     return 2;
   }
   io.writeError(`library-stats-exporter: ${messageOf(error)}\n`);
+  if (error instanceof InterruptedError) {
+    return io.stop.reason === 'SIGINT' ? 130 : 143;
+  }
   return 1;
 }

@@ -1,92 +1,98 @@
 /**
- * A breakdown over a stretch of the past. The service cannot combine it with minutes, so it is told
- * in steps of a day: at the end of each, the totals since the epoch, each in one answer without a seam.
+ * Reads a breakdown over a past time range. The service cannot combine a breakdown with minutes, so the
+ * totals are read at the end of each day, each in one response that starts with the counting period.
  */
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName } from '../base/model.ts';
-import { createWindowReader } from './query.ts';
-import type { Query } from './query.ts';
-
 import { askByKey, MOST_KEYS } from './breakdown.ts';
 import { compareKeys, countsOf } from './by-key.ts';
 import type { CountsByKey } from './by-key.ts';
+import { MINUTE_MS } from './calendar.ts';
 import type { Calendar, Span } from './calendar.ts';
 import { at } from './counts.ts';
 import type { Counts } from './counts.ts';
-import type { KeyMetrics, CounterValues } from './customer-metrics.ts';
+import type { CounterValues, KeyMetrics } from './customer-metrics.ts';
 import { isOver } from './history.ts';
+import { createWindowReader } from './query.ts';
+import type { Query } from './query.ts';
 
 export interface BreakdownHistory {
   readonly breakdown: Breakdown;
-  /** In their order, those of which there is room. */
+  /** Sorted; at most as many as are exported. */
   readonly keys: readonly string[];
-  readonly droppedKeys: number;
-  /** In ascending order: at the end of which day, the totals since the epoch. None of them falls. */
+  /** In ascending order. No total decreases. */
   readonly steps: readonly BreakdownStep[];
 }
 
+/** The totals since the start of the counting period. */
 interface BreakdownStep {
   readonly atMs: number;
   readonly totals: CountsByKey;
 }
 
-export interface BreakdownHistoryContext {
-  readonly breakdown: Breakdown;
-  readonly calendar: Calendar;
-  /** From the start of the epoch on. */
-  readonly span: Span;
-  /** From when on it is told: the day that runs then is the first that is asked for. */
-  readonly toldFromMs: number;
-}
+const LAST_HOUR_MS = 60 * MINUTE_MS;
 
+/** `startMs` is the start of the counting period; the history is exported from `fromMs` on. */
 export async function readBreakdownHistory(
-  context: BreakdownHistoryContext,
+  breakdown: Breakdown,
+  calendar: Calendar,
+  { startMs, endMs }: Span,
+  fromMs: number,
   query: Query,
 ): Promise<BreakdownHistory> {
-  const { breakdown, calendar, span, toldFromMs } = context;
   const reader = createWindowReader({
     query,
     endpoint: 'peoplecount',
     counterCount: COUNTERS.people.length,
     calendar,
-    nowMs: () => span.endMs,
+    nowMs: () => endMs,
     hasTime: () => true,
   });
   const steps: BreakdownStep[] = [];
   const highest = new Map<string, Counts>();
-  let day = calendar.dayAt(Math.max(span.startMs, toldFromMs));
-  // The day before ended where this one starts, and is what is told first.
-  for (let atMs = day.startMs; atMs <= span.endMs; atMs = day.endMs, day = calendar.dayAt(atMs)) {
-    if (atMs > span.startMs) {
-      const { table } = await askByKey(reader, breakdown, span.startMs, atMs);
-      for (const [key, counts] of table) {
-        const before = highest.get(key) ?? [];
-        highest.set(
-          key,
-          counts.map((count, kind) => Math.max(count, at(before, kind))),
-        );
-      }
-      steps.push({ atMs, totals: new Map(highest) });
+  for (const atMs of readTimes(calendar, { startMs, endMs }, fromMs)) {
+    const { table } = await askByKey(reader, breakdown, startMs, atMs);
+    for (const [key, counts] of table) {
+      const before = highest.get(key) ?? [];
+      const higher = counts.map((count, i) => Math.max(count, at(before, i)));
+      highest.set(key, higher);
     }
+    steps.push({ atMs, totals: new Map(highest) });
   }
-  const keys = [...highest.keys()].toSorted(compareKeys);
-  const shown = keys.slice(0, MOST_KEYS);
-  return { breakdown, keys: shown, droppedKeys: keys.length - shown.length, steps };
+  const keys = [...highest.keys()].toSorted(compareKeys).slice(0, MOST_KEYS);
+  return { breakdown, keys, steps };
 }
 
-/** The counters of one key at an instant; no more than the ceilings, where it has any. */
-export function keyFiguresAt(
+/**
+ * Where a day ends, the end of the day before `fromMs` included. Also the end of the range and one hour
+ * before it, so that neither the first live sample nor the hour before it shows a whole day's counts.
+ */
+function readTimes(calendar: Calendar, { startMs, endMs }: Span, fromMs: number): number[] {
+  const times: number[] = [];
+  let atMs = calendar.dayAt(fromMs).startMs;
+  for (; atMs < endMs; atMs = calendar.dayAt(atMs).endMs) {
+    times.push(atMs);
+  }
+  if (atMs > endMs) {
+    times.push(endMs - LAST_HOUR_MS);
+  }
+  times.push(endMs);
+  return [...new Set(times)].filter((ms) => ms > startMs).toSorted((a, b) => a - b);
+}
+
+/** The counters of one key, limited to `maxValues`. */
+export function keyMetricsAt(
   { steps }: BreakdownHistory,
   key: string,
-  ceilings: Readonly<Partial<Record<CounterName, number>>>,
+  maxValues: Readonly<Partial<Record<CounterName, number>>>,
   atMs: number,
 ): KeyMetrics {
   const totals = steps.findLast((step) => isOver(step.atMs, atMs))?.totals;
   const counts = totals === undefined ? [] : countsOf(totals, key);
   const counters: Partial<Record<CounterName, CounterValues>> = {};
-  COUNTERS.people.forEach((kind, i) => {
-    const total = Math.min(at(counts, i), ceilings[kind] ?? Infinity);
-    counters[kind] = { total, excess: undefined, today: undefined };
+  COUNTERS.people.forEach((name, i) => {
+    const total = Math.min(at(counts, i), maxValues[name] ?? Infinity);
+    counters[name] = { total, excess: undefined, today: undefined };
   });
   return { key, counters, occupancy: undefined };
 }

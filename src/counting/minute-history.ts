@@ -1,13 +1,11 @@
 /**
- * A stretch of the past by the minute: read in windows as large as the service allows, and held
- * against the `day` aggregation. Two windows overlap, and the overlap is asked for on its own and
- * taken away once: whatever the service means by the edges of a window, each record counts once.
+ * Reads a past time range by the minute, in the largest windows that the service allows. Consecutive
+ * windows overlap, and the overlap is read once more and subtracted: each record counts once, whether
+ * or not a window includes its edges.
  */
 import { ServiceError } from '../base/errors.ts';
 import { COUNTERS } from '../base/model.ts';
 import type { MinuteStream } from '../base/model.ts';
-import { createWindowReader } from './query.ts';
-import type { Query, WindowReader, WindowResponse } from './query.ts';
 import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Calendar, Span } from './calendar.ts';
 import { areEqual, grandTotal, isZero } from './counts.ts';
@@ -17,205 +15,233 @@ import type { Dating } from './dating.ts';
 import { dateRowBy, ledgerOfPieces, minutePieces } from './day-rows.ts';
 import { KEY_READINGS, sameInstants, survivingReadings } from './keys.ts';
 import { lastSeenIn } from './minutes.ts';
-import type { DateRow } from './minutes.ts';
-import { MinuteTable } from './minute-table.ts';
+import { createWindowReader } from './query.ts';
+import type { Query, WindowReader, WindowResponse } from './query.ts';
 import { ENDPOINTS } from './stream.ts';
 
-/** One stream of one customer over a stretch of time. */
+/** One stream of one customer over a time range. */
 export interface MinuteHistory {
   readonly span: Span;
-  /** Per kind, how many were counted in each minute from the start of `span` on. */
+  /** For each counter of the stream, the counts of each minute from the start of `span` on. */
   readonly minutes: readonly Float64Array[];
-  /** The sums of all rows, whatever minute they are of. */
+  /** The sums of all rows, whatever their keys. */
   readonly sums: Counts;
-  /** What `day` says of the same window; what it says is not used for anything else. */
+  /** The service's sums of the same range by `day`, for comparison only. */
   readonly byDay: Counts;
-  /** The newest minute of the day before the stretch that counted anybody, as far as it was asked for. */
+  /** The newest minute with counts on the day before the range, if it was read. */
   readonly lastSeenBeforeMs: number | undefined;
 }
 
-/** What one stretch teaches about the service, for the next one. */
-export interface Learnt {
-  readonly dating: Dating;
+/** What one range shows about the service, used for the next one. */
+export interface MinuteFormat {
+  readonly keyFormat: Dating;
   /** The longest window that the service has answered by the minute. */
-  readonly windowMs: number;
+  readonly maxWindowMs: number;
 }
 
-export const NOTHING_LEARNT: Learnt = { dating: UNDECIDED, windowMs: Infinity };
+export const UNKNOWN_FORMAT: MinuteFormat = { keyFormat: UNDECIDED, maxWindowMs: Infinity };
 
-export interface HistoryContext {
+export interface MinuteRange {
   readonly stream: MinuteStream;
   readonly calendar: Calendar;
   /** Whole minutes at both ends. */
   readonly span: Span;
-  /** Whether it matters who was seen last on the day before. */
   readonly needsDayBefore: boolean;
 }
 
-interface Work extends HistoryContext {
-  readonly counterCount: number;
+interface RangeReader extends MinuteRange {
   readonly reader: WindowReader;
 }
 
 const OVERLAP_MS = 2 * MINUTE_MS;
-/** One this short is taken as it is answered: the sums are right, only their minutes are not. */
-const SHORTEST_WINDOW_MS = 8 * MINUTE_MS;
-/** So many days are looked at for rows that tell how their keys are written. */
-const MOST_DAYS = 31;
-/** Keys that name a time of day leave the day open: their windows are shorter than one. */
-const LONGEST_OF_DAY_KEYS_MS = 12 * 60 * MINUTE_MS;
+/** A window this short is used as it is: its sums are right, only the minutes within it are not. */
+const MIN_WINDOW_MS = 8 * MINUTE_MS;
+/** How many days are searched for rows that show the key format. */
+const MAX_FORMAT_DAYS = 31;
+/** A key that names only the time of day needs windows shorter than a day. */
+const MAX_TIME_OF_DAY_WINDOW_MS = 12 * 60 * MINUTE_MS;
 
-/** The stretch, read once more where its minutes and its days differ, and what was learnt. */
+/** Reads twice if `minute` and `day` differ. Throws a ServiceError if the key format is unknown. */
 export async function readMinuteHistory(
-  context: HistoryContext,
-  before: Learnt,
+  range: MinuteRange,
+  known: MinuteFormat,
   query: Query,
-): Promise<{ readonly history: MinuteHistory; readonly learnt: Learnt }> {
-  const { stream, calendar, span } = context;
-  const counterCount = COUNTERS[stream].length;
+): Promise<{ readonly history: MinuteHistory; readonly format: MinuteFormat }> {
+  const { stream, calendar, span } = range;
   const reader = createWindowReader({
     query,
     endpoint: ENDPOINTS[stream],
-    counterCount,
+    counterCount: COUNTERS[stream].length,
     calendar,
     nowMs: () => span.endMs,
     hasTime: () => true,
   });
-  const work: Work = { ...context, counterCount, reader };
   let byDay = await reader.read('day', span.startMs, span.endMs);
-  let read = await readMinutes(work, before);
-  if (!areEqual(read.sums, byDay.sums)) {
-    // It may have been a moment's fault, of either; the larger of both answers counts.
-    const again = await readMinutes(work, read.learnt);
-    read = grandTotal(again.sums) >= grandTotal(read.sums) ? again : read;
+  let read = await readMinutes({ ...range, reader }, known);
+  if (!areEqual(read.table.sums, byDay.sums)) {
+    // A fault of the service may lower either answer for a moment: the larger one counts.
+    const again = await readMinutes({ ...range, reader }, read.format);
+    read = grandTotal(again.table.sums) >= grandTotal(read.table.sums) ? again : read;
     byDay = await reader.read('day', span.startMs, span.endMs);
   }
-  const lastSeenBeforeMs = context.needsDayBefore
-    ? await lastSeenBefore(work, read.learnt.dating)
+  const { table, format } = read;
+  const lastSeenBeforeMs = range.needsDayBefore
+    ? await lastSeenBefore({ ...range, reader }, format.keyFormat)
     : undefined;
-  const { minutes, sums, learnt } = read;
-  return { history: { span, minutes, sums, byDay: byDay.sums, lastSeenBeforeMs }, learnt };
+  return {
+    history: { span, ...table, byDay: byDay.sums, lastSeenBeforeMs },
+    format,
+  };
 }
 
-interface MinutesRead {
+/** The counts of each minute, and their sums. */
+interface MinuteTable {
   readonly minutes: readonly Float64Array[];
-  readonly sums: Counts;
-  readonly learnt: Learnt;
+  readonly sums: number[];
 }
 
-async function readMinutes(work: Work, before: Learnt): Promise<MinutesRead> {
-  const { span, reader, counterCount } = work;
-  const table = new MinuteTable(span, counterCount);
-  let { dating, windowMs } = before;
+async function readMinutes(
+  range: RangeReader,
+  known: MinuteFormat,
+): Promise<{ readonly table: MinuteTable; readonly format: MinuteFormat }> {
+  const { stream, span, reader } = range;
+  const minuteCount = Math.ceil((span.endMs - span.startMs) / MINUTE_MS);
+  const table: MinuteTable = {
+    minutes: COUNTERS[stream].map(() => new Float64Array(minuteCount)),
+    sums: COUNTERS[stream].map(() => 0),
+  };
+  let { keyFormat, maxWindowMs } = known;
   for (let fromMs = span.startMs; ;) {
-    const toMs = endOfWindow(work, fromMs, windowMs);
-    const answer = await reader.read('minute', fromMs, toMs);
-    const isCoarse = answer.aggregation !== 'minute' && !isZero(answer.sums);
-    if (isCoarse && toMs - fromMs > SHORTEST_WINDOW_MS) {
-      windowMs = Math.max(SHORTEST_WINDOW_MS, floorToMinute((toMs - fromMs) / 2));
+    const toMs = windowEnd(range, fromMs, maxWindowMs);
+    const response = await reader.read('minute', fromMs, toMs);
+    const isForced = response.aggregation !== 'minute' && !isZero(response.sums);
+    if (isForced && toMs - fromMs > MIN_WINDOW_MS) {
+      maxWindowMs = Math.max(MIN_WINDOW_MS, floorToMinute((toMs - fromMs) / 2));
       continue;
     }
-    if (!isCoarse) {
-      dating = await date(work, dating, answer);
-      if (isOfDay(dating) && toMs - fromMs > LONGEST_OF_DAY_KEYS_MS) {
-        windowMs = LONGEST_OF_DAY_KEYS_MS;
+    if (!isForced) {
+      keyFormat = await detectKeyFormat(range, keyFormat, response);
+      if (namesTimeOfDay(keyFormat) && toMs - fromMs > MAX_TIME_OF_DAY_WINDOW_MS) {
+        maxWindowMs = MAX_TIME_OF_DAY_WINDOW_MS;
         continue;
       }
     }
-    table.add(answer, dateRows(work, dating, answer), 1);
+    addRows(table, range, response, keyFormat, 1);
     if (toMs >= span.endMs) {
-      return { minutes: table.minutes, sums: table.sums, learnt: { dating, windowMs } };
+      return { table, format: { keyFormat, maxWindowMs } };
     }
     fromMs = toMs - OVERLAP_MS;
     const overlap = await reader.read('minute', fromMs, toMs);
-    table.add(overlap, dateRows(work, dating, overlap), -1);
+    addRows(table, range, overlap, keyFormat, -1);
   }
 }
 
-/** Long windows end where a day starts, when it is night in the library. */
-function endOfWindow({ span, calendar }: Work, fromMs: number, windowMs: number): number {
-  const toMs = Math.min(span.endMs, fromMs + windowMs);
+/** Long windows end where a day starts, because few people are counted at night. */
+function windowEnd({ span, calendar }: MinuteRange, fromMs: number, maxWindowMs: number): number {
+  const toMs = Math.min(span.endMs, fromMs + maxWindowMs);
   const dayStartMs = calendar.dayAt(toMs).startMs;
-  return toMs < span.endMs && windowMs >= 2 * DAY_MS && dayStartMs > fromMs + DAY_MS
+  return toMs < span.endMs && maxWindowMs >= 2 * DAY_MS && dayStartMs > fromMs + DAY_MS
     ? dayStartMs
     : toMs;
 }
 
-function dateRows({ calendar }: Work, dating: Dating, answer: WindowResponse): DateRow {
-  return answer.aggregation === 'minute'
-    ? dateRowBy(dating, answer.window, calendar.zone)
-    : () => undefined;
+/**
+ * A row with an unreadable key, or with the time of a wrong clock, is added to the nearest minute of
+ * the range: the totals are the service's in any case.
+ */
+function addRows(
+  { minutes, sums }: MinuteTable,
+  { span, calendar }: MinuteRange,
+  { aggregation, rows, window }: WindowResponse,
+  keyFormat: Dating,
+  sign: 1 | -1,
+): void {
+  const last = Math.ceil((span.endMs - span.startMs) / MINUTE_MS) - 1;
+  const dateOf = dateRowBy(keyFormat, window, calendar.zone);
+  for (const row of rows) {
+    const rowMs = aggregation === 'minute' ? dateOf(row) : undefined;
+    const atMs = rowMs ?? window.endMs - MINUTE_MS;
+    const place = Math.min(last, Math.max(0, Math.floor((atMs - span.startMs) / MINUTE_MS)));
+    // If windows include their end, the minute at the end of the range belongs to the next range.
+    const isAfterEnd = atMs === span.endMs;
+    row.counts.forEach((count, i) => {
+      const counts = minutes[i];
+      if (counts !== undefined) {
+        sums[i] = (sums[i] ?? 0) + sign * count;
+        counts[place] = (counts[place] ?? 0) + (isAfterEnd ? 0 : sign * count);
+      }
+    });
+  }
 }
 
-function isOfDay({ status, readings }: Dating): boolean {
+function namesTimeOfDay({ status, readings }: Dating): boolean {
   const form = readings[0]?.form;
   return status === 'established' && (form === 'time_of_day' || form === 'minute_of_day');
 }
 
-/** How the keys of these rows are read. Throws a ServiceError where that cannot be found out. */
-async function date(work: Work, dating: Dating, answer: WindowResponse): Promise<Dating> {
-  const { reader, calendar, span } = work;
-  if (isZero(answer.sums)) {
-    return dating;
+/** Throws a ServiceError if the format is unknown. */
+async function detectKeyFormat(
+  range: RangeReader,
+  known: Dating,
+  response: WindowResponse,
+): Promise<Dating> {
+  const { reader, calendar, span } = range;
+  const isKnown = known.status === 'established';
+  if (isZero(response.sums)) {
+    return known;
   }
-  // What was established stays: of a short window most rows may be late ones, from before it.
-  if (
-    dating.status === 'established' &&
-    (isOfDay(dating) || sameInstants(dating.readings, answer, calendar.zone))
-  ) {
-    return dating;
+  // A known format stays: in a short window most rows may be late ones, from before the window.
+  if (isKnown && (namesTimeOfDay(known) || sameInstants(known.readings, response, calendar.zone))) {
+    return known;
   }
-  // In a long window, a time of day would be of any day.
-  const isLong = answer.window.endMs - answer.window.startMs > LONGEST_OF_DAY_KEYS_MS;
-  const candidates = [
-    ...(isLong && dating.status !== 'established'
-      ? []
-      : [() => establish(reader, dating, [answer], calendar.zone)]),
-    () => dateByDays(work, answer.window),
-    () => dateByDays(work, span),
-  ];
-  for (const candidate of candidates) {
-    const found = await candidate();
+  // In a long window, a time of day could be of any day.
+  const { startMs, endMs } = response.window;
+  if (isKnown || endMs - startMs <= MAX_TIME_OF_DAY_WINDOW_MS) {
+    const found = await establish(reader, known, [response], calendar.zone);
     if (found.status === 'established') {
       return found;
     }
   }
-  // Clocks of devices that are off may hide it; but a key that says its own zone needs no proof.
-  const [own] = survivingReadings(KEY_READINGS, answer, calendar.zone).filter(
+  const byDays = (await detectByDays(range, response.window)) ?? (await detectByDays(range, span));
+  if (byDays !== undefined) {
+    return byDays;
+  }
+  // Devices with wrong clocks hide the format. A key with its own zone needs no proof.
+  const [written] = survivingReadings(KEY_READINGS, response, calendar.zone).filter(
     ({ form, zone }) => zone === 'written' && form !== 'minute_of_window',
   );
-  if (own !== undefined) {
-    return { status: 'established', readings: [own] };
+  if (written === undefined) {
+    throw new ServiceError('malformed', 'unknown minute key format, history unavailable');
   }
-  throw new ServiceError(
-    'malformed',
-    'the keys of the minutes have no form that is known, so that it cannot be told when anybody was counted',
-  );
+  return { status: 'established', readings: [written] };
 }
 
-/** By the newest day of a stretch whose rows decide it. */
-async function dateByDays({ reader, calendar }: Work, stretch: Span): Promise<Dating> {
-  let day = calendar.dayAt(stretch.endMs - 1);
-  for (let days = 0; day.endMs > stretch.startMs && days < MOST_DAYS; days += 1) {
-    const startMs = Math.max(day.startMs, stretch.startMs);
-    const answer = await reader.read('minute', startMs, Math.min(day.endMs, stretch.endMs));
-    const pieces = (await minutePieces(reader, answer)) ?? [];
-    const dating = await establish(reader, UNDECIDED, pieces, calendar.zone);
-    if (dating.status === 'established') {
-      return dating;
+/** The format that the newest day with enough rows shows. */
+async function detectByDays(
+  { reader, calendar }: RangeReader,
+  { startMs, endMs }: Span,
+): Promise<Dating | undefined> {
+  let day = calendar.dayAt(endMs - 1);
+  for (let days = 0; day.endMs > startMs && days < MAX_FORMAT_DAYS; days += 1) {
+    const fromMs = Math.max(day.startMs, startMs);
+    const response = await reader.read('minute', fromMs, Math.min(day.endMs, endMs));
+    const samples = (await minutePieces(reader, response)) ?? [];
+    const found = await establish(reader, UNDECIDED, samples, calendar.zone);
+    if (found.status === 'established') {
+      return found;
     }
     day = calendar.dayBefore(day);
   }
-  return UNDECIDED;
+  return undefined;
 }
 
 async function lastSeenBefore(
-  { reader, calendar, span }: Work,
-  dating: Dating,
+  { reader, calendar, span }: RangeReader,
+  keyFormat: Dating,
 ): Promise<number | undefined> {
-  const before = calendar.dayBefore(calendar.dayAt(span.startMs));
-  const answer = await reader.read('minute', before.startMs, span.startMs);
-  const pieces = (await minutePieces(reader, answer)) ?? [];
-  const ledger = ledgerOfPieces(pieces, dating, calendar.zone);
-  return ledger && lastSeenIn(ledger, before);
+  const dayBefore = calendar.dayBefore(calendar.dayAt(span.startMs));
+  const response = await reader.read('minute', dayBefore.startMs, span.startMs);
+  const chunks = (await minutePieces(reader, response)) ?? [];
+  const ledger = ledgerOfPieces(chunks, keyFormat, calendar.zone);
+  return ledger && lastSeenIn(ledger, dayBefore);
 }

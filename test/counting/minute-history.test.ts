@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { Question, AggregatedResponse } from '../../src/base/model.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
-import { NOTHING_LEARNT, readMinuteHistory } from '../../src/counting/minute-history.ts';
+import { UNKNOWN_FORMAT, readMinuteHistory } from '../../src/counting/minute-history.ts';
 import type { MinuteHistory } from '../../src/counting/minute-history.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
@@ -59,7 +59,7 @@ async function read(
   const asked: Question[] = [];
   const span = { startMs, endMs };
   const context = { stream: 'people', calendar, span, needsDayBefore: true } as const;
-  const { history } = await readMinuteHistory(context, NOTHING_LEARNT, queryFrom(answer, asked));
+  const { history } = await readMinuteHistory(context, UNKNOWN_FORMAT, queryFrom(answer, asked));
   return {
     history,
     asked,

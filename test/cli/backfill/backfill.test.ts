@@ -1,11 +1,15 @@
-/** `backfill` over HTTP: what it writes, and what it goes on with. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** `backfill` over HTTP: the files, interruption and continuation, rejected flags. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { promisify } from 'node:util';
+import { afterEach, expect, test, vi } from 'vitest';
+import { lockFolder } from '../../../src/base/files.ts';
 import { Calendar } from '../../../src/counting/calendar.ts';
 import { Zone } from '../../../src/counting/zone.ts';
 import { Terminal } from '../terminal.ts';
-import { BackfillWorld, NOW_MS, readMonth, seriesOf } from './world.ts';
+import { BackfillFixture, readMonth, seriesOf } from './fixture.ts';
+import type { FixtureOptions } from './fixture.ts';
 
 const CALENDAR = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
 const OCTOBER = CALENDAR.periodAt(Date.UTC(2026, 9, 15));
@@ -15,184 +19,244 @@ const RANGE = ['--from=2026-10-29T04:00', '--to=2026-11-03T12:00', '--step=5m'];
 
 vi.setConfig({ testTimeout: 120_000 });
 
-let world: BackfillWorld;
+let fixture: BackfillFixture;
 
-describe('one library', () => {
-  beforeEach(async () => {
-    world = await BackfillWorld.started();
-  });
-  afterEach(() => world.stop());
+async function start(options?: FixtureOptions): Promise<void> {
+  fixture = await BackfillFixture.start(options);
+}
 
-  test('is written month by month, with the totals of the service', async () => {
-    const { status, out } = await world.run(RANGE);
-    expect(status).toBe(0);
-    expect(world.files()).toEqual(['2026-10.om', '2026-11.om', 'backfill.json', 'lock']);
-    const october = seriesOf(world.month('2026-10'), ENTERED);
-    const truth =
-      world.service.served('lone', OCTOBER.startMs).entered -
-      world.service.served('lone', NOVEMBER.startMs).entered;
-    expect(october.at(-1)).toEqual({ atMs: NOVEMBER.startMs - 1_000, value: truth });
-    expect(october[0]?.atMs).toBe(Date.UTC(2026, 9, 29, 3));
-    const november = seriesOf(world.month('2026-11'), ENTERED);
-    expect(november[0]).toEqual({ atMs: NOVEMBER.startMs, value: 0 });
-    expect(november.at(-1)?.atMs).toBe(Date.UTC(2026, 10, 3, 11) - 1_000);
-    expect(out).toMatch(new RegExp(`^lone +2026-10 +${truth} +\\d+ +\\d+ +agrees +\\d+$`, 'm'));
-  });
+afterEach(() => fixture.stop());
 
-  test('has samples so close that none is ever older than five minutes', async () => {
-    await world.run(RANGE);
-    for (const month of ['2026-10', '2026-11']) {
-      for (const [id, samples] of readMonth(world.month(month))) {
-        const gaps = samples.map(({ atMs }, i) => atMs - (samples[i - 1]?.atMs ?? atMs));
-        // Who was last seen is not known of a library where nobody was for two days.
-        const most = id.includes('last_seen') ? Infinity : 300_000;
-        expect(Math.max(...gaps)).toBeLessThanOrEqual(most);
-      }
-    }
-  });
-
-  test('says in the end how many samples there are', async () => {
-    const { out } = await world.run(RANGE);
-    const lines = ['2026-10', '2026-11'].flatMap((month) => world.month(month).split('\n'));
-    const samples = lines.filter((line) => line !== '' && !line.startsWith('#')).length;
-    expect(out).toContain(`${samples} samples in 2 files in ${world.output}`);
-  });
-
-  test('has the labels of a scrape', async () => {
-    await world.run([...RANGE, '--job=visits', '--instance=here:1', '--label=site=a"b']);
-    expect(world.month('2026-11')).toContain(
-      `${ENTERED}{customer="lone",instance="here:1",job="visits",site="a\\"b"} `,
-    );
-  });
-
-  test('tells nothing that only a running exporter knows', async () => {
-    await world.run(RANGE);
-    expect(world.month('2026-11')).not.toMatch(/library_(up|polls|poll_|credentials|held)/);
-  });
-
-  test('is not asked for again', async () => {
-    const first = await world.run(RANGE);
-    expect(world.questions()).toBeGreaterThan(8);
-    const before = world.month('2026-11');
-    const second = await world.run(RANGE);
-    expect(world.questions()).toBe(0);
-    expect(second.out).toBe(first.out);
-    expect(world.month('2026-11')).toBe(before);
-  });
-
-  test('is asked again for a month whose file is not whole any more', async () => {
-    await world.run(RANGE);
-    const before = world.month('2026-10');
-    writeFileSync(join(world.output, '2026-10.om'), before.slice(0, 1_000));
-    world.questions();
-    expect((await world.run(RANGE)).status).toBe(0);
-    expect(world.questions()).toBeGreaterThan(3);
-    expect(world.month('2026-10')).toBe(before);
-  });
-
-  test('goes on where it was stopped', async () => {
-    const whole = await world.run(RANGE);
-    const files = ['2026-10', '2026-11'].map((month) => world.month(month));
-    await world.stop();
-    world = await BackfillWorld.started();
-    const terminal = new Terminal();
-    world.asked = ({ path, from }) => {
-      if (path === '/v1/login' && from.startsWith('2026-11-01')) {
-        terminal.terminate();
-      }
-    };
-    const stopped = await world.run(RANGE, terminal);
-    expect(stopped.status).toBe(0);
-    expect(stopped.out).toContain('run it again with the same flags');
-    expect(world.files()).toContain('2026-10.om');
-    expect(world.files()).not.toContain('2026-11.om');
-    world.asked = () => {};
-    world.requests.length = 0;
-    const second = await world.run(RANGE);
-    expect(second.status).toBe(0);
-    const months = world.requests.map(({ to }) => to.slice(0, 7));
-    expect(months).not.toContain('2026-10');
-    expect(['2026-10', '2026-11'].map((month) => world.month(month))).toEqual(files);
-    expect(second.out.split('\n')[1]).toBe(whole.out.split('\n')[1]);
-    expect(world.files()).toEqual(['2026-10.om', '2026-11.om', 'backfill.json', 'lock']);
-  });
-
-  test('is asked again for the month that was not over', async () => {
-    const agoSeconds = Math.round((Date.now() - NOW_MS) / 1_000);
-    const open = ['--from=2026-10-29', `--to=-${agoSeconds}s`, '--step=5m'];
-    await world.run(open);
-    const ends = seriesOf(world.month('2026-11'), 'library_counter_start_timestamp_seconds').length;
-    world.requests.length = 0;
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
-    await world.run(open);
-    const asked = world.requests.map(({ from }) => from.slice(0, 10));
-    expect(asked).toContain('2026-11-01');
-    expect(asked).not.toContain('2026-10-01');
-    expect(ends).toBeGreaterThan(0);
-  });
-
-  test('keeps secrets out of everything', async () => {
-    const { out, err } = await world.run([...RANGE, '--log.level=debug']);
-    const manifest = readFileSync(join(world.output, 'backfill.json'), 'utf8');
-    expect(`${out}${err}${manifest}${world.month('2026-11')}`).not.toContain('quartz');
-  });
+test('writes the totals of the service month by month, and prints the next command', async () => {
+  await start();
+  const { status, out } = await fixture.run(RANGE);
+  expect(status).toBe(0);
+  expect(fixture.files()).toEqual(['2026-10.om', '2026-11.om', 'backfill.json', 'lock']);
+  const october = seriesOf(fixture.month('2026-10'), ENTERED);
+  const total =
+    fixture.service.served('lone', OCTOBER.startMs).entered -
+    fixture.service.served('lone', NOVEMBER.startMs).entered;
+  expect(october[0]?.atMs).toBe(Date.UTC(2026, 9, 29, 3));
+  expect(october.at(-1)).toEqual({ atMs: NOVEMBER.startMs - 1_000, value: total });
+  const november = seriesOf(fixture.month('2026-11'), ENTERED);
+  expect(november[0]).toEqual({ atMs: NOVEMBER.startMs, value: 0 });
+  expect(november.at(-1)?.atMs).toBe(Date.UTC(2026, 10, 3, 11) - 1_000);
+  const samples = [...readMonth(fixture.month('2026-10')), ...readMonth(fixture.month('2026-11'))]
+    .map(([, series]) => series.length)
+    .reduce((sum, length) => sum + length, 0);
+  expect(out).toMatch(new RegExp(`^lone +2026-10 +${total} +\\d+ +\\d+ +agrees +\\d+$`, 'm'));
+  expect(out).toContain(`${samples} samples in 2 files in ${fixture.output}`);
+  expect(out).toContain(`for month in ${fixture.output}/*.om; do promtool tsdb create-blocks-from`);
 });
 
-describe('several libraries', () => {
-  afterEach(() => world.stop());
+test('has no gap of more than five minutes, and only what is known of the past', async () => {
+  await start();
+  await fixture.run(RANGE);
+  for (const [id, samples] of readMonth(fixture.month('2026-11'))) {
+    expect(id).not.toMatch(/library_(up|polls|poll_|credentials|counter_excess)/);
+    const gaps = samples.map(({ atMs }, i) => atMs - (samples[i - 1]?.atMs ?? atMs));
+    // Two days without visitors have no last seen.
+    const maxGap = id.includes('last_seen') ? Infinity : 300_000;
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(maxGap);
+  }
+});
 
-  test('are one file a month, family by family, each with epochs of its own', async () => {
-    world = await BackfillWorld.started({
-      libraries: { north: {}, south: { timezone: 'Pacific/Auckland' } },
-      config: { breakdowns: ['branch', 'device'], labels: { region: 'x' }, capacity: 9 },
-    });
-    expect((await world.run(RANGE)).status).toBe(0);
-    const auckland = new Calendar(new Zone('Pacific/Auckland'), { hour: 4, minute: 0 });
-    const text = world.month('2026-11');
-    expect(seriesOf(text, ENTERED, 'north')[0]?.atMs).toBe(NOVEMBER.startMs);
-    expect(seriesOf(text, ENTERED, 'south')[0]?.atMs).toBe(
-      auckland.periodAt(Date.UTC(2026, 10, 3)).startMs,
-    );
-    const branches = [...readMonth(text)].filter(([id]) =>
-      id.startsWith('library_branch_people_entered_total{customer="south"'),
-    );
-    const sum = branches.reduce((total, [, samples]) => total + (samples.at(-1)?.value ?? NaN), 0);
-    const { startMs } = auckland.dayAt(Date.parse('2026-11-03T11:59:00+13:00'));
-    const atDayStart = seriesOf(text, ENTERED, 'south').findLast(({ atMs }) => atMs <= startMs);
-    expect(sum).toBe(atDayStart?.value);
-  });
+test('has the labels of a scrape, and no secret anywhere', async () => {
+  await start();
+  const flags = ['--job=visits', '--instance=here:1', '--label=site=a"b', '--log.level=debug'];
+  const { out, err } = await fixture.run([...RANGE, ...flags]);
+  const text = fixture.month('2026-11');
+  expect(text).toContain(
+    `${ENTERED}{customer="lone",instance="here:1",job="visits",site="a\\"b"} `,
+  );
+  const state = readFileSync(join(fixture.output, 'backfill.json'), 'utf8');
+  expect(`${out}${err}${state}${text}`).not.toContain('quartz');
+});
 
-  test('that cannot be read are named, and the others are not asked for again', async () => {
-    world = await BackfillWorld.started({ libraries: { good: {}, bad: {} } });
-    world.service.revoke('bad');
-    const failed = await world.run(RANGE);
-    expect(failed.status).toBe(1);
-    expect(failed.err).toContain('2026-10 could not be written for a customer:\n  bad: auth: ');
-    expect(world.files()).not.toContain('2026-10.om');
-    world.service.restore('bad');
-    world.requests.length = 0;
-    const second = await world.run(RANGE);
-    expect(second.status).toBe(0);
-    expect([...readMonth(world.month('2026-10')).keys()].length).toBeGreaterThan(20);
-  });
+test('finished months are not read again, unless their file is damaged', async () => {
+  await start();
+  const first = await fixture.run(RANGE);
+  const before = fixture.month('2026-10');
+  expect(await fixture.run(RANGE)).toMatchObject({ status: 0, out: first.out });
+  expect(fixture.requests).toEqual([]);
+  writeFileSync(join(fixture.output, '2026-10.om'), before.slice(0, 1_000));
+  expect((await fixture.run(RANGE)).status).toBe(0);
+  expect(fixture.requests.length).toBeGreaterThan(3);
+  expect(fixture.requests.join()).not.toContain(' 2026-11-01T04:00:00+01:00 ');
+  expect(fixture.month('2026-10')).toBe(before);
+});
 
-  test('have no history of what was never counted', async () => {
-    world = await BackfillWorld.started({ libraries: { lone: { loginShare: 0 } }, historyDays: 5 });
-    await world.run(RANGE);
-    expect(seriesOf(world.month('2026-11'), ENTERED).length).toBeGreaterThan(100);
-    expect(seriesOf(world.month('2026-11'), 'library_logins_total')).toEqual([]);
-    // The service has nothing of that month at all.
-    expect(world.month('2026-10')).toBe('# EOF\n');
-  });
+test('stopped by SIGTERM, it keeps finished months and continues after them', async () => {
+  await start();
+  await fixture.run([...RANGE, `--output=${fixture.folder}/whole`]);
+  const terminal = new Terminal();
+  fixture.onRequest = (request) => {
+    if (request.startsWith('/v1/login 2026-11-01')) {
+      terminal.terminate();
+    }
+  };
+  const stopped = await fixture.run(RANGE, terminal);
+  expect(stopped).toMatchObject({ status: 143, out: '' });
+  expect(stopped.err).toContain('stopped; run the same command again to continue');
+  expect(fixture.files()).toEqual(['2026-10.om', 'backfill.json', 'lock']);
+  fixture.onRequest = () => {};
+  expect((await fixture.run(RANGE)).status).toBe(0);
+  expect(fixture.requests.join()).not.toContain(' 2026-10-01');
+  for (const month of ['2026-10.om', '2026-11.om']) {
+    const whole = readFileSync(join(fixture.folder, 'whole', month), 'utf8');
+    expect(readFileSync(join(fixture.output, month), 'utf8')).toBe(whole);
+  }
+});
 
-  test('where day lags behind have their minutes, and the difference is told', async () => {
-    world = await BackfillWorld.started({ conventions: { dayFreshness: 'nightly' } });
-    const { out } = await world.run(['--from=2026-11-05', '--to=2026-11-06T15:00', '--step=5m']);
-    const samples = seriesOf(world.month('2026-11'), ENTERED);
-    const truth = world.service.served('lone', NOVEMBER.startMs).entered;
-    const after = world.service.served('lone', Date.UTC(2026, 10, 6, 14)).entered;
-    expect(samples.at(-1)?.value).toBe(truth - after);
-    expect(out).toMatch(/^lone .* -\d+,-\d+,-\d+ /m);
-    expect(out).toContain('Where day is not "agrees"');
+test('a month that was still running is read again up to the new end', async () => {
+  await start();
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 4, 12) });
+  const open = ['--from=2026-10-29', '--to=-1h', '--step=5m'];
+  await fixture.run(open);
+  vi.setSystemTime(Date.UTC(2026, 10, 5, 12));
+  await fixture.run(open);
+  vi.useRealTimers();
+  expect(fixture.requests.join()).not.toContain(' 2026-10-01');
+  expect(seriesOf(fixture.month('2026-11'), ENTERED).at(-1)?.atMs).toBe(
+    Date.UTC(2026, 10, 5, 11) - 1_000,
+  );
+});
+
+test('several customers are in one file, each with its own counting period', async () => {
+  await start({
+    libraries: { north: {}, south: { timezone: 'Pacific/Auckland' } },
+    config: { breakdowns: ['branch', 'device'], labels: { region: 'x' }, capacity: 9 },
   });
+  expect((await fixture.run(RANGE)).status).toBe(0);
+  const auckland = new Calendar(new Zone('Pacific/Auckland'), { hour: 4, minute: 0 });
+  const text = fixture.month('2026-11');
+  expect(seriesOf(text, ENTERED, 'north')[0]?.atMs).toBe(NOVEMBER.startMs);
+  const south = seriesOf(text, ENTERED, 'south');
+  expect(south[0]?.atMs).toBe(auckland.periodAt(Date.UTC(2026, 10, 3)).startMs);
+  // The branches have all counts at the end, so that the first live sample is no jump.
+  const branches = [...readMonth(text)].filter(([id]) =>
+    id.startsWith('library_branch_people_entered_total{customer="south"'),
+  );
+  const sum = branches.reduce((total, [, samples]) => total + (samples.at(-1)?.value ?? NaN), 0);
+  expect(sum).toBe(south.at(-1)?.value);
+});
+
+test('names the customers that failed, and continues when they are repaired', async () => {
+  await start({ libraries: { good: {}, bad: {} } });
+  fixture.service.revoke('bad');
+  const failed = await fixture.run(RANGE);
+  expect(failed.status).toBe(1);
+  expect(failed.err).toContain('2026-10 failed for 1 customer:\n  bad: auth: ');
+  expect(fixture.files()).toEqual(['lock']);
+  fixture.service.restore('bad');
+  expect((await fixture.run(RANGE)).status).toBe(0);
+  expect(seriesOf(fixture.month('2026-10'), ENTERED, 'bad').length).toBeGreaterThan(100);
+});
+
+test('has no file for a month without data, and no series of a stream without data', async () => {
+  await start({ libraries: { lone: { loginShare: 0 } }, historyDays: 5 });
+  const { status, out } = await fixture.run(RANGE);
+  expect(status).toBe(0);
+  expect(out).toContain(' in 1 file in ');
+  expect(fixture.files()).toEqual(['2026-11.om', 'backfill.json', 'lock']);
+  expect(seriesOf(fixture.month('2026-11'), ENTERED).length).toBeGreaterThan(100);
+  expect(seriesOf(fixture.month('2026-11'), 'library_logins_total')).toEqual([]);
+  await fixture.run(RANGE);
+  expect(fixture.requests).toEqual([]);
+});
+
+test('uses the minutes if day lags, and reports the difference', async () => {
+  await start({ conventions: { dayFreshness: 'nightly' } });
+  const { out } = await fixture.run(['--from=2026-11-05', '--to=2026-11-06T15:00', '--step=5m']);
+  const total =
+    fixture.service.served('lone', NOVEMBER.startMs).entered -
+    fixture.service.served('lone', Date.UTC(2026, 10, 6, 14)).entered;
+  expect(seriesOf(fixture.month('2026-11'), ENTERED).at(-1)?.value).toBe(total);
+  expect(out).toMatch(/^lone .* -\d+,-\d+,-\d+ /m);
+  expect(out).toContain('If the column "day" is not "agrees"');
+});
+
+test('shows its progress on one line of a terminal', async () => {
+  await start();
+  const terminal = new Terminal();
+  terminal.errorIsTerminal = true;
+  const { err } = await fixture.run([...RANGE, '--log.level=error'], terminal);
+  const clearLine = '\r\u001b[K';
+  const [first = '', ...others] = err.split(clearLine).slice(1);
+  expect(first).toMatch(/^2026-10: 3 of 5 days, \d+ requests, \d+s left$/);
+  expect(others.at(-1)).toBe('');
+});
+
+test('a full disk is an error, not the end of a file', async () => {
+  await start();
+  const program = join(import.meta.dirname, 'testdata/backfill-on-full-disk.ts');
+  const limited = ['-c', 'ulimit -f 200; exec "$0" "$@"', process.execPath, program];
+  const flags = [fixture.configFlag, `--output=${fixture.output}`, ...RANGE];
+  const { stdout } = await promisify(execFile)('/bin/sh', [...limited, ...flags]);
+  expect(stdout).toContain('"status":1');
+  expect(stdout).toContain('EFBIG');
+  expect(fixture.files()).toEqual(['lock']);
+});
+
+test.each([
+  ['another flag', ['--step=1m'], {}],
+  ['another label', ['--label=a=b'], {}],
+  ['another configuration', [], { capacity: 80 }],
+])('rejects %s for a folder with a backfill', async (_name, flags, config) => {
+  await start();
+  await fixture.run(RANGE);
+  fixture.configure(config);
+  const { status, err, out } = await fixture.run([...RANGE.slice(0, 2), '--step=5m', ...flags]);
+  expect({ status, out }).toEqual({ status: 2, out: '' });
+  expect(err).toContain('has a backfill with other flags or another configuration');
+  expect(fixture.requests).toEqual([]);
+});
+
+test('rejects an --output that is a file, has foreign files, or is locked', async () => {
+  await start();
+  writeFileSync(fixture.output, 'mine');
+  const file = await fixture.run(RANGE);
+  expect(file).toMatchObject({ status: 2, out: '' });
+  expect(file.err).toContain(`--output: expected a folder, ${fixture.output} is a file`);
+  const below = await fixture.run([...RANGE, `--output=${fixture.output}/below`]);
+  expect(below.err).toContain('expected a folder');
+  const folder = `${fixture.folder}/other`;
+  const output = `--output=${folder}`;
+  mkdirSync(folder);
+  const lock = lockFolder(folder);
+  expect((await fixture.run([...RANGE, output])).err).toContain('another backfill is writing to');
+  lock.close();
+  writeFileSync(join(folder, 'thesis.txt'), 'mine');
+  expect((await fixture.run([...RANGE, output])).err).toContain('expected an empty folder');
+  for (const state of ['{"version":7}', 'null', '']) {
+    writeFileSync(join(folder, 'backfill.json'), state);
+    expect((await fixture.run([...RANGE, output])).err).toContain('with other flags');
+  }
+  expect(fixture.requests).toEqual([]);
+});
+
+test.each([
+  [['--from=soon'], 'time'],
+  [['--from=2026-11-03', '--to=2026-11-01'], '--from must be before --to'],
+  [['--from=2026-11-03', '--to=2999-01-01'], '--to must not be in the future'],
+  [['--from=2026-11-01', '--step=2m'], 'Expected 1m or 5m.'],
+  [['--from=2026-11-01', '--customer=nobody'], 'there is no customer "nobody"'],
+  [['--from=2026-11-01', '--customer=lone', '--customer=lone'], 'given twice'],
+  [['--from=2026-11-01', '--job='], 'not empty'],
+  [['--from=2026-11-01', '--label=x'], 'Expected NAME=VALUE'],
+  [['--from=2026-11-01', '--label=job=x'], 'Use --job=x.'],
+  [['--from=2026-11-01', '--label=customer=x'], 'is a label of the exporter itself'],
+  [['--from=2026-11-01', '--label=region=x'], 'customers have a label of that name'],
+  [['--from=2026-11-01', '--label=__x=y'], '__x is not a label name, or is reserved'],
+  [['--from=2026-11-01', '--label=9=y'], '9 is not a label name, or is reserved'],
+  [['--from=2026-11-01', '--label=a=b', '--label=a=c'], 'given twice'],
+  [['--from=2026-11-01', '--prometheus.url=localhost'], 'Expected a URL'],
+  [[], "required option '--from <time>' not specified"],
+])('rejects %j before anything is read or written', async (flags, message) => {
+  await start({ config: { labels: { region: 'north' } } });
+  const { status, out, err } = await fixture.run(flags);
+  expect({ status, out }).toEqual({ status: 2, out: '' });
+  expect(err).toContain(message);
+  expect(fixture.requests).toEqual([]);
+  expect(() => fixture.files()).toThrow('ENOENT');
 });

@@ -1,4 +1,4 @@
-/** The joint with a running exporter, as a Prometheus tells it; what it says is given here by hand. */
+/** `backfill --prometheus.url` against a fake Prometheus. */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { Calendar } from '../../../src/counting/calendar.ts';
 import { Zone } from '../../../src/counting/zone.ts';
 import { Terminal } from '../terminal.ts';
-import { BackfillWorld, seriesOf } from './world.ts';
+import { BackfillFixture, seriesOf } from './fixture.ts';
 
 const ENTERED = 'library_people_entered_total';
 const FROM = '--from=2026-11-02T04:00';
@@ -23,14 +23,14 @@ interface Series {
   readonly samples: readonly (readonly [number, number])[];
 }
 
-/** Knows just the queries that are asked. */
+/** Answers only the queries that `backfill` sends, as with --enable-feature=type-and-unit-labels. */
 class FakePrometheus {
   readonly queries: string[] = [];
   readonly headers: IncomingHttpHeaders[] = [];
   series: Readonly<Record<string, readonly Series[]>> = {};
   answer: { readonly status: number; readonly body: string } | undefined;
-  /** Told of each query before it is answered. */
-  asked: () => void = () => {};
+  /** Called before each query is answered. */
+  onQuery: () => void = () => {};
   readonly #server: Server;
 
   constructor() {
@@ -41,7 +41,7 @@ class FakePrometheus {
         const asked = new URLSearchParams(form);
         this.queries.push(`${incoming.url ?? ''} ${asked.get('query') ?? ''}`);
         this.headers.push(incoming.headers);
-        this.asked();
+        this.onQuery();
         const result = this.answer === undefined ? this.#result(asked) : [];
         const { status = 200, body = JSON.stringify({ status: 'success', data: { result } }) } =
           this.answer ?? {};
@@ -69,7 +69,7 @@ class FakePrometheus {
       }));
     }
     const counted = /^count_over_time\((\w+)\{(.*)\}\[(\d+)ms\]\)$/.exec(query);
-    const raw = /^(\w+)\{(.*)\}\[5m\]$/.exec(query);
+    const raw = /^(\w+)\{(.*)\}\[300000ms\]$/.exec(query);
     const [, metric = '', matchers = '', length = '300000'] = counted ?? raw ?? [];
     const [start, end, step] = ['start', 'end', 'step'].map(
       (name) => 1000 * Number(asked.get(name)),
@@ -81,7 +81,7 @@ class FakePrometheus {
     return (this.series[metric] ?? [])
       .filter(({ labels }) => matchers.includes(`instance="${labels['instance']}"`))
       .map(({ labels, samples }) => ({
-        metric: raw ? { __name__: metric, ...labels } : labels,
+        metric: raw ? { __name__: metric, __type__: 'counter', __unit__: '', ...labels } : labels,
         values: times.flatMap((time) => {
           const within = samples.filter(([at]) => at > time - Number(length) && at <= time);
           return raw
@@ -102,74 +102,63 @@ function scraped(value: number, fromMs = FIRST_MS): Series['samples'] {
 
 vi.setConfig({ testTimeout: 120_000 });
 
-let world: BackfillWorld;
+let fixture: BackfillFixture;
 let prometheus: FakePrometheus;
 let host: string;
 
 beforeEach(async () => {
-  world = await BackfillWorld.started();
+  fixture = await BackfillFixture.start();
   prometheus = new FakePrometheus();
   host = await prometheus.start();
 });
 afterEach(async () => {
-  await world.stop();
+  await fixture.stop();
   await prometheus.stop();
 });
 
 function trueTotal(): number {
   return (
-    world.service.served('lone', PERIOD_MS).entered - world.service.served('lone', FIRST_MS).entered
+    fixture.service.served('lone', PERIOD_MS).entered -
+    fixture.service.served('lone', FIRST_MS).entered
   );
 }
 
-test('ends a moment before the first live sample, and not above it', async () => {
+test('ends before the first live sample, and not above it', async () => {
   const value = trueTotal() - 4;
   prometheus.series = { [ENTERED]: [{ labels: LABELS, samples: scraped(value) }] };
-  const { status } = await world.run([FROM, `--prometheus.url=http://${host}`]);
+  const { status } = await fixture.run([FROM, `--prometheus.url=http://${host}`]);
   expect(status).toBe(0);
-  const samples = seriesOf(world.month('2026-11'), ENTERED);
+  const samples = seriesOf(fixture.month('2026-11'), ENTERED);
   expect(samples.at(-1)).toEqual({ atMs: FIRST_MS - 456, value });
   expect(Math.max(...samples.map((sample) => sample.value))).toBe(value);
   const before = samples.findLast(({ atMs }) => atMs < FIRST_MS - 86_400_000);
   expect(before?.value).toBeGreaterThan(10);
 });
 
-test('takes the earliest of all counters, found with three queries of each', async () => {
+test('ends at the earliest sample of all counters, found with three queries each', async () => {
   const late = FIRST_MS + 3 * 86_400_000;
   prometheus.series = {
     [ENTERED]: [{ labels: LABELS, samples: scraped(1e6, late) }],
     library_logins_total: [{ labels: LABELS, samples: scraped(1e6) }],
   };
-  await world.run([FROM, `--prometheus.url=http://${host}`]);
-  expect(seriesOf(world.month('2026-11'), ENTERED).at(-1)?.atMs).toBe(FIRST_MS - 456);
-  // Of two counters three queries each, of the one that is not there only the first.
+  await fixture.run([FROM, `--prometheus.url=http://${host}`]);
+  expect(seriesOf(fixture.month('2026-11'), ENTERED).at(-1)?.atMs).toBe(FIRST_MS - 456);
+  // Only one query for the counter that is absent.
   expect(prometheus.queries).toHaveLength(7);
 });
 
-test('keeps what it was told first when it goes on', async () => {
+test('ends at the first live sample even if --to is later', async () => {
   prometheus.series = { [ENTERED]: [{ labels: LABELS, samples: scraped(1e6) }] };
-  const flags = [FROM, `--prometheus.url=http://${host}`];
-  await world.run(flags);
-  const asked = prometheus.queries.length;
-  prometheus.series = { [ENTERED]: [{ labels: LABELS, samples: scraped(1, FIRST_MS - 9e7) }] };
-  const before = world.month('2026-11');
-  expect((await world.run(flags)).status).toBe(0);
-  expect(prometheus.queries).toHaveLength(asked);
-  expect(world.month('2026-11')).toBe(before);
-});
-
-test('is not moved past the first live sample by --to', async () => {
-  prometheus.series = { [ENTERED]: [{ labels: LABELS, samples: scraped(1e6) }] };
-  await world.run([FROM, '--to=2026-11-06', `--prometheus.url=http://${host}`]);
-  expect(seriesOf(world.month('2026-11'), ENTERED).at(-1)?.atMs).toBe(FIRST_MS - 456);
+  await fixture.run([FROM, '--to=2026-11-06', `--prometheus.url=http://${host}`]);
+  expect(seriesOf(fixture.month('2026-11'), ENTERED).at(-1)?.atMs).toBe(FIRST_MS - 456);
 });
 
 test.each([
-  ['nothing at all', [], 'has no library_people_entered_total in all that time'],
+  ['no sample', [], 'has no library_people_entered_total since --from'],
   [
     'another target',
     [{ labels: { ...LABELS, instance: 'x:1' }, samples: scraped(1) }],
-    'it has those of --job=library --instance=x:1',
+    'it has series with --job=library --instance=x:1',
   ],
   [
     'another label',
@@ -179,14 +168,14 @@ test.each([
   [
     'samples since --from',
     [{ labels: LABELS, samples: scraped(1, Date.UTC(2026, 10, 2, 3, 1)) }],
-    'Prometheus has samples of lone from 2026-11-02T04:01:00+01:00 on',
+    'Prometheus has samples of lone since 2026-11-02T04:01:00+01:00: nothing to write',
   ],
-])('says what is wrong where Prometheus has %s', async (_name, series, sentence) => {
+])('explains the problem if Prometheus has %s', async (_name, series, sentence) => {
   prometheus.series = { [ENTERED]: series };
-  const { status, err, out } = await world.run([FROM, `--prometheus.url=http://${host}`]);
+  const { status, err, out } = await fixture.run([FROM, `--prometheus.url=http://${host}`]);
   expect({ status, out }).toEqual({ status: 2, out: '' });
   expect(err).toContain(sentence);
-  expect(() => world.files()).toThrow('ENOENT');
+  expect(() => fixture.files()).toThrow('ENOENT');
 });
 
 test.each([
@@ -194,17 +183,17 @@ test.each([
     'an error',
     422,
     '{"status":"error","error":"too many samples"}',
-    'answers 422: too many samples',
+    'status 422: too many samples',
   ],
-  ['a login page', 200, '<html>', 'answers 200, and not as Prometheus does'],
-  ['no answer of a query', 200, '{"data":7}', 'answers 200, and not as Prometheus does'],
+  ['a login page', 200, '<html>', 'status 200: not a response of Prometheus'],
+  ['no answer of a query', 200, '{"data":7}', 'status 200: not a response of Prometheus'],
 ])(
-  'says so where Prometheus gives %s, without its password',
+  'fails if Prometheus returns %s, without showing its password',
   async (_name, status, body, words) => {
     prometheus.answer = { status, body };
-    const ran = await world.run([FROM, `--prometheus.url=http://tom:sardines@${host}/prom/`]);
+    const ran = await fixture.run([FROM, `--prometheus.url=http://tom:sardines@${host}/prom/`]);
     expect(ran.status).toBe(1);
-    expect(ran.err).toContain(`http://${host}/prom/api/v1/query_range ${words}`);
+    expect(ran.err).toContain(`http://${host}/prom/api/v1/query_range: ${words}`);
     expect(ran.err).not.toContain('sardines');
     expect(prometheus.headers[0]?.authorization).toBe(
       `Basic ${Buffer.from('tom:sardines').toString('base64')}`,
@@ -212,27 +201,26 @@ test.each([
   },
 );
 
-test("asks for a customer by the letters of its name, of which Prometheus's patterns escape only signs", async () => {
-  await world.stop();
-  world = new BackfillWorld({ libraries: { 'Ærø (øst) & 𝔏': {} } });
-  await world.start();
-  await world.run([FROM, `--prometheus.url=http://${host}`]);
+test('escapes the name of a customer as regular expressions of Prometheus need it', async () => {
+  await fixture.stop();
+  fixture = await BackfillFixture.start({ libraries: { 'Ærø (øst) & 𝔏': {} } });
+  await fixture.run([FROM, `--prometheus.url=http://${host}`]);
   expect(prometheus.queries[0]).toContain('customer=~"Ærø \\\\(øst\\\\) & 𝔏"');
 });
 
-test('is stopped while Prometheus is asked as at any other time', async () => {
+test('stops while it waits for Prometheus', async () => {
   const terminal = new Terminal();
-  prometheus.asked = () => terminal.terminate();
-  const ran = await world.run([FROM, `--prometheus.url=http://${host}`], terminal);
-  expect(ran).toMatchObject({ status: 0, out: 'stopped before anything was written\n' });
-  expect(ran.err).not.toContain('does not answer');
+  prometheus.onQuery = () => terminal.terminate();
+  const ran = await fixture.run([FROM, `--prometheus.url=http://${host}`], terminal);
+  expect(ran).toMatchObject({ status: 143, out: '' });
+  expect(ran.err).not.toContain('no response');
 });
 
-test('says so where nobody answers', async () => {
+test('fails if Prometheus does not respond', async () => {
   await prometheus.stop();
-  const ran = await world.run([FROM, `--prometheus.url=http://${host}`]);
+  const ran = await fixture.run([FROM, `--prometheus.url=http://${host}`]);
   expect(ran.status).toBe(1);
-  expect(ran.err).toContain('does not answer (ECONNREFUSED): is it the address of a Prometheus?');
+  expect(ran.err).toContain(': no response (ECONNREFUSED)');
   prometheus = new FakePrometheus();
   await prometheus.start();
 });

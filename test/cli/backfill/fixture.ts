@@ -12,7 +12,6 @@ import { startSimulator } from '../../../src/simulator/http.ts';
 import type { Simulator } from '../../../src/simulator/http.ts';
 import { drawLibrary, OFFICE_HOURS } from '../../../src/simulator/libraries.ts';
 import type { Library } from '../../../src/simulator/libraries.ts';
-import type { SimulatedRequest } from '../../../src/simulator/responses.ts';
 import { createSimulatedService } from '../../../src/simulator/service.ts';
 import type { SimulatedService } from '../../../src/simulator/service.ts';
 import { Terminal } from '../terminal.ts';
@@ -21,7 +20,7 @@ import type { Ran } from '../terminal.ts';
 /** The sixth of November, in the afternoon of Europe. */
 export const NOW_MS = Date.UTC(2026, 10, 6, 15);
 
-export interface BackfillWorldOptions {
+export interface FixtureOptions {
   readonly conventions?: Partial<Conventions>;
   readonly libraries?: Readonly<Record<string, Partial<Library>>>;
   readonly historyDays?: number;
@@ -29,30 +28,21 @@ export interface BackfillWorldOptions {
   readonly config?: object;
 }
 
-export interface AskedRequest {
-  readonly path: string;
-  /** As it was written; empty where it was not asked. */
-  readonly from: string;
-  readonly to: string;
-}
-
-function timeOf(query: SimulatedRequest['query'], name: 'from' | 'to'): string {
-  return query instanceof URLSearchParams ? (query.get(name) ?? '') : '';
-}
-
-export class BackfillWorld {
+export class BackfillFixture {
   readonly folder = mkdtempSync(join(tmpdir(), 'backfill-'));
   readonly output = join(this.folder, 'history');
+  readonly configFlag = `--config.file=${join(this.folder, 'config.yaml')}`;
   readonly service: SimulatedService;
-  readonly requests: AskedRequest[] = [];
-  /** Told of each request before it is answered. */
-  asked: (request: AskedRequest) => void = () => {};
-  readonly #options: BackfillWorldOptions;
+  /** Data requests so far: endpoint, `from` and `to`. */
+  requests: string[] = [];
+  /** Called before each data request is answered. */
+  onRequest: (request: string) => void = () => {};
+  readonly #config: object | undefined;
   #simulator: Simulator | undefined;
 
-  constructor(options: BackfillWorldOptions = {}) {
-    this.#options = options;
+  private constructor(options: FixtureOptions) {
     const { conventions, libraries = { lone: {} }, historyDays = 70 } = options;
+    this.#config = options.config;
     this.service = createSimulatedService({
       seed: 1,
       conventions: { ...plainConventions, fromEdge: 'inclusive', ...conventions },
@@ -72,22 +62,19 @@ export class BackfillWorld {
     });
   }
 
-  static async started(options?: BackfillWorldOptions): Promise<BackfillWorld> {
-    const world = new BackfillWorld(options);
-    await world.start();
-    return world;
-  }
-
-  async start(): Promise<void> {
-    const { service } = this;
-    this.#simulator = await startSimulator({
+  static async start(options: FixtureOptions = {}): Promise<BackfillFixture> {
+    const fixture = new BackfillFixture(options);
+    const { service } = fixture;
+    fixture.#simulator = await startSimulator({
       service: {
         ...service,
-        handle: (request) => {
+        handle(request) {
           const { path, query } = request;
-          const asked = { path, from: timeOf(query, 'from'), to: timeOf(query, 'to') };
-          this.requests.push(asked);
-          this.asked(asked);
+          if (path.startsWith('/v1/') && query instanceof URLSearchParams) {
+            const asked = `${path} ${query.get('from') ?? ''} ${query.get('to') ?? ''}`;
+            fixture.requests.push(asked);
+            fixture.onRequest(asked);
+          }
           return service.handle(request);
         },
       },
@@ -95,7 +82,8 @@ export class BackfillWorld {
       clock: systemClock,
       listenAddress: '127.0.0.1:0',
     });
-    this.configure(this.#options.config);
+    fixture.configure(fixture.#config);
+    return fixture;
   }
 
   configure(settings: object = {}): void {
@@ -112,19 +100,8 @@ export class BackfillWorld {
   }
 
   run(flags: readonly string[], terminal = new Terminal()): Promise<Ran> {
-    return terminal.run(
-      'backfill',
-      `--config.file=${join(this.folder, 'config.yaml')}`,
-      `--output=${this.output}`,
-      ...flags,
-    );
-  }
-
-  /** How many questions about data were asked since this was called last. */
-  questions(): number {
-    const asked = this.requests.filter(({ path }) => path.startsWith('/v1/')).length;
-    this.requests.length = 0;
-    return asked;
+    this.requests = [];
+    return terminal.run('backfill', this.configFlag, `--output=${this.output}`, ...flags);
   }
 
   files(): readonly string[] {
@@ -146,44 +123,40 @@ export interface WrittenSample {
   readonly value: number;
 }
 
-/** The samples of each series of a file. Throws where promtool would drop one or refuse the file. */
+/** The samples of each series of a file. Throws if promtool would drop one or reject the file. */
 export function readMonth(text: string): ReadonlyMap<string, readonly WrittenSample[]> {
-  const lines = text.split('\n');
-  if (lines.at(-2) !== '# EOF' || lines.at(-1) !== '') {
+  if (!text.endsWith('\n# EOF\n')) {
     throw new Error('the file does not end with # EOF');
   }
   const series = new Map<string, WrittenSample[]>();
-  const families = new Set<string>();
-  let family = '';
-  for (const line of lines.slice(0, -2)) {
-    const [, head] = /^# TYPE (\S+) /.exec(line) ?? [];
-    if (head !== undefined) {
-      if (families.has(head)) {
-        throw new Error(`${head} comes twice`);
+  const families: string[] = [];
+  for (const line of text.split('\n').slice(0, -2)) {
+    const [, family] = /^# TYPE (\S+) /.exec(line) ?? [];
+    if (family !== undefined) {
+      families.push(family);
+    } else if (!line.startsWith('# HELP ')) {
+      const [, id = '', value, seconds] = /^(\S+\{.*\}) (\S+) (\S+)$/.exec(line) ?? [];
+      const current = families.at(-1) ?? '';
+      const samples = series.get(id) ?? [];
+      const sample = { atMs: Number(seconds) * 1000, value: Number(value) };
+      if (
+        !(id.startsWith(`${current}{`) || id.startsWith(`${current}_total{`)) ||
+        !(sample.atMs > (samples.at(-1)?.atMs ?? -Infinity)) ||
+        !Number.isFinite(sample.value)
+      ) {
+        throw new Error(`not of ${current}, not in order, or not a number: ${line}`);
       }
-      families.add(head);
-      family = head;
-      continue;
+      samples.push(sample);
+      series.set(id, samples);
     }
-    if (line.startsWith('# HELP ')) {
-      continue;
-    }
-    const [, id = '', value, seconds] = /^(\S+\{.*\}) (\S+) (\S+)$/.exec(line) ?? [];
-    if (!id.startsWith(`${family}{`) && !id.startsWith(`${family}_total{`)) {
-      throw new Error(`not of ${family}: ${line}`);
-    }
-    const samples = series.get(id) ?? [];
-    const atMs = Number(seconds) * 1000;
-    if (!(atMs > (samples.at(-1)?.atMs ?? -Infinity)) || !Number.isFinite(Number(value))) {
-      throw new Error(`not in order, or no number: ${line}`);
-    }
-    samples.push({ atMs, value: Number(value) });
-    series.set(id, samples);
+  }
+  if (new Set(families).size < families.length) {
+    throw new Error('a family is in two places');
   }
   return series;
 }
 
-/** The one series of a metric and customer. */
+/** The series of a metric and customer; empty if there is none. */
 export function seriesOf(
   text: string,
   metric: string,

@@ -1,0 +1,147 @@
+/** What to write: the customers, their time range, and its months. Pure. */
+import { UsageError } from '../../base/errors.ts';
+import type { Config, CustomerConfig } from '../../config/types.ts';
+import { Calendar } from '../../counting/calendar.ts';
+import type { CountingPeriod, Span } from '../../counting/calendar.ts';
+import type { CustomerDescription } from '../../counting/description.ts';
+import { createOpeningHoursParser } from '../../counting/opening-hours.ts';
+import { Zone } from '../../counting/zone.ts';
+import type { LabelPair } from '../../metrics/family.ts';
+import { descriptionOf } from '../../polling/customer-registry.ts';
+import { noSuchCustomer } from '../access.ts';
+import type { BackfillFlags } from '../backfill.ts';
+import { formatTime, refuseReversed } from '../time-flag.ts';
+import type { LiveStart } from './live-start.ts';
+
+/** Prometheus still changes its newest three hours; blocks must not overlap them. */
+const DEFAULT_END_AGE_MS = 3 * 3_600_000;
+const MIN_HISTORY_MS = 300_000;
+
+export interface BackfillTarget {
+  readonly config: CustomerConfig;
+  readonly calendar: Calendar;
+  readonly description: CustomerDescription;
+  /** From the first sample up to, and without, the end. Starts at a whole second. */
+  readonly range: Span;
+  readonly liveStart: LiveStart | undefined;
+}
+
+/** What one month has of one customer. */
+export interface MonthPart {
+  readonly target: BackfillTarget;
+  readonly period: CountingPeriod;
+  /** Within the period. */
+  readonly range: Span;
+}
+
+export interface Month {
+  /** `2026-10` */
+  readonly name: string;
+  /** In the order of the configuration. */
+  readonly parts: readonly MonthPart[];
+}
+
+/** In the order of the configuration. Throws a UsageError for an unknown name. */
+export function selectCustomers(
+  config: Config,
+  names: readonly string[] | undefined,
+): readonly CustomerConfig[] {
+  for (const name of names ?? []) {
+    if (!config.customers.some((customer) => customer.name === name)) {
+      throw noSuchCustomer(config, name);
+    }
+  }
+  return config.customers.filter(({ name }) => names?.includes(name) ?? true);
+}
+
+/** The label names of library_customer_info. */
+export function infoLabelNames({ customers }: Config): readonly string[] {
+  return [...new Set(customers.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
+}
+
+/** The labels that a scrape would add. Throws a UsageError if customers have one of them. */
+export function scrapeLabels(
+  { instance, job, label = [] }: BackfillFlags,
+  config: Config,
+): readonly LabelPair[] {
+  const taken = infoLabelNames(config);
+  const duplicate = label.find(([name]) => taken.includes(name));
+  if (duplicate !== undefined) {
+    throw new UsageError(
+      `--label=${duplicate.join('=')}: customers have a label of that name in the configuration`,
+    );
+  }
+  return [['instance', instance], ['job', job], ...label];
+}
+
+/** Throws a UsageError if a range is empty or ends in the future. */
+export function createTargets(
+  customers: readonly CustomerConfig[],
+  liveStarts: ReadonlyMap<string, LiveStart>,
+  { from, to }: BackfillFlags,
+  nowMs: number,
+): readonly BackfillTarget[] {
+  const parseOpeningHours = createOpeningHoursParser();
+  return customers.map((config) => {
+    const zone = new Zone(config.timezone);
+    const liveStart = liveStarts.get(config.name);
+    const startMs = Math.ceil(from.time(zone, nowMs) / 1_000) * 1_000;
+    if (liveStart !== undefined && liveStart.atMs - startMs < MIN_HISTORY_MS) {
+      throw new UsageError(
+        `Prometheus has samples of ${config.name} since ${formatTime(zone, liveStart.atMs)}: nothing to write. ` +
+          'Use an earlier --from, or omit --prometheus.url if these samples are from another backfill',
+      );
+    }
+    const defaultEndMs = Math.floor((nowMs - DEFAULT_END_AGE_MS) / 60_000) * 60_000;
+    const requestedEndMs = to?.time(zone, nowMs) ?? liveStart?.atMs ?? defaultEndMs;
+    const endMs = Math.min(requestedEndMs, liveStart?.atMs ?? Infinity);
+    if (endMs > nowMs) {
+      throw new UsageError(`--to must not be in the future: ${formatTime(zone, endMs)}`);
+    }
+    refuseReversed(zone, startMs, endMs);
+    return {
+      config,
+      calendar: new Calendar(zone, config.dayStartsAt),
+      description: descriptionOf(config, parseOpeningHours),
+      range: { startMs, endMs },
+      liveStart,
+    };
+  });
+}
+
+/** In ascending order. A month has only the customers whose range reaches into it. */
+export function splitIntoMonths(targets: readonly BackfillTarget[]): readonly Month[] {
+  const months = new Map<number, MonthPart[]>();
+  for (const target of targets) {
+    const { calendar, range } = target;
+    let period = calendar.periodAt(range.startMs);
+    while (period.startMs < range.endMs) {
+      const startMs = Math.max(range.startMs, period.startMs);
+      const endMs = Math.min(range.endMs, period.endMs);
+      const parts = months.get(period.month) ?? [];
+      parts.push({ target, period, range: { startMs, endMs } });
+      months.set(period.month, parts);
+      period = calendar.periodOfMonth(period.month + 1);
+    }
+  }
+  return [...months]
+    .toSorted(([a], [b]) => a - b)
+    .map(([month, parts]) => ({ name: monthName(month), parts }));
+}
+
+function monthName(month: number): string {
+  return `${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}`;
+}
+
+/**
+ * The start, every whole step, and one second before the end: the final values of a counting period,
+ * or the last values before the first live sample.
+ */
+export function sampleTimes({ startMs, endMs }: Span, stepMs: number): readonly number[] {
+  const lastMs = Math.ceil(endMs / 1_000) * 1_000 - 1_000;
+  const times = [startMs];
+  for (let atMs = (Math.floor(startMs / stepMs) + 1) * stepMs; atMs < lastMs; atMs += stepMs) {
+    times.push(atMs);
+  }
+  return lastMs > startMs ? [...times, lastMs] : times;
+}
