@@ -6,15 +6,22 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const DEBIAN_PACKAGES = {
+const PROMETHEUS_PACKAGES = {
   '/usr/bin/prometheus': 'prometheus',
   '/usr/bin/prometheus-alertmanager': 'prometheus-alertmanager',
   '/usr/bin/promtool': 'prometheus',
   '/usr/bin/amtool': 'prometheus-alertmanager',
+} as const;
+
+const DEBIAN_PACKAGES = {
+  ...PROMETHEUS_PACKAGES,
   '/usr/bin/chromium': 'chromium',
   '/usr/bin/kubectl': 'kubernetes-client',
   '/usr/bin/systemd-analyze': 'systemd',
 } as const;
+
+/** Where another version of Prometheus is unpacked, with `usr/bin` below it; empty for the installed one. */
+const PROMETHEUS_ROOT = process.env['PROMETHEUS_ROOT'] ?? '';
 
 export type DebianProgram = keyof typeof DEBIAN_PACKAGES;
 
@@ -27,14 +34,15 @@ export interface Running {
   readonly stop: () => Promise<number | string | null>;
 }
 
-/** The path itself. Throws, and says which package to install, where the program is missing. */
+/** The path of the installed program. Throws with the name of its package if it is missing. */
 export function debianProgram(path: DebianProgram): string {
-  if (!existsSync(path)) {
+  const found = path in PROMETHEUS_PACKAGES ? `${PROMETHEUS_ROOT}${path}` : path;
+  if (!existsSync(found)) {
     throw new Error(
-      `${path} is missing: the end-to-end tests need it. apt-get install ${DEBIAN_PACKAGES[path]}`,
+      `${found} is missing: the end-to-end tests need it. apt-get install ${DEBIAN_PACKAGES[path]}`,
     );
   }
-  return path;
+  return found;
 }
 
 /** Starts a program that goes on until it is stopped. */
@@ -82,7 +90,7 @@ export async function startServer(
   }
   try {
     const address = await server.lineWhere(
-      (line) => /msg="Listening on" address=(\S+)/.exec(line)?.[1],
+      (line) => /msg="Listening on".* address=(\S+)/.exec(line)?.[1],
     );
     return { address, server, stop };
   } catch (error) {
