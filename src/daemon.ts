@@ -13,13 +13,11 @@ import type { WebConfig } from './config/web-types.ts';
 import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { createExporterMetrics } from './metrics/exporter-metrics.ts';
 import { createExposition, renderScrape } from './metrics/exposition.ts';
-import { CustomerRegistry } from './polling/customer-registry.ts';
-import type { RegisteredCustomer } from './polling/customer-registry.ts';
+import { CustomerRegistry, shardOf, statusOf } from './polling/customers.ts';
+import type { RegisteredCustomer } from './polling/customers.ts';
 import { LogLimiter } from './polling/log-limiter.ts';
-import type { PollObserver } from './polling/poll.ts';
-import { Poller } from './polling/poller.ts';
-import { shardOf } from './polling/shards.ts';
-import { statusOf } from './polling/status.ts';
+import type { PollObserver } from './polling/poll-job.ts';
+import { Scheduler } from './polling/scheduler.ts';
 import { StateFile } from './polling/state-file.ts';
 import type { ProxyEnvironment } from './service/proxy.ts';
 import { createService } from './service/service.ts';
@@ -75,7 +73,7 @@ export type ReloadScope = 'all' | 'web';
 interface Runtime {
   readonly config: Config;
   readonly service: Service;
-  readonly poller: Poller;
+  readonly scheduler: Scheduler;
   readonly clients: WeakMap<RegisteredCustomer, CustomerClient>;
 }
 
@@ -84,7 +82,7 @@ const MAX_LATE_MS = 30_000;
 
 export function createDaemon(options: DaemonOptions): Daemon {
   const { clock, log, random, shard, transport } = options;
-  const lines = new LogLimiter({ log, clock });
+  const limiter = new LogLimiter({ log, clock });
   const marks = new HighWaterMarks();
   const stateFile = new StateFile({ path: options.storagePath, marks, clock, log });
   const registry = new CustomerRegistry(marks);
@@ -114,9 +112,9 @@ export function createDaemon(options: DaemonOptions): Daemon {
     clock,
     log,
     exposition: (format, gzip) => renderScrape(exposition, exporterMetrics, format, gzip),
-    healthy: () => runtime.poller.lateMs() < MAX_LATE_MS,
+    healthy: () => runtime.scheduler.lateMs() < MAX_LATE_MS,
     ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
-    status: () => statusOf({ customers: registry.customers, poller: runtime.poller, clock }),
+    status: () => statusOf(registry.customers, runtime.scheduler, clock.nowMs()),
     reload: () => reload(),
     protection: webConfig?.config,
   });
@@ -137,10 +135,10 @@ export function createDaemon(options: DaemonOptions): Daemon {
       observer,
       ...(transport === undefined ? {} : { transport }),
     });
-    const poller = new Poller({
+    const scheduler = new Scheduler({
       clock,
       log,
-      lines,
+      limiter,
       intervalMs: config.polling.intervalMs,
       reconcileIntervalMs: config.polling.reconcileIntervalMs,
       breakdownIntervalMs: config.polling.breakdownIntervalMs,
@@ -149,7 +147,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       serviceNowMs: () => service.nowMs(),
       observer,
     });
-    return { config, service, poller, clients: new WeakMap() };
+    return { config, service, scheduler, clients: new WeakMap() };
   }
 
   function credentialsChecked(customer: string, valid: boolean): void {
@@ -157,11 +155,11 @@ export function createDaemon(options: DaemonOptions): Daemon {
     exposition.changed(customer);
     if (!valid) {
       customersRefused.add(customer);
-      lines.tell('warn', 'credentials refused', { customer });
+      limiter.tryLog('warn', 'credentials refused', { customer });
     } else if (customersRefused.delete(customer)) {
-      lines.tell('info', 'credentials accepted again', { customer });
+      limiter.tryLog('info', 'credentials accepted again', { customer });
     } else {
-      lines.debug('credentials accepted', { customer });
+      log.debug('credentials accepted', { customer });
     }
   }
 
@@ -177,7 +175,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     exporterMetrics.setCustomers(registered.length);
     exporterMetrics.setShard(shard.shard, shard.shards);
     exporterMetrics.setStreams(streamsOf(customers));
-    runtime.poller.setCustomers(
+    runtime.scheduler.setCustomers(
       registered.map((one) => ({ customer: one.customer, client: clientFor(one) })),
     );
   }
@@ -230,9 +228,9 @@ export function createDaemon(options: DaemonOptions): Daemon {
     if (!haveSameRuntime(runtime.config, config)) {
       const before = runtime;
       runtime = createRuntime(config);
-      await before.poller.stop();
+      await before.scheduler.stop();
       before.service.close();
-      runtime.poller.start();
+      runtime.scheduler.start();
     }
     applyWeb(loaded.web);
     applyCustomers(config);
@@ -260,7 +258,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       const { url } = await web.start();
       log.info('listening', { url });
       exporterMetrics.configReloaded(true, clock.nowMs() / 1000);
-      runtime.poller.start();
+      runtime.scheduler.start();
       applyCustomers(config);
       rendering = exposition.keepRendered(stopping.signal);
       state = 'running';
@@ -270,7 +268,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     async stop() {
       log.info('stopping');
       state = 'stopping';
-      await runtime.poller.stop();
+      await runtime.scheduler.stop();
       runtime.service.close();
       stopping.abort();
       await Promise.all([web.stop(), stateFile.stop(), rendering]);

@@ -8,10 +8,11 @@ import type { MinuteStream, Question, AggregatedResponse } from '../base/model.t
 import type { Config, CustomerConfig } from '../config/types.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
+import { surveyStream } from '../counting/survey.ts';
 import type { StreamSurvey } from '../counting/survey.ts';
-import { CustomerRegistry } from '../polling/customer-registry.ts';
-import type { RegisteredCustomer } from '../polling/customer-registry.ts';
-import { planSurvey } from '../polling/round.ts';
+import { CustomerRegistry } from '../polling/customers.ts';
+import type { RegisteredCustomer } from '../polling/customers.ts';
+import { streamContext } from '../polling/poll-job.ts';
 import type { ClockReading, Service } from '../service/types.ts';
 import { accessOf } from '../config/secret-file.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
@@ -98,12 +99,14 @@ async function askFor(
       return client.query(question, AbortSignal.any([stop, deadline]));
     }
     try {
-      const outcome = await planSurvey(
+      const context = streamContext(
         customer,
         stream,
-        { clock: systemClock, serviceNowMs: () => service.nowMs() },
-        ask,
+        systemClock,
+        () => service.nowMs(),
+        -Infinity,
       );
+      const outcome = await surveyStream({ ...context, mayAnchor: true, hasTime: () => true }, ask);
       customer.pollSucceeded(stream, outcome.state, systemClock.nowMs());
       return { stream, outcome };
     } catch (error) {

@@ -1,67 +1,187 @@
-/**
- * How many lines the log gets about all customers together: a thousand that fail at once must not
- * bury what else is said. Whatever is left out is counted, and the number told.
- */
+/** Limits the log lines about customers: a thousand that fail at once must not flood the log. */
 import type { Clock } from '../base/clock.ts';
+import type { FailureReason, ServiceError } from '../base/errors.ts';
 import type { LogFields, Logger } from '../base/log.ts';
+import type { PollNote } from '../counting/state.ts';
 
-/** So many lines at once, and then so many a minute. */
-const MOST_AT_ONCE = 20;
+/** Of each message. */
+const MAX_BURST_LINES = 20;
 const LINES_PER_MINUTE = 20;
 const MINUTE_MS = 60_000;
 
-export interface LogLimiterOptions {
-  readonly log: Logger;
-  readonly clock: Clock;
+interface Budget {
+  lines: number;
+  filledAtMs: number;
+  suppressed: number;
+  suppressedSinceMs: number;
 }
 
 export class LogLimiter {
   readonly #log: Logger;
   readonly #clock: Clock;
-  #lines = MOST_AT_ONCE;
-  #filledAtMs = 0;
-  #leftOut = 0;
-  #leavingOutSinceMs = 0;
+  /** By message: a rare one must not be suppressed by a frequent one. */
+  readonly #budgets = new Map<string, Budget>();
 
-  constructor({ log, clock }: LogLimiterOptions) {
+  constructor({ log, clock }: { readonly log: Logger; readonly clock: Clock }) {
     this.#log = log;
     this.#clock = clock;
   }
 
-  /** Logs a line if there is room for it; says whether. */
-  tell(level: 'info' | 'warn', message: string, fields: LogFields): boolean {
-    this.reportSuppressed();
-    if (this.#lines < 1) {
-      this.#leavingOutSinceMs = this.#leftOut === 0 ? this.#filledAtMs : this.#leavingOutSinceMs;
-      this.#leftOut += 1;
+  /** Logs, unless the message has used up its lines. Returns whether it did. */
+  tryLog(level: 'info' | 'warn', message: string, fields: LogFields): boolean {
+    const budget = this.#budgetOf(message);
+    if (budget.lines < 1) {
+      budget.suppressedSinceMs =
+        budget.suppressed === 0 ? budget.filledAtMs : budget.suppressedSinceMs;
+      budget.suppressed += 1;
       return false;
     }
-    this.logAlways(level, message, fields);
+    budget.lines -= 1;
+    this.#log[level](message, fields);
     return true;
   }
 
-  /** Logs a line that must be heard, such as the end of what was told; later ones pay for it. */
-  logAlways(level: 'info' | 'warn', message: string, fields: LogFields): void {
-    this.#lines -= 1;
-    this.#log[level](message, fields);
-  }
-
-  /** Details for whoever asked for them, which have no bound here. */
-  debug(message: string, fields: LogFields): void {
-    this.#log.debug(message, fields);
-  }
-
-  /** Says, once a minute at most, how many lines there was no room for. To be called regularly. */
+  /** Logs how many lines were suppressed, of each message once a minute. To be called regularly. */
   reportSuppressed(): void {
     const nowMs = this.#clock.monotonicMs();
-    const filled = this.#lines + ((nowMs - this.#filledAtMs) * LINES_PER_MINUTE) / MINUTE_MS;
-    this.#lines = Math.min(MOST_AT_ONCE, filled);
-    this.#filledAtMs = nowMs;
-    if (this.#leftOut > 0 && nowMs - this.#leavingOutSinceMs >= MINUTE_MS) {
-      this.#log.warn('lines about customers were left out, there were too many', {
-        lines: this.#leftOut,
-      });
-      this.#leftOut = 0;
+    for (const [message, budget] of this.#budgets) {
+      if (budget.suppressed > 0 && nowMs - budget.suppressedSinceMs >= MINUTE_MS) {
+        this.#log.warn('log messages suppressed', {
+          suppressed_msg: message,
+          lines: budget.suppressed,
+        });
+        budget.suppressed = 0;
+      }
     }
   }
+
+  #budgetOf(message: string): Budget {
+    const nowMs = this.#clock.monotonicMs();
+    const known = this.#budgets.get(message);
+    const budget = known ?? {
+      lines: MAX_BURST_LINES,
+      filledAtMs: nowMs,
+      suppressed: 0,
+      suppressedSinceMs: 0,
+    };
+    this.#budgets.set(message, budget);
+    const filledLines = ((nowMs - budget.filledAtMs) * LINES_PER_MINUTE) / MINUTE_MS;
+    budget.lines = Math.min(MAX_BURST_LINES, budget.lines + filledLines);
+    budget.filledAtMs = nowMs;
+    return budget;
+  }
+}
+
+/** One stream of one customer. */
+export interface PolledStream {
+  readonly customer: { readonly customer: string };
+  readonly stream: string;
+}
+
+/** After so many successes in a row, the next failure counts as the first one. */
+const SUCCESSES_UNTIL_FORGOTTEN = 10;
+
+interface FailureHistory {
+  readonly counts: Map<FailureReason | PollNote, number>;
+  failuresInARow: number;
+  successesInARow: number;
+  /** A failure was logged, its end was not. */
+  recoveryPending: boolean;
+}
+
+/**
+ * Logs the first, tenth, hundredth … failure of each kind, and the recovery. A customer that fails at
+ * every other poll keeps failing.
+ */
+export class PollLog {
+  readonly #log: Logger;
+  readonly #limiter: LogLimiter;
+  readonly #histories = new WeakMap<PolledStream, FailureHistory>();
+
+  constructor(log: Logger, limiter: LogLimiter) {
+    this.#log = log;
+    this.#limiter = limiter;
+  }
+
+  failed(polled: PolledStream, error: ServiceError): void {
+    const history = this.#historyOf(polled);
+    history.successesInARow = 0;
+    history.failuresInARow += 1;
+    const count = increment(history, error.reason);
+    if (isPowerOfTen(count)) {
+      const logged = this.#limiter.tryLog('warn', 'poll failed', {
+        ...fieldsOf(polled),
+        reason: error.reason,
+        error: error.message,
+        failures_in_a_row: history.failuresInARow,
+        failures_with_this_reason: count,
+      });
+      history.recoveryPending ||= logged;
+    }
+  }
+
+  succeeded(polled: PolledStream, notes: readonly PollNote[]): void {
+    if (notes.length === 0 && !this.#histories.has(polled)) {
+      return;
+    }
+    const history = this.#historyOf(polled);
+    if (history.recoveryPending) {
+      // Not limited: each of these follows a line that was.
+      this.#log.info('polling recovered', {
+        ...fieldsOf(polled),
+        failures_in_a_row: history.failuresInARow,
+      });
+    }
+    history.recoveryPending = false;
+    history.failuresInARow = 0;
+    history.successesInARow = notes.length === 0 ? history.successesInARow + 1 : 0;
+    notes.forEach((note) => this.#logNote(polled, note, increment(history, note)));
+    if (history.successesInARow >= SUCCESSES_UNTIL_FORGOTTEN) {
+      this.#histories.delete(polled);
+    }
+  }
+
+  #logNote(polled: PolledStream, note: PollNote, times: number): void {
+    const fields = { ...fieldsOf(polled), times };
+    if (note === 'keys_established') {
+      this.#log.debug(NOTE_MESSAGES[note], fields);
+    } else if (isPowerOfTen(times)) {
+      this.#limiter.tryLog('warn', NOTE_MESSAGES[note], fields);
+    }
+  }
+
+  #historyOf(polled: PolledStream): FailureHistory {
+    const history = this.#histories.get(polled) ?? {
+      counts: new Map(),
+      failuresInARow: 0,
+      successesInARow: 0,
+      recoveryPending: false,
+    };
+    this.#histories.set(polled, history);
+    return history;
+  }
+}
+
+const NOTE_MESSAGES = {
+  empty_not_believed: 'empty response ignored until confirmed',
+  rise_not_believed: 'implausible increase ignored until confirmed',
+  totals_by_quarter: 'day totals inconsistent, using quarter',
+  totals_by_minute: 'day and quarter totals inconsistent, using minute',
+  keys_left_out: 'too many breakdown keys, some dropped',
+  keys_unknown: 'unknown minute key format, occupancy unavailable',
+  keys_established: 'minute key format detected',
+} as const satisfies Record<PollNote, string>;
+
+function fieldsOf({ customer, stream }: PolledStream): { customer: string; stream: string } {
+  return { customer: customer.customer, stream };
+}
+
+function increment({ counts }: FailureHistory, kind: FailureReason | PollNote): number {
+  const count = (counts.get(kind) ?? 0) + 1;
+  counts.set(kind, count);
+  return count;
+}
+
+function isPowerOfTen(count: number): boolean {
+  return /^10*$/.test(String(count));
 }

@@ -2,14 +2,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { Breakdown, Question, AggregatedResponse, Stream } from '../../src/base/model.ts';
 import type { Customer } from '../../src/counting/customer.ts';
-import type { Poller } from '../../src/polling/poller.ts';
-import type { PolledCustomer } from '../../src/polling/spread.ts';
-import { customerNamed, pollerOn } from '../support/polled.ts';
+import type { Scheduler } from '../../src/polling/scheduler.ts';
+import type { PolledCustomer } from '../../src/polling/scheduler.ts';
+import { customerNamed, schedulerOn } from '../support/polled.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { MINUTE_MS } from './rig.ts';
 
 let clock: VirtualClock;
-let poller: Poller;
+let scheduler: Scheduler;
 let asked: { customer: string; aggregation: string; atMs: number }[];
 /** No answer comes to questions with these aggregations. */
 let stuck: string[];
@@ -18,11 +18,11 @@ beforeEach(() => {
   clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
   asked = [];
   stuck = [];
-  poller = pollerOn(clock);
-  poller.start();
+  scheduler = schedulerOn(clock);
+  scheduler.start();
 });
 afterEach(async () => {
-  await poller.stop();
+  await scheduler.stop();
 });
 
 function polled(name: string, breakdowns: readonly Breakdown[]): PolledCustomer {
@@ -56,7 +56,7 @@ function healthOf({ customer }: PolledCustomer, stream: Stream) {
 
 test('breakdowns are polled at an interval of their own, after the first polls of the streams', async () => {
   const [a, b] = [polled('a', ['branch', 'device']), polled('b', ['branch', 'device'])];
-  poller.setCustomers([a, b]);
+  scheduler.setCustomers([a, b]);
   await clock.advance(0);
   const first = asked.map(({ aggregation }) => aggregation);
   expect(first[0]).toBe('minute');
@@ -83,7 +83,7 @@ test('breakdowns are polled at an interval of their own, after the first polls o
 
 test('polls of a breakdown end, and are missed, by its own interval', async () => {
   const customer = polled('a', ['branch']);
-  poller.setCustomers([customer]);
+  scheduler.setCustomers([customer]);
   await clock.advance(MINUTE_MS);
   stuck = ['branch'];
   await clock.advance(8 * MINUTE_MS);
@@ -99,11 +99,11 @@ test('polls of a breakdown end, and are missed, by its own interval', async () =
 test('what stays goes on when a breakdown goes and another comes, in the middle of a poll too', async () => {
   stuck = ['device'];
   const one = polled('a', ['branch', 'device']);
-  poller.setCustomers([one]);
+  scheduler.setCustomers([one]);
   await clock.advance(10);
   const before = one.customer.metricsAt(clock.nowMs());
   breakDown(one.customer, ['client', 'branch']);
-  poller.setCustomers([one]);
+  scheduler.setCustomers([one]);
   await clock.advance(10);
   const { streams, breakdowns, counters } = one.customer.metricsAt(clock.nowMs());
   expect(Object.keys(streams)).toEqual(['people', 'client', 'branch']);
@@ -121,7 +121,7 @@ test('what stays goes on when a breakdown goes and another comes, in the middle 
 
 test('without breakdowns there is neither a figure nor a question of them', async () => {
   const one = polled('a', []);
-  poller.setCustomers([one]);
+  scheduler.setCustomers([one]);
   await clock.advance(10 * MINUTE_MS);
   expect(one.customer.metricsAt(clock.nowMs()).breakdowns).toEqual({});
   expect(new Set(asked.map(({ aggregation }) => aggregation))).toEqual(new Set(['minute', 'day']));

@@ -71,7 +71,7 @@ export class Rig {
     const marks = this.#running?.marks;
     this.#file =
       marks === undefined ? this.#file : [...marks.serialize(this.clock.nowMs())].join('');
-    await this.#running?.poller.stop();
+    await this.#running?.scheduler.stop();
     this.#running = undefined;
   }
 

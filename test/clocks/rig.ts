@@ -1,5 +1,5 @@
 /**
- * The poller and one customer between two clocks: ours, which a test steps, and the service's, which
+ * The scheduler and one customer between two clocks: ours, which a test steps, and the service's, which
  * goes on evenly. What the contract promises is checked at every look.
  */
 import { silentLogger } from '../../src/base/log.ts';
@@ -10,7 +10,8 @@ import { Customer } from '../../src/counting/customer.ts';
 import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { Zone } from '../../src/counting/zone.ts';
-import { Poller } from '../../src/polling/poller.ts';
+import { LogLimiter } from '../../src/polling/log-limiter.ts';
+import { Scheduler } from '../../src/polling/scheduler.ts';
 import { createServiceClock } from '../../src/service/service-clock.ts';
 import { SmallService } from '../support/small-service.ts';
 import type { SmallConventions } from '../support/small-service.ts';
@@ -47,7 +48,7 @@ export class Rig {
   away = false;
   requests = 0;
   readonly #options: RigOptions;
-  readonly #poller: Poller;
+  readonly #scheduler: Scheduler;
   /** The highest total seen, by epoch and kind. */
   readonly #highest = new Map<string, number>();
 
@@ -68,9 +69,10 @@ export class Rig {
       marks: new HighWaterMarks(),
     });
     const serviceClock = createServiceClock({ clock: this.clock, log: silentLogger });
-    this.#poller = new Poller({
+    this.#scheduler = new Scheduler({
       clock: this.clock,
       log: silentLogger,
+      limiter: new LogLimiter({ log: silentLogger, clock: this.clock }),
       observer: { pollEnded() {}, changed() {} },
       intervalMs: MINUTE_MS,
       reconcileIntervalMs: HOUR_MS,
@@ -91,8 +93,8 @@ export class Rig {
         return this.service.answer(question, this.serviceMs);
       },
     };
-    this.#poller.start();
-    this.#poller.setCustomers([{ customer: this.customer, client }]);
+    this.#scheduler.start();
+    this.#scheduler.setCustomers([{ customer: this.customer, client }]);
   }
 
   get serviceMs(): number {
@@ -167,7 +169,7 @@ export class Rig {
   }
 
   async stop(): Promise<void> {
-    await this.#poller.stop();
+    await this.#scheduler.stop();
   }
 
   #ofKinds<Result>(read: (kind: CounterName) => Result): Result[] {

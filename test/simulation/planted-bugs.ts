@@ -87,9 +87,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'failed poll taken for empty',
-    file: 'polling/round.ts',
-    find: 'await ask(step.value)',
-    replace: "await ask(step.value).catch(() => ({ aggregation: 'minute', rows: [] }))",
+    file: 'polling/poll-job.ts',
+    find: 'await client.query(question, stop.signal)',
+    replace:
+      "await client.query(question, stop.signal).catch(() => ({ aggregation: 'minute', rows: [] }))",
   },
   {
     name: 'a question that only the order of minutes needs fails the poll',

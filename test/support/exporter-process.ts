@@ -10,9 +10,10 @@ import { Secret } from '../../src/base/secret.ts';
 import type { Config, CustomerConfig, PollingConfig } from '../../src/config/types.ts';
 import type { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { createExposition } from '../../src/metrics/exposition.ts';
-import { CustomerRegistry } from '../../src/polling/customer-registry.ts';
-import type { PollObserver } from '../../src/polling/poll.ts';
-import { Poller } from '../../src/polling/poller.ts';
+import { CustomerRegistry } from '../../src/polling/customers.ts';
+import type { PollObserver } from '../../src/polling/poll-job.ts';
+import { LogLimiter } from '../../src/polling/log-limiter.ts';
+import { Scheduler } from '../../src/polling/scheduler.ts';
 import { createService } from '../../src/service/service.ts';
 import type { Exchange, ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
@@ -28,7 +29,7 @@ export interface ExporterProcessOptions {
 }
 
 export interface ExporterProcess {
-  readonly poller: Poller;
+  readonly scheduler: Scheduler;
   /** As a reload does. */
   apply(config: Config): void;
   /** /metrics, as text. */
@@ -53,9 +54,10 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
       },
     },
   });
-  const poller = new Poller({
+  const scheduler = new Scheduler({
     clock,
     log,
+    limiter: new LogLimiter({ log, clock }),
     ...config.polling,
     maxConcurrency: config.service.maxConcurrency,
     maxRequestsPerSecond: config.service.maxRequestsPerSecond,
@@ -72,7 +74,7 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
   function apply(next: Config): void {
     const members = registry.update(next);
     exposition.setCustomers(members.map(({ customer }) => customer));
-    poller.setCustomers(
+    scheduler.setCustomers(
       members.map(({ customer, config: { name, clientId, clientSecret } }) => {
         const access = { name, clientId, readSecret: () => Promise.resolve(clientSecret.secret) };
         return { customer, client: service.clientFor(access) };
@@ -80,10 +82,10 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
     );
   }
 
-  poller.start();
+  scheduler.start();
   apply(config);
   return {
-    poller,
+    scheduler,
     apply,
     scrape: () =>
       exposition

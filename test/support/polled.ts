@@ -1,11 +1,12 @@
-/** A customer whose people are polled, and a poller as it is by default, for tests of polling. */
+/** A customer whose people are polled, and a scheduler as it is by default, for tests of polling. */
 import { silentLogger } from '../../src/base/log.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { Zone } from '../../src/counting/zone.ts';
-import { Poller } from '../../src/polling/poller.ts';
-import type { PollerOptions } from '../../src/polling/poller.ts';
+import { LogLimiter } from '../../src/polling/log-limiter.ts';
+import { Scheduler } from '../../src/polling/scheduler.ts';
+import type { SchedulerOptions } from '../../src/polling/scheduler.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -23,10 +24,14 @@ export function customerNamed(name: string): Customer {
 }
 
 /** Streams every minute, anchors every hour, breakdowns every five minutes. */
-export function pollerOn(clock: VirtualClock, options: Partial<PollerOptions> = {}): Poller {
-  return new Poller({
+export function schedulerOn(
+  clock: VirtualClock,
+  options: Partial<SchedulerOptions> = {},
+): Scheduler {
+  return new Scheduler({
     clock,
     log: silentLogger,
+    limiter: new LogLimiter({ log: silentLogger, clock }),
     observer: { pollEnded() {}, changed() {} },
     intervalMs: MINUTE_MS,
     reconcileIntervalMs: 60 * MINUTE_MS,

@@ -7,7 +7,7 @@ import type { CustomerDescription } from '../../counting/description.ts';
 import { createOpeningHoursParser } from '../../counting/opening-hours.ts';
 import { Zone } from '../../counting/zone.ts';
 import type { LabelPair } from '../../metrics/family.ts';
-import { descriptionOf } from '../../polling/customer-registry.ts';
+import { descriptionOf } from '../../polling/customers.ts';
 import { noSuchCustomer } from '../access.ts';
 import type { BackfillFlags } from '../backfill.ts';
 import { formatTime, refuseReversed } from '../time-flag.ts';

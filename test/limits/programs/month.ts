@@ -11,7 +11,8 @@ import { HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
 import { parseOpeningHours } from '../../../src/counting/opening-hours.ts';
 import { Zone } from '../../../src/counting/zone.ts';
 import { createExposition } from '../../../src/metrics/exposition.ts';
-import { Poller } from '../../../src/polling/poller.ts';
+import { LogLimiter } from '../../../src/polling/log-limiter.ts';
+import { Scheduler } from '../../../src/polling/scheduler.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -55,9 +56,10 @@ const customer = new Customer({
 });
 const exposition = createExposition({ clock });
 exposition.setCustomers([customer]);
-const poller = new Poller({
+const scheduler = new Scheduler({
   clock,
   log: silentLogger,
+  limiter: new LogLimiter({ log: silentLogger, clock }),
   observer: { pollEnded() {}, changed: (name) => exposition.changed(name) },
   intervalMs: MINUTE_MS,
   reconcileIntervalMs: 60 * MINUTE_MS,
@@ -65,8 +67,8 @@ const poller = new Poller({
   maxConcurrency: 4,
   maxRequestsPerSecond: 100,
 });
-poller.start();
-poller.setCustomers([
+scheduler.start();
+scheduler.setCustomers([
   { customer, client: { query: (question) => Promise.resolve(answer(question)) } },
 ]);
 

@@ -1,4 +1,5 @@
-/** The customers of a configuration as things that count; those that a new one leaves alone stay. */
+/** The customers of this process: which ones, and what a new configuration changes of them. */
+import { createHash } from 'node:crypto';
 import type { Config, CustomerConfig } from '../config/types.ts';
 import { Calendar } from '../counting/calendar.ts';
 import { Customer } from '../counting/customer.ts';
@@ -7,6 +8,7 @@ import type { HighWaterMarks } from '../counting/high-water-marks.ts';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
 import type { OpeningHoursParser } from '../counting/opening-hours.ts';
 import { Zone } from '../counting/zone.ts';
+import type { Scheduler } from './scheduler.ts';
 
 export interface RegisteredCustomer {
   readonly customer: Customer;
@@ -16,10 +18,9 @@ export interface RegisteredCustomer {
 
 export class CustomerRegistry {
   readonly #marks: HighWaterMarks;
-  #members = new Map<string, RegisteredCustomer>();
-  /** By name: what is found out of a time zone serves all who live in it. */
+  #registered = new Map<string, RegisteredCustomer>();
+  /** Zones and calendars cache what they compute, so customers share them. */
   readonly #zones = new Map<string, Zone>();
-  /** By zone and start of the day, for the same reason. */
   readonly #calendars = new Map<string, Calendar>();
 
   constructor(marks: HighWaterMarks) {
@@ -27,18 +28,19 @@ export class CustomerRegistry {
   }
 
   /**
-   * The customers of `config`, in its order. One that counts as before goes on with what it has
-   * counted; a member whose settings are all as before is the same object.
+   * The customers of `config`, in its order. A customer whose counters are the same keeps what it has
+   * counted; one that did not change at all is the same object.
    */
   update(config: Config): readonly RegisteredCustomer[] {
     const service = config.service.baseUrl;
-    // One for all: customers with the same hours share what it finds out. Not kept, for it forgets nothing.
+    // Shared by customers with the same hours. Not kept: it would keep the hours of old configurations.
     const parseOpeningHours = createOpeningHoursParser();
-    const members = config.customers.map((customerConfig): RegisteredCustomer => {
-      const known = this.#members.get(customerConfig.name);
+    const registered = config.customers.map((customerConfig): RegisteredCustomer => {
+      const known = this.#registered.get(customerConfig.name);
       const description = descriptionOf(customerConfig, parseOpeningHours);
-      const isKnown = known?.service === service && countsAlike(known.config, customerConfig);
-      const customer = isKnown
+      const keepsCounters =
+        known?.service === service && haveSameCounters(known.config, customerConfig);
+      const customer = keepsCounters
         ? known.customer
         : this.#create(customerConfig, service, description);
       customer.describe(description);
@@ -47,20 +49,20 @@ export class CustomerRegistry {
         branchNames: customerConfig.branches,
         intervalMs: config.polling.breakdownIntervalMs,
       });
-      return isKnown && areSame(known.config, customerConfig)
+      return keepsCounters && areEqual(known.config, customerConfig)
         ? known
         : { config: customerConfig, service, customer };
     });
-    this.#members = new Map(members.map((member) => [member.config.name, member]));
-    return members;
+    this.#registered = new Map(registered.map((one) => [one.config.name, one]));
+    return registered;
   }
 
   get(customer: string): Customer | undefined {
-    return this.#members.get(customer)?.customer;
+    return this.#registered.get(customer)?.customer;
   }
 
   get customers(): readonly Customer[] {
-    return [...this.#members.values()].map(({ customer }) => customer);
+    return [...this.#registered.values()].map(({ customer }) => customer);
   }
 
   #create(config: CustomerConfig, service: string, description: CustomerDescription): Customer {
@@ -90,7 +92,7 @@ export class CustomerRegistry {
   }
 }
 
-/** What the settings tell of a customer. */
+/** The settings that do not change what is counted. */
 export function descriptionOf(
   config: CustomerConfig,
   parse: OpeningHoursParser,
@@ -103,17 +105,58 @@ export function descriptionOf(
   };
 }
 
-/** Whether what was counted goes on: the rest of the settings describes the customer only. */
-function countsAlike(a: CustomerConfig, b: CustomerConfig): boolean {
+/** Whether the customer keeps its counters: other settings only describe it. */
+function haveSameCounters(a: CustomerConfig, b: CustomerConfig): boolean {
   function counted({ clientId, timezone, dayStartsAt, streams }: CustomerConfig): string {
     return JSON.stringify([clientId, timezone, dayStartsAt, streams]);
   }
   return counted(a) === counted(b);
 }
 
-/** Secrets print alike, so they are compared by themselves. */
-function areSame(a: CustomerConfig, b: CustomerConfig): boolean {
+/** JSON redacts secrets, so they are compared separately. */
+function areEqual(a: CustomerConfig, b: CustomerConfig): boolean {
   return (
     JSON.stringify(a) === JSON.stringify(b) && a.clientSecret.secret.equals(b.clientSecret.secret)
   );
+}
+
+/** What the status page shows, in the order of the configuration. */
+export function statusOf(customers: readonly Customer[], scheduler: Scheduler, nowMs: number) {
+  return {
+    nowMs,
+    customers: customers.map((customer) => ({
+      customer: customer.customer,
+      credentialsValid: customer.credentialsValid,
+      streams: customer.health,
+      /** Evaluated only for the customers on the page. */
+      detail: () => ({
+        figures: customer.metricsAt(nowMs),
+        path: customer.occupancyPathAt(nowMs),
+        nextPollInMs: Object.fromEntries(
+          [...customer.streams, ...customer.breakdowns].map((stream) => [
+            stream,
+            scheduler.nextPollInMs(customer, stream),
+          ]),
+        ),
+      }),
+    })),
+  };
+}
+
+const MULTIPLIER = 2_862_933_555_777_941_757n;
+
+/**
+ * The shard of a customer, from 0: jump consistent hash (Lamping and Veach, A Fast, Minimal Memory,
+ * Consistent Hash Algorithm, 2014). It depends on the name and the number of shards alone. From n to
+ * n + 1 shards, one customer in n + 1 moves, to the new shard.
+ */
+export function shardOf(name: string, shards: number): number {
+  let key = createHash('sha256').update(name).digest().readBigUInt64BE();
+  let shard = 0;
+  for (let next = 0; next < shards;) {
+    shard = next;
+    key = BigInt.asUintN(64, key * MULTIPLIER + 1n);
+    next = Math.floor((shard + 1) * (2 ** 31 / (Number(key >> 33n) + 1)));
+  }
+  return shard;
 }

@@ -1,0 +1,256 @@
+/** One stream of one customer: when it is polled, and one poll from its first request to its result. */
+import type { Clock } from '../base/clock.ts';
+import { ServiceError } from '../base/errors.ts';
+import type { FailureReason } from '../base/errors.ts';
+import { COUNTERS } from '../base/model.ts';
+import type { Breakdown, MinuteStream, Stream } from '../base/model.ts';
+import { pollBreakdown } from '../counting/breakdown.ts';
+import type { Customer } from '../counting/customer.ts';
+import type { Query } from '../counting/query.ts';
+import { anchorNeed, pollStream } from '../counting/stream.ts';
+import type { PollContext, PollNote } from '../counting/state.ts';
+import type { CustomerClient } from '../service/types.ts';
+import type { PollLog } from './log-limiter.ts';
+
+export interface PollObserver {
+  /** A poll has ended; `reason` if it failed. */
+  pollEnded(stream: Stream, durationSeconds: number, reason: FailureReason | undefined): void;
+  /** Metrics of this customer have changed. */
+  changed(customer: string): void;
+}
+
+export interface PollEnvironment {
+  readonly clock: Clock;
+  readonly observer: PollObserver;
+  readonly log: PollLog;
+  /** The time by the service's clock. */
+  readonly serviceNowMs: () => number;
+}
+
+/** A poll ends before the next one is due. */
+const DEADLINE_SHARE = 0.9;
+/** What reads totals has longer: with a short interval, five requests may take longer than it. */
+const MIN_BASELINE_DEADLINE_MS = 30_000;
+
+export class PollJob {
+  readonly customer: Customer;
+  readonly stream: Stream;
+  readonly intervalMs: number;
+  client: CustomerClient;
+  /** Place in the interval, in [0, 1). */
+  phase: number;
+  /** When the next poll is due, monotonic; Infinity until the first one has ended. */
+  dueMs = Infinity;
+  /** Aborts the running poll. */
+  running: AbortController | undefined;
+  /** The running poll was not scheduled: a poll that is due meanwhile is not skipped, it is this one. */
+  isExtraPoll = false;
+
+  constructor(
+    customer: Customer,
+    stream: Stream,
+    client: CustomerClient,
+    intervalMs: number,
+    phase: number,
+  ) {
+    this.customer = customer;
+    this.stream = stream;
+    this.client = client;
+    this.intervalMs = intervalMs;
+    this.phase = phase;
+  }
+
+  get isFirstPoll(): boolean {
+    return this.dueMs === Infinity;
+  }
+
+  move(client: CustomerClient, phase: number, nowMs: number): void {
+    this.client = client;
+    this.phase = phase;
+    if (!this.isFirstPoll) {
+      this.schedule(nowMs);
+    }
+  }
+
+  /** The next poll is due at the job's place in the interval. */
+  schedule(nowMs: number): void {
+    this.dueMs = this.lastPlaceMs(nowMs, this.intervalMs) + this.intervalMs;
+  }
+
+  /** The job's newest place, by `nowMs`, in intervals of this length. */
+  lastPlaceMs(nowMs: number, intervalMs: number): number {
+    const offsetMs = this.phase * intervalMs;
+    return offsetMs + Math.floor((nowMs - offsetMs) / intervalMs) * intervalMs;
+  }
+
+  /**
+   * Schedules the poll after the one that is due. Returns how many polls are skipped: those that were
+   * due while the process stood still, and this one if the previous poll still runs.
+   */
+  advance(nowMs: number): number {
+    const missed = Math.floor((nowMs - this.dueMs) / this.intervalMs);
+    this.dueMs += (missed + 1) * this.intervalMs;
+    const isSkipped = this.running !== undefined && !this.isExtraPoll;
+    this.isExtraPoll = false;
+    return missed + (isSkipped ? 1 : 0);
+  }
+
+  deadlineMs(readsTotals: boolean): number {
+    return !readsTotals
+      ? this.intervalMs * DEADLINE_SHARE
+      : this.isFirstPoll
+        ? MIN_BASELINE_DEADLINE_MS
+        : baselineDeadlineMs(this.intervalMs);
+  }
+}
+
+export function baselineDeadlineMs(intervalMs: number): number {
+  return Math.max(MIN_BASELINE_DEADLINE_MS, intervalMs * DEADLINE_SHARE);
+}
+
+/** A poll before its first request. */
+export interface PreparedPoll {
+  readonly baseline: ReturnType<typeof anchorNeed>;
+  /** Whether it reads totals even if it may not take a baseline. */
+  readonly mustReadTotals: boolean;
+  run(mayTakeBaseline: boolean, deadlineMs: number, query: Query): Promise<PollResult>;
+}
+
+interface PollResult {
+  readonly notes: readonly PollNote[];
+  /** Replaces the customer's state. */
+  readonly commit: (nowMs: number) => void;
+}
+
+/** `baselineDueMs` is when the totals were to be read again for the last time, monotonic. */
+export function preparePoll(
+  { customer, stream }: PollJob,
+  { clock, serviceNowMs }: PollEnvironment,
+  baselineDueMs: number,
+): PreparedPoll {
+  if (stream !== 'people' && stream !== 'logins') {
+    return prepareBreakdown(customer, stream, clock);
+  }
+  const state = customer.stateOf(stream);
+  const context = streamContext(customer, stream, clock, serviceNowMs, baselineDueMs);
+  const baseline = anchorNeed(state, context);
+  return {
+    baseline,
+    mustReadTotals: baseline === 'must',
+    async run(mayAnchor, deadlineMs, query) {
+      function hasTime(): boolean {
+        return clock.monotonicMs() - context.monotonicMs < deadlineMs / 2;
+      }
+      const { state: next, notes } = await pollStream(
+        state,
+        { ...context, mayAnchor, hasTime },
+        query,
+      );
+      return {
+        notes,
+        commit(nowMs) {
+          customer.pollSucceeded(stream, next, nowMs);
+          customer.discardFuturePeriods(Math.max(nowMs, serviceNowMs()));
+        },
+      };
+    },
+  };
+}
+
+/** Every poll of a breakdown reads the totals: it has no baseline. */
+function prepareBreakdown(customer: Customer, breakdown: Breakdown, clock: Clock): PreparedPoll {
+  const epoch = customer.periodAt(clock.nowMs());
+  return {
+    baseline: 'none',
+    mustReadTotals: true,
+    async run(_mayTakeBaseline, _deadlineMs, query) {
+      const context = {
+        breakdown,
+        calendar: customer.calendar,
+        epoch,
+        nowMs: () => clock.nowMs(),
+        marks: customer.marksOfKeys(breakdown, epoch),
+      };
+      const before = customer.breakdownStateOf(breakdown);
+      const { state, notes } = await pollBreakdown(before, context, query);
+      return { notes, commit: (nowMs) => customer.breakdownSucceeded(breakdown, state, nowMs) };
+    },
+  };
+}
+
+/** What counting is told of one poll that starts now. */
+export function streamContext(
+  customer: Customer,
+  stream: MinuteStream,
+  clock: Clock,
+  serviceNowMs: () => number,
+  baselineDueMs: number,
+): Omit<PollContext, 'mayAnchor' | 'hasTime'> {
+  const epoch = customer.periodAt(clock.nowMs());
+  return {
+    stream,
+    counterCount: COUNTERS[stream].length,
+    calendar: customer.calendar,
+    epoch,
+    nowMs: () => clock.nowMs(),
+    serviceNowMs,
+    monotonicMs: clock.monotonicMs(),
+    renewalMs: baselineDueMs,
+    marks: customer.marksOf(stream, epoch),
+  };
+}
+
+/** The reason to abort polls that must leave no trace. */
+export const DROPPED = new ServiceError('unreachable', 'the exporter is stopping');
+/** Shared: aborting without a reason creates an error with a stack for each poll. */
+const POLL_ENDED = new Error('the poll has ended');
+
+/**
+ * Runs a poll to its end and reports it to the customer, the log and the observer. Returns how many
+ * responses it got, and how long it took.
+ */
+export async function runPoll(
+  job: PollJob,
+  run: (query: Query) => Promise<PollResult>,
+  deadlineMs: number,
+  stop: AbortController,
+  { clock, observer, log }: PollEnvironment,
+): Promise<{ readonly responses: number; readonly tookMs: number }> {
+  const { customer, client, stream } = job;
+  const startMs = clock.monotonicMs();
+  const ended = new AbortController();
+  clock.sleep(deadlineMs, ended.signal).then(
+    () => stop.abort(new DOMException('The poll reached its deadline', 'TimeoutError')),
+    () => {},
+  );
+  let responses = 0;
+  let reason: FailureReason | undefined;
+  try {
+    const { notes, commit } = await run(async (question) => {
+      const response = await client.query(question, stop.signal);
+      responses += 1;
+      return response;
+    });
+    if (stop.signal.reason !== DROPPED) {
+      commit(clock.nowMs());
+      log.succeeded(job, notes);
+    }
+  } catch (error) {
+    if (!(error instanceof ServiceError)) {
+      throw error;
+    }
+    if (stop.signal.reason !== DROPPED) {
+      reason = error.reason;
+      customer.pollFailed(stream, error.message, clock.nowMs());
+      log.failed(job, error);
+    }
+  } finally {
+    ended.abort(POLL_ENDED);
+  }
+  const tookMs = clock.monotonicMs() - startMs;
+  if (stop.signal.reason !== DROPPED) {
+    observer.pollEnded(stream, tookMs / 1000, reason);
+    observer.changed(customer.customer);
+  }
+  return { responses, tookMs };
+}

@@ -1,0 +1,274 @@
+/**
+ * Polls every stream of every customer once an interval, each at its own place in it, and never a
+ * stream twice at once.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { Stream } from '../base/model.ts';
+import type { Customer } from '../counting/customer.ts';
+import type { CustomerClient } from '../service/types.ts';
+import { PollLog } from './log-limiter.ts';
+import type { LogLimiter } from './log-limiter.ts';
+import { baselineDeadlineMs, DROPPED, PollJob, preparePoll, runPoll } from './poll-job.ts';
+import type { PollEnvironment, PollObserver } from './poll-job.ts';
+
+export interface SchedulerOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Shared with others that log about customers. */
+  readonly limiter: LogLimiter;
+  readonly observer: PollObserver;
+  readonly intervalMs: number;
+  readonly reconcileIntervalMs: number;
+  readonly breakdownIntervalMs: number;
+  readonly maxConcurrency: number;
+  readonly maxRequestsPerSecond: number;
+  /** The time by the service's clock; by default ours. */
+  readonly serviceNowMs?: () => number;
+}
+
+export interface PolledCustomer {
+  readonly customer: Customer;
+  readonly client: CustomerClient;
+}
+
+/** A baseline takes five requests. Ten of them per deadline leave room for ordinary polls. */
+const REQUESTS_PER_BASELINE = 10;
+/** A baseline is early by one poll, but by no more than this share, so that it is never late. */
+const RECONCILE_SHARE = 0.9;
+/**
+ * Jobs that are due within a tick start together, which halves the processor time. But not more of
+ * them than half of the allowed requests: what waits for a place takes a quarter more time.
+ */
+const MAX_TICK_MS = 250;
+const MIN_TICK_MS = 20;
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #environment: PollEnvironment;
+  /** Baselines and first polls at once: more would not end before their deadline. */
+  readonly #maxBaselines: number;
+  #jobs: ReadonlyMap<string, PollJob> = new Map();
+  /** Jobs that wait for their first poll or for a baseline, first come first served. */
+  readonly #pending = new Set<PollJob>();
+  readonly #polls = new Set<Promise<void>>();
+  #baselines = 0;
+  #warnedOfSlowService = false;
+  #stopping = false;
+  #tickMs = 0;
+  #wakesAtMs = 0;
+  #waking = new AbortController();
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(options: SchedulerOptions) {
+    const { clock, log, limiter, observer, serviceNowMs = () => clock.nowMs() } = options;
+    this.#options = options;
+    this.#environment = { clock, observer, log: new PollLog(log, limiter), serviceNowMs };
+    const requests = (options.maxRequestsPerSecond * baselineDeadlineMs(options.intervalMs)) / 1000;
+    this.#maxBaselines = Math.max(
+      1,
+      Math.min(options.maxConcurrency, Math.floor(requests / REQUESTS_PER_BASELINE)),
+    );
+  }
+
+  start(): void {
+    this.#wakesAtMs = this.#options.clock.monotonicMs();
+    this.#loop = this.#run();
+  }
+
+  /**
+   * Polls these customers from now on. Known ones keep their schedule and their running poll; new
+   * ones are polled as soon as the limits allow, breakdowns after all streams.
+   */
+  setCustomers(customers: readonly PolledCustomer[]): void {
+    const { intervalMs, breakdownIntervalMs } = this.#options;
+    const jobs = [
+      ...this.#spread(customers, ({ streams }) => streams, intervalMs),
+      ...this.#spread(customers, ({ breakdowns }) => breakdowns, breakdownIntervalMs),
+    ];
+    const before = this.#jobs;
+    this.#jobs = new Map(jobs.map((job) => [keyOf(job.customer, job.stream), job]));
+    this.#tickMs = this.#tickOf(jobs);
+    for (const [key, job] of before) {
+      if (this.#jobs.get(key) !== job) {
+        this.#pending.delete(job);
+        job.running?.abort(DROPPED);
+      }
+    }
+    jobs
+      .filter(({ isFirstPoll, running }) => isFirstPoll && running === undefined)
+      .forEach((job) => this.#pending.add(job));
+    this.#startPending();
+    this.#waking.abort();
+  }
+
+  /** Ends the loop and drops every running poll. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#waking.abort();
+    this.#jobs.forEach(({ running }) => running?.abort(DROPPED));
+    await Promise.allSettled([this.#loop, ...this.#polls]);
+  }
+
+  /** How late the loop is: 0 while it makes progress. */
+  lateMs(): number {
+    return Math.max(0, this.#options.clock.monotonicMs() - this.#wakesAtMs);
+  }
+
+  /** Time until the next poll of a stream: 0 while it runs or waits; undefined if it is not polled. */
+  nextPollInMs(customer: Customer, stream: Stream): number | undefined {
+    const job = this.#jobs.get(keyOf(customer, stream));
+    if (job === undefined || job.running !== undefined || job.isFirstPoll) {
+      return job && 0;
+    }
+    return Math.max(0, job.dueMs - this.#options.clock.monotonicMs());
+  }
+
+  /** Jobs evenly over the interval. */
+  #spread(
+    customers: readonly PolledCustomer[],
+    streamsOf: (customer: Customer) => readonly Stream[],
+    intervalMs: number,
+  ): PollJob[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    const polled = customers.flatMap(({ customer, client }) =>
+      streamsOf(customer).map((stream) => ({ customer, client, stream })),
+    );
+    return polled.map(({ customer, client, stream }, i) => {
+      const phase = i / polled.length;
+      const known = this.#jobs.get(keyOf(customer, stream));
+      if (known?.customer !== customer) {
+        return new PollJob(customer, stream, client, intervalMs, phase);
+      }
+      known.move(client, phase, nowMs);
+      return known;
+    });
+  }
+
+  #tickOf(jobs: readonly PollJob[]): number {
+    const { intervalMs, breakdownIntervalMs, maxConcurrency } = this.#options;
+    const jobsPerMs = jobs.reduce((sum, job) => sum + 1 / job.intervalMs, 0);
+    const maxMs = Math.min(MAX_TICK_MS, intervalMs / 20, breakdownIntervalMs / 20);
+    return Math.min(maxMs, Math.max(MIN_TICK_MS, maxConcurrency / 2 / jobsPerMs));
+  }
+
+  async #run(): Promise<void> {
+    const { clock, limiter, intervalMs } = this.#options;
+    while (!this.#stopping) {
+      limiter.reportSuppressed();
+      const nowMs = clock.monotonicMs();
+      [...this.#jobs.values()]
+        .filter(({ dueMs }) => dueMs <= nowMs)
+        .toSorted((a, b) => a.dueMs - b.dueMs)
+        .forEach((job) => this.#startDue(job, nowMs));
+      let nextMs = nowMs + intervalMs;
+      this.#jobs.forEach(({ dueMs }) => (nextMs = Math.min(nextMs, dueMs)));
+      this.#wakesAtMs = Math.max(nextMs, nowMs + this.#tickMs);
+      this.#waking = new AbortController();
+      await clock.sleep(this.#wakesAtMs - nowMs, this.#waking.signal).catch(() => {});
+    }
+  }
+
+  #startDue(job: PollJob, nowMs: number): void {
+    const skipped = job.advance(nowMs);
+    for (let i = 0; i < skipped; i++) {
+      job.customer.turnSkipped(job.stream);
+    }
+    if (skipped > 0) {
+      this.#options.observer.changed(job.customer.customer);
+    }
+    if (job.running === undefined) {
+      this.#start(job, false);
+    }
+  }
+
+  #startPending(): void {
+    for (const job of this.#pending) {
+      if (this.#stopping || this.#baselines >= this.#maxBaselines) {
+        return;
+      }
+      if (job.running === undefined) {
+        this.#start(job, true);
+      }
+    }
+  }
+
+  #start(job: PollJob, isExtraPoll: boolean): void {
+    const stop = new AbortController();
+    job.running = stop;
+    job.isExtraPoll = isExtraPoll;
+    const poll = this.#poll(job, stop).finally(() => {
+      job.running = undefined;
+      this.#polls.delete(poll);
+      if (job.isFirstPoll) {
+        job.schedule(this.#options.clock.monotonicMs());
+        // Not for less than a tick: a thousand first polls would wake the loop a thousand times.
+        if (job.dueMs < this.#wakesAtMs - this.#tickMs) {
+          this.#waking.abort();
+        }
+      }
+      this.#startPending();
+    });
+    this.#polls.add(poll);
+  }
+
+  async #poll(job: PollJob, stop: AbortController): Promise<void> {
+    const prepared = preparePoll(job, this.#environment, this.#baselineDueMs(job));
+    const isBaselineDue = prepared.baseline !== 'none';
+    const takesPlace = (isBaselineDue || job.isFirstPoll) && this.#baselines < this.#maxBaselines;
+    if (prepared.baseline === 'wish' && !takesPlace) {
+      this.#pending.add(job);
+    } else {
+      this.#pending.delete(job);
+    }
+    this.#baselines += takesPlace ? 1 : 0;
+    const mayTakeBaseline = isBaselineDue && takesPlace;
+    const deadlineMs = job.deadlineMs(mayTakeBaseline || prepared.mustReadTotals);
+    try {
+      const { responses, tookMs } = await runPoll(
+        job,
+        (query) => prepared.run(mayTakeBaseline, deadlineMs, query),
+        deadlineMs,
+        stop,
+        this.#environment,
+      );
+      if (responses > 0 && tookMs > job.intervalMs) {
+        this.#warnOfSlowService(job, tookMs);
+      }
+    } finally {
+      this.#baselines -= takesPlace ? 1 : 0;
+    }
+  }
+
+  /**
+   * When the job's baseline was due for the last time. Each job has its own place in the reconcile
+   * interval, so that baselines that were read together at the start are not read together again.
+   */
+  #baselineDueMs(job: PollJob): number {
+    const { clock, intervalMs, reconcileIntervalMs } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const everyMs = Math.max(
+      reconcileIntervalMs - intervalMs,
+      RECONCILE_SHARE * reconcileIntervalMs,
+    );
+    // The job may have moved to another place.
+    return Math.max(job.lastPlaceMs(nowMs, everyMs), nowMs - reconcileIntervalMs);
+  }
+
+  /** Once: it concerns the configuration more than the customer. */
+  #warnOfSlowService({ customer, stream, intervalMs }: PollJob, tookMs: number): void {
+    if (!this.#warnedOfSlowService) {
+      this.#warnedOfSlowService = true;
+      this.#options.log.warn('service too slow for the polling interval', {
+        customer: customer.customer,
+        stream,
+        poll_seconds: tookMs / 1000,
+        interval_seconds: intervalMs / 1000,
+      });
+    }
+  }
+}
+
+function keyOf({ customer }: Customer, stream: Stream): string {
+  return `${stream} ${customer}`;
+}

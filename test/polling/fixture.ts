@@ -1,0 +1,87 @@
+/** A scheduler with customers whose service answers as the test says. */
+import { ServiceError } from '../../src/base/errors.ts';
+import type { AggregatedResponse, Question } from '../../src/base/model.ts';
+import { createLogger } from '../../src/base/log.ts';
+import { LogLimiter } from '../../src/polling/log-limiter.ts';
+import type { PolledCustomer, Scheduler, SchedulerOptions } from '../../src/polling/scheduler.ts';
+import { customerNamed, schedulerOn } from '../support/polled.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+export const MINUTE_MS = 60_000;
+export const GOOD: AggregatedResponse = {
+  aggregation: 'minute',
+  rows: [{ key: 1, counts: [3, 1] }],
+};
+
+type Answer = (question: Question, signal: AbortSignal) => Promise<AggregatedResponse>;
+
+export class SchedulerFixture implements AsyncDisposable {
+  readonly clock: VirtualClock;
+  readonly scheduler: Scheduler;
+  readonly requests: { customer: string; question: Question; atMs: number }[] = [];
+  /** Reasons of the polls that have ended; undefined of a success. */
+  readonly ended: (string | undefined)[] = [];
+  readonly lines: { msg: string; [field: string]: unknown }[] = [];
+
+  constructor(options: Partial<SchedulerOptions> & { readonly startMs?: number } = {}) {
+    const clock = new VirtualClock(options.startMs ?? Date.UTC(2026, 10, 18, 10));
+    const log = createLogger({
+      level: 'info',
+      format: 'json',
+      write: (line) => this.lines.push(JSON.parse(line) as { msg: string }),
+      nowMs: () => clock.nowMs(),
+    });
+    this.clock = clock;
+    this.scheduler = schedulerOn(clock, {
+      log,
+      limiter: new LogLimiter({ log, clock }),
+      observer: { pollEnded: (_stream, _seconds, reason) => this.ended.push(reason), changed() {} },
+      ...options,
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const stopped = this.scheduler.stop();
+    // Answers that ignore their signal come to their end.
+    await this.clock.advance(10 * MINUTE_MS);
+    await stopped;
+    if (this.clock.sleepers > 0) {
+      throw new Error(`${this.clock.sleepers} timers are left`);
+    }
+  }
+
+  start(customers: readonly PolledCustomer[]): void {
+    this.scheduler.start();
+    this.scheduler.setCustomers(customers);
+  }
+
+  polled(name: string, answer: Answer = () => Promise.resolve(GOOD)): PolledCustomer {
+    return {
+      customer: customerNamed(name),
+      client: {
+        query: (question, signal) => {
+          this.requests.push({ customer: name, question, atMs: this.clock.monotonicMs() });
+          return answer(question, signal);
+        },
+      },
+    };
+  }
+
+  healthOf({ customer }: PolledCustomer) {
+    const { polls = 0, failures = 0, skipped = 0 } = customer.health.people ?? {};
+    return { polls, failures, skipped };
+  }
+
+  /** People entered in the counting period, and today. */
+  enteredOf({ customer }: PolledCustomer) {
+    const { total, today } = customer.metricsAt(this.clock.nowMs()).counters.people_entered ?? {};
+    return { total, today };
+  }
+}
+
+/** An answer that never comes. */
+export function hang(_question: Question, signal: AbortSignal): Promise<AggregatedResponse> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new ServiceError('timeout', 'no answer came')));
+  });
+}

@@ -1,0 +1,129 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/base/errors.ts';
+import type { FailureReason } from '../../src/base/errors.ts';
+import { createLogger } from '../../src/base/log.ts';
+import { LogLimiter, PollLog } from '../../src/polling/log-limiter.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const MINUTE_MS = 60_000;
+
+let clock: VirtualClock;
+let limiter: LogLimiter;
+let pollLog: PollLog;
+let lines: { msg: string; [field: string]: unknown }[];
+
+beforeEach(() => {
+  clock = new VirtualClock(0);
+  lines = [];
+  const log = createLogger({
+    level: 'info',
+    format: 'json',
+    write: (line) => lines.push(JSON.parse(line) as { msg: string }),
+    nowMs: () => clock.nowMs(),
+  });
+  limiter = new LogLimiter({ log, clock });
+  pollLog = new PollLog(log, limiter);
+});
+
+function polledStream(customer: string) {
+  return { customer: { customer }, stream: 'people' };
+}
+
+const riverside = polledStream('riverside');
+
+/** One poll a minute: a reason is a failure, undefined a success. */
+async function poll(reason: FailureReason | undefined): Promise<void> {
+  await clock.advance(MINUTE_MS);
+  if (reason === undefined) {
+    pollLog.succeeded(riverside, []);
+  } else {
+    pollLog.failed(riverside, new ServiceError(reason, `failed by ${reason}`));
+  }
+}
+
+function messages(): string[] {
+  return lines.map(({ msg }) => msg);
+}
+
+describe('a stream that fails', () => {
+  test('is logged at its failures 1, 10, 100 and 1,000, and when it recovers', async () => {
+    for (let i = 0; i < 1_440; i++) {
+      await poll('server');
+    }
+    await poll(undefined);
+    await poll(undefined);
+    expect(lines.map(({ level, msg, failures_in_a_row: row }) => [level, msg, row])).toEqual([
+      ['warn', 'poll failed', 1],
+      ['warn', 'poll failed', 10],
+      ['warn', 'poll failed', 100],
+      ['warn', 'poll failed', 1_000],
+      ['info', 'polling recovered', 1_440],
+    ]);
+    expect(lines[0]).toMatchObject({
+      customer: 'riverside',
+      stream: 'people',
+      reason: 'server',
+      error: 'failed by server',
+    });
+  });
+
+  test('at every other poll is logged as often', async () => {
+    for (let i = 0; i < 1_440; i++) {
+      await poll(i % 2 === 0 ? 'server' : undefined);
+    }
+    expect(messages()).toEqual([1, 10, 100].flatMap(() => ['poll failed', 'polling recovered']));
+  });
+
+  test('again after ten successes is logged again', async () => {
+    for (let i = 0; i < 60; i++) {
+      await poll(i % 20 === 0 ? 'server' : undefined);
+    }
+    expect(messages().filter((msg) => msg === 'poll failed')).toHaveLength(3);
+  });
+
+  test('is logged once for each reason', async () => {
+    for (const reason of ['server', 'timeout', 'server', 'timeout', 'auth'] as const) {
+      await poll(reason);
+    }
+    expect(lines.map(({ reason }) => reason)).toEqual(['server', 'timeout', 'auth']);
+  });
+});
+
+describe('many streams that fail', () => {
+  const streams = Array.from({ length: 1_000 }, (_, i) => polledStream(`c${i}`));
+
+  async function failAll(): Promise<void> {
+    streams.forEach((one) => pollLog.failed(one, new ServiceError('timeout', 'no answer came')));
+    await clock.advance(MINUTE_MS);
+    limiter.reportSuppressed();
+  }
+
+  test('are 20 lines a minute and the number of those suppressed', async () => {
+    await failAll();
+    expect(messages()).toEqual([
+      ...Array.from({ length: 20 }, () => 'poll failed'),
+      'log messages suppressed',
+    ]);
+    expect(lines.at(-1)).toMatchObject({ suppressed_msg: 'poll failed', lines: 980 });
+    limiter.reportSuppressed();
+    expect(lines).toHaveLength(21);
+  });
+
+  test('recover with a line for each failure that was logged', async () => {
+    await failAll();
+    lines.length = 0;
+    streams.forEach((one) => pollLog.succeeded(one, []));
+    expect(messages()).toEqual(Array.from({ length: 20 }, () => 'polling recovered'));
+  });
+
+  test('do not suppress another message', async () => {
+    await failAll();
+    pollLog.succeeded(riverside, ['keys_unknown', 'keys_established']);
+    expect(lines.at(-1)).toMatchObject({
+      level: 'warn',
+      msg: 'unknown minute key format, occupancy unavailable',
+      customer: 'riverside',
+      times: 1,
+    });
+  });
+});

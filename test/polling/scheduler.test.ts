@@ -1,0 +1,264 @@
+import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/base/errors.ts';
+import { statusOf } from '../../src/polling/customers.ts';
+import { GOOD, hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
+
+const HOUR_MS = 60 * MINUTE_MS;
+
+describe('the schedule', () => {
+  test('polls every stream once an interval, spread over it and in the same order', async () => {
+    await using fixture = new SchedulerFixture();
+    const { clock, requests } = fixture;
+    const customers = ['a', 'b', 'c', 'd'].map((name) => fixture.polled(name));
+    fixture.start(customers);
+    await clock.advance(0);
+    requests.length = 0;
+    await clock.advance(3 * MINUTE_MS);
+    expect(requests.map(({ customer }) => customer).join('')).toBe('bcdabcdabcda');
+    const seconds = requests.map(({ atMs }) => Math.round((atMs % MINUTE_MS) / 1000));
+    expect(seconds).toEqual([15, 30, 45, 0, 15, 30, 45, 0, 15, 30, 45, 0]);
+    expect(customers.map((one) => fixture.healthOf(one))).toEqual(
+      customers.map(() => ({ polls: 4, failures: 0, skipped: 0 })),
+    );
+  });
+
+  test('is spread again when customers come and go, who change nothing for the others', async () => {
+    await using fixture = new SchedulerFixture();
+    const { clock, requests, scheduler } = fixture;
+    const stays = fixture.polled('stays');
+    const goes = fixture.polled('goes');
+    fixture.start([stays, goes]);
+    await clock.advance(2 * MINUTE_MS);
+    scheduler.setCustomers([stays, fixture.polled('comes'), fixture.polled('last')]);
+    const before = fixture.healthOf(goes).polls;
+    await clock.advance(2 * MINUTE_MS);
+    requests.length = 0;
+    await clock.advance(MINUTE_MS);
+    const places = requests.map(({ customer, atMs }) => [
+      customer,
+      Math.round((atMs % MINUTE_MS) / 1000),
+    ]);
+    expect(Object.fromEntries(places)).toEqual({ stays: 0, comes: 20, last: 40 });
+    expect(fixture.healthOf(stays)).toEqual({ polls: 6, failures: 0, skipped: 0 });
+    expect(fixture.healthOf(goes).polls).toBe(before);
+  });
+
+  test('never polls a stream twice at once, and counts the polls that it skips', async () => {
+    await using fixture = new SchedulerFixture();
+    let running = 0;
+    let most = 0;
+    // This one ignores its deadline.
+    const slow = fixture.polled('slow', async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await fixture.clock.sleep(fixture.requests.length > 5 ? 2.5 * MINUTE_MS : 0);
+      running -= 1;
+      return GOOD;
+    });
+    fixture.start([slow]);
+    await fixture.clock.advance(4.8 * MINUTE_MS);
+    expect(most).toBe(1);
+    expect(fixture.healthOf(slow).skipped).toBe(2);
+  });
+
+  test('counts polls as skipped that were due while the process stood still', async () => {
+    await using fixture = new SchedulerFixture();
+    const customer = fixture.polled('a');
+    fixture.start([customer]);
+    await fixture.clock.advance(MINUTE_MS);
+    fixture.clock.freeze(5 * MINUTE_MS);
+    await fixture.clock.advance(1000);
+    expect(fixture.healthOf(customer).skipped).toBe(4);
+  });
+
+  test('does not depend on the wall clock', async () => {
+    await using fixture = new SchedulerFixture();
+    const customer = fixture.polled('a');
+    fixture.start([customer]);
+    for (const stepMs of [-HOUR_MS, 2 * HOUR_MS, 0]) {
+      await fixture.clock.advance(2 * MINUTE_MS);
+      fixture.clock.step(stepMs);
+    }
+    expect(fixture.healthOf(customer)).toEqual({ polls: 7, failures: 0, skipped: 0 });
+  });
+});
+
+describe('a poll', () => {
+  test('fails with the reason of the service', async () => {
+    await using fixture = new SchedulerFixture();
+    const customer = fixture.polled('a', () =>
+      Promise.reject(new ServiceError('server', 'status 503', { status: 503 })),
+    );
+    fixture.start([customer]);
+    await fixture.clock.advance(10);
+    expect(fixture.ended).toEqual(['server']);
+    expect(customer.customer.health.people).toMatchObject({
+      up: false,
+      lastError: { message: 'status 503' },
+    });
+  });
+
+  test('that does not end fails before the next one is due, and delays no other customer', async () => {
+    await using fixture = new SchedulerFixture();
+    const dead = fixture.polled('dead', hang);
+    const alive = fixture.polled('alive');
+    fixture.start([dead, alive]);
+    await fixture.clock.advance(10.9 * MINUTE_MS);
+    expect(fixture.healthOf(dead)).toEqual({ polls: 11, failures: 11, skipped: 0 });
+    expect(fixture.healthOf(alive)).toEqual({ polls: 12, failures: 0, skipped: 0 });
+    expect(new Set(fixture.ended)).toEqual(new Set(['timeout', undefined]));
+  });
+
+  test('that is stopped leaves no trace', async () => {
+    await using fixture = new SchedulerFixture();
+    const dead = fixture.polled('dead', hang);
+    fixture.start([dead]);
+    await fixture.clock.advance(10);
+    await fixture.scheduler.stop();
+    expect(fixture.healthOf(dead)).toEqual({ polls: 0, failures: 0, skipped: 0 });
+    expect(fixture.ended).toEqual([]);
+  });
+
+  test.each([
+    ['take too long', 2_000],
+    ['are refused', 0],
+  ])('succeeds although the requests for the order of minutes %s', async (_, tookMs) => {
+    await using fixture = new SchedulerFixture();
+    const { clock } = fixture;
+    const coarse = fixture.polled('coarse', async ({ from, to }) => {
+      await clock.sleep(tookMs);
+      if (to !== undefined && tookMs === 0) {
+        throw new ServiceError('rate_limited', 'status 429');
+      }
+      const spanMs = Date.parse(to ?? new Date(clock.nowMs()).toISOString()) - Date.parse(from);
+      return { ...GOOD, aggregation: spanMs < 25 * MINUTE_MS ? 'minute' : 'day' };
+    });
+    fixture.start([coarse]);
+    await clock.advance(2 * MINUTE_MS);
+    expect(new Set(fixture.ended)).toEqual(new Set([undefined]));
+    expect(fixture.enteredOf(coarse).total).toBe(3);
+  });
+});
+
+describe('baselines', () => {
+  test('are read within the reconcile interval, spread over it', async () => {
+    await using fixture = new SchedulerFixture();
+    const names = Array.from({ length: 12 }, (_, i) => `c${i}`);
+    fixture.start(names.map((name) => fixture.polled(name)));
+    await fixture.clock.advance(5.5 * HOUR_MS);
+    const baselines = fixture.requests.filter(({ question }) => question.aggregation === 'day');
+    for (const name of names) {
+      const atMs = baselines.filter(({ customer }) => customer === name).map((one) => one.atMs);
+      const gaps = atMs.slice(1).map((ms, i) => ms - (atMs[i] ?? 0));
+      expect(Math.max(...gaps)).toBeLessThanOrEqual(HOUR_MS);
+      expect(gaps.filter((ms) => ms > 0).length).toBeLessThanOrEqual(6);
+    }
+    for (let fromMs = HOUR_MS; fromMs <= 5 * HOUR_MS; fromMs += MINUTE_MS) {
+      const quarter = baselines.filter(({ atMs }) => atMs >= fromMs && atMs < fromMs + HOUR_MS / 4);
+      expect(new Set(quarter.map(({ customer }) => customer)).size).toBeLessThanOrEqual(4);
+    }
+  });
+
+  test('at the start are as many at once as the limit on requests allows', async () => {
+    await using fixture = new SchedulerFixture({ maxRequestsPerSecond: 1 });
+    let running = 0;
+    let most = 0;
+    const customers = Array.from({ length: 30 }, (_, i) =>
+      fixture.polled(`c${i}`, async () => {
+        running += 1;
+        most = Math.max(most, running);
+        await fixture.clock.sleep(1000);
+        running -= 1;
+        return GOOD;
+      }),
+    );
+    fixture.start(customers);
+    await fixture.clock.advance(5 * MINUTE_MS);
+    expect(most).toBeLessThanOrEqual(8);
+    expect(customers.filter((one) => fixture.healthOf(one).skipped > 0)).toEqual([]);
+    expect(customers.filter((one) => fixture.healthOf(one).polls === 0)).toEqual([]);
+  });
+
+  test('of the living do not wait for all of the dead at the start', async () => {
+    await using fixture = new SchedulerFixture();
+    const dead = Array.from({ length: 100 }, (_, i) => fixture.polled(`dead-${i}`, hang));
+    const alive = fixture.polled('alive');
+    fixture.start([...dead, alive]);
+    await fixture.clock.advance(2 * MINUTE_MS);
+    expect(fixture.healthOf(alive).polls).toBeGreaterThan(0);
+  });
+
+  test('of a new day reach every customer, even if dead ones take the places', async () => {
+    const startMs = Date.UTC(2026, 10, 18, 2, 30);
+    await using fixture = new SchedulerFixture({ startMs, maxRequestsPerSecond: 1 });
+    let dead = false;
+    const customers = Array.from({ length: 24 }, (_, i) =>
+      fixture.polled(`c${i}`, (question, signal) =>
+        dead && i < 12 ? hang(question, signal) : Promise.resolve(GOOD),
+      ),
+    );
+    fixture.start(customers);
+    await fixture.clock.advance(2 * MINUTE_MS);
+    dead = true;
+    await fixture.clock.advance(40 * MINUTE_MS);
+    const today = customers.slice(12).map((customer) => fixture.enteredOf(customer).today);
+    expect(new Set(today)).toEqual(new Set([3]));
+  });
+
+  test('between two scheduled polls skip none', async () => {
+    const startMs = Date.UTC(2026, 10, 18, 2, 55);
+    await using fixture = new SchedulerFixture({ startMs, maxRequestsPerSecond: 1 });
+    const customers = Array.from({ length: 60 }, (_, i) =>
+      fixture.polled(`c${i}`, async () => {
+        await fixture.clock.sleep(4_000);
+        return GOOD;
+      }),
+    );
+    fixture.start(customers);
+    await fixture.clock.advance(HOUR_MS);
+    expect(customers.filter((one) => fixture.healthOf(one).skipped > 0)).toEqual([]);
+    expect(new Set(customers.map((one) => fixture.enteredOf(one).today))).toEqual(new Set([3]));
+  });
+
+  test('may take longer than a short interval: polls are skipped meanwhile, with one warning', async () => {
+    await using fixture = new SchedulerFixture({ intervalMs: 1_000 });
+    const customers = ['a', 'b'].map((name) =>
+      fixture.polled(name, async (_question, signal) => {
+        await fixture.clock.sleep(250, signal);
+        return GOOD;
+      }),
+    );
+    fixture.start(customers);
+    await fixture.clock.advance(2 * HOUR_MS);
+    expect(new Set(fixture.ended)).toEqual(new Set([undefined]));
+    for (const customer of customers) {
+      expect(fixture.enteredOf(customer).total).toBe(3);
+      expect(fixture.healthOf(customer).skipped).toBeGreaterThan(0);
+      expect(fixture.healthOf(customer).skipped).toBeLessThan(10);
+    }
+    expect(fixture.lines).toMatchObject([
+      { msg: 'service too slow for the polling interval', customer: 'a', interval_seconds: 1 },
+    ]);
+  });
+});
+
+describe('the status', () => {
+  test('of a customer says when its next poll is due', async () => {
+    await using fixture = new SchedulerFixture();
+    const { scheduler, clock } = fixture;
+    const customer = fixture.polled('riverside');
+    function status() {
+      return statusOf([customer.customer], scheduler, clock.nowMs()).customers[0];
+    }
+    expect(status()?.detail().nextPollInMs).toEqual({ people: undefined });
+    fixture.start([customer]);
+    expect(status()?.detail().nextPollInMs).toEqual({ people: 0 });
+    await clock.advance(20_000);
+    expect(status()?.detail().nextPollInMs).toEqual({ people: 40_000 });
+    expect(status()).toMatchObject({
+      customer: 'riverside',
+      credentialsValid: undefined,
+      streams: { people: { up: true, polls: 1 } },
+    });
+  });
+});
