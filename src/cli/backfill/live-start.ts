@@ -8,6 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { codeOf, messageOf, UsageError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
 import { ALL_COUNTERS, COUNTERS } from '../../base/model.ts';
 import type { Breakdown, CounterName } from '../../base/model.ts';
 import type { CustomerConfig } from '../../config/types.ts';
@@ -43,6 +44,8 @@ interface Counter {
   readonly breakdown?: Breakdown;
 }
 
+/** Prometheus has written samples of this age to disk. */
+const SETTLED_AGE_MS = 4 * 3_600_000;
 const REQUEST_TIMEOUT_MS = 120_000;
 /** Prometheus limits the samples that one query may read. */
 const MAX_CUSTOMERS_PER_QUERY = 100;
@@ -63,6 +66,7 @@ export async function findLiveStarts(
   customers: readonly CustomerConfig[],
   scrapeLabels: readonly LabelPair[],
   nowMs: number,
+  log: Logger,
   stop: AbortSignal,
 ): Promise<ReadonlyMap<string, LiveStart>> {
   const starts = new Map<string, { atMs: number; counters: Record<string, Sample> }>();
@@ -87,6 +91,19 @@ export async function findLiveStarts(
   }
   if (starts.size === 0) {
     throw await noSeriesError(prometheus, scrapeLabels, range);
+  }
+  const unknown = customers.filter(({ name }) => !starts.has(name));
+  if (unknown.length > 0) {
+    log.warn('customers without samples in Prometheus, their history ends three hours ago', {
+      customers: unknown.length,
+      first: unknown[0]?.name,
+    });
+  }
+  const newestMs = Math.max(...Array.from(starts.values(), ({ atMs }) => atMs));
+  if (nowMs - newestMs < SETTLED_AGE_MS) {
+    log.warn('Prometheus still changes the hours of its first samples, load the blocks later', {
+      not_before: new Date(newestMs + SETTLED_AGE_MS).toISOString(),
+    });
   }
   return starts;
 }

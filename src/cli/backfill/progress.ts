@@ -1,14 +1,20 @@
-/** Progress of a backfill: one line that is rewritten on a terminal, otherwise a log message now and then. */
+/** What a backfill reports: its progress, and a summary at the end. */
 import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import type { Logger } from '../../base/log.ts';
+import { ALL_COUNTERS } from '../../base/model.ts';
+import type { RawRecord } from '../../base/model.ts';
+import type { CustomerConfig } from '../../config/types.ts';
 import { DAY_MS } from '../../counting/calendar.ts';
 import type { Io } from '../io.ts';
-import { CLEAR_LINE } from '../words.ts';
+import { createFormatter } from '../query/formats.ts';
+import { CLEAR_LINE, counted } from '../words.ts';
+import type { OutputFolder, Totals } from './output-folder.ts';
 import type { Month, MonthPart } from './targets.ts';
 
 const LOG_INTERVAL_MS = 10_000;
 
+/** One line that is rewritten on a terminal, otherwise a log message now and then. */
 export class Progress {
   #requests = 0;
   readonly #io: Io;
@@ -84,4 +90,59 @@ export class Progress {
 
 function daysOf({ range }: MonthPart): number {
   return (range.endMs - range.startMs) / DAY_MS;
+}
+
+/** A row for each customer and month, and the command that makes blocks of the files. */
+export function summaryOf(
+  folder: OutputFolder,
+  months: readonly Month[],
+  customers: readonly CustomerConfig[],
+): string {
+  const columns = ['customer', 'month', 'entered', 'exited', 'logins', 'day', 'samples'];
+  const format = createFormatter({ format: 'table', columns, forTerminal: true });
+  const records = customers.flatMap(({ name }) =>
+    months.flatMap((month) => {
+      const record = folder.record(month.name)?.customers[name];
+      return record === undefined ? [] : [{ name, month: month.name, ...record }];
+    }),
+  );
+  const rows = records.map(({ name, month, totals, samples }): RawRecord => {
+    const byMinute = ALL_COUNTERS.map((counter) => totals[counter]?.byMinute ?? null);
+    return [name, month, ...byMinute, dayDifference(totals), samples];
+  });
+  const samples = records.reduce((sum, record) => sum + record.samples, 0);
+  const files = months.flatMap((month) => folder.record(month.name)?.bytes || []);
+  const megabytes = Math.ceil(files.reduce((sum, bytes) => sum + bytes, 0) / 1_000_000);
+  const differs = rows.some((row) => !row.includes('agrees'));
+  return [
+    format(rows),
+    `${samples} samples in ${counted(files.length, 'file')} in ${folder.path}, ${megabytes} MB\n`,
+    differs ? DIFFERENCE_NOTE : '',
+    files.length > 0 ? nextCommand(folder.path) : 'The service has no data of this time.\n',
+  ].join('');
+}
+
+const DIFFERENCE_NOTE =
+  'If the column "day" is not "agrees", it has the difference of the service\'s totals by day to those by minute.\n' +
+  'The minutes were used. Days may lag, cover other hours, or records came while the service was queried.\n';
+
+/** As in `+12,0,-3`. */
+function dayDifference(totals: Totals): string {
+  const differences = ALL_COUNTERS.map((name) => {
+    const { byMinute = 0, byDay = 0 } = totals[name] ?? {};
+    return byDay - byMinute;
+  });
+  return differences.every((difference) => difference === 0)
+    ? 'agrees'
+    : differences.map((each) => (each > 0 ? `+${each}` : String(each))).join(',');
+}
+
+function nextCommand(folder: string): string {
+  const quoted = /^[\w./-]+$/.test(folder)
+    ? folder
+    : `'${folder.replaceAll("'", String.raw`'\''`)}'`;
+  return (
+    'Next, make blocks for Prometheus (docs/backfill.md):\n' +
+    `  for month in ${quoted}/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics "$month" blocks; done\n`
+  );
 }
