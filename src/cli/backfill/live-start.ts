@@ -73,7 +73,7 @@ export async function findLiveStarts(
   if (url === undefined) {
     return starts;
   }
-  const prometheus = new PrometheusClient(url, stop);
+  const query = createQuery(url, stop);
   const fromMs = customers.map(({ timezone }) => from.time(new Zone(timezone), nowMs));
   const range = { startMs: Math.min(...fromMs), endMs: nowMs };
   for (let i = 0; i < customers.length; i += MAX_CUSTOMERS_PER_QUERY) {
@@ -83,14 +83,14 @@ export async function findLiveStarts(
     const matchers = [...scrapeLabels.map(writeLabel), customer].join(',');
     for (const counter of countersOf(some)) {
       const selector = `${counter.metric}{${matchers}}`;
-      for (const series of await findFirst(prometheus, selector, range, SEARCH_STEPS_MS)) {
+      for (const series of await findFirst(query, selector, range, SEARCH_STEPS_MS)) {
         rejectOtherLabels(series.labels, counter, scrapeLabels);
         addStart(starts, series, counter);
       }
     }
   }
   if (starts.size === 0) {
-    throw await noSeriesError(prometheus, scrapeLabels, range);
+    throw await noSeriesError(query, scrapeLabels, range);
   }
   const unknown = customers.filter(({ name }) => !starts.has(name));
   if (unknown.length > 0) {
@@ -138,7 +138,7 @@ function addStart(
 
 /** Each series of the selector from its first sample on; `wanted` limits which series. */
 async function findFirst(
-  prometheus: PrometheusClient,
+  query: Query,
   selector: string,
   { startMs, endMs }: Span,
   [stepMs, ...finerMs]: readonly number[],
@@ -148,19 +148,21 @@ async function findFirst(
     return wanted?.has(identityOf(labels)) ?? true;
   }
   if (stepMs === undefined) {
-    return (await prometheus.query(`${selector}[${endMs - startMs}ms]`, endMs)).filter(isWanted);
+    const range = `${selector}[${endMs - startMs}ms]`;
+    return (await query('query', { query: range, time: seconds(endMs) })).filter(isWanted);
   }
-  const counts = await prometheus.queryRange(
-    `count_over_time(${selector}[${stepMs}ms])`,
-    { startMs: startMs + stepMs, endMs: endMs + stepMs - 1 },
-    stepMs,
-  );
+  const counts = await query('query_range', {
+    query: `count_over_time(${selector}[${stepMs}ms])`,
+    start: seconds(startMs + stepMs),
+    end: seconds(endMs + stepMs - 1),
+    step: seconds(stepMs),
+  });
   const windows = Map.groupBy(counts.filter(isWanted), ({ samples }) => samples[0]?.atMs ?? 0);
   const found: Series[] = [];
   for (const [windowEndMs, series] of windows) {
     const window = { startMs: windowEndMs - stepMs, endMs: windowEndMs };
     const identities = new Set(series.map(({ labels }) => identityOf(labels)));
-    found.push(...(await findFirst(prometheus, selector, window, finerMs, identities)));
+    found.push(...(await findFirst(query, selector, window, finerMs, identities)));
   }
   return found;
 }
@@ -189,22 +191,24 @@ function rejectOtherLabels(
 }
 
 async function noSeriesError(
-  prometheus: PrometheusClient,
+  query: Query,
   scrapeLabels: readonly LabelPair[],
   { startMs, endMs }: Span,
 ): Promise<UsageError> {
-  const found = await prometheus.query(
-    `group by (job, instance) (last_over_time(library_people_entered_total[${endMs - startMs}ms]))`,
-    endMs,
-  );
+  const metric = 'library_people_entered_total';
+  const latest = `last_over_time(${metric}[${endMs - startMs}ms])`;
+  const found = await query('query', {
+    query: `group by (job, instance) (${latest})`,
+    time: seconds(endMs),
+  });
   if (found.length === 0) {
     return new UsageError(
-      'Prometheus has no library_people_entered_total since --from: ' +
+      `Prometheus has no ${metric} since --from: ` +
         'omit --prometheus.url, or wait until it has scraped the exporter',
     );
   }
   const others = found.map(
-    ({ labels }) => `--job=${labels['job'] ?? ''} --instance=${labels['instance'] ?? ''}`,
+    ({ labels }) => `--job=${labels['job']} --instance=${labels['instance']}`,
   );
   return new UsageError(
     `Prometheus has no series of these customers with ${scrapeLabels.map(writeLabel).join(', ')}; ` +
@@ -212,67 +216,54 @@ async function noSeriesError(
   );
 }
 
-/** The HTTP API of Prometheus. The URL may have a path, a user and a password. */
-class PrometheusClient {
-  readonly #url: URL;
-  readonly #signal: AbortSignal;
+/** A query of Prometheus's HTTP API. Rejects unless the result is a vector or a matrix. */
+type Query = (
+  path: 'query' | 'query_range',
+  form: Readonly<Record<string, string>>,
+) => Promise<readonly Series[]>;
 
-  constructor(url: URL, signal: AbortSignal) {
-    this.#url = url;
-    this.#signal = signal;
-  }
-
-  query(expression: string, atMs: number): Promise<readonly Series[]> {
-    return this.#post('query', { query: expression, time: String(atMs / 1_000) });
-  }
-
-  queryRange(
-    expression: string,
-    { startMs, endMs }: Span,
-    stepMs: number,
-  ): Promise<readonly Series[]> {
-    const [start, end, step] = [startMs, endMs, stepMs].map((ms) => String(ms / 1_000));
-    return this.#post('query_range', { query: expression, start, end, step });
-  }
-
-  /** Messages show the URL without user and password. */
-  async #post(
-    path: string,
-    form: Readonly<Record<string, string | undefined>>,
-  ): Promise<readonly Series[]> {
-    const url = new URL(this.#url);
+/** `base` may have a path, a user and a password. Messages show neither user nor password. */
+function createQuery(base: URL, stop: AbortSignal): Query {
+  return async (path, form) => {
+    const url = new URL(base);
     url.pathname = `${url.pathname.replace(/\/$/, '')}/api/v1/${path}`;
     const shown = `${url.origin}${url.pathname}`;
     let response: { readonly status: number | undefined; readonly body: string };
     try {
-      response = await post(url, new URLSearchParams(form as Record<string, string>), this.#signal);
+      response = await post(url, new URLSearchParams(form).toString(), stop);
     } catch (error) {
-      this.#signal.throwIfAborted();
-      const reason = codeOf(error) ?? messageOf(error);
-      throw new Error(`${shown}: no response (${reason})`, { cause: error });
+      throw new Error(`${shown}: no response (${codeOf(error) ?? messageOf(error)})`, {
+        cause: error,
+      });
     }
-    const { series, error } = parse(response.body);
-    if (response.status !== 200 || series === undefined) {
-      const reason = error ?? 'not a response of Prometheus';
-      throw new Error(`${shown}: status ${response.status}: ${reason}`);
+    const { data, error = 'not a response of Prometheus' } = parse(response.body);
+    if (response.status !== 200 || !Array.isArray(data?.result)) {
+      throw new Error(`${shown}: status ${response.status}: ${error}`);
     }
-    return series;
-  }
+    return data.result.map(({ metric, value, values = value ? [value] : [] }) => ({
+      labels: metric,
+      samples: values.map(([at, text]) => ({ atMs: Math.round(at * 1_000), value: Number(text) })),
+    }));
+  };
+}
+
+function seconds(ms: number): string {
+  return String(ms / 1_000);
 }
 
 /** POST, because a query with many customers is longer than a URL may be. */
 async function post(
   url: URL,
-  form: URLSearchParams,
+  body: string,
   stop: AbortSignal,
 ): Promise<{ readonly status: number | undefined; readonly body: string }> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   const request = send(url, { method: 'POST', headers, signal });
-  request.end(form.toString());
+  request.end(body);
   const [response] = (await once(request, 'response')) as [IncomingMessage];
-  // An error from now on is also an error of the response.
+  // From now on, an error of the request is also one of the response.
   request.on('error', () => {});
   return { status: response.statusCode, body: await text(response) };
 }
@@ -282,24 +273,14 @@ type Pair = readonly [seconds: number, value: string];
 interface ApiResponse {
   readonly error?: string;
   readonly data?: {
-    readonly result?: readonly {
-      readonly metric: Labels;
-      /** Of a vector. */
-      readonly value?: Pair;
-      /** Of a matrix. */
-      readonly values?: readonly Pair[];
-    }[];
+    /** A vector has `value`, a matrix `values`. */
+    readonly result?: { metric: Labels; value?: Pair; values?: Pair[] }[];
   };
 }
 
-function parse(body: string): { readonly series?: readonly Series[]; readonly error?: string } {
+function parse(body: string): ApiResponse {
   try {
-    const { data, error } = JSON.parse(body) as ApiResponse;
-    const series = data?.result?.map(({ metric, value, values = value ? [value] : [] }) => ({
-      labels: metric,
-      samples: values.map(([at, v]) => ({ atMs: Math.round(at * 1_000), value: Number(v) })),
-    }));
-    return { ...(series && { series }), ...(error !== undefined && { error }) };
+    return (JSON.parse(body) as ApiResponse | null) ?? {};
   } catch {
     return {};
   }

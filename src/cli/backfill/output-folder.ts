@@ -11,7 +11,13 @@ import type { BackfillFlags } from '../backfill.ts';
 import type { Month } from './targets.ts';
 
 const STATE_FILE = 'backfill.json';
+/** Part of the digest: another version of the file does not match. */
 const STATE_VERSION = 2;
+
+interface State {
+  readonly settings: string;
+  readonly months: Record<string, MonthRecord>;
+}
 
 export interface MonthRecord {
   /** 0 if there was no data: then there is no file. */
@@ -33,7 +39,7 @@ export type Totals = Readonly<
 export class OutputFolder {
   readonly path: string;
   readonly #settings: string;
-  #months: Readonly<Record<string, MonthRecord>>;
+  #months: Record<string, MonthRecord>;
   #lock: FolderLock | undefined;
 
   private constructor(path: string, settings: string, months: Record<string, MonthRecord>) {
@@ -102,7 +108,7 @@ export class OutputFolder {
 
   async finish(month: string, record: MonthRecord): Promise<void> {
     this.#months = { ...this.#months, [month]: record };
-    const state = { version: STATE_VERSION, settings: this.#settings, months: this.#months };
+    const state: State = { settings: this.#settings, months: this.#months };
     await replaceFile(join(this.path, STATE_FILE), `${JSON.stringify(state)}\n`);
   }
 }
@@ -115,7 +121,7 @@ export function settingsDigest(
 ): string {
   const described = customers.map(({ clientSecret: _secret, ...rest }) => rest);
   const flags = [from.text, to?.text, step, instance, job, label, url?.host, url?.pathname];
-  const settings = JSON.stringify([flags, service.baseUrl, described]);
+  const settings = JSON.stringify([STATE_VERSION, flags, service.baseUrl, described]);
   return createHash('sha256').update(settings).digest('hex');
 }
 
@@ -133,16 +139,9 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-interface State {
-  readonly version: number;
-  readonly settings: string;
-  readonly months: Record<string, MonthRecord>;
-}
-
 function parseState(text: string): State | undefined {
   try {
-    const state = JSON.parse(text) as State | null;
-    return state?.version === STATE_VERSION ? state : undefined;
+    return (JSON.parse(text) as State | null) ?? undefined;
   } catch {
     return undefined;
   }

@@ -241,7 +241,6 @@ test.each([
   [['--from=2026-11-03', '--to=2999-01-01'], '--to must not be in the future'],
   [['--from=2026-11-01', '--step=2m'], 'Expected 1m or 5m.'],
   [['--from=2026-11-01', '--customer=nobody'], 'there is no customer "nobody"'],
-  [['--from=2026-11-01', '--customer=lone', '--customer=lone'], 'given twice'],
   [['--from=2026-11-01', '--job='], 'not empty'],
   [['--from=2026-11-01', '--label=x'], 'Expected NAME=VALUE'],
   [['--from=2026-11-01', '--label=job=x'], 'Use --job=x.'],
