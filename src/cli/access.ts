@@ -4,7 +4,7 @@ import { UsageError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { Config, ServiceConfig } from '../config/types.ts';
-import { proxyEnvironmentFrom } from '../service/proxy.ts';
+import { proxyEnvironmentFrom } from '../service/transport.ts';
 import { createService } from '../service/service.ts';
 import type { Service, ServiceObserver } from '../service/types.ts';
 import type { Io } from './io.ts';

@@ -10,7 +10,7 @@ import { loadWebConfig } from '../config/web.ts';
 import type { WebConfig } from '../config/web-types.ts';
 import { createDaemon } from '../daemon.ts';
 import type { Daemon, DaemonOptions, Shard } from '../daemon.ts';
-import { proxyEnvironmentFrom } from '../service/proxy.ts';
+import { proxyEnvironmentFrom } from '../service/transport.ts';
 import { configOption, intervalOrNever, loggerFor, logOptions, webConfigOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { untilStopped } from './io.ts';

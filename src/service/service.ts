@@ -1,21 +1,17 @@
-/**
- * The service for all customers together: one pool of connections, one set of limits, a client for
- * each customer.
- */
+/** The service for all customers: one connection pool, one set of limits, a client per customer. */
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { Client } from './client.ts';
-import { createPace, Gate } from './limits.ts';
-import type { ProxyEnvironment } from './proxy.ts';
-import { final } from './retry.ts';
-import { createServiceClock } from './service-clock.ts';
+import { RateLimiter, Semaphore } from './limits.ts';
+import { permanent, POLL_RETRIES } from './retry.ts';
+import { ServerClock } from './server-clock.ts';
 import { createTransport } from './transport.ts';
-import type { Transport } from './transport.ts';
+import type { ProxyEnvironment, Transport } from './transport.ts';
 import type { Service, ServiceObserver } from './types.ts';
 
-/** The part of the configuration that this room needs. */
+/** The part of the configuration that this module needs. */
 export interface ServiceSettings {
   /** Without a slash at the end. */
   readonly baseUrl: string;
@@ -27,13 +23,13 @@ export interface ServiceSettings {
   readonly maxConcurrency: number;
   readonly maxRequestsPerSecond: number;
   readonly proxyUrl: string | undefined;
-  /** PEM text of the certificate authorities to trust beside the system's own. */
+  /** PEM text of certificate authorities that are trusted beside the system's. */
   readonly ca: string | undefined;
 }
 
 export interface ServiceOptions {
   readonly config: ServiceSettings;
-  /** HTTPS_PROXY and NO_PROXY as the environment has them; without, there is no proxy but `proxyUrl`. */
+  /** Without it, only `proxyUrl` names a proxy. */
   readonly environment?: ProxyEnvironment;
   readonly clock: Clock;
   readonly random: Random;
@@ -43,37 +39,20 @@ export interface ServiceOptions {
   readonly transport?: Transport;
 }
 
-/** Opens no connection yet. Throws a ConfigError for a proxy that cannot be one. */
+/** Opens no connection yet. Throws a ConfigError for an invalid proxy URL. */
 export function createService(options: ServiceOptions): Service {
-  const { config, clock } = options;
-  const transport =
-    options.transport ?? createTransport({ ...config, environment: options.environment ?? {} });
-  const pace = createPace(config.maxRequestsPerSecond, clock);
-  const gate = new Gate(config.maxConcurrency, { pace, clock });
-  const serviceClock = createServiceClock(options);
+  const { config, environment = {}, clock, log } = options;
+  const transport = options.transport ?? createTransport(config, environment);
+  const limiter = new RateLimiter(config.maxRequestsPerSecond, clock);
+  const semaphore = new Semaphore(config.maxConcurrency, limiter);
+  const serverClock = new ServerClock(clock, log);
+  const shared = { ...options, transport, semaphore, serverClock };
   return {
-    clientFor(access) {
-      return new Client({
-        access,
-        baseUrl: config.baseUrl,
-        authUrl: config.authUrl,
-        scope: config.scope,
-        maxConcurrency: config.maxConcurrency,
-        exchange: transport.exchange,
-        gate,
-        serviceClock,
-        clock,
-        random: options.random,
-        observer: options.observer,
-        log: options.log,
-      });
-    },
-    nowMs: () => serviceClock.nowMs(),
-    clockReading: () => serviceClock.reading(),
+    clientFor: (access, retries = POLL_RETRIES) => new Client(shared, access, retries),
+    nowMs: () => serverClock.nowMs(),
+    clockReading: () => serverClock.reading(),
     close() {
-      gate.close(
-        final(new ServiceError('unreachable', 'the connections to the service were closed')),
-      );
+      semaphore.close(permanent(new ServiceError('unreachable', 'connections closed')));
       transport.close();
     },
   };

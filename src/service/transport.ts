@@ -1,43 +1,51 @@
 /**
- * One exchange with the service over HTTP, and the only importer of got. It knows methods, headers,
- * limits and connections, and neither the service's fields nor when to ask again. What it throws is
- * a ServiceError in words of its own: an error of got carries the query string and the headers.
+ * One HTTP exchange with the service. Only this file imports got. It throws ServiceErrors with messages of
+ * its own, since got's errors contain the query string and the headers.
  */
 import { Agent as HttpAgent } from 'node:http';
-import type { AgentOptions, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { AgentOptions, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import type { Got, Request } from 'got';
 import { formatDuration } from '../base/duration.ts';
-import { ServiceError } from '../base/errors.ts';
+import { codeOf, ConfigError, ServiceError } from '../base/errors.ts';
+import type { FailureReason, ServiceErrorDetails } from '../base/errors.ts';
 import type { Secret } from '../base/secret.ts';
-import { LONGEST_BODY_BYTES, decodedBody, tooLong } from './body.ts';
-import { connectionError } from './connection-error.ts';
-import { deadlineError } from './deadline.ts';
-import { letGo } from './let-go.ts';
-import { proxyEnvironmentOf } from './proxy.ts';
-import type { ProxySettings } from './proxy.ts';
+import { abortError } from './abort.ts';
+import { parseRetryAfter } from './retry.ts';
 
-export interface TransportSettings extends ProxySettings {
+/** Of the decompressed body. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+
+export interface TransportSettings {
+  readonly baseUrl: string;
+  readonly authUrl: string;
   /** For one exchange, all of it. */
   readonly timeoutMs: number;
   readonly maxConcurrency: number;
-  /** PEM text of the certificate authorities to trust beside the system's own. */
+  /** For all requests, whatever the environment says. */
+  readonly proxyUrl: string | undefined;
+  /** PEM text of certificate authorities that are trusted beside the system's. */
   readonly ca: string | undefined;
 }
 
-/** A GET, or with `form` a POST. Secrets stay wrapped until the moment of sending. */
+export interface ProxyEnvironment {
+  readonly HTTPS_PROXY?: string | undefined;
+  readonly NO_PROXY?: string | undefined;
+}
+
+/** A GET, or a POST with `form`. */
 export interface ExchangeRequest {
-  /** Whole, with its query: never to be shown. */
+  /** With the query string: never shown. */
   readonly url: string;
-  /** Method and path, to be shown. */
+  /** Method and path, for messages. */
   readonly title: string;
   readonly bearer?: Secret;
   readonly form?: Readonly<Record<string, string | Secret>>;
 }
 
-/** An answer of any status. The body is whole if the status is 200; else it may be cut or empty. */
+/** An answer of any status. The body is complete if the status is 200, else it may be empty. */
 export interface ExchangeAnswer {
   readonly status: number;
   readonly contentType: string | undefined;
@@ -46,70 +54,94 @@ export interface ExchangeAnswer {
   readonly body: Uint8Array;
 }
 
-/**
- * Throws a ServiceError: `timeout`, `unreachable` or `malformed` (too long, not HTTP, damaged
- * compression). An abort of the signal ends it with the deadline's error.
- */
+/** Throws a ServiceError: `timeout`, `unreachable` or `malformed`, or the signal's `abortError`. */
 export type Exchange = (request: ExchangeRequest, signal?: AbortSignal) => Promise<ExchangeAnswer>;
 
 export interface Transport {
   readonly exchange: Exchange;
-  /** Ends every connection; exchanges under way and later ones fail as `unreachable`. */
+  /** Closes every connection. Exchanges in flight and later ones fail as `unreachable`. */
   close(): void;
 }
 
-export function createTransport(settings: TransportSettings): Transport {
-  const agents = createAgents(settings);
+/** Opens no connection yet. Throws a ConfigError for an invalid proxy URL. */
+export function createTransport(
+  settings: TransportSettings,
+  environment: ProxyEnvironment,
+): Transport {
+  const agents = createAgents(settings, environment);
   let client: Promise<Got> | undefined;
-  // Places to be used again, and no Set: the tables that one has outgrown keep what was in them (let-go.ts).
-  const underWay: ((() => void) | undefined)[] = [];
   let closed = false;
-
   return {
     async exchange(request, signal) {
-      const got = await (client ??= createGot(settings, agents));
-      if (closed) {
-        throw closedError();
-      }
+      const got = await (client ??= createGot(settings.timeoutMs, agents));
       if (signal?.aborted === true) {
-        throw deadlineError(signal);
+        throw abortError(signal);
       }
-      const stream = got.stream(request.url, requestOptions(request));
-      const receiving = receive(stream, request.title, settings.timeoutMs);
-      function cut(): void {
-        receiving.fail(signal?.aborted === true ? deadlineError(signal) : closedError());
+      if (closed) {
+        throw new ServiceError('unreachable', 'connections closed');
       }
-      const free = underWay.indexOf(undefined);
-      const place = free === -1 ? underWay.length : free;
-      underWay[place] = cut;
-      signal?.addEventListener('abort', cut, { once: true });
-      try {
-        return await toAnswer(await receiving.answer, request.title);
-      } finally {
-        underWay[place] = undefined;
-        signal?.removeEventListener('abort', cut);
-      }
+      const stream = got.stream(request.url, {
+        method: request.form === undefined ? 'GET' : 'POST',
+        headers:
+          request.bearer === undefined
+            ? {}
+            : { authorization: `Bearer ${request.bearer.reveal()}` },
+        ...(request.form && { form: revealed(request.form) }),
+      });
+      return receive(stream, request, settings.timeoutMs, signal);
     },
     close() {
       closed = true;
-      for (const cut of underWay) {
-        cut?.();
-      }
       agents.http.destroy();
       agents.https.destroy();
     },
   };
 }
 
-function createAgents(settings: TransportSettings): { http: HttpAgent; https: HttpsAgent } {
+/** HTTPS_PROXY and NO_PROXY in either case; upper case first. */
+export function proxyEnvironmentFrom(
+  env: Readonly<Record<string, string | undefined>>,
+): ProxyEnvironment {
+  return {
+    HTTPS_PROXY: env['HTTPS_PROXY'] ?? env['https_proxy'],
+    NO_PROXY: env['NO_PROXY'] ?? env['no_proxy'],
+  };
+}
+
+/** The error for an answer whose status is not 200. */
+export function statusError(title: string, answer: ExchangeAnswer, nowMs: number): ServiceError {
+  const { status, retryAfter, date } = answer;
+  const retryAfterMs = parseRetryAfter(retryAfter, date, nowMs);
+  const details = retryAfterMs === undefined ? { status } : { status, retryAfterMs };
+  const redirect = status >= 300 && status < 400 ? ' (redirects are not followed)' : '';
+  return new ServiceError(statusReason(status), `${title}: status ${status}${redirect}`, details);
+}
+
+function statusReason(status: number): FailureReason {
+  switch (status) {
+    case 401:
+    case 403:
+      return 'auth';
+    case 408:
+      return 'timeout';
+    case 429:
+      return 'rate_limited';
+    default:
+      return status >= 500 ? 'server' : 'rejected';
+  }
+}
+
+function createAgents(
+  settings: TransportSettings,
+  environment: ProxyEnvironment,
+): { http: HttpAgent; https: HttpsAgent } {
   const options: AgentOptions = {
     keepAlive: true,
     maxSockets: settings.maxConcurrency,
     maxFreeSockets: settings.maxConcurrency,
-    // Given even if empty: without it, Node looks for a proxy in the environment by rules of its own.
-    proxyEnv: proxyEnvironmentOf(settings),
+    proxyEnv: agentProxies(settings, environment),
   };
-  // One context for all connections: reading the system's authorities takes some milliseconds.
+  // One context for all connections: it takes milliseconds to create.
   const trust =
     settings.ca === undefined
       ? {}
@@ -117,37 +149,59 @@ function createAgents(settings: TransportSettings): { http: HttpAgent; https: Ht
   return { http: new HttpAgent(options), https: new HttpsAgent({ ...options, ...trust }) };
 }
 
-/** Loads got only when it is needed, for that takes longer than most of a start. */
+/** Throws a ConfigError for a URL that Node's agents would silently ignore, and connect directly. */
+function agentProxies(
+  { proxyUrl, baseUrl, authUrl }: TransportSettings,
+  { HTTPS_PROXY, NO_PROXY = '' }: ProxyEnvironment,
+): Record<string, string> {
+  if (proxyUrl !== undefined) {
+    const proxy = checkedProxy(proxyUrl, 'service.proxy_url');
+    return { HTTP_PROXY: proxy, HTTPS_PROXY: proxy };
+  }
+  const needsProxy = [baseUrl, authUrl].some((url) => url.startsWith('https:'));
+  if (!needsProxy || HTTPS_PROXY === undefined || HTTPS_PROXY === '') {
+    return {};
+  }
+  return {
+    HTTPS_PROXY: checkedProxy(HTTPS_PROXY, 'HTTPS_PROXY'),
+    // A domain also means its subdomains, as curl and Go have it. Node wants them named.
+    NO_PROXY: NO_PROXY.split(',')
+      .flatMap((entry) => [entry.trim(), `*.${entry.trim()}`])
+      .join(','),
+  };
+}
+
+/** The message does not contain the URL, which may contain a password. */
+function checkedProxy(url: string, name: string): string {
+  const protocol = URL.parse(url)?.protocol;
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw new ConfigError(`${name}: expected http://HOST:PORT or https://HOST:PORT`);
+  }
+  return url;
+}
+
+/** got is loaded when it is first needed: that takes longer than most of the start. */
 async function createGot(
-  settings: TransportSettings,
+  timeoutMs: number,
   agent: { http: HttpAgent; https: HttpsAgent },
 ): Promise<Got> {
   const { default: got } = await import('got');
   return got.extend({
     agent,
-    timeout: { request: settings.timeoutMs },
+    timeout: { request: timeoutMs },
     retry: { limit: 0 },
-    // A bearer token or a secret must not travel to where an answer points.
+    // Credentials must not travel to where an answer points.
     followRedirect: false,
     throwHttpErrors: false,
-    // Undone in body.ts, where it has a bound.
-    decompress: false,
     https: { rejectUnauthorized: true },
     headers: {
       accept: 'application/json',
       'accept-encoding': 'gzip',
+      // A cache between us and the service would answer two readings of one window with the same rows.
+      'cache-control': 'no-cache',
       'user-agent': 'library-stats-exporter',
     },
   });
-}
-
-function requestOptions(request: ExchangeRequest): object {
-  return {
-    method: request.form === undefined ? 'GET' : 'POST',
-    headers:
-      request.bearer === undefined ? {} : { authorization: `Bearer ${request.bearer.reveal()}` },
-    ...(request.form === undefined ? {} : { form: revealed(request.form) }),
-  };
 }
 
 function revealed(form: Readonly<Record<string, string | Secret>>): Record<string, string> {
@@ -159,36 +213,39 @@ function revealed(form: Readonly<Record<string, string | Secret>>): Record<strin
   );
 }
 
-interface RawAnswer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Uint8Array;
-}
-
-interface Receiving {
-  readonly answer: Promise<RawAnswer>;
-  /** Ends it from outside. No effect once it has ended. */
-  fail(error: ServiceError): void;
-}
-
-function receive(stream: Request, title: string, timeoutMs: number): Receiving {
-  const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
+async function receive(
+  stream: Request,
+  request: ExchangeRequest,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<ExchangeAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<ExchangeAnswer>();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   let head: IncomingMessage | undefined;
 
   function finish(body: Uint8Array): void {
-    resolve({ status: head?.statusCode ?? 0, headers: head?.headers ?? {}, body });
+    resolve({
+      status: head?.statusCode ?? 0,
+      contentType: head?.headers['content-type'],
+      retryAfter: head?.headers['retry-after'],
+      date: head?.headers.date,
+      body,
+    });
   }
   function fail(error: ServiceError): void {
     reject(error);
     stream.destroy();
   }
+  function abort(this: AbortSignal): void {
+    fail(abortError(this));
+  }
 
+  signal?.addEventListener('abort', abort, { once: true });
   stream.on('response', (response: IncomingMessage) => {
     head = response;
   });
-  // Nobody asked for another protocol. Node leaves the socket to us then, and would wait for ever.
+  // An answer with status 101, which nobody asked for: Node leaves the socket to us.
   stream.on('upgrade', (response: IncomingMessage, socket: Duplex) => {
     head = response;
     finish(new Uint8Array());
@@ -197,53 +254,79 @@ function receive(stream: Request, title: string, timeoutMs: number): Receiving {
   });
   stream.on('data', (chunk: Uint8Array) => {
     bytes += chunk.length;
-    if (bytes > LONGEST_BODY_BYTES) {
-      fail(tooLong(title, head?.statusCode));
+    if (bytes > MAX_BODY_BYTES) {
+      const message = `${request.title}: the answer is longer than ${MAX_BODY_BYTES / 2 ** 20} MiB`;
+      fail(new ServiceError('malformed', message, detailsOf(head)));
     } else {
       chunks.push(chunk);
     }
   });
-  stream.on('end', () => {
-    finish(Buffer.concat(chunks));
-    letGo(stream);
-  });
-  // Stays attached when all is over: an error without a listener would end the process.
+  stream.on('end', () => finish(Buffer.concat(chunks)));
+  // It stays attached: an error event without a listener would end the process.
   stream.on('error', (error: Error) => {
     if (head !== undefined && head.statusCode !== 200) {
       finish(new Uint8Array());
     } else {
-      reject(translated(error, title, timeoutMs, head?.statusCode));
+      reject(connectionError(error, request, timeoutMs, detailsOf(head)));
     }
   });
-  return { answer: promise, fail };
-}
-
-async function toAnswer({ status, headers, body }: RawAnswer, title: string) {
-  return {
-    status,
-    contentType: headers['content-type'],
-    retryAfter: headers['retry-after'],
-    date: headers.date,
-    body: await decodedBody(body, headers['content-encoding'], status, title),
-  } satisfies ExchangeAnswer;
-}
-
-/** From an error of got to one that is safe to show: its code is kept, its words are not. */
-function translated(
-  error: Error,
-  title: string,
-  timeoutMs: number,
-  status: number | undefined,
-): ServiceError {
-  // By its name: the class is not loaded before it is needed.
-  if (error.name === 'TimeoutError') {
-    const within = formatDuration(timeoutMs);
-    const details = status === undefined ? {} : { status };
-    return new ServiceError('timeout', `${title}: no whole answer within ${within}`, details);
+  try {
+    return await promise;
+  } finally {
+    signal?.removeEventListener('abort', abort);
   }
-  return connectionError('code' in error ? error.code : undefined, title, status);
 }
 
-function closedError(): ServiceError {
-  return new ServiceError('unreachable', 'the connections to the service were closed');
+function detailsOf(head: IncomingMessage | undefined): ServiceErrorDetails {
+  return head?.statusCode === undefined ? {} : { status: head.statusCode };
+}
+
+const CODE_MEANINGS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'connection refused'],
+  ['ECONNRESET', 'connection reset'],
+  ['EPIPE', 'connection reset'],
+  ['ERR_HTTP_CONTENT_LENGTH_MISMATCH', 'incomplete answer'],
+  ['ENOTFOUND', 'unknown host name'],
+  ['EAI_AGAIN', 'host name lookup failed'],
+  ['ERR_PROXY_TUNNEL', 'the proxy refused the connection'],
+]);
+
+/** Only the code of got's error is shown: its message may contain what was sent. */
+function connectionError(
+  error: Error,
+  { url, title }: ExchangeRequest,
+  timeoutMs: number,
+  details: ServiceErrorDetails,
+): ServiceError {
+  const { protocol, hostname, port } = new URL(url);
+  const peer = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
+  // By its name, for got is loaded later.
+  if (error.name === 'TimeoutError') {
+    const message = `${title} at ${peer}: no complete answer within ${formatDuration(timeoutMs)}`;
+    return new ServiceError('timeout', message, details);
+  }
+  const code = /^[A-Z0-9_]+$/.exec(codeOf(error) ?? '')?.[0] ?? 'no code';
+  if (code.startsWith('HPE_')) {
+    return new ServiceError(
+      'malformed',
+      `${title} at ${peer}: the answer is not HTTP (${code})`,
+      details,
+    );
+  }
+  // got's code for an answer that cannot be decompressed.
+  if (code === 'ERR_READING_RESPONSE_STREAM') {
+    const message = `${title}: the compressed answer is damaged`;
+    return new ServiceError('malformed', message, details);
+  }
+  const meaning = CODE_MEANINGS.get(code) ?? tlsMeaning(code, error.message);
+  return new ServiceError('unreachable', `${title} at ${peer}: ${meaning} (${code})`, details);
+}
+
+function tlsMeaning(code: string, message: string): string {
+  if (code === 'EPROTO' && /wrong version number|packet length too long/.test(message)) {
+    return 'the port does not speak TLS; use http:// or the port for https';
+  }
+  return /CERT|TLS|SSL|EPROTO|SIGNATURE/.test(code)
+    ? 'TLS failed; set service.ca_file for a private certificate authority'
+    : 'connection failed';
 }

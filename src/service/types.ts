@@ -1,14 +1,15 @@
-/** What this room gives to the others: the service in our nouns. Nothing here knows HTTP. */
+/** What this module offers to others, in domain terms: nothing here knows HTTP. */
 import type {
   AggregatedQuestion,
+  AggregatedResponse,
   Page,
   PageQuestion,
   Question,
-  AggregatedResponse,
 } from '../base/model.ts';
 import type { Secret } from '../base/secret.ts';
+import type { RetryPolicy } from './retry.ts';
 
-/** Who asks. `readSecret` gives the secret as it is now, read anew from its file if it has one. */
+/** A customer's credentials. `readSecret` reads a secret file anew each time. */
 export interface CustomerAccess {
   readonly name: string;
   readonly clientId: string;
@@ -18,47 +19,49 @@ export interface CustomerAccess {
 /** One customer's access to the service, with a token of its own. */
 export interface CustomerClient {
   /**
-   * A whole answer. Retries inside, until the signal aborts. Throws a ServiceError with its reason
-   * when there is none; never an empty or partial reading in its place. An abort of the signal ends
-   * it: with the failure that it was about to retry, else with the reason `timeout`; where the
-   * signal's reason is itself a ServiceError, with that.
+   * A complete answer; retries inside until the signal aborts. Throws a ServiceError, never returns a partial
+   * or an empty answer in its place. After an abort, the error is the failure that was about to be retried,
+   * else `timeout`; or the signal's reason if that is a ServiceError.
    */
   query(question: Question, signal: AbortSignal): Promise<AggregatedResponse>;
 }
 
-/** The whole interface of the service for one customer, beyond what counting asks. */
-export interface WholeClient extends CustomerClient {
+/** The whole interface of the service for one customer. */
+export interface ServiceClient extends CustomerClient {
   query(question: AggregatedQuestion, signal: AbortSignal): Promise<AggregatedResponse>;
-  /** One page of raw records, as whole as a reading, with the same retries and errors. */
+  /** One complete page of raw records, with the same retries and errors. */
   page(question: PageQuestion, signal: AbortSignal): Promise<Page>;
 }
 
 export interface ServiceObserver {
-  /** One HTTP exchange has ended; `code` is `none` where no answer came. */
+  /** A request ended; `code` is `none` without an answer. */
   request(event: {
     readonly customer: string;
     readonly endpoint: 'token' | 'peoplecount' | 'login';
     readonly code: number | 'none';
     readonly durationMs: number;
   }): void;
-  /** The service took the credentials, or refused them. Told at each change and at the first time. */
+  /** Called when the credentials are first accepted or refused, and at each change. */
   credentials(customer: string, valid: boolean): void;
+  /** A token that lives so long was received. */
+  token?(customer: string, lifeMs: number): void;
 }
 
 /** How the service's clock compares with ours. */
 export interface ClockReading {
   readonly aheadMs: number;
-  /** Within a minute it agrees, within a day it is gone by, and beyond that ours is. */
+  /** Up to a minute it agrees, up to a day it is used in place of ours, beyond that it is ignored. */
   readonly verdict: 'agrees' | 'followed' | 'ignored';
 }
 
-/** All customers together: one pool of connections, one set of limits. */
+/** Shared by all customers: one connection pool, one set of limits. */
 export interface Service {
-  clientFor(access: CustomerAccess): WholeClient;
-  /** What time it is for the service: ours, unless its answers show that it is minutes or hours off. */
+  /** Retries as a poll does, unless another policy is given. */
+  clientFor(access: CustomerAccess, retries?: RetryPolicy): ServiceClient;
+  /** The service's time where its clock is minutes or hours off, else ours. */
   nowMs(): number;
-  /** How its clock compares with ours; undefined before an answer has told the time. */
+  /** Undefined before the first answer with a Date. */
   clockReading(): ClockReading | undefined;
-  /** Ends every connection. Requests under way fail as `unreachable`. */
+  /** Closes every connection. Requests in flight fail as `unreachable`. */
   close(): void;
 }

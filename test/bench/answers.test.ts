@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Answers } from '../../bench/service/answers.ts';
 import { Tally } from '../../bench/service/tally.ts';
 import { Zone } from '../../src/counting/zone.ts';
-import { decodeReading } from '../../src/service/wire.ts';
+import { decodeAggregated } from '../../src/service/decode.ts';
 import type { AggregatedResponse } from '../../src/base/model.ts';
 
 const MINUTE_MS = 60_000;
@@ -13,7 +13,7 @@ const answers = new Answers(new Zone('Europe/Copenhagen'));
 function read(aggregation: 'day' | 'minute', minutes: number): AggregatedResponse {
   const fromMs = NOW_MS - minutes * MINUTE_MS;
   const body = answers.body(3, 'peoplecount', aggregation, fromMs, NOW_MS);
-  return decodeReading('peoplecount', { contentType: 'application/json', body });
+  return decodeAggregated('peoplecount', { contentType: 'application/json', body }, []);
 }
 
 function sumOf({ rows }: AggregatedResponse): readonly number[] {

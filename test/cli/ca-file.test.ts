@@ -39,7 +39,7 @@ test('authorities and the proxy are those that the last reload read', async () =
   const file = configWith({});
   const flags = flagsFor(workspace, file, '--web.enable-lifecycle', '--log.level=debug');
   const child = await launch(workspace, flags).listening();
-  await child.until(() => child.stderr.includes('belongs into ca_file'));
+  await child.until(() => child.stderr.includes('set service.ca_file'));
   expect(service.asked).toEqual([]);
 
   workspace.write('ca.pem', 'no certificate');

@@ -50,7 +50,7 @@ test('nobody at the address is wrong for all, and said once', async () => {
   const result = await check({ service: { ...nowhere, timeout: '500ms' } });
   expect(result.status).toBe(1);
   expect(concernsOf(result)).toEqual({
-    'wrong: unreachable: POST /connect/token: the connection was refused (ECONNREFUSED)':
+    'wrong: unreachable: POST /connect/token at 127.0.0.1:9: connection refused (ECONNREFUSED)':
       'riverside, hilltop',
   });
 });

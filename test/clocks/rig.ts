@@ -12,7 +12,7 @@ import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { LogLimiter } from '../../src/polling/log-limiter.ts';
 import { Scheduler } from '../../src/polling/scheduler.ts';
-import { createServiceClock } from '../../src/service/service-clock.ts';
+import { ServerClock } from '../../src/service/server-clock.ts';
 import { SmallService } from '../support/small-service.ts';
 import type { SmallConventions } from '../support/small-service.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -68,7 +68,7 @@ export class Rig {
       owner: { service: 's', clientId: 'i', customer: 'riverside' },
       marks: new HighWaterMarks(),
     });
-    const serviceClock = createServiceClock({ clock: this.clock, log: silentLogger });
+    const serviceClock = new ServerClock(this.clock, silentLogger);
     this.#scheduler = new Scheduler({
       clock: this.clock,
       log: silentLogger,
@@ -88,7 +88,7 @@ export class Rig {
         }
         this.requests += 1;
         if (options.tellsTime !== false) {
-          serviceClock.answered(new Date(this.serviceMs).toUTCString(), 0);
+          serviceClock.update(new Date(this.serviceMs).toUTCString(), 0);
         }
         return this.service.answer(question, this.serviceMs);
       },

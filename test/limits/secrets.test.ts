@@ -138,9 +138,9 @@ test('a daemon says no secret and no token, whatever the service echoes', async 
   for (const said of await ordeal(children, file)) {
     // It was really through it.
     const told = [
-      'request to the service ended',
-      'not JSON',
-      'a redirect',
+      'service request finished',
+      'content type application/json',
+      'redirects are not followed',
       'refused the',
       'client_id: is missing',
     ];
@@ -179,7 +179,7 @@ test('a proxy with a password sees it, and nobody else', async () => {
     await child.stop();
     said += child.stderr + child.stdout;
   }
-  expect(said).toContain('the proxy refused to connect');
+  expect(said).toContain('the proxy refused the connection');
   const seen = [...service.proxyCredentials].map((header) =>
     Buffer.from(header.replace('Basic ', ''), 'base64').toString(),
   );

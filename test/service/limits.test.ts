@@ -1,136 +1,119 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import { createPace, Gate } from '../../src/service/limits.ts';
+import { RateLimiter, Semaphore } from '../../src/service/limits.ts';
 import { settle } from '../support/virtual-clock.ts';
 import { failureOf, virtualClock } from './support/harness.ts';
 
-/** Enters one after the other, and notes who is in. */
-function crowd(gate: Gate, size: number): { inside: number[]; leave: (() => void)[] } {
-  const inside: number[] = [];
-  const leave: (() => void)[] = [];
-  for (let i = 0; i < size; i += 1) {
-    void gate.enter().then((free) => {
-      inside.push(i);
-      leave.push(free);
+/** Starts actions that end when the test says so, and records the order of their starts. */
+function startAll(semaphore: Semaphore, count: number) {
+  const started: number[] = [];
+  const end: (() => void)[] = [];
+  for (let i = 0; i < count; i += 1) {
+    void semaphore.run(() => {
+      started.push(i);
+      return new Promise<void>((resolve) => {
+        end[i] = resolve;
+      });
     });
   }
-  return { inside, leave };
+  return { started, end };
 }
 
-describe('a gate', () => {
-  test('lets in as many as there are places, in the order in which they came', async () => {
-    const { inside, leave } = crowd(new Gate(2), 5);
+describe('a semaphore', () => {
+  test('runs as many actions as it has places, first come first served', async () => {
+    const { started, end } = startAll(new Semaphore(2), 5);
     await settle();
-    expect(inside).toEqual([0, 1]);
-    leave[1]?.();
+    expect(started).toEqual([0, 1]);
+    end[1]?.();
     await settle();
-    expect(inside).toEqual([0, 1, 2]);
-    leave[0]?.();
-    leave[2]?.();
+    expect(started).toEqual([0, 1, 2]);
+    end[0]?.();
+    end[2]?.();
     await settle();
-    expect(inside).toEqual([0, 1, 2, 3, 4]);
+    expect(started).toEqual([0, 1, 2, 3, 4]);
   });
 
-  test('counts a place once, however often it is freed', async () => {
-    const { inside, leave } = crowd(new Gate(1), 3);
-    await settle();
-    leave[0]?.();
-    leave[0]?.();
-    await settle();
-    expect(inside).toEqual([0, 1]);
+  test('frees the place of an action that fails', async () => {
+    const semaphore = new Semaphore(1);
+    await expect(semaphore.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(await semaphore.run(() => Promise.resolve('next'))).toBe('next');
   });
 
-  test('forgets whoever gives up, first, last or in the middle', async () => {
-    const gate = new Gate(1);
-    const { inside, leave } = crowd(gate, 1);
+  test('drops a waiter that aborts, first, last or in the middle', async () => {
+    const semaphore = new Semaphore(1);
+    const { end } = startAll(semaphore, 1);
     const controllers = Array.from({ length: 5 }, () => new AbortController());
-    const entered: number[] = [];
+    const started: number[] = [];
     const waiting = controllers.map(({ signal }, i) =>
-      gate.enter(signal).then((free) => {
-        entered.push(i);
-        free();
-      }),
+      semaphore.run(() => Promise.resolve(started.push(i)), signal),
     );
-    await settle();
+    const failures = Promise.all([0, 2, 4].map((i) => failureOf(waiting[i] ?? Promise.resolve())));
     for (const i of [0, 2, 4]) {
       controllers[i]?.abort();
     }
-    const outcomes = await Promise.all(
-      [0, 2, 4].map((i) => failureOf(waiting[i] ?? Promise.resolve())),
-    );
-    expect(outcomes.map(({ reason }) => reason)).toEqual(['timeout', 'timeout', 'timeout']);
-    expect(entered).toEqual([]);
-    leave[0]?.();
+    expect((await failures).map(({ reason }) => reason)).toEqual(['timeout', 'timeout', 'timeout']);
+    end[0]?.();
     await settle();
-    expect(inside).toEqual([0]);
-    expect(entered).toEqual([1, 3]);
-    controllers[1]?.abort();
-    expect(await failureOf(gate.enter(controllers[1]?.signal))).toMatchObject({
-      reason: 'timeout',
-    });
+    expect(started).toEqual([1, 3]);
+    const aborted = semaphore.run(() => Promise.resolve(), AbortSignal.abort());
+    expect((await failureOf(aborted)).reason).toBe('timeout');
   });
 
-  test('turns everybody away when it is closed', async () => {
-    const gate = new Gate(1);
-    crowd(gate, 1);
-    const waiting = failureOf(gate.enter());
+  test('rejects every waiter and every later action once it is closed', async () => {
+    const semaphore = new Semaphore(1);
+    startAll(semaphore, 1);
+    const waiting = failureOf(semaphore.run(() => Promise.resolve()));
     const error = new ServiceError('unreachable', 'closed');
-    gate.close(error);
+    semaphore.close(error);
     expect(await waiting).toBe(error);
-    expect(await failureOf(gate.enter())).toBe(error);
+    expect(await failureOf(semaphore.run(() => Promise.resolve()))).toBe(error);
   });
 
-  test('serves twenty thousand who wait, and loses none', async () => {
-    const gate = new Gate(32);
+  test('serves 20,000 waiters in order', async () => {
+    const semaphore = new Semaphore(32);
     const order: number[] = [];
     await Promise.all(
-      Array.from({ length: 20_000 }, async (_, i) => {
-        const free = await gate.enter(new AbortController().signal);
-        order.push(i);
-        free();
-      }),
+      Array.from({ length: 20_000 }, (_, i) =>
+        semaphore.run(() => Promise.resolve(order.push(i)), new AbortController().signal),
+      ),
     );
     expect(order).toEqual(Array.from({ length: 20_000 }, (_, i) => i));
   });
 });
 
-describe('a pace', () => {
-  test.for([0.5, 1, 2.5, 10, 50, 667])('of %d a second is never exceeded', async (perSecond) => {
+describe('a rate limiter', () => {
+  test.for([0.5, 1, 2.5, 10, 50, 667])('never exceeds %d a second', async (perSecond) => {
     const clock = virtualClock();
-    const gate = new Gate(1_000_000, { pace: createPace(perSecond, clock), clock });
+    const semaphore = new Semaphore(1_000_000, new RateLimiter(perSecond, clock));
     const startedMs: number[] = [];
     for (let i = 0; i < perSecond * 4; i += 1) {
-      void gate.enter().then((free) => {
-        startedMs.push(clock.monotonicMs());
-        free();
-      });
+      void semaphore.run(() => Promise.resolve(startedMs.push(clock.monotonicMs())));
     }
     await clock.advance(6_000);
-    // In any second, not only from one full second to the next.
-    const most = Math.max(
+    // In any second, wherever it begins.
+    const busiest = Math.max(
       ...startedMs.map((from) => startedMs.filter((ms) => ms >= from && ms < from + 1_000).length),
     );
-    expect(most).toBeLessThanOrEqual(Math.ceil(perSecond));
+    expect(busiest).toBeLessThanOrEqual(Math.ceil(perSecond));
     expect(startedMs).toHaveLength(Math.ceil(perSecond * 4));
-    expect(startedMs.filter((ms) => ms === 0).length).toBeLessThanOrEqual(
-      Math.max(1, perSecond / 4),
-    );
+    const atOnce = startedMs.filter((ms) => ms === 0).length;
+    expect(atOnce).toBeLessThanOrEqual(Math.max(1, perSecond / 4));
   });
 
-  test('does not save up what was not used for a burst later', async () => {
+  test('does not save up unused starts for a later burst', async () => {
     const clock = virtualClock();
-    const gate = new Gate(100, { pace: createPace(8, clock), clock });
+    const semaphore = new Semaphore(100, new RateLimiter(8, clock));
     await clock.advance(60_000);
-    const { inside } = crowd(gate, 100);
+    const { started } = startAll(semaphore, 100);
     await settle();
-    expect(inside).toHaveLength(2);
+    expect(started).toHaveLength(2);
     await clock.advance(1_000);
-    expect(inside).toHaveLength(10);
+    expect(started).toHaveLength(10);
   });
 
-  test('keeps one timer for all who wait', async () => {
+  test('needs one timer for all waiters', async () => {
     const clock = virtualClock();
-    crowd(new Gate(100, { pace: createPace(4, clock), clock }), 50);
+    startAll(new Semaphore(100, new RateLimiter(4, clock)), 50);
     await settle();
     expect(clock.sleepers).toBe(1);
   });

@@ -1,52 +1,100 @@
-/** NO_PROXY in the forms that Go's programs take; the proxy itself is tested in through-proxy.test.ts. */
+/** A proxy between the client and the service. */
 import { describe, expect, test } from 'vitest';
-import { isExempt, proxyEnvironmentFrom } from '../../src/service/proxy.ts';
+import { proxyEnvironmentFrom } from '../../src/service/transport.ts';
+import { startProxy } from './support/fake-proxy.ts';
+import { AUTHORITY, startFakeService } from './support/fake-service.ts';
+import { ask, createHarness, failureOf } from './support/harness.ts';
 
-describe('NO_PROXY', () => {
-  test.each([
-    ['', 'https://a.example.org', false],
-    [',', 'https://a.example.org', false],
-    ['*', 'https://a.example.org', true],
-    ['example.org', 'https://example.org', true],
-    ['example.org', 'https://a.b.example.org', true],
-    ['example.org', 'https://badexample.org', false],
-    ['EXAMPLE.org', 'https://A.Example.ORG', true],
-    ['.example.org', 'https://a.example.org', true],
-    ['.example.org', 'https://example.org', false],
-    ['*.example.org', 'https://a.example.org', true],
-    ['a.example.org', 'https://example.org', false],
-    ['x, example.org ,y', 'https://example.org', true],
-    ['example.org:443', 'https://example.org', true],
-    ['example.org:8443', 'https://example.org', false],
-    ['example.org:8443', 'https://a.example.org:8443', true],
-    ['10.1.2.3', 'https://10.1.2.3', true],
-    ['10.1.2.3:443', 'https://10.1.2.3', true],
-    ['10.1.2.3:80', 'https://10.1.2.3', false],
-    ['2.3', 'https://10.1.2.3', false],
-    ['10.0.0.0/8', 'https://10.1.2.3', true],
-    ['10.0.0.0/8', 'https://11.1.2.3', false],
-    ['10.0.0.0/8', 'https://a.example.org', false],
-    ['10.0.0.0/33', 'https://10.0.0.0', false],
-    ['0.0.0.0/0', 'https://10.1.2.3', true],
-    ['0.0.0.0/0', 'https://[::1]', false],
-    ['nonsense/8', 'https://10.1.2.3', false],
-    ['::1', 'https://[::1]', true],
-    ['[::1]', 'https://[::1]', true],
-    ['[::1]:443', 'https://[::1]', true],
-    ['[::1]:80', 'https://[::1]', false],
-    ['fd00::/8', 'https://[fd12::1]', true],
-    ['fd00::/8', 'https://[fe80::1]', false],
-    ['0:0:0:0:0:0:0:1', 'https://[::1]', true],
-  ])('%j exempts %s: %s', (noProxy, url, exempt) => {
-    expect(isExempt(new URL(url), noProxy)).toBe(exempt);
+const BASIC = `Basic ${Buffer.from('user:proxy-password').toString('base64')}`;
+
+describe('service.proxy_url', () => {
+  test('carries TLS through one tunnel and sees no token', async () => {
+    await using fake = await startFakeService({ certificate: 'good' });
+    await using proxy = await startProxy(true);
+    using harness = createHarness(fake.url, { config: { ca: AUTHORITY, proxyUrl: proxy.url } });
+    await ask(harness.riverside);
+    await ask(harness.riverside);
+    expect(proxy.seen).toEqual([`CONNECT ${new URL(fake.url).host} ${BASIC}`]);
   });
+
+  test('carries plain HTTP, too', async () => {
+    await using fake = await startFakeService();
+    await using proxy = await startProxy(true);
+    using harness = createHarness(fake.url, { config: { proxyUrl: proxy.url } });
+    expect((await failureOf(ask(harness.riverside))).status).toBe(502);
+    expect(proxy.seen[0]).toBe(`POST ${fake.url}/connect/token ${BASIC}`);
+    expect(fake.asked).toEqual([]);
+  });
+
+  test('that refuses is unreachable, without its password in a message', async () => {
+    await using fake = await startFakeService({ certificate: 'good' });
+    await using proxy = await startProxy(false);
+    using harness = createHarness(fake.url, { config: { proxyUrl: proxy.url } });
+    const { reason, message } = await failureOf(ask(harness.riverside));
+    expect(reason).toBe('unreachable');
+    expect(message).toContain('the proxy refused the connection (ERR_PROXY_TUNNEL)');
+    expect(harness.reported.join('')).not.toContain('proxy-password');
+    expect(fake.asked).toEqual([]);
+  });
+
+  test.for(['socks5://user:proxy-password@127.0.0.1:1080', 'proxy-password:3128', ''])(
+    'that cannot be used is refused at once: %s',
+    (proxyUrl) => {
+      expect(() => createHarness('https://127.0.0.1:1', { config: { proxyUrl } })).toThrow(
+        /^service\.proxy_url: expected http:\/\/HOST:PORT or https:\/\/HOST:PORT$/,
+      );
+    },
+  );
 });
 
-test('the variables may be in small letters, and those in capitals come first', () => {
-  expect(proxyEnvironmentFrom({ https_proxy: 'a', no_proxy: 'b' })).toEqual({
-    HTTPS_PROXY: 'a',
-    NO_PROXY: 'b',
+describe('HTTPS_PROXY', () => {
+  test.for([
+    ['127.0.0.1', '', true],
+    ['127.0.0.1', 'example.org', true],
+    ['127.0.0.1', 'example.org,127.0.0.1', false],
+    ['127.0.0.1', '127.0.0.1:PORT', false],
+    ['127.0.0.1', '127.0.0.1:1', true],
+    ['127.0.0.1', '127.0.0.0-127.0.0.9', false],
+    ['localhost', '*', false],
+    ['localhost', ' example.org , LOCALHOST ', false],
+    ['localhost', '.localhost', false],
+    ['localhost', 'host', true],
+    ['library.localhost', 'localhost', false],
+    ['library.localhost', '*.localhost', false],
+  ] as const)('with %s and NO_PROXY "%s" is used: %s', async ([host, noProxy, used]) => {
+    await using fake = await startFakeService({ certificate: 'good' });
+    await using proxy = await startProxy(true);
+    const url = fake.url.replace('127.0.0.1', host);
+    const environment = {
+      HTTPS_PROXY: proxy.url,
+      NO_PROXY: noProxy.replace('PORT', new URL(url).port),
+    };
+    using harness = createHarness(url, { config: { ca: AUTHORITY }, environment });
+    await ask(harness.riverside).catch(() => undefined);
+    expect(proxy.seen.length > 0).toBe(used);
   });
-  expect(proxyEnvironmentFrom({ https_proxy: 'a', HTTPS_PROXY: 'c' }).HTTPS_PROXY).toBe('c');
-  expect(proxyEnvironmentFrom({})).toEqual({ HTTPS_PROXY: undefined, NO_PROXY: undefined });
+
+  test('is used for one of two hosts if NO_PROXY names the other', async () => {
+    await using tokens = await startFakeService({ certificate: 'good' });
+    await using data = await startFakeService({ certificate: 'good' });
+    await using proxy = await startProxy(true);
+    const environment = { HTTPS_PROXY: proxy.url, NO_PROXY: new URL(tokens.url).host };
+    const config = { ca: AUTHORITY, authUrl: tokens.url };
+    using harness = createHarness(data.url, { config, environment });
+    await ask(harness.riverside);
+    expect(proxy.seen).toEqual([`CONNECT ${new URL(data.url).host} ${BASIC}`]);
+    expect(tokens.asked).toHaveLength(1);
+  });
+
+  test('does not concern plain HTTP', async () => {
+    await using fake = await startFakeService();
+    using harness = createHarness(fake.url, { environment: { HTTPS_PROXY: 'socks://x' } });
+    expect((await ask(harness.riverside)).rows).toHaveLength(1);
+  });
+
+  test('may be in lower case; upper case comes first', () => {
+    const lower = { https_proxy: 'a', no_proxy: 'b' };
+    expect(proxyEnvironmentFrom(lower)).toEqual({ HTTPS_PROXY: 'a', NO_PROXY: 'b' });
+    expect(proxyEnvironmentFrom({ ...lower, HTTPS_PROXY: 'c' }).HTTPS_PROXY).toBe('c');
+  });
 });

@@ -1,133 +1,270 @@
+/** Retries, Retry-After and the deadline of a query, under a virtual clock. */
 import { describe, expect, test } from 'vitest';
-import { ServiceError } from '../../src/base/errors.ts';
-import type { FailureReason } from '../../src/base/errors.ts';
-import { final, withRetries } from '../../src/service/retry.ts';
-import { failureOf, patience, virtualClock } from './support/harness.ts';
+import { FAILURE_REASONS, ServiceError } from '../../src/base/errors.ts';
+import { parseRetryAfter, permanent, POLL_RETRIES, withRetries } from '../../src/service/retry.ts';
+import { GOOD, inTurn, startFakeService, status } from './support/fake-service.ts';
+import {
+  ask,
+  createHarness,
+  driven,
+  failureOf,
+  never,
+  QUESTION,
+  until,
+  virtualClock,
+} from './support/harness.ts';
 
-function options(clock = virtualClock(), draw = 1) {
-  return { attempts: 4, clock, random: { next: () => draw }, signal: patience() };
+/** When the attempts were made that all fail with this error. */
+async function attemptsMs(error: Error, { draw = 1, policy = POLL_RETRIES } = {}) {
+  const clock = virtualClock();
+  const startedMs: number[] = [];
+  const options = { policy, clock, random: { next: () => draw }, signal: never() };
+  const outcome = withRetries(() => {
+    startedMs.push(clock.monotonicMs());
+    return Promise.reject(error);
+  }, options).catch((reason: unknown) => reason);
+  await clock.advance(600_000);
+  expect([await outcome]).toContain(error);
+  return startedMs;
 }
 
-describe('asking again', () => {
-  test('waits a second, two and four at most, on the clock that it was given', async () => {
-    const clock = virtualClock();
-    const attemptsMs: number[] = [];
-    const asking = failureOf(
-      withRetries(() => {
-        attemptsMs.push(clock.monotonicMs());
-        return Promise.reject(new ServiceError('server', 'no'));
-      }, options(clock)),
+describe('withRetries', () => {
+  const failure = new ServiceError('server', 'no');
+
+  test('doubles the longest wait, and draws each wait from 0 to that', async () => {
+    expect(await attemptsMs(failure)).toEqual([0, 1_000, 3_000, 7_000]);
+    expect(await attemptsMs(failure, { draw: 0.25 })).toEqual([0, 250, 750, 1_750]);
+  });
+
+  test('never waits longer than 30 s for a retry', async () => {
+    const policy = { ...POLL_RETRIES, maxAttempts: 8 };
+    const startedMs = await attemptsMs(failure, { policy });
+    expect(startedMs.slice(-3)).toEqual([31_000, 61_000, 91_000]);
+  });
+
+  test('retries what may succeed later, and nothing else', async () => {
+    const attempts = FAILURE_REASONS.map(
+      async (reason) =>
+        [reason, (await attemptsMs(new ServiceError(reason, 'no'))).length] as const,
     );
-    await clock.advance(60_000);
-    expect((await asking).reason).toBe('server');
-    expect(attemptsMs).toEqual([0, 1_000, 3_000, 7_000]);
+    expect(Object.fromEntries(await Promise.all(attempts))).toEqual({
+      auth: 1,
+      malformed: 1,
+      rejected: 1,
+      rate_limited: 4,
+      server: 4,
+      timeout: 4,
+      unreachable: 4,
+    });
+    expect(await attemptsMs(new RangeError('a mistake of ours'))).toHaveLength(1);
   });
 
-  test('draws each wait from nothing to that', async () => {
-    const clock = virtualClock();
-    const attemptsMs: number[] = [];
-    const asking = failureOf(
-      withRetries(
-        () => {
-          attemptsMs.push(clock.monotonicMs());
-          return Promise.reject(new ServiceError('server', 'no'));
-        },
-        options(clock, 0.25),
-      ),
-    );
-    await clock.advance(60_000);
-    await asking;
-    expect(attemptsMs).toEqual([0, 250, 750, 1_750]);
-  });
-
-  test('never waits longer than half a minute, however often', async () => {
-    const clock = virtualClock();
-    let lastMs = 0;
-    let longestMs = 0;
-    const asking = failureOf(
-      withRetries(
-        () => {
-          longestMs = Math.max(longestMs, clock.monotonicMs() - lastMs);
-          lastMs = clock.monotonicMs();
-          return Promise.reject(new ServiceError('server', 'no'));
-        },
-        { ...options(clock), attempts: 12 },
-      ),
-    );
-    await clock.advance(600_000);
-    await asking;
-    expect(longestMs).toBe(30_000);
-  });
-
-  test.for([
-    ['auth', false],
-    ['malformed', false],
-    ['rejected', false],
-    ['rate_limited', true],
-    ['server', true],
-    ['timeout', true],
-    ['unreachable', true],
-  ] as const)('after %s: %s', async ([reason, again]) => {
-    expect(await attemptsFor(new ServiceError(reason as FailureReason, 'no'))).toBe(again ? 4 : 1);
-  });
-
-  test('after 425 it asks again, after another error of the request not', async () => {
-    expect(await attemptsFor(new ServiceError('rejected', 'no', { status: 425 }))).toBe(4);
-    expect(await attemptsFor(new ServiceError('rejected', 'no', { status: 422 }))).toBe(1);
-  });
-
-  test('what is final, and a mistake of ours, comes out as it is', async () => {
-    const error = new ServiceError('server', 'no');
-    expect(await failureOf(withRetries(() => Promise.reject(final(error)), options()))).toBe(error);
-    const mistake = new RangeError('ours');
-    await expect(withRetries(() => Promise.reject(mistake), options())).rejects.toBe(mistake);
-  });
-
-  test('waits as long as the service says, and a little for the others', async () => {
-    const clock = virtualClock();
+  test('does not retry a permanent error', async () => {
     let attempts = 0;
-    const asking = withRetries(
+    const outcome = withRetries(
       () => {
         attempts += 1;
-        return attempts === 1
-          ? Promise.reject(new ServiceError('server', 'no', { retryAfterMs: 20_000 }))
-          : Promise.resolve(clock.monotonicMs());
+        return Promise.reject(permanent(failure));
       },
-      options(clock, 0.5),
+      { policy: POLL_RETRIES, clock: virtualClock(), random: { next: () => 0 }, signal: never() },
     );
-    await clock.advance(60_000);
-    expect(await asking).toBe(20_500);
+    expect(await failureOf(outcome)).toBe(failure);
+    expect(attempts).toBe(1);
   });
 
-  test('gives up at once when the service says longer than half a minute', async () => {
+  test('waits as long as Retry-After says, with up to a second of jitter', async () => {
+    const error = new ServiceError('server', 'no', { retryAfterMs: 20_000 });
+    expect(await attemptsMs(error, { draw: 0.5 })).toEqual([0, 20_500, 41_000, 61_500]);
+  });
+
+  test('ends at once if Retry-After is longer than the policy allows', async () => {
     const error = new ServiceError('rate_limited', 'no', { retryAfterMs: 30_001 });
-    expect(await failureOf(withRetries(() => Promise.reject(error), options()))).toBe(error);
+    expect(await attemptsMs(error)).toEqual([0]);
+    const waits: number[] = [];
+    const policy = {
+      maxAttempts: 2,
+      maxWaitMs: 60_000,
+      onWait: (_error: ServiceError, ms: number) => waits.push(ms),
+    };
+    expect(await attemptsMs(error, { draw: 0, policy })).toEqual([0, 30_001]);
+    expect(waits).toEqual([30_001]);
   });
 
-  test('stops waiting when the caller does', async () => {
+  test('fails with the last error when the signal aborts a wait', async () => {
     const clock = virtualClock();
     const controller = new AbortController();
-    const error = new ServiceError('server', 'no');
-    const asking = failureOf(
-      withRetries(() => Promise.reject(error), { ...options(clock), signal: controller.signal }),
-    );
+    const { signal } = controller;
+    const options = { policy: POLL_RETRIES, clock, random: { next: () => 1 }, signal };
+    const outcome = failureOf(withRetries(() => Promise.reject(failure), options));
     await clock.advance(10);
     controller.abort();
-    expect(await asking).toBe(error);
+    expect(await outcome).toBe(failure);
     expect(clock.sleepers).toBe(0);
   });
 });
 
-async function attemptsFor(error: ServiceError): Promise<number> {
-  const clock = virtualClock();
-  let attempts = 0;
-  const asking = failureOf(
-    withRetries(() => {
-      attempts += 1;
-      return Promise.reject(error);
-    }, options(clock)),
+describe('Retry-After', () => {
+  const NOW_MS = Date.parse('1994-11-06T08:49:00Z');
+
+  test.for([
+    ['0', 0],
+    ['120', 120_000],
+    [' 7 ', 7_000],
+    ['2026', 2_026_000],
+    ['3601', 3_600_000],
+    ['9'.repeat(400), 3_600_000],
+    ['Sun, 06 Nov 1994 08:49:37 GMT', 37_000],
+    ['Sunday, 06-Nov-94 08:49:37 GMT', 37_000],
+    ['Sun Nov  6 08:49:37 1994', 37_000],
+    ['Sun, 06 Nov 1994 08:48:00 GMT', 0],
+    ['Sun, 06 Nov 2094 08:49:37 GMT', 3_600_000],
+    ['', undefined],
+    ['-1', undefined],
+    ['1.5', undefined],
+    ['1e9', undefined],
+    ['120, 240', undefined],
+    ['soon', undefined],
+    ['2026-11-01T00:00:00Z', undefined],
+    ['Sun, 99 Foo 1994 08:49:37 GMT', undefined],
+    [undefined, undefined],
+  ] as const)('"%s" is %s ms', ([value, expected]) => {
+    expect(parseRetryAfter(value, undefined, NOW_MS)).toBe(expected);
+  });
+
+  test('as a date counts from the date of the answer', () => {
+    const date = 'Tue, 06 Nov 2001 08:49:00 GMT';
+    const until = 'Tue, 06 Nov 2001 08:49:30 GMT';
+    expect(parseRetryAfter(until, date, NOW_MS)).toBe(30_000);
+    expect(parseRetryAfter(until, 'no date', NOW_MS)).toBe(3_600_000);
+  });
+
+  test('is waited for inside a query if it is short', async () => {
+    const clock = virtualClock();
+    await using fake = await startFakeService();
+    fake.data = inTurn(status(429, { 'retry-after': '20' }), GOOD);
+    using harness = createHarness(fake.url, { clock });
+    await driven(clock, ask(harness.riverside));
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(20_000);
+    expect(fake.count('/v1/')).toBe(2);
+  });
+
+  test.for([
+    [429, 'rate_limited'],
+    [503, 'server'],
+  ] as const)(
+    'with %i fails this query and the next ones if it is long',
+    async ([code, reason]) => {
+      const clock = virtualClock();
+      await using fake = await startFakeService();
+      fake.data = inTurn(status(code, { 'retry-after': '120' }), GOOD);
+      using harness = createHarness(fake.url, { clock });
+      const error = await failureOf(ask(harness.riverside));
+      expect(error).toMatchObject({ reason, status: code, retryAfterMs: 120_000 });
+      await clock.advance(89_000);
+      expect(await failureOf(ask(harness.riverside))).toMatchObject({
+        reason,
+        retryAfterMs: 31_000,
+        message: 'no request for another 31 s: the service sent Retry-After',
+      });
+      // Of the last 30 s a query waits for the rest.
+      await clock.advance(2_000);
+      const waiting = ask(harness.riverside);
+      await clock.advance(28_999);
+      expect(fake.count('/v1/')).toBe(1);
+      await clock.advance(1);
+      await waiting;
+      expect(fake.count('/v1/')).toBe(2);
+    },
   );
-  await clock.advance(60_000);
-  expect(await asking).toBe(error);
-  return attempts;
-}
+
+  test('is waited for with a policy that allows it, and each wait is reported', async () => {
+    const clock = virtualClock();
+    await using fake = await startFakeService();
+    fake.data = inTurn(status(429, { 'retry-after': '600' }), GOOD);
+    using harness = createHarness(fake.url, { clock });
+    const waits: string[] = [];
+    const client = harness.clientFor('patient', {
+      maxAttempts: 2,
+      maxWaitMs: 3_600_000,
+      onWait: ({ message }, waitMs) => waits.push(`${message}: ${waitMs}`),
+    });
+    await driven(clock, ask(client));
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(600_000);
+    expect(waits).toEqual(['GET /v1/peoplecount: status 429: 600000']);
+  });
+
+  test('holds back a request that waits for its place', async () => {
+    const clock = virtualClock();
+    await using fake = await startFakeService();
+    fake.data = inTurn(status(429, { 'retry-after': '20' }), GOOD);
+    using harness = createHarness(fake.url, { clock, config: { maxConcurrency: 1 } });
+    const queries = [ask(harness.riverside), ask(harness.riverside)];
+    await until(() => clock.sleepers >= 2);
+    expect(fake.count('/v1/')).toBe(1);
+    await driven(clock, Promise.all(queries));
+    expect(fake.count('/v1/')).toBe(3);
+  });
+
+  test('concerns the customer who received it, and nobody else', async () => {
+    await using fake = await startFakeService();
+    fake.data = inTurn(status(429, { 'retry-after': '3600' }), GOOD);
+    using harness = createHarness(fake.url);
+    await failureOf(ask(harness.riverside));
+    await ask(harness.clientFor('hillside'));
+    expect(fake.count('/v1/')).toBe(2);
+  });
+
+  test('of the token endpoint is observed, too', async () => {
+    await using fake = await startFakeService();
+    fake.token = status(429, { 'retry-after': '600' });
+    using harness = createHarness(fake.url);
+    expect((await failureOf(ask(harness.riverside))).reason).toBe('rate_limited');
+    expect((await failureOf(ask(harness.riverside))).reason).toBe('rate_limited');
+    expect(fake.count('/connect/token')).toBe(1);
+  });
+
+  test.for([
+    [undefined, { reason: 'rate_limited', retryAfterMs: 20_000 }],
+    [new ServiceError('unreachable', 'gone'), { reason: 'unreachable', message: 'gone' }],
+  ] as const)('is waited for no longer than the deadline: %s', async ([reason, expected]) => {
+    const clock = virtualClock();
+    await using fake = await startFakeService();
+    fake.data = status(429, { 'retry-after': '20' });
+    using harness = createHarness(fake.url, { clock });
+    const first = new AbortController();
+    const failed = failureOf(harness.riverside.query(QUESTION, first.signal));
+    await until(() => clock.sleepers > 0);
+    first.abort();
+    await failed;
+    const second = new AbortController();
+    const held = failureOf(harness.riverside.query(QUESTION, second.signal));
+    await until(() => clock.sleepers > 0);
+    second.abort(reason);
+    expect(await held).toMatchObject(expected);
+    expect(fake.count('/v1/')).toBe(1);
+    expect(clock.sleepers).toBe(0);
+  });
+});
+
+describe('the deadline of a query', () => {
+  test('ends a request that is not answered, as timeout', async () => {
+    await using fake = await startFakeService();
+    const controller = new AbortController();
+    fake.data = () => controller.abort();
+    using harness = createHarness(fake.url);
+    const error = await failureOf(harness.riverside.query(QUESTION, controller.signal));
+    expect(error).toMatchObject({ reason: 'timeout', status: undefined });
+    expect(harness.requests).toEqual(['token:200', 'peoplecount:none']);
+    await until(() => fake.sockets.size <= 1);
+  });
+
+  test('with a ServiceError as its reason fails with that', async () => {
+    await using fake = await startFakeService();
+    const controller = new AbortController();
+    const reason = new ServiceError('unreachable', 'the customer was removed');
+    fake.data = () => controller.abort(reason);
+    using harness = createHarness(fake.url);
+    expect(await failureOf(harness.riverside.query(QUESTION, controller.signal))).toBe(reason);
+    expect(await failureOf(harness.riverside.query(QUESTION, controller.signal))).toBe(reason);
+  });
+});

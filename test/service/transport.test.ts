@@ -1,220 +1,265 @@
-/** Connections that break and answers that are no answers, over real sockets. */
-import type { Socket } from 'node:net';
-import { gzipSync } from 'node:zlib';
+/** Connections that fail and answers that are none, over real sockets: the reason of each. */
+import { createServer as createTcpServer } from 'node:net';
+import { once } from 'node:events';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import type { FailureReason } from '../../src/base/errors.ts';
 import {
+  AUTHORITY,
+  body,
+  endless,
   inTurn,
-  json,
   peopleAnswer,
+  raw,
   startFakeService,
-  startRawServer,
-  TOKEN,
 } from './support/fake-service.ts';
-import type { Answer } from './support/fake-service.ts';
-import { ask, createHarness, failureOf, QUESTION } from './support/harness.ts';
+import type { Answer, CertificateName } from './support/fake-service.ts';
+import { ask, createHarness, failureOf, until } from './support/harness.ts';
 
-const ROWS = [{ key: 1, in: 3, out: 1 }];
 const MIB = 1024 * 1024;
+const GOOD = JSON.stringify(peopleAnswer([{ key: 1, in: 3, out: 1 }]));
+const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
+const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
+const WHOLE = `${OK}Content-Length: ${GOOD.length}\r\n\r\n${GOOD}`;
 
-function body(
-  content: string | Uint8Array,
-  headers: Readonly<Record<string, string>> = {},
-): Answer {
-  return (_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json', ...headers });
-    response.end(content);
-  };
+interface Outcome {
+  readonly reason: FailureReason | 'good';
+  readonly message: string;
+  /** Of the data endpoint. */
+  readonly codes: readonly string[];
 }
 
-/** The token comes from a good service, the data from a server that gets everything wrong. */
-async function askingRaw(
-  onRequest: (socket: Socket) => void,
-  timeoutMs = 5_000,
-): Promise<{ reason: string; requests: string[] }> {
-  await using raw = await startRawServer(onRequest);
+/** What becomes of a query that gets this answer. It must leave no connection open. */
+async function outcomeOf(answer: Answer, timeoutMs = 5_000): Promise<Outcome> {
   await using fake = await startFakeService();
-  using harness = createHarness(raw.url, { config: { authUrl: fake.url, timeoutMs } });
-  const { reason } = await failureOf(ask(harness.riverside));
-  // Nothing stays open: a test that waits here in vain fails.
-  while (raw.sockets.size > 0) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  fake.data = answer;
+  using harness = createHarness(fake.url, { config: { timeoutMs } });
+  const outcome = await ask(harness.riverside).then(
+    (response) => ({ reason: 'good' as const, message: JSON.stringify(response.rows) }),
+    () => undefined,
+  );
+  const codes = harness.requests.slice(1).map((request) => request.split(':')[1] ?? '');
+  if (outcome !== undefined) {
+    return { ...outcome, codes };
   }
-  return { reason, requests: harness.requests.slice(1) };
+  const { reason, message } = await failureOf(ask(harness.riverside));
+  await until(() => fake.sockets.size <= 1);
+  return { reason, message, codes };
 }
 
-describe('a service that cannot be reached', () => {
-  test('because nobody listens is unreachable, after all attempts', async () => {
-    const gone = await startFakeService();
-    await gone[Symbol.asyncDispose]();
-    using harness = createHarness(gone.url);
-    const error = await failureOf(ask(harness.riverside));
-    expect(error.reason).toBe('unreachable');
-    expect(error.message).toBe('POST /connect/token: the connection was refused (ECONNREFUSED)');
-    expect(harness.requests).toEqual(Array(4).fill('token:none'));
-  });
-
-  test('because its name is unknown is unreachable', async () => {
-    using harness = createHarness('http://no-such-host.invalid');
-    const error = await failureOf(ask(harness.riverside));
-    expect(error.reason).toBe('unreachable');
-    expect(error.message).toMatch(/the host name .*\((ENOTFOUND|EAI_AGAIN)\)$/);
-  });
-});
-
-describe('an answer that is cut off', () => {
+describe('an answer that breaks off is unreachable', () => {
   test.for([
     ['before the head', '', 'none'],
     ['in the head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'none'],
-    ['after the head', 'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n', '200'],
-    ['in the body', 'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"metadata":', '200'],
-    ['in a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{', '200'],
+    ['after the head', `${OK}Content-Length: 50\r\n\r\n`, '200'],
+    ['in the body', `${OK}Content-Length: 50\r\n\r\n{"metadata":`, '200'],
+    ['in a chunk', `${CHUNKED}ff\r\n{`, '200'],
+    ['before the last chunk', `${CHUNKED}2\r\n{}\r\n`, '200'],
+    ['after interim answers', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'none'],
     [
-      'before the last chunk',
-      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n',
+      'in a compressed body',
+      Buffer.concat([
+        Buffer.from(`${OK}Content-Encoding: gzip\r\nContent-Length: 500\r\n\r\n`),
+        gzipSync(GOOD).subarray(0, 40),
+      ]),
       '200',
     ],
-  ] as const)('%s is unreachable', async ([, sent, code]) => {
-    const ended = await askingRaw((socket) => socket.end(sent));
-    expect(ended).toMatchObject({ reason: 'unreachable' });
-    expect(ended.requests).toEqual(Array(4).fill(`peoplecount:${code}`));
-    const reset = await askingRaw((socket) => {
-      socket.write(sent, () => socket.resetAndDestroy());
-    });
-    expect(reset.reason).toBe('unreachable');
-  });
-
-  test('in the body of an error is that error', async () => {
-    const { reason, requests } = await askingRaw((socket) =>
-      socket.end('HTTP/1.1 429 Too Many\r\nContent-Length: 50\r\n\r\n{"err'),
-    );
-    expect(reason).toBe('rate_limited');
-    expect(requests).toEqual(Array(4).fill('peoplecount:429'));
-  });
-});
-
-describe('an answer that does not come', () => {
-  test.for([
-    ['at all', ''],
-    ['beyond its head', 'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n'],
-    ['beyond half of it', 'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"metadata":'],
-    ['beyond 1xx', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n'],
-  ] as const)('%s is a timeout', async ([, sent]) => {
-    const { reason, requests } = await askingRaw((socket) => socket.write(sent), 100);
-    expect(reason).toBe('timeout');
-    expect(requests).toHaveLength(4);
-  });
-
-  test('faster than a drop at a time is a timeout', async () => {
-    const drips = new Set<NodeJS.Timeout>();
-    const { reason } = await askingRaw((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n');
-      drips.add(setInterval(() => socket.write('{'), 10));
-    }, 150);
-    for (const drip of drips) {
-      clearInterval(drip);
+    [
+      'in a chunk of a compressed body',
+      Buffer.concat([
+        Buffer.from(`${CHUNKED.replace('\r\n', '\r\nContent-Encoding: gzip\r\n')}ff\r\n`),
+        gzipSync(GOOD).subarray(0, 40),
+      ]),
+      '200',
+    ],
+  ] as const)('%s', async ([, bytes, code]) => {
+    for (const then of ['end', 'reset'] as const) {
+      const { reason, codes } = await outcomeOf(raw(bytes, then));
+      expect({ reason, codes }).toEqual({ reason: 'unreachable', codes: Array(4).fill(code) });
     }
+  });
+});
+
+test('an error answer that breaks off is that error', async () => {
+  const answer = raw('HTTP/1.1 429 Too Many\r\nContent-Length: 50\r\n\r\n{"err', 'end');
+  const { reason, codes } = await outcomeOf(answer);
+  expect({ reason, codes }).toEqual({ reason: 'rate_limited', codes: Array(4).fill('429') });
+});
+
+describe('an answer that does not come is a timeout', () => {
+  test.for<[string, Answer]>([
+    ['at all', raw('')],
+    ['beyond its head', raw(`${OK}Content-Length: 50\r\n\r\n`)],
+    ['beyond half of its body', raw(`${OK}Content-Length: 50\r\n\r\n{"metadata":`)],
+    ['beyond interim answers', raw('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\n\r\n')],
+    ['beyond endless interim answers', endless('', 'HTTP/1.1 103 Hints\r\n\r\n')],
+    ['faster than drop by drop', drip],
+  ])('%s', async ([, answer]) => {
+    const { reason, message, codes } = await outcomeOf(answer, 100);
     expect(reason).toBe('timeout');
+    expect(message).toMatch(
+      /^GET \/v1\/peoplecount at 127\.0\.0\.1:\d+: no complete answer within 100ms$/,
+    );
+    expect(codes).toHaveLength(4);
   });
 });
 
-describe('an answer that is no HTTP, or not the one asked for', () => {
-  test('is malformed and not asked for again', async () => {
-    const { reason, requests } = await askingRaw((socket) => socket.end('220 smtp ready\r\n\r\n'));
-    expect(reason).toBe('malformed');
-    expect(requests).toEqual(['peoplecount:none']);
-  });
-
-  test('is rejected when it changes the protocol', async () => {
-    const { reason, requests } = await askingRaw((socket) =>
-      socket.write('HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
-    );
-    expect({ reason, requests }).toEqual({ reason: 'rejected', requests: ['peoplecount:101'] });
-  });
-
-  test('is malformed when its head is endless', async () => {
-    const { reason } = await askingRaw((socket) =>
-      socket.write(`HTTP/1.1 200 OK\r\nX: ${'y'.repeat(70_000)}`),
-    );
-    expect(reason).toBe('malformed');
+describe('an answer is malformed, and not requested again, when', () => {
+  test.for<[string, Answer]>([
+    ['it is not HTTP', raw('220 smtp ready\r\n\r\n', 'end')],
+    ['it has no head', raw(`${GOOD}\r\n\r\n`, 'end')],
+    ['its version is unknown', raw('HTTP/9.9 200 OK\r\n\r\n', 'end')],
+    ['its status is no number', raw('HTTP/1.1 OK\r\n\r\n', 'end')],
+    ['its length is negative', raw(`${OK}Content-Length: -1\r\n\r\n`)],
+    ['it has two lengths', raw(`${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`)],
+    ['it has a length and chunks', raw(`${OK}Content-Length: 2\r\n${CHUNKED.slice(OK.length)}`)],
+    ['a chunk has no size', raw(`${CHUNKED}zz\r\n{}`)],
+    ['its head is endless', endless(OK, 'X-Header: and so on\r\n')],
+    ['a header is endless', endless(`${OK}X: `, 'and so on ')],
+    ['its trailers are endless', endless(`${CHUNKED}0\r\n`, 'X: y\r\n')],
+    ['it is longer than 8 MiB', body(GOOD + ' '.repeat(8 * MIB))],
+    ['it is endless', endless(`${OK}\r\n{"result":[`, '{"key":1,"in":1,"out":1},')],
+    ['gzip makes it longer than 8 MiB', gzipped(gzipSync(GOOD + ' '.repeat(8 * MIB)))],
+    ['gzip makes it 300 MiB', gzipped(gzipSync(Buffer.alloc(300 * MIB, 32)))],
+    ['its gzip is none', gzipped(GOOD)],
+    ['its gzip is cut off', gzipped(gzipSync(GOOD).subarray(0, -9))],
+    ['its gzip is damaged', gzipped(gzipSync(GOOD).fill(0, 20, 40))],
+    ['its gzip is not announced', body(gzipSync(GOOD))],
+    ['its compression is announced as another', gzipped(gzipSync(GOOD), 'br')],
+  ])('%s', async ([, answer]) => {
+    const { reason, codes } = await outcomeOf(answer);
+    expect({ reason, requests: codes.length }).toEqual({ reason: 'malformed', requests: 1 });
   });
 });
 
-describe('the body', () => {
-  const good = JSON.stringify(peopleAnswer(ROWS));
+test('an answer that changes the protocol is rejected', async () => {
+  const head = 'HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n';
+  const { reason, codes } = await outcomeOf(raw(head));
+  expect({ reason, codes }).toEqual({ reason: 'rejected', codes: ['101'] });
+});
 
-  test('may be compressed with gzip', async () => {
+describe('an answer is good when', () => {
+  test.for<[string, Answer]>([
+    ['it is compressed with gzip', gzipped(gzipSync(GOOD))],
+    ['it is compressed with brotli', gzipped(brotliCompressSync(GOOD), 'br')],
+    ['interim answers come before it', raw(`HTTP/1.1 103 Hints\r\nX: y\r\n\r\n${WHOLE}`)],
+    ['it ends with the connection', raw(`${OK}\r\n${GOOD}`, 'end')],
+    ['it comes in chunks of a byte', raw(`${CHUNKED}${inChunks(GOOD)}`)],
+    ['the connection breaks after it', raw(WHOLE, 'reset')],
+    ['a second one comes with it', raw(WHOLE + WHOLE.replace('"in":3', '"in":4'))],
+    ['it has a thousand headers', body(GOOD, thousandHeaders())],
+  ])('%s', async ([, answer]) => {
+    expect(await outcomeOf(answer)).toEqual({
+      reason: 'good',
+      message: '[{"key":1,"counts":[3,1]}]',
+      codes: ['200'],
+    });
+  });
+});
+
+test('an answer to no request is not taken for the next one', async () => {
+  await using fake = await startFakeService();
+  using harness = createHarness(fake.url);
+  fake.data = raw(WHOLE);
+  await ask(harness.riverside);
+  const [socket] = fake.sockets;
+  const closed = socket && once(socket, 'close');
+  socket?.write(WHOLE.replace('"in":3', '"in":4'));
+  await closed;
+  expect((await ask(harness.riverside)).rows).toEqual([{ key: 1, counts: [3, 1] }]);
+});
+
+test('a kept connection that the service closes costs a retry', async () => {
+  await using fake = await startFakeService();
+  fake.data = inTurn((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(GOOD, () => response.socket?.destroy());
+  }, body(GOOD));
+  using harness = createHarness(fake.url);
+  await ask(harness.riverside);
+  expect((await ask(harness.riverside)).rows).toHaveLength(1);
+});
+
+describe('a service that cannot be reached', () => {
+  test('names host and port, after all attempts', async () => {
+    const gone = await startFakeService();
+    await gone[Symbol.asyncDispose]();
+    using harness = createHarness(gone.url);
+    const { reason, message } = await failureOf(ask(harness.riverside));
+    expect(reason).toBe('unreachable');
+    expect(message).toBe(
+      `POST /connect/token at ${new URL(gone.url).host}: connection refused (ECONNREFUSED)`,
+    );
+    expect(harness.requests).toEqual(Array(4).fill('token:none'));
+  });
+
+  test('names the host that is unknown, with the default port', async () => {
+    using harness = createHarness('https://no-such-host.invalid');
+    const { message } = await failureOf(ask(harness.riverside));
+    expect(message).toMatch(
+      /^POST \/connect\/token at no-such-host\.invalid:443: (unknown host name|host name lookup failed) \(\w+\)$/,
+    );
+  });
+});
+
+describe('TLS', () => {
+  test('trusts the certificate authority of the configuration', async () => {
+    await using fake = await startFakeService({ certificate: 'good' });
+    using harness = createHarness(fake.url, { config: { ca: AUTHORITY } });
+    expect((await ask(harness.riverside)).rows).toHaveLength(1);
+  });
+
+  test.for<[string, CertificateName, string | undefined]>([
+    ['of an unknown authority', 'good', undefined],
+    ['that has expired', 'expired', AUTHORITY],
+    ['for another host', 'wrong-name', AUTHORITY],
+  ])('with a certificate %s is unreachable, and nothing is sent', async ([, certificate, ca]) => {
+    await using fake = await startFakeService({ certificate });
+    using harness = createHarness(fake.url, { config: { ca } });
+    const { reason, message } = await failureOf(ask(harness.riverside));
+    expect(reason).toBe('unreachable');
+    expect(message).toMatch(/TLS failed; set service\.ca_file .*\([A-Z_]+\)$/);
+    expect(fake.asked).toEqual([]);
+  });
+
+  test('to a port that speaks plain HTTP is unreachable, and the message says so', async () => {
     await using fake = await startFakeService();
-    fake.data = body(gzipSync(good), { 'content-encoding': 'gzip' });
-    using harness = createHarness(fake.url);
-    expect((await ask(harness.riverside)).rows).toEqual([{ key: 1, counts: [3, 1] }]);
-    expect(fake.asked.at(-1)?.headers['accept-encoding']).toBe('gzip');
+    using harness = createHarness(fake.url.replace('http:', 'https:'));
+    const { reason, message } = await failureOf(ask(harness.riverside));
+    expect(reason).toBe('unreachable');
+    expect(message).toContain(`at ${new URL(fake.url).host}: the port does not speak TLS`);
   });
 
   test.for([
-    ['cut off inside gzip', gzipSync(good).subarray(0, 30), 'gzip', 'is damaged'],
-    ['not gzip at all', good, 'gzip', 'is damaged'],
-    ['in a compression not asked for', good, 'br', 'only gzip is'],
-    ['in gzip a thousand times over', good, 'gzip,'.repeat(1000), 'only gzip is'],
-    ['a bomb', gzipSync(Buffer.alloc(300 * MIB, 32)), 'gzip', 'longer than 8 MiB'],
-    ['too long', Buffer.alloc(8 * MIB + 1, 32), 'identity', 'longer than 8 MiB'],
-  ] as const)('is malformed when %s', async ([, content, encoding, words]) => {
-    await using fake = await startFakeService();
-    fake.data = body(content, { 'content-encoding': encoding });
-    using harness = createHarness(fake.url);
-    const error = await failureOf(ask(harness.riverside));
-    expect(error).toMatchObject({ reason: 'malformed', status: 200 });
-    expect(error.message).toContain(words);
-    expect(harness.requests).toEqual(['token:200', 'peoplecount:200']);
-  });
-
-  test('is cut off while it comes, not after it', async () => {
-    await using fake = await startFakeService();
-    const { promise: closed, resolve } = Promise.withResolvers<void>();
-    fake.data = (_request, response) => {
-      response.on('close', resolve).writeHead(200, { 'content-type': 'application/json' });
-      function more(): void {
-        while (!response.destroyed && response.write('['.repeat(MIB))) {
-          // Until the buffer is full.
-        }
-      }
-      response.on('drain', more);
-      more();
-    };
-    using harness = createHarness(fake.url);
-    expect((await failureOf(ask(harness.riverside))).reason).toBe('malformed');
-    await closed;
+    ['is cut off in the handshake', 'destroy', 'unreachable'],
+    ['stops in the handshake', 'stay', 'timeout'],
+  ] as const)('that %s', async ([, then, expected]) => {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => {}).once('data', () => then === 'destroy' && socket.destroy());
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    using harness = createHarness(`https://127.0.0.1:${port}`, { config: { timeoutMs: 100 } });
+    expect((await failureOf(ask(harness.riverside))).reason).toBe(expected);
+    server.close();
   });
 });
 
-describe('failing polls', () => {
-  test('do not leave connections behind', async () => {
-    await using raw = await startRawServer((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{');
-    });
-    await using fake = await startFakeService();
-    const config = { authUrl: fake.url, timeoutMs: 50 };
-    using harness = createHarness(raw.url, { config });
-    for (let i = 0; i < 20; i += 1) {
-      await failureOf(ask(harness.riverside));
-    }
-    expect(raw.sockets.size).toBeLessThanOrEqual(2);
-    expect(fake.connections()).toBeLessThanOrEqual(2);
-  });
-});
+function gzipped(content: string | Uint8Array, coding = 'gzip'): Answer {
+  return body(content, { 'content-encoding': coding });
+}
 
-describe('a connection that the service closed meanwhile', () => {
-  test('costs a retry and no reading', async () => {
-    await using fake = await startFakeService();
-    fake.data = inTurn(
-      (_request, response) => {
-        response.writeHead(200, { 'content-type': 'application/json' });
-        response.end(JSON.stringify(peopleAnswer(ROWS)), () => response.socket?.destroy());
-      },
-      json(200, peopleAnswer(ROWS)),
-    );
-    using harness = createHarness(fake.url);
-    await ask(harness.riverside);
-    expect((await ask(harness.riverside, QUESTION)).rows).toHaveLength(1);
-    expect(fake.asked.at(-1)?.headers.authorization).toBe(`Bearer ${TOKEN}`);
-  });
-});
+function inChunks(text: string): string {
+  return `${Array.from(text, (character) => `1;ext=1\r\n${character}\r\n`).join('')}0\r\n\r\n`;
+}
+
+function thousandHeaders(): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`x-${i}`, 'y']));
+}
+
+function drip(_request: unknown, { socket }: Parameters<Answer>[1]): void {
+  socket?.write(`${OK}Content-Length: 5000\r\n\r\n`);
+  const timer = setInterval(() => socket?.write('{'), 10);
+  socket?.on('close', () => clearInterval(timer));
+}

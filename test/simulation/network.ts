@@ -5,8 +5,7 @@
  */
 import { ServiceError } from '../../src/base/errors.ts';
 import type { Random } from '../../src/base/random.ts';
-import { LONGEST_BODY_BYTES, tooLong } from '../../src/service/body.ts';
-import { deadlineError } from '../../src/service/deadline.ts';
+import { abortError } from '../../src/service/abort.ts';
 import type { Exchange } from '../../src/service/transport.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
@@ -14,6 +13,8 @@ import type { SimulatedService } from '../../src/simulator/service.ts';
 import { toAnswer, toSimulated } from '../support/exporter-process.ts';
 import type { ProcessClock } from './clock.ts';
 import type { DoubtAuditor } from './doubt-auditor.ts';
+
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 export interface NetworkOptions {
   readonly service: SimulatedService;
@@ -127,8 +128,9 @@ export class Network {
       throw new ServiceError('timeout', 'no answer came in time');
     }
     await pass(afterMs + wayMs, clock, signal);
-    if (outcome.response.body.length > LONGEST_BODY_BYTES) {
-      throw tooLong(`${request.method} ${request.path}`, outcome.response.status);
+    const { status, body } = outcome.response;
+    if (body.length > MAX_BODY_BYTES) {
+      throw new ServiceError('malformed', 'the answer is too long', { status });
     }
     return outcome.response;
   }
@@ -142,7 +144,7 @@ async function pass(
   try {
     await clock.sleep(ms, signal);
   } catch (error) {
-    throw signal?.aborted === true ? deadlineError(signal) : error;
+    throw signal?.aborted === true ? abortError(signal) : error;
   }
 }
 

@@ -160,9 +160,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a row skipped',
-    file: 'service/wire.ts',
-    find: 'result.map((row: unknown, index) => decodeRow(row, index, fields))',
-    replace: 'result.slice(1).map((row: unknown, index) => decodeRow(row, index, fields))',
+    file: 'service/decode.ts',
+    find: 'result.map((row: unknown, index) =>',
+    replace: 'result.slice(1).map((row: unknown, index) =>',
   },
   {
     name: 'lagging day aggregation trusted',
@@ -178,27 +178,27 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'two token requests at once',
-    file: 'service/token.ts',
-    find: 'this.#request ??= this.#requestToken()',
-    replace: 'this.#request = this.#requestToken()',
+    file: 'service/auth.ts',
+    find: 'this.#pending ??= this.#requestToken()',
+    replace: 'this.#pending = this.#requestToken()',
   },
   {
     name: 'refused credentials hammered',
-    file: 'service/token.ts',
+    file: 'service/auth.ts',
     find: 'clock.monotonicMs() < refusal.untilMs',
     replace: 'clock.monotonicMs() < 0',
   },
   {
     name: 'Retry-After ignored',
-    file: 'service/hold.ts',
+    file: 'service/retry.ts',
     find: 'Math.ceil(this.#untilMs - this.#clock.monotonicMs())',
     replace: 'Math.ceil(this.#untilMs - this.#clock.monotonicMs() - 1e9)',
   },
   {
     name: 'refused token used on',
-    file: 'service/token.ts',
-    find: 'if (this.#held?.value === token) {',
-    replace: 'if (this.#held === undefined) {',
+    file: 'service/auth.ts',
+    find: 'if (this.#token === token) {',
+    replace: 'if (this.#token === undefined) {',
     shows: (world) => mayBefall(world, 'tokens dropped'),
   },
   {
@@ -209,8 +209,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'secret in the log',
-    file: 'service/token.ts',
-    find: '`the service refused the credentials (status ${status}, ${why}); `',
-    replace: '`the service refused ${secret.reveal()} (status ${status}, ${why}); `',
+    file: 'service/auth.ts',
+    find: '`the service refused the credentials (status ${status}, ${code}): `',
+    replace: '`the service refused ${clientSecret.reveal()} (status ${status}, ${code}): `',
   },
 ];

@@ -1,6 +1,4 @@
 /** Reads one customer's month from the service, with longer retries than a poll has. */
-import { systemClock } from '../../base/clock.ts';
-import { isTransient } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { AggregatedResponse, MinuteStream, Question } from '../../base/model.ts';
 import { accessOf } from '../../config/secret-file.ts';
@@ -9,7 +7,8 @@ import type { BreakdownHistory } from '../../counting/breakdown-history.ts';
 import { MINUTE_MS } from '../../counting/calendar.ts';
 import { readMinuteHistory, UNKNOWN_FORMAT } from '../../counting/minute-history.ts';
 import type { MinuteFormat, MinuteHistory } from '../../counting/minute-history.ts';
-import type { Service, WholeClient } from '../../service/types.ts';
+import type { RetryPolicy } from '../../service/retry.ts';
+import type { CustomerClient, Service } from '../../service/types.ts';
 import type { BackfillTarget, MonthPart } from './targets.ts';
 
 export interface PartHistory {
@@ -17,25 +16,25 @@ export interface PartHistory {
   readonly breakdowns: readonly BreakdownHistory[];
 }
 
-/** Waits before each retry, unless the service says how long to wait. */
-const RETRY_WAITS_MS = [5_000, 15_000, 30_000, 60_000, 60_000];
+/** Enough for an outage of some minutes, and for any Retry-After. */
+const MAX_ATTEMPTS = 18;
+const MAX_WAIT_MS = 3_600_000;
+const MIN_LOGGED_WAIT_MS = 5_000;
 
 /** Kept from month to month. */
 interface ClientState {
-  readonly client: WholeClient;
+  readonly client: CustomerClient;
   readonly formats: Map<MinuteStream, MinuteFormat>;
 }
 
 export class HistoryReader {
   readonly #service: Service;
-  readonly #timeoutMs: number;
   readonly #log: Logger;
   readonly #stop: AbortSignal;
   readonly #clients = new Map<BackfillTarget, ClientState>();
 
-  constructor(service: Service, timeoutMs: number, log: Logger, stop: AbortSignal) {
+  constructor(service: Service, log: Logger, stop: AbortSignal) {
     this.#service = service;
-    this.#timeoutMs = timeoutMs;
     this.#log = log;
     this.#stop = stop;
   }
@@ -44,7 +43,7 @@ export class HistoryReader {
   async read({ target, period, range }: MonthPart): Promise<PartHistory> {
     const { config, calendar } = target;
     const state = this.#clients.get(target) ?? {
-      client: this.#service.clientFor(accessOf(config)),
+      client: this.#service.clientFor(accessOf(config), this.#retries()),
       formats: new Map<MinuteStream, MinuteFormat>(),
     };
     this.#clients.set(target, state);
@@ -75,25 +74,28 @@ export class HistoryReader {
     return { streams, breakdowns };
   }
 
-  async #query(question: Question, client: WholeClient): Promise<AggregatedResponse> {
-    for (let attempt = 0; ; attempt += 1) {
-      const waitMs = RETRY_WAITS_MS[attempt];
-      const deadline = AbortSignal.timeout(2 * this.#timeoutMs);
-      try {
-        return await client.query(question, AbortSignal.any([this.#stop, deadline]));
-      } catch (error) {
-        this.#stop.throwIfAborted();
-        if (waitMs === undefined || !isTransient(error)) {
-          throw error;
-        }
-        const ms = Math.ceil(error.retryAfterMs ?? waitMs);
-        this.#log.warn('service not available, retrying', {
-          reason: error.reason,
-          error: error.message,
-          wait_seconds: Math.ceil(ms / 1_000),
-        });
-        await systemClock.sleep(ms, this.#stop);
-      }
+  async #query(question: Question, client: CustomerClient): Promise<AggregatedResponse> {
+    try {
+      return await client.query(question, this.#stop);
+    } catch (error) {
+      this.#stop.throwIfAborted();
+      throw error;
     }
+  }
+
+  #retries(): RetryPolicy {
+    return {
+      maxAttempts: MAX_ATTEMPTS,
+      maxWaitMs: MAX_WAIT_MS,
+      onWait: ({ reason, message }, waitMs) => {
+        if (waitMs >= MIN_LOGGED_WAIT_MS) {
+          this.#log.warn('service not available, retrying', {
+            reason,
+            error: message,
+            wait_seconds: Math.ceil(waitMs / 1_000),
+          });
+        }
+      },
+    };
   }
 }

@@ -72,7 +72,7 @@ async function writeHistory(
         scrapeLabels: labels,
         infoLabelNames: infoLabelNames(config),
       },
-      reader: new HistoryReader(service, config.service.timeoutMs, log, io.stop),
+      reader: new HistoryReader(service, log, io.stop),
       progress,
       log,
       workers: customersAtOnce(config.service),

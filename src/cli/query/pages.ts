@@ -6,18 +6,19 @@ import { createHash } from 'node:crypto';
 import { ServiceError } from '../../base/errors.ts';
 import type { PageQuestion, RawPage, RawRecord } from '../../base/model.ts';
 import type { Secret } from '../../base/secret.ts';
-import type { WholeClient } from '../../service/types.ts';
+import type { ServiceClient } from '../../service/types.ts';
 import { printable } from './formats.ts';
-import { patiently } from './patience.ts';
-import type { Patience } from './patience.ts';
 
 /** An error to be thrown when the service's pages do not lead to an end. */
 export class PagingError extends Error {
   override readonly name = 'PagingError';
 }
 
-export interface ReadPagesOptions extends Patience {
-  readonly client: WholeClient;
+export interface ReadPagesOptions {
+  readonly client: ServiceClient;
+  /** Writes a sentence for the person who waits. */
+  readonly tell: (sentence: string) => void;
+  readonly signal: AbortSignal;
   /** The first page. Its limit is halved as often as the service does not give pages so large. */
   readonly question: PageQuestion;
 }
@@ -73,7 +74,7 @@ function createAsker(options: ReadPagesOptions): (startToken?: Secret) => Promis
   async function tryOnce(startToken: Secret | undefined): Promise<RawPage | Error> {
     const asked = { ...question, limit, ...(startToken === undefined ? {} : { startToken }) };
     try {
-      const page = await patiently(options, () => client.page(asked, signal));
+      const page = await client.page(asked, signal);
       return page.aggregation === undefined ? page : forced(page.aggregation, limit);
     } catch (error) {
       if (startToken === undefined && mayMeanLimit(error)) {

@@ -1,16 +1,17 @@
 /** A whole reading, from the first question to the last row. */
 import type { AggregatedQuestion, PageQuestion } from '../../base/model.ts';
-import type { WholeClient } from '../../service/types.ts';
+import type { ServiceClient } from '../../service/types.ts';
 import { printable } from './formats.ts';
 import type { Output } from './output.ts';
 import { PagingError, readPages } from './pages.ts';
-import { patiently } from './patience.ts';
-import type { Patience } from './patience.ts';
 
-/** Who is asked, with what patience, and where the rows go. */
-export interface ReadOptions extends Patience {
-  readonly client: WholeClient;
+/** Who is asked, and where the rows go. */
+export interface ReadOptions {
+  readonly client: ServiceClient;
   readonly output: Output;
+  /** Writes a sentence for the person who waits. */
+  readonly tell: (sentence: string) => void;
+  readonly signal: AbortSignal;
 }
 
 /** Reads raw records to the end, or until there are `maxRecords`. */
@@ -37,7 +38,7 @@ export async function readAggregated(
   options: ReadOptions,
 ): Promise<void> {
   const { client, output, signal } = options;
-  const { aggregation, rows } = await patiently(options, () => client.query(question, signal));
+  const { aggregation, rows } = await client.query(question, signal);
   await output.write(rows.map(({ key, counts }) => [key, ...counts]));
   if (aggregation !== question.aggregation) {
     throw new PagingError(

@@ -1,13 +1,15 @@
 /** A query from its flags to its end: whose, of what time, and what is told where it does not end well. */
 import { systemClock } from '../../base/clock.ts';
+import { formatDuration } from '../../base/duration.ts';
 import { messageOf, ServiceError, UsageError } from '../../base/errors.ts';
 import { AGGREGATIONS } from '../../base/model.ts';
 import type { Aggregation, Endpoint, Window } from '../../base/model.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Config, CustomerConfig } from '../../config/types.ts';
 import { Zone } from '../../counting/zone.ts';
-import { rawFields } from '../../service/raw-wire.ts';
-import { rowFields } from '../../service/wire.ts';
+import { recordFields } from '../../service/decode-records.ts';
+import { rowFields } from '../../service/decode.ts';
+import type { RetryPolicy } from '../../service/retry.ts';
 import { accessOf } from '../../config/secret-file.ts';
 import { noSuchCustomer, serviceOf } from '../access.ts';
 import type { Io } from '../io.ts';
@@ -32,13 +34,12 @@ export async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Prom
   const window = windowOf(flags, new Zone(customer.timezone));
   const { aggregation, includePatronFields, format } = flags;
   const columns =
-    aggregation === undefined ? rawFields(endpoint, includePatronFields) : rowFields(endpoint);
+    aggregation === undefined ? recordFields(endpoint, includePatronFields) : rowFields(endpoint);
   const output = createOutput({ io, clock: systemClock, format, columns });
   const service = serviceOf(config, io);
   const options = {
-    client: service.clientFor(accessOf(customer)),
+    client: service.clientFor(accessOf(customer), retriesToldTo(output)),
     output,
-    clock: systemClock,
     tell: (sentence: string) => output.tell(sentence),
     signal: io.stop,
   };
@@ -56,6 +57,18 @@ export async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Prom
   } finally {
     service.close();
   }
+}
+
+/** A person can wait for longer than a poll, but wants to know it. */
+function retriesToldTo(output: Output): RetryPolicy {
+  return {
+    maxAttempts: 6,
+    maxWaitMs: 3_600_000,
+    onWait(error, waitMs) {
+      const wait = formatDuration(Math.ceil(waitMs / 1_000) * 1_000);
+      output.tell(`${error.message}: retrying in ${wait}`);
+    },
+  };
 }
 
 /** Throws what is told of a reading that did not come to its end, where that is a failure. */

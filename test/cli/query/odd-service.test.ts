@@ -142,7 +142,7 @@ test('a record that is wrong spoils its page, and its value is not told', async 
   const bad = json(200, { metadata: {}, result: [{ id: 'l-9' }, { id: { patron: 'Ada' } }] });
   const { status, ids, err } = await queryPages({ '': page([1], 'a'), a: bad });
   expect({ status, ids }).toEqual({ status: 1, ids: [1] });
-  expect(err).toContain('malformed: record 1: "id" is an object; it must be a string; 1 row was');
+  expect(err).toContain('malformed: record 1: "id": expected a string, got an object; 1 row was');
   expect(err).not.toContain('Ada');
 });
 
@@ -150,5 +150,5 @@ test('a token in an aggregated answer, to which no page belongs, is told', async
   const part = json(200, { metadata: { aggregation: 'day', startToken: 'a' }, result: [] });
   const { status, err } = await queryPages({ '': part }, '--aggregation=day');
   expect(status).toBe(1);
-  expect(err).toContain('"metadata.startToken" says that this is only a part of the answer');
+  expect(err).toContain('"metadata.startToken" is present: the answer is incomplete');
 });

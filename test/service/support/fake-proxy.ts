@@ -1,9 +1,9 @@
-/** A proxy that writes down what it sees, and lets tunnels through or refuses them. */
+/** A proxy that records requests, and opens tunnels or refuses them. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { portOf } from './fake-service.ts';
+import { listen } from './fake-service.ts';
 
 export interface Proxy extends AsyncDisposable {
   readonly url: string;
@@ -32,10 +32,9 @@ export async function startProxy(allow: boolean): Promise<Proxy> {
     sockets.add(client).add(target);
     target.on('error', () => client.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listen(server);
   return {
-    url: `http://user:proxy-password@127.0.0.1:${portOf(server)}`,
+    url: `http://user:proxy-password@127.0.0.1:${port}`,
     seen,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) {

@@ -1,12 +1,11 @@
 /**
- * A small service for these tests, over real sockets: a token endpoint and data endpoints whose
- * answers the test writes, and a list of what was asked. It shares no code with the client.
+ * A small fake of the service over real sockets: the test writes each answer, as HTTP or as raw bytes, and
+ * sees what was requested. It shares no code with the client.
  */
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { createServer as createTcpServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { makeAuthority, makeCertificate } from '../../support/certificates.ts';
 import type { Certified } from '../../support/certificates.ts';
@@ -23,7 +22,8 @@ export type Answer = (request: Asked, response: ServerResponse) => void;
 export interface FakeService extends AsyncDisposable {
   readonly url: string;
   readonly asked: Asked[];
-  /** How often the path was asked. */
+  readonly sockets: Set<Socket>;
+  /** How many requests had a path that starts with this. */
   count(path: string): number;
   /** How many connections were opened so far. */
   readonly connections: () => number;
@@ -31,13 +31,16 @@ export interface FakeService extends AsyncDisposable {
   data: Answer;
 }
 
+export type CertificateName = 'good' | 'expired' | 'wrong-name';
+
+export const TOKEN = 'token-3f9c1e77aa';
+export const SECRET = 'secret-81d2c0ffee';
+
 const authority = makeAuthority();
 const hosts = ['127.0.0.1', 'localhost'];
 
 /** PEM of the authority that signed every certificate here. */
 export const AUTHORITY = authority.cert;
-
-export type CertificateName = 'good' | 'expired' | 'wrong-name';
 
 const CERTIFICATES: Readonly<Record<CertificateName, Certified>> = {
   good: makeCertificate({ name: 'good', hosts, issuer: authority }),
@@ -55,26 +58,27 @@ const CERTIFICATES: Readonly<Record<CertificateName, Certified>> = {
   }),
 };
 
-export const TOKEN = 'token-3f9c1e77aa';
-export const SECRET = 'secret-81d2c0ffee';
-
 /** Good answers by default: one token, one row. */
 export async function startFakeService(
   options: { certificate?: CertificateName } = {},
 ): Promise<FakeService> {
+  const { certificate } = options;
   function listener(request: IncomingMessage, response: ServerResponse): void {
     void answer(request, response);
   }
-  const { certificate } = options;
   const server =
     certificate === undefined
       ? createHttpServer(listener)
       : createHttpsServer(CERTIFICATES[certificate], listener);
   let connections = 0;
-  server.on('connection', () => (connections += 1));
-  // What a client does that does not trust us is its business.
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+  });
   server.on('tlsClientError', () => {});
-  await listen(server);
+  const port = await listen(server);
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let body = '';
@@ -88,52 +92,13 @@ export async function startFakeService(
   }
 
   const service: FakeService = {
-    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${portOf(server)}`,
+    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     asked: [],
+    sockets,
     count: (path) => service.asked.filter(({ url }) => url.startsWith(path)).length,
     connections: () => connections,
     token: json(200, tokenAnswer()),
-    data: json(200, peopleAnswer([{ key: '2026-11-01T10:00', in: 3, out: 1 }])),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-  return service;
-}
-
-export interface RawServer extends AsyncDisposable {
-  readonly url: string;
-  readonly sockets: Set<Socket>;
-}
-
-/** For what an HTTP server would never do: `onRequest` gets the socket once a head has come. */
-export async function startRawServer(
-  onRequest: (socket: Socket, head: string) => void,
-): Promise<RawServer> {
-  const sockets = new Set<Socket>();
-  const server = createTcpServer((socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => {});
-    let head = '';
-    socket.on('data', (chunk) => {
-      head += chunk.toString('latin1');
-      if (head.includes('\r\n\r\n')) {
-        const whole = head;
-        head = '';
-        onRequest(socket, whole);
-      }
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    sockets,
+    data: GOOD,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) {
         socket.destroy();
@@ -142,6 +107,17 @@ export async function startRawServer(
       await once(server, 'close');
     },
   };
+  return service;
+}
+
+export async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) {
+    throw new Error('The server does not listen on a port');
+  }
+  return address.port;
 }
 
 export function json(
@@ -149,14 +125,46 @@ export function json(
   value: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Answer {
+  return body(JSON.stringify(value), headers, status);
+}
+
+export function body(
+  content: string | Uint8Array,
+  headers: Readonly<Record<string, string>> = {},
+  status = 200,
+): Answer {
   return (_request, response) => {
-    response.writeHead(status, { 'content-type': 'application/json', ...headers });
-    response.end(JSON.stringify(value));
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(content);
   };
 }
 
 export function status(code: number, headers: Readonly<Record<string, string>> = {}): Answer {
   return (_request, response) => void response.writeHead(code, headers).end();
+}
+
+/** These bytes in place of an HTTP answer. */
+export function raw(bytes: string | Uint8Array, then: 'end' | 'reset' | 'stay' = 'stay'): Answer {
+  return (_request, { socket }) => {
+    if (then === 'end') {
+      socket?.end(bytes);
+    } else {
+      socket?.write(bytes, () => then === 'reset' && socket.resetAndDestroy());
+    }
+  };
+}
+
+/** The same bytes again and again, as fast as the client takes them. */
+export function endless(head: string, piece: string): Answer {
+  return (_request, { socket }) => {
+    const chunk = piece.repeat(Math.ceil(16_384 / piece.length));
+    function more(): void {
+      while (socket?.destroyed === false && socket.write(chunk)) {
+        // Until the buffer is full.
+      }
+    }
+    socket?.on('drain', more).write(head);
+    more();
+  };
 }
 
 /** One answer after the other; the last one for ever. */
@@ -170,33 +178,13 @@ export function inTurn(...answers: readonly Answer[]): Answer {
 }
 
 export function tokenAnswer(fields: Readonly<Record<string, unknown>> = {}): object {
-  return {
-    access_token: TOKEN,
-    expires_in: 3600,
-    token_type: 'Bearer',
-    scope: 'ServiceAPI',
-    ...fields,
-  };
+  const scope = 'ServiceAPI';
+  return { access_token: TOKEN, expires_in: 3600, token_type: 'Bearer', scope, ...fields };
 }
 
 export function peopleAnswer(rows: readonly unknown[], aggregation = 'minute'): object {
-  return {
-    metadata: { from: '2026-11-01T04:00:00+01:00', count: rows.length, aggregation },
-    result: rows,
-  };
+  const metadata = { from: '2026-11-01T04:00:00+01:00', count: rows.length, aggregation };
+  return { metadata, result: rows };
 }
 
-export const GOOD = json(200, peopleAnswer([{ key: 1, in: 3, out: 1 }]));
-
-async function listen(server: Server): Promise<void> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-}
-
-export function portOf(server: Server): number {
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) {
-    throw new Error('The server does not listen on a port');
-  }
-  return address.port;
-}
+export const GOOD = json(200, peopleAnswer([{ key: '2026-11-01T10:00', in: 3, out: 1 }]));

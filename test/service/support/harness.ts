@@ -1,14 +1,15 @@
-/** A service client as the daemon would make it, with everything that it says written down. */
+/** A service client as the daemon creates it, with everything recorded that it reports. */
 import { vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
 import { createLogger } from '../../../src/base/log.ts';
-import type { Question, AggregatedResponse } from '../../../src/base/model.ts';
+import type { AggregatedResponse, Question } from '../../../src/base/model.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { createService } from '../../../src/service/service.ts';
 import type { ServiceOptions, ServiceSettings } from '../../../src/service/service.ts';
-import type { CustomerClient, Service, WholeClient } from '../../../src/service/types.ts';
-import { VirtualClock, settle } from '../../support/virtual-clock.ts';
+import type { RetryPolicy } from '../../../src/service/retry.ts';
+import type { CustomerClient, Service, ServiceClient } from '../../../src/service/types.ts';
+import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { SECRET } from './fake-service.ts';
 
 export const QUESTION: Question = {
@@ -19,27 +20,30 @@ export const QUESTION: Question = {
 
 export interface Harness extends Disposable {
   readonly service: Service;
-  readonly riverside: WholeClient;
-  /** `endpoint:code` of every exchange. */
+  readonly riverside: ServiceClient;
+  /** `endpoint:code` of every request. */
   readonly requests: string[];
   readonly credentials: boolean[];
-  /** Everything that left the room by log or observer. */
-  readonly told: string[];
-  /** What `readSecret` gives. */
+  /** Lifetimes of the tokens received. */
+  readonly tokenLivesMs: number[];
+  /** Everything that was logged or given to the observer. */
+  readonly reported: string[];
+  /** What `readSecret` returns. */
   secret: string;
-  clientFor(name: string): WholeClient;
+  clientFor(name: string, retries?: RetryPolicy): ServiceClient;
 }
 
 export interface HarnessOptions extends Partial<Omit<ServiceOptions, 'config'>> {
   readonly config?: Partial<ServiceSettings>;
 }
 
-/** Waits between retries are drawn as 0, unless a test says otherwise. */
+/** Waits between retries are drawn as 0, unless a test has another `random`. */
 export function createHarness(url: string, options: HarnessOptions = {}): Harness {
+  const { config, ...rest } = options;
   const requests: string[] = [];
   const credentials: boolean[] = [];
-  const told: string[] = [];
-  const { config, ...rest } = options;
+  const tokenLivesMs: number[] = [];
+  const reported: string[] = [];
   const service = createService({
     config: {
       baseUrl: url,
@@ -57,44 +61,45 @@ export function createHarness(url: string, options: HarnessOptions = {}): Harnes
     log: createLogger({
       level: 'debug',
       format: 'json',
-      write: (line) => told.push(line),
+      write: (line) => reported.push(line),
       nowMs: () => 0,
     }),
     observer: {
       request(event) {
         requests.push(`${event.endpoint}:${event.code}`);
-        told.push(JSON.stringify(event));
+        reported.push(JSON.stringify(event));
       },
       credentials(customer, valid) {
         credentials.push(valid);
-        told.push(`${customer} ${valid}`);
+        reported.push(`${customer} ${valid}`);
       },
+      token: (_customer, lifeMs) => tokenLivesMs.push(lifeMs),
     },
     ...rest,
   });
-  const harness: Harness = {
+  const harness = {
     service,
     requests,
     credentials,
-    told,
+    tokenLivesMs,
+    reported,
     secret: SECRET,
-    clientFor: (name) =>
-      service.clientFor({
-        name,
-        clientId: `${name}-api`,
-        readSecret: () => Promise.resolve(new Secret(harness.secret)),
-      }),
-    get riverside() {
-      return riverside;
-    },
+    clientFor: (name: string, retries?: RetryPolicy) =>
+      service.clientFor(
+        {
+          name,
+          clientId: `${name}-api`,
+          readSecret: () => Promise.resolve(new Secret(harness.secret)),
+        },
+        retries,
+      ),
     [Symbol.dispose]: () => service.close(),
   };
-  const riverside = harness.clientFor('riverside');
-  return harness;
+  return Object.assign(harness, { riverside: harness.clientFor('riverside') });
 }
 
-/** A deadline that does not come. */
-export function patience(): AbortSignal {
+/** A signal that never aborts. */
+export function never(): AbortSignal {
   return new AbortController().signal;
 }
 
@@ -102,10 +107,10 @@ export function ask(
   client: CustomerClient,
   question: Question = QUESTION,
 ): Promise<AggregatedResponse> {
-  return client.query(question, patience());
+  return client.query(question, never());
 }
 
-/** The error that a promise fails with. It must be a ServiceError. */
+/** The ServiceError that a promise fails with. */
 export async function failureOf(promise: Promise<unknown>): Promise<ServiceError> {
   const outcome: unknown = await promise.then(
     () => undefined,
@@ -118,22 +123,15 @@ export async function failureOf(promise: Promise<unknown>): Promise<ServiceError
 }
 
 /** Waits in real time, for what happens over sockets. */
-export async function until(isSo: () => boolean): Promise<void> {
-  await vi.waitUntil(isSo, { interval: 1, timeout: 20_000 });
+export async function until(condition: () => boolean): Promise<void> {
+  await vi.waitUntil(condition, { interval: 1, timeout: 20_000 });
 }
 
-/** Real sockets under a virtual clock: it moves on whenever somebody sleeps on it. */
+/** Real sockets under a virtual clock: the clock advances whenever something sleeps on it. */
 export async function driven<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
-  let settled = false;
-  const outcome = promise.finally(() => {
-    settled = true;
-  });
-  outcome.catch(() => undefined);
-  // Read through a function: what a callback sets is not seen by the compiler.
-  function pending(): boolean {
-    return !settled;
-  }
-  while (pending()) {
+  const state = { settled: false };
+  promise.finally(() => (state.settled = true)).catch(() => undefined);
+  while (!state.settled) {
     await new Promise((resolve) => setTimeout(resolve, 1));
     await (clock.sleepers > 0 ? clock.advance(100) : settle());
   }

@@ -1,21 +1,21 @@
-/** What the end of a caller's patience looks like. Knows nothing of requests. */
+/** The error of a query that its caller ended. */
 import { ServiceError } from '../base/errors.ts';
 
-/** The error of an aborted ask: the signal's reason if that is a ServiceError, else `timeout`. */
-export function deadlineError(signal: AbortSignal): ServiceError {
+/** The signal's reason if that is a ServiceError, else `timeout`. */
+export function abortError(signal: AbortSignal): ServiceError {
   return signal.reason instanceof ServiceError
     ? signal.reason
-    : new ServiceError('timeout', 'the time for asking was over before a whole answer had come');
+    : new ServiceError('timeout', 'no complete answer before the deadline of the query');
 }
 
-/** The promise's outcome, or the deadline's error as soon as the signal aborts. */
+/** The promise's outcome, or `abortError` as soon as the signal aborts. */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   if (signal.aborted) {
-    throw deadlineError(signal);
+    throw abortError(signal);
   }
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   function abort(): void {
-    reject(deadlineError(signal));
+    reject(abortError(signal));
   }
   signal.addEventListener('abort', abort, { once: true });
   try {

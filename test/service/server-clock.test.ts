@@ -7,21 +7,19 @@ import { createLogger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { createService } from '../../src/service/service.ts';
-import { createServiceClock } from '../../src/service/service-clock.ts';
-import type { ServiceClock } from '../../src/service/service-clock.ts';
+import { ServerClock } from '../../src/service/server-clock.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const NOW_MS = Date.UTC(2026, 10, 18, 10);
 
-const DIFFER =
-  "warn: the service's clock and ours differ by more than a minute: set ours right, or tell the service's operator";
-const AGREE = "info: the service's clock and ours agree again";
+const DIFFER = 'warn: service clock differs by more than a minute';
+const AGREE = 'info: service clock in sync again';
 
 let clock: VirtualClock;
 let lines: { level: string; msg: string; service_ahead_seconds: number }[];
-let serviceClock: ServiceClock;
+let serverClock: ServerClock;
 
 function logOf() {
   return createLogger({
@@ -39,7 +37,7 @@ function told(): string[] {
 beforeEach(() => {
   clock = new VirtualClock(NOW_MS);
   lines = [];
-  serviceClock = createServiceClock({ clock, log: logOf() });
+  serverClock = new ServerClock(clock, logOf());
 });
 
 /** As a server writes it: without what is less than a second. */
@@ -48,16 +46,16 @@ function dateHeader(ms: number): string {
 }
 
 function answered(aheadMs: number, durationMs = 0): void {
-  serviceClock.answered(dateHeader(clock.nowMs() + aheadMs), durationMs);
+  serverClock.update(dateHeader(clock.nowMs() + aheadMs), durationMs);
 }
 
 describe("the service's clock", () => {
   test('is ours before the first answer, and as long as they differ by less than a minute', () => {
-    expect(serviceClock.nowMs()).toBe(NOW_MS);
+    expect(serverClock.nowMs()).toBe(NOW_MS);
     answered(58_000);
-    expect(serviceClock.nowMs()).toBe(NOW_MS);
+    expect(serverClock.nowMs()).toBe(NOW_MS);
     answered(-58_000);
-    expect(serviceClock.nowMs()).toBe(NOW_MS);
+    expect(serverClock.nowMs()).toBe(NOW_MS);
     expect(lines).toEqual([]);
   });
 
@@ -67,7 +65,7 @@ describe("the service's clock", () => {
       for (const ms of [0, 300, 999]) {
         await clock.advance(ms);
         answered(aheadMs);
-        expect(Math.abs(serviceClock.nowMs() - clock.nowMs() - aheadMs)).toBeLessThanOrEqual(500);
+        expect(Math.abs(serverClock.nowMs() - clock.nowMs() - aheadMs)).toBeLessThanOrEqual(500);
       }
     },
   );
@@ -76,17 +74,17 @@ describe("the service's clock", () => {
     answered(0);
     clock.step(HOUR_MS);
     await clock.advance(MINUTE_MS);
-    expect(Math.abs(serviceClock.nowMs() - NOW_MS - MINUTE_MS)).toBeLessThanOrEqual(500);
+    expect(Math.abs(serverClock.nowMs() - NOW_MS - MINUTE_MS)).toBeLessThanOrEqual(500);
     clock.step(-HOUR_MS);
-    expect(serviceClock.nowMs()).toBe(clock.nowMs());
+    expect(serverClock.nowMs()).toBe(clock.nowMs());
   });
 
   test('is measured at the middle of the request', () => {
     // Written at once, and 40 seconds on the way; the other way round.
-    serviceClock.answered(dateHeader(NOW_MS - 40_000 + 75_000), 40_000);
-    serviceClock.answered(dateHeader(NOW_MS - 75_000), 40_000);
+    serverClock.update(dateHeader(NOW_MS - 40_000 + 75_000), 40_000);
+    serverClock.update(dateHeader(NOW_MS - 75_000), 40_000);
     expect(lines).toEqual([]);
-    serviceClock.answered(dateHeader(NOW_MS - 40_000 + 101_000), 40_000);
+    serverClock.update(dateHeader(NOW_MS - 40_000 + 101_000), 40_000);
     expect(told()).toEqual([DIFFER]);
     expect(lines[0]?.service_ahead_seconds).toBe(82);
   });
@@ -134,17 +132,17 @@ describe("the service's clock", () => {
     'Thu, 99 Foo 2026 10:00:00 GMT',
     'x'.repeat(10_000),
   ])('is not known from a header %s', (header) => {
-    serviceClock.answered(header, 0);
+    serverClock.update(header, 0);
     expect(lines).toEqual([]);
-    expect(serviceClock.nowMs()).toBe(NOW_MS);
+    expect(serverClock.nowMs()).toBe(NOW_MS);
   });
 
   test('of another year is told, and not counted by', () => {
-    serviceClock.answered('Thu, 01 Jan 1970 00:00:00 GMT', 0);
+    serverClock.update('Thu, 01 Jan 1970 00:00:00 GMT', 0);
     expect(told()).toEqual([DIFFER]);
-    expect(serviceClock.nowMs()).toBe(NOW_MS);
-    serviceClock.answered('Fri, 31 Dec 9999 23:59:59 GMT', 0);
-    expect(serviceClock.nowMs()).toBe(NOW_MS);
+    expect(serverClock.nowMs()).toBe(NOW_MS);
+    serverClock.update('Fri, 31 Dec 9999 23:59:59 GMT', 0);
+    expect(serverClock.nowMs()).toBe(NOW_MS);
   });
 });
 

@@ -1,18 +1,25 @@
 /**
- * The fields of raw records (service-interface.md, 2.1 and 2.3), and what makes a page of them a
- * whole good one. Pure, as wire.ts is. Only documented fields are taken: what a service sends beside
- * them may tell of a patron, and those are not even looked at unless they are asked for.
+ * Decodes pages of raw records (service-interface.md, 2.1 and 2.3), all or nothing. Undocumented fields are
+ * ignored, and fields about patrons are not even looked at unless the question includes them.
  */
 import type { Endpoint, Page, PageQuestion, RawRecord } from '../base/model.ts';
 import { Secret } from '../base/secret.ts';
-import { describe, isObject, malformed } from './json.ts';
-import type { AnswerContent, JsonObject } from './json.ts';
-import { decodeAggregation, decodeEnvelope, isAbsent } from './wire.ts';
+import { decodeAggregation, decodeEnvelope, describe, isAbsent, isObject } from './decode.ts';
+import { malformed } from './decode.ts';
+import type { AnswerContent, JsonObject } from './decode.ts';
 
 type FieldType = 'string' | 'int';
+type Field = readonly [name: string, type: FieldType];
+
+const COMMON_FIELDS = {
+  customerId: 'int',
+  branchId: 'int',
+  clientId: 'int',
+  deviceId: 'int',
+} as const;
 
 /** In the order of the document. */
-const RAW_FIELDS = {
+const FIELDS: Record<Endpoint, Record<string, FieldType>> = {
   peoplecount: {
     id: 'string',
     amount: 'int',
@@ -22,10 +29,7 @@ const RAW_FIELDS = {
     clientTime: 'string',
     category: 'string',
     libraryControllerState: 'string',
-    customerId: 'int',
-    branchId: 'int',
-    clientId: 'int',
-    deviceId: 'int',
+    ...COMMON_FIELDS,
   },
   login: {
     id: 'string',
@@ -37,31 +41,32 @@ const RAW_FIELDS = {
     serverTime: 'string',
     clientTime: 'string',
     category: 'string',
-    customerId: 'int',
-    branchId: 'int',
-    clientId: 'int',
-    deviceId: 'int',
+    ...COMMON_FIELDS,
   },
-} as const satisfies Record<Endpoint, Record<string, FieldType>>;
+};
 
 const PATRON_FIELDS: ReadonlySet<string> = new Set(['patronAge', 'patronGender', 'patronAddress2']);
 
-/** What fits into the address of a request. */
-const LONGEST_START_TOKEN = 8_192;
+/** It must fit into the URL of a request. */
+const MAX_START_TOKEN_LENGTH = 8_192;
 
 /** The names of a raw record's values, in the order in which a page has them. */
-export function rawFields(endpoint: Endpoint, includePatronFields: boolean): readonly string[] {
+export function recordFields(endpoint: Endpoint, includePatronFields: boolean): readonly string[] {
   return fieldsOf(endpoint, includePatronFields).map(([name]) => name);
 }
 
-/** A page from an answer with status 200. Throws a ServiceError `malformed`. */
-export function decodePage(question: PageQuestion, answer: AnswerContent): Page {
+/** Decodes a page with status 200. Throws a ServiceError `malformed`. */
+export function decodePage(
+  question: PageQuestion,
+  answer: AnswerContent,
+  secrets: readonly Secret[],
+): Page {
   const { metadata, result } = decodeEnvelope(answer);
   if (!isAbsent(metadata['aggregation'])) {
-    return { aggregation: decodeAggregation(metadata) };
+    return { aggregation: decodeAggregation(metadata, secrets) };
   }
   if (!Array.isArray(result)) {
-    throw malformed(`"result" is ${describe(result)}; it must be an array of records`);
+    throw malformed(`"result": expected an array of records, got ${describe(result)}`);
   }
   const fields = fieldsOf(question.endpoint, question.includePatronFields);
   return {
@@ -76,10 +81,10 @@ function decodeStartToken(metadata: JsonObject): Secret | undefined {
   if (isAbsent(startToken)) {
     return undefined;
   }
-  if (typeof startToken !== 'string' || startToken.length > LONGEST_START_TOKEN) {
+  if (typeof startToken !== 'string' || startToken.length > MAX_START_TOKEN_LENGTH) {
     throw malformed(
-      `"metadata.startToken" is ${describe(startToken)}; ` +
-        `it must be a string of at most ${LONGEST_START_TOKEN} characters`,
+      `"metadata.startToken": expected a string of at most ${MAX_START_TOKEN_LENGTH} characters, ` +
+        `got ${describe(startToken)}`,
     );
   }
   return new Secret(startToken);
@@ -87,33 +92,31 @@ function decodeStartToken(metadata: JsonObject): Secret | undefined {
 
 function decodeRecord(record: unknown, index: number, fields: readonly Field[]): RawRecord {
   if (!isObject(record)) {
-    throw malformed(`record ${index} is ${describe(record)}; it must be an object`);
+    throw malformed(`record ${index}: expected an object, got ${describe(record)}`);
   }
   return fields.map(([name, type]) => {
     const value = record[name];
-    // Only the id is always there: the document does not say which of the others may be missing.
+    // The document does not say which fields may be missing. Only the id is required here.
     if (name !== 'id' && (value === undefined || value === null)) {
       return null;
     }
     if (type === 'string' && typeof value === 'string') {
       return value;
     }
-    if (type === 'int' && isWhole(value)) {
+    if (type === 'int' && isInteger(value)) {
       return value;
     }
-    const right = type === 'string' ? 'a string' : 'a whole number';
-    throw malformed(`record ${index}: "${name}" is ${describe(value)}; it must be ${right}`);
+    const expected = type === 'string' ? 'a string' : 'an integer';
+    throw malformed(`record ${index}: "${name}": expected ${expected}, got ${describe(value)}`);
   });
 }
 
-function isWhole(value: unknown): value is number {
+function isInteger(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }
 
-type Field = readonly [name: string, type: FieldType];
-
 function fieldsOf(endpoint: Endpoint, includePatronFields: boolean): readonly Field[] {
-  return Object.entries(RAW_FIELDS[endpoint]).filter(
+  return Object.entries(FIELDS[endpoint]).filter(
     ([name]) => includePatronFields || !PATRON_FIELDS.has(name),
   );
 }

@@ -1,0 +1,97 @@
+/**
+ * The service's time, from the Date header of its answers: one clock for all customers. It logs when the
+ * service's clock and ours differ.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { ClockReading } from './types.ts';
+
+/** Counts have a resolution of a minute: smaller offsets change nothing. */
+const MAX_IGNORED_OFFSET_MS = 60_000;
+/** Beyond a day the service's days are not ours, and its clock is of no use. */
+const MAX_FOLLOWED_OFFSET_MS = 86_400_000;
+/** Date has whole seconds (RFC 9110, 6.6.1). */
+const HALF_RESOLUTION_MS = 500;
+/** The offset may oscillate around the limit, or differ between servers behind one address. */
+const MIN_WARNING_INTERVAL_MS = 3_600_000;
+
+const WEEKDAY = /^(?:mon|tue|wed|thu|fri|sat|sun)/i;
+
+export class ServerClock {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  /** The service's time when our monotonic clock was 0; undefined before the first answer. */
+  #startMs: number | undefined;
+  #skewed = false;
+  #warnedAtMs = -Infinity;
+
+  constructor(clock: Clock, log: Logger) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Undefined before the first answer with a Date. */
+  reading(): ClockReading | undefined {
+    if (this.#startMs === undefined) {
+      return undefined;
+    }
+    const aheadMs = this.#startMs + this.#clock.monotonicMs() - this.#clock.nowMs();
+    const offsetMs = Math.abs(aheadMs);
+    const verdict =
+      offsetMs <= MAX_IGNORED_OFFSET_MS
+        ? 'agrees'
+        : offsetMs <= MAX_FOLLOWED_OFFSET_MS
+          ? 'followed'
+          : 'ignored';
+    return { aheadMs, verdict };
+  }
+
+  /** The service's time if it is more than a minute and less than a day off, else ours. Does not step. */
+  nowMs(): number {
+    const reading = this.reading();
+    return this.#clock.nowMs() + (reading?.verdict === 'followed' ? reading.aheadMs : 0);
+  }
+
+  /** Takes the Date header of an answer that arrived now, `durationMs` after its request was sent. */
+  update(date: string | undefined, durationMs: number): void {
+    const dateMs = parseHttpDate(date);
+    if (dateMs === undefined) {
+      return;
+    }
+    // The header was written at some moment of the request: the middle is wrong by at most half of it.
+    const uncertaintyMs = HALF_RESOLUTION_MS + durationMs / 2;
+    const serverMs = dateMs + uncertaintyMs;
+    this.#startMs = serverMs - this.#clock.monotonicMs();
+    this.#logSkew(serverMs - this.#clock.nowMs(), uncertaintyMs);
+  }
+
+  #logSkew(aheadMs: number, uncertaintyMs: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    const fields = { service_ahead_seconds: Math.round(aheadMs / 1_000) };
+    if (this.#skewed && Math.abs(aheadMs) + uncertaintyMs < MAX_IGNORED_OFFSET_MS) {
+      this.#skewed = false;
+      this.#log.info('service clock in sync again', fields);
+    } else if (
+      !this.#skewed &&
+      Math.abs(aheadMs) - uncertaintyMs > MAX_IGNORED_OFFSET_MS &&
+      nowMs - this.#warnedAtMs >= MIN_WARNING_INTERVAL_MS
+    ) {
+      this.#skewed = true;
+      this.#warnedAtMs = nowMs;
+      this.#log.warn('service clock differs by more than a minute', fields);
+    }
+  }
+}
+
+/**
+ * An HTTP date (RFC 9110, 5.6.7) in milliseconds since 1970; undefined for any other text. The oldest of
+ * its three forms means GMT without saying so.
+ */
+export function parseHttpDate(text: string | undefined): number | undefined {
+  const date = text?.trim() ?? '';
+  if (!WEEKDAY.test(date)) {
+    return undefined;
+  }
+  const ms = Date.parse(date.endsWith('GMT') ? date : `${date} GMT`);
+  return Number.isNaN(ms) ? undefined : ms;
+}
