@@ -24,6 +24,7 @@ import type { ProxyEnvironment, Transport } from './service/transport.ts';
 import type { CustomerClient, Service, ServiceObserver } from './service/types.ts';
 import { createWebServer } from './web/server.ts';
 import type { ReloadResult } from './web/server.ts';
+import type { FailedReload } from './web/status-page.ts';
 
 export interface DaemonOptions {
   readonly loaded: LoadedAll;
@@ -101,7 +102,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const stopping = new AbortController();
   let rendering = Promise.resolve();
   let lastReload: Promise<unknown> = Promise.resolve();
-  const failedReloads = new Set<ReloadScope>();
+  const failedReloads = new Map<ReloadScope, FailedReload>();
 
   const web = createWebServer({
     listenAddress: options.listenAddress,
@@ -113,7 +114,10 @@ export function createDaemon(options: DaemonOptions): Daemon {
     exposition: (format, gzip) => renderScrape(exposition, exporterMetrics, format, gzip),
     healthy: () => runtime.scheduler.lateMs() < MAX_LATE_MS,
     ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
-    status: () => statusOf(registry.customers, runtime.scheduler, clock.nowMs()),
+    status: () => ({
+      ...statusOf(registry.customers, runtime.scheduler, clock.nowMs()),
+      failedReload: [...failedReloads.values()].at(-1),
+    }),
     reload: () => reload(),
     protection: webConfig?.config,
   });
@@ -214,7 +218,8 @@ export function createDaemon(options: DaemonOptions): Daemon {
       if (!(error instanceof ConfigError)) {
         throw error;
       }
-      failedReloads.add(scope);
+      failedReloads.delete(scope);
+      failedReloads.set(scope, { atMs: startMs, problems: error.problems });
       exporterMetrics.configReloaded(false, startMs / 1000);
       log.error(RELOAD_FAILED[scope], { problems: error.message });
       return { ok: false, problems: error.message };

@@ -34,7 +34,7 @@ const web = createWebServer({
   exposition: (format, gzip) => renderScrape(exposition, exporterMetrics, format, gzip),
   healthy: () => true,
   ready: () => ({ ready: true, why: '' }),
-  status: () => ({ nowMs: clock.nowMs(), customers: [] }),
+  status: () => ({ nowMs: clock.nowMs(), customers: [], failedReload: undefined }),
   reload: () => Promise.resolve({ ok: true }),
 });
 

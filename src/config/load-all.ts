@@ -37,5 +37,8 @@ export async function loadAll(options: LoadAllOptions): Promise<LoadedAll> {
       throw error;
     }
   }
-  throw new ConfigError(errors.map((error: ConfigError) => error.message.trimEnd()).join('\n'));
+  throw new ConfigError(
+    errors.map((error: ConfigError) => error.message.trimEnd()).join('\n'),
+    errors.reduce((sum: number, error: ConfigError) => sum + error.problems, 0),
+  );
 }

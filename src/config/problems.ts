@@ -65,7 +65,7 @@ export class Problems {
     if (sorted.length > SHOWN) {
       lines.push(`and ${sorted.length - SHOWN} more problems`);
     }
-    throw new ConfigError(lines.join('\n'));
+    throw new ConfigError(lines.join('\n'), sorted.length);
   }
 
   /** `FILE:LINE:COLUMN: PATH: MESSAGE`, the source line and a line with carets. */

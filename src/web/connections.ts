@@ -1,32 +1,34 @@
 /**
- * The server below the routes: http or https, and the limits that keep a bad client from hurting the
- * others before a request is whole. Must not know any path.
+ * The http or https server below the routes, with limits so that slow, silent or many clients do not
+ * keep others out.
  */
-import { createServer as createHttpServer } from 'node:http';
-import type { RequestListener, Server, ServerOptions } from 'node:http';
+import { STATUS_CODES, createServer as createHttpServer } from 'node:http';
+import type { RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import { codeOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { admitsClient, secureContextOf, tlsOptionsOf } from './tls.ts';
+import { isClientAllowed, secureContextOf, tlsOptionsOf } from './tls.ts';
 import type { ServerTls } from './tls.ts';
 
-const LIMITS = {
-  maxHeaderBytes: 8 * 1_024,
-  maxConnections: 512,
-  headersTimeoutMs: 5_000,
-  requestTimeoutMs: 10_000,
-  handshakeTimeoutMs: 5_000,
-  /** How often Node looks for requests beyond these; its own default is 30 s. */
-  timeoutCheckMs: 1_000,
-  /** Without a byte moved while an answer is being read. */
-  stalledMs: 30_000,
-  /** Longer than most scrape intervals, so that a scraper keeps its connection. */
-  idleMs: 125_000,
-};
+/** More than the kernel's backlog of 511: a client must not be displaced before its request is read. */
+const MAX_CONNECTIONS = 1_024;
+const MAX_HEADER_BYTES = 8 * 1_024;
+const HEADERS_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+const HANDSHAKE_TIMEOUT_MS = 5_000;
+/** How often Node checks the timeouts above. */
+const TIMEOUT_CHECK_MS = 1_000;
+/** Without a byte sent while a response is read. */
+const STALLED_TIMEOUT_MS = 30_000;
+/** Longer than most scrape intervals, so that a scraper keeps its connection. */
+const KEEP_ALIVE_TIMEOUT_MS = 125_000;
 
 export interface Connections {
   readonly server: Server;
-  /** Counts for connections from now on; idle ones are closed. No effect on plain http. */
-  exchangeTls(tls: ServerTls): void;
+  /** For new connections; idle ones are closed. Ignored on plain http. */
+  setTls(tls: ServerTls): void;
+  destroyAll(): void;
 }
 
 export function createConnections(
@@ -35,45 +37,97 @@ export function createConnections(
   log: Logger,
 ): Connections {
   const options: ServerOptions = {
-    maxHeaderSize: LIMITS.maxHeaderBytes,
-    headersTimeout: LIMITS.headersTimeoutMs,
-    requestTimeout: LIMITS.requestTimeoutMs,
-    connectionsCheckingInterval: LIMITS.timeoutCheckMs,
-    keepAliveTimeout: LIMITS.idleMs,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   };
   if (tls === undefined) {
-    return { server: withLimits(createHttpServer(options, listener)), exchangeTls() {} };
+    const server = createHttpServer(options, listener);
+    return { server, setTls() {}, destroyAll: limitConnections(server) };
   }
-  const { clientAuth } = tls;
   const server = createHttpsServer(
-    { ...options, ...tlsOptionsOf(tls, LIMITS.handshakeTimeoutMs) },
+    { ...options, ...tlsOptionsOf(tls), handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
     listener,
   );
-  // Before HTTP gets to see the connection.
+  const { clientAuth } = tls;
+  // Prepended, to run before HTTP uses the connection.
   server.prependListener('secureConnection', (socket) => {
-    if (!admitsClient(clientAuth, socket)) {
-      log.debug('a client without a good certificate was refused');
+    if (!isClientAllowed(clientAuth, socket)) {
+      log.debug('client certificate refused');
       socket.destroy();
     }
   });
-  // Before HTTP answers with a page, which would wait for the handshake's end for ever.
-  server.prependListener('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-    log.debug('a client did not get through the TLS handshake', { code: error.code });
+  // Prepended: Node would send an HTTP error, which waits for the end of the handshake.
+  server.prependListener('tlsClientError', (error, socket) => {
+    log.debug('TLS handshake failed', { code: codeOf(error) });
     socket.destroy();
   });
   return {
-    server: withLimits(server),
-    exchangeTls(next) {
+    server,
+    setTls(next) {
       server.setSecureContext(secureContextOf(next));
       server.closeIdleConnections();
     },
+    destroyAll: limitConnections(server),
   };
 }
 
-function withLimits(server: Server): Server {
-  server.setTimeout(LIMITS.stalledMs);
-  server.maxConnections = LIMITS.maxConnections;
-  // Somebody was sent away for want of room: those who only keep their place give it up.
-  server.on('drop', () => server.closeIdleConnections());
-  return server;
+/** Answers what is not an HTTP request, and ends the connection even if the client does not. */
+export function handleClientError(error: Error, socket: Socket): void {
+  const code = codeOf(error);
+  if (socket.writable && code !== 'ECONNRESET') {
+    const status =
+      code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
+    const body = `${STATUS_CODES[status]}\n`;
+    socket.write(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: text/plain; charset=utf-8\r\n` +
+        `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    );
+  }
+  socket.destroySoon();
+}
+
+/**
+ * Beyond the limit, the oldest connection without a request is destroyed: one that is silent, idle or
+ * still sending its request. Returns a function that destroys all connections.
+ */
+function limitConnections(server: Server): () => void {
+  server.setTimeout(STALLED_TIMEOUT_MS);
+  /** The oldest first, by the client's address: a TLS socket differs from the one that was accepted. */
+  const connections = new Map<string, { readonly socket: Socket; response?: ServerResponse }>();
+
+  function destroyOldestIdle(): void {
+    for (const { socket, response } of connections.values()) {
+      if (!isInProgress(response)) {
+        socket.destroy();
+        return;
+      }
+    }
+  }
+
+  server.on('connection', (socket: Socket) => {
+    const client = clientOf(socket);
+    connections.set(client, { socket });
+    socket.once('close', () => connections.delete(client));
+    if (connections.size > MAX_CONNECTIONS) {
+      destroyOldestIdle();
+    }
+  });
+  server.on('request', ({ socket }, response) => {
+    const connection = connections.get(clientOf(socket));
+    if (connection !== undefined) {
+      connection.response = response;
+    }
+  });
+  return () => connections.forEach(({ socket }) => socket.destroy());
+}
+
+function clientOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+function isInProgress(response: ServerResponse | undefined): boolean {
+  return response !== undefined && response.req.complete && !response.writableFinished;
 }

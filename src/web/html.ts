@@ -1,4 +1,5 @@
-/** HTML that cannot be injected into: whatever is put into a template is text, unless it is Html. */
+/** HTML that is safe against injection, and how the status page writes numbers and times. */
+import { formatDuration } from '../base/duration.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -8,7 +9,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text that is HTML already. Beside the template, only what is our own to the last character makes it. */
+/** Text that is HTML already. Create it by the template below, or from constants. */
 export class Html {
   readonly #text: string;
 
@@ -21,27 +22,53 @@ export class Html {
   }
 }
 
-export type HtmlValue = Html | readonly Html[] | string | number;
-
-/** A template of HTML. Values are good for text and for quoted attributes, and for nothing else. */
-export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
+/** A template of HTML. Strings and numbers are escaped, for text and for quoted attributes. */
+export function html(
+  strings: TemplateStringsArray,
+  ...values: readonly (Html | readonly Html[] | string | number)[]
+): Html {
   return new Html(
     strings.reduce((text, string, i) => {
-      const value = values[i - 1];
-      return text + (value === undefined ? '' : writeValue(value)) + string;
+      const value = values[i - 1] ?? '';
+      const written =
+        typeof value === 'string' || typeof value === 'number'
+          ? String(value).replaceAll(/[&<>"']/g, (char) => ESCAPES[char] ?? '')
+          : value instanceof Html
+            ? value.toString()
+            : value.join('');
+      return text + written + string;
     }),
   );
 }
 
-/** HTML that is empty. */
 export const NOTHING = new Html('');
 
-function writeValue(value: HtmlValue): string {
-  if (value instanceof Html) {
-    return value.toString();
-  }
-  if (typeof value === 'string' || typeof value === 'number') {
-    return String(value).replaceAll(/[&<>"']/g, (char) => ESCAPES[char] ?? '');
-  }
-  return value.map(String).join('');
+/** With thousands separated by a narrow no-break space, which is unambiguous in every country. */
+export function formatCount(count: number): string {
+  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, '\u202f');
+}
+
+/** An unknown count is a dash, never 0. */
+export function renderCount(count: number | undefined): Html {
+  return count === undefined
+    ? html`<span class="soft" title="unknown">–</span>`
+    : html`${formatCount(count)}`;
+}
+
+/** `1h12m ago`, with the instant as a tooltip. */
+export function renderAgo(atMs: number, nowMs: number): Html {
+  const instant = new Date(atMs).toISOString();
+  return html`<time datetime="${instant}" title="${instant}">${formatAge(nowMs - atMs)} ago</time>`;
+}
+
+/** In two units, such as `1h12m`. Never negative, even if the clock stepped back. */
+export function formatAge(ageMs: number): string {
+  const seconds = Math.max(0, Math.floor(ageMs / 1_000));
+  const unit = seconds >= 86_400 ? 3_600 : seconds >= 3_600 ? 60 : 1;
+  return formatDuration(Math.floor(seconds / unit) * unit * 1_000);
+}
+
+/** Local hours and minutes. */
+export function formatWallTime(atMs: number, utcOffsetSeconds: number): string {
+  return new Date(atMs + utcOffsetSeconds * 1_000).toISOString().slice(11, 16);
 }

@@ -1,36 +1,59 @@
-/** Binding to the address that was asked for, and saying in words why that did not work. */
+/** Listen addresses as Prometheus's programs write them: `:10096`, `127.0.0.1:0`, `[::1]:9000`. */
 import { lookup } from 'node:dns/promises';
+import { isIPv6 } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { codeOf, messageOf } from '../base/errors.ts';
-import { parseListenAddress } from './listen-address.ts';
+import { UsageError, codeOf, messageOf } from '../base/errors.ts';
 
-export interface Bound {
-  readonly address: string;
+export interface ListenAddress {
+  /** A name, or an address without brackets; undefined for all addresses of this machine. */
+  readonly host: string | undefined;
+  /** 0 picks a free one. */
   readonly port: number;
 }
 
-/** Resolves once connections are taken. Throws an Error that is fit to be shown. */
-export async function listen(app: FastifyInstance, listenAddress: string): Promise<Bound> {
+const PATTERN = /^(?:\[(?<v6>[^\]]*)\]|(?<host>[^:[\]/\s]*)):(?<port>\d{1,5})$/;
+
+/** Throws a UsageError. */
+export function parseListenAddress(text: string): ListenAddress {
+  const { v6, host, port } = PATTERN.exec(text)?.groups ?? {};
+  if (port === undefined || Number(port) > 65_535 || (v6 !== undefined && !isIPv6(v6))) {
+    throw new UsageError(
+      `expected a listen address such as 127.0.0.1:10096, [::1]:10096 or :10096, got ${JSON.stringify(text)}`,
+    );
+  }
+  return { host: v6 ?? (host === '' ? undefined : host), port: Number(port) };
+}
+
+/** The host and port of a URL for a bound socket, one that works on this machine. */
+export function urlHostOf({ address, port }: { address: string; port: number }): string {
+  if (address === '::' || address === '0.0.0.0') {
+    return `localhost:${port}`;
+  }
+  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** Resolves with the real host and port. Throws an Error with a message for the user. */
+export async function listen(app: FastifyInstance, listenAddress: string): Promise<string> {
   const { host, port } = parseListenAddress(listenAddress);
   try {
-    await (host === undefined ? listenEverywhere(app, port) : listenOn(app, host, port));
+    if (host === undefined) {
+      await listenEverywhere(app, port);
+    } else {
+      // By address: for the name `localhost` the framework would open a second server.
+      await app.listen({ host: (await lookup(host)).address, port });
+    }
   } catch (error) {
-    throw new Error(`cannot listen on ${listenAddress}: ${reasonOf(error)}`, { cause: error });
+    const reason = REASONS[codeOf(error) ?? ''] ?? messageOf(error);
+    throw new Error(`cannot listen on ${listenAddress}: ${reason}`, { cause: error });
   }
   const bound = app.server.address();
   if (bound === null || typeof bound === 'string') {
-    throw new Error(`cannot listen on ${listenAddress}: it has no address and port`);
+    throw new Error(`cannot listen on ${listenAddress}: the socket has no port`);
   }
-  return bound;
+  return urlHostOf(bound);
 }
 
-/** By the address, for the framework would open a second server for the name `localhost`. */
-async function listenOn(app: FastifyInstance, host: string, port: number): Promise<void> {
-  const { address } = await lookup(host);
-  await app.listen({ host: address, port });
-}
-
-/** Both families of addresses at once, or only the old one on a machine without the new one. */
+/** IPv6 and IPv4 at once, or IPv4 alone on a machine without IPv6. */
 async function listenEverywhere(app: FastifyInstance, port: number): Promise<void> {
   try {
     await app.listen({ host: '::', port });
@@ -43,14 +66,8 @@ async function listenEverywhere(app: FastifyInstance, port: number): Promise<voi
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens there; stop it, or choose another port',
-  EADDRNOTAVAIL:
-    'this machine does not have that address; give one of its own, or :PORT for all of them',
-  EACCES:
-    'not permitted; choose a port from 1024 on, or give the process the privilege for lower ones',
-  ENOTFOUND: 'no such host name; give an address of this machine, or :PORT for all of them',
+  EADDRINUSE: 'the port is in use; stop the other program, or set --web.listen-address',
+  EADDRNOTAVAIL: 'this machine does not have that address; set --web.listen-address',
+  EACCES: 'permission denied; ports below 1024 need a privilege, set --web.listen-address',
+  ENOTFOUND: 'unknown host name; set --web.listen-address',
 };
-
-function reasonOf(error: unknown): string {
-  return REASONS[codeOf(error) ?? ''] ?? messageOf(error);
-}

@@ -1,33 +1,28 @@
 /**
- * The HTTP face: which paths there are, and what each answers to those whom the gate lets in. It is
- * given functions and knows neither metrics nor customers; it never waits for the service.
+ * The web server: its paths and what each answers. It is given functions, knows neither metrics nor
+ * customers, and never waits for the service.
  */
+import { STATUS_CODES } from 'node:http';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { fastify } from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
-import { UsageError } from '../base/errors.ts';
+import { UsageError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { bytesOf, writeParts } from './body.ts';
-import { createConnections } from './connections.ts';
+import { createAuth } from './auth.ts';
+import type { AuthRules } from './auth.ts';
+import { createConnections, handleClientError } from './connections.ts';
 import type { Connections } from './connections.ts';
-import { answerClientError, answerWith, createErrorHandler } from './errors.ts';
-import { createGate } from './gate.ts';
-import type { GateRules } from './gate.ts';
-import { parseListenAddress, urlOf } from './listen-address.ts';
-import { listen } from './listen.ts';
+import { listen, parseListenAddress } from './listen.ts';
 import { CONTENT_TYPES, acceptsGzip, negotiateFormat } from './negotiation.ts';
 import type { ExpositionFormat } from './negotiation.ts';
-import { createPasswordCheck } from './passwords.ts';
-import { createScrapePlaces } from './scrape-places.ts';
-import type { StatusData } from './status-data.ts';
-import { renderStatusPage } from './status-page.ts';
-import { parseStatusQuery } from './status-query.ts';
+import { parseStatusQuery, renderStatusPage } from './status-page.ts';
+import type { StatusData } from './status-page.ts';
 import { CONTENT_SECURITY_POLICY } from './status-style.ts';
 import type { ServerTls } from './tls.ts';
 
 export interface WebServerOptions {
-  /** As in CONTRACT.md, 1: `:10096`, `127.0.0.1:0`, `[::1]:9000`. */
+  /** CONTRACT.md, 1: `:10096`, `127.0.0.1:0`, `[::1]:9000`. */
   readonly listenAddress: string;
   readonly telemetryPath: string;
   /** Whether `/-/reload` reloads. */
@@ -35,110 +30,69 @@ export interface WebServerOptions {
   readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The parts of a scrape, compressed by gzip if asked. Must not wait for the service. */
+  /** The parts of an answer to a scrape. Must not wait for the service. */
   readonly exposition: (format: ExpositionFormat, gzip: boolean) => Promise<readonly Uint8Array[]>;
   /** Whether the polling loop makes progress. */
   readonly healthy: () => boolean;
-  /** `why` is shown while it is not ready. */
+  /** `why` is shown while not ready. */
   readonly ready: () => { readonly ready: boolean; readonly why: string };
   readonly status: () => StatusData;
-  /** `problems` is shown as it is, so it must not hold any part of a secret. */
   readonly reload: () => Promise<ReloadResult>;
-  /** Undefined: plain http, and everybody may come in. */
+  /** Undefined: plain http without authentication. */
   readonly protection?: Protection | undefined;
 }
 
-/** As the configuration has it; see config/web-types.ts. */
-export interface Protection extends GateRules {
+/** As in the configuration; see config/web-types.ts. */
+export interface Protection extends AuthRules {
   readonly tls: ServerTls | undefined;
 }
 
+/** `problems` is shown to the client: it must not contain a secret. */
 export type ReloadResult =
   { readonly ok: true } | { readonly ok: false; readonly problems: string };
 
 export interface WebServer {
-  /** Takes connections; the real address. Throws an Error that says why it cannot. */
+  /** Resolves with the real address. Throws an Error with a message for the user. */
   start(): Promise<{ readonly url: string }>;
   /**
-   * Counts as a whole from the next request, and of TLS from the next connection on. What a port
-   * cannot change, http or https and `clientAuth`, is as it was.
+   * Applies to the next request, and TLS to the next connection. `clientAuth` and the choice between
+   * http and https stay as they were.
    */
   protect(protection: Protection): void;
-  /** Ends every connection, those with a request under way after a short grace. */
+  /** Ends all connections; requests in progress have half a second to finish. */
   stop(): Promise<void>;
 }
 
-/** No path here reads a body. */
+/** Each holds a whole exposition, up to 25 MB, until the client has read it. */
+const MAX_SCRAPES = 40;
+/** No path uses a body. */
 const MAX_BODY_BYTES = 1_024;
 const STOP_GRACE_MS = 500;
 
 const NAME = 'library-stats-exporter';
 const RESERVED_PATHS = ['/-/healthy', '/-/ready', '/-/reload'];
 
-/** Throws a UsageError for an address or a path that cannot be. Opens nothing before `start`. */
+/** Throws a UsageError for an invalid address or path. Opens nothing before `start`. */
 export function createWebServer(options: WebServerOptions): WebServer {
   parseListenAddress(options.listenAddress);
   checkTelemetryPath(options.telemetryPath);
-  const { app, protect } = createProtectedApp(options);
-  const scheme = options.protection?.tls === undefined ? 'http' : 'https';
-  return {
-    async start() {
-      const bound = await listen(app, options.listenAddress);
-      return { url: urlOf(scheme, bound) };
-    },
-    protect,
-    async stop() {
-      const closed = new AbortController();
-      const cut = options.clock.sleep(STOP_GRACE_MS, closed.signal).then(
-        () => app.server.closeAllConnections(),
-        () => undefined,
-      );
-      await app.close();
-      closed.abort();
-      await cut;
-    },
-  };
-}
-
-/** The routes without a socket and without the gate, for tests by injection. */
-export function createApp(options: WebServerOptions): FastifyInstance {
-  return createProtectedApp(options).app;
-}
-
-const OPEN: Protection = { tls: undefined, users: new Map(), headers: {} };
-
-function createProtectedApp(options: WebServerOptions): {
-  readonly app: FastifyInstance;
-  readonly protect: (next: Protection) => void;
-} {
-  let protection = options.protection ?? OPEN;
+  let protection = options.protection ?? { tls: undefined, users: new Map(), headers: {} };
+  const scheme = protection.tls === undefined ? 'http' : 'https';
   let connections: Connections | undefined;
   const handleError = createErrorHandler(options.log);
   const app = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
     exposeHeadRoutes: false,
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: handleClientError,
     frameworkErrors: handleError,
     serverFactory(inside) {
-      const gate = createGate(inside, createPasswordCheck(), () => protection);
-      connections = createConnections(gate, protection.tls, options.log);
+      const listener = createAuth(inside, () => protection);
+      connections = createConnections(listener, protection.tls, options.log);
       return connections.server;
     },
   });
-  function protect(next: Protection): void {
-    if (next.tls !== undefined) {
-      connections?.exchangeTls(next.tls);
-    }
-    protection = next;
-  }
-  addHooks(app, handleError);
-  addRoutes(app, options);
-  return { app, protect };
-}
-
-function addHooks(app: FastifyInstance, handleError: ReturnType<typeof createErrorHandler>): void {
-  // No path here reads a body: whatever is sent, within the limit, is taken and forgotten.
+  // Bodies within the limit are read and ignored, whatever their type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
   app.addHook('onRequest', (_request, reply, done) => {
@@ -146,6 +100,28 @@ function addHooks(app: FastifyInstance, handleError: ReturnType<typeof createErr
     done();
   });
   app.setErrorHandler(handleError);
+  addRoutes(app, options);
+  return {
+    async start() {
+      return { url: `${scheme}://${await listen(app, options.listenAddress)}` };
+    },
+    protect(next) {
+      if (next.tls !== undefined) {
+        connections?.setTls(next.tls);
+      }
+      protection = next;
+    },
+    async stop() {
+      const closed = new AbortController();
+      const cut = options.clock.sleep(STOP_GRACE_MS, closed.signal).then(
+        () => connections?.destroyAll(),
+        () => undefined,
+      );
+      await app.close();
+      closed.abort();
+      await cut;
+    },
+  };
 }
 
 type Handler = (
@@ -166,46 +142,48 @@ function addRoutes(app: FastifyInstance, options: WebServerOptions): void {
   }
   add(['GET', 'HEAD'], '/-/healthy', (_request, reply) =>
     options.healthy()
-      ? answerWith(reply, 200, `${NAME} is healthy.`)
-      : answerWith(reply, 503, `${NAME} is not healthy: the polling loop makes no progress.`),
+      ? sendText(reply, 200, `${NAME} is healthy.`)
+      : sendText(reply, 503, `${NAME} is not healthy: the polling loop makes no progress.`),
   );
   add(['GET', 'HEAD'], '/-/ready', (_request, reply) => {
     const { ready, why } = options.ready();
     return ready
-      ? answerWith(reply, 200, `${NAME} is ready.`)
-      : answerWith(reply, 503, `${NAME} is not ready: ${why}`);
+      ? sendText(reply, 200, `${NAME} is ready.`)
+      : sendText(reply, 503, `${NAME} is not ready: ${why}`);
   });
   add(['POST', 'PUT'], '/-/reload', reloadHandler(options));
   app.setNotFoundHandler((request, reply) => {
     const methods = methodsOf.get(request.url.split('?', 1)[0] ?? '');
     if (methods === undefined) {
-      return answerWith(reply, 404, 'Not Found');
+      return sendText(reply, 404, 'Not Found');
     }
     reply.header('allow', methods.join(', '));
-    return answerWith(reply, 405, `Method Not Allowed: use ${methods.join(' or ')}`);
+    return sendText(reply, 405, `Method Not Allowed: use ${methods.join(' or ')}`);
   });
 }
 
-function scrapeHandler({ exposition, clock }: WebServerOptions): Handler {
-  const places = createScrapePlaces(clock);
+function scrapeHandler({ exposition }: WebServerOptions): Handler {
+  let scrapes = 0;
   return async (request, reply) => {
-    if (!places.take(reply.raw)) {
-      return answerWith(reply, 503, 'Too many scrapes are under way');
+    if (scrapes >= MAX_SCRAPES) {
+      return sendText(reply, 503, `Too many scrapes in progress: the limit is ${MAX_SCRAPES}`);
     }
-    const format = negotiateFormat(request.headers.accept);
-    const gzip = acceptsGzip(request.headers['accept-encoding']);
+    scrapes += 1;
+    reply.raw.once('close', () => (scrapes -= 1));
+    const format = negotiateFormat(request.headers);
+    const gzip = acceptsGzip(request.headers);
     const parts = await exposition(format, gzip);
     reply.headers({
       'content-type': CONTENT_TYPES[format],
-      'content-length': String(bytesOf(parts)),
+      'content-length': parts.reduce((sum, { length }) => sum + length, 0),
       vary: 'Accept, Accept-Encoding',
+      ...(gzip ? { 'content-encoding': 'gzip' } : {}),
     });
-    if (gzip) {
-      reply.header('content-encoding', 'gzip');
-    }
+    // Past the framework, which would need the parts as a stream or as a copy of 18 MB.
     reply.hijack();
     reply.raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
-    await writeParts(reply.raw, parts);
+    parts.forEach((part) => reply.raw.write(part));
+    reply.raw.end();
     return reply;
   };
 }
@@ -225,21 +203,48 @@ function statusHandler({ status, version, telemetryPath }: WebServerOptions): Ha
 function reloadHandler({ enableLifecycle, reload }: WebServerOptions): Handler {
   return async (_request, reply) => {
     if (!enableLifecycle) {
-      return answerWith(reply, 403, 'Reloading over HTTP is off: it needs --web.enable-lifecycle');
+      return sendText(reply, 403, 'Reload over HTTP is disabled: set --web.enable-lifecycle');
     }
     const result = await reload();
     return result.ok
-      ? answerWith(reply, 200, 'The configuration was read again.')
-      : answerWith(reply, 400, result.problems.trimEnd());
+      ? sendText(reply, 200, 'Configuration reloaded.')
+      : sendText(reply, 400, result.problems.trimEnd());
   };
 }
 
-/** Only plain characters: a router would take others for patterns. */
+function sendText(reply: FastifyReply, status: number, text: string): FastifyReply {
+  return reply.code(status).type('text/plain; charset=utf-8').send(`${text}\n`);
+}
+
+/** Clients get the status alone; details go to the log. */
+function createErrorHandler(log: Logger) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const status = statusOf(error);
+    if (status >= 500) {
+      const { method, routeOptions } = request;
+      log.error('request failed', { method, path: routeOptions.url, error: messageOf(error) });
+    }
+    void sendText(reply, status, STATUS_CODES[status] ?? 'Error');
+  };
+}
+
+/** The framework reports a client's fault as an error with a status of 4xx. */
+function statusOf(error: unknown): number {
+  return error instanceof Error &&
+    'statusCode' in error &&
+    typeof error.statusCode === 'number' &&
+    error.statusCode >= 400 &&
+    error.statusCode < 500
+    ? error.statusCode
+    : 500;
+}
+
+/** Only plain characters: the router treats others as patterns. */
 function checkTelemetryPath(path: string): void {
   if (!/^\/[\w.~/-]*$/.test(path) || RESERVED_PATHS.includes(path)) {
     throw new UsageError(
-      `${JSON.stringify(path)} cannot be the path of the metrics: write one like /metrics, of letters, digits ` +
-        `and -._~/, beginning with / and not ${RESERVED_PATHS.join(', ')}`,
+      `--web.telemetry-path: expected a path such as /metrics, of letters, digits and -._~/, ` +
+        `other than ${RESERVED_PATHS.join(', ')}, got ${JSON.stringify(path)}`,
     );
   }
 }

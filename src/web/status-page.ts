@@ -1,79 +1,136 @@
 /**
- * The page for people: how every customer does, whoever has trouble first. It is made whole on the
- * server, and needs nothing beside itself: no script, no picture, no font.
+ * The status page: a table of all customers, failing ones first. Rendered on the server; it loads
+ * nothing else: no script, no image, no font.
  */
-import { Html, NOTHING, html } from './html.ts';
-import { byTrouble } from './status-data.ts';
-import type { ByTrouble, StatusCustomer, StatusData } from './status-data.ts';
-import { LONGEST_FILTER, hrefOf } from './status-query.ts';
-import type { StatusQuery } from './status-query.ts';
-import { COLUMNS, renderRow } from './status-row.ts';
+import { Html, NOTHING, formatCount, html, renderAgo } from './html.ts';
+import { COLUMNS, renderRow, severityOf } from './status-row.ts';
+import type { CustomerStatus, Severity } from './status-row.ts';
 import { STYLE } from './status-style.ts';
-import { formatCount } from './status-words.ts';
+
+export interface StatusData {
+  readonly nowMs: number;
+  readonly customers: readonly CustomerStatus[];
+  readonly failedReload: FailedReload | undefined;
+}
+
+/** The newest reload that failed, if no later one succeeded. */
+export interface FailedReload {
+  readonly atMs: number;
+  readonly problems: number;
+}
 
 export interface StatusPageOptions {
   readonly version: string;
   readonly telemetryPath: string;
-  /** A page that there is not is the nearest one that there is. */
   readonly query: StatusQuery;
+}
+
+/** The query of the page's address. */
+export interface StatusQuery {
+  /** From 1. Beyond the last page, the last one is shown. */
+  readonly page: number;
+  /** A part of a customer's name, in any case; empty for all. */
+  readonly filter: string;
+  /** Whether the page reloads itself. */
+  readonly refresh: boolean;
 }
 
 const ROWS_PER_PAGE = 50;
 const REFRESH_SECONDS = 60;
+/** The maximum length of a customer's name. */
+const MAX_FILTER_CHARACTERS = 128;
 
-/** The whole document. Only the customers of the page are asked for their details. */
-export function renderStatusPage(data: StatusData, options: StatusPageOptions): string {
-  const { query } = options;
-  const all = byTrouble(data.customers);
-  const found = [...all.values()].flat().filter(matcherOf(query.filter));
+const BY_SEVERITY: readonly Severity[] = ['credentials', 'failing', 'waiting', 'ok'];
+
+/** The query of a path such as `/?filter=river`. Invalid values are ignored. */
+export function parseStatusQuery(path: string): StatusQuery {
+  const mark = path.indexOf('?');
+  const query = new URLSearchParams(mark === -1 ? '' : path.slice(mark));
+  const page = query.get('page') ?? '';
+  const filter = (query.get('filter') ?? '').trim();
+  return {
+    page: /^\d{1,6}$/.test(page) ? Number(page) : 1,
+    filter: Array.from(filter).slice(0, MAX_FILTER_CHARACTERS).join(''),
+    refresh: query.get('refresh') !== 'off',
+  };
+}
+
+function hrefOf({ page, filter, refresh }: StatusQuery): string {
+  const query = new URLSearchParams();
+  if (filter !== '') {
+    query.set('filter', filter);
+  }
+  if (page > 1) {
+    query.set('page', String(page));
+  }
+  if (!refresh) {
+    query.set('refresh', 'off');
+  }
+  return `?${query.toString()}`;
+}
+
+/** The whole document. Only the customers on the page are asked for their details. */
+export function renderStatusPage(
+  { nowMs, customers, failedReload }: StatusData,
+  { version, telemetryPath, query }: StatusPageOptions,
+): string {
+  const groups = Map.groupBy(customers, severityOf);
+  const wanted = query.filter.toLowerCase();
+  const found = BY_SEVERITY.flatMap((severity) => groups.get(severity) ?? []).filter(
+    ({ customer }) => customer.toLowerCase().includes(wanted),
+  );
   const pages = Math.max(1, Math.ceil(found.length / ROWS_PER_PAGE));
   const page = Math.min(Math.max(1, query.page), pages);
-  const first = (page - 1) * ROWS_PER_PAGE;
-  const rows = found.slice(first, first + ROWS_PER_PAGE);
-  const troubled = troubledOf(all);
+  const rows = found.slice((page - 1) * ROWS_PER_PAGE, page * ROWS_PER_PAGE);
+  const failing = countOf(groups, 'credentials') + countOf(groups, 'failing');
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         ${query.refresh ? html`<meta http-equiv="refresh" content="${REFRESH_SECONDS}" />` : NOTHING}
-        <title>${troubled === 0 ? '' : `(${troubled}) `}library-stats-exporter</title>
+        <title>${failing === 0 ? '' : `(${failing}) `}library-stats-exporter</title>
         ${new Html(`<style>${STYLE}</style>`)}
       </head>
       <body>
         <header>
           <h1>library-stats-exporter</h1>
-          <span class="soft">${options.version}</span>
-          <a href="${options.telemetryPath}">Metrics</a>
+          <span class="soft">${version}</span>
+          <a href="${telemetryPath}">Metrics</a>
         </header>
         <main>
-          ${renderSummary(all)} ${renderForm(query, data.nowMs)} ${renderTable(rows, data.nowMs)}
+          ${renderFailedReload(failedReload, nowMs)}
+          <h2 class="hidden">Summary</h2>
+          <dl class="summary">
+            ${renderTile('customers', customers.length, '')}
+            ${renderTile('failing', failing, failing === 0 ? '' : 'fails')}
+            ${
+              groups.has('waiting')
+                ? renderTile('not polled yet', countOf(groups, 'waiting'), 'waits')
+                : NOTHING
+            }
+            ${renderTile('OK', countOf(groups, 'ok'), groups.has('ok') ? 'works' : '')}
+          </dl>
+          ${renderForm(query, nowMs)} ${renderTable(rows, nowMs)}
           ${renderPager(found.length, { ...query, page }, pages)}
         </main>
       </body>
     </html> `.toString();
 }
 
-function matcherOf(filter: string): (customer: StatusCustomer) => boolean {
-  const wanted = filter.toLowerCase();
-  return ({ customer }) => customer.toLowerCase().includes(wanted);
+function countOf(groups: ReadonlyMap<Severity, readonly unknown[]>, severity: Severity): number {
+  return groups.get(severity)?.length ?? 0;
 }
 
-function troubledOf(all: ByTrouble): number {
-  return (all.get('credentials')?.length ?? 0) + (all.get('failing')?.length ?? 0);
-}
-
-function renderSummary(all: ByTrouble): Html {
-  const waiting = all.get('waiting')?.length ?? 0;
-  const well = all.get('none')?.length ?? 0;
-  const troubled = troubledOf(all);
-  return html`<h2 class="hidden">Summary</h2>
-    <dl class="summary">
-      ${renderTile('customers', troubled + waiting + well, '')}
-      ${renderTile('in trouble', troubled, troubled === 0 ? '' : 'fails')}
-      ${waiting === 0 ? NOTHING : renderTile('not polled yet', waiting, 'waits')}
-      ${renderTile('well', well, well === 0 ? '' : 'works')}
-    </dl>`;
+function renderFailedReload(failed: FailedReload | undefined, nowMs: number): Html {
+  if (failed === undefined) {
+    return NOTHING;
+  }
+  const problems = `${formatCount(failed.problems)} ${failed.problems === 1 ? 'problem' : 'problems'}`;
+  return html`<p class="alert" role="alert">
+    Configuration reload failed ${renderAgo(failed.atMs, nowMs)}, ${problems}. The previous
+    configuration stays in use; the log has the details.
+  </p>`;
 }
 
 function renderTile(name: string, count: number, style: string): Html {
@@ -91,7 +148,7 @@ function renderForm(query: StatusQuery, nowMs: number): Html {
       id="filter"
       name="filter"
       type="search"
-      maxlength="${LONGEST_FILTER}"
+      maxlength="${MAX_FILTER_CHARACTERS}"
       value="${filter}"
       autocomplete="off"
       spellcheck="false"
@@ -109,18 +166,18 @@ function renderAsOf(nowMs: number, query: StatusQuery): Html {
     <time datetime="${instant}">${instant.slice(0, 19).replace('T', ' ')} UTC</time>.`;
   const other = hrefOf({ ...query, refresh: !query.refresh });
   return query.refresh
-    ? html`${at} Refreshes every ${REFRESH_SECONDS} s. <a href="${other}">Stop that</a>`
-    : html`${at} Does not refresh. <a href="${other}">Refresh every ${REFRESH_SECONDS} s</a>`;
+    ? html`${at} Refreshes every ${REFRESH_SECONDS} s. <a href="${other}">Stop refreshing</a>`
+    : html`${at} Refresh is off. <a href="${other}">Refresh every ${REFRESH_SECONDS} s</a>`;
 }
 
-function renderTable(customers: readonly StatusCustomer[], nowMs: number): Html {
+function renderTable(customers: readonly CustomerStatus[], nowMs: number): Html {
   if (customers.length === 0) {
-    return html`<p class="empty">No customer to show.</p>`;
+    return html`<p class="empty">No customers found.</p>`;
   }
   return html`<div class="scroll">
     <table role="table">
       <caption class="hidden">
-        Customers, those in trouble first
+        Customers, failing ones first
       </caption>
       <thead role="rowgroup">
         <tr role="row">

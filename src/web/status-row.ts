@@ -1,13 +1,44 @@
 /** One customer on the status page. */
 import type { Stream } from '../base/model.ts';
-import { NOTHING, html } from './html.ts';
+import type { CustomerMetrics, StreamMetrics } from '../counting/customer-metrics.ts';
+import {
+  NOTHING,
+  formatAge,
+  formatCount,
+  formatWallTime,
+  html,
+  renderAgo,
+  renderCount,
+} from './html.ts';
 import type { Html } from './html.ts';
-import { renderSparkline } from './sparkline.ts';
-import { troubleOf } from './status-data.ts';
-import type { StatusCustomer, StatusDetail, StatusStream, Trouble } from './status-data.ts';
-import { formatAge, formatCount, renderAgo, renderCount } from './status-words.ts';
 
-/** The columns, in order. The narrow page repeats them beside each value. */
+export interface CustomerStatus {
+  readonly customer: string;
+  readonly credentialsValid: boolean | undefined;
+  readonly streams: Readonly<Partial<Record<Stream, StreamStatus>>>;
+  /** Called only for the customers on the page. */
+  readonly detail: () => CustomerDetail;
+}
+
+type StreamStatus = Omit<StreamMetrics, 'lastSeenMs'>;
+
+export interface CustomerDetail {
+  readonly figures: CustomerMetrics;
+  readonly path: OccupancyPath | undefined;
+  /** 0 for a stream that is being polled. */
+  readonly nextPollInMs: Readonly<Partial<Record<Stream, number | undefined>>>;
+}
+
+/** Today's occupancy. */
+export interface OccupancyPath {
+  readonly day: { readonly startMs: number; readonly endMs: number };
+  readonly stepMs: number;
+  /** People inside at the end of each step from the day's start on; the last one is at `atMs`. */
+  readonly inside: readonly number[];
+  readonly atMs: number;
+}
+
+/** The columns, in order. The narrow layout repeats them beside each value. */
 export const COLUMNS = [
   { name: 'Customer', isNumber: false },
   { name: 'State', isNumber: false },
@@ -19,22 +50,36 @@ export const COLUMNS = [
   { name: 'Polls', isNumber: false },
 ] as const;
 
-const TROUBLES = {
-  credentials: html`<span class="badge bad">Credentials refused</span>`,
-  failing: html`<span class="badge bad">Polls fail</span>`,
-  waiting: html`<span class="badge wait">Not polled yet</span>`,
-  none: NOTHING,
-} satisfies Record<Trouble, Html>;
+/** Refused credentials need a person; a failed poll may recover by itself. */
+export type Severity = 'credentials' | 'failing' | 'waiting' | 'ok';
 
-/** The roles say what a table says by itself, but no longer once the narrow page lays it out anew. */
-export function renderRow(customer: StatusCustomer, nowMs: number): Html {
+const BADGES = {
+  credentials: html`<span class="badge bad">Credentials refused</span>`,
+  failing: html`<span class="badge bad">Polls failing</span>`,
+  waiting: html`<span class="badge wait">Not polled yet</span>`,
+  ok: NOTHING,
+} satisfies Record<Severity, Html>;
+
+export function severityOf({ credentialsValid, streams }: CustomerStatus): Severity {
+  if (credentialsValid === false) {
+    return 'credentials';
+  }
+  const polled = Object.values(streams);
+  if (polled.some(({ up }) => up === false)) {
+    return 'failing';
+  }
+  return polled.some(({ up }) => up === undefined) ? 'waiting' : 'ok';
+}
+
+/** The roles repeat those of a table, which the narrow layout would lose. */
+export function renderRow(customer: CustomerStatus, nowMs: number): Html {
   const detail = customer.detail();
   const { figures, path } = detail;
   const { counters } = figures;
-  const trouble = troubleOf(customer);
-  return html`<tr role="row" class="${trouble}">
+  const severity = severityOf(customer);
+  return html`<tr role="row" class="${severity}">
     <th role="rowheader" scope="row">
-      ${customer.customer} <small>${figures.timezone}</small> ${TROUBLES[trouble]}
+      ${customer.customer} <small>${figures.timezone}</small> ${BADGES[severity]}
     </th>
     <td role="cell" class="state" data-label="State">${renderOpen(figures.open)}</td>
     <td role="cell" class="inside" data-label="Inside now">${renderOccupancy(detail)}</td>
@@ -59,7 +104,7 @@ function renderOpen(open: boolean | undefined): Html {
   return open ? html`<span class="open">Open</span>` : html`<span class="closed">Closed</span>`;
 }
 
-function renderOccupancy({ figures: { occupancy, capacity } }: StatusDetail): Html {
+function renderOccupancy({ figures: { occupancy, capacity } }: CustomerDetail): Html {
   if (occupancy === undefined || capacity === undefined) {
     return html`<b>${renderCount(occupancy)}</b>`;
   }
@@ -69,34 +114,42 @@ function renderOccupancy({ figures: { occupancy, capacity } }: StatusDetail): Ht
     </meter>`;
 }
 
-function renderPolls({ streams }: StatusCustomer, detail: StatusDetail, nowMs: number): Html {
-  const all = Object.entries(streams);
+function renderPolls({ streams }: CustomerStatus, detail: CustomerDetail, nowMs: number): Html {
+  const all = Object.entries(streams) as [Stream, StreamStatus][];
+  const lastSeenMs = detail.figures.streams.people?.lastSeenMs;
   return html`<ul>
-      ${all.map(([name, stream]) =>
-        renderStream(name, stream, nowMs, detail.nextPollInMs[name as Stream]),
-      )}
+      ${all.map(([name, stream]) => renderStream(name, stream, detail.nextPollInMs[name], nowMs))}
     </ul>
-    ${renderErrors(all, nowMs)}${renderLastSeen(detail, nowMs)}`;
+    ${renderErrors(all, nowMs)}
+    ${
+      lastSeenMs === undefined
+        ? NOTHING
+        : html`<p class="seen soft">Last visitor counted ${renderAgo(lastSeenMs, nowMs)}</p>`
+    }`;
 }
 
 function renderStream(
-  name: string,
-  stream: StatusStream,
-  nowMs: number,
+  name: Stream,
+  stream: StreamStatus,
   nextPollInMs: number | undefined,
+  nowMs: number,
 ): Html {
-  const next = nextWords(nextPollInMs);
-  const counts = pollCounts(stream);
+  const { polls, failures, skipped } = stream;
+  const counts = [
+    ...(failures === 0 ? [] : [`${formatCount(failures)} of ${formatCount(polls)} polls failed`]),
+    ...(skipped === 0 ? [] : [`${formatCount(skipped)} skipped`]),
+  ];
+  const next = nextPollInMs === undefined ? [] : [formatNextPoll(nextPollInMs)];
   return html`<li>
     ${renderUp(name, stream, nowMs)}${
       counts.length > 0
         ? html` <small>${[...counts, ...next].join(', ')}</small>`
-        : html`${next.map((words) => `, ${words}`).join('')}`
+        : html`${next.map((text) => `, ${text}`).join('')}`
     }
   </li> `;
 }
 
-function renderUp(name: string, { up, lastSuccessMs }: StatusStream, nowMs: number): Html {
+function renderUp(name: Stream, { up, lastSuccessMs }: StreamStatus, nowMs: number): Html {
   if (up === undefined) {
     return html`<span class="waits">○ ${name}</span> not polled yet`;
   }
@@ -105,32 +158,18 @@ function renderUp(name: string, { up, lastSuccessMs }: StatusStream, nowMs: numb
   }
   const failing = html`<span class="fails">✕ ${name} failing</span>`;
   return lastSuccessMs === undefined
-    ? html`${failing}, never good`
-    : html`${failing}, last good ${renderAgo(lastSuccessMs, nowMs)}`;
+    ? html`${failing}, never succeeded`
+    : html`${failing}, last success ${renderAgo(lastSuccessMs, nowMs)}`;
 }
 
-function nextWords(nextPollInMs: number | undefined): readonly string[] {
-  if (nextPollInMs === undefined) {
-    return [];
-  }
-  return nextPollInMs === 0
-    ? ['polling now']
-    : [`next in ${formatAge(Math.ceil(nextPollInMs / 1_000) * 1_000)}`];
+function formatNextPoll(inMs: number): string {
+  return inMs === 0 ? 'polling now' : `next in ${formatAge(Math.ceil(inMs / 1_000) * 1_000)}`;
 }
 
-/** Only where not all went well. */
-function pollCounts({ polls, failures, skipped }: StatusStream): readonly string[] {
-  const failed = `${formatCount(failures)} of ${formatCount(polls)} polls failed`;
-  return [
-    ...(failures === 0 ? [] : [failed]),
-    ...(skipped === 0 ? [] : [`${formatCount(skipped)} skipped`]),
-  ];
-}
-
-/** What all the streams suffer from is said once. */
-function renderErrors(all: readonly (readonly [string, StatusStream])[], nowMs: number): Html {
+/** An error that several streams have is shown once. */
+function renderErrors(streams: readonly (readonly [Stream, StreamStatus])[], nowMs: number): Html {
   const newest = new Map<string, number>();
-  for (const [, { lastError }] of all) {
+  for (const [, { lastError }] of streams) {
     if (lastError !== undefined) {
       const { message, atMs } = lastError;
       newest.set(message, Math.max(atMs, newest.get(message) ?? 0));
@@ -143,10 +182,47 @@ function renderErrors(all: readonly (readonly [string, StatusStream])[], nowMs: 
   )}`;
 }
 
-/** A door whose counter is dead looks well in everything but this. */
-function renderLastSeen({ figures: { streams } }: StatusDetail, nowMs: number): Html {
-  const lastSeenMs = streams.people?.lastSeenMs;
-  return lastSeenMs === undefined
-    ? NOTHING
-    : html`<p class="seen soft">Last visitor counted ${renderAgo(lastSeenMs, nowMs)}</p>`;
+const WIDTH = 120;
+const HEIGHT = 28;
+/** Room for half of the line above the peak. */
+const TOP = 1.5;
+
+/** Today's occupancy: the width is the whole day, the height is the peak. */
+function renderSparkline(path: OccupancyPath, utcOffsetSeconds: number): Html {
+  const { day, stepMs, inside, atMs } = path;
+  const peak = Math.max(0, ...inside);
+
+  /** A point is at the end of its step; the last one is at the time of the reading. */
+  function instantOf(point: number): number {
+    return Math.min(day.startMs + (point + 1) * stepMs, atMs);
+  }
+  function x(instantMs: number): number {
+    const share = (instantMs - day.startMs) / (day.endMs - day.startMs);
+    return round(Math.min(1, Math.max(0, share)) * WIDTH);
+  }
+  function y(count: number): number {
+    return round(HEIGHT - 1 - (count / Math.max(1, peak)) * (HEIGHT - 1 - TOP));
+  }
+
+  const peakTime = formatWallTime(instantOf(inside.indexOf(peak)), utcOffsetSeconds);
+  const caption = peak === 0 ? 'no visitors yet' : `peak ${formatCount(peak)} at ${peakTime}`;
+  const since = formatWallTime(day.startMs, utcOffsetSeconds);
+  const line = inside.map((count, i) => `${x(instantOf(i))} ${y(count)}`).join('L');
+  return html`<svg
+      class="spark"
+      viewBox="0 0 ${WIDTH} ${HEIGHT}"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label="People inside since ${since}: ${caption}"
+    >
+      <path class="ground" d="M0 ${HEIGHT - 0.5}H${WIDTH}" />
+      <path class="area" d="M0 ${HEIGHT}L${line}V${HEIGHT}Z" />
+      <path class="line" d="M0 ${y(0)}L${line}" />
+      <path class="now" d="M${x(atMs)} ${HEIGHT}V0" />
+    </svg>
+    <small>${caption}</small>`;
+}
+
+function round(number: number): number {
+  return Math.round(number * 10) / 10;
 }

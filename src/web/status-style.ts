@@ -1,4 +1,4 @@
-/** The looks of the status page: one style element, allowed by its hash and nothing beside it. */
+/** The style sheet of the status page. The content security policy allows it by its hash. */
 import { createHash } from 'node:crypto';
 
 export const STYLE = `
@@ -75,6 +75,7 @@ meter:-moz-meter-sub-optimum::-moz-meter-bar { background: var(--bad); }
 ul { list-style: none; margin: 0; padding: 0; }
 .error { margin: .3rem 0 0; color: var(--bad); overflow-wrap: anywhere; }
 .seen { margin: .2rem 0 0; }
+.alert { padding: .7rem .9rem; color: var(--bad); background: var(--bad-soft); border: 1px solid; border-radius: .6rem; }
 .empty { padding: 2rem; text-align: center; color: var(--soft); background: var(--card); border: 1px solid var(--line);
   border-radius: .6rem; }
 @media (max-width: 78rem) {
@@ -101,7 +102,7 @@ ul { list-style: none; margin: 0; padding: 0; }
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
-/** Nothing is loaded, run, framed or sent anywhere but to this page; this one style is applied. */
+/** Forbids scripts, frames and every other resource. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${STYLE_HASH}'`,

@@ -1,8 +1,8 @@
-/** TLS as the web server speaks it: versions, ciphers, and which clients it lets in. */
+/** TLS of the web server: versions, ciphers, and which clients are allowed. */
 import type { SecureContextOptions, TLSSocket, TlsOptions } from 'node:tls';
 import type { Secret } from '../base/secret.ts';
 
-/** As the configuration has it; see config/web-types.ts. */
+/** As in the configuration; see config/web-types.ts. */
 export interface ServerTls {
   readonly cert: string;
   readonly key: Secret;
@@ -23,7 +23,7 @@ type ClientAuth =
   | 'VerifyClientCertIfGiven'
   | 'RequireAndVerifyClientCert';
 
-/** What can be exchanged while the server runs. */
+/** What can change while the server runs. */
 export function secureContextOf(tls: ServerTls): SecureContextOptions {
   return {
     cert: tls.cert,
@@ -37,10 +37,9 @@ export function secureContextOf(tls: ServerTls): SecureContextOptions {
   };
 }
 
-export function tlsOptionsOf(tls: ServerTls, handshakeTimeoutMs: number): TlsOptions {
+export function tlsOptionsOf(tls: ServerTls): TlsOptions {
   return {
     ...secureContextOf(tls),
-    handshakeTimeout: handshakeTimeoutMs,
     ALPNProtocols: ['http/1.1'],
     requestCert: tls.clientAuth !== 'NoClientCert',
     rejectUnauthorized: tls.clientAuth === 'RequireAndVerifyClientCert',
@@ -48,11 +47,11 @@ export function tlsOptionsOf(tls: ServerTls, handshakeTimeoutMs: number): TlsOpt
 }
 
 /**
- * Whether a client may stay, after the handshake, with the certificate that it gave or did not. To
- * be called whatever the policy: OpenSSL keeps why a certificate is not good as its last error, and
- * Node takes that for one of the next read, in TLS 1.2, unless somebody has looked at it meanwhile.
+ * Whether the client's certificate, or its absence, is allowed. Call it for every policy: OpenSSL keeps
+ * the reason why a certificate is invalid as its last error, and Node would report that at the next
+ * read of TLS 1.2, unless the certificate was looked at before.
  */
-export function admitsClient(clientAuth: ClientAuth, socket: TLSSocket): boolean {
+export function isClientAllowed(clientAuth: ClientAuth, socket: TLSSocket): boolean {
   const isGiven = socket.getPeerX509Certificate() !== undefined;
   switch (clientAuth) {
     case 'NoClientCert':

@@ -78,7 +78,16 @@ async function started(options: Partial<DaemonOptions>) {
     const text = await (await fetch(new URL('/metrics', url))).text();
     return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
   }
-  return { daemon, logged, metric };
+  /** The alert of the status page. */
+  async function alert(): Promise<string | undefined> {
+    const page = await (await fetch(url)).text();
+    const [, text] = /role="alert">([^]*?)<\/p>/.exec(page) ?? [];
+    return text
+      ?.replaceAll(/<[^>]*>/g, '')
+      .replaceAll(/\s+/g, ' ')
+      .trim();
+  }
+  return { daemon, logged, metric, alert };
 }
 
 const SUCCESSFUL = 'library_exporter_config_last_reload_successful';
@@ -101,21 +110,23 @@ test('a reload that is requested during another one waits for its end', async ()
 test('a bad configuration changes nothing and is reported; the next good one is applied', async () => {
   const problems = 'config.yaml:1:1: bad';
   let isGood = false;
-  const { daemon, logged, metric } = await started({
+  const { daemon, logged, metric, alert } = await started({
     load: () =>
       isGood
         ? Promise.resolve(configured('riverside', 'hilltop'))
-        : Promise.reject(new ConfigError(problems)),
+        : Promise.reject(new ConfigError(problems, 2)),
   });
   expect(await daemon.reload()).toEqual({ ok: false, problems });
   expect(logged.at(-1)).toBe(
     `config reload failed, keeping previous config ${JSON.stringify({ problems })}`,
   );
   expect([await metric(SUCCESSFUL), await metric('library_exporter_customers')]).toEqual([0, 1]);
+  expect(await alert()).toMatch(/^Configuration reload failed \S+ ago, 2 problems\. The previous/);
   isGood = true;
   expect(await daemon.reload()).toEqual({ ok: true });
   expect(logged.at(-1)).toBe('config reloaded {"customers":2}');
   expect([await metric(SUCCESSFUL), await metric('library_exporter_customers')]).toEqual([1, 2]);
+  expect(await alert()).toBeUndefined();
 });
 
 test('the reload gauge is 1 only if the last reload of every scope succeeded', async () => {

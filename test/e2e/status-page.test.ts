@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { z } from 'zod';
 import { createWebServer } from '../../src/web/server.ts';
 import type { WebServer } from '../../src/web/server.ts';
-import type { StatusCustomer } from '../../src/web/status-data.ts';
-import { NOW_MS, customer, stream, webOptions } from '../web/fixtures.ts';
+import type { CustomerStatus } from '../../src/web/status-row.ts';
+import { NOW_MS } from '../metrics/fixtures.ts';
+import { customer, stream, webOptions } from '../web/fixtures.ts';
 import { statusWorld } from '../web/status-world.ts';
 import { launchBrowser } from './support/browser.ts';
 import { startDemo } from './support/demo.ts';
@@ -25,8 +26,10 @@ beforeAll(async () => {
     timezone: NASTY,
     streams: { people: stream({ up: false, lastError }) },
   });
-  const customers: readonly StatusCustomer[] = [nasty, ...statusWorld(200)];
-  server = createWebServer(webOptions({ status: () => ({ nowMs: NOW_MS, customers }) }));
+  const customers: readonly CustomerStatus[] = [nasty, ...statusWorld(200)];
+  server = createWebServer(
+    webOptions({ status: () => ({ nowMs: NOW_MS, customers, failedReload: undefined }) }),
+  );
   ({ url } = await server.start());
   browser = await launchBrowser();
 });
@@ -103,7 +106,7 @@ test('a filter needs no script, and stays when the page loads itself again', asy
   await loaded;
   expect(new URL(page.url()).search).toBe('?filter=riverside-1');
   expect(await page.getByLabel('Filter by name').inputValue()).toBe('riverside-1');
-  await page.getByRole('link', { name: 'Stop that' }).click();
+  await page.getByRole('link', { name: 'Stop refreshing' }).click();
   await page.waitForURL('**/?filter=riverside-1&refresh=off');
   expect(await page.locator('meta[http-equiv=refresh]').count()).toBe(0);
   expect(complaints).toEqual([]);

@@ -1,7 +1,8 @@
 /** Makes the pictures of the status page in the README anew: `node test/e2e/status-picture.ts`. */
 import { fileURLToPath } from 'node:url';
 import { createWebServer } from '../../src/web/server.ts';
-import { NOW_MS, webOptions } from '../web/fixtures.ts';
+import { NOW_MS } from '../metrics/fixtures.ts';
+import { webOptions } from '../web/fixtures.ts';
 import { statusWorld } from '../web/status-world.ts';
 import { launchBrowser } from './support/browser.ts';
 
@@ -11,7 +12,9 @@ const PICTURES = [
 ] as const;
 
 const server = createWebServer(
-  webOptions({ status: () => ({ nowMs: NOW_MS, customers: statusWorld() }) }),
+  webOptions({
+    status: () => ({ nowMs: NOW_MS, customers: statusWorld(), failedReload: undefined }),
+  }),
 );
 const { url } = await server.start();
 const browser = await launchBrowser();

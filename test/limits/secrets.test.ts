@@ -211,7 +211,7 @@ test('a process that cannot start says why without a secret', async () => {
   expect(exits).toEqual([1, 1, 2, 2, 2]);
   const said = children.map(({ stdout, stderr }) => stdout + stderr);
   expect(said[0]).toContain('in use by another process');
-  expect(said[1]).toContain('another program listens there');
+  expect(said[1]).toContain('the port is in use');
   expectNone(said.join('\n'));
 });
 

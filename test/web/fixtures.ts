@@ -1,15 +1,10 @@
-/** A web server's options as a test wants them, and customers for the status page. */
+/** Options of a web server, and customers for the status page. */
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import type { CustomerMetrics, StreamMetrics } from '../../src/counting/customer-metrics.ts';
+import type { CustomerDetail, CustomerStatus } from '../../src/web/status-row.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
-import type {
-  StatusCustomer,
-  StatusFigures,
-  StatusPath,
-  StatusStream,
-} from '../../src/web/status-data.ts';
-
-export const NOW_MS = Date.UTC(2026, 2, 10, 9);
+import { NOW_MS, riverside } from '../metrics/fixtures.ts';
 
 export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOptions {
   return {
@@ -22,48 +17,45 @@ export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOp
     exposition: (format, gzip) => Promise.resolve([Buffer.from(`${format} gzip=${gzip}\n`)]),
     healthy: () => true,
     ready: () => ({ ready: true, why: '' }),
-    status: () => ({ nowMs: NOW_MS, customers: [customer()] }),
+    status: () => ({ nowMs: NOW_MS, customers: [customer()], failedReload: undefined }),
     reload: () => Promise.resolve({ ok: true }),
     ...changes,
   };
 }
 
-export interface Written
-  extends StatusFigures, Pick<StatusCustomer, 'customer' | 'credentialsValid'> {
-  readonly streams: Readonly<Record<string, StatusStream & { readonly lastSeenMs?: number }>>;
-  readonly path: StatusPath | undefined;
-  readonly nextPollInMs: Readonly<Record<string, number>>;
-}
+export type CustomerChanges = Partial<
+  CustomerMetrics & Pick<CustomerDetail, 'path' | 'nextPollInMs'>
+>;
 
-/** A customer that is well, but for the changes. */
-export function customer(changes: Partial<Written> = {}): StatusCustomer {
+/** Without changes, a customer whose polls succeed. */
+export function customer(changes: CustomerChanges = {}): CustomerStatus {
   const {
-    customer: name,
-    credentialsValid,
-    streams,
-    path,
-    nextPollInMs,
-    ...rest
-  } = {
-    ...WELL,
-    ...changes,
+    path = pathOf([0, 0, 7, 31, 42]),
+    nextPollInMs = { people: 48_000 },
+    ...metrics
+  } = changes;
+  const figures = riverside({
+    counters: {
+      people_entered: { total: 1, excess: 0, today: 1_321 },
+      people_exited: { total: 1, excess: 0, today: 279 },
+      logins: { total: 1, excess: 0, today: 55 },
+    },
+    streams: { people: stream() },
+    ...metrics,
+  });
+  return {
+    customer: figures.customer,
+    credentialsValid: figures.credentialsValid,
+    streams: figures.streams,
+    detail: () => ({ figures, path: 'path' in changes ? changes.path : path, nextPollInMs }),
   };
-  const figures = {
-    ...rest,
-    streams: Object.fromEntries(
-      Object.entries(streams).map(([key, { lastSeenMs }]) => [key, { lastSeenMs }]),
-    ),
-  };
-  const detail = { figures, path, nextPollInMs };
-  return { customer: name, credentialsValid, streams, detail: () => detail };
 }
 
-export function stream(
-  changes: Partial<Written['streams'][string]> = {},
-): Written['streams'][string] {
+export function stream(changes: Partial<StreamMetrics> = {}): StreamMetrics {
   return {
     up: true,
     lastSuccessMs: NOW_MS - 12_000,
+    lastSeenMs: undefined,
     polls: 100,
     failures: 0,
     skipped: 0,
@@ -72,8 +64,8 @@ export function stream(
   };
 }
 
-/** Since 04:00 in Copenhagen. */
-export function pathOf(inside: readonly number[]): StatusPath {
+/** From 04:00 in Copenhagen on. */
+export function pathOf(inside: readonly number[]): NonNullable<CustomerDetail['path']> {
   const startMs = Date.UTC(2026, 2, 10, 3);
   return {
     day: { startMs, endMs: startMs + 86_400_000 },
@@ -82,21 +74,3 @@ export function pathOf(inside: readonly number[]): StatusPath {
     atMs: NOW_MS - 12_000,
   };
 }
-
-const WELL: Written = {
-  customer: 'riverside',
-  credentialsValid: true,
-  timezone: 'Europe/Copenhagen',
-  utcOffsetSeconds: 3_600,
-  open: true,
-  capacity: 250,
-  occupancy: 42,
-  counters: {
-    people_entered: { today: 1_321 },
-    people_exited: { today: 279 },
-    logins: { today: 55 },
-  },
-  streams: { people: stream() },
-  path: pathOf([0, 0, 7, 31, 42]),
-  nextPollInMs: { people: 48_000 },
-};

@@ -1,4 +1,4 @@
-/** A web server with a protection, and clients of it over real sockets. */
+/** Web servers with authentication and TLS, and clients over real sockets. */
 import { request as httpRequest } from 'node:http';
 import type { IncomingHttpHeaders, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -16,7 +16,7 @@ import type { Certified } from '../support/certificates.ts';
 import { webOptions } from './fixtures.ts';
 
 export const PASSWORD = 'swift-lantern-orchard';
-/** The least that bcrypt can do, so that tests are quick. */
+/** The lowest cost of bcrypt. */
 const COST = 4;
 
 export function hashOf(password: string | Uint8Array, cost = COST): Secret {
@@ -71,7 +71,7 @@ export interface Got {
   readonly body: string;
 }
 
-/** Sends a path as it is, which fetch would tidy up. Rejects where the connection fails. */
+/** Sends the path unchanged, which fetch does not. Rejects if the connection fails. */
 export function ask(
   url: string,
   path: string,
@@ -94,11 +94,11 @@ export function ask(
 
 export interface RawConnection {
   readonly socket: Socket;
-  /** All that came over it, once it has ended. */
+  /** Everything received, once the connection is closed. */
   readonly ended: Promise<string>;
 }
 
-/** A connection on which a test sends what no client would. */
+/** A connection for raw data. */
 export async function connected(url: string, tls?: ConnectionOptions): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
   const socket =
@@ -118,7 +118,7 @@ export async function connected(url: string, tls?: ConnectionOptions): Promise<R
   return { socket, ended };
 }
 
-/** A server that lets in {@link USERS} alone. */
+/** A server that requires a password of {@link USERS}. */
 export function guarded(changes: Partial<WebServerOptions> = {}) {
   return protectedServer({ users: USERS }, changes);
 }

@@ -1,213 +1,205 @@
-import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
+/** The paths of the web server and their answers, and the address that it listens on. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { UsageError } from '../../src/base/errors.ts';
-import { createApp, createWebServer } from '../../src/web/server.ts';
-import type { WebServerOptions } from '../../src/web/server.ts';
+import { parseListenAddress, urlHostOf } from '../../src/web/listen.ts';
+import { createWebServer } from '../../src/web/server.ts';
+import type { ReloadResult, WebServerOptions } from '../../src/web/server.ts';
 import { webOptions } from './fixtures.ts';
+import { ask, protectedServer } from './protected.ts';
 
-function appWith(changes: Partial<WebServerOptions> = {}): FastifyInstance {
-  const app = createApp(webOptions(changes));
-  onTestFinished(() => app.close());
-  return app;
+async function urlOf(changes: Partial<WebServerOptions> = {}): Promise<string> {
+  return (await protectedServer({}, changes)).url;
 }
 
-function ask(
-  request: InjectOptions,
-  changes: Partial<WebServerOptions> = {},
-): Promise<LightMyRequestResponse> {
-  return appWith(changes).inject(request);
-}
-
-/** A reload that is always good, and how often it was done. */
-function countedReload() {
-  let reloads = 0;
-  return {
-    reload: () => {
-      reloads += 1;
-      return Promise.resolve({ ok: true as const });
-    },
-    count: () => reloads,
-  };
-}
+const TEXT_PLAIN = 'text/plain; charset=utf-8';
 
 describe('/metrics', () => {
-  test('is the text format unless something else is asked for', async () => {
-    const response = await ask({ url: '/metrics', headers: { accept: '*/*' } });
-    expect(response.statusCode).toBe(200);
-    expect(response.body).toBe('text gzip=false\n');
-    expect(response.headers).toMatchObject({
+  test('is the text format by default', async () => {
+    const { status, headers, body } = await ask(await urlOf(), '/metrics');
+    expect([status, body]).toEqual([200, 'text gzip=false\n']);
+    expect(headers).toMatchObject({
       'content-type': 'text/plain; version=0.0.4; charset=utf-8',
-      vary: 'Accept, Accept-Encoding',
       'content-length': '16',
       'cache-control': 'no-store',
+      vary: 'Accept, Accept-Encoding',
     });
-    expect(response.headers['content-encoding']).toBeUndefined();
+    expect(headers).not.toHaveProperty('content-encoding');
   });
 
-  test('is OpenMetrics, compressed, when that is asked for; the query string means nothing', async () => {
-    const response = await ask({
-      url: '/metrics?format=text',
+  test('is OpenMetrics with gzip if the client asks for it; the query is ignored', async () => {
+    const { headers, body } = await ask(await urlOf(), '/metrics?format=text', {
       headers: {
         accept: 'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8',
         'accept-encoding': 'gzip',
       },
     });
-    expect(response.body).toBe('openmetrics gzip=true\n');
-    expect(response.headers).toMatchObject({
+    expect(body).toBe('openmetrics gzip=true\n');
+    expect(headers).toMatchObject({
       'content-type': 'application/openmetrics-text; version=1.0.0; charset=utf-8',
       'content-encoding': 'gzip',
-      vary: 'Accept, Accept-Encoding',
     });
   });
 
-  test('HEAD has the headers of GET and no body', async () => {
-    const app = appWith();
-    const get = await app.inject({ method: 'GET', url: '/metrics' });
-    const head = await app.inject({ method: 'HEAD', url: '/metrics' });
-    expect(head.body).toBe('');
-    expect({ ...head.headers, date: '' }).toEqual({ ...get.headers, date: '' });
+  test('is all parts in their order, with the length in advance', async () => {
+    const parts = Array.from({ length: 600 }, (_, i) =>
+      Buffer.alloc(i % 7 === 0 ? 0 : (i * 97) % 35_000, String.fromCharCode(97 + (i % 26))),
+    );
+    const text = Buffer.concat(parts).toString();
+    const url = await urlOf({ exposition: () => Promise.resolve(parts) });
+    const { headers, body } = await ask(url, '/metrics');
+    expect(headers['content-length']).toBe(String(text.length));
+    expect(body === text).toBe(true);
+    const head = await ask(url, '/metrics', { method: 'HEAD' });
+    expect([head.headers['content-length'], head.body]).toEqual([String(text.length), '']);
   });
 
-  test('moves with the telemetry path', async () => {
-    const app = appWith({ telemetryPath: '/library/stats' });
-    expect((await app.inject('/library/stats')).statusCode).toBe(200);
-    expect((await app.inject('/metrics')).statusCode).toBe(404);
-    expect((await app.inject('/')).body).toContain('href="/library/stats"');
+  test('may have another path, also that of the status page', async () => {
+    const url = await urlOf({ telemetryPath: '/library/stats' });
+    expect((await ask(url, '/library/stats')).status).toBe(200);
+    expect((await ask(url, '/metrics')).status).toBe(404);
+    expect((await ask(url, '/')).body).toContain('href="/library/stats"');
+    expect((await ask(await urlOf({ telemetryPath: '/' }), '/')).body).toBe('text gzip=false\n');
   });
 
-  test('takes the place of the status page when the telemetry path is /', async () => {
-    const response = await ask({ url: '/' }, { telemetryPath: '/' });
-    expect(response.body).toBe('text gzip=false\n');
-  });
-
-  test('a fault inside is a 500 that shows nothing of it, but to the log', async () => {
+  test('that fails is a 500 without details, which are in the log', async () => {
     const logged: unknown[] = [];
     const log = { ...webOptions().log, error: (...line: unknown[]) => void logged.push(line) };
-    const response = await ask(
-      { url: '/metrics?token=abc' },
-      { log, exposition: () => Promise.reject(new Error('secret inside')) },
-    );
-    expect(response.statusCode).toBe(500);
-    expect(response.body).toBe('Internal Server Error\n');
+    const url = await urlOf({ log, exposition: () => Promise.reject(new Error('a detail')) });
+    const { status, body } = await ask(url, '/metrics?token=abc');
+    expect([status, body]).toEqual([500, 'Internal Server Error\n']);
     expect(logged).toEqual([
-      ['request failed', { method: 'GET', path: '/metrics', error: 'secret inside' }],
+      ['request failed', { method: 'GET', path: '/metrics', error: 'a detail' }],
     ]);
   });
 });
 
-describe('health and readiness', () => {
-  test('say in words that all is well', async () => {
-    const app = appWith();
-    const healthy = await app.inject('/-/healthy');
-    expect([healthy.statusCode, healthy.body]).toEqual([
-      200,
-      'library-stats-exporter is healthy.\n',
-    ]);
-    const ready = await app.inject('/-/ready');
-    expect([ready.statusCode, ready.body]).toEqual([200, 'library-stats-exporter is ready.\n']);
+test('/-/healthy and /-/ready are 200, or 503 with the reason', async () => {
+  const good = await urlOf();
+  const bad = await urlOf({
+    healthy: () => false,
+    ready: () => ({ ready: false, why: 'it is stopping.' }),
   });
-
-  test('are 503 with the reason otherwise', async () => {
-    const app = appWith({
-      healthy: () => false,
-      ready: () => ({ ready: false, why: 'it is stopping.' }),
-    });
-    const healthy = await app.inject('/-/healthy');
-    expect(healthy.statusCode).toBe(503);
-    expect(healthy.body).toMatch(/^library-stats-exporter is not healthy: /);
-    const ready = await app.inject('/-/ready');
-    expect(ready.statusCode).toBe(503);
-    expect(ready.body).toBe('library-stats-exporter is not ready: it is stopping.\n');
-  });
+  const answers = [];
+  for (const url of [good, bad]) {
+    for (const path of ['/-/healthy', '/-/ready']) {
+      const { status, body } = await ask(url, path);
+      answers.push([status, body]);
+    }
+  }
+  expect(answers).toEqual([
+    [200, 'library-stats-exporter is healthy.\n'],
+    [200, 'library-stats-exporter is ready.\n'],
+    [503, 'library-stats-exporter is not healthy: the polling loop makes no progress.\n'],
+    [503, 'library-stats-exporter is not ready: it is stopping.\n'],
+  ]);
 });
 
 describe('/-/reload', () => {
-  test.each(['POST', 'PUT'] as const)('%s reads the configuration again', async (method) => {
-    const { reload, count } = countedReload();
-    const response = await ask({ method, url: '/-/reload' }, { reload });
-    expect([response.statusCode, count()]).toEqual([200, 1]);
-  });
+  const problems = 'config.yaml:1:1: customers: expected a list\n';
 
-  test('a body of any type is taken and forgotten', async () => {
-    const response = await ask({
-      method: 'POST',
-      url: '/-/reload',
-      headers: { 'content-type': 'application/json' },
-      payload: '{',
+  test.each<[string, string, Partial<WebServerOptions>, ReloadResult, number, string, number]>([
+    ['POST', '', {}, { ok: true }, 200, 'Configuration reloaded.\n', 1],
+    ['PUT', '{', {}, { ok: true }, 200, 'Configuration reloaded.\n', 1],
+    ['POST', '', {}, { ok: false, problems }, 400, problems, 1],
+    ['POST', 'x'.repeat(1_025), {}, { ok: true }, 413, 'Payload Too Large\n', 0],
+    [
+      'POST',
+      '',
+      { enableLifecycle: false },
+      { ok: true },
+      403,
+      'Reload over HTTP is disabled: set --web.enable-lifecycle\n',
+      0,
+    ],
+  ])('by %s with the body %j, %j and the result %j is %d', async (...row) => {
+    const [method, content, changes, result, status, body, reloads] = row;
+    let count = 0;
+    const url = await urlOf({
+      ...changes,
+      reload() {
+        count += 1;
+        return Promise.resolve(result);
+      },
     });
-    expect(response.statusCode).toBe(200);
-  });
-
-  test('a body beyond the limit is refused, and nothing is read again', async () => {
-    const { reload, count } = countedReload();
-    const response = await ask(
-      { method: 'POST', url: '/-/reload', payload: 'x'.repeat(1_025) },
-      { reload },
-    );
-    expect([response.statusCode, response.body, count()]).toEqual([413, 'Payload Too Large\n', 0]);
-  });
-
-  test('the problems of a bad configuration are the answer', async () => {
-    const problems = 'config.yaml:1:1: customers: <none>, and at least one is needed\n';
-    const response = await ask(
-      { method: 'POST', url: '/-/reload' },
-      { reload: () => Promise.resolve({ ok: false, problems }) },
-    );
-    expect([response.statusCode, response.body]).toEqual([400, problems]);
-    expect(response.headers['content-type']).toBe('text/plain; charset=utf-8');
-  });
-
-  test('without --web.enable-lifecycle it is forbidden and nothing is read', async () => {
-    const { reload, count } = countedReload();
-    const response = await ask(
-      { method: 'POST', url: '/-/reload' },
-      { enableLifecycle: false, reload },
-    );
-    expect([response.statusCode, count()]).toEqual([403, 0]);
-    expect(response.body).toContain('--web.enable-lifecycle');
+    const response = await fetch(`${url}/-/reload`, { method, body: content });
+    expect([response.status, await response.text(), count]).toEqual([status, body, reloads]);
+    expect(response.headers.get('content-type')).toBe(TEXT_PLAIN);
   });
 });
 
-describe('what there is not', () => {
-  test.each([
-    ['GET', '/nope'],
-    ['GET', '//'],
-    ['GET', '/metrics/'],
-    ['GET', '/METRICS'],
-    ['GET', '/-/'],
-    ['POST', '/nope'],
-    ['PROPFIND', '/nope'],
-  ])('%s %s is not found, in plain text', async (method, url) => {
-    const response = await ask({ method: method as 'GET', url });
-    expect([response.statusCode, response.body]).toEqual([404, 'Not Found\n']);
-    expect(response.headers['content-type']).toBe('text/plain; charset=utf-8');
-  });
-
-  test.each([
-    ['POST', '/metrics', 'GET, HEAD'],
-    ['DELETE', '/', 'GET, HEAD'],
-    ['OPTIONS', '/-/healthy?x=1', 'GET, HEAD'],
-    ['PROPFIND', '/metrics', 'GET, HEAD'],
-    ['GET', '/-/reload', 'POST, PUT'],
-    ['HEAD', '/-/reload', 'POST, PUT'],
-  ])('%s %s is not allowed, and Allow says what is', async (method, url, allow) => {
-    const response = await ask({ method: method as 'GET', url });
-    expect([response.statusCode, response.headers.allow]).toEqual([405, allow]);
-  });
-
-  test('a path that is no path is a bad request', async () => {
-    const response = await ask({ url: '/%zz' });
-    expect([response.statusCode, response.body]).toEqual([400, 'Bad Request\n']);
-  });
+test.each([
+  ['GET', '/nope', 404, undefined],
+  ['GET', '//', 404, undefined],
+  ['GET', '/metrics/', 404, undefined],
+  ['GET', '/METRICS', 404, undefined],
+  ['PROPFIND', '/nope', 404, undefined],
+  ['GET', '/%zz', 400, undefined],
+  ['POST', '/metrics', 405, 'GET, HEAD'],
+  ['OPTIONS', '/-/healthy?x=1', 405, 'GET, HEAD'],
+  ['PROPFIND', '/metrics', 405, 'GET, HEAD'],
+  ['GET', '/-/reload', 405, 'POST, PUT'],
+])('%s %s is %d in plain text, Allow is %s', async (method, path, status, allow) => {
+  const response = await ask(await urlOf(), path, { method });
+  expect([response.status, response.headers.allow]).toEqual([status, allow]);
+  expect(response.headers['content-type']).toBe(TEXT_PLAIN);
 });
 
 test.each(['metrics', '', '/:id', '/*', '/a b', '/-/ready', '/m?x'])(
-  'the telemetry path %j is refused before anything listens',
+  'the telemetry path %j is a usage error',
   (telemetryPath) => {
     expect(() => createWebServer(webOptions({ telemetryPath }))).toThrow(UsageError);
   },
 );
 
-test('a listen address that is none is refused before anything listens', () => {
-  expect(() => createWebServer(webOptions({ listenAddress: 'x' }))).toThrow(UsageError);
+describe('the listen address', () => {
+  test.each([
+    [':10096', undefined, 10_096],
+    ['127.0.0.1:0', '127.0.0.1', 0],
+    ['[::1]:9000', '::1', 9_000],
+    ['localhost:65535', 'localhost', 65_535],
+  ])('may be %s', (text, host, port) => {
+    expect(parseListenAddress(text)).toEqual({ host, port });
+  });
+
+  test.each([
+    '',
+    '10096',
+    ':',
+    ':65536',
+    ':-1',
+    '::1:9000',
+    '[::1]',
+    '[x]:1',
+    'a b:1',
+    'http://x:1',
+  ])('%j is a usage error', (listenAddress) => {
+    expect(() => createWebServer(webOptions({ listenAddress }))).toThrow(
+      new UsageError(
+        `expected a listen address such as 127.0.0.1:10096, [::1]:10096 or :10096, got ${JSON.stringify(listenAddress)}`,
+      ),
+    );
+  });
+
+  test('gives a URL that works on this machine', async () => {
+    expect(urlHostOf({ address: '::1', port: 1 })).toBe('[::1]:1');
+    expect(urlHostOf({ address: '0.0.0.0', port: 1 })).toBe('localhost:1');
+    expect(await urlOf()).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/);
+    const everywhere = await urlOf({ listenAddress: ':0' });
+    expect(everywhere).toMatch(/^http:\/\/localhost:[1-9]\d*$/);
+    const { port } = new URL(everywhere);
+    expect((await ask(`http://127.0.0.1:${port}`, '/-/ready')).status).toBe(200);
+  });
+
+  test('in use, or of another machine, is an error with the flag to change', async () => {
+    const { host } = new URL(await urlOf());
+    // 192.0.2.1 is reserved for documentation (RFC 5737).
+    for (const [listenAddress, reason] of [
+      [host, 'the port is in use; stop the other program, or set --web.listen-address'],
+      ['192.0.2.1:0', 'this machine does not have that address; set --web.listen-address'],
+    ] as const) {
+      const server = createWebServer(webOptions({ listenAddress }));
+      onTestFinished(() => server.stop());
+      await expect(server.start()).rejects.toThrow(`cannot listen on ${listenAddress}: ${reason}`);
+    }
+  });
 });

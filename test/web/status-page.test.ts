@@ -1,84 +1,193 @@
-/** The status page as a person reads it, of one customer after the other. */
+/** The status page: what a person reads, and what the markup must guarantee. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createApp } from '../../src/web/server.ts';
-import { NOW_MS, customer, pathOf, stream, webOptions } from './fixtures.ts';
-import { numbered, pageOf, readable, unknownCustomer } from './page.ts';
+import type { CustomerStatus } from '../../src/web/status-row.ts';
+import { parseStatusQuery, renderStatusPage } from '../../src/web/status-page.ts';
+import type { StatusData } from '../../src/web/status-page.ts';
+import { NOW_MS } from '../metrics/fixtures.ts';
+import { customer, pathOf, stream } from './fixtures.ts';
+import { ask, protectedServer } from './protected.ts';
 
-describe('one customer', () => {
-  test('shows who is inside, the figures of the day and how the polls go', () => {
-    expect(readable(pageOf([customer()]))).toContain(
+function pageOf(
+  customers: readonly CustomerStatus[],
+  path = '/',
+  changes: Partial<StatusData> = {},
+): string {
+  return renderStatusPage(
+    { nowMs: NOW_MS, customers, failedReload: undefined, ...changes },
+    { version: '1.2.3', telemetryPath: '/metrics', query: parseStatusQuery(path) },
+  );
+}
+
+/** Without tags, and with single spaces. */
+function textOf(page: string): string {
+  return page
+    .replace(/<style>[^]*<\/style>/, '')
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+function numbered(count: number): readonly CustomerStatus[] {
+  return Array.from({ length: count }, (_, i) => customer({ customer: `library-${i}` }));
+}
+
+const UNKNOWN = customer({
+  open: undefined,
+  capacity: undefined,
+  occupancy: undefined,
+  credentialsValid: undefined,
+  counters: {},
+  streams: { people: stream({ up: undefined, lastSuccessMs: undefined, polls: 0 }) },
+  path: undefined,
+  nextPollInMs: { people: 0 },
+});
+
+const FAILING = { streams: { people: stream({ up: false }) } };
+
+describe('a customer', () => {
+  test.each<[string, CustomerStatus, string]>([
+    [
+      'that works',
+      customer(),
       'riverside Europe/Copenhagen Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ' +
         '● people 12s ago , next in 48s',
-    );
-  });
-
-  test('what is not known is a dash, never 0', () => {
-    const text = readable(pageOf([unknownCustomer()]));
-    expect(text).toContain(
+    ],
+    [
+      'that was not polled yet',
+      UNKNOWN,
       'riverside Europe/Copenhagen Not polled yet – – – – – – ○ people not polled yet, polling now',
-    );
+    ],
+    [
+      'that is closed and empty',
+      customer({ open: false, occupancy: 0, path: pathOf([0, 0]) }),
+      'Closed 0 of 250 0 % no visitors yet',
+    ],
+    ['that is above its capacity', customer({ occupancy: 300 }), 'Open 300 of 250 120 %'],
+    [
+      'whose credentials were refused',
+      customer({ credentialsValid: false }),
+      'riverside Europe/Copenhagen Credentials refused Open',
+    ],
+    [
+      'whose polls fail',
+      customer({
+        streams: {
+          people: stream({
+            up: false,
+            lastSuccessMs: NOW_MS - 2 * 86_400_000 - 3_600_000 - 59_000,
+            failures: 7,
+            skipped: 2,
+            lastError: { message: 'HTTP 503', atMs: NOW_MS - 61_000 },
+          }),
+        },
+      }),
+      'Polls failing Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ✕ people failing , ' +
+        'last success 2d1h ago 7 of 100 polls failed, 2 skipped, next in 48s HTTP 503 1m1s ago',
+    ],
+    [
+      'that counted its last visitor long ago',
+      customer({ streams: { people: stream({ lastSeenMs: NOW_MS - 17 * 3_600_000 }) } }),
+      'Last visitor counted 17h ago',
+    ],
+    [
+      'whose last poll is in the future, after the clock stepped back',
+      customer({ streams: { people: stream({ lastSuccessMs: NOW_MS + 60_000 }) } }),
+      '● people 0s ago',
+    ],
+  ])('%s', (_name, status, text) => {
+    expect(textOf(pageOf([status]))).toContain(text);
   });
 
-  test('a library that is closed and empty says so', () => {
-    const path = pathOf([0, 0]);
-    const text = readable(pageOf([customer({ open: false, occupancy: 0, path })]));
-    expect(text).toContain('Closed 0 of 250 0 % nobody yet');
-  });
-
-  test('the last error stands there in words, with its age', () => {
-    const people = stream({
-      up: false,
-      lastSuccessMs: NOW_MS - 2 * 86_400_000 - 3_600_000 - 59_000,
-      failures: 7,
-      skipped: 2,
-      lastError: { message: 'The service answered 503', atMs: NOW_MS - 61_000 },
-    });
-    const text = readable(pageOf([customer({ streams: { people } })]));
-    expect(text).toContain('riverside Europe/Copenhagen Polls fail Open');
-    expect(text).toContain(
-      '✕ people failing , last good 2d1h ago 7 of 100 polls failed, 2 skipped, next in 48s ' +
-        'The service answered 503 1m1s ago',
-    );
-  });
-
-  test('an error of several streams is said once, with its newest age', () => {
+  test('shows an error of several streams once, with its newest age', () => {
     function failing(ageMs: number): ReturnType<typeof stream> {
       const lastError = { message: 'no answer', atMs: NOW_MS - ageMs };
       return stream({ up: false, lastSuccessMs: undefined, lastError });
     }
-    const streams = { people: failing(9_000), logins: failing(3_000) };
-    const text = readable(pageOf([customer({ streams })]));
-    expect(text).toContain('✕ people failing , never good');
-    expect(text.split('no answer')).toEqual([expect.anything(), expect.stringMatching(/^ 3s ago/)]);
-  });
-
-  test('refused credentials are said in words', () => {
-    expect(readable(pageOf([customer({ credentialsValid: false })]))).toContain(
-      'riverside Europe/Copenhagen Credentials refused',
+    const text = textOf(
+      pageOf([customer({ streams: { people: failing(9_000), logins: failing(3_000) } })]),
     );
+    expect(text).toContain('✕ people failing , never succeeded');
+    expect(text.match(/no answer \S+ ago/g)).toEqual(['no answer 3s ago']);
   });
 
-  test('says when the last visitor was counted', () => {
-    const people = stream({ lastSeenMs: NOW_MS - 17 * 3_600_000 });
-    expect(readable(pageOf([customer({ streams: { people } })]))).toContain(
-      'Last visitor counted 17h ago',
+  test('has a sparkline over the width of the whole day, up to the last reading', () => {
+    // From 04:00 to 09:59:48 in Copenhagen: a quarter of the day of 120 units.
+    const page = pageOf([customer({ path: pathOf([...Array(23).fill(0), 10]) })]);
+    expect(page).toMatch(/class="line"\s+d="M0 27L1.3 27L2.5 27L.*L28.8 27L30 1.5"/);
+    expect(page).toContain('aria-label="People inside since 04:00: peak 10 at 09:59"');
+    expect(pageOf([customer({ path: pathOf([]) })])).not.toContain('NaN');
+  });
+});
+
+describe('the page', () => {
+  test('lists failing customers first, and counts them in the title', () => {
+    const page = pageOf([
+      customer({ customer: 'ok-1' }),
+      customer({ customer: 'failing-1', ...FAILING }),
+      { ...UNKNOWN, customer: 'waiting' },
+      customer({ customer: 'ok-2' }),
+      customer({ customer: 'refused', credentialsValid: false }),
+      customer({ customer: 'failing-2', ...FAILING }),
+    ]);
+    const rows = page.matchAll(/<th role="rowheader" scope="row">\s*(\S+)/g);
+    expect(Array.from(rows, ([, name]) => name)).toEqual([
+      'refused',
+      'failing-1',
+      'failing-2',
+      'waiting',
+      'ok-1',
+      'ok-2',
+    ]);
+    expect(textOf(page)).toMatch(/^\(3\) library-stats-exporter library-stats-exporter 1\.2\.3 /);
+    expect(textOf(page)).toContain('customers 6 failing 3 not polled yet 1 OK 2');
+  });
+
+  test('shows a failed reload on top, with its time and the number of problems', () => {
+    const failedReload = { atMs: NOW_MS - 300_000, problems: 3 };
+    expect(textOf(pageOf([customer()], '/', { failedReload }))).toContain(
+      'Metrics Configuration reload failed 5m ago , 3 problems. The previous configuration stays in use',
     );
-    expect(readable(pageOf([customer()]))).not.toContain('Last visitor');
+    expect(pageOf([customer()])).not.toContain('reload failed');
   });
 
-  test('more people than the house may hold fill the bar', () => {
-    const page = pageOf([customer({ occupancy: 300 })]);
-    expect(page).toMatch(/<meter\s+min="0"\s+max="250"\s+high="225"\s+optimum="0"\s+value="300"/);
-    expect(readable(page)).toContain('300 of 250 120 %');
+  test('has 50 rows and links to the others, and asks only those for details', () => {
+    const asked: string[] = [];
+    const customers = numbered(101).map((each) => ({
+      ...each,
+      detail() {
+        asked.push(each.customer);
+        return each.detail();
+      },
+    }));
+    const second = pageOf(customers, '/?page=2');
+    expect(asked).toEqual(customers.slice(50, 100).map((each) => each.customer));
+    expect(second).toMatch(/rel="prev" href="\?"/);
+    expect(second).toMatch(/rel="next" href="\?page=3"/);
+    expect(pageOf(customers.slice(0, 50))).not.toContain('<nav');
   });
 
-  test('an instant ahead of the clock is now, not a negative age', () => {
-    const people = stream({ lastSuccessMs: NOW_MS + 60_000 });
-    expect(readable(pageOf([customer({ streams: { people } })]))).toContain('people 0s ago');
+  test.each([
+    ['/', 'Page 1 of 2: 51 customers'],
+    ['/?page=2', 'Page 2 of 2'],
+    ['/?page=999', 'Page 2 of 2'],
+    ['/?page=0', 'Page 1 of 2'],
+    ['/?page=x', 'Page 1 of 2'],
+    ['/?filter=+LIBRARY-50+', '1 customer with LIBRARY-50 in the name'],
+    ['/?filter=what%3F%ff', 'No customers found. 0 customers with what?\ufffd in the name'],
+    ['/?refresh=off', 'Refresh is off. Refresh every 60 s'],
+  ])('%s says %s', (path, text) => {
+    expect(textOf(pageOf(numbered(51), path))).toContain(text);
   });
 
-  test('nothing that comes from outside can become markup', () => {
+  test('keeps the filter and the refresh in its links, up to 128 characters', () => {
+    const page = pageOf(numbered(51), '/?filter=library&refresh=off');
+    expect(page).toContain('href="?filter=library&amp;page=2&amp;refresh=off"');
+    expect(page).not.toContain('http-equiv="refresh"');
+    expect(pageOf([], `/?filter=${'😀'.repeat(200)}`)).toContain(`value="${'😀'.repeat(128)}"`);
+  });
+
+  test('escapes everything that comes from outside', () => {
     const nasty = `"><script>alert('x')</script>&amp;`;
     const people = stream({ up: false, lastError: { message: nasty, atMs: NOW_MS } });
     const page = pageOf(
@@ -87,61 +196,19 @@ describe('one customer', () => {
     );
     const escaped = '&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;';
     expect(page).not.toContain('<script');
-    // The name, the zone and the error; and the filter, in its field and in the words below.
+    // The name, the zone and the error, and the filter in its field and in the text below.
     expect(page.split(escaped)).toHaveLength(6);
   });
-});
 
-describe('the path of the day', () => {
-  function drawn(inside: readonly number[]): string {
-    return pageOf([customer({ path: pathOf(inside) })]);
-  }
-
-  test('is drawn over the width of the day, up to when it was read', () => {
-    // 04:00 to 09:59:48 in Copenhagen: a quarter of the day of 120 units.
-    const inside = [...Array.from({ length: 23 }, () => 0), 10];
-    expect(drawn(inside)).toMatch(/class="line"\s+d="M0 27L1.3 27L2.5 27L.*L28.8 27L30 1.5"/);
-    expect(drawn(inside)).toContain('aria-label="People inside since 04:00: peak 10 at 09:59"');
-  });
-
-  test('of a day without visitors lies on the ground', () => {
-    expect(drawn([0, 0, 0])).toContain('M0 27L1.3 27L2.5 27L3.8 27"');
-  });
-
-  test('that has only begun is no more than its beginning', () => {
-    expect(drawn([])).toContain('aria-label="People inside since 04:00: nobody yet"');
-    expect(drawn([])).not.toContain('NaN');
-  });
-});
-
-describe('over HTTP', () => {
-  test('the policy allows the one style that is there, and nothing else', async () => {
-    const app = createApp(webOptions());
-    const response = await app.inject('/');
-    await app.close();
-    expect(response.headers['content-type']).toBe('text/html; charset=utf-8');
-    const style = /<style>([^]*?)<\/style>/.exec(response.body)?.[1] ?? '';
+  test('is allowed its own style and nothing else by its policy', async () => {
+    const { url } = await protectedServer({});
+    const { headers, body } = await ask(url, '/');
+    const style = /<style>([^]*?)<\/style>/.exec(body)?.[1] ?? '';
     const hash = createHash('sha256').update(style).digest('base64');
-    expect(response.headers['content-security-policy']).toBe(
-      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
-    );
-    expect(response.body).not.toMatch(/<script|\sstyle=|\ssrc=|\son\w+=/);
-    expect(response.body).toContain('<a href="/metrics">');
-  });
-
-  test.each([
-    ['/?page=2', 'Page 2 of 2'],
-    ['/?page=x', 'Page 1 of 2'],
-    ['/?page=999', 'Page 2 of 2'],
-    ['/?page=0', 'Page 1 of 2'],
-    ['/', 'Page 1 of 2'],
-    ['/?filter=library-50', '1 customer with library-50 in the name'],
-  ])('%s is %s', async (url, expected) => {
-    const app = createApp(
-      webOptions({ status: () => ({ nowMs: NOW_MS, customers: numbered(51) }) }),
-    );
-    const response = await app.inject(url);
-    await app.close();
-    expect(readable(response.body)).toContain(expected);
+    expect(headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+    });
+    expect(body).not.toMatch(/<script|\sstyle=|\ssrc=|\son\w+=/);
   });
 });

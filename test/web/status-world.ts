@@ -1,7 +1,8 @@
-/** Customers as a status page has them on a morning: most are well, some are in trouble of each kind. */
-import type { StatusCustomer, StatusPath } from '../../src/web/status-data.ts';
-import { NOW_MS, customer, stream } from './fixtures.ts';
-import type { Written } from './fixtures.ts';
+/** Customers of the status page on a morning: most work, some fail in each way. */
+import type { CustomerDetail, CustomerStatus } from '../../src/web/status-row.ts';
+import { NOW_MS } from '../metrics/fixtures.ts';
+import { customer, stream } from './fixtures.ts';
+import type { CustomerChanges } from './fixtures.ts';
 
 const STEP_MS = 900_000;
 const DAY_MS = 86_400_000;
@@ -12,7 +13,7 @@ interface Library {
   readonly offsetHours: number;
   readonly capacity: number | undefined;
   readonly busiest: number;
-  readonly changes?: Partial<Written>;
+  readonly changes?: CustomerChanges;
 }
 
 const LIBRARIES: readonly Library[] = [
@@ -63,14 +64,17 @@ const LIBRARIES: readonly Library[] = [
   },
 ];
 
-function failing(message: string, lastSuccessMs: number | undefined): Written['streams'] {
+function failing(
+  message: string,
+  lastSuccessMs: number | undefined,
+): CustomerChanges['streams'] & object {
   const lastError = { message, atMs: NOW_MS - 21_000 };
   const bad = stream({ up: false, lastSuccessMs, failures: 4, lastError });
   return { people: bad, logins: bad };
 }
 
 /** The libraries above, and as many more like them as are asked for. */
-export function statusWorld(customers = LIBRARIES.length): readonly StatusCustomer[] {
+export function statusWorld(customers = LIBRARIES.length): readonly CustomerStatus[] {
   return Array.from({ length: customers }, (_, i) => {
     const library = LIBRARIES[i % LIBRARIES.length];
     if (library === undefined) {
@@ -88,7 +92,7 @@ function morningOf({
   capacity,
   busiest,
   changes,
-}: Library): StatusCustomer {
+}: Library): CustomerStatus {
   const path = pathOf(offsetHours, busiest);
   const entered = Math.round(busiest * 4.7);
   const occupancy = path.inside.at(-1) ?? 0;
@@ -100,9 +104,9 @@ function morningOf({
     path,
     occupancy,
     counters: {
-      people_entered: { today: entered },
-      people_exited: { today: entered - occupancy },
-      logins: { today: Math.round(busiest * 1.3) },
+      people_entered: today(entered),
+      people_exited: today(entered - occupancy),
+      logins: today(Math.round(busiest * 1.3)),
     },
     streams: {
       people: stream({ polls: 1_287, lastSeenMs: NOW_MS - 140_000 }),
@@ -113,8 +117,12 @@ function morningOf({
   });
 }
 
+function today(count: number) {
+  return { total: count, excess: 0, today: count };
+}
+
 /** From 04:00 on: two hills, as most libraries have them. */
-function pathOf(offsetHours: number, busiest: number): StatusPath {
+function pathOf(offsetHours: number, busiest: number): NonNullable<CustomerDetail['path']> {
   const localMs = NOW_MS + offsetHours * 3_600_000;
   const localStartMs = Math.floor((localMs - 4 * 3_600_000) / DAY_MS) * DAY_MS + 4 * 3_600_000;
   const startMs = localStartMs - offsetHours * 3_600_000;

@@ -1,0 +1,357 @@
+/** Basic authentication, over real sockets. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { verify } from '@node-rs/bcrypt';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Secret } from '../../src/base/secret.ts';
+import { createAuth } from '../../src/web/auth.ts';
+import type { AuthRules } from '../../src/web/auth.ts';
+import { CONTENT_SECURITY_POLICY } from '../../src/web/status-style.ts';
+import {
+  CHALLENGE,
+  GOOD,
+  PASSWORD,
+  USERS,
+  ask,
+  basic,
+  connected,
+  guarded,
+  hashOf,
+  protectedServer,
+} from './protected.ts';
+
+const HASH = hashOf('right');
+const DECOY_COST = '10';
+
+/** A server behind authentication; what reached it, and what bcrypt was given. */
+async function authServer(
+  users: AuthRules['users'] = new Map([['alice', HASH]]),
+  compare: (password: string, hash: string) => Promise<boolean> = verify,
+) {
+  const rules = { users, headers: {} };
+  const reached: string[] = [];
+  const compared: { readonly password: string; readonly hash: string }[] = [];
+  const auth = createAuth(
+    (request, response) => {
+      reached.push(`${request.method} ${request.url}`);
+      response.end();
+    },
+    () => rules,
+    (password, hash) => {
+      const text = Buffer.from(password).toString();
+      compared.push({ password: text, hash });
+      return compare(text, hash);
+    },
+  );
+  const server = createServer(auth).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  async function login(user: string, password: string | Uint8Array): Promise<number> {
+    const headers = { authorization: basic(user, password) };
+    return (await ask(url, '/metrics', { headers })).status;
+  }
+  return { url, rules, reached, compared, login };
+}
+
+describe('without a password', () => {
+  test('the answer is 401 in plain text with a challenge, and ends the connection', async () => {
+    const { url } = await guarded();
+    const { status, headers, body } = await ask(url, '/metrics');
+    expect([status, body]).toEqual([401, 'Unauthorized\n']);
+    expect(headers).toMatchObject({
+      'www-authenticate': CHALLENGE,
+      'content-type': 'text/plain; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      connection: 'close',
+    });
+  });
+
+  test.each([
+    '/',
+    '/metrics',
+    '/metrics?x=/-/healthy',
+    '//metrics',
+    '/%6detrics',
+    '/x/../metrics',
+    '/nope',
+    '/-/reload',
+    '/-/healthy/',
+    '/-/healthy/../../metrics',
+    '/-/healthy;/../metrics',
+    '/-/healthy#',
+    '/-/healthy%3f',
+    '/-/healthy%00',
+    '/-/%68ealthy',
+    '/-/HEALTHY',
+    '//-/healthy',
+    '/x/../-/healthy',
+    '/%zz',
+    '*',
+    'http://localhost/-/healthy',
+    'http://-/healthy',
+  ])('no method reaches %s', async (path) => {
+    const { url, reached } = await authServer();
+    for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE', 'PROPFIND', 'TRACE']) {
+      expect([method, (await ask(url, path, { method })).status]).toEqual([method, 401]);
+    }
+    expect(reached).toEqual([]);
+  });
+
+  test.each(['/-/healthy', '/-/ready', '/-/healthy?x', '/-/ready?/../metrics'])(
+    '%s is open to GET and HEAD only',
+    async (path) => {
+      const { url } = await guarded();
+      expect((await ask(url, path)).status).toBe(200);
+      expect((await ask(url, path, { method: 'HEAD' })).status).toBe(200);
+      for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+        expect((await ask(url, path, { method })).status).toBe(401);
+      }
+    },
+  );
+
+  test.each([
+    ['garbage\r\n\r\n', ['400']],
+    [`GET /metrics HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(9_000)}\r\n\r\n`, ['431']],
+    ['GET /metrics HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n', ['401']],
+    ['POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello', ['401']],
+    ['CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: x\r\n\r\n', []],
+    // A second request behind a refused one is not answered.
+    [
+      'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n' +
+        `GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: ${GOOD.authorization}\r\n\r\n`,
+      ['401'],
+    ],
+  ])('the raw request %j is answered with %j', async (sent, statuses) => {
+    const { url } = await guarded();
+    const { socket, ended } = await connected(url);
+    socket.write(sent);
+    const answers = (await ended).matchAll(/^HTTP\/1\.1 (\d+)/gm);
+    expect(Array.from(answers, ([, status]) => status)).toEqual(statuses);
+  });
+});
+
+describe('with credentials', () => {
+  test('the correct password opens every path', async () => {
+    const { url } = await guarded();
+    for (const [path, status] of [
+      ['/metrics', 200],
+      ['/', 200],
+      ['/nope', 404],
+      ['/%zz', 400],
+    ] as const) {
+      expect((await ask(url, path, { headers: GOOD })).status).toBe(status);
+    }
+  });
+
+  test.each([
+    ['a wrong password', basic('prometheus', 'x')],
+    ['an empty password', basic('prometheus', '')],
+    ['an unknown user', basic('nobody', PASSWORD)],
+    ['an empty user', basic('', PASSWORD)],
+    ['a property of every object', basic('__proto__', PASSWORD)],
+    ['the hash', basic('prometheus', USERS.get('prometheus')?.reveal() ?? '')],
+    ['no colon', `Basic ${Buffer.from('prometheus').toString('base64')}`],
+    ['no base64', 'Basic !!!'],
+    ['an empty value', 'Basic'],
+    ['a bearer token', `Bearer ${PASSWORD}`],
+    ['two values', `${basic('a', 'b')}, ${GOOD.authorization}`],
+  ])('%s is refused', async (_name, authorization) => {
+    const { url } = await guarded();
+    const { status, headers } = await ask(url, '/metrics', { headers: { authorization } });
+    expect([status, headers['www-authenticate']]).toEqual([401, CHALLENGE]);
+  });
+
+  test('the scheme is case-insensitive, and a password may contain colons and any bytes', async () => {
+    const password = Buffer.concat([Buffer.from('a:b:ø'), Buffer.of(0xff, 0xfe)]);
+    const { url } = await protectedServer({ users: new Map([['ålice', hashOf(password)]]) });
+    const authorization = basic('ålice', password).replace('Basic', 'bAsIc');
+    expect((await ask(url, '/metrics', { headers: { authorization } })).status).toBe(200);
+  });
+
+  test.each(['$2a', '$2b', '$2y'])('a hash may begin with %s', async (kind) => {
+    const hash = new Secret(HASH.reveal().replace(/^\$2./, kind));
+    const { login } = await authServer(new Map([['alice', hash]]));
+    expect([await login('alice', 'right'), await login('alice', 'wrong')]).toEqual([200, 401]);
+  });
+
+  test('the first 72 bytes of a password count', async () => {
+    const long = 'a'.repeat(71);
+    const { login } = await authServer(new Map([['alice', hashOf(`${long}bc`)]]));
+    expect(await login('alice', `${long}bX`)).toBe(200);
+    expect(await login('alice', `${long}c`)).toBe(401);
+  });
+
+  test('a NUL does not end a password', async () => {
+    const { login } = await authServer();
+    expect(await verify('right\0right', HASH.reveal())).toBe(true);
+    expect(await login('alice', 'right\0right')).toBe(401);
+  });
+});
+
+describe('comparisons', () => {
+  test('happen for each wrong password, also of unknown users, and once for a correct one', async () => {
+    const { login, compared } = await authServer();
+    for (const [user, password] of [
+      ['alice', 'wrong'],
+      ['alice', 'wrong'],
+      ['nobody', 'right'],
+      ['nobody', 'right'],
+      ['alice', 'right'],
+      ['alice', 'right'],
+    ] as const) {
+      await login(user, password);
+    }
+    expect(compared.map(({ hash }) => hash.slice(4, 6))).toEqual([
+      '04',
+      '04',
+      DECOY_COST,
+      DECOY_COST,
+      '04',
+    ]);
+  });
+
+  test('that were remembered do not make the hash a password (CVE-2022-46146)', async () => {
+    const { login } = await authServer();
+    const hash = HASH.reveal();
+    await login('alice', 'right');
+    for (const [user, password] of [
+      ['alice', hash],
+      [`alice${hash}`, 'right'],
+      ['alice', `${hash}right`],
+      ['', 'aliceright'],
+      [JSON.stringify(['alice', hash]), 'right'],
+    ] as const) {
+      expect(await login(user, password)).toBe(401);
+    }
+  });
+
+  test('are forgotten with the hash and with the user, and are not shared between users', async () => {
+    const { login, rules, compared } = await authServer();
+    await login('alice', 'right');
+    rules.users = new Map([
+      ['alice', HASH],
+      ['bob', HASH],
+    ]);
+    expect(await login('bob', 'right')).toBe(200);
+    expect(compared).toHaveLength(2);
+    rules.users = new Map([['alice', hashOf('new')]]);
+    expect(await login('alice', 'right')).toBe(401);
+    expect(await login('bob', 'right')).toBe(401);
+  });
+
+  test('are remembered for 256 passwords at most', async () => {
+    const { login, compared } = await authServer(undefined, () => Promise.resolve(true));
+    for (let i = 0; i <= 256; i += 1) {
+      await login('alice', String(i));
+    }
+    await login('alice', '256');
+    expect(compared).toHaveLength(257);
+    await login('alice', '0');
+    expect(compared).toHaveLength(258);
+  });
+
+  test('leave the event loop free', async () => {
+    let ticks = 0;
+    const { login } = await authServer(new Map([['alice', hashOf('right', 12)]]));
+    const status = login('alice', 'right');
+    let isDone = false;
+    void status.then(() => (isDone = true));
+    while (!isDone) {
+      await new Promise(setImmediate);
+      ticks += 1;
+    }
+    expect(await status).toBe(200);
+    expect(ticks).toBeGreaterThan(10);
+  });
+
+  test('that fail refuse the request, and the next one is compared', async () => {
+    const { login } = await authServer(undefined, () => Promise.reject(new Error('no bcrypt')));
+    expect([await login('alice', 'a'), await login('alice', 'b')]).toEqual([401, 401]);
+  });
+});
+
+describe('a flood of guesses', () => {
+  /** Comparisons wait until `release`. */
+  async function blocked() {
+    const { promise, resolve: release } = Promise.withResolvers<boolean>();
+    const server = await authServer(undefined, (password) =>
+      password === 'right' ? Promise.resolve(true) : promise,
+    );
+    expect(await server.login('alice', 'right')).toBe(200);
+    return { ...server, release };
+  }
+
+  test('is compared one at a time; beyond 32 waiting the answer is 503 with Retry-After', async () => {
+    const { url, compared, login, release } = await blocked();
+    const waiting = Array.from({ length: 32 }, (_, i) => login('alice', String(i)));
+    await vi.waitUntil(async () => (await login('alice', 'more')) === 503);
+    const headers = { authorization: basic('alice', 'more') };
+    expect((await ask(url, '/', { headers })).headers['retry-after']).toBe('1');
+    expect(compared).toHaveLength(2);
+    // Remembered credentials do not wait.
+    expect(await login('alice', 'right')).toBe(200);
+    release(false);
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set([401]));
+  });
+
+  test('does not cost a comparison for clients that left', async () => {
+    const { url, compared, login, release } = await blocked();
+    const first = login('alice', 'first');
+    await vi.waitUntil(() => compared.length === 2);
+    const { socket, ended } = await connected(url);
+    socket.write(`GET / HTTP/1.1\r\nHost: x\r\nAuthorization: ${basic('alice', 'left')}\r\n\r\n`);
+    // Round trips, so that the server has seen what was sent before.
+    await login('alice', 'right');
+    socket.destroy();
+    await ended;
+    const last = login('alice', 'last');
+    await login('alice', 'right');
+    release(false);
+    expect(await Promise.all([first, last])).toEqual([401, 401]);
+    expect(compared.map(({ password }) => password)).toEqual(['right', 'first', 'last']);
+  });
+});
+
+describe('the rules', () => {
+  test('apply from the next request on when they change', async () => {
+    const { url, server } = await guarded();
+    expect((await ask(url, '/metrics', { headers: GOOD })).status).toBe(200);
+    server.protect({
+      tls: undefined,
+      users: new Map([['anna', hashOf('new')]]),
+      headers: { 'X-Frame-Options': 'deny' },
+    });
+    expect((await ask(url, '/metrics', { headers: GOOD })).status).toBe(401);
+    const headers = { authorization: basic('anna', 'new') };
+    const anna = await ask(url, '/metrics', { headers });
+    expect([anna.status, anna.headers['x-frame-options']]).toEqual([200, 'deny']);
+    server.protect({ tls: undefined, users: new Map(), headers: {} });
+    expect((await ask(url, '/metrics')).status).toBe(200);
+  });
+
+  test('add headers to every answer, but the status page keeps its own policy', async () => {
+    const headers = {
+      'Strict-Transport-Security': 'max-age=5',
+      'Content-Security-Policy': "default-src 'self'",
+    };
+    const { url } = await protectedServer({ users: USERS, headers });
+    for (const [path, options] of [
+      ['/metrics', { headers: GOOD }],
+      ['/nope', { headers: GOOD }],
+      ['/metrics', {}],
+      ['/-/healthy', {}],
+    ] as const) {
+      expect((await ask(url, path, options)).headers).toMatchObject({
+        'strict-transport-security': 'max-age=5',
+        'content-security-policy': "default-src 'self'",
+      });
+    }
+    const page = await ask(url, '/', { headers: GOOD });
+    expect(page.headers['content-security-policy']).toBe(CONTENT_SECURITY_POLICY);
+  });
+});

@@ -1,0 +1,249 @@
+/** Slow, silent and many clients do not keep others out. Over real sockets. */
+import { once } from 'node:events';
+import { Agent } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { codeOf } from '../../src/base/errors.ts';
+import type { Protection } from '../../src/web/server.ts';
+import { makeAuthority, makeCertificate } from '../support/certificates.ts';
+import { GOOD, USERS, ask, connected, protectedServer, tlsWith } from './protected.ts';
+import type { RawConnection } from './protected.ts';
+
+const SCRAPE = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
+const MAX_SCRAPES = 40;
+const MAX_CONNECTIONS = 1_024;
+const LARGE = Buffer.alloc(16 * 1_024 * 1_024, 'x');
+const PATIENCE = { timeout: 20_000 };
+
+const authority = makeAuthority();
+const certificate = makeCertificate({ name: 'x', hosts: ['127.0.0.1'], issuer: authority });
+
+/** Clients that send nothing, and connect again as soon as they are disconnected. */
+function silentClients(url: string, count: number): void {
+  const sockets = new Set<Socket>();
+  let isEnded = false;
+  function open(): void {
+    const socket = connect({
+      port: Number(new URL(url).port),
+      host: '127.0.0.1',
+      allowHalfOpen: true,
+    });
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      sockets.delete(socket);
+      if (!isEnded) {
+        open();
+      }
+    });
+  }
+  for (let i = 0; i < count; i += 1) {
+    open();
+  }
+  onTestFinished(() => {
+    isEnded = true;
+    sockets.forEach((socket) => socket.destroy());
+  });
+}
+
+describe('silent clients', () => {
+  test.each<[string, Partial<Protection>]>([
+    ['without authentication', {}],
+    ['with basic authentication', { users: USERS }],
+    ['with TLS', { tls: tlsWith(certificate) }],
+  ])(
+    '%s do not keep out a scraper that waits for six seconds',
+    async (_name, protection) => {
+      const { url } = await protectedServer(protection);
+      for (const count of [600, 1_000]) {
+        silentClients(url, count);
+        for (let i = 0; i < 10; i += 1) {
+          const signal = AbortSignal.timeout(6_000);
+          const options = { headers: GOOD, ca: authority.cert, signal };
+          expect((await ask(url, '/metrics', options)).status).toBe(200);
+          expect((await ask(url, '/-/healthy', options)).status).toBe(200);
+        }
+      }
+    },
+    60_000,
+  );
+
+  test('are disconnected even if they do not close their half', async () => {
+    const { url } = await protectedServer({});
+    const socket = connect({ port: Number(new URL(url).port), allowHalfOpen: true });
+    onTestFinished(() => void socket.destroy());
+    await once(socket.resume(), 'end');
+    const failed: Promise<unknown[]> = once(socket, 'error');
+    // The server closed both halves, so that its kernel answers with a reset.
+    const writing = setInterval(() => socket.write('x'), 10);
+    onTestFinished(() => clearInterval(writing));
+    const [error] = await failed;
+    expect(codeOf(error)).toMatch(/^(ECONNRESET|EPIPE)$/);
+  }, 30_000);
+});
+
+test('an unfinished request is ended, whether it stalls or goes on slowly', async () => {
+  const { url } = await protectedServer({});
+  /** What is received for a request that begins so, and goes on with `more` every 100 ms. */
+  async function unfinished(beginning: string, more: string): Promise<string> {
+    const { socket, ended } = await connected(url);
+    socket.write(beginning);
+    const writing = setInterval(() => socket.write(more), 100);
+    const received = await ended;
+    clearInterval(writing);
+    return received;
+  }
+  const [body, ...headers] = await Promise.all([
+    unfinished('POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n', 'x'),
+    unfinished('', ''),
+    unfinished('GET /met', ''),
+    unfinished('GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ', 'x'),
+  ]);
+  for (const received of headers) {
+    expect(received).toMatch(/^HTTP\/1\.1 408 [^]*\r\n\r\nRequest Timeout\n$/);
+  }
+  expect(body).not.toContain('reloaded');
+}, 30_000);
+
+test('idle connections and slow requests make room, requests in progress do not', async () => {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<readonly Uint8Array[]>();
+  const { url } = await protectedServer(
+    {},
+    {
+      exposition() {
+        asked.resolve();
+        return answer.promise;
+      },
+    },
+  );
+  const inProgress = ask(url, '/metrics');
+  await asked.promise;
+  const agent = new Agent({ keepAlive: true, maxSockets: Infinity, maxFreeSockets: Infinity });
+  onTestFinished(() => agent.destroy());
+  const half = MAX_CONNECTIONS / 2;
+  await Promise.all(Array.from({ length: half }, () => ask(url, '/-/ready', { agent })));
+  const slow = await Promise.all(
+    Array.from({ length: half }, async () => {
+      const { socket } = await connected(url);
+      return socket.write('POST /nope HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n');
+    }),
+  );
+  for (let i = 0; i < MAX_CONNECTIONS; i += 1) {
+    expect((await ask(url, '/-/ready')).status).toBe(200);
+  }
+  answer.resolve([Buffer.from('whole\n')]);
+  expect((await inProgress).body).toBe('whole\n');
+  expect(slow).toHaveLength(half);
+}, 60_000);
+
+describe('slow readers', () => {
+  async function slowReader(url: string): Promise<RawConnection> {
+    const reader = await connected(url);
+    reader.socket.pause();
+    reader.socket.write(SCRAPE);
+    return reader;
+  }
+
+  test('do not delay another scrape; above the limit the answer is 503 until one leaves', async () => {
+    let scrapes = 0;
+    const { url } = await protectedServer(
+      {},
+      {
+        exposition() {
+          scrapes += 1;
+          return Promise.resolve([LARGE]);
+        },
+      },
+    );
+    const readers = await Promise.all(
+      Array.from({ length: MAX_SCRAPES - 1 }, () => slowReader(url)),
+    );
+    await vi.waitUntil(() => scrapes === MAX_SCRAPES - 1, PATIENCE);
+    expect((await ask(url, '/metrics')).body).toHaveLength(LARGE.length);
+    const last = await slowReader(url);
+    await vi.waitUntil(() => scrapes === MAX_SCRAPES + 1, PATIENCE);
+    const refused = await ask(url, '/metrics');
+    expect([refused.status, refused.body]).toEqual([
+      503,
+      'Too many scrapes in progress: the limit is 40\n',
+    ]);
+    expect((await ask(url, '/')).status).toBe(200);
+    readers[0]?.socket.destroy();
+    await vi.waitUntil(async () => (await ask(url, '/metrics')).status === 200, PATIENCE);
+    last.socket.resume();
+    await vi.waitUntil(() => last.socket.bytesRead > LARGE.length, PATIENCE);
+  }, 60_000);
+});
+
+test('headers above the limit and garbage are answered in plain text and disconnected', async () => {
+  const { url } = await protectedServer({});
+  for (const [sent, answer] of [
+    [
+      `GET / HTTP/1.1\r\nX: ${'a'.repeat(9_000)}\r\n\r\n`,
+      /^HTTP\/1\.1 431 [^]*\r\n\r\nRequest Header Fields Too Large\n$/,
+    ],
+    ['garbage\r\n\r\n', /^HTTP\/1\.1 400 [^]*\r\n\r\nBad Request\n$/],
+  ] as const) {
+    const { socket, ended } = await connected(url);
+    socket.write(sent);
+    expect(await ended).toMatch(answer);
+  }
+});
+
+describe('stopping', () => {
+  test('ends idle connections and cuts silent clients, half requests and slow readers', async () => {
+    const asked = Promise.withResolvers<void>();
+    const { server, url } = await protectedServer(
+      {},
+      {
+        exposition() {
+          asked.resolve();
+          return Promise.resolve([Buffer.concat([LARGE, LARGE])]);
+        },
+      },
+    );
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    await ask(url, '/-/ready', { agent });
+    const silent = await connected(url);
+    const half = await connected(url);
+    half.socket.write('GET /metrics HTTP/1.1\r\nHos');
+    const slow = await connected(url);
+    slow.socket.pause();
+    slow.socket.write(SCRAPE);
+    await asked.promise;
+    await server.stop();
+    slow.socket.resume();
+    expect([await silent.ended, await half.ended]).toEqual(['', '']);
+    expect((await slow.ended).length).toBeLessThan(2 * LARGE.length);
+  });
+
+  test('lets an answer in progress finish', async () => {
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<readonly Uint8Array[]>();
+    const { server, url } = await protectedServer(
+      {},
+      {
+        exposition() {
+          asked.resolve();
+          return answer.promise;
+        },
+      },
+    );
+    const response = ask(url, '/metrics');
+    await asked.promise;
+    const stopped = server.stop();
+    answer.resolve([Buffer.from('whole\n')]);
+    expect((await response).body).toBe('whole\n');
+    await stopped;
+  });
+
+  test('works with a silent TLS client', async () => {
+    const { server, url } = await protectedServer({ tls: tlsWith(certificate) });
+    const { ended } = await connected(url);
+    await server.stop();
+    expect(await ended).toBe('');
+  });
+});
