@@ -32,7 +32,7 @@ const DEADLINE_SHARE = 0.9;
 /** What reads totals has longer: with a short interval, five requests may take longer than it. */
 const MIN_BASELINE_DEADLINE_MS = 30_000;
 
-export class PollJob {
+export interface PollJob {
   readonly customer: Customer;
   readonly stream: Stream;
   readonly intervalMs: number;
@@ -40,72 +40,34 @@ export class PollJob {
   /** Place in the interval, in [0, 1). */
   phase: number;
   /** When the next poll is due, monotonic; Infinity until the first one has ended. */
-  dueMs = Infinity;
+  dueMs: number;
   /** Aborts the running poll. */
   running: AbortController | undefined;
   /** The running poll was not scheduled: a poll that is due meanwhile is not skipped, it is this one. */
-  isExtraPoll = false;
+  isExtraPoll: boolean;
+}
 
-  constructor(
-    customer: Customer,
-    stream: Stream,
-    client: CustomerClient,
-    intervalMs: number,
-    phase: number,
-  ) {
-    this.customer = customer;
-    this.stream = stream;
-    this.client = client;
-    this.intervalMs = intervalMs;
-    this.phase = phase;
-  }
+/** The job's newest place, by `nowMs`, in intervals of this length. */
+export function lastPlaceMs({ phase }: PollJob, nowMs: number, intervalMs: number): number {
+  const offsetMs = phase * intervalMs;
+  return offsetMs + Math.floor((nowMs - offsetMs) / intervalMs) * intervalMs;
+}
 
-  get isFirstPoll(): boolean {
-    return this.dueMs === Infinity;
-  }
-
-  move(client: CustomerClient, phase: number, nowMs: number): void {
-    this.client = client;
-    this.phase = phase;
-    if (!this.isFirstPoll) {
-      this.schedule(nowMs);
-    }
-  }
-
-  /** The next poll is due at the job's place in the interval. */
-  schedule(nowMs: number): void {
-    this.dueMs = this.lastPlaceMs(nowMs, this.intervalMs) + this.intervalMs;
-  }
-
-  /** The job's newest place, by `nowMs`, in intervals of this length. */
-  lastPlaceMs(nowMs: number, intervalMs: number): number {
-    const offsetMs = this.phase * intervalMs;
-    return offsetMs + Math.floor((nowMs - offsetMs) / intervalMs) * intervalMs;
-  }
-
-  /**
-   * Schedules the poll after the one that is due. Returns how many polls are skipped: those that were
-   * due while the process stood still, and this one if the previous poll still runs.
-   */
-  advance(nowMs: number): number {
-    const missed = Math.floor((nowMs - this.dueMs) / this.intervalMs);
-    this.dueMs += (missed + 1) * this.intervalMs;
-    const isSkipped = this.running !== undefined && !this.isExtraPoll;
-    this.isExtraPoll = false;
-    return missed + (isSkipped ? 1 : 0);
-  }
-
-  deadlineMs(readsTotals: boolean): number {
-    return !readsTotals
-      ? this.intervalMs * DEADLINE_SHARE
-      : this.isFirstPoll
-        ? MIN_BASELINE_DEADLINE_MS
-        : baselineDeadlineMs(this.intervalMs);
-  }
+/** When a poll is due after `nowMs`. */
+export function nextDueMs(job: PollJob, nowMs: number): number {
+  return lastPlaceMs(job, nowMs, job.intervalMs) + job.intervalMs;
 }
 
 export function baselineDeadlineMs(intervalMs: number): number {
   return Math.max(MIN_BASELINE_DEADLINE_MS, intervalMs * DEADLINE_SHARE);
+}
+
+export function deadlineMs({ dueMs, intervalMs }: PollJob, readsTotals: boolean): number {
+  if (!readsTotals) {
+    return intervalMs * DEADLINE_SHARE;
+  }
+  const isFirstPoll = dueMs === Infinity;
+  return isFirstPoll ? MIN_BASELINE_DEADLINE_MS : baselineDeadlineMs(intervalMs);
 }
 
 /** A poll before its first request. */

@@ -9,8 +9,16 @@ import type { Customer } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
 import { PollLog } from './log-limiter.ts';
 import type { LogLimiter } from './log-limiter.ts';
-import { baselineDeadlineMs, DROPPED, PollJob, preparePoll, runPoll } from './poll-job.ts';
-import type { PollEnvironment, PollObserver } from './poll-job.ts';
+import {
+  baselineDeadlineMs,
+  deadlineMs,
+  DROPPED,
+  lastPlaceMs,
+  nextDueMs,
+  preparePoll,
+  runPoll,
+} from './poll-job.ts';
+import type { PollEnvironment, PollJob, PollObserver } from './poll-job.ts';
 
 export interface SchedulerOptions {
   readonly clock: Clock;
@@ -96,7 +104,7 @@ export class Scheduler {
       }
     }
     jobs
-      .filter(({ isFirstPoll, running }) => isFirstPoll && running === undefined)
+      .filter(({ dueMs, running }) => dueMs === Infinity && running === undefined)
       .forEach((job) => this.#pending.add(job));
     this.#startPending();
     this.#waking.abort();
@@ -118,7 +126,7 @@ export class Scheduler {
   /** Time until the next poll of a stream: 0 while it runs or waits; undefined if it is not polled. */
   nextPollInMs(customer: Customer, stream: Stream): number | undefined {
     const job = this.#jobs.get(keyOf(customer, stream));
-    if (job === undefined || job.running !== undefined || job.isFirstPoll) {
+    if (job === undefined || job.running !== undefined || job.dueMs === Infinity) {
       return job && 0;
     }
     return Math.max(0, job.dueMs - this.#options.clock.monotonicMs());
@@ -138,9 +146,11 @@ export class Scheduler {
       const phase = i / polled.length;
       const known = this.#jobs.get(keyOf(customer, stream));
       if (known?.customer !== customer) {
-        return new PollJob(customer, stream, client, intervalMs, phase);
+        const state = { dueMs: Infinity, running: undefined, isExtraPoll: false };
+        return { customer, stream, client, intervalMs, phase, ...state };
       }
-      known.move(client, phase, nowMs);
+      Object.assign(known, { client, phase });
+      known.dueMs = known.dueMs === Infinity ? Infinity : nextDueMs(known, nowMs);
       return known;
     });
   }
@@ -170,12 +180,18 @@ export class Scheduler {
   }
 
   #startDue(job: PollJob, nowMs: number): void {
-    const skipped = job.advance(nowMs);
+    const { customer, stream, intervalMs } = job;
+    // Polls that were due while the process stood still.
+    const missed = Math.floor((nowMs - job.dueMs) / intervalMs);
+    job.dueMs += (missed + 1) * intervalMs;
+    const isBusy = job.running !== undefined && !job.isExtraPoll;
+    job.isExtraPoll = false;
+    const skipped = missed + (isBusy ? 1 : 0);
     for (let i = 0; i < skipped; i++) {
-      job.customer.turnSkipped(job.stream);
+      customer.turnSkipped(stream);
     }
     if (skipped > 0) {
-      this.#options.observer.changed(job.customer.customer);
+      this.#options.observer.changed(customer.customer);
     }
     if (job.running === undefined) {
       this.#start(job, false);
@@ -200,8 +216,8 @@ export class Scheduler {
     const poll = this.#poll(job, stop).finally(() => {
       job.running = undefined;
       this.#polls.delete(poll);
-      if (job.isFirstPoll) {
-        job.schedule(this.#options.clock.monotonicMs());
+      if (job.dueMs === Infinity) {
+        job.dueMs = nextDueMs(job, this.#options.clock.monotonicMs());
         // Not for less than a tick: a thousand first polls would wake the loop a thousand times.
         if (job.dueMs < this.#wakesAtMs - this.#tickMs) {
           this.#waking.abort();
@@ -215,7 +231,8 @@ export class Scheduler {
   async #poll(job: PollJob, stop: AbortController): Promise<void> {
     const prepared = preparePoll(job, this.#environment, this.#baselineDueMs(job));
     const isBaselineDue = prepared.baseline !== 'none';
-    const takesPlace = (isBaselineDue || job.isFirstPoll) && this.#baselines < this.#maxBaselines;
+    const takesPlace =
+      (isBaselineDue || job.dueMs === Infinity) && this.#baselines < this.#maxBaselines;
     if (prepared.baseline === 'wish' && !takesPlace) {
       this.#pending.add(job);
     } else {
@@ -223,12 +240,12 @@ export class Scheduler {
     }
     this.#baselines += takesPlace ? 1 : 0;
     const mayTakeBaseline = isBaselineDue && takesPlace;
-    const deadlineMs = job.deadlineMs(mayTakeBaseline || prepared.mustReadTotals);
+    const limitMs = deadlineMs(job, mayTakeBaseline || prepared.mustReadTotals);
     try {
       const { responses, tookMs } = await runPoll(
         job,
-        (query) => prepared.run(mayTakeBaseline, deadlineMs, query),
-        deadlineMs,
+        (query) => prepared.run(mayTakeBaseline, limitMs, query),
+        limitMs,
         stop,
         this.#environment,
       );
@@ -252,7 +269,7 @@ export class Scheduler {
       RECONCILE_SHARE * reconcileIntervalMs,
     );
     // The job may have moved to another place.
-    return Math.max(job.lastPlaceMs(nowMs, everyMs), nowMs - reconcileIntervalMs);
+    return Math.max(lastPlaceMs(job, nowMs, everyMs), nowMs - reconcileIntervalMs);
   }
 
   /** Once: it concerns the configuration more than the customer. */

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { statusOf } from '../../src/polling/customers.ts';
+import { customerNamed } from '../support/polled.ts';
 import { GOOD, hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
@@ -240,6 +242,40 @@ describe('baselines', () => {
       { msg: 'service too slow for the polling interval', customer: 'a', interval_seconds: 1 },
     ]);
   });
+});
+
+test('a period that a wrong clock has started is discarded when the clock is right', async () => {
+  const startMs = Date.UTC(2026, 10, 30, 20);
+  const december = Date.UTC(2026, 11, 1, 3);
+  await using fixture = new SchedulerFixture({ startMs });
+  const { clock, scheduler } = fixture;
+  const marks = new HighWaterMarks();
+  function start(): () => unknown {
+    const { client } = fixture.polled('a', ({ from }) =>
+      Promise.resolve({
+        aggregation: 'minute',
+        rows: [{ key: 1, counts: Date.parse(from) < december ? [3, 1] : [1, 0] }],
+      }),
+    );
+    const customer = customerNamed('a', marks);
+    scheduler.setCustomers([{ customer, client }]);
+    return () => {
+      const { periodStartMs, counters } = customer.metricsAt(clock.nowMs());
+      return { periodStartMs, total: counters.people_entered?.total };
+    };
+  }
+  scheduler.start();
+  const first = start();
+  await clock.advance(MINUTE_MS);
+  clock.step(10 * HOUR_MS);
+  await clock.advance(MINUTE_MS);
+  expect(first()).toEqual({ periodStartMs: december, total: 1 });
+  clock.step(-10 * HOUR_MS);
+  const restarted = start();
+  const november = { periodStartMs: Date.UTC(2026, 10, 1, 3), total: 3 };
+  await clock.advance(MINUTE_MS);
+  expect(restarted()).toEqual(november);
+  expect([...marks.serialize(clock.nowMs())].join('')).not.toContain(String(december));
 });
 
 describe('the status', () => {

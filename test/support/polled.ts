@@ -11,7 +11,7 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
 
-export function customerNamed(name: string): Customer {
+export function customerNamed(name: string, marks = new HighWaterMarks()): Customer {
   return new Customer({
     name,
     timezone: 'Europe/Copenhagen',
@@ -19,7 +19,7 @@ export function customerNamed(name: string): Customer {
     calendar: new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }),
     streams: ['people'],
     owner: { service: 's', clientId: name, customer: name },
-    marks: new HighWaterMarks(),
+    marks,
   });
 }
 
