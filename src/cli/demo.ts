@@ -7,7 +7,7 @@ import { Command } from 'commander';
 import { BREAKDOWNS } from '../base/model.ts';
 import { loadConfig } from '../config/load.ts';
 import { createDaemon } from '../daemon.ts';
-import { exporterConfigYaml } from '../simulator/world.ts';
+import { exporterConfigYaml } from '../simulator/environment.ts';
 import { customersOption, loggerFor, logOptions, seedOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { untilStopped } from './io.ts';
@@ -46,10 +46,10 @@ async function demo(flags: DemoFlags, io: Io): Promise<void> {
   const simulation = await startSimulation(flags, '127.0.0.1:0');
   const folder = await mkdtemp(join(tmpdir(), 'library-stats-exporter-demo-'));
   try {
-    const { world, simulator } = simulation;
+    const { environment, simulator } = simulation;
     const path = join(folder, 'config.yaml');
     const isSmall = flags.customers <= MAX_CUSTOMERS_WITH_SHORT_INTERVALS;
-    const config = exporterConfigYaml(world, simulator.url, isSmall ? SHORT_INTERVALS : {});
+    const config = exporterConfigYaml(environment, simulator.url, isSmall ? SHORT_INTERVALS : {});
     await writeFile(path, config, { mode: 0o600 });
     const loaded = await loadConfig({ path, env: {} });
     const daemon = createDaemon({

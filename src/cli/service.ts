@@ -5,8 +5,8 @@ import { seededRandom } from '../base/random.ts';
 import { createFaults } from '../simulator/faults.ts';
 import { startSimulator } from '../simulator/http.ts';
 import type { Simulator } from '../simulator/http.ts';
-import { createWorld } from '../simulator/world.ts';
-import type { World } from '../simulator/world.ts';
+import { createEnvironment } from '../simulator/environment.ts';
+import type { Environment } from '../simulator/environment.ts';
 import { customersOption, seedOption } from './flags.ts';
 import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
@@ -36,7 +36,7 @@ export function serviceCommand(io: Io): Command {
 }
 
 export interface Simulation {
-  readonly world: World;
+  readonly environment: Environment;
   readonly simulator: Simulator;
 }
 
@@ -44,20 +44,20 @@ export async function startSimulation(
   { customers, seed }: SimulationFlags,
   listenAddress: string,
 ): Promise<Simulation> {
-  const world = createWorld({ customers, seed, clock: systemClock });
+  const environment = createEnvironment({ customers, seed, clock: systemClock });
   const simulator = await startSimulator({
-    service: world.service,
+    service: environment.service,
     faults: createFaults({ random: seededRandom(seed) }),
     clock: systemClock,
     listenAddress,
   });
-  return { world, simulator };
+  return { environment, simulator };
 }
 
 /** The addresses of the service, and the credentials of each customer. */
-export function describeSimulation({ world, simulator: { url } }: Simulation): string {
+export function describeSimulation({ environment, simulator: { url } }: Simulation): string {
   const month = new Date(systemClock.nowMs()).toISOString().slice(0, 7);
-  const customers = world.customers.map(
+  const customers = environment.customers.map(
     ({ library: { name }, clientId, clientSecret }) =>
       `  ${name}: client_id ${clientId}, client_secret ${clientSecret}\n`,
   );

@@ -1,44 +1,46 @@
-/**
- * Answers of the data endpoints out of a ledger: rows of an aggregation, or pages of raw records.
- * It takes windows that are already understood; the rules of what may be asked are in questions.ts.
- */
-import type { Aggregation } from '../base/model.ts';
+/** Answers of the data endpoints from a ledger: rows of an aggregation, or raw records. */
+import type { Aggregation, Breakdown } from '../base/model.ts';
 import type { Conventions, ForcedAggregation } from './conventions.ts';
 import { DAY_MS, MINUTE_MS } from './conventions.ts';
-import { groupRows, isGroup } from './group-rows.ts';
-import type { Row } from './group-rows.ts';
-import { createBuckets, quarterOfYear } from './keys.ts';
+import { groupId } from './ground-truth.ts';
+import { createBuckets } from './keys.ts';
 import type { Buckets, TimeAggregation } from './keys.ts';
-import type { Ledger } from './ledger.ts';
-import type { DataQuestion } from './questions.ts';
+import type { Counted, Ledger } from './ledger.ts';
+import type { DataQuery } from './queries.ts';
 import { rawAnswer } from './raw.ts';
-import { addAmount, addCounts } from './summary.ts';
-import type { Counts } from './summary.ts';
+import { addCounts } from './records.ts';
+import type { Counts } from './records.ts';
 import type { Zone } from './zone.ts';
 
-/** When the last roll-up of the night was, local time. */
-const ROLL_UP_MINUTE = 150;
-
-/** The body of a good answer, as JSON. */
-export function answer(ledger: Ledger, utc: Zone, question: DataQuestion, nowMs: number): string {
-  const { forced } = ledger.conventions;
-  const { aggregation } = question;
-  if (aggregation === undefined) {
-    return (
-      rawAnswer(ledger, utc, question, nowMs) ??
-      aggregated(ledger, utc, question, forced.to, nowMs, true).body
-    );
-  }
-  const asked = aggregated(ledger, utc, question, aggregation, nowMs, false);
-  const tooLarge =
-    forced.above === 'rows' ? asked.rows > forced.limit : asked.body.length > forced.limit;
-  return tooLarge &&
-    coarseness(forced.to, ledger.conventions) > coarseness(aggregation, ledger.conventions)
-    ? aggregated(ledger, utc, question, forced.to, nowMs, true).body
-    : asked.body;
+/** `key` is JSON. */
+interface Row {
+  readonly key: string;
+  readonly counts: Counts;
 }
 
-/** Groups are coarser than anything: the service has no larger ones. */
+/** The local time of the nightly roll-up. */
+const ROLL_UP_MINUTE = 150;
+
+/** The body of a successful answer, as JSON. */
+export function answer(ledger: Ledger, utc: Zone, query: DataQuery, nowMs: number): string {
+  const { forced } = ledger.conventions;
+  const { aggregation } = query;
+  if (aggregation === undefined) {
+    return (
+      rawAnswer(ledger, utc, query, nowMs) ??
+      aggregated(ledger, utc, query, forced.to, nowMs, true).body
+    );
+  }
+  const requested = aggregated(ledger, utc, query, aggregation, nowMs, false);
+  const tooLarge =
+    forced.above === 'rows' ? requested.rows > forced.limit : requested.body.length > forced.limit;
+  return tooLarge &&
+    coarseness(forced.to, ledger.conventions) > coarseness(aggregation, ledger.conventions)
+    ? aggregated(ledger, utc, query, forced.to, nowMs, true).body
+    : requested.body;
+}
+
+/** An aggregation is only forced to a coarser one; nothing is coarser than groups. */
 function coarseness(aggregation: Aggregation, conventions: Conventions): number {
   switch (aggregation) {
     case 'minute':
@@ -57,23 +59,23 @@ function coarseness(aggregation: Aggregation, conventions: Conventions): number 
 function aggregated(
   ledger: Ledger,
   utc: Zone,
-  question: DataQuestion,
+  query: DataQuery,
   aggregation: Aggregation | ForcedAggregation,
   nowMs: number,
   isForced: boolean,
 ): { readonly body: string; readonly rows: number } {
   const rows = isGroup(aggregation)
-    ? groupRows(ledger, question, aggregation, nowMs)
-    : timeRows(ledger, utc, question, aggregation, nowMs, isForced);
+    ? groupRows(ledger, query, aggregation, nowMs)
+    : timeRows(ledger, utc, query, aggregation, nowMs, isForced);
   if (ledger.conventions.rowOrder === 'descending') {
     rows.reverse();
   }
   const result = rows.map(({ key, counts }) =>
-    question.stream === 'people'
-      ? `{"key":${key},"in":${counts.first},"out":${counts.second}}`
-      : `{"key":${key},"value":${counts.first}}`,
+    query.stream === 'people'
+      ? `{"key":${key},"in":${counts.in},"out":${counts.out}}`
+      : `{"key":${key},"value":${counts.in}}`,
   );
-  const metadata = { ...question.echo, count: rows.length, aggregation };
+  const metadata = { ...query.echo, count: rows.length, aggregation };
   return {
     body: `{"metadata":${JSON.stringify(metadata)},"result":[${result.join(',')}]}`,
     rows: rows.length,
@@ -83,7 +85,7 @@ function aggregated(
 function timeRows(
   ledger: Ledger,
   utc: Zone,
-  question: DataQuestion,
+  query: DataQuery,
   aggregation: TimeAggregation,
   nowMs: number,
   isForced: boolean,
@@ -93,7 +95,7 @@ function timeRows(
   const widened = isForced
     ? conventions.forced.window === 'whole buckets'
     : conventions.window === 'whole buckets' && aggregation !== 'minute';
-  const span = { stream: question.stream, ...(widened ? widen(question, buckets) : question) };
+  const span = { stream: query.stream, ...(widened ? widen(query, buckets) : query) };
   const nightly =
     (aggregation === 'day' && conventions.dayFreshness === 'nightly') ||
     (aggregation === 'quarter' && conventions.quarterFreshness === 'nightly');
@@ -101,29 +103,24 @@ function timeRows(
 
   const counts = new Map<number, Counts>();
   function bucket(number: number): Counts {
-    const found = counts.get(number) ?? { first: 0, second: 0 };
-    counts.set(number, found);
+    let found = counts.get(number);
+    if (found === undefined) {
+      found = { in: 0, out: 0 };
+      counts.set(number, found);
+    }
     return found;
   }
-  const byDate = aggregation === 'day' || conventions.quarter === '3 months';
-  ledger.scan(
-    { ...span, nowMs: shown.knownAtMs },
-    (records, at) => {
-      const keyMs = records.keyMs[at] ?? 0;
-      if (keyMs < shown.keyBeforeMs) {
-        addAmount(bucket(buckets.bucketOf(keyMs)), records.amount[at] ?? 0);
-      }
-    },
-    (summary) => {
-      if (aggregation === 'minute' || !byDate || summary.lastKeyMs >= shown.keyBeforeMs) {
-        return false;
-      }
-      for (const [day, ofDay] of summary.byDay) {
-        addCounts(bucket(aggregation === 'day' ? day : quarterOfYear(day)), ofDay);
-      }
-      return true;
-    },
-  );
+  function count(counted: Counted): void {
+    if (counted.keyMs < shown.keyBeforeMs) {
+      addCounts(bucket(buckets.bucketOf(counted.keyMs)), counted);
+    }
+  }
+  const shownSpan = { ...span, nowMs: shown.knownAtMs };
+  if (aggregation === 'day' || (aggregation === 'quarter' && conventions.quarter === '3 months')) {
+    ledger.forEachDateCount(shownSpan, count);
+  } else {
+    ledger.forEachRecord(shownSpan, count);
+  }
   if (conventions.emptyBuckets === 'listed') {
     const serviceNowMs = nowMs + conventions.serviceClockMs;
     const lastMs = Math.min(span.toMs, serviceNowMs, shown.keyBeforeMs - 1);
@@ -134,7 +131,7 @@ function timeRows(
   }
   const numbers = Array.from(counts.keys()).toSorted((a, b) => a - b);
   const first =
-    question.fromMs === -Infinity ? (numbers[0] ?? 0) : buckets.bucketOf(question.askedFromMs);
+    query.fromMs === -Infinity ? (numbers[0] ?? 0) : buckets.bucketOf(query.requestedFromMs);
   const rows = numbers.map((number) => ({
     key: buckets.key(number, first),
     counts: bucket(number),
@@ -142,6 +139,7 @@ function timeRows(
   return conventions.repeatedKeys === 'merged' ? merge(rows) : rows;
 }
 
+/** One row for each key. */
 function merge(rows: readonly Row[]): Row[] {
   const merged = new Map<string, Row>();
   for (const row of rows) {
@@ -156,19 +154,19 @@ function merge(rows: readonly Row[]): Row[] {
 }
 
 function widen(
-  question: DataQuestion,
+  query: DataQuery,
   buckets: Buckets,
 ): { readonly fromMs: number; readonly toMs: number } {
-  const { fromMs, toMs } = question;
+  const { fromMs, toMs } = query;
   return {
     fromMs: Number.isFinite(fromMs)
-      ? buckets.startMs(buckets.bucketOf(question.askedFromMs))
+      ? buckets.startMs(buckets.bucketOf(query.requestedFromMs))
       : fromMs,
     toMs: Number.isFinite(toMs) ? buckets.startMs(buckets.bucketOf(toMs) + 1) - 1 : toMs,
   };
 }
 
-/** What a nightly roll-up shows: what it knew when it ran, of the days that were over then. */
+/** What the last nightly roll-up shows: the days that were complete, as known when it ran. */
 function lastRollUp(
   ledger: Ledger,
   nowMs: number,
@@ -179,4 +177,39 @@ function lastRollUp(
   const knownAtMs =
     tonight <= nowMs ? tonight : zone.instantOf((today - 1) * DAY_MS + ROLL_UP_MINUTE * MINUTE_MS);
   return { knownAtMs, keyBeforeMs: dayZone.dayStartMs(dayZone.dayOf(knownAtMs)) };
+}
+
+function groupRows(ledger: Ledger, query: DataQuery, aggregation: Breakdown, nowMs: number): Row[] {
+  const { library, conventions } = ledger;
+  const byDevice = library.devices.map(() => ({ in: 0, out: 0 }));
+  ledger.forEachDateCount({ ...query, nowMs }, (counted) =>
+    addCounts(byDevice[counted.device] ?? { in: 0, out: 0 }, counted),
+  );
+  const rows = new Map<number, Row>();
+  library.devices.forEach(({ kind }, index) => {
+    const counts = byDevice[index] ?? { in: 0, out: 0 };
+    const isListed = conventions.emptyBuckets === 'listed' && kind === 'door';
+    if (isListed || counts.in + counts.out > 0) {
+      const id = groupId(ledger, aggregation, index);
+      const key = groupKey(ledger, aggregation, id);
+      const row = rows.get(id) ?? { key, counts: { in: 0, out: 0 } };
+      rows.set(id, row);
+      addCounts(row.counts, counts);
+    }
+  });
+  return [...rows.values()];
+}
+
+function groupKey({ library, conventions }: Ledger, aggregation: Breakdown, id: number): string {
+  if (conventions.groupKey !== 'name') {
+    return conventions.groupKey === 'string' ? `"${id}"` : String(id);
+  }
+  const named = { branch: library.branches, client: [], device: library.devices }[aggregation];
+  const name = named.find((one) => one.id === id)?.name ?? aggregation;
+  // Two doors may have the same name, so the key includes the id.
+  return JSON.stringify(`${name} ${id}`);
+}
+
+function isGroup(aggregation: Aggregation): aggregation is Breakdown {
+  return aggregation === 'branch' || aggregation === 'client' || aggregation === 'device';
 }

@@ -1,41 +1,70 @@
-/** What is drawn by chance: one of several choices, and how many of what comes on its own. */
+/** Deterministic randomness: the same whole numbers give the same result in any order of calls. */
 import type { Random } from '../base/random.ts';
 
-/** Things to choose from, some more often than others; `upTo` is the running sum of their weights. */
-export interface Wheel<Choice> {
-  readonly choices: readonly Choice[];
-  readonly upTo: readonly number[];
+/** A 32-bit seed from whole numbers; similar arguments give unrelated seeds. */
+export function mixSeeds(...parts: readonly number[]): number {
+  let mixed = 0x9e3779b9;
+  for (const part of parts) {
+    mixed = scramble(mixed ^ scramble(part | 0));
+  }
+  return mixed >>> 0;
 }
 
-export function createWheel<Choice>(
+/** A number in [0, 1) from whole numbers. */
+export function chance(...parts: readonly number[]): number {
+  return mixSeeds(...parts) / 2 ** 32;
+}
+
+/** `digits` hexadecimal digits from whole numbers. */
+export function hexadecimal(digits: number, ...parts: readonly number[]): string {
+  let text = '';
+  for (let i = 0; text.length < digits; i++) {
+    text += mixSeeds(...parts, i)
+      .toString(16)
+      .padStart(8, '0');
+  }
+  return text.slice(0, digits);
+}
+
+/** One item of a non-empty list. */
+export function pick<Choice>(random: Random, choices: readonly Choice[]): Choice {
+  if (choices.length === 0) {
+    throw new Error('cannot pick from an empty list');
+  }
+  return choices[Math.floor(random.next() * choices.length)] as Choice;
+}
+
+/** Draws items of a list with probabilities proportional to their weights. */
+export function weightedPicker<Choice>(
   choices: readonly Choice[],
   weightOf: (choice: Choice) => number,
-): Wheel<Choice> {
+): (random: Random) => Choice {
   let sum = 0;
-  return { choices, upTo: choices.map((choice) => (sum += weightOf(choice))) };
+  const upTo = choices.map((choice) => (sum += weightOf(choice)));
+  return (random) => {
+    const point = random.next() * sum;
+    const at = upTo.findIndex((bound) => point < bound);
+    return choices.at(at) as Choice;
+  };
 }
 
-/** The choice at a number in [0, 1). The wheel must not be empty. */
-export function turn<Choice>({ choices, upTo }: Wheel<Choice>, drawn: number): Choice {
-  const last = choices.length - 1;
-  const point = drawn * (upTo[last] ?? 0);
-  let at = 0;
-  while (at < last && (upTo[at] ?? 0) <= point) {
-    at++;
-  }
-  return choices[at] as Choice;
-}
-
-/** How many of what comes by chance, `mean` on average. Large means are drawn from the bell curve. */
+/** A Poisson-distributed number; large means are approximated by the normal distribution. */
 export function drawPoisson(random: Random, mean: number): number {
   if (mean > 50) {
-    const bell =
+    const normal =
       Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
-    return Math.max(0, Math.round(mean + Math.sqrt(mean) * bell));
+    return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal));
   }
   let count = 0;
   for (let rest = Math.exp(-mean), left = random.next(); left > rest; left *= random.next()) {
     count++;
   }
   return count;
+}
+
+function scramble(value: number): number {
+  let mixed = (value + 0x7f4a7c15) | 0;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21f0aaad);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+  return mixed ^ (mixed >>> 15);
 }

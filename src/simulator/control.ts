@@ -1,7 +1,4 @@
-/**
- * What the simulator has beside the vendor's paths, for tests in another process and for curious
- * people: the truth, and the faults. All under /simulator/.
- */
+/** Paths under /simulator/, which the vendor does not have: ground truth and fault injection. */
 import type { Clock } from '../base/clock.ts';
 import { SECOND_MS } from './conventions.ts';
 import { FAULT_KINDS } from './faults.ts';
@@ -18,22 +15,21 @@ export interface Control {
 
 /**
  * - GET /simulator/truth?from=TIME[&at=TIME][&customer=NAME]: totals of every customer, see
- *   {@link Truth}; TIME is ISO 8601 with a designator, or seconds since 1970.
- * - GET /simulator/occupancy, the same parameters: how many are inside, the day starting at `from`.
- * - POST /simulator/faults {"rate": 0.1, "kinds": [...], "customer": NAME}: without kinds all of
- *   them, without a customer for all. DELETE /simulator/faults ends them all; GET tells how often
- *   each kind came.
+ *   {@link Truth}; TIME is ISO 8601 with an offset, or seconds since 1970.
+ * - GET /simulator/occupancy, same parameters: people inside, for the day that starts at `from`.
+ * - POST /simulator/faults {"rate": 0.1, "kinds": [...], "customer": NAME}: by default all kinds and
+ *   all customers. DELETE removes all faults; GET returns how often each kind occurred.
  */
 export function handleControl(control: Control, request: SimulatedRequest): SimulatedResponse {
   const nowMs = control.clock.nowMs();
   try {
     switch (`${request.method} ${request.path}`) {
       case 'GET /simulator/truth':
-        return tell(control, request, (customer, fromMs, atMs) =>
+        return perCustomer(control, request, (customer, fromMs, atMs) =>
           control.service.truth(customer, fromMs, atMs),
         );
       case 'GET /simulator/occupancy':
-        return tell(control, request, (customer, fromMs, atMs) =>
+        return perCustomer(control, request, (customer, fromMs, atMs) =>
           control.service.occupancy(customer, fromMs, atMs),
         );
       case 'GET /simulator/faults':
@@ -47,22 +43,27 @@ export function handleControl(control: Control, request: SimulatedRequest): Simu
         control.faults.clear();
         return jsonResponse(200, '{}', nowMs);
       default:
-        return errorResponse(404, 'the simulator has truth, occupancy and faults', 'error', nowMs);
+        return errorResponse(
+          404,
+          'expected /simulator/truth, /simulator/occupancy or /simulator/faults',
+          'error',
+          nowMs,
+        );
     }
   } catch (error) {
-    if (error instanceof Misuse) {
+    if (error instanceof BadRequest) {
       return errorResponse(400, error.message, 'error', nowMs);
     }
     throw error;
   }
 }
 
-class Misuse extends Error {}
+class BadRequest extends Error {}
 
-function tell(
+function perCustomer(
   { service, clock }: Control,
   request: SimulatedRequest,
-  figureOf: (customer: string, fromMs: number, atMs: number) => unknown,
+  valueOf: (customer: string, fromMs: number, atMs: number) => unknown,
 ): SimulatedResponse {
   const query = new URLSearchParams(request.query ?? {});
   const nowMs = clock.nowMs();
@@ -72,7 +73,7 @@ function tell(
   const only = query.get('customer') ?? undefined;
   const names = service.customers.map(({ library }) => library.name);
   const asked = only === undefined ? names : [knownCustomer(service, only)];
-  const customers = Object.fromEntries(asked.map((name) => [name, figureOf(name, fromMs, atMs)]));
+  const customers = Object.fromEntries(asked.map((name) => [name, valueOf(name, fromMs, atMs)]));
   const from = new Date(fromMs).toISOString();
   const at = new Date(atMs).toISOString();
   return jsonResponse(200, JSON.stringify({ from, at, customers }), nowMs);
@@ -84,8 +85,8 @@ function readTime(name: string, text: string | null): number {
     ? Math.round(seconds * SECOND_MS)
     : Date.parse(/(?:Z|[+-]\d\d:\d\d)$/i.test(text ?? '') ? (text ?? '') : '');
   if (!Number.isFinite(ms) || Math.abs(ms) > 8.64e15) {
-    throw new Misuse(
-      `${name} must be a time like 2026-03-01T04:00:00Z, or seconds since 1970; a + is written %2B`,
+    throw new BadRequest(
+      `${name}: expected a time like 2026-03-01T04:00:00Z (encode + as %2B) or seconds since 1970`,
     );
   }
   return ms;
@@ -93,7 +94,7 @@ function readTime(name: string, text: string | null): number {
 
 function knownCustomer(service: SimulatedService, name: string): string {
   if (!service.customers.some(({ library }) => library.name === name)) {
-    throw new Misuse(`there is no customer named ${name}`);
+    throw new BadRequest(`customer: no customer is named ${name}`);
   }
   return name;
 }
@@ -106,21 +107,20 @@ function readPlan(
   try {
     given = JSON.parse(body);
   } catch {
-    throw new Misuse('the body must be JSON like {"rate": 0.1, "kinds": ["timeout"]}');
+    throw new BadRequest('expected JSON like {"rate": 0.1, "kinds": ["timeout"]}');
   }
   const { rate, kinds = FAULT_KINDS, customer } = Object(given) as Record<string, unknown>;
   if (typeof rate !== 'number' || !(rate >= 0 && rate <= 1)) {
-    throw new Misuse('rate must be a number from 0 to 1');
+    throw new BadRequest('rate: expected a number from 0 to 1');
   }
   if (!Array.isArray(kinds)) {
-    throw new Misuse(`kinds must be a list of ${FAULT_KINDS.join(', ')}`);
+    throw new BadRequest(`kinds: expected a list of ${FAULT_KINDS.join(', ')}`);
   }
   const known = kinds.map((kind: unknown) => {
     const found = FAULT_KINDS.find((name) => name === kind);
     if (found === undefined) {
-      throw new Misuse(
-        `kinds has ${JSON.stringify(kind)}, and must be of ${FAULT_KINDS.join(', ')}`,
-      );
+      const kinds = FAULT_KINDS.join(', ');
+      throw new BadRequest(`kinds: expected one of ${kinds}, got ${JSON.stringify(kind)}`);
     }
     return found;
   });

@@ -1,29 +1,12 @@
-/**
- * What goes wrong between the service and its clients: a plan says how often and which, a source of
- * chance says when. It knows no socket, so that a simulation without one has the same faults.
- */
+/** Faults of the service and of the way to it, drawn at random. No sockets, so simulations can use them. */
 import type { Random } from '../base/random.ts';
+import { pick } from './chance.ts';
 import { SECOND_MS } from './conventions.ts';
 import { errorResponse, htmlPage } from './responses.ts';
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
-import { pick } from './seeds.ts';
 import type { SimulatedService } from './service.ts';
 
-export type FaultKind =
-  | 'timeout'
-  | 'reset'
-  | 'unauthorized'
-  | 'rate-limited'
-  | 'rate-limited-retry-after'
-  | 'unavailable'
-  | 'unavailable-retry-after'
-  | 'html'
-  | 'truncated'
-  | 'oversized'
-  | 'empty'
-  | 'slow';
-
-export const FAULT_KINDS: readonly FaultKind[] = [
+export const FAULT_KINDS = [
   'timeout',
   'reset',
   'unauthorized',
@@ -36,32 +19,35 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   'oversized',
   'empty',
   'slow',
-];
+] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** White space after an answer, more than anybody should take of it. */
-const OVERSIZE = 9 * 2 ** 20;
+/** White space added to an answer, so that it exceeds the limit of any client. */
+const OVERSIZE_BYTES = 9 * 2 ** 20;
+const MAX_RETRY_AFTER_SECONDS = 5;
+const MAX_SLOW_MS = 20 * SECOND_MS;
 
-/** These would mean something else at the token endpoint: refused credentials, or nothing at all. */
-const ONLY_OF_DATA: readonly FaultKind[] = ['unauthorized', 'empty'];
+/** These have another meaning, or none, at the token endpoint. */
+const DATA_ONLY: readonly FaultKind[] = ['unauthorized', 'empty'];
 
 export interface FaultPlan {
-  /** The share of requests that it befalls. */
+  /** Share of requests that fail. */
   readonly rate: number;
   readonly kinds: readonly FaultKind[];
 }
 
-/** What becomes of a request. `silence`: there is never an answer; `reset`: the connection breaks. */
+/** The result of a request. `silence`: there is never an answer. */
 export type Outcome =
   | { readonly kind: 'answer'; readonly response: SimulatedResponse; readonly afterMs: number }
   | { readonly kind: 'silence' }
   | { readonly kind: 'reset' };
 
 export interface Faults {
-  /** From now on, for one customer or for all that have no plan of their own. */
+  /** For one customer, or for all without a plan of their own. */
   set(plan: FaultPlan, customer?: string): void;
   /** Ends the plan of one customer, or all plans. */
   clear(customer?: string): void;
-  /** How often each kind has befallen a request. */
+  /** Number of requests with each fault. */
   readonly counts: ReadonlyMap<FaultKind, number>;
   outcome(service: SimulatedService, request: SimulatedRequest): Outcome;
 }
@@ -69,15 +55,10 @@ export interface Faults {
 export interface FaultOptions {
   readonly random: Random;
   readonly plan?: FaultPlan;
-  /** A slow answer takes up to this. Default: 20 s. */
-  readonly slowestMs?: number;
-  /** Default: 5. */
-  readonly longestRetryAfterSeconds?: number;
 }
 
-/** Faults as `plan` says; none without one. */
 export function createFaults(options: FaultOptions): Faults {
-  const { random, slowestMs = 20 * SECOND_MS, longestRetryAfterSeconds = 5 } = options;
+  const { random } = options;
   const ofCustomers = new Map<string, FaultPlan>();
   const counts = new Map<FaultKind, number>();
   let ofAll = options.plan;
@@ -87,20 +68,19 @@ export function createFaults(options: FaultOptions): Faults {
     if (plan === undefined || random.next() >= plan.rate) {
       return undefined;
     }
-    const kinds = plan.kinds.filter((kind) => isData || !ONLY_OF_DATA.includes(kind));
+    const kinds = plan.kinds.filter((kind) => isData || !DATA_ONLY.includes(kind));
     return kinds.length === 0 ? undefined : pick(random, kinds);
   }
 
-  /** In seconds or as a date, one as often as the other. */
-  function retryAfter(service: SimulatedResponse): string {
-    const seconds = 1 + Math.floor(random.next() * longestRetryAfterSeconds);
-    const dateMs = Date.parse(service.headers['date'] ?? '');
+  /** Seconds or a date, equally often. */
+  function retryAfter(dateMs: number): string {
+    const seconds = 1 + Math.floor(random.next() * MAX_RETRY_AFTER_SECONDS);
     return random.next() < 0.5
       ? String(seconds)
       : new Date(dateMs + seconds * SECOND_MS).toUTCString();
   }
 
-  function spoil(kind: FaultKind, good: SimulatedResponse): Outcome {
+  function apply(kind: FaultKind, good: SimulatedResponse): Outcome {
     const dateMs = Date.parse(good.headers['date'] ?? '');
     switch (kind) {
       case 'timeout':
@@ -108,29 +88,29 @@ export function createFaults(options: FaultOptions): Faults {
       case 'reset':
         return { kind: 'reset' };
       case 'unauthorized':
-        return atOnce(errorResponse(401, 'the token is not known here', 'error', dateMs));
+        return answer(errorResponse(401, 'unknown token', 'error', dateMs));
       case 'rate-limited':
-        return atOnce(errorResponse(429, 'too many requests', 'error', dateMs));
+        return answer(errorResponse(429, 'too many requests', 'error', dateMs));
       case 'rate-limited-retry-after':
-        return atOnce(errorResponse(429, 'too many requests', 'error', dateMs, retryAfter(good)));
+        return answer(errorResponse(429, 'too many requests', 'error', dateMs, retryAfter(dateMs)));
       case 'unavailable':
-        return atOnce(errorResponse(503, 'out of service', 'html', dateMs));
+        return answer(errorResponse(503, 'out of service', 'html', dateMs));
       case 'unavailable-retry-after':
-        return atOnce(errorResponse(503, 'out of service', 'html', dateMs, retryAfter(good)));
+        return answer(errorResponse(503, 'out of service', 'html', dateMs, retryAfter(dateMs)));
       case 'html':
-        return atOnce({
+        return answer({
           status: 200,
           headers: { ...good.headers, 'content-type': 'text/html; charset=utf-8' },
           body: htmlPage('Please accept our terms'),
         });
       case 'truncated':
-        return atOnce({ ...good, body: good.body.slice(0, random.next() * good.body.length) });
+        return answer({ ...good, body: good.body.slice(0, random.next() * good.body.length) });
       case 'oversized':
-        return atOnce({ ...good, body: good.body + ' '.repeat(OVERSIZE) });
+        return answer({ ...good, body: good.body + ' '.repeat(OVERSIZE_BYTES) });
       case 'empty':
-        return atOnce({ ...good, body: emptied(good) });
+        return answer({ ...good, body: withoutRows(good) });
       case 'slow':
-        return { kind: 'answer', response: good, afterMs: Math.ceil(random.next() * slowestMs) };
+        return answer(good, Math.ceil(random.next() * MAX_SLOW_MS));
     }
   }
 
@@ -155,20 +135,20 @@ export function createFaults(options: FaultOptions): Faults {
       const kind = draw(service.customerOf(request), request.path.startsWith('/v1/'));
       const good = service.handle(request);
       if (kind === undefined) {
-        return atOnce(good);
+        return answer(good);
       }
       counts.set(kind, (counts.get(kind) ?? 0) + 1);
-      return spoil(kind, good);
+      return apply(kind, good);
     },
   };
 }
 
-function atOnce(response: SimulatedResponse): Outcome {
-  return { kind: 'answer', response, afterMs: 0 };
+function answer(response: SimulatedResponse, afterMs = 0): Outcome {
+  return { kind: 'answer', response, afterMs };
 }
 
-/** The same answer as if there had been nothing in the window. */
-function emptied(good: SimulatedResponse): string {
+/** The body of the same answer as if the window had no records. */
+function withoutRows(good: SimulatedResponse): string {
   if (good.status !== 200) {
     return good.body;
   }

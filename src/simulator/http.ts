@@ -1,4 +1,4 @@
-/** The simulated service on a socket of the loopback interface. What it says is decided elsewhere. */
+/** The simulated service as an HTTP server on loopback. */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,25 +12,21 @@ import type { SimulatedService } from './service.ts';
 export interface SimulatorOptions {
   readonly service: SimulatedService;
   readonly faults: Faults;
-  /** Waits for slow answers. */
   readonly clock: Clock;
   /** `127.0.0.1:0` (any free port), `localhost:8080`, `[::1]:8080`. */
   readonly listenAddress: string;
 }
 
 export interface Simulator {
-  /** Without a slash at the end: base_url and auth_url. */
+  /** For base_url and auth_url. */
   readonly url: string;
-  /** Breaks every connection. */
+  /** Destroys all connections. */
   close(): Promise<void>;
 }
 
-const LARGEST_BODY_BYTES = 65_536;
+const MAX_BODY_BYTES = 65_536;
 
-/**
- * Throws a UsageError for an address that is not on loopback: the simulator shows secrets, and
- * faults are anybody's to set.
- */
+/** Throws a UsageError if the address is not on loopback: anybody who can connect can set faults. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const { host, port } = readLoopbackAddress(options.listenAddress);
   const closing = new AbortController();
@@ -92,13 +88,13 @@ function send(outgoing: ServerResponse, { status, headers, body }: SimulatedResp
   outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
-/** Undefined where the body is too large. */
+/** Undefined if the body is too large. */
 async function readRequest(incoming: IncomingMessage): Promise<SimulatedRequest | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > LARGEST_BODY_BYTES) {
+    if (bytes > MAX_BODY_BYTES) {
       return undefined;
     }
     chunks.push(chunk);
@@ -128,11 +124,11 @@ function readLoopbackAddress(address: string): { readonly host: string; readonly
   const host = match?.[1]?.replace(/^\[(.*)\]$/, '$1') ?? '';
   const port = Number(match?.[2] ?? Number.NaN);
   if (match === null || port > 65_535) {
-    throw new UsageError(`"${address}" is no address to listen on; one is 127.0.0.1:0`);
+    throw new UsageError(`expected an address like 127.0.0.1:0, got "${address}"`);
   }
   if (host !== 'localhost' && host !== '::1' && !/^127(?:\.\d{1,3}){3}$/.test(host)) {
     throw new UsageError(
-      `the simulated service listens on loopback only: "${host}" must be 127.0.0.1, localhost or [::1]`,
+      `the simulated service listens on loopback only: expected 127.0.0.1, localhost or [::1], got "${host}"`,
     );
   }
   return { host, port };

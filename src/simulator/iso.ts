@@ -1,12 +1,11 @@
-/** Writes instants as ISO 8601, many in a row: what two neighbours have in common is written once. */
+/** Formats instants as ISO 8601. The date and the offset of the last one are cached: most are on the same day. */
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './conventions.ts';
 import type { Zone } from './zone.ts';
 
-/** What follows the wall clock: its offset, `Z` (the wall clock is UTC's then), or nothing. */
+/** The end of the text: the zone's offset, `Z` (the time is in UTC), or nothing. */
 export type Designator = 'offset' | 'Z' | 'none';
 export type Precision = 'minute' | 'second' | 'fraction';
 
-/** A function that writes an instant in a zone. */
 export function createIsoWriter(
   zone: Zone,
   designator: Designator,
@@ -32,7 +31,7 @@ export function createIsoWriter(
   };
 }
 
-/** The date of a number of days since 1970-01-01. */
+/** The date that is `day` days after 1970-01-01. */
 export function dateText(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }

@@ -1,10 +1,8 @@
-/**
- * How the service writes the keys of its buckets of time, as JSON. Written for the simulator alone:
- * the exporter reads keys with code of its own.
- */
+/** Time buckets of an aggregation and their keys, as JSON. */
 import { DAY_MS, MINUTE_MS, SECOND_MS } from './conventions.ts';
 import type { Conventions, KeyType, MinuteKey } from './conventions.ts';
 import { createIsoWriter, dateText } from './iso.ts';
+import { minuteOfDay } from './zone.ts';
 import type { Zone } from './zone.ts';
 
 export type TimeAggregation = 'minute' | 'quarter' | 'day';
@@ -13,13 +11,12 @@ export type TimeAggregation = 'minute' | 'quarter' | 'day';
 export interface Buckets {
   bucketOf(instantMs: number): number;
   startMs(bucket: number): number;
-  /** JSON of the key; `firstBucket` is the one in which the asked window starts. */
+  /** The key as JSON; `firstBucket` is the bucket in which the requested window starts. */
   key(bucket: number, firstBucket: number): string;
 }
 
 const QUARTER_HOUR_MS = 15 * MINUTE_MS;
 
-/** The buckets of an aggregation; days and three months are those of `dayZone`. */
 export function createBuckets(
   aggregation: TimeAggregation,
   conventions: Conventions,
@@ -33,7 +30,7 @@ export function createBuckets(
     const date = dateText(dayNumber);
     return compact ? date.replaceAll('-', '') : `"${date}"`;
   }
-  /** A form without a date cannot name a day. */
+  /** Formats of minute keys without a date cannot be used for days. */
   function longKey(dayNumber: number): string {
     const dated = minuteKey.form !== 'minute-of-day' && minuteKey.form !== 'clock';
     return dated && minuteKey.form !== 'index'
@@ -75,7 +72,7 @@ export function createBuckets(
           return String(bucket - firstBucket);
         }
         return quarterKey === 'label'
-          ? String(Math.floor(minuteOfDay(bucket * QUARTER_HOUR_MS, dayZone) / 15))
+          ? String(Math.floor(minuteOfDay(dayZone, bucket * QUARTER_HOUR_MS) / 15))
           : startKey(bucket * QUARTER_HOUR_MS);
       },
     };
@@ -94,8 +91,8 @@ export function createBuckets(
   };
 }
 
-/** Numbers the three months that a date lies in. */
-export function quarterOfYear(dayNumber: number): number {
+/** The number of the three months that a date is in. */
+function quarterOfYear(dayNumber: number): number {
   const date = new Date(dayNumber * DAY_MS);
   return date.getUTCFullYear() * 4 + Math.floor(date.getUTCMonth() / 3);
 }
@@ -132,17 +129,12 @@ function createMinuteWriter(form: MinuteKey, zone: Zone, utc: Zone): (instantMs:
         return form.type === 'string' ? `"${text}"` : text;
       };
     case 'minute-of-day':
-      return (instantMs) => typed(minuteOfDay(instantMs, keyZone), form.type);
+      return (instantMs) => typed(minuteOfDay(keyZone, instantMs), form.type);
     case 'clock':
       return (instantMs) => `"${write(instantMs).slice(11)}"`;
     case 'index':
       return (instantMs) => typed(instantMs / MINUTE_MS, form.type);
   }
-}
-
-function minuteOfDay(instantMs: number, zone: Zone): number {
-  const minute = Math.floor((instantMs + zone.offsetMsAt(instantMs)) / MINUTE_MS);
-  return ((minute % 1_440) + 1_440) % 1_440;
 }
 
 function typed(value: number, type: KeyType): string {

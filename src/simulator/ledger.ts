@@ -1,20 +1,13 @@
-/**
- * All records of one customer, made day by day when a window asks for them. Of a day that was once
- * made a summary stays; its rows may be forgotten and made again, for they are always the same.
- */
+/** All records of one customer, made date by date when a query needs them. */
 import type { Conventions } from './conventions.ts';
 import type { Library } from './libraries.ts';
-import { arrange, dayRecords, windowSpread } from './records.ts';
-import type { Draft, Records, RecordStream } from './records.ts';
-import { summarize } from './summary.ts';
-import type { Summary } from './summary.ts';
-import { libraryDay, LONGEST_VISIT_MS } from './traffic.ts';
+import { addCounts, countsOf, dayRecords, recordFinisher, windowSpread } from './records.ts';
+import type { ByStream, Counts, RecordStream, ServiceRecord } from './records.ts';
+import { MAX_VISIT_MS, countPasses, dayTraffic } from './traffic.ts';
+import type { DayTraffic } from './traffic.ts';
 import type { Zone } from './zone.ts';
 
-/** Injected records are numbered as of this date, which no calendar reaches. */
-const INJECTED_DAY = 4_000_000;
-
-/** Records whose window time is in [fromMs, toMs], as the service knows them at `nowMs`. */
+/** Records with a window time from `fromMs` to `toMs`, both included, as known at `nowMs`. */
 export interface Span {
   readonly stream: RecordStream;
   readonly fromMs: number;
@@ -22,35 +15,61 @@ export interface Span {
   readonly nowMs: number;
 }
 
-type ByStream<Value> = Readonly<Record<RecordStream, Value>>;
+/** A record, or the sum of a device's records with keys of one date. */
+export type Counted = Pick<ServiceRecord, 'keyMs' | 'device' | 'in' | 'out'>;
 
-interface Day {
-  readonly summaries: ByStream<Summary>;
-  records: ByStream<Records> | undefined;
+/** A record that a test adds. */
+export interface AddedRecord {
+  readonly kind: 'in' | 'out' | 'login';
+  readonly atMs: number;
+  /** Default: `atMs`. */
+  readonly arrivesMs?: number;
+  /** Default: 1. */
+  readonly amount?: number;
+  /** Default: the first device that counts this kind. */
+  readonly deviceId?: number;
 }
 
-/** Remembers the rows of the days used last, of all customers together, up to a number of rows. */
-export class DayCache {
-  readonly #capacityRows: number;
-  readonly #days = new Set<Day>();
-  #rows = 0;
+/** Identifies an added record. */
+export interface AddedId {
+  readonly stream: RecordStream;
+  readonly number: number;
+}
 
-  constructor(capacityRows: number) {
-    this.#capacityRows = capacityRows;
+interface DaySums {
+  readonly firstWindowMs: number;
+  readonly lastWindowMs: number;
+  readonly firstEventMs: number;
+  /** After this instant no record arrives or changes. */
+  readonly settledMs: number;
+  readonly byDateAndDevice: readonly Counted[];
+}
+
+type DayRecords = ByStream<readonly ServiceRecord[]>;
+
+/** Added records have this date, which no calendar reaches. */
+const ADDED_DAY = 4_000_000;
+/** In memory, all customers together. */
+const MAX_RECORDS = 1_000_000;
+
+/** The records of a service's days that are in memory; the oldest are dropped above the limit. */
+export class RecordCache {
+  readonly #days = new Map<string, DayRecords>();
+  #records = 0;
+
+  get(customer: string, date: number): DayRecords | undefined {
+    return this.#days.get(`${customer} ${date}`);
   }
 
-  use(day: Day): void {
-    if (!this.#days.delete(day)) {
-      this.#rows += day.summaries.people.rows + day.summaries.logins.rows;
-    }
-    this.#days.add(day);
-    for (const oldest of this.#days) {
-      if (this.#rows <= this.#capacityRows || oldest === day) {
+  add(customer: string, date: number, records: DayRecords): void {
+    this.#days.set(`${customer} ${date}`, records);
+    this.#records += records.people.length + records.logins.length;
+    for (const [oldest, { people, logins }] of this.#days) {
+      if (this.#records <= MAX_RECORDS) {
         return;
       }
       this.#days.delete(oldest);
-      this.#rows -= oldest.summaries.people.rows + oldest.summaries.logins.rows;
-      oldest.records = undefined;
+      this.#records -= people.length + logins.length;
     }
   }
 }
@@ -59,21 +78,22 @@ export class Ledger {
   readonly library: Library;
   readonly conventions: Conventions;
   readonly zone: Zone;
-  /** Where the dates of day buckets end. */
+  /** The zone of day buckets. */
   readonly dayZone: Zone;
-  /** The first instant of which there can be records. */
+  /** There are no records before this instant. */
   readonly startMs: number;
-  readonly #cache: DayCache;
-  readonly #days = new Map<number, Day>();
-  readonly #injected: Record<RecordStream, Draft[]> = { people: [], logins: [] };
-  #injectedDay: Day | undefined;
+  readonly #cache: RecordCache;
+  /** Of every date that was ever needed. */
+  readonly #sums = new Map<number, ByStream<DaySums>>();
+  readonly #added: ByStream<ServiceRecord[]> = { people: [], logins: [] };
+  #nextAdded = 0;
 
   constructor(
     library: Library,
     conventions: Conventions,
     zones: (name: string) => Zone,
     sinceMs: number,
-    cache: DayCache,
+    cache: RecordCache,
   ) {
     this.library = library;
     this.conventions = conventions;
@@ -83,163 +103,165 @@ export class Ledger {
     this.#cache = cache;
   }
 
-  /**
-   * Calls `row` for every record of the span, in no certain order. Where a day lies in the span
-   * with all its records, `whole` is asked first; if it returns true the rows are not shown.
-   */
-  scan(
-    span: Span,
-    row: (records: Records, at: number) => void,
-    whole: (summary: Summary) => boolean = () => false,
-  ): void {
-    const { laterMs, earlierMs } = windowSpread(this.conventions);
-    const { retentionMs } = this.conventions;
+  /** Calls `visit` for every record of the span, in no particular order. */
+  forEachRecord(span: Span, visit: (record: ServiceRecord) => void): void {
+    this.#forEachDay(span, (_, date) => this.#visitRecords(span, this.#recordsOf(date), visit));
+    this.#visitRecords(span, this.#added, visit);
+  }
+
+  /** Likewise where the date of a key is enough: sums take the place of records that are final. */
+  forEachDateCount(span: Span, visit: (counted: Counted) => void): void {
+    const expiredMs = span.nowMs - this.conventions.retentionMs;
+    this.#forEachDay(span, (sums, date) => {
+      const isFinal =
+        sums.settledMs <= span.nowMs &&
+        sums.firstWindowMs >= span.fromMs &&
+        sums.lastWindowMs <= span.toMs &&
+        sums.firstEventMs > expiredMs;
+      if (isFinal) {
+        sums.byDateAndDevice.forEach(visit);
+      } else {
+        this.#visitRecords(span, this.#recordsOf(date), visit);
+      }
+    });
+    this.#visitRecords(span, this.#added, visit);
+  }
+
+  /** Everybody who passes on a local date, counted or not. */
+  traffic(date: number): DayTraffic {
+    return dayTraffic(this.library, this.zone, date);
+  }
+
+  add({ kind, atMs, arrivesMs = atMs, amount = 1, deviceId }: AddedRecord): AddedId {
+    const stream = kind === 'login' ? 'logins' : 'people';
+    const deviceKind = kind === 'login' ? 'station' : 'door';
+    const device = this.library.devices.findIndex((one) =>
+      deviceId === undefined ? one.kind === deviceKind : one.id === deviceId,
+    );
+    if (device < 0) {
+      throw new Error(`${this.library.name} has no ${deviceKind} ${deviceId ?? ''}`.trimEnd());
+    }
+    const number = this.#nextAdded++;
+    this.#added[stream].push(
+      recordFinisher(
+        this.library,
+        this.conventions,
+      )({
+        day: ADDED_DAY,
+        number,
+        device,
+        eventMs: atMs,
+        deliveredMs: arrivesMs,
+        knownFromMs: arrivesMs,
+        goneMs: Infinity,
+        ...countsOf(kind === 'out' ? -amount : amount),
+      }),
+    );
+    return { stream, number };
+  }
+
+  /** Changes the amount of an added record from `atMs` on; 0 removes it. */
+  correct({ stream, number }: AddedId, amount: number, atMs: number): void {
+    const records = this.#added[stream];
+    const at = records.findIndex((one) => one.number === number && one.goneMs === Infinity);
+    const record = records[at];
+    if (record === undefined) {
+      throw new Error(`no added record ${number} of ${stream}`);
+    }
+    records[at] = { ...record, goneMs: atMs };
+    if (amount !== 0) {
+      const counts = countsOf(record.out > 0 ? -amount : amount);
+      records.push({ ...record, knownFromMs: atMs, ...counts });
+    }
+  }
+
+  /** The dates that can have records of the span. */
+  #forEachDay(span: Span, visit: (sums: DaySums, date: number) => void): void {
+    const { laterMs, earlierMs } = windowSpread(this.library, this.conventions);
     const earliestMs = Math.max(
       this.startMs,
-      span.fromMs - laterMs - LONGEST_VISIT_MS,
-      span.nowMs - retentionMs - LONGEST_VISIT_MS,
+      span.fromMs - laterMs - MAX_VISIT_MS,
+      span.nowMs - this.conventions.retentionMs - MAX_VISIT_MS,
     );
     const latestMs = Math.min(span.nowMs, span.toMs + earlierMs);
-    const lastDay = latestMs < earliestMs ? -Infinity : this.zone.dayOf(latestMs);
-    for (let day = this.zone.dayOf(earliestMs); day <= lastDay; day++) {
-      this.#scanDay(this.#dayAt(day), span, row, whole, () => this.#recordsOf(day));
-    }
-    const injected = this.#injectedRecords();
-    if (injected !== undefined) {
-      this.#scanDay(injected, span, row, whole, () => injected.records);
-    }
-  }
-
-  /** Adds a record, or a later state of one; its number is that of {@link INJECTED_DAY}. */
-  inject(stream: RecordStream, draft: Omit<Draft, 'number'>): number {
-    const number = this.#injected[stream].length;
-    this.#injected[stream].push({ ...draft, number });
-    this.#injectedDay = undefined;
-    return number;
-  }
-
-  /** From `atMs` on an injected record says `amount` (not negative), or is gone if that is 0. */
-  correct(stream: RecordStream, number: number, amount: number, atMs: number): void {
-    const drafts = this.#injected[stream];
-    const at = drafts.findIndex((draft) => draft.number === number && draft.goneMs === Infinity);
-    const draft = drafts[at];
-    if (draft === undefined) {
-      throw new Error(`no injected record of ${stream} has the number ${number} now`);
-    }
-    drafts[at] = { ...draft, goneMs: atMs };
-    if (amount !== 0) {
-      drafts.push({ ...draft, knownFromMs: atMs, amount: Math.sign(draft.amount) * amount });
-    }
-    this.#injectedDay = undefined;
-  }
-
-  #scanDay(
-    day: Day,
-    span: Span,
-    row: (records: Records, at: number) => void,
-    whole: (summary: Summary) => boolean,
-    load: () => ByStream<Records> | undefined,
-  ): void {
-    const { retentionMs } = this.conventions;
-    const { fromMs, toMs, nowMs } = span;
-    const summary = day.summaries[span.stream];
-    if (summary.rows === 0 || summary.lastWindowMs < fromMs || summary.firstWindowMs > toMs) {
-      return;
-    }
-    const expiry = nowMs - retentionMs;
-    const complete =
-      summary.settledMs <= nowMs &&
-      summary.firstWindowMs >= fromMs &&
-      summary.lastWindowMs <= toMs &&
-      summary.firstEventMs > expiry;
-    if (complete && whole(summary)) {
-      return;
-    }
-    const records = load()?.[span.stream];
-    if (records === undefined) {
-      return;
-    }
-    const { windowMs, knownFromMs, goneMs, eventMs } = records;
-    const lastAt = windowMs.length - 1;
-    for (let i = firstAtOrAfter(windowMs, fromMs); i <= lastAt && at(windowMs, i) <= toMs; i++) {
-      const gone = goneMs === undefined ? Infinity : at(goneMs, i);
-      if (at(knownFromMs, i) <= nowMs && gone > nowMs && at(eventMs, i) > expiry) {
-        row(records, i);
+    const lastDate = latestMs < earliestMs ? -Infinity : this.zone.dayOf(latestMs);
+    for (let date = this.zone.dayOf(earliestMs); date <= lastDate; date++) {
+      const sums = this.#sumsOf(date)[span.stream];
+      if (sums.lastWindowMs >= span.fromMs && sums.firstWindowMs <= span.toMs) {
+        visit(sums, date);
       }
     }
   }
 
-  #dayAt(day: number): Day {
-    const known = this.#days.get(day);
-    if (known !== undefined) {
-      return known;
+  #visitRecords(
+    { stream, fromMs, toMs, nowMs }: Span,
+    records: DayRecords,
+    visit: (record: ServiceRecord) => void,
+  ): void {
+    const expiredMs = nowMs - this.conventions.retentionMs;
+    for (const record of records[stream]) {
+      if (
+        record.windowMs >= fromMs &&
+        record.windowMs <= toMs &&
+        record.knownFromMs <= nowMs &&
+        record.goneMs > nowMs &&
+        record.eventMs > expiredMs
+      ) {
+        visit(record);
+      }
     }
-    const records = this.#make(day);
-    const made = {
-      summaries: {
-        people: summarize(records.people, this.library, this.dayZone),
-        logins: summarize(records.logins, this.library, this.dayZone),
-      },
-      records,
-    };
-    this.#days.set(day, made);
-    this.#cache.use(made);
-    return made;
   }
 
-  #recordsOf(day: number): ByStream<Records> {
-    const known = this.#dayAt(day);
-    const records = known.records ?? this.#make(day);
-    known.records = records;
-    this.#cache.use(known);
+  #sumsOf(date: number): ByStream<DaySums> {
+    let sums = this.#sums.get(date);
+    if (sums === undefined) {
+      const { people, logins } = this.#make(date);
+      sums = { people: this.#sum(people), logins: this.#sum(logins) };
+      this.#sums.set(date, sums);
+    }
+    return sums;
+  }
+
+  #recordsOf(date: number): DayRecords {
+    const { name } = this.library;
+    const cached = this.#cache.get(name, date);
+    const records = cached ?? this.#make(date);
+    if (cached === undefined) {
+      this.#cache.add(name, date, records);
+    }
     return records;
   }
 
-  #make(day: number): ByStream<Records> {
-    const events = libraryDay(this.library, this.zone, day);
+  #make(date: number): DayRecords {
+    const { library, conventions } = this;
+    const { people, logins } = this.traffic(date);
     return {
-      people: dayRecords(this.library, this.conventions, day, 'people', events.people),
-      logins: dayRecords(this.library, this.conventions, day, 'logins', events.logins),
+      people: dayRecords(library, conventions, date, 'people', countPasses(library, people)),
+      logins: dayRecords(library, conventions, date, 'logins', countPasses(library, logins)),
     };
   }
 
-  #injectedRecords(): Day | undefined {
-    if (this.#injected.people.length + this.#injected.logins.length === 0) {
-      return undefined;
+  #sum(records: readonly ServiceRecord[]): DaySums {
+    const sums = new Map<string, { keyMs: number; device: number } & Counts>();
+    let settledMs = -Infinity;
+    let firstEventMs = Infinity;
+    for (const record of records) {
+      const { keyMs, device, eventMs, knownFromMs, goneMs } = record;
+      settledMs = Math.max(settledMs, knownFromMs, goneMs === Infinity ? knownFromMs : goneMs);
+      firstEventMs = Math.min(firstEventMs, eventMs);
+      if (goneMs === Infinity) {
+        const key = `${this.dayZone.dayOf(keyMs)} ${device}`;
+        const sum = sums.get(key) ?? { keyMs, device, in: 0, out: 0 };
+        sums.set(key, sum);
+        addCounts(sum, record);
+      }
     }
-    if (this.#injectedDay === undefined) {
-      const { library, conventions } = this;
-      const records = {
-        people: arrange(library, conventions, INJECTED_DAY, this.#injected.people),
-        logins: arrange(library, conventions, INJECTED_DAY, this.#injected.logins),
-      };
-      this.#injectedDay = {
-        summaries: {
-          people: summarize(records.people, library, this.dayZone),
-          logins: summarize(records.logins, library, this.dayZone),
-        },
-        records,
-      };
-    }
-    return this.#injectedDay;
+    return {
+      firstWindowMs: records[0]?.windowMs ?? Infinity,
+      lastWindowMs: records.at(-1)?.windowMs ?? -Infinity,
+      firstEventMs,
+      settledMs,
+      byDateAndDevice: [...sums.values()],
+    };
   }
-}
-
-/** The place of the first value of a sorted array that is not below `bound`. */
-function firstAtOrAfter(sorted: Float64Array, bound: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (at(sorted, middle) < bound) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-function at(array: Float64Array, place: number): number {
-  return array[place] ?? 0;
 }

@@ -1,13 +1,10 @@
-/**
- * Plausible libraries from a seed: what stands where, when it is open, how many come. Nothing here
- * knows the service; what happens on a day is in traffic.ts.
- */
+/** Libraries from a seed: branches, devices with their sensors, opening hours, number of visitors. */
 import { seededRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
-import { mixSeeds, pick } from './seeds.ts';
+import { mixSeeds, pick } from './chance.ts';
 
-/** Open from one minute of the local day to another, on some days of the week; Monday is 0. */
-export interface OpenSpell {
+/** Open between two minutes of the local day on some weekdays; Monday is 0. */
+export interface OpeningInterval {
   readonly weekdays: readonly number[];
   readonly fromMinute: number;
   readonly toMinute: number;
@@ -18,41 +15,58 @@ export interface Branch {
   readonly name: string;
 }
 
-/** A people counter over a door, or a self-service station where patrons log in. */
+/** How people who pass in one direction are counted. */
+export interface Detection {
+  /** Share of passes that are counted. */
+  readonly counted: number;
+  /** Share of passes that are counted twice. */
+  readonly twice: number;
+  /** Share of passes missed in addition for each other person at the same door in the same minute. */
+  readonly missedPerNeighbour: number;
+}
+
+/** How a device counts from an instant on, until its next setting. */
+export interface SensorSetting {
+  readonly fromMs: number;
+  /** Entries, or logins. */
+  readonly in: Detection;
+  readonly out: Detection;
+}
+
+/** A people counter above a door, or a self-service station for logins. */
 export interface Device {
   readonly id: number;
   readonly name: string;
   readonly kind: 'door' | 'station';
   readonly branchId: number;
   readonly clientId: number;
-  /** How much of its kind's traffic goes over it, relative to the others. */
+  /** Its share of the traffic relative to devices of the same kind. */
   readonly weight: number;
-  /** The share of passes that it does not see. */
-  readonly missRate: number;
-  /** It counts nothing from this instant on; Infinity: it works. */
-  readonly diedAtMs: number;
+  /** In order of time; before the first setting nothing is counted. */
+  readonly sensor: readonly SensorSetting[];
+  /** While a device is offline it keeps its records, and delivers them at the end. */
+  readonly offline?: readonly { readonly fromMs: number; readonly toMs: number }[];
 }
 
 export interface Library {
-  /** The service's number of the customer. */
+  /** The customer's id at the service. */
   readonly customerId: number;
   readonly seed: number;
   readonly name: string;
   readonly timezone: string;
   readonly region: string;
   readonly capacity: number;
-  readonly opening: readonly OpenSpell[];
+  readonly opening: readonly OpeningInterval[];
   readonly branches: readonly Branch[];
-  /** At most 250, no matter the branch. */
   readonly devices: readonly Device[];
-  /** On an average day of opening. */
+  /** On an average open day. */
   readonly visitsPerDay: number;
-  /** How much a quiet hour has of the mean one's traffic. */
+  /** Traffic of a quiet hour relative to the average hour. */
   readonly quietHours: number;
   readonly meanVisitMinutes: number;
-  /** The share of visitors that log in. */
+  /** Share of visitors who log in. */
   readonly loginShare: number;
-  /** The chance that a group of many comes within a minute or two on a day. */
+  /** Probability of a school class on a day. */
   readonly groupChance: number;
 }
 
@@ -72,24 +86,23 @@ const TIMEZONES: readonly string[] = [
 const WEEK = [0, 1, 2, 3, 4, 5, 6];
 const WEEKDAY_NAMES = ['Mo', 'Tu', 'We', 'Th', 'Fr', 'Sa', 'Su'];
 
-export const ALWAYS_OPEN: readonly OpenSpell[] = [
+export const ALWAYS_OPEN: readonly OpeningInterval[] = [
   { weekdays: WEEK, fromMinute: 0, toMinute: 1440 },
 ];
-/** Open without staff in the margins of the day, as many libraries are. */
-export const OPEN_EARLY_AND_LATE: readonly OpenSpell[] = [
+export const OPEN_EARLY_AND_LATE: readonly OpeningInterval[] = [
   { weekdays: WEEK, fromMinute: 6 * 60, toMinute: 1440 },
 ];
-export const OFFICE_HOURS: readonly OpenSpell[] = [
+export const OFFICE_HOURS: readonly OpeningInterval[] = [
   { weekdays: [0, 1, 2, 3, 4], fromMinute: 8 * 60, toMinute: 20 * 60 },
   { weekdays: [5], fromMinute: 10 * 60, toMinute: 17 * 60 },
   { weekdays: [6], fromMinute: 11 * 60, toMinute: 16 * 60 },
 ];
-const CLOSED_ON_SUNDAY: readonly OpenSpell[] = [
+const CLOSED_ON_SUNDAY: readonly OpeningInterval[] = [
   { weekdays: [0, 1, 2, 3], fromMinute: 9 * 60 + 30, toMinute: 19 * 60 },
   { weekdays: [4], fromMinute: 9 * 60 + 30, toMinute: 17 * 60 },
   { weekdays: [5], fromMinute: 10 * 60, toMinute: 15 * 60 },
 ];
-const WITH_A_LUNCH_BREAK: readonly OpenSpell[] = [
+const WITH_A_LUNCH_BREAK: readonly OpeningInterval[] = [
   { weekdays: [1, 2, 3, 4], fromMinute: 9 * 60, toMinute: 12 * 60 },
   { weekdays: [1, 2, 3, 4], fromMinute: 14 * 60, toMinute: 18 * 60 },
   { weekdays: [5], fromMinute: 10 * 60, toMinute: 13 * 60 },
@@ -108,7 +121,7 @@ const BRANCH_NAMES = ['Main Library', 'West Branch', 'Harbour Branch', 'Station 
 const DOOR_NAMES = ['Main entrance', 'Garden entrance', 'Car park entrance'];
 const REGIONS = ['north', 'south', 'east', 'west'];
 
-/** The library of a seed and a number; `given` wins over what is drawn. */
+/** A library from a seed and a number; `given` overrides what is drawn. */
 export function drawLibrary(seed: number, customerId: number, given: Partial<Library>): Library {
   const random = seededRandom(mixSeeds(seed, customerId));
   const branchCount = given.branches?.length ?? pick(random, [1, 1, 1, 2, 3]);
@@ -137,7 +150,22 @@ export function drawLibrary(seed: number, customerId: number, given: Partial<Lib
   };
 }
 
-/** The devices of a branch: one to three doors and one or two stations, each door with a client. */
+/** A sensor that counts these shares of entries and exits from an instant on, no pass twice. */
+export function sensorSetting(fromMs: number, entries: number, exits = entries): SensorSetting {
+  return {
+    fromMs,
+    in: { counted: entries, twice: 0, missedPerNeighbour: 0 },
+    out: { counted: exits, twice: 0, missedPerNeighbour: 0 },
+  };
+}
+
+/** The same device, which counts nothing from an instant on. */
+export function deadFrom(device: Device, fromMs: number): Device {
+  const before = device.sensor.filter((setting) => setting.fromMs < fromMs);
+  return { ...device, sensor: [...before, sensorSetting(fromMs, 0)] };
+}
+
+/** The devices of a branch: one to three doors, each with a client, and one or two stations. */
 export function drawDevices(random: Random, branch: Branch, doors?: number): readonly Device[] {
   const doorCount = doors ?? pick(random, [1, 1, 2, 3]);
   const devices: Device[] = [];
@@ -149,8 +177,7 @@ export function drawDevices(random: Random, branch: Branch, doors?: number): rea
       branchId: branch.id,
       clientId: branch.id * 10 + i + 1,
       weight: 1 / (i + 1),
-      missRate: random.next() * 0.04,
-      diedAtMs: Infinity,
+      sensor: [sensorSetting(-Infinity, 1 - random.next() * 0.04)],
     });
   }
   const stationCount = pick(random, [1, 2]);
@@ -162,37 +189,35 @@ export function drawDevices(random: Random, branch: Branch, doors?: number): rea
       branchId: branch.id,
       clientId: branch.id * 10 + 1,
       weight: 1,
-      missRate: 0,
-      diedAtMs: Infinity,
+      sensor: [sensorSetting(-Infinity, 1)],
     });
   }
   return devices;
 }
 
 /** Opening hours in OpenStreetMap's syntax: `Mo-Fr 08:00-20:00; Sa 10:00-17:00`. */
-export function openingHoursText(opening: readonly OpenSpell[]): string {
+export function openingHoursText(opening: readonly OpeningInterval[]): string {
   if (opening === ALWAYS_OPEN) {
     return '24/7';
   }
-  const byDays = new Map<string, string[]>();
-  for (const spell of opening) {
-    const days = daysText(spell.weekdays);
-    const times = byDays.get(days) ?? [];
-    times.push(`${clockText(spell.fromMinute)}-${clockText(spell.toMinute)}`);
-    byDays.set(days, times);
-  }
-  return [...byDays].map(([days, times]) => `${days} ${times.join(',')}`).join('; ');
+  const byDays = Map.groupBy(opening, ({ weekdays }) => daysText(weekdays));
+  return Array.from(byDays, ([days, intervals]) => {
+    const times = intervals.map(
+      ({ fromMinute, toMinute }) => `${clockText(fromMinute)}-${clockText(toMinute)}`,
+    );
+    return `${days} ${times.join(',')}`;
+  }).join('; ');
 }
 
-/** The spell that is open on a weekday at a minute of the local day, if any is. */
-export function openSpell(
-  opening: readonly OpenSpell[],
+/** The opening interval at a weekday and a minute of the local day. */
+export function openInterval(
+  opening: readonly OpeningInterval[],
   weekday: number,
   minute: number,
-): OpenSpell | undefined {
+): OpeningInterval | undefined {
   return opening.find(
-    (spell) =>
-      minute >= spell.fromMinute && minute < spell.toMinute && spell.weekdays.includes(weekday),
+    ({ weekdays, fromMinute, toMinute }) =>
+      minute >= fromMinute && minute < toMinute && weekdays.includes(weekday),
   );
 }
 

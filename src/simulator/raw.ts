@@ -1,42 +1,33 @@
 /**
- * Raw records of service-interface.md, 2.1 and 2.3, page by page. A page starts after a record and
- * not at a number, so that what arrives between two pages moves nothing.
+ * Raw answers (service-interface.md, 2.1 and 2.3). A page starts after a record, not at an offset, so
+ * records that arrive between two pages do not shift it.
  */
+import { chance } from './chance.ts';
 import { createIsoWriter } from './iso.ts';
 import type { Ledger } from './ledger.ts';
-import { writeStartToken } from './questions.ts';
-import type { Cursor, DataQuestion } from './questions.ts';
+import { openInterval } from './libraries.ts';
+import { writeStartToken } from './queries.ts';
+import type { Cursor, DataQuery } from './queries.ts';
 import { recordTimes } from './records.ts';
-import type { Records } from './records.ts';
-import { chance } from './seeds.ts';
-import { openSpell } from './libraries.ts';
-import { weekdayOf } from './traffic.ts';
+import type { ServiceRecord } from './records.ts';
+import { minuteOfDay, weekdayOf } from './zone.ts';
 import type { Zone } from './zone.ts';
-import { MINUTE_MS } from './conventions.ts';
-
-interface Found extends Cursor {
-  readonly records: Records;
-  readonly at: number;
-}
 
 const TOWNS = ['Nordby', 'Westhaven', 'Millbrook', 'Kirkham', 'Anand', 'Ponsonby'];
 
-/**
- * The body of a raw answer; undefined where the service forces an aggregation in its place
- * (service-interface.md, 8).
- */
+/** The body of a raw answer; undefined if the service forces an aggregation (service-interface.md, 8). */
 export function rawAnswer(
   ledger: Ledger,
   utc: Zone,
-  question: DataQuestion,
+  query: DataQuery,
   nowMs: number,
 ): string | undefined {
   const { conventions } = ledger;
   const { forced } = conventions;
-  const { limit } = question;
+  const { limit } = query;
   const oversized = limit === undefined ? conventions.oversizedRaw : conventions.oversizedPage;
-  const found = find(ledger, question, nowMs);
-  const write = recordWriter(ledger, utc, question);
+  const found = find(ledger, query, nowMs);
+  const write = recordWriter(ledger, utc, query);
   const texts: string[] = [];
   let bytes = 200;
   for (const record of found.slice(0, limit)) {
@@ -53,34 +44,27 @@ export function rawAnswer(
   }
   const last = found[texts.length - 1];
   const metadata = {
-    ...question.echo,
+    ...query.echo,
     count: texts.length,
     ...(last !== undefined && texts.length < found.length
-      ? { startToken: writeStartToken(question, last) }
+      ? { startToken: writeStartToken(query, last) }
       : {}),
     ...(limit === undefined ? {} : { limit }),
   };
   return `{"metadata":${JSON.stringify(metadata)},"result":[${texts.join(',')}]}`;
 }
 
-/** In the order of the time that windows mean. */
-function find(ledger: Ledger, question: DataQuestion, nowMs: number): readonly Found[] {
-  const { stream, after, toMs } = question;
-  const found: Found[] = [];
-  const fromMs = Math.max(question.fromMs, after?.windowMs ?? -Infinity);
-  ledger.scan({ stream, fromMs, toMs, nowMs }, (records, at) => {
-    const record = {
-      records,
-      at,
-      windowMs: records.windowMs[at] ?? 0,
-      day: records.day,
-      number: records.number[at] ?? 0,
-    };
+/** In order of window time. */
+function find(ledger: Ledger, query: DataQuery, nowMs: number): readonly ServiceRecord[] {
+  const { stream, after, toMs } = query;
+  const found: ServiceRecord[] = [];
+  const fromMs = Math.max(query.fromMs, after?.windowMs ?? -Infinity);
+  ledger.forEachRecord({ stream, fromMs, toMs, nowMs }, (record) => {
     if (after === undefined || compare(record, after) > 0) {
       found.push(record);
     }
   });
-  return found.toSorted(compare);
+  return found.sort(compare);
 }
 
 function compare(a: Cursor, b: Cursor): number {
@@ -90,52 +74,45 @@ function compare(a: Cursor, b: Cursor): number {
 function recordWriter(
   ledger: Ledger,
   utc: Zone,
-  { stream }: DataQuestion,
-): (found: Found) => string {
+  { stream }: DataQuery,
+): (record: ServiceRecord) => string {
   const { library, conventions, zone } = ledger;
+  const { categories, recordTimes: designator } = conventions;
   const timeOf = recordTimes(library, conventions);
   const precision = conventions.resolutionMs === 1 ? 'fraction' : 'second';
-  const localForm = conventions.recordTimes;
-  const writeLocal = createIsoWriter(zone, localForm, precision);
-  const writeUtc = createIsoWriter(utc, localForm === 'offset' ? 'Z' : localForm, precision);
-  return ({ records, at, day, number }) => {
-    const device = library.devices[records.device[at] ?? 0];
-    const amount = records.amount[at] ?? 0;
-    const eventMs = records.eventMs[at] ?? 0;
-    const event = {
-      eventMs,
-      deliveredMs: records.deliveredMs[at] ?? 0,
-      device: records.device[at] ?? 0,
-    };
+  const writeLocal = createIsoWriter(zone, designator, precision);
+  const writeUtc = createIsoWriter(utc, designator === 'offset' ? 'Z' : designator, precision);
+  return (record) => {
+    const { day, number } = record;
+    const device = library.devices[record.device];
     const common = {
       name: device?.name ?? '',
-      localTime: writeLocal(timeOf('local', event)),
-      serverTime: writeUtc(timeOf('server', event)),
-      clientTime: writeUtc(timeOf('client', event)),
+      localTime: writeLocal(timeOf('local', record)),
+      serverTime: writeUtc(timeOf('server', record)),
+      clientTime: writeUtc(timeOf('client', record)),
     };
-    const places = {
+    const ids = {
       customerId: library.customerId,
       branchId: device?.branchId ?? 0,
       clientId: device?.clientId ?? 0,
       deviceId: device?.id ?? 0,
     };
-    const { categories } = conventions;
     return JSON.stringify(
       stream === 'people'
         ? {
             id: `p-${day}-${number}`,
-            amount: Math.abs(amount),
+            amount: record.in + record.out,
             ...common,
-            category: amount > 0 ? categories.in : categories.out,
-            libraryControllerState: controllerState(ledger, eventMs),
-            ...places,
+            category: record.in > 0 ? categories.in : categories.out,
+            libraryControllerState: controllerState(ledger, record.eventMs),
+            ...ids,
           }
         : {
             id: `l-${day}-${number}`,
             ...patron(library.seed, library.customerId, day, number),
             ...common,
             category: categories.login,
-            ...places,
+            ...ids,
           },
     );
   };
@@ -150,12 +127,10 @@ function patron(...parts: readonly number[]): Record<string, unknown> {
   };
 }
 
-/** Staffed from nine to five, if open at all. */
+/** Staffed from nine to five while open. */
 function controllerState({ library, zone }: Ledger, eventMs: number): string {
-  const wallMinute = Math.floor((eventMs + zone.offsetMsAt(eventMs)) / MINUTE_MS);
-  const minute = ((wallMinute % 1_440) + 1_440) % 1_440;
-  const spell = openSpell(library.opening, weekdayOf(zone.dayOf(eventMs)), minute);
-  if (spell === undefined) {
+  const minute = minuteOfDay(zone, eventMs);
+  if (openInterval(library.opening, weekdayOf(zone.dayOf(eventMs)), minute) === undefined) {
     return 'Closed';
   }
   return minute >= 9 * 60 && minute < 17 * 60 ? 'Staffed' : 'SelfService';

@@ -1,161 +1,121 @@
-/**
- * Events as the service keeps them: when each record arrived, which times stand in it, whether it
- * was changed later. One array for each property, in the order of the time that windows mean.
- */
+/** Counted passes as records of the service: when each arrives, which times it has, how it is corrected. */
 import { seededRandom } from '../base/random.ts';
+import { chance, mixSeeds } from './chance.ts';
 import { HOUR_MS } from './conventions.ts';
 import type { Conventions, RecordTime } from './conventions.ts';
-import type { Device, Library } from './libraries.ts';
-import { chance, mixSeeds } from './seeds.ts';
-import type { Events } from './traffic.ts';
+import type { Library } from './libraries.ts';
+import type { CountedPass } from './traffic.ts';
 
 export type RecordStream = 'people' | 'logins';
+export type ByStream<Value> = Readonly<Record<RecordStream, Value>>;
 
-export interface Records {
-  /** The date that they were made for: with `number`, what tells them apart. */
-  readonly day: number;
-  readonly number: Uint32Array;
-  readonly eventMs: Float64Array;
-  readonly deliveredMs: Float64Array;
-  /** What `from` and `to` are compared with, and what makes the key. */
-  readonly windowMs: Float64Array;
-  readonly keyMs: Float64Array;
-  /** The record says this from here (a corrected one later than its delivery) to there. */
-  readonly knownFromMs: Float64Array;
-  readonly goneMs: Float64Array | undefined;
-  /** Place in the library's devices. */
-  readonly device: Uint8Array;
-  /** People in is positive, people out negative; logins are positive. */
-  readonly amount: Int8Array;
+/** People in and out; logins are `in`. */
+export interface Counts {
+  in: number;
+  out: number;
 }
 
-/** One row of {@link Records}, before it has its place. */
-export interface Draft {
+/** One state of a record: a corrected record has one before and one after the correction. */
+export interface ServiceRecord extends Readonly<Counts> {
+  /** The local date that the record was made for, and its number there: its identity. */
+  readonly day: number;
   readonly number: number;
+  /** Index in the library's devices. */
+  readonly device: number;
   readonly eventMs: number;
   readonly deliveredMs: number;
+  /** The time that `from` and `to` are compared with. */
+  readonly windowMs: number;
+  readonly keyMs: number;
+  /** The service shows this state from `knownFromMs` until `goneMs`. */
   readonly knownFromMs: number;
   readonly goneMs: number;
-  readonly device: number;
-  readonly amount: number;
 }
 
-/** The records of a day's events, as a service with these conventions keeps them. */
+/** A record before its window and key are known. */
+export type RecordDraft = Omit<ServiceRecord, 'windowMs' | 'keyMs'>;
+
+/** The records of what was counted on a date, in order of their window time. */
 export function dayRecords(
   library: Library,
   conventions: Conventions,
   day: number,
   stream: RecordStream,
-  events: Events,
-): Records {
+  passes: readonly CountedPass[],
+): readonly ServiceRecord[] {
+  const { corrections, lateness } = conventions;
   const random = seededRandom(
     mixSeeds(library.seed, library.customerId, day, stream === 'people' ? 1 : 2),
   );
-  const { corrections } = conventions;
-  const drafts: Draft[] = [];
-  for (let i = 0; i < events.timeMs.length; i++) {
-    const eventMs = events.timeMs[i] ?? 0;
-    const device = events.device[i] ?? 0;
-    const amount = events.amount[i] ?? 0;
-    const delayMs = Math.floor(random.next() * conventions.lateness.usualMs);
-    const online = eventMs + delayMs;
-    const deliveredMs = Math.max(
-      online,
-      deliveryAfterOutage(library, conventions, device, eventMs),
-    );
-    const draft = { number: i, eventMs, deliveredMs, knownFromMs: deliveredMs, device };
-    if (corrections.share > 0 && random.next() < corrections.share) {
-      const goneMs = deliveredMs + 1 + Math.floor(random.next() * corrections.withinMs);
-      drafts.push({ ...draft, goneMs, amount });
-      const corrected = stream === 'people' ? correctedAmount(amount, random.next()) : 0;
-      if (corrected !== 0) {
-        drafts.push({ ...draft, knownFromMs: goneMs, goneMs: Infinity, amount: corrected });
-      }
-    } else {
-      drafts.push({ ...draft, goneMs: Infinity, amount });
+  const finish = recordFinisher(library, conventions);
+  const records: ServiceRecord[] = [];
+  passes.forEach(({ timeMs: eventMs, device, people }, number) => {
+    const onlineMs = eventMs + Math.floor(random.next() * lateness.usualMs);
+    const deliveredMs = Math.max(onlineMs, outageEndMs(library, conventions, device, eventMs));
+    const draft = { day, number, device, eventMs, deliveredMs, knownFromMs: deliveredMs };
+    if (corrections.share === 0 || random.next() >= corrections.share) {
+      records.push(finish({ ...draft, ...countsOf(people), goneMs: Infinity }));
+      return;
     }
-  }
-  return arrange(library, conventions, day, drafts);
+    const goneMs = deliveredMs + 1 + Math.floor(random.next() * corrections.withinMs);
+    records.push(finish({ ...draft, ...countsOf(people), goneMs }));
+    const corrected = stream === 'people' ? correctedPeople(people, random.next()) : 0;
+    if (corrected !== 0) {
+      const after = { ...draft, knownFromMs: goneMs, goneMs: Infinity };
+      records.push(finish({ ...after, ...countsOf(corrected) }));
+    }
+  });
+  return records.sort((a, b) => a.windowMs - b.windowMs);
 }
 
-/** Drafts in their places. */
-export function arrange(
+/** Adds window and key time to a draft. */
+export function recordFinisher(
   library: Library,
   conventions: Conventions,
-  day: number,
-  drafts: readonly Draft[],
-): Records {
+): (draft: RecordDraft) => ServiceRecord {
   const timeOf = recordTimes(library, conventions);
   const { windowTime, keyTime } = conventions;
-  const unordered = column(drafts, (draft) => timeOf(windowTime, draft));
-  const inOrder = unordered.every((value, i) => i === 0 || value >= (unordered[i - 1] ?? 0));
-  const rows = inOrder
-    ? drafts
-    : drafts.toSorted((a, b) => timeOf(windowTime, a) - timeOf(windowTime, b));
-  const windowMs = inOrder ? unordered : unordered.toSorted();
-  const deliveredMs = column(rows, (row) => row.deliveredMs);
-  const corrected = rows.some(
-    (row) => row.goneMs !== Infinity || row.knownFromMs !== row.deliveredMs,
-  );
-  const records = {
-    day,
-    number: new Uint32Array(rows.length),
-    eventMs: column(rows, (row) => row.eventMs),
-    deliveredMs,
-    windowMs,
-    keyMs: keyTime === windowTime ? windowMs : column(rows, (row) => timeOf(keyTime, row)),
-    knownFromMs: corrected ? column(rows, (row) => row.knownFromMs) : deliveredMs,
-    goneMs: corrected ? column(rows, (row) => row.goneMs) : undefined,
-    device: new Uint8Array(rows.length),
-    amount: new Int8Array(rows.length),
-  };
-  rows.forEach(({ number, device, amount }, i) => {
-    records.number[i] = number;
-    records.device[i] = device;
-    records.amount[i] = amount;
+  return (draft) => ({
+    ...draft,
+    windowMs: timeOf(windowTime, draft),
+    keyMs: timeOf(keyTime, draft),
   });
-  return records;
 }
 
-/** Filled by hand: `Float64Array.from` takes ten times as long, and days are made by the thousand. */
-function column(rows: readonly Draft[], of: (row: Draft) => number): Float64Array {
-  const values = new Float64Array(rows.length);
-  rows.forEach((row, i) => {
-    values[i] = of(row);
-  });
-  return values;
-}
-
-/** The three times that stand in a record, as instants, cut to the service's resolution. */
+/** The three times of a record, rounded down to the service's resolution. */
 export function recordTimes(
   library: Library,
-  conventions: Conventions,
-): (which: RecordTime, record: Pick<Draft, 'eventMs' | 'deliveredMs' | 'device'>) => number {
-  const { resolutionMs, serviceClockMs } = conventions;
-  const deviceAheadMs = library.devices.map((device) =>
-    clockAheadMs(library, conventions, device.id),
-  );
-  const clientAheadMs = library.devices.map((device) =>
-    clockAheadMs(library, conventions, device.clientId),
-  );
-  return (which, record) => {
+  { resolutionMs, serviceClockMs, deviceClocks }: Conventions,
+): (
+  which: RecordTime,
+  record: Pick<ServiceRecord, 'eventMs' | 'deliveredMs' | 'device'>,
+) => number {
+  function aheadMs(id: number): number {
+    return chance(library.seed, id, 5) < deviceClocks.share ? deviceClocks.aheadMs : 0;
+  }
+  const localAheadMs = library.devices.map(({ id }) => aheadMs(id));
+  const clientAheadMs = library.devices.map(({ clientId }) => aheadMs(clientId));
+  return (which, { eventMs, deliveredMs, device }) => {
     const ms =
       which === 'server'
-        ? record.deliveredMs + serviceClockMs
-        : record.eventMs +
-          ((which === 'local' ? deviceAheadMs : clientAheadMs)[record.device] ?? 0);
-    return resolutionMs === 1 ? ms : Math.floor(ms / resolutionMs) * resolutionMs;
+        ? deliveredMs + serviceClockMs
+        : eventMs + ((which === 'local' ? localAheadMs : clientAheadMs)[device] ?? 0);
+    return Math.floor(ms / resolutionMs) * resolutionMs;
   };
 }
 
-/** How far the time that windows mean can be from the true one: at most so much later, or earlier. */
-export function windowSpread(conventions: Conventions): {
-  readonly laterMs: number;
-  readonly earlierMs: number;
-} {
-  const { lateness, serviceClockMs, deviceClocks, resolutionMs } = conventions;
-  if (conventions.windowTime === 'server') {
-    const outageMs = lateness.offlineShare > 0 ? HOUR_MS + lateness.offlineMaxMs : 0;
+/** The most that the window time of a record can be after its event, and before it. */
+export function windowSpread(
+  { devices }: Library,
+  conventions: Conventions,
+): { readonly laterMs: number; readonly earlierMs: number } {
+  const { lateness, serviceClockMs, deviceClocks, resolutionMs, windowTime } = conventions;
+  if (windowTime === 'server') {
+    const drawnMs = lateness.offlineShare > 0 ? HOUR_MS + lateness.offlineMaxMs : 0;
+    const givenMs = devices.flatMap(({ offline = [] }) =>
+      offline.map(({ fromMs, toMs }) => toMs - fromMs),
+    );
+    const outageMs = Math.max(drawnMs, ...givenMs);
     return {
       laterMs: Math.max(0, lateness.usualMs + outageMs + serviceClockMs),
       earlierMs: Math.max(0, -serviceClockMs) + resolutionMs,
@@ -165,16 +125,26 @@ export function windowSpread(conventions: Conventions): {
   return { laterMs: Math.max(0, aheadMs), earlierMs: Math.max(0, -aheadMs) + resolutionMs };
 }
 
-/** A device is offline for whole hours, and delivers all of such an hour at one instant after it. */
-function deliveryAfterOutage(
+export function countsOf(people: number): Counts {
+  return { in: Math.max(0, people), out: Math.max(0, -people) };
+}
+
+export function addCounts(sum: Counts, more: Readonly<Counts>): void {
+  sum.in += more.in;
+  sum.out += more.out;
+}
+
+/** When a device that is offline at an event delivers its records; -Infinity if it is online. */
+function outageEndMs(
   library: Library,
   { lateness }: Conventions,
-  deviceAt: number,
+  deviceIndex: number,
   eventMs: number,
 ): number {
-  const device: Device | undefined = library.devices[deviceAt];
-  if (lateness.offlineShare === 0 || device === undefined) {
-    return -Infinity;
+  const device = library.devices[deviceIndex];
+  const given = device?.offline?.find(({ fromMs, toMs }) => eventMs >= fromMs && eventMs < toMs);
+  if (given !== undefined || device === undefined || lateness.offlineShare === 0) {
+    return given?.toMs ?? -Infinity;
   }
   const hour = Math.floor(eventMs / HOUR_MS);
   if (chance(library.seed, device.id, hour, 3) >= lateness.offlineShare) {
@@ -184,11 +154,7 @@ function deliveryAfterOutage(
   return (hour + 1) * HOUR_MS + Math.floor(afterMs);
 }
 
-function clockAheadMs(library: Library, { deviceClocks }: Conventions, id: number): number {
-  return chance(library.seed, id, 5) < deviceClocks.share ? deviceClocks.aheadMs : 0;
-}
-
-/** 0: the record is taken back. Sometimes there was one more. */
-function correctedAmount(amount: number, drawn: number): number {
-  return drawn < 0.2 ? amount + Math.sign(amount) : amount - Math.sign(amount);
+/** Usually one person fewer (0: the record is removed), sometimes one more. */
+function correctedPeople(people: number, drawn: number): number {
+  return drawn < 0.2 ? people + Math.sign(people) : people - Math.sign(people);
 }

@@ -1,10 +1,10 @@
-/** Requests and responses without a socket: what the state machine takes and gives. */
+/** Requests and responses of the simulated service, without sockets. */
 import { STATUS_CODES } from 'node:http';
 import type { ErrorBody } from './conventions.ts';
 
 export interface SimulatedRequest {
   readonly method: string;
-  /** Without the query: `/v1/peoplecount`. */
+  /** Without the query. */
   readonly path: string;
   readonly query?: URLSearchParams | Readonly<Record<string, string>>;
   /** Names in lower case. */
@@ -44,7 +44,7 @@ export function withHeader(
   return { ...response, headers: { ...response.headers, [name]: value } };
 }
 
-/** A page as a proxy or a firewall puts it in an answer's place. */
+/** A page that a proxy or a firewall sends instead of the answer. */
 export function htmlPage(message: string): string {
   return `<!DOCTYPE html><html><head><title>${message}</title></head><body><h1>${message}</h1></body></html>`;
 }

@@ -1,34 +1,36 @@
 /**
- * The vendor's whole service (service-interface.md) as a state machine over a clock: a request goes
- * in, a response comes out, nothing waits. It knows no socket and no fault; those are http.ts and
- * faults.ts.
+ * The vendor's service (service-interface.md) as a state machine over a clock: a request goes in, a
+ * response comes out. Sockets are in http.ts, faults in faults.ts.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Breakdown } from '../base/model.ts';
 import { answer } from './answers.ts';
-import { DAY_MS, plainConventions } from './conventions.ts';
+import { hexadecimal } from './chance.ts';
+import { DAY_MS, SECOND_MS, plainConventions } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
-import { inject } from './injected.ts';
-import type { InjectedId, InjectedRecord } from './injected.ts';
-import { DayCache, Ledger } from './ledger.ts';
+import {
+  breakdownTotals,
+  countedOccupancy,
+  servedTotals,
+  trueOccupancy,
+  truthOf,
+} from './ground-truth.ts';
+import type { OccupancyMinute, Totals, Truth } from './ground-truth.ts';
+import { Ledger, RecordCache } from './ledger.ts';
+import type { AddedId, AddedRecord } from './ledger.ts';
 import type { Library } from './libraries.ts';
-import { Objection, understand } from './questions.ts';
-import { overRate, retryAfterText } from './rate.ts';
-import type { RateWindow } from './rate.ts';
+import { parseQuery } from './queries.ts';
 import type { RecordStream } from './records.ts';
 import { errorResponse, jsonResponse, withHeader } from './responses.ts';
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
-import { hexadecimal } from './seeds.ts';
 import { TokenServer } from './tokens.ts';
 import type { Credentials } from './tokens.ts';
-import { brokenDownTruthOf, occupancyPathOf, servedOf, truthOf } from './truth.ts';
-import type { OccupancyAt, Totals, Truth } from './truth.ts';
 import { createZones } from './zone.ts';
 
 export interface SimulatedCustomer {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Its name is the customer's. */
+  /** Its name is the customer's name. */
   readonly library: Library;
   /** Default: the service's. */
   readonly conventions?: Conventions;
@@ -37,43 +39,47 @@ export interface SimulatedCustomer {
 export interface SimulatedServiceOptions {
   readonly seed: number;
   readonly customers: readonly SimulatedCustomer[];
-  /** Default: the plain ones. */
+  /** Default: {@link plainConventions}. */
   readonly conventions?: Conventions;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** How far the records go back from the start. Default: five weeks. */
+  /** How far records go back. Default: five weeks. */
   readonly historyMs?: number;
-  /** How many records to keep in memory; others are made again when asked for. */
-  readonly cacheRows?: number;
 }
 
+/** Questions about the ground truth take `nowMs`, by default the clock's; the past is answered as it was then. */
 export interface SimulatedService {
   readonly customers: readonly SimulatedCustomer[];
   handle(request: SimulatedRequest): SimulatedResponse;
-  /** Who sends this request, as far as can be told. */
+  /** The customer that sends a request, by its token or client id. */
   customerOf(request: SimulatedRequest): string | undefined;
-  /** See {@link Truth}. `nowMs` defaults to the clock's; the past is answered as it was then. */
   truth(customer: string, fromMs: number, nowMs?: number): Truth;
-  /** See {@link Truth.served}: a part of the truth, at half its cost. */
+  /** {@link Truth.served} alone, which is much cheaper. */
   served(customer: string, fromMs: number, nowMs?: number): Totals;
-  /** See {@link brokenDownTruthOf}. */
-  brokenDownTruth(
+  breakdownTotals(
     customer: string,
     breakdown: Breakdown,
     fromMs: number,
     nowMs?: number,
   ): ReadonlyMap<number, Omit<Totals, 'logins'>>;
-  occupancyPath(customer: string, dayStartMs: number, nowMs?: number): readonly OccupancyAt[];
-  /** How many are inside: the end of the path, 0 where nobody was counted. */
+  /** Occupancy as an exact reader would compute it from the records. */
+  countedOccupancy(
+    customer: string,
+    dayStartMs: number,
+    nowMs?: number,
+  ): readonly OccupancyMinute[];
+  /** The last value of {@link countedOccupancy}. */
   occupancy(customer: string, dayStartMs: number, nowMs?: number): number;
-  record(customer: string, record: InjectedRecord): InjectedId;
-  /** From `atMs` (default: now) on an injected record says `amount`; 0 takes it back. */
-  correct(customer: string, id: InjectedId, amount: number, atMs?: number): void;
-  /** Refuses the credentials, or takes them again. Tokens already given still hold. */
+  /** People who really are inside, by the minute: see {@link trueOccupancy}. */
+  trueOccupancy(customer: string, fromMs: number, nowMs?: number): readonly number[];
+  record(customer: string, record: AddedRecord): AddedId;
+  /** Changes the amount of an added record from `atMs` (default: now) on; 0 removes it. */
+  correct(customer: string, id: AddedId, amount: number, atMs?: number): void;
+  /** Refuses the credentials, or accepts them again. Tokens stay valid. */
   revoke(customer: string): void;
   restore(customer: string): void;
-  /** Changes the secret, and returns the new one. */
+  /** Changes the client secret and returns the new one. */
   rotateSecret(customer: string): string;
-  /** Ends tokens before their time, those of all customers where none is named. */
+  /** Expires the tokens of one customer, or of all. */
   dropTokens(customer?: string): void;
 }
 
@@ -81,7 +87,8 @@ interface Account {
   readonly ledger: Ledger;
   readonly credentials: Credentials;
   rotations: number;
-  readonly rateWindow: RateWindow;
+  /** The window of the rate limit. */
+  readonly rate: { startMs: number; requests: number };
 }
 
 const STREAMS: Readonly<Record<string, RecordStream>> = {
@@ -95,7 +102,7 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
   const zones = createZones();
   const utc = zones('UTC');
   const sinceMs = clock.nowMs() - (options.historyMs ?? 35 * DAY_MS);
-  const cache = new DayCache(options.cacheRows ?? 1_000_000);
+  const cache = new RecordCache();
   const accounts = new Map<string, Account>();
   for (const { library, clientId, clientSecret, conventions = conventionsOfAll } of customers) {
     accounts.set(library.name, {
@@ -108,7 +115,7 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
         conventions,
       },
       rotations: 0,
-      rateWindow: { startMs: -Infinity, requests: 0 },
+      rate: { startMs: -Infinity, requests: 0 },
     });
   }
   const tokens = new TokenServer(
@@ -137,36 +144,36 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
   function answerData(stream: RecordStream, request: SimulatedRequest): SimulatedResponse {
     const nowMs = clock.nowMs();
     const token = tokens.check(request.headers?.['authorization'], nowMs);
-    const { ledger, rateWindow } = token === undefined ? unknownAccount() : account(token.customer);
+    const { ledger, rate } = token === undefined ? anyAccount() : account(token.customer);
     const { conventions } = ledger;
     const dateMs = nowMs + conventions.serviceClockMs;
-    function object(status: number, message: string): SimulatedResponse {
+    function refuse(status: number, message: string): SimulatedResponse {
       const refused = errorResponse(status, message, conventions.errorBody, dateMs);
       return status === 401 ? withHeader(refused, 'www-authenticate', 'Bearer') : refused;
     }
     if (request.method !== 'GET') {
-      return withHeader(object(405, 'only GET is allowed here'), 'allow', 'GET');
+      return withHeader(refuse(405, 'only GET is allowed here'), 'allow', 'GET');
     }
     if (token === undefined) {
-      return object(conventions.status.missingToken, 'a bearer token of this service is required');
+      return refuse(conventions.status.missingToken, 'a bearer token of this service is required');
     }
     if (!token.isValid) {
-      return object(conventions.status.expiredToken, 'the token has expired');
+      return refuse(conventions.status.expiredToken, 'the token has expired');
     }
-    const waitMs = overRate(rateWindow, conventions, nowMs);
+    const waitMs = retryAfterMs(rate, conventions, nowMs);
     if (waitMs !== undefined) {
       const retryAfter = retryAfterText(conventions, waitMs, dateMs);
       return errorResponse(429, 'too many requests', conventions.errorBody, dateMs, retryAfter);
     }
-    const query = new URLSearchParams(request.query ?? {});
-    const question = understand(stream, query, conventions, ledger.zone);
-    return question instanceof Objection
-      ? object(question.status, question.message)
-      : jsonResponse(200, answer(ledger, utc, question, nowMs), dateMs);
+    const parameters = new URLSearchParams(request.query ?? {});
+    const query = parseQuery(stream, parameters, conventions, ledger.zone);
+    return 'error' in query
+      ? refuse(query.status, query.error)
+      : jsonResponse(200, answer(ledger, utc, query, nowMs), dateMs);
   }
 
-  /** Stands for nobody: what the service says to those whom it does not know. */
-  function unknownAccount(): Account {
+  /** Whose conventions errors follow where the customer is unknown. */
+  function anyAccount(): Account {
     const [first] = accounts.values();
     if (first === undefined) {
       throw new Error('a simulated service needs a customer');
@@ -194,22 +201,25 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
       return truthOf(account(customer).ledger, fromMs, nowMs);
     },
     served(customer, fromMs, nowMs = clock.nowMs()) {
-      return servedOf(account(customer).ledger, fromMs, nowMs);
+      return servedTotals(account(customer).ledger, fromMs, nowMs);
     },
-    brokenDownTruth(customer, breakdown, fromMs, nowMs = clock.nowMs()) {
-      return brokenDownTruthOf(account(customer).ledger, breakdown, fromMs, nowMs);
+    breakdownTotals(customer, breakdown, fromMs, nowMs = clock.nowMs()) {
+      return breakdownTotals(account(customer).ledger, breakdown, fromMs, nowMs);
     },
-    occupancyPath(customer, dayStartMs, nowMs = clock.nowMs()) {
-      return occupancyPathOf(account(customer).ledger, dayStartMs, nowMs);
+    countedOccupancy(customer, dayStartMs, nowMs = clock.nowMs()) {
+      return countedOccupancy(account(customer).ledger, dayStartMs, nowMs);
     },
     occupancy(customer, dayStartMs, nowMs = clock.nowMs()) {
-      return occupancyPathOf(account(customer).ledger, dayStartMs, nowMs).at(-1)?.people ?? 0;
+      return countedOccupancy(account(customer).ledger, dayStartMs, nowMs).at(-1)?.people ?? 0;
     },
-    record(customer, injected) {
-      return inject(account(customer).ledger, injected);
+    trueOccupancy(customer, fromMs, nowMs = clock.nowMs()) {
+      return trueOccupancy(account(customer).ledger, fromMs, nowMs);
+    },
+    record(customer, record) {
+      return account(customer).ledger.add(record);
     },
     correct(customer, id, amount, atMs = clock.nowMs()) {
-      account(customer).ledger.correct(id.stream, id.number, amount, atMs);
+      account(customer).ledger.correct(id, amount, atMs);
     },
     revoke(customer) {
       account(customer).credentials.isRevoked = true;
@@ -232,4 +242,39 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
       tokens.drop(customer);
     },
   };
+}
+
+/** Counts a request; if it is above the limit, how long to wait. */
+function retryAfterMs(
+  rate: Account['rate'],
+  { rateLimit }: Conventions,
+  nowMs: number,
+): number | undefined {
+  if (rateLimit === undefined) {
+    return undefined;
+  }
+  if (nowMs < rate.startMs || nowMs >= rate.startMs + rateLimit.perMs) {
+    rate.startMs = nowMs;
+    rate.requests = 0;
+  }
+  rate.requests++;
+  return rate.requests > rateLimit.requests ? rate.startMs + rateLimit.perMs - nowMs : undefined;
+}
+
+/** The header Retry-After in the service's format; undefined if it sends none. `dateMs` is its now. */
+function retryAfterText(
+  { rateLimit }: Conventions,
+  waitMs: number,
+  dateMs: number,
+): string | undefined {
+  const seconds = Math.ceil(waitMs / SECOND_MS);
+  switch (rateLimit?.retryAfter) {
+    case 'seconds':
+      return String(seconds);
+    case 'date':
+      return new Date(dateMs + seconds * SECOND_MS).toUTCString();
+    case 'none':
+    case undefined:
+      return undefined;
+  }
 }

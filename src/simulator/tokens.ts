@@ -1,11 +1,10 @@
-/** The identity server: who gets a token, and whose token it is (service-interface.md, 4.1 and 5). */
+/** The identity server: issues and checks tokens (service-interface.md, 4.1 and 5). */
 import { SECOND_MS } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
-import { hexadecimal } from './seeds.ts';
+import { hexadecimal } from './chance.ts';
 
 export const SCOPE = 'ServiceAPI';
 
-/** What a token server must know of a customer. */
 export interface Credentials {
   readonly customer: string;
   readonly clientId: string;
@@ -30,7 +29,7 @@ export class TokenServer {
     this.#byClientId = new Map(credentials.map((each) => [each.clientId, each]));
   }
 
-  /** Answers the body of a token request: a status and what becomes the JSON of the answer. */
+  /** Status and JSON of the answer to a token request. */
   issue(body: string, nowMs: number): { readonly status: number; readonly answer: object } {
     const form = new URLSearchParams(body);
     const credentials = this.#byClientId.get(form.get('client_id') ?? '');
@@ -61,7 +60,7 @@ export class TokenServer {
     return { status: 200, answer };
   }
 
-  /** Whose token it is, and whether it still holds; undefined for one that was never given. */
+  /** The customer of a token, and whether it is still valid; undefined for an unknown token. */
   check(
     authorization: string | undefined,
     nowMs: number,
@@ -70,12 +69,12 @@ export class TokenServer {
     return token && { customer: token.customer, isValid: nowMs < token.expiresMs };
   }
 
-  /** The customer who asks for a token with this body, whether or not it would get one. */
+  /** The customer that a token request names, valid or not. */
   customerAsking(body: string): string | undefined {
     return this.#byClientId.get(new URLSearchParams(body).get('client_id') ?? '')?.customer;
   }
 
-  /** From now on these tokens are expired; of all customers where none is named. */
+  /** Expires the tokens of one customer, or of all. */
   drop(customer: string | undefined): void {
     for (const [name, token] of this.#tokens) {
       if (customer === undefined || token.customer === customer) {
@@ -84,7 +83,7 @@ export class TokenServer {
     }
   }
 
-  /** Tokens stay in the order of their issue, so the oldest are the first to have expired. */
+  /** Tokens are in order of issue, so the oldest come first. */
   #forgetExpired(nowMs: number): void {
     const keepMs = 86_400_000;
     for (const [name, token] of this.#tokens) {

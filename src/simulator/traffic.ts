@@ -1,39 +1,41 @@
 /**
- * What happens in a library on one local day: a pure function of the library and the date, so that
- * any day can be made when it is asked for and forgotten again. It knows no record: times are true
- * ones, and who was not counted by a door is already gone.
+ * The people who pass the doors of a library on a local date, and what its sensors count of them.
+ * Both are pure functions of library and date, so a day can be made again at any time.
  */
 import { seededRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
-import { createWheel, drawPoisson, turn } from './chance.ts';
-import type { Wheel } from './chance.ts';
+import { drawPoisson, mixSeeds, weightedPicker } from './chance.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from './conventions.ts';
-import { openSpell } from './libraries.ts';
-import type { Device, Library, OpenSpell } from './libraries.ts';
-import { mixSeeds } from './seeds.ts';
+import { openInterval } from './libraries.ts';
+import type { Device, Library, OpeningInterval, SensorSetting } from './libraries.ts';
+import { minuteOfDay, weekdayOf } from './zone.ts';
 import type { Zone } from './zone.ts';
 
-/** Events in the order of time, one array for each property. */
-export interface Events {
-  readonly timeMs: Float64Array;
-  /** Place in the library's devices. */
-  readonly device: Uint8Array;
-  /** People in is positive, people out negative; logins are positive. */
-  readonly amount: Int8Array;
+/** Somebody who passes a door, or logs in. */
+export interface Pass {
+  readonly timeMs: number;
+  /** Index in the library's devices. */
+  readonly device: number;
+  /** Positive: people in, or a login; negative: people out. */
+  readonly people: number;
+  /** Drawn from [0, 1): decides whether the sensor counts the pass. */
+  readonly luck: number;
 }
 
-export interface LibraryDay {
-  readonly people: Events;
-  readonly logins: Events;
+/** What a sensor counted; `people` as in {@link Pass}. */
+export type CountedPass = Omit<Pass, 'luck'>;
+
+export interface DayTraffic {
+  readonly people: readonly Pass[];
+  readonly logins: readonly Pass[];
 }
 
-/** Nobody stays longer; so a day's visits are over this long after its end. */
-export const LONGEST_VISIT_MS = 4 * HOUR_MS;
-/** Those who are asked to leave are out this long after closing. */
-const LEAVING_MS = 4 * MINUTE_MS;
+export const MAX_VISIT_MS = 4 * HOUR_MS;
+/** Everybody has left this long after closing. */
+const MAX_LEAVING_MS = 4 * MINUTE_MS;
 const SLOT_MS = 30 * MINUTE_MS;
 
-/** How busy the hours of a local day are, and the days of a week from Monday. */
+/** Relative traffic by hour of the local day, and by weekday from Monday. */
 const HOURS = [
   0.1, 0.05, 0.05, 0.05, 0.1, 0.2, 0.4, 0.6, 0.9, 1.2, 1.5, 1.6, 1.4, 1.5, 1.8, 2, 1.9, 1.6, 1.2,
   0.9, 0.7, 0.5, 0.3, 0.2,
@@ -47,72 +49,106 @@ interface Slot {
   readonly weight: number;
 }
 
-/** Of every branch, the places of its doors and of its stations in the library's devices. */
-type Groups = readonly {
-  readonly doors: Wheel<number>;
-  readonly stations: Wheel<number>;
-}[];
+/** Draws an index in the library's devices. */
+type DevicePicker = (random: Random) => number;
 
-/** The visits that begin on the local date `day` (days since 1970-01-01), and all that comes of them. */
-export function libraryDay(library: Library, zone: Zone, day: number): LibraryDay {
+/** A day under construction. */
+interface Draft {
+  readonly library: Library;
+  readonly random: Random;
+  readonly branches: readonly { readonly door: DevicePicker; readonly station: DevicePicker }[];
+  readonly people: Pass[];
+  readonly logins: Pass[];
+}
+
+/** All passes and logins of the visits that begin on a local date, in order of time. */
+export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffic {
   const random = seededRandom(mixSeeds(library.seed, library.customerId, day));
-  const dayStartMs = zone.dayStartMs(day);
   const slots = openSlots(library, zone, day);
-  const people = new Collector(dayStartMs);
-  const logins = new Collector(dayStartMs);
+  const draft: Draft = { library, random, branches: pickers(library), people: [], logins: [] };
   if (slots.length > 0) {
-    const groups = groupDevices(library);
     const factor = (WEEKDAYS[weekdayOf(day)] ?? 1) * (0.85 + random.next() * 0.3);
     const visits = drawPoisson(random, library.visitsPerDay * factor);
-    const making = { library, groups, random, people, logins };
-    const slotWheel = createWheel(slots, (slot) => slot.weight);
+    const pickSlot = weightedPicker(slots, ({ weight }) => weight);
     for (let i = 0; i < visits; i++) {
-      const slot = turn(slotWheel, random.next());
+      const slot = pickSlot(random);
       const enterMs = slot.startMs + Math.floor(random.next() * SLOT_MS);
       const size = random.next() < 0.04 ? 2 + Math.floor(random.next() * 3) : 1;
-      addVisit(making, enterMs, slot.closesMs, size);
+      addVisit(draft, enterMs, slot.closesMs, size);
     }
     if (library.visitsPerDay >= 20 && random.next() < library.groupChance) {
-      addGroup(making, turn(slotWheel, random.next()));
+      addSchoolClass(draft, pickSlot(random));
     }
   }
-  return { people: people.finish(), logins: logins.finish() };
+  return { people: draft.people.sort(byTime), logins: draft.logins.sort(byTime) };
 }
 
-/** Monday is 0. The first of January 1970 was a Thursday. */
-export function weekdayOf(day: number): number {
-  return (((day + 3) % 7) + 7) % 7;
+/** What the sensors of a library count of some passes. */
+export function countPasses(library: Library, passes: readonly Pass[]): readonly CountedPass[] {
+  const neighbours = neighbourCounter(library, passes);
+  const counted: CountedPass[] = [];
+  for (const pass of passes) {
+    const { timeMs, device, people, luck } = pass;
+    const setting = settingAt(library.devices[device], timeMs);
+    if (setting === undefined) {
+      continue;
+    }
+    const detection = people > 0 ? setting.in : setting.out;
+    const missed = 1 - detection.counted + detection.missedPerNeighbour * neighbours(pass);
+    if (luck >= missed) {
+      const times = luck >= 1 - detection.twice ? 2 : 1;
+      counted.push({ timeMs, device, people: people * times });
+    }
+  }
+  return counted;
 }
 
-interface Making {
-  readonly library: Library;
-  readonly groups: Groups;
-  readonly random: Random;
-  readonly people: Collector;
-  readonly logins: Collector;
+function settingAt(device: Device | undefined, timeMs: number): SensorSetting | undefined {
+  return device?.sensor.findLast(({ fromMs }) => fromMs <= timeMs);
 }
 
-function addVisit(making: Making, enterMs: number, closesMs: number, size: number): void {
-  const { library, groups, random } = making;
-  const branch = groups[Math.floor(random.next() * groups.length)];
+/** Counts the other people at the same door in the same minute, if a sensor depends on it. */
+function neighbourCounter({ devices }: Library, passes: readonly Pass[]): (pass: Pass) => number {
+  const isNeeded = devices.some(({ sensor }) =>
+    sensor.some((setting) => setting.in.missedPerNeighbour + setting.out.missedPerNeighbour > 0),
+  );
+  if (!isNeeded) {
+    return () => 0;
+  }
+  const people = new Map<string, number>();
+  for (const pass of passes) {
+    const key = doorMinute(pass);
+    people.set(key, (people.get(key) ?? 0) + Math.abs(pass.people));
+  }
+  return (pass) => (people.get(doorMinute(pass)) ?? 1) - 1;
+}
+
+function doorMinute({ device, timeMs }: Pass): string {
+  return `${device} ${Math.floor(timeMs / MINUTE_MS)}`;
+}
+
+function addVisit(draft: Draft, enterMs: number, closesMs: number, size: number): void {
+  const { library, random, branches } = draft;
+  const branch = branches[Math.floor(random.next() * branches.length)];
   if (branch === undefined) {
     return;
   }
   const stayMs = drawStayMs(random, library.meanVisitMinutes);
-  const exitMs = Math.min(enterMs + stayMs, closesMs + Math.floor(random.next() * LEAVING_MS));
-  addPass(making, branch.doors, enterMs, size);
-  addPass(making, branch.doors, Math.max(exitMs, enterMs + SECOND_MS), -size);
+  const exitMs = Math.min(enterMs + stayMs, closesMs + Math.floor(random.next() * MAX_LEAVING_MS));
+  addPass(draft.people, random, branch.door, enterMs, size);
+  addPass(draft.people, random, branch.door, Math.max(exitMs, enterMs + SECOND_MS), -size);
   const logInMs = enterMs + MINUTE_MS + Math.floor(random.next() * 10 * MINUTE_MS);
-  if (random.next() < library.loginShare && logInMs < exitMs) {
-    addLogin(making, branch.stations, logInMs);
+  const drawn = random.next();
+  if (drawn < library.loginShare && logInMs < exitMs) {
+    const luck = drawn / library.loginShare;
+    draft.logins.push({ timeMs: logInMs, device: branch.station(random), people: 1, luck });
   }
 }
 
-/** A school class: all in within a minute, all out together an hour later. */
-function addGroup(making: Making, slot: Slot): void {
-  const { groups, random } = making;
-  const doors = groups[0]?.doors;
-  if (doors === undefined) {
+/** All enter within a minute, and leave together about an hour later. */
+function addSchoolClass({ random, branches, people }: Draft, slot: Slot): void {
+  const door = branches[0]?.door;
+  if (door === undefined) {
     return;
   }
   const enterMs = slot.startMs + Math.floor(random.next() * SLOT_MS);
@@ -120,111 +156,69 @@ function addGroup(making: Making, slot: Slot): void {
   const size = 15 + Math.floor(random.next() * 45);
   for (let i = 0; i < size; i++) {
     const inMs = enterMs + Math.floor(random.next() * MINUTE_MS);
-    const outMs = Math.max(
-      inMs + SECOND_MS,
-      Math.min(enterMs + stayMs, slot.closesMs) + random.next() * MINUTE_MS,
-    );
-    addPass(making, doors, inMs, 1);
-    addPass(making, doors, Math.floor(outMs), -1);
+    const leaveMs = Math.min(enterMs + stayMs, slot.closesMs) + random.next() * MINUTE_MS;
+    addPass(people, random, door, inMs, 1);
+    addPass(people, random, door, Math.floor(Math.max(inMs + SECOND_MS, leaveMs)), -1);
   }
 }
 
-function addPass(making: Making, doors: Wheel<number>, atMs: number, amount: number): void {
-  const { library, random } = making;
-  const at = turn(doors, random.next());
-  const device = library.devices[at];
-  const missed = random.next() < (device?.missRate ?? 1);
-  if (device !== undefined && !missed && atMs < device.diedAtMs) {
-    making.people.add(atMs, at, amount);
-  }
+function addPass(
+  passes: Pass[],
+  random: Random,
+  door: DevicePicker,
+  timeMs: number,
+  people: number,
+): void {
+  passes.push({ timeMs, device: door(random), people, luck: random.next() });
 }
 
-function addLogin(making: Making, stations: Wheel<number>, atMs: number): void {
-  const at = turn(stations, making.random.next());
-  const device = making.library.devices[at];
-  if (device !== undefined && atMs < device.diedAtMs) {
-    making.logins.add(atMs, at, 1);
-  }
+function byTime(a: Pass, b: Pass): number {
+  return a.timeMs - b.timeMs || a.device - b.device || a.people - b.people;
 }
 
 /** Branches without a door or without a station have no visits. */
-function groupDevices(library: Library): Groups {
-  function wheelOf(branchId: number, kind: Device['kind']): Wheel<number> {
-    const places = library.devices.flatMap((device, at) =>
-      device.branchId === branchId && device.kind === kind ? [at] : [],
+function pickers({ branches, devices }: Library): Draft['branches'] {
+  function indexes(branchId: number, kind: Device['kind']): readonly number[] {
+    return devices.flatMap((device, i) =>
+      device.branchId === branchId && device.kind === kind ? [i] : [],
     );
-    return createWheel(places, (at) => library.devices[at]?.weight ?? 0);
   }
-  return library.branches
-    .map(({ id }) => ({ doors: wheelOf(id, 'door'), stations: wheelOf(id, 'station') }))
-    .filter(({ doors, stations }) => doors.choices.length > 0 && stations.choices.length > 0);
+  return branches.flatMap(({ id }) => {
+    const [doors, stations] = [indexes(id, 'door'), indexes(id, 'station')];
+    const [door, station] = [doors, stations].map((list) =>
+      weightedPicker(list, (i) => devices[i]?.weight ?? 0),
+    );
+    return doors.length > 0 && stations.length > 0 && door !== undefined && station !== undefined
+      ? [{ door, station }]
+      : [];
+  });
 }
 
-/** Half hours of real time, so that a day of 23 or 25 hours has as many as it has. */
+/** Half hours of elapsed time: 46 or 50 on the days on which clocks change. */
 function openSlots(library: Library, zone: Zone, day: number): readonly Slot[] {
   const slots: Slot[] = [];
   const weekday = weekdayOf(day);
   const endMs = zone.dayStartMs(day + 1);
   for (let startMs = zone.dayStartMs(day); startMs < endMs; startMs += SLOT_MS) {
     const minute = minuteOfDay(zone, startMs);
-    const spell = openSpell(library.opening, weekday, minute);
-    if (spell !== undefined) {
+    const open = openInterval(library.opening, weekday, minute);
+    if (open !== undefined) {
       const busy = HOURS[Math.floor(minute / 60)] ?? 1;
       const weight = library.quietHours + (1 - library.quietHours) * busy;
-      slots.push({ startMs, closesMs: closingMs(zone, day, spell), weight });
+      slots.push({ startMs, closesMs: closingMs(zone, day, open), weight });
     }
   }
   return slots;
 }
 
-function closingMs(zone: Zone, day: number, spell: OpenSpell): number {
-  const allDay = spell.fromMinute === 0 && spell.toMinute === 1440;
-  return allDay ? Infinity : zone.instantOf((day * 1440 + spell.toMinute) * MINUTE_MS);
+function closingMs(zone: Zone, day: number, open: OpeningInterval): number {
+  const allDay = open.fromMinute === 0 && open.toMinute === 1440;
+  return allDay ? Infinity : zone.instantOf((day * 1440 + open.toMinute) * MINUTE_MS);
 }
 
-function minuteOfDay(zone: Zone, instantMs: number): number {
-  const wallMinute = Math.floor((instantMs + zone.offsetMsAt(instantMs)) / MINUTE_MS);
-  return ((wallMinute % 1440) + 1440) % 1440;
-}
-
-/** A third comes for a few minutes, the others stay; the mean is the library's. */
+/** A third stays for some minutes, the others longer; the mean is the library's. */
 function drawStayMs(random: Random, meanMinutes: number): number {
   const mean = random.next() < 1 / 3 ? meanMinutes / 4 : (meanMinutes * 11) / 8;
   const minutes = 1 - mean * Math.log(1 - random.next());
-  return Math.min(LONGEST_VISIT_MS - HOUR_MS, Math.floor(minutes * MINUTE_MS));
-}
-
-/** Gathers events in any order. Each is one number, for typed arrays sort numbers fast. */
-class Collector {
-  readonly #startMs: number;
-  readonly #packed: number[] = [];
-
-  constructor(startMs: number) {
-    this.#startMs = startMs;
-  }
-
-  add(atMs: number, device: number, amount: number): void {
-    this.#packed.push((atMs - this.#startMs) * 65_536 + device * 256 + (amount + 128));
-  }
-
-  finish(): Events {
-    const count = this.#packed.length;
-    const packed = new Float64Array(count);
-    for (let i = 0; i < count; i++) {
-      packed[i] = this.#packed[i] ?? 0;
-    }
-    packed.sort();
-    const events = {
-      timeMs: new Float64Array(count),
-      device: new Uint8Array(count),
-      amount: new Int8Array(count),
-    };
-    for (let i = 0; i < count; i++) {
-      const value = packed[i] ?? 0;
-      events.timeMs[i] = this.#startMs + Math.floor(value / 65_536);
-      events.device[i] = (value % 65_536) >> 8;
-      events.amount[i] = (value & 255) - 128;
-    }
-    return events;
-  }
+  return Math.min(MAX_VISIT_MS - HOUR_MS, Math.floor(minutes * MINUTE_MS));
 }

@@ -1,30 +1,41 @@
 /**
- * A time zone as arithmetic on milliseconds, fast enough to be asked for every record. A wall clock
- * is written as milliseconds too: those that would show it on a clock that runs in UTC.
+ * Time zones as arithmetic on milliseconds, fast enough for every record. A local time is written as
+ * the milliseconds at which a clock in UTC shows the same time.
  */
 import { Temporal } from 'temporal-polyfill';
-import { DAY_MS } from './conventions.ts';
+import { DAY_MS, MINUTE_MS } from './conventions.ts';
 
 export interface Zone {
   readonly name: string;
-  /** What the wall clock is ahead of UTC. */
+  /** How far local time is ahead of UTC. */
   offsetMsAt(instantMs: number): number;
   /** The local date, as days since 1970-01-01. */
   dayOf(instantMs: number): number;
   /** The first instant of a local date. */
   dayStartMs(day: number): number;
-  /** The instant of a wall clock: the earlier of two, and past the gap where there is none. */
+  /** The instant of a local time: the earlier of two, or after the gap where clocks are set forward. */
   instantOf(wallMs: number): number;
 }
 
-/** A stretch of time with one offset. */
-interface Stretch {
+/** The minute of the local day, from 0 to 1439. */
+export function minuteOfDay(zone: Zone, instantMs: number): number {
+  const minute = Math.floor((instantMs + zone.offsetMsAt(instantMs)) / MINUTE_MS);
+  return ((minute % 1_440) + 1_440) % 1_440;
+}
+
+/** The weekday of a local date; Monday is 0. 1970-01-01 was a Thursday. */
+export function weekdayOf(day: number): number {
+  return (((day + 3) % 7) + 7) % 7;
+}
+
+/** A span of time with one offset. */
+interface OffsetSpan {
   readonly fromMs: number;
   readonly toMs: number;
   readonly offsetMs: number;
 }
 
-/** A function that gives the zone of an IANA name, always the same object for one name. */
+/** A lookup of zones by IANA name, cached. */
 export function createZones(): (name: string) => Zone {
   const zones = new Map<string, Zone>();
   return (name) => {
@@ -35,17 +46,17 @@ export function createZones(): (name: string) => Zone {
 }
 
 function createZone(name: string): Zone {
-  const stretches = new Map<number, readonly Stretch[]>();
-  let last: Stretch = { fromMs: 0, toMs: 0, offsetMs: 0 };
+  const spans = new Map<number, readonly OffsetSpan[]>();
+  let last: OffsetSpan = { fromMs: 0, toMs: 0, offsetMs: 0 };
 
   function offsetMsAt(instantMs: number): number {
     if (instantMs >= last.fromMs && instantMs < last.toMs) {
       return last.offsetMs;
     }
     const utcDay = Math.floor(instantMs / DAY_MS);
-    const ofDay = stretches.get(utcDay) ?? stretchesOf(name, utcDay * DAY_MS);
-    stretches.set(utcDay, ofDay);
-    last = ofDay.find((stretch) => instantMs < stretch.toMs) ?? last;
+    const ofDay = spans.get(utcDay) ?? offsetSpansOf(name, utcDay * DAY_MS);
+    spans.set(utcDay, ofDay);
+    last = ofDay.find((span) => instantMs < span.toMs) ?? last;
     return last.offsetMs;
   }
 
@@ -69,8 +80,8 @@ function createZone(name: string): Zone {
   };
 }
 
-/** One stretch for a day of UTC, or two where the offset changes in it. */
-function stretchesOf(name: string, fromMs: number): readonly Stretch[] {
+/** One span for a UTC day, or two if the offset changes in it. */
+function offsetSpansOf(name: string, fromMs: number): readonly OffsetSpan[] {
   const toMs = fromMs + DAY_MS;
   const first = temporalOffsetMs(name, fromMs);
   const second = temporalOffsetMs(name, toMs - 1);

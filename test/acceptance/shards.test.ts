@@ -7,7 +7,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import type { Simulator } from '../../src/simulator/http.ts';
-import { createWorld } from '../../src/simulator/world.ts';
+import { createEnvironment } from '../../src/simulator/environment.ts';
 import { Daemon, Workspace, eventually } from './daemon.ts';
 import type { Exposition } from './exposition.ts';
 import { simulate } from './simulated.ts';
@@ -16,7 +16,7 @@ const SHARDS = 3;
 const COUNTERS = ['people_entered', 'people_exited', 'logins'];
 
 const workspace = new Workspace();
-const world = createWorld({ seed: 11, customers: 12, clock: systemClock });
+const world = createEnvironment({ seed: 11, customers: 12, clock: systemClock });
 const NAMES = world.customers.map(({ library }) => library.name);
 let simulator: Simulator;
 let configFile: string;

@@ -8,7 +8,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { createFaults, FAULT_KINDS } from '../../src/simulator/faults.ts';
 import type { Simulator } from '../../src/simulator/http.ts';
-import { createWorld } from '../../src/simulator/world.ts';
+import { createEnvironment } from '../../src/simulator/environment.ts';
 import { Daemon, eventually, Workspace } from './daemon.ts';
 import type { Exposition } from './exposition.ts';
 import { Monitor } from './monitor.ts';
@@ -18,7 +18,7 @@ const KILLS = 8;
 const SEED = 7;
 
 const workspace = new Workspace();
-const world = createWorld({ seed: SEED, customers: 5, clock: systemClock });
+const world = createEnvironment({ seed: SEED, customers: 5, clock: systemClock });
 const random = seededRandom(SEED);
 const faults = createFaults({ random });
 let simulator: Simulator;

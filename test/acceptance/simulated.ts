@@ -3,12 +3,12 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
 import { startSimulator } from '../../src/simulator/http.ts';
 import type { Simulator } from '../../src/simulator/http.ts';
-import { exporterConfigYaml } from '../../src/simulator/world.ts';
-import type { World } from '../../src/simulator/world.ts';
+import { exporterConfigYaml } from '../../src/simulator/environment.ts';
+import type { Environment } from '../../src/simulator/environment.ts';
 import type { Workspace } from './daemon.ts';
 
 export async function simulate(
-  world: World,
+  world: Environment,
   faults: Faults,
   workspace: Workspace,
 ): Promise<{ readonly simulator: Simulator; readonly configFile: string }> {

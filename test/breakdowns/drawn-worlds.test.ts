@@ -10,9 +10,9 @@ import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Zone } from '../../src/counting/zone.ts';
-import { drawConventions } from '../../src/simulator/drawn-conventions.ts';
+import { drawConventions } from '../../src/simulator/conventions.ts';
 import { drawLibrary } from '../../src/simulator/libraries.ts';
-import { pick } from '../../src/simulator/seeds.ts';
+import { pick } from '../../src/simulator/chance.ts';
 import { createSimulatedService } from '../../src/simulator/service.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { Exposition, Labels } from '../acceptance/exposition.ts';
@@ -126,7 +126,7 @@ class Drawn {
   }
 
   #truth(breakdown: Breakdown, fromMs: number, nowMs: number) {
-    return this.#service.brokenDownTruth('lone', breakdown, fromMs, nowMs);
+    return this.#service.breakdownTotals('lone', breakdown, fromMs, nowMs);
   }
 
   #expect(shown: number, truth: number, what: string): void {

@@ -1,7 +1,7 @@
 /** `check --connect` over drawn conventions: whatever the service means, the figures are its own. */
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import { drawConventions } from '../../src/simulator/drawn-conventions.ts';
+import { drawConventions } from '../../src/simulator/conventions.ts';
 import { concernsOf, fieldsOf, started } from './connect-world.ts';
 
 /** README, Limits: no way of asking gives such a service's totals, and that is said. */

@@ -30,8 +30,14 @@ test.each([
   [['demo', '--customers=1.5'], 'It must be a whole number from 1 to 100000.'],
   [['demo', '--seed=-1'], 'It must be a whole number from 0 to 4294967295.'],
   [['service', '--customers=many'], 'It must be a whole number from 1 to 100000.'],
-  [['service', '--listen-address=nowhere'], 'error: "nowhere" is no address to listen on'],
-  [['service', '--listen-address=0.0.0.0:0'], 'listens on loopback only: "0.0.0.0" must be'],
+  [
+    ['service', '--listen-address=nowhere'],
+    'error: expected an address like 127.0.0.1:0, got "nowhere"',
+  ],
+  [
+    ['service', '--listen-address=0.0.0.0:0'],
+    'listens on loopback only: expected 127.0.0.1, localhost or [::1], got "0.0.0.0"',
+  ],
   [['demo', '--web.telemetry-path=/x'], "error: unknown option '--web.telemetry-path=/x'"],
 ] as const)('%j is refused', async (args, sentence) => {
   const { status, out, err } = await ran(...args);

@@ -10,10 +10,10 @@ import { UNKNOWN_FORMAT, readMinuteHistory } from '../../src/counting/minute-his
 import type { MinuteHistory } from '../../src/counting/minute-history.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
-import { drawConventions } from '../../src/simulator/drawn-conventions.ts';
+import { drawConventions } from '../../src/simulator/conventions.ts';
 import { ALWAYS_OPEN, OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
-import { pick } from '../../src/simulator/seeds.ts';
+import { pick } from '../../src/simulator/chance.ts';
 import { small } from '../simulator/support.ts';
 import type { Row } from '../simulator/support.ts';
 import { queryFrom } from '../support/ask.ts';

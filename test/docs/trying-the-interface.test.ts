@@ -11,7 +11,7 @@ import { describeSimulation } from '../../src/cli/service.ts';
 import type { Simulation } from '../../src/cli/service.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import { startSimulator } from '../../src/simulator/http.ts';
-import { createWorld } from '../../src/simulator/world.ts';
+import { createEnvironment } from '../../src/simulator/environment.ts';
 import { Shell } from './shell.ts';
 
 /** When the documentation was written, by the clock of the service that it talks to. */
@@ -23,7 +23,7 @@ let running: Simulation;
 
 beforeAll(async () => {
   const clock = { ...systemClock, nowMs: () => NOW_MS };
-  const world = createWorld({ seed: 1, customers: 5, clock });
+  const world = createEnvironment({ seed: 1, customers: 5, clock });
   const faults = createFaults({ random: seededRandom(1) });
   const { service } = world;
   const listenAddress = '127.0.0.1:0';

@@ -11,9 +11,9 @@ import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import { startSimulator } from '../../src/simulator/http.ts';
-import { ALWAYS_OPEN } from '../../src/simulator/libraries.ts';
+import { ALWAYS_OPEN, deadFrom } from '../../src/simulator/libraries.ts';
 import { createSimulatedService } from '../../src/simulator/service.ts';
-import { createWorld, exporterConfigYaml } from '../../src/simulator/world.ts';
+import { createEnvironment, exporterConfigYaml } from '../../src/simulator/environment.ts';
 import { RULE_FILES, readPrometheusFile, readRuleFile } from '../prometheus/rules.ts';
 import { startAlertmanager, startWebhook } from './support/alertmanager.ts';
 import type { Webhook } from './support/alertmanager.ts';
@@ -50,7 +50,7 @@ beforeAll(async () => {
 
   async function twoLibrariesOneOfThemDead(): Promise<void> {
     const nowMs = systemClock.nowMs();
-    const world = createWorld({ seed: 1, customers: 2, clock: systemClock });
+    const world = createEnvironment({ seed: 1, customers: 2, clock: systemClock });
     const customers = world.customers.map(({ library, ...customer }, i) => ({
       ...customer,
       library: {
@@ -58,7 +58,7 @@ beforeAll(async () => {
         opening: ALWAYS_OPEN,
         devices: library.devices.map((device) =>
           device.kind === 'door' && i === 1
-            ? { ...device, diedAtMs: nowMs - 1.25 * DAY_MS }
+            ? deadFrom(device, nowMs - 1.25 * DAY_MS)
             : device,
         ),
       },

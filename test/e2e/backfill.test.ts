@@ -101,7 +101,7 @@ describe('sixty days over a change of the clocks and two epochs', () => {
   test('who is inside is who was inside', async () => {
     const { startMs } = calendar.dayAt(Date.UTC(2026, 9, 27, 12));
     const path = world.service
-      .occupancyPath(CUSTOMER, startMs)
+      .countedOccupancy(CUSTOMER, startMs)
       .filter(({ minuteMs }) => minuteMs < startMs + DAY_MS);
     const series = `library_occupancy_people{customer="${CUSTOMER}"}`;
     for (let atMs = startMs + 5 * MINUTE_MS; atMs < startMs + DAY_MS; atMs += 65 * MINUTE_MS) {

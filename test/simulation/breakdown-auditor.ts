@@ -81,8 +81,8 @@ export class BreakdownAuditor {
       for (const { library } of service.customers) {
         const customer = library.name;
         const periodMs = periodOf(customer);
-        const early = service.brokenDownTruth(customer, breakdown, periodMs, clock.nowMs() - lagMs);
-        const late = service.brokenDownTruth(customer, breakdown, periodMs, clock.nowMs());
+        const early = service.breakdownTotals(customer, breakdown, periodMs, clock.nowMs() - lagMs);
+        const late = service.breakdownTotals(customer, breakdown, periodMs, clock.nowMs());
         const own = counters.filter(
           (counter) => counter.customer === customer && counter.breakdown === breakdown,
         );
@@ -112,11 +112,11 @@ export class BreakdownAuditor {
     nowMs: number,
   ): void {
     const { service, violated } = this.#options;
-    const truths = new Map<string, ReturnType<SimulatedService['brokenDownTruth']>>();
+    const truths = new Map<string, ReturnType<SimulatedService['breakdownTotals']>>();
     for (const { customer, breakdown, key, side, value } of counters) {
       const name = `${customer} ${breakdown}`;
       const truth =
-        truths.get(name) ?? service.brokenDownTruth(customer, breakdown, periodOf(customer), nowMs);
+        truths.get(name) ?? service.breakdownTotals(customer, breakdown, periodOf(customer), nowMs);
       truths.set(name, truth);
       const most = truth.get(idOf(key))?.[side] ?? 0;
       if (value > most + this.#takenBack(most)) {

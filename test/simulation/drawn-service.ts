@@ -14,7 +14,6 @@ export function serviceOf(world: DrawnWorld, clock: WorldClock): SimulatedServic
     clock,
     // Back to the month before: nobody asks for more.
     historyMs: new Date(world.startMs).getUTCDate() * DAY_MS + 2 * DAY_MS,
-    cacheRows: 200_000,
     customers: world.visitsPerDay.map((visitsPerDay, i) => ({
       clientId: `client-${i}`,
       clientSecret: `secret-of-${world.seed}-${i}`,

@@ -6,10 +6,10 @@ import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import { plainConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
-import { drawConventions } from '../../src/simulator/drawn-conventions.ts';
+import { drawConventions } from '../../src/simulator/conventions.ts';
 import { FAULT_KINDS } from '../../src/simulator/faults.ts';
 import type { FaultKind } from '../../src/simulator/faults.ts';
-import { pick } from '../../src/simulator/seeds.ts';
+import { pick } from '../../src/simulator/chance.ts';
 
 /** What befalls an exporter or its service beside the faults of single requests. */
 export type MishapKind =

@@ -6,7 +6,7 @@ import type { Random } from '../../src/base/random.ts';
 import { Secret } from '../../src/base/secret.ts';
 import type { Config } from '../../src/config/types.ts';
 import type { FaultKind, Faults } from '../../src/simulator/faults.ts';
-import { pick } from '../../src/simulator/seeds.ts';
+import { pick } from '../../src/simulator/chance.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { Auditor } from './auditor.ts';
 import type { DrawnWorld, MishapKind } from './drawn-world.ts';

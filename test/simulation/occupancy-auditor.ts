@@ -3,7 +3,7 @@
  * of the last good poll, and last seen is the newest minute of that path.
  */
 import type { SimulatedService } from '../../src/simulator/service.ts';
-import type { OccupancyAt } from '../../src/simulator/truth.ts';
+import type { OccupancyMinute } from '../../src/simulator/ground-truth.ts';
 import type { WorldClock } from './clock.ts';
 import type { DrawnWorld } from './drawn-world.ts';
 import { hasLocalKeys, hasPlainMinutes } from './excuses.ts';
@@ -97,7 +97,7 @@ export class OccupancyAuditor {
       ? repeatedTimes(dayMs, this.#world.timezone)
       : undefined;
     for (let ms = 0; ms < tookMs + 1000; ms += 1000) {
-      const path = this.#service.occupancyPath(customer, dayMs, readMs - Math.min(ms, tookMs));
+      const path = this.#service.countedOccupancy(customer, dayMs, readMs - Math.min(ms, tookMs));
       if (repeated !== undefined && hangsOnOrder(path, repeated)) {
         return undefined;
       }
@@ -113,12 +113,12 @@ export class OccupancyAuditor {
  * Whether the occupancy hangs on the order of minutes that have one key with others: where nobody may
  * have left who had not been counted in, it does not.
  */
-function hangsOnOrder(path: readonly OccupancyAt[], repeated: Stretch): boolean {
+function hangsOnOrder(path: readonly OccupancyMinute[], repeated: Stretch): boolean {
   const within = path.filter((at) => isWithin(at, repeated));
   const before = path.findLast(({ minuteMs }) => minuteMs < repeated.startMs)?.people ?? 0;
   return within.reduce((sum, { exited }) => sum + exited, 0) > before;
 }
 
-function isWithin({ minuteMs }: OccupancyAt, stretch: Stretch | undefined): boolean {
+function isWithin({ minuteMs }: OccupancyMinute, stretch: Stretch | undefined): boolean {
   return stretch !== undefined && minuteMs >= stretch.startMs && minuteMs < stretch.endMs;
 }

@@ -7,7 +7,7 @@ import type { Random } from '../../src/base/random.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import type { FaultKind, Faults } from '../../src/simulator/faults.ts';
-import { pick } from '../../src/simulator/seeds.ts';
+import { pick } from '../../src/simulator/chance.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import { configOf } from '../support/exporter-process.ts';
 import { Auditor } from './auditor.ts';
@@ -86,7 +86,7 @@ class Play {
     this.#random = seededRandom(world.seed ^ 0x5eed);
     this.#clock = new WorldClock(world.startMs);
     this.#service = serviceOf(world, this.#clock);
-    this.#faults = createFaults({ random: this.#random, slowestMs: 20_000 });
+    this.#faults = createFaults({ random: this.#random });
     const { intervalMs, reconcileIntervalMs, breakdownIntervalMs, breakdowns } = world;
     const config = configOf(
       this.#service,

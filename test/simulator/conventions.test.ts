@@ -1,12 +1,11 @@
-/** Every switch shows in an answer: the simulator can be any service that the document allows. */
+/** Every switch of the conventions has an effect on an answer. */
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import type { Conventions } from '../../src/simulator/conventions.ts';
-import { drawConventions } from '../../src/simulator/drawn-conventions.ts';
-import { at, keys, silent, small, sum, oneEntry } from './support.ts';
+import { drawConventions } from '../../src/simulator/conventions.ts';
+import type { Conventions, MinuteKey } from '../../src/simulator/conventions.ts';
+import { PEOPLE, at, keys, oneEntry, silent, small, sum } from './support.ts';
 import type { RawRecord } from './support.ts';
 
-const PEOPLE = '/v1/peoplecount';
 const HOUR_MS = 3_600_000;
 
 describe('the window', () => {
@@ -14,7 +13,7 @@ describe('the window', () => {
   test.each([
     ['fromEdge', { from, to: '2026-03-18T12:00:00Z' }],
     ['toEdge', { from: '2026-03-18T11:00:00Z', to: from }],
-  ] as const)('%s takes a record at the very edge, or not', (edge, query) => {
+  ] as const)('%s includes a record at the edge, or not', (edge, query) => {
     const asked = { aggregation: 'minute', ...query };
     expect(oneEntry({ [edge]: 'inclusive' }).ask(PEOPLE, asked).result).toHaveLength(1);
     expect(oneEntry({ [edge]: 'exclusive' }).ask(PEOPLE, asked).result).toHaveLength(0);
@@ -35,14 +34,14 @@ describe('the window', () => {
     },
   );
 
-  test('goes by local, server or client time, and the key by its own', () => {
+  test('uses local, server or client time, and the key another one', () => {
     const deviceClocks = { share: 1, aheadMs: 20 * 60_000 };
     function rows(windowTime: Conventions['windowTime'], keyTime: Conventions['keyTime']) {
-      const world = silent({ windowTime, keyTime, deviceClocks });
+      const one = silent({ windowTime, keyTime, deviceClocks });
       const atMs = at('2026-03-18T11:30:00Z');
-      world.service.record('lone', { kind: 'in', atMs, arrivesMs: atMs + HOUR_MS });
+      one.service.record('lone', { kind: 'in', atMs, arrivesMs: atMs + HOUR_MS });
       const query = { aggregation: 'minute', from: '2026-03-18T12:00:00Z' };
-      return keys(world.ask(PEOPLE, query));
+      return keys(one.ask(PEOPLE, query));
     }
     expect(rows('local', 'local')).toEqual([]);
     expect(rows('client', 'client')).toEqual([]);
@@ -50,7 +49,7 @@ describe('the window', () => {
     expect(rows('server', 'client')).toEqual(['2026-03-18T12:50:00+01:00']);
   });
 
-  test('honours the zone designator, or reads the wall clock as local or as UTC', () => {
+  test('honours the offset, or reads the time as local or as UTC', () => {
     function found(designator: Conventions['designator'], edge: string): number {
       const query = { aggregation: 'minute', from: edge };
       return oneEntry({ designator }).ask(PEOPLE, query).result.length;
@@ -69,7 +68,7 @@ describe('the window', () => {
     [30 * 24 * HOUR_MS, '2026-03-18T13:00:00Z', '2026-03-19T13:00:00Z'],
     [20 * 60_000, '2026-03-18T13:00:00Z', '2026-03-18T15:10:00Z'],
     [-30 * 24 * HOUR_MS, '2026-02-13T13:00:00Z', '2026-02-14T13:00:00Z'],
-  ])('finds what devices recorded whose clock is %i ms ahead', (aheadMs, from, to) => {
+  ])('finds records of devices whose clock is %i ms ahead', (aheadMs, from, to) => {
     const { ask } = small({
       deviceClocks: { share: 0.5, aheadMs },
       forced: { above: 'rows', limit: 1_000_000, to: 'day', window: 'as asked' },
@@ -82,11 +81,11 @@ describe('the window', () => {
     expect(ask<RawRecord>(PEOPLE, { from, to }).result).toEqual(within);
   });
 
-  test('without a designator starts at the earlier of two instants, and after a gap', () => {
+  test('without an offset starts at the earlier of two instants, and after a gap', () => {
     function found(edge: string, instant: string): number {
-      const world = silent({ fromEdge: 'inclusive' }, at('2026-10-26T12:00:00Z'));
-      world.service.record('lone', { kind: 'in', atMs: at(instant) });
-      return world.ask(PEOPLE, { aggregation: 'minute', from: edge }).result.length;
+      const one = silent({ fromEdge: 'inclusive' }, at('2026-10-26T12:00:00Z'));
+      one.service.record('lone', { kind: 'in', atMs: at(instant) });
+      return one.ask(PEOPLE, { aggregation: 'minute', from: edge }).result.length;
     }
     expect(found('2026-10-25T02:30:00', '2026-10-25T00:30:00Z')).toBe(1);
     expect(found('2026-10-25T02:30:00', '2026-10-25T00:29:59Z')).toBe(0);
@@ -101,17 +100,132 @@ describe('the window', () => {
   });
 });
 
-describe('time passes', () => {
-  test('until a late record arrives', async () => {
-    const world = silent();
-    const atMs = at('2026-03-18T14:50:00Z');
-    world.service.record('lone', { kind: 'in', atMs, arrivesMs: atMs + HOUR_MS });
-    expect(world.ask(PEOPLE, { aggregation: 'day' }).result).toEqual([]);
-    await world.clock.advance(50 * 60_000);
-    expect(sum(world.ask(PEOPLE, { aggregation: 'day' }).result)).toEqual({ in: 1, out: 0 });
+describe('the key of a minute', () => {
+  const minuteMs = at('2026-03-18T11:34:00Z');
+  const forms: readonly (readonly [MinuteKey, string | number])[] = [
+    [iso('customer', 'offset', 'second'), '2026-03-18T12:34:00+01:00'],
+    [iso('utc', 'offset', 'minute'), '2026-03-18T11:34+00:00'],
+    [iso('utc', 'Z', 'fraction'), '2026-03-18T11:34:00.000Z'],
+    [iso('customer', 'none', 'second'), '2026-03-18T12:34:00'],
+    [iso('utc', 'none', 'minute'), '2026-03-18T11:34'],
+    [{ form: 'epoch', unit: 's', type: 'number' }, minuteMs / 1_000],
+    [{ form: 'epoch', unit: 'ms', type: 'string' }, `${minuteMs}`],
+    [{ form: 'epoch', unit: 'min', type: 'number' }, minuteMs / 60_000],
+    [{ form: 'compact', zone: 'customer', type: 'number' }, 202603181234],
+    [{ form: 'compact', zone: 'utc', type: 'string' }, '202603181134'],
+    [{ form: 'minute-of-day', zone: 'customer', type: 'number' }, 754],
+    [{ form: 'minute-of-day', zone: 'utc', type: 'string' }, '694'],
+    [{ form: 'index', type: 'number' }, 94],
+    [{ form: 'clock', zone: 'customer' }, '12:34'],
+  ];
+  test.each(forms)('%j', (minuteKey, key) => {
+    const answer = oneEntry({ minuteKey }).ask(PEOPLE, {
+      aggregation: 'minute',
+      from: '2026-03-18T10:00:00Z',
+    });
+    expect(answer.result).toEqual([{ key, in: 1, out: 0 }]);
   });
 
-  test('and devices that were offline deliver after hours', () => {
+  function iso(
+    zone: 'customer' | 'utc',
+    designator: 'offset' | 'Z' | 'none',
+    precision: 'minute' | 'second' | 'fraction',
+  ): MinuteKey {
+    return { form: 'iso', zone, designator, precision };
+  }
+});
+
+describe('the key of a larger bucket', () => {
+  test.each([
+    ['day', {}, '2026-03-18T00:00:00+01:00'],
+    ['day', { dayKey: 'date' }, '2026-03-18'],
+    ['day', { dayKey: 'compact' }, 20260318],
+    ['day', { dayKey: 'index' }, 2],
+    ['quarter', {}, '2026-03-18T12:30:00+01:00'],
+    ['quarter', { quarterKey: 'label' }, 50],
+    ['quarter', { quarterKey: 'index' }, 190],
+    ['quarter', { quarter: '3 months' }, '2026-01-01T00:00:00+01:00'],
+    ['quarter', { quarter: '3 months', quarterKey: 'label' }, '2026-Q1'],
+    ['quarter', { quarter: '3 months', quarterKey: 'index' }, 0],
+  ] as const)('%s %j', (aggregation, conventions, key) => {
+    const query = { aggregation, from: '2026-03-16T12:00:00Z' };
+    expect(keys(oneEntry(conventions).ask(PEOPLE, query))).toEqual([key]);
+  });
+
+  test.each([
+    ['number', [421, 422]],
+    ['string', ['421', '422']],
+    ['name', ['Here 421', 'There 422']],
+  ] as const)('branch as a %s', (groupKey, expected) => {
+    const branches = [
+      { id: 421, name: 'Here' },
+      { id: 422, name: 'There' },
+    ];
+    const { ask } = small({ groupKey }, { branches, visitsPerDay: 500 });
+    expect(keys(ask(PEOPLE, { aggregation: 'branch' }))).toEqual(expected);
+  });
+});
+
+describe('rows', () => {
+  test('with the same key (clocks set back) are two, or one', () => {
+    const minuteKey: MinuteKey = {
+      form: 'iso',
+      zone: 'customer',
+      designator: 'none',
+      precision: 'minute',
+    };
+    function rows(repeatedKeys: Conventions['repeatedKeys']) {
+      const one = silent({ minuteKey, repeatedKeys }, at('2026-10-25T12:00:00Z'));
+      one.service.record('lone', { kind: 'in', atMs: at('2026-10-25T00:30:00Z') });
+      one.service.record('lone', { kind: 'out', atMs: at('2026-10-25T01:30:00Z') });
+      return one.ask(PEOPLE, { aggregation: 'minute', from: '2026-10-24T12:00:00Z' }).result;
+    }
+    const key = '2026-10-25T02:30';
+    expect(rows('separate')).toEqual([
+      { key, in: 1, out: 0 },
+      { key, in: 0, out: 1 },
+    ]);
+    expect(rows('merged')).toEqual([{ key, in: 1, out: 1 }]);
+  });
+
+  test('without counts are listed up to now, or not', () => {
+    const query = { aggregation: 'minute', from: '2026-03-18T11:30:00Z' };
+    expect(oneEntry({ emptyBuckets: 'omitted' }).ask(PEOPLE, query).result).toHaveLength(1);
+    const listed = oneEntry({ emptyBuckets: 'listed' }).ask(PEOPLE, query).result;
+    expect(listed).toHaveLength(211);
+    expect(listed.at(-1)).toEqual({ key: '2026-03-18T16:00:00+01:00', in: 0, out: 0 });
+  });
+
+  test('are in either order', () => {
+    const query = { aggregation: 'minute', from: '2026-03-18T11:30:00Z' };
+    const ascending = keys(small().ask(PEOPLE, query));
+    expect(ascending.length).toBeGreaterThan(5);
+    const { ask } = small({ rowOrder: 'descending' });
+    expect(keys(ask(PEOPLE, query))).toEqual(ascending.toReversed());
+  });
+
+  test('of days are days of the customer, or of UTC', () => {
+    function days(dayZone: Conventions['dayZone']) {
+      const one = silent({ dayZone, dayKey: 'date' });
+      one.service.record('lone', { kind: 'in', atMs: at('2026-03-16T23:30:00Z') });
+      return keys(one.ask(PEOPLE, { aggregation: 'day' }));
+    }
+    expect(days('customer')).toEqual(['2026-03-17']);
+    expect(days('utc')).toEqual(['2026-03-16']);
+  });
+});
+
+describe('as time passes', () => {
+  test('late records arrive', async () => {
+    const one = silent();
+    const atMs = at('2026-03-18T14:50:00Z');
+    one.service.record('lone', { kind: 'in', atMs, arrivesMs: atMs + HOUR_MS });
+    expect(one.ask(PEOPLE, { aggregation: 'day' }).result).toEqual([]);
+    await one.clock.advance(50 * 60_000);
+    expect(sum(one.ask(PEOPLE, { aggregation: 'day' }).result)).toEqual({ in: 1, out: 0 });
+  });
+
+  test('devices that were offline deliver after hours', () => {
     const from = { aggregation: 'day', from: '2026-03-18T00:00:00Z' };
     const onTime = sum(small({}, { visitsPerDay: 3_000 }).ask(PEOPLE, from).result).in;
     const lateness = { usualMs: 20_000, offlineShare: 0.3, offlineMaxMs: 24 * HOUR_MS };
@@ -124,19 +238,19 @@ describe('time passes', () => {
     expect(later.ask(PEOPLE, query)).toEqual(never.ask(PEOPLE, query));
   });
 
-  test('and records are corrected, or taken back', () => {
-    const world = silent();
+  test('records are corrected or removed', () => {
+    const one = silent();
     const atMs = at('2026-03-18T10:00:00Z');
-    const id = world.service.record('lone', { kind: 'out', atMs, amount: 3 });
-    world.service.correct('lone', id, 2, at('2026-03-18T11:00:00Z'));
-    expect(sum(world.ask(PEOPLE, { aggregation: 'day' }).result)).toEqual({ in: 0, out: 2 });
-    expect(world.service.truth('lone', 0, at('2026-03-18T10:59:59Z')).exited).toBe(3);
-    world.service.correct('lone', id, 0);
-    expect(world.ask(PEOPLE, { aggregation: 'day' }).result).toEqual([]);
-    expect(world.service.record('lone', { kind: 'out', atMs })).not.toEqual(id);
+    const id = one.service.record('lone', { kind: 'out', atMs, amount: 3 });
+    one.service.correct('lone', id, 2, at('2026-03-18T11:00:00Z'));
+    expect(sum(one.ask(PEOPLE, { aggregation: 'day' }).result)).toEqual({ in: 0, out: 2 });
+    expect(one.service.truth('lone', 0, at('2026-03-18T10:59:59Z')).exited).toBe(3);
+    one.service.correct('lone', id, 0);
+    expect(one.ask(PEOPLE, { aggregation: 'day' }).result).toEqual([]);
+    expect(one.service.record('lone', { kind: 'out', atMs })).not.toEqual(id);
   });
 
-  test('and drawn corrections change the totals of the past', () => {
+  test('drawn corrections change past totals', () => {
     const corrections = { share: 0.2, withinMs: HOUR_MS };
     const { service } = small({ corrections }, { visitsPerDay: 2_000 });
     const plain = small({}, { visitsPerDay: 2_000 }).service;
@@ -144,16 +258,16 @@ describe('time passes', () => {
     expect(service.truth('lone', from).entered).toBeLessThan(plain.truth('lone', from).entered);
   });
 
-  test('and records expire', async () => {
-    const world = silent({ retentionMs: 24 * HOUR_MS });
-    world.service.record('lone', { kind: 'in', atMs: at('2026-03-18T14:00:00Z') });
-    expect(world.ask(PEOPLE, { aggregation: 'day' }).result).toHaveLength(1);
-    await world.clock.advance(24 * HOUR_MS);
-    expect(world.ask(PEOPLE, { aggregation: 'day' }).result).toHaveLength(0);
-    expect(world.service.truth('lone', 0).entered).toBe(0);
+  test('records expire', async () => {
+    const one = silent({ retentionMs: 24 * HOUR_MS });
+    one.service.record('lone', { kind: 'in', atMs: at('2026-03-18T14:00:00Z') });
+    expect(one.ask(PEOPLE, { aggregation: 'day' }).result).toHaveLength(1);
+    await one.clock.advance(24 * HOUR_MS);
+    expect(one.ask(PEOPLE, { aggregation: 'day' }).result).toHaveLength(0);
+    expect(one.service.truth('lone', 0).entered).toBe(0);
   });
 
-  test.each(['day', 'quarter'] as const)('and a nightly roll-up of %s lags', (aggregation) => {
+  test.each(['day', 'quarter'] as const)('a nightly roll-up of %s lags', (aggregation) => {
     const { ask } = small({ [`${aggregation}Freshness`]: 'nightly' }, { visitsPerDay: 400 });
     expect(ask(PEOPLE, { aggregation, from: '2026-03-18T03:00:00Z' }).result).toEqual([]);
     const before = { from: '2026-03-15T23:00:00Z', to: '2026-03-17T23:00:00Z' };
@@ -162,18 +276,17 @@ describe('time passes', () => {
     expect(sum(ask(PEOPLE, { aggregation, ...before }).result)).toEqual(minutes);
   });
 
-  test('by a clock that may be wrong', () => {
-    const world = oneEntry({ serviceClockMs: -180_000 });
-    const response = world.request(PEOPLE);
+  test('the clock of the service may be wrong', () => {
+    const one = oneEntry({ serviceClockMs: -180_000 });
+    const response = one.request(PEOPLE);
     expect(response.headers['date']).toBe('Wed, 18 Mar 2026 14:57:00 GMT');
-    const [record] = world.ask<RawRecord>(PEOPLE).result;
+    const [record] = one.ask<RawRecord>(PEOPLE).result;
     expect(record?.serverTime).toBe('2026-03-18T11:31:56.789Z');
     expect(record?.localTime).toBe('2026-03-18T12:34:56.789+01:00');
   });
 });
 
-test('drawn conventions are the same for a seed, and take every value in time', () => {
-  expect(drawConventions(seededRandom(5))).toEqual(drawConventions(seededRandom(5)));
+test('drawn conventions have every value sooner or later', () => {
   const random = seededRandom(1);
   const drawn = Array.from({ length: 400 }, () => drawConventions(random));
   function values(name: keyof Conventions): number {

@@ -31,7 +31,7 @@ function answered(outcome: Outcome) {
 }
 
 describe('a fault', () => {
-  test('spoils the answer in its own way', () => {
+  test('has its own effect on the answer', () => {
     const good = service.handle(data);
     expect(only('timeout')).toEqual({ kind: 'silence' });
     expect(only('reset')).toEqual({ kind: 'reset' });
@@ -57,7 +57,7 @@ describe('a fault', () => {
     expect(slow.kind === 'answer' && slow.afterMs).toBeGreaterThan(0);
   });
 
-  test('of the data endpoints does not befall the token endpoint', () => {
+  test('of the data endpoints does not affect the token endpoint', () => {
     const good = { kind: 'answer', response: service.handle(token), afterMs: 0 };
     expect(only('unauthorized', token)).toEqual(good);
     expect(only('empty', token)).toEqual(good);
@@ -71,12 +71,12 @@ describe('a plan', () => {
     return Array.from({ length: requests }, () => JSON.stringify(faults.outcome(service, data)));
   }
 
-  test('is the same for a seed', () => {
+  test('is the same for the same seed', () => {
     expect(kinds(3, 50, 0.5)).toEqual(kinds(3, 50, 0.5));
     expect(kinds(3, 50, 0.5)).not.toEqual(kinds(4, 50, 0.5));
   });
 
-  test('befalls its share of the requests, with every kind', () => {
+  test('affects its share of requests, with every kind', () => {
     const faults = createFaults({
       random: seededRandom(1),
       plan: { rate: 0.3, kinds: FAULT_KINDS },
@@ -90,7 +90,7 @@ describe('a plan', () => {
     expect(all).toBeLessThan(700);
   });
 
-  test('can be for one customer, and ends when it is cleared', () => {
+  test('applies to one customer or all, until it is cleared', () => {
     const faults = createFaults({ random: seededRandom(1) });
     expect(faults.outcome(service, data).kind).toBe('answer');
     faults.set({ rate: 1, kinds: ['reset'] }, 'another');

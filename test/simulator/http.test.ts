@@ -5,19 +5,19 @@ import { seededRandom } from '../../src/base/random.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import { startSimulator } from '../../src/simulator/http.ts';
 import type { Simulator } from '../../src/simulator/http.ts';
-import { createWorld } from '../../src/simulator/world.ts';
-import type { World } from '../../src/simulator/world.ts';
+import { createEnvironment } from '../../src/simulator/environment.ts';
+import type { Environment } from '../../src/simulator/environment.ts';
 import { NOW_MS, tokenForm } from './support.ts';
 
-let world: World;
+let environment: Environment;
 let simulator: Simulator;
 
 beforeEach(async () => {
   const clock = { ...systemClock, nowMs: () => NOW_MS };
-  world = createWorld({ seed: 1, customers: 3, clock });
+  environment = createEnvironment({ seed: 1, customers: 3, clock });
   const faults = createFaults({ random: seededRandom(1) });
   simulator = await startSimulator({
-    service: world.service,
+    service: environment.service,
     faults,
     clock,
     listenAddress: '127.0.0.1:0',
@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 async function authorize(): Promise<string> {
-  const [customer] = world.customers;
+  const [customer] = environment.customers;
   const response = await fetch(`${simulator.url}/connect/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -49,7 +49,7 @@ async function days(authorization: string): Promise<Response> {
 }
 
 describe('over a socket', () => {
-  test('the service answers a token and then data, and its sum is the truth', async () => {
+  test('the service issues a token and returns data whose sum is the truth', async () => {
     const response = await days(await authorize());
     expect(response.headers.get('date')).toBe('Wed, 18 Mar 2026 15:00:00 GMT');
     const { result } = (await response.json()) as { result: { in: number }[] };
@@ -63,7 +63,7 @@ describe('over a socket', () => {
     });
   });
 
-  test('the truth of all customers is told since a time in either form, and as it was', async () => {
+  test('the truth takes times in two formats, and instants in the past', async () => {
     async function get(query: string): Promise<unknown> {
       return await (await fetch(`${simulator.url}/simulator/${query}`)).json();
     }
@@ -72,28 +72,32 @@ describe('over a socket', () => {
     expect(Object.keys(truth.customers)).toEqual(['riverside', 'harbour-point', 'lotus-garden']);
     expect(await get('truth?from=2026-03-18T03:00:00Z')).toEqual(truth);
     const earlier = `&at=${seconds + 3_600}&customer=riverside`;
-    const inside = world.service.occupancy('riverside', seconds * 1_000, (seconds + 3_600) * 1_000);
+    const inside = environment.service.occupancy(
+      'riverside',
+      seconds * 1_000,
+      (seconds + 3_600) * 1_000,
+    );
     expect(await get(`occupancy?from=${seconds}${earlier}`)).toMatchObject({
       customers: { riverside: inside },
     });
   });
 
   test.each([
-    ['GET', 'truth', undefined, /^from must be a time/],
-    ['GET', 'truth?from=2026-03-18T03:00:00', undefined, /^from must be a time/],
-    ['GET', 'truth?from=0&at=x', undefined, /^at must be a time/],
-    ['GET', 'truth?from=0&customer=nobody', undefined, /no customer named nobody/],
-    ['POST', 'faults', 'x', /must be JSON/],
+    ['GET', 'truth', undefined, /^from: expected a time/],
+    ['GET', 'truth?from=2026-03-18T03:00:00', undefined, /^from: expected a time/],
+    ['GET', 'truth?from=0&at=x', undefined, /^at: expected a time/],
+    ['GET', 'truth?from=0&customer=nobody', undefined, /^customer: no customer is named nobody/],
+    ['POST', 'faults', 'x', /^expected JSON/],
     ['POST', 'faults', '{"rate":2}', /from 0 to 1/],
-    ['POST', 'faults', '{"rate":1,"kinds":["fire"]}', /kinds has "fire"/],
-  ])('%s %s %s is refused with the reason', async (method, path, body, message) => {
+    ['POST', 'faults', '{"rate":1,"kinds":["fire"]}', /^kinds: expected one of .* got "fire"/],
+  ])('%s %s %s is rejected with the reason', async (method, path, body, message) => {
     const init = body === undefined ? { method } : { method, body };
     const response = await fetch(`${simulator.url}/simulator/${path}`, init);
     expect(response.status).toBe(400);
     expect(((await response.json()) as { error: string }).error).toMatch(message);
   });
 
-  test('faults come and go by request', async () => {
+  test('faults are set and removed by request', async () => {
     const authorization = await authorize();
     async function plan(kind: string): Promise<void> {
       const body = JSON.stringify({ rate: 1, kinds: [kind], customer: 'riverside' });
@@ -112,7 +116,7 @@ describe('over a socket', () => {
     expect(counts).toEqual({ unavailable: 1, reset: 1, html: 1 });
   });
 
-  test('a request without an answer ends when the simulator closes', async () => {
+  test('closing the simulator ends requests without an answer', async () => {
     const authorization = await authorize();
     const body = JSON.stringify({ rate: 1, kinds: ['timeout'] });
     await fetch(`${simulator.url}/simulator/faults`, { method: 'POST', body });
@@ -128,7 +132,7 @@ describe('over a socket', () => {
     expect(await waiting).toBe('broken off');
   });
 
-  test('a body that is too large is refused', async () => {
+  test('a body that is too large is rejected', async () => {
     const body = 'x'.repeat(100_000);
     const response = await fetch(`${simulator.url}/connect/token`, { method: 'POST', body });
     expect(response.status).toBe(413);
@@ -139,7 +143,7 @@ test.each(['0.0.0.0:0', '10.1.2.3:80', 'example.org:80', ':10096', '127.0.0.1', 
   'refuses to listen on %s',
   async (listenAddress) => {
     const clock = systemClock;
-    const { service } = createWorld({ seed: 1, customers: 1, clock });
+    const { service } = createEnvironment({ seed: 1, customers: 1, clock });
     const faults = createFaults({ random: seededRandom(1) });
     const starting = startSimulator({ service, faults, clock, listenAddress });
     await expect(starting).rejects.toThrow(UsageError);

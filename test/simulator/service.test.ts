@@ -1,10 +1,6 @@
-/** The simulated service as a client meets it: its two kinds of endpoints, and forced aggregation. */
 import { describe, expect, test } from 'vitest';
 import { plainConventions } from '../../src/simulator/conventions.ts';
-import { bearer, keys, silent, small, sum, tokenForm } from './support.ts';
-
-const PEOPLE = '/v1/peoplecount';
-const LOGIN = '/v1/login';
+import { LOGIN, PEOPLE, bearer, keys, silent, small, sum, tokenForm } from './support.ts';
 
 describe('the token endpoint', () => {
   function ask(fields: Record<string, string>, method = 'POST') {
@@ -14,7 +10,7 @@ describe('the token endpoint', () => {
     return { status, answer: JSON.parse(answer) as Record<string, unknown> };
   }
 
-  test('gives a bearer token for an hour', () => {
+  test('issues a bearer token for an hour', () => {
     expect(ask({})).toEqual({
       status: 200,
       answer: {
@@ -35,11 +31,11 @@ describe('the token endpoint', () => {
     expect(ask(fields)).toEqual({ status: 400, answer: { error } });
   });
 
-  test('takes POST only', () => {
+  test('allows POST only', () => {
     expect(ask({}, 'GET').status).toBe(405);
   });
 
-  test('refuses revoked and rotated credentials, and takes the new ones', () => {
+  test('refuses revoked and rotated credentials, and accepts the new ones', () => {
     const { service } = silent({
       status: { ...plainConventions.status, invalidClient: 401 },
     });
@@ -59,7 +55,7 @@ describe('the token endpoint', () => {
 });
 
 describe('a data endpoint', () => {
-  test('wants a token that it gave, that has not expired and was not dropped', async () => {
+  test('requires a token that was issued, has not expired and was not dropped', async () => {
     const { service, clock } = silent();
     const authorization = bearer(service);
     function status(given?: string): number {
@@ -80,7 +76,7 @@ describe('a data endpoint', () => {
     expect(status(second)).toBe(401);
   });
 
-  test('allows GET only, and there is nothing elsewhere', () => {
+  test('allows GET only; other paths do not exist', () => {
     const { service } = silent();
     const headers = { authorization: bearer(service) };
     const posted = service.handle({ method: 'POST', path: PEOPLE, headers });
@@ -129,7 +125,7 @@ describe('a data endpoint', () => {
     ['text', 'text/plain; charset=utf-8', /^limit must/],
     ['html', 'text/html; charset=utf-8', /^<!DOCTYPE/],
     ['empty', 'text/plain; charset=utf-8', /^$/],
-  ] as const)('words its errors as %s', (errorBody, type, body) => {
+  ] as const)('has errors in the format %s', (errorBody, type, body) => {
     const status = { ...plainConventions.status, badValue: 422 } as const;
     const response = silent({ errorBody, status }).request(PEOPLE, { limit: '-' });
     expect(response.status).toBe(422);
@@ -137,7 +133,7 @@ describe('a data endpoint', () => {
     expect(response.body).toMatch(body);
   });
 
-  test('limits the rate of a customer, and says how long to wait', async () => {
+  test('limits the rate of a customer, with Retry-After', async () => {
     const rateLimit = { requests: 2, perMs: 10_000, retryAfter: 'seconds' } as const;
     const { request, clock } = silent({ rateLimit });
     await clock.advance(2_500);
@@ -152,7 +148,7 @@ describe('a data endpoint', () => {
   test.each([
     ['date', 'Wed, 18 Mar 2026 15:00:10 GMT'],
     ['none', undefined],
-  ] as const)('tells the wait as %s', (retryAfter, header) => {
+  ] as const)('has a Retry-After with format %s', (retryAfter, header) => {
     const { request } = silent({ rateLimit: { requests: 0, perMs: 10_000, retryAfter } });
     expect(request(LOGIN).headers['retry-after']).toBe(header);
   });
@@ -166,13 +162,13 @@ describe('forced aggregation', () => {
     ['raw records above some bytes', undefined, 'bytes', 20_000],
     ['minutes above some bytes', 'minute', 'bytes', 5_000],
     ['minutes above some rows', 'minute', 'rows', 40],
-  ] as const)('comes in the place of %s', (_, aggregation, above, limit) => {
+  ] as const)('replaces %s', (_, aggregation, above, limit) => {
     const { ask } = small({ forced: { above, limit, to: 'day', window: 'as asked' } });
     const answer = ask(PEOPLE, aggregation === undefined ? query : { ...query, aggregation });
     expect(answer).toEqual(days);
   });
 
-  test('goes to no finer aggregation than was asked', () => {
+  test('never uses a finer aggregation than requested', () => {
     const { ask } = small({
       forced: { above: 'rows', limit: 1, to: 'minute', window: 'as asked' },
     });
@@ -188,7 +184,7 @@ describe('forced aggregation', () => {
     expect(sum(answer.result).in).toBeGreaterThan(sum(days.result).in);
   });
 
-  test('may leave raw answers to pages, asked with a limit or not', () => {
+  test('may page raw answers instead, with a limit or without', () => {
     const forced = { above: 'rows', limit: 10, to: 'day', window: 'as asked' } as const;
     const paged = small({ forced, oversizedRaw: 'paged' }).ask(PEOPLE, query).metadata;
     expect(paged).toMatchObject({ count: 10, startToken: expect.any(String) as string });

@@ -1,4 +1,4 @@
-/** Small worlds for the tests of the simulator, and questions to them. */
+/** Fixtures of the tests of the simulator: a service with one customer, and requests to it. */
 import { plainConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { drawLibrary } from '../../src/simulator/libraries.ts';
@@ -10,6 +10,8 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 /** A Wednesday afternoon in Europe. */
 export const NOW_MS = Date.parse('2026-03-18T15:00:00Z');
+export const PEOPLE = '/v1/peoplecount';
+export const LOGIN = '/v1/login';
 
 export interface Row {
   readonly key: string | number;
@@ -20,8 +22,6 @@ export interface Row {
 
 export interface Answer<Item = Row> {
   readonly metadata: {
-    readonly from?: string;
-    readonly to?: string;
     readonly count: number;
     readonly startToken?: string;
     readonly limit?: number;
@@ -36,22 +36,21 @@ export interface RawRecord {
   readonly category: string;
   readonly localTime: string;
   readonly serverTime: string;
-  readonly clientTime: string;
 }
 
 export interface Small {
   readonly service: SimulatedService;
   readonly clock: VirtualClock;
   request(this: void, path: string, query?: Record<string, string>): SimulatedResponse;
+  /** The answer; throws if the status is not 200. */
   ask<Item = Row>(this: void, path: string, query?: Record<string, string>): Answer<Item>;
 }
 
-/** One customer named `lone`, in Copenhagen unless `library` says otherwise. */
+/** A service with one customer named `lone`, in Copenhagen unless `library` says otherwise. */
 export function small(
   conventions: Partial<Conventions> = {},
   library: Partial<Library> = {},
   nowMs = NOW_MS,
-  cacheRows = 100_000,
 ): Small {
   const clock = new VirtualClock(nowMs);
   const service = createSimulatedService({
@@ -65,7 +64,6 @@ export function small(
     ],
     conventions: { ...plainConventions, ...conventions },
     clock,
-    cacheRows,
   });
   function request(path: string, query: Record<string, string> = {}): SimulatedResponse {
     const headers = { authorization: bearer(service) };
@@ -76,23 +74,30 @@ export function small(
     clock,
     request,
     ask<Item>(path: string, query: Record<string, string> = {}) {
-      const response = request(path, query);
-      if (response.status !== 200) {
-        throw new Error(`${response.status} ${response.body}`);
+      const { status, body } = request(path, query);
+      if (status !== 200) {
+        throw new Error(`${status} ${body}`);
       }
-      return JSON.parse(response.body) as Answer<Item>;
+      return JSON.parse(body) as Answer<Item>;
     },
   };
 }
 
-/** A customer of whom only injected records are known. */
+/** A service whose customer has no records but those that a test adds. */
 export function silent(conventions: Partial<Conventions> = {}, nowMs = NOW_MS): Small {
   return small(conventions, { visitsPerDay: 0 }, nowMs);
 }
 
+/** With one person in at 12:34:56.789 in Copenhagen, 11:34 UTC. */
+export function oneEntry(conventions: Partial<Conventions>): Small {
+  const one = silent(conventions);
+  one.service.record('lone', { kind: 'in', atMs: at('2026-03-18T11:34:56.789Z') });
+  return one;
+}
+
 export function bearer(service: SimulatedService): string {
   const [customer] = service.customers;
-  const response = service.handle({
+  const { body } = service.handle({
     method: 'POST',
     path: '/connect/token',
     body: tokenForm({
@@ -100,13 +105,12 @@ export function bearer(service: SimulatedService): string {
       client_secret: customer?.clientSecret ?? '',
     }),
   });
-  const { access_token: token } = JSON.parse(response.body) as { access_token: string };
-  return `Bearer ${token}`;
+  return `Bearer ${(JSON.parse(body) as { access_token: string }).access_token}`;
 }
 
 export function tokenForm(fields: Record<string, string>): string {
-  const whole = { grant_type: 'client_credentials', scope: 'ServiceAPI', ...fields };
-  return new URLSearchParams(whole).toString();
+  const form = { grant_type: 'client_credentials', scope: 'ServiceAPI', ...fields };
+  return new URLSearchParams(form).toString();
 }
 
 export function at(iso: string): number {
@@ -120,13 +124,6 @@ export function sum(rows: readonly Row[]): { in: number; out: number } {
   };
 }
 
-export function keys(answer: Answer): readonly (string | number)[] {
-  return answer.result.map((row) => row.key);
-}
-
-/** One person in at 12:34:56.789 in Copenhagen in winter, 11:34 UTC. */
-export function oneEntry(conventions: Partial<Conventions>) {
-  const world = silent(conventions);
-  world.service.record('lone', { kind: 'in', atMs: at('2026-03-18T11:34:56.789Z') });
-  return world;
+export function keys({ result }: Answer): readonly (string | number)[] {
+  return result.map((row) => row.key);
 }

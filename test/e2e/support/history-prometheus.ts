@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { BREAKDOWNS } from '../../../src/base/model.ts';
 import { startSimulation } from '../../../src/cli/service.ts';
-import { exporterConfigYaml } from '../../../src/simulator/world.ts';
+import { exporterConfigYaml } from '../../../src/simulator/environment.ts';
 import { debianProgram, finished } from './processes.ts';
 import { startPrometheus } from './prometheus.ts';
 import type { Prometheus } from './prometheus.ts';
@@ -40,10 +40,10 @@ export async function historyPrometheus({
   try {
     const config = join(folder, 'config.yaml');
     const service = { max_requests_per_second: 1_000 };
-    const { world, simulator } = running;
+    const { environment, simulator } = running;
     writeFileSync(
       config,
-      exporterConfigYaml(world, simulator.url, { service, breakdowns: BREAKDOWNS }),
+      exporterConfigYaml(environment, simulator.url, { service, breakdowns: BREAKDOWNS }),
     );
     const history = join(folder, 'history');
     await finished(process.execPath, [

@@ -1,76 +1,67 @@
-/**
- * What may be asked of the data endpoints (service-interface.md, 4.2 to 4.4), and what it means
- * under the conventions. No records here.
- */
+/** Parses the parameters of the data endpoints (service-interface.md, 4.2 to 4.4). */
 import type { Aggregation } from '../base/model.ts';
 import { MINUTE_MS, SECOND_MS } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
 import type { RecordStream } from './records.ts';
 import type { Zone } from './zone.ts';
 
-/** The record after which a page starts. */
+/** The position of a record in the order of raw answers. */
 export interface Cursor {
   readonly windowMs: number;
   readonly day: number;
   readonly number: number;
 }
 
-export interface DataQuestion {
+export interface DataQuery {
   readonly stream: RecordStream;
-  /** Undefined: raw records. */
+  /** Absent for raw records. */
   readonly aggregation: Aggregation | undefined;
-  /** Whole milliseconds, edges included; -Infinity and Infinity where not asked. */
+  /** Both included; -Infinity and Infinity if not given. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** `from` as it was meant, whatever becomes of its edge. */
-  readonly askedFromMs: number;
+  /** `from` before its edge was applied. */
+  readonly requestedFromMs: number;
   readonly limit: number | undefined;
+  /** The page starts after this record. */
   readonly after: Cursor | undefined;
-  /** `from` and `to` as they were written, for the metadata. */
+  /** `from` and `to` as given, for the metadata. */
   readonly echo: { readonly from?: string; readonly to?: string };
 }
 
-/** What the service objects to, and with which status. */
-export class Objection {
+export interface QueryError {
   readonly status: number;
-  readonly message: string;
-
-  constructor(status: number, message: string) {
-    this.status = status;
-    this.message = message;
-  }
+  readonly error: string;
 }
 
 const PEOPLE_AGGREGATIONS = ['branch', 'client', 'device', 'day', 'quarter', 'minute'] as const;
 const LOGIN_AGGREGATIONS = ['day', 'quarter', 'minute'] as const;
 
-/** The question that the parameters ask, or what is wrong with them. */
-export function understand(
+export function parseQuery(
   stream: RecordStream,
   query: URLSearchParams,
   conventions: Conventions,
   zone: Zone,
-): DataQuestion | Objection {
+): DataQuery | QueryError {
   const { status } = conventions;
   const given = query.get('aggregation') ?? undefined;
   const allowed: readonly Aggregation[] =
     stream === 'people' ? PEOPLE_AGGREGATIONS : LOGIN_AGGREGATIONS;
   const aggregation = allowed.find((name) => name === given);
   if (given !== undefined && aggregation === undefined) {
-    return new Objection(status.badValue, `aggregation must be one of ${allowed.join(', ')}`);
+    return { status: status.badValue, error: `aggregation must be one of ${allowed.join(', ')}` };
   }
   const isPaged = query.has('limit') || query.has('startToken');
   if (aggregation !== undefined && isPaged && status.forbiddenCombination !== 'ignored') {
-    return new Objection(
-      status.forbiddenCombination,
-      'aggregation must not be used together with limit or startToken',
-    );
+    return {
+      status: status.forbiddenCombination,
+      error: 'aggregation must not be used together with limit or startToken',
+    };
   }
   if (query.has('to') && !query.has('from') && status.toWithoutFrom !== 'ignored') {
-    return new Objection(status.toWithoutFrom, 'when to is used, from is required');
+    return { status: status.toWithoutFrom, error: 'when to is used, from is required' };
   }
-  const page = aggregation === undefined ? understandPage(stream, query, conventions) : {};
-  if (page instanceof Objection) {
+  const page = aggregation === undefined ? parsePage(stream, query, conventions) : {};
+  if ('error' in page) {
     return page;
   }
   const fromText = query.get('from') ?? page.from;
@@ -79,14 +70,14 @@ export function understand(
   const toMs = toText === undefined ? Infinity : parseTime(toText, conventions, zone);
   if (fromMs === undefined || toMs === undefined) {
     const wrong = fromMs === undefined ? 'from' : 'to';
-    return new Objection(status.badValue, `${wrong} must be a timestamp in ISO 8601 format`);
+    return { status: status.badValue, error: `${wrong} must be a timestamp in ISO 8601 format` };
   }
   return {
     stream,
     aggregation,
     fromMs: conventions.fromEdge === 'exclusive' ? fromMs + 1 : fromMs,
     toMs: conventions.toEdge === 'exclusive' ? toMs - 1 : toMs,
-    askedFromMs: fromMs,
+    requestedFromMs: fromMs,
     limit: page.limit,
     after: page.after,
     echo: {
@@ -96,9 +87,9 @@ export function understand(
   };
 }
 
-/** The token that makes the next page start after a record. */
-export function writeStartToken(question: DataQuestion, last: Cursor): string {
-  const { stream, limit, echo } = question;
+/** The token of the page that starts after a record. */
+export function writeStartToken(query: DataQuery, last: Cursor): string {
+  const { stream, limit, echo } = query;
   const parts = [stream, last.windowMs, last.day, last.number, limit, echo.from, echo.to];
   return Buffer.from(JSON.stringify(parts)).toString('base64url');
 }
@@ -110,16 +101,16 @@ interface Page {
   readonly to?: string | undefined;
 }
 
-function understandPage(
+function parsePage(
   stream: RecordStream,
   query: URLSearchParams,
   conventions: Conventions,
-): Page | Objection {
+): Page | QueryError {
   const { maximumLimit, aboveMaximumLimit, defaultLimit, status } = conventions;
   const startToken = query.get('startToken');
-  const start = startToken === null ? {} : readStartToken(stream, startToken);
+  const start = startToken === null ? {} : parseStartToken(stream, startToken);
   if (start === undefined) {
-    return new Objection(status.badValue, 'startToken is not one that this service gave');
+    return { status: status.badValue, error: 'startToken is invalid' };
   }
   const limitText = query.get('limit');
   if (limitText === null) {
@@ -127,12 +118,12 @@ function understandPage(
   }
   const limit = /^\d{1,9}$/.test(limitText) ? Number(limitText) : 0;
   if (limit < 1 || (limit > maximumLimit && aboveMaximumLimit === 'rejected')) {
-    return new Objection(status.badValue, `limit must be a number from 1 to ${maximumLimit}`);
+    return { status: status.badValue, error: `limit must be a number from 1 to ${maximumLimit}` };
   }
   return { ...start, limit: Math.min(limit, maximumLimit) };
 }
 
-function readStartToken(stream: RecordStream, token: string): Page | undefined {
+function parseStartToken(stream: RecordStream, token: string): Page | undefined {
   let parts: unknown;
   try {
     parts = JSON.parse(Buffer.from(token, 'base64url').toString());
@@ -157,7 +148,7 @@ function readStartToken(stream: RecordStream, token: string): Page | undefined {
 const ISO_TIME =
   /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
 
-/** Whole milliseconds, or `undefined` for what is not a timestamp. */
+/** Milliseconds since 1970; undefined if the text is not an ISO 8601 timestamp. */
 function parseTime(text: string, { designator }: Conventions, zone: Zone): number | undefined {
   const match = ISO_TIME.exec(text);
   if (match === null) {

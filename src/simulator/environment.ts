@@ -1,50 +1,54 @@
 /**
- * A whole world from a seed: customers with names and credentials, their libraries, the service
- * that counts for them, and the exporter's configuration that fits. The first five customers are
- * picked by hand: of the four of them that work, at least three are open at any hour of any day.
+ * A complete environment from a seed: customers with names and credentials, their libraries, the
+ * service that counts for them, and a configuration for the exporter.
  */
 import { stringify } from 'yaml';
 import type { Clock } from '../base/clock.ts';
 import type { Breakdown } from '../base/model.ts';
 import { seededRandom } from '../base/random.ts';
+import { hexadecimal, mixSeeds } from './chance.ts';
 import { DAY_MS, MINUTE_MS } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
 import {
   ALWAYS_OPEN,
   OFFICE_HOURS,
   OPEN_EARLY_AND_LATE,
+  deadFrom,
   drawDevices,
   drawLibrary,
   openingHoursText,
 } from './libraries.ts';
 import type { Branch, Library } from './libraries.ts';
-import { hexadecimal, mixSeeds } from './seeds.ts';
 import { createSimulatedService } from './service.ts';
 import type { SimulatedCustomer, SimulatedService } from './service.ts';
 import { SCOPE } from './tokens.ts';
 import { createZones } from './zone.ts';
 
-export interface WorldOptions {
+export interface EnvironmentOptions {
   readonly seed: number;
-  /** How many. */
   readonly customers: number;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly conventions?: Conventions;
 }
 
-export interface World {
+export interface Environment {
   readonly service: SimulatedService;
   readonly customers: readonly SimulatedCustomer[];
 }
 
-/** The local time of yesterday at which the door of the demo's last library died. */
+/** The minute of yesterday's local day at which dead doors stopped counting. */
 const DEATH_MINUTE = 14 * 60 + 37;
 
-/** The same seed, number and start of the clock give the same world. */
-export function createWorld({ seed, customers: count, clock, conventions }: WorldOptions): World {
-  const picked = pickedLibraries(seed, clock.nowMs());
+/** Depends on nothing but its options and the clock's time at the call. */
+export function createEnvironment({
+  seed,
+  customers: count,
+  clock,
+  conventions,
+}: EnvironmentOptions): Environment {
+  const demo = demoLibraries(seed, clock.nowMs());
   const customers = Array.from({ length: count }, (_, i): SimulatedCustomer => {
-    const library = picked[i] ?? drawLibrary(seed, 1_001 + i, { name: customerName(seed, i) });
+    const library = demo[i] ?? drawLibrary(seed, 1_001 + i, { name: customerName(seed, i) });
     return {
       library,
       clientId: `${library.name}-api`,
@@ -61,24 +65,24 @@ export function createWorld({ seed, customers: count, clock, conventions }: Worl
 }
 
 export interface ExporterConfigOptions {
-  /** Further keys of the section `service`, as in `{ max_requests_per_second: 500 }`. */
+  /** More keys of the section `service`. */
   readonly service?: Readonly<Record<string, number>>;
-  /** The section `polling`, as in `{ interval: '5s' }`. Default: left out. */
+  /** The section `polling`. */
   readonly polling?: Readonly<Record<string, string>>;
-  /** The same of every customer. Default: none. */
+  /** For every customer. */
   readonly breakdowns?: readonly Breakdown[];
 }
 
-/** The exporter's configuration file for a world whose service answers at `baseUrl`. */
+/** The configuration file of an exporter whose service is at `baseUrl`. */
 export function exporterConfigYaml(
-  world: World,
+  environment: Environment,
   baseUrl: string,
   options: ExporterConfigOptions = {},
 ): string {
   return stringify({
     service: { base_url: baseUrl, auth_url: baseUrl, scope: SCOPE, ...options.service },
     ...(options.polling === undefined ? {} : { polling: options.polling }),
-    customers: world.customers.map(({ library, clientId, clientSecret }) => ({
+    customers: environment.customers.map(({ library, clientId, clientSecret }) => ({
       name: library.name,
       client_id: clientId,
       client_secret: clientSecret,
@@ -93,23 +97,29 @@ export function exporterConfigYaml(
 }
 
 /**
- * Three of them are open from 6 to midnight on three continents, so that at any instant at least two
- * are; the first never closes.
+ * The five customers of the demo. The first never closes and the next three are open from 6 to
+ * midnight on three continents, so at least three are open at any time. Two have dead doors: one
+ * entrance of the library that never closes, so there is one at any hour, and the only entrance of
+ * the last.
  */
-function pickedLibraries(seed: number, nowMs: number): readonly Library[] {
+function demoLibraries(seed: number, nowMs: number): readonly Library[] {
   const lively = { quietHours: 0.5, groupChance: 0.9, opening: OPEN_EARLY_AND_LATE };
   return [
-    pickedLibrary(seed, 1_001, ['Riverside Hall', 'Riverside Annex'], [2, 1], {
-      ...lively,
-      name: 'riverside',
-      timezone: 'Europe/Copenhagen',
-      region: 'north',
-      opening: ALWAYS_OPEN,
-      visitsPerDay: 4_300,
-      meanVisitMinutes: 32,
-      capacity: 200,
-    }),
-    pickedLibrary(seed, 1_002, ['Harbour Point', 'Ferry Landing'], [3, 1], {
+    withDeadDoors(
+      demoLibrary(seed, 1_001, ['Riverside Hall', 'Riverside Annex'], [2, 1], {
+        ...lively,
+        name: 'riverside',
+        timezone: 'Europe/Copenhagen',
+        region: 'north',
+        opening: ALWAYS_OPEN,
+        visitsPerDay: 4_300,
+        meanVisitMinutes: 32,
+        capacity: 200,
+      }),
+      ['Garden entrance'],
+      nowMs,
+    ),
+    demoLibrary(seed, 1_002, ['Harbour Point', 'Ferry Landing'], [3, 1], {
       ...lively,
       name: 'harbour-point',
       timezone: 'America/New_York',
@@ -118,7 +128,7 @@ function pickedLibraries(seed: number, nowMs: number): readonly Library[] {
       meanVisitMinutes: 38,
       capacity: 180,
     }),
-    pickedLibrary(seed, 1_003, ['Lotus Garden'], [2], {
+    demoLibrary(seed, 1_003, ['Lotus Garden'], [2], {
       ...lively,
       name: 'lotus-garden',
       timezone: 'Asia/Kolkata',
@@ -127,7 +137,7 @@ function pickedLibraries(seed: number, nowMs: number): readonly Library[] {
       meanVisitMinutes: 28,
       capacity: 160,
     }),
-    pickedLibrary(seed, 1_004, ['Southern Cross'], [2], {
+    demoLibrary(seed, 1_004, ['Southern Cross'], [2], {
       ...lively,
       name: 'southern-cross',
       timezone: 'Pacific/Auckland',
@@ -136,8 +146,8 @@ function pickedLibraries(seed: number, nowMs: number): readonly Library[] {
       meanVisitMinutes: 35,
       capacity: 140,
     }),
-    withDeadDoor(
-      pickedLibrary(seed, 1_005, ['Old Town'], [1], {
+    withDeadDoors(
+      demoLibrary(seed, 1_005, ['Old Town'], [1], {
         name: 'old-town',
         timezone: 'Europe/London',
         region: 'north',
@@ -145,12 +155,13 @@ function pickedLibraries(seed: number, nowMs: number): readonly Library[] {
         visitsPerDay: 900,
         capacity: 90,
       }),
+      ['Main entrance'],
       nowMs,
     ),
   ];
 }
 
-function pickedLibrary(
+function demoLibrary(
   seed: number,
   customerId: number,
   branchNames: readonly string[],
@@ -166,15 +177,17 @@ function pickedLibrary(
   return drawLibrary(seed, customerId, { ...given, branches, devices });
 }
 
-/** Its only door saw nobody since yesterday; the stations still work. */
-function withDeadDoor(library: Library, nowMs: number): Library {
+/** The library with doors that have counted nobody since yesterday. */
+function withDeadDoors(library: Library, names: readonly string[], nowMs: number): Library {
   const zone = createZones()(library.timezone);
   const yesterday = zone.dayOf(nowMs) - 1;
-  const diedAtMs = zone.instantOf(yesterday * DAY_MS + DEATH_MINUTE * MINUTE_MS);
-  const devices = library.devices.map((device) =>
-    device.kind === 'door' ? { ...device, diedAtMs } : device,
-  );
-  return { ...library, devices };
+  const diedMs = zone.instantOf(yesterday * DAY_MS + DEATH_MINUTE * MINUTE_MS);
+  return {
+    ...library,
+    devices: library.devices.map((device) =>
+      names.includes(device.name) ? deadFrom(device, diedMs) : device,
+    ),
+  };
 }
 
 const FIRST_WORDS = (
@@ -188,10 +201,10 @@ const SECOND_WORDS = (
   'mead mount park pier place plaza point pond quay ridge rise road row side square station'
 ).split(' ');
 
-/** Two words, each pair once; a number where there are more customers than pairs. */
+/** Two words; a number is added when all pairs are used. */
 function customerName(seed: number, index: number): string {
   const pairs = FIRST_WORDS.length * SECOND_WORDS.length;
-  // A stride without a common divisor goes through all the pairs before it comes back to one.
+  // The stride has no common divisor with the number of pairs, so every pair occurs once per round.
   const place = (mixSeeds(seed) + index * 1_009) % pairs;
   const first = FIRST_WORDS[Math.floor(place / SECOND_WORDS.length)];
   const second = SECOND_WORDS[place % SECOND_WORDS.length];

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { createEnvironment, exporterConfigYaml } from '../../src/simulator/environment.ts';
+import { openInterval } from '../../src/simulator/libraries.ts';
+import type { Library } from '../../src/simulator/libraries.ts';
+import { createZones, minuteOfDay, weekdayOf } from '../../src/simulator/zone.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { NOW_MS } from './support.ts';
+
+const HOUR_MS = 3_600_000;
+const zones = createZones();
+
+function environmentAt(nowMs: number, customers = 5, seed = 1) {
+  return createEnvironment({ seed, customers, clock: new VirtualClock(nowMs) });
+}
+
+function isOpen({ timezone, opening }: Library, nowMs: number): boolean {
+  const zone = zones(timezone);
+  const weekday = weekdayOf(zone.dayOf(nowMs));
+  return openInterval(opening, weekday, minuteOfDay(zone, nowMs)) !== undefined;
+}
+
+describe('the five customers of the demo', () => {
+  // In winter, in summer, and while some of the zones have changed their clocks and others not yet.
+  test.each(['2026-01-05T00:00:00Z', '2026-03-23T00:00:00Z', '2026-07-06T00:00:00Z'])(
+    'have three busy libraries and an open one with a dead door in every hour of the week from %s',
+    (start) => {
+      const startMs = Date.parse(start);
+      const { service, customers } = environmentAt(startMs);
+      for (let hour = 0; hour < 7 * 24; hour++) {
+        const nowMs = startMs + hour * HOUR_MS + 20 * 60_000;
+        const open = customers.filter(({ library }) => isOpen(library, nowMs));
+        const busy = open.filter(
+          ({ library: { name } }) => service.truth(name, nowMs - 15 * 60_000, nowMs).entered >= 5,
+        );
+        const withDeadDoor = open.filter(({ library: { name, devices } }) => {
+          const counting = service.breakdownTotals(name, 'device', nowMs - 4 * HOUR_MS, nowMs);
+          return devices.some(({ id, kind }) => kind === 'door' && !counting.has(id));
+        });
+        const found = { hour, busy: busy.length >= 3, dead: withDeadDoor.length >= 1 };
+        expect(found).toEqual({ hour, busy: true, dead: true });
+      }
+    },
+  );
+
+  test('have doors that died yesterday, in old-town the only one, and stations that work', () => {
+    const { service } = environmentAt(NOW_MS);
+    const today = service.truth('old-town', Date.parse('2026-03-18T00:00:00Z'));
+    expect(today.entered).toBe(0);
+    expect(today.logins).toBeGreaterThan(20);
+    const deathMs = Date.parse('2026-03-17T14:37:00Z');
+    expect(service.truth('old-town', deathMs).entered).toBe(0);
+    expect(service.truth('old-town', deathMs - HOUR_MS).entered).toBeGreaterThan(20);
+    const deathInCopenhagenMs = deathMs - HOUR_MS;
+    const before = service.breakdownTotals('riverside', 'device', deathInCopenhagenMs - HOUR_MS);
+    const after = service.breakdownTotals('riverside', 'device', deathInCopenhagenMs);
+    expect([...before.keys()].filter((id) => !after.has(id))).toHaveLength(1);
+  });
+
+  test('fill and empty within minutes', async () => {
+    const clock = new VirtualClock(NOW_MS);
+    const { service } = createEnvironment({ seed: 1, customers: 5, clock });
+    const dayStartMs = Date.parse('2026-03-18T03:00:00Z');
+    const seen = new Set<number>();
+    for (let minute = 0; minute < 10; minute++) {
+      seen.add(service.occupancy('riverside', dayStartMs));
+      await clock.advance(60_000);
+    }
+    expect(seen.size).toBeGreaterThan(4);
+    expect(Math.min(...seen)).toBeGreaterThan(20);
+    expect(Math.max(...seen)).toBeLessThan(200);
+  });
+});
+
+test('the same seed gives the same environment', () => {
+  expect(environmentAt(NOW_MS, 20).customers).toEqual(environmentAt(NOW_MS, 20).customers);
+  const [first, other] = [environmentAt(NOW_MS, 20), environmentAt(NOW_MS, 20, 2)];
+  expect(first.customers[7]?.clientSecret).not.toBe(other.customers[7]?.clientSecret);
+});
+
+test('names, secrets and ids are unique among thousands of customers', () => {
+  const { customers } = environmentAt(NOW_MS, 7_000);
+  expect(new Set(customers.map(({ clientSecret }) => clientSecret)).size).toBe(7_000);
+  expect(new Set(customers.map(({ library }) => library.name)).size).toBe(7_000);
+  const devices = customers.flatMap(({ library }) => library.devices.map(({ id }) => id));
+  expect(new Set(devices).size).toBe(devices.length);
+});
+
+test('the configuration of an exporter has every customer', () => {
+  const environment = environmentAt(NOW_MS);
+  const text = exporterConfigYaml(environment, 'http://127.0.0.1:1234', {
+    polling: { interval: '5s' },
+  });
+  const config = parse(text) as { service: unknown; polling: unknown; customers: unknown[] };
+  expect(config.service).toEqual({
+    base_url: 'http://127.0.0.1:1234',
+    auth_url: 'http://127.0.0.1:1234',
+    scope: 'ServiceAPI',
+  });
+  expect(config.polling).toEqual({ interval: '5s' });
+  expect(config.customers).toHaveLength(5);
+  expect(config.customers[4]).toEqual({
+    name: 'old-town',
+    client_id: 'old-town-api',
+    client_secret: environment.customers[4]?.clientSecret,
+    timezone: 'Europe/London',
+    capacity: 90,
+    opening_hours: 'Mo-Fr 08:00-20:00; Sa 10:00-17:00; Su 11:00-16:00',
+    labels: { region: 'north' },
+    branches: { 501: 'Old Town' },
+  });
+});
