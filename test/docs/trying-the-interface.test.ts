@@ -23,11 +23,11 @@ let running: Simulation;
 
 beforeAll(async () => {
   const clock = { ...systemClock, nowMs: () => NOW_MS };
-  const world = createEnvironment({ seed: 1, customers: 5, clock });
+  const environment = createEnvironment({ seed: 1, customers: 5, clock });
   const faults = createFaults({ random: seededRandom(1) });
-  const { service } = world;
+  const { service } = environment;
   const listenAddress = '127.0.0.1:0';
-  running = { world, simulator: await startSimulator({ service, faults, clock, listenAddress }) };
+  running = { environment, simulator: await startSimulator({ service, faults, clock, listenAddress }) };
 });
 
 afterAll(async () => {
