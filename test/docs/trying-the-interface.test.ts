@@ -27,7 +27,10 @@ beforeAll(async () => {
   const faults = createFaults({ random: seededRandom(1) });
   const { service } = environment;
   const listenAddress = '127.0.0.1:0';
-  running = { environment, simulator: await startSimulator({ service, faults, clock, listenAddress }) };
+  running = {
+    environment,
+    simulator: await startSimulator({ service, faults, clock, listenAddress }),
+  };
 });
 
 afterAll(async () => {

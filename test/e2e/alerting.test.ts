@@ -57,9 +57,7 @@ beforeAll(async () => {
         ...library,
         opening: ALWAYS_OPEN,
         devices: library.devices.map((device) =>
-          device.kind === 'door' && i === 1
-            ? deadFrom(device, nowMs - 1.25 * DAY_MS)
-            : device,
+          device.kind === 'door' && i === 1 ? deadFrom(device, nowMs - 1.25 * DAY_MS) : device,
         ),
       },
     }));
