@@ -62,7 +62,7 @@ export function baselineDeadlineMs(intervalMs: number): number {
   return Math.max(MIN_BASELINE_DEADLINE_MS, intervalMs * DEADLINE_SHARE);
 }
 
-export function deadlineMs({ dueMs, intervalMs }: PollJob, readsTotals: boolean): number {
+export function deadlineOf({ dueMs, intervalMs }: PollJob, readsTotals: boolean): number {
   if (!readsTotals) {
     return intervalMs * DEADLINE_SHARE;
   }

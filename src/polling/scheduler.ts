@@ -11,7 +11,7 @@ import { PollLog } from './log-limiter.ts';
 import type { LogLimiter } from './log-limiter.ts';
 import {
   baselineDeadlineMs,
-  deadlineMs,
+  deadlineOf,
   DROPPED,
   lastPlaceMs,
   nextDueMs,
@@ -46,7 +46,7 @@ const REQUESTS_PER_BASELINE = 10;
 const RECONCILE_SHARE = 0.9;
 /**
  * Jobs that are due within a tick start together, which halves the processor time. But not more of
- * them than half of the allowed requests: what waits for a place takes a quarter more time.
+ * them than half of the allowed requests: a request that waits takes a quarter more time.
  */
 const MAX_TICK_MS = 250;
 const MIN_TICK_MS = 20;
@@ -231,21 +231,21 @@ export class Scheduler {
   async #poll(job: PollJob, stop: AbortController): Promise<void> {
     const prepared = preparePoll(job, this.#environment, this.#baselineDueMs(job));
     const isBaselineDue = prepared.baseline !== 'none';
-    const takesPlace =
+    const takesSlot =
       (isBaselineDue || job.dueMs === Infinity) && this.#baselines < this.#maxBaselines;
-    if (prepared.baseline === 'wish' && !takesPlace) {
+    if (prepared.baseline === 'wish' && !takesSlot) {
       this.#pending.add(job);
     } else {
       this.#pending.delete(job);
     }
-    this.#baselines += takesPlace ? 1 : 0;
-    const mayTakeBaseline = isBaselineDue && takesPlace;
-    const limitMs = deadlineMs(job, mayTakeBaseline || prepared.mustReadTotals);
+    this.#baselines += takesSlot ? 1 : 0;
+    const mayTakeBaseline = isBaselineDue && takesSlot;
+    const deadlineMs = deadlineOf(job, mayTakeBaseline || prepared.mustReadTotals);
     try {
       const { responses, tookMs } = await runPoll(
         job,
-        (query) => prepared.run(mayTakeBaseline, limitMs, query),
-        limitMs,
+        (query) => prepared.run(mayTakeBaseline, deadlineMs, query),
+        deadlineMs,
         stop,
         this.#environment,
       );
@@ -253,7 +253,7 @@ export class Scheduler {
         this.#warnOfSlowService(job, tookMs);
       }
     } finally {
-      this.#baselines -= takesPlace ? 1 : 0;
+      this.#baselines -= takesSlot ? 1 : 0;
     }
   }
 
