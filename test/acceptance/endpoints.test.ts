@@ -53,7 +53,7 @@ beforeAll(async () => {
   const configFile = writeConfig(workspace, service, [riverside], {
     customers: { riverside: keys },
   });
-  daemon = await Daemon.start(workspace, configFile);
+  daemon = await Daemon.start(workspace, configFile, undefined, {}, ['--web.openmetrics-created']);
   // Some families have series only after a failure.
   service.fail(riverside, 500);
   const labels = { customer: 'riverside', stream: 'people' };
@@ -85,6 +85,17 @@ test.each(families)('%s, a %s, is in OpenMetrics under its name there', async (n
   const exposition = new Exposition(await answer.text());
   expect(exposition.type.get(type === 'counter' ? name.replace(/_total$/, '') : name)).toBe(type);
   expect(exposition.all(type === 'histogram' ? `${name}_count` : name)).not.toEqual([]);
+});
+
+test('counters of the counting period have its start as _created, in OpenMetrics only', async () => {
+  const openmetrics = new Exposition(await (await daemon.get('/metrics', openMetrics)).text());
+  const labels = { customer: 'riverside' };
+  const startSeconds = openmetrics.value('library_counter_start_timestamp_seconds', labels);
+  for (const counter of ['people_entered', 'people_exited', 'logins']) {
+    expect(openmetrics.value(`library_${counter}_created`, labels)).toBe(startSeconds);
+  }
+  expect(openmetrics.all('library_polls_created')).toEqual([]);
+  expect((await daemon.scrape()).all('library_logins_created')).toEqual([]);
 });
 
 test('every family has HELP and TYPE, and a known customer has nothing but finite numbers', async () => {

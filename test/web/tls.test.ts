@@ -1,4 +1,4 @@
-/** TLS of the web server: certificates of the server and of clients, versions, and what is no TLS. */
+/** TLS of the web server: versions, certificates of the server and of clients, and other protocols. */
 import { Agent } from 'node:https';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -25,7 +25,7 @@ const client = makeCertificate({ name: 'prometheus', issuer: clients });
 const stranger = makeCertificate({ name: 'prometheus', issuer: makeAuthority('clients') });
 const TRUSTING = { ca: authority.cert };
 
-/** Whether a request with these options gets an answer. */
+/** Whether a request with these options is answered. */
 async function gets(url: string, options: ConnectionOptions): Promise<boolean> {
   return ask(url, '/metrics', { ...TRUSTING, ...options }).then(
     ({ status }) => status === 200,
@@ -49,7 +49,7 @@ async function nameServed(url: string): Promise<string | undefined> {
   return socket.getPeerX509Certificate()?.subject;
 }
 
-test('a scrape over TLS is as one without, and the url says https', async () => {
+test('a scrape over TLS has the same answer, and the URL is https', async () => {
   const { url } = await protectedServer({ tls: tlsWith(first) });
   expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
   const { status, body } = await ask(url, '/metrics', TRUSTING);
@@ -57,7 +57,7 @@ test('a scrape over TLS is as one without, and the url says https', async () => 
   expect(await gets(url, { ca: [] })).toBe(false);
 });
 
-test('passwords count over TLS too', async () => {
+test('authentication works over TLS', async () => {
   const { url } = await protectedServer({ tls: tlsWith(first), users: USERS });
   expect((await ask(url, '/metrics', TRUSTING)).status).toBe(401);
   expect((await ask(url, '/metrics', { ...TRUSTING, headers: GOOD })).status).toBe(200);
@@ -69,18 +69,21 @@ describe('versions', () => {
     ['TLSv1.2', 'TLSv1.3', ['TLSv1.2', 'TLSv1.3']],
     ['TLSv1.3', 'TLSv1.3', ['TLSv1.3']],
     ['TLSv1.2', 'TLSv1.2', ['TLSv1.2']],
-  ] as const)('from %s to %s are spoken, and no others', async (minVersion, maxVersion, spoken) => {
-    const { url } = await protectedServer({ tls: tlsWith(first, { minVersion, maxVersion }) });
-    for (const version of ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const) {
-      const asked = { minVersion: version, maxVersion: version, ciphers: 'ALL:@SECLEVEL=0' };
-      expect([version, await gets(url, asked)]).toEqual([
-        version,
-        (spoken as readonly string[]).includes(version),
-      ]);
-    }
-  });
+  ] as const)(
+    'from %s to %s are accepted, and no others',
+    async (minVersion, maxVersion, spoken) => {
+      const { url } = await protectedServer({ tls: tlsWith(first, { minVersion, maxVersion }) });
+      for (const version of ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const) {
+        const asked = { minVersion: version, maxVersion: version, ciphers: 'ALL:@SECLEVEL=0' };
+        expect([version, await gets(url, asked)]).toEqual([
+          version,
+          (spoken as readonly string[]).includes(version),
+        ]);
+      }
+    },
+  );
 
-  test('ciphers of TLS 1.2 are those given, and TLS 1.3 stays', async () => {
+  test('ciphers of TLS 1.2 are as configured, those of TLS 1.3 stay', async () => {
     const ciphers = 'TLS_AES_128_GCM_SHA256:ECDHE-ECDSA-AES256-GCM-SHA384';
     const { url } = await protectedServer({ tls: tlsWith(first, { ciphers, curves: 'P-256' }) });
     const old = { maxVersion: 'TLSv1.2' } as const;
@@ -92,14 +95,14 @@ describe('versions', () => {
     await expect(handshake(url, { ecdhCurve: 'X25519' })).rejects.toThrow(/handshake failure/);
   });
 
-  test('HTTP/2 is not promised to a client that asks for it first', async () => {
+  test('HTTP/1.1 is negotiated with a client that prefers HTTP/2', async () => {
     const { url } = await protectedServer({ tls: tlsWith(first) });
     const socket = await handshake(url, { ALPNProtocols: ['h2', 'http/1.1'] });
     expect(socket.alpnProtocol).toBe('http/1.1');
   });
 });
 
-describe('certificates of clients', () => {
+describe('client certificates', () => {
   const none = {};
   const good = { cert: client.cert, key: client.key };
   const foreign = { cert: stranger.cert, key: stranger.key };
@@ -112,7 +115,7 @@ describe('certificates of clients', () => {
     ['VerifyClientCertIfGiven', [true, true, false]],
     ['RequireAndVerifyClientCert', [false, true, false]],
   ] as const)(
-    '%s lets in without, with a good one, with a foreign one: %s',
+    '%s allows none, a valid one, one of another authority: %s',
     async (clientAuth, expected) => {
       const clientCa = clientAuth === 'NoClientCert' ? undefined : clients.cert;
       for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
@@ -137,7 +140,7 @@ describe('certificates of clients', () => {
     },
   );
 
-  test('health needs one as well: there is no request without a handshake', async () => {
+  test('are required for health checks, too', async () => {
     const tls = tlsWith(first, {
       clientAuth: 'RequireAndVerifyClientCert',
       clientCa: clients.cert,
@@ -147,7 +150,7 @@ describe('certificates of clients', () => {
     expect((await ask(url, '/-/healthy', { ...TRUSTING, ...good })).status).toBe(200);
   });
 
-  test('an authority that is exchanged lets in its own from the next connection on', async () => {
+  test('of a new authority are allowed from the next connection on, those of the old one are not', async () => {
     const others = makeAuthority('others');
     const other = makeCertificate({ name: 'other', issuer: others });
     const required: Partial<ServerTls> = { clientAuth: 'RequireAndVerifyClientCert' };
@@ -163,20 +166,20 @@ describe('certificates of clients', () => {
     server.protect(protectionWith({ tls: tlsWith(first, { ...required, clientCa: others.cert }) }));
     expect(await gets(url, { cert: other.cert, key: other.key })).toBe(true);
     expect(await gets(url, good)).toBe(false);
-    // Nor does a session that was begun before.
+    // Not with a session of the old authority either.
     expect(await gets(url, { ...good, ...(session && { session }) })).toBe(false);
   });
 });
 
-describe('a certificate that is exchanged while the server runs', () => {
-  test('is served from the next connection on', async () => {
+describe('a new server certificate', () => {
+  test('is used from the next connection on', async () => {
     const { url, server } = await protectedServer({ tls: tlsWith(first) });
     expect(await nameServed(url)).toBe('CN=first');
     server.protect(protectionWith({ tls: tlsWith(second) }));
     expect(await nameServed(url)).toBe('CN=second');
   });
 
-  test('ends idle connections, and no answer under way', async () => {
+  test('ends idle connections, and lets an answer in progress finish', async () => {
     const answer = Promise.withResolvers<readonly Uint8Array[]>();
     const asked = Promise.withResolvers<void>();
     let held = false;
@@ -207,8 +210,8 @@ describe('a certificate that is exchanged while the server runs', () => {
   });
 });
 
-describe('what is no TLS', () => {
-  test('ends at once, be it HTTP or nonsense', async () => {
+describe('other protocols', () => {
+  test('are disconnected at once', async () => {
     const { url } = await protectedServer({ tls: tlsWith(first), users: USERS });
     for (const sent of [
       'GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n',
@@ -223,7 +226,7 @@ describe('what is no TLS', () => {
     expect((await ask(url, '/-/healthy', TRUSTING)).status).toBe(200);
   });
 
-  test('a handshake that is never finished ends, and others go on meanwhile', async () => {
+  test('and unfinished handshakes are disconnected, without delay for others', async () => {
     const { url } = await protectedServer({ tls: tlsWith(first) });
     const { port } = new URL(url);
     const silent = connect(Number(port), '127.0.0.1');

@@ -41,12 +41,14 @@ export interface PrometheusOptions {
   readonly settings?: Readonly<Record<string, object>>;
   /** Further sections of its configuration. */
   readonly config?: object;
+  /** Further flags. */
+  readonly flags?: readonly string[];
 }
 
 /** `targets` are host and port, by the name of their job; each is scraped every second. */
 export async function startPrometheus(
   targets: Readonly<Record<string, string>>,
-  { blocks, storage, settings = {}, config: sections = {} }: PrometheusOptions = {},
+  { blocks, storage, settings = {}, config: sections = {}, flags = [] }: PrometheusOptions = {},
 ): Promise<Prometheus> {
   const program = debianProgram('/usr/bin/prometheus');
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
@@ -72,6 +74,7 @@ export async function startPrometheus(
       `--storage.tsdb.path=${data}`,
       '--storage.tsdb.retention.time=10y',
       '--web.listen-address=127.0.0.1:0',
+      ...flags,
     ],
     folder,
   );
