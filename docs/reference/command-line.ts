@@ -20,19 +20,20 @@ export async function commandLinePage(): Promise<string> {
   return `# Command line
 
 \`${program.name()} [command] [flags]\`; in a clone, \`npm start -- [command] [flags]\`. Without a command it is
-\`run\`. Values come after a space or after \`=\`. \`--version\` and \`--help\` are understood everywhere.
+\`run\`. Values follow a space or \`=\`. Every command has \`--help\` (\`-h\`) and \`--version\`.
 
-| exit status | when                                               |
-| ----------- | -------------------------------------------------- |
-| 0           | all is well, or it was stopped by SIGTERM or SIGINT |
-| 2           | bad usage or bad configuration                     |
-| 1           | anything else                                      |
+| exit status | meaning                                                            |
+| ----------- | ------------------------------------------------------------------ |
+| 0           | success; \`run\`, \`demo\` and \`service\` stopped by SIGTERM or SIGINT |
+| 1           | any other failure                                                  |
+| 2           | bad usage or bad configuration                                     |
+| 130, 143    | \`check\`, \`query\` or \`backfill\` stopped by SIGINT or SIGTERM        |
 
-Results go to standard output. The log goes to standard error, one line each, and so does everything else.
-SIGHUP makes \`run\` read its configuration again.
+Results go to standard output, the log and everything else to standard error. SIGHUP reloads the
+configuration of \`run\`.
 
-From the environment it takes what the configuration names as \`\${NAME}\`, \`HTTPS_PROXY\` and \`NO_PROXY\`,
-\`NO_COLOR\` for \`check\`, and \`LIBRARY_STATS_EXPORTER_REVISION\`, which \`library_exporter_build_info\` shows.
+Environment variables: those that the configuration names as \`\${NAME}\`, \`HTTPS_PROXY\` and \`NO_PROXY\`,
+\`NO_COLOR\` for \`check\`, and \`LIBRARY_STATS_EXPORTER_REVISION\`, which is a label of \`library_exporter_build_info\`.
 
 ${table(
   ['command', 'what it does'],
@@ -45,11 +46,12 @@ ${table(
 ${parts.join('\n')}`;
 }
 
-/** `notes` is what the help has after the flags. */
+/** `notes` is the part of the help after the flags. */
 function commandText(program: Command, command: Command, notes: string): string {
   const names = command.registeredArguments.map((argument) => `<${argument.name()}>`);
   const usage = [program.name(), command.name(), ...names, '[flags]'].join(' ');
-  const [prose = '', examples] = notes.split('Examples:\n');
+  const [prose = '', rest = ''] = notes.split('Examples:\n');
+  const [examples = '', page] = rest.trimEnd().split('\n\nDocumentation: docs/');
   return `## \`${command.name()}\`
 
 \`${usage}\`
@@ -62,13 +64,17 @@ ${argumentsOf(command)}${table(
   )}
 ${typed(prose.trim())}
 
-${examples === undefined ? '' : `\`\`\`sh\n${examples.trimEnd().replaceAll(/^ {2}/gm, '')}\n\`\`\`\n`}`;
+\`\`\`sh
+${examples.replaceAll(/^ {2}/gm, '')}
+\`\`\`
+
+More: [docs/${page}](../${page})
+`;
 }
 
 function argumentsOf(command: Command): string {
   const texts = command.registeredArguments.map(
-    (argument) =>
-      `\`<${argument.name()}>\` is ${argument.description}: ${(argument.argChoices ?? []).map(code).join(' or ')}.\n\n`,
+    (argument) => `\`<${argument.name()}>\`: ${argument.description}.\n\n`,
   );
   return texts.join('');
 }
@@ -82,10 +88,10 @@ function rowOf(option: Option): readonly string[] {
   ];
 }
 
-/** As one would write it. Flags without a value are off by default. */
+/** Empty for flags without a value, which are off by default. */
 function standardOf({ defaultValue, defaultValueDescription, required }: Option): string {
   if (!required || defaultValue === undefined) {
-    return '';
+    return defaultValueDescription ?? '';
   }
   return code(defaultValueDescription ?? String(defaultValue));
 }

@@ -1,4 +1,4 @@
-/** The service of a configuration, as a command asks it once: without a log, and without metrics. */
+/** The service as one-off commands use it: without log and metrics. */
 import { systemClock } from '../base/clock.ts';
 import { UsageError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
@@ -9,10 +9,7 @@ import { createService } from '../service/service.ts';
 import type { Service, ServiceObserver } from '../service/types.ts';
 import type { Io } from './io.ts';
 
-/**
- * Opens no connection yet. Throws a ConfigError for a proxy that cannot be one. `observer` is told
- * of each request, and whose credentials the service took or refused.
- */
+/** Opens no connection yet. Throws a ConfigError if the proxy is not a valid address. */
 export function serviceOf(
   config: Config,
   io: Pick<Io, 'env'>,
@@ -28,22 +25,19 @@ export function serviceOf(
   });
 }
 
-const MOST_NAMES = 10;
+const MAX_NAMES = 10;
 
-/** The error of a flag --customer that names none of the configuration, or is missing. */
+/** The error for a --customer that the configuration does not have, or that is missing. */
 export function noSuchCustomer({ customers }: Config, name: string | undefined): UsageError {
-  const names = customers.slice(0, MOST_NAMES).map((customer) => customer.name);
-  const more = customers.length > MOST_NAMES ? ', …' : '';
-  const wrong =
-    name === undefined
-      ? '--customer is missing'
-      : `there is no customer ${JSON.stringify(name)} in the configuration`;
-  return new UsageError(`${wrong}; it must be one of ${names.join(', ')}${more}`);
+  const names = customers.slice(0, MAX_NAMES).map((customer) => customer.name);
+  const more = customers.length > MAX_NAMES ? ', …' : '';
+  const found = name === undefined ? 'nothing' : JSON.stringify(name);
+  return new UsageError(`--customer: expected one of ${names.join(', ')}${more}, got ${found}`);
 }
 
 /**
- * How many customers to ask for together. Each has a request of every stream under way. More at once
- * than the limits let through within one timeout would spend their time in waiting for them.
+ * The number of customers to read in parallel, each with two requests at a time. With more, requests
+ * would time out while they wait for the limits.
  */
 export function customersAtOnce(service: ServiceConfig): number {
   const { maxConcurrency, maxRequestsPerSecond, timeoutMs } = service;

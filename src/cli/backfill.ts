@@ -1,7 +1,7 @@
 /** `backfill`: history from before the exporter was installed, as OpenMetrics for promtool. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { LabelPair } from '../metrics/family.ts';
-import { configOption, loggerFor, logOptions } from './flags.ts';
+import { configOption, helpNotes, loggerFor, logOptions } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import type { Io } from './io.ts';
 import { parseTimeFlag } from './time-flag.ts';
@@ -37,21 +37,16 @@ const STEPS_MS = new Map([
 /** Prometheus renames a scrape's label if the series has one of the same name. */
 const EXPORTER_LABELS = 'customer timezone branch client device name counter stream'.split(' ');
 
-const NOTES = `
-Times are ISO 8601 (2026-11-01T04:00:00+01:00), in each customer's time zone if they have no offset;
-dates (2026-11-01), which mean midnight; or durations before now (-35d).
+const NOTES = `Times are ISO 8601 (2026-11-01T04:00:00+01:00), in each customer's time zone if
+they have no offset; dates (2026-11-01), which mean midnight; or durations
+before now (-35d).
 
-The output is one file per month. Run the same command again to continue after an interruption.
-How the files get into Prometheus and other databases: docs/backfill.md.
-
-Examples:
-  library-stats-exporter backfill --from=2026-01-01 --to=2026-11-01 --output=history
-  library-stats-exporter backfill --from=-90d --prometheus.url=http://localhost:9090 --output=history
-`;
+The output is one file per month. Run the same command again to continue after
+an interruption.`;
 
 export function backfillCommand(io: Io): Command {
   const command = new Command('backfill')
-    .summary('history for Prometheus, from before the exporter was installed')
+    .summary('write history from before the exporter was installed')
     .description('Writes what the exporter would have exported in the past, as OpenMetrics.')
     .addOption(configOption())
     .requiredOption('--from <time>', 'start of the history', parseTime)
@@ -71,7 +66,17 @@ export function backfillCommand(io: Io): Command {
       parsePrometheusUrl,
     )
     .requiredOption('--output <folder>', 'folder for the files')
-    .addHelpText('after', NOTES);
+    .addHelpText(
+      'after',
+      helpNotes(
+        'backfill.md',
+        [
+          'backfill --from=2026-01-01 --output=history',
+          'backfill --from=-90d --step=5m --output=history',
+        ],
+        NOTES,
+      ),
+    );
   logOptions().forEach((option) => command.addOption(option));
   return command.action(async (flags: BackfillFlags) => {
     const { backfill } = await import('./backfill/run.ts');
@@ -86,7 +91,7 @@ function parseTime(text: string): ParsedTime {
 function parseStep(text: string): number {
   const stepMs = STEPS_MS.get(text);
   if (stepMs === undefined) {
-    throw new InvalidArgumentError(`Expected ${[...STEPS_MS.keys()].join(' or ')}.`);
+    throw new InvalidArgumentError(`expected ${[...STEPS_MS.keys()].join(' or ')}`);
   }
   return stepMs;
 }
@@ -98,7 +103,7 @@ function addCustomer(name: string, before: readonly string[] = []): readonly str
 /** Prometheus drops labels without a value. */
 function nonEmpty(text: string): string {
   if (text === '') {
-    throw new InvalidArgumentError('Expected a value that is not empty.');
+    throw new InvalidArgumentError('expected a value');
   }
   return text;
 }
@@ -106,19 +111,21 @@ function nonEmpty(text: string): string {
 function addLabel(text: string, before: readonly LabelPair[] = []): readonly LabelPair[] {
   const [, name, value] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) {
-    throw new InvalidArgumentError('Expected NAME=VALUE, as in datacenter=north.');
+    throw new InvalidArgumentError('expected NAME=VALUE such as datacenter=north');
   }
   if (name === 'job' || name === 'instance') {
-    throw new InvalidArgumentError(`Use --${name}=${value}.`);
+    throw new InvalidArgumentError(`expected --${name}=${value} instead`);
   }
   if (EXPORTER_LABELS.includes(name)) {
-    throw new InvalidArgumentError(`${name} is a label of the exporter itself.`);
+    throw new InvalidArgumentError(
+      `expected another name than ${name}, which the exporter uses itself`,
+    );
   }
   if (!/^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/.test(name)) {
-    throw new InvalidArgumentError(`${name} is not a label name, or is reserved.`);
+    throw new InvalidArgumentError(`expected a label name that is not reserved`);
   }
   if (before.some(([other]) => other === name)) {
-    throw new InvalidArgumentError(`The label ${name} was given twice.`);
+    throw new InvalidArgumentError(`expected the label ${name} once`);
   }
   return [...before, [name, value]];
 }
@@ -126,7 +133,7 @@ function addLabel(text: string, before: readonly LabelPair[] = []): readonly Lab
 function parsePrometheusUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new InvalidArgumentError('Expected a URL, as in http://localhost:9090.');
+    throw new InvalidArgumentError('expected a URL such as http://localhost:9090');
   }
   return url;
 }

@@ -1,137 +1,371 @@
-/** `check`: says every problem of a configuration, and with `--connect` what the service answers. */
-import { Command } from 'commander';
-import { ConfigError } from '../base/errors.ts';
+/** `check`: reports every problem of a configuration, and with `--connect` what the service returns. */
+import { constants, existsSync } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { styleText } from 'node:util';
+import { Command, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
+import { formatDuration } from '../base/duration.ts';
+import { ConfigError, ServiceError } from '../base/errors.ts';
+import { COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
+import type { MinuteStream } from '../base/model.ts';
 import { loadAll } from '../config/load-all.ts';
-import type { LoadedAll } from '../config/load-all.ts';
+import { requestsPerSecond } from '../config/service.ts';
 import type { Config } from '../config/types.ts';
 import type { WebConfig } from '../config/web-types.ts';
-import { createOpeningHoursParser } from '../counting/opening-hours.ts';
-import { concernsText, linesOf, tablesOf } from './check-report.ts';
-import type { Concern } from './check-report.ts';
-import { askForAll } from './connect.ts';
-import type { CustomerAnswers } from './connect.ts';
-import { findingsOfClock, findingsOfStream } from './findings.ts';
-import type { Finding } from './findings.ts';
-import { configOption, webConfigOption } from './flags.ts';
+import { grandTotal } from '../counting/counts.ts';
+import { Zone } from '../counting/zone.ts';
+import { findProblems, readCustomers } from './connect.ts';
+import type { CustomerReport, CustomersFinding, StreamReport } from './connect.ts';
+import { configOption, helpNotes, webConfigOption } from './flags.ts';
+import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
-import { requestRateText } from './request-rate.ts';
-import { storageWarning } from './storage-access.ts';
-import { CLEAR_LINE, counted } from './words.ts';
+import { counted, ProgressLine } from './output.ts';
 
 interface CheckFlags {
   readonly 'config.file': string;
   readonly 'web.config.file'?: string;
   readonly 'storage.path': string;
   readonly connect: boolean;
-}
-
-/** An error to be thrown when the configuration is good and what the service answers is not. */
-class ConnectError extends Error {
-  override readonly name = 'ConnectError';
+  readonly format: 'table' | 'json';
 }
 
 export function checkCommand(io: Io): Command {
   return new Command('check')
-    .summary('every problem of a configuration, and whether the service answers')
-    .description('Reads the configuration and says every problem with its place.')
+    .summary('check a configuration, and the service')
+    .description('Reports every problem of a configuration, with its place and what is expected.')
     .addOption(configOption())
     .addOption(webConfigOption())
-    .option('--storage.path <folder>', 'where the marks would be kept; empty for nowhere', 'data')
-    .option('--connect', 'also ask the service for each customer', false)
-    .action(async (flags: CheckFlags) => {
-      const { config, web, warnings } = await loadAloud(flags, io);
-      const storage = await storageWarning(flags['storage.path']);
-      const told = [
-        ...warnings,
-        ...(web?.warnings ?? []),
-        ...(storage === undefined ? [] : [storage]),
-      ];
-      told.forEach((warning) => io.writeOut(`warning: ${warning}\n`));
-      const customers = counted(config.customers.length, 'customer');
-      io.writeOut(`${flags['config.file']}: good, ${customers}\n`);
-      if (web !== undefined) {
-        io.writeOut(`${flags['web.config.file']}: good, ${protectionText(web.config)}\n`);
-      }
-      if (flags.connect) {
-        await connect(config, io);
-      }
-    });
+    .option('--storage.path <folder>', 'folder of the state file; empty is off', 'data')
+    .option('--connect', 'also read every customer from the service, and print the result', false)
+    .addOption(
+      new Option('--format <format>', 'output format').choices(['table', 'json']).default('table'),
+    )
+    .addHelpText(
+      'after',
+      helpNotes('commands.md', [
+        'check --config.file=config.yaml',
+        'check --connect --format=json',
+      ]),
+    )
+    .action((flags: CheckFlags) => check(flags, io));
 }
 
-/** Problems are the result of this command, so they go to standard output. */
-async function loadAloud(flags: CheckFlags, io: Io): Promise<LoadedAll> {
-  const { 'config.file': path, 'web.config.file': webPath } = flags;
-  try {
-    return await loadAll({ path, webPath, env: io.env, nowMs: systemClock.nowMs() });
-  } catch (error) {
-    if (error instanceof ConfigError) {
-      io.writeOut(`${error.message.trimEnd()}\n`);
-      throw new ConfigError('the configuration has problems');
-    }
-    throw error;
+/** Throws an Error if the service does not return everything that the exporter needs. */
+async function check(flags: CheckFlags, io: Io): Promise<void> {
+  const { 'config.file': path, 'web.config.file': webPath, format } = flags;
+  function writeJson(value: object): void {
+    io.writeOut(`${JSON.stringify({ config: path, ...value }, undefined, 2)}\n`);
   }
+  const { config, web, warnings } = await loadAll({
+    path,
+    webPath,
+    env: io.env,
+    nowMs: systemClock.nowMs(),
+  }).catch((error: unknown) => {
+    if (!(error instanceof ConfigError)) {
+      throw error;
+    }
+    const problems = error.message.trimEnd();
+    if (format === 'json') {
+      writeJson({ problems: problems.split('\n') });
+    } else {
+      io.writeOut(`${problems}\n`);
+    }
+    throw new ConfigError('the configuration has problems');
+  });
+  const allWarnings = [
+    ...warnings,
+    ...(web?.warnings ?? []),
+    ...(await storageWarnings(flags['storage.path'])),
+  ];
+  const summary = { customers: config.customers.length, warnings: allWarnings };
+  if (format === 'table') {
+    allWarnings.forEach((warning) => io.writeOut(`warning: ${warning}\n`));
+    io.writeOut(`${path}: good, ${counted(summary.customers, 'customer')}\n`);
+    if (web !== undefined) {
+      io.writeOut(`${webPath}: good, ${protectionText(web.config)}\n`);
+    }
+  }
+  if (!flags.connect) {
+    if (format === 'json') {
+      writeJson(summary);
+    }
+    return;
+  }
+  const reports = await readWithProgress(config, io);
+  const findings = findProblems(reports);
+  const rates = requestRates(config, reports);
+  if (format === 'json') {
+    const streams = reports.flatMap((report) =>
+      report.streams.map((stream) => streamFields(report, stream)),
+    );
+    writeJson({ ...summary, streams, findings, requests_per_minute: rates });
+  } else {
+    const isColoured = io.outIsTerminal && (io.env['NO_COLOR'] ?? '') === '';
+    io.writeOut(tables(reports, isColoured));
+    findings.forEach((finding) => io.writeOut(findingText(finding, isColoured)));
+    io.writeOut(requestRateText(config, rates));
+  }
+  const withErrors = new Set(
+    findings.flatMap(({ severity, customers }) => (severity === 'error' ? customers : [])),
+  );
+  if (withErrors.size > 0) {
+    throw new Error(`errors for ${withErrors.size} of ${counted(reports.length, 'customer')}`);
+  }
+  if (format === 'table') {
+    io.writeOut(`no errors for ${counted(reports.length, 'customer')}\n`);
+  }
+}
+
+async function readWithProgress(config: Config, io: Io): Promise<readonly CustomerReport[]> {
+  const total = config.customers.length;
+  const progress = new ProgressLine(io);
+  const reports = await readCustomers(config, io, (read) =>
+    progress.show(`${read} of ${counted(total, 'customer')} read`),
+  );
+  progress.clear();
+  if (io.stop.aborted) {
+    throw new InterruptedError(`stopped, ${reports.length} of ${counted(total, 'customer')} read`);
+  }
+  return reports;
 }
 
 function protectionText({ tls, users }: WebConfig): string {
   const scheme = tls === undefined ? 'http' : `https, ${tls.clientAuth}`;
-  const who = users.size === 0 ? 'no passwords' : counted(users.size, 'user');
-  return `${scheme}, ${who}`;
+  return `${scheme}, ${users.size === 0 ? 'no passwords' : counted(users.size, 'user')}`;
 }
 
-/** Asks the service for every customer, and says what came and what is to be done. */
-async function connect(config: Config, io: Io): Promise<void> {
-  const { length } = config.customers;
-  function showProgress(text: string): void {
-    if (io.errorIsTerminal) {
-      io.writeError(`${CLEAR_LINE}${text}`);
-    }
+/** Whether `run` could write its state file, as far as that is known without writing. */
+async function storageWarnings(path: string): Promise<readonly string[]> {
+  if (path === '') {
+    return [];
   }
-  const answers = await askForAll(config, io, (asked) =>
-    showProgress(`${asked} of ${length} customers asked`),
-  );
-  showProgress('');
-  if (io.stop.aborted) {
-    io.writeOut('stopped before every customer was asked\n');
-    return;
+  let folder = resolve(path);
+  while (!existsSync(folder)) {
+    folder = dirname(folder);
   }
-  const concerns = concernsOf(answers);
-  const { outIsTerminal: isTerminal } = io;
-  const isColoured = isTerminal && (io.env['NO_COLOR'] ?? '') === '';
-  io.writeOut(isTerminal ? tablesOf(answers, isColoured) : linesOf(answers));
-  io.writeOut(concernsText(concerns, { isTerminal, isColoured }));
-  io.writeOut(requestRateText(config));
-  const wrong = concerns.filter(({ finding }) => finding.severity === 'wrong');
-  if (wrong.length > 0) {
-    const whom = new Set(wrong.flatMap((concern) => concern.whom));
-    throw new ConnectError(`something is wrong with ${whom.size} of ${length} customers`);
+  if (!(await stat(folder)).isDirectory()) {
+    return [`--storage.path: expected a folder, but ${folder} is a file`];
   }
-  io.writeOut(
-    `nothing is wrong with ${length === 1 ? 'the customer' : `the ${length} customers`}\n`,
+  return access(folder, constants.W_OK | constants.X_OK).then(
+    () => [],
+    () => [`--storage.path: expected a writable folder, but this user cannot write to ${folder}`],
   );
 }
 
-/** What is wrong comes first; else in the order in which it was found. */
-function concernsOf(answers: readonly CustomerAnswers[]): readonly Concern[] {
-  const names = answers.map(({ config }) => config.name);
-  const found = new Map<string, { readonly finding: Finding; readonly whom: Set<string> }>();
-  function add(finding: Finding, whom: readonly string[]): void {
-    const key = JSON.stringify(finding);
-    const concern = found.get(key) ?? { finding, whom: new Set() };
-    whom.forEach((name) => concern.whom.add(name));
-    found.set(key, concern);
-  }
-  const parseOpeningHours = createOpeningHoursParser();
-  findingsOfClock(answers).forEach((finding) => add(finding, names));
-  for (const one of answers) {
-    for (const answer of one.streams) {
-      findingsOfStream(one, answer, parseOpeningHours).forEach((finding) =>
-        add(finding, [one.config.name]),
-      );
-    }
-  }
-  const concerns = [...found.values()].map(({ finding, whom }) => ({ finding, whom: [...whom] }));
-  return ['wrong', 'note'].flatMap((severity) =>
-    concerns.filter(({ finding }) => finding.severity === severity),
+const ABSENT = '-';
+
+function tables(reports: readonly CustomerReport[], isColoured: boolean): string {
+  const service = [
+    ['CUSTOMER', 'TOKEN', 'PEOPLE', 'LOGINS', 'KEYS', 'DAY', 'CLOCK'],
+    ...reports.map((report) => [
+      report.config.name,
+      tokenText(report),
+      newestText(report, 'people'),
+      newestText(report, 'logins'),
+      forStreams(report, keyFormat),
+      forStreams(report, dayText),
+      report.clock === undefined ? ABSENT : clockText(report.clock.aheadMs),
+    ]),
+  ];
+  const exported = [
+    ['CUSTOMER', 'ENTERED', 'EXITED', 'LOGINS', 'TODAY: IN', 'OUT', 'LOGINS', 'INSIDE'],
+    ...reports.map((report) => [
+      report.config.name,
+      ...Object.values(exportedValues(report, MINUTE_STREAMS)).map((value) =>
+        String(value ?? ABSENT),
+      ),
+    ]),
+  ];
+  return [
+    style('bold', 'The service: newest minute with counts, in local time', isColoured),
+    ...aligned(service, 'left'),
+    '',
+    style('bold', 'Exported values: since the start of the month, and today', isColoured),
+    ...aligned(exported, 'right'),
+    '',
+    '',
+  ].join('\n');
+}
+
+/** Columns of equal width. The first one is always aligned left. */
+function aligned(rows: readonly (readonly string[])[], side: 'left' | 'right'): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0),
   );
+  return rows.map((row) =>
+    row
+      .map((cell, column) => {
+        const width = widths[column] ?? 0;
+        return side === 'left' || column === 0 ? cell.padEnd(width) : cell.padStart(width);
+      })
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+const MAX_NAMES = 8;
+const COLOURS = { error: 'red', warning: 'yellow' } as const;
+
+function findingText(
+  { severity, message, fix, customers }: CustomersFinding,
+  isColoured: boolean,
+): string {
+  const names = customers.slice(0, MAX_NAMES).join(', ');
+  const more = customers.length > MAX_NAMES ? ` and ${customers.length - MAX_NAMES} more` : '';
+  const label = style(COLOURS[severity], severity, isColoured);
+  return `${label}: ${message}\n  customers: ${names}${more}\n  fix: ${fix}\n`;
+}
+
+function style(name: 'bold' | 'red' | 'yellow', text: string, isColoured: boolean): string {
+  return isColoured ? styleText(name, text, { validateStream: false }) : text;
+}
+
+/** What `--format=json` prints of a stream; null where there is no value. */
+function streamFields(report: CustomerReport, stream: StreamReport) {
+  const { config, atMs, clock, figures } = report;
+  const { outcome } = stream;
+  const zone = new Zone(config.timezone);
+  const newestMs = outcome instanceof ServiceError ? undefined : outcome.lastSeenMs;
+  return {
+    customer: config.name,
+    stream: stream.stream,
+    failure: outcome instanceof ServiceError ? outcome.reason : null,
+    token: tokenText(report),
+    newest: newestMs === undefined ? null : zone.format(newestMs),
+    lag_seconds: newestMs === undefined ? null : Math.round(Math.max(0, atMs - newestMs) / 1_000),
+    keys: keyFormat(stream),
+    day: dayText(stream),
+    clock_ahead_seconds: clock === undefined ? null : Math.round(clock.aheadMs / 1_000),
+    counter_start: zone.format(figures.periodStartMs),
+    ...exportedValues(report, [stream.stream]),
+  };
+}
+
+/** In the order of the table: totals, today's values, people inside. */
+function exportedValues(
+  { figures: { counters, occupancy } }: CustomerReport,
+  streams: readonly MinuteStream[],
+): Readonly<Record<string, number | null>> {
+  const names = streams.flatMap((stream) => COUNTERS[stream]);
+  return {
+    ...Object.fromEntries(names.map((name) => [name, counters[name]?.total ?? null])),
+    ...Object.fromEntries(names.map((name) => [`${name}_today`, counters[name]?.today ?? null])),
+    ...(streams.includes('people') ? { occupancy: occupancy ?? null } : {}),
+  };
+}
+
+function tokenText({ credentialsValid }: CustomerReport): string {
+  return credentialsValid === undefined ? 'none' : credentialsValid ? 'good' : 'refused';
+}
+
+function newestText({ config, streams, atMs }: CustomerReport, stream: MinuteStream): string {
+  const outcome = streams.find((report) => report.stream === stream)?.outcome;
+  if (outcome === undefined) {
+    return ABSENT;
+  }
+  if (outcome instanceof ServiceError) {
+    return outcome.reason;
+  }
+  const { lastSeenMs, dating } = outcome;
+  if (lastSeenMs === undefined) {
+    return dating.status === 'unknown' ? 'unreadable' : 'none';
+  }
+  const zone = new Zone(config.timezone);
+  const [date = '', time = ''] = zone.format(lastSeenMs).split('T');
+  const isToday = zone.format(atMs).startsWith(date);
+  const age = ageText(Math.max(0, atMs - lastSeenMs));
+  return `${isToday ? '' : `${date.slice(5)} `}${time.slice(0, 5)} (${age})`;
+}
+
+/** `3m`, `26h`, `9d`. */
+function ageText(ageMs: number): string {
+  const hours = Math.floor(ageMs / 3_600_000);
+  if (hours < 1) {
+    return `${Math.floor(ageMs / 60_000)}m`;
+  }
+  return hours < 48 ? `${hours}h` : `${Math.floor(hours / 24)}d`;
+}
+
+/** `+0s`, `-3m2s`. */
+function clockText(aheadMs: number): string {
+  const seconds = Math.round(aheadMs / 1_000);
+  return `${seconds < 0 ? '-' : '+'}${formatDuration(Math.abs(seconds) * 1_000)}`;
+}
+
+/** One value if it is the same for all streams. */
+function forStreams({ streams }: CustomerReport, text: (stream: StreamReport) => string): string {
+  return [...new Set(streams.map(text))].join(' / ');
+}
+
+/** `iso`, `compact utc`, or the state of the detection. */
+function keyFormat({ outcome }: StreamReport): string {
+  if (outcome instanceof ServiceError) {
+    return ABSENT;
+  }
+  const { status, readings } = outcome.dating;
+  const [format] = readings;
+  if (status !== 'established' || format === undefined) {
+    return status;
+  }
+  return format.zone === 'written' ? format.form : `${format.form} ${format.zone}`;
+}
+
+function dayText({ outcome }: StreamReport): string {
+  if (outcome instanceof ServiceError || outcome.day.agrees === undefined) {
+    return ABSENT;
+  }
+  return outcome.day.agrees
+    ? 'agrees'
+    : `${grandTotal(outcome.day.byDay)} of ${grandTotal(outcome.day.byMinute)}`;
+}
+
+/** A baseline makes five requests instead of one (DESIGN.md, section 3). */
+const EXTRA_REQUESTS_PER_BASELINE = 4;
+/** A token is renewed when this share of its life is over. */
+const TOKEN_RENEWAL_SHARE = 0.8;
+
+interface RequestRates {
+  readonly polls: number;
+  readonly baselines: number;
+  readonly tokens: number;
+}
+
+/** Requests per minute once all customers are polled. */
+function requestRates(
+  { polling, customers }: Config,
+  reports: readonly CustomerReport[],
+): RequestRates {
+  const streams = customers.reduce((sum, customer) => sum + customer.streams.length, 0);
+  return {
+    polls: 60 * requestsPerSecond(polling, customers),
+    baselines: (EXTRA_REQUESTS_PER_BASELINE * streams * 60_000) / polling.reconcileIntervalMs,
+    tokens: reports.reduce(
+      (sum, { tokenLifeMs = Infinity }) => sum + 60_000 / (tokenLifeMs * TOKEN_RENEWAL_SHARE),
+      0,
+    ),
+  };
+}
+
+function requestRateText(
+  { polling, service, customers }: Config,
+  { polls, baselines, tokens }: RequestRates,
+): string {
+  const hasBreakdowns = customers.some(({ breakdowns }) => breakdowns.length > 0);
+  const every = [
+    `every ${formatDuration(polling.intervalMs)}`,
+    ...(hasBreakdowns ? [`breakdowns every ${formatDuration(polling.breakdownIntervalMs)}`] : []),
+  ];
+  return (
+    `requests per minute: ${rounded(polls + baselines + tokens)} = ${rounded(polls)} polls (${every.join(', ')})` +
+    ` + ${rounded(baselines)} baselines (every ${formatDuration(polling.reconcileIntervalMs)})` +
+    ` + ${rounded(tokens)} tokens\n` +
+    `limits: ${service.maxRequestsPerSecond} per second (max_requests_per_second), ` +
+    `${service.maxConcurrency} at once (max_concurrency)\n`
+  );
+}
+
+function rounded(requests: number): string {
+  return requests >= 100 ? String(Math.round(requests)) : String(Number(requests.toFixed(1)));
 }

@@ -1,101 +1,120 @@
 /**
- * Asks the service for every customer of a configuration as the exporter would at its first polls,
- * within the same limits. What is to be thought of the answers is in findings.ts.
+ * `check --connect`: reads every customer from the service as the first polls of the exporter do, within
+ * the same limits, and lists what an operator should know. No finding contains a secret.
  */
 import { systemClock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
-import type { MinuteStream, Question, AggregatedResponse } from '../base/model.ts';
+import type { FailureReason } from '../base/errors.ts';
+import type { AggregatedResponse, MinuteStream, Question } from '../base/model.ts';
+import { accessOf } from '../config/secret-file.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
+import { isZero } from '../counting/counts.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
+import { createOpeningHoursParser } from '../counting/opening-hours.ts';
+import type { OpeningHoursParser } from '../counting/opening-hours.ts';
 import { surveyStream } from '../counting/survey.ts';
 import type { StreamSurvey } from '../counting/survey.ts';
 import { CustomerRegistry } from '../polling/customers.ts';
 import type { RegisteredCustomer } from '../polling/customers.ts';
 import { streamContext } from '../polling/poll-job.ts';
 import type { ClockReading, Service } from '../service/types.ts';
-import { accessOf } from '../config/secret-file.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
 import type { Io } from './io.ts';
 
-export interface CustomerAnswers {
+export interface CustomerReport {
   readonly config: CustomerConfig;
-  /** In the configuration's order. */
-  readonly streams: readonly StreamAnswer[];
-  /** What the exporter would show now. */
+  /** In the order of the configuration. */
+  readonly streams: readonly StreamReport[];
+  /** What the exporter would export now. */
   readonly figures: CustomerMetrics;
-  /** Whether the service took the credentials; undefined where it said nothing of them. */
+  /** Undefined if the service neither accepted nor refused them. */
   readonly credentialsValid: boolean | undefined;
+  /** Undefined if there was no token. */
+  readonly tokenLifeMs: number | undefined;
   readonly clock: ClockReading | undefined;
-  /** When that was, by the service's clock as far as it is gone by. */
+  /** When the customer was read, by the service's clock. */
   readonly atMs: number;
 }
 
-export interface StreamAnswer {
+export interface StreamReport {
   readonly stream: MinuteStream;
   readonly outcome: StreamSurvey | ServiceError;
 }
 
-/**
- * The answers in the configuration's order; fewer where the signal of `io` came first. `asked` is
- * told after each customer how many there were so far.
- */
-export async function askForAll(
+/** `error`: the exporter's values are incomplete. The texts are the same for all customers concerned. */
+export interface Finding {
+  readonly severity: 'error' | 'warning';
+  readonly message: string;
+  readonly fix: string;
+}
+
+/** A finding and the names of its customers. */
+export interface CustomersFinding extends Finding {
+  readonly customers: readonly string[];
+}
+
+/** In the order of the configuration; fewer customers if the signal of `io` aborts. */
+export async function readCustomers(
   config: Config,
   io: Pick<Io, 'env' | 'stop'>,
-  asked: (customers: number) => void,
-): Promise<readonly CustomerAnswers[]> {
+  progress: (customersRead: number) => void,
+): Promise<readonly CustomerReport[]> {
   const credentials = new Map<string, boolean>();
+  const tokenLives = new Map<string, number>();
   const service = serviceOf(config, io, {
     credentials: (customer, valid) => credentials.set(customer, valid),
+    token: (customer, lifeMs) => tokenLives.set(customer, lifeMs),
   });
-  const members = new CustomerRegistry(new HighWaterMarks()).update(config);
-  const answers = new Map<RegisteredCustomer, CustomerAnswers>();
-  const waiting = members.values();
-  async function askInTurn(): Promise<void> {
-    for (const member of waiting) {
-      const found = await askFor(member, service, config, io.stop);
+  const customers = new CustomerRegistry(new HighWaterMarks()).update(config);
+  const reports = new Map<RegisteredCustomer, CustomerReport>();
+  const queue = customers.values();
+  async function work(): Promise<void> {
+    for (const customer of queue) {
+      const report = await readCustomer(customer, service, config, io.stop);
       if (io.stop.aborted) {
         return;
       }
-      answers.set(member, { ...found, credentialsValid: credentials.get(member.config.name) });
-      asked(answers.size);
+      const { name } = customer.config;
+      const [credentialsValid, tokenLifeMs] = [credentials.get(name), tokenLives.get(name)];
+      reports.set(customer, { ...report, credentialsValid, tokenLifeMs });
+      progress(reports.size);
     }
   }
   try {
-    await Promise.all(Array.from({ length: customersAtOnce(config.service) }, askInTurn));
+    await Promise.all(Array.from({ length: customersAtOnce(config.service) }, work));
   } finally {
     service.close();
   }
-  return members.flatMap((member) => answers.get(member) ?? []);
+  return customers.flatMap((customer) => reports.get(customer) ?? []);
 }
 
-/** A poll that takes more would not end before the next one, however long it is waited for here. */
-function mostQuestions({ service, polling }: Config): number {
-  const perInterval = (service.maxRequestsPerSecond * polling.intervalMs) / 1_000;
-  return Math.max(LEAST_QUESTIONS, Math.floor(perInterval));
-}
+/** More requests than a poll makes, because a short interval may allow fewer than are needed here. */
+const MIN_REQUESTS = 100;
 
-/** What is asked here takes more than a poll, and may take more than a short interval has. */
-const LEAST_QUESTIONS = 100;
-
-async function askFor(
+async function readCustomer(
   { customer, config }: RegisteredCustomer,
   service: Service,
-  whole: Config,
+  { service: { maxRequestsPerSecond, timeoutMs }, polling: { intervalMs } }: Config,
   stop: AbortSignal,
-): Promise<Omit<CustomerAnswers, 'credentialsValid'>> {
+): Promise<Omit<CustomerReport, 'credentialsValid' | 'tokenLifeMs'>> {
   const client = service.clientFor(accessOf(config));
-  const most = mostQuestions(whole);
-  async function survey(stream: MinuteStream): Promise<StreamAnswer> {
-    let asked = 0;
-    function ask(question: Question): Promise<AggregatedResponse> {
-      asked += 1;
-      if (asked > most) {
-        const message = `the totals take more than the ${most} requests that one interval allows`;
-        throw new ServiceError('timeout', message);
+  const maxRequests = Math.max(
+    MIN_REQUESTS,
+    Math.floor((maxRequestsPerSecond * intervalMs) / 1_000),
+  );
+
+  async function readStream(stream: MinuteStream): Promise<StreamReport> {
+    let requests = 0;
+    function query(question: Question): Promise<AggregatedResponse> {
+      requests += 1;
+      if (requests > maxRequests) {
+        throw new ServiceError(
+          'timeout',
+          `the totals need more than the ${maxRequests} requests of one interval`,
+        );
       }
-      const deadline = AbortSignal.timeout(2 * whole.service.timeoutMs);
+      const deadline = AbortSignal.timeout(2 * timeoutMs);
       return client.query(question, AbortSignal.any([stop, deadline]));
     }
     try {
@@ -106,7 +125,8 @@ async function askFor(
         () => service.nowMs(),
         -Infinity,
       );
-      const outcome = await surveyStream({ ...context, mayAnchor: true, hasTime: () => true }, ask);
+      const firstPoll = { ...context, mayAnchor: true, hasTime: () => true };
+      const outcome = await surveyStream(firstPoll, query);
       customer.pollSucceeded(stream, outcome.state, systemClock.nowMs());
       return { stream, outcome };
     } catch (error) {
@@ -116,7 +136,8 @@ async function askFor(
       return { stream, outcome: error };
     }
   }
-  const streams = await Promise.all(config.streams.map(survey));
+
+  const streams = await Promise.all(config.streams.map(readStream));
   return {
     config,
     streams,
@@ -125,3 +146,196 @@ async function askFor(
     atMs: service.nowMs(),
   };
 }
+
+/** Errors first, otherwise in the order of the customers. */
+export function findProblems(reports: readonly CustomerReport[]): readonly CustomersFinding[] {
+  const found = new Map<string, { readonly finding: Finding; readonly customers: Set<string> }>();
+  function add(finding: Finding, customer: string): void {
+    const known = found.get(finding.message) ?? { finding, customers: new Set() };
+    known.customers.add(customer);
+    found.set(finding.message, known);
+  }
+  const parseOpeningHours = createOpeningHoursParser();
+  const clock = reports.flatMap((report) => clockFindings(report.clock));
+  for (const finding of clock) {
+    reports.forEach(({ config }) => add(finding, config.name));
+  }
+  for (const report of reports) {
+    for (const stream of report.streams) {
+      streamFindings(report, stream, parseOpeningHours).forEach((finding) =>
+        add(finding, report.config.name),
+      );
+    }
+  }
+  return Array.from(found.values(), ({ finding, customers }) => ({
+    ...finding,
+    customers: [...customers],
+  })).toSorted((a, b) => a.severity.localeCompare(b.severity));
+}
+
+const HOUR_MS = 3_600_000;
+const MAX_AGE_WHILE_OPEN_MS = { people: HOUR_MS, logins: 4 * HOUR_MS } as const satisfies Record<
+  MinuteStream,
+  number
+>;
+
+function streamFindings(
+  { config, atMs, credentialsValid }: CustomerReport,
+  { stream, outcome }: StreamReport,
+  parseOpeningHours: OpeningHoursParser,
+): readonly Finding[] {
+  if (outcome instanceof ServiceError) {
+    const { reason, message } = outcome;
+    const fix = reason === 'auth' ? authFix(credentialsValid) : FIXES[reason];
+    return [{ severity: 'error', message: `${reason}: ${message}`, fix }];
+  }
+  const { state, lastSeenMs } = outcome;
+  if (state.snapshot === undefined) {
+    return [IMPLAUSIBLE];
+  }
+  const findings = [...totalFindings(outcome), ...keyFindings(outcome)];
+  if (lastSeenMs === undefined && isZero(state.snapshot.totals)) {
+    findings.push(NO_COUNTS);
+  }
+  const maxAgeMs = MAX_AGE_WHILE_OPEN_MS[stream];
+  if (
+    lastSeenMs !== undefined &&
+    atMs - lastSeenMs > maxAgeMs &&
+    isOpenSince(config, atMs, maxAgeMs, parseOpeningHours)
+  ) {
+    findings.push(stream === 'people' ? NOBODY_COUNTED : NOBODY_LOGGED_IN);
+  }
+  return findings;
+}
+
+/** The service has one clock for all customers. */
+function clockFindings(clock: ClockReading | undefined): readonly Finding[] {
+  switch (clock?.verdict) {
+    case 'ignored':
+      return [CLOCK_OFF_BY_DAYS];
+    case 'followed':
+      return [CLOCK_OFF_BY_MINUTES];
+    case 'agrees':
+    case undefined:
+      return [];
+  }
+}
+
+function totalFindings({ day, isMinuteForced }: StreamSurvey): Finding[] {
+  if (day.agrees !== false) {
+    return isMinuteForced ? [NOT_COMPARABLE] : [];
+  }
+  return [day.totalsBy !== 'day' && !isMinuteForced ? dayLags(day.totalsBy) : DAY_LAGS_ALONE];
+}
+
+function dayLags(aggregation: string): Finding {
+  return {
+    severity: 'warning',
+    message: `day totals differ from minute totals, using ${aggregation}`,
+    fix: 'nothing: the counters are right; the column DAY shows what day has of today',
+  };
+}
+
+/** Occupancy and last seen need minutes with readable keys. */
+function keyFindings({ dating, state }: StreamSurvey): Finding[] {
+  if (dating.status === 'unknown') {
+    return [KEYS_UNKNOWN];
+  }
+  if (state.snapshot?.minutes !== undefined) {
+    return [];
+  }
+  return [state.dating.status === 'established' ? MINUTES_FORCED : KEYS_UNDECIDED];
+}
+
+/** True if opening hours are configured, and the library has been open for `forMs`. */
+function isOpenSince(
+  { openingHours, holidays, timezone }: CustomerConfig,
+  atMs: number,
+  forMs: number,
+  parseOpeningHours: OpeningHoursParser,
+): boolean {
+  if (openingHours === undefined) {
+    return false;
+  }
+  const hours = parseOpeningHours(openingHours, holidays);
+  const changesAtMs = hours.nextChangeAfter(atMs - forMs, timezone) ?? Infinity;
+  return hours.isOpenAt(atMs - forMs, timezone) && changesAtMs > atMs;
+}
+
+function authFix(credentialsValid: boolean | undefined): string {
+  switch (credentialsValid) {
+    case true:
+      return 'the token is valid, but not for this data: check service.scope and client_id';
+    case false:
+      return 'compare client_id and the secret with the customer in the access administration tool';
+    case undefined:
+      return 'check client_secret_file, and that auth_url is the identity server';
+  }
+}
+
+const FIXES = {
+  rate_limited: 'lower max_requests_per_second or raise polling.interval',
+  timeout: 'raise timeout or polling.interval, or ask the operator of the service why it is slow',
+  unreachable: 'check base_url, auth_url, proxy_url, ca_file, and firewalls',
+  server: 'try again later; if it persists, contact the operator of the service',
+  rejected: 'check base_url and auth_url: /v1/… and /connect/token are appended to them',
+  malformed: 'check base_url and auth_url: another program may answer, such as a login page',
+} as const satisfies Record<Exclude<FailureReason, 'auth'>, string>;
+
+const ASK_OPERATOR = 'contact the operator of the service';
+const COUNTERS_RIGHT = 'the counters are right nevertheless;';
+const IMPLAUSIBLE: Finding = {
+  severity: 'error',
+  message: 'implausible totals, different at each request',
+  fix: `nothing is exported until the totals are confirmed; ${ASK_OPERATOR}`,
+};
+const NO_COUNTS: Finding = {
+  severity: 'warning',
+  message: 'no counts in this month and in the last 14 days',
+  fix: 'nothing for a new library; otherwise check that client_id belongs to this customer',
+};
+const NOBODY_COUNTED: Finding = {
+  severity: 'warning',
+  message: 'nobody counted for more than an hour while the library is open',
+  fix: 'check the people counters and opening_hours',
+};
+const NOBODY_LOGGED_IN: Finding = {
+  severity: 'warning',
+  message: 'no login for more than four hours while the library is open',
+  fix: 'check the self-service stations and opening_hours',
+};
+const DAY_LAGS_ALONE: Finding = {
+  severity: 'error',
+  message: 'day totals differ from minute totals, and the service does not return minutes',
+  fix: `the totals may be too low; ${ASK_OPERATOR}`,
+};
+const NOT_COMPARABLE: Finding = {
+  severity: 'warning',
+  message: 'the service does not return minutes, even for half an hour',
+  fix: 'ask the operator of the service how late its day totals are: the counters are as late',
+};
+const MINUTES_FORCED: Finding = {
+  severity: 'error',
+  message: "the service does not return today's minutes, occupancy and last seen are unavailable",
+  fix: `${COUNTERS_RIGHT} ${ASK_OPERATOR}`,
+};
+const KEYS_UNKNOWN: Finding = {
+  severity: 'error',
+  message: 'unknown minute key format, occupancy and last seen are unavailable',
+  fix: `${COUNTERS_RIGHT} report the key format to this project`,
+};
+const KEYS_UNDECIDED: Finding = {
+  severity: 'warning',
+  message: 'ambiguous minute key format, occupancy is unavailable until it is known',
+  fix: 'nothing: the exporter tries again at every minute with counts',
+};
+const CLOCK_OFF_BY_MINUTES: Finding = {
+  severity: 'warning',
+  message: 'the clocks of the service and of this machine differ by more than a minute',
+  fix: `nothing is lost; set the clock of this machine, or ${ASK_OPERATOR}`,
+};
+const CLOCK_OFF_BY_DAYS: Finding = {
+  severity: 'error',
+  message: 'the clocks of the service and of this machine differ by more than a day',
+  fix: `days and months change at the wrong time; set the clock of this machine, or ${ASK_OPERATOR}`,
+};

@@ -8,7 +8,7 @@ import { BREAKDOWNS } from '../base/model.ts';
 import { loadConfig } from '../config/load.ts';
 import { createDaemon } from '../daemon.ts';
 import { exporterConfigYaml } from '../simulator/environment.ts';
-import { customersOption, loggerFor, logOptions, seedOption } from './flags.ts';
+import { customersOption, helpNotes, loggerFor, logOptions, seedOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
@@ -32,11 +32,15 @@ const MAX_CUSTOMERS_WITH_SHORT_INTERVALS = 100;
 
 export function demoCommand(io: Io): Command {
   const command = new Command('demo')
-    .summary('the exporter against a simulated service, nothing to set up')
-    .description('Simulates libraries that fill and empty, and exports them. No network is used.')
+    .summary('run the exporter with simulated libraries')
+    .description('Runs the exporter with simulated libraries, without configuration or network.')
     .addOption(customersOption())
     .addOption(seedOption())
-    .option('--web.listen-address <address>', 'where to serve', '127.0.0.1:10096');
+    .option('--web.listen-address <address>', 'address to listen on', '127.0.0.1:10096')
+    .addHelpText(
+      'after',
+      helpNotes('commands.md', ['demo', 'demo --customers=200 --web.listen-address=127.0.0.1:0']),
+    );
   logOptions().forEach((option) => command.addOption(option));
   return command.action((flags: DemoFlags) => demo(flags, io));
 }

@@ -1,4 +1,4 @@
-/** What a command may touch of the process; main.ts hands it over. */
+/** What a command may use of the process. Only main.ts provides it. */
 import { once } from 'node:events';
 
 export interface Io {
@@ -8,11 +8,10 @@ export interface Io {
   readonly writeOut: (text: string) => void;
   readonly writeError: (text: string) => void;
   /**
-   * Writes a part of a long result and resolves when there is room for the next. Rejects where it
-   * cannot be written, with the code `EPIPE` where its reader has gone.
+   * Writes a part of a long result and resolves when there is room for the next. Rejects if it cannot
+   * be written: with the code `EPIPE` if its reader has gone.
    */
   readonly deliverOut: (text: string) => Promise<void>;
-  /** Whether a person sees at once what is written. */
   readonly outIsTerminal: boolean;
   readonly errorIsTerminal: boolean;
   /** Aborts at SIGTERM and SIGINT, with the name of the signal as its reason. */
@@ -21,7 +20,7 @@ export interface Io {
   readonly onHangup: (listener: () => void) => void;
 }
 
-/** Resolves once the process was told to stop. */
+/** Resolves at SIGTERM and SIGINT. */
 export async function untilStopped({ stop }: Pick<Io, 'stop'>): Promise<void> {
   if (!stop.aborted) {
     await once(stop, 'abort');

@@ -1,6 +1,7 @@
 /** `run`: the exporter against the real service, until SIGTERM or SIGINT. */
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
+import { parseDuration } from '../base/duration.ts';
 import { UsageError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
@@ -11,7 +12,7 @@ import type { WebConfig } from '../config/web-types.ts';
 import { createDaemon } from '../daemon.ts';
 import type { Daemon, DaemonOptions, Shard } from '../daemon.ts';
 import { proxyEnvironmentFrom } from '../service/transport.ts';
-import { configOption, intervalOrNever, loggerFor, logOptions, webConfigOption } from './flags.ts';
+import { configOption, helpNotes, loggerFor, logOptions, webConfigOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
@@ -31,47 +32,51 @@ interface RunFlags extends LogFlags {
   readonly shard: Shard;
 }
 
+const MIN_RELOAD_INTERVAL_MS = 1_000;
 /** Certificates are renewed without a reload request. */
 const WEB_CONFIG_INTERVAL_MS = 1_000;
 
 export function runCommand(io: Io): Command {
   const command = new Command('run')
-    .summary('the exporter (the default)')
-    .description('Polls the service for every customer of the configuration and serves /metrics.')
+    .summary('run the exporter (the default command)')
+    .description('Polls the service for every customer and serves the metrics.')
     .addOption(configOption())
     .addOption(
       new Option(
         '--config.auto-reload-interval <duration>',
-        'how often to look for changes of the configuration; 0 for never',
+        'how often to look for changed configuration files, at least 1s; 0 is off',
       )
-        .argParser(intervalOrNever)
+        .argParser(parseReloadInterval)
         .default(0, '0'),
     )
     .option(
       '--web.listen-address <address>',
-      'where to serve; 127.0.0.1:0 picks a free port',
+      'address to listen on; port 0 picks a free port',
       ':10096',
     )
-    .option('--web.telemetry-path <path>', 'the path of the metrics', '/metrics')
+    .option('--web.telemetry-path <path>', 'path of the metrics', '/metrics')
     .addOption(webConfigOption())
-    .option('--web.enable-lifecycle', 'let POST or PUT to /-/reload read the configuration', false)
+    .option('--web.enable-lifecycle', 'reload at POST or PUT to /-/reload', false)
     .option(
       '--web.openmetrics-created',
-      'add _created to the counters of the customers in OpenMetrics',
+      "add _created to the customers' counters in OpenMetrics",
       false,
     )
-    .option(
-      '--storage.path <folder>',
-      'where the highest values shown are kept over restarts; empty for nowhere',
-      'data',
-    )
+    .option('--storage.path <folder>', 'folder of the state file; empty is off', 'data')
     .addOption(
       new Option(
-        '--shard <number/of>',
-        'poll only this part of the customers, such as 0/4 or auto/4',
+        '--shard <number/count>',
+        'poll only this part of the customers; auto/4 takes the number from the host name',
       )
         .argParser((text) => parseShard(text, io.hostname))
         .default({ shard: 0, shards: 1 }, '0/1'),
+    )
+    .addHelpText(
+      'after',
+      helpNotes('operations.md', [
+        '--config.file=/etc/library-stats-exporter/config.yaml',
+        'run --config.auto-reload-interval=30s',
+      ]),
     );
   logOptions().forEach((option) => command.addOption(option));
   return command.action((flags: RunFlags) => run(flags, io));
@@ -165,6 +170,15 @@ async function createWatches(
   }
   const started = await Promise.all(watches.map(createWatch));
   return () => Promise.all(started.map((watch) => watch()));
+}
+
+/** Milliseconds. */
+function parseReloadInterval(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || (ms > 0 && ms < MIN_RELOAD_INTERVAL_MS)) {
+    throw new InvalidArgumentError('expected 0, or a duration of at least 1s such as 30s or 5m');
+  }
+  return ms;
 }
 
 /** `0/4`, or `auto/4` for the number at the end of the host name. Counted from 0. */

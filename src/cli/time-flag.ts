@@ -1,4 +1,4 @@
-/** Points in time on the command line: ISO 8601, a date, or a duration before now. */
+/** Times on the command line: ISO 8601, a date, or a duration before now. */
 import { InvalidArgumentError } from 'commander';
 import { Temporal } from 'temporal-polyfill';
 import { parseDuration } from '../base/duration.ts';
@@ -11,12 +11,12 @@ export type TimeFlag = (zone: Zone, nowMs: number) => number;
 const TIME =
   /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?<offset>Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
 
-/** From 1970 on offsets are whole minutes, and until then years have four digits in every zone. */
-const LATEST_MS = Date.UTC(9999, 0, 1);
+/** Years have four digits in every zone before it. */
+const MAX_TIME_MS = Date.UTC(9999, 0, 1);
 
 /**
- * What a flag says. A time without an offset is the customer's local time, and a date is the start
- * of it. Throws commander's error for everything else.
+ * Parses the value of a flag. A time without an offset is the customer's local time, a date means its
+ * midnight. Throws commander's error for everything else.
  */
 export function parseTimeFlag(text: string): TimeFlag {
   if (text.startsWith('-')) {
@@ -33,32 +33,32 @@ export function parseTimeFlag(text: string): TimeFlag {
     const wallMs = inRange(wall.epochMilliseconds);
     return (zone) => zone.instantOfWall(wallMs);
   } catch {
-    // Such as a 30th of February.
-    return refuse();
+    return refuse(); // Such as a 30th of February.
   }
 }
 
-/** As counting writes them: local time with its offset; with a fraction only where there is one. */
+/** Local time with its offset. Has a fraction of a second only if that is not 0. */
 export function formatTime(zone: Zone, instantMs: number): string {
   const text = zone.format(instantMs);
   const fraction = String(instantMs % 1_000).padStart(3, '0');
   return fraction === '000' ? text : `${text.slice(0, 19)}.${fraction}${text.slice(19)}`;
 }
 
-/** Throws a UsageError where a stretch of time ends before it begins. */
+/** Throws a UsageError unless `fromMs` is before `toMs`. */
 export function refuseReversed(zone: Zone, fromMs: number, toMs: number): void {
   if (fromMs >= toMs) {
     const [from, to] = [formatTime(zone, fromMs), formatTime(zone, toMs)];
-    throw new UsageError(`--from must be before --to, and ${from} is not before ${to}`);
+    throw new UsageError(`--to: expected a time after --from (${from}), got ${to}`);
   }
 }
 
 function inRange(ms: number): number {
-  return ms >= 0 && ms <= LATEST_MS ? ms : refuse();
+  return ms >= 0 && ms <= MAX_TIME_MS ? ms : refuse();
 }
 
 function refuse(): never {
   throw new InvalidArgumentError(
-    'It must be a time like 2026-11-01T04:00:00+01:00, a date like 2026-11-01, or like -24h, a duration before now.',
+    'expected a time such as 2026-11-01T04:00:00+01:00, a date such as 2026-11-01, ' +
+      'or a duration before now such as -24h',
   );
 }

@@ -1,7 +1,8 @@
-/** A simulated service with customers of every sort, and `check --connect` run against it. */
+/** A simulated service with customers of several sorts, to run `check --connect` against. */
 import { writeFile } from 'node:fs/promises';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
+import { z } from 'zod';
 import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { MINUTE_MS, plainConventions } from '../../src/simulator/conventions.ts';
@@ -16,7 +17,6 @@ import type { SimulatedService } from '../../src/simulator/service.ts';
 import { Workspace } from '../acceptance/daemon.ts';
 import { afternoonZone } from '../acceptance/local-time.ts';
 import { Terminal } from './terminal.ts';
-import type { Ran } from './terminal.ts';
 
 export interface Sort {
   readonly conventions?: Partial<Conventions>;
@@ -39,7 +39,6 @@ export class ConnectWorld {
   readonly #sorts: Readonly<Record<string, Sort>>;
   #simulator: Simulator | undefined;
 
-  /** Customers by name, about whom nothing is known but their visits. */
   constructor(sorts: Readonly<Record<string, Sort>>, ofService: Partial<Conventions> = {}) {
     this.#sorts = sorts;
     const conventions = { ...plainConventions, ...ofService };
@@ -80,52 +79,79 @@ export class ConnectWorld {
     await this.#workspace.close();
   }
 
-  /** `settings` are sections of the configuration; `names` are those of it, by default all. */
-  async check(
+  /** Writes a configuration of all customers and returns its path. `settings` are sections of it. */
+  async writeConfig(
     settings: { readonly service?: object; readonly polling?: object } = {},
-    names: readonly string[] = Object.keys(this.#sorts),
-    terminal = new Terminal(),
-  ): Promise<Ran> {
+  ): Promise<string> {
     const path = `${this.#workspace.folder}/config.yaml`;
     const url = this.#simulator?.url;
-    const customers = names.map((name) => ({
+    const customers = Object.entries(this.#sorts).map(([name, { config }]) => ({
       name,
       client_id: `${name}-api`,
       client_secret: `quartz-${name}-lantern`,
       timezone: ZONE,
-      ...this.#sorts[name]?.config,
+      ...config,
     }));
     const limits = { max_requests_per_second: 1_000 };
     const service = { base_url: url, auth_url: url, ...limits, ...settings.service };
-    await writeFile(path, stringify({ ...settings, service, customers }));
-    return terminal.run('check', '--connect', `--config.file=${path}`);
+    await writeFile(path, stringify({ ...settings, service, customers }), { mode: 0o600 });
+    return path;
+  }
+
+  async check(...settings: Parameters<ConnectWorld['writeConfig']>): Promise<CheckResult> {
+    return checkJson(await this.writeConfig(...settings));
   }
 }
 
-/** The fields of the line of one stream. */
-export function fieldsOf(
-  { out }: Ran,
-  customer: string,
-  stream = 'people',
-): Readonly<Record<string, string>> {
-  const start = `customer=${customer} stream=${stream} `;
-  const line = out.split('\n').find((candidate) => candidate.startsWith(start)) ?? '';
-  const fields = line.matchAll(/(\w+)=("(?:[^"\\]|\\.)*"|\S+)/g);
-  return Object.fromEntries(
-    Array.from(fields, ([, name = '', value = '']) => [
-      name,
-      value.startsWith('"') ? String(JSON.parse(value)) : value,
-    ]),
+export interface CheckResult {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+  /** The streams of --format=json by customer and stream, as in `riverside people`. */
+  readonly streams: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Customers by severity and message, as in `error: auth: …`. */
+  readonly findings: Readonly<Record<string, readonly string[]>>;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+const RESULT = z.looseObject({
+  streams: z.array(z.looseObject({ customer: z.string(), stream: z.string() })),
+  findings: z.array(
+    z.object({
+      severity: z.enum(['error', 'warning']),
+      message: z.string(),
+      fix: z.string().min(1),
+      customers: z.array(z.string()),
+    }),
+  ),
+});
+
+/** Runs `check --connect --format=json`. */
+export async function checkJson(config: string): Promise<CheckResult> {
+  const result = await new Terminal().run(
+    'check',
+    '--connect',
+    '--format=json',
+    '--storage.path=',
+    `--config.file=${config}`,
   );
+  const json = RESULT.parse(JSON.parse(result.out));
+  return {
+    ...result,
+    json,
+    streams: Object.fromEntries(
+      json.streams.map((fields) => [`${fields.customer} ${fields.stream}`, fields]),
+    ),
+    findings: Object.fromEntries(
+      json.findings.map(({ severity, message, customers }) => [
+        `${severity}: ${message}`,
+        customers,
+      ]),
+    ),
+  };
 }
 
-/** Whom each finding concerns, by what it says. */
-export function concernsOf({ out }: Ran): Readonly<Record<string, string>> {
-  const concerns = out.matchAll(/^((?:wrong|note): .*)\n {2}whom: (.*)\n {2}what to do: .+$/gm);
-  return Object.fromEntries(Array.from(concerns, ([, what = '', whom = '']) => [what, whom]));
-}
-
-/** A world that runs, and ends with the test. */
+/** A started world. It is stopped at the end of the test. */
 export async function started(
   ...options: ConstructorParameters<typeof ConnectWorld>
 ): Promise<ConnectWorld> {
@@ -133,9 +159,4 @@ export async function started(
   await world.start();
   onTestFinished(() => world.stop());
   return world;
-}
-
-/** The world's parts under their own names. */
-export function withCheck(of: ConnectWorld): Pick<ConnectWorld, 'service' | 'faults' | 'check'> {
-  return { service: of.service, faults: of.faults, check: (...args) => of.check(...args) };
 }

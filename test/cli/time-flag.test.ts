@@ -38,6 +38,6 @@ const NO_TIMES = [
 
 test.each(NO_TIMES)('%j is no time', (text) => {
   expect(() => parseTimeFlag(text)).toThrow(
-    'It must be a time like 2026-11-01T04:00:00+01:00, a date like 2026-11-01, or like -24h,',
+    'expected a time such as 2026-11-01T04:00:00+01:00, a date such as 2026-11-01, ',
   );
 });

@@ -1,100 +1,110 @@
-/** What the program says to a command line that it does not understand: status 2 and one sentence. */
-import { expect, test } from 'vitest';
-import { intervalOrNever, wholeNumber } from '../../src/cli/flags.ts';
+/** What the program prints for wrong command lines, and its help. */
+import { describe, expect, test } from 'vitest';
 import { ran } from './terminal.ts';
 
+const TIME =
+  'expected a time such as 2026-11-01T04:00:00+01:00, a date such as 2026-11-01, or a duration before now such as -24h';
+const CUSTOMERS = '--customers: expected an integer from 1 to 100000, got';
+
 test.each([
+  [['dance'], "unknown command 'dance'"],
+  [['chekc'], "unknown command 'chekc'\n(Did you mean check?)"],
+  [['run', 'extra'], "too many arguments for 'run'. Expected 0 arguments but got 1: extra."],
+  [['check', '--no.such-flag'], "unknown option '--no.such-flag'"],
+  [['--config.fiel=x'], "unknown option '--config.fiel=x'\n(Did you mean --config.file?)"],
+  [['--config.file'], "option '--config.file <file>' argument missing"],
+  [['--log.level=loud'], '--log.level: expected one of debug, info, warn, error, got "loud"'],
   [
-    ['dance'],
-    'error: there is no command "dance"; it must be one of run, demo, service, check, query, backfill',
+    ['--config.auto-reload-interval=999ms'],
+    '--config.auto-reload-interval: expected 0, or a duration of at least 1s such as 30s or 5m, got "999ms"',
   ],
-  [
-    ['chekc'],
-    'error: there is no command "chekc"; it must be one of run, demo, service, check, query, backfill',
-  ],
-  [['run', 'extra'], "error: too many arguments for 'run'. Expected 0 arguments but got 1: extra."],
-  [['--no.such-flag'], "error: unknown option '--no.such-flag'"],
-  [['check', '--no.such-flag'], "error: unknown option '--no.such-flag'"],
-  [['--config.fiel=x'], "error: unknown option '--config.fiel=x'\n(Did you mean --config.file?)"],
-  [['--config.file'], "error: option '--config.file <file>' argument missing"],
-  [['run', '--web.listen-address'], "'--web.listen-address <address>' argument missing"],
-  [['demo', '--customers'], "error: option '--customers <number>' argument missing"],
-  [['--log.level=loud'], 'Allowed choices are debug, info, warn, error.'],
-  [['--log.format=xml'], 'Allowed choices are json, pretty.'],
-  [['--shard=4/4'], 'There is no shard 4 of 4: they are counted from 0.'],
-  [['--shard=auto/2'], 'There is no shard 2 of 2: they are counted from 0.'],
-  [['--config.auto-reload-interval=soon'], 'It must be a duration such as 30s, 5m or 1h30m, or 0.'],
-  [['--config.auto-reload-interval=999ms'], 'It must be at least 1s, or 0 for never.'],
-  [['--config.auto-reload-interval=-1s'], 'It must be a duration such as 30s, 5m or 1h30m, or 0.'],
-  [['demo', '--customers=0'], 'It must be a whole number from 1 to 100000.'],
-  [['demo', '--customers=1.5'], 'It must be a whole number from 1 to 100000.'],
-  [['demo', '--seed=-1'], 'It must be a whole number from 0 to 4294967295.'],
-  [['service', '--customers=many'], 'It must be a whole number from 1 to 100000.'],
-  [
-    ['service', '--listen-address=nowhere'],
-    'error: expected an address like 127.0.0.1:0, got "nowhere"',
-  ],
-  [
-    ['service', '--listen-address=0.0.0.0:0'],
-    'listens on loopback only: expected 127.0.0.1, localhost or [::1], got "0.0.0.0"',
-  ],
-  [['demo', '--web.telemetry-path=/x'], "error: unknown option '--web.telemetry-path=/x'"],
-] as const)('%j is refused', async (args, sentence) => {
+  [['demo', '--customers=0'], `${CUSTOMERS} "0"`],
+  [['demo', '--customers=1e3'], `${CUSTOMERS} "1e3"`],
+  [['demo', '--customers='], `${CUSTOMERS} ""`],
+  [['service', '--customers=100001'], `${CUSTOMERS} "100001"`],
+  [['demo', '--seed=-1'], '--seed: expected an integer from 0 to 4294967295, got "-1"'],
+  [['demo', '--web.telemetry-path=/x'], "unknown option '--web.telemetry-path=/x'"],
+  [['service', '--listen-address=nowhere'], 'expected an address like 127.0.0.1:0, got "nowhere"'],
+  [['query'], "missing required argument 'peoplecount|login'"],
+  [['query', 'login', '--from=yesterday'], `--from: ${TIME}, got "yesterday"`],
+  [['query', 'login', '--limit=0'], '--limit: expected an integer from 1 to 1000000, got "0"'],
+  [['backfill', '--output=x'], "required option '--from <time>' not specified"],
+  [['backfill', '--step=2m'], '--step: expected 1m or 5m, got "2m"'],
+] as const)('%j is refused with what is expected', async (args, message) => {
   const { status, out, err } = await ran(...args);
   expect({ status, out }).toEqual({ status: 2, out: '' });
-  expect(err).toContain(sentence);
-  expect(err.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
+  expect(err.replace(/\nSee ".*"\.\n$/, '\n')).toBe(`error: ${message}\n`);
 });
 
-test.each([
-  [['--help']],
-  [['run', '--help']],
-  [['demo', '--help']],
-  [['check', '--help']],
-  [['query', '--help']],
-  [['backfill', '--help']],
-])('%j is answered on standard output', async (args) => {
-  const { status, out, err } = await ran(...args);
-  expect({ status, err }).toEqual({ status: 0, err: '' });
-  expect(out).toMatch(/^Usage: library-stats-exporter/);
-});
-
-test.each([
-  ['0', 0],
-  ['0s', 0],
-  ['1s', 1_000],
-  ['1h30m', 5_400_000],
-])('an interval %s is %d ms', (text, ms) => {
-  expect(intervalOrNever(text)).toBe(ms);
-});
-
-test.each(['', '1', '1.5s', '1m1h', 's', '500ms', '1ms'])('%j is no interval', (text) => {
-  expect(() => intervalOrNever(text)).toThrow(/^It must be /);
-});
-
-test.each(['', ' 1', '1e3', '0x10', '-0', '+1', '11', 'NaN', '٣'])(
-  '%j is no whole number from 0 to 10',
-  (text) => {
-    expect(() => wholeNumber(0, 10)(text)).toThrow('It must be a whole number from 0 to 10.');
+test.each([[[]], [['check']], [['query', 'login']]])(
+  '%j without a configuration names the flag, the example and the demo',
+  async (args) => {
+    const { status, out, err } = await ran(...args);
+    expect({ status, out }).toEqual({ status: 2, out: '' });
+    expect(err).toMatch(/^config\.yaml: no such file\. .*--config\.file/);
+    expect(err).toMatch(/config\.example\.yaml.*: npm start --silent -- demo\n$/);
   },
 );
 
-/** Those that the help lists, so that none is forgotten. */
-const COMMANDS = Array.from(
-  (await ran('--help')).out.matchAll(/^ {2}([a-z]+) \[options\]/gm),
-  ([, command = '']) => command,
-);
+const COMMANDS = ['run', 'demo', 'service', 'check', 'query', 'backfill'];
 
-test('there are commands to be looked at', () => {
-  expect(COMMANDS).toEqual(expect.arrayContaining(['run', 'query', 'backfill']));
-});
+describe.each(COMMANDS)('the help of %s', (command) => {
+  test('is the same for --help, -h and help, and on standard output', async () => {
+    const [long, short, word] = await Promise.all([
+      ran(command, '--help'),
+      ran(command, '-h'),
+      ran('help', command),
+    ]);
+    expect(long).toMatchObject({ status: 0, err: '' });
+    expect([short, word]).toEqual([long, long]);
+  });
 
-test.each(COMMANDS)(
-  'no flag of %s takes a secret, which others could read in the list of processes',
-  async (command) => {
+  test('has a purpose, two examples and a page, in at most 80 columns', async () => {
     const { out } = await ran(command, '--help');
-    const flags = [...out.matchAll(/^ +(--\S+)/gm)].map(([, flag]) => flag);
-    expect(flags.length).toBeGreaterThan(2);
-    expect(flags.filter((flag) => /secret|password|token|key|user/i.test(flag ?? ''))).toEqual([]);
-  },
-);
+    expect(out).toMatch(/^Usage: library-stats-exporter \w+ .*\n\n[A-Z].*\.\n\n/);
+    expect(out).toMatch(
+      /\nExamples:\n( {2}library-stats-exporter .*\n){2}\nDocumentation: docs\/[\w-]+\.md\n$/,
+    );
+    expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  });
+
+  test('has no flag for a secret, which the list of processes would show', async () => {
+    const { out } = await ran(command, '--help');
+    expect(out).not.toMatch(/^ +--\S*(secret|password|token|key|user)/m);
+  });
+});
+
+test.each([['--help'], ['-h'], ['help']])('%s lists the commands', async (arg) => {
+  const { status, out, err } = await ran(arg);
+  expect({ status, err }).toEqual({ status: 0, err: '' });
+  const [, list = ''] = /\nCommands:\n(.*?)\n\n/s.exec(out) ?? [];
+  expect(Array.from(list.matchAll(/^ {2}(\w+) /gm), ([, name]) => name)).toEqual([
+    ...COMMANDS,
+    'help',
+  ]);
+});
+
+test('help marks required flags and shows defaults', async () => {
+  const { out } = await ran('backfill', '--help');
+  expect(out).toMatch(/--output <folder> +folder for the files \(required\)/);
+  expect(out).toMatch(/--config\.file <file> +configuration file \(default: config\.yaml\)/);
+});
+
+test.each(COMMANDS)('%s --version prints the version', async (command) => {
+  expect(await ran(command, '--version')).toEqual(await ran('--version'));
+});
+
+test('the log is pretty on a terminal, unless a flag says otherwise', async () => {
+  const { Terminal } = await import('./terminal.ts');
+  async function firstLine(...flags: readonly string[]): Promise<string> {
+    const terminal = new Terminal();
+    terminal.errorIsTerminal = true;
+    const running = terminal.run('demo', '--web.listen-address=127.0.0.1:0', ...flags);
+    await expect.poll(() => terminal.err, { timeout: 20_000 }).toContain('listening');
+    terminal.terminate();
+    await running;
+    return terminal.err.split('\n')[0] ?? '';
+  }
+  expect(await firstLine()).toMatch(/^\d{4}-\S+Z info {2}starting version=/);
+  expect(await firstLine('--log.format=json')).toMatch(/^\{"level":"info"/);
+});

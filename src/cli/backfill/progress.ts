@@ -7,8 +7,7 @@ import type { RawRecord } from '../../base/model.ts';
 import type { CustomerConfig } from '../../config/types.ts';
 import { DAY_MS } from '../../counting/calendar.ts';
 import type { Io } from '../io.ts';
-import { createFormatter } from '../query/formats.ts';
-import { CLEAR_LINE, counted } from '../words.ts';
+import { CLEAR_LINE, counted, createFormatter } from '../output.ts';
 import type { OutputFolder, Totals } from './output-folder.ts';
 import type { Month, MonthPart } from './targets.ts';
 
@@ -99,7 +98,7 @@ export function summaryOf(
   customers: readonly CustomerConfig[],
 ): string {
   const columns = ['customer', 'month', 'entered', 'exited', 'logins', 'day', 'samples'];
-  const format = createFormatter({ format: 'table', columns, forTerminal: true });
+  const format = createFormatter('table', columns, true);
   const records = customers.flatMap(({ name }) =>
     months.flatMap((month) => {
       const record = folder.record(month.name)?.customers[name];

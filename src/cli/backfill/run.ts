@@ -9,7 +9,7 @@ import { customersAtOnce, serviceOf } from '../access.ts';
 import type { BackfillFlags } from '../backfill.ts';
 import { InterruptedError } from '../io.ts';
 import type { Io } from '../io.ts';
-import { counted } from '../words.ts';
+import { counted } from '../output.ts';
 import { findLiveStarts } from './live-start.ts';
 import { OutputFolder, settingsDigest } from './output-folder.ts';
 import type { CustomerRecord, Totals } from './output-folder.ts';

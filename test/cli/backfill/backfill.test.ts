@@ -237,19 +237,22 @@ test('rejects an --output that is a file, has foreign files, or is locked', asyn
 
 test.each([
   [['--from=soon'], 'time'],
-  [['--from=2026-11-03', '--to=2026-11-01'], '--from must be before --to'],
+  [['--from=2026-11-03', '--to=2026-11-01'], '--to: expected a time after --from'],
   [['--from=2026-11-03', '--to=2999-01-01'], '--to must not be in the future'],
-  [['--from=2026-11-01', '--step=2m'], 'Expected 1m or 5m.'],
-  [['--from=2026-11-01', '--customer=nobody'], 'there is no customer "nobody"'],
-  [['--from=2026-11-01', '--job='], 'not empty'],
-  [['--from=2026-11-01', '--label=x'], 'Expected NAME=VALUE'],
-  [['--from=2026-11-01', '--label=job=x'], 'Use --job=x.'],
-  [['--from=2026-11-01', '--label=customer=x'], 'is a label of the exporter itself'],
+  [['--from=2026-11-01', '--step=2m'], '--step: expected 1m or 5m, got "2m"'],
+  [['--from=2026-11-01', '--customer=nobody'], ', got "nobody"'],
+  [['--from=2026-11-01', '--job='], '--job: expected a value'],
+  [['--from=2026-11-01', '--label=x'], 'expected NAME=VALUE'],
+  [['--from=2026-11-01', '--label=job=x'], 'expected --job=x instead'],
+  [['--from=2026-11-01', '--label=customer=x'], 'which the exporter uses itself'],
   [['--from=2026-11-01', '--label=region=x'], 'customers have a label of that name'],
-  [['--from=2026-11-01', '--label=__x=y'], '__x is not a label name, or is reserved'],
-  [['--from=2026-11-01', '--label=9=y'], '9 is not a label name, or is reserved'],
-  [['--from=2026-11-01', '--label=a=b', '--label=a=c'], 'given twice'],
-  [['--from=2026-11-01', '--prometheus.url=localhost'], 'Expected a URL'],
+  [
+    ['--from=2026-11-01', '--label=__x=y'],
+    'expected a label name that is not reserved, got "__x=y"',
+  ],
+  [['--from=2026-11-01', '--label=9=y'], 'expected a label name that is not reserved, got "9=y"'],
+  [['--from=2026-11-01', '--label=a=b', '--label=a=c'], 'expected the label a once'],
+  [['--from=2026-11-01', '--prometheus.url=localhost'], 'expected a URL'],
   [[], "required option '--from <time>' not specified"],
 ])('rejects %j before anything is read or written', async (flags, message) => {
   await start({ config: { labels: { region: 'north' } } });

@@ -1,15 +1,15 @@
 /** A simulated service on loopback with one customer, `riverside`, and a configuration for it. */
-import { systemClock } from '../../../src/base/clock.ts';
-import { seededRandom } from '../../../src/base/random.ts';
-import { plainConventions } from '../../../src/simulator/conventions.ts';
-import type { Conventions } from '../../../src/simulator/conventions.ts';
-import { createFaults } from '../../../src/simulator/faults.ts';
-import { startSimulator } from '../../../src/simulator/http.ts';
-import { drawLibrary } from '../../../src/simulator/libraries.ts';
-import type { Library } from '../../../src/simulator/libraries.ts';
-import { createSimulatedService } from '../../../src/simulator/service.ts';
-import type { SimulatedService } from '../../../src/simulator/service.ts';
-import type { Workspace } from '../../acceptance/daemon.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import { plainConventions } from '../../src/simulator/conventions.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
+import { createFaults } from '../../src/simulator/faults.ts';
+import { startSimulator } from '../../src/simulator/http.ts';
+import { drawLibrary } from '../../src/simulator/libraries.ts';
+import type { Library } from '../../src/simulator/libraries.ts';
+import { createSimulatedService } from '../../src/simulator/service.ts';
+import type { SimulatedService } from '../../src/simulator/service.ts';
+import type { Workspace } from '../acceptance/daemon.ts';
 
 export const SECRET = 'open-sesame-4f1d';
 

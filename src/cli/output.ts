@@ -1,27 +1,23 @@
-/**
- * Rows as text: a table for people, CSV (RFC 4180) and JSON lines for programs. Whole rows only, as
- * they come: no format needs to know the rows to come. Knows no field of the service.
- */
-import type { RawRecord } from '../../base/model.ts';
+/** Text for terminals, files and programs: tables, CSV, JSON lines, progress. */
+import type { RawRecord } from '../base/model.ts';
+import type { Io } from './io.ts';
 
 export const FORMATS = ['table', 'csv', 'ndjson'] as const;
 
 export type Format = (typeof FORMATS)[number];
 
-export interface FormatOptions {
-  readonly format: Format;
-  readonly columns: readonly string[];
-  /** Then CSV, too, shows what would command the terminal in place of sending it. */
-  readonly forTerminal: boolean;
-}
-
-/** The text of the rows, each with its line end; that of the first call begins with the head. */
+/** Returns the rows as lines. The first call adds the head. */
 export type Formatter = (rows: readonly RawRecord[]) => string;
 
-/** What a terminal obeys, or what changes the order in which it shows the rest. */
-const COMMANDING = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+/** What a terminal executes, or what reorders the rest of a line. */
+const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-export function createFormatter({ format, columns, forTerminal }: FormatOptions): Formatter {
+/** CSV (RFC 4180) keeps control characters, because values must be exact, but not for a terminal. */
+export function createFormatter(
+  format: Format,
+  columns: readonly string[],
+  forTerminal: boolean,
+): Formatter {
   switch (format) {
     case 'table':
       return createTable(columns);
@@ -32,15 +28,56 @@ export function createFormatter({ format, columns, forTerminal }: FormatOptions)
   }
 }
 
-/** The text with what would command a terminal written as `\u001b`. */
+/** Control characters are written as `\u001b`. */
 export function printable(text: string): string {
   return text.replaceAll(
-    COMMANDING,
+    CONTROL_CHARACTERS,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-/** The first rows make the columns' widths; a longer value later on moves the rest of its line. */
+/** `1 file`, `2 files`. */
+export function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** Moves to the start of the line and clears it (ECMA-48, EL). */
+export const CLEAR_LINE = '\r\u001b[K';
+
+/** One line on a terminal that is rewritten in place. Elsewhere nothing is written. */
+export class ProgressLine {
+  readonly #io: Pick<Io, 'errorIsTerminal' | 'writeError'>;
+  #isShown = false;
+
+  constructor(io: Pick<Io, 'errorIsTerminal' | 'writeError'>) {
+    this.#io = io;
+  }
+
+  show(text: string): void {
+    if (this.#io.errorIsTerminal) {
+      this.#io.writeError(CLEAR_LINE + text);
+      this.#isShown = true;
+    }
+  }
+
+  /** To be called before anything else is written to the terminal. */
+  clear(): void {
+    if (this.#isShown) {
+      this.#io.writeError(CLEAR_LINE);
+      this.#isShown = false;
+    }
+  }
+
+  /** Leaves the line as it is. */
+  end(): void {
+    if (this.#isShown) {
+      this.#io.writeError('\n');
+      this.#isShown = false;
+    }
+  }
+}
+
+/** Columns are as wide as the first rows need; longer values that come later shift their line. */
 function createTable(columns: readonly string[]): Formatter {
   let pads: ((text: string) => string)[] | undefined;
   return (rows) => {
@@ -77,7 +114,7 @@ function csvField(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** JSON may write any character as an escape, so that the value stays exact and commands nothing. */
+/** JSON may escape any character, so values are exact and harmless to a terminal. */
 function jsonLine(columns: readonly string[], row: RawRecord): string {
   const record = Object.fromEntries(columns.map((column, i) => [column, row[i] ?? null]));
   return `${printable(JSON.stringify(record))}\n`;

@@ -1,16 +1,16 @@
-/** Rows as a table, as CSV and as JSON lines. */
+/** Rows as a table, CSV and JSON lines. */
 import { describe, expect, test } from 'vitest';
-import { createFormatter } from '../../../src/cli/query/formats.ts';
-import type { Format } from '../../../src/cli/query/formats.ts';
+import { createFormatter } from '../../src/cli/output.ts';
+import type { Format } from '../../src/cli/output.ts';
 
 const COLUMNS = ['id', 'name', 'deviceId'];
 
 function formatter(format: Format, forTerminal = false) {
-  return createFormatter({ format, columns: COLUMNS, forTerminal });
+  return createFormatter(format, COLUMNS, forTerminal);
 }
 
 describe('a table', () => {
-  test('has a head once, texts to the left, numbers to the right, nothing at the ends of lines', () => {
+  test('has one head, texts left, numbers right, no trailing spaces', () => {
     const toText = formatter('table');
     const first = toText([
       ['p-1', 'Main entrance', 7],
@@ -22,11 +22,11 @@ describe('a table', () => {
     expect(toText([['p-1000', 'Door', null]])).toBe('p-1000  Door\n');
   });
 
-  test('is a head alone where there are no rows', () => {
+  test('is only a head if there are no rows', () => {
     expect(formatter('table')([])).toBe('id  name  deviceId\n');
   });
 
-  test('never commands a terminal', () => {
+  test('escapes control characters', () => {
     const name = 'a\u001b[2Jb\nc\u009bd\u202ee\u2028f\u007f';
     expect(formatter('table')([['1', name, 1]])).toContain(
       String.raw`a\u001b[2Jb\u000ac\u009bd\u202ee\u2028f\u007f`,
@@ -35,14 +35,14 @@ describe('a table', () => {
 });
 
 describe('CSV', () => {
-  test('is as RFC 4180 has it: CRLF, and quotes only where they are needed', () => {
+  test('follows RFC 4180: CRLF, quotes only where needed', () => {
     const toText = formatter('csv');
     expect(toText([['1', 'a,b', 7]])).toBe('id,name,deviceId\r\n1,"a,b",7\r\n');
     expect(toText([['2', 'say "x"\r\ny', null]])).toBe('2,"say ""x""\r\ny",\r\n');
     expect(toText([['3', ' Nørre Allé ', -1]])).toBe('3, Nørre Allé ,-1\r\n');
   });
 
-  test('has exact values, but for a terminal', () => {
+  test('has exact values, except on a terminal', () => {
     const row = ['=1+1', '\u001b[2J', 1];
     expect(formatter('csv')([row])).toContain('=1+1,\u001b[2J,1');
     expect(formatter('csv', true)([row])).toContain(String.raw`=1+1,\u001b[2J,1`);
@@ -50,7 +50,7 @@ describe('CSV', () => {
 });
 
 describe('JSON lines', () => {
-  test('are one object a line, with exact values and nothing that commands a terminal', () => {
+  test('are one object per line, with exact values and escaped control characters', () => {
     const name = '\u001b\u009b\u2028\u202e\\u001b"\n';
     const text = formatter('ndjson')([
       ['1', name, null],
@@ -68,7 +68,7 @@ describe('JSON lines', () => {
     ]);
   });
 
-  test('are none where there are no rows', () => {
+  test('are none if there are no rows', () => {
     expect(formatter('ndjson')([])).toBe('');
   });
 });
