@@ -11,14 +11,14 @@ import { loadAll } from '../../src/config/load-all.ts';
 import { createDaemon } from '../../src/daemon.ts';
 import type { ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
 import { Zone } from '../../src/counting/zone.ts';
-import { WorldClock } from '../../test/simulation/clock.ts';
+import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import { Answers, HISTORIES } from '../service/answers.ts';
 
 const [configFile = ''] = process.argv.slice(2);
 
 /** Two in the afternoon in Copenhagen, in the middle of a month. */
 const START_MS = Date.UTC(2026, 2, 10, 13);
-const world = new WorldClock(START_MS);
+const world = new VirtualClock(START_MS);
 const clock = world.process();
 const answers = new Answers(new Zone('Europe/Copenhagen'));
 
@@ -59,7 +59,7 @@ async function obey([order, ms]: readonly string[]): Promise<void> {
   if (order === 'jump') {
     clock.aheadMs += Number(ms);
   } else {
-    await world.runUntil(world.nowMs() + Number(ms));
+    await world.advance(Number(ms));
   }
   process.send?.('done');
 }

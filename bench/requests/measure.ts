@@ -10,7 +10,7 @@ import { drawLibrary } from '../../src/simulator/libraries.ts';
 import { plainConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { createSimulatedService } from '../../src/simulator/service.ts';
-import { WorldClock } from '../../test/simulation/clock.ts';
+import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import {
   configOf,
   startExporter,
@@ -80,7 +80,7 @@ async function simulate(
   conventions: Conventions,
   { customers, hours }: RequestsSettings,
 ): Promise<SimulatedDay> {
-  const world = new WorldClock(START_MS);
+  const world = new VirtualClock(START_MS);
   const service = createSimulatedService({
     seed: SEED,
     conventions,
@@ -117,11 +117,11 @@ async function simulate(
     observer: { pollEnded() {}, changed() {} },
   });
   // Into the steady state, anchors included.
-  await world.runUntil(START_MS + 2 * HOUR_MS);
+  await world.advance(2 * HOUR_MS);
   requests = 0;
   bytes.length = 0;
   for (let hour = 0; hour < hours; hour += 1) {
-    await world.runUntil(START_MS + (3 + hour) * HOUR_MS);
+    await world.advance(HOUR_MS);
     // Whoever else measures in this process has its turn.
     await wait(0);
   }

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { plainConventions } from '../../src/simulator/conventions.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
-import type { DrawnWorld } from '../simulation/drawn-world.ts';
-import { playWorld } from '../simulation/play.ts';
+import type { Environment } from '../simulation/environment.ts';
+import { runEnvironment } from '../simulation/run.ts';
 import { Scrape } from '../simulation/scrape.ts';
 import { debianProgram, run } from './support/processes.ts';
 
@@ -24,7 +24,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** From the night before the last day of October to the second of November, when nobody comes. */
-const WORLD: Omit<DrawnWorld, 'seed'> = {
+const WORLD: Omit<Environment, 'seed'> = {
   conventions: { ...plainConventions, minuteKey: { form: 'index', type: 'number' } },
   timezone: 'Europe/Copenhagen',
   visitsPerDay: [300],
@@ -36,13 +36,13 @@ const WORLD: Omit<DrawnWorld, 'seed'> = {
   breakdowns: [],
   breakdownIntervalMs: HOUR_MS,
   scrapeIntervalMs: MINUTE_MS,
-  slowestMs: 400,
+  maxDelayMs: 400,
   exporters: 1,
   faultRate: 0.05,
   faultKinds: ['timeout', 'reset', 'unauthorized', 'unavailable', 'html', 'truncated', 'slow'],
-  mishapsPerHour: 0.3,
+  incidentsPerHour: 0.3,
   // No outage: what came in the month's last hours of one is in no counter, and in no increase.
-  mishaps: ['kill', 'tokens dropped', 'reload'],
+  incidents: ['kill', 'tokens dropped', 'reload'],
 };
 
 interface Shown {
@@ -86,18 +86,20 @@ describe('increase() by Prometheus itself', () => {
   });
 });
 
-async function play(world: DrawnWorld): Promise<readonly Log[]> {
+async function play(world: Environment): Promise<readonly Log[]> {
   const places = COUNTERS.map((): (Shown | undefined)[] => []);
   let service: SimulatedService | undefined;
-  const { violations } = await playWorld(world, (scrape) => {
-    ({ service } = scrape);
-    const shown = new Scrape(scrape.text ?? '');
-    const epoch = shown.value('library_counter_start_timestamp_seconds', CUSTOMER);
-    COUNTERS.forEach(([name], i) => {
-      const value = shown.value(name, CUSTOMER);
-      const isKnown = value !== undefined && epoch !== undefined;
-      places[i]?.push(isKnown ? { periodMs: 1000 * epoch, atMs: scrape.atMs, value } : undefined);
-    });
+  const { violations } = await runEnvironment(world, {
+    watch: (scrape) => {
+      ({ service } = scrape);
+      const shown = new Scrape(scrape.text ?? '');
+      const epoch = shown.value('library_counter_start_timestamp_seconds', CUSTOMER);
+      COUNTERS.forEach(([name], i) => {
+        const value = shown.value(name, CUSTOMER);
+        const isKnown = value !== undefined && epoch !== undefined;
+        places[i]?.push(isKnown ? { periodMs: 1000 * epoch, atMs: scrape.atMs, value } : undefined);
+      });
+    },
   });
   expect(violations).toEqual([]);
   return COUNTERS.map(([name, kind], i) => {

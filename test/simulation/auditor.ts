@@ -1,33 +1,32 @@
 /**
- * What must never happen, and what must be so in the end. The auditors know the truth and see what
- * leaves the exporter, and nothing of how that came about. This one sees to calendar and secrets, and
- * asks the others.
+ * Audits every scrape and the log against the ground truth, without knowledge of the exporter's
+ * internals. This auditor checks calendar and secrets, and runs the others.
  */
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import { BreakdownAuditor } from './breakdown-auditor.ts';
-import type { WorldClock } from './clock.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
 import { CounterAuditor } from './counter-auditor.ts';
 import type { CustomerScrape } from './counter-auditor.ts';
-import type { Occasion } from './coverage.ts';
-import type { DrawnWorld } from './drawn-world.ts';
-import { mayBefall, mayLackRows } from './excuses.ts';
+import type { Situation } from './coverage.ts';
+import type { Environment } from './environment.ts';
+import { mayOccur, mayLackRows } from './tolerances.ts';
 import { OccupancyAuditor } from './occupancy-auditor.ts';
 import { PollTimes } from './poll-times.ts';
 import { Scrape } from './scrape.ts';
-import { dayStart, periodStart } from './wall.ts';
+import { dayStart, periodStart } from './calendar.ts';
 
-const VIOLATIONS_KEPT = 20;
-/** The path over a day's rows costs more than all the rest. */
+const MAX_VIOLATIONS = 20;
+/** The audit of occupancy is expensive: one scrape in this many. */
 const OCCUPANCY_EVERY = 8;
 
 export class Auditor {
   readonly violations: string[] = [];
-  readonly occasions = new Set<Occasion>();
+  readonly situations = new Set<Situation>();
   readonly polls = new PollTimes();
-  readonly #world: DrawnWorld;
+  readonly #environment: Environment;
   readonly #service: SimulatedService;
-  readonly #clock: WorldClock;
-  /** By exporter: what is shown again need not be judged again. */
+  readonly #clock: VirtualClock;
+  /** By exporter; a text that has not changed is not audited again. */
   readonly #lastTexts = new Map<string, string>();
   readonly #periods = new Map<string, { readonly periodMs: number; readonly dayMs: number }>();
   readonly #counters: CounterAuditor;
@@ -36,39 +35,39 @@ export class Auditor {
   readonly #secret: RegExp;
   #audits = 0;
 
-  constructor(world: DrawnWorld, service: SimulatedService, clock: WorldClock) {
-    this.#world = world;
+  constructor(environment: Environment, service: SimulatedService, clock: VirtualClock) {
+    this.#environment = environment;
     this.#service = service;
     this.#clock = clock;
-    const violated = (what: string): void => this.violated(what);
-    const occasion = (what: Occasion): unknown => this.occasions.add(what);
+    const report = (what: string): void => this.report(what);
+    const situation = (what: Situation): unknown => this.situations.add(what);
     const { polls } = this;
-    this.#counters = new CounterAuditor({ world, service, clock, polls, violated, occasion });
-    this.#occupancy = new OccupancyAuditor({ world, service, clock, polls, violated });
-    this.#breakdowns = new BreakdownAuditor({ world, service, clock, violated });
-    this.#secret = new RegExp(`secret-of-${world.seed}|simulated\\.[0-9a-f]{8}|Bearer `);
+    this.#counters = new CounterAuditor({ environment, service, clock, polls, report, situation });
+    this.#occupancy = new OccupancyAuditor({ environment, service, clock, polls, report });
+    this.#breakdowns = new BreakdownAuditor({ environment, service, clock, report });
+    this.#secret = new RegExp(`secret-of-${environment.seed}|simulated\\.[0-9a-f]{8}|Bearer `);
   }
 
-  violated(what: string): void {
-    if (this.violations.length < VIOLATIONS_KEPT) {
+  report(what: string): void {
+    if (this.violations.length < MAX_VIOLATIONS) {
       this.violations.push(`${new Date(this.#clock.nowMs()).toISOString()} ${what}`);
     }
   }
 
   expectNoSecret(text: string): void {
     if (this.#secret.test(text)) {
-      this.violated('a secret or a token was shown');
+      this.report('a secret or a token was shown');
     }
   }
 
   killed(exporter: string, disk: 'whole' | 'torn' | 'lost'): void {
     this.#counters.killed(exporter, disk === 'whole');
-    if (disk !== 'whole' || this.#world.conventions.corrections.share > 0) {
+    if (disk !== 'whole' || this.#environment.conventions.corrections.share > 0) {
       this.#breakdowns.forget(exporter);
     }
   }
 
-  /** Holds one scrape against the promises that hold at every moment. */
+  /** Checks what must hold at every moment. */
   audit(exporter: string, text: string | undefined, aheadMs: number): void {
     if (text === undefined || text === this.#lastTexts.get(exporter)) {
       return;
@@ -84,15 +83,19 @@ export class Auditor {
       const { customer } = of;
       const inside = scrape.value('library_occupancy_people', customer);
       if (inside !== undefined && inside < 0) {
-        this.violated(`${exporter} shows an occupancy of ${inside}`);
+        this.report(`${exporter} shows an occupancy of ${inside}`);
       }
-      if (this.#audits % OCCUPANCY_EVERY === 0 && !mayLackRows(this.#world) && !this.#mayStep()) {
+      if (
+        this.#audits % OCCUPANCY_EVERY === 0 &&
+        !mayLackRows(this.#environment) &&
+        !this.#mayStep()
+      ) {
         this.#occupancy.audit(exporter, customer, scrape, false);
       }
     }
   }
 
-  /** The service has been well for a reconcile interval. */
+  /** Checks what must hold after a reconcile interval without faults. */
   expectTruth(exporter: string, text = ''): void {
     const scrape = new Scrape(text);
     this.#breakdowns.expectTruth(exporter, text, (customer) => periodIn(scrape, customer));
@@ -102,13 +105,12 @@ export class Auditor {
     }
   }
 
-  /** What Prometheus makes of all scrapes is what arrived. */
   expectIncreases(): void {
-    this.#counters.increases.findings().forEach((finding) => this.violated(finding));
+    this.#counters.increases.violations().forEach((finding) => this.report(finding));
   }
 
   #customersOf(exporter: string, scrape: Scrape, aheadMs: number): readonly CustomerScrape[] {
-    const dayMs = dayStart(this.#clock.nowMs() + aheadMs, this.#world.timezone);
+    const dayMs = dayStart(this.#clock.nowMs() + aheadMs, this.#environment.timezone);
     return this.#service.customers.map(({ library: { name: customer } }) => {
       const periodMs = periodIn(scrape, customer);
       return { exporter, customer, scrape, periodMs, dayMs, aheadMs };
@@ -116,16 +118,16 @@ export class Auditor {
   }
 
   #mayStep(): boolean {
-    return mayBefall(this.#world, 'clock steps');
+    return mayOccur(this.#environment, 'clock steps');
   }
 
-  /** The epoch shown is the running month's. */
+  /** The counting period is that of the month. */
   #auditCalendar({ exporter, customer, scrape, periodMs, dayMs, aheadMs }: CustomerScrape): void {
-    const runningMs = periodStart(this.#clock.nowMs() + aheadMs, this.#world.timezone);
-    // A clock that steps back over the start of an epoch stays in it.
+    const runningMs = periodStart(this.#clock.nowMs() + aheadMs, this.#environment.timezone);
+    // A clock that steps back over the start of a period stays in it.
     if (periodMs !== runningMs && !this.#mayStep()) {
-      this.violated(
-        `${exporter} counts ${customer} from ${periodMs}, and the epoch began at ${runningMs}`,
+      this.report(
+        `${exporter} counts ${customer} from ${periodMs}, and the period started at ${runningMs}`,
       );
     }
     const whose = `${exporter} ${customer}`;
@@ -133,10 +135,10 @@ export class Auditor {
     this.#periods.set(whose, { periodMs, dayMs });
     const isUp = scrape.value('library_up', customer, 'people') === 1;
     if (before !== undefined && before.dayMs !== dayMs) {
-      this.occasions.add(isUp ? 'the day changed' : 'the day changed while polls failed');
+      this.situations.add(isUp ? 'the day changed' : 'the day changed while polls failed');
     }
     if (before !== undefined && before.periodMs !== periodMs) {
-      this.occasions.add(isUp ? 'the epoch changed' : 'the epoch changed while polls failed');
+      this.situations.add(isUp ? 'the period changed' : 'the period changed while polls failed');
     }
   }
 }

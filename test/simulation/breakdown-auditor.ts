@@ -1,17 +1,14 @@
-/**
- * The same promises for the counters by branch, client and device: they never fall, never have more
- * than the service had, and in the end are what the service has.
- */
+/** Audits the counters by branch, client and device. */
 import type { Breakdown } from '../../src/base/model.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
-import type { WorldClock } from './clock.ts';
-import type { DrawnWorld } from './drawn-world.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
+import type { Environment } from './environment.ts';
 
 export interface BreakdownAuditorOptions {
-  readonly world: DrawnWorld;
+  readonly environment: Environment;
   readonly service: SimulatedService;
-  readonly clock: WorldClock;
-  readonly violated: (what: string) => void;
+  readonly clock: VirtualClock;
+  readonly report: (what: string) => void;
 }
 
 type Side = 'entered' | 'exited';
@@ -26,15 +23,15 @@ interface Counter {
 
 const TOTAL =
   /^library_(branch|client|device)_people_(entered|exited)_total\{customer="([^"]*)",\1="([^"]*)"\} (\S+)$/gm;
-const HELD =
+const EXCESS =
   /^library_(branch|client|device)_counter_excess\{customer="([^"]*)",\1="([^"]*)",counter="people_(entered|exited)"\} (\S+)$/gm;
 const MINUTE_MS = 60_000;
-/** What the service has by branch, client and device costs a look at every record of the month. */
+/** The ground truth of breakdowns is expensive: one scrape in this many. */
 const TRUTH_EVERY = 8;
 
 export class BreakdownAuditor {
   readonly #options: BreakdownAuditorOptions;
-  /** By exporter, epoch and series, the value shown last. */
+  /** The last exported value by exporter, period and series. */
   readonly #shown = new Map<string, number>();
   #audits = 0;
 
@@ -42,7 +39,7 @@ export class BreakdownAuditor {
     this.#options = options;
   }
 
-  /** No mark binds any more. */
+  /** High-water marks were lost. */
   forget(exporter: string): void {
     for (const series of this.#shown.keys()) {
       if (series.startsWith(exporter)) {
@@ -52,8 +49,8 @@ export class BreakdownAuditor {
   }
 
   audit(exporter: string, text: string, periodOf: (customer: string) => number): void {
-    const { world, clock, violated } = this.#options;
-    if (world.breakdowns.length === 0) {
+    const { environment, clock, report } = this.#options;
+    if (environment.breakdowns.length === 0) {
       return;
     }
     const counters = countersIn(text);
@@ -62,7 +59,7 @@ export class BreakdownAuditor {
       const before = this.#shown.get(series) ?? 0;
       this.#shown.set(series, value);
       if (value < before) {
-        violated(`${series} falls from ${before} to ${value}`);
+        report(`${series} decreases from ${before} to ${value}`);
       }
     }
     this.#audits += 1;
@@ -71,13 +68,13 @@ export class BreakdownAuditor {
     }
   }
 
-  /** The service has been well: every counter less what it holds is what the service has. */
+  /** Every counter minus its excess is the service's total. */
   expectTruth(exporter: string, text: string, periodOf: (customer: string) => number): void {
-    const { world, service, clock, violated } = this.#options;
-    const held = heldIn(text);
+    const { environment, service, clock, report } = this.#options;
+    const excess = excessIn(text);
     const counters = countersIn(text);
-    const lagMs = world.breakdownIntervalMs + 10 * world.slowestMs + MINUTE_MS;
-    for (const breakdown of world.breakdowns) {
+    const lagMs = environment.breakdownIntervalMs + 10 * environment.maxDelayMs + MINUTE_MS;
+    for (const breakdown of environment.breakdowns) {
       for (const { library } of service.customers) {
         const customer = library.name;
         const periodMs = periodOf(customer);
@@ -89,13 +86,13 @@ export class BreakdownAuditor {
         for (const [id, totals] of early) {
           for (const side of ['entered', 'exited'] as const) {
             const counter = own.find(({ key, side: its }) => idOf(key) === id && its === side);
-            const total = counter && counter.value - (held.get(nameOf(counter)) ?? NaN);
+            const total = counter && counter.value - (excess.get(nameOf(counter)) ?? NaN);
             const ends = [totals[side], late.get(id)?.[side] ?? 0];
-            const slack = this.#takenBack(Math.max(...ends));
+            const slack = this.#removedCounts(Math.max(...ends));
             const [least, most] = [Math.min(...ends) - slack, Math.max(...ends) + slack];
             if (total === undefined || !(total >= least && total <= most)) {
-              violated(
-                `${exporter} ${customer} ${breakdown} ${id} ${side} less held is ${total} in the end, ` +
+              report(
+                `${exporter} ${customer} ${breakdown} ${id} ${side} minus excess is ${total} in the end, ` +
                   `and not ${least} to ${most}`,
               );
             }
@@ -111,7 +108,7 @@ export class BreakdownAuditor {
     periodOf: (customer: string) => number,
     nowMs: number,
   ): void {
-    const { service, violated } = this.#options;
+    const { service, report } = this.#options;
     const truths = new Map<string, ReturnType<SimulatedService['breakdownTotals']>>();
     for (const { customer, breakdown, key, side, value } of counters) {
       const name = `${customer} ${breakdown}`;
@@ -119,15 +116,14 @@ export class BreakdownAuditor {
         truths.get(name) ?? service.breakdownTotals(customer, breakdown, periodOf(customer), nowMs);
       truths.set(name, truth);
       const most = truth.get(idOf(key))?.[side] ?? 0;
-      if (value > most + this.#takenBack(most)) {
-        violated(`${exporter} ${name} ${key} ${side} is ${value}, and the service has ${most}`);
+      if (value > most + this.#removedCounts(most)) {
+        report(`${exporter} ${name} ${key} ${side} is ${value}, and the service has ${most}`);
       }
     }
   }
 
-  /** So much of a total the service may have taken back. */
-  #takenBack(total: number): number {
-    const { share } = this.#options.world.conventions.corrections;
+  #removedCounts(total: number): number {
+    const { share } = this.#options.environment.conventions.corrections;
     return share === 0 ? 0 : Math.ceil(3 + 4 * share * total);
   }
 }
@@ -145,9 +141,9 @@ function countersIn(text: string): readonly Counter[] {
   );
 }
 
-function heldIn(text: string): ReadonlyMap<string, number> {
+function excessIn(text: string): ReadonlyMap<string, number> {
   return new Map(
-    Array.from(text.matchAll(HELD), ([, breakdown, customer = '', key = '', side, value]) => [
+    Array.from(text.matchAll(EXCESS), ([, breakdown, customer = '', key = '', side, value]) => [
       nameOf({ customer, breakdown: breakdown as Breakdown, key, side: side as Side }),
       Number(value),
     ]),
@@ -158,7 +154,7 @@ function nameOf({ customer, breakdown, key, side }: Omit<Counter, 'value'>): str
   return `${customer} ${breakdown} ${key} ${side}`;
 }
 
-/** The key is a number, or a name that ends with one. */
+/** The key is an id, or a name that ends with one. */
 function idOf(key: string): number {
   return Number(/\d+$/.exec(key)?.[0]);
 }

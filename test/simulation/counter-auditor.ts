@@ -1,17 +1,20 @@
-/**
- * One exporter's counters of people and logins: what must never happen to them, and what they must be
- * in the end.
- */
+/** Audits the counters of people and logins. */
 import type { SimulatedService } from '../../src/simulator/service.ts';
-import type { WorldClock } from './clock.ts';
-import type { Occasion } from './coverage.ts';
-import type { DrawnWorld } from './drawn-world.ts';
-import { hasExactPolls, lagMs, mayBeEmptyThrice, mayFall, takenBack } from './excuses.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
+import type { Situation } from './coverage.ts';
+import type { Environment } from './environment.ts';
+import {
+  isExactAfterPoll,
+  lagMs,
+  mayAcceptEmpty,
+  mayDecrease,
+  removedCounts,
+} from './tolerances.ts';
 import { IncreaseAuditor } from './increase-auditor.ts';
 import type { PollTimes } from './poll-times.ts';
 import type { Scrape } from './scrape.ts';
 
-/** How a counter is called in the exposition (with `_total` and `_today`), in held counts, and by the truth. */
+/** Names of a counter: metric without its ending, label `counter`, ground truth, stream. */
 const COUNTERS = [
   ['library_people_entered', 'people_entered', 'entered', 'people'],
   ['library_people_exited', 'people_exited', 'exited', 'people'],
@@ -21,33 +24,33 @@ type CounterName = (typeof COUNTERS)[number][2];
 
 const LAST_SUCCESS = 'library_poll_last_success_timestamp_seconds';
 const DAY_MS = 86_400_000;
-const BELIEVED_AT_ONCE = 1000;
-/** What was shown for so long is on the disk. */
+const ACCEPTED_AT_ONCE = 1000;
+/** A value exported for this long is in the state file. */
 const WRITTEN_WITHIN_MS = 11_000;
 
-/** What was seen of one counter in one epoch. */
+/** One counter in one period. */
 interface Seen {
   readonly periodMs: number;
-  /** Shown last; lower values are falls. */
+  /** The last exported value. */
   shown: number;
   shownSinceMs: number;
-  /** What was shown before that. */
+  /** The value exported before that. */
   shownBefore: number;
-  held: number;
-  /** The most that the service had at any scrape. */
+  excess: number;
+  /** The service's highest total at any scrape. */
   most: number;
 }
 
 export interface CounterAuditorOptions {
-  readonly world: DrawnWorld;
+  readonly environment: Environment;
   readonly service: SimulatedService;
-  readonly clock: WorldClock;
+  readonly clock: VirtualClock;
   readonly polls: PollTimes;
-  readonly violated: (what: string) => void;
-  readonly occasion: (occasion: Occasion) => void;
+  readonly report: (what: string) => void;
+  readonly situation: (situation: Situation) => void;
 }
 
-/** What one scrape says of one customer, and when. */
+/** One customer in one scrape. */
 export interface CustomerScrape {
   readonly exporter: string;
   readonly customer: string;
@@ -65,10 +68,10 @@ export class CounterAuditor {
 
   constructor(options: CounterAuditorOptions) {
     this.#options = options;
-    this.increases = new IncreaseAuditor(options.world, options.service);
+    this.increases = new IncreaseAuditor(options.environment, options.service);
   }
 
-  /** After a kill only the marks that were on the disk bind, after a loss of the file none does. */
+  /** After a kill only high-water marks on the disk count. */
   killed(exporter: string, isWhole: boolean): void {
     const writtenMs = this.#options.clock.nowMs() - WRITTEN_WITHIN_MS;
     for (const [series, seen] of this.#seen) {
@@ -81,32 +84,32 @@ export class CounterAuditor {
 
   audit(of: CustomerScrape): void {
     const { exporter, customer, scrape, periodMs, dayMs, aheadMs } = of;
-    const { world, service, clock, polls, violated, occasion } = this.#options;
+    const { environment, service, clock, polls, report, situation } = this.#options;
     const served = service.served(customer, periodMs);
     const sinceDay = service.served(customer, dayMs);
     for (const [name, kind, truth, stream] of COUNTERS) {
       const series = `${exporter} ${name} ${customer}`;
       const today = scrape.value(`${name}_today`, customer) ?? 0;
-      if (today > sinceDay[truth] + takenBack(world, sinceDay[truth])) {
-        violated(`${series} today is ${today}, and the service has ${sinceDay[truth]}`);
+      if (today > sinceDay[truth] + removedCounts(environment, sinceDay[truth])) {
+        report(`${series} today is ${today}, and the service has ${sinceDay[truth]}`);
       }
       const seen = this.#seenOf(series, periodMs);
       seen.most = Math.max(seen.most, served[truth]);
       const value = scrape.value(`${name}_total`, customer);
       if (value === undefined) {
-        occasion('no counter at the first scrapes');
+        situation('no counter at the first scrapes');
         continue;
       }
       const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
       if (Number.isNaN(lastSuccessMs)) {
-        violated(`${series} is shown before the first good poll`);
+        report(`${series} is shown before the first good poll`);
         continue;
       }
-      const held = scrape.value('library_counter_excess', customer, kind) ?? NaN;
+      const excess = scrape.value('library_counter_excess', customer, kind) ?? NaN;
       this.#expectCounted(series, of, truth, value, lastSuccessMs);
       const tookMs = polls.tookMs(exporter, stream, lastSuccessMs);
-      this.#expectExact(series, of, truth, value - held, { lastSuccessMs, tookMs });
-      this.#expectNoFall(series, value, held, seen);
+      this.#expectExact(series, of, truth, value - excess, { lastSuccessMs, tookMs });
+      this.#expectNoDecrease(series, value, excess, seen);
       const atMs = clock.nowMs();
       this.increases.add(series, {
         customer,
@@ -120,31 +123,28 @@ export class CounterAuditor {
     }
   }
 
-  /**
-   * The service has been well for a reconcile interval: every counter less what it holds is the
-   * service's total, as it was at some instant between the last anchor and now.
-   */
+  /** Every counter minus its excess is a total that the service had between the last baseline and now. */
   expectTruth({ exporter, customer, scrape, periodMs, dayMs }: CustomerScrape): void {
-    const { world, clock, polls, violated } = this.#options;
+    const { environment, clock, polls, report } = this.#options;
     for (const [name, kind, truth, stream] of COUNTERS) {
       const series = `${exporter} ${name} ${customer}`;
       if (scrape.value('library_up', customer, stream) !== 1) {
-        violated(`${exporter} library_up ${customer} ${stream} is not 1 in the end`);
+        report(`${exporter} library_up ${customer} ${stream} is not 1 in the end`);
         continue;
       }
       const value = scrape.value(`${name}_total`, customer);
-      const held = scrape.value('library_counter_excess', customer, kind);
-      const total = (value ?? NaN) - (held ?? NaN);
+      const excess = scrape.value('library_counter_excess', customer, kind);
+      const total = (value ?? NaN) - (excess ?? NaN);
       const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
       const tookMs = polls.tookMs(exporter, stream, lastSuccessMs);
-      const longestMs = lagMs(world, lastSuccessMs - dayMs, tookMs);
+      const longestMs = lagMs(environment, lastSuccessMs - dayMs, tookMs);
       const [least, most] = this.#rangeOf(customer, periodMs, truth, lastSuccessMs, longestMs);
-      // That there is nothing yet has to come three times, and that there is very much twice.
-      const isNew = clock.nowMs() - periodMs < 5 * world.intervalMs;
-      const isDoubted = least <= 0 || most > BELIEVED_AT_ONCE;
+      // A first total of 0, or a very large one, must be confirmed.
+      const isNew = clock.nowMs() - periodMs < 5 * environment.intervalMs;
+      const isDoubted = least <= 0 || most > ACCEPTED_AT_ONCE;
       const mayBeAbsent = value === undefined && isNew && isDoubted;
       if (!(total >= least && total <= most) && !mayBeAbsent) {
-        violated(`${series} less held is ${total} in the end, and not ${least} to ${most}`);
+        report(`${series} minus excess is ${total} in the end, and not ${least} to ${most}`);
       }
     }
   }
@@ -154,12 +154,12 @@ export class CounterAuditor {
     if (known?.periodMs === periodMs) {
       return known;
     }
-    const seen = { periodMs, shown: 0, shownSinceMs: 0, shownBefore: 0, held: 0, most: 0 };
+    const seen = { periodMs, shown: 0, shownSinceMs: 0, shownBefore: 0, excess: 0, most: 0 };
     this.#seen.set(series, seen);
     return seen;
   }
 
-  /** No 0 where there were counts: what a fault kept out of one anchor is in the next. */
+  /** A counter is not 0 for longer than a reconcile interval after counts. */
   #expectCounted(
     series: string,
     { customer, periodMs, aheadMs }: CustomerScrape,
@@ -167,18 +167,19 @@ export class CounterAuditor {
     value: number,
     lastSuccessMs: number,
   ): void {
-    const { world, service, violated } = this.#options;
-    const readMs = lastSuccessMs - aheadMs - world.reconcileIntervalMs - 4 * world.intervalMs;
+    const { environment, service, report } = this.#options;
+    const readMs =
+      lastSuccessMs - aheadMs - environment.reconcileIntervalMs - 4 * environment.intervalMs;
     if (
       value === 0 &&
-      !mayBeEmptyThrice(world) &&
+      !mayAcceptEmpty(environment) &&
       service.served(customer, periodMs, readMs)[truth] > 0
     ) {
-      violated(`${series} is shown as 0`);
+      report(`${series} is shown as 0`);
     }
   }
 
-  /** Where nothing is late and no answer lacks rows, every good poll shows the service's total. */
+  /** Every successful poll shows the service's total, where nothing is late and no answer lacks rows. */
   #expectExact(
     series: string,
     { customer, periodMs, dayMs }: CustomerScrape,
@@ -186,43 +187,43 @@ export class CounterAuditor {
     total: number,
     { lastSuccessMs, tookMs }: { readonly lastSuccessMs: number; readonly tookMs: number },
   ): void {
-    const { world, service, violated } = this.#options;
-    if (!hasExactPolls(world)) {
+    const { environment, service, report } = this.#options;
+    if (!isExactAfterPoll(environment)) {
       return;
     }
-    const readMs = lastSuccessMs - lagMs(world, lastSuccessMs - dayMs, tookMs);
+    const readMs = lastSuccessMs - lagMs(environment, lastSuccessMs - dayMs, tookMs);
     const least = service.served(customer, periodMs, readMs)[truth];
     const most = service.served(customer, periodMs, lastSuccessMs)[truth];
     if (total < least || total > most) {
-      violated(`${series} less held is ${total} after a good poll, and not ${least} to ${most}`);
+      report(`${series} minus excess is ${total} after a good poll, and not ${least} to ${most}`);
     }
   }
 
-  #expectNoFall(series: string, value: number, held: number, seen: Seen): void {
-    const { world, clock, violated, occasion } = this.#options;
+  #expectNoDecrease(series: string, value: number, excess: number, seen: Seen): void {
+    const { environment, clock, report, situation } = this.#options;
     if (value < seen.shown) {
-      violated(`${series} falls from ${seen.shown} to ${value}`);
+      report(`${series} decreases from ${seen.shown} to ${value}`);
     }
-    if (value > seen.most + takenBack(world, seen.most)) {
-      violated(`${series} is ${value}, and the service never had more than ${seen.most}`);
+    if (value > seen.most + removedCounts(environment, seen.most)) {
+      report(`${series} is ${value}, and the service never had more than ${seen.most}`);
     }
-    if (!(held >= 0)) {
-      violated(`${series} holds ${held}`);
+    if (!(excess >= 0)) {
+      report(`${series} has an excess of ${excess}`);
     }
-    if (!mayFall(world) && held > 0) {
-      violated(`${series} holds ${held}, though the service took nothing back`);
+    if (!mayDecrease(environment) && excess > 0) {
+      report(`${series} has an excess of ${excess}, though the service removed nothing`);
     }
-    if (held > 0) {
-      occasion('counts were held');
-    } else if (seen.held > 0) {
-      occasion('counts were held no more');
+    if (excess > 0) {
+      situation('a counter had an excess');
+    } else if (seen.excess > 0) {
+      situation('the excess returned to 0');
     }
     if (value !== seen.shown) {
       seen.shownBefore = seen.shown;
       seen.shownSinceMs = clock.nowMs();
     }
     seen.shown = value;
-    seen.held = held;
+    seen.excess = excess;
   }
 
   #rangeOf(
@@ -232,15 +233,14 @@ export class CounterAuditor {
     nowMs: number,
     longestMs: number,
   ): readonly [least: number, most: number] {
-    const { world, service } = this.#options;
+    const { environment, service } = this.#options;
     const stepMs = Math.max(1000, longestMs / 60);
     const totals: number[] = [];
     for (let ms = 0; ms < longestMs + stepMs; ms += stepMs) {
       totals.push(service.served(customer, periodMs, nowMs - Math.min(ms, longestMs))[kind]);
     }
-    // A total read at the anchor and what came since are not of one instant: what was taken back in
-    // between is in the one, and what came is in the other.
-    const { share } = world.conventions.corrections;
+    // The baseline and what came since are of different instants, between which records were removed.
+    const { share } = environment.conventions.corrections;
     const dayAgo = service.served(customer, periodMs, nowMs - DAY_MS)[kind];
     const changed = (2 * share * (Math.max(...totals) - dayAgo) * longestMs) / DAY_MS;
     const slack = share === 0 ? 0 : 3 + Math.ceil(changed);

@@ -1,32 +1,32 @@
 /**
- * What a run of many worlds has met: every setting of every convention, every kind of library, every
- * fault and mishap. A run that is long enough and has not met all of it proves less than it says.
+ * What a long simulation must have met: every setting of every convention, every kind of library,
+ * fault, incident and situation. Otherwise it proves less than it says.
  */
 import { FAULT_KINDS } from '../../src/simulator/faults.ts';
-import { drawWorld, MISHAP_KINDS } from './drawn-world.ts';
-import type { DrawnWorld } from './drawn-world.ts';
+import { drawEnvironment, INCIDENT_KINDS } from './environment.ts';
+import type { Environment } from './environment.ts';
 
-/** What may happen to an exporter in the course of a world, beside faults and mishaps. */
-export const OCCASIONS = [
+/** What happens to an exporter as a consequence of the environment. */
+export const SITUATIONS = [
   'the day changed',
-  'the epoch changed',
+  'the period changed',
   'the day changed while polls failed',
-  'the epoch changed while polls failed',
-  'counts were held',
-  'counts were held no more',
+  'the period changed while polls failed',
+  'a counter had an excess',
+  'the excess returned to 0',
   'no counter at the first scrapes',
 ] as const;
-export type Occasion = (typeof OCCASIONS)[number];
+export type Situation = (typeof SITUATIONS)[number];
 
-/** Every setting that is rarer than one in eight is met in so many worlds, but for once in a million runs. */
-export const ENOUGH_SEEDS = 500;
-/** Of which drawn worlds the settings are collected. */
+/** From this number on, missing a setting is hardly chance: it fails the run. */
+export const MIN_SEEDS_FOR_COVERAGE = 500;
+/** Settings are collected from this many drawn environments. */
 const SAMPLE = 4_000;
 
-/** The settings of a world, each as `name=value`. */
-export function settingsOf({ conventions, ...world }: DrawnWorld): readonly string[] {
+/** The settings of an environment, each as `name=value`. */
+export function settingsOf({ conventions, ...environment }: Environment): readonly string[] {
   const { timezone, visitsPerDay, alwaysOpen, exporters, intervalMs, days, faultRate, breakdowns } =
-    world;
+    environment;
   return flatten('', {
     ...conventions,
     timezone,
@@ -40,14 +40,13 @@ export function settingsOf({ conventions, ...world }: DrawnWorld): readonly stri
   });
 }
 
-/** All that a long run must have met. */
-export function allThereIs(): ReadonlySet<string> {
-  const settings = Array.from({ length: SAMPLE }, (_, i) => settingsOf(drawWorld(1e9 + i)));
+export function allSettings(): ReadonlySet<string> {
+  const settings = Array.from({ length: SAMPLE }, (_, i) => settingsOf(drawEnvironment(1e9 + i)));
   return new Set([
     ...settings.flat(),
     ...FAULT_KINDS.map((kind) => `fault: ${kind}`),
-    ...MISHAP_KINDS.map((kind) => `mishap: ${kind}`),
-    ...OCCASIONS,
+    ...INCIDENT_KINDS.map((kind) => `incident: ${kind}`),
+    ...SITUATIONS,
   ]);
 }
 

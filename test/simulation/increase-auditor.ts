@@ -1,10 +1,7 @@
-/**
- * Whether what Prometheus makes of the scrapes is what arrived: the sum of the increases that it
- * computes against the sum of the records, from the first scrape that showed a counter to the last.
- */
+/** Audits what Prometheus computes from the scrapes: its increases must add up to the records. */
 import type { SimulatedService } from '../../src/simulator/service.ts';
-import type { DrawnWorld } from './drawn-world.ts';
-import { mayBeEmptyThrice } from './excuses.ts';
+import type { Environment } from './environment.ts';
+import { mayAcceptEmpty } from './tolerances.ts';
 import { Prometheus } from './prometheus.ts';
 
 export interface Shown {
@@ -23,21 +20,21 @@ type Range = readonly [least: number, most: number];
 /** One counter of one exporter. */
 interface Course {
   readonly first: Range;
-  /** What the epochs that are over had in the end, as far as it could be seen. */
+  /** The last known totals of past periods. */
   closed: Range;
   last: Shown;
-  /** Whether a fall was excusable, or the exporter's clock was wrong: then there is no promise. */
-  isExcused: boolean;
+  /** A decrease was tolerated, or the exporter's clock was wrong. */
+  isTolerated: boolean;
 }
 
 export class IncreaseAuditor {
   readonly prometheus = new Prometheus();
-  readonly #world: DrawnWorld;
+  readonly #environment: Environment;
   readonly #service: SimulatedService;
   readonly #courses = new Map<string, Course>();
 
-  constructor(world: DrawnWorld, service: SimulatedService) {
-    this.#world = world;
+  constructor(environment: Environment, service: SimulatedService) {
+    this.#environment = environment;
     this.#service = service;
   }
 
@@ -47,31 +44,29 @@ export class IncreaseAuditor {
     const course = this.#courses.get(series);
     if (course === undefined) {
       const first = this.#rangeOf(shown);
-      this.#courses.set(series, { first, closed: [0, 0], last: shown, isExcused: aheadMs !== 0 });
+      this.#courses.set(series, { first, closed: [0, 0], last: shown, isTolerated: aheadMs !== 0 });
       return;
     }
     const { last } = course;
     if (periodMs !== last.periodMs) {
       const [least, most] = this.#rangeOf(last);
-      // A new epoch that is already above the old one is no reset to Prometheus, which then takes the
-      // old one's counts for some of the new one's.
+      // Prometheus sees no reset if a new period starts above the old one's value.
       const unseen = value >= last.value ? last.value : 0;
       course.closed = [course.closed[0] + least - unseen, course.closed[1] + most - unseen];
     }
-    course.isExcused ||= aheadMs !== 0 || (periodMs === last.periodMs && value < last.value);
+    course.isTolerated ||= aheadMs !== 0 || (periodMs === last.periodMs && value < last.value);
     course.last = shown;
   }
 
-  /** What is wrong in the end, in words. */
-  findings(): readonly string[] {
-    // A first reading has nothing to be held against: what such a fault kept from it comes with the next.
-    if (mayBeEmptyThrice(this.#world)) {
+  violations(): readonly string[] {
+    // A first answer that lacks rows cannot be recognized; the rest comes with the next.
+    if (mayAcceptEmpty(this.#environment)) {
       return [];
     }
     return [...this.#courses].flatMap(([series, course]) => {
       const [least, most] = this.#arrived(course);
       const increase = this.prometheus.increase(series);
-      return course.isExcused || (increase >= least && increase <= most)
+      return course.isTolerated || (increase >= least && increase <= most)
         ? []
         : [`${series} increased by ${increase} for Prometheus, and not by ${least} to ${most}`];
     });
@@ -82,17 +77,14 @@ export class IncreaseAuditor {
     return [closed[0] + least - first[1], closed[1] + most - first[0]];
   }
 
-  /**
-   * What the service had when the value that was shown was read: between the anchor before the last
-   * good poll and the scrape. What it took back meanwhile may be in the value.
-   */
+  /** The totals that the service had between the baseline before the last successful poll and the scrape. */
   #rangeOf({ customer, truth, periodMs, atMs, aheadMs, lastSuccessMs }: Shown): Range {
-    const { intervalMs, reconcileIntervalMs, conventions } = this.#world;
+    const { intervalMs, reconcileIntervalMs, conventions } = this.#environment;
     const sinceMs = lastSuccessMs - aheadMs - reconcileIntervalMs - 5 * intervalMs;
     const least = this.#service.served(customer, periodMs, sinceMs)[truth];
     const most = this.#service.served(customer, periodMs, atMs)[truth];
     const { share } = conventions.corrections;
-    const takenBack = share === 0 ? 0 : Math.ceil(3 + 4 * share * most);
-    return [Math.min(least, most) - takenBack, Math.max(least, most) + takenBack];
+    const removedCounts = share === 0 ? 0 : Math.ceil(3 + 4 * share * most);
+    return [Math.min(least, most) - removedCounts, Math.max(least, most) + removedCounts];
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The network between exporter and simulated service: bytes with delays and faults. It watches what
- * is sent, for some promises are about requests: a Retry-After is kept to, tokens are asked for one
- * at a time, and refused credentials are left alone.
+ * The network between an exporter and the simulated service, with delays and faults. It audits what
+ * is sent: Retry-After is respected, a customer has one token request at a time, and refused
+ * credentials and tokens are not used again.
  */
 import { ServiceError } from '../../src/base/errors.ts';
 import type { Random } from '../../src/base/random.ts';
@@ -11,8 +11,8 @@ import type { Faults } from '../../src/simulator/faults.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import { toAnswer, toSimulated } from '../support/exporter-process.ts';
-import type { ProcessClock } from './clock.ts';
-import type { DoubtAuditor } from './doubt-auditor.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
+import type { RetryAuditor } from './retry-auditor.ts';
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
@@ -21,20 +21,19 @@ export interface NetworkOptions {
   readonly faults: Faults;
   readonly random: Random;
   readonly timeoutMs: number;
-  /** The slowest way there and back. */
-  readonly slowestMs: number;
-  readonly violated: (what: string) => void;
+  /** Of a request and its answer together. */
+  readonly maxDelayMs: number;
+  readonly report: (what: string) => void;
 }
 
-/** Credentials that were refused are asked again after a minute at the earliest. */
+/** Refused credentials are not tried again before this. */
 const REFUSED_PAUSE_MS = 60_000;
 
-/** What one process may not do, by customer. */
-interface Obligations {
+/** What was sent for a customer by one process. */
+interface RequestState {
   notBeforeMs: number;
   tokensUnderWay: number;
   refused: { readonly secret: string; readonly atMs: number } | undefined;
-  /** The token that was refused last. */
   refusedToken: { readonly token: string | undefined; readonly atMs: number } | undefined;
 }
 
@@ -46,9 +45,9 @@ export class Network {
     this.#options = options;
   }
 
-  /** The network as one process has it. */
-  exchangeOf(clock: ProcessClock, doubt: DoubtAuditor): Exchange {
-    const obligations = new Map<string, Obligations>();
+  /** For one process. */
+  exchangeOf(clock: VirtualClock, retries: RetryAuditor): Exchange {
+    const states = new Map<string, RequestState>();
     return async (request, signal) => {
       if (clock.killed) {
         return new Promise(() => {});
@@ -56,54 +55,52 @@ export class Network {
       this.requests += 1;
       const simulated = toSimulated(request);
       const customer = this.#options.service.customerOf(simulated) ?? '';
-      const duties = obligations.get(customer) ?? {
+      const state = states.get(customer) ?? {
         notBeforeMs: -Infinity,
         tokensUnderWay: 0,
         refused: undefined,
         refusedToken: undefined,
       };
-      obligations.set(customer, duties);
-      this.#checkBefore(duties, simulated, clock, customer);
+      states.set(customer, state);
+      this.#checkBefore(state, simulated, clock, customer);
       try {
         const response = await this.#travel(simulated, clock, signal);
-        note(duties, simulated, response, clock);
-        doubt.answered(simulated, response);
+        note(state, simulated, response, clock);
+        retries.answered(simulated, response);
         return toAnswer(response);
       } finally {
-        duties.tokensUnderWay -= isToken(simulated) ? 1 : 0;
+        state.tokensUnderWay -= isToken(simulated) ? 1 : 0;
       }
     };
   }
 
   #checkBefore(
-    duties: Obligations,
+    state: RequestState,
     request: SimulatedRequest,
-    clock: ProcessClock,
+    clock: VirtualClock,
     customer: string,
   ): void {
     const nowMs = clock.monotonicMs();
-    const { violated } = this.#options;
-    if (nowMs < duties.notBeforeMs) {
-      violated(
-        `${customer} is asked ${duties.notBeforeMs - nowMs} ms before its Retry-After is over`,
-      );
+    const { report } = this.#options;
+    if (nowMs < state.notBeforeMs) {
+      report(`${customer} is asked ${state.notBeforeMs - nowMs} ms before its Retry-After is over`);
     }
     const token = request.headers?.['authorization'];
-    const { refusedToken } = duties;
+    const { refusedToken } = state;
     const isRefused = token !== undefined && token === refusedToken?.token;
-    // What waited for its turn meanwhile may still have it.
+    // Requests that were waiting may still have it.
     if (isRefused && nowMs - refusedToken.atMs > REFUSED_PAUSE_MS) {
-      violated(`a token of ${customer} is used on after it was refused`);
+      report(`a token of ${customer} is used on after it was refused`);
     }
     if (isToken(request)) {
-      duties.tokensUnderWay += 1;
-      if (duties.tokensUnderWay > 1) {
-        violated(`two requests for a token of ${customer} are under way`);
+      state.tokensUnderWay += 1;
+      if (state.tokensUnderWay > 1) {
+        report(`two requests for a token of ${customer} are under way`);
       }
-      const { refused } = duties;
+      const { refused } = state;
       const same = refused !== undefined && refused.secret === secretOf(request);
       if (same && nowMs - refused.atMs < REFUSED_PAUSE_MS) {
-        violated(
+        report(
           `refused credentials of ${customer} are tried again after ${nowMs - refused.atMs} ms`,
         );
       }
@@ -112,11 +109,11 @@ export class Network {
 
   async #travel(
     request: SimulatedRequest,
-    clock: ProcessClock,
+    clock: VirtualClock,
     signal: AbortSignal | undefined,
   ): Promise<SimulatedResponse> {
-    const { service, faults, random, timeoutMs, slowestMs } = this.#options;
-    const wayMs = (random.next() * slowestMs) / 2;
+    const { service, faults, random, timeoutMs, maxDelayMs } = this.#options;
+    const wayMs = (random.next() * maxDelayMs) / 2;
     await pass(wayMs, clock, signal);
     const outcome = faults.outcome(service, request);
     if (outcome.kind === 'reset') {
@@ -138,7 +135,7 @@ export class Network {
 
 async function pass(
   ms: number,
-  clock: ProcessClock,
+  clock: VirtualClock,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   try {
@@ -149,28 +146,28 @@ async function pass(
 }
 
 function note(
-  duties: Obligations,
+  state: RequestState,
   request: SimulatedRequest,
   response: SimulatedResponse,
-  clock: ProcessClock,
+  clock: VirtualClock,
 ): void {
   const nowMs = clock.monotonicMs();
   if (response.status === 401 && !isToken(request)) {
-    duties.refusedToken = { token: request.headers?.['authorization'], atMs: nowMs };
+    state.refusedToken = { token: request.headers?.['authorization'], atMs: nowMs };
   }
   const retryAfter = response.headers['retry-after'];
   if (retryAfter !== undefined && (response.status === 429 || response.status === 503)) {
-    // A date has whole seconds, and is of the service's clock: seconds are judged alone.
+    // Only seconds are audited: a date depends on the service's clock.
     const seconds = /^\d+$/.test(retryAfter) ? Number(retryAfter) : 0;
-    duties.notBeforeMs = nowMs + seconds * 1000;
+    state.notBeforeMs = nowMs + seconds * 1000;
   }
   if (isToken(request)) {
     const isRefusal = response.status === 401 || (response.status === 400 && isWhole(response));
-    duties.refused = isRefusal ? { secret: secretOf(request), atMs: nowMs } : undefined;
+    state.refused = isRefusal ? { secret: secretOf(request), atMs: nowMs } : undefined;
   }
 }
 
-/** Half a body may be anybody's, a proxy's too: it refuses no credentials. */
+/** A truncated body may come from a proxy, and does not count as a refusal. */
 function isWhole({ body }: SimulatedResponse): boolean {
   try {
     return typeof JSON.parse(body) === 'object';

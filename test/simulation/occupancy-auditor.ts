@@ -1,54 +1,53 @@
 /**
- * Where keys are written plainly: occupancy is the floored path over the rows served at some instant
- * of the last good poll, and last seen is the newest minute of that path.
+ * Audits occupancy and last seen: they must follow from the records that the service had at some
+ * instant of the last successful poll.
  */
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { OccupancyMinute } from '../../src/simulator/ground-truth.ts';
-import type { WorldClock } from './clock.ts';
-import type { DrawnWorld } from './drawn-world.ts';
-import { hasLocalKeys, hasPlainMinutes } from './excuses.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
+import type { Environment } from './environment.ts';
+import { hasLocalKeys, canAuditOccupancy } from './tolerances.ts';
 import type { PollTimes } from './poll-times.ts';
 import type { Scrape } from './scrape.ts';
-import { dayStart, repeatedTimes } from './wall.ts';
-import type { Stretch } from './wall.ts';
+import { dayStart, repeatedTimes } from './calendar.ts';
+import type { TimeRange } from './calendar.ts';
 
 const MINUTE_MS = 60_000;
 
 export interface OccupancyAuditorOptions {
-  readonly world: DrawnWorld;
+  readonly environment: Environment;
   readonly service: SimulatedService;
-  readonly clock: WorldClock;
+  readonly clock: VirtualClock;
   readonly polls: PollTimes;
-  readonly violated: (what: string) => void;
+  readonly report: (what: string) => void;
 }
 
 export class OccupancyAuditor {
-  readonly #world: DrawnWorld;
+  readonly #environment: Environment;
   readonly #service: SimulatedService;
-  readonly #clock: WorldClock;
+  readonly #clock: VirtualClock;
   readonly #polls: PollTimes;
-  readonly #violated: (what: string) => void;
+  readonly #report: (what: string) => void;
 
-  constructor({ world, service, clock, polls, violated }: OccupancyAuditorOptions) {
-    this.#world = world;
+  constructor({ environment, service, clock, polls, report }: OccupancyAuditorOptions) {
+    this.#environment = environment;
     this.#service = service;
     this.#clock = clock;
     this.#polls = polls;
-    this.#violated = violated;
+    this.#report = report;
   }
 
-  /** In the storm occupancy may be unknown; in the end not, unless the last good poll is old. */
+  /** With faults occupancy may be absent; `inTheEnd` only if the last successful poll is old. */
   audit(exporter: string, customer: string, scrape: Scrape, inTheEnd: boolean): void {
     const nowMs = this.#clock.nowMs();
-    const dayMs = dayStart(nowMs, this.#world.timezone);
+    const dayMs = dayStart(nowMs, this.#environment.timezone);
     const readMs =
       1000 *
       (scrape.value('library_poll_last_success_timestamp_seconds', customer, 'people') ?? NaN);
-    // Whether a first poll has come is for others to judge.
-    if (!hasPlainMinutes(this.#world) || Number.isNaN(readMs)) {
+    if (!canAuditOccupancy(this.#environment) || Number.isNaN(readMs)) {
       return;
     }
-    if (this.#mayMistakeTheHour(dayMs, readMs)) {
+    if (this.#mayConfuseHours(dayMs, readMs)) {
       return;
     }
     const inside = scrape.value('library_occupancy_people', customer);
@@ -60,23 +59,23 @@ export class OccupancyAuditor {
     }
     const { inside: possibleInside, seen: possibleSeen } = possible;
     const isOld = nowMs - readMs > 14 * MINUTE_MS;
-    // That nobody has come has to be said three times.
-    const isNewDay = nowMs - dayMs < 5 * this.#world.intervalMs;
+    // An empty day must be confirmed three times.
+    const isNewDay = nowMs - dayMs < 5 * this.#environment.intervalMs;
     const mayBeAbsent = inside === undefined && (!inTheEnd || isOld || isNewDay);
     if (!mayBeAbsent && (inside === undefined || !possibleInside.has(inside))) {
-      this.#violated(
+      this.#report(
         `${exporter} library_occupancy_people ${customer} is ${inside}, not ${[...possibleInside].join(' or ')}`,
       );
     }
     if (seen !== undefined && possibleSeen.size > 0 && !possibleSeen.has(1000 * seen)) {
       const minutes = Array.from(possibleSeen, (ms) => ms / 1000).join(' or ');
-      this.#violated(`${exporter} ${customer} was last seen at ${seen}, not at ${minutes}`);
+      this.#report(`${exporter} ${customer} was last seen at ${seen}, not at ${minutes}`);
     }
   }
 
-  /** Without its offset, the start of a window may be in the wrong one of two hours, until the next anchor. */
-  #mayMistakeTheHour(dayMs: number, readMs: number): boolean {
-    const { conventions, timezone, reconcileIntervalMs, intervalMs } = this.#world;
+  /** If offsets are ignored, a window may start in the wrong one of two hours, until the next baseline. */
+  #mayConfuseHours(dayMs: number, readMs: number): boolean {
+    const { conventions, timezone, reconcileIntervalMs, intervalMs } = this.#environment;
     const repeated = repeatedTimes(dayMs, timezone);
     return (
       conventions.designator !== 'honoured' &&
@@ -87,18 +86,18 @@ export class OccupancyAuditor {
   }
 
   /**
-   * At the instants of the last good poll; undefined where nobody can tell. None for last seen where
-   * nobody may have come yet, so that it is of the day before, or where its key is that of two minutes.
+   * Possible values during the last successful poll; undefined if they are ambiguous. `seen` is empty if
+   * last seen may be of the day before, or if its key occurs twice.
    */
   #possible(customer: string, dayMs: number, readMs: number, tookMs: number) {
     const inside = new Set<number>();
     const seen = new Set<number>();
-    const repeated = hasLocalKeys(this.#world)
-      ? repeatedTimes(dayMs, this.#world.timezone)
+    const repeated = hasLocalKeys(this.#environment)
+      ? repeatedTimes(dayMs, this.#environment.timezone)
       : undefined;
     for (let ms = 0; ms < tookMs + 1000; ms += 1000) {
       const path = this.#service.countedOccupancy(customer, dayMs, readMs - Math.min(ms, tookMs));
-      if (repeated !== undefined && hangsOnOrder(path, repeated)) {
+      if (repeated !== undefined && dependsOnOrder(path, repeated)) {
         return undefined;
       }
       const end = path.at(-1);
@@ -109,16 +108,13 @@ export class OccupancyAuditor {
   }
 }
 
-/**
- * Whether the occupancy hangs on the order of minutes that have one key with others: where nobody may
- * have left who had not been counted in, it does not.
- */
-function hangsOnOrder(path: readonly OccupancyMinute[], repeated: Stretch): boolean {
+/** Occupancy depends on the order of minutes with the same key if more people leave in them than were inside. */
+function dependsOnOrder(path: readonly OccupancyMinute[], repeated: TimeRange): boolean {
   const within = path.filter((at) => isWithin(at, repeated));
   const before = path.findLast(({ minuteMs }) => minuteMs < repeated.startMs)?.people ?? 0;
   return within.reduce((sum, { exited }) => sum + exited, 0) > before;
 }
 
-function isWithin({ minuteMs }: OccupancyMinute, stretch: Stretch | undefined): boolean {
+function isWithin({ minuteMs }: OccupancyMinute, stretch: TimeRange | undefined): boolean {
   return stretch !== undefined && minuteMs >= stretch.startMs && minuteMs < stretch.endMs;
 }

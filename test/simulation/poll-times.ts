@@ -1,21 +1,21 @@
-/** How long the polls took, which bounds the instants that what they show may be of. */
+/** Durations of polls: their values may be of any instant within. */
 import type { Stream } from '../../src/base/model.ts';
 
 export class PollTimes {
   readonly #tookMs = new Map<string, number>();
 
-  /** A good poll has ended, at `endMs` by the clock of the exporter. */
+  /** A successful poll ended at `endMs` by the exporter's clock. */
   ended(exporter: string, stream: Stream, endMs: number, tookMs: number): void {
     const key = keyOf(exporter, stream, endMs);
     this.#tookMs.set(key, Math.max(tookMs, this.#tookMs.get(key) ?? 0));
   }
 
-  /** The longest of those that ended in this millisecond. */
+  /** The longest poll that ended in this millisecond. */
   tookMs(exporter: string, stream: Stream, endMs: number): number {
     const key = keyOf(exporter, stream, endMs);
     const tookMs = this.#tookMs.get(key);
     if (tookMs === undefined) {
-      throw new Error(`no poll has ended so: ${key}`);
+      throw new Error(`no such poll: ${key}`);
     }
     return tookMs;
   }

@@ -1,7 +1,4 @@
-/**
- * What Prometheus makes of the scrapes: it keeps what it saw of each counter, takes every fall for a
- * reset, and knows nothing of epochs.
- */
+/** A model of Prometheus: keeps the samples of each counter, and takes every decrease for a reset. */
 
 export interface Sample {
   readonly atMs: number;
@@ -11,7 +8,6 @@ export interface Sample {
 export class Prometheus {
   readonly #series = new Map<string, Sample[]>();
 
-  /** A scrape has shown this value. A series that a scrape does not show is not appended to. */
   append(series: string, sample: Sample): void {
     const samples = this.#series.get(series) ?? [];
     this.#series.set(series, samples);
@@ -22,10 +18,7 @@ export class Prometheus {
     return this.#series.get(series) ?? [];
   }
 
-  /**
-   * increase() over all that was seen, without the extrapolation to the edges of a range: the sum of
-   * all rises, where a fall is a reset after which the counter counts from 0.
-   */
+  /** increase() over all samples, without extrapolation. */
   increase(series: string): number {
     const samples = this.samplesOf(series);
     let increase = 0;

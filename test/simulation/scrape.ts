@@ -1,8 +1,6 @@
-/** What one scrape of /metrics shows. */
-
 const SAMPLE = /^([a-z_]+)\{customer="([^"]*)"(?:,(?:counter|stream)="([^"]*)")?[^}]*\} (\S+)$/gm;
 
-/** The samples of one scrape, by name, customer and the label `counter` or `stream`. */
+/** The samples of one scrape of /metrics, by name, customer and the label `counter` or `stream`. */
 export class Scrape {
   readonly #values = new Map<string, number>();
 

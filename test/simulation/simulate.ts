@@ -1,87 +1,79 @@
 /**
- * `npm run simulate -- --years=10 --seed=1`: plays one world after another, and says what was played
- * and found. Ends with status 1 if anything was found, or if a long run has not met all there is.
+ * `npm run simulate -- --seeds=20 --seed=1`: simulates one environment after another and prints what
+ * was found. Ends with status 1 after a violation, or if a long run has not met every setting.
  */
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { allThereIs, ENOUGH_SEEDS } from './coverage.ts';
-import { play } from './play.ts';
-import type { Played } from './play.ts';
-import { Tally } from './tally.ts';
+import { MIN_SEEDS_FOR_COVERAGE, allSettings, settingsOf } from './coverage.ts';
+import { runSeed } from './run.ts';
+import type { RunResult } from './run.ts';
 
 const { values } = parseArgs({
   options: {
-    /** Customer-years to be simulated. */
-    years: { type: 'string' },
-    /** Worlds to be played, where neither years nor minutes are given. */
+    /** Number of environments. */
     seeds: { type: 'string', default: '100' },
-    /** For so many minutes new worlds are begun. */
+    /** Instead of a number of environments: starts new ones for this long. */
     minutes: { type: 'string' },
-    /** The first seed; the others follow it. */
-    seed: { type: 'string', default: '1' },
-    /** These seeds alone, with commas between them. */
+    /** Instead of both: these seeds, separated by commas. */
     list: { type: 'string' },
-    /** Worlds at once, each in a thread of its own. */
+    /** The first seed. */
+    seed: { type: 'string', default: '1' },
+    /** Threads. */
     jobs: { type: 'string', default: '1' },
-    /** Ends at the first world in which something was found. */
-    'first-only': { type: 'boolean', default: false },
   },
 });
 
+const DAYS_PER_YEAR = 365.25;
 const PROGRESS_MS = process.stderr.isTTY ? 1_000 : 30_000;
 
 const started = performance.now();
-const tally = new Tally();
-let told = started;
 const list = values.list?.split(',').map(Number);
-let begun = 0;
 const jobs = Number(values.jobs);
-await Promise.all(Array.from({ length: jobs }, () => (jobs === 1 ? run(play) : runInThread())));
-process.stdout.write(`${summary()}\n`);
-const missing = tally.seeds < ENOUGH_SEEDS ? [] : tally.missing(allThereIs());
-if (missing.length > 0) {
-  process.stdout.write(`never met: ${missing.join('; ')}\n`);
-}
-process.exitCode = tally.bad > 0 || missing.length > 0 ? 1 : 0;
+const met = new Set<string>();
+const counts = { days: 0, polls: 0, requests: 0, scrapes: 0, faults: 0, incidents: 0 };
+let begun = 0;
+let finished = 0;
+let failed = 0;
+let progressMs = started;
 
-async function run(playOne: (seed: number) => Promise<Played>): Promise<void> {
+await Promise.all(Array.from({ length: jobs }, () => (jobs === 1 ? run(runSeed) : runInThread())));
+process.stdout.write(`${summary()}\n`);
+const missing =
+  finished < MIN_SEEDS_FOR_COVERAGE ? [] : [...allSettings()].filter((one) => !met.has(one));
+if (missing.length > 0) {
+  process.stdout.write(`never met: ${missing.toSorted().join('; ')}\n`);
+}
+process.exitCode = failed > 0 || missing.length > 0 ? 1 : 0;
+
+async function run(runOne: (seed: number) => Promise<RunResult>): Promise<void> {
   while (!isDone()) {
     const seed = list?.[begun] ?? Number(values.seed) + begun;
     begun += 1;
-    const played = await playOne(seed).catch((cause: unknown) => {
-      throw new Error(`the world of seed ${seed} could not be played to its end`, { cause });
+    const result = await runOne(seed).catch((cause: unknown) => {
+      throw new Error(`the simulation of seed ${seed} failed`, { cause });
     });
-    tally.add(played);
-    if (played.violations.length > 0) {
-      tell(played);
-    }
-    if (performance.now() - told >= PROGRESS_MS) {
-      told = performance.now();
+    add(result);
+    if (performance.now() - progressMs >= PROGRESS_MS) {
+      progressMs = performance.now();
       process.stderr.write(process.stderr.isTTY ? `\r${summary()} ` : `${summary()}\n`);
     }
   }
 }
 
 async function runInThread(): Promise<void> {
-  const worker = new Worker(new URL('play-worker.ts', import.meta.url));
+  const worker = new Worker(new URL('worker.ts', import.meta.url));
   await run(
-    (next) =>
+    (seed) =>
       new Promise((resolve, reject) => {
         worker.removeAllListeners();
         worker.once('message', resolve).once('error', reject);
-        worker.postMessage(next);
+        worker.postMessage(seed);
       }),
   );
   await worker.terminate();
 }
 
 function isDone(): boolean {
-  if (values['first-only'] && tally.bad > 0) {
-    return true;
-  }
-  if (values.years !== undefined) {
-    return tally.years >= Number(values.years);
-  }
   if (list !== undefined) {
     return begun >= list.length;
   }
@@ -90,12 +82,36 @@ function isDone(): boolean {
     : performance.now() - started >= Number(values.minutes) * 60_000;
 }
 
-function tell({ world, violations, events }: Played): void {
-  const lines = ['', ...violations, 'last events:', ...events, 'world:', JSON.stringify(world)];
-  process.stdout.write(`seed ${world.seed} ${lines.join('\n  ')}\n`);
+function add(result: RunResult): void {
+  const { environment, violations, events, faults, incidents, situations } = result;
+  finished += 1;
+  counts.days += result.customerDays;
+  counts.polls += result.polls;
+  counts.requests += result.requests;
+  counts.scrapes += result.scrapes;
+  [...settingsOf(environment), ...situations].forEach((setting) => met.add(setting));
+  for (const [kind, count] of faults) {
+    met.add(`fault: ${kind}`);
+    counts.faults += count;
+  }
+  for (const [kind, count] of incidents) {
+    met.add(`incident: ${kind}`);
+    counts.incidents += count;
+  }
+  if (violations.length > 0) {
+    failed += 1;
+    const text = JSON.stringify(environment);
+    const lines = ['', ...violations, 'last events:', ...events, 'environment:', text];
+    process.stdout.write(`seed ${environment.seed} ${lines.join('\n  ')}\n`);
+  }
 }
 
 function summary(): string {
-  const seconds = (performance.now() - started) / 1000;
-  return `${tally.summary()}, ${(tally.seeds / seconds).toFixed(2)} seeds/s, ${tally.bad} with a violation`;
+  const { days, polls, requests, scrapes, faults, incidents } = counts;
+  const perSecond = finished / ((performance.now() - started) / 1_000);
+  return (
+    `${finished} environments, ${(days / DAYS_PER_YEAR).toFixed(2)} customer-years, ` +
+    `${polls} polls, ${requests} requests, ${scrapes} scrapes, ${faults} faults, ` +
+    `${incidents} incidents, ${perSecond.toFixed(2)} environments/s, ${failed} with a violation`
+  );
 }

@@ -16,6 +16,7 @@ import { LogLimiter } from '../../src/polling/log-limiter.ts';
 import { Scheduler } from '../../src/polling/scheduler.ts';
 import { createService } from '../../src/service/service.ts';
 import type { Exchange, ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
+import type { CustomerClient } from '../../src/service/types.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
 
@@ -26,6 +27,8 @@ export interface ExporterProcessOptions {
   readonly marks: HighWaterMarks;
   readonly exchange: Exchange;
   readonly observer: PollObserver;
+  /** For mutation tests. */
+  readonly wrapClient?: ((client: CustomerClient) => CustomerClient) | undefined;
 }
 
 export interface ExporterProcess {
@@ -37,7 +40,7 @@ export interface ExporterProcess {
 }
 
 export function startExporter(config: Config, options: ExporterProcessOptions): ExporterProcess {
-  const { clock, random, log, marks, exchange, observer } = options;
+  const { clock, random, log, marks, exchange, observer, wrapClient } = options;
   const exposition = createExposition({ clock });
   const registry = new CustomerRegistry(marks);
   const service = createService({
@@ -77,7 +80,8 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
     scheduler.setCustomers(
       members.map(({ customer, config: { name, clientId, clientSecret } }) => {
         const access = { name, clientId, readSecret: () => Promise.resolve(clientSecret.secret) };
-        return { customer, client: service.clientFor(access) };
+        const client = service.clientFor(access);
+        return { customer, client: wrapClient?.(client) ?? client };
       }),
     );
   }

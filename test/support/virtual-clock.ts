@@ -1,88 +1,123 @@
 /**
- * A clock that a test drives. `advance` runs every sleeper that falls due, in order, and lets
- * pending promises settle in between.
+ * Virtual time. `new VirtualClock(startMs)` is the clock of one process with a timeline of its own;
+ * `process()` gives the clocks of further processes on the same timeline, whose wall clocks may be
+ * wrong and which can be killed.
  */
 import { abortReason } from '../../src/base/clock.ts';
 import type { Clock } from '../../src/base/clock.ts';
 
 interface Sleeper {
   readonly dueMs: number;
+  readonly owner: VirtualClock;
   readonly wake: () => void;
 }
 
-export class VirtualClock implements Clock {
-  #wallMs: number;
-  #monotonicMs = 0;
-  #sleepers: Sleeper[] = [];
+interface Timeline {
+  readonly startMs: number;
+  trueMs: number;
+  /** In the order in which they wake. */
+  readonly sleepers: Sleeper[];
+}
 
-  constructor(startMs: number) {
-    this.#wallMs = startMs;
+export class VirtualClock implements Clock {
+  readonly #timeline: Timeline;
+  /** How far the wall clock of this process is ahead. */
+  aheadMs = 0;
+  killed = false;
+
+  constructor(startMs: number, timeline?: Timeline) {
+    this.#timeline = timeline ?? { startMs, trueMs: startMs, sleepers: [] };
   }
 
+  /** The clock of another process on the same timeline. */
+  process(): VirtualClock {
+    return new VirtualClock(this.#timeline.startMs, this.#timeline);
+  }
+
+  /** Whole milliseconds, like Date.now. */
   nowMs(): number {
-    return this.#wallMs;
+    return Math.floor(this.#timeline.trueMs) + this.aheadMs;
   }
 
   monotonicMs(): number {
-    return this.#monotonicMs;
+    return this.#timeline.trueMs - this.#timeline.startMs;
   }
 
+  /** The number of waits on the timeline. */
   get sleepers(): number {
-    return this.#sleepers.length;
+    return this.#timeline.sleepers.length;
   }
 
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const sleeper = { dueMs: this.#monotonicMs + Math.max(0, ms), wake };
-      const sleepers = this.#sleepers;
+      const { trueMs, sleepers } = this.#timeline;
+      const sleeper = { dueMs: trueMs + Math.max(0, ms), owner: this as VirtualClock, wake };
       function wake(): void {
         signal?.removeEventListener('abort', abort);
         resolve();
       }
       function abort(): void {
-        const at = sleepers.indexOf(sleeper);
-        if (at >= 0) {
-          sleepers.splice(at, 1);
-        }
+        remove(sleepers, sleeper);
         reject(abortReason(signal));
       }
-      sleepers.push(sleeper);
-      signal?.addEventListener('abort', abort, { once: true });
+      if (!this.killed) {
+        sleepers.splice(
+          sleepers.findLastIndex(({ dueMs }) => dueMs <= sleeper.dueMs) + 1,
+          0,
+          sleeper,
+        );
+        signal?.addEventListener('abort', abort, { once: true });
+      }
     });
   }
 
-  /** Moves both clocks on by `ms`. */
+  /** Lets `ms` pass: wakes every sleeper that is due, in order, and lets promises settle in between. */
   async advance(ms: number): Promise<void> {
-    const endMs = this.#monotonicMs + ms;
+    const endMs = this.#timeline.trueMs + ms;
+    await this.runWaits(Infinity, endMs - this.#timeline.trueMs);
+    this.#timeline.trueMs = endMs;
     await settle();
-    for (;;) {
-      const next = this.#sleepers.toSorted((a, b) => a.dueMs - b.dueMs)[0];
+  }
+
+  /** Wakes at most so many of the sleepers that are due within `ms`, and stops in the middle of what they do. */
+  async runWaits(waits: number, ms: number): Promise<void> {
+    const endMs = this.#timeline.trueMs + ms;
+    await settle();
+    for (let run = 0; run < waits; run++) {
+      const next = this.#timeline.sleepers[0];
       if (next === undefined || next.dueMs > endMs) {
-        break;
+        return;
       }
-      this.#sleepers.splice(this.#sleepers.indexOf(next), 1);
-      this.#move(Math.max(this.#monotonicMs, next.dueMs));
+      this.#timeline.sleepers.shift();
+      this.#timeline.trueMs = Math.max(this.#timeline.trueMs, next.dueMs);
       next.wake();
       await settle();
     }
-    this.#move(endMs);
-    await settle();
   }
 
-  /** The wall clock steps, as after a correction by NTP; the monotonic one does not. */
+  /** The wall clock steps, as after a correction by NTP; the monotonic clock does not. */
   step(ms: number): void {
-    this.#wallMs += ms;
+    this.aheadMs += ms;
   }
 
-  /** The whole process stands still: time passes and nobody wakes. */
+  /** Time passes and nothing runs, as when the machine sleeps. */
   freeze(ms: number): void {
-    this.#move(this.#monotonicMs + ms);
+    this.#timeline.trueMs += ms;
   }
 
-  #move(toMonotonicMs: number): void {
-    this.#wallMs += toMonotonicMs - this.#monotonicMs;
-    this.#monotonicMs = toMonotonicMs;
+  /** The waits of this process never end. */
+  kill(): void {
+    this.killed = true;
+    const { sleepers } = this.#timeline;
+    sleepers.filter(({ owner }) => owner === this).forEach((sleeper) => remove(sleepers, sleeper));
+  }
+}
+
+function remove(sleepers: Sleeper[], sleeper: Sleeper): void {
+  const at = sleepers.indexOf(sleeper);
+  if (at >= 0) {
+    sleepers.splice(at, 1);
   }
 }
 

@@ -1,14 +1,14 @@
 /**
- * Worlds in which the simulation once found something, by what it was. Written out, and not as seeds:
- * a seed means another world as soon as anything is drawn differently.
+ * Environments in which the simulation found a violation. They are written out because a seed stands
+ * for another environment as soon as drawing changes.
  */
 import { plainConventions } from '../../src/simulator/conventions.ts';
-import type { DrawnWorld } from './drawn-world.ts';
+import type { Environment } from './environment.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-const PLAIN: DrawnWorld = {
+const PLAIN: Environment = {
   seed: 1,
   conventions: plainConventions,
   timezone: 'Europe/Copenhagen',
@@ -21,17 +21,17 @@ const PLAIN: DrawnWorld = {
   breakdowns: [],
   breakdownIntervalMs: HOUR_MS,
   scrapeIntervalMs: 15 * MINUTE_MS,
-  slowestMs: 400,
+  maxDelayMs: 400,
   exporters: 1,
   faultRate: 0,
   faultKinds: [],
-  mishapsPerHour: 0,
-  mishaps: [],
+  incidentsPerHour: 0,
+  incidents: [],
 };
 
-export const FOUND_WORLDS: Readonly<Record<string, DrawnWorld>> = {
-  // AggregatedResponse a day in halves, for occupancy's sake, outlasted every poll, and so there was no counter.
-  'a slow service that answers by the day above 40 rows': {
+export const FOUND_ENVIRONMENTS: Readonly<Record<string, Environment>> = {
+  // Splitting the day for occupancy took longer than a poll, so no counter was exported.
+  'a slow service that forces `day` above 40 rows': {
     ...PLAIN,
     conventions: {
       ...plainConventions,
@@ -39,10 +39,10 @@ export const FOUND_WORLDS: Readonly<Record<string, DrawnWorld>> = {
     },
     visitsPerDay: [300],
     intervalMs: MINUTE_MS,
-    slowestMs: 6_000,
+    maxDelayMs: 6_000,
   },
-  // The same questions met a limit, and each anchor failed with 429.
-  'a service that answers by the quarter above 20 rows, thirty times a minute': {
+  // The same requests exceeded the rate limit, and each baseline failed with 429.
+  'a service with 30 requests a minute that forces `quarter` above 20 rows': {
     ...PLAIN,
     conventions: {
       ...plainConventions,
@@ -54,9 +54,8 @@ export const FOUND_WORLDS: Readonly<Record<string, DrawnWorld>> = {
     intervalMs: 30 * MINUTE_MS,
     reconcileIntervalMs: 2 * HOUR_MS,
   },
-  // At a quarter to three all of the day had just been rolled up, which was taken for a proof that `day`
-  // is live; who came at half past two was then missing until the next visitor.
-  'a roll-up that is looked at a moment after it was made': {
+  // Just after the roll-up `day` agreed with `minute`, and was taken for live: later visitors were missing.
+  'a baseline just after the nightly roll-up': {
     ...PLAIN,
     seed: 38,
     conventions: { ...plainConventions, keyTime: 'server', dayFreshness: 'nightly' },
@@ -66,11 +65,10 @@ export const FOUND_WORLDS: Readonly<Record<string, DrawnWorld>> = {
     days: 0.3,
     intervalMs: 10 * MINUTE_MS,
     reconcileIntervalMs: 4 * HOUR_MS,
-    slowestMs: 50,
+    maxDelayMs: 50,
   },
-  // AggregatedResponse the order of people's minutes ran into the limit every minute, and the poll of logins, which
-  // fell due while the customer was to wait, failed each time.
-  'a limit of twenty requests in ten seconds, used up for the order of minutes': {
+  // Requests for the order of minutes used up the limit each minute, and every poll of logins failed.
+  'a rate limit used up by requests for the order of minutes': {
     ...PLAIN,
     seed: 20554,
     conventions: {
@@ -87,16 +85,15 @@ export const FOUND_WORLDS: Readonly<Record<string, DrawnWorld>> = {
     intervalMs: MINUTE_MS,
     exporters: 2,
   },
-  // No fault of the exporter: it showed the total of an instant in the poll, but the audit allowed a poll
-  // half a minute, and one of five questions with two time-outs takes longer.
-  'polls that time-outs stretch beyond half a minute': {
+  // An error of the audit: it did not know that timeouts can stretch a poll beyond half a minute.
+  'polls stretched by timeouts': {
     ...PLAIN,
     seed: 20,
     timezone: 'UTC',
     visitsPerDay: [600],
     startMs: Date.UTC(2028, 1, 28, 3),
     intervalMs: 15 * MINUTE_MS,
-    slowestMs: 50,
+    maxDelayMs: 50,
     faultRate: 0.4,
     faultKinds: ['timeout'],
   },

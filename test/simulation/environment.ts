@@ -1,30 +1,21 @@
-/** A world out of a seed: the service's conventions, the libraries, the pace, and what goes wrong. */
+/** An environment from a seed: conventions of the service, libraries, intervals, faults and incidents. */
 import { Temporal } from 'temporal-polyfill';
 import { BREAKDOWNS } from '../../src/base/model.ts';
 import type { Breakdown } from '../../src/base/model.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
-import { plainConventions } from '../../src/simulator/conventions.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { pick } from '../../src/simulator/chance.ts';
+import { drawConventions, plainConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
-import { drawConventions } from '../../src/simulator/conventions.ts';
 import { FAULT_KINDS } from '../../src/simulator/faults.ts';
 import type { FaultKind } from '../../src/simulator/faults.ts';
-import { pick } from '../../src/simulator/chance.ts';
+import { ALWAYS_OPEN, drawLibrary } from '../../src/simulator/libraries.ts';
+import { createSimulatedService } from '../../src/simulator/service.ts';
+import type { SimulatedService } from '../../src/simulator/service.ts';
 
-/** What befalls an exporter or its service beside the faults of single requests. */
-export type MishapKind =
-  | 'kill'
-  | 'kill, torn file'
-  | 'kill, lost file'
-  | 'clock steps'
-  | 'outage'
-  | 'empty answers for a while'
-  | 'tokens dropped'
-  | 'secret rotated'
-  | 'credentials revoked'
-  | 'reload';
-
-export const MISHAP_KINDS: readonly MishapKind[] = [
+/** What happens to an exporter or its service, besides faults of single requests. */
+export const INCIDENT_KINDS = [
   'kill',
   'kill, torn file',
   'kill, lost file',
@@ -35,9 +26,10 @@ export const MISHAP_KINDS: readonly MishapKind[] = [
   'secret rotated',
   'credentials revoked',
   'reload',
-];
+] as const;
+export type IncidentKind = (typeof INCIDENT_KINDS)[number];
 
-export interface DrawnWorld {
+export interface Environment {
   readonly seed: number;
   readonly conventions: Conventions;
   readonly timezone: string;
@@ -50,13 +42,13 @@ export interface DrawnWorld {
   readonly breakdowns: readonly Breakdown[];
   readonly breakdownIntervalMs: number;
   readonly scrapeIntervalMs: number;
-  readonly slowestMs: number;
+  /** Of a request and its answer together. */
+  readonly maxDelayMs: number;
   readonly exporters: 1 | 2;
   readonly faultRate: number;
   readonly faultKinds: readonly FaultKind[];
-  /** The chance of a mishap in an hour. */
-  readonly mishapsPerHour: number;
-  readonly mishaps: readonly MishapKind[];
+  readonly incidentsPerHour: number;
+  readonly incidents: readonly IncidentKind[];
 }
 
 const MINUTE_MS = 60_000;
@@ -74,7 +66,7 @@ const TIMEZONES = [
   'Pacific/Auckland',
 ];
 
-/** Before a change of the month, in a week before changes of the clock, on plain days, on a leap day. */
+/** Plain days, ends of months, days on which clocks change, a leap day, new year. */
 const STARTS = [
   Date.UTC(2026, 10, 17, 6),
   Date.UTC(2026, 9, 31, 6),
@@ -85,15 +77,15 @@ const STARTS = [
   Date.UTC(2028, 1, 28, 18),
   Date.UTC(2026, 11, 31, 0),
 ];
-/** From so many days on worlds are kept small. */
-const LONG_DAYS = 6;
+/** Longer runs are kept cheap. */
+const LONG_RUN_DAYS = 6;
 const NEW_YEAR = Temporal.Instant.from('2026-01-01T00:00:00Z');
-/** So many worlds begin in the hours before clocks are changed. */
-const SHARE_BEFORE_CHANGES = 0.2;
-/** In so many nothing is late, corrected or off, so that the audits can be strict. */
-const SHARE_WITHOUT_LATENESS = 0.3;
+/** Share of environments that start in the hours before clocks change. */
+const CLOCK_CHANGE_SHARE = 0.2;
+/** Share of environments without late or corrected records and wrong clocks, where audits are strict. */
+const PROMPT_SHARE = 0.3;
 
-/** Of each library of a world: nobody at all, one a week, thousands of passes an hour. */
+/** For each library of an environment: nobody, one visit a week, or more than a thousand passes an hour. */
 const VISITS_PER_DAY = [
   [200],
   [200],
@@ -115,7 +107,7 @@ const VISITS_PER_DAY = [
   [8_000],
 ];
 
-/** How long is watched how closely: many polls a day for few days, or few for many. */
+/** Short runs with many polls, and long runs with few. */
 const PACES = [
   { days: [0.1], intervals: [MINUTE_MS], scrapes: [1, 5], reconciles: [0.5, 1] },
   { days: [0.3], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15], reconciles: [1, 2] },
@@ -130,10 +122,10 @@ const PACES = [
   { days: [7], intervals: [60 * MINUTE_MS], scrapes: [60], reconciles: [4, 8] },
 ];
 
-export function drawWorld(seed: number): DrawnWorld {
+export function drawEnvironment(seed: number): Environment {
   const random = seededRandom(seed);
   const allowed = drawConventions(random);
-  const drawn = answerable(random.next() < SHARE_WITHOUT_LATENESS ? prompt(allowed) : allowed);
+  const drawn = answerable(random.next() < PROMPT_SHARE ? prompt(allowed) : allowed);
   const pace = pick(random, PACES);
   const intervalMs = pick(random, pace.intervals);
   const visitsPerDay = pick(random, VISITS_PER_DAY);
@@ -142,7 +134,11 @@ export function drawWorld(seed: number): DrawnWorld {
   const isCrowded = visitsPerDay.some((visits) => visits > 5_000);
   return {
     seed,
-    conventions: isCrowded ? playable(drawn) : days < LONG_DAYS ? drawn : withoutZeros(drawn),
+    conventions: isCrowded
+      ? cheapForCrowds(drawn)
+      : days < LONG_RUN_DAYS
+        ? drawn
+        : withoutZeros(drawn),
     timezone,
     visitsPerDay,
     alwaysOpen: random.next() < 0.3,
@@ -153,21 +149,21 @@ export function drawWorld(seed: number): DrawnWorld {
     breakdowns: isCrowded || random.next() < 0.6 ? [] : subset(random, BREAKDOWNS),
     breakdownIntervalMs: Math.max(intervalMs, pick(random, [15, 30, 60]) * MINUTE_MS),
     scrapeIntervalMs: pick(random, pace.scrapes) * MINUTE_MS,
-    slowestMs: pick(random, [50, 400, 3_000]),
+    maxDelayMs: pick(random, [50, 400, 3_000]),
     exporters: random.next() < 0.1 ? 2 : 1,
     faultRate: pick(random, [0, 0.01, 0.05, 0.2]),
     faultKinds: subset(random, FAULT_KINDS),
-    mishapsPerHour: pick(random, [0, 0.02, 0.1]),
-    mishaps: subset(random, MISHAP_KINDS),
+    incidentsPerHour: pick(random, [0, 0.02, 0.1]),
+    incidents: subset(random, INCIDENT_KINDS),
   };
 }
 
-/** What would take minutes to play in a crowd: all of its minutes in answers of twenty rows, or of a month. */
-function playable(drawn: Conventions): Conventions {
+/** A crowd is too slow with small answers, or with a month of minutes. */
+function cheapForCrowds(drawn: Conventions): Conventions {
   return { ...drawn, dayFreshness: 'live', forced: plainConventions.forced };
 }
 
-/** Rows of minutes in which nobody came, and a week of them, would take most of the time of all worlds. */
+/** A week of minutes without counts is too slow. */
 function withoutZeros(drawn: Conventions): Conventions {
   return { ...drawn, emptyBuckets: 'omitted' };
 }
@@ -175,23 +171,22 @@ function withoutZeros(drawn: Conventions): Conventions {
 function drawStart(random: Random, timezone: string): number {
   const change = NEW_YEAR.toZonedDateTimeISO(timezone).getTimeZoneTransition('next');
   const other = change?.getTimeZoneTransition('next');
-  if (change === null || !other || random.next() >= SHARE_BEFORE_CHANGES) {
+  if (change === null || !other || random.next() >= CLOCK_CHANGE_SHARE) {
     return pick(random, STARTS) + Math.floor(random.next() * 24) * HOUR_MS;
   }
   const changeMs = pick(random, [change, other]).epochMilliseconds;
   return changeMs - Math.ceil(random.next() * 20) * HOUR_MS;
 }
 
-/** The same service with clocks that are right, and records that come at once and stay as they are. */
+/** The same service with right clocks, and without late or corrected records. */
 function prompt(drawn: Conventions): Conventions {
   const { lateness, corrections, serviceClockMs, deviceClocks } = plainConventions;
   return { ...drawn, lateness, corrections, serviceClockMs, deviceClocks };
 }
 
 /**
- * Conventions under which the service's answers can tell its totals at all. Where `day` and `quarter`
- * are not what was asked for, and minutes are forced into them, there is nothing left to ask; where
- * the designator of `from` is ignored and read as UTC, no window begins where the epoch does.
+ * Replaces settings under which no client could know the totals: minutes forced into roll-ups that lag,
+ * and offsets of `from` that are ignored and read as UTC, so that no window starts with the period.
  */
 function answerable(drawn: Conventions): Conventions {
   const coarseIsWrong = drawn.dayFreshness === 'nightly' || drawn.quarterFreshness === 'nightly';
@@ -201,22 +196,43 @@ function answerable(drawn: Conventions): Conventions {
   return {
     ...drawn,
     forced,
-    // Widened windows show in today's figures, but not who came in the night before the epoch.
+    // Whole days would include the night before the counting period.
     window: 'as asked',
-    // Records of a clock that is a month ahead are never rolled up, or are among today's for a month.
+    // Records from a month ahead are never rolled up, or are among today's for a month.
     deviceClocks:
       coarseIsWrong && drawn.deviceClocks.aheadMs > DAY_MS
         ? plainConventions.deviceClocks
         : drawn.deviceClocks,
     designator: drawn.designator === 'honoured' ? 'honoured' : 'ignored, read as local',
-    // A total by minutes takes more requests than a strict limit lets through in one poll.
+    // A total by minutes takes more requests than a strict limit allows in one poll.
     rateLimit: coarseIsWrong ? undefined : drawn.rateLimit,
   };
 }
 
-function subset<CounterName>(
-  random: Random,
-  kinds: readonly CounterName[],
-): readonly CounterName[] {
+function subset<Kind>(random: Random, kinds: readonly Kind[]): readonly Kind[] {
   return kinds.filter(() => random.next() < 0.5);
+}
+
+/** The simulated service of an environment. */
+export function serviceOf(
+  { seed, conventions, timezone, visitsPerDay, alwaysOpen, startMs }: Environment,
+  clock: Pick<Clock, 'nowMs'>,
+): SimulatedService {
+  return createSimulatedService({
+    seed,
+    conventions,
+    clock,
+    // Back to the month before; no query goes further.
+    historyMs: new Date(startMs).getUTCDate() * DAY_MS + 2 * DAY_MS,
+    customers: visitsPerDay.map((visits, i) => ({
+      clientId: `client-${i}`,
+      clientSecret: `secret-of-${seed}-${i}`,
+      library: drawLibrary(seed, 1_001 + i, {
+        name: `library-${i}`,
+        timezone,
+        visitsPerDay: visits,
+        ...(alwaysOpen ? { opening: ALWAYS_OPEN } : {}),
+      }),
+    })),
+  });
 }

@@ -1,29 +1,29 @@
-/** The calendar of the audits. Not the exporter's own, for that is among what they judge. */
+/** The calendar of the auditors, independent of the exporter's. */
 import { Temporal } from 'temporal-polyfill';
 
 const DAY_MS = 86_400_000;
 
-export interface Stretch {
+export interface TimeRange {
   readonly startMs: number;
   readonly endMs: number;
 }
 
-/** The last 04:00 in a zone. */
+/** The start of the day: the last 04:00 in a zone. */
 export function dayStart(nowMs: number, timezone: string): number {
   const now = wall(nowMs, timezone);
   const start = now.withPlainTime({ hour: 4 });
   return (isAfter(start, now) ? start.subtract({ days: 1 }) : start).epochMilliseconds;
 }
 
-/** The last 04:00 of the first day of a month, in a zone. */
+/** The start of the counting period: the last 04:00 of a first of the month, in a zone. */
 export function periodStart(nowMs: number, timezone: string): number {
   const now = wall(nowMs, timezone);
   const start = now.with({ day: 1 }).withPlainTime({ hour: 4 });
   return (isAfter(start, now) ? start.subtract({ months: 1 }) : start).epochMilliseconds;
 }
 
-/** The times of which each is on the clocks twice within a day after an instant, where they are set back. */
-export function repeatedTimes(fromMs: number, timezone: string): Stretch | undefined {
+/** The local times that occur twice within a day after an instant, if clocks are set back. */
+export function repeatedTimes(fromMs: number, timezone: string): TimeRange | undefined {
   const start = wall(fromMs, timezone);
   const change = start.getTimeZoneTransition('next');
   const backMs = change === null ? 0 : (start.offsetNanoseconds - change.offsetNanoseconds) / 1e6;

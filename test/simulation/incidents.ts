@@ -1,0 +1,77 @@
+/** What happens to exporters and to the service in the middle of polls, one incident at a time. */
+import { Secret } from '../../src/base/secret.ts';
+import type { Config } from '../../src/config/types.ts';
+import { pick } from '../../src/simulator/chance.ts';
+import type { FaultPlan } from '../../src/simulator/faults.ts';
+import type { IncidentKind } from './environment.ts';
+import type { Run } from './run.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Resolves when the incident is over, or goes on by itself. */
+export async function causeIncident(kind: IncidentKind, run: Run): Promise<void> {
+  const { random, service, exporters, clock } = run;
+  const exporter = pick(random, exporters);
+  const customer = service.customers[0]?.library.name ?? '';
+  switch (kind) {
+    case 'kill':
+    case 'kill, torn file':
+    case 'kill, lost file': {
+      const disk = kind === 'kill' ? 'whole' : kind === 'kill, torn file' ? 'torn' : 'lost';
+      exporter.kill(disk);
+      run.auditor.killed(`exporter ${exporters.indexOf(exporter)}`, disk);
+      await clock.advance(random.next() * 20 * MINUTE_MS);
+      exporter.start(run.config);
+      return;
+    }
+    case 'clock steps':
+      if (exporter.clock !== undefined) {
+        exporter.clock.aheadMs = pick(random, [-HOUR_MS, HOUR_MS, -5 * MINUTE_MS, 0]);
+      }
+      return;
+    case 'outage':
+      return failFor(run, { rate: 1, kinds: ['reset', 'timeout'] }, 30 * HOUR_MS);
+    case 'empty answers for a while':
+      // After two intervals they would be accepted.
+      return failFor(run, { rate: 1, kinds: ['empty'] }, 1.5 * run.environment.intervalMs);
+    case 'tokens dropped':
+      service.dropTokens();
+      return;
+    case 'secret rotated': {
+      const secret = service.rotateSecret(customer);
+      await clock.advance(random.next() * 2 * HOUR_MS);
+      run.config = withSecret(run.config, customer, secret);
+      exporters.forEach((one) => one.reload(run.config));
+      return;
+    }
+    case 'credentials revoked':
+      service.revoke(customer);
+      await clock.advance(random.next() * 3 * HOUR_MS);
+      service.restore(customer);
+      return;
+    case 'reload':
+      run.config = { ...run.config, customers: run.config.customers.toReversed() };
+      exporters.forEach((one) => one.reload(run.config));
+  }
+}
+
+async function failFor(run: Run, plan: FaultPlan, maxMs: number): Promise<void> {
+  const { faultRate, faultKinds } = run.environment;
+  run.faults.set(plan);
+  await run.clock.advance(run.random.next() * maxMs);
+  run.faults.clear();
+  if (faultKinds.length > 0) {
+    run.faults.set({ rate: faultRate, kinds: faultKinds });
+  }
+}
+
+function withSecret(config: Config, customer: string, secret: string): Config {
+  const clientSecret = { secret: new Secret(secret), path: undefined };
+  return {
+    ...config,
+    customers: config.customers.map((one) =>
+      one.name === customer ? { ...one, clientSecret } : one,
+    ),
+  };
+}

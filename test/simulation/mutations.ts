@@ -1,0 +1,281 @@
+/**
+ * Errors that are built into the exporter where it has a function or an object to wrap: its
+ * configuration, requests, answers, high-water marks and the text of /metrics. The simulation is
+ * worth what it finds of them.
+ */
+import { ServiceError } from '../../src/base/errors.ts';
+import type { AggregatedResponse, Row } from '../../src/base/model.ts';
+import type { Config } from '../../src/config/types.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import type { Exchange } from '../../src/service/transport.ts';
+import type { CustomerClient } from '../../src/service/types.ts';
+import type { Environment } from './environment.ts';
+import { hasLocalKeys, mayAcceptEmpty, mayLackRows, mayOccur } from './tolerances.ts';
+
+export interface Mutation {
+  readonly config?: (config: Config) => Config;
+  readonly client?: (client: CustomerClient) => CustomerClient;
+  readonly exchange?: (exchange: Exchange) => Exchange;
+  readonly marks?: () => HighWaterMarks;
+  readonly scrape?: (scrape: () => string) => () => string;
+  /** Environments in which the error can have an effect. Default: all. */
+  readonly appliesTo?: (environment: Environment) => boolean;
+}
+
+const MINUTE_MS = 60_000;
+const CONNECT_PATH = '/connect/token';
+
+export const MUTATIONS: Readonly<Record<string, Mutation>> = {
+  'no high-water mark': {
+    marks: () =>
+      new (class extends HighWaterMarks {
+        override update(...[, , , value]: Parameters<HighWaterMarks['update']>): number {
+          return value;
+        }
+      })(),
+    appliesTo: hasCorrections,
+  },
+  'state file not read after a restart': {
+    marks: () =>
+      new (class extends HighWaterMarks {
+        override restore(): number {
+          return 0;
+        }
+      })(),
+    appliesTo: restartsAfterCorrections,
+  },
+  'state file not written': {
+    marks: () =>
+      new (class extends HighWaterMarks {
+        override get changes(): number {
+          return 0;
+        }
+      })(),
+    appliesTo: restartsAfterCorrections,
+  },
+  'high-water mark of the last period used': {
+    marks: () =>
+      new (class extends HighWaterMarks {
+        readonly #highest = new Map<string, number>();
+        override update(...call: Parameters<HighWaterMarks['update']>): number {
+          const [{ customer }, counter] = call;
+          const key = `${customer} ${counter}`;
+          const value = Math.max(super.update(...call), this.#highest.get(key) ?? 0);
+          this.#highest.set(key, value);
+          return value;
+        }
+      })(),
+  },
+  'no reconciliation': {
+    config: (config) => ({
+      ...config,
+      polling: { ...config.polling, reconcileIntervalMs: 1_000 * 24 * 60 * MINUTE_MS },
+    }),
+    appliesTo: ({ conventions }) => conventions.lateness.offlineShare >= 0.3,
+  },
+  'day and counting period in UTC': {
+    config: (config) => withCustomers(config, { timezone: 'UTC' }),
+    appliesTo: ({ timezone }) => timezone !== 'UTC' && timezone !== 'Europe/London',
+  },
+  'day and counting period start an hour late': {
+    config: (config) => withCustomers(config, { dayStartsAt: { hour: 5, minute: 0 } }),
+  },
+  'window starts late': { client: withQuestions((from) => shifted(from, 5)) },
+  'window starts early': { client: withQuestions((from) => shifted(from, -5)) },
+  'first row skipped': { client: withRows((rows) => rows.slice(1)) },
+  'rows with the same key merged': {
+    client: withRows((rows) => [...new Map(rows.map((row) => [row.key, row])).values()]),
+    appliesTo: (environment) =>
+      hasLocalKeys(environment) && environment.conventions.repeatedKeys === 'separate',
+  },
+  'local keys read as UTC': {
+    client: withRows((rows) =>
+      rows.map((row) =>
+        typeof row.key === 'string' && /T\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(row.key)
+          ? { ...row, key: `${row.key}Z` }
+          : row,
+      ),
+    ),
+    appliesTo: (environment) =>
+      hasLocalKeys(environment) &&
+      environment.conventions.minuteKey.form === 'iso' &&
+      environment.timezone !== 'UTC',
+  },
+  'forced aggregation not noticed': {
+    client: (client) => ({
+      async query(question, signal) {
+        const response = await client.query(question, signal);
+        return { ...response, aggregation: question.aggregation };
+      },
+    }),
+    appliesTo: ({ conventions }) =>
+      conventions.forced.above === 'rows' && conventions.forced.to === 'day',
+  },
+  'failed request taken for an empty answer': {
+    client: (client) => ({
+      query: (question, signal) =>
+        client
+          .query(question, signal)
+          .catch((): AggregatedResponse => ({ aggregation: question.aggregation, rows: [] })),
+    }),
+    appliesTo: ({ faultRate }) => faultRate > 0.01,
+  },
+  'lower answer not requested again': {
+    client: cachingRepeats,
+    appliesTo: (environment) => mayLackRows(environment) && !mayAcceptEmpty(environment),
+  },
+  'lagging day aggregation trusted': {
+    client: withDayFromMinutes,
+    appliesTo: ({ conventions }) => conventions.dayFreshness === 'nightly',
+  },
+  'two token requests at once': {
+    exchange: (exchange) => (request, signal) => {
+      if (request.form !== undefined) {
+        exchange(request, signal).catch(() => undefined);
+      }
+      return exchange(request, signal);
+    },
+  },
+  'refused credentials tried again at once': {
+    exchange: (exchange) => async (request, signal) => {
+      const answer = await exchange(request, signal);
+      return request.form !== undefined && answer.status >= 400 && answer.status < 500
+        ? exchange(request, signal)
+        : answer;
+    },
+    appliesTo: (environment) =>
+      mayOccur(environment, 'credentials revoked') || mayOccur(environment, 'secret rotated'),
+  },
+  'Retry-After ignored': {
+    exchange: (exchange) => async (request, signal) => ({
+      ...(await exchange(request, signal)),
+      retryAfter: undefined,
+    }),
+    appliesTo: ({ faultKinds, faultRate }) =>
+      faultRate >= 0.05 && faultKinds.some((kind) => kind.endsWith('retry-after')),
+  },
+  'refused token used on': {
+    exchange: withFirstToken,
+    appliesTo: (environment) => mayOccur(environment, 'tokens dropped'),
+  },
+  'secret in the log': {
+    exchange: (exchange) => async (request, signal) => {
+      const answer = await exchange(request, signal);
+      if (request.form !== undefined && answer.status !== 200) {
+        const secret = new URLSearchParams(
+          Object.entries(request.form).map(([name, value]): [string, string] => [
+            name,
+            typeof value === 'string' ? value : value.reveal(),
+          ]),
+        );
+        throw new ServiceError('auth', `${CONNECT_PATH} refused ${secret.toString()}`);
+      }
+      return answer;
+    },
+  },
+  'counters shown as 0 before the first answer': {
+    scrape: (scrape) => () => {
+      const text = scrape();
+      const series = 'library_people_entered_total{customer="library-0"}';
+      return text.includes(series) ? text : `${text}${series} 0\n`;
+    },
+  },
+  'last values shown while polls fail over the change of day or period': {
+    scrape: (scrape) => {
+      let shown = '';
+      return () => {
+        const text = scrape();
+        shown = text.includes('stream="people"} 1') || shown === '' ? text : shown;
+        return shown;
+      };
+    },
+    appliesTo: (environment) => mayOccur(environment, 'outage'),
+  },
+};
+
+function hasCorrections({ conventions }: Environment): boolean {
+  return conventions.corrections.share > 0;
+}
+
+function restartsAfterCorrections(environment: Environment): boolean {
+  return hasCorrections(environment) && mayOccur(environment, 'kill');
+}
+
+function withCustomers(config: Config, change: Partial<Config['customers'][number]>): Config {
+  return { ...config, customers: config.customers.map((one) => ({ ...one, ...change })) };
+}
+
+function withRows(change: (rows: readonly Row[]) => readonly Row[]) {
+  return (client: CustomerClient): CustomerClient => ({
+    async query(question, signal) {
+      const response = await client.query(question, signal);
+      return question.aggregation === 'minute' && response.aggregation === 'minute'
+        ? { ...response, rows: change(response.rows) }
+        : response;
+    },
+  });
+}
+
+function withQuestions(changeFrom: (from: string) => string) {
+  return (client: CustomerClient): CustomerClient => ({
+    query: (question, signal) =>
+      client.query(
+        question.aggregation === 'minute'
+          ? { ...question, from: changeFrom(question.from) }
+          : question,
+        signal,
+      ),
+  });
+}
+
+/** The same local time and offset, some minutes later or earlier. */
+function shifted(from: string, minutes: number): string {
+  const [, local = '', rest = ''] = /^(.{16})(.*)$/.exec(from) ?? [];
+  const shiftedMs = Date.parse(`${local}Z`) + minutes * MINUTE_MS;
+  return `${new Date(shiftedMs).toISOString().slice(0, 16)}${rest}`;
+}
+
+/** Answers a question that follows itself, as it answered it before. */
+function cachingRepeats(client: CustomerClient): CustomerClient {
+  let last: { readonly key: string; readonly response: AggregatedResponse } | undefined;
+  return {
+    async query(question, signal) {
+      const key = JSON.stringify(question);
+      if (last?.key === key && last.response.rows.length === 0) {
+        return last.response;
+      }
+      const response = await client.query(question, signal);
+      last = { key, response };
+      return response;
+    },
+  };
+}
+
+/** Reads the totals of today by `minute` instead of `day`, so that a roll-up that lags goes unnoticed. */
+function withDayFromMinutes(client: CustomerClient): CustomerClient {
+  let lastFrom = '';
+  return {
+    async query(question, signal) {
+      const isToday = question.aggregation === 'day' && question.from === lastFrom;
+      lastFrom = question.from;
+      return isToday
+        ? {
+            ...(await client.query({ ...question, aggregation: 'minute' }, signal)),
+            aggregation: 'day',
+          }
+        : client.query(question, signal);
+    },
+  };
+}
+
+/** Sends the first token of each process for ever. */
+function withFirstToken(exchange: Exchange): Exchange {
+  let first: Parameters<Exchange>[0]['bearer'];
+  return (request, signal) => {
+    first ??= request.bearer;
+    return exchange(
+      request.bearer === undefined || first === undefined ? request : { ...request, bearer: first },
+      signal,
+    );
+  };
+}

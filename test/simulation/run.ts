@@ -1,0 +1,227 @@
+/**
+ * Runs the exporter in an environment. First with faults and incidents, while every scrape is audited
+ * for what must never happen; then without them, until the counters must be the service's totals.
+ */
+import type { Logger } from '../../src/base/log.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import type { Random } from '../../src/base/random.ts';
+import type { Config } from '../../src/config/types.ts';
+import { pick } from '../../src/simulator/chance.ts';
+import { createFaults } from '../../src/simulator/faults.ts';
+import type { FaultKind, Faults } from '../../src/simulator/faults.ts';
+import type { SimulatedService } from '../../src/simulator/service.ts';
+import { configOf } from '../support/exporter-process.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { Auditor } from './auditor.ts';
+import type { Situation } from './coverage.ts';
+import { drawEnvironment, serviceOf } from './environment.ts';
+import type { Environment, IncidentKind } from './environment.ts';
+import { causeIncident } from './incidents.ts';
+import type { Mutation } from './mutations.ts';
+import { Network } from './network.ts';
+import { SimulatedExporter } from './process.ts';
+import type { ProcessNetwork } from './process.ts';
+import { RetryAuditor } from './retry-auditor.ts';
+
+export interface RunResult {
+  readonly environment: Environment;
+  readonly violations: readonly string[];
+  /** The last log lines and incidents, oldest first. */
+  readonly events: readonly string[];
+  readonly customerDays: number;
+  readonly polls: number;
+  readonly requests: number;
+  readonly scrapes: number;
+  readonly faults: ReadonlyMap<FaultKind, number>;
+  readonly incidents: ReadonlyMap<IncidentKind, number>;
+  readonly situations: ReadonlySet<Situation>;
+}
+
+/** Called for every scrape; `text` is undefined if Prometheus missed it. */
+export type Watch = (scrape: {
+  readonly exporter: number;
+  readonly text: string | undefined;
+  readonly atMs: number;
+  readonly service: SimulatedService;
+}) => void;
+
+export interface RunOptions {
+  readonly watch?: Watch;
+  /** An error that is built into the exporter. */
+  readonly mutation?: Mutation | undefined;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** Refused credentials are tried again after a quarter of an hour at the latest. */
+const MAX_PAUSE_MS = 16 * MINUTE_MS;
+const MAX_EVENTS = 20;
+/** An incident comes after at most this many waits, in the middle of polls. */
+const MAX_WAITS = 40;
+const MISSED_SCRAPES = 0.03;
+
+export async function runSeed(seed: number, options?: RunOptions): Promise<RunResult> {
+  return runEnvironment(drawEnvironment(seed), options);
+}
+
+export async function runEnvironment(
+  environment: Environment,
+  options: RunOptions = {},
+): Promise<RunResult> {
+  return new Run(environment, options).run();
+}
+
+export class Run {
+  readonly environment: Environment;
+  readonly random: Random;
+  readonly clock: VirtualClock;
+  readonly service: SimulatedService;
+  readonly faults: Faults;
+  readonly exporters: readonly SimulatedExporter[];
+  readonly auditor: Auditor;
+  /** What exporters are started and reloaded with. */
+  config: Config;
+  readonly #options: RunOptions;
+  readonly #network: Network;
+  readonly #events: string[] = [];
+  readonly #incidents = new Map<IncidentKind, number>();
+  #polls = 0;
+  #scrapes = 0;
+
+  constructor(environment: Environment, options: RunOptions) {
+    this.environment = environment;
+    this.#options = options;
+    this.random = seededRandom(environment.seed ^ 0x5eed);
+    this.clock = new VirtualClock(environment.startMs);
+    this.service = serviceOf(environment, this.clock);
+    this.faults = createFaults({ random: this.random });
+    const { intervalMs, reconcileIntervalMs, breakdownIntervalMs, breakdowns } = environment;
+    this.config = configOf(
+      this.service,
+      { intervalMs, reconcileIntervalMs, breakdownIntervalMs },
+      { streams: ['people', 'logins'], breakdowns },
+    );
+    this.auditor = new Auditor(environment, this.service, this.clock);
+    this.#network = new Network({
+      service: this.service,
+      faults: this.faults,
+      random: this.random,
+      timeoutMs: this.config.service.timeoutMs,
+      maxDelayMs: environment.maxDelayMs,
+      report: (what) => this.auditor.report(what),
+    });
+    const log = this.#log();
+    this.exporters = Array.from({ length: environment.exporters }, (_, i) => {
+      const connect = (clock: VirtualClock) => this.#connect(`exporter ${i}`, clock);
+      const { clock, random } = this;
+      return new SimulatedExporter({ clock, random, connect, log, mutation: options.mutation });
+    });
+  }
+
+  async run(): Promise<RunResult> {
+    const { environment } = this;
+    this.exporters.forEach((exporter) => exporter.start(this.config));
+    await this.#withFaults(environment.startMs + environment.days * DAY_MS);
+    await this.#withoutFaults();
+    const days = (this.clock.nowMs() - environment.startMs) / DAY_MS;
+    return {
+      environment,
+      violations: this.auditor.violations,
+      events: this.#events,
+      customerDays: days * environment.visitsPerDay.length,
+      polls: this.#polls,
+      requests: this.#network.requests,
+      scrapes: this.#scrapes,
+      faults: this.faults.counts,
+      incidents: this.#incidents,
+      situations: this.auditor.situations,
+    };
+  }
+
+  #connect(exporter: string, clock: VirtualClock): ProcessNetwork {
+    const retries = new RetryAuditor(this.environment, (what) => this.auditor.report(what));
+    return {
+      exchange: this.#network.exchangeOf(clock, retries),
+      pollEnded: (stream, seconds, succeeded) => {
+        this.#polls += 1;
+        if (succeeded) {
+          this.auditor.polls.ended(exporter, stream, clock.nowMs(), 1000 * seconds);
+        }
+        retries.pollEnded(stream, succeeded);
+      },
+    };
+  }
+
+  async #withFaults(endMs: number): Promise<void> {
+    const { faultRate, faultKinds, incidents, incidentsPerHour, scrapeIntervalMs } =
+      this.environment;
+    if (faultKinds.length > 0) {
+      this.faults.set({ rate: faultRate, kinds: faultKinds });
+    }
+    while (this.clock.nowMs() < endMs) {
+      const nextMs = this.clock.nowMs() + scrapeIntervalMs * (0.9 + 0.2 * this.random.next());
+      const incidentChance = incidentsPerHour * (scrapeIntervalMs / HOUR_MS);
+      if (incidents.length > 0 && this.random.next() < incidentChance) {
+        const waits = this.random.next() * MAX_WAITS;
+        await this.clock.runWaits(waits, nextMs - this.clock.nowMs());
+        const kind = pick(this.random, incidents);
+        this.#incidents.set(kind, (this.#incidents.get(kind) ?? 0) + 1);
+        this.#addEvent(kind);
+        await causeIncident(kind, this);
+      }
+      await this.clock.advance(Math.max(0, nextMs - this.clock.nowMs()));
+      this.#scrape(this.random.next() < MISSED_SCRAPES);
+    }
+  }
+
+  /** Until the longest pause of the client and one reconcile interval are over. */
+  async #withoutFaults(): Promise<void> {
+    this.faults.clear();
+    this.service.customers.forEach(({ library }) => this.service.restore(library.name));
+    for (const exporter of this.exporters) {
+      if (exporter.clock === undefined) {
+        exporter.start(this.config);
+      } else {
+        exporter.clock.aheadMs = 0;
+      }
+    }
+    const { reconcileIntervalMs, breakdownIntervalMs, intervalMs } = this.environment;
+    const settledMs =
+      MAX_PAUSE_MS + Math.max(reconcileIntervalMs + 4 * intervalMs, 4 * breakdownIntervalMs);
+    for (let ms = 0; ms < settledMs; ms += intervalMs) {
+      await this.clock.advance(intervalMs);
+      this.#scrape();
+    }
+    this.exporters.forEach((exporter, i) => {
+      this.auditor.expectTruth(`exporter ${i}`, exporter.scrape());
+    });
+    this.auditor.expectIncreases();
+  }
+
+  #scrape(isMissed = false): void {
+    this.exporters.forEach((exporter, i) => {
+      const text = isMissed ? undefined : exporter.scrape();
+      this.#scrapes += isMissed ? 0 : 1;
+      this.auditor.audit(`exporter ${i}`, text, exporter.clock?.aheadMs ?? 0);
+      const { service } = this;
+      this.#options.watch?.({ exporter: i, text, atMs: this.clock.nowMs(), service });
+    });
+  }
+
+  #addEvent(what: string): void {
+    this.#events.push(`${new Date(this.clock.nowMs()).toISOString()} ${what}`);
+    if (this.#events.length > MAX_EVENTS) {
+      this.#events.shift();
+    }
+  }
+
+  #log(): Logger {
+    const write: Logger['info'] = (message, fields) => {
+      const line = `${message} ${JSON.stringify(fields ?? {})}`;
+      this.auditor.expectNoSecret(line);
+      this.#addEvent(line);
+    };
+    return { debug() {}, info: write, warn: write, error: write };
+  }
+}

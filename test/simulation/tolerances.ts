@@ -1,0 +1,97 @@
+/** What the audits tolerate, given the conventions, faults and incidents of an environment. */
+import type { Environment, IncidentKind } from './environment.ts';
+
+const MINUTE_MS = 60_000;
+const CROWD = 600;
+
+export function mayOccur(
+  { incidents, incidentsPerHour }: Environment,
+  kind: IncidentKind,
+): boolean {
+  return incidentsPerHour > 0 && incidents.includes(kind);
+}
+
+/** Answers may lack rows. */
+export function mayLackRows(environment: Environment): boolean {
+  return shareOfEmpty(environment) > 0 || mayOccur(environment, 'empty answers for a while');
+}
+
+/** Faults may well empty three answers in a row, which the exporter then accepts. */
+export function mayAcceptEmpty(environment: Environment): boolean {
+  return shareOfEmpty(environment) > 0.015 || mayOccur(environment, 'empty answers for a while');
+}
+
+function shareOfEmpty({ faultKinds, faultRate }: Environment): number {
+  return faultKinds.includes('empty') ? faultRate / faultKinds.length : 0;
+}
+
+/** A total may decrease: by corrections, or for a while because answers lack rows. */
+export function mayDecrease(environment: Environment): boolean {
+  return environment.conventions.corrections.share > 0 || mayLackRows(environment);
+}
+
+/** How much of a counter corrections may have removed since. */
+export function removedCounts({ conventions }: Environment, total: number): number {
+  const { share } = conventions.corrections;
+  return share === 0 ? 0 : Math.ceil(3 + 4 * share * total);
+}
+
+/** Every record is in the next poll; late and corrected ones are in the next baseline only. */
+function arrivesPromptly({ conventions }: Environment): boolean {
+  const { lateness, corrections, windowTime, deviceClocks, resolutionMs } = conventions;
+  return (
+    lateness.offlineShare === 0 &&
+    lateness.usualMs < 5 * MINUTE_MS &&
+    corrections.share === 0 &&
+    resolutionMs < MINUTE_MS &&
+    (windowTime === 'server' || deviceClocks.aheadMs >= 0) &&
+    conventions.serviceClockMs >= 0
+  );
+}
+
+/** Occupancy and last seen follow from the rows: keys and windows agree, and there is no crowd that changes within a second. */
+export function canAuditOccupancy(environment: Environment): boolean {
+  const { conventions } = environment;
+  return (
+    conventions.forced.above === 'bytes' &&
+    (conventions.windowTime === 'server') === (conventions.keyTime === 'server') &&
+    arrivesPromptly(environment) &&
+    conventions.deviceClocks.share === 0 &&
+    conventions.serviceClockMs === 0 &&
+    !isCrowded(environment)
+  );
+}
+
+/** Keys are local times without an offset. */
+export function hasLocalKeys({ conventions: { minuteKey } }: Environment): boolean {
+  const isNaive =
+    minuteKey.form === 'compact' ||
+    minuteKey.form === 'minute-of-day' ||
+    minuteKey.form === 'clock' ||
+    (minuteKey.form === 'iso' && minuteKey.designator === 'none');
+  return isNaive && minuteKey.zone === 'customer';
+}
+
+/** Every successful poll shows the service's total: nothing is late, and no answer lacks rows. */
+export function isExactAfterPoll(environment: Environment): boolean {
+  return (
+    arrivesPromptly(environment) &&
+    !mayLackRows(environment) &&
+    !mayOccur(environment, 'clock steps') &&
+    !isCrowded(environment)
+  );
+}
+
+/** After an outage the increase may be so large that it must be confirmed. */
+function isCrowded({ visitsPerDay }: Environment): boolean {
+  return visitsPerDay.some((visits) => visits > CROWD);
+}
+
+/** How old the values of a successful poll can be at its end; it took `tookMs`. */
+export function lagMs(environment: Environment, sinceDayMs: number, tookMs: number): number {
+  const { reconcileIntervalMs, intervalMs } = environment;
+  // Windows start with the day, so counts from just before it may be in the next baseline only.
+  const isFirstAnchor = sinceDayMs < reconcileIntervalMs + 4 * intervalMs;
+  const isLate = !arrivesPromptly(environment) || isFirstAnchor;
+  return tookMs + (isLate ? reconcileIntervalMs + 4 * intervalMs : 0);
+}
