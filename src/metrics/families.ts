@@ -11,7 +11,7 @@ import type { Family, FamilyHead, LabelPair } from './family.ts';
 const ALL_STREAMS: readonly Stream[] = [...MINUTE_STREAMS, ...BREAKDOWNS];
 
 /** Follow from the service's rows and the configuration, so that `backfill` can write them, too. */
-export const LASTING_FAMILIES: readonly Family[] = [
+export const BACKFILL_FAMILIES: readonly Family[] = [
   {
     name: 'library_customer_info',
     type: 'gauge',
@@ -140,7 +140,7 @@ const POLLING_FAMILIES: readonly Family[] = [
   ),
 ];
 
-export const CUSTOMER_FAMILIES: readonly Family[] = [...LASTING_FAMILIES, ...POLLING_FAMILIES];
+export const CUSTOMER_FAMILIES: readonly Family[] = [...BACKFILL_FAMILIES, ...POLLING_FAMILIES];
 
 function counter(name: CounterName, help: string): Family {
   return single(

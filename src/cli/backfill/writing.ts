@@ -16,7 +16,7 @@ import { contains } from '../../counting/calendar.ts';
 import { replayPeriod } from '../../counting/history.ts';
 import type { PastMetrics } from '../../counting/history.ts';
 import { breakdownFamilies } from '../../metrics/breakdown-families.ts';
-import { LASTING_FAMILIES } from '../../metrics/families.ts';
+import { BACKFILL_FAMILIES } from '../../metrics/families.ts';
 import type { Family, FamilyContext, LabelPair } from '../../metrics/family.ts';
 import { END_OF, writeHead, writeLabel, writePastSample } from '../../metrics/format.ts';
 import { counterId } from './live-start.ts';
@@ -46,7 +46,7 @@ export class MonthFile {
     this.#options = options;
     this.#path = join(options.folder, `${month}.om`);
     this.#temporaryFolder = join(options.folder, `${month}.unfinished`);
-    this.#families = [...LASTING_FAMILIES, ...breakdownFamilies(options.breakdowns)];
+    this.#families = [...BACKFILL_FAMILIES, ...breakdownFamilies(options.breakdowns)];
   }
 
   /** Discards what an interrupted run has left. */
@@ -160,7 +160,7 @@ function* seriesOf(
   breakdowns: readonly BreakdownHistory[],
   past: readonly PastMetrics[],
 ): Generator<Iterable<PastMetrics>> {
-  if (LASTING_FAMILIES.includes(family)) {
+  if (BACKFILL_FAMILIES.includes(family)) {
     yield past;
     return;
   }
