@@ -211,22 +211,22 @@ export class Client implements ServiceClient {
 
   #dataRequest(question: AnyQuestion, token: AccessToken): ExchangeRequest {
     const path = `/v1/${question.endpoint}`;
-    const query = new URLSearchParams(parameters(question)).toString();
-    const url = `${this.#shared.config.baseUrl}${path}?${query}`;
+    const url = `${this.#shared.config.baseUrl}${path}?${parameters(question).toString()}`;
     return { url, title: `GET ${path}`, bearer: token.value };
   }
 }
 
 /** Named as in service-interface.md, 4.2. */
-function parameters(question: AnyQuestion): Record<string, string> {
+function parameters(question: AnyQuestion): URLSearchParams {
   const { aggregation, from, to } = question;
-  const all =
+  const values =
     aggregation === undefined
       ? { limit: String(question.limit), startToken: question.startToken?.reveal(), from, to }
       : { aggregation, from, to };
-  return Object.fromEntries(
-    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  const given = Object.entries(values).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
   );
+  return new URLSearchParams(given);
 }
 
 function concernsCredentials(endpoint: ObservedEndpoint, status: number): boolean {

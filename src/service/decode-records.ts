@@ -4,8 +4,7 @@
  */
 import type { Endpoint, Page, PageQuestion, RawRecord } from '../base/model.ts';
 import { Secret } from '../base/secret.ts';
-import { decodeAggregation, decodeEnvelope, describe, isAbsent, isObject } from './decode.ts';
-import { malformed } from './decode.ts';
+import { decodeAggregation, decodeEnvelope, isAbsent, isObject, unexpected } from './decode.ts';
 import type { AnswerContent, JsonObject } from './decode.ts';
 
 type FieldType = 'string' | 'int';
@@ -66,7 +65,7 @@ export function decodePage(
     return { aggregation: decodeAggregation(metadata, secrets) };
   }
   if (!Array.isArray(result)) {
-    throw malformed(`"result": expected an array of records, got ${describe(result)}`);
+    throw unexpected('"result": ', 'an array of records', result);
   }
   const fields = fieldsOf(question.endpoint, question.includePatronFields);
   return {
@@ -82,17 +81,15 @@ function decodeStartToken(metadata: JsonObject): Secret | undefined {
     return undefined;
   }
   if (typeof startToken !== 'string' || startToken.length > MAX_START_TOKEN_LENGTH) {
-    throw malformed(
-      `"metadata.startToken": expected a string of at most ${MAX_START_TOKEN_LENGTH} characters, ` +
-        `got ${describe(startToken)}`,
-    );
+    const expected = `a string of at most ${MAX_START_TOKEN_LENGTH} characters`;
+    throw unexpected('"metadata.startToken": ', expected, startToken);
   }
   return new Secret(startToken);
 }
 
 function decodeRecord(record: unknown, index: number, fields: readonly Field[]): RawRecord {
   if (!isObject(record)) {
-    throw malformed(`record ${index}: expected an object, got ${describe(record)}`);
+    throw unexpected(`record ${index}: `, 'an object', record);
   }
   return fields.map(([name, type]) => {
     const value = record[name];
@@ -107,7 +104,7 @@ function decodeRecord(record: unknown, index: number, fields: readonly Field[]):
       return value;
     }
     const expected = type === 'string' ? 'a string' : 'an integer';
-    throw malformed(`record ${index}: "${name}": expected ${expected}, got ${describe(value)}`);
+    throw unexpected(`record ${index}: "${name}": `, expected, value);
   });
 }
 

@@ -62,7 +62,7 @@ export function decodeAggregated(
     throw malformed('"metadata.startToken" is present: the answer is incomplete');
   }
   if (!Array.isArray(result)) {
-    throw malformed(`"result": expected an array of rows, got ${describe(result)}`);
+    throw unexpected('"result": ', 'an array of rows', result);
   }
   if (result.length > MAX_ROWS) {
     throw malformed(`"result": expected at most ${MAX_ROWS} rows, got ${result.length}`);
@@ -85,7 +85,7 @@ export function decodeEnvelope(answer: AnswerContent): {
   }
   const metadata = envelope['metadata'];
   if (!isObject(metadata)) {
-    throw malformed(`"metadata": expected an object, got ${describe(metadata)}`);
+    throw unexpected('"metadata": ', 'an object', metadata);
   }
   return { metadata, result: envelope['result'] };
 }
@@ -94,9 +94,7 @@ export function decodeEnvelope(answer: AnswerContent): {
 export function decodeAggregation(metadata: JsonObject, secrets: readonly Secret[]): string {
   const aggregation = metadata['aggregation'];
   if (typeof aggregation !== 'string' || aggregation === '') {
-    throw malformed(
-      `"metadata.aggregation": expected the name of an aggregation, got ${describe(aggregation)}`,
-    );
+    throw unexpected('"metadata.aggregation": ', 'the name of an aggregation', aggregation);
   }
   if (aggregation.length > MAX_AGGREGATION_LENGTH) {
     throw malformed(`"metadata.aggregation" is longer than ${MAX_AGGREGATION_LENGTH} characters`);
@@ -156,14 +154,12 @@ function decodeRow(
   secrets: readonly string[],
 ): Row {
   if (!isObject(row)) {
-    throw malformed(`row ${index}: expected an object, got ${describe(row)}`);
+    throw unexpected(`row ${index}: `, 'an object', row);
   }
   const key = row['key'];
   if (!isKey(key)) {
-    throw malformed(
-      `row ${index}: "key": expected an integer or a string of at most ${MAX_KEY_LENGTH} characters, ` +
-        `got ${describe(key)}`,
-    );
+    const expected = `an integer or a string of at most ${MAX_KEY_LENGTH} characters`;
+    throw unexpected(`row ${index}: "key": `, expected, key);
   }
   // A key may become the value of a label.
   if (secrets.some((secret) => String(key).includes(secret))) {
@@ -172,10 +168,8 @@ function decodeRow(
   const counts = fields.map((field) => {
     const count = row[field];
     if (!isCount(count)) {
-      throw malformed(
-        `row ${index}: "${field}": expected an integer from 0 to ${Number.MAX_SAFE_INTEGER}, ` +
-          `got ${describe(count)}`,
-      );
+      const expected = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
+      throw unexpected(`row ${index}: "${field}": `, expected, count);
     }
     return count;
   });
@@ -194,14 +188,17 @@ function isCount(value: unknown): value is number {
 function checkSum(rows: readonly Row[], field: string, i: number): void {
   const sum = rows.reduce((total, { counts }) => total + (counts[i] ?? 0), 0);
   if (!Number.isSafeInteger(sum)) {
-    throw malformed(
-      `"${field}": expected a sum of at most ${Number.MAX_SAFE_INTEGER}, got ${describe(sum)}`,
-    );
+    throw unexpected(`"${field}": `, `a sum of at most ${Number.MAX_SAFE_INTEGER}`, sum);
   }
 }
 
 export function malformed(message: string): ServiceError {
   return new ServiceError('malformed', message, { status: 200 });
+}
+
+/** The error for a value of the wrong kind. It names the kind, not the value, which may be a token. */
+export function unexpected(place: string, expected: string, value: unknown): ServiceError {
+  return malformed(`${place}expected ${expected}, got ${describe(value)}`);
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
@@ -218,7 +215,7 @@ function parseObject({ contentType, body }: AnswerContent): JsonObject {
     throw malformed('expected complete JSON in UTF-8');
   }
   if (!isObject(value)) {
-    throw malformed(`expected a JSON object, got ${describe(value)}`);
+    throw unexpected('', 'a JSON object', value);
   }
   return value;
 }
@@ -227,8 +224,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a value is, without the value: it may contain a token. */
-export function describe(value: unknown): string {
+function describe(value: unknown): string {
   if (value === undefined) {
     return 'nothing';
   }

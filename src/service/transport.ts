@@ -87,6 +87,7 @@ export function createTransport(
             ? {}
             : { authorization: `Bearer ${request.bearer.reveal()}` },
         ...(request.form && { form: revealed(request.form) }),
+        ...(signal && { signal }),
       });
       return receive(stream, request, settings.timeoutMs, signal);
     },
@@ -213,7 +214,7 @@ function revealed(form: Readonly<Record<string, string | Secret>>): Record<strin
   );
 }
 
-async function receive(
+function receive(
   stream: Request,
   request: ExchangeRequest,
   timeoutMs: number,
@@ -233,15 +234,7 @@ async function receive(
       body,
     });
   }
-  function fail(error: ServiceError): void {
-    reject(error);
-    stream.destroy();
-  }
-  function abort(this: AbortSignal): void {
-    fail(abortError(this));
-  }
 
-  signal?.addEventListener('abort', abort, { once: true });
   stream.on('response', (response: IncomingMessage) => {
     head = response;
   });
@@ -256,7 +249,8 @@ async function receive(
     bytes += chunk.length;
     if (bytes > MAX_BODY_BYTES) {
       const message = `${request.title}: the answer is longer than ${MAX_BODY_BYTES / 2 ** 20} MiB`;
-      fail(new ServiceError('malformed', message, detailsOf(head)));
+      reject(new ServiceError('malformed', message, detailsOf(head)));
+      stream.destroy();
     } else {
       chunks.push(chunk);
     }
@@ -264,17 +258,15 @@ async function receive(
   stream.on('end', () => finish(Buffer.concat(chunks)));
   // It stays attached: an error event without a listener would end the process.
   stream.on('error', (error: Error) => {
-    if (head !== undefined && head.statusCode !== 200) {
+    if (signal?.aborted === true) {
+      reject(abortError(signal));
+    } else if (head !== undefined && head.statusCode !== 200) {
       finish(new Uint8Array());
     } else {
       reject(connectionError(error, request, timeoutMs, detailsOf(head)));
     }
   });
-  try {
-    return await promise;
-  } finally {
-    signal?.removeEventListener('abort', abort);
-  }
+  return promise;
 }
 
 function detailsOf(head: IncomingMessage | undefined): ServiceErrorDetails {
