@@ -1,6 +1,6 @@
 /**
- * A service that does one bad thing at a time, to every request, and echoes whatever it was told
- * where asked to. It must not know the daemon.
+ * A service with one fault at a time, for every request. An echo repeats what it was sent. It shares no
+ * code with the daemon.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -19,7 +19,7 @@ type Plain =
   | 'status 500'
   | 'status 401';
 
-/** What sends back what was sent. */
+/** Answers that repeat what was sent. */
 export const ECHOES = [
   'html echo',
   'redirect echo',
@@ -44,10 +44,10 @@ export class HostileService {
   behaviour: Behaviours = { token: 'good', data: 'good' };
   /** Requests so far. */
   readonly counts = { token: 0, data: 0 };
-  /** Every way in which data was answered. */
+  /** How data requests were answered so far. */
   readonly met = new Set<Behaviour>();
   readonly tokens: string[] = [];
-  /** What was sent in the header Proxy-Authorization. */
+  /** The values of Proxy-Authorization received. */
   readonly proxyCredentials = new Set<string>();
   readonly #server: Server = createServer((request, response) => {
     void this.#serve(request, response).catch(() => response.destroy());
@@ -58,21 +58,21 @@ export class HostileService {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** An address under which everything is answered in this way, whatever `behaviour` says. */
+  /** A base URL that always has this behaviour. */
   urlOf(behaviour: Behaviour): string {
     return `${this.url}/${behaviour.replaceAll(' ', '-')}`;
   }
 
-  /** The same port where nobody listens, for the server is bound to one address alone. */
+  /** The same port of an address on which nothing listens. */
   get deadUrl(): string {
     return `http://127.0.0.2:${this.#port}`;
   }
 
   async start(): Promise<void> {
-    // As a proxy that lets nobody through, and says whom it did not let.
+    // A proxy that refuses every tunnel and echoes the credentials.
     this.#server.on('connect', (request, socket) => {
       const echo = this.#noteProxyCredentials(request);
-      // Who is stopped before it has read the answer resets the connection.
+      // A daemon that is stopped early resets the connection.
       socket.on('error', () => {});
       socket.end(`HTTP/1.1 407 ${printable(echo)}\r\nX-Echo: ${printable(echo)}\r\n\r\n${echo}`);
     });
@@ -147,7 +147,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** One row at the minute before, whatever was asked. */
+/** One row for the previous minute. */
 function dataAnswer(request: IncomingMessage): object {
   const aggregation = new URL(request.url ?? '/', 'http://a').searchParams.get('aggregation');
   const key = new Date(Date.now() - 60_000).toISOString();
@@ -189,7 +189,7 @@ function misbehave(behaviour: Plain, good: object, response: ServerResponse): vo
   }
 }
 
-/** What the daemon sent, sent back in every place in which an answer can hold it. */
+/** Echoes the request in one place of the answer. */
 function echoIn(behaviour: Echo, echo: string, response: ServerResponse): void {
   switch (behaviour) {
     case 'html echo':
@@ -208,7 +208,7 @@ function echoIn(behaviour: Echo, echo: string, response: ServerResponse): void {
       sendRows(response, 'minute', [{ key: 1, in: echo, out: echo, value: echo }]);
       return;
     case 'keys echo':
-      // Short enough to be taken for keys, and for the name of an aggregation.
+      // Short enough for a key and for the name of an aggregation.
       sendRows(response, echo.slice(-60), [{ key: echo.slice(0, 60), in: 1, out: 1, value: 1 }]);
       return;
     case 'aggregation echo':

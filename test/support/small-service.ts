@@ -1,7 +1,6 @@
 /**
- * The service in a hundred lines, for tests of counting alone: records in memory, one answer a
- * question, and the conventions that matter to counters as switches. Shares nothing with the
- * simulator, so that one can show what the other gets wrong.
+ * A minimal service in memory for tests of counting, with the conventions that matter to counters as
+ * switches. It shares no code with the simulator: one can show errors of the other.
  */
 import type { Key, Question, AggregatedResponse, Row } from '../../src/base/model.ts';
 import type { Zone } from '../../src/counting/zone.ts';
