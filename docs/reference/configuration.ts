@@ -1,27 +1,28 @@
-/** configuration.md: every key of both configurations, from the tables that the checks read. */
-import { CUSTOMER_KEYS } from '../../src/config/customer-keys.ts';
-import { DEFAULTS_KEYS, POLLING_KEYS, SERVICE_KEYS, TOP_KEYS } from '../../src/config/keys.ts';
-import type { KeyTable } from '../../src/config/mapping.ts';
-import { HEADER_KEYS, HTTP_KEYS, TLS_KEYS, WEB_KEYS } from '../../src/config/web-keys.ts';
+/** configuration.md: every key of both configurations, from their schemas. */
+import { z } from 'zod';
+import { metaOf } from '../../src/config/problems.ts';
+import { createConfigSchema } from '../../src/config/schema.ts';
+import { createWebSchema } from '../../src/config/web.ts';
+import { innerType } from '../../src/config/yaml-values.ts';
 import { code, listed, table, typed } from './markdown.ts';
 
-/** What a changed value interrupts, by key; the other keys of the part have `others`. */
+/** What a change interrupts, by key; `others` is for all other keys. */
 type Effects = Readonly<Record<string, string>> & { readonly others: string };
 
 const AT_ONCE = 'at once';
-const AGAIN = 'its figures are absent until they were read again';
+const AGAIN = 'its values are absent until they are read again';
 
-const POLLING: Effects = { others: 'polling begins again, figures stay' };
+const POLLING: Effects = { others: 'polling restarts, values stay' };
 const SERVICE: Effects = {
-  base_url: 'all figures are absent until they were read there',
+  base_url: 'all values are absent until they are read from there',
   ...POLLING,
 };
-const DEFAULTS: Effects = { others: 'as of the customers that it counts for' };
+const DEFAULTS: Effects = { others: 'as in customers, for those that use it' };
 const CUSTOMER: Effects = {
-  name: 'another customer, whose counters have no memory of this one',
+  name: 'a new customer: its counters do not continue those of the old name',
   client_id: AGAIN,
-  timezone: `${AGAIN}; the running epoch stays`,
-  day_starts_at: `${AGAIN}; the running epoch stays`,
+  timezone: `${AGAIN}; the counting period stays`,
+  day_starts_at: `${AGAIN}; the counting period stays`,
   streams: AGAIN,
   client_secret_file: 'at once; a changed file is read without a reload',
   others: AT_ONCE,
@@ -29,6 +30,11 @@ const CUSTOMER: Effects = {
 const TOP: Effects = { others: 'as its keys' };
 
 export function configurationPage(): string {
+  const config = createConfigSchema();
+  const { service, polling, defaults, customers } = config.shape;
+  const web = createWebSchema();
+  const { tls_server_config: tls, http_server_config: http } = web.shape;
+  const { headers } = http.unwrap().shape;
   return `# Configuration
 
 The file that \`--config.file\` names. [config.example.yaml](../../config.example.yaml) shows every key in its
@@ -37,106 +43,101 @@ place, and [config.schema.json](../config.schema.json) lets an editor complete a
 - \`\${NAME}\` in any value stands for the environment variable; an unset one is a problem. \`$\${\` is a
   literal \`\${\`, and a lone \`$\` is itself.
 - Durations are Prometheus's: \`90s\`, \`5m\`, \`1h30m\`. Paths are relative to the file that names them.
-- Unknown keys, keys that are there twice and wrong types are problems. All are told at once, by
-  \`library-stats-exporter check\`.
-- A change counts from the next reload on, which is asked for by SIGHUP or \`/-/reload\`, or comes by
-  itself with \`--config.auto-reload-interval\`. Nothing here needs a restart, and a bad configuration
-  changes nothing. The last column says what a changed value interrupts. The flags of the [command line](command-line.md) need a restart.
+- Unknown keys, duplicate keys and wrong types are problems. \`library-stats-exporter check\` reports all
+  problems at once, with line and column. A message or a source line never shows a secret.
+- A change takes effect at the next reload: by SIGHUP, by \`/-/reload\`, or automatically with
+  \`--config.auto-reload-interval\`. An invalid configuration changes nothing. The last column says what a
+  change interrupts. Only the flags of the [command line](command-line.md) need a restart.
 
 ## Top
 
-${keys(TOP_KEYS, TOP)}
+${keys(config, TOP)}
 
 ## \`service\`
 
-${keys(SERVICE_KEYS, SERVICE)}
+${keys(service, SERVICE)}
 
-Other than on loopback, \`base_url\` and \`auth_url\` must be https, but with \`allow_insecure\`.
+\`base_url\` and \`auth_url\` must use https, except on loopback and with \`allow_insecure: true\`.
 
 ## \`polling\`
 
-${keys(POLLING_KEYS, POLLING)}
+${keys(polling, POLLING)}
 
 \`reconcile_interval\` is at least \`interval\`.
 
 ## \`defaults\`
 
-${keys(DEFAULTS_KEYS, DEFAULTS)}
+${keys(defaults, DEFAULTS)}
 
 ## \`customers\`
 
 Each entry, here and in the files under \`customer_files\`.
 
-${keys(CUSTOMER_KEYS, CUSTOMER)}
+${keys(customers, CUSTOMER)}
 
-One of \`client_secret\` and \`client_secret_file\` is required, and both together are a problem. \`PH\` in
-\`opening_hours\` needs \`holidays\`. Labels must not be \`customer\`, \`timezone\`, \`job\` or \`instance\`, nor begin
-with \`__\`.
+Exactly one of \`client_secret\` and \`client_secret_file\` is required. \`PH\` in \`opening_hours\` needs
+\`holidays\`. \`breakdowns\` need \`people\` in \`streams\`. Labels must not be \`customer\`, \`timezone\`, \`job\` or
+\`instance\`, nor begin with \`__\`. Names are trimmed and normalized (NFC).
+
+A file with a secret that others can read is a warning. It is not if the file belongs to another user, only its
+group can read it, and the exporter is in that group, as with Kubernetes' secrets.
 
 ## The web configuration
 
 The file that \`--web.config.file\` names, as Prometheus's own exporters take it;
-[web-configuration.md](../web-configuration.md) explains it. It is read again by itself when it or a file
-that it names changes. Whether the port speaks http or https, and \`client_auth_type\`, need a restart.
+[web-configuration.md](../web-configuration.md) explains it. It is read again when it or a file that
+it names changes. Whether the port speaks http or https, and \`client_auth_type\`, need a restart.
 
 ### Top of the web configuration
 
-${keys(WEB_KEYS)}
+${keys(web)}
 
 ### \`tls_server_config\`
 
-${keys(TLS_KEYS)}
+${keys(tls)}
 
 ### \`http_server_config\`
 
-${keys(HTTP_KEYS)}
+${keys(http)}
 
 ### \`headers\` in \`http_server_config\`
 
-${keys(HEADER_KEYS)}
+${keys(headers)}
 `;
 }
 
-function keys(rules: KeyTable, effects?: Effects): string {
-  const all = Object.entries(rules);
-  const refused = all.filter(
-    ([, { shape }]) => shape.schema['not'] !== undefined && isRefused(shape),
-  );
+/** A table of the keys of an object, or of the objects in a list. */
+function keys(type: z.ZodType, effects?: Effects): string {
+  const inner = innerType(type);
+  const object = inner instanceof z.ZodArray ? inner.element : inner;
+  const shape: Readonly<Record<string, z.ZodType>> =
+    object instanceof z.ZodObject ? object.shape : {};
+  const all = Object.entries(shape);
+  const unsupported = all.filter(([, value]) => metaOf(value).unsupported !== undefined);
   const rows = all
-    .filter((entry) => !refused.includes(entry))
-    .map(([key, rule]) => [
+    .filter((entry) => !unsupported.includes(entry))
+    .map(([key, value]) => [
       code(key),
-      typed(rule.shape.expects),
-      standardOf(rule),
-      typed(rule.about),
+      typed(metaOf(value).expected ?? ''),
+      defaultOf(value),
+      typed(metaOf(value).description ?? ''),
       ...(effects === undefined ? [] : [effects[key] ?? effects.others]),
     ]);
   const head = ['key', 'value', 'default', 'meaning'];
   const note =
-    refused.length === 0
+    unsupported.length === 0
       ? ''
-      : `\nNot supported, and refused in words: ${listed(refused.map(([key]) => key))}.\n`;
-  return table(effects === undefined ? head : [...head, 'when it changes'], rows) + note;
+      : `\nNot supported, and a problem: ${listed(unsupported.map(([key]) => key))}.\n`;
+  return table(effects === undefined ? head : [...head, 'effect of a change'], rows) + note;
 }
 
-/** A key that is known only to be refused has the schema that nothing fits. */
-function isRefused({ schema }: KeyTable[string]['shape']): boolean {
-  return JSON.stringify(schema) === '{"not":{}}';
-}
-
-function standardOf(rule: KeyTable[string]): string {
-  if (rule.required === true) {
+function defaultOf(type: z.ZodType): string {
+  if (!type.safeParse(undefined).success) {
     return '**required**';
   }
-  const { default: standard } = rule;
-  const values = Array.isArray(standard) ? standard : [standard];
-  return values
-    .filter(isPlain)
+  const value: unknown = type.safeParse(undefined).data;
+  return (Array.isArray(value) ? value : [value])
+    .filter((one) => one !== undefined && typeof one !== 'object')
     .map((one) => code(String(one)))
     .join(', ');
-}
-
-/** An empty mapping is as good as none. */
-function isPlain(value: unknown): value is string | number | boolean {
-  return value !== undefined && typeof value !== 'object';
 }

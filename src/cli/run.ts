@@ -8,7 +8,7 @@ import { systemRandom } from '../base/random.ts';
 import { loadAll } from '../config/load-all.ts';
 import type { LoadedAll } from '../config/load-all.ts';
 import { loadWebConfig } from '../config/web.ts';
-import type { WebConfig } from '../config/web-types.ts';
+import type { WebConfig } from '../config/types.ts';
 import { createDaemon } from '../daemon.ts';
 import type { Daemon, DaemonOptions, Shard } from '../daemon.ts';
 import { proxyEnvironmentFrom } from '../service/transport.ts';

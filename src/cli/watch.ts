@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { dirname, extname } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { LARGEST_FILE_BYTES, readTextFile } from '../config/read-file.ts';
+import { MAX_CONFIG_FILE_BYTES, readTextFile } from '../config/read-file.ts';
 
 export interface Watch {
   readonly intervalMs: number;
@@ -67,7 +67,7 @@ async function look({ files, includesSiblings }: Watch): Promise<Look> {
 
 /** The reason stands for the content of a file that cannot be read. */
 async function contentOf(file: string): Promise<string> {
-  const content = await readTextFile(file, LARGEST_FILE_BYTES).then(
+  const content = await readTextFile(file, MAX_CONFIG_FILE_BYTES).then(
     ({ text }) => `text ${text}`,
     (error: unknown) => String(error),
   );

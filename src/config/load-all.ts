@@ -1,28 +1,25 @@
-/** Both files that the exporter is given, read together, so that all problems are told at once. */
+/** Loads both files of the exporter, and reports the problems of both at once. */
 import { ConfigError } from '../base/errors.ts';
-import type { Environment } from './expand.ts';
 import { loadConfig } from './load.ts';
 import type { LoadedConfig } from './load.ts';
+import type { WebConfig } from './types.ts';
 import { loadWebConfig } from './web.ts';
 import type { LoadedWebConfig } from './web.ts';
-import type { WebConfig } from './web-types.ts';
+import type { Environment } from './yaml-values.ts';
 
 export interface LoadedAll extends LoadedConfig {
-  /** Undefined where no web configuration was named. */
+  /** Undefined without a web configuration file. */
   readonly web?: LoadedWebConfig | undefined;
 }
 
-export interface LoadAllOptions {
+/** Throws a ConfigError with the problems of both. `running` is what the web server was started with. */
+export async function loadAll(options: {
   readonly path: string;
   readonly webPath: string | undefined;
   readonly env: Environment;
   readonly nowMs: number;
-  /** What the web server was started with, if it runs. */
   readonly running?: WebConfig | undefined;
-}
-
-/** Throws a ConfigError with the problems of both, ready to print. */
-export async function loadAll(options: LoadAllOptions): Promise<LoadedAll> {
+}): Promise<LoadedAll> {
   const { webPath } = options;
   const [main, web] = await Promise.allSettled([
     loadConfig(options),
@@ -32,13 +29,12 @@ export async function loadAll(options: LoadAllOptions): Promise<LoadedAll> {
     return { ...main.value, web: web.value };
   }
   const errors = [main, web].flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
-  for (const error of errors) {
-    if (!(error instanceof ConfigError)) {
-      throw error;
-    }
+  const unexpected = errors.find((error) => !(error instanceof ConfigError));
+  if (unexpected !== undefined) {
+    throw unexpected;
   }
   throw new ConfigError(
-    errors.map((error: ConfigError) => error.message.trimEnd()).join('\n'),
-    errors.reduce((sum: number, error: ConfigError) => sum + error.problems, 0),
+    errors.map(({ message }: ConfigError) => message).join('\n'),
+    errors.reduce((sum: number, { problems }: ConfigError) => sum + problems, 0),
   );
 }

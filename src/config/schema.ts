@@ -1,78 +1,193 @@
 /**
- * What JSON Schema (draft 7) can say of a configuration, for editors. The shapes say it of themselves,
- * so that the checks and the schema have one source. Where the two differ the schema is the laxer one.
+ * Every key of the configuration (CONTRACT.md, section 2): type, range, default, description, and
+ * whether its value may be shown. Validation, docs/config.schema.json and the reference are made of it.
+ * Checks of several keys together are in load.ts.
  */
+import { z } from 'zod';
+import { BREAKDOWNS, MINUTE_STREAMS } from '../base/model.ts';
+import {
+  checkedString,
+  decimal,
+  displayName,
+  duration,
+  holidayRegion,
+  integer,
+  path,
+  proxyUrl,
+  serviceUrl,
+  setOf,
+  text,
+  timeOfDay,
+  timezone,
+  trueOrFalse,
+} from './values.ts';
 
-export type Json = string | number | boolean | null | readonly Json[] | JsonSchema;
-export interface JsonSchema {
-  readonly [keyword: string]: Json;
+const MAX_CUSTOMER_LABELS = 32;
+const MAX_BRANCHES = 10_000;
+const RESERVED_LABELS: readonly string[] = ['customer', 'timezone', 'job', 'instance'];
+
+export type ConfigSchema = ReturnType<typeof createConfigSchema>;
+export type ConfigFile = z.output<ConfigSchema>;
+export type CustomerEntry = ConfigFile['customers'][number];
+
+/** The schema of the configuration file. Customer files have that of `customers`. */
+export function createConfigSchema() {
+  const zone = timezone();
+  const service = z.strictObject({
+    base_url: serviceUrl('/v1', 'https://statistics.example.org').describe(
+      'Address of the data service; /v1/… is appended.',
+    ),
+    auth_url: serviceUrl('/connect/token', 'https://identity.example.org').describe(
+      'Address of the identity server; /connect/token is appended.',
+    ),
+    scope: text({ expected: 'a scope such as ServiceAPI', harmless: true })
+      .default('ServiceAPI')
+      .describe('Scope of the access tokens.'),
+    timeout: duration('100ms', '5m', '10s').default('10s').describe('Timeout of one request.'),
+    max_concurrency: integer(1, 1_000)
+      .default(32)
+      .describe('Maximum number of requests in flight, all customers together.'),
+    max_requests_per_second: decimal(0.01, 100_000)
+      .optional()
+      .describe(
+        'Rate limit of requests, all customers together. Default: twice what the customers need, at least 10.',
+      ),
+    allow_insecure: trueOrFalse()
+      .default(false)
+      .describe('Allows http to other hosts. Credentials are then sent in clear text.'),
+    proxy_url: proxyUrl()
+      .optional()
+      .describe('HTTP proxy. Default: the variables HTTPS_PROXY and NO_PROXY.'),
+    ca_file: path('a file with certificates')
+      .optional()
+      .describe(
+        'Certificate authorities (PEM) to trust in addition to those of Node.js: the ones it ships and those of NODE_EXTRA_CA_CERTS. Those of the system are trusted only with NODE_OPTIONS=--use-system-ca.',
+      ),
+  });
+  const polling = z.strictObject({
+    interval: duration('1s', '1d', '60s')
+      .default('60s')
+      .describe('How often each stream of each customer is polled.'),
+    reconcile_interval: duration('1s', '1d', '1h')
+      .default('1h')
+      .describe('How often the totals of the counting period are read again.'),
+    breakdown_interval: duration('1s', '1d', '5m')
+      .default('5m')
+      .describe('How often each breakdown of each customer is polled.'),
+  });
+  const defaults = z.strictObject({
+    timezone: zone.optional().describe('Time zone of customers without one.'),
+    day_starts_at: timeOfDay()
+      .default('04:00')
+      .describe("Local time at which occupancy and today's values start again."),
+    estimate: trueOrFalse().default(true).describe('Whether occupancy is estimated.'),
+  });
+  const customer = z
+    .strictObject({
+      name: displayName({
+        expected: 'a name of up to 128 characters',
+        maxLength: 128,
+        harmless: true,
+      }).describe('Unique; the value of the label customer.'),
+      client_id: text({ expected: 'the id from the API module tab', harmless: true }).describe(
+        "From the API module tab of the customer's configuration.",
+      ),
+      client_secret: text({ expected: 'the secret on one line', maxLength: 65_536 })
+        .optional()
+        .describe('The secret. Prefer client_secret_file or ${NAME}.'),
+      client_secret_file: path('a file with the secret')
+        .optional()
+        .describe('File with the secret. It is read again when it changes.'),
+      timezone: zone.optional().describe('Time zone, an IANA name. Required here or in defaults.'),
+      day_starts_at: timeOfDay()
+        .optional()
+        .describe(
+          "Local time at which occupancy and today's values start again. Default: as in defaults.",
+        ),
+      estimate: trueOrFalse()
+        .optional()
+        .describe('Whether occupancy is estimated. Default: as in defaults.'),
+      capacity: integer(1, 1_000_000).optional().describe('How many people the library may hold.'),
+      opening_hours: text({
+        expected: 'opening hours such as "Mo-Fr 08:00-20:00; PH off"',
+        maxLength: 1_000,
+        harmless: true,
+      })
+        .optional()
+        .describe("Opening hours in OpenStreetMap's syntax, local time."),
+      holidays: holidayRegion().optional().describe('The region whose public holidays PH means.'),
+      labels: limitedRecord(
+        labelName(),
+        text({ expected: 'a label value', minLength: 0 }),
+        MAX_CUSTOMER_LABELS,
+        'labels such as { region: north }',
+      )
+        .default({})
+        .describe('Labels of library_customer_info.'),
+      streams: setOf(MINUTE_STREAMS, 1)
+        .default([...MINUTE_STREAMS])
+        .describe('What is polled.'),
+      breakdowns: setOf(BREAKDOWNS, 0).default([]).describe('Breakdowns of the people counts.'),
+      branches: limitedRecord(
+        text({ expected: 'a branch id of up to 64 characters such as 101', maxLength: 64 }),
+        displayName({ expected: 'a name such as Main Library' }),
+        MAX_BRANCHES,
+        'branch ids with names such as { 101: Main Library }',
+      )
+        .default({})
+        .describe('Names for library_branch_info, by branch id.'),
+    })
+    .meta({ expected: 'a customer such as { name: …, client_id: … }' });
+  return z
+    .strictObject({
+      service: service
+        .meta({ expected: 'a mapping with base_url and auth_url' })
+        .describe('The service and how to connect to it.'),
+      polling: polling
+        .meta({ expected: 'a mapping with interval' })
+        .prefault({})
+        .describe('Polling intervals.'),
+      defaults: defaults
+        .meta({ expected: 'a mapping with timezone' })
+        .prefault({})
+        .describe('Defaults for all customers.'),
+      customers: z
+        .array(customer)
+        .meta({ expected: 'a list of customers' })
+        .default([])
+        .describe('The customers: at least one, here or in customer_files.'),
+      customer_files: z
+        .array(path('a file or pattern such as customers/*.yaml'))
+        .meta({ expected: 'a list of files such as ["customers/*.yaml"]', harmless: true })
+        .default([])
+        .describe('Files with lists like customers. Patterns may use *, ** and ?.'),
+    })
+    .meta({ expected: 'a mapping with service and customers' });
 }
 
-/** A value, or text with `${NAME}` in it, of which nothing is known before it is filled in. */
-export function orEnvironment(schema: JsonSchema): JsonSchema {
-  return { anyOf: [schema, { $ref: '#/definitions/environment' }] };
+function limitedRecord(key: z.ZodString, value: z.ZodString, maxEntries: number, expected: string) {
+  return z
+    .record(key, value)
+    .superRefine((entries, context) => {
+      if (Object.keys(entries).length > maxEntries) {
+        context.addIssue({ code: 'custom', params: { got: `more than ${maxEntries} entries` } });
+      }
+    })
+    .meta({ expected, maxProperties: maxEntries });
 }
 
-/** At least one `${`, each with a name, or as a literal `$${`. */
-const REFERENCES =
-  '^(?=[\\s\\S]*\\$\\{)([^$]|\\$\\$\\{|\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}|\\$(?!\\$?\\{))*$';
-
-/** A whole document about what `schema` describes. */
-export function documentOf(title: string, schema: JsonSchema): JsonSchema {
-  return {
-    $schema: 'http://json-schema.org/draft-07/schema#',
-    title,
-    ...schema,
-    definitions: {
-      environment: {
-        description: 'With ${NAME} in it: filled in from the environment.',
-        type: 'string',
-        pattern: REFERENCES,
-      },
+function labelName() {
+  return checkedString(
+    (name) => {
+      const isReserved = RESERVED_LABELS.includes(name) || name.startsWith('__');
+      if (isReserved) {
+        return { got: 'a reserved name' };
+      }
+      return /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name) ? undefined : { got: 'another name' };
     },
-  };
-}
-
-/** What is known of a key of a mapping. */
-interface Key {
-  readonly shape: { readonly schema: JsonSchema };
-  readonly about: string;
-  readonly required?: true;
-  readonly default?: Json;
-}
-
-/** A key with nothing after it is an empty mapping, which will do where no key is required. */
-export function schemaOfKeys(table: Readonly<Record<string, Key>>): JsonSchema {
-  const keys = Object.entries(table);
-  const required = keys.filter(([, rule]) => rule.required === true).map(([key]) => key);
-  const properties = keys.map(([key, { about, shape, default: standard }]) => [
-    key,
     {
-      description: about,
-      ...shape.schema,
-      ...(standard === undefined ? {} : { default: standard }),
+      expected: 'a label name of letters, digits and _',
+      pattern: `^(?!__|(?:${RESERVED_LABELS.join('|')})$)[a-zA-Z_][a-zA-Z0-9_]*$`,
     },
-  ]);
-  return {
-    type: required.length === 0 ? ['object', 'null'] : 'object',
-    properties: Object.fromEntries(properties),
-    required,
-    additionalProperties: false,
-  };
-}
-
-/** Without control characters, and without `${`: that is for {@link orEnvironment}. */
-export const ONE_LINE = '^([^$\\u0000-\\u001f\\u007f-\\u009f]|\\$(?!\\$?\\{))*$';
-
-/** A text in any case, as a pattern: the flags of patterns are not the schema's. */
-export function inAnyCase(text: string): string {
-  return literally(text).replaceAll(
-    /[a-z]/gi,
-    (letter) => `[${letter.toUpperCase()}${letter.toLowerCase()}]`,
   );
-}
-
-/** A text as a pattern that matches it and nothing else, in JavaScript's and in Go's syntax. */
-export function literally(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }

@@ -1,31 +1,42 @@
-/** Secrets in files of their own, which are read again when the service refuses one. */
+/** Secrets in files of their own. */
 import { Secret } from '../base/secret.ts';
 import { readTextFile } from './read-file.ts';
+import type { FileContent } from './read-file.ts';
 import type { CustomerConfig } from './types.ts';
 
-const LARGEST_SECRET_BYTES = 65_536;
+export const MAX_SECRET_BYTES = 65_536;
+
+/** Completes a sentence that begins with the file. */
+export const EXPOSED = 'can be read by its group or by others: expected mode 600 or 400' as const;
 
 /**
- * The text of a file without its last line end. Throws an Error whose message completes a sentence
- * that begins with the file and holds no part of it.
+ * Reads a secret again. Throws an Error whose message completes a sentence that begins with the file and
+ * holds no part of it.
  */
 export async function readSecretFile(path: string): Promise<Secret> {
-  return (await readSecretFileWithMode(path)).secret;
+  return parseSecret(await readTextFile(path, MAX_SECRET_BYTES));
 }
 
-/** As above, with the file's permission bits. */
-export async function readSecretFileWithMode(
-  path: string,
-): Promise<{ readonly secret: Secret; readonly mode: number }> {
-  const { text, mode } = await readTextFile(path, LARGEST_SECRET_BYTES);
+/** The text of a file without its last line end. Throws if there is none. */
+export function parseSecret({ text }: FileContent): Secret {
   const value = text.replace(/\r?\n$/, '');
   if (value === '') {
-    throw new Error('is empty: write the secret into it');
+    throw new Error('is empty, expected the secret');
   }
-  return { secret: new Secret(value), mode };
+  return new Secret(value);
 }
 
-/** What the service's client needs of a customer: a secret in a file is read each time it is asked for. */
+/**
+ * Whether users that need not know the secret can read a file. Kubernetes gives secrets to root and the
+ * group of the pod, mode 440: a file of another user that only our group can read is not exposed.
+ */
+export function isExposed({ mode, uid, gid }: FileContent): boolean {
+  const ourGroups = [process.getegid?.(), ...(process.getgroups?.() ?? [])];
+  const isGroupFine = uid !== process.geteuid?.() && ourGroups.includes(gid);
+  return (mode & 0o004) !== 0 || ((mode & 0o040) !== 0 && !isGroupFine);
+}
+
+/** What the service's client needs to know of a customer. A secret in a file is read at each call. */
 export function accessOf({ name, clientId, clientSecret }: CustomerConfig): {
   readonly name: string;
   readonly clientId: string;

@@ -1,4 +1,4 @@
-/** The configuration as the rest of the program sees it: whole, checked, with every default filled in. */
+/** The validated configuration, with all defaults, as the other modules use it. */
 import type { Breakdown, MinuteStream } from '../base/model.ts';
 import type { Secret } from '../base/secret.ts';
 
@@ -20,7 +20,7 @@ export interface ServiceConfig {
   readonly maxRequestsPerSecond: number;
   readonly allowInsecure: boolean;
   readonly proxyUrl: string | undefined;
-  /** PEM text of the certificate authorities to trust beside the system's own. */
+  /** PEM text of certificate authorities to trust in addition to those of Node.js. */
   readonly ca: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface LocalTimeOfDay {
   readonly minute: number;
 }
 
-/** `secret` is what was read when the configuration was; `path` is where to look for a newer one. */
+/** `secret` was read with the configuration; `path` is the file that may hold a newer one. */
 export interface SecretSource {
   readonly secret: Secret;
   readonly path: string | undefined;
@@ -48,8 +48,10 @@ export interface CustomerConfig {
   /** An IANA name that the runtime knows. */
   readonly timezone: string;
   readonly dayStartsAt: LocalTimeOfDay;
+  /** Whether to publish the occupancy estimate. */
+  readonly estimate: boolean;
   readonly capacity: number | undefined;
-  /** OpenStreetMap's syntax, already tried. */
+  /** In OpenStreetMap's syntax; validated. */
   readonly openingHours: string | undefined;
   /** Country, or country-state, in lower case: `dk`, `de-by`. */
   readonly holidays: string | undefined;
@@ -59,3 +61,41 @@ export interface CustomerConfig {
   /** Branch id to name. */
   readonly branches: Readonly<Record<string, string>>;
 }
+
+export interface WebConfig {
+  /** Undefined: plain http. */
+  readonly tls: TlsConfig | undefined;
+  /** Added to each response that does not have the header. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** bcrypt hashes by user. Empty: no authentication. */
+  readonly users: ReadonlyMap<string, Secret>;
+}
+
+export interface TlsConfig {
+  /** PEM text: the server's certificate, followed by those of its issuers. */
+  readonly cert: string;
+  /** PEM text. */
+  readonly key: Secret;
+  readonly clientAuth: ClientAuth;
+  /** PEM text of the certificate authorities of clients. */
+  readonly clientCa: string | undefined;
+  readonly minVersion: TlsVersion;
+  readonly maxVersion: TlsVersion;
+  /** OpenSSL's names, joined by colons. Undefined: Node's default. */
+  readonly ciphers: string | undefined;
+  readonly curves: string | undefined;
+  readonly preferServerCiphers: boolean;
+}
+
+/** Go's names (crypto/tls, ClientAuthType). */
+export const CLIENT_AUTHS = [
+  'NoClientCert',
+  'RequestClientCert',
+  'RequireClientCert',
+  'RequireAnyClientCert',
+  'VerifyClientCertIfGiven',
+  'RequireAndVerifyClientCert',
+] as const;
+
+export type ClientAuth = (typeof CLIENT_AUTHS)[number];
+export type TlsVersion = 'TLSv1.2' | 'TLSv1.3';

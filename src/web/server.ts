@@ -42,7 +42,7 @@ export interface WebServerOptions {
   readonly protection?: Protection | undefined;
 }
 
-/** As in the configuration; see config/web-types.ts. */
+/** As in the configuration; see config/types.ts. */
 export interface Protection extends AuthRules {
   readonly tls: ServerTls | undefined;
 }

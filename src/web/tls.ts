@@ -2,7 +2,7 @@
 import type { SecureContextOptions, TLSSocket, TlsOptions } from 'node:tls';
 import type { Secret } from '../base/secret.ts';
 
-/** As in the configuration; see config/web-types.ts. */
+/** As in the configuration; see config/types.ts. */
 export interface ServerTls {
   readonly cert: string;
   readonly key: Secret;

@@ -97,7 +97,7 @@ describe('run', { timeout: 180_000 }, () => {
     await child.until(() => timesBad() === 1);
     const [told] = child.logLines().filter(({ problems }) => problems !== undefined);
     expect(String(told?.['problems'])).toMatch(
-      /web\.yaml:3:13: tls_server_config\.key_file: the file holds the key of another certificate/,
+      /web\.yaml:3:13: tls_server_config\.key_file: expected the key of the certificate in cert_file, got another/,
     );
     expect(await nameServed(child)).toBe('CN=first');
     expect(await statusOf(child, AUTHORIZATION)).toBe(200);
@@ -129,7 +129,7 @@ describe('run', { timeout: 180_000 }, () => {
     const answer = await ask(child.url, '/-/reload', reload);
     expect(answer.status).toBe(400);
     expect(answer.body).toMatch(
-      /^\S*web\.yaml:2:15: basic_auth_users\.prometheus: is not a bcrypt hash/,
+      /^\S*web\.yaml:2:15: basic_auth_users\.prometheus: expected a bcrypt hash/,
     );
     const { body } = await ask(child.url, '/metrics', AUTHORIZATION);
     expect(body).toContain('customer="riverside"');
@@ -161,10 +161,10 @@ describe('run', { timeout: 180_000 }, () => {
     );
     expect(await child.exited).toBe(2);
     for (const pattern of [
-      /config\.yaml:1:\d+: service\.base_url: is missing/,
-      /web\.yaml:2:14: tls_server_config\.cert_file: the file does not exist/,
-      /web\.yaml:3:13: tls_server_config\.key_file: the file does not exist/,
-      /web\.yaml:5:15: basic_auth_users\.prometheus: is not a bcrypt hash/,
+      /config\.yaml:1:\d+: service\.base_url: expected a URL such as \S+, got nothing/,
+      /web\.yaml:2:14: tls_server_config\.cert_file: \S+\/server\.pem does not exist/,
+      /web\.yaml:3:13: tls_server_config\.key_file: \S+\/server-key\.pem does not exist/,
+      /web\.yaml:5:15: basic_auth_users\.prometheus: expected a bcrypt hash/,
     ]) {
       expect(child.stderr).toMatch(pattern);
     }

@@ -42,6 +42,7 @@ function configured(...names: readonly string[]): LoadedAll {
         streams: ['people'],
         breakdowns: [],
         branches: {},
+        estimate: true,
       })),
     },
   };

@@ -4,8 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { referencePages } from '../../docs/reference/pages.ts';
 import { BREAKDOWNS } from '../../src/base/model.ts';
-import { allKeys } from '../../src/config/keys.ts';
-import { webKeyNames } from '../../src/config/web-keys.ts';
 import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import { breakdownFamilies } from '../../src/metrics/breakdown-families.ts';
 import { CUSTOMER_FAMILIES } from '../../src/metrics/families.ts';
@@ -77,21 +75,6 @@ describe('metrics.md', () => {
 
 describe('configuration.md', () => {
   const text = page('configuration.md');
-
-  test('every key is there, in the part to which it belongs', () => {
-    const parts = new Map(
-      text.split(/^## /m).map((part) => [/^`?(\w+)/.exec(part)?.[1] ?? '', firstCells(part)]),
-    );
-    const missing = [...allKeys().keys()].filter((path) => {
-      const [key = '', part = 'Top'] = path.replace('[]', '').split('.').toReversed();
-      return parts.get(part)?.includes(key) !== true;
-    });
-    expect(missing).toEqual([]);
-  });
-
-  test('every key of the web configuration is there', () => {
-    expect([...webKeyNames()].filter((key) => !text.includes(`\`${key}\``))).toEqual([]);
-  });
 
   test('every property of the schema is there', () => {
     const schema: unknown = JSON.parse(

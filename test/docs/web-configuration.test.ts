@@ -2,9 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { CLIENT_AUTHS } from '../../src/config/web-types.ts';
-import { TLS_KEYS, WEB_KEYS } from '../../src/config/web-keys.ts';
-import { loadWebConfig } from '../../src/config/web.ts';
+import { CLIENT_AUTHS } from '../../src/config/types.ts';
+import { createWebSchema, loadWebConfig } from '../../src/config/web.ts';
 import { folderOf } from '../config/folder.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 
@@ -26,7 +25,9 @@ test('the example is taken, without a warning', async () => {
 });
 
 test('the page names every key of a section, and every policy', () => {
-  const names = [...Object.keys(WEB_KEYS), ...Object.keys(TLS_KEYS), ...CLIENT_AUTHS];
+  const { shape } = createWebSchema();
+  const tls = shape.tls_server_config.unwrap().shape;
+  const names = [...Object.keys(shape), ...Object.keys(tls), ...CLIENT_AUTHS];
   const rare = ['prefer_server_cipher_suites', 'curve_preferences'];
   expect(names.filter((name) => !PAGE.includes(name) && !rare.includes(name))).toEqual([]);
 });

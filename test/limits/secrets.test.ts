@@ -145,7 +145,7 @@ test('a daemon shows no secret and no token, whatever the service echoes', async
       'content type application/json',
       'redirects are not followed',
       'refused the',
-      'client_id: is missing',
+      'client_id: expected the id from the API module tab, got nothing',
     ];
     expect(told.filter((text) => !said.includes(text))).toEqual([]);
     expectNone(said);

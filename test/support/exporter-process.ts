@@ -129,6 +129,7 @@ export function configOf(
       holidays: undefined,
       labels: {},
       branches: {},
+      estimate: true,
       ...rest,
     })),
   };

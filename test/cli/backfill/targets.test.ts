@@ -23,6 +23,7 @@ function target(timezone: string, from: string, to: string): BackfillTarget {
       streams: ['people'],
       breakdowns: [],
       branches: {},
+      estimate: true,
     },
     calendar: new Calendar(new Zone(timezone), { hour: 4, minute: 0 }),
     description: { labels: {}, capacity: undefined, openingHours: undefined },

@@ -1,0 +1,200 @@
+/** Files that cannot be read, secret files, warnings about modes, and patterns of customer files. */
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, symlink, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { accessOf, isExposed, readSecretFile } from '../../src/config/secret-file.ts';
+import { configWith, folderOf, load, problemsOf } from './folder.ts';
+
+const WITH_SECRET_FILE = configWith({}).replace(
+  'client_secret: hunter2hunter2',
+  'client_secret_file: secrets/riverside',
+);
+
+describe('a configuration with', () => {
+  test.each([
+    ['UTF-16', Buffer.from(`\uFEFF${configWith({})}`, 'utf16le'), 'is in UTF-16, expected UTF-8'],
+    ['Latin-1', Buffer.from('branches: { 1: Nørrebro }', 'latin1'), 'is not text in UTF-8'],
+    ['something compressed', Uint8Array.of(0x1f, 0x8b, 8, 0), 'is not text in UTF-8'],
+  ])('%s is refused', async (_what, content, message) => {
+    const problems = await problemsOf({ 'config.yaml': content });
+    expect(problems).toBe(`config.yaml:1:1: (file): config.yaml ${message}`);
+  });
+
+  test.each([
+    ['a program', '\x7FELF\x02\x01\x01\0', '1:1: (YAML): control character U+007F'],
+    ['old line ends', 'a:\rb:\r', '1:3: (YAML): control character U+000D'],
+  ])('%s is refused', async (_what, content, message) => {
+    expect(await problemsOf({ 'config.yaml': content })).toBe(`config.yaml:${message}`);
+  });
+});
+
+/** What is where a file should be, and what is reported of its absolute path. */
+const OBSTACLES: readonly (readonly [string, string, (path: string) => Promise<unknown>])[] = [
+  ['nothing', 'does not exist', async () => {}],
+  ['a directory', 'is a directory', (path) => mkdir(path)],
+  ['a broken link', 'does not exist', (path) => symlink('nothing', path)],
+  ['a link to itself', 'is a symbolic link to itself', (path) => symlink(path, path)],
+  [
+    'a pipe without a writer',
+    'is not a regular file',
+    (path) => promisify(execFile)('mkfifo', [path]),
+  ],
+  [
+    'a gigabyte',
+    'is larger than 64 KiB',
+    // It has no blocks and takes no room.
+    async (path) => writeFile(path, '').then(() => truncate(path, 2 ** 30)),
+  ],
+  [
+    'a file without permission',
+    'cannot be read by this process: permission denied',
+    async (path) => {
+      await writeFile(path, 'hunter2hunter2', { mode: 0o000 });
+      if (process.geteuid?.() === 0) {
+        // Root may read everything.
+        process.seteuid?.(65_534);
+        onTestFinished(() => process.seteuid?.(0));
+      }
+    },
+  ],
+  ['an empty file', 'is empty, expected the secret', (path) => writeFile(path, '\n')],
+];
+
+test.each(OBSTACLES)(
+  'in place of a secret file, %s is reported with its path',
+  async (_what, message, create) => {
+    const folder = await folderOf({ 'config.yaml': WITH_SECRET_FILE, 'secrets/other': '' });
+    for (const path of ['.', 'secrets']) {
+      await chmod(join(folder, path), 0o755);
+    }
+    await chmod(join(folder, 'config.yaml'), 0o644);
+    const secret = join(folder, 'secrets/riverside');
+    await create(secret);
+    const path = join(folder, 'config.yaml');
+    await expect(loadConfig({ path, env: {} })).rejects.toThrow(
+      `${path}:7:25: customers[0].client_secret_file: ${secret} ${message}`,
+    );
+  },
+);
+
+test('a configuration that does not exist is reported with the path that was tried', async () => {
+  const path = join(await folderOf({}), 'none.yaml');
+  await expect(loadConfig({ path, env: {} })).rejects.toThrow(
+    `${path}:1:1: (file): ${path} does not exist`,
+  );
+});
+
+test.each([
+  ['hunter2', 'hunter2'],
+  ['hunter2\n', 'hunter2'],
+  ['hunter2\r\n', 'hunter2'],
+  ['hunter2\n\n', 'hunter2\n'],
+  [' hunter2 \n', ' hunter2 '],
+  ['\uFEFFhunter2', 'hunter2'],
+])('of a file with %j the secret is %j', async (content, secret) => {
+  const folder = await folderOf({ secret: content });
+  expect((await readSecretFile(join(folder, 'secret'))).reveal()).toBe(secret);
+});
+
+test('a secret file is read again when the secret is needed', async () => {
+  const folder = await folderOf({ 'config.yaml': WITH_SECRET_FILE, 'secrets/riverside': 'old' });
+  const { config } = await loadConfig({ path: join(folder, 'config.yaml'), env: {} });
+  await writeFile(join(folder, 'secrets/riverside'), 'new');
+  const [customer] = config.customers;
+  expect(customer?.clientSecret.secret.reveal()).toBe('old');
+  expect((await (customer && accessOf(customer).readSecret()))?.reveal()).toBe('new');
+});
+
+describe('warnings', () => {
+  test('of exposed files are in the order of the lines, one for many', async () => {
+    function customer(name: string): string {
+      return `  - { name: ${name}, client_id: ${name}, client_secret_file: secrets/${name}, timezone: UTC }`;
+    }
+    const folder = await folderOf({
+      'config.yaml': WITH_SECRET_FILE + [customer('a'), customer('b')].join('\n'),
+      'secrets/riverside': 'one\ntwo\n',
+      'secrets/a': 'hunter3hunter3',
+      'secrets/b': 'hunter4hunter4',
+    });
+    for (const name of ['riverside', 'a', 'b']) {
+      await chmod(join(folder, 'secrets', name), 0o644);
+    }
+    const { warnings } = await loadConfig({ path: join(folder, 'config.yaml'), env: {} });
+    expect(warnings.map((warning) => warning.replaceAll(`${folder}/`, ''))).toEqual([
+      'config.yaml:7:25: customers[0].client_secret_file: the file has several lines, expected the secret alone',
+      'config.yaml:7:25: customers[0].client_secret_file: the file can be read by its group or by others: expected mode 600 or 400 (and 2 more of these)',
+    ]);
+  });
+
+  test('are given of a configuration with secrets that others can read', async () => {
+    const folder = await folderOf({ 'config.yaml': configWith({}), 'env.yaml': configWith({}) });
+    await writeFile(
+      join(folder, 'env.yaml'),
+      configWith({}).replace('hunter2hunter2', '${SECRET}'),
+    );
+    const env = { SECRET: 'hunter2hunter2' };
+    for (const name of ['config.yaml', 'env.yaml']) {
+      await chmod(join(folder, name), 0o644);
+    }
+    const { warnings } = await loadConfig({ path: join(folder, 'config.yaml'), env });
+    expect(warnings.join().replace(/^.*\//, '')).toBe(
+      'config.yaml:7:20: customers[0].client_secret: a secret in a file that can be read by its group or by others: expected mode 600 or 400',
+    );
+    expect((await loadConfig({ path: join(folder, 'env.yaml'), env })).warnings).toEqual([]);
+  });
+
+  test('are not given of a file of another user that only our group can read', () => {
+    const [uid, gid] = [process.geteuid?.() ?? 0, process.getegid?.() ?? 0];
+    const file = { text: '', uid: uid + 1, gid, mode: 0o440 };
+    expect(isExposed(file)).toBe(false);
+    expect(isExposed({ ...file, uid })).toBe(true);
+    expect(isExposed({ ...file, gid: 54_321 })).toBe(true);
+    expect(isExposed({ ...file, mode: 0o444 })).toBe(true);
+    expect(isExposed({ ...file, uid, mode: 0o400 })).toBe(false);
+  });
+});
+
+describe('customer_files', () => {
+  function config(pattern: string): string {
+    return configWith({ more: `customer_files: ["${pattern}"]` });
+  }
+  const CUSTOMER = '- { name: a, client_id: a, client_secret: hunter3hunter3, timezone: UTC }';
+
+  test('are read in the order of their names, hidden ones left out', async () => {
+    const { config: loaded, files } = await load({
+      'config.yaml': config('more/**/*.yaml'),
+      'more/b.yaml': CUSTOMER.replace('name: a', 'name: b'),
+      'more/a/x.yaml': CUSTOMER,
+      'more/.hidden.yaml': 'nonsense',
+    });
+    expect(loaded.customers.map(({ name }) => name)).toEqual(['riverside', 'a', 'b']);
+    expect(files.map((file) => file.replace(/^.*config-test-[^/]*\//, ''))).toEqual([
+      'config.yaml',
+      'more/a/x.yaml',
+      'more/b.yaml',
+    ]);
+  });
+
+  test.each([
+    ['none.yaml', 'expected an existing file, got none that matches'],
+    ['none/*.yaml', 'expected an existing file, got none that matches'],
+    ['config.yaml', 'expected customer files, got this file itself'],
+    ['/proc/**/status', 'expected an existing file, got none that matches'],
+  ])('%s is refused', async (pattern, message) => {
+    const problems = await problemsOf({ 'config.yaml': config(pattern) });
+    expect(problems.split('\n')[0]).toBe(`config.yaml:9:18: customer_files[0]: ${message}`);
+  });
+
+  test('with more than 10,000 matches are refused', async () => {
+    const folder = await folderOf({ 'config.yaml': config('many/*'), 'many/0': '' });
+    await Promise.all(
+      Array.from({ length: 10_001 }, (_, i) => symlink('0', join(folder, 'many', `x${i}`))),
+    );
+    await expect(loadConfig({ path: join(folder, 'config.yaml'), env: {} })).rejects.toThrow(
+      'customer_files[0]: expected at most 10000 files, got more',
+    );
+  });
+});

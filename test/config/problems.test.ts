@@ -1,0 +1,324 @@
+/**
+ * Invalid configurations, with every problem that is reported. A case changes one part of a valid
+ * configuration; problems are without the file name. A ^ at the end says that the source line is shown
+ * as well, with a caret at the column.
+ */
+import { describe, expect, test } from 'vitest';
+import { configWith, problemsOf } from './folder.ts';
+
+type Part = 'service' | 'polling' | 'customer' | 'more' | 'name' | 'zone' | 'base' | 'file';
+type Case = readonly [part: Part, text: string, problems: string | readonly string[]];
+
+const ENVIRONMENT = {
+  EMPTY: '',
+  REGION: 'region',
+  SCOPE: 'scope',
+  SECRET: 'correct-horse-battery',
+};
+
+/** No secret of the cases, be it from the file or the environment, is in a message. */
+const SECRETS = /correct|horse|battery|hunter/;
+
+function fileWith(part: Part, text: string): string {
+  const file = configWith({ [part]: text });
+  const replaced = {
+    name: file.replace('name: riverside', `name: ${text}`),
+    zone: file.replace('Europe/Copenhagen', text),
+    base: file.replace('https://statistics.example.org', text),
+    file: text,
+  };
+  return part in replaced ? replaced[part as keyof typeof replaced] : file;
+}
+
+async function expectProblems(part: Part, text: string, problems: Case[2]): Promise<void> {
+  const file = fileWith(part, text);
+  const output = await problemsOf({ 'config.yaml': file, secret: 'hunter4' }, ENVIRONMENT);
+  const expected = [problems].flat().flatMap((problem) => {
+    const [, headline = '', caret] = /^(.*?)( \^)?$/.exec(problem) ?? [];
+    const [line = 0, column = 0] = headline.split(':').map(Number);
+    const excerpt = [`  ${file.split('\n')[line - 1]}`, `${' '.repeat(column + 1)}^`];
+    return [`config.yaml:${headline}`, ...(caret === undefined ? [] : excerpt)];
+  });
+  expect(output.replaceAll(/\^+$/gm, '^').split('\n')).toEqual(expected);
+  expect(output).not.toMatch(SECRETS);
+}
+
+describe('types and ranges', () => {
+  // prettier-ignore
+  test.each<Case>([
+    ['customer', 'capacity: "250"', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a string ^'],
+    ['customer', 'capacity: 0', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got 0 ^'],
+    ['customer', 'capacity: 2.5', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got 2.5 ^'],
+    ['customer', 'capacity: 1000001', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got 1000001 ^'],
+    ['customer', 'capacity: [250]', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a list ^'],
+    ['customer', 'capacity:', '9:5: customers[0].capacity: expected an integer from 1 to 1000000, got an empty value ^'],
+    ['customer', 'capacity: true', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a boolean ^'],
+    ['service', 'max_concurrency: 0x10', '4:20: service.max_concurrency: expected an integer from 1 to 1000, got 0x10 ^'],
+    ['service', 'max_concurrency: 010', '4:20: service.max_concurrency: expected an integer from 1 to 1000, got 010 ^'],
+    ['service', 'max_concurrency: -1', '4:20: service.max_concurrency: expected an integer from 1 to 1000, got -1 ^'],
+    ['service', 'max_requests_per_second: 5e1', '4:28: service.max_requests_per_second: expected a number from 0.01 to 100000, got 5e1 ^'],
+    ['service', 'max_requests_per_second: 0', '4:28: service.max_requests_per_second: expected a number from 0.01 to 100000, got 0 ^'],
+    ['service', 'allow_insecure: yes', '4:19: service.allow_insecure: expected true or false, got a string ^'],
+    ['service', 'allow_insecure: 1', '4:19: service.allow_insecure: expected true or false, got 1 ^'],
+    ['service', 'timeout: 10', '4:12: service.timeout: expected a duration from 100ms to 5m, such as 10s, got a number without a unit (did you mean 10s?) ^'],
+    ['service', 'timeout: 1.5s', '4:12: service.timeout: expected a duration from 100ms to 5m, such as 10s, got 1.5s ^'],
+    ['service', 'timeout: 10 s', '4:12: service.timeout: expected a duration from 100ms to 5m, such as 10s, got 10 s ^'],
+    ['service', 'timeout: 99ms', '4:12: service.timeout: expected a duration from 100ms to 5m, such as 10s, got 99ms ^'],
+    ['service', 'timeout: 1h', '4:12: service.timeout: expected a duration from 100ms to 5m, such as 10s, got 1h ^'],
+    ['polling', 'interval: 999ms', '5:13: polling.interval: expected a duration from 1s to 1d, such as 60s, got 999ms ^'],
+    ['polling', 'interval: 25h', '5:13: polling.interval: expected a duration from 1s to 1d, such as 60s, got 25h ^'],
+    ['service', 'scope: ""', '4:10: service.scope: expected a scope such as ServiceAPI, got an empty string ^'],
+    ['service', 'scope: "a\\nb"', '4:10: service.scope: expected a scope such as ServiceAPI, got text with a control character or line end'],
+    ['service', 'scope: [ServiceAPI]', '4:10: service.scope: expected a scope such as ServiceAPI, got a list ^'],
+    ['customer', 'day_starts_at: "24:00"', '9:20: customers[0].day_starts_at: expected a time of day from "00:00" to "23:59", got "24:00" ^'],
+    ['customer', 'day_starts_at: 4:00', '9:20: customers[0].day_starts_at: expected a time of day from "00:00" to "23:59", got 4:00 ^'],
+    ['customer', 'estimate: maybe', '9:15: customers[0].estimate: expected true or false, got a string ^'],
+    ['customer', 'streams: people', '9:14: customers[0].streams: expected a list of one or more of people, logins, got a string ^'],
+    ['customer', 'streams: []', '9:14: customers[0].streams: expected a list of one or more of people, logins, got an empty list ^'],
+    ['customer', 'streams: [people, people]', '9:23: customers[0].streams[1]: expected one of people, logins, got the same word twice ^'],
+    ['customer', 'streams: [people, login]', '9:23: customers[0].streams[1]: expected one of people, logins, got login ^'],
+    ['customer', 'breakdowns: [room]', '9:18: customers[0].breakdowns[0]: expected one of branch, client, device, got room ^'],
+    ['customer', 'labels: [north]', '9:13: customers[0].labels: expected labels such as { region: north }, got a list'],
+    ['customer', 'labels: { region: [north] }', '9:23: customers[0].labels.region: expected a label value, got a list'],
+    ['customer', 'labels: { region: "north\\nsouth" }', '9:23: customers[0].labels.region: expected a label value, got text with a control character or line end'],
+    ['customer', 'labels: { job: x }', '9:15: customers[0].labels.job: expected a label name of letters, digits and _, got a reserved name'],
+    ['customer', 'labels: { __x: x }', '9:15: customers[0].labels: expected a label name of letters, digits and _, got a reserved name'],
+    ['customer', 'labels: { opened-in: "1901" }', '9:15: customers[0].labels: expected a label name of letters, digits and _, got another name'],
+    ['customer', 'labels: { region:north }', '9:15: customers[0].labels: expected a label name of letters, digits and _, got another name'],
+    ['customer', 'branches: [Main Library]', '9:15: customers[0].branches: expected branch ids with names such as { 101: Main Library }, got a list'],
+    ['customer', 'branches: { 101: "" }', '9:22: customers[0].branches.101: expected a name such as Main Library, got an empty string'],
+    ['customer', 'branches: { "": Main Library }', '9:17: customers[0].branches: expected a branch id of up to 64 characters such as 101, got another key'],
+    ['customer', 'branches: { 101: " \\u2066 " }', '9:22: customers[0].branches.101: expected a name such as Main Library, got text with a control character or line end'],
+    ['customer', 'branches: { __proto__: Main Library }', '9:28: customers[0].branches: unsupported key'],
+    ['more', 'customers2: []', '9:1: customers2: unknown key, did you mean customers?'],
+    ['more', 'defaults: Europe/Copenhagen', '9:11: defaults: expected a mapping with timezone, got a string'],
+    ['more', 'customer_files: more.yaml', '9:17: customer_files: expected a list of files such as ["customers/*.yaml"], got a string ^'],
+    ['more', 'customer_files: [{ file: more.yaml }]', '9:18: customer_files[0]: expected a file or pattern such as customers/*.yaml, got a mapping'],
+    ['more', '  - hillside', '9:5: customers[1]: expected a customer such as { name: …, client_id: … }, got a string'],
+    ['more', '  - - name: hillside', '9:5: customers[1]: expected a customer such as { name: …, client_id: … }, got a list ^'],
+    ['more', '  -', ['9:4: customers[1].name: expected a name of up to 128 characters, got nothing', '9:4: customers[1].client_id: expected the id from the API module tab, got nothing', '9:4: customers[1].timezone: expected an IANA time zone such as Europe/Copenhagen, here or in defaults, got nothing', '9:4: customers[1].client_secret_file: expected one of client_secret_file and client_secret, got neither']],
+  ])('%s: %j', expectProblems);
+});
+
+describe('names', () => {
+  // prettier-ignore
+  test.each<Case>([
+    ['name', '""', '5:11: customers[0].name: expected a name of up to 128 characters, got an empty string ^'],
+    ['name', '"  "', '5:11: customers[0].name: expected a name of up to 128 characters, got an empty string ^'],
+    ['name', '"\\u200b"', '5:11: customers[0].name: expected a name of up to 128 characters, got no visible character'],
+    ['name', '"river\\nside"', '5:11: customers[0].name: expected a name of up to 128 characters, got text with a control character or line end'],
+    ['name', '"river\\u202eside"', '5:11: customers[0].name: expected a name of up to 128 characters, got text with a control character or line end'],
+    ['name', '"\\ud800"', '5:11: customers[0].name: expected a name of up to 128 characters, got text with a control character or line end'],
+    ['name', '[riverside]', '5:11: customers[0].name: expected a name of up to 128 characters, got a list ^'],
+  ])('%s: %j', expectProblems);
+});
+
+describe('time zones', () => {
+  // prettier-ignore
+  test.each<Case>([
+    ['zone', 'Europe/Copenhagn', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got Europe/Copenhagn (did you mean Europe/Copenhagen?) ^'],
+    ['zone', 'europe/copenhagen', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got europe/copenhagen (did you mean Europe/Copenhagen?) ^'],
+    ['zone', 'CEST', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got CEST ^'],
+    ['zone', '"+02:00"', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got an offset, which has no daylight saving time ^'],
+    ['zone', 'UTC+1', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got an offset, which has no daylight saving time ^'],
+    ['zone', '[UTC]', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got a list ^'],
+  ])('%s: %j', expectProblems);
+});
+
+describe('URLs', () => {
+  // prettier-ignore
+  test.each<Case>([
+    ['base', 'statistics.example.org', '2:13: service.base_url: expected a URL such as https://statistics.example.org, got one without https:// or http:// and a host ^'],
+    ['base', 'ftp://statistics.example.org', '2:13: service.base_url: expected a URL such as https://statistics.example.org, got one without https:// or http:// and a host ^'],
+    ['base', 'https://statistics.example.org:99999', '2:13: service.base_url: expected a URL such as https://statistics.example.org, got an invalid URL ^'],
+    ['base', 'https://statistics.example.org:0', '2:13: service.base_url: expected a URL such as https://statistics.example.org, got port 0 ^'],
+    ['base', 'https://statistics.example.org/?a=b', '2:13: service.base_url: expected a URL such as https://statistics.example.org, got one with a query or a fragment'],
+    ['base', '"https://statistics.example.org /"', '2:13: service.base_url: expected a URL such as https://statistics.example.org, got one with a space or a backslash ^'],
+    ['base', 'https://me:hunter2@statistics.example.org', '2:13: service.base_url: expected a URL such as https://statistics.example.org, got one with a user or a password'],
+    ['base', 'https://statistics.example.org/v1/', '2:13: service.base_url: expected a URL such as https://statistics.example.org, got one that ends with /v1, which is appended automatically ^'],
+    ['base', 'http://statistics.example.org', '2:13: service.base_url: must use https (or set allow_insecure: true) ^'],
+    ['base', 'http://127.0.0.1.example.org', '2:13: service.base_url: must use https (or set allow_insecure: true) ^'],
+    ['service', 'proxy_url: http://proxy.example.org:3128/path', '4:14: service.proxy_url: expected a URL without a path, such as http://proxy.example.org:3128, got one with a path'],
+    ['service', 'proxy_url: socks://me:hunter2@proxy.example.org', '4:14: service.proxy_url: expected a URL without a path, such as http://proxy.example.org:3128, got one without https:// or http:// and a host'],
+    ['service', 'proxy_url: http://proxy.example.org:0', '4:14: service.proxy_url: expected a URL without a path, such as http://proxy.example.org:3128, got port 0'],
+  ])('%s: %j', expectProblems);
+});
+
+describe('opening hours and holidays', () => {
+  // prettier-ignore
+  test.each<Case>([
+    ['customer', 'opening_hours: whenever', "9:20: customers[0].opening_hours: invalid syntax at character 2: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00 ^"],
+    ['customer', 'opening_hours: "PH off"', '9:20: customers[0].opening_hours: PH needs the key holidays, as in holidays: dk ^'],
+    ['customer', 'opening_hours: "PH off"\nholidays: xx', '10:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got xx (known countries: ar, at, au, be, bg, br, by, ca, ch, ci, cn, cz, de, dk, ee, es, fi, fr, gb, ge, gg, gi, gr, hr, hu, ie, im, it, je, jp, lt, lu, lv, mc, md, mt, mx, na, nf, nl, no, nz, pl, pm, pt, ro, rs, ru, se, si, sj, sk, sm, ua, us, vn, xa, za) ^'],
+    ['customer', 'holidays: dk-1', '9:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got dk-1 (dk has no states) ^'],
+    ['customer', 'holidays: be-xx', '9:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got be-xx (known: be, be-de, be-fr, be-nl) ^'],
+    ['customer', 'holidays: [dk]', '9:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got a list ^'],
+    ['customer', 'opening_hours: [24/7]', '9:20: customers[0].opening_hours: expected opening hours such as "Mo-Fr 08:00-20:00; PH off", got a list ^'],
+  ])('%s: %j', expectProblems);
+});
+
+describe('keys', () => {
+  // prettier-ignore
+  test.each<Case>([
+    ['service', 'scopes: ServiceAPI', '4:3: service.scopes: unknown key, did you mean scope?'],
+    ['service', 'interval: 60s', '4:3: service.interval: unknown key here, it belongs to polling ^'],
+    ['customer', 'openinghours: 24/7', '9:5: customers[0].openinghours: unknown key, did you mean opening_hours?'],
+    ['customer', 'colour: red', '9:5: customers[0].colour: unknown key, expected one of name, client_id, client_secret, client_secret_file, timezone, day_starts_at, estimate, capacity, opening_hours, holidays, labels, streams, breakdowns, branches'],
+    ['customer', 'api-key: hunter2hunter2', '9:5: customers[0]: unknown key, expected one of name, client_id, client_secret, client_secret_file, timezone, day_starts_at, estimate, capacity, opening_hours, holidays, labels, streams, breakdowns, branches'],
+    ['customer', '<<: { client_secret: hunter2 }', '9:5: customers[0]: unknown key, expected one of name, client_id, client_secret, client_secret_file, timezone, day_starts_at, estimate, capacity, opening_hours, holidays, labels, streams, breakdowns, branches'],
+    ['customer', 'capacity: 1\ncapacity: 2', '10:5: customers[0].capacity: duplicate key, first given in line 9 ^'],
+    ['customer', 'labels: { region: north, region: south }', '9:30: customers[0].labels.region: duplicate key, first given in line 9'],
+    ['customer', 'timezone: UTC', '9:5: customers[0].timezone: duplicate key, first given in line 8 ^'],
+    ['more', 'capacity: 250', '9:1: capacity: unknown key here, it belongs to customers ^'],
+    ['more', 'client_secret: hunter2hunter2', '9:1: client_secret: unknown key here, it belongs to customers'],
+    ['service', '"${SCOPE}": ServiceAPI', '4:3: service: unknown key, expected one of base_url, auth_url, scope, timeout, max_concurrency, max_requests_per_second, allow_insecure, proxy_url, ca_file'],
+    ['service', '"sc\\u200bope": ServiceAPI', '4:3: service."sc�ope": unknown key, did you mean scope?'],
+  ])('%s: %j', expectProblems);
+});
+
+describe('several keys', () => {
+  // prettier-ignore
+  test.each<Case>([
+    ['customer', 'breakdowns: [branch]\nstreams: [logins]', '9:17: customers[0].breakdowns: expected people in streams: breakdowns are breakdowns of people ^'],
+    ['customer', 'client_secret_file: secret', '9:25: customers[0].client_secret_file: expected one of client_secret_file and client_secret, got both'],
+    ['polling', 'interval: 2m\nreconcile_interval: 1m', '6:23: polling.reconcile_interval: expected at least as much as interval, got less ^'],
+    ['service', 'max_requests_per_second: 0.02', '4:28: service.max_requests_per_second: expected at least 0.04, which the customers need, got less ^'],
+    ['more', '  - { name: riverside, client_id: b, client_secret: hunter3hunter3, timezone: UTC }', '9:13: customers[1].name: expected a unique name, got that of the customer in config.yaml:5'],
+    ['more', '  - { name: " riverside", client_id: b, client_secret: hunter3hunter3, timezone: UTC }', '9:13: customers[1].name: expected a unique name, got that of the customer in config.yaml:5'],
+    ['more', '  - { name: hillside, client_id: b, timezone: UTC }', '9:5: customers[1].client_secret_file: expected one of client_secret_file and client_secret, got neither'],
+    ['more', '  - { name: hillside, client_id: b, client_secret: hunter3hunter3 }', '9:5: customers[1].timezone: expected an IANA time zone such as Europe/Copenhagen, here or in defaults, got nothing'],
+    ['more', '  - {}', ['9:5: customers[1].name: expected a name of up to 128 characters, got nothing', '9:5: customers[1].client_id: expected the id from the API module tab, got nothing', '9:5: customers[1].timezone: expected an IANA time zone such as Europe/Copenhagen, here or in defaults, got nothing', '9:5: customers[1].client_secret_file: expected one of client_secret_file and client_secret, got neither']],
+  ])('%s: %j', expectProblems);
+});
+
+describe('environment', () => {
+  // prettier-ignore
+  test.each<Case>([
+    ['service', 'scope: ${UNSET}', '4:10: service.scope: environment variable UNSET is not set; write $${ for a literal ${'],
+    ['service', 'scope: ${UNSET:-ServiceAPI}', '4:10: service.scope: expected ${NAME}, or $${ for a literal ${'],
+    ['service', 'scope: ${UNSET', '4:10: service.scope: expected ${NAME}, or $${ for a literal ${'],
+    ['service', 'scope: ${constructor}', '4:10: service.scope: environment variable constructor is not set; write $${ for a literal ${'],
+    ['customer', 'capacity: ${SECRET}', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a string'],
+    ['customer', 'timezone2: ${SECRET}', '9:5: customers[0].timezone2: unknown key, did you mean timezone?'],
+    ['customer', 'labels: { "${SECRET}": x }', '9:15: customers[0].labels: expected a label name of letters, digits and _, got another name'],
+    ['customer', 'labels: { region: north, "${REGION}": south }', '9:30: customers[0].labels: duplicate key, first given in line 9'],
+    ['customer', 'labels: { "${UNSET}": x }', ['9:13: customers[0].labels: environment variable UNSET is not set; write $${ for a literal ${', '9:15: customers[0].labels: expected a label name of letters, digits and _, got another name']],
+    ['customer', 'opening_hours: ${SECRET}', "9:20: customers[0].opening_hours: expected OpenStreetMap's syntax, as in Mo-Fr 08:00-20:00"],
+    ['customer', 'holidays: ${EMPTY}', '9:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got another value'],
+    ['customer', 'branches: ${SECRET}', '9:15: customers[0].branches: expected branch ids with names such as { 101: Main Library }, got a string'],
+  ])('%s: %j', expectProblems);
+});
+
+describe('YAML', () => {
+  // prettier-ignore
+  test.each<Case>([
+    ['service', 'timeout 10s', '4:3: (YAML): expected KEY: VALUE, got no colon with a space after it'],
+    ['service', 'timeout:10s', '4:3: (YAML): expected KEY: VALUE, got no colon with a space after it'],
+    ['service', 'scope: a: b', '4:10: (YAML): key inside a value; align it with the other keys, or quote the value'],
+    ['service', 'scope: @service', '4:10: (YAML): Plain value cannot start with reserved character @'],
+    ['service', 'scope: !service', '4:10: (YAML): unknown tag; put a value that begins with ! in quotes'],
+    ['service', 'scope: &a &b c', '4:13: (YAML): A node can have at most one anchor'],
+    ['service', 'scope: !!str !!str c', '4:16: (YAML): A node can have at most one tag'],
+    ['service', "scope: 'a", "4:10: (YAML): Missing closing 'quote"],
+    ['service', 'scope: "a\\q"', '4:12: (YAML): invalid escape sequence; write \\\\ for a backslash, or use single quotes'],
+    ['service', 'scope: "a"#b', '4:13: (YAML): Comments must be separated from other tokens by white space characters'],
+    ['service', 'scope: |x\n  a', '4:11: (YAML): unexpected text; check the brackets and quotes before it, or quote the value'],
+    ['service', 'scope: {{ scope }}', '4:11: (YAML): expected a plain key, got a list, mapping or alias; quote a value with { or ['],
+    ['service', '  scope: a', '3:13: (YAML): key inside a value; align it with the other keys, or quote the value ^'],
+    ['service', 'scope: *a', '4:10: service.scope: unknown anchor; put a value that begins with * in quotes'],
+    ['service', 'scope: &a', '4:3: service.scope: expected a scope such as ServiceAPI, got an empty value'],
+    ['service', 'scope: a\u0007', '4:11: (YAML): control character U+0007'],
+    ['customer', 'streams: [people', '9:14: (YAML): Flow sequence in block collection must be sufficiently indented and end with a ]'],
+    ['customer', 'streams: [people]]', '9:22: (YAML): unexpected text; check the brackets and quotes before it, or quote the value'],
+    ['customer', 'streams: [\n  - people\n]', '10:7: (YAML): Block collections are not allowed within flow collections'],
+    ['customer', 'streams:\n	- people', '10:5: (YAML): Tabs are not allowed as indentation'],
+    ['customer', 'streams:\n  - people\n  logins', '11:1: (YAML): All mapping items must start at the same column'],
+    ['customer', 'labels: { region: "north" kind: main }', '9:23: (YAML): Block collections are not allowed within flow collections'],
+    ['customer', 'labels: { region: & }', '9:23: (YAML): anchor or alias without a name; put a value that begins with & or * in quotes'],
+    ['customer', 'labels: &a { b: *a }', '9:21: customers[0].labels.b: expected a label value, got a mapping'],
+    ['customer', "branches: { 101: 'Children's Library' }", '9:32: (YAML): unexpected text; check the brackets and quotes before it, or quote the value'],
+    ['customer', 'labels: &a { region: north }\nbranches: &b *a', '10:18: (YAML): An alias node must not specify any properties'],
+    ['customer', 'labels: *later\nbranches: &later {}', '9:13: customers[0].labels: unknown anchor; put a value that begins with * in quotes'],
+    ['customer', '? [a]\n: b', '9:7: (YAML): expected a plain key, got a list, mapping or alias; quote a value with { or ['],
+    ['more', '%service\n---', ['9:1: (YAML): Plain value cannot start with directive indicator character %', '10:1: (YAML): expected one document, got a second one; remove the line --- or ...']],
+    ['more', '---\na: b', '9:1: (YAML): expected one document, got a second one; remove the line --- or ...'],
+    ['more', '<<<<<<< HEAD', '9:1: (YAML): expected KEY: VALUE, got no colon with a space after it'],
+    ['file', '%YAML 1.1\n---\na: b\n', '1:1: (YAML): unsupported YAML version; remove the line that begins with %'],
+    ['file', '', '1:1: (file): empty'],
+    ['file', '# nothing\n', '1:1: (file): empty'],
+    ['file', 'service\n', '1:1: (top level): expected a mapping with service and customers, got a string'],
+    ['file', '- service\n', '1:1: (top level): expected a mapping with service and customers, got a list'],
+    ['file', '[service]\nbase_url = "x"\n', '2:1: (YAML): unexpected text; check the brackets and quotes before it, or quote the value'],
+    ['file', '{}', ['1:1: service: expected a mapping with base_url and auth_url, got nothing', '1:1: customers: expected at least one customer, here or in customer_files, got none']],
+    ['file', 'correct: horse\n', ['1:1: (top level): unknown key, expected one of service, polling, defaults, customers, customer_files', '1:1: service: expected a mapping with base_url and auth_url, got nothing', '1:1: customers: expected at least one customer, here or in customer_files, got none']],
+  ])('%s: %j', expectProblems);
+});
+
+test('problems of all files are reported in the order of files and lines', async () => {
+  const text = configWith({
+    customer: 'capacity: many # not yet',
+    more: 'customer_files: [b.yaml, "c*.yaml"]',
+  });
+  expect(
+    await problemsOf({
+      'config.yaml': text.replace('base_url', 'base_ulr'),
+      'b.yaml': '- nmae: b\n  client_id: b\n  client_secret: hunter3hunter3\n',
+      'c1.yaml': 'customers: []\n',
+    }),
+  ).toBe(`config.yaml:2:3: service.base_ulr: unknown key, did you mean base_url?
+config.yaml:9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a string
+      capacity: many
+                ^^^^
+config.yaml:10:26: customer_files[1]: expected customer files, got this file itself
+  customer_files: [b.yaml, "c*.yaml"]
+                           ^^^^^^^^^
+b.yaml:1:3: [0].nmae: unknown key, did you mean name?
+b.yaml:1:3: [0].timezone: expected an IANA time zone such as Europe/Copenhagen, here or in defaults, got nothing
+c1.yaml:1:1: (top level): expected a list of customers, got a mapping`);
+});
+
+test('in a file with a byte-order mark and CRLF, lines and columns are right', async () => {
+  const text = configWith({ customer: 'capacity: many' }).replaceAll('\n', '\r\n');
+  expect(await problemsOf({ 'config.yaml': `\uFEFF${text}` })).toBe(
+    [
+      'config.yaml:9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a string',
+      '      capacity: many',
+      '                ^^^^',
+    ].join('\n'),
+  );
+});
+
+test('columns count characters, not bytes or UTF-16 units', async () => {
+  const text = configWith({ customer: 'labels: { "🏛": x, "1": x }' });
+  expect(await problemsOf({ 'config.yaml': text })).toMatch(/^config\.yaml:9:15: .*\n.*:9:23: /);
+});
+
+test('after 1000 problems, only their number is reported', async () => {
+  const problems = await problemsOf({ 'config.yaml': `customers: [${'1, '.repeat(5_000)}]` });
+  expect(problems.split('\n').at(-1)).toBe('and 4001 more problems');
+});
+
+test.each([
+  ['brackets', '['.repeat(20_000)],
+  ['lists', '- '.repeat(20_000)],
+  ['quotes', '"'.repeat(20_000)],
+  ['URLs', `a: ${'://'.repeat(100_000)}`],
+  ['an alias of itself', 'customers: &a [*a]'],
+  [
+    'aliases that multiply',
+    `a: &a [1]\n${Array.from({ length: 30 }, (_, i) => `b${i}: &b${i} [*a, *a]`).join('\n')}`,
+  ],
+])('endless %s are a problem', async (_what, text) => {
+  expect(await problemsOf({ 'config.yaml': text })).toMatch(/^config\.yaml:\d+:\d+: /);
+});
+
+test('aliases cannot expand to more than a million entries', async () => {
+  const branches = Array.from({ length: 10_000 }, (_, i) => `${i}: x`).join(', ');
+  const text = configWith({}).replace(
+    '  - name: riverside',
+    `  - &c { branches: { ${branches} } }\n${'  - *c\n'.repeat(100)}  - name: riverside`,
+  );
+  expect(await problemsOf({ 'config.yaml': text })).toBe(
+    'config.yaml:104:5: customers[99].branches: more than 1000000 entries, with aliases expanded',
+  );
+});

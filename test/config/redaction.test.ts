@@ -1,0 +1,156 @@
+/** No output of the loader holds a secret: in every odd place, and after random changes. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ConfigError } from '../../src/base/errors.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { configWith, folderOf, load, problemsOf } from './folder.ts';
+
+/** Its letters are nowhere else in the files or in messages: three of them in a row are a leak. */
+const SECRET = 'QZJJ-ZQJZ8JZQJZQ';
+const SECRET_LETTERS = /[QZJ]/;
+const LEAK = /[QZJ]{3}/;
+
+const IN_PLACE_OF_THE_SECRET: readonly string[] = [
+  `client_secret: [${SECRET}]`,
+  `client_secret: { ${SECRET}: x }`,
+  `client_secret:\n      - ${SECRET}`,
+  `client_secret: |\n      ${SECRET}\n      ${SECRET}`,
+  `client_secret: |\n    ${SECRET}`,
+  `client_secret:\n    ${SECRET}`,
+  `client_secret: "${SECRET}\\q"`,
+  `client_secret: "${SECRET}`,
+  `client_secret: "${SECRET}\n    name: ${SECRET}"`,
+  `client_secret: *${SECRET}`,
+  `client_secret: &${SECRET} &b x`,
+  `client_secret: !${SECRET} x`,
+  `client_secret: @${SECRET}`,
+  `client_secret: %${SECRET}`,
+  `client_secret: [x] # was ${SECRET}`,
+  `client_secret: x # was ${SECRET}\n    capacity: many # or ${SECRET}`,
+  `client_secret: \${${SECRET}`,
+  `client_secret: \${A:-${SECRET}}`,
+  `client_secret=${SECRET}`,
+  `client_secret ${SECRET}`,
+  `client_secret:${SECRET}`,
+  `client_secret${SECRET}: x`,
+  `client-secret: ${SECRET}`,
+  `clientSecret: ${SECRET}`,
+  `secret: ${SECRET}`,
+  `password: ${SECRET}`,
+  `x: ${SECRET}`,
+  `${SECRET}: client_secret`,
+  `${SECRET}`,
+  `? client_secret\n    : ${SECRET}\n    colour: red`,
+  `? { client_secret: ${SECRET} }\n    : x`,
+  `<<: { client_secret: ${SECRET} }`,
+  `client_id: x client_secret: ${SECRET}`,
+  `client_secret: ${SECRET}\n    client_secret: [${SECRET}]`,
+  `client_secret: ${SECRET}\n    capacity: ${SECRET}`,
+  `client_secret: ${SECRET}\n    opening_hours: ${SECRET}`,
+  `client_secret: ${SECRET}\n    holidays: ${SECRET}`,
+  `client_secret: ${SECRET}\n    day_starts_at: ${SECRET}`,
+  `client_secret: ${SECRET}\n    streams: [${SECRET}]`,
+  `client_secret: ${SECRET}\n    labels: { ${SECRET}: x }`,
+  `client_secret: ${SECRET}\n    labels: { job: ${SECRET} }`,
+  `client_secret: ${SECRET}\n    ${SECRET}: x`,
+  `client_secret: &a ${SECRET}\n    opening_hours: *a\n    capacity: *a`,
+  `capacity: &a ${SECRET}\n    client_secret: *a`,
+  `client_secret_file: [${SECRET}]`,
+  `client_secret_file: "${'x'.repeat(5_000)}${SECRET}"`,
+  `client_secret_file: secret\n    colour: ${SECRET}\n    capacity: ${SECRET}`,
+  `client_secret: x\n    labels: { client_secret: ${SECRET}, job: x }`,
+  `client_secret: x\n    branches: { client_secret: [${SECRET}] }`,
+  `client_secret: x\nservice2: { proxy_url: "http://u:${SECRET}@proxy" }`,
+  `client_secret: \${SECRET}\n    capacity: \${SECRET}\n    opening_hours: \${SECRET}`,
+  `client_secret: x\n    timezone2: \${SECRET}\n    holidays: \${SECRET}\n    labels: { "\${SECRET}": x }`,
+];
+
+test.each(IN_PLACE_OF_THE_SECRET)('%j shows nothing of the secret', async (text) => {
+  const file = configWith({}).replace('client_secret: hunter2hunter2', text);
+  const problems = await problemsOf({ 'config.yaml': file, secret: SECRET }, { SECRET });
+  expect(problems).toMatch(/^config\.yaml:\d+:\d+: .+: .+/);
+  expect(problems).not.toMatch(LEAK);
+});
+
+test.each([
+  `base_url: https://u:${SECRET}@statistics.example.org`,
+  `base_url: u:${SECRET}@statistics.example.org`,
+  `base_url: https://statistics.example.org?key=${SECRET}`,
+  `proxy_url: http://u:${SECRET}@proxy.example.org/path`,
+  `proxy_url: "http://u:${SECRET} x@proxy.example.org"`,
+  `proxy_url: { password: ${SECRET} }`,
+  `ca_file: secret`,
+  `scope: "${SECRET}@\\n"`,
+])('in service, %j shows nothing of the secret', async (text) => {
+  const file = configWith({ service: text });
+  expect(await problemsOf({ 'config.yaml': file, secret: SECRET })).not.toMatch(LEAK);
+});
+
+test.each([SECRET, `${SECRET}: x`, `x: ${SECRET}`, `[${SECRET}`])(
+  'a file of a secret, %j, in place of a configuration is not shown',
+  async (text) => {
+    expect(await problemsOf({ 'config.yaml': text })).not.toMatch(LEAK);
+    const file = configWith({ more: 'customer_files: [secret]' });
+    expect(await problemsOf({ 'config.yaml': file, secret: text })).not.toMatch(LEAK);
+  },
+);
+
+test('a loaded configuration and its warnings show no secret', async () => {
+  const text = configWith({}).replace('hunter2hunter2', SECRET);
+  expect(JSON.stringify(await load({ 'config.yaml': text }))).not.toMatch(LEAK);
+});
+
+describe('after random changes of config.example.yaml', async () => {
+  const UNIT = `client_secret: ${SECRET}`;
+  const example = await readFile(new URL('../../config.example.yaml', import.meta.url), 'latin1');
+  const original = example.replace('client_secret: ${HILLSIDE_SECRET}', UNIT);
+  const KEYS = /(?:^|[^_])client_s(?!ecret_file)|secret(?!_file)/;
+  const inserted = [
+    ['\n', '\r', '\t', ' ', '    ', '\0', '\xc2\xa0', '\xff', '[', ']', '{', '}', ',', ':', ': '],
+    ['- ', '? ', '"', "'", '|\n', '>-\n', '#', ' # ', '~', '&a ', '*a', '<<: *a', '!', '!!str '],
+    ['%', '%YAML 1.1\n', '@', '\\', '"\\q"', '---\n', '...\n', '${', '${HILLSIDE_SECRET}', '$${'],
+    ['null', 'true', '0', '1e3', '0x1', 'x', 'x: y\n', '__proto__: ', 'constructor: '],
+  ].flat();
+  const SPLITS = [/(?:)/, /(?<=[\s:,[\]{}"'#*/;-])|(?=[\s:,[\]{}"'#*/;-])/, /(?<=\n)/] as const;
+  const change = fc.record({
+    split: fc.constantFrom(...SPLITS),
+    at: fc.nat(10_000),
+    remove: fc.integer({ min: 0, max: 4 }),
+    insert: fc.oneof(fc.constantFrom('', ...inserted), fc.string({ maxLength: 3 })),
+  });
+
+  function apply(text: string, { split, at, remove, insert }: Change): string {
+    const parts = text.split(split);
+    parts.splice(at % parts.length, remove, insert);
+    return parts.join('');
+  }
+
+  /** Whether the secret follows another key by now, so that nothing says that it is one. */
+  function isElsewhere(text: string): boolean {
+    const start = text.search(SECRET_LETTERS);
+    const line = text.slice(text.lastIndexOf('\n', start) + 1, start);
+    return start !== -1 && !KEYS.test(text.slice(Math.max(0, start - 20), start)) && line !== '';
+  }
+
+  test('no message shows the secret', async () => {
+    const folder = await folderOf({ 'secrets/riverside': 'ZZQQJJQZ\n' });
+    const path = join(folder, 'config.yaml');
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
+        const text = changes.reduce(apply, original);
+        fc.pre(!isElsewhere(text));
+        await writeFile(path, Buffer.from(text, 'latin1'));
+        const env = { HILLSIDE_SECRET: 'JJJQQQ' };
+        const result = await loadConfig({ path, env }).catch((error: unknown) => error);
+        const output = result instanceof ConfigError ? result.message : JSON.stringify(result);
+        expect(output).not.toMatch(LEAK);
+        expect(result instanceof Error && !(result instanceof ConfigError)).toBe(false);
+      }),
+      { seed: 3, numRuns: 400 },
+    );
+  });
+
+  type Change = typeof change extends fc.Arbitrary<infer Value> ? Value : never;
+});
