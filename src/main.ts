@@ -7,11 +7,7 @@ const MIN_NODE_MAJOR = 24;
 
 if (Number(process.versions.node.split('.')[0]) < MIN_NODE_MAJOR) {
   process.stderr.write(
-    'library-stats-exporter: needs Node.js ' +
-      MIN_NODE_MAJOR +
-      ' or newer, this is ' +
-      process.version +
-      '\n',
+    `library-stats-exporter: needs Node.js ${MIN_NODE_MAJOR} or newer, this is ${process.version}\n`,
   );
   process.exitCode = 1;
 } else {
@@ -28,7 +24,7 @@ async function main(): Promise<void> {
 
   const { enableCompileCache, setSourceMapsSupport } = await import('node:module');
   const { hostname } = await import('node:os');
-  if (import.meta.filename.endsWith('.js')) {
+  if (import.meta.url.endsWith('.js')) {
     setSourceMapsSupport(true, { nodeModules: true });
   }
   // Halves the time of a start. The folder must not be writable by others, because it holds code.

@@ -1,6 +1,6 @@
 /**
- * The log: one line an event on standard error. Messages are constant sentences in lower case, the
- * data is in snake_case fields with units. Only this file imports pino.
+ * The log: one line per event. Messages are short, constant and in lower case; data is in snake_case
+ * fields with units. Only this file imports pino.
  */
 import { pino } from 'pino';
 
@@ -12,7 +12,7 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Fields are plain values by type, so that no error, header or body can slip in whole. */
+/** Plain values only, so that no error object, header or body is logged by accident. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
@@ -27,7 +27,7 @@ export interface LogOptions {
   readonly nowMs: () => number;
 }
 
-/** A logger that writes whole lines, each with its line end, to `write`. */
+/** `write` gets whole lines with their line end. */
 export function createLogger(options: LogOptions): Logger {
   const log = pino(
     {
@@ -36,7 +36,7 @@ export function createLogger(options: LogOptions): Logger {
       timestamp: () => `,"time":"${new Date(options.nowMs()).toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write: options.format === 'json' ? options.write : prettily(options.write) },
+    { write: options.format === 'json' ? options.write : prettyWriter(options.write) },
   );
   return {
     debug: (message, fields) => log.debug(fields ?? {}, message),
@@ -46,7 +46,6 @@ export function createLogger(options: LogOptions): Logger {
   };
 }
 
-/** A logger that says nothing. */
 export const silentLogger: Logger = {
   debug() {},
   info() {},
@@ -54,7 +53,7 @@ export const silentLogger: Logger = {
   error() {},
 };
 
-function prettily(write: (line: string) => void): (line: string) => void {
+function prettyWriter(write: (line: string) => void): (line: string) => void {
   return (line) => {
     const { time, level, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
     const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);

@@ -129,11 +129,11 @@ async function readCustomer(
       const outcome = await surveyStream(firstPoll, query);
       customer.pollSucceeded(stream, outcome.state, systemClock.nowMs());
       return { stream, outcome };
-    } catch (error) {
-      if (!(error instanceof ServiceError)) {
-        throw error;
+    } catch (failure) {
+      if (!(failure instanceof ServiceError)) {
+        throw failure;
       }
-      return { stream, outcome: error };
+      return { stream, outcome: failure };
     }
   }
 
@@ -156,11 +156,8 @@ export function findProblems(reports: readonly CustomerReport[]): readonly Custo
     found.set(finding.message, known);
   }
   const parseOpeningHours = createOpeningHoursParser();
-  const clock = reports.flatMap((report) => clockFindings(report.clock));
-  for (const finding of clock) {
-    reports.forEach(({ config }) => add(finding, config.name));
-  }
   for (const report of reports) {
+    clockFindings(report.clock).forEach((finding) => add(finding, report.config.name));
     for (const stream of report.streams) {
       streamFindings(report, stream, parseOpeningHours).forEach((finding) =>
         add(finding, report.config.name),
@@ -187,7 +184,7 @@ function streamFindings(
   if (outcome instanceof ServiceError) {
     const { reason, message } = outcome;
     const fix = reason === 'auth' ? authFix(credentialsValid) : FIXES[reason];
-    return [{ severity: 'error', message: `${reason}: ${message}`, fix }];
+    return [error(`${reason}: ${message}`, fix)];
   }
   const { state, lastSeenMs } = outcome;
   if (state.snapshot === undefined) {
@@ -208,7 +205,6 @@ function streamFindings(
   return findings;
 }
 
-/** The service has one clock for all customers. */
 function clockFindings(clock: ClockReading | undefined): readonly Finding[] {
   switch (clock?.verdict) {
     case 'ignored':
@@ -229,11 +225,10 @@ function totalFindings({ day, isMinuteForced }: StreamSurvey): Finding[] {
 }
 
 function dayLags(aggregation: string): Finding {
-  return {
-    severity: 'warning',
-    message: `day totals differ from minute totals, using ${aggregation}`,
-    fix: 'nothing: the counters are right; the column DAY shows what day has of today',
-  };
+  return warning(
+    `day totals differ from minute totals, using ${aggregation}`,
+    'nothing: the counters are right; the column DAY shows what day has of today',
+  );
 }
 
 /** Occupancy and last seen need minutes with readable keys. */
@@ -282,60 +277,57 @@ const FIXES = {
   malformed: 'check base_url and auth_url: another program may answer, such as a login page',
 } as const satisfies Record<Exclude<FailureReason, 'auth'>, string>;
 
+function error(message: string, fix: string): Finding {
+  return { severity: 'error', message, fix };
+}
+
+function warning(message: string, fix: string): Finding {
+  return { severity: 'warning', message, fix };
+}
+
 const ASK_OPERATOR = 'contact the operator of the service';
 const COUNTERS_RIGHT = 'the counters are right nevertheless;';
-const IMPLAUSIBLE: Finding = {
-  severity: 'error',
-  message: 'implausible totals, different at each request',
-  fix: `nothing is exported until the totals are confirmed; ${ASK_OPERATOR}`,
-};
-const NO_COUNTS: Finding = {
-  severity: 'warning',
-  message: 'no counts in this month and in the last 14 days',
-  fix: 'nothing for a new library; otherwise check that client_id belongs to this customer',
-};
-const NOBODY_COUNTED: Finding = {
-  severity: 'warning',
-  message: 'nobody counted for more than an hour while the library is open',
-  fix: 'check the people counters and opening_hours',
-};
-const NOBODY_LOGGED_IN: Finding = {
-  severity: 'warning',
-  message: 'no login for more than four hours while the library is open',
-  fix: 'check the self-service stations and opening_hours',
-};
-const DAY_LAGS_ALONE: Finding = {
-  severity: 'error',
-  message: 'day totals differ from minute totals, and the service does not return minutes',
-  fix: `the totals may be too low; ${ASK_OPERATOR}`,
-};
-const NOT_COMPARABLE: Finding = {
-  severity: 'warning',
-  message: 'the service does not return minutes, even for half an hour',
-  fix: 'ask the operator of the service how late its day totals are: the counters are as late',
-};
-const MINUTES_FORCED: Finding = {
-  severity: 'error',
-  message: "the service does not return today's minutes, occupancy and last seen are unavailable",
-  fix: `${COUNTERS_RIGHT} ${ASK_OPERATOR}`,
-};
-const KEYS_UNKNOWN: Finding = {
-  severity: 'error',
-  message: 'unknown minute key format, occupancy and last seen are unavailable',
-  fix: `${COUNTERS_RIGHT} report the key format to this project`,
-};
-const KEYS_UNDECIDED: Finding = {
-  severity: 'warning',
-  message: 'ambiguous minute key format, occupancy is unavailable until it is known',
-  fix: 'nothing: the exporter tries again at every minute with counts',
-};
-const CLOCK_OFF_BY_MINUTES: Finding = {
-  severity: 'warning',
-  message: 'the clocks of the service and of this machine differ by more than a minute',
-  fix: `nothing is lost; set the clock of this machine, or ${ASK_OPERATOR}`,
-};
-const CLOCK_OFF_BY_DAYS: Finding = {
-  severity: 'error',
-  message: 'the clocks of the service and of this machine differ by more than a day',
-  fix: `days and months change at the wrong time; set the clock of this machine, or ${ASK_OPERATOR}`,
-};
+const IMPLAUSIBLE = error(
+  'implausible totals, different at each request',
+  `nothing is exported until the totals are confirmed; ${ASK_OPERATOR}`,
+);
+const NO_COUNTS = warning(
+  'no counts in this month and in the last 14 days',
+  'nothing for a new library; otherwise check that client_id belongs to this customer',
+);
+const NOBODY_COUNTED = warning(
+  'nobody counted for more than an hour while the library is open',
+  'check the people counters and opening_hours',
+);
+const NOBODY_LOGGED_IN = warning(
+  'no login for more than four hours while the library is open',
+  'check the self-service stations and opening_hours',
+);
+const DAY_LAGS_ALONE = error(
+  'day totals differ from minute totals, and the service does not return minutes',
+  `the totals may be too low; ${ASK_OPERATOR}`,
+);
+const NOT_COMPARABLE = warning(
+  'the service does not return minutes, even for half an hour',
+  'ask the operator of the service how late its day totals are: the counters are as late',
+);
+const MINUTES_FORCED = error(
+  "the service does not return today's minutes, occupancy and last seen are unavailable",
+  `${COUNTERS_RIGHT} ${ASK_OPERATOR}`,
+);
+const KEYS_UNKNOWN = error(
+  'unknown minute key format, occupancy and last seen are unavailable',
+  `${COUNTERS_RIGHT} report the key format to this project`,
+);
+const KEYS_UNDECIDED = warning(
+  'ambiguous minute key format, occupancy is unavailable until it is known',
+  'nothing: the exporter tries again at every minute with counts',
+);
+const CLOCK_OFF_BY_MINUTES = warning(
+  'the clocks of the service and of this machine differ by more than a minute',
+  `nothing is lost; set the clock of this machine, or ${ASK_OPERATOR}`,
+);
+const CLOCK_OFF_BY_DAYS = error(
+  'the clocks of the service and of this machine differ by more than a day',
+  `days and months change at the wrong time; set the clock of this machine, or ${ASK_OPERATOR}`,
+);
