@@ -9,7 +9,7 @@ import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { createOpeningHoursParser } from '../../src/counting/opening-hours.ts';
-import { INITIAL_STATE } from '../../src/counting/state.ts';
+import { INITIAL_STATE } from '../../src/counting/poll.ts';
 import { Zone } from '../../src/counting/zone.ts';
 
 const STREAMS: readonly MinuteStream[] = ['people', 'logins'];
@@ -60,14 +60,13 @@ export function poll(customer: Customer, number: number, polls: number, nowMs: n
     const { peopleCount } = JSON.parse(ANSWER) as { readonly peopleCount: readonly unknown[] };
     const counts = COUNTERS[stream].map((_, kind) => counted + peopleCount.length - kind * 17);
     const snapshot = {
-      epoch,
+      period: epoch,
       day,
       atMs: nowMs,
       totals: counts,
       today: counts.map((count) => count % 1_000),
-      minutes: {
-        occupancy: counted % 211,
-        path: [],
+      order: {
+        occupancy: [counted % 211],
         lastSeenMs: Math.floor(nowMs / 60_000) * 60_000,
       },
     };

@@ -267,9 +267,9 @@ function newestText({ config, streams, atMs }: CustomerReport, stream: MinuteStr
   if (outcome instanceof ServiceError) {
     return outcome.reason;
   }
-  const { lastSeenMs, dating } = outcome;
+  const { lastSeenMs, keyFormat } = outcome;
   if (lastSeenMs === undefined) {
-    return dating.status === 'unknown' ? 'unreadable' : 'none';
+    return keyFormat.status === 'unknown' ? 'unreadable' : 'none';
   }
   const zone = new Zone(config.timezone);
   const [date = '', time = ''] = zone.format(lastSeenMs).split('T');
@@ -303,9 +303,9 @@ function keyFormat({ outcome }: StreamReport): string {
   if (outcome instanceof ServiceError) {
     return ABSENT;
   }
-  const { status, readings } = outcome.dating;
-  const [format] = readings;
-  if (status !== 'established' || format === undefined) {
+  const { status, formats } = outcome.keyFormat;
+  const [format] = formats;
+  if (status !== 'detected' || format === undefined) {
     return status;
   }
   return format.zone === 'written' ? format.form : `${format.form} ${format.zone}`;

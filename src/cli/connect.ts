@@ -10,11 +10,11 @@ import { accessOf } from '../config/secret-file.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
 import { isZero } from '../counting/counts.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
+import { diagnoseStream } from '../counting/diagnose.ts';
+import type { StreamDiagnosis } from '../counting/diagnose.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
 import type { OpeningHoursParser } from '../counting/opening-hours.ts';
-import { surveyStream } from '../counting/survey.ts';
-import type { StreamSurvey } from '../counting/survey.ts';
 import { CustomerRegistry } from '../polling/customers.ts';
 import type { RegisteredCustomer } from '../polling/customers.ts';
 import { streamContext } from '../polling/poll-job.ts';
@@ -39,7 +39,7 @@ export interface CustomerReport {
 
 export interface StreamReport {
   readonly stream: MinuteStream;
-  readonly outcome: StreamSurvey | ServiceError;
+  readonly outcome: StreamDiagnosis | ServiceError;
 }
 
 /** `error`: the exporter's values are incomplete. The texts are the same for all customers concerned. */
@@ -121,12 +121,11 @@ async function readCustomer(
       const context = streamContext(
         customer,
         stream,
-        systemClock,
-        () => service.nowMs(),
+        { clock: systemClock, reconcileIntervalMs: 0, serviceNowMs: () => service.nowMs() },
         -Infinity,
       );
-      const firstPoll = { ...context, mayAnchor: true, hasTime: () => true };
-      const outcome = await surveyStream(firstPoll, query);
+      const firstPoll = { ...context, allowBaseline: true, hasTime: () => true };
+      const outcome = await diagnoseStream(firstPoll, query);
       customer.pollSucceeded(stream, outcome.state, systemClock.nowMs());
       return { stream, outcome };
     } catch (failure) {
@@ -217,11 +216,15 @@ function clockFindings(clock: ClockReading | undefined): readonly Finding[] {
   }
 }
 
-function totalFindings({ day, isMinuteForced }: StreamSurvey): Finding[] {
+function totalFindings({ day, isMinuteForced }: StreamDiagnosis): Finding[] {
   if (day.agrees !== false) {
     return isMinuteForced ? [NOT_COMPARABLE] : [];
   }
-  return [day.totalsBy !== 'day' && !isMinuteForced ? dayLags(day.totalsBy) : DAY_LAGS_ALONE];
+  return [
+    day.totalAggregation !== 'day' && !isMinuteForced
+      ? dayLags(day.totalAggregation)
+      : DAY_LAGS_ALONE,
+  ];
 }
 
 function dayLags(aggregation: string): Finding {
@@ -232,14 +235,14 @@ function dayLags(aggregation: string): Finding {
 }
 
 /** Occupancy and last seen need minutes with readable keys. */
-function keyFindings({ dating, state }: StreamSurvey): Finding[] {
-  if (dating.status === 'unknown') {
+function keyFindings({ keyFormat, state }: StreamDiagnosis): Finding[] {
+  if (keyFormat.status === 'unknown') {
     return [KEYS_UNKNOWN];
   }
-  if (state.snapshot?.minutes !== undefined) {
+  if (state.snapshot?.order !== undefined) {
     return [];
   }
-  return [state.dating.status === 'established' ? MINUTES_FORCED : KEYS_UNDECIDED];
+  return [state.keyFormat.status === 'detected' ? MINUTES_FORCED : KEYS_UNDECIDED];
 }
 
 /** True if opening hours are configured, and the library has been open for `forMs`. */

@@ -4,7 +4,7 @@
  */
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName } from '../base/model.ts';
-import { askByKey, MOST_KEYS } from './breakdown.ts';
+import { readByKey, MAX_KEYS } from './breakdown.ts';
 import { compareKeys, countsOf } from './by-key.ts';
 import type { CountsByKey } from './by-key.ts';
 import { MINUTE_MS } from './calendar.ts';
@@ -51,7 +51,7 @@ export async function readBreakdownHistory(
   const steps: BreakdownStep[] = [];
   const highest = new Map<string, Counts>();
   for (const atMs of readTimes(calendar, { startMs, endMs }, fromMs)) {
-    const { table } = await askByKey(reader, breakdown, startMs, atMs);
+    const { table } = await readByKey(reader, breakdown, startMs, atMs);
     for (const [key, counts] of table) {
       const before = highest.get(key) ?? [];
       const higher = counts.map((count, i) => Math.max(count, at(before, i)));
@@ -59,7 +59,7 @@ export async function readBreakdownHistory(
     }
     steps.push({ atMs, totals: new Map(highest) });
   }
-  const keys = [...highest.keys()].toSorted(compareKeys).slice(0, MOST_KEYS);
+  const keys = [...highest.keys()].toSorted(compareKeys).slice(0, MAX_KEYS);
   return { breakdown, keys, steps };
 }
 

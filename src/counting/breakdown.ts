@@ -1,64 +1,57 @@
 /**
- * One breakdown of one customer: people by branch, client or device. The service cannot combine
- * these with minutes, so a poll reads the totals since the epoch and those since the day started,
- * each in one answer without a seam. A poll that fails half-way changes nothing.
+ * One poll of a breakdown: people by branch, client or device (rule 10). The service cannot combine
+ * these with minutes, so each poll requests the totals since the period started and those since the
+ * day started. A poll that fails changes nothing.
  */
 import { ServiceError } from '../base/errors.ts';
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown } from '../base/model.ts';
-import { createWindowReader } from './query.ts';
-import type { Query, WindowReader } from './query.ts';
-
-import { confirms, EMPTY_POLLS_BEFORE_BELIEF, isOutOfProportion } from './belief.ts';
-import type { Believed } from './belief.ts';
-import { anyKeyBelow, byKey, compareKeys, hasNothing, inARow, only } from './by-key.ts';
+import { anyKeyBelow, byKey, compareKeys, flatCounts, hasNoCounts, only } from './by-key.ts';
 import type { CountsByKey } from './by-key.ts';
 import type { Calendar, CountingPeriod, Span } from './calendar.ts';
-import { at, grandTotal } from './counts.ts';
-import type { PollNote } from './state.ts';
+import { grandTotal } from './counts.ts';
+import { checkPlausibility, NOTHING_PENDING } from './plausibility.ts';
+import type { Candidate, ConfirmationContext, Pending } from './plausibility.ts';
+import type { PollNote } from './poll.ts';
+import { createWindowReader, readLarger } from './query.ts';
+import type { Query, WindowReader } from './query.ts';
 
-/** What is shown of one breakdown: everything from one poll, replaced whole. */
+/** The accepted values of one poll. */
 export interface BreakdownSnapshot {
-  readonly epoch: CountingPeriod;
+  readonly period: CountingPeriod;
   readonly day: Span;
   readonly atMs: number;
-  /** The keys that are shown, in their order: also those that the service lists no more. */
+  /** The exported keys in their order, including those that the service no longer lists. */
   readonly keys: readonly string[];
-  /** The service's totals since the epoch, corrections included. */
+  /** The service's totals since the period started, corrections included. */
   readonly totals: CountsByKey;
   /** The service's figures since the day started. */
   readonly today: CountsByKey;
-  /** How many keys the service lists that are not shown. */
+  /** Number of keys above the limit. */
   readonly droppedKeys: number;
 }
 
-/** Totals by key, and when they were so. */
-export interface KnownByKey {
+export interface AcceptedByKey {
   readonly totals: CountsByKey;
   readonly atMs: number;
 }
 
 export interface BreakdownState {
   readonly snapshot: BreakdownSnapshot | undefined;
-  /** Polls in a row that found nothing where something was expected. */
-  readonly emptyPolls: number;
-  /** Totals that were out of proportion at the last poll. */
-  readonly suspicion: KnownByKey | undefined;
+  readonly pending: Pending;
 }
 
-export const INITIAL_BREAKDOWN: BreakdownState = {
-  snapshot: undefined,
-  emptyPolls: 0,
-  suspicion: undefined,
-};
+export const INITIAL_BREAKDOWN: BreakdownState = { snapshot: undefined, pending: NOTHING_PENDING };
 
-export interface BreakdownContext {
+export interface BreakdownContext extends ConfirmationContext {
   readonly breakdown: Breakdown;
   readonly calendar: Calendar;
-  readonly epoch: CountingPeriod;
+  readonly period: CountingPeriod;
   readonly nowMs: () => number;
-  /** The highest values shown in this epoch, by this process or before it. */
-  readonly marks: KnownByKey | undefined;
+  /** The high-water marks of the period, of this process and before it. */
+  readonly marks: AcceptedByKey | undefined;
+  /** Keys that counted in the period before: exported as 0 until they count in this one. */
+  readonly keysOfLastPeriod: readonly string[];
 }
 
 export interface BreakdownOutcome {
@@ -66,66 +59,63 @@ export interface BreakdownOutcome {
   readonly notes: readonly PollNote[];
 }
 
-/** So many keys are shown of one breakdown of a customer, so that no service can flood Prometheus. */
-export const MOST_KEYS = 1000;
+/** Exported keys of one breakdown of a customer. */
+export const MAX_KEYS = 1000;
 
-const KIND_COUNT = COUNTERS.people.length;
+const COUNTER_COUNT = COUNTERS.people.length;
+const NO_COUNTS: CountsByKey = new Map();
 
-/** One poll: the totals, and today's figures; each asked once more if any key has fallen. */
 export async function pollBreakdown(
   state: BreakdownState,
   context: BreakdownContext,
   query: Query,
 ): Promise<BreakdownOutcome> {
-  const { breakdown, calendar, epoch, nowMs } = context;
+  const { breakdown, calendar, period, nowMs } = context;
   const reader = createWindowReader({
     query,
     endpoint: 'peoplecount',
-    counterCount: KIND_COUNT,
+    counterCount: COUNTER_COUNT,
     calendar,
     nowMs,
     hasTime: () => true,
   });
   const day = calendar.dayAt(nowMs());
   const before = state.snapshot;
-  const totalsBefore = before?.epoch.startMs === epoch.startMs ? before.totals : undefined;
+  const totalsBefore = before?.period.startMs === period.startMs ? before.totals : undefined;
   const todayBefore = before?.day.startMs === day.startMs ? before.today : undefined;
-  const marks = context.marks?.totals ?? new Map();
-  const totals = await readAgainIfBelow(reader, breakdown, epoch.startMs, totalsBefore ?? marks);
-  const today = await readAgainIfBelow(reader, breakdown, day.startMs, todayBefore ?? new Map());
-  const keys = keysShown(marks, totals);
-  const shown = only(totals, keys);
-  const emptied =
-    (hasNothing(totals) && (totalsBefore === undefined || !hasNothing(totalsBefore))) ||
-    (hasNothing(today) && todayBefore !== undefined && !hasNothing(todayBefore));
-  return judge(state, context, emptied, {
-    epoch,
+  const marks = context.marks?.totals ?? NO_COUNTS;
+  const totals = await readLargerByKey(reader, breakdown, period.startMs, totalsBefore ?? marks);
+  const today = await readLargerByKey(reader, breakdown, day.startMs, todayBefore ?? NO_COUNTS);
+  const keys = exportedKeys([...marks.keys()], context.keysOfLastPeriod, [...totals.keys()]);
+  const exported = only(totals, keys);
+  return conclude(state, context, reader, {
+    period,
     day,
     atMs: nowMs(),
     keys,
-    totals: shown,
+    totals: exported,
     today: only(today, keys),
-    droppedKeys: totals.size - shown.size,
+    droppedKeys: totals.size - exported.size,
   });
 }
 
-/** The larger of both answers counts: what the service shows for a moment after a fault is lower. */
-async function readAgainIfBelow(
+/** Rule 3: requested again if any key has fewer counts than expected. */
+async function readLargerByKey(
   reader: WindowReader,
   breakdown: Breakdown,
   fromMs: number,
   expected: CountsByKey,
 ): Promise<CountsByKey> {
-  const first = await askByKey(reader, breakdown, fromMs);
-  if (!anyKeyBelow(first.table, expected)) {
-    return first.table;
-  }
-  const second = await askByKey(reader, breakdown, fromMs);
-  return second.total >= first.total ? second.table : first.table;
+  const { table } = await readLarger(
+    () => readByKey(reader, breakdown, fromMs),
+    (response) => anyKeyBelow(response.table, expected),
+    ({ total }) => total,
+  );
+  return table;
 }
 
-/** One whole answer as a table. Throws a ServiceError where another aggregation was forced. */
-export async function askByKey(
+/** One response as a table. Throws a ServiceError if another aggregation was forced. */
+export async function readByKey(
   reader: WindowReader,
   breakdown: Breakdown,
   fromMs: number,
@@ -133,77 +123,79 @@ export async function askByKey(
 ): Promise<{ readonly table: CountsByKey; readonly total: number }> {
   const { aggregation, rows, sums } = await reader.read(breakdown, fromMs, toMs);
   if (aggregation !== breakdown) {
-    // The other name is not told: it is the service's own word.
+    // The other name is the service's text and is not repeated.
     throw new ServiceError(
       'malformed',
-      `the answer has another aggregation than "${breakdown}", which was asked for; ` +
+      `expected aggregation "${breakdown}", got another one; ` +
         'above 1 MB the service forces one, and then there is no breakdown',
     );
   }
   return { table: byKey(rows), total: grandTotal(sums) };
 }
 
-/**
- * Those that were shown in this epoch come first, so that they are the same ones after a restart;
- * then the order decides, and not the one in which the service lists them.
- */
-function keysShown(marks: CountsByKey, totals: CountsByKey): readonly string[] {
-  const known = [...marks.keys()].toSorted(compareKeys);
-  const others = [...totals.keys()].filter((key) => !marks.has(key)).toSorted(compareKeys);
-  return [...known, ...others].slice(0, MOST_KEYS).toSorted(compareKeys);
+/** Keys already exported in this period come first, so that a restart does not change them. */
+function exportedKeys(
+  marked: readonly string[],
+  ofLastPeriod: readonly string[],
+  listed: readonly string[],
+): readonly string[] {
+  const byPriority = [marked, ofLastPeriod, listed].flatMap((keys) => keys.toSorted(compareKeys));
+  return [...new Set(byPriority)].slice(0, MAX_KEYS).toSorted(compareKeys);
 }
 
-/** Takes the figures over, or keeps what there was until they have come again. */
-function judge(
+async function conclude(
   state: BreakdownState,
   context: BreakdownContext,
-  emptied: boolean,
+  reader: WindowReader,
   snapshot: BreakdownSnapshot,
-): BreakdownOutcome {
-  const emptyPolls = emptied ? state.emptyPolls + 1 : 0;
-  if (emptied && emptyPolls < EMPTY_POLLS_BEFORE_BELIEF) {
-    return { state: { ...state, emptyPolls }, notes: ['empty_not_believed'] };
+): Promise<BreakdownOutcome> {
+  const { period, keys, totals, atMs, droppedKeys } = snapshot;
+  const { marks } = context;
+  const last = state.snapshot?.period.startMs === period.startMs ? state.snapshot : undefined;
+  const flat = flatCounts(totals, keys, COUNTER_COUNT);
+  const verdict = await checkPlausibility(
+    state.pending,
+    {
+      emptiness: emptinessOf(state, context, snapshot),
+      // Each key is compared with its own mark, which it would keep until the period ends.
+      before: {
+        totals: flatCounts(marks?.totals ?? NO_COUNTS, keys, COUNTER_COUNT),
+        atMs: last?.atMs ?? marks?.atMs ?? period.startMs,
+      },
+      totals: flat,
+      sum: grandTotal(flat.slice(-COUNTER_COUNT)),
+      atMs,
+      periodStartMs: period.startMs,
+    },
+    context,
+    async () => grandTotal((await reader.read('day', period.startMs)).sums),
+  );
+  switch (verdict.kind) {
+    case 'pending':
+      return { state: { ...state, pending: verdict.pending }, notes: [verdict.note] };
+    case 'accepted': {
+      const isFirstDrop = droppedKeys > 0 && (state.snapshot?.droppedKeys ?? 0) === 0;
+      return {
+        state: { snapshot, pending: NOTHING_PENDING },
+        notes: isFirstDrop ? ['breakdown_keys_dropped'] : [],
+      };
+    }
   }
-  const { totals, atMs } = snapshot;
-  if (isRiseToDoubt(state, context, snapshot)) {
-    const suspicion = { totals, atMs };
-    return { state: { ...state, emptyPolls: 0, suspicion }, notes: ['rise_not_believed'] };
-  }
-  const begins = snapshot.droppedKeys > 0 && (state.snapshot?.droppedKeys ?? 0) === 0;
-  return {
-    state: { snapshot, emptyPolls: 0, suspicion: undefined },
-    notes: begins ? ['keys_left_out'] : [],
-  };
 }
 
-/**
- * Whether any key, or the sum of them, rises out of all proportion and has not come again: each key
- * has a mark of its own, which would stay until the month ends. Each is judged alone, for among many
- * there is always one of which the service takes something back meanwhile.
- */
-function isRiseToDoubt(
-  { snapshot: last, suspicion }: BreakdownState,
+function emptinessOf(
+  { snapshot: before }: BreakdownState,
   { marks }: BreakdownContext,
-  { epoch, keys, totals, atMs }: BreakdownSnapshot,
-): boolean {
-  const lastMs = last?.epoch.startMs === epoch.startMs ? last.atMs : undefined;
-  const before = {
-    totals: inARow(marks?.totals ?? new Map(), keys, KIND_COUNT),
-    atMs: lastMs ?? marks?.atMs ?? epoch.startMs,
-  };
-  const suspected = suspicion && {
-    totals: inARow(suspicion.totals, keys, KIND_COUNT),
-    atMs: suspicion.atMs,
-  };
-  return inARow(totals, keys, KIND_COUNT).some((total, i) => {
-    const now = [total];
-    return (
-      isOutOfProportion(alone(before, i), now, atMs, epoch.startMs) &&
-      !confirms(suspected && alone(suspected, i), now, atMs, epoch.startMs)
-    );
-  });
-}
-
-function alone({ totals, atMs }: Believed, i: number): Believed {
-  return { totals: [at(totals, i)], atMs };
+  { period, day, totals, today }: BreakdownSnapshot,
+): Candidate['emptiness'] {
+  if (hasNoCounts(totals)) {
+    if (before === undefined && marks === undefined) {
+      return 'initial';
+    }
+    if (before?.period.startMs !== period.startMs || !hasNoCounts(before.totals)) {
+      return 'unexpected';
+    }
+  }
+  const hadCountsToday = before?.day.startMs === day.startMs && !hasNoCounts(before.today);
+  return hadCountsToday && hasNoCounts(today) ? 'unexpected' : 'none';
 }

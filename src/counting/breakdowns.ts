@@ -1,19 +1,15 @@
-/**
- * The breakdowns of one customer: of each the newest snapshot, what is exported of it, and from both
- * the figures at any instant. A new epoch or day hides the old one's figures at once.
- */
+/** The breakdowns of one customer: their states, and from these the exported values at any instant. */
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName } from '../base/model.ts';
 import { INITIAL_BREAKDOWN } from './breakdown.ts';
-import type { BreakdownSnapshot, BreakdownState, KnownByKey } from './breakdown.ts';
+import type { AcceptedByKey, BreakdownSnapshot, BreakdownState } from './breakdown.ts';
 import { compareKeys, countsOf } from './by-key.ts';
-import type { CountingPeriod } from './calendar.ts';
 import { at } from './counts.ts';
 import type { Counts } from './counts.ts';
-import type { BreakdownMetrics, KeyMetrics, CounterValues } from './customer-metrics.ts';
+import { counterValues, MAX_OCCUPANCY_AGE_MS } from './customer-metrics.ts';
+import type { BreakdownMetrics, CounterValues, KeyMetrics } from './customer-metrics.ts';
 import { kindOfKey } from './high-water-marks.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
-import { OCCUPANCY_AGE_MS } from './shown.ts';
 
 export interface BreakdownSettings {
   readonly breakdowns: readonly Breakdown[];
@@ -23,13 +19,13 @@ export interface BreakdownSettings {
   readonly intervalMs: number;
 }
 
-/** Occupancy may be so many polls old, for these come seldom. */
-const OCCUPANCY_POLLS = 3;
+/** Occupancy of branches may be this many polls old, because they are rare. */
+const MAX_OCCUPANCY_AGE_POLLS = 3;
 
 interface BreakdownRecord {
   state: BreakdownState;
-  /** What is exported: of each key that is shown, per kind the high-water mark of its total. */
-  shown: ReadonlyMap<string, Counts>;
+  /** The exported totals by key: their high-water marks. */
+  exported: ReadonlyMap<string, Counts>;
 }
 
 export class Breakdowns {
@@ -43,7 +39,7 @@ export class Breakdowns {
     this.#marks = marks;
   }
 
-  /** Those that stay go on with what they have counted. */
+  /** Breakdowns that stay keep their state. */
   configure(settings: BreakdownSettings): void {
     this.#settings = settings;
     for (const breakdown of this.#records.keys()) {
@@ -53,7 +49,7 @@ export class Breakdowns {
     }
     for (const breakdown of settings.breakdowns) {
       if (!this.#records.has(breakdown)) {
-        this.#records.set(breakdown, { state: INITIAL_BREAKDOWN, shown: new Map() });
+        this.#records.set(breakdown, { state: INITIAL_BREAKDOWN, exported: new Map() });
       }
     }
   }
@@ -66,12 +62,17 @@ export class Breakdowns {
     return this.#record(breakdown).state;
   }
 
-  /** The highest values shown in an epoch, by key; undefined where none were. */
-  marksOf(breakdown: Breakdown, epoch: CountingPeriod): KnownByKey | undefined {
+  /** The high-water marks of a period by key; undefined if there are none. */
+  marksOf(breakdown: Breakdown, periodStartMs: number): AcceptedByKey | undefined {
     const totals = new Map<string, number[]>();
     let atMs = -Infinity;
-    COUNTERS.people.forEach((kind, i) => {
-      for (const [key, mark] of this.#marks.ofKeys(this.#owner, breakdown, kind, epoch.startMs)) {
+    COUNTERS.people.forEach((counter, i) => {
+      for (const [key, mark] of this.#marks.ofKeys(
+        this.#owner,
+        breakdown,
+        counter,
+        periodStartMs,
+      )) {
         const counts = totals.get(key) ?? COUNTERS.people.map(() => 0);
         counts[i] = mark.value;
         totals.set(key, counts);
@@ -81,17 +82,23 @@ export class Breakdowns {
     return totals.size === 0 ? undefined : { totals, atMs };
   }
 
-  /** Takes over what a poll has left. */
+  /** The keys that counted anybody in a period. */
+  countedKeys(breakdown: Breakdown, periodStartMs: number): readonly string[] {
+    const totals = this.marksOf(breakdown, periodStartMs)?.totals ?? new Map<string, Counts>();
+    return [...totals.keys()].filter((key) => countsOf(totals, key).some((count) => count > 0));
+  }
+
+  /** Replaces the state after a poll, and updates the high-water marks (rule 7). */
   polled(breakdown: Breakdown, state: BreakdownState, nowMs: number): void {
     const record = this.#record(breakdown);
     record.state = state;
     const { snapshot } = state;
     if (snapshot !== undefined) {
-      const shown = snapshot.keys.map((key): [string, Counts] => [
+      const exported = snapshot.keys.map((key): [string, Counts] => [
         key,
-        this.#raise(breakdown, key, snapshot, nowMs),
+        this.#updateMarks(breakdown, key, snapshot, nowMs),
       ]);
-      record.shown = new Map(shown);
+      record.exported = new Map(exported);
     }
   }
 
@@ -100,51 +107,52 @@ export class Breakdowns {
     periodStartMs: number,
     dayStartMs: number,
   ): Readonly<Partial<Record<Breakdown, BreakdownMetrics>>> {
-    const figures: Partial<Record<Breakdown, BreakdownMetrics>> = {};
-    for (const [breakdown, { state, shown }] of this.#records) {
+    const metrics: Partial<Record<Breakdown, BreakdownMetrics>> = {};
+    for (const [breakdown, { state, exported }] of this.#records) {
       const { snapshot } = state;
-      const ofPeriod = snapshot?.epoch.startMs === periodStartMs ? snapshot : undefined;
+      const ofPeriod = snapshot?.period.startMs === periodStartMs ? snapshot : undefined;
       const ofDay = snapshot?.day.startMs === dayStartMs ? snapshot : undefined;
-      const hasOccupancy = breakdown === 'branch' && this.#isFresh(ofDay, nowMs);
+      const hasOccupancy = breakdown === 'branch' && this.#isRecent(ofDay, nowMs);
       const keys = (ofPeriod ?? ofDay)?.keys ?? [];
-      figures[breakdown] = {
-        keys: keys.map((key) => keyFigures(key, shown, ofPeriod, ofDay, hasOccupancy)),
+      metrics[breakdown] = {
+        keys: keys.map((key) => keyMetrics(key, exported, ofPeriod, ofDay, hasOccupancy)),
         droppedKeys: ofPeriod?.droppedKeys,
-        names: breakdown === 'branch' ? this.#namesOf(keys) : [],
+        names: breakdown === 'branch' ? this.#names(keys) : [],
       };
     }
-    return figures;
+    return metrics;
   }
 
-  /** When the occupancy of the branches is too old, unless they are polled until then. */
+  /** When the occupancy of the branches becomes too old without a poll. */
   occupancyEndMs(): number {
     const polledMs = this.#records.get('branch')?.state.snapshot?.atMs;
-    return polledMs === undefined ? Infinity : polledMs + this.#occupancyAgeMs() + 1;
+    return polledMs === undefined ? Infinity : polledMs + this.#maxOccupancyAgeMs() + 1;
   }
 
-  #raise(
+  #updateMarks(
     breakdown: Breakdown,
     key: string,
-    { epoch, totals }: BreakdownSnapshot,
+    { period, totals }: BreakdownSnapshot,
     nowMs: number,
   ): Counts {
     const counts = countsOf(totals, key);
-    return COUNTERS.people.map((kind, i) =>
-      this.#marks.update(this.#owner, kindOfKey(breakdown, kind, key), epoch, at(counts, i), nowMs),
-    );
+    return COUNTERS.people.map((counter, i) => {
+      const kind = kindOfKey(breakdown, counter, key);
+      return this.#marks.update(this.#owner, kind, period, at(counts, i), nowMs);
+    });
   }
 
-  #isFresh(snapshot: BreakdownSnapshot | undefined, nowMs: number): boolean {
-    // In both directions: after a step back, the newest good poll lies in the future.
-    return snapshot !== undefined && Math.abs(nowMs - snapshot.atMs) <= this.#occupancyAgeMs();
+  #isRecent(snapshot: BreakdownSnapshot | undefined, nowMs: number): boolean {
+    // After a clock step back, the last poll is in the future.
+    return snapshot !== undefined && Math.abs(nowMs - snapshot.atMs) <= this.#maxOccupancyAgeMs();
   }
 
-  #occupancyAgeMs(): number {
-    return Math.max(OCCUPANCY_AGE_MS, OCCUPANCY_POLLS * this.#settings.intervalMs);
+  #maxOccupancyAgeMs(): number {
+    return Math.max(MAX_OCCUPANCY_AGE_MS, MAX_OCCUPANCY_AGE_POLLS * this.#settings.intervalMs);
   }
 
-  /** Of every branch that is shown or configured. */
-  #namesOf(keys: readonly string[]): BreakdownMetrics['names'] {
+  /** Of each branch that is exported or configured. */
+  #names(keys: readonly string[]): BreakdownMetrics['names'] {
     const names = this.#settings.branchNames;
     return [...new Set([...keys, ...Object.keys(names)])]
       .toSorted(compareKeys)
@@ -160,9 +168,9 @@ export class Breakdowns {
   }
 }
 
-function keyFigures(
+function keyMetrics(
   key: string,
-  shown: ReadonlyMap<string, Counts>,
+  exported: ReadonlyMap<string, Counts>,
   ofPeriod: BreakdownSnapshot | undefined,
   ofDay: BreakdownSnapshot | undefined,
   hasOccupancy: boolean,
@@ -170,13 +178,12 @@ function keyFigures(
   const today = ofDay && countsOf(ofDay.today, key);
   const totals = ofPeriod && countsOf(ofPeriod.totals, key);
   const counters: Partial<Record<CounterName, CounterValues>> = {};
-  COUNTERS.people.forEach((kind, i) => {
-    const total = totals && at(shown.get(key) ?? [], i);
-    counters[kind] = {
-      total,
-      excess: total === undefined || totals === undefined ? undefined : total - at(totals, i),
-      today: today && at(today, i),
-    };
+  COUNTERS.people.forEach((counter, i) => {
+    counters[counter] = counterValues(
+      totals && at(countsOf(exported, key), i),
+      totals && at(totals, i),
+      today && at(today, i),
+    );
   });
   const inside = today && Math.max(0, at(today, 0) - at(today, 1));
   return { key, counters, occupancy: hasOccupancy ? inside : undefined };

@@ -1,74 +1,64 @@
-/**
- * Counts by key: what an answer that is aggregated by branch, client or device comes to. A key is
- * here the text that its series are labelled with, and has an order; nothing reads more into it.
- */
-import type { Key, Row } from '../base/model.ts';
+/** Counts by branch, client or device. A key is the label value of a series and has an order; that is all. */
+import type { Row } from '../base/model.ts';
 import { at, isZero, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 
 export type CountsByKey = ReadonlyMap<string, Counts>;
 
-const WHOLE = /^\d{1,15}$/;
+const WHOLE_NUMBER = /^\d{1,15}$/;
 
-/** Rows with one key are summed; 101 and "101" are one key. */
+/** Rows with the same key are added up; 101 and "101" are the same key. */
 export function byKey(rows: readonly Row[]): CountsByKey {
   const table = new Map<string, Counts>();
   for (const { key, counts } of rows) {
-    const text = textOf(key);
-    const known = table.get(text);
-    table.set(text, known === undefined ? counts : plus(known, counts));
+    // Lone surrogates would all be written as the same character: two series with one label.
+    const text = String(key).toWellFormed();
+    const before = table.get(text);
+    table.set(text, before === undefined ? counts : plus(before, counts));
   }
   return table;
 }
 
-/** Halves of characters, which JSON can hold, would all be written as the same one: two series under one name. */
-function textOf(key: Key): string {
-  return String(key).toWellFormed();
-}
-
-/** What is not listed has no counts. */
+/** A key that is not listed has no counts. */
 export function countsOf(table: CountsByKey, key: string): Counts {
   return table.get(key) ?? [];
 }
 
-/** Only these keys of a table, as far as it lists them. */
+/** The entries of these keys. */
 export function only(table: CountsByKey, keys: readonly string[]): CountsByKey {
-  const found = new Map<string, Counts>();
-  for (const key of keys) {
-    const counts = table.get(key);
-    if (counts !== undefined) {
-      found.set(key, counts);
-    }
-  }
-  return found;
+  const wanted = new Set(keys);
+  return new Map([...table].filter(([key]) => wanted.has(key)));
 }
 
-/** Whether no key has counts. */
-export function hasNothing(table: CountsByKey): boolean {
+export function hasNoCounts(table: CountsByKey): boolean {
   return [...table.values()].every(isZero);
 }
 
 /** Whether any key has fewer counts in `table` than in `expected`. */
 export function anyKeyBelow(table: CountsByKey, expected: CountsByKey): boolean {
   return [...expected].some(([key, counts]) =>
-    counts.some((count, kind) => at(countsOf(table, key), kind) < count),
+    counts.some((count, counter) => at(countsOf(table, key), counter) < count),
   );
 }
 
-/** The counts of these keys one after the other, and their sums at the end: to compare two tables by. */
-export function inARow(table: CountsByKey, keys: readonly string[], counterCount: number): Counts {
+/** The counts of these keys in a row, and their sums at the end. */
+export function flatCounts(
+  table: CountsByKey,
+  keys: readonly string[],
+  counterCount: number,
+): Counts {
   const zeros: Counts = Array.from({ length: counterCount }, () => 0);
   const counts = keys.map((key) => plus(zeros, countsOf(table, key)));
   return [...counts.flat(), ...counts.reduce(plus, zeros)];
 }
 
-/** The order of keys: whole numbers by their value, and then the rest as text. */
+/** Whole numbers by their value, then the rest as text. */
 export function compareKeys(a: string, b: string): number {
-  const [first, second] = [WHOLE.test(a), WHOLE.test(b)];
-  if (first !== second) {
-    return first ? -1 : 1;
+  const [isNumberA, isNumberB] = [WHOLE_NUMBER.test(a), WHOLE_NUMBER.test(b)];
+  if (isNumberA !== isNumberB) {
+    return isNumberA ? -1 : 1;
   }
-  const difference = first ? Number(a) - Number(b) : 0;
+  const difference = isNumberA ? Number(a) - Number(b) : 0;
   return difference === 0 ? compareTexts(a, b) : difference;
 }
 

@@ -1,32 +1,32 @@
-/** Sums of rows: what the counters are made of. Nothing here looks at a key. */
+/** Sums of rows: what the counters are made of. Nothing here reads a key. */
 import type { Row } from '../base/model.ts';
 
-/** One number per kind of the stream, in the order of `COUNTERS`. */
+/** One number per counter of the stream, in the order of `COUNTERS`. */
 export type Counts = readonly number[];
 
 export function sumRows(rows: readonly Row[], counterCount: number): Counts {
   const sums = Array.from({ length: counterCount }, () => 0);
   for (const row of rows) {
-    for (let kind = 0; kind < counterCount; kind++) {
-      sums[kind] = (sums[kind] ?? 0) + (row.counts[kind] ?? 0);
+    for (let counter = 0; counter < counterCount; counter++) {
+      sums[counter] = (sums[counter] ?? 0) + (row.counts[counter] ?? 0);
     }
   }
   return sums;
 }
 
 export function plus(a: Counts, b: Counts): Counts {
-  return a.map((count, kind) => count + at(b, kind));
+  return a.map((count, counter) => count + at(b, counter));
 }
 
 export function minus(a: Counts, b: Counts): Counts {
-  return a.map((count, kind) => count - at(b, kind));
+  return a.map((count, counter) => count - at(b, counter));
 }
 
-export function at(counts: Counts, kind: number): number {
-  return counts[kind] ?? 0;
+export function at(counts: Counts, counter: number): number {
+  return counts[counter] ?? 0;
 }
 
-/** All counterCount together. */
+/** The sum of all counters. */
 export function grandTotal(counts: Counts): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
@@ -36,22 +36,22 @@ export function isZero(counts: Counts): boolean {
 }
 
 export function areEqual(a: Counts, b: Counts): boolean {
-  return a.every((count, kind) => count === at(b, kind));
+  return a.every((count, counter) => count === at(b, counter));
 }
 
-/** Whether any kind is lower in `a` than in `b`. */
+/** Whether any counter is lower in `a` than in `b`. */
 export function anyBelow(a: Counts, b: Counts): boolean {
-  return a.some((count, kind) => count < at(b, kind));
+  return a.some((count, counter) => count < at(b, counter));
 }
 
-/** At least one of the first kind, which an empty answer is below of. */
-export function anyOf(counterCount: number): Counts {
+/** One count of the first counter: only an empty response is below it. */
+export function anyCount(counterCount: number): Counts {
   return Array.from({ length: counterCount }, () => 0).with(0, 1);
 }
 
-/** The larger one of each kind; of one alone, that one. */
+/** The larger value of each counter. */
 export function higher(a: Counts | undefined, b: Counts | undefined): Counts | undefined {
   return a === undefined || b === undefined
     ? (a ?? b)
-    : a.map((count, kind) => Math.max(count, at(b, kind)));
+    : a.map((count, counter) => Math.max(count, at(b, counter)));
 }

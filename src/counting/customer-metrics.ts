@@ -1,20 +1,20 @@
-/**
- * What is known of a customer at one instant, ready to be exported. Whatever is `undefined` is not
- * known, and no series shows it: a figure is never 0 because it is missing.
- */
+/** The values of a customer at one instant. `undefined` is not known: the series is absent, never 0. */
 import type { Breakdown, CounterName, Stream } from '../base/model.ts';
+import { MINUTE_MS } from './calendar.ts';
+import type { OpeningHours } from './opening-hours.ts';
+import type { Zone } from './zone.ts';
 
 export interface CustomerMetrics {
   readonly customer: string;
   readonly timezone: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly utcOffsetSeconds: number;
-  /** Start of the running epoch. */
+  /** Start of the counting period. */
   readonly periodStartMs: number;
   readonly capacity: number | undefined;
-  /** Inside the opening hours; undefined where none are configured. */
+  /** Whether it is open; undefined without opening hours. */
   readonly open: boolean | undefined;
-  /** What the service said of the credentials last; undefined before it said anything. */
+  /** Whether the service accepted the credentials; undefined before its first response. */
   readonly credentialsValid: boolean | undefined;
   /** People inside now. */
   readonly occupancy: number | undefined;
@@ -24,12 +24,12 @@ export interface CustomerMetrics {
   readonly breakdowns: Readonly<Partial<Record<Breakdown, BreakdownMetrics>>>;
   /** Only the configured streams and breakdowns. */
   readonly streams: Readonly<Partial<Record<Stream, StreamMetrics>>>;
-  /** From this instant on these figures are no longer true, even if nothing was polled. */
+  /** From this instant on the values are out of date, even without a poll. */
   readonly validUntilMs: number;
 }
 
 export interface CounterValues {
-  /** The exported counter: the epoch's high-water mark of the service's total. */
+  /** The exported counter: the period's high-water mark of the service's total. */
   readonly total: number | undefined;
   /** By how much `total` is above the service's total now. Known when `total` is. */
   readonly excess: number | undefined;
@@ -38,11 +38,11 @@ export interface CounterValues {
 }
 
 export interface BreakdownMetrics {
-  /** In the order of the keys; none before the first complete reading. */
+  /** In the order of the keys; empty before the first successful poll. */
   readonly keys: readonly KeyMetrics[];
-  /** How many keys the service lists that there is no room for. */
+  /** Number of keys above the limit. */
   readonly droppedKeys: number | undefined;
-  /** What each branch is called that is shown or configured, in the order of their keys; else empty. */
+  /** Names of the branches that are exported or configured, in the order of their keys. */
   readonly names: readonly (readonly [key: string, name: string])[];
 }
 
@@ -56,21 +56,56 @@ export interface KeyMetrics {
 }
 
 export interface StreamMetrics {
-  /** Whether the last poll was good; undefined before the first one ended. */
+  /** Whether the last poll succeeded; undefined before the first one ended. */
   readonly up: boolean | undefined;
-  /** When the last good poll ended. */
+  /** When the last successful poll ended. */
   readonly lastSuccessMs: number | undefined;
   /** Start of the newest minute that counted anybody; only of people and logins. */
   readonly lastSeenMs: number | undefined;
   readonly polls: number;
   readonly failures: number;
   readonly skipped: number;
-  /** The newest failure, in words that are safe to show; undefined once a poll was good again. */
+  /** The last failure, without secrets; undefined after a successful poll. */
   readonly lastError: { readonly message: string; readonly atMs: number } | undefined;
 }
 
-/** Anything that can tell its figures at an instant. AggregatedResponse them costs no request. */
+/** Something with metrics at any instant. Reading them sends no request. */
 export interface MetricsSource {
   readonly customer: string;
   metricsAt(nowMs: number): CustomerMetrics;
+}
+
+/** Occupancy that is older is not exported (rule 9). */
+export const MAX_OCCUPANCY_AGE_MS = 15 * MINUTE_MS;
+
+/** `exported` is the high-water mark of `total`, the service's total (rule 7). */
+export function counterValues(
+  exported: number | undefined,
+  total: number | undefined,
+  today: number | undefined,
+): CounterValues {
+  const excess = exported === undefined || total === undefined ? undefined : exported - total;
+  return { total: exported, excess, today };
+}
+
+/** Settings of a customer that do not change its counters. */
+export interface CustomerDescription {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly capacity: number | undefined;
+  readonly openingHours: OpeningHours | undefined;
+}
+
+/** `timezone` is the configured one, also of the opening hours; `zone` is the one counted by. */
+export function descriptionMetrics(
+  { labels, capacity, openingHours }: CustomerDescription,
+  zone: Zone,
+  timezone: string,
+  atMs: number,
+): Pick<CustomerMetrics, 'labels' | 'utcOffsetSeconds' | 'capacity' | 'open'> {
+  return {
+    labels,
+    utcOffsetSeconds: zone.offsetMsAt(atMs) / 1000,
+    capacity,
+    open: openingHours?.isOpenAt(atMs, timezone),
+  };
 }

@@ -1,38 +1,28 @@
 /**
- * One customer: its streams' newest snapshots, how its polls went, and from both the figures at any
- * instant. What is shown changes with the time of the asking, not of the polling: a new epoch or day
- * hides the old one's figures at once.
+ * One customer: the state of its streams, the results of its polls, and from these its values at any
+ * instant. A new period or day hides the values of the old one at the moment of the scrape (rule 8).
  */
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName, MinuteStream, Stream } from '../base/model.ts';
-import type { Believed } from './belief.ts';
-import type { BreakdownState, KnownByKey } from './breakdown.ts';
+import type { AcceptedByKey, BreakdownState } from './breakdown.ts';
 import { Breakdowns } from './breakdowns.ts';
 import type { BreakdownSettings } from './breakdowns.ts';
-import { runningPeriod } from './calendar.ts';
-import type { Calendar, CountingPeriod } from './calendar.ts';
+import { contains, runningPeriod } from './calendar.ts';
+import type { Calendar, CountingPeriod, Span } from './calendar.ts';
 import { at } from './counts.ts';
-import { describedAt } from './description.ts';
-import type { CustomerDescription } from './description.ts';
+import { counterValues, descriptionMetrics, MAX_OCCUPANCY_AGE_MS } from './customer-metrics.ts';
 import type {
+  CounterValues,
+  CustomerDescription,
   CustomerMetrics,
   MetricsSource,
-  CounterValues,
   StreamMetrics,
 } from './customer-metrics.ts';
-import { afterFailure, afterSkip, afterSuccess, UNPOLLED } from './health.ts';
-import type { Health } from './health.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
-import {
-  counterValuesOf,
-  lastSeenOf,
-  occupancyEndMs,
-  occupancyOf,
-  occupancyPathAt,
-} from './shown.ts';
-import type { OccupancyPath, StreamRecord } from './shown.ts';
-import { INITIAL_STATE } from './state.ts';
-import type { StreamState } from './state.ts';
+import { SAMPLE_MS } from './occupancy.ts';
+import type { AcceptedTotals } from './plausibility.ts';
+import { INITIAL_STATE } from './poll.ts';
+import type { StreamState } from './poll.ts';
 
 export interface CustomerOptions {
   readonly name: string;
@@ -44,16 +34,43 @@ export interface CustomerOptions {
   readonly marks: HighWaterMarks;
 }
 
+/** The results of the polls of one stream. */
+export type Health = Omit<StreamMetrics, 'lastSeenMs'>;
+
+export const UNPOLLED: Health = {
+  up: undefined,
+  lastSuccessMs: undefined,
+  polls: 0,
+  failures: 0,
+  skipped: 0,
+  lastError: undefined,
+};
+
+/** The occupancy of a day. */
+export interface OccupancySeries {
+  readonly day: Span;
+  readonly stepMs: number;
+  /** People inside at the end of each step since the day's start; the last one ends at `atMs`. */
+  readonly inside: readonly number[];
+  readonly atMs: number;
+}
+
+interface StreamRecord {
+  state: StreamState;
+  /** The exported totals: their high-water marks. */
+  exported: readonly number[];
+}
+
+const NO_BREAKDOWNS: CustomerMetrics['breakdowns'] = {};
+
 export class Customer implements MetricsSource {
   readonly customer: string;
   readonly #options: CustomerOptions;
-  // No maps: of ten thousand customers they would take ten megabytes.
-  readonly #streams: Partial<Record<MinuteStream, StreamRecord>> = {};
-  readonly #health: Partial<Record<Stream, Health>> = {};
-  /** Only where there are any, for most customers have none. */
+  readonly #streams = new Map<MinuteStream, StreamRecord>();
+  readonly #health = new Map<Stream, Health>();
   #breakdowns: Breakdowns | undefined;
   #description: CustomerDescription;
-  #epoch: CountingPeriod | undefined;
+  #period: CountingPeriod | undefined;
   #credentialsValid: boolean | undefined;
 
   constructor(options: CustomerOptions) {
@@ -61,8 +78,8 @@ export class Customer implements MetricsSource {
     this.#description = options.description;
     this.customer = options.name;
     for (const stream of options.streams) {
-      this.#streams[stream] = { state: INITIAL_STATE, shown: [] };
-      this.#health[stream] = UNPOLLED;
+      this.#streams.set(stream, { state: INITIAL_STATE, exported: [] });
+      this.#health.set(stream, UNPOLLED);
     }
   }
 
@@ -83,14 +100,14 @@ export class Customer implements MetricsSource {
   }
 
   breakdownStateOf(breakdown: Breakdown): BreakdownState {
-    return this.#ownBreakdowns().stateOf(breakdown);
+    return this.#configuredBreakdowns().stateOf(breakdown);
   }
 
-  /** The running epoch; the one of the marks stays until the next begins. */
+  /** The running period. That of the high-water marks stays until the next one starts. */
   periodAt(nowMs: number): CountingPeriod {
-    const running = this.#epoch ?? this.#periodOfMarks();
-    this.#epoch = runningPeriod(this.calendar, running, nowMs);
-    return this.#epoch;
+    const running = this.#period ?? this.#periodOfMarks();
+    this.#period = runningPeriod(this.calendar, running, nowMs);
+    return this.#period;
   }
 
   /** `nowMs` is the later one of our clock and the service's: ours may be behind at the start. */
@@ -98,10 +115,10 @@ export class Customer implements MetricsSource {
     this.#options.marks.discardFuture(this.#options.owner, nowMs);
   }
 
-  /** The highest values shown in the running epoch, before any poll of this process. */
-  marksOf(stream: MinuteStream, epoch: CountingPeriod): Believed | undefined {
+  /** The high-water marks of a period; undefined unless every counter of the stream has one. */
+  marksOf(stream: MinuteStream, period: CountingPeriod): AcceptedTotals | undefined {
     const { owner, marks } = this.#options;
-    const known = COUNTERS[stream].map((kind) => marks.ofPeriod(owner, kind, epoch.startMs));
+    const known = COUNTERS[stream].map((counter) => marks.ofPeriod(owner, counter, period.startMs));
     const ofPeriod = known.filter((mark) => mark !== undefined);
     return ofPeriod.length < known.length
       ? undefined
@@ -111,9 +128,15 @@ export class Customer implements MetricsSource {
         };
   }
 
-  /** The same of every key of a breakdown, by this process too. */
-  marksOfKeys(breakdown: Breakdown, epoch: CountingPeriod): KnownByKey | undefined {
-    return this.#ownBreakdowns().marksOf(breakdown, epoch);
+  /** The same of every key of a breakdown. */
+  marksOfKeys(breakdown: Breakdown, period: CountingPeriod): AcceptedByKey | undefined {
+    return this.#configuredBreakdowns().marksOf(breakdown, period.startMs);
+  }
+
+  /** The keys of a breakdown that counted anybody in the period before. */
+  keysOfLastPeriod(breakdown: Breakdown, { month }: CountingPeriod): readonly string[] {
+    const startMs = this.calendar.periodStart(month - 1);
+    return this.#configuredBreakdowns().countedKeys(breakdown, startMs);
   }
 
   pollSucceeded(stream: MinuteStream, state: StreamState, nowMs: number): void {
@@ -122,35 +145,43 @@ export class Customer implements MetricsSource {
     const { snapshot } = state;
     if (snapshot !== undefined) {
       const { owner, marks } = this.#options;
-      record.shown = COUNTERS[stream].map((kind, i) =>
-        marks.update(owner, kind, snapshot.epoch, at(snapshot.totals, i), nowMs),
+      record.exported = COUNTERS[stream].map((counter, i) =>
+        marks.update(owner, counter, snapshot.period, at(snapshot.totals, i), nowMs),
       );
     }
-    this.#health[stream] = afterSuccess(this.#healthOf(stream), nowMs);
+    this.#countSuccess(stream, nowMs);
   }
 
   breakdownSucceeded(breakdown: Breakdown, state: BreakdownState, nowMs: number): void {
-    this.#ownBreakdowns().polled(breakdown, state, nowMs);
-    this.#health[breakdown] = afterSuccess(this.#healthOf(breakdown), nowMs);
+    this.#configuredBreakdowns().polled(breakdown, state, nowMs);
+    this.#countSuccess(breakdown, nowMs);
   }
 
-  /** `message` is safe to show. */
+  /** `message` must not contain secrets. */
   pollFailed(stream: Stream, message: string, nowMs: number): void {
-    this.#health[stream] = afterFailure(this.#healthOf(stream), message, nowMs);
+    const health = this.#healthOf(stream);
+    this.#health.set(stream, {
+      ...health,
+      up: false,
+      polls: health.polls + 1,
+      failures: health.failures + 1,
+      lastError: { message, atMs: nowMs },
+    });
   }
 
   turnSkipped(stream: Stream): void {
-    this.#health[stream] = afterSkip(this.#healthOf(stream));
+    const health = this.#healthOf(stream);
+    this.#health.set(stream, { ...health, skipped: health.skipped + 1 });
   }
 
-  /** By what its people are counted too, from now on. Those that stay go on with what they have counted. */
+  /** Sets the breakdowns. Those that stay keep their state. */
   breakDown(settings: BreakdownSettings): void {
     const { owner, marks } = this.#options;
     const { breakdowns } = settings;
-    // How the polls of one went that is gone is kept: its counters must not fall when it comes back.
-    breakdowns.forEach((breakdown) => {
-      this.#health[breakdown] ??= UNPOLLED;
-    });
+    // The health of a removed breakdown stays: its counters must not fall if it comes back.
+    for (const breakdown of breakdowns) {
+      this.#health.set(breakdown, this.#health.get(breakdown) ?? UNPOLLED);
+    }
     const isNone = breakdowns.length === 0;
     this.#breakdowns = isNone ? undefined : (this.#breakdowns ?? new Breakdowns(owner, marks));
     this.#breakdowns?.configure(settings);
@@ -164,34 +195,45 @@ export class Customer implements MetricsSource {
     this.#credentialsValid = valid;
   }
 
-  /** What the service said of the credentials last; undefined before it said anything. */
+  /** Whether the service accepted the credentials; undefined before its first response. */
   get credentialsValid(): boolean | undefined {
     return this.#credentialsValid;
   }
 
-  /** How the polls of each configured stream and breakdown go. */
+  /** The results of the polls of each configured stream and breakdown. */
   get health(): Readonly<Partial<Record<Stream, Health>>> {
     const streams = [...this.streams, ...this.breakdowns];
     return Object.fromEntries(streams.map((stream) => [stream, this.#healthOf(stream)]));
   }
 
-  /** How today's occupancy went; undefined where that is not known. */
-  occupancyPathAt(nowMs: number): OccupancyPath | undefined {
-    return occupancyPathAt(this.#streams.people, this.calendar, nowMs);
+  /** Today's occupancy so far, however old the last successful poll is; undefined if unknown. */
+  occupancyPathAt(nowMs: number): OccupancySeries | undefined {
+    const snapshot = this.#streams.get('people')?.state.snapshot;
+    const day = this.calendar.dayAt(nowMs);
+    return snapshot?.order === undefined || snapshot.day.startMs !== day.startMs
+      ? undefined
+      : { day, stepMs: SAMPLE_MS, inside: snapshot.order.occupancy, atMs: snapshot.atMs };
   }
 
   metricsAt(nowMs: number): CustomerMetrics {
     const { name, timezone, calendar } = this.#options;
-    const epoch = this.periodAt(nowMs);
+    const period = this.periodAt(nowMs);
     const counters: Partial<Record<CounterName, CounterValues>> = {};
     const streams: Partial<Record<Stream, StreamMetrics>> = {};
     const dayStartMs = calendar.dayAt(nowMs).startMs;
     for (const stream of this.streams) {
-      const record = this.#record(stream);
-      COUNTERS[stream].forEach((kind, i) => {
-        counters[kind] = counterValuesOf(record, i, epoch, dayStartMs);
+      const { state, exported } = this.#record(stream);
+      const { snapshot } = state;
+      const totals = snapshot?.period.startMs === period.startMs ? snapshot.totals : undefined;
+      const today = snapshot?.day.startMs === dayStartMs ? snapshot.today : undefined;
+      COUNTERS[stream].forEach((counter, i) => {
+        counters[counter] = counterValues(
+          totals && at(exported, i),
+          totals && at(totals, i),
+          today && at(today, i),
+        );
       });
-      const lastSeenMs = lastSeenOf(record, calendar, nowMs);
+      const lastSeenMs = ifRecentlySeen(snapshot?.order?.lastSeenMs, calendar, nowMs);
       streams[stream] = { ...this.#healthOf(stream), lastSeenMs };
     }
     for (const breakdown of this.breakdowns) {
@@ -200,27 +242,37 @@ export class Customer implements MetricsSource {
     return {
       customer: name,
       timezone,
-      ...describedAt(this.#description, calendar.zone, timezone, nowMs),
-      periodStartMs: epoch.startMs,
+      ...descriptionMetrics(this.#description, calendar.zone, timezone, nowMs),
+      periodStartMs: period.startMs,
       credentialsValid: this.#credentialsValid,
-      occupancy: occupancyOf(this.#streams.people, calendar, nowMs),
+      occupancy: this.#occupancyAt(nowMs),
       counters,
-      breakdowns: this.#breakdowns?.metricsAt(nowMs, epoch.startMs, dayStartMs) ?? NO_BREAKDOWNS,
+      breakdowns: this.#breakdowns?.metricsAt(nowMs, period.startMs, dayStartMs) ?? NO_BREAKDOWNS,
       streams,
-      validUntilMs: this.#validUntil(nowMs, epoch),
+      validUntilMs: this.#validUntil(nowMs, period),
     };
   }
 
-  #validUntil(nowMs: number, epoch: CountingPeriod): number {
+  /** Undefined if the last successful poll is too old, in both directions: clocks step back, too. */
+  #occupancyAt(nowMs: number): number | undefined {
+    const snapshot = this.#streams.get('people')?.state.snapshot;
+    const isRecent =
+      snapshot?.order !== undefined &&
+      Math.abs(nowMs - snapshot.atMs) <= MAX_OCCUPANCY_AGE_MS &&
+      snapshot.day.startMs === this.calendar.dayAt(nowMs).startMs;
+    return isRecent ? (snapshot.order?.occupancy.at(-1) ?? 0) : undefined;
+  }
+
+  #validUntil(nowMs: number, period: CountingPeriod): number {
     const { timezone, calendar } = this.#options;
     const { openingHours } = this.#description;
-    const people = this.#streams.people;
+    const polledMs = this.#streams.get('people')?.state.snapshot?.atMs ?? Infinity;
     return Math.min(
-      epoch.endMs,
+      period.endMs,
       calendar.dayAt(nowMs).endMs,
       calendar.zone.nextTransitionAfter(nowMs),
       openingHours?.nextChangeAfter(nowMs, timezone) ?? Infinity,
-      ifAfter(nowMs, occupancyEndMs(people)),
+      ifAfter(nowMs, polledMs + MAX_OCCUPANCY_AGE_MS + 1),
       ifAfter(nowMs, this.#breakdowns?.occupancyEndMs() ?? Infinity),
     );
   }
@@ -228,34 +280,56 @@ export class Customer implements MetricsSource {
   #periodOfMarks(): { startMs: number; month: number } | undefined {
     const { owner, marks } = this.#options;
     const newest = this.streams
-      .flatMap((stream) => COUNTERS[stream].map((kind) => marks.get(owner, kind)))
+      .flatMap((stream) => COUNTERS[stream].map((counter) => marks.get(owner, counter)))
       .filter((mark) => mark !== undefined)
       .toSorted((a, b) => b.periodStartMs - a.periodStartMs)[0];
     return newest && { startMs: newest.periodStartMs, month: newest.month };
   }
 
+  #countSuccess(stream: Stream, nowMs: number): void {
+    const health = this.#healthOf(stream);
+    this.#health.set(stream, {
+      ...health,
+      up: true,
+      lastSuccessMs: nowMs,
+      polls: health.polls + 1,
+      lastError: undefined,
+    });
+  }
+
   #record(stream: MinuteStream): StreamRecord {
-    return this.#known(stream, this.#streams[stream]);
+    return this.#known(stream, this.#streams.get(stream));
   }
 
   #healthOf(stream: Stream): Health {
-    return this.#known(stream, this.#health[stream]);
+    return this.#known(stream, this.#health.get(stream));
   }
 
-  #ownBreakdowns(): Breakdowns {
+  #configuredBreakdowns(): Breakdowns {
     return this.#known('breakdowns', this.#breakdowns);
   }
 
-  #known<Thing>(name: string, thing: Thing | undefined): Thing {
-    if (thing === undefined) {
+  #known<Value>(name: string, value: Value | undefined): Value {
+    if (value === undefined) {
       throw new Error(`customer ${this.customer} has no ${name}`);
     }
-    return thing;
+    return value;
   }
+}
+
+/** An instant of today or the day before; else undefined. */
+export function ifRecentlySeen(
+  lastSeenMs: number | undefined,
+  calendar: Calendar,
+  nowMs: number,
+): number | undefined {
+  const today = calendar.dayAt(nowMs);
+  const { startMs } = calendar.dayBefore(today);
+  return lastSeenMs !== undefined && contains({ startMs, endMs: today.endMs }, lastSeenMs)
+    ? lastSeenMs
+    : undefined;
 }
 
 function ifAfter(nowMs: number, instantMs: number): number {
   return instantMs > nowMs ? instantMs : Infinity;
 }
-
-const NO_BREAKDOWNS: CustomerMetrics['breakdowns'] = {};

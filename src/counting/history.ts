@@ -6,13 +6,16 @@ import { COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
 import type { CounterName, MinuteStream } from '../base/model.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Calendar, CountingPeriod } from './calendar.ts';
-import type { CounterValues, CustomerMetrics, StreamMetrics } from './customer-metrics.ts';
-import { describedAt } from './description.ts';
-import type { CustomerDescription } from './description.ts';
-import { UNPOLLED } from './health.ts';
+import { ifRecentlySeen, UNPOLLED } from './customer.ts';
+import { descriptionMetrics } from './customer-metrics.ts';
+import type {
+  CounterValues,
+  CustomerDescription,
+  CustomerMetrics,
+  StreamMetrics,
+} from './customer-metrics.ts';
 import type { MinuteHistory } from './minute-history.ts';
-import { insideAfter } from './minutes.ts';
-import { asLongAsRecent } from './shown.ts';
+import { nextOccupancy } from './occupancy.ts';
 
 export interface PeriodHistory {
   readonly customer: string;
@@ -70,13 +73,13 @@ function metricsAt(
     COUNTERS[replay.stream].forEach((name, i) => {
       counters[name] = replay.valuesOf(i, maxValues[name]);
     });
-    const lastSeenMs = asLongAsRecent(replay.lastSeenMs, calendar, atMs);
+    const lastSeenMs = ifRecentlySeen(replay.lastSeenMs, calendar, atMs);
     streams[replay.stream] = { ...UNPOLLED, lastSeenMs };
   }
   return {
     customer,
     timezone,
-    ...describedAt(description, calendar.zone, timezone, atMs),
+    ...descriptionMetrics(description, calendar.zone, timezone, atMs),
     periodStartMs: period.startMs,
     credentialsValid: undefined,
     occupancy: replays.find(({ stream }) => stream === 'people')?.occupancy,
@@ -140,7 +143,7 @@ class StreamReplay {
       this.#totals[i] = (this.#totals[i] ?? 0) + Math.max(0, count);
     });
     const [entered = 0, exited = 0] = counts;
-    this.occupancy = insideAfter(this.occupancy, entered, exited);
+    this.occupancy = nextOccupancy(this.occupancy, entered, exited);
     if (counts.some((count) => count > 0)) {
       this.lastSeenMs = startMs;
     }

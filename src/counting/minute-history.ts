@@ -10,14 +10,19 @@ import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Calendar, Span } from './calendar.ts';
 import { areEqual, grandTotal, isZero } from './counts.ts';
 import type { Counts } from './counts.ts';
-import { establish, UNDECIDED } from './dating.ts';
-import type { Dating } from './dating.ts';
-import { dateRowBy, ledgerOfPieces, minutePieces } from './day-rows.ts';
-import { KEY_READINGS, sameInstants, survivingReadings } from './keys.ts';
-import { lastSeenIn } from './minutes.ts';
+import {
+  allAgree,
+  ANY_KEY_FORMAT,
+  detectKeyFormat,
+  KEY_FORMATS,
+  keyParser,
+  matchingFormats,
+} from './key-format.ts';
+import type { KeyFormatState } from './key-format.ts';
+import { lastSeenIn, minutesOfSamples, readByMinute } from './occupancy.ts';
+import { ENDPOINTS } from './poll.ts';
 import { createWindowReader } from './query.ts';
 import type { Query, WindowReader, WindowResponse } from './query.ts';
-import { ENDPOINTS } from './stream.ts';
 
 /** One stream of one customer over a time range. */
 export interface MinuteHistory {
@@ -34,12 +39,12 @@ export interface MinuteHistory {
 
 /** What one range shows about the service, used for the next one. */
 export interface MinuteFormat {
-  readonly keyFormat: Dating;
+  readonly keyFormat: KeyFormatState;
   /** The longest window that the service has answered by the minute. */
   readonly maxWindowMs: number;
 }
 
-export const UNKNOWN_FORMAT: MinuteFormat = { keyFormat: UNDECIDED, maxWindowMs: Infinity };
+export const UNKNOWN_FORMAT: MinuteFormat = { keyFormat: ANY_KEY_FORMAT, maxWindowMs: Infinity };
 
 export interface MinuteRange {
   readonly stream: MinuteStream;
@@ -120,7 +125,7 @@ async function readMinutes(
       continue;
     }
     if (!isForced) {
-      keyFormat = await detectKeyFormat(range, keyFormat, response);
+      keyFormat = await detectRangeFormat(range, keyFormat, response);
       if (namesTimeOfDay(keyFormat) && toMs - fromMs > MAX_TIME_OF_DAY_WINDOW_MS) {
         maxWindowMs = MAX_TIME_OF_DAY_WINDOW_MS;
         continue;
@@ -153,13 +158,13 @@ function addRows(
   { minutes, sums }: MinuteTable,
   { span, calendar }: MinuteRange,
   { aggregation, rows, window }: WindowResponse,
-  keyFormat: Dating,
+  keyFormat: KeyFormatState,
   sign: 1 | -1,
 ): void {
   const last = Math.ceil((span.endMs - span.startMs) / MINUTE_MS) - 1;
-  const dateOf = dateRowBy(keyFormat, window, calendar.zone);
+  const parse = keyParser(keyFormat, window, calendar.zone);
   for (const row of rows) {
-    const rowMs = aggregation === 'minute' ? dateOf(row) : undefined;
+    const rowMs = aggregation === 'minute' ? parse(row) : undefined;
     const atMs = rowMs ?? window.endMs - MINUTE_MS;
     const place = Math.min(last, Math.max(0, Math.floor((atMs - span.startMs) / MINUTE_MS)));
     // If windows include their end, the minute at the end of the range belongs to the next range.
@@ -174,31 +179,31 @@ function addRows(
   }
 }
 
-function namesTimeOfDay({ status, readings }: Dating): boolean {
-  const form = readings[0]?.form;
-  return status === 'established' && (form === 'time_of_day' || form === 'minute_of_day');
+function namesTimeOfDay({ status, formats }: KeyFormatState): boolean {
+  const form = formats[0]?.form;
+  return status === 'detected' && (form === 'time_of_day' || form === 'minute_of_day');
 }
 
 /** Throws a ServiceError if the format is unknown. */
-async function detectKeyFormat(
+async function detectRangeFormat(
   range: RangeReader,
-  known: Dating,
+  known: KeyFormatState,
   response: WindowResponse,
-): Promise<Dating> {
+): Promise<KeyFormatState> {
   const { reader, calendar, span } = range;
-  const isKnown = known.status === 'established';
+  const isKnown = known.status === 'detected';
   if (isZero(response.sums)) {
     return known;
   }
   // A known format stays: in a short window most rows may be late ones, from before the window.
-  if (isKnown && (namesTimeOfDay(known) || sameInstants(known.readings, response, calendar.zone))) {
+  if (isKnown && (namesTimeOfDay(known) || allAgree(known.formats, response, calendar.zone))) {
     return known;
   }
   // In a long window, a time of day could be of any day.
   const { startMs, endMs } = response.window;
   if (isKnown || endMs - startMs <= MAX_TIME_OF_DAY_WINDOW_MS) {
-    const found = await establish(reader, known, [response], calendar.zone);
-    if (found.status === 'established') {
+    const found = await detectKeyFormat(reader, known, [response], calendar.zone);
+    if (found.status === 'detected') {
       return found;
     }
   }
@@ -207,27 +212,27 @@ async function detectKeyFormat(
     return byDays;
   }
   // Devices with wrong clocks hide the format. A key with its own zone needs no proof.
-  const [written] = survivingReadings(KEY_READINGS, response, calendar.zone).filter(
-    ({ form, zone }) => zone === 'written' && form !== 'minute_of_window',
+  const [written] = matchingFormats(KEY_FORMATS, response, calendar.zone).filter(
+    ({ zone }) => zone === 'written',
   );
   if (written === undefined) {
     throw new ServiceError('malformed', 'unknown minute key format, history unavailable');
   }
-  return { status: 'established', readings: [written] };
+  return { status: 'detected', formats: [written] };
 }
 
 /** The format that the newest day with enough rows shows. */
 async function detectByDays(
   { reader, calendar }: RangeReader,
   { startMs, endMs }: Span,
-): Promise<Dating | undefined> {
+): Promise<KeyFormatState | undefined> {
   let day = calendar.dayAt(endMs - 1);
   for (let days = 0; day.endMs > startMs && days < MAX_FORMAT_DAYS; days += 1) {
     const fromMs = Math.max(day.startMs, startMs);
     const response = await reader.read('minute', fromMs, Math.min(day.endMs, endMs));
-    const samples = (await minutePieces(reader, response)) ?? [];
-    const found = await establish(reader, UNDECIDED, samples, calendar.zone);
-    if (found.status === 'established') {
+    const samples = (await readByMinute(reader, response)) ?? [];
+    const found = await detectKeyFormat(reader, ANY_KEY_FORMAT, samples, calendar.zone);
+    if (found.status === 'detected') {
       return found;
     }
     day = calendar.dayBefore(day);
@@ -237,11 +242,11 @@ async function detectByDays(
 
 async function lastSeenBefore(
   { reader, calendar, span }: RangeReader,
-  keyFormat: Dating,
+  keyFormat: KeyFormatState,
 ): Promise<number | undefined> {
   const dayBefore = calendar.dayBefore(calendar.dayAt(span.startMs));
   const response = await reader.read('minute', dayBefore.startMs, span.startMs);
-  const chunks = (await minutePieces(reader, response)) ?? [];
-  const ledger = ledgerOfPieces(chunks, keyFormat, calendar.zone);
-  return ledger && lastSeenIn(ledger, dayBefore);
+  const chunks = (await readByMinute(reader, response)) ?? [];
+  const minutes = minutesOfSamples(chunks, keyFormat, calendar.zone);
+  return minutes && lastSeenIn(minutes, dayBefore);
 }

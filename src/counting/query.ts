@@ -28,10 +28,7 @@ export interface WindowReaderOptions {
 export interface WindowReader {
   /** Without `toMs` the window is open at the end. */
   read(aggregation: Aggregation, fromMs: number, toMs?: number): Promise<WindowResponse>;
-  /**
-   * Requests a second time if any sum is below `expected`, and returns the larger response: a fault
-   * of the service lowers a response for a moment, or empties it.
-   */
+  /** Requests again if any sum is below `expected`, and returns the larger response (rule 3). */
   readAgainIfBelow(
     expected: Counts | undefined,
     aggregation: Aggregation,
@@ -70,17 +67,16 @@ export function createWindowReader(options: WindowReaderOptions): WindowReader {
     };
   }
 
-  async function readAgainIfBelow(
+  function readAgainIfBelow(
     expected: Counts | undefined,
     aggregation: Aggregation,
     fromMs: number,
   ): Promise<WindowResponse> {
-    const first = await read(aggregation, fromMs);
-    if (expected === undefined || !anyBelow(first.sums, expected)) {
-      return first;
-    }
-    const second = await read(aggregation, fromMs);
-    return grandTotal(second.sums) >= grandTotal(first.sums) ? second : first;
+    return readLarger(
+      () => read(aggregation, fromMs),
+      ({ sums }) => expected !== undefined && anyBelow(sums, expected),
+      ({ sums }) => grandTotal(sums),
+    );
   }
 
   async function readOptional(
@@ -104,4 +100,21 @@ export function createWindowReader(options: WindowReaderOptions): WindowReader {
   }
 
   return { read, readAgainIfBelow, readOptional };
+}
+
+/**
+ * Rule 3: a low response is requested again, and the larger one is used. A fault of the service
+ * lowers a response for a moment, or empties it.
+ */
+export async function readLarger<Response>(
+  read: () => Promise<Response>,
+  isLow: (response: Response) => boolean,
+  total: (response: Response) => number,
+): Promise<Response> {
+  const first = await read();
+  if (!isLow(first)) {
+    return first;
+  }
+  const second = await read();
+  return total(second) >= total(first) ? second : first;
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Config, CustomerConfig } from '../config/types.ts';
 import { Calendar } from '../counting/calendar.ts';
 import { Customer } from '../counting/customer.ts';
-import type { CustomerDescription } from '../counting/description.ts';
+import type { CustomerDescription } from '../counting/customer-metrics.ts';
 import type { HighWaterMarks } from '../counting/high-water-marks.ts';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
 import type { OpeningHoursParser } from '../counting/opening-hours.ts';

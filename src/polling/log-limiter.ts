@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { FailureReason, ServiceError } from '../base/errors.ts';
 import type { LogFields, Logger } from '../base/log.ts';
-import type { PollNote } from '../counting/state.ts';
+import type { PollNote } from '../counting/poll.ts';
 
 /** Of each message. */
 const MAX_BURST_LINES = 20;
@@ -143,7 +143,7 @@ export class PollLog {
 
   #logNote(polled: PolledStream, note: PollNote, times: number): void {
     const fields = { ...fieldsOf(polled), times };
-    if (note === 'keys_established') {
+    if (note === 'key_format_detected') {
       this.#log.debug(NOTE_MESSAGES[note], fields);
     } else if (isPowerOfTen(times)) {
       this.#limiter.tryLog('warn', NOTE_MESSAGES[note], fields);
@@ -163,13 +163,14 @@ export class PollLog {
 }
 
 const NOTE_MESSAGES = {
-  empty_not_believed: 'empty response ignored until confirmed',
-  rise_not_believed: 'implausible increase ignored until confirmed',
+  empty_response_pending: 'empty response ignored until confirmed',
+  increase_pending: 'implausible increase ignored until confirmed',
+  aggregations_inconsistent: 'aggregations inconsistent, keeping previous values',
   totals_by_quarter: 'day totals inconsistent, using quarter',
   totals_by_minute: 'day and quarter totals inconsistent, using minute',
-  keys_left_out: 'too many breakdown keys, some dropped',
-  keys_unknown: 'unknown minute key format, occupancy unavailable',
-  keys_established: 'minute key format detected',
+  breakdown_keys_dropped: 'too many breakdown keys, some dropped',
+  key_format_unknown: 'unknown minute key format, occupancy unavailable',
+  key_format_detected: 'minute key format detected',
 } as const satisfies Record<PollNote, string>;
 
 function fieldsOf({ customer, stream }: PolledStream): { customer: string; stream: string } {

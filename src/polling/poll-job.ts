@@ -6,9 +6,9 @@ import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, MinuteStream, Stream } from '../base/model.ts';
 import { pollBreakdown } from '../counting/breakdown.ts';
 import type { Customer } from '../counting/customer.ts';
+import { baselineDue, pollStream } from '../counting/poll.ts';
+import type { PollContext, PollNote } from '../counting/poll.ts';
 import type { Query } from '../counting/query.ts';
-import { anchorNeed, pollStream } from '../counting/stream.ts';
-import type { PollContext, PollNote } from '../counting/state.ts';
 import type { CustomerClient } from '../service/types.ts';
 import type { PollLog } from './log-limiter.ts';
 
@@ -23,6 +23,7 @@ export interface PollEnvironment {
   readonly clock: Clock;
   readonly observer: PollObserver;
   readonly log: PollLog;
+  readonly reconcileIntervalMs: number;
   /** The time by the service's clock. */
   readonly serviceNowMs: () => number;
 }
@@ -72,10 +73,10 @@ export function deadlineOf({ dueMs, intervalMs }: PollJob, readsTotals: boolean)
 
 /** A poll before its first request. */
 export interface PreparedPoll {
-  readonly baseline: ReturnType<typeof anchorNeed>;
+  readonly baseline: ReturnType<typeof baselineDue>;
   /** Whether it reads totals even if it may not take a baseline. */
   readonly mustReadTotals: boolean;
-  run(mayTakeBaseline: boolean, deadlineMs: number, query: Query): Promise<PollResult>;
+  run(allowBaseline: boolean, deadlineMs: number, query: Query): Promise<PollResult>;
 }
 
 interface PollResult {
@@ -87,25 +88,26 @@ interface PollResult {
 /** `baselineDueMs` is when the totals were to be read again for the last time, monotonic. */
 export function preparePoll(
   { customer, stream }: PollJob,
-  { clock, serviceNowMs }: PollEnvironment,
+  environment: PollEnvironment,
   baselineDueMs: number,
 ): PreparedPoll {
   if (stream !== 'people' && stream !== 'logins') {
-    return prepareBreakdown(customer, stream, clock);
+    return prepareBreakdown(customer, stream, environment);
   }
   const state = customer.stateOf(stream);
-  const context = streamContext(customer, stream, clock, serviceNowMs, baselineDueMs);
-  const baseline = anchorNeed(state, context);
+  const context = streamContext(customer, stream, environment, baselineDueMs);
+  const { clock, serviceNowMs } = environment;
+  const baseline = baselineDue(state, context);
   return {
     baseline,
-    mustReadTotals: baseline === 'must',
-    async run(mayAnchor, deadlineMs, query) {
+    mustReadTotals: baseline === 'required',
+    async run(allowBaseline, deadlineMs, query) {
       function hasTime(): boolean {
         return clock.monotonicMs() - context.monotonicMs < deadlineMs / 2;
       }
       const { state: next, notes } = await pollStream(
         state,
-        { ...context, mayAnchor, hasTime },
+        { ...context, allowBaseline, hasTime },
         query,
       );
       return {
@@ -120,18 +122,25 @@ export function preparePoll(
 }
 
 /** Every poll of a breakdown reads the totals: it has no baseline. */
-function prepareBreakdown(customer: Customer, breakdown: Breakdown, clock: Clock): PreparedPoll {
-  const epoch = customer.periodAt(clock.nowMs());
+function prepareBreakdown(
+  customer: Customer,
+  breakdown: Breakdown,
+  { clock, reconcileIntervalMs }: PollEnvironment,
+): PreparedPoll {
+  const period = customer.periodAt(clock.nowMs());
   return {
-    baseline: 'none',
+    baseline: 'no',
     mustReadTotals: true,
-    async run(_mayTakeBaseline, _deadlineMs, query) {
+    async run(_allowBaseline, _deadlineMs, query) {
       const context = {
         breakdown,
         calendar: customer.calendar,
-        epoch,
+        period,
         nowMs: () => clock.nowMs(),
-        marks: customer.marksOfKeys(breakdown, epoch),
+        monotonicMs: clock.monotonicMs(),
+        reconcileIntervalMs,
+        marks: customer.marksOfKeys(breakdown, period),
+        keysOfLastPeriod: customer.keysOfLastPeriod(breakdown, period),
       };
       const before = customer.breakdownStateOf(breakdown);
       const { state, notes } = await pollBreakdown(before, context, query);
@@ -144,21 +153,25 @@ function prepareBreakdown(customer: Customer, breakdown: Breakdown, clock: Clock
 export function streamContext(
   customer: Customer,
   stream: MinuteStream,
-  clock: Clock,
-  serviceNowMs: () => number,
+  {
+    clock,
+    reconcileIntervalMs,
+    serviceNowMs,
+  }: Pick<PollEnvironment, 'clock' | 'reconcileIntervalMs' | 'serviceNowMs'>,
   baselineDueMs: number,
-): Omit<PollContext, 'mayAnchor' | 'hasTime'> {
-  const epoch = customer.periodAt(clock.nowMs());
+): Omit<PollContext, 'allowBaseline' | 'hasTime'> {
+  const period = customer.periodAt(clock.nowMs());
   return {
     stream,
     counterCount: COUNTERS[stream].length,
     calendar: customer.calendar,
-    epoch,
+    period,
     nowMs: () => clock.nowMs(),
     serviceNowMs,
     monotonicMs: clock.monotonicMs(),
     renewalMs: baselineDueMs,
-    marks: customer.marksOf(stream, epoch),
+    reconcileIntervalMs,
+    marks: customer.marksOf(stream, period),
   };
 }
 

@@ -69,9 +69,11 @@ export class Scheduler {
   #loop: Promise<void> = Promise.resolve();
 
   constructor(options: SchedulerOptions) {
-    const { clock, log, limiter, observer, serviceNowMs = () => clock.nowMs() } = options;
+    const { clock, log, limiter, observer, reconcileIntervalMs } = options;
+    const { serviceNowMs = () => clock.nowMs() } = options;
+    const pollLog = new PollLog(log, limiter);
     this.#options = options;
-    this.#environment = { clock, observer, log: new PollLog(log, limiter), serviceNowMs };
+    this.#environment = { clock, observer, log: pollLog, reconcileIntervalMs, serviceNowMs };
     const requests = (options.maxRequestsPerSecond * baselineDeadlineMs(options.intervalMs)) / 1000;
     this.#maxBaselines = Math.max(
       1,
@@ -230,21 +232,21 @@ export class Scheduler {
 
   async #poll(job: PollJob, stop: AbortController): Promise<void> {
     const prepared = preparePoll(job, this.#environment, this.#baselineDueMs(job));
-    const isBaselineDue = prepared.baseline !== 'none';
+    const isBaselineDue = prepared.baseline !== 'no';
     const takesSlot =
       (isBaselineDue || job.dueMs === Infinity) && this.#baselines < this.#maxBaselines;
-    if (prepared.baseline === 'wish' && !takesSlot) {
+    if (prepared.baseline === 'optional' && !takesSlot) {
       this.#pending.add(job);
     } else {
       this.#pending.delete(job);
     }
     this.#baselines += takesSlot ? 1 : 0;
-    const mayTakeBaseline = isBaselineDue && takesSlot;
-    const deadlineMs = deadlineOf(job, mayTakeBaseline || prepared.mustReadTotals);
+    const allowBaseline = isBaselineDue && takesSlot;
+    const deadlineMs = deadlineOf(job, allowBaseline || prepared.mustReadTotals);
     try {
       const { responses, tookMs } = await runPoll(
         job,
-        (query) => prepared.run(mayTakeBaseline, deadlineMs, query),
+        (query) => prepared.run(allowBaseline, deadlineMs, query),
         deadlineMs,
         stop,
         this.#environment,

@@ -18,7 +18,6 @@ const worlds = [
   ...forms.map((keyForm) => ({ keyForm, zeros: false })),
   { keyForm: 'iso Z', zeros: true },
   { keyForm: 'HH:mm local', zeros: true },
-  { keyForm: "index from the window's start", zeros: true },
 ] as const satisfies readonly { keyForm: KeyForm; zeros: boolean }[];
 
 const cases = worlds.map((conventions, index) => ({

@@ -43,8 +43,6 @@ export const keyForms = {
   'yyyyMMddHHmm local, number': ({ startMs, zone }) => Number(compact(wallMs(startMs, zone))),
   'HH:mm local': ({ startMs, zone }) => naive(wallMs(startMs, zone)).slice(11, 16),
   'minute of day': minuteOfDay,
-  "index from the window's start": ({ startMs, fromMs }) =>
-    Math.floor(startMs / minuteMs) - Math.floor(fromMs / minuteMs),
   opaque: ({ startMs }) => `k${((startMs / minuteMs) * 7919) % 104_729}x`,
 } satisfies Record<string, (bucket: Bucket) => string | number>;
 

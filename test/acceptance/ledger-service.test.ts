@@ -141,7 +141,6 @@ describe('the ledger', () => {
     ['yyyyMMddHHmm local, number', 202_603_101_307],
     ['HH:mm local', '13:07'],
     ['minute of day', 787],
-    ["index from the window's start", 7],
   ] as const)('writes its keys as %s', (keyForm, key) => {
     expect(keyOf(new Ledger(zone, { keyForm }))).toBe(key);
   });

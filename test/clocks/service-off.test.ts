@@ -18,7 +18,7 @@ const STARTS = [
   Date.UTC(2026, 10, 18, 1, 30),
   Date.UTC(2026, 11, 1, 1, 30),
 ];
-const KEYS = ['iso_z', 'local', 'utc', 'seconds', 'time_local', 'index'] as const;
+const KEYS = ['iso_z', 'local', 'utc', 'seconds', 'time_local'] as const;
 const CONVENTIONS: readonly Partial<SmallConventions>[] = [
   {},
   { fromMeans: 'arrival', fromInclusive: false },

@@ -91,6 +91,6 @@ test('has at most a thousand keys', async () => {
 
 test('fails if the service forces another aggregation', async () => {
   await expect(read(() => readingOf([['2026-10-01', 5, 5]], 'day'))).rejects.toThrow(
-    'the answer has another aggregation than "branch"',
+    'expected aggregation "branch"',
   );
 });

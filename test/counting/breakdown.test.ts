@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MOST_KEYS } from '../../src/counting/breakdown.ts';
+import { MAX_KEYS } from '../../src/counting/breakdown.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { CountedBreakdown, readingOf } from '../support/counted-breakdown.ts';
 import type { Rows } from '../support/counted-breakdown.ts';
@@ -84,7 +84,7 @@ describe('a breakdown', () => {
     branches.totals = [[101, 2, 1]];
     branches.today = [[101, 2, 1]];
     await branches.polls(1);
-    expect(branches.shown()).toEqual({ '101': [2, 1] });
+    expect(branches.shown()).toEqual({ '101': [2, 1], '102': [0, 0] });
   });
 
   test('takes 101 and "101" for one branch, and sums rows with one key', async () => {
@@ -137,7 +137,7 @@ describe('a breakdown', () => {
     const { up, lastError, failures } =
       branches.customer.metricsAt(branches.nowMs).streams.branch ?? {};
     expect({ up, failures }).toEqual({ up: false, failures: 1 });
-    expect(lastError?.message).toContain('another aggregation than "branch"');
+    expect(lastError?.message).toContain('expected aggregation "branch"');
   });
 });
 
@@ -163,7 +163,26 @@ describe('the time of the scrape', () => {
     branches.today = [[101, 1, 0]];
     branches.totals = [[101, 1, 0]];
     await branches.polls(1);
-    expect(branches.shown()).toEqual({ '101': [1, 0] });
+    expect(branches.shown()).toEqual({ '101': [1, 0], '102': [0, 0] });
+  });
+
+  test('exports keys of the last counting period as 0, over a restart too, until they count', async () => {
+    const branches = counted();
+    branches.nowMs = PERIOD_END_MS - MINUTE_MS;
+    await branches.poll();
+    branches.restart();
+    branches.today = [[101, 1, 0]];
+    branches.totals = [[101, 1, 0]];
+    await branches.polls(1);
+    expect(branches.shown()).toEqual({ '101': [1, 0], '102': [0, 0] });
+    expect(branches.shownToday()['102']).toEqual([0, 0]);
+    branches.today = [
+      [101, 1, 0],
+      [102, 2, 0],
+    ];
+    branches.totals = branches.today;
+    await branches.polls(1);
+    expect(branches.shown()['102']).toEqual([2, 0]);
   });
 
   test('shows who is inside a branch, never below 0, while the newest good poll tells it', async () => {
@@ -224,21 +243,21 @@ describe('more keys than there is room for', () => {
   }
 
   test('are left out by the order of the keys, counted, and told of once', async () => {
-    const branches = counted([...many(MOST_KEYS + 50)].toReversed());
+    const branches = counted([...many(MAX_KEYS + 50)].toReversed());
     await branches.poll();
-    expect(branches.keys()).toEqual(many(MOST_KEYS).map(([key]) => String(key)));
+    expect(branches.keys()).toEqual(many(MAX_KEYS).map(([key]) => String(key)));
     expect(branches.figures().droppedKeys).toBe(50);
-    expect(branches.notes).toEqual(['keys_left_out']);
+    expect(branches.notes).toEqual(['breakdown_keys_dropped']);
     await branches.polls(1);
     expect(branches.notes).toEqual([]);
   });
 
   test('do not take the place of those that were shown, also after a restart', async () => {
-    const branches = counted(many(MOST_KEYS, 51));
+    const branches = counted(many(MAX_KEYS, 51));
     await branches.poll();
     expect(branches.figures().droppedKeys).toBe(0);
     const shown = branches.keys();
-    branches.totals = [...many(50), ...many(MOST_KEYS, 51)];
+    branches.totals = [...many(50), ...many(MAX_KEYS, 51)];
     await branches.polls(1);
     expect(branches.keys()).toEqual(shown);
     expect(branches.figures().droppedKeys).toBe(50);

@@ -12,7 +12,7 @@ import type { SmallConventions } from '../support/small-service.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-const SEEDS = 40;
+const SEEDS = 12;
 
 const ZONES = ['Europe/Copenhagen', 'America/New_York', 'Asia/Kathmandu', 'Europe/London'];
 /** Around a change of the month, a change of the clock in two zones, and an ordinary week. */
@@ -26,7 +26,7 @@ function draw(random: Random): SmallConventions {
   const lags = pick(random, [0, 0, 0, 20 * HOUR_MS]);
   const daySnaps = random.next() < 0.2;
   return {
-    key: pick(random, ['iso_z', 'local', 'utc', 'seconds', 'time_local', 'index']),
+    key: pick(random, ['iso_z', 'local', 'utc', 'seconds', 'time_local']),
     fromMeans: pick(random, ['event', 'event', 'arrival']),
     fromInclusive: random.next() < 0.5,
     designator: pick(random, ['honoured', 'honoured', 'ignored']),

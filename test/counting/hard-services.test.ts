@@ -57,7 +57,7 @@ describe('the aggregation of the totals', () => {
     await minutes(1);
     fault.spoils = () => false;
     await minutes(130);
-    expect(counted.customer.stateOf('people').totalsBy).toBe('day');
+    expect(counted.customer.stateOf('people').totalSource.aggregation).toBe('day');
     expect(counted.totals()).toEqual(truth());
     expect(counted.held()).toEqual([0, 0]);
   });
@@ -79,12 +79,12 @@ describe('the aggregation of the totals', () => {
     });
     record(START_MS - HOUR_MS, [7, 1]);
     await counted.poll();
-    expect(counted.customer.stateOf('people').totalsBy).toBe('quarter');
+    expect(counted.customer.stateOf('people').totalSource.aggregation).toBe('quarter');
     Object.assign(service.conventions, { dayLagMs: 0 });
     counted.nowMs = Date.UTC(2026, 11, 1, 12);
     record(counted.nowMs - HOUR_MS, [5, 2]);
     await minutes(1);
-    expect(counted.customer.stateOf('people').totalsBy).toBe('day');
+    expect(counted.customer.stateOf('people').totalSource.aggregation).toBe('day');
     expect(counted.totals()).toEqual([5, 2]);
   });
 });
@@ -126,7 +126,7 @@ describe('an empty answer for the first day of an epoch', () => {
       conventions: { dayLagMs: 20 * HOUR_MS },
     });
     record(Date.UTC(2026, 10, 1, 9), [4, 1]);
-    await minutes(5);
+    await minutes(62);
     expect(counted.totals()).toEqual([0, 0]);
     counted.nowMs = Date.UTC(2026, 10, 1, 13);
     let spoilt = 0;

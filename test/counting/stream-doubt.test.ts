@@ -23,21 +23,33 @@ describe('a stream', () => {
     distort(() => EMPTY);
     await minutes(2);
     expect(counted.today()).toEqual([7, 1]);
-    expect(counted.notes.filter((note) => note === 'empty_not_believed')).toHaveLength(2);
+    expect(counted.notes.filter((note) => note === 'empty_response_pending')).toHaveLength(2);
     await minutes(1);
     expect(counted.today()).toEqual([5, 0]);
     expect(counted.totals()).toEqual([47, 39]);
   });
 
-  test('shows a first total of 0 only after three polls that found nothing', async () => {
+  test('exports a first total of 0 only after a reconcile interval, at a low cost', async () => {
     const { counted, minutes, service } = worldOf();
     service.records.length = 0;
     await counted.poll();
-    await minutes(1);
+    await minutes(59);
     expect(counted.totals()).toEqual([undefined, undefined]);
+    expect(counted.asked).toHaveLength(1);
     await minutes(1);
     expect(counted.totals()).toEqual([0, 0]);
     expect(counted.figures().occupancy).toBe(0);
+  });
+
+  test('exports a first total as soon as it has counts, whatever was empty before', async () => {
+    const { counted, minutes, distort, truth } = worldOf();
+    distort((reading) => ({ ...reading, rows: [] }));
+    await counted.poll();
+    await minutes(10);
+    expect(counted.totals()).toEqual([undefined, undefined]);
+    distort((reading) => reading);
+    await minutes(1);
+    expect(counted.totals()).toEqual(truth());
   });
 
   test('does not believe a rise out of all proportion before it has come again', async () => {

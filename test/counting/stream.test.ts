@@ -98,7 +98,7 @@ describe('a stream', () => {
       record(counted.nowMs + ms, [1, 0]);
     }
     await counted.poll(true, 2000);
-    expect(counted.customer.stateOf('people').anchor).toBeUndefined();
+    expect(counted.customer.stateOf('people').baseline).toBeUndefined();
     await minutes(2);
     expect(counted.totals()).toEqual(truth());
     await minutes(1);
@@ -169,6 +169,6 @@ describe('the keys of the minutes', () => {
     expect(counted.today()).toEqual([7, 1]);
     expect(counted.figures().occupancy).toBeUndefined();
     expect(counted.figures().streams.people?.lastSeenMs).toBeUndefined();
-    expect(counted.notes).toContain('keys_unknown');
+    expect(counted.notes).toContain('key_format_unknown');
   });
 });

@@ -118,7 +118,7 @@ describe('many streams that fail', () => {
 
   test('do not suppress another message', async () => {
     await failAll();
-    pollLog.succeeded(riverside, ['keys_unknown', 'keys_established']);
+    pollLog.succeeded(riverside, ['key_format_unknown', 'key_format_detected']);
     expect(lines.at(-1)).toMatchObject({
       level: 'warn',
       msg: 'unknown minute key format, occupancy unavailable',

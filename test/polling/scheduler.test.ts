@@ -238,7 +238,8 @@ describe('baselines', () => {
       expect(fixture.healthOf(customer).skipped).toBeGreaterThan(0);
       expect(fixture.healthOf(customer).skipped).toBeLessThan(10);
     }
-    expect(fixture.lines).toMatchObject([
+    const slow = fixture.lines.filter(({ msg }) => !String(msg).startsWith('unknown minute key'));
+    expect(slow).toMatchObject([
       { msg: 'service too slow for the polling interval', customer: 'a', interval_seconds: 1 },
     ]);
   });

@@ -53,6 +53,7 @@ function arrivesPromptly({ conventions }: Environment): boolean {
 export function canAuditOccupancy(environment: Environment): boolean {
   const { conventions } = environment;
   return (
+    hasKnownKeys(environment) &&
     conventions.forced.above === 'bytes' &&
     (conventions.windowTime === 'server') === (conventions.keyTime === 'server') &&
     arrivesPromptly(environment) &&
@@ -60,6 +61,11 @@ export function canAuditOccupancy(environment: Environment): boolean {
     conventions.serviceClockMs === 0 &&
     !isCrowded(environment)
   );
+}
+
+/** Minute keys have a format that the exporter knows. */
+function hasKnownKeys({ conventions: { minuteKey } }: Environment): boolean {
+  return minuteKey.form !== 'index' && !(minuteKey.form === 'epoch' && minuteKey.unit === 'min');
 }
 
 /** Keys are local times without an offset. */

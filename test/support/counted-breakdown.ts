@@ -5,15 +5,18 @@ import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
 import type { BreakdownMetrics, KeyMetrics } from '../../src/counting/customer-metrics.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import type { PollNote } from '../../src/counting/state.ts';
+import type { PollNote } from '../../src/counting/poll.ts';
 import type { Zone } from '../../src/counting/zone.ts';
 import { queryFrom } from './ask.ts';
+
+const RECONCILE_MS = 3_600_000;
 
 export type Rows = readonly (readonly [key: Key, entered: number, exited: number])[];
 
 export class CountedBreakdown {
   readonly breakdown: Breakdown;
   readonly #zone: Zone;
+  readonly #startMs: number;
   /** What the service lists since the epoch, and since the day started. */
   totals: Rows = [];
   today: Rows = [];
@@ -30,6 +33,7 @@ export class CountedBreakdown {
   constructor(zone: Zone, nowMs: number, breakdown: Breakdown = 'branch') {
     this.#zone = zone;
     this.nowMs = nowMs;
+    this.#startMs = nowMs;
     this.breakdown = breakdown;
     this.customer = this.#create();
   }
@@ -37,7 +41,7 @@ export class CountedBreakdown {
   /** One poll, which asks as the service is now. A throw of it is a failed poll. */
   async poll(): Promise<void> {
     const { breakdown, customer } = this;
-    const epoch = customer.periodAt(this.nowMs);
+    const period = customer.periodAt(this.nowMs);
     this.asked = [];
     this.notes = [];
     try {
@@ -46,9 +50,12 @@ export class CountedBreakdown {
         {
           breakdown,
           calendar: customer.calendar,
-          epoch,
+          period,
           nowMs: () => this.nowMs,
-          marks: customer.marksOfKeys(breakdown, epoch),
+          monotonicMs: this.nowMs - this.#startMs,
+          reconcileIntervalMs: RECONCILE_MS,
+          marks: customer.marksOfKeys(breakdown, period),
+          keysOfLastPeriod: customer.keysOfLastPeriod(breakdown, period),
         },
         queryFrom((question) => this.#answer(question), this.asked),
       );

@@ -5,8 +5,8 @@ import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
 import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import type { PollNote } from '../../src/counting/state.ts';
-import { pollStream } from '../../src/counting/stream.ts';
+import type { PollNote } from '../../src/counting/poll.ts';
+import { pollStream } from '../../src/counting/poll.ts';
 import type { Zone } from '../../src/counting/zone.ts';
 import { queryFrom } from './ask.ts';
 
@@ -40,9 +40,9 @@ export class CountedStream {
   }
 
   /** One poll. A throw of the service is a failed poll. Each answer takes `answerMs`. */
-  async poll(mayAnchor = true, answerMs = 0): Promise<void> {
+  async poll(allowBaseline = true, answerMs = 0): Promise<void> {
     const { customer, stream } = this;
-    const epoch = customer.periodAt(this.nowMs);
+    const period = customer.periodAt(this.nowMs);
     this.asked = [];
     const elapsedMs = this.nowMs - this.#startMs;
     try {
@@ -52,14 +52,15 @@ export class CountedStream {
           stream,
           counterCount: COUNTERS[stream].length,
           calendar: customer.calendar,
-          epoch,
+          period,
           nowMs: () => this.nowMs,
           serviceNowMs: () => this.nowMs + this.serviceAheadMs,
           monotonicMs: elapsedMs,
           renewalMs: elapsedMs - (elapsedMs % RECONCILE_MS),
-          mayAnchor,
+          reconcileIntervalMs: RECONCILE_MS,
+          allowBaseline,
           hasTime: () => true,
-          marks: customer.marksOf(stream, epoch),
+          marks: customer.marksOf(stream, period),
         },
         queryFrom((question) => {
           this.nowMs += answerMs;

@@ -20,7 +20,6 @@ export const SMALL_KEYS = [
   'compact_local',
   'time_local',
   'minute_of_day_local',
-  'index',
 ] as const;
 
 export interface SmallConventions {
@@ -101,7 +100,7 @@ export class SmallService {
     }
     return [...buckets]
       .toSorted(([a], [b]) => a - b)
-      .map(([ms, records]) => ({ key: this.#key(ms, fromMs), counts: this.#sum(records) }));
+      .map(([ms, records]) => ({ key: this.#key(ms), counts: this.#sum(records) }));
   }
 
   #arrived(nowMs: number): SmallRecord[] {
@@ -131,7 +130,7 @@ export class SmallService {
     );
   }
 
-  #key(ms: number, fromMs: number): Key {
+  #key(ms: number): Key {
     const local = new Date(ms + this.#zone.offsetMsAt(ms)).toISOString();
     const utc = new Date(ms).toISOString();
     switch (this.conventions.key) {
@@ -151,8 +150,6 @@ export class SmallService {
         return local.slice(11, 16);
       case 'minute_of_day_local':
         return Number(local.slice(11, 13)) * 60 + Number(local.slice(14, 16));
-      case 'index':
-        return Math.floor((ms - fromMs) / MINUTE_MS);
     }
   }
 }

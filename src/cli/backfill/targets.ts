@@ -3,7 +3,7 @@ import { UsageError } from '../../base/errors.ts';
 import type { Config, CustomerConfig } from '../../config/types.ts';
 import { Calendar } from '../../counting/calendar.ts';
 import type { CountingPeriod, Span } from '../../counting/calendar.ts';
-import type { CustomerDescription } from '../../counting/description.ts';
+import type { CustomerDescription } from '../../counting/customer-metrics.ts';
 import { createOpeningHoursParser } from '../../counting/opening-hours.ts';
 import { Zone } from '../../counting/zone.ts';
 import type { LabelPair } from '../../metrics/family.ts';

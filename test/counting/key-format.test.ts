@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Key } from '../../src/base/model.ts';
-import { KEY_READINGS, readKey, sameInstants, survivingReadings } from '../../src/counting/keys.ts';
-import type { KeyReading } from '../../src/counting/keys.ts';
+import { allAgree, KEY_FORMATS, matchingFormats, parseKey } from '../../src/counting/key-format.ts';
+import type { KeyFormat } from '../../src/counting/key-format.ts';
 import { Zone } from '../../src/counting/zone.ts';
 
 const COPENHAGEN = new Zone('Europe/Copenhagen');
@@ -10,12 +10,12 @@ const LONDON = new Zone('Europe/London');
 const MINUTE = Date.UTC(2026, 10, 18, 12, 7);
 const WINDOW = { startMs: MINUTE - 7 * 60_000, endMs: MINUTE + 8 * 60_000 };
 
-function survivors(key: Key, zone = COPENHAGEN): readonly KeyReading[] {
-  return survivingReadings(KEY_READINGS, { rows: [{ key, counts: [1, 0] }], window: WINDOW }, zone);
+function formatsOf(key: Key, zone = COPENHAGEN): readonly KeyFormat[] {
+  return matchingFormats(KEY_FORMATS, { rows: [{ key, counts: [1, 0] }], window: WINDOW }, zone);
 }
 
-describe('readKey', () => {
-  test.each<[Key, KeyReading['form'], KeyReading['zone']]>([
+describe('parseKey', () => {
+  test.each<[Key, KeyFormat['form'], KeyFormat['zone']]>([
     ['2026-11-18T12:07:00Z', 'iso', 'written'],
     ['2026-11-18T12:07:00.000Z', 'iso', 'written'],
     ['2026-11-18T13:07:00+01:00', 'iso', 'written'],
@@ -30,55 +30,53 @@ describe('readKey', () => {
     [MINUTE, 'epoch_milliseconds', 'written'],
     [MINUTE / 1000, 'epoch_seconds', 'written'],
     [String(MINUTE / 1000), 'epoch_seconds', 'written'],
-    [MINUTE / 60_000, 'epoch_minutes', 'written'],
     ['13:07', 'time_of_day', 'local'],
     ['13:07:00', 'time_of_day', 'local'],
     ['12:07', 'time_of_day', 'utc'],
     [13 * 60 + 7, 'minute_of_day', 'local'],
     ['727', 'minute_of_day', 'utc'],
-    [7, 'minute_of_window', 'written'],
-  ])('reads %j as %s, %s, and nothing else fits', (key, form, zone) => {
-    expect(readKey({ form, zone }, key, WINDOW, COPENHAGEN)).toBe(MINUTE);
-    const fitting = survivors(key);
+  ])('parses %j as %s, %s, and no other format fits', (key, form, zone) => {
+    expect(parseKey({ form, zone }, key, WINDOW, COPENHAGEN)).toBe(MINUTE);
+    const fitting = formatsOf(key);
     expect(fitting).toContainEqual({ form, zone });
-    expect(
-      sameInstants(fitting, { rows: [{ key, counts: [1] }], window: WINDOW }, COPENHAGEN),
-    ).toBe(true);
+    expect(allAgree(fitting, { rows: [{ key, counts: [1] }], window: WINDOW }, COPENHAGEN)).toBe(
+      true,
+    );
   });
 
   test.each<Key>(['', 'Main Library', '2026-13-40T99:99', '25:61', -1, 1.5, 'NaN', '0x10', '1e9'])(
-    'reads nothing into %j',
+    'no format fits %j',
     (key) => {
-      expect(survivors(key)).toEqual([]);
+      expect(formatsOf(key)).toEqual([]);
     },
   );
 
-  test('puts a time of day after midnight into the window that began before it', () => {
+  test('places a time of day after midnight in a window that starts before it', () => {
     const window = {
       startMs: Date.UTC(2026, 10, 18, 22, 50),
       endMs: Date.UTC(2026, 10, 18, 23, 10),
     };
-    const reading: KeyReading = { form: 'time_of_day', zone: 'local' };
-    expect(readKey(reading, '23:55', window, COPENHAGEN)).toBe(Date.UTC(2026, 10, 18, 22, 55));
-    expect(readKey(reading, '00:05', window, COPENHAGEN)).toBe(Date.UTC(2026, 10, 18, 23, 5));
+    const format: KeyFormat = { form: 'time_of_day', zone: 'local' };
+    expect(parseKey(format, '23:55', window, COPENHAGEN)).toBe(Date.UTC(2026, 10, 18, 22, 55));
+    expect(parseKey(format, '00:05', window, COPENHAGEN)).toBe(Date.UTC(2026, 10, 18, 23, 5));
   });
 
-  test('leaves several readings at offset 0, which give the same instants', () => {
-    const fitting = survivors('2026-11-18T12:07:00', LONDON);
+  test('several formats agree at offset 0, and not in summer', () => {
+    const fitting = formatsOf('2026-11-18T12:07:00', LONDON);
     expect(fitting).toEqual([
       { form: 'iso', zone: 'local' },
       { form: 'iso', zone: 'utc' },
     ]);
     const summer = { startMs: Date.UTC(2026, 6, 18), endMs: Date.UTC(2026, 6, 19) };
     const rows = [{ key: '2026-07-18T12:07:00', counts: [1] }];
-    expect(sameInstants(fitting, { rows, window: summer }, LONDON)).toBe(false);
+    expect(allAgree(fitting, { rows, window: summer }, LONDON)).toBe(false);
   });
 
-  test('forgives half of the rows a wrong clock or a late arrival', () => {
+  test('fits although half of the rows are late or have a wrong clock', () => {
     const rows = ['2026-11-18T12:07:00Z', '2026-11-18T12:08:00Z', '2026-12-24T12:07:00Z'].map(
       (key) => ({ key, counts: [1, 0] }),
     );
-    const fitting = survivingReadings(KEY_READINGS, { rows, window: WINDOW }, COPENHAGEN);
+    const fitting = matchingFormats(KEY_FORMATS, { rows, window: WINDOW }, COPENHAGEN);
     expect(fitting).toContainEqual({ form: 'iso', zone: 'written' });
     expect(fitting).not.toContainEqual({ form: 'iso', zone: 'local' });
   });

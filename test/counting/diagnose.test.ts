@@ -1,9 +1,9 @@
-/** A survey of a stream: what the exporter's first polls would come to, and what explains it. */
+/** A diagnosis of a stream: what the exporter's first polls would come to, and what explains it. */
 import { expect, test } from 'vitest';
 import { Calendar } from '../../src/counting/calendar.ts';
-import type { PollContext } from '../../src/counting/state.ts';
-import { surveyStream } from '../../src/counting/survey.ts';
-import type { StreamSurvey } from '../../src/counting/survey.ts';
+import type { PollContext } from '../../src/counting/poll.ts';
+import { diagnoseStream } from '../../src/counting/diagnose.ts';
+import type { StreamDiagnosis } from '../../src/counting/diagnose.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { queryFrom } from '../support/ask.ts';
 import { SmallService } from '../support/small-service.ts';
@@ -16,11 +16,11 @@ const ZONE = new Zone('Europe/Copenhagen');
 /** The third of a month, a Tuesday, 11:00 in Copenhagen. */
 const NOW_MS = Date.UTC(2026, 10, 3, 10);
 
-/** A survey of people who came `agoMs` before now, one in at each. */
-async function surveyed(
+/** A diagnosis of people who came `agoMs` before now, one in at each. */
+async function diagnosed(
   conventions: Partial<SmallConventions>,
   agoMs: readonly number[],
-): Promise<Readonly<{ survey: StreamSurvey; asked: number }>> {
+): Promise<Readonly<{ diagnosis: StreamDiagnosis; asked: number }>> {
   const service = new SmallService(ZONE, 2, conventions);
   for (const ms of agoMs) {
     const eventMs = NOW_MS - ms;
@@ -31,12 +31,13 @@ async function surveyed(
     stream: 'people',
     counterCount: 2,
     calendar,
-    epoch: calendar.periodAt(NOW_MS),
+    period: calendar.periodAt(NOW_MS),
     nowMs: () => NOW_MS,
     serviceNowMs: () => NOW_MS,
     monotonicMs: 0,
     renewalMs: 0,
-    mayAnchor: true,
+    reconcileIntervalMs: 0,
+    allowBaseline: true,
     hasTime: () => true,
     marks: undefined,
   };
@@ -45,17 +46,17 @@ async function surveyed(
     asked += 1;
     return service.answer(question, NOW_MS);
   });
-  const survey = await surveyStream(context, query);
-  return { survey, asked };
+  const diagnosis = await diagnoseStream(context, query);
+  return { diagnosis, asked };
 }
 
 const MORNING = [5 * MINUTE_MS, 20 * MINUTE_MS, 2 * HOUR_MS];
 
 test('a service without surprises takes the questions of one poll and one more', async () => {
-  const { survey, asked } = await surveyed({}, MORNING);
-  expect(survey).toMatchObject({
+  const { diagnosis, asked } = await diagnosed({}, MORNING);
+  expect(diagnosis).toMatchObject({
     day: { agrees: true },
-    dating: { status: 'established' },
+    keyFormat: { status: 'detected' },
     lastSeenMs: NOW_MS - 5 * MINUTE_MS,
     state: { snapshot: { totals: [3, 0], today: [3, 0] } },
   });
@@ -63,51 +64,60 @@ test('a service without surprises takes the questions of one poll and one more',
 });
 
 test('nothing is believed only after it came again, and nothing agrees with it', async () => {
-  const { survey } = await surveyed({}, []);
-  expect(survey).toMatchObject({
+  const { diagnosis } = await diagnosed({}, []);
+  expect(diagnosis).toMatchObject({
     day: { agrees: undefined },
-    dating: { status: 'undecided' },
+    keyFormat: { status: 'ambiguous' },
     lastSeenMs: undefined,
     state: { snapshot: { totals: [0, 0] } },
   });
 });
 
 test('a day that lags is compared with the minutes', async () => {
-  const { survey } = await surveyed({ dayLagMs: HOUR_MS }, MORNING);
-  expect(survey.day).toEqual({
+  const { diagnosis } = await diagnosed({ dayLagMs: HOUR_MS }, MORNING);
+  expect(diagnosis.day).toEqual({
     agrees: false,
-    totalsBy: 'quarter',
+    totalAggregation: 'quarter',
     byDay: [1, 0],
     byMinute: [3, 0],
   });
-  expect(survey.isMinuteForced).toBe(false);
+  expect(diagnosis.isMinuteForced).toBe(false);
 });
 
 test('a day that lags is found where today is answered by it, and so agrees with itself', async () => {
-  const { survey } = await surveyed({ dayLagMs: HOUR_MS, mostRows: 40, listZeros: true }, MORNING);
-  expect(survey.day).toEqual({
+  const { diagnosis } = await diagnosed(
+    { dayLagMs: HOUR_MS, mostRows: 40, listZeros: true },
+    MORNING,
+  );
+  expect(diagnosis.day).toEqual({
     agrees: false,
-    totalsBy: 'day',
+    totalAggregation: 'day',
     byDay: [0, 0],
     byMinute: [2, 0],
   });
 });
 
 test('where even half an hour by the minute is answered by the day, nothing can be told', async () => {
-  const { survey } = await surveyed({ dayLagMs: HOUR_MS, mostRows: 20, listZeros: true }, MORNING);
-  expect(survey).toMatchObject({ day: { agrees: undefined }, isMinuteForced: true });
+  const { diagnosis } = await diagnosed(
+    { dayLagMs: HOUR_MS, mostRows: 20, listZeros: true },
+    MORNING,
+  );
+  expect(diagnosis).toMatchObject({ day: { agrees: undefined }, isMinuteForced: true });
 });
 
 test.each([2, 9, 13])('a newest minute %d days ago is found, and its key read', async (days) => {
-  const { survey } = await surveyed({ key: 'seconds' }, [days * DAY_MS, days * DAY_MS + HOUR_MS]);
-  expect(survey.lastSeenMs).toBe(NOW_MS - days * DAY_MS);
-  expect(survey.dating).toMatchObject({
-    status: 'established',
-    readings: [{ form: 'epoch_seconds' }],
+  const { diagnosis } = await diagnosed({ key: 'seconds' }, [
+    days * DAY_MS,
+    days * DAY_MS + HOUR_MS,
+  ]);
+  expect(diagnosis.lastSeenMs).toBe(NOW_MS - days * DAY_MS);
+  expect(diagnosis.keyFormat).toMatchObject({
+    status: 'detected',
+    formats: [{ form: 'epoch_seconds' }],
   });
 });
 
 test('a newest minute of three weeks ago is not looked for', async () => {
-  const { survey } = await surveyed({}, [21 * DAY_MS]);
-  expect(survey.lastSeenMs).toBeUndefined();
+  const { diagnosis } = await diagnosed({}, [21 * DAY_MS]);
+  expect(diagnosis.lastSeenMs).toBeUndefined();
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Question, AggregatedResponse } from '../../src/base/model.ts';
 import { Calendar, MINUTE_MS } from '../../src/counting/calendar.ts';
 import { createWindowReader } from '../../src/counting/query.ts';
-import { totalByMinutes } from '../../src/counting/total.ts';
+import { totalByMinute } from '../../src/counting/totals.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { queryFrom } from '../support/ask.ts';
 
@@ -45,6 +45,6 @@ test.each<Edges>([
     nowMs: () => END_MS,
     hasTime: () => true,
   });
-  const total = await totalByMinutes(reader, START_MS - MINUTE_MS, undefined, END_MS);
+  const total = await totalByMinute(reader, START_MS - MINUTE_MS, undefined, END_MS);
   expect(total).toEqual([24 * 60, 0]);
 });

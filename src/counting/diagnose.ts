@@ -1,0 +1,106 @@
+/**
+ * One look at a stream for `check --connect`: polls it as the exporter would at its start, and reads
+ * what explains the result. Sends more requests than a poll.
+ */
+import { DAY_MS } from './calendar.ts';
+import { anyBelow, isZero } from './counts.ts';
+import type { Counts } from './counts.ts';
+import { detectKeyFormat } from './key-format.ts';
+import type { KeyFormatState } from './key-format.ts';
+import { lastSeenIn, minutesOfSamples, readByMinute } from './occupancy.ts';
+import { EMPTY_POLLS_TO_CONFIRM } from './plausibility.ts';
+import { createReader, INITIAL_STATE, pollStream } from './poll.ts';
+import type { PollContext, StreamState } from './poll.ts';
+import type { Query, WindowReader } from './query.ts';
+import { isVerified, MIN_CHUNK_MS } from './totals.ts';
+import type { TotalAggregation } from './totals.ts';
+
+export interface StreamDiagnosis {
+  /** The exporter's state after the polls. */
+  readonly state: StreamState;
+  /** Detected from older rows if the newest days have none. */
+  readonly keyFormat: KeyFormatState;
+  /** The newest minute of two weeks that counted anybody; undefined if keys cannot be parsed. */
+  readonly lastSeenMs: number | undefined;
+  readonly day: DayAgreement;
+  /** Whether even the shortest window by minute is forced into another aggregation. */
+  readonly isMinuteForced: boolean;
+}
+
+/** Whether `day` has the same counts as `minute`. */
+export type DayAgreement =
+  | { readonly agrees: true }
+  /** There was nothing to compare. */
+  | { readonly agrees: undefined }
+  | {
+      readonly agrees: false;
+      /** What the exporter reads totals by: `day` if it cannot see the disagreement. */
+      readonly totalAggregation: TotalAggregation;
+      /** The sums of one window by `day`, and by `minute`. */
+      readonly byDay: Counts;
+      readonly byMinute: Counts;
+    };
+
+const LOOK_BACK_MS = 14 * DAY_MS;
+
+/** Diagnoses a stream from the initial state. */
+export async function diagnoseStream(context: PollContext, query: Query): Promise<StreamDiagnosis> {
+  let state = INITIAL_STATE;
+  const patient = { ...context, reconcileIntervalMs: 0 };
+  for (let polls = 0; polls < EMPTY_POLLS_TO_CONFIRM && state.snapshot === undefined; polls++) {
+    ({ state } = await pollStream(state, patient, query));
+  }
+  const reader = createReader(context, query);
+  const { keyFormat, snapshot } = state;
+  const lastSeenMs = snapshot?.order?.lastSeenMs;
+  const agreement = await compareDay(state, context, reader);
+  return lastSeenMs === undefined && keyFormat.status !== 'unknown'
+    ? { state, ...agreement, ...(await lookBack(keyFormat, context, reader)) }
+    : { state, ...agreement, keyFormat, lastSeenMs };
+}
+
+async function compareDay(
+  { totalSource, snapshot }: StreamState,
+  { period, nowMs }: PollContext,
+  reader: WindowReader,
+): Promise<Pick<StreamDiagnosis, 'day' | 'isMinuteForced'>> {
+  if (snapshot === undefined) {
+    return { day: { agrees: undefined }, isMinuteForced: false };
+  }
+  const { startMs } = snapshot.day;
+  const today = await reader.read('minute', startMs);
+  const { aggregation } = totalSource;
+  if (aggregation === 'day' && today.aggregation === 'minute') {
+    const hasCompared = isVerified(totalSource, period) || !isZero(snapshot.today);
+    return { day: { agrees: hasCompared ? true : undefined }, isMinuteForced: false };
+  }
+  // If today's minutes were forced into a coarser aggregation, that one was compared with itself.
+  const fromMs = today.aggregation === 'minute' ? startMs : nowMs() - MIN_CHUNK_MS;
+  const minutes = await reader.read('minute', fromMs);
+  const { sums: byDay } = await reader.read('day', fromMs);
+  const byMinute = minutes.sums;
+  const isMinuteForced = minutes.aggregation !== 'minute';
+  if (aggregation !== 'day' || anyBelow(byDay, byMinute)) {
+    return {
+      day: { agrees: false, totalAggregation: aggregation, byDay, byMinute },
+      isMinuteForced,
+    };
+  }
+  const agrees = isMinuteForced || isZero(byMinute) ? undefined : true;
+  return { day: { agrees }, isMinuteForced };
+}
+
+/** If neither today nor the day before counted anybody. */
+async function lookBack(
+  keyFormat: KeyFormatState,
+  { calendar: { zone }, nowMs }: PollContext,
+  reader: WindowReader,
+): Promise<Pick<StreamDiagnosis, 'keyFormat' | 'lastSeenMs'>> {
+  const response = await reader.read('minute', nowMs() - LOOK_BACK_MS);
+  const samples = (await readByMinute(reader, response)) ?? [];
+  const detected = await detectKeyFormat(reader, keyFormat, samples, zone);
+  const minutes = minutesOfSamples(samples, detected, zone);
+  const { startMs, endMs } = response.window;
+  const lastSeenMs = minutes && lastSeenIn(minutes, { startMs, endMs: endMs + 1 });
+  return { keyFormat: detected, lastSeenMs };
+}

@@ -1,0 +1,187 @@
+/**
+ * Today's minutes, and what depends on their order: occupancy and last seen (rule 9). The minutes of
+ * a poll are today's minutes at the baseline, without those of `recentAtBaseline`, plus `recent`.
+ */
+import type { Row } from '../base/model.ts';
+import { contains, floorToMinute, MINUTE_MS } from './calendar.ts';
+import type { Span } from './calendar.ts';
+import { at, isZero, minus, plus } from './counts.ts';
+import type { Counts } from './counts.ts';
+import { keyParser } from './key-format.ts';
+import type { KeyFormatState, KeySample } from './key-format.ts';
+import type { WindowReader, WindowResponse } from './query.ts';
+import type { Zone } from './zone.ts';
+
+export interface CountedMinute {
+  readonly startMs: number;
+  readonly counts: Counts;
+}
+
+/** Sorted, each minute once, without minutes that counted nobody. */
+export type Minutes = readonly CountedMinute[];
+
+/** The start of a row's minute; undefined if its key cannot be parsed. */
+export type ParseRow = (row: Row) => number | undefined;
+
+/** Windows that a coarse response is split into. */
+const MAX_CHUNKS = 32;
+
+/** Undefined if a key cannot be parsed. Rows of one minute are added up. */
+export function minutesOf(rows: readonly Row[], parse: ParseRow): Minutes | undefined {
+  const found: CountedMinute[] = [];
+  for (const row of rows) {
+    const startMs = parse(row);
+    if (startMs === undefined) {
+      return undefined;
+    }
+    if (!isZero(row.counts)) {
+      found.push({ startMs, counts: row.counts });
+    }
+  }
+  return sumMinutes(found);
+}
+
+export function addMinutes(a: Minutes, b: Minutes): Minutes {
+  return b.length === 0 ? a : sumMinutes([...a, ...b]);
+}
+
+export function subtractMinutes(a: Minutes, b: Minutes): Minutes {
+  return addMinutes(
+    a,
+    b.map(({ startMs, counts }) => ({
+      startMs,
+      counts: minus(
+        counts.map(() => 0),
+        counts,
+      ),
+    })),
+  );
+}
+
+function sumMinutes(minutes: readonly CountedMinute[]): Minutes {
+  const sorted = minutes.toSorted((a, b) => a.startMs - b.startMs);
+  const sums: CountedMinute[] = [];
+  for (const minute of sorted) {
+    const last = sums.at(-1);
+    if (last?.startMs === minute.startMs) {
+      sums[sums.length - 1] = { ...last, counts: plus(last.counts, minute.counts) };
+    } else {
+      sums.push(minute);
+    }
+  }
+  return sums.filter(({ counts }) => !isZero(counts));
+}
+
+/** The distance of two samples of an occupancy series. */
+export const SAMPLE_MS = 15 * MINUTE_MS;
+/** 26 hours. Minutes after the longest possible day are in the last sample. */
+const MAX_SAMPLES = 104;
+
+/**
+ * People inside at the end of each quarter of an hour of `span`; the last sample is at the end of
+ * the span. Clamped at 0 in each minute: after a missed entry, an exit is ignored and does not lower
+ * the rest of the day.
+ */
+export function computeOccupancy(minutes: Minutes, { startMs: fromMs, endMs }: Span): number[] {
+  const samples: number[] = [];
+  let inside = 0;
+  for (const { startMs, counts } of minutes) {
+    if (startMs < fromMs || startMs >= endMs) {
+      continue;
+    }
+    const ended = Math.min(Math.floor((startMs - fromMs) / SAMPLE_MS), MAX_SAMPLES - 1);
+    while (samples.length < ended) {
+      samples.push(inside);
+    }
+    inside = nextOccupancy(inside, at(counts, 0), at(counts, 1));
+  }
+  while (samples.length < MAX_SAMPLES && samples.length * SAMPLE_MS < endMs - fromMs) {
+    samples.push(inside);
+  }
+  return samples;
+}
+
+/** People inside after a minute. */
+export function nextOccupancy(inside: number, entered: number, exited: number): number {
+  return Math.max(0, inside + Math.max(0, entered) - Math.max(0, exited));
+}
+
+/** Start of the newest minute of a span that counted anybody. */
+export function lastSeenIn(minutes: Minutes, span: Span): number | undefined {
+  return minutes.findLast(
+    ({ startMs, counts }) => contains(span, startMs) && counts.some((count) => count > 0),
+  )?.startMs;
+}
+
+/** Counts of a span. */
+export function sumOf(minutes: Minutes, span: Span, counterCount: number): Counts {
+  const sums = Array.from({ length: counterCount }, () => 0);
+  for (const { startMs, counts } of minutes) {
+    if (contains(span, startMs)) {
+      counts.forEach((count, counter) => {
+        sums[counter] = at(sums, counter) + count;
+      });
+    }
+  }
+  return sums;
+}
+
+/**
+ * A response as samples by `minute`. If the service forced a coarser aggregation, requests the
+ * window in halves; undefined if that takes too many requests or too long.
+ */
+export async function readByMinute(
+  reader: WindowReader,
+  response: WindowResponse,
+  maxChunks = MAX_CHUNKS,
+): Promise<readonly KeySample[] | undefined> {
+  if (isZero(response.sums)) {
+    return [];
+  }
+  if (response.aggregation === 'minute') {
+    return [response];
+  }
+  const { startMs, endMs } = response.window;
+  const middleMs = floorToMinute((startMs + endMs) / 2);
+  if (maxChunks < 2 || middleMs <= startMs) {
+    return undefined;
+  }
+  const samples: KeySample[] = [];
+  for (const [fromMs, toMs] of [
+    [startMs, middleMs],
+    [middleMs, endMs],
+  ] as const) {
+    const half = await reader.readOptional('minute', fromMs, toMs);
+    const chunks = half && (await readByMinute(reader, half, maxChunks / 2));
+    if (chunks === undefined) {
+      return undefined;
+    }
+    samples.push(...chunks);
+  }
+  return samples;
+}
+
+/** Undefined if a key cannot be parsed. */
+export function minutesOfSamples(
+  samples: readonly KeySample[],
+  keyFormat: KeyFormatState,
+  zone: Zone,
+): Minutes | undefined {
+  const all: CountedMinute[] = [];
+  for (const { rows, window } of samples) {
+    const parse = keyParser(keyFormat, window, zone);
+    // Windows may include both of their edges: a minute between two chunks counts once.
+    const own = samples.length === 1 ? rows : rows.filter((row) => isOwn(window, parse(row)));
+    const minutes = minutesOf(own, parse);
+    if (minutes === undefined) {
+      return undefined;
+    }
+    all.push(...minutes);
+  }
+  return sumMinutes(all);
+}
+
+/** Rows whose key cannot be parsed are kept, so that they are noticed. */
+function isOwn(window: Span, instantMs: number | undefined): boolean {
+  return instantMs === undefined || contains(window, instantMs);
+}

@@ -1,0 +1,542 @@
+/**
+ * One poll of the people or logins of a customer: the previous state and `query` in, the next state
+ * and what to log out. A poll that fails changes nothing (rule 6). README.md has the numbered rules.
+ */
+import type { Endpoint, MinuteStream } from '../base/model.ts';
+import { readBaseline } from './baseline.ts';
+import type { Baseline, BaselineResult, BaselineUse, Expected } from './baseline.ts';
+import { MINUTE_MS } from './calendar.ts';
+import type { Calendar, CountingPeriod, Span } from './calendar.ts';
+import { at, grandTotal, isZero, minus, plus } from './counts.ts';
+import type { Counts } from './counts.ts';
+import { ANY_KEY_FORMAT, detectKeyFormat, keyParser, narrowKeyFormat } from './key-format.ts';
+import type { KeyFormatState } from './key-format.ts';
+import { addMinutes, computeOccupancy, lastSeenIn, minutesOf, sumOf } from './occupancy.ts';
+import type { Minutes } from './occupancy.ts';
+import { checkPlausibility, NOTHING_PENDING } from './plausibility.ts';
+import type { AcceptedTotals, Candidate, Pending, PlausibilityNote } from './plausibility.ts';
+import { createWindowReader } from './query.ts';
+import type { Query, WindowReader, WindowResponse } from './query.ts';
+import { BY_DAY } from './totals.ts';
+import type { TotalSource } from './totals.ts';
+
+export const ENDPOINTS = {
+  people: 'peoplecount',
+  logins: 'login',
+} as const satisfies Record<MinuteStream, Endpoint>;
+
+/** The accepted values of one poll. */
+export interface Snapshot {
+  readonly period: CountingPeriod;
+  readonly day: Span;
+  readonly atMs: number;
+  /** The service's totals since the period started, corrections included. */
+  readonly totals: Counts;
+  /** The service's figures since the day started. */
+  readonly today: Counts;
+  /** Undefined if keys cannot be parsed. */
+  readonly order: MinuteOrder | undefined;
+}
+
+/** What depends on the order of the minutes. */
+export interface MinuteOrder {
+  /** People inside after each quarter of an hour of the day, the last one at the poll; of people only. */
+  readonly occupancy: readonly number[];
+  /** The newest minute, today or the day before, that counted anybody. */
+  readonly lastSeenMs: number | undefined;
+}
+
+/** Whether the window of the last minutes can be relied on. */
+export type RecentWindow =
+  | { readonly kind: 'usable' }
+  /** Empty at so many baselines in a row although the day had counts in it. */
+  | { readonly kind: 'suspect'; readonly baselines: number }
+  /**
+   * It begins earlier by the zone's offset: the service takes local times for UTC, so that in the
+   * east the usual window is in its future.
+   */
+  | { readonly kind: 'extended' };
+
+/** What is kept of one stream between two polls. Immutable: replaced as a whole. */
+export interface StreamState {
+  readonly baseline: Baseline | undefined;
+  readonly snapshot: Snapshot | undefined;
+  readonly totalSource: TotalSource;
+  readonly recentWindow: RecentWindow;
+  readonly keyFormat: KeyFormatState;
+  /** Sums of `recent` at the last accepted poll. */
+  readonly recent: Counts | undefined;
+  readonly pending: Pending;
+  /** Last seen of the day before the one that starts then, as far as it is known. */
+  readonly dayBefore:
+    { readonly dayStartMs: number; readonly lastSeenMs: number | undefined } | undefined;
+}
+
+export const INITIAL_STATE: StreamState = {
+  baseline: undefined,
+  snapshot: undefined,
+  totalSource: BY_DAY,
+  recentWindow: { kind: 'usable' },
+  keyFormat: ANY_KEY_FORMAT,
+  recent: undefined,
+  pending: NOTHING_PENDING,
+  dayBefore: undefined,
+};
+
+export interface PollContext {
+  readonly stream: MinuteStream;
+  readonly counterCount: number;
+  readonly calendar: Calendar;
+  readonly period: CountingPeriod;
+  readonly nowMs: () => number;
+  /** The service's clock, by which it dates and windows records. */
+  readonly serviceNowMs: () => number;
+  readonly monotonicMs: number;
+  /** Baselines taken before this moment of the monotonic clock are due for renewal. */
+  readonly renewalMs: number;
+  readonly reconcileIntervalMs: number;
+  /** Whether half of the poll's time is left. */
+  readonly hasTime: () => boolean;
+  /** Whether an optional baseline may be taken now. */
+  readonly allowBaseline: boolean;
+  /** The high-water marks of the period from before the start. */
+  readonly marks: AcceptedTotals | undefined;
+}
+
+export type PollNote =
+  | PlausibilityNote
+  | 'aggregations_inconsistent'
+  | 'totals_by_quarter'
+  | 'totals_by_minute'
+  | 'breakdown_keys_dropped'
+  | 'key_format_unknown'
+  | 'key_format_detected';
+
+export interface PollOutcome {
+  readonly state: StreamState;
+  readonly notes: readonly PollNote[];
+}
+
+/** While the key format is ambiguous, a new baseline may be taken after this time. */
+const AMBIGUOUS_KEYS_RETRY_MS = MINUTE_MS;
+/** An empty window may be a fault for this many baselines in a row. */
+const MAX_SUSPECT_BASELINES = 2;
+/** How long before the end of a day its last snapshot has all of its minutes. */
+const MAX_SNAPSHOT_AGE_MS = 15 * MINUTE_MS;
+/** `recent` that doubles from at least this is verified by a baseline: the service may list rows twice. */
+const MIN_DOUBLED_COUNTS = 20;
+
+/** Whether the next poll takes a baseline: it must if there is none, and may if it is old. */
+export function baselineDue(
+  state: StreamState,
+  context: Pick<
+    PollContext,
+    'calendar' | 'period' | 'nowMs' | 'monotonicMs' | 'renewalMs' | 'reconcileIntervalMs'
+  >,
+): 'required' | 'optional' | 'no' {
+  const { baseline, keyFormat, pending, recent } = state;
+  if (baseline === undefined) {
+    return 'required';
+  }
+  const ageMs = context.monotonicMs - baseline.takenAtMonotonicMs;
+  const isOfOtherDay =
+    baseline.period.startMs !== context.period.startMs ||
+    baseline.day.startMs !== context.calendar.dayAt(context.nowMs()).startMs;
+  const hasRows = baseline.minutes === undefined || (recent !== undefined && !isZero(recent));
+  const retriesKeys =
+    keyFormat.status === 'ambiguous' && hasRows && ageMs >= AMBIGUOUS_KEYS_RETRY_MS;
+  const confirmsEmpty = isAwaitingFirstCounts(state) && mayConfirmEmpty(pending, context);
+  return isOfOtherDay ||
+    baseline.takenAtMonotonicMs < context.renewalMs ||
+    retriesKeys ||
+    confirmsEmpty
+    ? 'optional'
+    : 'no';
+}
+
+/** Whether there is a baseline whose total of 0 has not been confirmed. */
+function isAwaitingFirstCounts({ baseline, snapshot }: StreamState): boolean {
+  return baseline !== undefined && snapshot === undefined;
+}
+
+function mayConfirmEmpty(
+  pending: Pending,
+  context: Pick<PollContext, 'monotonicMs' | 'reconcileIntervalMs'>,
+): boolean {
+  const { monotonicMs, reconcileIntervalMs } = context;
+  return pending.kind === 'empty' && monotonicMs - pending.sinceMs >= reconcileIntervalMs;
+}
+
+/** Requests `recent` (rule 2), or takes a baseline (rule 1). */
+export async function pollStream(
+  state: StreamState,
+  context: PollContext,
+  query: Query,
+): Promise<PollOutcome> {
+  const reader = createReader(context, query);
+  const { baseline } = state;
+  if (baseline === undefined || (baselineDue(state, context) !== 'no' && context.allowBaseline)) {
+    return pollWithBaseline(state, context, reader);
+  }
+  const recent = await reader.readAgainIfBelow(state.recent, 'minute', baseline.recentStartMs);
+  return mustVerify(state, context, baseline, recent)
+    ? pollWithBaseline(state, context, reader)
+    : pollRecent(state, context, reader, baseline, recent);
+}
+
+export function createReader(context: PollContext, query: Query): WindowReader {
+  return createWindowReader({
+    query,
+    endpoint: ENDPOINTS[context.stream],
+    counterCount: context.counterCount,
+    calendar: context.calendar,
+    nowMs: () => latestNowMs(context),
+    hasTime: context.hasTime,
+  });
+}
+
+/** A minute has begun once it has by either clock: devices may follow one or the other. */
+function latestNowMs({ nowMs, serviceNowMs }: PollContext): number {
+  return Math.max(nowMs(), serviceNowMs());
+}
+
+/** Whether `recent` may not be used with this baseline. */
+function mustVerify(
+  state: StreamState,
+  context: PollContext,
+  { recentAtBaseline }: Baseline,
+  recent: WindowResponse,
+): boolean {
+  const before = state.recent ?? recentAtBaseline.sums;
+  const hasDoubled = recent.sums.some(
+    (count, counter) =>
+      at(before, counter) >= MIN_DOUBLED_COUNTS && count >= 2 * at(before, counter),
+  );
+  return (
+    recent.aggregation !== recentAtBaseline.aggregation ||
+    (isAwaitingFirstCounts(state) &&
+      (!isZero(recent.sums) || mayConfirmEmpty(state.pending, context))) ||
+    (hasDoubled && context.allowBaseline)
+  );
+}
+
+function pollRecent(
+  state: StreamState,
+  context: PollContext,
+  reader: WindowReader,
+  baseline: Baseline,
+  recent: WindowResponse,
+): Promise<PollOutcome> {
+  const keyFormat =
+    recent.aggregation === 'minute'
+      ? narrowKeyFormat(state.keyFormat, recent, context.calendar.zone)
+      : state.keyFormat;
+  const next = { ...state, keyFormat, recent: recent.sums };
+  const lostCounts = isZero(recent.sums) && state.recent !== undefined && !isZero(state.recent);
+  return conclude(state, context, reader, {
+    emptiness: isAwaitingFirstCounts(state) ? 'initial' : lostCounts ? 'unexpected' : 'none',
+    snapshot: createSnapshot(context, baseline, recent, next),
+    next,
+    ifPending: { ...state, keyFormat },
+  });
+}
+
+async function pollWithBaseline(
+  state: StreamState,
+  context: PollContext,
+  reader: WindowReader,
+): Promise<PollOutcome> {
+  const { calendar, period, counterCount, nowMs, serviceNowMs, monotonicMs } = context;
+  const day = calendar.dayAt(nowMs());
+  // Each period starts with the cheapest aggregation again: a lag may have ended.
+  const isSamePeriod = state.snapshot?.period.startMs === period.startMs;
+  const result = await readBaseline(
+    {
+      reader,
+      zone: calendar.zone,
+      counterCount,
+      period,
+      day,
+      nowMs,
+      serviceNowMs,
+      monotonicMs,
+      expected: expectedValues(state, context, day),
+      extraWindowMs:
+        state.recentWindow.kind === 'extended' ? Math.max(0, calendar.zone.offsetMsAt(nowMs())) : 0,
+    },
+    isSamePeriod ? state.totalSource : BY_DAY,
+    state.keyFormat,
+  );
+  if (result.kind === 'inconsistent') {
+    return { state, notes: ['aggregations_inconsistent'] };
+  }
+  const { baseline, recent } = result;
+  const { dayBefore, keyFormat } = await findDayBefore(state, context, reader, result);
+  const recentWindow = nextRecentWindow(state, result);
+  const isReusable = isBaselineReusable(state.recentWindow, recentWindow, result.use);
+  const next: StreamState = {
+    ...state,
+    baseline: isReusable ? baseline : undefined,
+    recent: baseline.recentAtBaseline.sums,
+    totalSource: result.source,
+    recentWindow,
+    keyFormat,
+    dayBefore,
+  };
+  const emptiness = baselineEmptiness(state, context, baseline);
+  return conclude(state, context, reader, {
+    emptiness,
+    snapshot: createSnapshot(context, baseline, recent, next),
+    next,
+    // Until a first total of 0 is confirmed, `recent` shows at a low cost when counts come.
+    ifPending:
+      emptiness === 'initial' && state.pending.kind === 'empty' && state.pending.polls >= 2
+        ? { ...state, keyFormat, baseline: next.baseline, recent: next.recent }
+        : { ...state, keyFormat },
+  });
+}
+
+function expectedValues(state: StreamState, context: PollContext, day: Span): Expected {
+  const { snapshot } = state;
+  const isSamePeriod = snapshot?.period.startMs === context.period.startMs;
+  return {
+    total: isSamePeriod ? snapshot?.totals : context.marks?.totals,
+    today: snapshot?.day.startMs === day.startMs ? snapshot.today : undefined,
+    recentHadCounts: state.recent !== undefined && !isZero(state.recent),
+  };
+}
+
+/** The one transition of {@link RecentWindow}. */
+function nextRecentWindow(
+  state: StreamState,
+  { baseline, use }: BaselineResult & { readonly kind: 'read' },
+): RecentWindow {
+  const before = state.recentWindow;
+  switch (before.kind) {
+    case 'extended':
+      return before;
+    case 'usable':
+    case 'suspect': {
+      const baselines = before.kind === 'suspect' ? before.baselines : 0;
+      if (hasMissedGrowth(state, baseline)) {
+        return { kind: 'extended' };
+      }
+      if (use !== 'window_empty') {
+        return { kind: 'usable' };
+      }
+      return baselines >= MAX_SUSPECT_BASELINES
+        ? { kind: 'extended' }
+        : { kind: 'suspect', baselines: baselines + 1 };
+    }
+  }
+}
+
+/** Whether today grew by far more than the recent window, which was empty at both baselines. */
+function hasMissedGrowth({ baseline: before, recent }: StreamState, baseline: Baseline): boolean {
+  return (
+    before?.day.startMs === baseline.day.startMs &&
+    isZero(before.recentAtBaseline.sums) &&
+    isZero(baseline.recentAtBaseline.sums) &&
+    grandTotal(minus(baseline.todayByMinute, before.todayByMinute)) > 2 * grandTotal(recent ?? [])
+  );
+}
+
+function isBaselineReusable(before: RecentWindow, next: RecentWindow, use: BaselineUse): boolean {
+  switch (use) {
+    case 'once':
+      return false;
+    case 'window_empty':
+      return before.kind === 'extended';
+    case 'reusable':
+      return before.kind === 'extended' || next.kind === 'usable';
+  }
+}
+
+function baselineEmptiness(
+  { snapshot }: StreamState,
+  { period, marks }: PollContext,
+  { periodTotal, todayByMinute, day }: Baseline,
+): Candidate['emptiness'] {
+  if (isZero(periodTotal)) {
+    if (snapshot === undefined && marks === undefined) {
+      return 'initial';
+    }
+    if (snapshot?.period.startMs !== period.startMs || !isZero(snapshot.totals)) {
+      return 'unexpected';
+    }
+  }
+  const today = snapshot?.day.startMs === day.startMs ? snapshot.today : undefined;
+  return isZero(todayByMinute) && today !== undefined && !isZero(today) ? 'unexpected' : 'none';
+}
+
+/** total = periodTotal + (recent - recentAtBaseline); today likewise, row by row if keys are known. */
+function createSnapshot(
+  context: PollContext,
+  baseline: Baseline,
+  recent: WindowResponse,
+  { keyFormat, dayBefore }: StreamState,
+): Snapshot {
+  const came = minus(recent.sums, baseline.recentAtBaseline.sums);
+  const isByMinute = recent.aggregation === 'minute' || isZero(recent.sums);
+  const parse = keyParser(keyFormat, recent.window, context.calendar.zone);
+  const added = isByMinute ? minutesOf(recent.rows, parse) : undefined;
+  const minutes = baseline.minutes && added && addMinutes(baseline.minutes, added);
+  const { period, day, periodTotal, todayByMinute } = baseline;
+  const before = dayBefore?.dayStartMs === day.startMs ? dayBefore.lastSeenMs : undefined;
+  return {
+    period,
+    day,
+    atMs: context.nowMs(),
+    totals: plus(periodTotal, came),
+    today: minus(plus(todayByMinute, came), countsBefore(minutes, day, came.length)),
+    order: minutes && minuteOrder(context, minutes, day, before),
+  };
+}
+
+/** Counts of rows that are dated before the day: they arrived today, but are not of today. */
+function countsBefore(minutes: Minutes | undefined, day: Span, counterCount: number): Counts {
+  return sumOf(minutes ?? [], { startMs: -Infinity, endMs: day.startMs }, counterCount);
+}
+
+function minuteOrder(
+  context: PollContext,
+  minutes: Minutes,
+  { startMs }: Span,
+  seenBeforeMs: number | undefined,
+): MinuteOrder {
+  const passed = { startMs, endMs: latestNowMs(context) + 1 };
+  return {
+    occupancy: context.stream === 'people' ? computeOccupancy(minutes, passed) : [],
+    lastSeenMs: lastSeenIn(minutes, passed) ?? seenBeforeMs,
+  };
+}
+
+/**
+ * When the day before counted anybody last. Taken from its last snapshot; after a restart it is
+ * requested, while today is still empty. Its rows may decide the key format.
+ */
+async function findDayBefore(
+  state: StreamState,
+  { calendar }: PollContext,
+  reader: WindowReader,
+  { baseline: { day, todayByMinute }, keyFormat }: BaselineResult & { readonly kind: 'read' },
+): Promise<Pick<StreamState, 'dayBefore' | 'keyFormat'>> {
+  if (state.dayBefore?.dayStartMs === day.startMs) {
+    return { dayBefore: state.dayBefore, keyFormat };
+  }
+  const before = calendar.dayBefore(day);
+  const { snapshot } = state;
+  if (
+    snapshot?.order !== undefined &&
+    snapshot.day.startMs === before.startMs &&
+    day.startMs - snapshot.atMs <= MAX_SNAPSHOT_AGE_MS
+  ) {
+    const { lastSeenMs = -Infinity } = snapshot.order;
+    const isOfDay = lastSeenMs >= before.startMs;
+    const dayBefore = { dayStartMs: day.startMs, lastSeenMs: isOfDay ? lastSeenMs : undefined };
+    return { dayBefore, keyFormat };
+  }
+  if (!isZero(todayByMinute)) {
+    return { dayBefore: undefined, keyFormat };
+  }
+  const response = await reader.readOptional('minute', before.startMs);
+  if (response?.aggregation !== 'minute') {
+    return { dayBefore: undefined, keyFormat };
+  }
+  const detected = await detectKeyFormat(reader, keyFormat, [response], calendar.zone);
+  const minutes = minutesOf(response.rows, keyParser(detected, response.window, calendar.zone));
+  return {
+    dayBefore: minutes && { dayStartMs: day.startMs, lastSeenMs: lastSeenIn(minutes, before) },
+    keyFormat: detected,
+  };
+}
+
+interface Conclusion {
+  readonly emptiness: Candidate['emptiness'];
+  readonly snapshot: Snapshot;
+  /** The state if the values are accepted, and if they must be confirmed first. */
+  readonly next: StreamState;
+  readonly ifPending: StreamState;
+}
+
+async function conclude(
+  state: StreamState,
+  context: PollContext,
+  reader: WindowReader,
+  { emptiness, snapshot, next, ifPending }: Conclusion,
+): Promise<PollOutcome> {
+  const { period, totals, atMs } = snapshot;
+  const verdict = await checkPlausibility(
+    state.pending,
+    {
+      emptiness,
+      before: acceptedBefore(state, context, period),
+      totals,
+      sum: grandTotal(totals),
+      atMs,
+      periodStartMs: period.startMs,
+    },
+    context,
+    () => readSecondSum(reader, next.totalSource, period),
+  );
+  const notes = keyFormatNotes(state, next);
+  switch (verdict.kind) {
+    case 'pending':
+      return { state: { ...ifPending, pending: verdict.pending }, notes: [...notes, verdict.note] };
+    case 'accepted':
+      return {
+        state: { ...next, snapshot, pending: NOTHING_PENDING },
+        notes: [...notes, ...totalSourceNotes(state, next)],
+      };
+  }
+}
+
+async function readSecondSum(
+  reader: WindowReader,
+  { aggregation }: TotalSource,
+  period: CountingPeriod,
+): Promise<number | undefined> {
+  const second = aggregation === 'quarter' ? 'day' : 'quarter';
+  const response = await reader.read(second, period.startMs);
+  return response.aggregation === aggregation ? undefined : grandTotal(response.sums);
+}
+
+function acceptedBefore(
+  { snapshot }: StreamState,
+  context: PollContext,
+  period: CountingPeriod,
+): AcceptedTotals {
+  if (snapshot?.period.startMs === period.startMs) {
+    return snapshot;
+  }
+  const marks = context.period.startMs === period.startMs ? context.marks : undefined;
+  return marks ?? { totals: [], atMs: period.startMs };
+}
+
+function totalSourceNotes(state: StreamState, { totalSource }: StreamState): PollNote[] {
+  if (totalSource.aggregation === state.totalSource.aggregation) {
+    return [];
+  }
+  switch (totalSource.aggregation) {
+    case 'day':
+      return [];
+    case 'quarter':
+      return ['totals_by_quarter'];
+    case 'minute':
+      return ['totals_by_minute'];
+  }
+}
+
+function keyFormatNotes(state: StreamState, { keyFormat }: StreamState): PollNote[] {
+  if (keyFormat.status === state.keyFormat.status) {
+    return [];
+  }
+  switch (keyFormat.status) {
+    case 'ambiguous':
+      return [];
+    case 'unknown':
+      return ['key_format_unknown'];
+    case 'detected':
+      return ['key_format_detected'];
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * The total since the period started, by the coarsest aggregation that agrees with `minute` (rule 4):
+ * `day` in one request, else `quarter` in one, else `minute` in chunks that the service does not
+ * force into another aggregation.
+ */
+import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
+import type { CountingPeriod } from './calendar.ts';
+import { anyBelow, isZero, minus, plus } from './counts.ts';
+import type { Counts } from './counts.ts';
+import type { WindowReader, WindowResponse } from './query.ts';
+
+export type TotalAggregation = 'day' | 'quarter' | 'minute';
+
+/** What totals are read by. */
+export type TotalSource =
+  | { readonly kind: 'unverified'; readonly aggregation: 'day' | 'quarter' }
+  /** It agreed with minutes that had just counted somebody, in the period that starts then. */
+  | {
+      readonly kind: 'verified';
+      readonly aggregation: 'day' | 'quarter';
+      readonly periodStartMs: number;
+    }
+  /** Minutes need no verification: they are what the others are compared with. */
+  | { readonly kind: 'minutes'; readonly aggregation: 'minute' };
+
+export const BY_DAY: TotalSource = { kind: 'unverified', aggregation: 'day' };
+
+export function isVerified(source: TotalSource, period: CountingPeriod): boolean {
+  switch (source.kind) {
+    case 'unverified':
+      return false;
+    case 'verified':
+      return source.periodStartMs === period.startMs;
+    case 'minutes':
+      return true;
+  }
+}
+
+/** Chunks this short are used even if the service forced another aggregation. */
+export const MIN_CHUNK_MS = 30 * MINUTE_MS;
+/** Nobody must be counted this long before and after a chunk boundary. */
+const QUIET_MS = 2 * MINUTE_MS;
+/** Distances from the middle of a chunk at which a quiet minute is searched. */
+const BOUNDARY_STEPS_MS = [0, 7, -7, 17, -17, 41, -41, 97, -97].map((step) => step * MINUTE_MS);
+
+interface ChunkBoundary {
+  readonly atMs: number;
+  /** What both chunks count at the boundary; negative if neither does. */
+  readonly overlap: Counts;
+}
+
+/**
+ * The sum of everything from `fromMs` on, by minute. Chunk boundaries are minutes without counts,
+ * where it does not matter whether windows include their edges; if there is none, the overlap of the
+ * two chunks is read and subtracted.
+ */
+export async function totalByMinute(
+  reader: WindowReader,
+  fromMs: number,
+  toMs: number | undefined,
+  nowMs: number,
+): Promise<Counts> {
+  const response = await reader.read('minute', fromMs, toMs);
+  const endMs = toMs ?? nowMs;
+  if (response.aggregation === 'minute' || endMs - fromMs <= MIN_CHUNK_MS) {
+    return response.sums;
+  }
+  const { atMs, overlap } = await findChunkBoundary(reader, fromMs, endMs);
+  const before = await totalByMinute(reader, fromMs, atMs, nowMs);
+  const after = await totalByMinute(reader, atMs, toMs, nowMs);
+  return minus(plus(before, after), overlap);
+}
+
+async function findChunkBoundary(
+  reader: WindowReader,
+  fromMs: number,
+  toMs: number,
+): Promise<ChunkBoundary> {
+  const middleMs = floorToMinute((fromMs + toMs) / 2);
+  for (const stepMs of BOUNDARY_STEPS_MS) {
+    const atMs = middleMs + stepMs;
+    if (atMs - fromMs > QUIET_MS && toMs - atMs > QUIET_MS) {
+      const around = await reader.read('minute', atMs - QUIET_MS, atMs + QUIET_MS);
+      if (isZero(around.sums)) {
+        return { atMs, overlap: around.sums };
+      }
+    }
+  }
+  return { atMs: middleMs, overlap: await overlapAt(reader, middleMs) };
+}
+
+/** The same boundary in a window so small that it can be read as a whole, too. */
+async function overlapAt(reader: WindowReader, atMs: number): Promise<Counts> {
+  const before = await reader.read('minute', atMs - QUIET_MS, atMs);
+  const after = await reader.read('minute', atMs, atMs + QUIET_MS);
+  const whole = await reader.read('minute', atMs - QUIET_MS, atMs + QUIET_MS);
+  return minus(plus(before.sums, after.sums), whole.sums);
+}
+
+/**
+ * The next finer aggregation that agrees with `day` over older days; undefined if there is none, so
+ * that no total may be read now. A lag of `day` explains only missing rows of the newest days.
+ */
+export async function finerSource(
+  reader: WindowReader,
+  { aggregation }: TotalSource,
+  dayStartMs: number,
+): Promise<TotalSource | undefined> {
+  const fromMs = dayStartMs - OLDER_FROM_MS;
+  const toMs = dayStartMs - OLDER_TO_MS;
+  const byDay = await sumBetween(reader, 'day', fromMs, toMs);
+  // Minutes first: today's are what the coarser aggregation was compared with.
+  if (!(await agreesWithDay(reader, 'minute', byDay, fromMs, toMs))) {
+    return undefined;
+  }
+  return aggregation === 'day' && (await agreesWithDay(reader, 'quarter', byDay, fromMs, toMs))
+    ? { kind: 'unverified', aggregation: 'quarter' }
+    : { kind: 'minutes', aggregation: 'minute' };
+}
+
+/** Days so old that no lag of `day` reaches them: two to eight days back. */
+const OLDER_FROM_MS = 8 * DAY_MS;
+const OLDER_TO_MS = 2 * DAY_MS;
+
+/**
+ * Whether an aggregation has the counts that `day` has. `day` may start its windows a day early, at
+ * both ends: its sum is at least that of a window that ends a day earlier, and at most that of one
+ * that starts a day earlier. True if there is nothing to compare.
+ */
+async function agreesWithDay(
+  reader: WindowReader,
+  aggregation: 'quarter' | 'minute',
+  byDay: Counts | undefined,
+  fromMs: number,
+  toMs: number,
+): Promise<boolean> {
+  const shorter = byDay && (await sumBetween(reader, aggregation, fromMs, toMs - DAY_MS));
+  const longer = shorter && (await sumBetween(reader, aggregation, fromMs - DAY_MS, toMs));
+  return (
+    byDay === undefined ||
+    shorter === undefined ||
+    longer === undefined ||
+    (!anyBelow(byDay, shorter) && !anyBelow(longer, byDay))
+  );
+}
+
+/** Two windows that are open at the end, subtracted. Undefined if another aggregation was forced. */
+async function sumBetween(
+  reader: WindowReader,
+  aggregation: TotalAggregation,
+  fromMs: number,
+  toMs: number,
+): Promise<Counts | undefined> {
+  const after = await reader.read(aggregation, toMs);
+  const all = await reader.read(aggregation, fromMs);
+  return all.aggregation === aggregation && after.aggregation === aggregation
+    ? minus(all.sums, after.sums)
+    : undefined;
+}
+
+const WEEK_MS = 7 * DAY_MS;
+
+/** The same window by minute and by the aggregation of the totals. */
+export interface Comparison {
+  readonly minutes: WindowResponse;
+  readonly coarse: WindowResponse;
+}
+
+export interface ComparisonOptions {
+  readonly aggregation: 'day' | 'quarter';
+  readonly todayByMinute: WindowResponse;
+  readonly expectedToday: Counts | undefined;
+  readonly periodStartMs: number;
+  readonly dayStartMs: number;
+  readonly isVerified: boolean;
+}
+
+/**
+ * Today by both; or the last week, if nobody came today and the aggregation is not verified yet: two
+ * empty responses prove nothing.
+ */
+export async function readComparison(
+  reader: WindowReader,
+  options: ComparisonOptions,
+): Promise<Comparison> {
+  const { aggregation, todayByMinute, periodStartMs, dayStartMs } = options;
+  const weekStartMs = Math.max(periodStartMs, dayStartMs - WEEK_MS);
+  if (!isZero(todayByMinute.sums) || options.isVerified || weekStartMs >= dayStartMs) {
+    const { expectedToday } = options;
+    const coarse = await reader.readAgainIfBelow(expectedToday, aggregation, dayStartMs);
+    return { minutes: todayByMinute, coarse };
+  }
+  let fromMs = weekStartMs;
+  let minutes = await reader.read('minute', fromMs);
+  if (minutes.aggregation !== 'minute') {
+    // Forced into the aggregation that is to be compared, it would agree with itself.
+    fromMs = Math.max(periodStartMs, dayStartMs - 2 * DAY_MS);
+    minutes = await reader.read('minute', fromMs);
+  }
+  return { minutes, coarse: await reader.read(aggregation, fromMs) };
+}
