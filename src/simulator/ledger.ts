@@ -157,6 +157,7 @@ export class Ledger {
         ...countsOf(kind === 'out' ? -amount : amount),
       }),
     );
+    this.#added[stream].sort((a, b) => a.windowMs - b.windowMs);
     return { stream, number };
   }
 
@@ -171,7 +172,7 @@ export class Ledger {
     records[at] = { ...record, goneMs: atMs };
     if (amount !== 0) {
       const counts = countsOf(record.out > 0 ? -amount : amount);
-      records.push({ ...record, knownFromMs: atMs, ...counts });
+      records.splice(at + 1, 0, { ...record, knownFromMs: atMs, ...counts });
     }
   }
 
@@ -199,14 +200,14 @@ export class Ledger {
     visit: (record: ServiceRecord) => void,
   ): void {
     const expiredMs = nowMs - this.conventions.retentionMs;
-    for (const record of records[stream]) {
-      if (
-        record.windowMs >= fromMs &&
-        record.windowMs <= toMs &&
-        record.knownFromMs <= nowMs &&
-        record.goneMs > nowMs &&
-        record.eventMs > expiredMs
-      ) {
+    const sorted = records[stream];
+    for (let i = firstFrom(sorted, fromMs); i < sorted.length; i++) {
+      const record = sorted[i];
+      if (record === undefined || record.windowMs > toMs) {
+        return;
+      }
+      const { knownFromMs, goneMs, eventMs } = record;
+      if (knownFromMs <= nowMs && goneMs > nowMs && eventMs > expiredMs) {
         visit(record);
       }
     }
@@ -264,4 +265,19 @@ export class Ledger {
       byDateAndDevice: [...sums.values()],
     };
   }
+}
+
+/** The index of the first record with a window time from `fromMs` on. */
+function firstFrom(sorted: readonly ServiceRecord[], fromMs: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle]?.windowMs ?? Infinity) < fromMs) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
 }
