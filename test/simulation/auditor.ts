@@ -26,7 +26,7 @@ export class Auditor {
   readonly #environment: Environment;
   readonly #service: SimulatedService;
   readonly #clock: VirtualClock;
-  /** By exporter; a text that has not changed is not audited again. */
+  /** By exporter; a text that has not changed is not audited again on the same day. */
   readonly #lastTexts = new Map<string, string>();
   readonly #periods = new Map<string, { readonly periodMs: number; readonly dayMs: number }>();
   readonly #counters: CounterAuditor;
@@ -69,10 +69,11 @@ export class Auditor {
 
   /** Checks what must hold at every moment. */
   audit(exporter: string, text: string | undefined, aheadMs: number): void {
-    if (text === undefined || text === this.#lastTexts.get(exporter)) {
+    const dayMs = dayStart(this.#clock.nowMs() + aheadMs, this.#environment.timezone);
+    if (text === undefined || this.#lastTexts.get(exporter) === `${dayMs} ${text}`) {
       return;
     }
-    this.#lastTexts.set(exporter, text);
+    this.#lastTexts.set(exporter, `${dayMs} ${text}`);
     this.expectNoSecret(text);
     this.#audits += 1;
     const scrape = new Scrape(text);

@@ -10,13 +10,7 @@ import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
 import type { CustomerClient } from '../../src/service/types.ts';
 import type { Environment } from './environment.ts';
-import {
-  canAuditOccupancy,
-  hasLocalKeys,
-  mayAcceptEmpty,
-  mayLackRows,
-  mayOccur,
-} from './tolerances.ts';
+import { hasLocalKeys, mayAcceptEmpty, mayLackRows, mayOccur } from './tolerances.ts';
 
 export interface Mutation {
   readonly config?: (config: Config) => Config;
@@ -93,21 +87,6 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     client: withRows((rows) => [...new Map(rows.map((row) => [row.key, row])).values()]),
     appliesTo: (environment) =>
       hasLocalKeys(environment) && environment.conventions.repeatedKeys === 'separate',
-  },
-  'local keys read as UTC': {
-    client: withRows((rows) =>
-      rows.map((row) =>
-        typeof row.key === 'string' && /T\d\d:\d\d(:\d\d(\.\d+)?)?$/.test(row.key)
-          ? { ...row, key: `${row.key}Z` }
-          : row,
-      ),
-    ),
-    appliesTo: (environment) =>
-      canAuditOccupancy(environment) &&
-      hasLocalKeys(environment) &&
-      environment.conventions.minuteKey.form === 'iso' &&
-      environment.timezone !== 'UTC' &&
-      environment.visitsPerDay.some((visits) => visits >= 60),
   },
   'failed request taken for an empty answer': {
     client: (client) => ({
