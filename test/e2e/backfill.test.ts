@@ -1,4 +1,4 @@
-/** History in a real Prometheus, made by promtool: alone, and joined to a live exporter's samples. */
+/** History in a real Prometheus, made by promtool: alone, and before a live exporter's samples. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
@@ -32,7 +32,7 @@ function over(metric: string, fromMs: number, toMs: number): string {
   return `${metric}[${toMs - fromMs + 1}ms]`;
 }
 
-describe('sixty days over a change of the clocks and two epochs', () => {
+describe('sixty days across a change of the clocks and two counting periods', () => {
   const calendar = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
   const fromMs = calendar.dayAt(Date.UTC(2026, 8, 6, 12)).startMs;
   const toMs = calendar.dayAt(Date.UTC(2026, 10, 5, 12)).startMs;
@@ -75,14 +75,14 @@ describe('sixty days over a change of the clocks and two epochs', () => {
     expect(days).toBe(59);
   });
 
-  test('counters are reset where an epoch begins, and nowhere else', async () => {
+  test('counters are reset at the start of a counting period only', async () => {
     expect(await valueOf(prometheus, `resets(${over(SERIES, fromMs, toMs)})`, toMs)).toBe(2);
     for (const month of [9, 10]) {
       const { startMs } = calendar.periodAt(Date.UTC(2026, month, 3));
       expect(await valueOf(prometheus, SERIES, startMs)).toBe(0);
       expect(await valueOf(prometheus, SERIES, startMs - 1_000)).toBeGreaterThan(1_000);
-      const epoch = `library_counter_start_timestamp_seconds{customer="${CUSTOMER}"}`;
-      expect(await valueOf(prometheus, epoch, startMs)).toBe(startMs / 1000);
+      const start = `library_counter_start_timestamp_seconds{customer="${CUSTOMER}"}`;
+      expect(await valueOf(prometheus, start, startMs)).toBe(startMs / 1000);
     }
   });
 
@@ -98,7 +98,7 @@ describe('sixty days over a change of the clocks and two epochs', () => {
     },
   );
 
-  test('who is inside is who was inside', async () => {
+  test('occupancy is what it was', async () => {
     const { startMs } = calendar.dayAt(Date.UTC(2026, 9, 27, 12));
     const path = world.service
       .countedOccupancy(CUSTOMER, startMs)
@@ -122,10 +122,10 @@ describe('sixty days over a change of the clocks and two epochs', () => {
   });
 });
 
-describe('joined to a live exporter', () => {
+describe('before a live exporter', () => {
   const LATE = 7;
   const LATE_MS = 30 * HOUR_MS;
-  /** What came late in the running epoch: on the first of a month it was of the one before. */
+  /** What came late in the running counting period: on the first of a month it belongs to the last one. */
   function late(periodMs: number): number {
     return firstLiveMs - LATE_MS >= periodMs ? LATE : 0;
   }
@@ -190,7 +190,7 @@ describe('joined to a live exporter', () => {
     expect(series).toHaveLength(1);
   });
 
-  test('increase() over any window across the joint is what was counted', async () => {
+  test('increase() over any window across the live start is what was counted', async () => {
     const random = seededRandom(1);
     const lastMs = 1000 * ((await valueOf(prometheus, `timestamp(${SERIES})`)) ?? NaN);
     const logins = `library_logins_total{customer="${CUSTOMER}"}`;
@@ -199,7 +199,7 @@ describe('joined to a live exporter', () => {
       const agoMs = (i < 30 ? 39 : 2) * DAY_MS * random.next();
       const fromMs = Math.floor((firstLiveMs - agoMs) / MINUTE_MS) * MINUTE_MS;
       const truth = world.since(fromMs);
-      // What came late is an increase where it came: the history had no room for it below the joint.
+      // A late record is an increase where it arrived: the history may not be above the live start.
       const ofRunning =
         fromMs >= periodMs ? Math.max(truth.entered, late(periodMs)) : truth.entered;
       const entered = await valueOf(
@@ -213,12 +213,12 @@ describe('joined to a live exporter', () => {
     }
   });
 
-  test('counters are reset where an epoch begins, and nowhere else', async () => {
+  test('counters are reset at the start of a counting period only', async () => {
     const nowMs = Date.now();
     const fromMs = firstLiveMs - 39 * DAY_MS;
-    let epoch = calendar.periodAt(nowMs);
+    let period = calendar.periodAt(nowMs);
     let begun = 0;
-    for (; epoch.startMs > fromMs; epoch = calendar.periodAt(epoch.startMs - 1)) {
+    for (; period.startMs > fromMs; period = calendar.periodAt(period.startMs - 1)) {
       begun += 1;
     }
     expect(begun).toBeGreaterThanOrEqual(1);
@@ -237,5 +237,13 @@ describe('joined to a live exporter', () => {
     expect(before).toBe(first);
     const { startMs } = calendar.periodAt(Date.now());
     expect(first).toBe(world.since(startMs).entered - late(startMs));
+  });
+
+  test('branches do not jump at the first live sample', async () => {
+    const branches = 'library_branch_people_entered_total';
+    const increase = `sum(increase(${over(branches, firstLiveMs - HOUR_MS, firstLiveMs)}))`;
+    const truth = world.since(firstLiveMs - HOUR_MS).entered - world.since(firstLiveMs).entered;
+    const shown = await valueOf(prometheus, increase, firstLiveMs + 2_000);
+    expect(shown).toBeLessThan(truth + LATE + 1);
   });
 });
