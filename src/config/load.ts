@@ -38,7 +38,7 @@ export interface LoadedConfig {
 }
 
 /** The default of `max_requests_per_second` is at least this. */
-export const MIN_REQUESTS_PER_SECOND = 10;
+const MIN_REQUESTS_PER_SECOND = 10;
 
 const MAX_CUSTOMER_FILES = 10_000;
 /** A pattern such as /** would search the whole file system. */
