@@ -41,7 +41,7 @@ export function writePastSample(name: string, labels: string, value: number, atM
 }
 
 /** As Go parses floats: both formats are defined by that. */
-export function formatValue(value: number): string {
+function formatValue(value: number): string {
   if (Number.isNaN(value)) {
     return 'NaN';
   }
