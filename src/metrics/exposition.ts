@@ -40,8 +40,8 @@ export interface ExpositionOptions {
   readonly openMetricsCreated?: boolean;
 }
 
-/** Rendering and compressing a block takes 2 ms. Larger ones render more that did not change. */
-const CUSTOMERS_PER_BLOCK = 64;
+/** Takes 3 ms to render and compress. Larger blocks render more that did not change. */
+const CUSTOMERS_PER_BLOCK = 128;
 const RENDER_INTERVAL_MS = 2_000;
 
 /** Neighbours in the order of the customers, which is also the order of polls. */
