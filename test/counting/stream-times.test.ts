@@ -3,7 +3,7 @@
  * poll is old.
  */
 import { describe, expect, test } from 'vitest';
-import { START_MS, worldOf } from './stream-world.ts';
+import { START_MS, worldOf } from './stream-fixture.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -6,7 +6,7 @@ import { Zone } from '../../src/counting/zone.ts';
 import { CountedStream, RECONCILE_MS } from '../support/counted-stream.ts';
 import { SmallService, SMALL_KEYS } from '../support/small-service.ts';
 import type { SmallConventions } from '../support/small-service.ts';
-import { START_MS, worldOf } from './stream-world.ts';
+import { START_MS, worldOf } from './stream-fixture.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;

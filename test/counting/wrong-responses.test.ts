@@ -1,7 +1,7 @@
 /** Faults that a single response does not show. */
 import { describe, expect, test } from 'vitest';
 import type { AggregatedResponse, Question } from '../../src/base/model.ts';
-import { worldOf } from './stream-world.ts';
+import { worldOf } from './stream-fixture.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

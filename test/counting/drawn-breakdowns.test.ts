@@ -17,7 +17,7 @@ import { createSimulatedService } from '../../src/simulator/service.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { Exposition, Labels } from '../acceptance/exposition.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { MINUTE_MS, Rig } from './rig.ts';
+import { MINUTE_MS, Rig } from './breakdown-fixture.ts';
 import { answerable } from '../support/answerable.ts';
 
 const SEEDS = 8;

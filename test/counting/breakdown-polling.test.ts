@@ -6,7 +6,7 @@ import type { Scheduler } from '../../src/polling/scheduler.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { customerNamed, schedulerOn } from '../support/polled.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { MINUTE_MS } from './rig.ts';
+import { MINUTE_MS } from './breakdown-fixture.ts';
 
 let clock: VirtualClock;
 let scheduler: Scheduler;

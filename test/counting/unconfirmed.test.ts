@@ -1,7 +1,7 @@
 /** What a stream does not believe at once, and what it shows meanwhile. */
 import { describe, expect, test } from 'vitest';
 import type { AggregatedResponse } from '../../src/base/model.ts';
-import { worldOf } from './stream-world.ts';
+import { worldOf } from './stream-fixture.ts';
 
 const EMPTY: AggregatedResponse = { aggregation: 'minute', rows: [] };
 

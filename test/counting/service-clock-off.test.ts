@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { SmallConventions } from '../support/small-service.ts';
-import { HOUR_MS, MINUTE_MS, busyRig } from './rig.ts';
-import type { Rig, RigOptions } from './rig.ts';
+import { HOUR_MS, MINUTE_MS, busyRig } from './clock-fixture.ts';
+import type { Rig, RigOptions } from './clock-fixture.ts';
 
 let rig: Rig;
 afterEach(() => rig.stop());

@@ -1,5 +1,5 @@
 /** How our clock goes wrong: a start in local time, and minutes that it runs or steps. */
-import { MINUTE_MS } from './rig.ts';
+import { MINUTE_MS } from './clock-fixture.ts';
 
 /** In local time of Copenhagen in winter. */
 export function local(day: number, hour: number, minute = 0): number {

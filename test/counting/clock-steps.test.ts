@@ -1,8 +1,8 @@
 /** Our own clock steps, and no figure is wrong. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, MINUTE_MS, busyRig } from './rig.ts';
-import type { Rig, RigOptions } from './rig.ts';
-import { SCENES, local } from './scenes.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, busyRig } from './clock-fixture.ts';
+import type { Rig, RigOptions } from './clock-fixture.ts';
+import { SCENES, local } from './clock-scenarios.ts';
 
 let rig: Rig;
 afterEach(() => rig.stop());

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { SmallConventions } from '../support/small-service.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, Rig } from './rig.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, Rig } from './clock-fixture.ts';
 
 let rig: Rig;
 afterEach(() => rig.stop());
