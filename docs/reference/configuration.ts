@@ -85,7 +85,7 @@ group can read it, and the exporter is in that group, as with Kubernetes' secret
 ## The web configuration
 
 The file that \`--web.config.file\` names, as Prometheus's own exporters take it;
-[web-configuration.md](../web-configuration.md) explains it. It is read again when it or a file that
+[operations.md](../operations.md#access-control-and-tls) explains it. It is read again when it or a file that
 it names changes. Whether the port speaks http or https, and \`client_auth_type\`, need a restart.
 
 ### Top of the web configuration

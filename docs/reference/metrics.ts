@@ -29,7 +29,7 @@ export function metricsPage(): string {
 Every metric of the exporter, with its type, its labels and when it is absent. Everything with the
 label \`customer\` is polled in the background: a scrape never waits for the service. A series is absent
 until its value is known, never 0 instead. The values carry no timestamps. How counters are computed is
-in [How it counts](../../README.md#how-it-counts-and-why-that-can-be-trusted).
+in [How it counts](../how-it-counts.md).
 
 - The **counting period** is a calendar month in the customer's time zone. It starts at the first
   \`day_starts_at\` of the month. Counters then start again at 0, which Prometheus handles as a reset.

@@ -4,6 +4,7 @@ import { format } from 'prettier';
 import type { Options } from 'prettier';
 import { commandLinePage } from './command-line.ts';
 import { configurationPage } from './configuration.ts';
+import { logMessagesPage } from './log-messages.ts';
 import { metricsPage } from './metrics.ts';
 
 const NOTE = '<!-- Written by `npm run reference`: what is changed here is lost. -->';
@@ -16,6 +17,7 @@ export async function referencePages(): Promise<
     'metrics.md': metricsPage(),
     'configuration.md': configurationPage(),
     'command-line.md': await commandLinePage(),
+    'log-messages.md': logMessagesPage(),
   };
   return Promise.all(
     Object.entries(pages).map(

@@ -110,18 +110,28 @@ test('every file of the folder is built', () => {
   expect(files.filter((name) => !text.includes(`- ${name}\n`))).toEqual([]);
 });
 
-test('the overlay of docs/operations.md builds, with the image and the secrets of whoever wrote it', () => {
-  const docs = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
-  const [, overlay = ''] = /```yaml\n(# kustomization\.yaml\n[^`]+)```/.exec(docs) ?? [];
+const DOCS = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+const PATCHES = Array.from(
+  DOCS.matchAll(/```yaml\n# patch: ([^\n]+)\n([^`]+)```/g),
+  ([, name = '', patches = '']) => ({ name, patches }),
+);
+
+/** What the overlay of docs/operations.md builds, with further lines. */
+function buildOverlay(lines = ''): readonly Resource[] {
+  const [, overlay = ''] = /```yaml\n(# kustomization\.yaml\n[^`]+)```/.exec(DOCS) ?? [];
   const base = relative(realpathSync(workspace.folder), FOLDER);
   workspace.write(
     'kustomization.yaml',
-    overlay.replace('../library-stats-exporter/deploy/kubernetes', base),
+    `${overlay.replace('../library-stats-exporter/deploy/kubernetes', base)}${lines}`,
   );
   workspace.write('config.yaml', 'customers: []\n');
   workspace.write('riverside', 'hunter2hunter2');
   workspace.write('hillside', 'hunter3hunter3');
-  const built = build(workspace.folder);
+  return build(workspace.folder);
+}
+
+test('the overlay of docs/operations.md builds with its own image and secrets', () => {
+  const built = buildOverlay();
   expect(built).toHaveLength(resources.length);
   expect(resourceOf('ConfigMap', built)['data']).toEqual({ 'config.yaml': 'customers: []\n' });
   expect(resourceOf('Secret', built)['data']).toEqual({
@@ -131,6 +141,52 @@ test('the overlay of docs/operations.md builds, with the image and the secrets o
   const [{ image }] = STATEFUL_SET.parse(resourceOf('StatefulSet', built)).spec.template.spec
     .containers;
   expect(image).toBe(`your-registry/library-stats-exporter:${VERSION}`);
+});
+
+describe('the patches of docs/operations.md', () => {
+  function patched(name: string): string {
+    const patches = PATCHES.find((patch) => patch.name === name)?.patches;
+    return JSON.stringify(buildOverlay(`patches:\n${patches}`));
+  }
+
+  test('are all tested here', () => {
+    expect(PATCHES.map(({ name }) => name)).toEqual([
+      'kube-prometheus-stack',
+      'OpenShift',
+      'no volume',
+      'TLS',
+      'three shards',
+    ]);
+  });
+
+  test('add the release label for kube-prometheus-stack', () => {
+    expect(
+      patched('kube-prometheus-stack').match(/"release":"kube-prometheus-stack"/g),
+    ).toHaveLength(2);
+  });
+
+  test('leave the users to OpenShift', () => {
+    expect(patched('OpenShift')).not.toMatch(/runAsUser|runAsGroup|"fsGroup"/);
+  });
+
+  test('remove the volume', () => {
+    const built = patched('no volume');
+    expect(built).not.toMatch(/volumeClaimTemplates|"mountPath":"\/data"|=\/data/);
+    expect(built).toContain('"--storage.path="');
+  });
+
+  test('turn on TLS for probes and scrapes', () => {
+    const built = patched('TLS');
+    expect(built.match(/"scheme":"HTTPS"/g)).toHaveLength(3);
+    expect(built).toContain('"scheme":"https"');
+    expect(built).toContain('web.yml');
+  });
+
+  test('run three shards', () => {
+    expect(patched('three shards')).toMatch(
+      /--shard=auto\/3.*"replicas":3|"replicas":3.*--shard=auto\/3/,
+    );
+  });
 });
 
 test('the rules are those of prometheus/rules', async () => {

@@ -53,7 +53,7 @@ async function writeHistory(
   log: Logger,
 ): Promise<string> {
   const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
-  warnings.forEach((warning) => log.warn('configuration warning', { warning }));
+  warnings.forEach((warning) => log.warn('config warning', { warning }));
   const customers = selectCustomers(config, flags.customer);
   const labels = scrapeLabels(flags, config);
   const folder = await OutputFolder.read(flags.output, settingsDigest(flags, config, customers));

@@ -1,0 +1,114 @@
+/** The page of the log messages. test/docs/log-messages.test.ts compares its table with the source. */
+import { code, table } from './markdown.ts';
+
+type Level = 'debug' | 'info' | 'warn' | 'error';
+
+/** By message: its level, and what it means and asks for. */
+export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meaning: string]>> = {
+  starting: ['info', 'The configuration is loaded.'],
+  listening: ['info', 'The web server listens at `url`.'],
+  stopping: ['info', 'SIGTERM or SIGINT arrived.'],
+  stopped: ['info', 'All polls and connections have ended, the state file is written.'],
+  'config warning': ['warn', 'The configuration is valid, but `warning` should be fixed.'],
+  'config reloaded': ['info', 'The new configuration is in force.'],
+  'config reload failed, keeping previous config': [
+    'error',
+    'Fix `problems` and reload. The previous configuration stays in force.',
+  ],
+  'web config reloaded': ['info', 'Users and certificates are in force.'],
+  'web config reload failed, keeping previous config': [
+    'error',
+    'Fix `problems`. The previous users and certificates stay in force.',
+  ],
+  'reload failed': ['error', 'An unexpected error; report it.'],
+  'poll failed': [
+    'warn',
+    'A poll failed for `reason`: the first, tenth, hundredth … time. Counters keep their values.',
+  ],
+  'polling recovered': ['info', 'The first successful poll after a logged failure.'],
+  'empty response ignored until confirmed': [
+    'warn',
+    'The service returned no rows where there were counts. The values stay until it repeats.',
+  ],
+  'implausible increase ignored until confirmed': [
+    'warn',
+    'A total rose too much at once. The values stay until another reading confirms it.',
+  ],
+  'day totals inconsistent, using quarter': [
+    'warn',
+    'The `day` aggregation disagrees with the minutes, probably because it lags.',
+  ],
+  'day and quarter totals inconsistent, using minute': [
+    'warn',
+    'Both aggregations disagree with the minutes. Polls take more requests.',
+  ],
+  'aggregations inconsistent, keeping previous values': [
+    'warn',
+    'A finer aggregation disagrees with `day` over older days, so it is wrong. The values stay.',
+  ],
+  'too many breakdown keys, some dropped': [
+    'warn',
+    'More than 1,000 keys; see `library_breakdown_keys_dropped`.',
+  ],
+  'unknown minute key format, occupancy unavailable': [
+    'warn',
+    'Counters are right; occupancy, last seen and the estimate are absent.',
+  ],
+  'minute key format detected': ['debug', 'Occupancy and last seen are available.'],
+  'service too slow for the polling interval': [
+    'warn',
+    'A poll took `poll_seconds`. Raise `polling.interval`, or the limits of the service section.',
+  ],
+  'log messages suppressed': [
+    'warn',
+    'More than 20 lines a minute of `suppressed_msg`; `lines` were left out.',
+  ],
+  'credentials refused': ['warn', 'Compare `client_id` and the secret with the API module tab.'],
+  'credentials accepted again': ['info', 'The service accepts them after it refused them.'],
+  'credentials accepted': ['debug', 'The service accepts them.'],
+  'service clock differs by more than a minute': [
+    'warn',
+    'By `service_ahead_seconds`. Counters are not affected; up to a day it is corrected.',
+  ],
+  'service clock in sync again': ['info', 'The difference is below a minute.'],
+  'service request finished': ['debug', 'One HTTP exchange.'],
+  'storage not writable, state is kept in memory only': [
+    'warn',
+    'Make the folder of `--storage.path` writable, or a restart forgets the high-water marks.',
+  ],
+  'state file unreadable, starting empty': [
+    'warn',
+    'The file was moved to `moved_to`. Only an excess of this month is forgotten.',
+  ],
+  'state file entries ignored': ['warn', 'Some entries are invalid or too old.'],
+  'state file write failed, retrying': ['warn', 'See `error`: disk full, permissions.'],
+  'state file write recovered': ['info', 'The state file is written again.'],
+  'request failed': ['error', 'A request to the web server failed unexpectedly; report it.'],
+  'client certificate refused': ['debug', 'A TLS client had no valid certificate.'],
+  'TLS handshake failed': ['debug', 'A client did not complete the handshake.'],
+  'backfill started': ['info', '`backfill` reads `months`.'],
+  'backfill progress': ['info', 'How much is read.'],
+  'month written': ['info', 'One file is complete.'],
+  'backfill finished': ['info', 'All files are complete.'],
+  'service not available, retrying': ['warn', '`backfill` waits and requests again.'],
+  'customers without samples in Prometheus, their history ends three hours ago': [
+    'warn',
+    'Their live series do not exist yet in the Prometheus of `--prometheus.url`.',
+  ],
+  'Prometheus still changes the hours of its first samples, load the blocks later': [
+    'warn',
+    'Load the blocks after three hours, or they overlap with the head block.',
+  ],
+};
+
+export function logMessagesPage(): string {
+  const rows = Object.entries(LOG_MESSAGES)
+    .toSorted(([a], [b]) => a.localeCompare(b, 'en'))
+    .map(([message, [level, meaning]]) => [code(message), level, meaning]);
+  return `# Log messages
+
+Every message with its level. Messages are constant, so they can be searched; data is in fields. Logs go to
+standard error as JSON, or as text on a terminal (\`--log.format\`).
+
+${table(['message', 'level', 'meaning'], rows)}`;
+}
