@@ -4,19 +4,20 @@
  */
 import type { Endpoint, MinuteStream } from '../base/model.ts';
 import { readBaseline } from './baseline.ts';
-import type { Baseline, BaselineResult, BaselineUse, Expected } from './baseline.ts';
+import type { Baseline, Expected } from './baseline.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Calendar, CountingPeriod, Span } from './calendar.ts';
-import { at, grandTotal, isZero, minus, plus } from './counts.ts';
+import { at, grandTotal, isZero } from './counts.ts';
 import type { Counts } from './counts.ts';
-import { ANY_KEY_FORMAT, detectKeyFormat, keyParser, narrowKeyFormat } from './key-format.ts';
+import { ANY_KEY_FORMAT, narrowKeyFormat } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
-import { addMinutes, computeOccupancy, lastSeenIn, minutesOf, sumOf } from './occupancy.ts';
-import type { Minutes } from './occupancy.ts';
 import { checkPlausibility, NOTHING_PENDING } from './plausibility.ts';
 import type { AcceptedTotals, Candidate, Pending, PlausibilityNote } from './plausibility.ts';
 import { createWindowReader } from './query.ts';
 import type { Query, WindowReader, WindowResponse } from './query.ts';
+import { isBaselineReusable, nextRecentWindow } from './recent-window.ts';
+import type { RecentWindow } from './recent-window.ts';
+import { createSnapshot, findDayBefore, latestNowMs } from './snapshot.ts';
 import { BY_DAY } from './totals.ts';
 import type { TotalSource } from './totals.ts';
 
@@ -45,17 +46,6 @@ export interface MinuteOrder {
   /** The newest minute, today or the day before, that counted anybody. */
   readonly lastSeenMs: number | undefined;
 }
-
-/** Whether the window of the last minutes can be relied on. */
-export type RecentWindow =
-  | { readonly kind: 'usable' }
-  /** Empty at so many baselines in a row although the day had counts in it. */
-  | { readonly kind: 'suspect'; readonly baselines: number }
-  /**
-   * It begins earlier by the zone's offset: the service takes local times for UTC, so that in the
-   * east the usual window is in its future.
-   */
-  | { readonly kind: 'extended' };
 
 /** What is kept of one stream between two polls. Immutable: replaced as a whole. */
 export interface StreamState {
@@ -119,10 +109,6 @@ export interface PollOutcome {
 
 /** While the key format is ambiguous, a new baseline may be taken after this time. */
 const AMBIGUOUS_KEYS_RETRY_MS = MINUTE_MS;
-/** An empty window may be a fault for this many baselines in a row. */
-const MAX_SUSPECT_BASELINES = 2;
-/** How long before the end of a day its last snapshot has all of its minutes. */
-const MAX_SNAPSHOT_AGE_MS = 15 * MINUTE_MS;
 /** `recent` that doubles from at least this is verified by a baseline: the service may list rows twice. */
 const MIN_DOUBLED_COUNTS = 20;
 
@@ -193,11 +179,6 @@ export function createReader(context: PollContext, query: Query): WindowReader {
     nowMs: () => latestNowMs(context),
     hasTime: context.hasTime,
   });
-}
-
-/** A minute has begun once it has by either clock: devices may follow one or the other. */
-function latestNowMs({ nowMs, serviceNowMs }: PollContext): number {
-  return Math.max(nowMs(), serviceNowMs());
 }
 
 /** Whether `recent` may not be used with this baseline. */
@@ -272,7 +253,7 @@ async function pollWithBaseline(
   }
   const { baseline, recent } = result;
   const { dayBefore, keyFormat } = await findDayBefore(state, context, reader, result);
-  const recentWindow = nextRecentWindow(state, result);
+  const recentWindow = nextRecentWindow(state, baseline, result.use);
   const isReusable = isBaselineReusable(state.recentWindow, recentWindow, result.use);
   const next: StreamState = {
     ...state,
@@ -306,52 +287,6 @@ function expectedValues(state: StreamState, context: PollContext, day: Span): Ex
   };
 }
 
-/** The one transition of {@link RecentWindow}. */
-function nextRecentWindow(
-  state: StreamState,
-  { baseline, use }: BaselineResult & { readonly kind: 'read' },
-): RecentWindow {
-  const before = state.recentWindow;
-  switch (before.kind) {
-    case 'extended':
-      return before;
-    case 'usable':
-    case 'suspect': {
-      const baselines = before.kind === 'suspect' ? before.baselines : 0;
-      if (hasMissedGrowth(state, baseline)) {
-        return { kind: 'extended' };
-      }
-      if (use !== 'window_empty') {
-        return { kind: 'usable' };
-      }
-      return baselines >= MAX_SUSPECT_BASELINES
-        ? { kind: 'extended' }
-        : { kind: 'suspect', baselines: baselines + 1 };
-    }
-  }
-}
-
-/** Whether today grew by far more than the recent window, which was empty at both baselines. */
-function hasMissedGrowth({ baseline: before, recent }: StreamState, baseline: Baseline): boolean {
-  return (
-    before?.day.startMs === baseline.day.startMs &&
-    isZero(before.recentAtBaseline.sums) &&
-    isZero(baseline.recentAtBaseline.sums) &&
-    grandTotal(minus(baseline.todayByMinute, before.todayByMinute)) > 2 * grandTotal(recent ?? [])
-  );
-}
-
-function isBaselineReusable(before: RecentWindow, next: RecentWindow, use: BaselineUse): boolean {
-  switch (use) {
-    case 'once':
-      return false;
-    case 'window_empty':
-      return before.kind === 'extended';
-    case 'reusable':
-      return before.kind === 'extended' || next.kind === 'usable';
-  }
-}
-
 function baselineEmptiness(
   { snapshot }: StreamState,
   { period, marks }: PollContext,
@@ -367,88 +302,6 @@ function baselineEmptiness(
   }
   const today = snapshot?.day.startMs === day.startMs ? snapshot.today : undefined;
   return isZero(todayByMinute) && today !== undefined && !isZero(today) ? 'unexpected' : 'none';
-}
-
-/** total = periodTotal + (recent - recentAtBaseline); today likewise, row by row if keys are known. */
-function createSnapshot(
-  context: PollContext,
-  baseline: Baseline,
-  recent: WindowResponse,
-  { keyFormat, dayBefore }: StreamState,
-): Snapshot {
-  const came = minus(recent.sums, baseline.recentAtBaseline.sums);
-  const isByMinute = recent.aggregation === 'minute' || isZero(recent.sums);
-  const parse = keyParser(keyFormat, recent.window, context.calendar.zone);
-  const added = isByMinute ? minutesOf(recent.rows, parse) : undefined;
-  const minutes = baseline.minutes && added && addMinutes(baseline.minutes, added);
-  const { period, day, periodTotal, todayByMinute } = baseline;
-  const before = dayBefore?.dayStartMs === day.startMs ? dayBefore.lastSeenMs : undefined;
-  return {
-    period,
-    day,
-    atMs: context.nowMs(),
-    totals: plus(periodTotal, came),
-    today: minus(plus(todayByMinute, came), countsBefore(minutes, day, came.length)),
-    order: minutes && minuteOrder(context, minutes, day, before),
-  };
-}
-
-/** Counts of rows that are dated before the day: they arrived today, but are not of today. */
-function countsBefore(minutes: Minutes | undefined, day: Span, counterCount: number): Counts {
-  return sumOf(minutes ?? [], { startMs: -Infinity, endMs: day.startMs }, counterCount);
-}
-
-function minuteOrder(
-  context: PollContext,
-  minutes: Minutes,
-  { startMs }: Span,
-  seenBeforeMs: number | undefined,
-): MinuteOrder {
-  const passed = { startMs, endMs: latestNowMs(context) + 1 };
-  return {
-    occupancy: context.stream === 'people' ? computeOccupancy(minutes, passed) : [],
-    lastSeenMs: lastSeenIn(minutes, passed) ?? seenBeforeMs,
-  };
-}
-
-/**
- * When the day before counted anybody last. Taken from its last snapshot; after a restart it is
- * requested, while today is still empty. Its rows may decide the key format.
- */
-async function findDayBefore(
-  state: StreamState,
-  { calendar }: PollContext,
-  reader: WindowReader,
-  { baseline: { day, todayByMinute }, keyFormat }: BaselineResult & { readonly kind: 'read' },
-): Promise<Pick<StreamState, 'dayBefore' | 'keyFormat'>> {
-  if (state.dayBefore?.dayStartMs === day.startMs) {
-    return { dayBefore: state.dayBefore, keyFormat };
-  }
-  const before = calendar.dayBefore(day);
-  const { snapshot } = state;
-  if (
-    snapshot?.order !== undefined &&
-    snapshot.day.startMs === before.startMs &&
-    day.startMs - snapshot.atMs <= MAX_SNAPSHOT_AGE_MS
-  ) {
-    const { lastSeenMs = -Infinity } = snapshot.order;
-    const isOfDay = lastSeenMs >= before.startMs;
-    const dayBefore = { dayStartMs: day.startMs, lastSeenMs: isOfDay ? lastSeenMs : undefined };
-    return { dayBefore, keyFormat };
-  }
-  if (!isZero(todayByMinute)) {
-    return { dayBefore: undefined, keyFormat };
-  }
-  const response = await reader.readOptional('minute', before.startMs);
-  if (response?.aggregation !== 'minute') {
-    return { dayBefore: undefined, keyFormat };
-  }
-  const detected = await detectKeyFormat(reader, keyFormat, [response], calendar.zone);
-  const minutes = minutesOf(response.rows, keyParser(detected, response.window, calendar.zone));
-  return {
-    dayBefore: minutes && { dayStartMs: day.startMs, lastSeenMs: lastSeenIn(minutes, before) },
-    keyFormat: detected,
-  };
 }
 
 interface Conclusion {
