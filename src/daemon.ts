@@ -101,6 +101,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const stopping = new AbortController();
   let rendering = Promise.resolve();
   let lastReload: Promise<unknown> = Promise.resolve();
+  const waitingReloads = new Map<ReloadScope, Promise<ReloadResult>>();
   const failedReloads = new Map<ReloadScope, FailedReload>();
 
   const web = createWebServer({
@@ -189,9 +190,20 @@ export function createDaemon(options: DaemonOptions): Daemon {
     return client;
   }
 
-  /** Loads and applies the configuration. A call during a reload waits until that has ended. */
+  /**
+   * Loads and applies the configuration. Calls during a reload wait until that has ended, and those of
+   * the same scope share the next one.
+   */
   function reload(scope: ReloadScope = 'all'): Promise<ReloadResult> {
-    const result = lastReload.then(() => reloadNow(scope));
+    const waiting = waitingReloads.get(scope);
+    if (waiting !== undefined) {
+      return waiting;
+    }
+    const result = lastReload.then(() => {
+      waitingReloads.delete(scope);
+      return reloadNow(scope);
+    });
+    waitingReloads.set(scope, result);
     lastReload = result.catch(() => {});
     return result;
   }

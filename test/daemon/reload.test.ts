@@ -93,19 +93,21 @@ async function started(options: Partial<DaemonOptions>) {
 
 const SUCCESSFUL = 'library_exporter_config_last_reload_successful';
 
-test('a reload that is requested during another one waits for its end', async () => {
+test('reloads requested during another one wait for its end, and share the next of their scope', async () => {
   const events: string[] = [];
   const gate = Promise.withResolvers<LoadedAll>();
   const { daemon } = await started({
     load: () => (events.push('all'), gate.promise),
     loadWeb: () => (events.push('web'), Promise.resolve(WEB)),
   });
-  const reloads = [daemon.reload('all'), daemon.reload('web')];
+  const first = daemon.reload('all');
+  await new Promise(setImmediate);
+  const others = (['web', 'all', 'web', 'all'] as const).map((scope) => daemon.reload(scope));
   await new Promise(setImmediate);
   expect(events).toEqual(['all']);
   gate.resolve(configured('riverside'));
-  expect(await Promise.all(reloads)).toEqual([{ ok: true }, { ok: true }]);
-  expect(events).toEqual(['all', 'web']);
+  expect(await Promise.all([first, ...others])).toEqual(Array(5).fill({ ok: true }));
+  expect(events).toEqual(['all', 'web', 'all']);
 });
 
 test('a bad configuration changes nothing and is reported; the next good one is applied', async () => {
