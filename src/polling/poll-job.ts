@@ -188,6 +188,7 @@ export async function runPoll(
   job: PollJob,
   run: (query: Query) => Promise<PollResult>,
   deadlineMs: number,
+  urgent: boolean,
   stop: AbortController,
   { clock, observer, log }: PollEnvironment,
 ): Promise<{ readonly responses: number; readonly tookMs: number }> {
@@ -202,7 +203,7 @@ export async function runPoll(
   let reason: FailureReason | undefined;
   try {
     const { notes, commit } = await run(async (question) => {
-      const response = await client.query(question, stop.signal);
+      const response = await client.query(question, stop.signal, urgent);
       responses += 1;
       return response;
     });

@@ -54,7 +54,10 @@ const MIN_TICK_MS = 20;
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #environment: PollEnvironment;
-  /** Baselines and first polls at once: more would not end before their deadline. */
+  /**
+   * Baselines and first polls at once: more would not end before their deadline. At most half of the
+   * places for requests, so that dead customers leave the other half to ordinary polls.
+   */
   readonly #maxBaselines: number;
   #jobs: ReadonlyMap<string, PollJob> = new Map();
   /** Jobs that wait for their first poll or for a baseline, first come first served. */
@@ -77,7 +80,7 @@ export class Scheduler {
     const requests = (options.maxRequestsPerSecond * baselineDeadlineMs(options.intervalMs)) / 1000;
     this.#maxBaselines = Math.max(
       1,
-      Math.min(options.maxConcurrency, Math.floor(requests / REQUESTS_PER_BASELINE)),
+      Math.floor(Math.min(options.maxConcurrency / 2, requests / REQUESTS_PER_BASELINE)),
     );
   }
 
@@ -248,6 +251,7 @@ export class Scheduler {
         job,
         (query) => prepared.run(allowBaseline, deadlineMs, query),
         deadlineMs,
+        takesSlot,
         stop,
         this.#environment,
       );

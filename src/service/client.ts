@@ -43,6 +43,12 @@ export interface SharedService {
 const MAX_FAILURES_WITH_RETRIES = 3;
 
 type AnyQuestion = AggregatedQuestion | PageQuestion;
+/** How a request waits for its turn. */
+interface Turn {
+  readonly signal?: AbortSignal;
+  readonly urgent: boolean;
+}
+
 type ObservedEndpoint = Parameters<ServiceObserver['request']>[0]['endpoint'];
 
 export class Client implements ServiceClient {
@@ -69,27 +75,32 @@ export class Client implements ServiceClient {
       clock,
       random,
       observer,
-      send: (request) => this.#send('token', request, undefined, undefined),
+      send: (request) => this.#send('token', request, undefined, { urgent: true }),
     });
   }
 
-  query(question: AggregatedQuestion, signal: AbortSignal): Promise<AggregatedResponse> {
-    return this.#withRetries(question, signal, (answer, secrets) =>
+  query(
+    question: AggregatedQuestion,
+    signal: AbortSignal,
+    urgent = false,
+  ): Promise<AggregatedResponse> {
+    return this.#withRetries(question, { signal, urgent }, (answer, secrets) =>
       decodeAggregated(question.endpoint, answer, secrets),
     );
   }
 
   page(question: PageQuestion, signal: AbortSignal): Promise<Page> {
-    return this.#withRetries(question, signal, (answer, secrets) =>
+    return this.#withRetries(question, { signal, urgent: false }, (answer, secrets) =>
       decodePage(question, answer, secrets),
     );
   }
 
   async #withRetries<T>(
     question: AnyQuestion,
-    signal: AbortSignal,
+    turn: Turn & { readonly signal: AbortSignal },
     decode: (answer: AnswerContent, secrets: readonly Secret[]) => T,
   ): Promise<T> {
+    const { signal } = turn;
     if (signal.aborted) {
       throw abortError(signal);
     }
@@ -101,7 +112,7 @@ export class Client implements ServiceClient {
     try {
       const decoded = await withRetries(
         async () => {
-          const { answer, token } = await this.#authorized(question, signal);
+          const { answer, token } = await this.#authorized(question, turn);
           return decode(answer, [token.value, token.clientSecret]);
         },
         { policy, clock, random, signal },
@@ -117,17 +128,17 @@ export class Client implements ServiceClient {
   /** The answer with status 200, and the token used. A 401 renews the token once. */
   async #authorized(
     question: AnyQuestion,
-    signal: AbortSignal,
+    turn: Turn & { readonly signal: AbortSignal },
   ): Promise<{ readonly answer: ExchangeAnswer; readonly token: AccessToken }> {
     const tokens = this.#tokens;
-    let token = await tokens.get(signal);
+    let token = await tokens.get(turn.signal);
     let request = this.#dataRequest(question, token);
-    let answer = await this.#send(question.endpoint, request, question, signal);
+    let answer = await this.#send(question.endpoint, request, question, turn);
     if (answer.status === 401) {
       tokens.invalidate(token);
-      token = await tokens.get(signal);
+      token = await tokens.get(turn.signal);
       request = this.#dataRequest(question, token);
-      answer = await this.#send(question.endpoint, request, question, signal);
+      answer = await this.#send(question.endpoint, request, question, turn);
     }
     if (answer.status === 200) {
       return { answer, token };
@@ -145,7 +156,7 @@ export class Client implements ServiceClient {
     endpoint: ObservedEndpoint,
     request: ExchangeRequest,
     question: AnyQuestion | undefined,
-    signal: AbortSignal | undefined,
+    { signal, urgent }: Turn,
   ): Promise<ExchangeAnswer> {
     const gate = this.#gate;
     let answer: ExchangeAnswer | undefined;
@@ -158,6 +169,7 @@ export class Client implements ServiceClient {
             async () =>
               gate.isOpen() ? this.#exchange(endpoint, request, question, signal) : undefined,
             signal,
+            urgent,
           ),
         signal,
       );

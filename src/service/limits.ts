@@ -1,4 +1,4 @@
-/** Limits on requests in flight and on requests started per second. First come, first served. */
+/** Limits on requests in flight and on requests started per second. */
 import type { Clock } from '../base/clock.ts';
 import { abortError } from './abort.ts';
 
@@ -55,12 +55,17 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** Runs at most `places` actions at once, and starts them no faster than the rate limiter allows. */
+/**
+ * Runs at most `places` actions at once, and starts them no faster than the rate limiter allows. First
+ * come, first served, but while urgent ones wait, every other start is of an urgent one.
+ */
 export class Semaphore {
   readonly #places: number;
   readonly #limiter: RateLimiter | undefined;
   /** In insertion order, so that the first one is the oldest. */
-  readonly #waiting = new Set<Waiter>();
+  readonly #urgent = new Set<Waiter>();
+  readonly #ordinary = new Set<Waiter>();
+  #lastWasUrgent = false;
   #running = 0;
   #sleeping = false;
   #closedWith: Error | undefined;
@@ -74,8 +79,8 @@ export class Semaphore {
    * The action's outcome. Throws without starting it: `abortError` if the signal aborts first, or the error
    * that the semaphore was closed with.
    */
-  async run<T>(action: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    await this.#enter(signal);
+  async run<T>(action: () => Promise<T>, signal?: AbortSignal, urgent = false): Promise<T> {
+    await this.#enter(signal, urgent ? this.#urgent : this.#ordinary);
     try {
       return await action();
     } finally {
@@ -87,13 +92,13 @@ export class Semaphore {
   /** Rejects everything that waits, and everything from now on. */
   close(error: Error): void {
     this.#closedWith = error;
-    for (const waiter of this.#waiting) {
-      waiter.reject(error);
+    for (const waiting of [this.#urgent, this.#ordinary]) {
+      waiting.forEach(({ reject }) => reject(error));
+      waiting.clear();
     }
-    this.#waiting.clear();
   }
 
-  async #enter(signal: AbortSignal | undefined): Promise<void> {
+  async #enter(signal: AbortSignal | undefined, waiting: Set<Waiter>): Promise<void> {
     if (signal?.aborted === true) {
       throw abortError(signal);
     }
@@ -102,7 +107,6 @@ export class Semaphore {
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter: Waiter = { resolve, reject };
-    const waiting = this.#waiting;
     waiting.add(waiter);
     this.#admit();
     if (signal === undefined || !waiting.has(waiter)) {
@@ -117,19 +121,22 @@ export class Semaphore {
   }
 
   #admit(): void {
-    for (const waiter of this.#waiting) {
-      if (this.#running >= this.#places) {
-        return;
-      }
+    while (this.#running < this.#places && this.#urgent.size + this.#ordinary.size > 0) {
       const waitMs = this.#limiter?.waitMs() ?? 0;
       if (waitMs > 0) {
         void this.#admitAfter(waitMs);
         return;
       }
-      this.#waiting.delete(waiter);
-      this.#running += 1;
-      this.#limiter?.recordStart();
-      waiter.resolve();
+      this.#lastWasUrgent =
+        this.#ordinary.size === 0 || (this.#urgent.size > 0 && !this.#lastWasUrgent);
+      const waiting = this.#lastWasUrgent ? this.#urgent : this.#ordinary;
+      const [waiter] = waiting;
+      if (waiter !== undefined) {
+        waiting.delete(waiter);
+        this.#running += 1;
+        this.#limiter?.recordStart();
+        waiter.resolve();
+      }
     }
   }
 

@@ -21,14 +21,19 @@ export interface CustomerClient {
   /**
    * A complete answer; retries inside until the signal aborts. Throws a ServiceError, never returns a partial
    * or an empty answer in its place. After an abort, the error is the failure that was about to be retried,
-   * else `timeout`; or the signal's reason if that is a ServiceError.
+   * else `timeout`; or the signal's reason if that is a ServiceError. While many requests wait for the limits,
+   * every other one that starts is urgent.
    */
-  query(question: Question, signal: AbortSignal): Promise<AggregatedResponse>;
+  query(question: Question, signal: AbortSignal, urgent?: boolean): Promise<AggregatedResponse>;
 }
 
 /** The whole interface of the service for one customer. */
 export interface ServiceClient extends CustomerClient {
-  query(question: AggregatedQuestion, signal: AbortSignal): Promise<AggregatedResponse>;
+  query(
+    question: AggregatedQuestion,
+    signal: AbortSignal,
+    urgent?: boolean,
+  ): Promise<AggregatedResponse>;
   /** One complete page of raw records, with the same retries and errors. */
   page(question: PageQuestion, signal: AbortSignal): Promise<Page>;
 }

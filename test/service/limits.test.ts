@@ -33,6 +33,20 @@ describe('a semaphore', () => {
     expect(started).toEqual([0, 1, 2, 3, 4]);
   });
 
+  test('starts every other time an urgent action while there are any', async () => {
+    const semaphore = new Semaphore(1);
+    const started: string[] = [];
+    const runs = ['first', 'a', 'b', 'c', 'urgent 1', 'urgent 2'].map((name) =>
+      semaphore.run(
+        () => Promise.resolve(started.push(name)),
+        undefined,
+        name.startsWith('urgent'),
+      ),
+    );
+    await Promise.all(runs);
+    expect(started).toEqual(['first', 'urgent 1', 'a', 'urgent 2', 'b', 'c']);
+  });
+
   test('frees the place of an action that fails', async () => {
     const semaphore = new Semaphore(1);
     await expect(semaphore.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
