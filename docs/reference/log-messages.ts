@@ -87,7 +87,6 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   'client certificate refused': ['debug', 'A TLS client had no valid certificate.'],
   'TLS handshake failed': ['debug', 'A client did not complete the handshake.'],
   'backfill started': ['info', '`backfill` reads `months`.'],
-  'backfill progress': ['info', 'How much is read.'],
   'month written': ['info', 'One file is complete.'],
   'backfill finished': ['info', 'All files are complete.'],
   'service not available, retrying': ['warn', '`backfill` waits and requests again.'],

@@ -1,32 +1,26 @@
 /** `backfill`: history from before the exporter was installed, as OpenMetrics for promtool. */
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { systemClock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { loadConfig } from '../config/load.ts';
 import type { LabelPair } from '../metrics/family.ts';
+import { customersAtOnce, serviceOf } from './access.ts';
+import { findLiveStarts } from './backfill/live-start.ts';
+import { writeMonths } from './backfill/months.ts';
+import { OutputFolder, settingsDigest } from './backfill/output-folder.ts';
+import {
+  createTargets,
+  infoLabelNames,
+  scrapeLabels,
+  selectCustomers,
+  splitIntoMonths,
+} from './backfill/targets.ts';
+import type { BackfillFlags, ParsedTime } from './backfill/targets.ts';
 import { configOption, helpNotes, loggerFor, logOptions } from './flags.ts';
-import type { LogFlags } from './flags.ts';
+import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
+import { ProgressLine } from './output.ts';
 import { parseTimeFlag } from './time-flag.ts';
-import type { TimeFlag } from './time-flag.ts';
-
-export interface BackfillFlags extends LogFlags {
-  readonly 'config.file': string;
-  readonly from: ParsedTime;
-  readonly to?: ParsedTime;
-  /** All customers if undefined. */
-  readonly customer?: readonly string[];
-  /** Milliseconds. */
-  readonly step: number;
-  readonly instance: string;
-  readonly job: string;
-  readonly label?: readonly LabelPair[];
-  readonly 'prometheus.url'?: URL;
-  readonly output: string;
-}
-
-/** `text` is what was typed. */
-interface ParsedTime {
-  readonly text: string;
-  readonly time: TimeFlag;
-}
 
 /** Longer steps would leave gaps: Prometheus ignores samples that are older than five minutes. */
 const STEPS_MS = new Map([
@@ -78,10 +72,56 @@ export function backfillCommand(io: Io): Command {
       ),
     );
   logOptions().forEach((option) => command.addOption(option));
-  return command.action(async (flags: BackfillFlags) => {
-    const { backfill } = await import('./backfill/run.ts');
-    await backfill(flags, io, (write) => loggerFor(flags, { ...io, writeError: write }));
-  });
+  return command.action((flags: BackfillFlags) => backfill(flags, io));
+}
+
+/** Throws a UsageError or ConfigError before the service is queried, and an Error after that. */
+async function backfill(flags: BackfillFlags, io: Io): Promise<void> {
+  const progress = new ProgressLine(io);
+  const log = loggerFor(flags, { ...io, writeError: (text) => progress.write(text) });
+  try {
+    const summary = await writeHistory(flags, io, progress, log);
+    progress.clear();
+    io.writeOut(summary);
+  } catch (error) {
+    progress.clear();
+    throw io.stop.aborted
+      ? new InterruptedError('stopped; run the same command again to continue', { cause: error })
+      : error;
+  }
+}
+
+async function writeHistory(
+  flags: BackfillFlags,
+  io: Io,
+  progress: ProgressLine,
+  log: Logger,
+): Promise<string> {
+  const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
+  warnings.forEach((warning) => log.warn('config warning', { warning }));
+  const customers = selectCustomers(config, flags.customer);
+  const labels = scrapeLabels(flags, config);
+  const folder = await OutputFolder.read(flags.output, settingsDigest(flags, config, customers));
+  const nowMs = systemClock.nowMs();
+  const liveStarts = await findLiveStarts(flags, customers, labels, nowMs, log, io.stop);
+  const months = splitIntoMonths(createTargets(customers, liveStarts, flags, nowMs));
+  await folder.lock();
+  const service = serviceOf(config, io);
+  try {
+    const options = {
+      folder: flags.output,
+      breakdowns: new Set(customers.flatMap(({ breakdowns }) => breakdowns)),
+      stepMs: flags.step,
+      scrapeLabels: labels,
+      infoLabelNames: infoLabelNames(config),
+    };
+    const workers = customersAtOnce(config.service);
+    await writeMonths(months, { folder, options, service, progress, log, workers, stop: io.stop });
+    return folder.summary(months, customers);
+  } finally {
+    service.close();
+    folder.unlock();
+  }
 }
 
 function parseTime(text: string): ParsedTime {

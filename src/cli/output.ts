@@ -42,7 +42,7 @@ export function counted(number: number, noun: string): string {
 }
 
 /** Moves to the start of the line and clears it (ECMA-48, EL). */
-export const CLEAR_LINE = '\r\u001b[K';
+const CLEAR_LINE = '\r\u001b[K';
 
 /** One line on a terminal that is rewritten in place. Elsewhere nothing is written. */
 export class ProgressLine {
@@ -58,6 +58,12 @@ export class ProgressLine {
       this.#io.writeError(CLEAR_LINE + text);
       this.#isShown = true;
     }
+  }
+
+  /** Writes to standard error in place of the line. */
+  write(text: string): void {
+    this.clear();
+    this.#io.writeError(text);
   }
 
   /** To be called before anything else is written to the terminal. */

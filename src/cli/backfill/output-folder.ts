@@ -1,14 +1,15 @@
-/** The output folder of a backfill: its lock, and the file that records which months are finished. */
+/** The output folder of a backfill: its lock, the file that records finished months, and its summary. */
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, UsageError } from '../../base/errors.ts';
 import { isLocked, LOCK_FILE, lockFolder, replaceFile } from '../../base/files.ts';
 import type { FolderLock } from '../../base/files.ts';
-import type { CounterName } from '../../base/model.ts';
+import { ALL_COUNTERS } from '../../base/model.ts';
+import type { CounterName, RawRecord } from '../../base/model.ts';
 import type { Config, CustomerConfig } from '../../config/types.ts';
-import type { BackfillFlags } from '../backfill.ts';
-import type { Month } from './targets.ts';
+import { counted, createFormatter } from '../output.ts';
+import type { BackfillFlags, Month } from './targets.ts';
 
 const STATE_FILE = 'backfill.json';
 /** Part of the digest: another version of the file does not match. */
@@ -19,7 +20,7 @@ interface State {
   readonly months: Record<string, MonthRecord>;
 }
 
-export interface MonthRecord {
+interface MonthRecord {
   /** 0 if there was no data: then there is no file. */
   readonly bytes: number;
   readonly customers: Readonly<Record<string, CustomerRecord>>;
@@ -50,7 +51,15 @@ export class OutputFolder {
 
   /** Changes nothing. Throws a UsageError if the folder is not for a backfill of these settings. */
   static async read(path: string, settings: string): Promise<OutputFolder> {
-    const names = await namesIn(path);
+    const names = await readdir(path).catch((error: unknown): string[] => {
+      if (codeOf(error) === 'ENOTDIR') {
+        throw new UsageError(`--output: expected a folder, ${path} is a file`);
+      }
+      if (codeOf(error) === 'ENOENT') {
+        return [];
+      }
+      throw error;
+    });
     if (!names.includes(STATE_FILE)) {
       if (names.some((name) => name !== LOCK_FILE)) {
         throw new UsageError(`--output: expected an empty folder, or one of a backfill: ${path}`);
@@ -83,10 +92,6 @@ export class OutputFolder {
     this.#lock?.close();
   }
 
-  record(month: string): MonthRecord | undefined {
-    return this.#months[month];
-  }
-
   /** The totals of a customer in the months before. */
   totalsBefore(month: string, customer: string): readonly Totals[] {
     return Object.entries(this.#months)
@@ -111,6 +116,55 @@ export class OutputFolder {
     const state: State = { settings: this.#settings, months: this.#months };
     await replaceFile(join(this.path, STATE_FILE), `${JSON.stringify(state)}\n`);
   }
+
+  /** A row for each customer and month, and the command that makes blocks of the files. */
+  summary(months: readonly Month[], customers: readonly CustomerConfig[]): string {
+    const columns = ['customer', 'month', 'entered', 'exited', 'logins', 'day', 'samples'];
+    const records = months.flatMap(({ name }) => this.#months[name] ?? []);
+    const rows = customers.flatMap(({ name }) =>
+      months.flatMap((month): RawRecord[] => {
+        const record = this.#months[month.name]?.customers[name];
+        if (record === undefined) {
+          return [];
+        }
+        const { totals, samples } = record;
+        const byMinute = ALL_COUNTERS.map((counter) => totals[counter]?.byMinute ?? null);
+        return [[name, month.name, ...byMinute, dayDifference(totals), samples]];
+      }),
+    );
+    const samples = rows.reduce((sum, row) => sum + Number(row.at(-1)), 0);
+    const files = records.filter(({ bytes }) => bytes > 0);
+    const megabytes = Math.ceil(files.reduce((sum, { bytes }) => sum + bytes, 0) / 1_000_000);
+    return [
+      createFormatter('table', columns, true)(rows),
+      `${samples} samples in ${counted(files.length, 'file')} in ${this.path}, ${megabytes} MB\n`,
+      rows.every((row) => row.includes('agrees')) ? '' : DIFFERENCE_NOTE,
+      files.length > 0 ? nextCommand(this.path) : 'The service has no data of this time.\n',
+    ].join('');
+  }
+}
+
+const DIFFERENCE_NOTE =
+  'If the column "day" is not "agrees", it has the difference of the service\'s totals by day to those by minute.\n' +
+  'The minutes were used. Days may lag, cover other hours, or records came while the service was queried.\n';
+
+/** As in `+12,0,-3`. */
+function dayDifference(totals: Totals): string {
+  const differences = ALL_COUNTERS.map((name) => {
+    const { byMinute = 0, byDay = 0 } = totals[name] ?? {};
+    return byDay - byMinute;
+  });
+  return differences.every((difference) => difference === 0)
+    ? 'agrees'
+    : differences.map((each) => (each > 0 ? `+${each}` : String(each))).join(',');
+}
+
+function nextCommand(folder: string): string {
+  const quoted = `'${folder.replaceAll("'", String.raw`'\''`)}'`;
+  return (
+    'Next, make blocks for Prometheus (docs/backfill.md):\n' +
+    `  for month in ${/^[\w./-]+$/.test(folder) ? folder : quoted}/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics "$month" blocks; done\n`
+  );
 }
 
 /** A digest. Secrets and limits on requests are not included: they may change between two runs. */
@@ -123,20 +177,6 @@ export function settingsDigest(
   const flags = [from.text, to?.text, step, instance, job, label, url?.host, url?.pathname];
   const settings = JSON.stringify([STATE_VERSION, flags, service.baseUrl, described]);
   return createHash('sha256').update(settings).digest('hex');
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (codeOf(error) === 'ENOTDIR') {
-      throw new UsageError(`--output: expected a folder, ${folder} is a file`);
-    }
-    if (codeOf(error) === 'ENOENT') {
-      return [];
-    }
-    throw error;
-  }
 }
 
 function parseState(text: string): State | undefined {

@@ -1,4 +1,4 @@
-/** What to write: the customers, their time range, and its months. Pure. */
+/** What the flags of a backfill ask for: the customers, their time range, and its months. Pure. */
 import { UsageError } from '../../base/errors.ts';
 import type { Config, CustomerConfig } from '../../config/types.ts';
 import { Calendar } from '../../counting/calendar.ts';
@@ -9,13 +9,35 @@ import { Zone } from '../../counting/zone.ts';
 import type { LabelPair } from '../../metrics/family.ts';
 import { descriptionOf } from '../../polling/customers.ts';
 import { noSuchCustomer } from '../access.ts';
-import type { BackfillFlags } from '../backfill.ts';
+import type { LogFlags } from '../flags.ts';
 import { formatTime, refuseReversed } from '../time-flag.ts';
+import type { TimeFlag } from '../time-flag.ts';
 import type { LiveStart } from './live-start.ts';
 
 /** Prometheus still changes its newest three hours; blocks must not overlap them. */
 const DEFAULT_END_AGE_MS = 3 * 3_600_000;
 const MIN_HISTORY_MS = 300_000;
+
+export interface BackfillFlags extends LogFlags {
+  readonly 'config.file': string;
+  readonly from: ParsedTime;
+  readonly to?: ParsedTime;
+  /** All customers if undefined. */
+  readonly customer?: readonly string[];
+  /** Milliseconds. */
+  readonly step: number;
+  readonly instance: string;
+  readonly job: string;
+  readonly label?: readonly LabelPair[];
+  readonly 'prometheus.url'?: URL;
+  readonly output: string;
+}
+
+/** `text` is what was typed. */
+export interface ParsedTime {
+  readonly text: string;
+  readonly time: TimeFlag;
+}
 
 export interface BackfillTarget {
   readonly config: CustomerConfig;

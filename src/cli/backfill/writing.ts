@@ -20,7 +20,7 @@ import { BACKFILL_FAMILIES } from '../../metrics/families.ts';
 import type { Family, FamilyContext, LabelPair } from '../../metrics/family.ts';
 import { END_OF, writeHead, writeLabel, writePastSample } from '../../metrics/format.ts';
 import { counterId } from './live-start.ts';
-import type { PartHistory } from './reading.ts';
+import type { PartHistory } from './months.ts';
 import { sampleTimes } from './targets.ts';
 import type { MonthPart } from './targets.ts';
 
@@ -203,7 +203,7 @@ function maxValues(
   idOf: (name: CounterName) => string,
 ): Readonly<Partial<Record<CounterName, number>>> {
   const first = ALL_COUNTERS.flatMap((name) => {
-    const sample = target.liveStart?.counters[idOf(name)];
+    const sample = target.liveStart?.counters.get(idOf(name));
     return sample !== undefined && contains(period, sample.atMs) ? [[name, sample.value]] : [];
   });
   return Object.fromEntries(first);

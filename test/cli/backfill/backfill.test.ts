@@ -183,7 +183,7 @@ test('shows its progress on one line of a terminal', async () => {
   const { err } = await fixture.run([...RANGE, '--log.level=error'], terminal);
   const clearLine = '\r\u001b[K';
   const [first = '', ...others] = err.split(clearLine).slice(1);
-  expect(first).toMatch(/^2026-10: 3 of 5 days, \d+ requests, \d+s left$/);
+  expect(first).toMatch(/^2026-10: 3 of 5 days, \d+s left$/);
   expect(others.at(-1)).toBe('');
 });
 
