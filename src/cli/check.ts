@@ -1,8 +1,4 @@
 /** `check`: reports every problem of a configuration, and with `--connect` what the service returns. */
-import { constants, existsSync } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { formatDuration } from '../base/duration.ts';
@@ -19,12 +15,11 @@ import type { CustomerReport, CustomersFinding, StreamReport } from './connect.t
 import { configOption, helpNotes, webConfigOption } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
-import { counted, ProgressLine } from './output.ts';
+import { ABSENT, counted, createFormatter, ProgressLine } from './output.ts';
 
 interface CheckFlags {
   readonly 'config.file': string;
   readonly 'web.config.file'?: string;
-  readonly 'storage.path': string;
   readonly connect: boolean;
   readonly format: 'table' | 'json';
 }
@@ -35,7 +30,6 @@ export function checkCommand(io: Io): Command {
     .description('Reports every problem of a configuration, with its place and what is expected.')
     .addOption(configOption())
     .addOption(webConfigOption())
-    .option('--storage.path <folder>', 'folder of the state file; empty is off', 'data')
     .option('--connect', 'also read every customer from the service, and print the result', false)
     .addOption(
       new Option('--format <format>', 'output format').choices(['table', 'json']).default('table'),
@@ -53,79 +47,69 @@ export function checkCommand(io: Io): Command {
 /** Throws an Error if the service does not return everything that the exporter needs. */
 async function check(flags: CheckFlags, io: Io): Promise<void> {
   const { 'config.file': path, 'web.config.file': webPath, format } = flags;
-  function writeJson(value: object): void {
-    io.writeOut(`${JSON.stringify({ config: path, ...value }, undefined, 2)}\n`);
+  function write(text: string, json?: object): void {
+    if (format === 'table') {
+      io.writeOut(text);
+    } else if (json !== undefined) {
+      io.writeOut(`${JSON.stringify({ config: path, ...json }, undefined, 2)}\n`);
+    }
   }
-  const { config, web, warnings } = await loadAll({
-    path,
-    webPath,
-    env: io.env,
-    nowMs: systemClock.nowMs(),
-  }).catch((error: unknown) => {
-    if (!(error instanceof ConfigError)) {
-      throw error;
+  const files = { path, webPath, env: io.env, nowMs: systemClock.nowMs() };
+  const loaded = await loadAll(files).catch((error: unknown) => {
+    if (error instanceof ConfigError) {
+      const problems = error.message.trimEnd();
+      write(`${problems}\n`, { problems: problems.split('\n') });
+      throw new ConfigError('the configuration has problems');
     }
-    const problems = error.message.trimEnd();
-    if (format === 'json') {
-      writeJson({ problems: problems.split('\n') });
-    } else {
-      io.writeOut(`${problems}\n`);
-    }
-    throw new ConfigError('the configuration has problems');
+    throw error;
   });
-  const allWarnings = [
-    ...warnings,
-    ...(web?.warnings ?? []),
-    ...(await storageWarnings(flags['storage.path'])),
-  ];
-  const summary = { customers: config.customers.length, warnings: allWarnings };
-  if (format === 'table') {
-    allWarnings.forEach((warning) => io.writeOut(`warning: ${warning}\n`));
-    io.writeOut(`${path}: good, ${counted(summary.customers, 'customer')}\n`);
-    if (web !== undefined) {
-      io.writeOut(`${webPath}: good, ${protectionText(web.config)}\n`);
-    }
-  }
+  const { config, web } = loaded;
+  const customers = config.customers.length;
+  const warnings = [...loaded.warnings, ...(web?.warnings ?? [])];
+  write(
+    warnings.map((warning) => `warning: ${warning}\n`).join('') +
+      `${path}: good, ${counted(customers, 'customer')}\n` +
+      (web === undefined ? '' : `${webPath}: good, ${protectionText(web.config)}\n`),
+    flags.connect ? undefined : { customers, warnings },
+  );
   if (!flags.connect) {
-    if (format === 'json') {
-      writeJson(summary);
-    }
     return;
   }
   const reports = await readWithProgress(config, io);
   const findings = findProblems(reports);
   const rates = requestRates(config, reports);
-  if (format === 'json') {
-    const streams = reports.flatMap((report) =>
-      report.streams.map((stream) => streamFields(report, stream)),
-    );
-    writeJson({ ...summary, streams, findings, requests_per_minute: rates });
-  } else {
-    const isColoured = io.outIsTerminal && (io.env['NO_COLOR'] ?? '') === '';
-    io.writeOut(tables(reports, isColoured));
-    findings.forEach((finding) => io.writeOut(findingText(finding, isColoured)));
-    io.writeOut(requestRateText(config, rates));
-  }
-  const withErrors = new Set(
-    findings.flatMap(({ severity, customers }) => (severity === 'error' ? customers : [])),
+  const failed = new Set(
+    findings.flatMap((finding) => (finding.severity === 'error' ? finding.customers : [])),
   );
-  if (withErrors.size > 0) {
-    throw new Error(`errors for ${withErrors.size} of ${counted(reports.length, 'customer')}`);
-  }
-  if (format === 'table') {
-    io.writeOut(`no errors for ${counted(reports.length, 'customer')}\n`);
+  write(
+    tables(reports) +
+      findings.map(findingText).join('') +
+      requestRateText(config, rates) +
+      (failed.size > 0 ? '' : `no errors for ${counted(customers, 'customer')}\n`),
+    {
+      customers,
+      warnings,
+      streams: reports.flatMap((report) =>
+        report.streams.map((stream) => streamFields(report, stream)),
+      ),
+      findings,
+      requests_per_minute: rates,
+    },
+  );
+  if (failed.size > 0) {
+    throw new Error(`errors for ${failed.size} of ${counted(customers, 'customer')}`);
   }
 }
 
 async function readWithProgress(config: Config, io: Io): Promise<readonly CustomerReport[]> {
-  const total = config.customers.length;
+  const total = counted(config.customers.length, 'customer');
   const progress = new ProgressLine(io);
   const reports = await readCustomers(config, io, (read) =>
-    progress.show(`${read} of ${counted(total, 'customer')} read`),
+    progress.show(`${read} of ${total} read`),
   );
   progress.clear();
   if (io.stop.aborted) {
-    throw new InterruptedError(`stopped, ${reports.length} of ${counted(total, 'customer')} read`);
+    throw new InterruptedError(`stopped, ${reports.length} of ${total} read`);
   }
   return reports;
 }
@@ -135,90 +119,42 @@ function protectionText({ tls, users }: WebConfig): string {
   return `${scheme}, ${users.size === 0 ? 'no passwords' : counted(users.size, 'user')}`;
 }
 
-/** Whether `run` could write its state file, as far as that is known without writing. */
-async function storageWarnings(path: string): Promise<readonly string[]> {
-  if (path === '') {
-    return [];
-  }
-  let folder = resolve(path);
-  while (!existsSync(folder)) {
-    folder = dirname(folder);
-  }
-  if (!(await stat(folder)).isDirectory()) {
-    return [`--storage.path: expected a folder, but ${folder} is a file`];
-  }
-  return access(folder, constants.W_OK | constants.X_OK).then(
-    () => [],
-    () => [`--storage.path: expected a writable folder, but this user cannot write to ${folder}`],
-  );
-}
-
-const ABSENT = '-';
-
-function tables(reports: readonly CustomerReport[], isColoured: boolean): string {
-  const service = [
+function tables(reports: readonly CustomerReport[]): string {
+  const service = createFormatter(
+    'table',
     ['CUSTOMER', 'TOKEN', 'PEOPLE', 'LOGINS', 'KEYS', 'DAY', 'CLOCK'],
-    ...reports.map((report) => [
-      report.config.name,
-      tokenText(report),
-      newestText(report, 'people'),
-      newestText(report, 'logins'),
-      forStreams(report, keyFormat),
-      forStreams(report, dayText),
-      report.clock === undefined ? ABSENT : clockText(report.clock.aheadMs),
-    ]),
-  ];
-  const exported = [
-    ['CUSTOMER', 'ENTERED', 'EXITED', 'LOGINS', 'TODAY: IN', 'OUT', 'LOGINS', 'INSIDE'],
-    ...reports.map((report) => [
-      report.config.name,
-      ...Object.values(exportedValues(report, MINUTE_STREAMS)).map((value) =>
-        String(value ?? ABSENT),
-      ),
-    ]),
-  ];
-  return [
-    style('bold', 'The service: newest minute with counts, in local time', isColoured),
-    ...aligned(service, 'left'),
-    '',
-    style('bold', 'Exported values: since the start of the month, and today', isColoured),
-    ...aligned(exported, 'right'),
-    '',
-    '',
-  ].join('\n');
-}
-
-/** Columns of equal width. The first one is always aligned left. */
-function aligned(rows: readonly (readonly string[])[], side: 'left' | 'right'): string[] {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0),
+    true,
   );
-  return rows.map((row) =>
-    row
-      .map((cell, column) => {
-        const width = widths[column] ?? 0;
-        return side === 'left' || column === 0 ? cell.padEnd(width) : cell.padStart(width);
-      })
-      .join('  ')
-      .trimEnd(),
+  const exported = createFormatter(
+    'table',
+    ['CUSTOMER', 'ENTERED', 'EXITED', 'LOGINS', 'TODAY: IN', 'OUT', 'LOGINS', 'INSIDE'],
+    true,
+  );
+  const read = reports.map((report) => [
+    report.config.name,
+    tokenText(report),
+    newestText(report, 'people'),
+    newestText(report, 'logins'),
+    forStreams(report, keyFormat),
+    forStreams(report, dayText),
+    report.clock === undefined ? ABSENT : clockText(report.clock.aheadMs),
+  ]);
+  const values = reports.map((report) => [
+    report.config.name,
+    ...Object.values(exportedValues(report, MINUTE_STREAMS)).map((value) => value ?? ABSENT),
+  ]);
+  return (
+    `The service: newest minute with counts, in local time\n${service(read)}\n` +
+    `Exported values: since the start of the month, and today\n${exported(values)}\n`
   );
 }
 
 const MAX_NAMES = 8;
-const COLOURS = { error: 'red', warning: 'yellow' } as const;
 
-function findingText(
-  { severity, message, fix, customers }: CustomersFinding,
-  isColoured: boolean,
-): string {
+function findingText({ severity, message, fix, customers }: CustomersFinding): string {
   const names = customers.slice(0, MAX_NAMES).join(', ');
   const more = customers.length > MAX_NAMES ? ` and ${customers.length - MAX_NAMES} more` : '';
-  const label = style(COLOURS[severity], severity, isColoured);
-  return `${label}: ${message}\n  customers: ${names}${more}\n  fix: ${fix}\n`;
-}
-
-function style(name: 'bold' | 'red' | 'yellow', text: string, isColoured: boolean): string {
-  return isColoured ? styleText(name, text, { validateStream: false }) : text;
+  return `${severity}: ${message}\n  customers: ${names}${more}\n  fix: ${fix}\n`;
 }
 
 /** What `--format=json` prints of a stream; null where there is no value. */

@@ -42,8 +42,8 @@ export interface StreamReport {
   readonly outcome: StreamDiagnosis | ServiceError;
 }
 
-/** `error`: the exporter's values are incomplete. The texts are the same for all customers concerned. */
-export interface Finding {
+/** `error`: the exporter's values are incomplete. The texts are the same for all customers. */
+interface Finding {
   readonly severity: 'error' | 'warning';
   readonly message: string;
   readonly fix: string;
@@ -148,32 +148,24 @@ async function readCustomer(
 
 /** Errors first, otherwise in the order of the customers. */
 export function findProblems(reports: readonly CustomerReport[]): readonly CustomersFinding[] {
-  const found = new Map<string, { readonly finding: Finding; readonly customers: Set<string> }>();
-  function add(finding: Finding, customer: string): void {
-    const known = found.get(finding.message) ?? { finding, customers: new Set() };
-    known.customers.add(customer);
-    found.set(finding.message, known);
-  }
   const parseOpeningHours = createOpeningHoursParser();
+  const found = new Map<string, Finding & { readonly customers: string[] }>();
   for (const report of reports) {
-    clockFindings(report.clock).forEach((finding) => add(finding, report.config.name));
-    for (const stream of report.streams) {
-      streamFindings(report, stream, parseOpeningHours).forEach((finding) =>
-        add(finding, report.config.name),
-      );
+    const { name } = report.config;
+    const findings = [
+      ...(report.clock === undefined ? [] : CLOCK_FINDINGS[report.clock.verdict]),
+      ...report.streams.flatMap((stream) => streamFindings(report, stream, parseOpeningHours)),
+    ];
+    for (const { severity, message, fix } of findings) {
+      const finding = found.get(message) ?? { severity, message, fix, customers: [] };
+      found.set(message, finding);
+      if (finding.customers.at(-1) !== name) {
+        finding.customers.push(name);
+      }
     }
   }
-  return Array.from(found.values(), ({ finding, customers }) => ({
-    ...finding,
-    customers: [...customers],
-  })).toSorted((a, b) => a.severity.localeCompare(b.severity));
+  return [...found.values()].toSorted((a, b) => a.severity.localeCompare(b.severity));
 }
-
-const HOUR_MS = 3_600_000;
-const MAX_AGE_WHILE_OPEN_MS = { people: HOUR_MS, logins: 4 * HOUR_MS } as const satisfies Record<
-  MinuteStream,
-  number
->;
 
 function streamFindings(
   { config, atMs, credentialsValid }: CustomerReport,
@@ -183,66 +175,15 @@ function streamFindings(
   if (outcome instanceof ServiceError) {
     const { reason, message } = outcome;
     const fix = reason === 'auth' ? authFix(credentialsValid) : FIXES[reason];
-    return [error(`${reason}: ${message}`, fix)];
+    return [{ severity: 'error', message: `${reason}: ${message}`, fix }];
   }
-  const { state, lastSeenMs } = outcome;
-  if (state.snapshot === undefined) {
-    return [IMPLAUSIBLE];
+  const { lastSeenMs = Infinity, state } = outcome;
+  function isSilent(forMs: number): boolean {
+    return atMs - lastSeenMs > forMs && isOpenSince(config, atMs, forMs, parseOpeningHours);
   }
-  const findings = [...totalFindings(outcome), ...keyFindings(outcome)];
-  if (lastSeenMs === undefined && isZero(state.snapshot.totals)) {
-    findings.push(NO_COUNTS);
-  }
-  const maxAgeMs = MAX_AGE_WHILE_OPEN_MS[stream];
-  if (
-    lastSeenMs !== undefined &&
-    atMs - lastSeenMs > maxAgeMs &&
-    isOpenSince(config, atMs, maxAgeMs, parseOpeningHours)
-  ) {
-    findings.push(stream === 'people' ? NOBODY_COUNTED : NOBODY_LOGGED_IN);
-  }
-  return findings;
-}
-
-function clockFindings(clock: ClockReading | undefined): readonly Finding[] {
-  switch (clock?.verdict) {
-    case 'ignored':
-      return [CLOCK_OFF_BY_DAYS];
-    case 'followed':
-      return [CLOCK_OFF_BY_MINUTES];
-    case 'agrees':
-    case undefined:
-      return [];
-  }
-}
-
-function totalFindings({ day, isMinuteForced }: StreamDiagnosis): Finding[] {
-  if (day.agrees !== false) {
-    return isMinuteForced ? [NOT_COMPARABLE] : [];
-  }
-  return [
-    day.totalAggregation !== 'day' && !isMinuteForced
-      ? dayLags(day.totalAggregation)
-      : DAY_LAGS_ALONE,
-  ];
-}
-
-function dayLags(aggregation: string): Finding {
-  return warning(
-    `day totals differ from minute totals, using ${aggregation}`,
-    'nothing: the counters are right; the column DAY shows what day has of today',
-  );
-}
-
-/** Occupancy and last seen need minutes with readable keys. */
-function keyFindings({ keyFormat, state }: StreamDiagnosis): Finding[] {
-  if (keyFormat.status === 'unknown') {
-    return [KEYS_UNKNOWN];
-  }
-  if (state.snapshot?.order !== undefined) {
-    return [];
-  }
-  return [state.keyFormat.status === 'detected' ? MINUTES_FORCED : KEYS_UNDECIDED];
+  return state.snapshot === undefined
+    ? [IMPLAUSIBLE]
+    : STREAM_FINDINGS.filter(({ applies }) => applies(outcome, stream, isSilent));
 }
 
 /** True if opening hours are configured, and the library has been open for `forMs`. */
@@ -280,57 +221,108 @@ const FIXES = {
   malformed: 'check base_url and auth_url: another program may answer, such as a login page',
 } as const satisfies Record<Exclude<FailureReason, 'auth'>, string>;
 
-function error(message: string, fix: string): Finding {
-  return { severity: 'error', message, fix };
-}
-
-function warning(message: string, fix: string): Finding {
-  return { severity: 'warning', message, fix };
-}
-
 const ASK_OPERATOR = 'contact the operator of the service';
 const COUNTERS_RIGHT = 'the counters are right nevertheless;';
-const IMPLAUSIBLE = error(
-  'implausible totals, different at each request',
-  `nothing is exported until the totals are confirmed; ${ASK_OPERATOR}`,
-);
-const NO_COUNTS = warning(
-  'no counts in this month and in the last 14 days',
-  'nothing for a new library; otherwise check that client_id belongs to this customer',
-);
-const NOBODY_COUNTED = warning(
-  'nobody counted for more than an hour while the library is open',
-  'check the people counters and opening_hours',
-);
-const NOBODY_LOGGED_IN = warning(
-  'no login for more than four hours while the library is open',
-  'check the self-service stations and opening_hours',
-);
-const DAY_LAGS_ALONE = error(
-  'day totals differ from minute totals, and the service does not return minutes',
-  `the totals may be too low; ${ASK_OPERATOR}`,
-);
-const NOT_COMPARABLE = warning(
-  'the service does not return minutes, even for half an hour',
-  'ask the operator of the service how late its day totals are: the counters are as late',
-);
-const MINUTES_FORCED = error(
-  "the service does not return today's minutes, occupancy and last seen are unavailable",
-  `${COUNTERS_RIGHT} ${ASK_OPERATOR}`,
-);
-const KEYS_UNKNOWN = error(
-  'unknown minute key format, occupancy and last seen are unavailable',
-  `${COUNTERS_RIGHT} report the key format to this project`,
-);
-const KEYS_UNDECIDED = warning(
-  'ambiguous minute key format, occupancy is unavailable until it is known',
-  'nothing: the exporter tries again at every minute with counts',
-);
-const CLOCK_OFF_BY_MINUTES = warning(
-  'the clocks of the service and of this machine differ by more than a minute',
-  `nothing is lost; set the clock of this machine, or ${ASK_OPERATOR}`,
-);
-const CLOCK_OFF_BY_DAYS = error(
-  'the clocks of the service and of this machine differ by more than a day',
-  `days and months change at the wrong time; set the clock of this machine, or ${ASK_OPERATOR}`,
-);
+const HOUR_MS = 3_600_000;
+
+const CLOCK_FINDINGS = {
+  agrees: [],
+  followed: [
+    {
+      severity: 'warning',
+      message: 'the clocks of the service and of this machine differ by more than a minute',
+      fix: `nothing is lost; set the clock of this machine, or ${ASK_OPERATOR}`,
+    },
+  ],
+  ignored: [
+    {
+      severity: 'error',
+      message: 'the clocks of the service and of this machine differ by more than a day',
+      fix: `days and months change at the wrong time; set the clock of this machine, or ${ASK_OPERATOR}`,
+    },
+  ],
+} as const satisfies Record<ClockReading['verdict'], readonly Finding[]>;
+
+const IMPLAUSIBLE: Finding = {
+  severity: 'error',
+  message: 'implausible totals, different at each request',
+  fix: `nothing is exported until the totals are confirmed; ${ASK_OPERATOR}`,
+};
+
+interface StreamFinding extends Finding {
+  /** `isSilent` is true if nobody has been counted for a time in which the library was open. */
+  readonly applies: (
+    diagnosis: StreamDiagnosis,
+    stream: MinuteStream,
+    isSilent: (forMs: number) => boolean,
+  ) => boolean;
+}
+
+const STREAM_FINDINGS: readonly StreamFinding[] = [
+  ...(['quarter', 'minute'] as const).map((aggregation): StreamFinding => ({
+    severity: 'warning',
+    message: `day totals differ from minute totals, using ${aggregation}`,
+    fix: 'nothing: the counters are right; the column DAY shows what day has of today',
+    applies: ({ day, isMinuteForced }) =>
+      day.agrees === false && day.totalAggregation === aggregation && !isMinuteForced,
+  })),
+  {
+    severity: 'error',
+    message: 'day totals differ from minute totals, and the service does not return minutes',
+    fix: `the totals may be too low; ${ASK_OPERATOR}`,
+    applies: ({ day, isMinuteForced }) =>
+      day.agrees === false && (day.totalAggregation === 'day' || isMinuteForced),
+  },
+  {
+    severity: 'warning',
+    message: 'the service does not return minutes, even for half an hour',
+    fix: 'ask the operator of the service how late its day totals are: the counters are as late',
+    applies: ({ day, isMinuteForced }) => day.agrees !== false && isMinuteForced,
+  },
+  {
+    severity: 'error',
+    message: 'unknown minute key format, occupancy and last seen are unavailable',
+    fix: `${COUNTERS_RIGHT} report the key format to this project`,
+    applies: ({ keyFormat }) => keyFormat.status === 'unknown',
+  },
+  {
+    severity: 'error',
+    message: "the service does not return today's minutes, occupancy and last seen are unavailable",
+    fix: `${COUNTERS_RIGHT} ${ASK_OPERATOR}`,
+    applies: (diagnosis) => lacksMinutes(diagnosis) && isDetected(diagnosis),
+  },
+  {
+    severity: 'warning',
+    message: 'ambiguous minute key format, occupancy is unavailable until it is known',
+    fix: 'nothing: the exporter tries again at every minute with counts',
+    applies: (diagnosis) => lacksMinutes(diagnosis) && !isDetected(diagnosis),
+  },
+  {
+    severity: 'warning',
+    message: 'no counts in this month and in the last 14 days',
+    fix: 'nothing for a new library; otherwise check that client_id belongs to this customer',
+    applies: ({ lastSeenMs, state }) =>
+      lastSeenMs === undefined && isZero(state.snapshot?.totals ?? []),
+  },
+  {
+    severity: 'warning',
+    message: 'nobody counted for more than an hour while the library is open',
+    fix: 'check the people counters and opening_hours',
+    applies: (_diagnosis, stream, isSilent) => stream === 'people' && isSilent(HOUR_MS),
+  },
+  {
+    severity: 'warning',
+    message: 'no login for more than four hours while the library is open',
+    fix: 'check the self-service stations and opening_hours',
+    applies: (_diagnosis, stream, isSilent) => stream === 'logins' && isSilent(4 * HOUR_MS),
+  },
+];
+
+/** Occupancy and last seen need minutes with readable keys. */
+function lacksMinutes({ keyFormat, state }: StreamDiagnosis): boolean {
+  return keyFormat.status !== 'unknown' && state.snapshot?.order === undefined;
+}
+
+function isDetected({ state }: StreamDiagnosis): boolean {
+  return state.keyFormat.status === 'detected';
+}

@@ -9,6 +9,9 @@ export type Format = (typeof FORMATS)[number];
 /** Returns the rows as lines. The first call adds the head. */
 export type Formatter = (rows: readonly RawRecord[]) => string;
 
+/** A missing value in a table of results. Columns of numbers may have it. */
+export const ABSENT = '-';
+
 /** What a terminal executes, or what reorders the rest of a line. */
 const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
@@ -92,7 +95,8 @@ function createTable(columns: readonly string[]): Formatter {
     pads ??= columns.map((column, i) => {
       const cells = [column, ...lines.map((line) => line[i] ?? '')];
       const width = cells.reduce((most, cell) => Math.max(most, cell.length), 0);
-      const isNumber = rows.length > 0 && rows.every((row) => typeof row[i] !== 'string');
+      const isNumber =
+        rows.length > 0 && rows.every((row) => typeof row[i] !== 'string' || row[i] === ABSENT);
       return (text) => (isNumber ? text.padStart(width) : text.padEnd(width));
     });
     const padded = [...head, ...lines].map((line) =>

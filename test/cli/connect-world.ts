@@ -132,7 +132,6 @@ export async function checkJson(config: string): Promise<CheckResult> {
     'check',
     '--connect',
     '--format=json',
-    '--storage.path=',
     `--config.file=${config}`,
   );
   const json = RESULT.parse(JSON.parse(result.out));

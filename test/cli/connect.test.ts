@@ -78,7 +78,7 @@ test('the requests per minute follow from the configuration and the life of the 
   );
 });
 
-test('tables fit 80 columns, with colours and progress only on a terminal', async () => {
+test('tables fit 80 columns, and progress is shown only on a terminal', async () => {
   const world = await started({ riverside: {}, hilltop: {} });
   world.service.revoke('hilltop');
   const args = ['check', '--connect', `--config.file=${await world.writeConfig()}`];
@@ -91,7 +91,6 @@ test('tables fit 80 columns, with colours and progress only on a terminal', asyn
     /^CUSTOMER +ENTERED .*\nriverside +10 +5 +10 +10 +5 +10 +5\nhilltop +- +- +- +- +- +- +-$/m,
   );
   expect(pipe.out).toMatch(/^error: auth: .*\n {2}customers: hilltop\n {2}fix: compare client_id/m);
-  expect(pipe.out).not.toContain('\u001b');
   expect(pipe.err).toBe('library-stats-exporter: errors for 1 of 2 customers\n');
   const rows = pipe.out.match(/^(?:CUSTOMER|riverside|hilltop) .*$/gm) ?? [];
   expect(Math.max(...rows.map((row) => row.length))).toBeLessThanOrEqual(80);
@@ -100,11 +99,7 @@ test('tables fit 80 columns, with colours and progress only on a terminal', asyn
   Object.assign(terminal, { outIsTerminal: true, errorIsTerminal: true });
   const { out, err } = await terminal.run(...args);
   expect(err).toContain('\r\u001b[K1 of 2 customers read\r\u001b[K2 of 2 customers read\r\u001b[K');
-  expect(out).toContain('\u001b[31merror\u001b[39m: auth: ');
-
-  const plain = new Terminal();
-  Object.assign(plain, { outIsTerminal: true, env: { NO_COLOR: '1' } });
-  expect((await plain.run(...args)).out).not.toContain('\u001b');
+  expect(out).toMatch(/^error: auth: /m);
 });
 
 test('refused credentials are an error of their customer only, and are not printed', async () => {
@@ -208,7 +203,7 @@ test('a customer without counts is a warning, and all values are 0', async () =>
   ]);
   expect(streams['newborn people']).toMatchObject({
     newest: null,
-    keys: 'undecided',
+    keys: 'ambiguous',
     day: '-',
     people_entered: 0,
     occupancy: 0,

@@ -161,7 +161,7 @@ describe.each([
     copyFileSync(join(installed, 'config.example.yaml'), join(user, 'config.yaml'));
     mkdirSync(join(user, 'secrets'), { recursive: true });
     writeFileSync(join(user, 'secrets/riverside'), 'hunter2hunter2\n', { mode: 0o600 });
-    const { status, out, error } = await exporter(['check', '--storage.path='], {
+    const { status, out, error } = await exporter(['check'], {
       HILLSIDE_SECRET: 'hunter3hunter3',
     });
     expect({ status, error }).toEqual({ status: 0, error: '' });
