@@ -40,6 +40,7 @@ export function createFleet(customers: number): readonly Customer[] {
         labels: { region: i % 2 === 0 ? 'north' : 'south' },
         capacity: 100 + (i % 400),
         openingHours: parse('Mo-Su 08:00-20:00', undefined),
+        estimate: false,
       },
       calendar,
       streams: STREAMS,
@@ -68,6 +69,7 @@ export function poll(customer: Customer, number: number, polls: number, nowMs: n
       order: {
         occupancy: [counted % 211],
         lastSeenMs: Math.floor(nowMs / 60_000) * 60_000,
+        estimate: undefined,
       },
     };
     customer.pollSucceeded(stream, { ...INITIAL_STATE, snapshot }, nowMs);

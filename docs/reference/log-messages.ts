@@ -54,6 +54,10 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
     'warn',
     'Counters are right; occupancy, last seen and the estimate are absent.',
   ],
+  'occupancy history unavailable': [
+    'warn',
+    'The last 28 days could not be read, so there is no estimate. The next attempt is in 15 minutes.',
+  ],
   'minute key format detected': ['debug', 'Occupancy and last seen are available.'],
   'service too slow for the polling interval': [
     'warn',

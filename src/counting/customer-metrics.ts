@@ -1,6 +1,8 @@
 /** The values of a customer at one instant. `undefined` is not known: the series is absent, never 0. */
 import type { Breakdown, CounterName, Stream } from '../base/model.ts';
 import { MINUTE_MS } from './calendar.ts';
+import type { DoorModel } from './door-model.ts';
+import type { DoorFault, Estimate } from './estimate.ts';
 import type { OpeningHours } from './opening-hours.ts';
 import type { Zone } from './zone.ts';
 
@@ -18,6 +20,7 @@ export interface CustomerMetrics {
   readonly credentialsValid: boolean | undefined;
   /** People inside now. */
   readonly occupancy: number | undefined;
+  readonly estimate: EstimateMetrics;
   /** Only the counters of the configured streams. */
   readonly counters: Readonly<Partial<Record<CounterName, CounterValues>>>;
   /** Only the configured breakdowns. */
@@ -27,6 +30,24 @@ export interface CustomerMetrics {
   /** From this instant on the values are out of date, even without a poll. */
   readonly validUntilMs: number;
 }
+
+/** Of one day; what is not known, or switched off, is undefined. */
+export interface EstimateMetrics {
+  readonly people: Estimate | undefined;
+  /** The suspected fault of the doors; `none` if they are watched and nothing is suspected. */
+  readonly fault: DoorFault | 'none' | undefined;
+  /** Entries counted per exit counted. */
+  readonly ratio: { readonly value: number; readonly stddev: number } | undefined;
+  /** Whether the building empties at night. */
+  readonly isEstimable: boolean | undefined;
+}
+
+export const NO_ESTIMATE: EstimateMetrics = {
+  people: undefined,
+  fault: undefined,
+  ratio: undefined,
+  isEstimable: undefined,
+};
 
 export interface CounterValues {
   /** The exported counter: the period's high-water mark of the service's total. */
@@ -88,11 +109,26 @@ export function counterValues(
   return { total: exported, excess, today };
 }
 
+/** What the doors' past says about them. */
+export function doorMetrics({
+  learnedLogRatio,
+  logRatioVariance,
+  emptiesAtNight,
+}: DoorModel): Pick<EstimateMetrics, 'ratio' | 'isEstimable'> {
+  const value = learnedLogRatio === undefined ? undefined : Math.exp(learnedLogRatio);
+  return {
+    ratio: value === undefined ? undefined : { value, stddev: value * Math.sqrt(logRatioVariance) },
+    isEstimable: emptiesAtNight,
+  };
+}
+
 /** Settings of a customer that do not change its counters. */
 export interface CustomerDescription {
   readonly labels: Readonly<Record<string, string>>;
   readonly capacity: number | undefined;
   readonly openingHours: OpeningHours | undefined;
+  /** Whether to estimate the people inside. */
+  readonly estimate: boolean;
 }
 
 /** `timezone` is the configured one, also of the opening hours; `zone` is the one counted by. */

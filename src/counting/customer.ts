@@ -10,19 +10,29 @@ import type { BreakdownSettings } from './breakdowns.ts';
 import { contains, runningPeriod } from './calendar.ts';
 import type { Calendar, CountingPeriod, Span } from './calendar.ts';
 import { at } from './counts.ts';
-import { counterValues, descriptionMetrics, MAX_OCCUPANCY_AGE_MS } from './customer-metrics.ts';
+import {
+  counterValues,
+  descriptionMetrics,
+  doorMetrics,
+  MAX_OCCUPANCY_AGE_MS,
+  NO_ESTIMATE,
+} from './customer-metrics.ts';
 import type {
   CounterValues,
   CustomerDescription,
   CustomerMetrics,
+  EstimateMetrics,
   MetricsSource,
   StreamMetrics,
 } from './customer-metrics.ts';
+import type { DoorModel } from './door-model.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
 import { SAMPLE_MS } from './occupancy.ts';
 import type { AcceptedTotals } from './plausibility.ts';
 import { INITIAL_STATE } from './poll.ts';
-import type { StreamState } from './poll.ts';
+import type { Snapshot, StreamState } from './poll.ts';
+import { findEmptyFromMinute } from './today-estimate.ts';
+import type { DayDoors } from './today-estimate.ts';
 
 export interface CustomerOptions {
   readonly name: string;
@@ -72,6 +82,9 @@ export class Customer implements MetricsSource {
   #description: CustomerDescription;
   #period: CountingPeriod | undefined;
   #credentialsValid: boolean | undefined;
+  #learned: Pick<DayDoors, 'day' | 'model'> | undefined;
+  /** Computed when needed: an evaluation of opening hours is slow. */
+  #doors: DayDoors | undefined;
 
   constructor(options: CustomerOptions) {
     this.#options = options;
@@ -189,6 +202,34 @@ export class Customer implements MetricsSource {
 
   describe(description: CustomerDescription): void {
     this.#description = description;
+    this.#learned = description.estimate ? this.#learned : undefined;
+    this.#doors = undefined;
+  }
+
+  /** Whether people are to be estimated. */
+  get isEstimated(): boolean {
+    return this.#description.estimate && this.#streams.has('people');
+  }
+
+  /** The day that the doors were learned for, if they were. */
+  get doorsDay(): Span | undefined {
+    return this.#learned?.day;
+  }
+
+  /** Undefined until they are learned, and where the building does not empty at night. */
+  get doors(): DayDoors | undefined {
+    if (this.#doors === undefined && this.#learned?.model.emptiesAtNight === true) {
+      const { day, model } = this.#learned;
+      const { openingHours } = this.#description;
+      const emptyFromMinute = findEmptyFromMinute(day, openingHours, this.#options.timezone);
+      this.#doors = { day, model, emptyFromMinute };
+    }
+    return this.#doors;
+  }
+
+  doorsLearned(day: Span, model: DoorModel): void {
+    this.#learned = { day, model };
+    this.#doors = undefined;
   }
 
   credentialsJudged(valid: boolean): void {
@@ -221,6 +262,7 @@ export class Customer implements MetricsSource {
     const counters: Partial<Record<CounterName, CounterValues>> = {};
     const streams: Partial<Record<Stream, StreamMetrics>> = {};
     const dayStartMs = calendar.dayAt(nowMs).startMs;
+    const order = this.#recentSnapshotAt(nowMs)?.order;
     for (const stream of this.streams) {
       const { state, exported } = this.#record(stream);
       const { snapshot } = state;
@@ -245,7 +287,8 @@ export class Customer implements MetricsSource {
       ...descriptionMetrics(this.#description, calendar.zone, timezone, nowMs),
       periodStartMs: period.startMs,
       credentialsValid: this.#credentialsValid,
-      occupancy: this.#occupancyAt(nowMs),
+      occupancy: order && (order.occupancy.at(-1) ?? 0),
+      estimate: this.#estimateAt(nowMs),
       counters,
       breakdowns: this.#breakdowns?.metricsAt(nowMs, period.startMs, dayStartMs) ?? NO_BREAKDOWNS,
       streams,
@@ -253,14 +296,29 @@ export class Customer implements MetricsSource {
     };
   }
 
-  /** Undefined if the last successful poll is too old, in both directions: clocks step back, too. */
-  #occupancyAt(nowMs: number): number | undefined {
+  /** Today's, unless it is too old, in both directions: clocks step back, too. */
+  #recentSnapshotAt(nowMs: number): Snapshot | undefined {
     const snapshot = this.#streams.get('people')?.state.snapshot;
-    const isRecent =
-      snapshot?.order !== undefined &&
+    return snapshot !== undefined &&
       Math.abs(nowMs - snapshot.atMs) <= MAX_OCCUPANCY_AGE_MS &&
-      snapshot.day.startMs === this.calendar.dayAt(nowMs).startMs;
-    return isRecent ? (snapshot.order?.occupancy.at(-1) ?? 0) : undefined;
+      snapshot.day.startMs === this.calendar.dayAt(nowMs).startMs
+      ? snapshot
+      : undefined;
+  }
+
+  /** The ratio of the day before stays until that of the day is known. */
+  #estimateAt(nowMs: number): EstimateMetrics {
+    const today = this.calendar.dayAt(nowMs);
+    const learned = this.#learned;
+    if (learned === undefined || learned.day.startMs < this.calendar.dayBefore(today).startMs) {
+      return NO_ESTIMATE;
+    }
+    const estimate = this.#recentSnapshotAt(nowMs)?.order?.estimate;
+    return {
+      people: estimate?.estimate,
+      fault: estimate && (estimate.fault ?? 'none'),
+      ...doorMetrics(learned.model),
+    };
   }
 
   #validUntil(nowMs: number, period: CountingPeriod): number {

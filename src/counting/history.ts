@@ -7,7 +7,7 @@ import type { CounterName, MinuteStream } from '../base/model.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Calendar, CountingPeriod } from './calendar.ts';
 import { ifRecentlySeen, UNPOLLED } from './customer.ts';
-import { descriptionMetrics } from './customer-metrics.ts';
+import { descriptionMetrics, NO_ESTIMATE } from './customer-metrics.ts';
 import type {
   CounterValues,
   CustomerDescription,
@@ -82,6 +82,7 @@ function metricsAt(
     ...descriptionMetrics(description, calendar.zone, timezone, atMs),
     periodStartMs: period.startMs,
     credentialsValid: undefined,
+    estimate: NO_ESTIMATE,
     occupancy: replays.find(({ stream }) => stream === 'people')?.occupancy,
     counters,
     breakdowns: {},

@@ -294,3 +294,9 @@ export function keyParser(
   const format = state.status === 'detected' ? state.formats[0] : undefined;
   return ({ key }) => (format === undefined ? undefined : parseKey(format, key, window, zone));
 }
+
+/** Whether keys have no date, so that a window must not be longer than a day. */
+export function namesTimeOfDay({ status, formats }: KeyFormatState): boolean {
+  const form = formats[0]?.form;
+  return status === 'detected' && (form === 'time_of_day' || form === 'minute_of_day');
+}

@@ -17,6 +17,7 @@ import {
   KEY_FORMATS,
   keyParser,
   matchingFormats,
+  namesTimeOfDay,
 } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
 import { lastSeenIn, minutesOfSamples, readByMinute } from './occupancy.ts';
@@ -177,11 +178,6 @@ function addRows(
       }
     });
   }
-}
-
-function namesTimeOfDay({ status, formats }: KeyFormatState): boolean {
-  const form = formats[0]?.form;
-  return status === 'detected' && (form === 'time_of_day' || form === 'minute_of_day');
 }
 
 /** Throws a ServiceError if the format is unknown. */

@@ -18,6 +18,7 @@ import type { Query, WindowReader, WindowResponse } from './query.ts';
 import { isBaselineReusable, nextRecentWindow } from './recent-window.ts';
 import type { RecentWindow } from './recent-window.ts';
 import { createSnapshot, findDayBefore, latestNowMs } from './snapshot.ts';
+import type { DayDoors, TodayEstimate } from './today-estimate.ts';
 import { BY_DAY } from './totals.ts';
 import type { TotalSource } from './totals.ts';
 
@@ -45,6 +46,8 @@ export interface MinuteOrder {
   readonly occupancy: readonly number[];
   /** The newest minute, today or the day before, that counted anybody. */
   readonly lastSeenMs: number | undefined;
+  /** Undefined while the doors are not known. */
+  readonly estimate: TodayEstimate | undefined;
 }
 
 /** What is kept of one stream between two polls. Immutable: replaced as a whole. */
@@ -91,6 +94,8 @@ export interface PollContext {
   readonly allowBaseline: boolean;
   /** The high-water marks of the period from before the start. */
   readonly marks: AcceptedTotals | undefined;
+  /** Undefined if there is no estimate. */
+  readonly doors: DayDoors | undefined;
 }
 
 export type PollNote =

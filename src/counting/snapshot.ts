@@ -9,6 +9,7 @@ import { addMinutes, computeOccupancy, lastSeenIn, minutesOf, sumOf } from './oc
 import type { Minutes } from './occupancy.ts';
 import type { MinuteOrder, PollContext, Snapshot, StreamState } from './poll.ts';
 import type { WindowReader, WindowResponse } from './query.ts';
+import { estimateToday } from './today-estimate.ts';
 
 /** How long before the end of a day its last snapshot has all of its minutes. */
 const MAX_SNAPSHOT_AGE_MS = 15 * MINUTE_MS;
@@ -23,7 +24,7 @@ export function createSnapshot(
   context: PollContext,
   baseline: Baseline,
   recent: WindowResponse,
-  { keyFormat, dayBefore }: StreamState,
+  { keyFormat, dayBefore, snapshot: previous }: StreamState,
 ): Snapshot {
   const came = minus(recent.sums, baseline.recentAtBaseline.sums);
   const isByMinute = recent.aggregation === 'minute' || isZero(recent.sums);
@@ -38,7 +39,20 @@ export function createSnapshot(
     atMs: context.nowMs(),
     totals: plus(periodTotal, came),
     today: minus(plus(todayByMinute, came), countsBefore(minutes, day, came.length)),
-    order: minutes && minuteOrder(context, minutes, day, before),
+    order: minutes && {
+      ...minuteOrder(context, minutes, day, before),
+      estimate:
+        context.doors?.day.startMs === day.startMs
+          ? estimateToday(
+              context.doors,
+              baseline,
+              minutes,
+              added,
+              latestNowMs(context),
+              previous?.order?.estimate,
+            )
+          : undefined,
+    },
   };
 }
 
@@ -52,7 +66,7 @@ function minuteOrder(
   minutes: Minutes,
   { startMs }: Span,
   seenBeforeMs: number | undefined,
-): MinuteOrder {
+): Omit<MinuteOrder, 'estimate'> {
   const passed = { startMs, endMs: latestNowMs(context) + 1 };
   return {
     occupancy: context.stream === 'people' ? computeOccupancy(minutes, passed) : [],

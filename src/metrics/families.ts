@@ -5,8 +5,84 @@
 import { ALL_COUNTERS, BREAKDOWNS, MINUTE_STREAMS } from '../base/model.ts';
 import type { CounterName, MinuteStream, Stream } from '../base/model.ts';
 import type { CustomerMetrics, StreamMetrics } from '../counting/customer-metrics.ts';
+import { DOOR_FAULTS } from '../counting/estimate.ts';
 import { labelled, single } from './family.ts';
 import type { Family, FamilyHead, LabelPair } from './family.ts';
+
+const NO_ESTIMATE =
+  'like library_occupancy_people, until the history of the day is read, where the building does not ' +
+  'empty at night, while entries or all counts are missing, and with estimate: false';
+const NO_RATIO = 'before three days with at least 40 counts, and with estimate: false';
+
+const ESTIMATE_FAMILIES: readonly Family[] = [
+  single(
+    {
+      name: 'library_occupancy_estimate_people',
+      type: 'gauge',
+      help: 'Estimated people inside, corrected for the errors of the doors.',
+      absent: NO_ESTIMATE,
+    },
+    ({ estimate }) => estimate.people?.people,
+  ),
+  single(
+    {
+      name: 'library_occupancy_estimate_lower_people',
+      type: 'gauge',
+      help: 'Lower bound of the 90% interval of the estimate.',
+      absent: NO_ESTIMATE,
+    },
+    ({ estimate }) => estimate.people?.lower,
+  ),
+  single(
+    {
+      name: 'library_occupancy_estimate_upper_people',
+      type: 'gauge',
+      help: 'Upper bound of the 90% interval of the estimate.',
+      absent: NO_ESTIMATE,
+    },
+    ({ estimate }) => estimate.people?.upper,
+  ),
+  single(
+    {
+      name: 'library_door_count_ratio',
+      type: 'gauge',
+      help: 'Entries counted per exit counted, learned from the last 28 days.',
+      absent: NO_RATIO,
+    },
+    ({ estimate }) => estimate.ratio?.value,
+  ),
+  single(
+    {
+      name: 'library_door_count_ratio_stddev',
+      type: 'gauge',
+      help: 'Standard deviation of the learned ratio.',
+      absent: NO_RATIO,
+    },
+    ({ estimate }) => estimate.ratio?.stddev,
+  ),
+  labelled(
+    {
+      name: 'library_door_suspect',
+      type: 'gauge',
+      help: '1 while this fault of the doors is suspected.',
+      absent:
+        'like library_occupancy_people, until the history of the day is read, where the building ' +
+        'does not empty at night, and with estimate: false',
+    },
+    'kind',
+    DOOR_FAULTS,
+    ({ estimate: { fault } }, kind) => flag(fault && fault === kind),
+  ),
+  single(
+    {
+      name: 'library_occupancy_estimable',
+      type: 'gauge',
+      help: '1 if the building empties at night, so that an estimate is possible.',
+      absent: 'until the history is read, and with estimate: false',
+    },
+    ({ estimate }) => flag(estimate.isEstimable),
+  ),
+];
 
 const ALL_STREAMS: readonly Stream[] = [...MINUTE_STREAMS, ...BREAKDOWNS];
 
@@ -72,6 +148,7 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
     },
     (metrics) => metrics.occupancy,
   ),
+  ...ESTIMATE_FAMILIES,
   counter('people_entered', 'People counted in since the counting period started.'),
   counter('people_exited', 'People counted out since the counting period started.'),
   counter('logins', 'Patron logins since the counting period started.'),

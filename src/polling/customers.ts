@@ -97,10 +97,11 @@ export function descriptionOf(
   config: CustomerConfig,
   parse: OpeningHoursParser,
 ): CustomerDescription {
-  const { labels, capacity, openingHours, holidays } = config;
+  const { labels, capacity, openingHours, holidays, estimate } = config;
   return {
     labels,
     capacity,
+    estimate,
     openingHours: openingHours === undefined ? undefined : parse(openingHours, holidays),
   };
 }

@@ -172,6 +172,7 @@ export function streamContext(
     renewalMs: baselineDueMs,
     reconcileIntervalMs,
     marks: customer.marksOf(stream, period),
+    doors: stream === 'people' ? customer.doors : undefined,
   };
 }
 
@@ -179,6 +180,16 @@ export function streamContext(
 export const DROPPED = new ServiceError('unreachable', 'the exporter is stopping');
 /** Shared: aborting without a reason creates an error with a stack for each poll. */
 const POLL_ENDED = new Error('the poll has ended');
+
+/** Aborts at a deadline, unless the returned function is called before. */
+export function abortAfter(clock: Clock, deadlineMs: number, stop: AbortController): () => void {
+  const ended = new AbortController();
+  clock.sleep(deadlineMs, ended.signal).then(
+    () => stop.abort(new DOMException('The poll reached its deadline', 'TimeoutError')),
+    () => {},
+  );
+  return () => ended.abort(POLL_ENDED);
+}
 
 /**
  * Runs a poll to its end and reports it to the customer, the log and the observer. Returns how many
@@ -194,11 +205,7 @@ export async function runPoll(
 ): Promise<{ readonly responses: number; readonly tookMs: number }> {
   const { customer, client, stream } = job;
   const startMs = clock.monotonicMs();
-  const ended = new AbortController();
-  clock.sleep(deadlineMs, ended.signal).then(
-    () => stop.abort(new DOMException('The poll reached its deadline', 'TimeoutError')),
-    () => {},
-  );
+  const endDeadline = abortAfter(clock, deadlineMs, stop);
   let responses = 0;
   let reason: FailureReason | undefined;
   try {
@@ -221,7 +228,7 @@ export async function runPoll(
       log.failed(job, error);
     }
   } finally {
-    ended.abort(POLL_ENDED);
+    endDeadline();
   }
   const tookMs = clock.monotonicMs() - startMs;
   if (stop.signal.reason !== DROPPED) {

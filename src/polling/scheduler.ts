@@ -7,6 +7,7 @@ import type { Logger } from '../base/log.ts';
 import type { Stream } from '../base/model.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
+import { HistoryQueue } from './history-queue.ts';
 import { PollLog } from './log-limiter.ts';
 import type { LogLimiter } from './log-limiter.ts';
 import {
@@ -42,6 +43,8 @@ export interface PolledCustomer {
 
 /** A baseline takes five requests. Ten of them per deadline leave room for ordinary polls. */
 const REQUESTS_PER_BASELINE = 10;
+/** Histories at once, compared with baselines: polls come first. */
+const HISTORY_SHARE = 0.1;
 /** A baseline is early by one poll, but by no more than this share, so that it is never late. */
 const RECONCILE_SHARE = 0.9;
 /**
@@ -59,6 +62,7 @@ export class Scheduler {
    * places for requests, so that dead customers leave the other half to ordinary polls.
    */
   readonly #maxBaselines: number;
+  readonly #histories: HistoryQueue;
   #jobs: ReadonlyMap<string, PollJob> = new Map();
   /** Jobs that wait for their first poll or for a baseline, first come first served. */
   readonly #pending = new Set<PollJob>();
@@ -82,6 +86,13 @@ export class Scheduler {
       1,
       Math.floor(Math.min(options.maxConcurrency / 2, requests / REQUESTS_PER_BASELINE)),
     );
+    this.#histories = new HistoryQueue({
+      clock,
+      observer,
+      limiter,
+      maxRunning: Math.ceil(this.#maxBaselines * HISTORY_SHARE),
+      mayStart: () => this.#pending.size === 0,
+    });
   }
 
   start(): void {
@@ -105,6 +116,7 @@ export class Scheduler {
     for (const [key, job] of before) {
       if (this.#jobs.get(key) !== job) {
         this.#pending.delete(job);
+        this.#histories.drop(job);
         job.running?.abort(DROPPED);
       }
     }
@@ -120,7 +132,7 @@ export class Scheduler {
     this.#stopping = true;
     this.#waking.abort();
     this.#jobs.forEach(({ running }) => running?.abort(DROPPED));
-    await Promise.allSettled([this.#loop, ...this.#polls]);
+    await Promise.allSettled([this.#loop, ...this.#polls, this.#histories.stop()]);
   }
 
   /** How late the loop is: 0 while it makes progress. */
@@ -229,6 +241,10 @@ export class Scheduler {
         }
       }
       this.#startPending();
+      if (job.stream === 'people' && !this.#stopping) {
+        this.#histories.addIfDue(job);
+        this.#histories.startWaiting();
+      }
     });
     this.#polls.add(poll);
   }

@@ -62,7 +62,7 @@ export class Rig {
     this.customer = new Customer({
       name: 'riverside',
       timezone,
-      description: { labels: {}, capacity: undefined, openingHours: undefined },
+      description: { labels: {}, capacity: undefined, openingHours: undefined, estimate: false },
       calendar: this.calendar,
       streams: ['people'],
       owner: { service: 's', clientId: 'i', customer: 'riverside' },

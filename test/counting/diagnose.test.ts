@@ -40,6 +40,7 @@ async function diagnosed(
     allowBaseline: true,
     hasTime: () => true,
     marks: undefined,
+    doors: undefined,
   };
   let asked = 0;
   const query = queryFrom((question) => {

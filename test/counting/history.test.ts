@@ -41,6 +41,7 @@ function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}):
         labels: { region: 'north' },
         capacity: 120,
         openingHours: parseOpeningHours('Mo-Su 08:00-20:00', undefined),
+        estimate: true,
       },
       calendar: CALENDAR,
       period: OCTOBER,

@@ -31,6 +31,13 @@ export const CUSTOMER_METRICS = {
 /** The families that a customer has only if something is configured, or has happened. */
 export const CONDITIONAL_METRICS = {
   library_capacity_people: CUSTOMER,
+  library_occupancy_estimate_people: CUSTOMER,
+  library_occupancy_estimate_lower_people: CUSTOMER,
+  library_occupancy_estimate_upper_people: CUSTOMER,
+  library_door_count_ratio: CUSTOMER,
+  library_door_count_ratio_stddev: CUSTOMER,
+  library_door_suspect: ['customer', 'kind'],
+  library_occupancy_estimable: CUSTOMER,
   library_open: CUSTOMER,
   library_people_last_seen_timestamp_seconds: CUSTOMER,
   library_logins_last_seen_timestamp_seconds: CUSTOMER,

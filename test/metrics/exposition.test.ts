@@ -32,6 +32,29 @@ library_capacity_people{customer="riverside"} 250
 # HELP library_occupancy_people People inside now.
 # TYPE library_occupancy_people gauge
 library_occupancy_people{customer="riverside"} 42
+# HELP library_occupancy_estimate_people Estimated people inside, corrected for the errors of the doors.
+# TYPE library_occupancy_estimate_people gauge
+library_occupancy_estimate_people{customer="riverside"} 38.5
+# HELP library_occupancy_estimate_lower_people Lower bound of the 90% interval of the estimate.
+# TYPE library_occupancy_estimate_lower_people gauge
+library_occupancy_estimate_lower_people{customer="riverside"} 33
+# HELP library_occupancy_estimate_upper_people Upper bound of the 90% interval of the estimate.
+# TYPE library_occupancy_estimate_upper_people gauge
+library_occupancy_estimate_upper_people{customer="riverside"} 44.25
+# HELP library_door_count_ratio Entries counted per exit counted, learned from the last 28 days.
+# TYPE library_door_count_ratio gauge
+library_door_count_ratio{customer="riverside"} 1.04
+# HELP library_door_count_ratio_stddev Standard deviation of the learned ratio.
+# TYPE library_door_count_ratio_stddev gauge
+library_door_count_ratio_stddev{customer="riverside"} 0.0125
+# HELP library_door_suspect 1 while this fault of the doors is suspected.
+# TYPE library_door_suspect gauge
+library_door_suspect{customer="riverside",kind="exits_missing"} 0
+library_door_suspect{customer="riverside",kind="entries_missing"} 0
+library_door_suspect{customer="riverside",kind="silent"} 0
+# HELP library_occupancy_estimable 1 if the building empties at night, so that an estimate is possible.
+# TYPE library_occupancy_estimable gauge
+library_occupancy_estimable{customer="riverside"} 1
 # HELP library_people_entered_total People counted in since the counting period started.
 # TYPE library_people_entered_total counter
 library_people_entered_total{customer="riverside"} 12345

@@ -1,4 +1,5 @@
 /** Metrics of two customers, and sources that a test can change. */
+import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
 import type { CustomerMetrics, MetricsSource } from '../../src/counting/customer-metrics.ts';
 
 /** 2026-03-10T09:00:00Z. */
@@ -16,6 +17,12 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
     open: true,
     credentialsValid: true,
     occupancy: 42,
+    estimate: {
+      people: { people: 38.5, lower: 33, upper: 44.25 },
+      fault: 'none',
+      ratio: { value: 1.04, stddev: 0.0125 },
+      isEstimable: true,
+    },
     counters: {
       people_entered: { total: 12_345, excess: 0, today: 321 },
       people_exited: { total: 12_301, excess: 2, today: 279 },
@@ -60,6 +67,7 @@ export function harbour(changes: Partial<CustomerMetrics> = {}): CustomerMetrics
     open: undefined,
     credentialsValid: undefined,
     occupancy: undefined,
+    estimate: NO_ESTIMATE,
     counters: { people_entered: unknown, people_exited: unknown },
     breakdowns: {},
     streams: {

@@ -129,7 +129,7 @@ export class CountedBreakdown {
     const customer = new Customer({
       name: 'riverside',
       timezone: this.#zone.name,
-      description: { labels: {}, capacity: undefined, openingHours: undefined },
+      description: { labels: {}, capacity: undefined, openingHours: undefined, estimate: false },
       calendar: new Calendar(this.#zone, { hour: 4, minute: 0 }),
       streams: ['people'],
       owner: { service: 'https://s.example.org', clientId: 'riverside-api', customer: 'riverside' },

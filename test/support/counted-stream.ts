@@ -61,6 +61,7 @@ export class CountedStream {
           allowBaseline,
           hasTime: () => true,
           marks: customer.marksOf(stream, period),
+          doors: customer.doors,
         },
         queryFrom((question) => {
           this.nowMs += answerMs;
@@ -108,7 +109,7 @@ export class CountedStream {
     return new Customer({
       name: 'riverside',
       timezone: this.#zone.name,
-      description: { labels: {}, capacity: undefined, openingHours: undefined },
+      description: { labels: {}, capacity: undefined, openingHours: undefined, estimate: false },
       calendar: new Calendar(this.#zone, { hour: 4, minute: 0 }),
       streams: [this.stream],
       owner: { service: 'https://s.example.org', clientId: 'riverside-api', customer: 'riverside' },

@@ -15,7 +15,7 @@ export function customerNamed(name: string, marks = new HighWaterMarks()): Custo
   return new Customer({
     name,
     timezone: 'Europe/Copenhagen',
-    description: { labels: {}, capacity: undefined, openingHours: undefined },
+    description: { labels: {}, capacity: undefined, openingHours: undefined, estimate: false },
     calendar: new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }),
     streams: ['people'],
     owner: { service: 's', clientId: name, customer: name },

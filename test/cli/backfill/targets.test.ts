@@ -26,7 +26,7 @@ function target(timezone: string, from: string, to: string): BackfillTarget {
       estimate: true,
     },
     calendar: new Calendar(new Zone(timezone), { hour: 4, minute: 0 }),
-    description: { labels: {}, capacity: undefined, openingHours: undefined },
+    description: { labels: {}, capacity: undefined, openingHours: undefined, estimate: false },
     range: { startMs: Date.parse(from), endMs: Date.parse(to) },
     liveStart: undefined,
   };

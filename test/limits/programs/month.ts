@@ -47,6 +47,7 @@ const customer = new Customer({
     labels: {},
     capacity: 250,
     openingHours: parseOpeningHours('Mo-Fr 08:00-20:00; Sa 10:00-16:00; PH off', 'dk'),
+    estimate: false,
   },
   calendar: new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }),
   streams: ['people', 'logins'],
