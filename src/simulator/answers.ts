@@ -1,6 +1,6 @@
-/** Answers of the data endpoints from a ledger: rows of an aggregation, or raw records. */
+/** Answers of the data endpoints from a ledger. Raw records are in raw.ts. */
 import type { Aggregation, Breakdown } from '../base/model.ts';
-import type { Conventions, ForcedAggregation } from './conventions.ts';
+import type { Conventions } from './conventions.ts';
 import { DAY_MS, MINUTE_MS } from './conventions.ts';
 import { groupId } from './ground-truth.ts';
 import { createBuckets } from './keys.ts';
@@ -23,44 +23,33 @@ const ROLL_UP_MINUTE = 150;
 
 /** The body of a successful answer, as JSON. */
 export function answer(ledger: Ledger, utc: Zone, query: DataQuery, nowMs: number): string {
-  const { forced } = ledger.conventions;
+  const { conventions } = ledger;
+  const { forced } = conventions;
   const { aggregation } = query;
   if (aggregation === undefined) {
-    return (
-      rawAnswer(ledger, utc, query, nowMs) ??
-      aggregated(ledger, utc, query, forced.to, nowMs, true).body
-    );
+    const raw = rawAnswer(ledger, utc, query, nowMs);
+    return raw ?? aggregated(ledger, utc, query, forced.to, nowMs, true).body;
   }
   const requested = aggregated(ledger, utc, query, aggregation, nowMs, false);
-  const tooLarge =
-    forced.above === 'rows' ? requested.rows > forced.limit : requested.body.length > forced.limit;
-  return tooLarge &&
-    coarseness(forced.to, ledger.conventions) > coarseness(aggregation, ledger.conventions)
+  const size = forced.above === 'rows' ? requested.rows : requested.body.length;
+  return size > forced.limit &&
+    coarseness(forced.to, conventions) > coarseness(aggregation, conventions)
     ? aggregated(ledger, utc, query, forced.to, nowMs, true).body
     : requested.body;
 }
 
 /** An aggregation is only forced to a coarser one; nothing is coarser than groups. */
-function coarseness(aggregation: Aggregation, conventions: Conventions): number {
-  switch (aggregation) {
-    case 'minute':
-      return 0;
-    case 'quarter':
-      return conventions.quarter === '15 minutes' ? 1 : 3;
-    case 'day':
-      return 2;
-    case 'branch':
-    case 'client':
-    case 'device':
-      return 4;
-  }
+function coarseness(aggregation: Aggregation, { quarter }: Conventions): number {
+  return isGroup(aggregation)
+    ? 4
+    : { minute: 0, quarter: quarter === '15 minutes' ? 1 : 3, day: 2 }[aggregation];
 }
 
 function aggregated(
   ledger: Ledger,
   utc: Zone,
   query: DataQuery,
-  aggregation: Aggregation | ForcedAggregation,
+  aggregation: Aggregation,
   nowMs: number,
   isForced: boolean,
 ): { readonly body: string; readonly rows: number } {
@@ -75,11 +64,8 @@ function aggregated(
       ? `{"key":${key},"in":${counts.in},"out":${counts.out}}`
       : `{"key":${key},"value":${counts.in}}`,
   );
-  const metadata = { ...query.echo, count: rows.length, aggregation };
-  return {
-    body: `{"metadata":${JSON.stringify(metadata)},"result":[${result.join(',')}]}`,
-    rows: rows.length,
-  };
+  const metadata = JSON.stringify({ ...query.echo, count: rows.length, aggregation });
+  return { body: `{"metadata":${metadata},"result":[${result.join(',')}]}`, rows: rows.length };
 }
 
 function timeRows(
@@ -92,22 +78,18 @@ function timeRows(
 ): Row[] {
   const { conventions, zone } = ledger;
   const buckets = createBuckets(aggregation, conventions, zone, utc);
-  const widened = isForced
-    ? conventions.forced.window === 'whole buckets'
-    : conventions.window === 'whole buckets' && aggregation !== 'minute';
-  const span = { stream: query.stream, ...(widened ? widen(query, buckets) : query) };
-  const nightly =
+  const window = isForced ? conventions.forced.window : conventions.window;
+  const isWidened = window === 'whole buckets' && (isForced || aggregation !== 'minute');
+  const { fromMs, toMs } = isWidened ? widen(query, buckets) : query;
+  const isNightly =
     (aggregation === 'day' && conventions.dayFreshness === 'nightly') ||
     (aggregation === 'quarter' && conventions.quarterFreshness === 'nightly');
-  const shown = nightly ? lastRollUp(ledger, nowMs) : { knownAtMs: nowMs, keyBeforeMs: Infinity };
+  const shown = isNightly ? lastRollUp(ledger, nowMs) : { knownAtMs: nowMs, keyBeforeMs: Infinity };
 
   const counts = new Map<number, Counts>();
   function bucket(number: number): Counts {
-    let found = counts.get(number);
-    if (found === undefined) {
-      found = { in: 0, out: 0 };
-      counts.set(number, found);
-    }
+    const found = counts.get(number) ?? { in: 0, out: 0 };
+    counts.set(number, found);
     return found;
   }
   function count(counted: Counted): void {
@@ -115,27 +97,23 @@ function timeRows(
       addCounts(bucket(buckets.bucketOf(counted.keyMs)), counted);
     }
   }
-  const shownSpan = { ...span, nowMs: shown.knownAtMs };
+  const span = { stream: query.stream, fromMs, toMs, nowMs: shown.knownAtMs };
   if (aggregation === 'day' || (aggregation === 'quarter' && conventions.quarter === '3 months')) {
-    ledger.forEachDateCount(shownSpan, count);
+    ledger.forEachDateCount(span, count);
   } else {
-    ledger.forEachRecord(shownSpan, count);
+    ledger.forEachRecord(span, count);
   }
   if (conventions.emptyBuckets === 'listed') {
-    const serviceNowMs = nowMs + conventions.serviceClockMs;
-    const lastMs = Math.min(span.toMs, serviceNowMs, shown.keyBeforeMs - 1);
+    const lastMs = Math.min(toMs, nowMs + conventions.serviceClockMs, shown.keyBeforeMs - 1);
     const last = buckets.bucketOf(lastMs);
-    for (let at = buckets.bucketOf(Math.max(span.fromMs, ledger.startMs)); at <= last; at++) {
+    for (let at = buckets.bucketOf(Math.max(fromMs, ledger.startMs)); at <= last; at++) {
       bucket(at);
     }
   }
   const numbers = Array.from(counts.keys()).toSorted((a, b) => a - b);
   const first =
     query.fromMs === -Infinity ? (numbers[0] ?? 0) : buckets.bucketOf(query.requestedFromMs);
-  const rows = numbers.map((number) => ({
-    key: buckets.key(number, first),
-    counts: bucket(number),
-  }));
+  const rows = numbers.map((at) => ({ key: buckets.key(at, first), counts: bucket(at) }));
   return conventions.repeatedKeys === 'merged' ? merge(rows) : rows;
 }
 
@@ -154,28 +132,25 @@ function merge(rows: readonly Row[]): Row[] {
 }
 
 function widen(
-  query: DataQuery,
+  { fromMs, toMs, requestedFromMs }: DataQuery,
   buckets: Buckets,
 ): { readonly fromMs: number; readonly toMs: number } {
-  const { fromMs, toMs } = query;
   return {
-    fromMs: Number.isFinite(fromMs)
-      ? buckets.startMs(buckets.bucketOf(query.requestedFromMs))
-      : fromMs,
+    fromMs: Number.isFinite(fromMs) ? buckets.startMs(buckets.bucketOf(requestedFromMs)) : fromMs,
     toMs: Number.isFinite(toMs) ? buckets.startMs(buckets.bucketOf(toMs) + 1) - 1 : toMs,
   };
 }
 
 /** What the last nightly roll-up shows: the days that were complete, as known when it ran. */
 function lastRollUp(
-  ledger: Ledger,
+  { zone, dayZone }: Ledger,
   nowMs: number,
 ): { readonly knownAtMs: number; readonly keyBeforeMs: number } {
-  const { zone, dayZone } = ledger;
   const today = zone.dayOf(nowMs);
-  const tonight = zone.instantOf(today * DAY_MS + ROLL_UP_MINUTE * MINUTE_MS);
-  const knownAtMs =
-    tonight <= nowMs ? tonight : zone.instantOf((today - 1) * DAY_MS + ROLL_UP_MINUTE * MINUTE_MS);
+  const [tonight, before] = [today, today - 1].map((day) =>
+    zone.instantOf(day * DAY_MS + ROLL_UP_MINUTE * MINUTE_MS),
+  ) as [number, number];
+  const knownAtMs = tonight <= nowMs ? tonight : before;
   return { knownAtMs, keyBeforeMs: dayZone.dayStartMs(dayZone.dayOf(knownAtMs)) };
 }
 

@@ -19,9 +19,8 @@ import {
   openingHoursText,
 } from './libraries.ts';
 import type { Branch, Library } from './libraries.ts';
-import { createSimulatedService } from './service.ts';
+import { SCOPE, createSimulatedService } from './service.ts';
 import type { SimulatedCustomer, SimulatedService } from './service.ts';
-import { SCOPE } from './tokens.ts';
 import { createZones } from './zone.ts';
 
 export interface EnvironmentOptions {

@@ -2,7 +2,7 @@
 import type { Random } from '../base/random.ts';
 import { pick } from './chance.ts';
 import { SECOND_MS } from './conventions.ts';
-import { errorResponse, htmlPage } from './responses.ts';
+import { HTML_TYPE, errorResponse, htmlPage } from './responses.ts';
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
 import type { SimulatedService } from './service.ts';
 
@@ -45,26 +45,20 @@ export type Outcome =
 export interface Faults {
   /** For one customer, or for all without a plan of their own. */
   set(plan: FaultPlan, customer?: string): void;
-  /** Ends the plan of one customer, or all plans. */
-  clear(customer?: string): void;
+  /** Ends all plans. */
+  clear(): void;
   /** Number of requests with each fault. */
   readonly counts: ReadonlyMap<FaultKind, number>;
   outcome(service: SimulatedService, request: SimulatedRequest): Outcome;
 }
 
-export interface FaultOptions {
-  readonly random: Random;
-  readonly plan?: FaultPlan;
-}
-
-export function createFaults(options: FaultOptions): Faults {
-  const { random } = options;
-  const ofCustomers = new Map<string, FaultPlan>();
+export function createFaults({ random }: { readonly random: Random }): Faults {
+  /** By customer; undefined: all others. */
+  const plans = new Map<string | undefined, FaultPlan>();
   const counts = new Map<FaultKind, number>();
-  let ofAll = options.plan;
 
   function draw(customer: string | undefined, isData: boolean): FaultKind | undefined {
-    const plan = (customer === undefined ? undefined : ofCustomers.get(customer)) ?? ofAll;
+    const plan = plans.get(customer) ?? plans.get(undefined);
     if (plan === undefined || random.next() >= plan.rate) {
       return undefined;
     }
@@ -73,11 +67,10 @@ export function createFaults(options: FaultOptions): Faults {
   }
 
   /** Seconds or a date, equally often. */
-  function retryAfter(dateMs: number): string {
+  function retryAfter(dateMs: number): Record<string, string> {
     const seconds = 1 + Math.floor(random.next() * MAX_RETRY_AFTER_SECONDS);
-    return random.next() < 0.5
-      ? String(seconds)
-      : new Date(dateMs + seconds * SECOND_MS).toUTCString();
+    const date = new Date(dateMs + seconds * SECOND_MS).toUTCString();
+    return { 'retry-after': random.next() < 0.5 ? String(seconds) : date };
   }
 
   function apply(kind: FaultKind, good: SimulatedResponse): Outcome {
@@ -97,12 +90,10 @@ export function createFaults(options: FaultOptions): Faults {
         return answer(errorResponse(503, 'out of service', 'html', dateMs));
       case 'unavailable-retry-after':
         return answer(errorResponse(503, 'out of service', 'html', dateMs, retryAfter(dateMs)));
-      case 'html':
-        return answer({
-          status: 200,
-          headers: { ...good.headers, 'content-type': 'text/html; charset=utf-8' },
-          body: htmlPage('Please accept our terms'),
-        });
+      case 'html': {
+        const headers = { ...good.headers, 'content-type': HTML_TYPE };
+        return answer({ status: 200, headers, body: htmlPage('Please accept our terms') });
+      }
       case 'truncated':
         return answer({ ...good, body: good.body.slice(0, random.next() * good.body.length) });
       case 'oversized':
@@ -117,19 +108,10 @@ export function createFaults(options: FaultOptions): Faults {
   return {
     counts,
     set(plan, customer) {
-      if (customer === undefined) {
-        ofAll = plan;
-      } else {
-        ofCustomers.set(customer, plan);
-      }
+      plans.set(customer, plan);
     },
-    clear(customer) {
-      if (customer === undefined) {
-        ofAll = undefined;
-        ofCustomers.clear();
-      } else {
-        ofCustomers.delete(customer);
-      }
+    clear() {
+      plans.clear();
     },
     outcome(service, request) {
       const kind = draw(service.customerOf(request), request.path.startsWith('/v1/'));
@@ -148,11 +130,11 @@ function answer(response: SimulatedResponse, afterMs = 0): Outcome {
 }
 
 /** The body of the same answer as if the window had no records. */
-function withoutRows(good: SimulatedResponse): string {
-  if (good.status !== 200) {
-    return good.body;
+function withoutRows({ status, body }: SimulatedResponse): string {
+  if (status !== 200) {
+    return body;
   }
-  const { metadata } = JSON.parse(good.body) as { metadata: Record<string, unknown> };
+  const { metadata } = JSON.parse(body) as { metadata: Record<string, unknown> };
   const { startToken: _, ...rest } = metadata;
   return JSON.stringify({ metadata: { ...rest, count: 0 }, result: [] });
 }

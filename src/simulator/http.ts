@@ -1,11 +1,16 @@
-/** The simulated service as an HTTP server on loopback. */
+/**
+ * The simulated service as an HTTP server on loopback. Paths under /simulator/, which the vendor does
+ * not have, show the ground truth and inject faults (docs/trying-the-interface.md).
+ */
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import type { Clock } from '../base/clock.ts';
 import { UsageError } from '../base/errors.ts';
-import { handleControl } from './control.ts';
-import type { Faults } from './faults.ts';
+import { FAULT_KINDS } from './faults.ts';
+import type { FaultPlan, Faults } from './faults.ts';
+import { errorResponse, jsonResponse } from './responses.ts';
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
 import type { SimulatedService } from './service.ts';
 
@@ -24,22 +29,27 @@ export interface Simulator {
   close(): Promise<void>;
 }
 
-const MAX_BODY_BYTES = 65_536;
-
 /** Throws a UsageError if the address is not on loopback: anybody who can connect can set faults. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
-  const { host, port } = readLoopbackAddress(options.listenAddress);
+  const [, host = '', port] =
+    /^(127(?:\.\d{1,3}){3}|localhost|\[::1\]):(\d{1,5})$/.exec(options.listenAddress) ?? [];
+  if (port === undefined || Number(port) > 65_535) {
+    throw new UsageError(
+      `expected a loopback address like 127.0.0.1:0, got "${options.listenAddress}"`,
+    );
+  }
   const closing = new AbortController();
   const server = createServer((incoming, outgoing) => {
     exchange(options, incoming, outgoing, closing.signal).catch((error: unknown) => {
       outgoing.destroy(error instanceof Error ? error : undefined);
     });
   });
-  await listen(server, host, port);
-  const address = server.address() as AddressInfo;
-  const shownHost = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(Number(port), host.replace(/^\[|\]$/g, ''), resolve);
+  });
+  const { family, address, port: bound } = server.address() as AddressInfo;
   return {
-    url: `http://${shownHost}:${address.port}`,
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`,
     async close() {
       closing.abort();
       await new Promise<void>((resolve) => {
@@ -51,18 +61,22 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
 }
 
 async function exchange(
-  { service, faults, clock }: SimulatorOptions,
+  options: SimulatorOptions,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   closing: AbortSignal,
 ): Promise<void> {
-  const request = await readRequest(incoming);
-  if (request === undefined) {
-    outgoing.writeHead(413).end();
-    return;
-  }
-  if (request.path.startsWith('/simulator/')) {
-    send(outgoing, handleControl({ service, faults, clock }, request));
+  const { service, faults, clock } = options;
+  const [path = '/', query = ''] = (incoming.url ?? '/').split('?', 2);
+  const request = {
+    method: incoming.method ?? 'GET',
+    path,
+    query: new URLSearchParams(query),
+    headers: { authorization: incoming.headers.authorization },
+    body: await text(incoming),
+  };
+  if (path.startsWith('/simulator/')) {
+    send(outgoing, handleControl(options, request));
     return;
   }
   const outcome = faults.outcome(service, request);
@@ -88,48 +102,60 @@ function send(outgoing: ServerResponse, { status, headers, body }: SimulatedResp
   outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
-/** Undefined if the body is too large. */
-async function readRequest(incoming: IncomingMessage): Promise<SimulatedRequest | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) {
-      return undefined;
+/**
+ * - GET truth or occupancy ?from=TIME[&at=TIME][&customer=NAME]: by customer, TIME in ISO 8601.
+ * - POST faults {"rate": 0.1, "kinds": [...], "customer": NAME}: by default all kinds, all customers.
+ * - DELETE faults: ends them.
+ */
+function handleControl(
+  { service, faults, clock }: SimulatorOptions,
+  { method, path, query, body }: SimulatedRequest & { readonly query: URLSearchParams },
+): SimulatedResponse {
+  const nowMs = clock.nowMs();
+  switch (`${method} ${path}`) {
+    case 'GET /simulator/truth':
+    case 'GET /simulator/occupancy': {
+      const fromMs = Date.parse(query.get('from') ?? '');
+      const atMs = query.has('at') ? Date.parse(query.get('at') ?? '') : nowMs;
+      if (Number.isNaN(fromMs + atMs)) {
+        const message = 'from, at: expected a time like 2026-03-01T04:00:00Z';
+        return errorResponse(400, message, 'error', nowMs);
+      }
+      const names = service.customers.map(({ library: { name } }) => name);
+      const values = names
+        .filter((name) => name === (query.get('customer') ?? name))
+        .map((name) => [
+          name,
+          path.endsWith('/truth')
+            ? service.truth(name, fromMs, atMs)
+            : (service.countedOccupancy(name, fromMs, atMs).at(-1)?.people ?? 0),
+        ]);
+      return jsonResponse(200, JSON.stringify({ customers: Object.fromEntries(values) }), nowMs);
     }
-    chunks.push(chunk);
+    case 'POST /simulator/faults': {
+      const plan = parsePlan(body ?? '');
+      if (plan === undefined) {
+        const message = `expected {"rate": 0 to 1, "kinds": [...]} with kinds of ${FAULT_KINDS.join(', ')}`;
+        return errorResponse(400, message, 'error', nowMs);
+      }
+      faults.set(plan, plan.customer);
+      return jsonResponse(200, JSON.stringify(plan), nowMs);
+    }
+    case 'DELETE /simulator/faults':
+      faults.clear();
+      return jsonResponse(200, '{}', nowMs);
+    default:
+      return errorResponse(404, 'expected truth, occupancy or faults', 'error', nowMs);
   }
-  const [path = '/', query = ''] = (incoming.url ?? '/').split('?', 2);
-  return {
-    method: incoming.method ?? 'GET',
-    path,
-    query: new URLSearchParams(query),
-    headers: { authorization: incoming.headers.authorization },
-    body: Buffer.concat(chunks).toString(),
-  };
 }
 
-async function listen(server: Server, host: string, port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.removeListener('error', reject);
-      resolve();
-    });
-  });
-}
-
-function readLoopbackAddress(address: string): { readonly host: string; readonly port: number } {
-  const match = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(address);
-  const host = match?.[1]?.replace(/^\[(.*)\]$/, '$1') ?? '';
-  const port = Number(match?.[2] ?? Number.NaN);
-  if (match === null || port > 65_535) {
-    throw new UsageError(`expected an address like 127.0.0.1:0, got "${address}"`);
+function parsePlan(body: string): (FaultPlan & { readonly customer?: string }) | undefined {
+  try {
+    const given = JSON.parse(body) as Partial<FaultPlan>;
+    const { rate = NaN, kinds = FAULT_KINDS } = given;
+    const isValid = rate >= 0 && rate <= 1 && kinds.every((kind) => FAULT_KINDS.includes(kind));
+    return isValid ? { ...given, rate, kinds } : undefined;
+  } catch {
+    return undefined;
   }
-  if (host !== 'localhost' && host !== '::1' && !/^127(?:\.\d{1,3}){3}$/.test(host)) {
-    throw new UsageError(
-      `the simulated service listens on loopback only: expected 127.0.0.1, localhost or [::1], got "${host}"`,
-    );
-  }
-  return { host, port };
 }

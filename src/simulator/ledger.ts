@@ -4,7 +4,6 @@ import type { Library } from './libraries.ts';
 import { addCounts, countsOf, dayRecords, recordFinisher, windowSpread } from './records.ts';
 import type { ByStream, Counts, RecordStream, ServiceRecord } from './records.ts';
 import { MAX_VISIT_MS, countPasses, dayTraffic } from './traffic.ts';
-import type { DayTraffic } from './traffic.ts';
 import type { Zone } from './zone.ts';
 
 /** Records with a window time from `fromMs` to `toMs`, both included, as known at `nowMs`. */
@@ -47,32 +46,12 @@ interface DaySums {
 
 type DayRecords = ByStream<readonly ServiceRecord[]>;
 
+/** Days of all customers in memory; the oldest are dropped above a limit, and made again when needed. */
+export type RecordCache = Map<string, DayRecords>;
+const MAX_CACHED_DAYS = 3_000;
+
 /** Added records have this date, which no calendar reaches. */
 const ADDED_DAY = 4_000_000;
-/** In memory, all customers together. */
-const MAX_RECORDS = 1_000_000;
-
-/** The records of a service's days that are in memory; the oldest are dropped above the limit. */
-export class RecordCache {
-  readonly #days = new Map<string, DayRecords>();
-  #records = 0;
-
-  get(customer: string, date: number): DayRecords | undefined {
-    return this.#days.get(`${customer} ${date}`);
-  }
-
-  add(customer: string, date: number, records: DayRecords): void {
-    this.#days.set(`${customer} ${date}`, records);
-    this.#records += records.people.length + records.logins.length;
-    for (const [oldest, { people, logins }] of this.#days) {
-      if (this.#records <= MAX_RECORDS) {
-        return;
-      }
-      this.#days.delete(oldest);
-      this.#records -= people.length + logins.length;
-    }
-  }
-}
 
 export class Ledger {
   readonly library: Library;
@@ -83,7 +62,7 @@ export class Ledger {
   /** There are no records before this instant. */
   readonly startMs: number;
   readonly #cache: RecordCache;
-  /** Of every date that was ever needed. */
+  /** Of every date that was ever needed: they answer most queries without the records. */
   readonly #sums = new Map<number, ByStream<DaySums>>();
   readonly #added: ByStream<ServiceRecord[]> = { people: [], logins: [] };
   #nextAdded = 0;
@@ -127,11 +106,6 @@ export class Ledger {
     this.#visitRecords(span, this.#added, visit);
   }
 
-  /** Everybody who passes on a local date, counted or not. */
-  traffic(date: number): DayTraffic {
-    return dayTraffic(this.library, this.zone, date);
-  }
-
   add({ kind, atMs, arrivesMs = atMs, amount = 1, deviceId }: AddedRecord): AddedId {
     const stream = kind === 'login' ? 'logins' : 'people';
     const deviceKind = kind === 'login' ? 'station' : 'door';
@@ -139,24 +113,23 @@ export class Ledger {
       deviceId === undefined ? one.kind === deviceKind : one.id === deviceId,
     );
     if (device < 0) {
-      throw new Error(`${this.library.name} has no ${deviceKind} ${deviceId ?? ''}`.trimEnd());
+      throw new Error(`${this.library.name} has no such device`);
     }
     const number = this.#nextAdded++;
-    this.#added[stream].push(
-      recordFinisher(
-        this.library,
-        this.conventions,
-      )({
-        day: ADDED_DAY,
-        number,
-        device,
-        eventMs: atMs,
-        deliveredMs: arrivesMs,
-        knownFromMs: arrivesMs,
-        goneMs: Infinity,
-        ...countsOf(kind === 'out' ? -amount : amount),
-      }),
-    );
+    const record = recordFinisher(
+      this.library,
+      this.conventions,
+    )({
+      day: ADDED_DAY,
+      number,
+      device,
+      eventMs: atMs,
+      deliveredMs: arrivesMs,
+      knownFromMs: arrivesMs,
+      goneMs: Infinity,
+      ...countsOf(kind === 'out' ? -amount : amount),
+    });
+    this.#added[stream].push(record);
     this.#added[stream].sort((a, b) => a.windowMs - b.windowMs);
     return { stream, number };
   }
@@ -169,11 +142,9 @@ export class Ledger {
     if (record === undefined) {
       throw new Error(`no added record ${number} of ${stream}`);
     }
-    records[at] = { ...record, goneMs: atMs };
-    if (amount !== 0) {
-      const counts = countsOf(record.out > 0 ? -amount : amount);
-      records.splice(at + 1, 0, { ...record, knownFromMs: atMs, ...counts });
-    }
+    const counts = countsOf(record.out > 0 ? -amount : amount);
+    const corrected = { ...record, knownFromMs: atMs, ...counts };
+    records.splice(at, 1, { ...record, goneMs: atMs }, ...(amount === 0 ? [] : [corrected]));
   }
 
   /** The dates that can have records of the span. */
@@ -216,7 +187,7 @@ export class Ledger {
   #sumsOf(date: number): ByStream<DaySums> {
     let sums = this.#sums.get(date);
     if (sums === undefined) {
-      const { people, logins } = this.#make(date);
+      const { people, logins } = this.#recordsOf(date);
       sums = { people: this.#sum(people), logins: this.#sum(logins) };
       this.#sums.set(date, sums);
     }
@@ -224,22 +195,23 @@ export class Ledger {
   }
 
   #recordsOf(date: number): DayRecords {
-    const { name } = this.library;
-    const cached = this.#cache.get(name, date);
-    const records = cached ?? this.#make(date);
-    if (cached === undefined) {
-      this.#cache.add(name, date, records);
+    const { library, conventions, zone } = this;
+    const key = `${library.name} ${date}`;
+    const cached = this.#cache.get(key);
+    if (cached !== undefined) {
+      return cached;
     }
-    return records;
-  }
-
-  #make(date: number): DayRecords {
-    const { library, conventions } = this;
-    const { people, logins } = this.traffic(date);
-    return {
+    const { people, logins } = dayTraffic(library, zone, date);
+    const records = {
       people: dayRecords(library, conventions, date, 'people', countPasses(library, people)),
       logins: dayRecords(library, conventions, date, 'logins', countPasses(library, logins)),
     };
+    this.#cache.set(key, records);
+    const [oldest] = this.#cache.keys();
+    if (oldest !== undefined && this.#cache.size > MAX_CACHED_DAYS) {
+      this.#cache.delete(oldest);
+    }
+    return records;
   }
 
   #sum(records: readonly ServiceRecord[]): DaySums {

@@ -1,6 +1,6 @@
 /** Parses the parameters of the data endpoints (service-interface.md, 4.2 to 4.4). */
+import { Temporal } from 'temporal-polyfill';
 import type { Aggregation } from '../base/model.ts';
-import { MINUTE_MS, SECOND_MS } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
 import type { RecordStream } from './records.ts';
 import type { Zone } from './zone.ts';
@@ -33,8 +33,18 @@ export interface QueryError {
   readonly error: string;
 }
 
-const PEOPLE_AGGREGATIONS = ['branch', 'client', 'device', 'day', 'quarter', 'minute'] as const;
+interface Page {
+  readonly limit?: number | undefined;
+  readonly after?: Cursor;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
 const LOGIN_AGGREGATIONS = ['day', 'quarter', 'minute'] as const;
+const AGGREGATIONS = {
+  people: ['branch', 'client', 'device', ...LOGIN_AGGREGATIONS],
+  logins: LOGIN_AGGREGATIONS,
+} as const;
 
 export function parseQuery(
   stream: RecordStream,
@@ -44,11 +54,10 @@ export function parseQuery(
 ): DataQuery | QueryError {
   const { status } = conventions;
   const given = query.get('aggregation') ?? undefined;
-  const allowed: readonly Aggregation[] =
-    stream === 'people' ? PEOPLE_AGGREGATIONS : LOGIN_AGGREGATIONS;
-  const aggregation = allowed.find((name) => name === given);
+  const aggregation = AGGREGATIONS[stream].find((name) => name === given);
   if (given !== undefined && aggregation === undefined) {
-    return { status: status.badValue, error: `aggregation must be one of ${allowed.join(', ')}` };
+    const allowed = AGGREGATIONS[stream].join(', ');
+    return { status: status.badValue, error: `aggregation must be one of ${allowed}` };
   }
   const isPaged = query.has('limit') || query.has('startToken');
   if (aggregation !== undefined && isPaged && status.forbiddenCombination !== 'ignored') {
@@ -64,10 +73,10 @@ export function parseQuery(
   if ('error' in page) {
     return page;
   }
-  const fromText = query.get('from') ?? page.from;
-  const toText = query.has('from') ? (query.get('to') ?? page.to) : page.to;
-  const fromMs = fromText === undefined ? -Infinity : parseTime(fromText, conventions, zone);
-  const toMs = toText === undefined ? Infinity : parseTime(toText, conventions, zone);
+  const from = query.get('from') ?? page.from;
+  const to = query.has('from') ? (query.get('to') ?? page.to) : page.to;
+  const fromMs = from === undefined ? -Infinity : parseTime(from, conventions, zone);
+  const toMs = to === undefined ? Infinity : parseTime(to, conventions, zone);
   if (fromMs === undefined || toMs === undefined) {
     const wrong = fromMs === undefined ? 'from' : 'to';
     return { status: status.badValue, error: `${wrong} must be a timestamp in ISO 8601 format` };
@@ -80,33 +89,15 @@ export function parseQuery(
     requestedFromMs: fromMs,
     limit: page.limit,
     after: page.after,
-    echo: {
-      ...(fromText === undefined ? {} : { from: fromText }),
-      ...(toText === undefined ? {} : { to: toText }),
-    },
+    echo: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) },
   };
-}
-
-/** The token of the page that starts after a record. */
-export function writeStartToken(query: DataQuery, last: Cursor): string {
-  const { stream, limit, echo } = query;
-  const parts = [stream, last.windowMs, last.day, last.number, limit, echo.from, echo.to];
-  return Buffer.from(JSON.stringify(parts)).toString('base64url');
-}
-
-interface Page {
-  readonly limit?: number | undefined;
-  readonly after?: Cursor;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
 }
 
 function parsePage(
   stream: RecordStream,
   query: URLSearchParams,
-  conventions: Conventions,
+  { maximumLimit, aboveMaximumLimit, defaultLimit, status }: Conventions,
 ): Page | QueryError {
-  const { maximumLimit, aboveMaximumLimit, defaultLimit, status } = conventions;
   const startToken = query.get('startToken');
   const start = startToken === null ? {} : parseStartToken(stream, startToken);
   if (start === undefined) {
@@ -123,63 +114,49 @@ function parsePage(
   return { ...start, limit: Math.min(limit, maximumLimit) };
 }
 
+/** The token of the page that starts after a record. */
+export function writeStartToken({ stream, limit, echo }: DataQuery, last: Cursor): string {
+  const parts = [stream, last.windowMs, last.day, last.number, limit, echo.from, echo.to];
+  return Buffer.from(JSON.stringify(parts)).toString('base64url');
+}
+
+/** Undefined unless the token was written for this stream. */
 function parseStartToken(stream: RecordStream, token: string): Page | undefined {
-  let parts: unknown;
   try {
-    parts = JSON.parse(Buffer.from(token, 'base64url').toString());
+    const text = Buffer.from(token, 'base64url').toString();
+    const [tokenStream, windowMs, day, number, limit, from, to] = JSON.parse(text) as [
+      ...[stream: string, windowMs: number, day: number, number: number],
+      ...[limit: number | null, from: string | null, to: string | null],
+    ];
+    return tokenStream === stream
+      ? {
+          after: { windowMs, day, number },
+          limit: limit ?? undefined,
+          from: from ?? undefined,
+          to: to ?? undefined,
+        }
+      : undefined;
   } catch {
     return undefined;
   }
-  if (!Array.isArray(parts) || parts[0] !== stream) {
-    return undefined;
-  }
-  const [, windowMs, day, number, limit, from, to] = parts as readonly unknown[];
-  if (typeof windowMs !== 'number' || typeof day !== 'number' || typeof number !== 'number') {
-    return undefined;
-  }
-  return {
-    after: { windowMs, day, number },
-    limit: typeof limit === 'number' ? limit : undefined,
-    from: typeof from === 'string' ? from : undefined,
-    to: typeof to === 'string' ? to : undefined,
-  };
 }
 
-const ISO_TIME =
-  /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
+const ISO_TIME = /^(\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?)(.*)$/i;
+const OFFSET = /^(?:Z|[+-]\d\d(?::?\d\d)?)?$/i;
 
 /** Milliseconds since 1970; undefined if the text is not an ISO 8601 timestamp. */
 function parseTime(text: string, { designator }: Conventions, zone: Zone): number | undefined {
-  const match = ISO_TIME.exec(text);
-  if (match === null) {
+  const [, local = '', offset = ''] = ISO_TIME.exec(text) ?? [];
+  try {
+    if (local === '' || !OFFSET.test(offset)) {
+      return undefined;
+    }
+    if (designator === 'honoured' && offset !== '') {
+      return Temporal.Instant.from(text).epochMilliseconds;
+    }
+    const wallMs = Temporal.PlainDateTime.from(local).toZonedDateTime('UTC').epochMilliseconds;
+    return designator === 'ignored, read as UTC' ? wallMs : zone.instantOf(wallMs);
+  } catch {
     return undefined;
   }
-  const [, year, month, day, hour, minute, second, fraction, zoneText] = match;
-  const wallMs =
-    Date.UTC(Number(year), Number(month) - 1, Number(day)) +
-    Number(hour ?? 0) * 60 * MINUTE_MS +
-    Number(minute ?? 0) * MINUTE_MS +
-    Number(second ?? 0) * SECOND_MS +
-    Math.floor(Number(`0.${fraction ?? 0}`) * 1_000);
-  const isDate = new Date(wallMs).getUTCDate() === Number(day) && Number(month) <= 12;
-  if (!isDate || Number(hour ?? 0) > 23 || Number(minute ?? 0) > 59 || Number(second ?? 0) > 59) {
-    return undefined;
-  }
-  switch (designator) {
-    case 'ignored, read as UTC':
-      return wallMs;
-    case 'ignored, read as local':
-      return zone.instantOf(wallMs);
-    case 'honoured':
-      return zoneText === undefined ? zone.instantOf(wallMs) : wallMs - offsetOf(zoneText);
-  }
-}
-
-function offsetOf(designator: string): number {
-  if (designator.toUpperCase() === 'Z') {
-    return 0;
-  }
-  const digits = designator.replace(':', '').slice(1);
-  const minutes = Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2) || 0);
-  return (designator.startsWith('-') ? -minutes : minutes) * MINUTE_MS;
 }

@@ -3,14 +3,13 @@
  * records that arrive between two pages do not shift it.
  */
 import { chance } from './chance.ts';
-import { createIsoWriter } from './iso.ts';
 import type { Ledger } from './ledger.ts';
 import { openInterval } from './libraries.ts';
 import { writeStartToken } from './queries.ts';
 import type { Cursor, DataQuery } from './queries.ts';
 import { recordTimes } from './records.ts';
 import type { ServiceRecord } from './records.ts';
-import { minuteOfDay, weekdayOf } from './zone.ts';
+import { isoText, minuteOfDay, weekdayOf } from './zone.ts';
 import type { Zone } from './zone.ts';
 
 const TOWNS = ['Nordby', 'Westhaven', 'Millbrook', 'Kirkham', 'Anand', 'Ponsonby'];
@@ -80,16 +79,15 @@ function recordWriter(
   const { categories, recordTimes: designator } = conventions;
   const timeOf = recordTimes(library, conventions);
   const precision = conventions.resolutionMs === 1 ? 'fraction' : 'second';
-  const writeLocal = createIsoWriter(zone, designator, precision);
-  const writeUtc = createIsoWriter(utc, designator === 'offset' ? 'Z' : designator, precision);
+  const utcDesignator = designator === 'offset' ? 'Z' : designator;
   return (record) => {
     const { day, number } = record;
     const device = library.devices[record.device];
     const common = {
       name: device?.name ?? '',
-      localTime: writeLocal(timeOf('local', record)),
-      serverTime: writeUtc(timeOf('server', record)),
-      clientTime: writeUtc(timeOf('client', record)),
+      localTime: isoText(zone, designator, precision, timeOf('local', record)),
+      serverTime: isoText(utc, utcDesignator, precision, timeOf('server', record)),
+      clientTime: isoText(utc, utcDesignator, precision, timeOf('client', record)),
     };
     const ids = {
       customerId: library.customerId,

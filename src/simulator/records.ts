@@ -2,7 +2,7 @@
 import { seededRandom } from '../base/random.ts';
 import { chance, mixSeeds } from './chance.ts';
 import { HOUR_MS } from './conventions.ts';
-import type { Conventions, RecordTime } from './conventions.ts';
+import type { Conventions } from './conventions.ts';
 import type { Library } from './libraries.ts';
 import type { CountedPass } from './traffic.ts';
 
@@ -32,8 +32,8 @@ export interface ServiceRecord extends Readonly<Counts> {
   readonly goneMs: number;
 }
 
-/** A record before its window and key are known. */
-export type RecordDraft = Omit<ServiceRecord, 'windowMs' | 'keyMs'>;
+/** Completes a record that lacks its window and key. */
+export type RecordFinisher = (draft: Omit<ServiceRecord, 'windowMs' | 'keyMs'>) => ServiceRecord;
 
 /** The records of what was counted on a date, in order of their window time. */
 export function dayRecords(
@@ -44,35 +44,29 @@ export function dayRecords(
   passes: readonly CountedPass[],
 ): readonly ServiceRecord[] {
   const { corrections, lateness } = conventions;
-  const random = seededRandom(
-    mixSeeds(library.seed, library.customerId, day, stream === 'people' ? 1 : 2),
-  );
+  const seed = mixSeeds(library.seed, library.customerId, day, stream === 'people' ? 1 : 2);
+  const random = seededRandom(seed);
   const finish = recordFinisher(library, conventions);
   const records: ServiceRecord[] = [];
   passes.forEach(({ timeMs: eventMs, device, people }, number) => {
     const onlineMs = eventMs + Math.floor(random.next() * lateness.usualMs);
     const deliveredMs = Math.max(onlineMs, outageEndMs(library, conventions, device, eventMs));
-    const draft = { day, number, device, eventMs, deliveredMs, knownFromMs: deliveredMs };
-    if (corrections.share === 0 || random.next() >= corrections.share) {
-      records.push(finish({ ...draft, ...countsOf(people), goneMs: Infinity }));
-      return;
-    }
-    const goneMs = deliveredMs + 1 + Math.floor(random.next() * corrections.withinMs);
-    records.push(finish({ ...draft, ...countsOf(people), goneMs }));
-    const corrected = stream === 'people' ? correctedPeople(people, random.next()) : 0;
+    const isCorrected = corrections.share > 0 && random.next() < corrections.share;
+    const goneMs = isCorrected
+      ? deliveredMs + 1 + Math.floor(random.next() * corrections.withinMs)
+      : Infinity;
+    const draft = { day, number, device, eventMs, deliveredMs, knownFromMs: deliveredMs, goneMs };
+    records.push(finish({ ...draft, ...countsOf(people) }));
+    const corrected = isCorrected && stream === 'people' ? correct(people, random.next()) : 0;
     if (corrected !== 0) {
-      const after = { ...draft, knownFromMs: goneMs, goneMs: Infinity };
-      records.push(finish({ ...after, ...countsOf(corrected) }));
+      const counts = countsOf(corrected);
+      records.push(finish({ ...draft, ...counts, knownFromMs: goneMs, goneMs: Infinity }));
     }
   });
   return records.sort((a, b) => a.windowMs - b.windowMs);
 }
 
-/** Adds window and key time to a draft. */
-export function recordFinisher(
-  library: Library,
-  conventions: Conventions,
-): (draft: RecordDraft) => ServiceRecord {
+export function recordFinisher(library: Library, conventions: Conventions): RecordFinisher {
   const timeOf = recordTimes(library, conventions);
   const { windowTime, keyTime } = conventions;
   return (draft) => ({
@@ -87,7 +81,7 @@ export function recordTimes(
   library: Library,
   { resolutionMs, serviceClockMs, deviceClocks }: Conventions,
 ): (
-  which: RecordTime,
+  which: Conventions['windowTime'],
   record: Pick<ServiceRecord, 'eventMs' | 'deliveredMs' | 'device'>,
 ) => number {
   function aheadMs(id: number): number {
@@ -107,22 +101,19 @@ export function recordTimes(
 /** The most that the window time of a record can be after its event, and before it. */
 export function windowSpread(
   { devices }: Library,
-  conventions: Conventions,
+  { lateness, serviceClockMs, deviceClocks, resolutionMs, windowTime }: Conventions,
 ): { readonly laterMs: number; readonly earlierMs: number } {
-  const { lateness, serviceClockMs, deviceClocks, resolutionMs, windowTime } = conventions;
-  if (windowTime === 'server') {
-    const drawnMs = lateness.offlineShare > 0 ? HOUR_MS + lateness.offlineMaxMs : 0;
-    const givenMs = devices.flatMap(({ offline = [] }) =>
-      offline.map(({ fromMs, toMs }) => toMs - fromMs),
-    );
-    const outageMs = Math.max(drawnMs, ...givenMs);
-    return {
-      laterMs: Math.max(0, lateness.usualMs + outageMs + serviceClockMs),
-      earlierMs: Math.max(0, -serviceClockMs) + resolutionMs,
-    };
-  }
-  const aheadMs = deviceClocks.share > 0 ? deviceClocks.aheadMs : 0;
-  return { laterMs: Math.max(0, aheadMs), earlierMs: Math.max(0, -aheadMs) + resolutionMs };
+  const outagesMs = devices.flatMap(({ offline = [] }) =>
+    offline.map(({ fromMs, toMs }) => toMs - fromMs),
+  );
+  const drawnMs = lateness.offlineShare > 0 ? HOUR_MS + lateness.offlineMaxMs : 0;
+  const deliveryMs = lateness.usualMs + Math.max(drawnMs, ...outagesMs);
+  const isServer = windowTime === 'server';
+  const clockMs = isServer ? serviceClockMs : deviceClocks.share > 0 ? deviceClocks.aheadMs : 0;
+  return {
+    laterMs: Math.max(0, clockMs + (isServer ? deliveryMs : 0)),
+    earlierMs: Math.max(0, -clockMs) + resolutionMs,
+  };
 }
 
 export function countsOf(people: number): Counts {
@@ -155,6 +146,6 @@ function outageEndMs(
 }
 
 /** Usually one person fewer (0: the record is removed), sometimes one more. */
-function correctedPeople(people: number, drawn: number): number {
+function correct(people: number, drawn: number): number {
   return drawn < 0.2 ? people + Math.sign(people) : people - Math.sign(people);
 }

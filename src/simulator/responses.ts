@@ -1,4 +1,4 @@
-/** Requests and responses of the simulated service, without sockets. */
+/** Requests and responses without sockets. */
 import { STATUS_CODES } from 'node:http';
 import type { ErrorBody } from './conventions.ts';
 
@@ -19,58 +19,37 @@ export interface SimulatedResponse {
   readonly body: string;
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+const TEXT_TYPE = 'text/plain; charset=utf-8';
+export const HTML_TYPE = 'text/html; charset=utf-8';
+
 export function jsonResponse(status: number, body: string, dateMs: number): SimulatedResponse {
-  return { status, headers: headers('application/json; charset=utf-8', dateMs), body };
+  return { status, headers: headers(JSON_TYPE, dateMs), body };
 }
 
+/** `more` are headers, with names in lower case. */
 export function errorResponse(
   status: number,
   message: string,
   form: ErrorBody,
   dateMs: number,
-  retryAfter?: string,
+  more: Readonly<Record<string, string>> = {},
 ): SimulatedResponse {
-  const [type, body] = errorBody(status, message, form);
-  const extra = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-  return { status, headers: { ...headers(type, dateMs), ...extra }, body };
-}
-
-/** `name` is in lower case. */
-export function withHeader(
-  response: SimulatedResponse,
-  name: string,
-  value: string,
-): SimulatedResponse {
-  return { ...response, headers: { ...response.headers, [name]: value } };
+  const title = STATUS_CODES[status] ?? 'Error';
+  const [type, body] = {
+    error: [JSON_TYPE, JSON.stringify({ error: message })],
+    message: [JSON_TYPE, JSON.stringify({ message })],
+    problem: ['application/problem+json', JSON.stringify({ title, status, detail: message })],
+    text: [TEXT_TYPE, message],
+    html: [HTML_TYPE, htmlPage(message)],
+    empty: [TEXT_TYPE, ''],
+  }[form] as [string, string];
+  return { status, headers: { ...headers(type, dateMs), ...more }, body };
 }
 
 /** A page that a proxy or a firewall sends instead of the answer. */
 export function htmlPage(message: string): string {
   return `<!DOCTYPE html><html><head><title>${message}</title></head><body><h1>${message}</h1></body></html>`;
-}
-
-function errorBody(
-  status: number,
-  message: string,
-  form: ErrorBody,
-): readonly [type: string, body: string] {
-  switch (form) {
-    case 'error':
-      return ['application/json; charset=utf-8', JSON.stringify({ error: message })];
-    case 'message':
-      return ['application/json; charset=utf-8', JSON.stringify({ message })];
-    case 'problem':
-      return [
-        'application/problem+json',
-        JSON.stringify({ title: STATUS_CODES[status] ?? 'Error', status, detail: message }),
-      ];
-    case 'text':
-      return ['text/plain; charset=utf-8', message];
-    case 'html':
-      return ['text/html; charset=utf-8', htmlPage(message)];
-    case 'empty':
-      return ['text/plain; charset=utf-8', ''];
-  }
 }
 
 function headers(type: string, dateMs: number): Record<string, string> {

@@ -3,28 +3,19 @@
  * response comes out. Sockets are in http.ts, faults in faults.ts.
  */
 import type { Clock } from '../base/clock.ts';
-import type { Breakdown } from '../base/model.ts';
 import { answer } from './answers.ts';
 import { hexadecimal } from './chance.ts';
 import { DAY_MS, SECOND_MS, plainConventions } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
-import {
-  breakdownTotals,
-  countedOccupancy,
-  servedTotals,
-  trueOccupancy,
-  truthOf,
-} from './ground-truth.ts';
-import type { OccupancyMinute, Totals, Truth } from './ground-truth.ts';
-import { Ledger, RecordCache } from './ledger.ts';
+import { createGroundTruth } from './ground-truth.ts';
+import type { GroundTruth } from './ground-truth.ts';
+import { Ledger } from './ledger.ts';
 import type { AddedId, AddedRecord } from './ledger.ts';
 import type { Library } from './libraries.ts';
 import { parseQuery } from './queries.ts';
 import type { RecordStream } from './records.ts';
-import { errorResponse, jsonResponse, withHeader } from './responses.ts';
+import { errorResponse, jsonResponse } from './responses.ts';
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
-import { TokenServer } from './tokens.ts';
-import type { Credentials } from './tokens.ts';
 import { createZones } from './zone.ts';
 
 export interface SimulatedCustomer {
@@ -46,31 +37,11 @@ export interface SimulatedServiceOptions {
   readonly historyMs?: number;
 }
 
-/** Questions about the ground truth take `nowMs`, by default the clock's; the past is answered as it was then. */
-export interface SimulatedService {
+export interface SimulatedService extends GroundTruth {
   readonly customers: readonly SimulatedCustomer[];
   handle(request: SimulatedRequest): SimulatedResponse;
   /** The customer that sends a request, by its token or client id. */
   customerOf(request: SimulatedRequest): string | undefined;
-  truth(customer: string, fromMs: number, nowMs?: number): Truth;
-  /** {@link Truth.served} alone, which is much cheaper. */
-  served(customer: string, fromMs: number, nowMs?: number): Totals;
-  breakdownTotals(
-    customer: string,
-    breakdown: Breakdown,
-    fromMs: number,
-    nowMs?: number,
-  ): ReadonlyMap<number, Omit<Totals, 'logins'>>;
-  /** Occupancy as an exact reader would compute it from the records. */
-  countedOccupancy(
-    customer: string,
-    dayStartMs: number,
-    nowMs?: number,
-  ): readonly OccupancyMinute[];
-  /** The last value of {@link countedOccupancy}. */
-  occupancy(customer: string, dayStartMs: number, nowMs?: number): number;
-  /** People who really are inside, by the minute: see {@link trueOccupancy}. */
-  trueOccupancy(customer: string, fromMs: number, nowMs?: number): readonly number[];
   record(customer: string, record: AddedRecord): AddedId;
   /** Changes the amount of an added record from `atMs` (default: now) on; 0 removes it. */
   correct(customer: string, id: AddedId, amount: number, atMs?: number): void;
@@ -79,22 +50,32 @@ export interface SimulatedService {
   restore(customer: string): void;
   /** Changes the client secret and returns the new one. */
   rotateSecret(customer: string): string;
-  /** Expires the tokens of one customer, or of all. */
-  dropTokens(customer?: string): void;
+  /** Expires all tokens. */
+  dropTokens(): void;
 }
 
 interface Account {
-  readonly ledger: Ledger;
-  readonly credentials: Credentials;
+  readonly clientId: string;
+  secret: string;
   rotations: number;
+  isRevoked: boolean;
+  readonly ledger: Ledger;
   /** The window of the rate limit. */
   readonly rate: { startMs: number; requests: number };
 }
 
+interface Token {
+  readonly account: Account;
+  readonly expiresMs: number;
+}
+
+export const SCOPE = 'ServiceAPI';
+const TOKEN_PATH = '/connect/token';
 const STREAMS: Readonly<Record<string, RecordStream>> = {
   '/v1/peoplecount': 'people',
   '/v1/login': 'logins',
 };
+const MAX_TOKENS = 100_000;
 
 export function createSimulatedService(options: SimulatedServiceOptions): SimulatedService {
   const { seed, customers, clock } = options;
@@ -102,68 +83,96 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
   const zones = createZones();
   const utc = zones('UTC');
   const sinceMs = clock.nowMs() - (options.historyMs ?? 35 * DAY_MS);
-  const cache = new RecordCache();
-  const accounts = new Map<string, Account>();
-  for (const { library, clientId, clientSecret, conventions = conventionsOfAll } of customers) {
-    accounts.set(library.name, {
-      ledger: new Ledger(library, conventions, zones, sinceMs, cache),
-      credentials: {
-        customer: library.name,
-        clientId,
-        secret: clientSecret,
-        isRevoked: false,
-        conventions,
-      },
+  const cache = new Map();
+  const accounts = customers.map(
+    ({ library, clientId, clientSecret, conventions = conventionsOfAll }): Account => ({
+      clientId,
+      secret: clientSecret,
       rotations: 0,
+      isRevoked: false,
+      ledger: new Ledger(library, conventions, zones, sinceMs, cache),
       rate: { startMs: -Infinity, requests: 0 },
-    });
-  }
-  const tokens = new TokenServer(
-    seed,
-    Array.from(accounts.values(), (account) => account.credentials),
+    }),
   );
+  const byName = new Map(accounts.map((account) => [account.ledger.library.name, account]));
+  const byClientId = new Map(accounts.map((account) => [account.clientId, account]));
+  const tokens = new Map<string, Token>();
+  let issuedTokens = 0;
 
-  function account(customer: string): Account {
-    const found = accounts.get(customer);
+  function accountOf(customer: string): Account {
+    const found = byName.get(customer);
     if (found === undefined) {
       throw new Error(`the simulated service has no customer named ${customer}`);
     }
     return found;
   }
 
-  function issueToken(request: SimulatedRequest): SimulatedResponse {
-    const dateMs = clock.nowMs() + conventionsOfAll.serviceClockMs;
-    if (request.method !== 'POST') {
-      const refused = errorResponse(405, 'only POST is allowed here', 'error', dateMs);
-      return withHeader(refused, 'allow', 'POST');
+  function tokenOf({ headers }: SimulatedRequest): Token | undefined {
+    return tokens.get(/^Bearer (\S+)$/i.exec(headers?.['authorization'] ?? '')?.[1] ?? '');
+  }
+
+  /** The identity server (service-interface.md, 4.1 and 5). */
+  function issueToken({ method, body }: SimulatedRequest): SimulatedResponse {
+    const nowMs = clock.nowMs();
+    const dateMs = nowMs + conventionsOfAll.serviceClockMs;
+    function refuse(status: number, error: string, headers = {}): SimulatedResponse {
+      return errorResponse(status, error, 'error', dateMs, headers);
     }
-    const { status, answer: body } = tokens.issue(request.body ?? '', clock.nowMs());
-    return jsonResponse(status, JSON.stringify(body), dateMs);
+    if (method !== 'POST') {
+      return refuse(405, 'only POST is allowed here', { allow: 'POST' });
+    }
+    const form = new URLSearchParams(body);
+    const account = byClientId.get(form.get('client_id') ?? '');
+    const isKnown = account !== undefined && !account.isRevoked;
+    if (!isKnown || form.get('client_secret') !== account.secret) {
+      const status = account?.ledger.conventions.status.invalidClient ?? 400;
+      return refuse(status, 'invalid_client');
+    }
+    if (form.get('grant_type') !== 'client_credentials') {
+      return refuse(400, 'unsupported_grant_type');
+    }
+    if (form.get('scope') !== SCOPE) {
+      return refuse(400, 'invalid_scope');
+    }
+    const lifetimeSeconds = account.ledger.conventions.tokenLifetimeSeconds;
+    const token = `simulated.${hexadecimal(40, seed, issuedTokens++)}`;
+    tokens.set(token, { account, expiresMs: nowMs + lifetimeSeconds * SECOND_MS });
+    const [oldest] = tokens.keys();
+    if (tokens.size > MAX_TOKENS && oldest !== undefined) {
+      tokens.delete(oldest);
+    }
+    const answer = {
+      access_token: token,
+      expires_in: lifetimeSeconds,
+      token_type: 'Bearer',
+      scope: SCOPE,
+    };
+    return jsonResponse(200, JSON.stringify(answer), dateMs);
   }
 
   function answerData(stream: RecordStream, request: SimulatedRequest): SimulatedResponse {
     const nowMs = clock.nowMs();
-    const token = tokens.check(request.headers?.['authorization'], nowMs);
-    const { ledger, rate } = token === undefined ? anyAccount() : account(token.customer);
-    const { conventions } = ledger;
+    const token = tokenOf(request);
+    const conventions = token?.account.ledger.conventions ?? conventionsOfAll;
     const dateMs = nowMs + conventions.serviceClockMs;
-    function refuse(status: number, message: string): SimulatedResponse {
-      const refused = errorResponse(status, message, conventions.errorBody, dateMs);
-      return status === 401 ? withHeader(refused, 'www-authenticate', 'Bearer') : refused;
+    function refuse(status: number, message: string, headers = {}): SimulatedResponse {
+      const challenge = status === 401 ? { 'www-authenticate': 'Bearer' } : {};
+      const more = { ...challenge, ...headers };
+      return errorResponse(status, message, conventions.errorBody, dateMs, more);
     }
     if (request.method !== 'GET') {
-      return withHeader(refuse(405, 'only GET is allowed here'), 'allow', 'GET');
+      return refuse(405, 'only GET is allowed here', { allow: 'GET' });
     }
     if (token === undefined) {
       return refuse(conventions.status.missingToken, 'a bearer token of this service is required');
     }
-    if (!token.isValid) {
+    if (token.expiresMs <= nowMs) {
       return refuse(conventions.status.expiredToken, 'the token has expired');
     }
+    const { ledger, rate } = token.account;
     const waitMs = retryAfterMs(rate, conventions, nowMs);
     if (waitMs !== undefined) {
-      const retryAfter = retryAfterText(conventions, waitMs, dateMs);
-      return errorResponse(429, 'too many requests', conventions.errorBody, dateMs, retryAfter);
+      return refuse(429, 'too many requests', retryAfterHeader(conventions, waitMs, dateMs));
     }
     const parameters = new URLSearchParams(request.query ?? {});
     const query = parseQuery(stream, parameters, conventions, ledger.zone);
@@ -172,74 +181,48 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
       : jsonResponse(200, answer(ledger, utc, query, nowMs), dateMs);
   }
 
-  /** Whose conventions errors follow where the customer is unknown. */
-  function anyAccount(): Account {
-    const [first] = accounts.values();
-    if (first === undefined) {
-      throw new Error('a simulated service needs a customer');
-    }
-    return first;
-  }
-
   return {
+    ...createGroundTruth(
+      (customer) => accountOf(customer).ledger,
+      () => clock.nowMs(),
+    ),
     customers,
     handle(request) {
       const stream = STREAMS[request.path];
       if (stream !== undefined) {
         return answerData(stream, request);
       }
-      return request.path === '/connect/token'
+      return request.path === TOKEN_PATH
         ? issueToken(request)
         : errorResponse(404, 'there is nothing here', 'error', clock.nowMs());
     },
     customerOf(request) {
-      return request.path === '/connect/token'
-        ? tokens.customerAsking(request.body ?? '')
-        : tokens.check(request.headers?.['authorization'], clock.nowMs())?.customer;
-    },
-    truth(customer, fromMs, nowMs = clock.nowMs()) {
-      return truthOf(account(customer).ledger, fromMs, nowMs);
-    },
-    served(customer, fromMs, nowMs = clock.nowMs()) {
-      return servedTotals(account(customer).ledger, fromMs, nowMs);
-    },
-    breakdownTotals(customer, breakdown, fromMs, nowMs = clock.nowMs()) {
-      return breakdownTotals(account(customer).ledger, breakdown, fromMs, nowMs);
-    },
-    countedOccupancy(customer, dayStartMs, nowMs = clock.nowMs()) {
-      return countedOccupancy(account(customer).ledger, dayStartMs, nowMs);
-    },
-    occupancy(customer, dayStartMs, nowMs = clock.nowMs()) {
-      return countedOccupancy(account(customer).ledger, dayStartMs, nowMs).at(-1)?.people ?? 0;
-    },
-    trueOccupancy(customer, fromMs, nowMs = clock.nowMs()) {
-      return trueOccupancy(account(customer).ledger, fromMs, nowMs);
+      const account =
+        request.path === TOKEN_PATH
+          ? byClientId.get(new URLSearchParams(request.body).get('client_id') ?? '')
+          : tokenOf(request)?.account;
+      return account?.ledger.library.name;
     },
     record(customer, record) {
-      return account(customer).ledger.add(record);
+      return accountOf(customer).ledger.add(record);
     },
     correct(customer, id, amount, atMs = clock.nowMs()) {
-      account(customer).ledger.correct(id, amount, atMs);
+      accountOf(customer).ledger.correct(id, amount, atMs);
     },
     revoke(customer) {
-      account(customer).credentials.isRevoked = true;
+      accountOf(customer).isRevoked = true;
     },
     restore(customer) {
-      account(customer).credentials.isRevoked = false;
+      accountOf(customer).isRevoked = false;
     },
     rotateSecret(customer) {
-      const rotated = account(customer);
-      rotated.rotations++;
-      rotated.credentials.secret = hexadecimal(
-        32,
-        seed,
-        rotated.ledger.library.customerId,
-        rotated.rotations,
-      );
-      return rotated.credentials.secret;
+      const account = accountOf(customer);
+      const { customerId } = account.ledger.library;
+      account.secret = hexadecimal(32, seed, customerId, ++account.rotations);
+      return account.secret;
     },
-    dropTokens(customer) {
-      tokens.drop(customer);
+    dropTokens() {
+      tokens.forEach((token, name) => tokens.set(name, { ...token, expiresMs: -Infinity }));
     },
   };
 }
@@ -261,20 +244,15 @@ function retryAfterMs(
   return rate.requests > rateLimit.requests ? rate.startMs + rateLimit.perMs - nowMs : undefined;
 }
 
-/** The header Retry-After in the service's format; undefined if it sends none. `dateMs` is its now. */
-function retryAfterText(
+/** In the service's format, if it sends one. `dateMs` is its now. */
+function retryAfterHeader(
   { rateLimit }: Conventions,
   waitMs: number,
   dateMs: number,
-): string | undefined {
+): Record<string, string> {
   const seconds = Math.ceil(waitMs / SECOND_MS);
-  switch (rateLimit?.retryAfter) {
-    case 'seconds':
-      return String(seconds);
-    case 'date':
-      return new Date(dateMs + seconds * SECOND_MS).toUTCString();
-    case 'none':
-    case undefined:
-      return undefined;
-  }
+  const date = new Date(dateMs + seconds * SECOND_MS).toUTCString();
+  const texts = { seconds: String(seconds), date, none: undefined };
+  const text = texts[rateLimit?.retryAfter ?? 'none'];
+  return text === undefined ? {} : { 'retry-after': text };
 }

@@ -6,7 +6,6 @@ import { Temporal } from 'temporal-polyfill';
 import { DAY_MS, MINUTE_MS } from './conventions.ts';
 
 export interface Zone {
-  readonly name: string;
   /** How far local time is ahead of UTC. */
   offsetMsAt(instantMs: number): number;
   /** The local date, as days since 1970-01-01. */
@@ -17,18 +16,7 @@ export interface Zone {
   instantOf(wallMs: number): number;
 }
 
-/** The minute of the local day, from 0 to 1439. */
-export function minuteOfDay(zone: Zone, instantMs: number): number {
-  const minute = Math.floor((instantMs + zone.offsetMsAt(instantMs)) / MINUTE_MS);
-  return ((minute % 1_440) + 1_440) % 1_440;
-}
-
-/** The weekday of a local date; Monday is 0. 1970-01-01 was a Thursday. */
-export function weekdayOf(day: number): number {
-  return (((day + 3) % 7) + 7) % 7;
-}
-
-/** A span of time with one offset. */
+/** The time between two changes of the offset. */
 interface OffsetSpan {
   readonly fromMs: number;
   readonly toMs: number;
@@ -46,17 +34,17 @@ export function createZones(): (name: string) => Zone {
 }
 
 function createZone(name: string): Zone {
-  const spans = new Map<number, readonly OffsetSpan[]>();
+  const spans: OffsetSpan[] = [];
   let last: OffsetSpan = { fromMs: 0, toMs: 0, offsetMs: 0 };
 
   function offsetMsAt(instantMs: number): number {
-    if (instantMs >= last.fromMs && instantMs < last.toMs) {
-      return last.offsetMs;
+    if (!(instantMs >= last.fromMs && instantMs < last.toMs)) {
+      const known = spans.find(({ fromMs, toMs }) => instantMs >= fromMs && instantMs < toMs);
+      last = known ?? offsetSpanAt(name, Math.floor(instantMs));
+      if (known === undefined) {
+        spans.push(last);
+      }
     }
-    const utcDay = Math.floor(instantMs / DAY_MS);
-    const ofDay = spans.get(utcDay) ?? offsetSpansOf(name, utcDay * DAY_MS);
-    spans.set(utcDay, ofDay);
-    last = ofDay.find((span) => instantMs < span.toMs) ?? last;
     return last.offsetMs;
   }
 
@@ -72,7 +60,6 @@ function createZone(name: string): Zone {
   }
 
   return {
-    name,
     offsetMsAt,
     dayOf: (instantMs) => Math.floor((instantMs + offsetMsAt(instantMs)) / DAY_MS),
     dayStartMs: (day) => instantOf(day * DAY_MS),
@@ -80,31 +67,46 @@ function createZone(name: string): Zone {
   };
 }
 
-/** One span for a UTC day, or two if the offset changes in it. */
-function offsetSpansOf(name: string, fromMs: number): readonly OffsetSpan[] {
-  const toMs = fromMs + DAY_MS;
-  const first = temporalOffsetMs(name, fromMs);
-  const second = temporalOffsetMs(name, toMs - 1);
-  if (first === second) {
-    return [{ fromMs, toMs, offsetMs: first }];
-  }
-  let low = fromMs;
-  let high = toMs - 1;
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (temporalOffsetMs(name, middle) === first) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return [
-    { fromMs, toMs: high, offsetMs: first },
-    { fromMs: high, toMs, offsetMs: second },
-  ];
+function offsetSpanAt(name: string, instantMs: number): OffsetSpan {
+  const at = Temporal.Instant.fromEpochMilliseconds(instantMs).toZonedDateTimeISO(name);
+  // `previous` excludes its own instant.
+  const previous = at.add({ milliseconds: 1 }).getTimeZoneTransition('previous');
+  const next = at.getTimeZoneTransition('next');
+  return {
+    fromMs: previous?.epochMilliseconds ?? -Infinity,
+    toMs: next?.epochMilliseconds ?? Infinity,
+    offsetMs: at.offsetNanoseconds / 1e6,
+  };
 }
 
-function temporalOffsetMs(name: string, instantMs: number): number {
-  const instant = Temporal.Instant.fromEpochMilliseconds(instantMs);
-  return instant.toZonedDateTimeISO(name).offsetNanoseconds / 1e6;
+/** The minute of the local day, from 0 to 1439. */
+export function minuteOfDay(zone: Zone, instantMs: number): number {
+  return Math.floor((instantMs + zone.offsetMsAt(instantMs)) / MINUTE_MS) % 1_440;
+}
+
+/** The weekday of a local date after 1970; Monday is 0. 1970-01-01 was a Thursday. */
+export function weekdayOf(day: number): number {
+  return (day + 3) % 7;
+}
+
+const PRECISION_LENGTH = { minute: 16, second: 19, fraction: 23 } as const;
+
+/** ISO 8601 with the zone's offset, with `Z` (the time is in UTC), or without either. */
+export function isoText(
+  zone: Zone,
+  designator: 'offset' | 'Z' | 'none',
+  precision: keyof typeof PRECISION_LENGTH,
+  instantMs: number,
+): string {
+  const offsetMs = designator === 'Z' ? 0 : zone.offsetMsAt(instantMs);
+  const text = wallText(instantMs + offsetMs, PRECISION_LENGTH[precision]);
+  if (designator !== 'offset') {
+    return designator === 'Z' ? `${text}Z` : text;
+  }
+  return `${text}${offsetMs < 0 ? '-' : '+'}${wallText(Math.abs(offsetMs), 16).slice(11)}`;
+}
+
+/** The first characters of `2026-03-18T12:34:56.789`. */
+export function wallText(wallMs: number, length: number): string {
+  return new Date(wallMs).toISOString().slice(0, length);
 }
