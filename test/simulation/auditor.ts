@@ -15,6 +15,16 @@ import { PollTimes } from './poll-times.ts';
 import { Scrape } from './scrape.ts';
 import { dayStart, periodStart } from './calendar.ts';
 
+/** What all auditors are given. */
+export interface AuditContext {
+  readonly environment: Environment;
+  readonly service: SimulatedService;
+  readonly clock: VirtualClock;
+  readonly polls: PollTimes;
+  readonly report: (what: string) => void;
+  readonly situation: (what: Situation) => void;
+}
+
 const MAX_VIOLATIONS = 20;
 /** The audit of occupancy is expensive: one scrape in this many. */
 const OCCUPANCY_EVERY = 8;
@@ -39,12 +49,17 @@ export class Auditor {
     this.#environment = environment;
     this.#service = service;
     this.#clock = clock;
-    const report = (what: string): void => this.report(what);
-    const situation = (what: Situation): unknown => this.situations.add(what);
-    const { polls } = this;
-    this.#counters = new CounterAuditor({ environment, service, clock, polls, report, situation });
-    this.#occupancy = new OccupancyAuditor({ environment, service, clock, polls, report });
-    this.#breakdowns = new BreakdownAuditor({ environment, service, clock, report });
+    const context: AuditContext = {
+      environment,
+      service,
+      clock,
+      polls: this.polls,
+      report: (what) => this.report(what),
+      situation: (what) => this.situations.add(what),
+    };
+    this.#counters = new CounterAuditor(context);
+    this.#occupancy = new OccupancyAuditor(context);
+    this.#breakdowns = new BreakdownAuditor(context);
     this.#secret = new RegExp(`secret-of-${environment.seed}|simulated\\.[0-9a-f]{8}|Bearer `);
   }
 

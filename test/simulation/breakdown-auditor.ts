@@ -1,15 +1,8 @@
 /** Audits the counters by branch, client and device. */
 import type { Breakdown } from '../../src/base/model.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
-import type { VirtualClock } from '../support/virtual-clock.ts';
-import type { Environment } from './environment.ts';
-
-export interface BreakdownAuditorOptions {
-  readonly environment: Environment;
-  readonly service: SimulatedService;
-  readonly clock: VirtualClock;
-  readonly report: (what: string) => void;
-}
+import type { AuditContext } from './auditor.ts';
+import { removedCounts } from './tolerances.ts';
 
 type Side = 'entered' | 'exited';
 
@@ -30,13 +23,13 @@ const MINUTE_MS = 60_000;
 const TRUTH_EVERY = 8;
 
 export class BreakdownAuditor {
-  readonly #options: BreakdownAuditorOptions;
+  readonly #context: AuditContext;
   /** The last exported value by exporter, period and series. */
   readonly #shown = new Map<string, number>();
   #audits = 0;
 
-  constructor(options: BreakdownAuditorOptions) {
-    this.#options = options;
+  constructor(context: AuditContext) {
+    this.#context = context;
   }
 
   /** High-water marks were lost. */
@@ -49,7 +42,7 @@ export class BreakdownAuditor {
   }
 
   audit(exporter: string, text: string, periodOf: (customer: string) => number): void {
-    const { environment, clock, report } = this.#options;
+    const { environment, clock, report } = this.#context;
     if (environment.breakdowns.length === 0) {
       return;
     }
@@ -70,7 +63,7 @@ export class BreakdownAuditor {
 
   /** Every counter minus its excess is the service's total. */
   expectTruth(exporter: string, text: string, periodOf: (customer: string) => number): void {
-    const { environment, service, clock, report } = this.#options;
+    const { environment, service, clock, report } = this.#context;
     const excess = excessIn(text);
     const counters = countersIn(text);
     const lagMs = environment.breakdownIntervalMs + 10 * environment.maxDelayMs + MINUTE_MS;
@@ -88,7 +81,7 @@ export class BreakdownAuditor {
             const counter = own.find(({ key, side: its }) => idOf(key) === id && its === side);
             const total = counter && counter.value - (excess.get(nameOf(counter)) ?? NaN);
             const ends = [totals[side], late.get(id)?.[side] ?? 0];
-            const slack = this.#removedCounts(Math.max(...ends));
+            const slack = removedCounts(environment, Math.max(...ends));
             const [least, most] = [Math.min(...ends) - slack, Math.max(...ends) + slack];
             if (total === undefined || !(total >= least && total <= most)) {
               report(
@@ -108,7 +101,7 @@ export class BreakdownAuditor {
     periodOf: (customer: string) => number,
     nowMs: number,
   ): void {
-    const { service, report } = this.#options;
+    const { environment, service, report } = this.#context;
     const truths = new Map<string, ReturnType<SimulatedService['breakdownTotals']>>();
     for (const { customer, breakdown, key, side, value } of counters) {
       const name = `${customer} ${breakdown}`;
@@ -116,15 +109,10 @@ export class BreakdownAuditor {
         truths.get(name) ?? service.breakdownTotals(customer, breakdown, periodOf(customer), nowMs);
       truths.set(name, truth);
       const most = truth.get(idOf(key))?.[side] ?? 0;
-      if (value > most + this.#removedCounts(most)) {
+      if (value > most + removedCounts(environment, most)) {
         report(`${exporter} ${name} ${key} ${side} is ${value}, and the service has ${most}`);
       }
     }
-  }
-
-  #removedCounts(total: number): number {
-    const { share } = this.#options.environment.conventions.corrections;
-    return share === 0 ? 0 : Math.ceil(3 + 4 * share * total);
   }
 }
 

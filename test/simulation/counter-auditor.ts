@@ -1,8 +1,5 @@
 /** Audits the counters of people and logins. */
-import type { SimulatedService } from '../../src/simulator/service.ts';
-import type { VirtualClock } from '../support/virtual-clock.ts';
-import type { Situation } from './coverage.ts';
-import type { Environment } from './environment.ts';
+import type { AuditContext } from './auditor.ts';
 import {
   isExactAfterPoll,
   lagMs,
@@ -11,7 +8,6 @@ import {
   removedCounts,
 } from './tolerances.ts';
 import { IncreaseAuditor } from './increase-auditor.ts';
-import type { PollTimes } from './poll-times.ts';
 import type { Scrape } from './scrape.ts';
 
 /** Names of a counter: metric without its ending, label `counter`, ground truth, stream. */
@@ -41,15 +37,6 @@ interface Seen {
   most: number;
 }
 
-export interface CounterAuditorOptions {
-  readonly environment: Environment;
-  readonly service: SimulatedService;
-  readonly clock: VirtualClock;
-  readonly polls: PollTimes;
-  readonly report: (what: string) => void;
-  readonly situation: (situation: Situation) => void;
-}
-
 /** One customer in one scrape. */
 export interface CustomerScrape {
   readonly exporter: string;
@@ -62,18 +49,18 @@ export interface CustomerScrape {
 }
 
 export class CounterAuditor {
-  readonly #options: CounterAuditorOptions;
+  readonly #context: AuditContext;
   readonly #seen = new Map<string, Seen>();
   readonly increases: IncreaseAuditor;
 
-  constructor(options: CounterAuditorOptions) {
-    this.#options = options;
-    this.increases = new IncreaseAuditor(options.environment, options.service);
+  constructor(context: AuditContext) {
+    this.#context = context;
+    this.increases = new IncreaseAuditor(context.environment, context.service);
   }
 
   /** After a kill only high-water marks on the disk count. */
   killed(exporter: string, isWhole: boolean): void {
-    const writtenMs = this.#options.clock.nowMs() - WRITTEN_WITHIN_MS;
+    const writtenMs = this.#context.clock.nowMs() - WRITTEN_WITHIN_MS;
     for (const [series, seen] of this.#seen) {
       if (series.startsWith(exporter)) {
         const written = seen.shownSinceMs <= writtenMs ? seen.shown : seen.shownBefore;
@@ -84,7 +71,7 @@ export class CounterAuditor {
 
   audit(of: CustomerScrape): void {
     const { exporter, customer, scrape, periodMs, dayMs, aheadMs } = of;
-    const { environment, service, clock, polls, report, situation } = this.#options;
+    const { environment, service, clock, polls, report, situation } = this.#context;
     const served = service.served(customer, periodMs);
     const sinceDay = service.served(customer, dayMs);
     for (const [name, kind, truth, stream] of COUNTERS) {
@@ -125,7 +112,7 @@ export class CounterAuditor {
 
   /** Every counter minus its excess is a total that the service had between the last baseline and now. */
   expectTruth({ exporter, customer, scrape, periodMs, dayMs }: CustomerScrape): void {
-    const { environment, clock, polls, report } = this.#options;
+    const { environment, clock, polls, report } = this.#context;
     for (const [name, kind, truth, stream] of COUNTERS) {
       const series = `${exporter} ${name} ${customer}`;
       if (scrape.value('library_up', customer, stream) !== 1) {
@@ -167,7 +154,7 @@ export class CounterAuditor {
     value: number,
     lastSuccessMs: number,
   ): void {
-    const { environment, service, report } = this.#options;
+    const { environment, service, report } = this.#context;
     const readMs =
       lastSuccessMs - aheadMs - environment.reconcileIntervalMs - 4 * environment.intervalMs;
     if (
@@ -187,7 +174,7 @@ export class CounterAuditor {
     total: number,
     { lastSuccessMs, tookMs }: { readonly lastSuccessMs: number; readonly tookMs: number },
   ): void {
-    const { environment, service, report } = this.#options;
+    const { environment, service, report } = this.#context;
     if (!isExactAfterPoll(environment)) {
       return;
     }
@@ -200,7 +187,7 @@ export class CounterAuditor {
   }
 
   #expectNoDecrease(series: string, value: number, excess: number, seen: Seen): void {
-    const { environment, clock, report, situation } = this.#options;
+    const { environment, clock, report, situation } = this.#context;
     if (value < seen.shown) {
       report(`${series} decreases from ${seen.shown} to ${value}`);
     }
@@ -233,7 +220,7 @@ export class CounterAuditor {
     nowMs: number,
     longestMs: number,
   ): readonly [least: number, most: number] {
-    const { environment, service } = this.#options;
+    const { environment, service } = this.#context;
     const stepMs = Math.max(1000, longestMs / 60);
     const totals: number[] = [];
     for (let ms = 0; ms < longestMs + stepMs; ms += stepMs) {

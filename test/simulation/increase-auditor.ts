@@ -1,8 +1,7 @@
 /** Audits what Prometheus computes from the scrapes: its increases must add up to the records. */
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { Environment } from './environment.ts';
-import { mayAcceptEmpty } from './tolerances.ts';
-import { Prometheus } from './prometheus.ts';
+import { mayAcceptEmpty, removedCounts } from './tolerances.ts';
 
 export interface Shown {
   readonly customer: string;
@@ -23,12 +22,13 @@ interface Course {
   /** The last known totals of past periods. */
   closed: Range;
   last: Shown;
+  /** What Prometheus computes: it takes every decrease for a reset. */
+  increase: number;
   /** A decrease was tolerated, or the exporter's clock was wrong. */
   isTolerated: boolean;
 }
 
 export class IncreaseAuditor {
-  readonly prometheus = new Prometheus();
   readonly #environment: Environment;
   readonly #service: SimulatedService;
   readonly #courses = new Map<string, Course>();
@@ -39,12 +39,12 @@ export class IncreaseAuditor {
   }
 
   add(series: string, shown: Shown): void {
-    const { periodMs, value, atMs, aheadMs } = shown;
-    this.prometheus.append(series, { atMs, value });
+    const { periodMs, value, aheadMs } = shown;
     const course = this.#courses.get(series);
     if (course === undefined) {
       const first = this.#rangeOf(shown);
-      this.#courses.set(series, { first, closed: [0, 0], last: shown, isTolerated: aheadMs !== 0 });
+      const isTolerated = aheadMs !== 0;
+      this.#courses.set(series, { first, closed: [0, 0], last: shown, increase: 0, isTolerated });
       return;
     }
     const { last } = course;
@@ -55,6 +55,7 @@ export class IncreaseAuditor {
       course.closed = [course.closed[0] + least - unseen, course.closed[1] + most - unseen];
     }
     course.isTolerated ||= aheadMs !== 0 || (periodMs === last.periodMs && value < last.value);
+    course.increase += value < last.value ? value : value - last.value;
     course.last = shown;
   }
 
@@ -65,7 +66,7 @@ export class IncreaseAuditor {
     }
     return [...this.#courses].flatMap(([series, course]) => {
       const [least, most] = this.#arrived(course);
-      const increase = this.prometheus.increase(series);
+      const { increase } = course;
       return course.isTolerated || (increase >= least && increase <= most)
         ? []
         : [`${series} increased by ${increase} for Prometheus, and not by ${least} to ${most}`];
@@ -79,12 +80,11 @@ export class IncreaseAuditor {
 
   /** The totals that the service had between the baseline before the last successful poll and the scrape. */
   #rangeOf({ customer, truth, periodMs, atMs, aheadMs, lastSuccessMs }: Shown): Range {
-    const { intervalMs, reconcileIntervalMs, conventions } = this.#environment;
+    const { intervalMs, reconcileIntervalMs } = this.#environment;
     const sinceMs = lastSuccessMs - aheadMs - reconcileIntervalMs - 5 * intervalMs;
     const least = this.#service.served(customer, periodMs, sinceMs)[truth];
     const most = this.#service.served(customer, periodMs, atMs)[truth];
-    const { share } = conventions.corrections;
-    const removedCounts = share === 0 ? 0 : Math.ceil(3 + 4 * share * most);
-    return [Math.min(least, most) - removedCounts, Math.max(least, most) + removedCounts];
+    const slack = removedCounts(this.#environment, most);
+    return [Math.min(least, most) - slack, Math.max(least, most) + slack];
   }
 }

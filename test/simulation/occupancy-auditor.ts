@@ -2,57 +2,42 @@
  * Audits occupancy and last seen: they must follow from the records that the service had at some
  * instant of the last successful poll.
  */
-import type { SimulatedService } from '../../src/simulator/service.ts';
 import type { OccupancyMinute } from '../../src/simulator/ground-truth.ts';
-import type { VirtualClock } from '../support/virtual-clock.ts';
-import type { Environment } from './environment.ts';
+import type { AuditContext } from './auditor.ts';
 import { hasLocalKeys, canAuditOccupancy } from './tolerances.ts';
-import type { PollTimes } from './poll-times.ts';
 import type { Scrape } from './scrape.ts';
 import { dayStart, repeatedTimes } from './calendar.ts';
 import type { TimeRange } from './calendar.ts';
 
 const MINUTE_MS = 60_000;
 
-export interface OccupancyAuditorOptions {
-  readonly environment: Environment;
-  readonly service: SimulatedService;
-  readonly clock: VirtualClock;
-  readonly polls: PollTimes;
-  readonly report: (what: string) => void;
-}
-
 export class OccupancyAuditor {
-  readonly #environment: Environment;
-  readonly #service: SimulatedService;
-  readonly #clock: VirtualClock;
-  readonly #polls: PollTimes;
-  readonly #report: (what: string) => void;
+  readonly #context: AuditContext;
 
-  constructor({ environment, service, clock, polls, report }: OccupancyAuditorOptions) {
-    this.#environment = environment;
-    this.#service = service;
-    this.#clock = clock;
-    this.#polls = polls;
-    this.#report = report;
+  constructor(context: AuditContext) {
+    this.#context = context;
   }
 
   /** With faults occupancy may be absent; `inTheEnd` only if the last successful poll is old. */
   audit(exporter: string, customer: string, scrape: Scrape, inTheEnd: boolean): void {
-    const nowMs = this.#clock.nowMs();
-    const dayMs = dayStart(nowMs, this.#environment.timezone);
-    const readMs =
-      1000 *
-      (scrape.value('library_poll_last_success_timestamp_seconds', customer, 'people') ?? NaN);
-    if (!canAuditOccupancy(this.#environment) || Number.isNaN(readMs)) {
+    const { environment, clock, polls, report } = this.#context;
+    const nowMs = clock.nowMs();
+    const dayMs = dayStart(nowMs, environment.timezone);
+    const readSeconds = scrape.value(
+      'library_poll_last_success_timestamp_seconds',
+      customer,
+      'people',
+    );
+    if (readSeconds === undefined || !canAuditOccupancy(environment)) {
       return;
     }
+    const readMs = 1000 * readSeconds;
     if (this.#mayConfuseHours(dayMs, readMs)) {
       return;
     }
     const inside = scrape.value('library_occupancy_people', customer);
     const seen = scrape.value('library_people_last_seen_timestamp_seconds', customer);
-    const tookMs = this.#polls.tookMs(exporter, 'people', readMs);
+    const tookMs = polls.tookMs(exporter, 'people', readMs);
     const possible = this.#possible(customer, dayMs, readMs, tookMs);
     if (possible === undefined) {
       return;
@@ -60,22 +45,22 @@ export class OccupancyAuditor {
     const { inside: possibleInside, seen: possibleSeen } = possible;
     const isOld = nowMs - readMs > 14 * MINUTE_MS;
     // An empty day must be confirmed three times.
-    const isNewDay = nowMs - dayMs < 5 * this.#environment.intervalMs;
+    const isNewDay = nowMs - dayMs < 5 * environment.intervalMs;
     const mayBeAbsent = inside === undefined && (!inTheEnd || isOld || isNewDay);
     if (!mayBeAbsent && (inside === undefined || !possibleInside.has(inside))) {
-      this.#report(
+      report(
         `${exporter} library_occupancy_people ${customer} is ${inside}, not ${[...possibleInside].join(' or ')}`,
       );
     }
     if (seen !== undefined && possibleSeen.size > 0 && !possibleSeen.has(1000 * seen)) {
       const minutes = Array.from(possibleSeen, (ms) => ms / 1000).join(' or ');
-      this.#report(`${exporter} ${customer} was last seen at ${seen}, not at ${minutes}`);
+      report(`${exporter} ${customer} was last seen at ${seen}, not at ${minutes}`);
     }
   }
 
   /** If offsets are ignored, a window may start in the wrong one of two hours, until the next baseline. */
   #mayConfuseHours(dayMs: number, readMs: number): boolean {
-    const { conventions, timezone, reconcileIntervalMs, intervalMs } = this.#environment;
+    const { conventions, timezone, reconcileIntervalMs, intervalMs } = this.#context.environment;
     const repeated = repeatedTimes(dayMs, timezone);
     return (
       conventions.designator !== 'honoured' &&
@@ -92,11 +77,12 @@ export class OccupancyAuditor {
   #possible(customer: string, dayMs: number, readMs: number, tookMs: number) {
     const inside = new Set<number>();
     const seen = new Set<number>();
-    const repeated = hasLocalKeys(this.#environment)
-      ? repeatedTimes(dayMs, this.#environment.timezone)
+    const { environment, service } = this.#context;
+    const repeated = hasLocalKeys(environment)
+      ? repeatedTimes(dayMs, environment.timezone)
       : undefined;
     for (let ms = 0; ms < tookMs + 1000; ms += 1000) {
-      const path = this.#service.countedOccupancy(customer, dayMs, readMs - Math.min(ms, tookMs));
+      const path = service.countedOccupancy(customer, dayMs, readMs - Math.min(ms, tookMs));
       if (repeated !== undefined && dependsOnOrder(path, repeated)) {
         return undefined;
       }
