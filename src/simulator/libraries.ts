@@ -167,32 +167,29 @@ export function deadFrom(device: Device, fromMs: number): Device {
 
 /** The devices of a branch: one to three doors, each with a client, and one or two stations. */
 export function drawDevices(random: Random, branch: Branch, doors?: number): readonly Device[] {
-  const doorCount = doors ?? pick(random, [1, 1, 2, 3]);
-  const devices: Device[] = [];
-  for (let i = 0; i < doorCount; i++) {
-    devices.push({
-      id: branch.id * 100 + i + 1,
+  const { id: branchId } = branch;
+  const doorDevices = Array.from(
+    { length: doors ?? pick(random, [1, 1, 2, 3]) },
+    (_, i): Device => ({
+      id: branchId * 100 + i + 1,
       name: DOOR_NAMES[i] ?? `Door ${i + 1}`,
       kind: 'door',
-      branchId: branch.id,
-      clientId: branch.id * 10 + i + 1,
+      branchId,
+      clientId: branchId * 10 + i + 1,
       weight: 1 / (i + 1),
       sensor: [sensorSetting(-Infinity, 1 - random.next() * 0.04)],
-    });
-  }
-  const stationCount = pick(random, [1, 2]);
-  for (let i = 0; i < stationCount; i++) {
-    devices.push({
-      id: branch.id * 100 + 50 + i,
-      name: `Self-service ${i + 1}`,
-      kind: 'station',
-      branchId: branch.id,
-      clientId: branch.id * 10 + 1,
-      weight: 1,
-      sensor: [sensorSetting(-Infinity, 1)],
-    });
-  }
-  return devices;
+    }),
+  );
+  const stations = Array.from({ length: pick(random, [1, 2]) }, (_, i): Device => ({
+    id: branchId * 100 + 50 + i,
+    name: `Self-service ${i + 1}`,
+    kind: 'station',
+    branchId,
+    clientId: branchId * 10 + 1,
+    weight: 1,
+    sensor: [sensorSetting(-Infinity, 1)],
+  }));
+  return [...doorDevices, ...stations];
 }
 
 /** Opening hours in OpenStreetMap's syntax: `Mo-Fr 08:00-20:00; Sa 10:00-17:00`. */
