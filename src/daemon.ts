@@ -18,7 +18,7 @@ import { LogLimiter } from './polling/log-limiter.ts';
 import type { PollObserver } from './polling/poll-job.ts';
 import { Scheduler } from './polling/scheduler.ts';
 import { StateFile } from './polling/state-file.ts';
-import { createService } from './service/service.ts';
+import { createService } from './service/client.ts';
 import type { ProxyEnvironment, Transport } from './service/transport.ts';
 import type { CustomerClient, Service, ServiceObserver } from './service/types.ts';
 import { createWebServer } from './web/server.ts';

@@ -5,7 +5,7 @@ import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { Config, ServiceConfig } from '../config/types.ts';
 import { proxyEnvironmentFrom } from '../service/transport.ts';
-import { createService } from '../service/service.ts';
+import { createService } from '../service/client.ts';
 import type { Service, ServiceObserver } from '../service/types.ts';
 import type { Io } from './io.ts';
 

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { Secret } from '../base/secret.ts';
-import { untilAborted } from './abort.ts';
+import { untilAborted } from './limits.ts';
 import { decodeRefusal, decodeToken } from './decode.ts';
 import { statusError } from './transport.ts';
 import type { ExchangeAnswer, ExchangeRequest } from './transport.ts';
@@ -150,7 +150,7 @@ export class TokenCache {
     const code = decodeRefusal(answer) ?? (status === 401 ? 'no reason given' : undefined);
     // Without an error object it may be a proxy that answers.
     if (code === undefined) {
-      return statusError(REQUEST_TITLE, answer, clock.nowMs());
+      return statusError(REQUEST_TITLE, answer);
     }
     const before = this.#refusal;
     const pauseMs =

@@ -1,6 +1,6 @@
 /**
- * One customer's access to the service: combines token, limits, retries and decoding, and remembers the
- * customer's Retry-After.
+ * The service for all customers, with one connection pool and one set of limits, and a client per customer
+ * that combines token, limits, retries and decoding.
  */
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
@@ -8,35 +8,66 @@ import type { Logger } from '../base/log.ts';
 import type { AggregatedQuestion, AggregatedResponse, Page, PageQuestion } from '../base/model.ts';
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
-import { abortError } from './abort.ts';
 import { TokenCache } from './auth.ts';
 import type { AccessToken } from './auth.ts';
-import { decodePage } from './decode-records.ts';
-import { decodeAggregated } from './decode.ts';
+import { decodeAggregated, decodePage } from './decode.ts';
 import type { AnswerContent } from './decode.ts';
-import { Semaphore } from './limits.ts';
-import { RetryAfterGate, withRetries } from './retry.ts';
+import { RateLimiter, Semaphore, abortError } from './limits.ts';
+import { permanent, POLL_RETRIES, RetryAfterGate, withRetries } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
-import type { ServerClock } from './server-clock.ts';
-import { statusError } from './transport.ts';
-import type { ExchangeAnswer, ExchangeRequest, Transport } from './transport.ts';
-import type { CustomerAccess, ServiceClient, ServiceObserver } from './types.ts';
+import { ServerClock } from './server-clock.ts';
+import { createTransport, statusError } from './transport.ts';
+import type {
+  ExchangeAnswer,
+  ExchangeRequest,
+  ProxyEnvironment,
+  Transport,
+  TransportSettings,
+} from './transport.ts';
+import type { CustomerAccess, Service, ServiceClient, ServiceObserver } from './types.ts';
 
-/** What the clients of all customers share. */
-export interface SharedService {
-  readonly config: {
-    readonly baseUrl: string;
-    readonly authUrl: string;
-    readonly scope: string;
-    readonly maxConcurrency: number;
-  };
-  readonly transport: Transport;
-  readonly semaphore: Semaphore;
-  readonly serverClock: ServerClock;
+/** The part of the configuration that this module needs. URLs have no slash at the end. */
+export interface ServiceSettings extends TransportSettings {
+  readonly scope: string;
+  readonly maxRequestsPerSecond: number;
+}
+
+export interface ServiceOptions {
+  readonly config: ServiceSettings;
+  /** Without it, only `proxyUrl` names a proxy. */
+  readonly environment?: ProxyEnvironment;
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: ServiceObserver;
   readonly log: Logger;
+  /** In place of HTTP, for a simulation. */
+  readonly transport?: Transport;
+}
+
+/** Opens no connection yet. Throws a ConfigError for an invalid proxy URL. */
+export function createService(options: ServiceOptions): Service {
+  const { config, environment = {}, clock, log } = options;
+  const transport = options.transport ?? createTransport(config, environment);
+  const limiter = new RateLimiter(config.maxRequestsPerSecond, clock);
+  const semaphore = new Semaphore(config.maxConcurrency, limiter);
+  const serverClock = new ServerClock(clock, log);
+  const shared = { ...options, transport, semaphore, serverClock };
+  return {
+    clientFor: (access, retries = POLL_RETRIES) => new Client(shared, access, retries),
+    nowMs: () => serverClock.nowMs(),
+    clockReading: () => serverClock.reading(),
+    close() {
+      semaphore.close(permanent(new ServiceError('unreachable', 'connections closed')));
+      transport.close();
+    },
+  };
+}
+
+/** What the clients of all customers share. */
+interface SharedService extends ServiceOptions {
+  readonly transport: Transport;
+  readonly semaphore: Semaphore;
+  readonly serverClock: ServerClock;
 }
 
 /** After so many failed queries in a row a query makes one attempt: the next poll is the retry. */
@@ -51,7 +82,7 @@ interface Turn {
 
 type ObservedEndpoint = Parameters<ServiceObserver['request']>[0]['endpoint'];
 
-export class Client implements ServiceClient {
+class Client implements ServiceClient {
   readonly #shared: SharedService;
   readonly #access: CustomerAccess;
   readonly #retries: RetryPolicy;
@@ -148,7 +179,7 @@ export class Client implements ServiceClient {
     } else {
       tokens.invalidateIfOld(token);
     }
-    throw statusError(request.title, answer, this.#shared.clock.nowMs());
+    throw statusError(request.title, answer);
   }
 
   /** One request within the limits. Returns status 200 and those that concern the credentials. */
@@ -177,7 +208,7 @@ export class Client implements ServiceClient {
     if (answer.status === 200 || concernsCredentials(endpoint, answer.status)) {
       return answer;
     }
-    const error = statusError(request.title, answer, this.#shared.clock.nowMs());
+    const error = statusError(request.title, answer);
     gate.record(error);
     throw error;
   }

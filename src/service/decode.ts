@@ -4,8 +4,16 @@
  * since every poll runs through it.
  */
 import { ServiceError } from '../base/errors.ts';
-import type { AggregatedResponse, Endpoint, Key, Row } from '../base/model.ts';
-import type { Secret } from '../base/secret.ts';
+import type {
+  AggregatedResponse,
+  Endpoint,
+  Key,
+  Page,
+  PageQuestion,
+  RawRecord,
+  Row,
+} from '../base/model.ts';
+import { Secret } from '../base/secret.ts';
 
 /** The part of an answer that decoding needs. `contentType` is the plain header. */
 export interface AnswerContent {
@@ -13,24 +21,34 @@ export interface AnswerContent {
   readonly body: Uint8Array;
 }
 
-export interface DecodedToken {
-  readonly value: string;
-  /** Undefined if the answer has no number. */
-  readonly expiresInSeconds: number | undefined;
-}
-
-export type JsonObject = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 const MAX_ROWS = 50_000;
 const MAX_KEY_LENGTH = 64;
-const MAX_AGGREGATION_LENGTH = 64;
 const MAX_TOKEN_LENGTH = 16_384;
+/** It must fit into the URL of a request. */
+const MAX_START_TOKEN_LENGTH = 8_192;
 
 /** The fields of a row in the order of `Row.counts` (service-interface.md, 2.2 and 2.4). */
 const COUNT_FIELDS = {
   peoplecount: ['in', 'out'],
   login: ['value'],
 } as const satisfies Record<Endpoint, readonly string[]>;
+
+/** The fields of raw records, in the order of service-interface.md, 2.1 and 2.3. */
+const RECORD_FIELDS: Readonly<Record<Endpoint, readonly string[]>> = {
+  peoplecount: [
+    ...['id', 'amount', 'name', 'localTime', 'serverTime', 'clientTime', 'category'],
+    ...['libraryControllerState', 'customerId', 'branchId', 'clientId', 'deviceId'],
+  ],
+  login: [
+    ...['id', 'patronAge', 'patronGender', 'patronAddress2', 'name', 'localTime', 'serverTime'],
+    ...['clientTime', 'category', 'customerId', 'branchId', 'clientId', 'deviceId'],
+  ],
+};
+/** The others are strings. */
+const INTEGER_FIELDS = ['amount', 'patronAge', 'customerId', 'branchId', 'clientId', 'deviceId'];
+const PATRON_FIELDS = ['patronAge', 'patronGender', 'patronAddress2'];
 
 /** The error codes of RFC 6749, 5.2. No other text of an error answer is shown. */
 const OAUTH_ERRORS: ReadonlySet<string> = new Set([
@@ -45,6 +63,13 @@ const OAUTH_ERRORS: ReadonlySet<string> = new Set([
 /** The names of a row's key and counts, in the order in which a response has them. */
 export function rowFields(endpoint: Endpoint): readonly string[] {
   return ['key', ...COUNT_FIELDS[endpoint]];
+}
+
+/** The names of a raw record's values, in the order in which a page has them. */
+export function recordFields(endpoint: Endpoint, includePatronFields: boolean): readonly string[] {
+  return RECORD_FIELDS[endpoint].filter(
+    (name) => includePatronFields || !PATRON_FIELDS.includes(name),
+  );
 }
 
 /**
@@ -62,7 +87,7 @@ export function decodeAggregated(
     throw malformed('"metadata.startToken" is present: the answer is incomplete');
   }
   if (!Array.isArray(result)) {
-    throw unexpected('"result": ', 'an array of rows', result);
+    throw malformed('"result": expected an array');
   }
   if (result.length > MAX_ROWS) {
     throw malformed(`"result": expected at most ${MAX_ROWS} rows, got ${result.length}`);
@@ -70,34 +95,90 @@ export function decodeAggregated(
   const fields = COUNT_FIELDS[endpoint];
   const plainSecrets = secrets.map((secret) => secret.reveal());
   const rows = result.map((row: unknown, index) => decodeRow(row, index, fields, plainSecrets));
-  fields.forEach((field, i) => checkSum(rows, field, i));
+  fields.forEach((field, i) => {
+    const sum = rows.reduce((total, { counts }) => total + (counts[i] ?? 0), 0);
+    if (!Number.isSafeInteger(sum)) {
+      throw malformed(`"${field}": the sum is too large`);
+    }
+  });
   return { aggregation, rows };
 }
 
+/**
+ * Decodes a page of raw records with status 200. Undocumented fields are ignored, and fields about patrons
+ * are not even looked at unless the question includes them.
+ */
+export function decodePage(
+  { endpoint, includePatronFields }: PageQuestion,
+  answer: AnswerContent,
+  secrets: readonly Secret[],
+): Page {
+  const { metadata, result } = decodeEnvelope(answer);
+  if (!isAbsent(metadata['aggregation'])) {
+    return { aggregation: decodeAggregation(metadata, secrets) };
+  }
+  if (!Array.isArray(result)) {
+    throw malformed('"result": expected an array');
+  }
+  const fields = recordFields(endpoint, includePatronFields);
+  return {
+    aggregation: undefined,
+    records: result.map((record: unknown, index) => decodeRecord(record, index, fields)),
+    startToken: decodeStartToken(metadata['startToken']),
+  };
+}
+
+function decodeRecord(record: unknown, index: number, fields: readonly string[]): RawRecord {
+  if (!isObject(record)) {
+    throw malformed(`record ${index}: expected an object`);
+  }
+  return fields.map((name) => {
+    const value = record[name];
+    // The document does not say which fields may be missing. Only the id is required here.
+    if (name !== 'id' && (value === undefined || value === null)) {
+      return null;
+    }
+    const isInteger = INTEGER_FIELDS.includes(name);
+    if (isInteger && isSafeInteger(value)) {
+      return value;
+    }
+    if (!isInteger && typeof value === 'string') {
+      return value;
+    }
+    throw malformed(
+      `record ${index}: "${name}": expected ${isInteger ? 'an integer' : 'a string'}`,
+    );
+  });
+}
+
+function decodeStartToken(token: unknown): Secret | undefined {
+  if (isAbsent(token)) {
+    return undefined;
+  }
+  if (typeof token !== 'string' || token.length > MAX_START_TOKEN_LENGTH) {
+    throw malformed('"metadata.startToken": expected a short string');
+  }
+  return new Secret(token);
+}
+
 /** The two parts of every data answer (service-interface.md, 2.5). */
-export function decodeEnvelope(answer: AnswerContent): {
+function decodeEnvelope(answer: AnswerContent): {
   readonly metadata: JsonObject;
   readonly result: unknown;
 } {
   const envelope = parseObject(answer);
-  if ('error' in envelope && !('result' in envelope)) {
-    throw malformed('expected a result, got an error object with status 200');
-  }
   const metadata = envelope['metadata'];
   if (!isObject(metadata)) {
-    throw unexpected('"metadata": ', 'an object', metadata);
+    throw malformed('"metadata": expected an object');
   }
   return { metadata, result: envelope['result'] };
 }
 
 /** The aggregation that the service used, in lower case. */
-export function decodeAggregation(metadata: JsonObject, secrets: readonly Secret[]): string {
+function decodeAggregation(metadata: JsonObject, secrets: readonly Secret[]): string {
   const aggregation = metadata['aggregation'];
-  if (typeof aggregation !== 'string' || aggregation === '') {
-    throw unexpected('"metadata.aggregation": ', 'the name of an aggregation', aggregation);
-  }
-  if (aggregation.length > MAX_AGGREGATION_LENGTH) {
-    throw malformed(`"metadata.aggregation" is longer than ${MAX_AGGREGATION_LENGTH} characters`);
+  if (typeof aggregation !== 'string' || !/^[\w-]{1,64}$/.test(aggregation)) {
+    throw malformed('"metadata.aggregation": expected the name of an aggregation');
   }
   if (secrets.some((secret) => aggregation.includes(secret.reveal()))) {
     throw malformed('"metadata.aggregation" repeats the token or the client secret');
@@ -106,12 +187,15 @@ export function decodeAggregation(metadata: JsonObject, secrets: readonly Secret
 }
 
 /** True for a metadata field without a value: serializers may write absent fields as null or empty. */
-export function isAbsent(value: unknown): boolean {
+function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-/** Decodes a token answer with status 200. */
-export function decodeToken(answer: AnswerContent): DecodedToken {
+/** Decodes a token answer with status 200. `expiresInSeconds` is undefined if the answer has no number. */
+export function decodeToken(answer: AnswerContent): {
+  readonly value: string;
+  readonly expiresInSeconds: number | undefined;
+} {
   const token = parseObject(answer);
   const value = token['access_token'];
   // Only what a header can carry: anything else would be an injection.
@@ -154,12 +238,11 @@ function decodeRow(
   secrets: readonly string[],
 ): Row {
   if (!isObject(row)) {
-    throw unexpected(`row ${index}: `, 'an object', row);
+    throw malformed(`row ${index}: expected an object`);
   }
   const key = row['key'];
   if (!isKey(key)) {
-    const expected = `an integer or a string of at most ${MAX_KEY_LENGTH} characters`;
-    throw unexpected(`row ${index}: "key": `, expected, key);
+    throw malformed(`row ${index}: "key": expected an integer or a short string`);
   }
   // A key may become the value of a label.
   if (secrets.some((secret) => String(key).includes(secret))) {
@@ -167,9 +250,8 @@ function decodeRow(
   }
   const counts = fields.map((field) => {
     const count = row[field];
-    if (!isCount(count)) {
-      const expected = `an integer from 0 to ${Number.MAX_SAFE_INTEGER}`;
-      throw unexpected(`row ${index}: "${field}": `, expected, count);
+    if (!isSafeInteger(count) || count < 0) {
+      throw malformed(`row ${index}: "${field}": expected a non-negative integer`);
     }
     return count;
   });
@@ -177,28 +259,15 @@ function decodeRow(
 }
 
 function isKey(value: unknown): value is Key {
-  return typeof value === 'string' ? value.length <= MAX_KEY_LENGTH : Number.isSafeInteger(value);
+  return typeof value === 'string' ? value.length <= MAX_KEY_LENGTH : isSafeInteger(value);
 }
 
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && typeof value === 'number' && value >= 0;
+function isSafeInteger(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }
 
-/** A sum beyond the safe integers would no longer be exact. */
-function checkSum(rows: readonly Row[], field: string, i: number): void {
-  const sum = rows.reduce((total, { counts }) => total + (counts[i] ?? 0), 0);
-  if (!Number.isSafeInteger(sum)) {
-    throw unexpected(`"${field}": `, `a sum of at most ${Number.MAX_SAFE_INTEGER}`, sum);
-  }
-}
-
-export function malformed(message: string): ServiceError {
+function malformed(message: string): ServiceError {
   return new ServiceError('malformed', message, { status: 200 });
-}
-
-/** The error for a value of the wrong kind. It names the kind, not the value, which may be a token. */
-export function unexpected(place: string, expected: string, value: unknown): ServiceError {
-  return malformed(`${place}expected ${expected}, got ${describe(value)}`);
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
@@ -215,40 +284,11 @@ function parseObject({ contentType, body }: AnswerContent): JsonObject {
     throw malformed('expected complete JSON in UTF-8');
   }
   if (!isObject(value)) {
-    throw unexpected('', 'a JSON object', value);
+    throw malformed('expected a JSON object');
   }
   return value;
 }
 
-export function isObject(value: unknown): value is JsonObject {
+function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function describe(value: unknown): string {
-  if (value === undefined) {
-    return 'nothing';
-  }
-  if (value === null) {
-    return 'null';
-  }
-  if (Array.isArray(value)) {
-    return 'an array';
-  }
-  if (value === '') {
-    return 'an empty string';
-  }
-  if (typeof value === 'number') {
-    return describeNumber(value);
-  }
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-}
-
-function describeNumber(value: number): string {
-  if (Number.isFinite(value) && !Number.isInteger(value)) {
-    return 'a fraction';
-  }
-  if (!Number.isSafeInteger(value)) {
-    return 'a number that is too large';
-  }
-  return value < 0 ? 'a negative number' : 'a number';
 }

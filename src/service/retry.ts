@@ -135,18 +135,15 @@ export class RetryAfterGate {
 
 /**
  * The header Retry-After (RFC 9110, 10.2.3) in milliseconds, at most an hour; undefined if it is neither
- * seconds nor a date. A date counts from the answer's own Date, since the two clocks may differ; without
- * one, from `nowMs`.
+ * seconds nor a date. A date counts from the answer's own `date`: the two clocks may differ.
  */
-export function parseRetryAfter(
-  value: string | undefined,
-  date: string | undefined,
-  nowMs: number,
-): number | undefined {
-  const text = value?.trim() ?? '';
-  const untilMs = parseHttpDate(text);
-  const waitMs = /^\d+$/.test(text)
-    ? Number(text) * 1_000
-    : untilMs && untilMs - (parseHttpDate(date) ?? nowMs);
-  return waitMs === undefined ? undefined : Math.min(Math.max(0, waitMs), MAX_RETRY_AFTER_MS);
+export function parseRetryAfter(value = '', date = ''): number | undefined {
+  const fromMs = parseHttpDate(date);
+  const untilMs = parseHttpDate(value);
+  if (/^\d+$/.test(value)) {
+    return Math.min(Number(value) * 1_000, MAX_RETRY_AFTER_MS);
+  }
+  return fromMs === undefined || untilMs === undefined
+    ? undefined
+    : Math.min(Math.max(0, untilMs - fromMs), MAX_RETRY_AFTER_MS);
 }

@@ -15,8 +15,6 @@ const HALF_RESOLUTION_MS = 500;
 /** The offset may oscillate around the limit, or differ between servers behind one address. */
 const MIN_WARNING_INTERVAL_MS = 3_600_000;
 
-const WEEKDAY = /^(?:mon|tue|wed|thu|fri|sat|sun)/i;
-
 export class ServerClock {
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -83,15 +81,8 @@ export class ServerClock {
   }
 }
 
-/**
- * An HTTP date (RFC 9110, 5.6.7) in milliseconds since 1970; undefined for any other text. The oldest of
- * its three forms means GMT without saying so.
- */
-export function parseHttpDate(text: string | undefined): number | undefined {
-  const date = text?.trim() ?? '';
-  if (!WEEKDAY.test(date)) {
-    return undefined;
-  }
-  const ms = Date.parse(date.endsWith('GMT') ? date : `${date} GMT`);
+/** An HTTP date as servers write it today (RFC 9110, 5.6.7), or undefined for any other text. */
+export function parseHttpDate(text = ''): number | undefined {
+  const ms = text.endsWith('GMT') ? Date.parse(text) : NaN;
   return Number.isNaN(ms) ? undefined : ms;
 }

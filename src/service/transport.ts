@@ -12,7 +12,7 @@ import { formatDuration } from '../base/duration.ts';
 import { codeOf, ConfigError, ServiceError } from '../base/errors.ts';
 import type { FailureReason, ServiceErrorDetails } from '../base/errors.ts';
 import type { Secret } from '../base/secret.ts';
-import { abortError } from './abort.ts';
+import { abortError } from './limits.ts';
 import { parseRetryAfter } from './retry.ts';
 
 /** Of the decompressed body. */
@@ -110,9 +110,9 @@ export function proxyEnvironmentFrom(
 }
 
 /** The error for an answer whose status is not 200. */
-export function statusError(title: string, answer: ExchangeAnswer, nowMs: number): ServiceError {
+export function statusError(title: string, answer: ExchangeAnswer): ServiceError {
   const { status, retryAfter, date } = answer;
-  const retryAfterMs = parseRetryAfter(retryAfter, date, nowMs);
+  const retryAfterMs = parseRetryAfter(retryAfter, date);
   const details = retryAfterMs === undefined ? { status } : { status, retryAfterMs };
   const redirect = status >= 300 && status < 400 ? ' (redirects are not followed)' : '';
   return new ServiceError(statusReason(status), `${title}: status ${status}${redirect}`, details);

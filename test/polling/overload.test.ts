@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import { ServiceError } from '../../src/base/errors.ts';
 import { Secret } from '../../src/base/secret.ts';
-import { createService } from '../../src/service/service.ts';
+import { createService } from '../../src/service/client.ts';
 import type { ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
 import { customerNamed, schedulerOn } from '../support/polled.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

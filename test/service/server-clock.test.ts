@@ -1,46 +1,40 @@
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { Secret } from '../../src/base/secret.ts';
-import { createService } from '../../src/service/service.ts';
 import { ServerClock } from '../../src/service/server-clock.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
+import {
+  json,
+  peopleAnswer,
+  startFakeService,
+  status,
+  tokenAnswer,
+} from './support/fake-service.ts';
+import { ask, createHarness, failureOf } from './support/harness.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const NOW_MS = Date.UTC(2026, 10, 18, 10);
 
-const DIFFER = 'warn: service clock differs by more than a minute';
-const AGREE = 'info: service clock in sync again';
+const DIFFERS = 'service clock differs by more than a minute';
+const IN_SYNC = 'service clock in sync again';
 
 let clock: VirtualClock;
-let lines: { level: string; msg: string; service_ahead_seconds: number }[];
+let lines: { msg: string; service_ahead_seconds: number }[];
 let serverClock: ServerClock;
 
-function logOf() {
-  return createLogger({
+beforeEach(() => {
+  clock = new VirtualClock(NOW_MS);
+  lines = [];
+  const log = createLogger({
     level: 'info',
     format: 'json',
     write: (line) => lines.push(JSON.parse(line) as (typeof lines)[number]),
     nowMs: () => clock.nowMs(),
   });
-}
-
-function told(): string[] {
-  return lines.map(({ level, msg }) => `${level}: ${msg}`);
-}
-
-beforeEach(() => {
-  clock = new VirtualClock(NOW_MS);
-  lines = [];
-  serverClock = new ServerClock(clock, logOf());
+  serverClock = new ServerClock(clock, log);
 });
 
-/** As a server writes it: without what is less than a second. */
+/** As a server writes it: in whole seconds. */
 function dateHeader(ms: number): string {
   return new Date(ms).toUTCString();
 }
@@ -49,18 +43,18 @@ function answered(aheadMs: number, durationMs = 0): void {
   serverClock.update(dateHeader(clock.nowMs() + aheadMs), durationMs);
 }
 
-describe("the service's clock", () => {
-  test('is ours before the first answer, and as long as they differ by less than a minute', () => {
+describe('the time', () => {
+  test('is ours before the first answer, and while the clocks differ by less than a minute', () => {
     expect(serverClock.nowMs()).toBe(NOW_MS);
-    answered(58_000);
-    expect(serverClock.nowMs()).toBe(NOW_MS);
-    answered(-58_000);
-    expect(serverClock.nowMs()).toBe(NOW_MS);
+    for (const aheadMs of [58_000, -58_000]) {
+      answered(aheadMs);
+      expect(serverClock.nowMs()).toBe(NOW_MS);
+    }
     expect(lines).toEqual([]);
   });
 
-  test.each([HOUR_MS, -HOUR_MS, 10 * MINUTE_MS, -10 * MINUTE_MS])(
-    'is known to half a second when it is %i ms ahead',
+  test.for([HOUR_MS, -10 * MINUTE_MS])(
+    'is the service’s within half a second when that is %i ms ahead',
     async (aheadMs) => {
       for (const ms of [0, 300, 999]) {
         await clock.advance(ms);
@@ -70,7 +64,7 @@ describe("the service's clock", () => {
     },
   );
 
-  test('goes on evenly when ours steps', async () => {
+  test('goes on evenly when our clock steps', async () => {
     answered(0);
     clock.step(HOUR_MS);
     await clock.advance(MINUTE_MS);
@@ -79,156 +73,56 @@ describe("the service's clock", () => {
     expect(serverClock.nowMs()).toBe(clock.nowMs());
   });
 
-  test('is measured at the middle of the request', () => {
-    // Written at once, and 40 seconds on the way; the other way round.
+  test('is ours when the service is more than a day off, with a warning', () => {
+    serverClock.update('Thu, 01 Jan 1970 00:00:00 GMT', 0);
+    expect(serverClock.nowMs()).toBe(NOW_MS);
+    expect(lines).toMatchObject([{ msg: DIFFERS }]);
+  });
+
+  test.for([undefined, '', 'now', '1763460000', '2026-11-18T10:00:00Z', 'Thu, 99 Foo 2026 GMT'])(
+    'is not read from the header %s',
+    (header) => {
+      serverClock.update(header, 0);
+      expect(serverClock.reading()).toBeUndefined();
+    },
+  );
+});
+
+describe('the log', () => {
+  test('assumes that the header was written in the middle of the request', () => {
     serverClock.update(dateHeader(NOW_MS - 40_000 + 75_000), 40_000);
     serverClock.update(dateHeader(NOW_MS - 75_000), 40_000);
     expect(lines).toEqual([]);
     serverClock.update(dateHeader(NOW_MS - 40_000 + 101_000), 40_000);
-    expect(told()).toEqual([DIFFER]);
-    expect(lines[0]?.service_ahead_seconds).toBe(82);
+    expect(lines).toMatchObject([{ msg: DIFFERS, service_ahead_seconds: 82 }]);
   });
 
-  test('is told once when it is more than a minute off, and once when it is right again', () => {
-    for (let i = 0; i < 300; i++) {
-      answered(2 * MINUTE_MS);
+  test('has one line when the clocks begin to differ, and one when they agree again', () => {
+    for (const aheadMs of [2 * MINUTE_MS, 2 * MINUTE_MS, MINUTE_MS, 0, 0]) {
+      answered(aheadMs);
       clock.freeze(MINUTE_MS);
     }
-    expect(told()).toEqual([DIFFER]);
-    expect(lines[0]?.service_ahead_seconds).toBeCloseTo(120, -1);
-    for (let i = 0; i < 300; i++) {
-      answered(0);
-      clock.freeze(MINUTE_MS);
-    }
-    expect(told()).toEqual([DIFFER, AGREE]);
+    expect(lines.map(({ msg }) => msg)).toEqual([DIFFERS, IN_SYNC]);
   });
 
-  test.each([62_000, -62_000])('is off at %i ms, and not at a minute', (aheadMs) => {
-    answered(Math.sign(aheadMs) * MINUTE_MS);
-    expect(lines).toEqual([]);
-    answered(aheadMs);
-    expect(told()).toEqual([DIFFER]);
-    // Within the resolution of the header nothing is told.
-    answered(Math.sign(aheadMs) * MINUTE_MS);
-    expect(lines).toHaveLength(1);
-  });
-
-  test('is not told at every turn where two servers behind one address differ', async () => {
+  test('has at most two lines an hour where two servers behind one address differ', async () => {
     for (let i = 0; i < 300; i++) {
       answered(i % 2 === 0 ? HOUR_MS : 0);
       await clock.advance(MINUTE_MS);
     }
-    const hours = 5;
-    expect(lines.length).toBeLessThanOrEqual(2 * hours);
-    expect(lines.length).toBeGreaterThan(2);
-  });
-
-  test.each([
-    undefined,
-    '',
-    'now',
-    '1763460000',
-    '2026-11-18T10:00:00Z',
-    'Thu, 99 Foo 2026 10:00:00 GMT',
-    'x'.repeat(10_000),
-  ])('is not known from a header %s', (header) => {
-    serverClock.update(header, 0);
-    expect(lines).toEqual([]);
-    expect(serverClock.nowMs()).toBe(NOW_MS);
-  });
-
-  test('of another year is told, and not counted by', () => {
-    serverClock.update('Thu, 01 Jan 1970 00:00:00 GMT', 0);
-    expect(told()).toEqual([DIFFER]);
-    expect(serverClock.nowMs()).toBe(NOW_MS);
-    serverClock.update('Fri, 31 Dec 9999 23:59:59 GMT', 0);
-    expect(serverClock.nowMs()).toBe(NOW_MS);
+    expect(lines.length).toBe(10);
   });
 });
 
-describe('the service over HTTP', () => {
-  let server: Server;
-  /** By how much the clocks of the two servers are ahead. */
-  let dataAheadMs = 0;
-  let tokenAheadMs = 0;
-  let status = 200;
-
-  beforeEach(async () => {
-    dataAheadMs = 0;
-    tokenAheadMs = 0;
-    status = 200;
-    server = createServer((request, response) => {
-      const token = request.url?.startsWith('/connect') === true;
-      const aheadMs = token ? tokenAheadMs : dataAheadMs;
-      response.writeHead(token ? 200 : status, {
-        'content-type': 'application/json',
-        date: dateHeader(clock.nowMs() + aheadMs),
-      });
-      const body = token
-        ? { access_token: 't', expires_in: 3600, token_type: 'Bearer', scope: 'ServiceAPI' }
-        : { metadata: { aggregation: 'minute', count: 0 }, result: [] };
-      response.end(JSON.stringify(body));
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-  });
-  afterEach(() => server.close());
-
-  async function asked(customers: number) {
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const service = createService({
-      config: {
-        baseUrl: url,
-        authUrl: url,
-        scope: 'ServiceAPI',
-        timeoutMs: 5000,
-        maxConcurrency: 8,
-        maxRequestsPerSecond: 1000,
-        proxyUrl: undefined,
-        ca: undefined,
-      },
-      clock,
-      random: seededRandom(1),
-      observer: { request() {}, credentials() {} },
-      log: logOf(),
-    });
-    const clients = Array.from({ length: customers }, (_, i) =>
-      service.clientFor({
-        name: `c${i}`,
-        clientId: `c${i}`,
-        readSecret: () => Promise.resolve(new Secret('correct-horse')),
-      }),
-    );
-    const question = {
-      endpoint: 'peoplecount',
-      aggregation: 'minute',
-      from: '2026-11-18T10:00:00+01:00',
-    } as const;
-    const answers = clients.map((client) => client.query(question, AbortSignal.timeout(2000)));
-    const settled = Promise.allSettled(answers);
-    // The limits and the pauses between retries go by the virtual clock.
-    for (let i = 0; i < 50; i++) {
-      await clock.advance(100);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    await settled;
-    const aheadMs = service.nowMs() - clock.nowMs();
-    service.close();
-    return aheadMs;
-  }
-
-  test('tells its time by its good answers, once for all customers', async () => {
-    dataAheadMs = 600_000;
-    const aheadMs = await asked(5);
-    expect(Math.abs(aheadMs - dataAheadMs)).toBeLessThan(10_000);
-    expect(told()).toEqual([DIFFER]);
-  });
-
-  test("is not judged by the identity server's clock, nor by refusals", async () => {
-    tokenAheadMs = HOUR_MS;
-    expect(await asked(1)).toBe(0);
-    dataAheadMs = HOUR_MS;
-    status = 403;
-    expect(await asked(1)).toBe(0);
-    expect(lines).toEqual([]);
-  });
+test('a service is read by its good answers of data only', async () => {
+  await using fake = await startFakeService();
+  const date = dateHeader(Date.now() + HOUR_MS);
+  fake.token = json(200, tokenAnswer(), { date });
+  fake.data = status(404, { date });
+  using harness = createHarness(fake.url);
+  await failureOf(ask(harness.riverside));
+  expect(harness.service.clockReading()).toBeUndefined();
+  fake.data = json(200, peopleAnswer([]), { date });
+  await ask(harness.clientFor('hillside'));
+  expect(harness.service.clockReading()).toMatchObject({ verdict: 'followed' });
 });

@@ -5,7 +5,7 @@
  */
 import { ServiceError } from '../../src/base/errors.ts';
 import type { Random } from '../../src/base/random.ts';
-import { abortError } from '../../src/service/abort.ts';
+import { abortError } from '../../src/service/limits.ts';
 import type { Exchange } from '../../src/service/transport.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';

@@ -14,7 +14,7 @@ import { CustomerRegistry } from '../../src/polling/customers.ts';
 import type { PollObserver } from '../../src/polling/poll-job.ts';
 import { LogLimiter } from '../../src/polling/log-limiter.ts';
 import { Scheduler } from '../../src/polling/scheduler.ts';
-import { createService } from '../../src/service/service.ts';
+import { createService } from '../../src/service/client.ts';
 import type { Exchange, ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
 import type { CustomerClient } from '../../src/service/types.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
