@@ -37,14 +37,14 @@ const COUNT_FIELDS = {
 
 /** The fields of raw records, in the order of service-interface.md, 2.1 and 2.3. */
 const RECORD_FIELDS: Readonly<Record<Endpoint, readonly string[]>> = {
-  peoplecount: [
-    ...['id', 'amount', 'name', 'localTime', 'serverTime', 'clientTime', 'category'],
-    ...['libraryControllerState', 'customerId', 'branchId', 'clientId', 'deviceId'],
-  ],
-  login: [
-    ...['id', 'patronAge', 'patronGender', 'patronAddress2', 'name', 'localTime', 'serverTime'],
-    ...['clientTime', 'category', 'customerId', 'branchId', 'clientId', 'deviceId'],
-  ],
+  peoplecount: (
+    'id amount name localTime serverTime clientTime category libraryControllerState ' +
+    'customerId branchId clientId deviceId'
+  ).split(' '),
+  login: (
+    'id patronAge patronGender patronAddress2 name localTime serverTime clientTime category ' +
+    'customerId branchId clientId deviceId'
+  ).split(' '),
 };
 /** The others are strings. */
 const INTEGER_FIELDS = ['amount', 'patronAge', 'customerId', 'branchId', 'clientId', 'deviceId'];

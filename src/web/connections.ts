@@ -6,10 +6,10 @@ import { STATUS_CODES, createServer as createHttpServer } from 'node:http';
 import type { RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import type { SecureContextOptions, TLSSocket, TlsOptions } from 'node:tls';
 import { codeOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { isClientAllowed, secureContextOf, tlsOptionsOf } from './tls.ts';
-import type { ServerTls } from './tls.ts';
+import type { Secret } from '../base/secret.ts';
 
 /** More than the kernel's backlog of 511: a client must not be displaced before its request is read. */
 const MAX_CONNECTIONS = 1_024;
@@ -23,6 +23,27 @@ const TIMEOUT_CHECK_MS = 1_000;
 const STALLED_TIMEOUT_MS = 30_000;
 /** Longer than most scrape intervals, so that a scraper keeps its connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 125_000;
+
+/** As in the configuration; see config/types.ts. */
+export interface ServerTls {
+  readonly cert: string;
+  readonly key: Secret;
+  readonly clientAuth: ClientAuth;
+  readonly clientCa: string | undefined;
+  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
+  readonly maxVersion: 'TLSv1.2' | 'TLSv1.3';
+  readonly ciphers: string | undefined;
+  readonly curves: string | undefined;
+  readonly preferServerCiphers: boolean;
+}
+
+type ClientAuth =
+  | 'NoClientCert'
+  | 'RequestClientCert'
+  | 'RequireClientCert'
+  | 'RequireAnyClientCert'
+  | 'VerifyClientCertIfGiven'
+  | 'RequireAndVerifyClientCert';
 
 export interface Connections {
   readonly server: Server;
@@ -130,4 +151,48 @@ function clientOf({ remoteAddress, remotePort }: Socket): string {
 
 function isInProgress(response: ServerResponse | undefined): boolean {
   return response !== undefined && response.req.complete && !response.writableFinished;
+}
+
+/** What can change while the server runs. */
+function secureContextOf(tls: ServerTls): SecureContextOptions {
+  return {
+    cert: tls.cert,
+    key: tls.key.reveal(),
+    minVersion: tls.minVersion,
+    maxVersion: tls.maxVersion,
+    honorCipherOrder: tls.preferServerCiphers,
+    ...(tls.clientCa === undefined ? {} : { ca: tls.clientCa }),
+    ...(tls.ciphers === undefined ? {} : { ciphers: tls.ciphers }),
+    ...(tls.curves === undefined ? {} : { ecdhCurve: tls.curves }),
+  };
+}
+
+function tlsOptionsOf(tls: ServerTls): TlsOptions {
+  return {
+    ...secureContextOf(tls),
+    ALPNProtocols: ['http/1.1'],
+    requestCert: tls.clientAuth !== 'NoClientCert',
+    rejectUnauthorized: tls.clientAuth === 'RequireAndVerifyClientCert',
+  };
+}
+
+/**
+ * Whether the client's certificate, or its absence, is allowed. Call it for every policy: OpenSSL keeps
+ * the reason why a certificate is invalid as its last error, and Node would report that at the next
+ * read of TLS 1.2, unless the certificate was looked at before.
+ */
+function isClientAllowed(clientAuth: ClientAuth, socket: TLSSocket): boolean {
+  const isGiven = socket.getPeerX509Certificate() !== undefined;
+  switch (clientAuth) {
+    case 'NoClientCert':
+    case 'RequestClientCert':
+      return true;
+    case 'RequireClientCert':
+    case 'RequireAnyClientCert':
+      return isGiven;
+    case 'VerifyClientCertIfGiven':
+      return socket.authorized || !isGiven;
+    case 'RequireAndVerifyClientCert':
+      return socket.authorized;
+  }
 }

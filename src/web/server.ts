@@ -3,23 +3,34 @@
  * customers, and never waits for the service.
  */
 import { STATUS_CODES } from 'node:http';
-import type { OutgoingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { fastify } from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Negotiator from 'negotiator';
 import type { Clock } from '../base/clock.ts';
 import { UsageError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { createAuth } from './auth.ts';
 import type { AuthRules } from './auth.ts';
 import { createConnections, handleClientError } from './connections.ts';
-import type { Connections } from './connections.ts';
+import type { Connections, ServerTls } from './connections.ts';
 import { listen, parseListenAddress } from './listen.ts';
-import { CONTENT_TYPES, acceptsGzip, negotiateFormat } from './negotiation.ts';
-import type { ExpositionFormat } from './negotiation.ts';
 import { parseStatusQuery, renderStatusPage } from './status-page.ts';
 import type { StatusData } from './status-page.ts';
 import { CONTENT_SECURITY_POLICY } from './status-style.ts';
-import type { ServerTls } from './tls.ts';
+
+type ExpositionFormat = 'text' | 'openmetrics';
+
+const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
+  text: 'text/plain; version=0.0.4; charset=utf-8',
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+};
+
+/** In the order of our preference. */
+const MEDIA_TYPES: Readonly<Record<string, ExpositionFormat>> = {
+  'text/plain;version=0.0.4': 'text',
+  'application/openmetrics-text;version=1.0.0': 'openmetrics',
+};
 
 export interface WebServerOptions {
   /** CONTRACT.md, 1: `:10096`, `127.0.0.1:0`, `[::1]:9000`. */
@@ -186,6 +197,18 @@ function scrapeHandler({ exposition }: WebServerOptions): Handler {
     reply.raw.end();
     return reply;
   };
+}
+
+/** What the scraper asked for (RFC 9110, 12.5), else plain text. */
+function negotiateFormat({ accept }: IncomingHttpHeaders): ExpositionFormat {
+  // Prometheus 3 sends `escaping`. negotiator accepts no parameter that we do not offer.
+  const headers = { accept: accept?.replaceAll(/;\s*escaping=[^;,]*/g, '') };
+  const [best = ''] = new Negotiator({ headers }).mediaTypes(Object.keys(MEDIA_TYPES));
+  return MEDIA_TYPES[best] ?? 'text';
+}
+
+function acceptsGzip(headers: IncomingHttpHeaders): boolean {
+  return new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip';
 }
 
 function statusHandler({ status, version, telemetryPath }: WebServerOptions): Handler {

@@ -2,8 +2,16 @@
  * The status page: a table of all customers, failing ones first. Rendered on the server; it loads
  * nothing else: no script, no image, no font.
  */
-import { Html, NOTHING, formatCount, html, renderAgo } from './html.ts';
-import { COLUMNS, renderRow, severityOf } from './status-row.ts';
+import {
+  COLUMNS,
+  Html,
+  NOTHING,
+  formatCount,
+  html,
+  renderAgo,
+  renderRow,
+  severityOf,
+} from './status-row.ts';
 import type { CustomerStatus, Severity } from './status-row.ts';
 import { STYLE } from './status-style.ts';
 

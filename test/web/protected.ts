@@ -11,7 +11,7 @@ import { onTestFinished } from 'vitest';
 import { Secret } from '../../src/base/secret.ts';
 import { createWebServer } from '../../src/web/server.ts';
 import type { Protection, WebServer, WebServerOptions } from '../../src/web/server.ts';
-import type { ServerTls } from '../../src/web/tls.ts';
+import type { ServerTls } from '../../src/web/connections.ts';
 import type { Certified } from '../support/certificates.ts';
 import { webOptions } from './fixtures.ts';
 

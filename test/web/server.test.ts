@@ -11,6 +11,16 @@ async function urlOf(changes: Partial<WebServerOptions> = {}): Promise<string> {
   return (await protectedServer({}, changes)).url;
 }
 
+const PROMETHEUS_2 =
+  'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';
+const PROMETHEUS_3 =
+  'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
+const PROMETHEUS_3_TEXT =
+  'text/plain;version=1.0.0;escaping=underscores;q=0.6,text/plain;version=0.0.4;q=0.5,application/openmetrics-text;version=1.0.0; escaping=underscores;q=0.4,*/*;q=0.2';
+const PROTOBUF =
+  'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.7,application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
+
 const TEXT_PLAIN = 'text/plain; charset=utf-8';
 
 describe('/metrics', () => {
@@ -26,18 +36,43 @@ describe('/metrics', () => {
     expect(headers).not.toHaveProperty('content-encoding');
   });
 
-  test('is OpenMetrics with gzip if the client asks for it; the query is ignored', async () => {
+  test.each([
+    [undefined, 'text'],
+    ['*/*', 'text'],
+    [BROWSER, 'text'],
+    [PROMETHEUS_2, 'openmetrics'],
+    [PROMETHEUS_3, 'openmetrics'],
+    [PROMETHEUS_3_TEXT, 'text'],
+    [PROTOBUF, 'openmetrics'],
+    ['application/openmetrics-text;version=0.0.1,text/plain;version=0.0.4;q=0.5', 'text'],
+    ['application/openmetrics-text', 'openmetrics'],
+    ['application/openmetrics-text;q=0, */*', 'text'],
+    ['image/png', 'text'],
+  ])('for Accept: %s is %s, whatever the query says', async (accept, format) => {
     const { headers, body } = await ask(await urlOf(), '/metrics?format=text', {
-      headers: {
-        accept: 'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8',
-        'accept-encoding': 'gzip',
-      },
+      headers: accept === undefined ? {} : { accept },
     });
-    expect(body).toBe('openmetrics gzip=true\n');
-    expect(headers).toMatchObject({
-      'content-type': 'application/openmetrics-text; version=1.0.0; charset=utf-8',
-      'content-encoding': 'gzip',
+    expect(body).toBe(`${format} gzip=false\n`);
+    expect(headers['content-type']).toBe(
+      format === 'text'
+        ? 'text/plain; version=0.0.4; charset=utf-8'
+        : 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+    );
+  });
+
+  test.each([
+    ['gzip', true],
+    ['gzip, deflate, br, zstd', true],
+    ['*', true],
+    ['identity', false],
+    ['gzip;q=0, *', false],
+    ['identity, gzip;q=0.5', false],
+  ])('for Accept-Encoding: %s is compressed: %s', async (encoding, gzip) => {
+    const { headers, body } = await ask(await urlOf(), '/metrics', {
+      headers: { 'accept-encoding': encoding },
     });
+    expect(body).toBe(`text gzip=${gzip}\n`);
+    expect(headers['content-encoding']).toBe(gzip ? 'gzip' : undefined);
   });
 
   test('is all parts in their order, with the length in advance', async () => {

@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
-import type { ServerTls } from '../../src/web/tls.ts';
+import type { ServerTls } from '../../src/web/connections.ts';
 import {
   ask,
   connected,
