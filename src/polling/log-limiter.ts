@@ -5,22 +5,14 @@ import type { LogFields, Logger } from '../base/log.ts';
 import type { PollNote } from '../counting/poll.ts';
 
 /** Of each message. */
-const MAX_BURST_LINES = 20;
-const LINES_PER_MINUTE = 20;
+const MAX_LINES_PER_MINUTE = 20;
 const MINUTE_MS = 60_000;
-
-interface Budget {
-  lines: number;
-  filledAtMs: number;
-  suppressed: number;
-  suppressedSinceMs: number;
-}
 
 export class LogLimiter {
   readonly #log: Logger;
   readonly #clock: Clock;
   /** By message: a rare one must not be suppressed by a frequent one. */
-  readonly #budgets = new Map<string, Budget>();
+  readonly #minutes = new Map<string, { readonly startMs: number; lines: number }>();
 
   constructor({ log, clock }: { readonly log: Logger; readonly clock: Clock }) {
     this.#log = log;
@@ -29,46 +21,28 @@ export class LogLimiter {
 
   /** Logs, unless the message has used up its lines. Returns whether it did. */
   tryLog(level: 'info' | 'warn', message: string, fields: LogFields): boolean {
-    const budget = this.#budgetOf(message);
-    if (budget.lines < 1) {
-      budget.suppressedSinceMs =
-        budget.suppressed === 0 ? budget.filledAtMs : budget.suppressedSinceMs;
-      budget.suppressed += 1;
+    this.reportSuppressed();
+    const minute = this.#minutes.get(message) ?? { startMs: this.#clock.monotonicMs(), lines: 0 };
+    this.#minutes.set(message, minute);
+    minute.lines += 1;
+    if (minute.lines > MAX_LINES_PER_MINUTE) {
       return false;
     }
-    budget.lines -= 1;
     this.#log[level](message, fields);
     return true;
   }
 
-  /** Logs how many lines were suppressed, of each message once a minute. To be called regularly. */
+  /** Logs how many lines of each message were suppressed in a minute that is over. To be called regularly. */
   reportSuppressed(): void {
-    const nowMs = this.#clock.monotonicMs();
-    for (const [message, budget] of this.#budgets) {
-      if (budget.suppressed > 0 && nowMs - budget.suppressedSinceMs >= MINUTE_MS) {
-        this.#log.warn('log messages suppressed', {
-          suppressed_msg: message,
-          lines: budget.suppressed,
-        });
-        budget.suppressed = 0;
+    for (const [message, { startMs, lines }] of this.#minutes) {
+      if (this.#clock.monotonicMs() - startMs >= MINUTE_MS) {
+        this.#minutes.delete(message);
+        const suppressed = lines - MAX_LINES_PER_MINUTE;
+        if (suppressed > 0) {
+          this.#log.warn('log messages suppressed', { suppressed_msg: message, lines: suppressed });
+        }
       }
     }
-  }
-
-  #budgetOf(message: string): Budget {
-    const nowMs = this.#clock.monotonicMs();
-    const known = this.#budgets.get(message);
-    const budget = known ?? {
-      lines: MAX_BURST_LINES,
-      filledAtMs: nowMs,
-      suppressed: 0,
-      suppressedSinceMs: 0,
-    };
-    this.#budgets.set(message, budget);
-    const filledLines = ((nowMs - budget.filledAtMs) * LINES_PER_MINUTE) / MINUTE_MS;
-    budget.lines = Math.min(MAX_BURST_LINES, budget.lines + filledLines);
-    budget.filledAtMs = nowMs;
-    return budget;
   }
 }
 

@@ -1,4 +1,3 @@
-/** A good answer with random changes is decoded exactly as it is written, or is malformed. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
@@ -33,44 +32,6 @@ const bytesChanged = fc
     ),
   );
 
-const value = fc.oneof(
-  fc.constantFrom(0, 1, 900, -1, 0.5, 2 ** 53 - 1, 2 ** 53, 1e308, '', '3', 'day', null, [], {}),
-  fc.jsonValue(),
-);
-
-const structureChanged = fc
-  .array(
-    fc.record({
-      path: fc.constantFrom(
-        'metadata',
-        'metadata.aggregation',
-        'result',
-        'result.0',
-        'result.1.in',
-      ),
-      name: fc.constantFrom('in', 'out', 'key', 'result', '__proto__', 'aggregation', 'x'),
-      value,
-      replace: fc.boolean(),
-    }),
-    { minLength: 1, maxLength: 3 },
-  )
-  .map((edits) => {
-    const answer = structuredClone(GOOD);
-    for (const { path, name, value, replace } of edits) {
-      const steps = path.split('.');
-      const last = replace ? (steps.pop() ?? '') : name;
-      const parent = steps.reduce<unknown>((node, step) => Object(node)[step] as unknown, answer);
-      if (typeof parent === 'object' && parent !== null) {
-        Object.defineProperty(parent, last, {
-          value: structuredClone(value),
-          enumerable: true,
-          configurable: true,
-        });
-      }
-    }
-    return Buffer.from(JSON.stringify(answer));
-  });
-
 /** What the answer says, read without any of the client's checks. */
 function readPlainly(body: Buffer): AggregatedResponse {
   const { metadata, result } = JSON.parse(body.toString().replace(/^\ufeff/, '')) as {
@@ -95,13 +56,10 @@ function decoded(body: Buffer): AggregatedResponse | undefined {
   }
 }
 
-test.for([
-  ['bytes', bytesChanged],
-  ['structure', structureChanged],
-] as const)('a good answer with changed %s', ([, changed]) => {
+test('a good answer with changed bytes is decoded as it is written, or is malformed', () => {
   const outcomes = { decoded: 0, malformed: 0 };
   fc.assert(
-    fc.property(changed, (body) => {
+    fc.property(bytesChanged, (body) => {
       const response = decoded(body);
       outcomes[response === undefined ? 'malformed' : 'decoded'] += 1;
       expect(response).toEqual(response && readPlainly(body));

@@ -3,7 +3,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { verify } from '@node-rs/bcrypt';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Secret } from '../../src/base/secret.ts';
 import { createAuth } from '../../src/web/auth.ts';
 import type { AuthRules } from '../../src/web/auth.ts';
 import { CONTENT_SECURITY_POLICY } from '../../src/web/status-style.ts';
@@ -74,29 +73,21 @@ describe('without a password', () => {
   test.each([
     '/',
     '/metrics',
-    '/metrics?x=/-/healthy',
-    '//metrics',
     '/%6detrics',
-    '/x/../metrics',
-    '/nope',
     '/-/reload',
     '/-/healthy/',
     '/-/healthy/../../metrics',
     '/-/healthy;/../metrics',
     '/-/healthy#',
     '/-/healthy%3f',
-    '/-/healthy%00',
-    '/-/%68ealthy',
     '/-/HEALTHY',
     '//-/healthy',
-    '/x/../-/healthy',
     '/%zz',
     '*',
     'http://localhost/-/healthy',
-    'http://-/healthy',
   ])('no method reaches %s', async (path) => {
     const { url, reached } = await authServer();
-    for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE', 'PROPFIND', 'TRACE']) {
+    for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST', 'PROPFIND']) {
       expect([method, (await ask(url, path, { method })).status]).toEqual([method, 401]);
     }
     expect(reached).toEqual([]);
@@ -150,14 +141,10 @@ describe('with credentials', () => {
 
   test.each([
     ['a wrong password', basic('prometheus', 'x')],
-    ['an empty password', basic('prometheus', '')],
     ['an unknown user', basic('nobody', PASSWORD)],
-    ['an empty user', basic('', PASSWORD)],
     ['a property of every object', basic('__proto__', PASSWORD)],
     ['the hash', basic('prometheus', USERS.get('prometheus')?.reveal() ?? '')],
     ['no colon', `Basic ${Buffer.from('prometheus').toString('base64')}`],
-    ['no base64', 'Basic !!!'],
-    ['an empty value', 'Basic'],
     ['a bearer token', `Bearer ${PASSWORD}`],
     ['two values', `${basic('a', 'b')}, ${GOOD.authorization}`],
   ])('%s is refused', async (_name, authorization) => {
@@ -171,12 +158,6 @@ describe('with credentials', () => {
     const { url } = await protectedServer({ users: new Map([['ålice', hashOf(password)]]) });
     const authorization = basic('ålice', password).replace('Basic', 'bAsIc');
     expect((await ask(url, '/metrics', { headers: { authorization } })).status).toBe(200);
-  });
-
-  test.each(['$2a', '$2b', '$2y'])('a hash may begin with %s', async (kind) => {
-    const hash = new Secret(HASH.reveal().replace(/^\$2./, kind));
-    const { login } = await authServer(new Map([['alice', hash]]));
-    expect([await login('alice', 'right'), await login('alice', 'wrong')]).toEqual([200, 401]);
   });
 
   test('the first 72 bytes of a password count', async () => {
@@ -253,20 +234,6 @@ describe('comparisons', () => {
     expect(compared).toHaveLength(257);
     await login('alice', '0');
     expect(compared).toHaveLength(258);
-  });
-
-  test('leave the event loop free', async () => {
-    let ticks = 0;
-    const { login } = await authServer(new Map([['alice', hashOf('right', 12)]]));
-    const status = login('alice', 'right');
-    let isDone = false;
-    void status.then(() => (isDone = true));
-    while (!isDone) {
-      await new Promise(setImmediate);
-      ticks += 1;
-    }
-    expect(await status).toBe(200);
-    expect(ticks).toBeGreaterThan(10);
   });
 
   test('that fail refuse the request, and the next one is compared', async () => {

@@ -94,12 +94,6 @@ describe('versions', () => {
     expect((await handshake(url)).getProtocol()).toBe('TLSv1.3');
     await expect(handshake(url, { ecdhCurve: 'X25519' })).rejects.toThrow(/handshake failure/);
   });
-
-  test('HTTP/1.1 is negotiated with a client that prefers HTTP/2', async () => {
-    const { url } = await protectedServer({ tls: tlsWith(first) });
-    const socket = await handshake(url, { ALPNProtocols: ['h2', 'http/1.1'] });
-    expect(socket.alpnProtocol).toBe('http/1.1');
-  });
 });
 
 describe('client certificates', () => {
