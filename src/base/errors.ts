@@ -15,9 +15,9 @@ export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 export interface ServiceErrorDetails {
   /** HTTP status, if there was an answer. */
-  readonly status?: number;
+  readonly status?: number | undefined;
   /** From the header Retry-After. */
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
 }
 
 /**

@@ -10,10 +10,11 @@ import type { ExchangeAnswer, ExchangeRequest } from './transport.ts';
 import type { CustomerAccess, ServiceObserver } from './types.ts';
 
 const MINUTE_MS = 60_000;
-const MIN_LIFE_MS = MINUTE_MS;
-const MAX_LIFE_MS = 24 * 60 * MINUTE_MS;
+/** A wrong life costs one 401, after which the token is requested again. */
+const MIN_LIFE_SECONDS = 60;
+const MAX_LIFE_SECONDS = 86_400;
 /** As the document shows it (service-interface.md, 8). */
-const DEFAULT_LIFE_MS = 60 * MINUTE_MS;
+const DEFAULT_LIFE_SECONDS = 3_600;
 const RENEWAL_RETRY_MS = MINUTE_MS;
 /** An identity server may lock out a client that tries too often: the pause doubles. */
 const MIN_REFUSAL_PAUSE_MS = MINUTE_MS;
@@ -133,8 +134,8 @@ export class TokenCache {
     if (answer.status !== 200) {
       throw this.#refused(answer, clientSecret);
     }
-    const { value, expiresInSeconds } = decodeToken(answer);
-    const lifeMs = tokenLifeMs(expiresInSeconds);
+    const { value, expiresInSeconds = DEFAULT_LIFE_SECONDS } = decodeToken(answer);
+    const lifeMs = 1_000 * Math.min(Math.max(expiresInSeconds, MIN_LIFE_SECONDS), MAX_LIFE_SECONDS);
     const token = { value: new Secret(value), clientSecret, fromMs, endsMs: fromMs + lifeMs };
     this.#refusal = undefined;
     this.#token = token;
@@ -183,13 +184,6 @@ async function readSecret(access: CustomerAccess): Promise<Secret> {
     // The reader's error may contain a part of what it read.
     throw new ServiceError('auth', 'the client secret could not be read');
   }
-}
-
-/** A wrong life costs one 401, after which the token is requested again. */
-function tokenLifeMs(expiresInSeconds: number | undefined): number {
-  return expiresInSeconds === undefined
-    ? DEFAULT_LIFE_MS
-    : Math.min(Math.max(expiresInSeconds * 1_000, MIN_LIFE_MS), MAX_LIFE_MS);
 }
 
 /**

@@ -10,7 +10,7 @@ import { createSecureContext, getCACertificates } from 'node:tls';
 import type { Got, Request } from 'got';
 import { formatDuration } from '../base/duration.ts';
 import { codeOf, ConfigError, ServiceError } from '../base/errors.ts';
-import type { FailureReason, ServiceErrorDetails } from '../base/errors.ts';
+import type { FailureReason } from '../base/errors.ts';
 import type { Secret } from '../base/secret.ts';
 import { abortError } from './limits.ts';
 import { parseRetryAfter } from './retry.ts';
@@ -112,8 +112,7 @@ export function proxyEnvironmentFrom(
 /** The error for an answer whose status is not 200. */
 export function statusError(title: string, answer: ExchangeAnswer): ServiceError {
   const { status, retryAfter, date } = answer;
-  const retryAfterMs = parseRetryAfter(retryAfter, date);
-  const details = retryAfterMs === undefined ? { status } : { status, retryAfterMs };
+  const details = { status, retryAfterMs: parseRetryAfter(retryAfter, date) };
   const redirect = status >= 300 && status < 400 ? ' (redirects are not followed)' : '';
   return new ServiceError(statusReason(status), `${title}: status ${status}${redirect}`, details);
 }
@@ -249,7 +248,7 @@ function receive(
     bytes += chunk.length;
     if (bytes > MAX_BODY_BYTES) {
       const message = `${request.title}: the answer is longer than ${MAX_BODY_BYTES / 2 ** 20} MiB`;
-      reject(new ServiceError('malformed', message, detailsOf(head)));
+      reject(new ServiceError('malformed', message, { status: head?.statusCode }));
       stream.destroy();
     } else {
       chunks.push(chunk);
@@ -263,14 +262,10 @@ function receive(
     } else if (head !== undefined && head.statusCode !== 200) {
       finish(new Uint8Array());
     } else {
-      reject(connectionError(error, request, timeoutMs, detailsOf(head)));
+      reject(connectionError(error, request, timeoutMs, head?.statusCode));
     }
   });
   return promise;
-}
-
-function detailsOf(head: IncomingMessage | undefined): ServiceErrorDetails {
-  return head?.statusCode === undefined ? {} : { status: head.statusCode };
 }
 
 const CODE_MEANINGS: ReadonlyMap<string, string> = new Map([
@@ -288,30 +283,22 @@ function connectionError(
   error: Error,
   { url, title }: ExchangeRequest,
   timeoutMs: number,
-  details: ServiceErrorDetails,
+  status: number | undefined,
 ): ServiceError {
   const { protocol, hostname, port } = new URL(url);
-  const peer = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
+  const place = `${title} at ${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
   // By its name, for got is loaded later.
   if (error.name === 'TimeoutError') {
-    const message = `${title} at ${peer}: no complete answer within ${formatDuration(timeoutMs)}`;
-    return new ServiceError('timeout', message, details);
+    const message = `${place}: no complete answer within ${formatDuration(timeoutMs)}`;
+    return new ServiceError('timeout', message, { status });
   }
   const code = /^[A-Z0-9_]+$/.exec(codeOf(error) ?? '')?.[0] ?? 'no code';
-  if (code.startsWith('HPE_')) {
-    return new ServiceError(
-      'malformed',
-      `${title} at ${peer}: the answer is not HTTP (${code})`,
-      details,
-    );
-  }
-  // got's code for an answer that cannot be decompressed.
-  if (code === 'ERR_READING_RESPONSE_STREAM') {
-    const message = `${title}: the compressed answer is damaged`;
-    return new ServiceError('malformed', message, details);
+  // Node's codes for what is not HTTP, and got's for what cannot be decompressed.
+  if (code.startsWith('HPE_') || code === 'ERR_READING_RESPONSE_STREAM') {
+    return new ServiceError('malformed', `${place}: the answer is damaged (${code})`, { status });
   }
   const meaning = CODE_MEANINGS.get(code) ?? tlsMeaning(code, error.message);
-  return new ServiceError('unreachable', `${title} at ${peer}: ${meaning} (${code})`, details);
+  return new ServiceError('unreachable', `${place}: ${meaning} (${code})`, { status });
 }
 
 function tlsMeaning(code: string, message: string): string {
