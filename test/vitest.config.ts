@@ -8,6 +8,8 @@ export default defineConfig({
     exclude: ['test/e2e/**', 'node_modules/**'],
     // Many tests wait for a process or a clock, so more files than cores run well together.
     maxWorkers: 4,
-    testTimeout: 30_000,
+    // Waits for states end by their own limits; this one only stops a test that never ends.
+    testTimeout: 120_000,
+    reporters: process.stdout.isTTY ? ['default'] : ['dot'],
   },
 });

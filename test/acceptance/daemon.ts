@@ -1,7 +1,4 @@
-/**
- * The daemon as a child process, seen from outside only: a configuration in a temporary folder, the
- * log on standard error, /metrics over HTTP.
- */
+/** The exporter as a child process, seen from outside only: files, output, HTTP. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,10 +11,17 @@ import type { LedgerService, ServiceCustomer } from './ledger-service.ts';
 
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
+/** In JSON and pretty. */
+const LISTENING =
+  /"msg":"listening".*?"url":"([^"]+)"|"url":"([^"]+)".*?"msg":"listening"| listening url="([^"]+)"/;
+
+/** Ends a process that a signal did not end. Long, because other tests run at the same time. */
+const WATCHDOG_MS = 30_000;
+
 /** An exit status, or the name of the signal that ended the process. */
 export type Exit = number | NodeJS.Signals;
 
-/** A folder for one test file and the daemons started in it; `close` ends and removes them. */
+/** A folder for one test file and the processes started in it; `close` stops and removes them. */
 export class Workspace {
   readonly folder = mkdtempSync(join(tmpdir(), 'acceptance-'));
   readonly daemons: Daemon[] = [];
@@ -41,7 +45,7 @@ export interface Settings {
   readonly customers?: Readonly<Record<string, object>>;
 }
 
-/** A configuration for the customers (JSON is YAML), each with a secret file; returns its path. */
+/** Writes a configuration (JSON is YAML) with a secret file for each customer; returns its path. */
 export function writeConfig(
   workspace: Workspace,
   service: LedgerService,
@@ -67,34 +71,43 @@ export function writeConfig(
   return workspace.write('config.yaml', JSON.stringify(config, undefined, 2));
 }
 
-/** Starts the binary with no environment but what Node needs. */
-function launch(workspace: Workspace, args: readonly string[], environment: object): ChildProcess {
-  return spawn(process.execPath, [mainFile, ...args], {
+/** The flags of a daemon on a free port of loopback. Of a flag given twice, the last one counts. */
+export function flagsFor(
+  workspace: Workspace,
+  configFile: string,
+  ...more: readonly string[]
+): readonly string[] {
+  return [
+    `--config.file=${configFile}`,
+    '--web.listen-address=127.0.0.1:0',
+    `--storage.path=${workspace.folder}/data`,
+    ...more,
+  ];
+}
+
+/** Starts the binary in the workspace, with no environment but what Node needs. */
+export function launch(
+  workspace: Workspace,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Daemon {
+  const child = spawn(process.execPath, [mainFile, ...args], {
     cwd: workspace.folder,
     env: { PATH: process.env['PATH'], HOME: workspace.folder, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-}
-
-/** Runs the binary to its end, for commands that end by themselves within `timeoutMs`. */
-export async function runToEnd(
-  workspace: Workspace,
-  args: readonly string[],
-  timeoutMs = 15_000,
-): Promise<{ exit: Exit; stdout: string; stderr: string }> {
-  const daemon = new Daemon(launch(workspace, args, {}));
-  const timer = setTimeout(() => daemon.signal('SIGKILL'), timeoutMs);
-  const exit = await daemon.exited;
-  clearTimeout(timer);
-  return { exit, stdout: daemon.stdout, stderr: daemon.stderr };
+  const daemon = new Daemon(child);
+  workspace.daemons.push(daemon);
+  return daemon;
 }
 
 export class Daemon {
   stdout = '';
   stderr = '';
+  /** How the process ended, once it has. */
+  ended: Exit | undefined;
   /** Settles when the process has ended and its output is read. */
   readonly exited: Promise<Exit>;
-  #url = '';
   readonly #child: ChildProcess;
 
   constructor(child: ChildProcess) {
@@ -103,65 +116,56 @@ export class Daemon {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
     this.exited = new Promise((resolve, reject) => {
       child.on('error', reject);
-      child.on('close', (code, signal) => resolve(code ?? signal ?? 'SIGKILL'));
+      child.on('close', (code, signal) => {
+        this.ended = code ?? signal ?? 'SIGKILL';
+        resolve(this.ended);
+      });
     });
   }
 
-  /** Starts a daemon on a free port and waits for its `listening` line. */
-  static async start(
-    workspace: Workspace,
-    configFile: string,
-    storagePath = join(workspace.folder, 'data'),
-    environment: object = {},
-    flags: readonly string[] = [],
-  ): Promise<Daemon> {
-    return Daemon.startWith(
-      workspace,
-      [
-        `--config.file=${configFile}`,
-        '--web.listen-address=127.0.0.1:0',
-        `--storage.path=${storagePath}`,
-        ...flags,
-      ],
-      environment,
-    );
-  }
-
-  /** The same with a command line of the test's own. */
-  static async startWith(
-    workspace: Workspace,
-    args: readonly string[],
-    environment: object = {},
-  ): Promise<Daemon> {
-    const daemon = new Daemon(launch(workspace, args, environment));
-    workspace.daemons.push(daemon);
-    let ended: Exit | undefined;
-    void daemon.exited.then((exit) => (ended = exit));
-    await vi.waitUntil(() => ended !== undefined || daemon.#readUrl(), {
-      timeout: 15_000,
-      interval: 20,
-    });
-    if (ended !== undefined) {
-      throw new Error(`the daemon ended with ${ended}: ${daemon.stderr}${daemon.stdout}`);
-    }
-    return daemon;
-  }
-
+  /** Where it serves; empty until it does. */
   get url(): string {
-    return this.#url;
+    const match = LISTENING.exec(this.stderr);
+    const url = match?.[1] ?? match?.[2] ?? match?.[3];
+    return url === undefined ? '' : new URL(url).origin;
   }
 
-  /** Every line of standard error as the JSON object that the contract's log format makes it. */
+  async listening(): Promise<this> {
+    await this.until(() => this.url !== '');
+    return this;
+  }
+
+  /** Waits until the condition holds; the end of the process before that is an error. */
+  async until(condition: () => boolean): Promise<void> {
+    await vi.waitUntil(() => condition() || this.ended !== undefined, {
+      timeout: 30_000,
+      interval: 10,
+    });
+    if (!condition()) {
+      throw new Error(`it ended with ${String(this.ended)}: ${this.stderr}${this.stdout}`);
+    }
+  }
+
+  /** The complete lines of the JSON log. */
   logLines(): readonly Readonly<Record<string, unknown>>[] {
-    const whole = this.stderr.slice(0, this.stderr.lastIndexOf('\n') + 1);
-    return whole
+    return this.stderr
+      .slice(0, this.stderr.lastIndexOf('\n') + 1)
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
+  /** The log lines with this message. */
+  logged(message: string): readonly Readonly<Record<string, unknown>>[] {
+    return this.logLines().filter(({ msg }) => msg === message);
+  }
+
   async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
-    return fetch(`${this.#url}${path}`, { headers });
+    return fetch(`${this.url}${path}`, { headers });
+  }
+
+  async reload(method: 'POST' | 'PUT' | 'GET' = 'POST'): Promise<Response> {
+    return fetch(`${this.url}/-/reload`, { method });
   }
 
   async scrape(): Promise<Exposition> {
@@ -176,39 +180,17 @@ export class Daemon {
     this.#child.kill(name);
   }
 
-  /** Ends the daemon by SIGTERM, by SIGKILL where that does not help within `graceMs`. */
-  async stop(graceMs = 5000): Promise<Exit> {
-    this.signal('SIGTERM');
-    const timer = setTimeout(() => this.signal('SIGKILL'), graceMs);
+  /** Ends the process by a signal; `SIGKILL` is the result if the watchdog had to end it. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
+    this.signal(signal);
+    const watchdog = setTimeout(() => this.signal('SIGKILL'), WATCHDOG_MS);
     const exit = await this.exited;
-    clearTimeout(timer);
+    clearTimeout(watchdog);
     return exit;
-  }
-
-  #readUrl(): boolean {
-    // What is no log line, as of a process that dies at its start, is told when it has ended.
-    const line = this.stderr.match(/^\{.*"msg":"listening".*\}$/m)?.[0] ?? '{}';
-    const { url } = JSON.parse(line) as { url?: string };
-    this.#url = url === undefined ? '' : new URL(url).origin;
-    return this.#url !== '';
   }
 }
 
 /** Repeats the assertions until they hold; their last failure is the test's. */
-export async function eventually(
-  assertions: () => void | Promise<void>,
-  timeoutMs = 20_000,
-): Promise<void> {
-  await vi.waitFor(assertions, { timeout: timeoutMs, interval: 100 });
-}
-
-/**
- * As `eventually`, for a table of checks that wait for the same thing: the first ones wait until
- * `deadlineMs` together, so that many that fail do not add up; later ones have two seconds each.
- */
-export async function eventuallyBy(
-  deadlineMs: number,
-  assertions: () => void | Promise<void>,
-): Promise<void> {
-  await eventually(assertions, Math.max(2000, deadlineMs - Date.now()));
+export async function eventually(assertions: () => void | Promise<void>): Promise<void> {
+  await vi.waitFor(assertions, { timeout: 60_000, interval: 100 });
 }

@@ -1,24 +1,43 @@
 /**
  * A fake of the vendor's service on loopback: token endpoint and both data endpoints, with faults on
- * demand. It holds every request that it got, and every rule of the interface that one broke.
- * Written from service-interface.md alone; it must not know the daemon.
+ * demand. It keeps every request and every broken rule of the interface. Written from
+ * service-interface.md alone; it shares no code with src.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { misbehave, sendJson } from './faults.ts';
-import type { Fault } from './faults.ts';
 import { aggregations, Ledger } from './ledger.ts';
 import type { Aggregation, Answer, Conventions, Stream } from './ledger.ts';
+
+/** What the data endpoints may do instead of answering; a number is a bare status. */
+export type Fault =
+  | number
+  | 'unavailable, Retry-After: 1'
+  | 'unavailable, Retry-After: 20'
+  | 'html'
+  | 'truncated'
+  | 'one malformed row'
+  | 'empty'
+  | 'reset'
+  | 'hang'
+  | 'drip'
+  // These repeat what was sent, secrets and tokens included.
+  | 'echo in html'
+  | 'echo in the error'
+  | 'echo in a redirect'
+  | 'echo in the rows'
+  | 'echo in the aggregation'
+  | 'echo in the headers'
+  | 'echo in the status';
 
 export interface ServiceCustomer {
   readonly name: string;
   readonly clientId: string;
-  /** What the token endpoint takes; a test changes it to have the credentials refused. */
+  /** What the token endpoint accepts. A test changes it so that the credentials are refused. */
   secret: string;
   readonly ledger: Ledger;
-  fault: Fault | undefined;
-  faultsLeft: number;
+  /** What the endpoints do instead of answering, how often. */
+  readonly faults: Partial<Record<'token' | 'data', { fault: Fault; left: number }>>;
 }
 
 export interface RecordedRequest {
@@ -34,6 +53,8 @@ export class LedgerService {
   readonly violations: string[] = [];
   readonly customers = new Map<string, ServiceCustomer>();
   readonly issuedTokens = new Map<string, ServiceCustomer>();
+  /** By how much the service's clock is ahead. */
+  clockShiftMs = 0;
   readonly #revoked = new Set<string>();
   readonly #server: Server;
   #url = '';
@@ -41,7 +62,7 @@ export class LedgerService {
   constructor() {
     this.#server = createServer((request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
-        this.violations.push(`the fake itself failed: ${String(error)}`);
+        this.violations.push(`the fake failed: ${String(error)}`);
         response.destroy();
       });
     });
@@ -71,21 +92,24 @@ export class LedgerService {
       clientId: `${name}-api`,
       secret: `quartz-${randomUUID()}-lantern`,
       ledger: new Ledger(zone, conventions),
-      fault: undefined,
-      faultsLeft: 0,
+      faults: {},
     };
     this.customers.set(customer.clientId, customer);
     return customer;
   }
 
-  /** The next `times` data requests of the customer meet the fault; all of them until `heal`. */
-  fail(customer: ServiceCustomer, fault: Fault, times = Infinity): void {
-    customer.fault = fault;
-    customer.faultsLeft = times;
+  /** Applies the fault to the customer's next requests, by default until `heal`. */
+  fail(
+    customer: ServiceCustomer,
+    fault: Fault,
+    { endpoint = 'data', times = Infinity }: { endpoint?: 'token' | 'data'; times?: number } = {},
+  ): void {
+    customer.faults[endpoint] = { fault, left: times };
   }
 
   heal(customer: ServiceCustomer): void {
-    customer.fault = undefined;
+    delete customer.faults.token;
+    delete customer.faults.data;
   }
 
   revokeTokens(customer: ServiceCustomer): void {
@@ -106,7 +130,7 @@ export class LedgerService {
     );
   }
 
-  /** Every secret that has been in use, and every token issued: none may be seen anywhere. */
+  /** Every secret and every issued token. */
   secrets(): readonly string[] {
     return [
       ...[...this.customers.values()].map(({ secret }) => secret),
@@ -116,6 +140,7 @@ export class LedgerService {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.#url);
+    response.setHeader('date', new Date(Date.now() + this.clockShiftMs).toUTCString());
     switch (url.pathname) {
       case '/connect/token':
         return this.#serveToken(request, response);
@@ -147,12 +172,14 @@ export class LedgerService {
     }
     const token = `token-${randomUUID()}`;
     this.issuedTokens.set(token, customer);
-    return sendJson(response, 200, {
+    const answer = {
       access_token: token,
       expires_in: 3600,
       token_type: 'Bearer',
       scope: 'ServiceAPI',
-    });
+    };
+    const sent = [body, ...form.values(), token].join(' ');
+    return answerOr(nextFault(customer, 'token'), answer, sent, response);
   }
 
   #serveData(
@@ -170,24 +197,19 @@ export class LedgerService {
     if (!customer || this.#revoked.has(token)) {
       return sendJson(response, 401, { error: 'unauthorized' });
     }
-    const asked = this.#readQuery(stream, query, customer.ledger);
+    const asked = this.#readQuery(stream, query);
     if (!asked) {
       return sendJson(response, 400, { error: 'bad request' });
     }
     const answer = customer.ledger.answer(stream, asked.aggregation, asked.fromMs, asked.toMs);
     const body = envelope(stream, query, answer);
-    if (customer.fault !== undefined && customer.faultsLeft > 0) {
-      customer.faultsLeft -= 1;
-      return misbehave(customer.fault, body, response);
-    }
-    return sendJson(response, 200, body);
+    return answerOr(nextFault(customer, 'data'), body, authorization, response);
   }
 
-  /** Checks rules 1 to 3 of service-interface.md 4.4; undefined for what this fake cannot answer. */
+  /** Verifies the rules of service-interface.md, 4.4; undefined if one is broken. */
   #readQuery(
     stream: Stream,
     query: URLSearchParams,
-    ledger: Ledger,
   ): { aggregation: Aggregation; fromMs: number; toMs: number } | undefined {
     const before = this.violations.length;
     const aggregation = aggregations.find((known) => known === query.get('aggregation'));
@@ -209,8 +231,8 @@ export class LedgerService {
     const [from, to] = [query.get('from'), query.get('to')];
     return {
       aggregation,
-      fromMs: from === null ? -Infinity : ledger.instantOf(from),
-      toMs: to === null ? Infinity : ledger.instantOf(to),
+      fromMs: from === null ? -Infinity : Date.parse(from),
+      toMs: to === null ? Infinity : Date.parse(to),
     };
   }
 
@@ -226,6 +248,91 @@ export class LedgerService {
     if (!kept) {
       this.violations.push(sentence);
     }
+  }
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+function nextFault(customer: ServiceCustomer, endpoint: 'token' | 'data'): Fault | undefined {
+  const entry = customer.faults[endpoint];
+  if (entry === undefined || entry.left === 0) {
+    return undefined;
+  }
+  entry.left -= 1;
+  return entry.fault;
+}
+
+/** Sends the good answer, or what the fault makes of it. `sent` is what an echo repeats. */
+function answerOr(
+  fault: Fault | undefined,
+  good: object,
+  sent: string,
+  response: ServerResponse,
+): void {
+  const text = JSON.stringify(good);
+  const json = { 'content-type': 'application/json' };
+  const echo = encodeURI(sent);
+  switch (fault) {
+    case undefined:
+      return sendJson(response, 200, good);
+    case 'unavailable, Retry-After: 1':
+    case 'unavailable, Retry-After: 20':
+      response.writeHead(503, { ...json, 'retry-after': fault.split(': ')[1] }).end('{}');
+      return;
+    case 'html':
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Signed out</html>');
+      return;
+    case 'truncated':
+      response.writeHead(200, json).end(text.slice(0, -5));
+      return;
+    case 'one malformed row':
+      response.writeHead(200, json).end(text.replace(/("in"|"value"):\d+/, '$1:"many"'));
+      return;
+    case 'empty':
+      response.writeHead(200, json).end(text.replace(/"result":.*$/, '"result":[]}'));
+      return;
+    case 'reset':
+      response.socket?.resetAndDestroy();
+      return;
+    case 'hang':
+      return;
+    case 'drip': {
+      response.writeHead(200, { ...json, 'content-length': 1_000 });
+      const drip = setInterval(() => response.write(' '), 50);
+      response.on('close', () => clearInterval(drip));
+      return;
+    }
+    case 'echo in html':
+      response.writeHead(200, { 'content-type': 'text/html' }).end(`<html>${sent}</html>`);
+      return;
+    case 'echo in the error':
+      return sendJson(response, 400, { error: sent, message: sent });
+    case 'echo in a redirect':
+      response.writeHead(302, { location: `/elsewhere?${echo}` }).end();
+      return;
+    case 'echo in the rows':
+      return sendJson(response, 200, {
+        metadata: { aggregation: 'minute' },
+        result: [{ key: sent.slice(0, 60), in: sent, out: sent, value: sent }],
+      });
+    case 'echo in the aggregation':
+      return sendJson(response, 200, { metadata: { aggregation: sent }, result: [] });
+    case 'echo in the headers':
+      response.writeHead(200, {
+        'content-type': echo,
+        'retry-after': echo,
+        date: echo,
+        server: echo,
+      });
+      response.end(sent);
+      return;
+    case 'echo in the status':
+      response.socket?.end(`HTTP/1.1 500 ${echo}\r\nX-Echo: ${echo}\r\n\r\n`);
+      return;
+    default:
+      return sendJson(response, fault, { error: 'injected' });
   }
 }
 

@@ -1,17 +1,15 @@
 /**
- * One customer of the fake service: the records, the conventions by which they are shown, and the
- * truth that the exporter is held against. It knows nothing of HTTP.
+ * One customer of the fake service: its records, the conventions of its answers, and the expected values.
+ * Each convention is something that service-interface.md leaves open.
  */
-import { keyForms } from './key-forms.ts';
-import type { KeyForm } from './key-forms.ts';
-import { dayMs, instantOfWall, minuteMs, wallMs } from './local-time.ts';
+import { dayMs, hourMs, instantOfWall, minuteMs, offsetMs, wallMs } from './local-time.ts';
 
 export type Stream = 'people' | 'logins';
 export type Side = 'in' | 'out';
 export const aggregations = ['minute', 'quarter', 'day', 'branch', 'client', 'device'] as const;
 export type Aggregation = (typeof aggregations)[number];
 
-/** What passed a door, or (as `in`) a login. Instants in milliseconds. */
+/** A count at a door, or (as `in`) a login. */
 export interface LedgerRecord {
   readonly stream: Stream;
   readonly eventMs: number;
@@ -23,41 +21,57 @@ export interface LedgerRecord {
   readonly device: number;
 }
 
-/** Each is something that service-interface.md leaves open (DESIGN, section 2). */
+function naive(wall: number): string {
+  return new Date(wall).toISOString().slice(0, 19);
+}
+
+function isoWithOffset(startMs: number, zone: string): string {
+  const offset = offsetMs(startMs, zone);
+  const distance = new Date(Math.abs(offset)).toISOString().slice(11, 16);
+  return `${naive(startMs + offset)}${offset < 0 ? '-' : '+'}${distance}`;
+}
+
+/** How the keys of minutes, quarters and days are written. */
+export const keyFormats = {
+  'ISO with Z': (startMs) => new Date(startMs).toISOString(),
+  'ISO with offset': isoWithOffset,
+  'ISO without zone, local': (startMs, zone) => naive(wallMs(startMs, zone)),
+  'ISO without zone, UTC': naive,
+  'seconds since 1970': (startMs) => startMs / 1000,
+  'milliseconds since 1970, as a string': String,
+  'yyyyMMddHHmm, local': (startMs, zone) =>
+    Number(naive(wallMs(startMs, zone)).replaceAll(/\D/g, '').slice(0, 12)),
+  'HH:mm, local': (startMs, zone) => naive(wallMs(startMs, zone)).slice(11, 16),
+  'minute of the day': (startMs, zone) => (wallMs(startMs, zone) % (24 * hourMs)) / minuteMs,
+  opaque: (startMs) => `k${((startMs / minuteMs) * 7919) % 104_729}x`,
+} satisfies Record<string, (startMs: number, zone: string) => string | number>;
+
 export interface Conventions {
-  readonly keyForm: KeyForm;
+  readonly keyFormat: keyof typeof keyFormats;
   /** Whether buckets without counts are listed. */
   readonly zeros: boolean;
   /** Whether an item at the very instant of `from` is in the answer. */
-  readonly fromEdge: 'after' | 'at';
-  /** What becomes of the zone designator of `from`: as UTC and as local mean that it is ignored. */
-  readonly designator: 'honoured' | 'read as UTC' | 'read as local';
+  readonly fromInclusive: boolean;
   readonly fromMeans: 'event' | 'arrival';
   readonly resolutionMs: number;
   /** These know nothing newer than the last local midnight. */
   readonly lagging: readonly Aggregation[];
   /** `day` answers with whole local days, whatever the time in `from`. */
   readonly daySnaps: boolean;
-  readonly quarter: 'fifteen minutes' | 'three months';
   readonly forceAboveRows: number;
   readonly forcedTo: Aggregation;
-  /** How far the devices' clocks are ahead. */
-  readonly aheadMs: number;
 }
 
 const plain: Conventions = {
-  keyForm: 'iso Z',
+  keyFormat: 'ISO with Z',
   zeros: false,
-  fromEdge: 'after',
-  designator: 'honoured',
+  fromInclusive: false,
   fromMeans: 'event',
   resolutionMs: 1,
   lagging: [],
   daySnaps: false,
-  quarter: 'fifteen minutes',
   forceAboveRows: Infinity,
   forcedTo: 'day',
-  aheadMs: 0,
 };
 
 export interface Row {
@@ -81,18 +95,18 @@ export class Ledger {
     this.conventions = { ...plain, ...conventions };
   }
 
-  /** Adds a record that the service gets to know now, or at `arrivalMs`, of an event at `eventMs`. */
+  /** Adds a record of an event at `eventMs` that the service receives at `arrivalMs`. */
   add(
     stream: Stream,
     counts: Partial<Record<Side, number>>,
     eventMs = Date.now(),
     arrivalMs = Date.now(),
   ): LedgerRecord {
-    const { aheadMs, resolutionMs } = this.conventions;
+    const { resolutionMs } = this.conventions;
     const number = this.records.length;
     const record = {
       stream,
-      eventMs: Math.floor((eventMs + aheadMs) / resolutionMs) * resolutionMs,
+      eventMs: Math.floor(eventMs / resolutionMs) * resolutionMs,
       arrivalMs,
       in: counts.in ?? 0,
       out: counts.out ?? 0,
@@ -104,7 +118,7 @@ export class Ledger {
     return record;
   }
 
-  /** The truth: what the service knows since `sinceMs`, by what `from` means to it. */
+  /** The service's total since `sinceMs`, by what `from` means to it. */
   total(stream: Stream, side: Side, sinceMs: number): number {
     return this.#since(stream, sinceMs).reduce((sum, record) => sum + record[side], 0);
   }
@@ -123,30 +137,17 @@ export class Ledger {
 
   /** Start of the newest minute that counted anybody, in milliseconds. */
   lastSeenMs(stream: Stream): number {
-    const counted = this.records.filter((record) => record.stream === stream);
-    const newest = Math.max(
-      ...counted.filter((record) => record.in + record.out > 0).map(({ eventMs }) => eventMs),
-    );
-    return Math.floor(newest / minuteMs) * minuteMs;
+    const counted = this.records.filter((one) => one.stream === stream && one.in + one.out > 0);
+    return Math.floor(Math.max(...counted.map(({ eventMs }) => eventMs)) / minuteMs) * minuteMs;
   }
 
-  /** What the service answers; `toMs` is Infinity without a `to`. */
-  answer(stream: Stream, asked: Aggregation, fromMs: number, toMs: number): Answer {
-    const rows = this.#rows(stream, asked, fromMs, toMs);
+  answer(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number): Answer {
+    const rows = this.#rows(stream, aggregation, fromMs, toMs);
     const { forceAboveRows, forcedTo } = this.conventions;
-    if (rows.length > forceAboveRows && asked !== 'day' && asked !== forcedTo) {
+    if (rows.length > forceAboveRows && aggregation !== 'day' && aggregation !== forcedTo) {
       return { aggregation: forcedTo, rows: this.#rows(stream, forcedTo, fromMs, toMs) };
     }
-    return { aggregation: asked, rows };
-  }
-
-  /** Reads the `from` or `to` of a query as this service does; NaN if it is no timestamp. */
-  instantOf(text: string): number {
-    if (this.conventions.designator === 'honoured') {
-      return Date.parse(text);
-    }
-    const wall = Date.parse(`${text.replace(/(Z|[+-]\d\d:?\d\d)$/i, '')}Z`);
-    return this.conventions.designator === 'read as UTC' ? wall : instantOfWall(wall, this.zone);
+    return { aggregation, rows };
   }
 
   #timeOf(record: LedgerRecord): number {
@@ -154,39 +155,40 @@ export class Ledger {
   }
 
   #since(stream: Stream, fromMs: number): readonly LedgerRecord[] {
-    const inclusive = this.conventions.fromEdge === 'at';
+    const { fromInclusive } = this.conventions;
     return this.records.filter((record) => {
       const time = this.#timeOf(record);
-      return record.stream === stream && (inclusive ? time >= fromMs : time > fromMs);
+      return record.stream === stream && (time > fromMs || (fromInclusive && time === fromMs));
     });
   }
 
   #rows(stream: Stream, aggregation: Aggregation, askedFromMs: number, toMs: number): Row[] {
-    const { zone, conventions } = this;
-    const snaps = conventions.daySnaps && aggregation === 'day';
+    const { keyFormat, zeros, daySnaps, lagging } = this.conventions;
+    const snaps = daySnaps && aggregation === 'day';
     const fromMs = snaps ? this.#midnight(askedFromMs) - 1 : askedFromMs;
-    const freshMs = conventions.lagging.includes(aggregation)
-      ? this.#midnight(Date.now())
-      : Infinity;
+    const freshUntilMs = lagging.includes(aggregation) ? this.#midnight(Date.now()) : Infinity;
     const buckets = new Map<number, { in: number; out: number }>();
-    if (conventions.zeros && (aggregation === 'minute' || aggregation === 'quarter')) {
-      const step = aggregation === 'minute' ? minuteMs : 15 * minuteMs;
-      const firstMs = Math.ceil(fromMs / step) * step;
-      for (let at = firstMs; at < Math.min(toMs, Date.now()); at += step) {
+    if (zeros && aggregation === 'minute') {
+      const firstMs = Math.ceil(fromMs / minuteMs) * minuteMs;
+      for (let at = firstMs; at < Math.min(toMs, Date.now()); at += minuteMs) {
         buckets.set(at, { in: 0, out: 0 });
       }
     }
     for (const record of this.#since(stream, fromMs)) {
-      if (this.#timeOf(record) < toMs && record.eventMs < freshMs) {
+      if (this.#timeOf(record) < toMs && record.eventMs < freshUntilMs) {
         const bucket = this.#bucketOf(record, aggregation);
         const sum = buckets.get(bucket) ?? { in: 0, out: 0 };
         buckets.set(bucket, { in: sum.in + record.in, out: sum.out + record.out });
       }
     }
+    const isTime = aggregation === 'minute' || aggregation === 'quarter' || aggregation === 'day';
     return [...buckets]
       .toSorted(([a], [b]) => a - b)
-      .filter(([, sum]) => conventions.zeros || sum.in !== 0 || sum.out !== 0)
-      .map(([start, sum]) => ({ key: this.#key(aggregation, start, zone, fromMs), ...sum }));
+      .filter(([, sum]) => zeros || sum.in !== 0 || sum.out !== 0)
+      .map(([bucket, sum]) => ({
+        key: isTime ? keyFormats[keyFormat](bucket, this.zone) : bucket,
+        ...sum,
+      }));
   }
 
   #midnight(instantMs: number): number {
@@ -199,9 +201,7 @@ export class Ledger {
       case 'minute':
         return Math.floor(record.eventMs / minuteMs) * minuteMs;
       case 'quarter':
-        return this.conventions.quarter === 'fifteen minutes'
-          ? Math.floor(record.eventMs / (15 * minuteMs)) * 15 * minuteMs
-          : this.#calendarQuarter(record.eventMs);
+        return Math.floor(record.eventMs / (15 * minuteMs)) * 15 * minuteMs;
       case 'day':
         return this.#midnight(record.eventMs);
       case 'branch':
@@ -209,16 +209,5 @@ export class Ledger {
       case 'device':
         return record[aggregation];
     }
-  }
-
-  #calendarQuarter(instantMs: number): number {
-    const wall = new Date(wallMs(instantMs, this.zone));
-    const month = Math.floor(wall.getUTCMonth() / 3) * 3;
-    return instantOfWall(Date.UTC(wall.getUTCFullYear(), month, 1), this.zone);
-  }
-
-  #key(aggregation: Aggregation, startMs: number, zone: string, fromMs: number): string | number {
-    const isTime = aggregation === 'minute' || aggregation === 'quarter' || aggregation === 'day';
-    return isTime ? keyForms[this.conventions.keyForm]({ startMs, zone, fromMs }) : startMs;
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Local time for the acceptance checks, worked out from Intl alone. It shares nothing with the
- * daemon on purpose: a shared mistake about zones would be invisible.
- */
+/** Local time by Intl alone. It shares no code with src: a shared mistake would be invisible. */
 export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
@@ -28,9 +25,9 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return made;
 }
 
-/** The zone's distance from UTC at an instant, in milliseconds, positive in the east. */
+/** The zone's offset from UTC at an instant, in milliseconds, positive in the east. */
 export function offsetMs(instantMs: number, zone: string): number {
-  // Offsets change on quarters of an hour only, and Intl is slow.
+  // Cached: Intl is slow, and offsets change at quarters of an hour only.
   const place = `${zone} ${Math.floor(instantMs / (15 * minuteMs))}`;
   const offset = offsets.get(place) ?? readOffsetMs(instantMs, zone);
   offsets.set(place, offset);
@@ -84,10 +81,7 @@ export function clockFromNow(zone: string, minutes: number): string {
   return new Date(wallMs(Date.now() + minutes * minuteMs, zone)).toISOString().slice(11, 16);
 }
 
-/**
- * A zone of whole hours in which it is between three and four in the afternoon now, so that a
- * check that runs at any hour has eleven hours of today behind it and no change of day before it.
- */
+/** A zone in which it is between 15:00 and 16:00 now, so that no test depends on the time of day. */
 export function afternoonZone(nowMs: number): string {
   const hours = 15 - new Date(nowMs).getUTCHours();
   const offset = hours > 12 ? hours - 24 : hours;

@@ -1,7 +1,7 @@
 /** `service.ca_file` and `service.proxy_url` of the whole program, and that a reload reads them anew. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Workspace } from '../acceptance/daemon.ts';
-import { flagsFor, launch } from '../limits/child.ts';
+import { flagsFor, launch } from '../acceptance/daemon.ts';
 import { AUTHORITY, startFakeService } from '../service/support/fake-service.ts';
 import type { FakeService } from '../service/support/fake-service.ts';
 import { makeAuthority } from '../support/certificates.ts';

@@ -4,7 +4,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import { DAY_MS, drawConventions, MINUTE_MS } from '../../src/simulator/conventions.ts';
 import { Workspace, writeConfig } from '../acceptance/daemon.ts';
 import { LedgerService } from '../acceptance/ledger-service.ts';
-import { fillHistory } from '../acceptance/world.ts';
+import { fillHistory } from '../acceptance/expected.ts';
 import { checkJson, started, ZONE } from './connect-world.ts';
 import type { Sort } from './connect-world.ts';
 import { Terminal } from './terminal.ts';
@@ -229,7 +229,7 @@ test('unknown minute keys are an error, and the counters are there', async () =>
   const service = new LedgerService();
   const workspace = new Workspace();
   await service.start();
-  const opaque = service.addCustomer('opaque', ZONE, { keyForm: 'opaque' });
+  const opaque = service.addCustomer('opaque', ZONE, { keyFormat: 'opaque' });
   fillHistory(opaque.ledger);
   const { status, streams, findings } = await checkJson(writeConfig(workspace, service, [opaque]));
   await service.stop();

@@ -3,8 +3,8 @@ import { rmSync } from 'node:fs';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { writeConfig } from '../acceptance/daemon.ts';
-import { flagsFor, launch } from '../limits/child.ts';
-import type { Child } from '../limits/child.ts';
+import { flagsFor, launch } from '../acceptance/daemon.ts';
+import type { Daemon } from '../acceptance/daemon.ts';
 import { ask, basic } from '../web/protected.ts';
 import {
   expectNothingSecret,
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => files.close());
 
-async function started(webConfig: string, ...flags: readonly string[]): Promise<Child> {
+async function started(webConfig: string, ...flags: readonly string[]): Promise<Daemon> {
   const web = files.workspace.write('web.yaml', webConfig);
   return launch(
     files.workspace,
@@ -36,7 +36,7 @@ async function started(webConfig: string, ...flags: readonly string[]): Promise<
   ).listening();
 }
 
-async function nameServed(child: Child): Promise<string | undefined> {
+async function nameServed(child: Daemon): Promise<string | undefined> {
   const { hostname, port } = new URL(child.url);
   return new Promise((resolve, reject) => {
     const socket = connectTls({ host: hostname, port: Number(port), ...TRUSTING }, () => {
@@ -47,12 +47,12 @@ async function nameServed(child: Child): Promise<string | undefined> {
   });
 }
 
-async function statusOf(child: Child, options: object, path = '/metrics'): Promise<number> {
+async function statusOf(child: Daemon, options: object, path = '/metrics'): Promise<number> {
   return (await ask(child.url, path, { ...TRUSTING, ...options })).status;
 }
 
 /** Of the last reload, as the metrics have it. */
-async function reloadSuccessful(child: Child, options: object): Promise<string | undefined> {
+async function reloadSuccessful(child: Daemon, options: object): Promise<string | undefined> {
   const { body } = await ask(child.url, '/metrics', { ...TRUSTING, ...options });
   return /^library_exporter_config_last_reload_successful (\d)$/m.exec(body)?.[1];
 }

@@ -10,7 +10,8 @@ import { parse, parseAllDocuments, stringify } from 'yaml';
 import { z } from 'zod';
 import { parseShard } from '../../src/cli/run.ts';
 import { VERSION } from '../../src/cli/version.ts';
-import { Daemon, Workspace } from '../acceptance/daemon.ts';
+import { launch, Workspace } from '../acceptance/daemon.ts';
+import type { Daemon } from '../acceptance/daemon.ts';
 import { debianProgram, run } from './support/processes.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -270,7 +271,7 @@ describe('a pod', () => {
     const offline = config['config.yaml'].replaceAll(/https:\/\/\S+/g, 'http://127.0.0.1:9');
     workspace.write('config.yaml', here(offline));
     const args = [...container.args.map(here), '--web.listen-address=127.0.0.1:0'];
-    daemon = await Daemon.startWith(workspace, args);
+    daemon = await launch(workspace, args).listening();
   });
 
   test('starts with its arguments, its configuration and its secrets', async () => {

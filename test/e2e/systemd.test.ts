@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
-import { Daemon, Workspace, eventually } from '../acceptance/daemon.ts';
+import { eventually, launch, Workspace } from '../acceptance/daemon.ts';
 import { debianProgram, run } from './support/processes.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -69,9 +69,9 @@ test('its command starts the exporter with secrets that systemd hands over, relo
   const args = flags.map((flag) =>
     flag.replace(CONFIG, config).replace('${STATE_DIRECTORY}', join(workspace.folder, 'state')),
   );
-  const daemon = await Daemon.startWith(workspace, [...args, '--web.listen-address=127.0.0.1:0'], {
+  const daemon = await launch(workspace, [...args, '--web.listen-address=127.0.0.1:0'], {
     CREDENTIALS_DIRECTORY: workspace.folder,
-  });
+  }).listening();
   expect((await daemon.get('/-/ready')).status).toBe(200);
   expect(settingOf('ExecReload')).toBe('/bin/kill -HUP $MAINPID');
   workspace.write('config.yaml', configWith(75));

@@ -1,246 +1,152 @@
 /**
- * Everything that leaves the process while the service echoes what it was sent in every possible place:
- * debug logs in both formats, pages, metrics, files, exit messages and the output of `check`. None of it
- * contains a secret, a token or the proxy's password, in part or encoded.
+ * Nothing that leaves the process contains a secret, a token or the password of a proxy, in part or
+ * encoded: debug logs in both formats, pages, metrics, files, the output of `check`, while the service
+ * repeats what it was sent in every part of its answers.
  */
-import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { Workspace } from '../acceptance/daemon.ts';
-import { Terminal } from '../cli/terminal.ts';
-import { flagsFor, launch } from './child.ts';
-import type { Child } from './child.ts';
-import { partsIn, oddSecret } from './disguises.ts';
-import { ECHOES, HostileService } from './hostile-service.ts';
-import type { Behaviour } from './hostile-service.ts';
-import { filesUnder, pagesOf } from './shown.ts';
+import { eventually, flagsFor, launch, Workspace, writeConfig } from '../acceptance/daemon.ts';
+import type { Daemon } from '../acceptance/daemon.ts';
+import { exact, fillHistory } from '../acceptance/expected.ts';
+import { LedgerService } from '../acceptance/ledger-service.ts';
+import type { Fault } from '../acceptance/ledger-service.ts';
+import { afternoonZone } from '../acceptance/local-time.ts';
+import { oddSecret, partsIn } from './disguises.ts';
 
-const service = new HostileService();
+vi.setConfig({ testTimeout: 180_000 });
+
+const ECHOES: readonly Fault[] = [
+  'echo in html',
+  'echo in the error',
+  'echo in a redirect',
+  'echo in the rows',
+  'echo in the aggregation',
+  'echo in the headers',
+  'echo in the status',
+];
+const PAGES = ['/metrics', '/', '/-/ready', '/-/healthy', '/nowhere', '/-/reload'];
+
+const service = new LedgerService();
 const workspace = new Workspace();
-
-const inFile = oddSecret();
-const inline = oddSecret();
-const inEnvironment = oddSecret();
-const proxyPassword = `pass+${randomUUID()}`;
-const environment = { RIVERSIDE_SECRET: inEnvironment };
-const secrets = [inFile, inline, inEnvironment, proxyPassword];
-
-function customersWith(secretsOfBad: readonly unknown[] = []): readonly object[] {
-  const common = { timezone: 'Europe/Copenhagen' };
-  return [
-    {
-      ...common,
-      name: 'in-file',
-      client_id: 'a',
-      client_secret_file: workspace.write('file.secret', `${inFile}\n`),
-    },
-    { ...common, name: 'inline', client_id: 'b', client_secret: inline },
-    { ...common, name: 'in-environment', client_id: 'c', client_secret: '${RIVERSIDE_SECRET}' },
-    ...secretsOfBad.map((secret) => ({
-      ...common,
-      name: 1,
-      client_secret: secret,
-      colour: secret,
-    })),
-  ];
-}
-
-function write(name: string, settings: object, customers = customersWith()): string {
-  const config = {
-    service: {
-      base_url: service.url,
-      auth_url: service.url,
-      timeout: '2s',
-      max_requests_per_second: 500,
-      ...settings,
-    },
-    polling: { interval: '1s' },
-    customers,
-  };
-  return workspace.write(name, JSON.stringify(config, undefined, 2));
-}
-
-function expectNone(said: string): void {
-  expect(partsIn(said, [...secrets, ...service.tokens])).toEqual([]);
-}
-
-/** Waits until requests were answered in this way. */
-async function meet(endpoint: 'token' | 'data', behaviour: Behaviour): Promise<void> {
-  service.behaviour =
-    endpoint === 'data'
-      ? { token: 'good', data: behaviour }
-      : // A 401 makes every poll request a token.
-        { token: behaviour, data: 'status 401' };
-  await service.asked(endpoint, 3);
-}
+const riverside = service.addCustomer('riverside', afternoonZone(Date.now()));
+riverside.secret = oddSecret();
 
 beforeAll(async () => {
   await service.start();
+  fillHistory(riverside.ledger);
 });
 afterAll(async () => {
   await workspace.close();
   await service.stop();
 });
 
-/** Waits until the daemon has counters, and so a state file. */
-async function counting(child: Child): Promise<void> {
-  await child.listening();
-  await vi.waitUntil(
-    async () => (await (await child.get('/metrics')).text()).includes('\nlibrary_logins_total{'),
-    { timeout: 20_000 },
+async function pagesOf(daemon: Daemon): Promise<string> {
+  const answers = await Promise.all(PAGES.map(async (path) => daemon.get(path)));
+  const texts = answers.map(
+    async (answer) => JSON.stringify([...answer.headers]) + (await answer.text()),
   );
+  return (await Promise.all(texts)).join('\n');
 }
 
-/** Runs the daemons through all behaviours and returns everything that each of them showed. */
-async function outputsAfterAllBehaviours(
-  children: readonly Child[],
-  configFile: string,
-): Promise<readonly string[]> {
-  const good = readFileSync(configFile, 'utf8');
-  const pages = children.map(() => '');
-  async function readAll(): Promise<void> {
-    const read = await Promise.all(children.map(pagesOf));
-    read.forEach((text, i) => (pages[i] += text));
-  }
-  await Promise.all(children.map(counting));
+function filesUnder(folder: string): string {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+    .join('\n');
+}
+
+test('no output contains a secret or a token, whatever the service repeats', async () => {
+  const file = writeConfig(workspace, service, [riverside]);
+  const good = readFileSync(file, 'utf8');
+  const daemons = await Promise.all(
+    ['json', 'pretty'].map(async (format) => {
+      const storage = `--storage.path=${workspace.folder}/${format}`;
+      const flags = [storage, `--log.format=${format}`, '--log.level=debug'];
+      const args = flagsFor(workspace, file, '--web.enable-lifecycle', ...flags);
+      return launch(workspace, args).listening();
+    }),
+  );
+  await Promise.all(daemons.map(async (daemon) => exact(daemon, riverside)));
+  let shown = '';
   for (const endpoint of ['data', 'token'] as const) {
-    for (const behaviour of ['good', 'status 500', ...ECHOES] as const) {
-      await meet(endpoint, behaviour);
-      await readAll();
+    for (const echo of ECHOES) {
+      service.heal(riverside);
+      service.fail(riverside, echo, { endpoint });
+      service.revokeTokens(riverside);
+      // A reload forgets tokens and waits of the failed attempts before.
+      workspace.write(
+        'config.yaml',
+        good.replace('"service": {', `"service": { "timeout": "${9 + ECHOES.indexOf(echo)}s",`),
+      );
+      await Promise.all(daemons.map(async (daemon) => daemon.reload()));
+      const before = service.requests.length;
+      await eventually(() => {
+        expect(service.requests.length).toBeGreaterThanOrEqual(before + 2);
+      });
+      shown += (await Promise.all(daemons.map(pagesOf))).join('\n');
     }
   }
-  for (const text of [JSON.stringify({ customers: customersWith([[inFile], inline]) }), good]) {
-    workspace.write(basename(configFile), text);
-    const answers = await Promise.all(children.map(async (child) => child.reload()));
-    const said = await Promise.all(answers.map(async (answer) => answer.text()));
-    said.forEach((answer, i) => (pages[i] += answer));
-    await readAll();
+  const misplaced = { client_secret: [riverside.secret], [riverside.secret]: riverside.secret };
+  const bad = { customers: [{ name: riverside.secret, ...misplaced }] };
+  workspace.write('config.yaml', JSON.stringify(bad));
+  for (const daemon of daemons) {
+    const answer = await daemon.reload();
+    expect(answer.status).toBe(400);
+    shown += await answer.text();
+    await daemon.stop();
   }
-  await Promise.all(children.map(async (child) => child.stop()));
-  return children.map(({ stdout, stderr }, i) => [stdout, stderr, pages[i]].join('\n'));
-}
-
-test('a daemon shows no secret and no token, whatever the service echoes', async () => {
-  const file = write('echoed.yaml', {});
-  const tokensBefore = service.tokens.length;
-  const children = ['json', 'pretty'].map((format) =>
-    launch(
-      workspace,
-      flagsFor(
-        workspace,
-        file,
-        `--storage.path=${workspace.folder}/${format}`,
-        `--log.format=${format}`,
-        '--log.level=debug',
-        '--web.enable-lifecycle',
-      ),
-      environment,
-    ),
-  );
-  for (const said of await outputsAfterAllBehaviours(children, file)) {
-    // It really met the behaviours.
-    const told = [
-      'service request finished',
-      'content type application/json',
-      'redirects are not followed',
-      'refused the',
-      'client_id: expected the id from the API module tab, got nothing',
-    ];
-    expect(told.filter((text) => !said.includes(text))).toEqual([]);
-    expectNone(said);
-  }
-  expect(service.tokens.length).toBeGreaterThan(tokensBefore + 6);
+  const output = [...daemons.map(({ stdout, stderr }) => stdout + stderr), shown];
   for (const format of ['json', 'pretty']) {
-    const files = filesUnder(join(workspace.folder, format));
-    expect(files).toContain('library-stats-exporter state');
-    expectNone(files);
+    output.push(filesUnder(join(workspace.folder, format)));
   }
-}, 90_000);
-
-test('the password of a proxy is sent to the proxy and shown nowhere', async () => {
-  service.behaviour = { token: 'good', data: 'type echo' };
-  const proxy = new URL(service.url);
-  proxy.username = 'operator';
-  proxy.password = proxyPassword;
-  const file = write('proxied.yaml', { proxy_url: proxy.href });
-  const tunnelled = write('tunnelled.yaml', {
-    base_url: 'https://statistics.example.org',
-    auth_url: 'https://identity.example.org',
-    proxy_url: proxy.href,
-  });
-  let said = '';
-  for (const config of [file, tunnelled]) {
-    const child = launch(
-      workspace,
-      flagsFor(workspace, config, '--log.level=debug', '--log.format=pretty'),
-      environment,
-    );
-    await child.listening();
-    await vi.waitUntil(() => child.stderr.includes('poll failed'), { timeout: 20_000 });
-    said += await pagesOf(child);
-    await child.stop();
-    said += child.stderr + child.stdout;
-  }
-  expect(said).toContain('the proxy refused the connection');
-  const seen = [...service.proxyCredentials].map((header) =>
-    Buffer.from(header.replace('Basic ', ''), 'base64').toString(),
-  );
-  expect(seen).toEqual([`operator:${proxyPassword}`]);
-  expectNone(said);
+  expect(daemons[0]?.logged('poll failed').length).toBeGreaterThan(0);
+  expect(partsIn(output.join('\n'), service.secrets())).toEqual([]);
 });
 
-test('a process that cannot start gives the reason without a secret', async () => {
-  service.behaviour = { token: 'good', data: 'good' };
-  const file = write('started.yaml', {});
-  const first = await launch(workspace, flagsFor(workspace, file), environment).listening();
-  const { host } = new URL(first.url);
-  const children = [
-    launch(workspace, flagsFor(workspace, file), environment),
-    launch(
-      workspace,
-      [`--config.file=${file}`, `--web.listen-address=${host}`, '--storage.path='],
-      environment,
-    ),
-    launch(workspace, flagsFor(workspace, file), {}),
-    launch(workspace, flagsFor(workspace, write('bad.yaml', { scope: inline }, []))),
-    launch(
-      workspace,
-      flagsFor(workspace, write('worse.yaml', {}, customersWith([inFile, [inline]]))),
-    ),
-  ];
-  const exits = await Promise.all(children.map(async ({ exited }) => exited));
-  await first.stop();
-  expect(exits).toEqual([1, 1, 2, 2, 2]);
-  const said = children.map(({ stdout, stderr }) => stdout + stderr);
-  expect(said[0]).toContain('in use by another process');
-  expect(said[1]).toContain('the port is in use');
-  expectNone(said.join('\n'));
-});
-
-test.concurrent.each(ECHOES)(
-  'check --connect shows none: %s of the data or of the token',
-  async (behaviour) => {
-    // One stream each: some echoes are valid answers and lead to many requests.
-    const customers = customersWith().map((customer) => ({ ...customer, streams: ['people'] }));
-    for (const echoing of ['base_url', 'auth_url']) {
-      const settings = { [echoing]: service.urlOf(behaviour) };
-      const file = write(`${behaviour}, ${echoing}.yaml`, settings, customers);
-      const terminal = new Terminal();
-      Object.assign(terminal.env, environment);
-      const { status, out, err } = await terminal.run(
-        'check',
-        '--connect',
-        `--config.file=${file}`,
-      );
-      expect(status).toBe(1);
-      const said = out + err;
-      // Some echoes are valid answers.
-      expect(said).toMatch(
-        /^in-environment +(none|good|refused) +(none|unreadable|timeout|malformed|rejected|server|auth) /m,
-      );
-      expectNone(said);
+test.each(['data', 'token'] as const)(
+  'check --connect shows none, either: %s',
+  async (endpoint) => {
+    const config = `--config.file=${writeConfig(workspace, service, [riverside])}`;
+    for (const echo of ECHOES) {
+      service.heal(riverside);
+      service.fail(riverside, echo, { endpoint });
+      const check = launch(workspace, ['check', '--connect', config]);
+      await check.exited;
+      expect(check.stdout).toMatch(/^riverside /m);
+      expect(partsIn(check.stdout + check.stderr, service.secrets())).toEqual([]);
     }
   },
-  60_000,
 );
+
+test('the password of a proxy is sent to the proxy and shown nowhere', async () => {
+  const password = 'pass+0a1b2c3d4e5f6a7b8c9d';
+  const received = new Set<string>();
+  const proxy = createServer().on('connect', (request, socket) => {
+    const credentials = request.headers['proxy-authorization'] ?? '';
+    received.add(Buffer.from(credentials.replace('Basic ', ''), 'base64').toString());
+    socket.on('error', () => {});
+    socket.end(`HTTP/1.1 407 ${credentials}\r\nX-Echo: ${credentials}\r\n\r\n${credentials}`);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const address = proxy.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  const file = writeConfig(workspace, service, [riverside], {
+    service: {
+      base_url: 'https://statistics.example.org',
+      auth_url: 'https://identity.example.org',
+      proxy_url: `http://operator:${password}@127.0.0.1:${port}`,
+    },
+  });
+  const daemon = await launch(
+    workspace,
+    flagsFor(workspace, file, '--log.level=debug'),
+  ).listening();
+  await daemon.until(() => daemon.logged('poll failed').length > 0);
+  const shown = await pagesOf(daemon);
+  await daemon.stop();
+  proxy.close();
+  expect([...received]).toEqual([`operator:${password}`]);
+  expect(partsIn(daemon.stderr + shown, [password, `operator:${password}`])).toEqual([]);
+});

@@ -1,17 +1,17 @@
-/** What the checks have in common: a plausible past for a customer, and what its figures must be. */
+/** Two weeks of records for a customer, and the values that the exporter must show for them. */
 import { expect } from 'vitest';
+import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import type { Exposition } from './exposition.ts';
-import type { LedgerService } from './ledger-service.ts';
+import type { ServiceCustomer } from './ledger-service.ts';
 import type { Ledger } from './ledger.ts';
 import { dayMs, dayStart, periodStart, hourMs, minuteMs } from './local-time.ts';
 
 export const dayStartsAt = '04:00';
 
 /**
- * Fills two weeks: people and logins on every day, more going out than in on the morning of today
- * (so that the floor of the occupancy matters), the newest records minutes old. All lie well
- * inside their days, none at the edge of a window that the daemon might ask for.
+ * Adds people and logins on every day of two weeks. This morning more people leave than enter, so that
+ * clamping the occupancy at 0 matters. No record is near the edge of a window that the exporter requests.
  */
 export function fillHistory(ledger: Ledger, nowMs = Date.now()): void {
   const today = dayStart(nowMs, ledger.zone, dayStartsAt);
@@ -28,7 +28,7 @@ export function fillHistory(ledger: Ledger, nowMs = Date.now()): void {
   addOld(ledger, nowMs - 3 * minuteMs, 4, 1);
 }
 
-/** The same record for people and logins, known to the service two seconds after the event. */
+/** Adds people and logins that the service received two seconds after the event. */
 export function addOld(ledger: Ledger, eventMs: number, entered: number, exited: number): void {
   ledger.add('people', { in: entered, out: exited }, eventMs + 4321, eventMs + 6321);
   ledger.add('logins', { in: 1 + entered }, eventMs + 5432, eventMs + 7432);
@@ -40,37 +40,39 @@ const kinds = [
   ['logins', 'logins', 'in'],
 ] as const;
 
-/** Expects that every counter is the service's total since the epoch, and that none is held. */
+/** Expects every counter to be the service's total of the counting period, and every excess to be 0. */
 export function expectCountersExact(
   exposition: Exposition,
   customer: string,
   ledger: Ledger,
   startsAt = dayStartsAt,
+  about = customer,
 ): void {
   const periodMs = periodStart(Date.now(), ledger.zone, startsAt);
   const shown = kinds.map(([kind]) => exposition.value(`library_${kind}_total`, { customer }));
   const truth = kinds.map(([, stream, side]) => ledger.total(stream, side, periodMs));
-  expect(shown, `entered, exited, logins of ${customer}`).toEqual(truth);
-  const held = kinds.map(([kind]) =>
+  expect(shown, `entered, exited, logins of ${about}`).toEqual(truth);
+  const excess = kinds.map(([kind]) =>
     exposition.value('library_counter_excess', { customer, counter: kind }),
   );
-  expect(held, `held counts of ${customer}`).toEqual([0, 0, 0]);
+  expect(excess, `excess of ${about}`).toEqual([0, 0, 0]);
 }
 
-/** Expects that today's figures are the service's since the day started. */
+/** Expects today's values to be the service's totals since the day started. */
 export function expectTodayExact(
   exposition: Exposition,
   customer: string,
   ledger: Ledger,
   startsAt = dayStartsAt,
+  about = customer,
 ): void {
   const startMs = dayStart(Date.now(), ledger.zone, startsAt);
   const shown = kinds.map(([kind]) => exposition.value(`library_${kind}_today`, { customer }));
   const truth = kinds.map(([, stream, side]) => ledger.total(stream, side, startMs));
-  expect(shown, `today's figures of ${customer}`).toEqual(truth);
+  expect(shown, `today's values of ${about}`).toEqual(truth);
 }
 
-/** Expects what depends on the minutes: people inside, and when anybody was last counted. */
+/** Expects what depends on the keys of minutes: people inside, and when somebody was last counted. */
 export function expectMinutesExact(exposition: Exposition, customer: string, ledger: Ledger): void {
   const startMs = dayStart(Date.now(), ledger.zone, dayStartsAt);
   const seen = ['people', 'logins'].map((stream) =>
@@ -86,13 +88,24 @@ export function expectMinutesExact(exposition: Exposition, customer: string, led
   ]);
 }
 
-/** Expects that nothing that the daemon ever said or shows holds a secret or a token. */
-export async function expectNoSecret(daemon: Daemon, service: LedgerService): Promise<void> {
-  const pages = await Promise.all(
-    ['/metrics', '/', '/-/ready', '/-/healthy'].map(async (path) =>
-      (await daemon.get(path)).text(),
-    ),
-  );
-  const said = [daemon.stdout, daemon.stderr, ...pages].join('\n');
-  expect(service.secrets().filter((secret) => said.includes(secret))).toEqual([]);
+/** Expects all of the customer's values to be exact. */
+export function expectAllExact(exposition: Exposition, { name, ledger }: ServiceCustomer): void {
+  expectCountersExact(exposition, name, ledger);
+  expectTodayExact(exposition, name, ledger);
+  expectMinutesExact(exposition, name, ledger);
+}
+
+/** Waits until all values of the customers are exact; returns that scrape. */
+export async function exact(
+  daemon: Daemon,
+  ...customers: readonly ServiceCustomer[]
+): Promise<Exposition> {
+  let exposition = await daemon.scrape();
+  await eventually(async () => {
+    exposition = await daemon.scrape();
+    for (const customer of customers) {
+      expectAllExact(exposition, customer);
+    }
+  });
+  return exposition;
 }

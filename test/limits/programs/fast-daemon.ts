@@ -1,7 +1,6 @@
 /**
- * The daemon of a configuration file, with polls far oftener than a configuration allows. Tells,
- * when it is asked, what it holds: descriptors, timers and sockets, and the heap after a collection.
- * Started with --expose-gc.
+ * A daemon that polls more often than a configuration allows. It answers each message with its
+ * descriptors, resources, and heap after a collection. Started with --expose-gc.
  */
 import { strict as assert } from 'node:assert';
 import { readdirSync } from 'node:fs';
@@ -11,7 +10,7 @@ import { systemRandom } from '../../../src/base/random.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createDaemon } from '../../../src/daemon.ts';
 
-export interface Holding {
+export interface Held {
   readonly descriptors: number;
   readonly resources: number;
   readonly heapBytes: number;
@@ -25,7 +24,7 @@ const loaded = await loadConfig({ path, env: {} });
 const polling = { ...loaded.config.polling, intervalMs: Number(intervalMs) };
 const daemon = createDaemon({
   loaded: { ...loaded, config: { ...loaded.config, polling } },
-  load: () => Promise.reject(new Error('nobody reloads here')),
+  load: () => Promise.reject(new Error('no reload expected')),
   listenAddress: '127.0.0.1:0',
   telemetryPath: '/metrics',
   enableLifecycle: false,
@@ -48,5 +47,5 @@ process.on('message', () => {
     descriptors: readdirSync('/dev/fd').length,
     resources: process.getActiveResourcesInfo().length,
     heapBytes: process.memoryUsage().heapUsed,
-  } satisfies Holding);
+  } satisfies Held);
 });

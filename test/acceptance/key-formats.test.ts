@@ -1,0 +1,113 @@
+/**
+ * CONTRACT.md, section 4, guarantee 5: what the interface leaves open never changes a counter. Each case
+ * is a customer of one daemon, so that an assumption about one would show at another.
+ */
+import { beforeAll, expect, test } from 'vitest';
+import { eventually, writeConfig } from './daemon.ts';
+import type { Daemon } from './daemon.ts';
+import {
+  addOld,
+  dayStartsAt,
+  exact,
+  expectCountersExact,
+  expectTodayExact,
+  fillHistory,
+} from './expected.ts';
+import type { Exposition } from './exposition.ts';
+import { Harness } from './harness.ts';
+import type { Conventions, Ledger } from './ledger.ts';
+import { keyFormats } from './ledger.ts';
+import { afternoonZone, dayStart, hourMs, minuteMs, periodStart } from './local-time.ts';
+
+const harness = new Harness();
+const { service, workspace } = harness;
+const zone = afternoonZone(Date.now());
+let daemon: Daemon;
+
+const names = Object.keys(keyFormats) as (keyof typeof keyFormats)[];
+const formats = names.map((keyFormat) => [`keys: ${keyFormat}`, { keyFormat }] as const);
+
+const table: Readonly<Record<string, Partial<Conventions>>> = {
+  ...Object.fromEntries(formats),
+  'minutes without counts are listed': { zeros: true },
+  'they are, with HH:mm': { zeros: true, keyFormat: 'HH:mm, local' },
+  'from is inclusive, times are whole minutes': { fromInclusive: true, resolutionMs: minuteMs },
+  'from is exclusive, times are whole minutes': { resolutionMs: minuteMs },
+  'from means the time of arrival': { fromMeans: 'arrival' },
+  'day and quarter lag': { lagging: ['day', 'quarter'] },
+  'day lags and answers with whole days': { lagging: ['day'], daySnaps: true },
+  'above 40 rows, day is forced': { forceAboveRows: 40, forcedTo: 'day' },
+  'above 40 rows, quarter is forced': { forceAboveRows: 40, forcedTo: 'quarter' },
+};
+
+const cases = Object.entries(table).map(([convention, conventions], index) => ({
+  convention,
+  customer: service.addCustomer(`case-${index}`, zone, conventions),
+}));
+const opaque = cases.find(({ convention }) => convention === 'keys: opaque')?.customer;
+// What depends on minutes is compared where they can be read and are complete.
+const readable = cases.filter(
+  ({ customer }) => customer !== opaque && customer.ledger.conventions.forceAboveRows === Infinity,
+);
+
+/** More minutes than rows are allowed before an aggregation is forced, and counts at night. */
+function addMany(ledger: Ledger): void {
+  const today = dayStart(Date.now(), zone, dayStartsAt);
+  for (let minute = 0; minute < 60; minute += 1) {
+    addOld(ledger, today + 4 * hourMs + minute * minuteMs, 1, minute % 3 === 0 ? 2 : 0);
+  }
+  addOld(ledger, today - 90 * minuteMs, 3, 3);
+  addOld(ledger, periodStart(Date.now(), zone, dayStartsAt) - 90 * minuteMs, 7, 7);
+}
+
+beforeAll(async () => {
+  for (const { customer } of cases) {
+    fillHistory(customer.ledger);
+    addMany(customer.ledger);
+  }
+  const customers = cases.map(({ customer }) => customer);
+  daemon = await harness.start(writeConfig(workspace, service, customers));
+});
+
+/** Returns the last scrape. */
+async function allExact(): Promise<Exposition> {
+  await eventually(async () => {
+    const exposition = await daemon.scrape();
+    for (const { convention, customer } of cases) {
+      const { name, ledger } = customer;
+      expectCountersExact(exposition, name, ledger, dayStartsAt, convention);
+      expectTodayExact(exposition, name, ledger, dayStartsAt, convention);
+    }
+  });
+  return exact(daemon, ...readable.map(({ customer }) => customer));
+}
+
+test('all values are exact after the first readings', async () => {
+  await expect(allExact()).resolves.toBeDefined();
+});
+
+test('all values are exact after new and late records', async () => {
+  for (const { customer } of cases) {
+    customer.ledger.add('people', { in: 4, out: 1 });
+    customer.ledger.add('logins', { in: 2 });
+    customer.ledger.add('people', { in: 2, out: 3 }, Date.now() - 70 * minuteMs);
+  }
+  await expect(allExact()).resolves.toBeDefined();
+});
+
+test('unknown keys mean no occupancy, no last seen, and a warning', async () => {
+  const customer = opaque?.name ?? '';
+  const dependent = [
+    'library_occupancy_people',
+    'library_people_last_seen_timestamp_seconds',
+    'library_occupancy_estimate_people',
+  ];
+  const exposition = await daemon.scrape();
+  expect(dependent.map((name) => exposition.value(name, { customer }))).toEqual(
+    dependent.map(() => undefined),
+  );
+  await eventually(() => {
+    const warnings = daemon.logLines().filter(({ level }) => level === 'warn');
+    expect(warnings).toContainEqual(expect.objectContaining({ customer }));
+  });
+});

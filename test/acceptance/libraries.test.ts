@@ -1,0 +1,125 @@
+/** CONTRACT.md, sections 2 and 4: each customer by its own zone, start of the day and settings; shards. */
+import { beforeAll, expect, test } from 'vitest';
+import { eventually, writeConfig } from './daemon.ts';
+import type { Daemon } from './daemon.ts';
+import { addOld, expectCountersExact, expectTodayExact } from './expected.ts';
+import { Harness } from './harness.ts';
+import type { ServiceCustomer } from './ledger-service.ts';
+import { clockFromNow, dayMs, dayStart, minuteMs, offsetMs, periodStart } from './local-time.ts';
+
+const harness = new Harness();
+const { service, workspace } = harness;
+let configFile: string;
+let daemon: Daemon;
+
+// Open from two hours ago until in two hours, and for an hour that starts in five.
+function openNow(zone: string): string {
+  return `Mo-Su ${clockFromNow(zone, -120)}-${clockFromNow(zone, 120)}`;
+}
+function openLater(zone: string): string {
+  return `Mo-Su ${clockFromNow(zone, 300)}-${clockFromNow(zone, 360)}`;
+}
+
+const cases = [
+  { name: 'copenhagen', zone: 'Europe/Copenhagen', hours: openNow, open: 1, startsAt: '04:00' },
+  { name: 'york', zone: 'America/New_York', hours: openLater, open: 0, startsAt: '00:00' },
+  { name: 'kathmandu', zone: 'Asia/Kathmandu', hours: openNow, open: 1, startsAt: '06:30' },
+  { name: 'auckland', zone: 'Pacific/Auckland', hours: openLater, open: 0, startsAt: '22:15' },
+  { name: 'honolulu', zone: 'Pacific/Honolulu', hours: () => '24/7', open: 1, startsAt: '04:00' },
+  { name: 'greenwich', zone: 'UTC', open: undefined, startsAt: '04:00' },
+].map((row) => ({ ...row, customer: service.addCustomer(row.name, row.zone) }));
+
+/** Records on both sides of the starts of the period and of the day, none at the edge. */
+function addAroundEdges({ ledger }: ServiceCustomer, startsAt: string): void {
+  const nowMs = Date.now();
+  const edges = [
+    periodStart(nowMs, ledger.zone, startsAt),
+    dayStart(nowMs, ledger.zone, startsAt),
+    dayStart(nowMs - 3 * dayMs, ledger.zone, startsAt),
+  ];
+  for (const [index, edge] of edges.entries()) {
+    for (const minutes of [-61, -2, 2, 61]) {
+      if (edge + minutes * minuteMs < nowMs - minuteMs) {
+        addOld(ledger, edge + minutes * minuteMs, 3 + index, 2);
+      }
+    }
+  }
+  addOld(ledger, nowMs - 5 * minuteMs, 6, 1);
+}
+
+beforeAll(async () => {
+  const settings = cases.map(({ name, zone, startsAt, hours, customer }) => {
+    addAroundEdges(customer, startsAt);
+    return [
+      name,
+      {
+        day_starts_at: startsAt,
+        ...(hours && { opening_hours: hours(zone) }),
+        ...(name === 'york' && { capacity: 250, labels: { region: 'north' } }),
+        ...(name === 'greenwich' && { labels: { floor: 'two' } }),
+      },
+    ] as const;
+  });
+  const customers = cases.map(({ customer }) => customer);
+  configFile = writeConfig(workspace, service, customers, {
+    customers: Object.fromEntries(settings),
+  });
+  // No value depends on the zone of the machine.
+  daemon = await harness.start(configFile, [], { TZ: 'Pacific/Chatham' });
+});
+
+test.each(cases)(
+  'in $zone, counters start with the month and values of today at $startsAt, local time',
+  async ({ name, zone, startsAt, customer, open }) => {
+    const labels = { customer: name };
+    await eventually(async () => {
+      const exposition = await daemon.scrape();
+      expect(exposition.value('library_counter_start_timestamp_seconds', labels)).toBe(
+        periodStart(Date.now(), zone, startsAt) / 1_000,
+      );
+      expectCountersExact(exposition, name, customer.ledger, startsAt);
+      expectTodayExact(exposition, name, customer.ledger, startsAt);
+    });
+    const exposition = await daemon.scrape();
+    const offset = offsetMs(Date.now(), zone) / 1_000;
+    expect(exposition.value('library_utc_offset_seconds', labels)).toBe(offset);
+    expect(exposition.value('library_open', labels)).toBe(open);
+  },
+);
+
+test('capacity and info are as configured; every customer has the same labels', async () => {
+  const exposition = await daemon.scrape();
+  expect(exposition.all('library_capacity_people')).toEqual([
+    { name: 'library_capacity_people', labels: { customer: 'york' }, value: 250 },
+  ]);
+  expect(exposition.all('library_customer_info').map(({ labels }) => labels)).toEqual(
+    cases.map(({ name, zone }) => ({
+      customer: name,
+      timezone: zone,
+      region: name === 'york' ? 'north' : '',
+      floor: name === 'greenwich' ? 'two' : '',
+    })),
+  );
+  expect(exposition.value('library_exporter_customers')).toBe(cases.length);
+});
+
+test('each customer is on one shard', async () => {
+  const shards = await Promise.all(
+    ['0/2', '1/2'].map(async (shard, index) =>
+      harness.start(configFile, [
+        `--shard=${shard}`,
+        `--storage.path=${workspace.folder}/${index}`,
+      ]),
+    ),
+  );
+  const scrapes = await Promise.all(shards.map((shard) => shard.scrape()));
+  const customers = scrapes.map((scrape) =>
+    scrape.all('library_customer_info').map(({ labels }) => labels['customer'] ?? ''),
+  );
+  expect(customers.flat().toSorted()).toEqual(cases.map(({ name }) => name).toSorted());
+  for (const [index, scrape] of scrapes.entries()) {
+    const shard = { shard: String(index), shards: '2' };
+    expect(scrape.value('library_exporter_shard_info', shard)).toBe(1);
+    expect(scrape.value('library_exporter_customers')).toBe(customers[index]?.length);
+  }
+});
