@@ -73,7 +73,7 @@ export function expectTodayExact(
 }
 
 /** Expects what depends on the keys of minutes: people inside, and when somebody was last counted. */
-export function expectMinutesExact(exposition: Exposition, customer: string, ledger: Ledger): void {
+function expectMinutesExact(exposition: Exposition, customer: string, ledger: Ledger): void {
   const startMs = dayStart(Date.now(), ledger.zone, dayStartsAt);
   const seen = ['people', 'logins'].map((stream) =>
     exposition.value(`library_${stream}_last_seen_timestamp_seconds`, { customer }),
