@@ -1,16 +1,12 @@
-/** The panels about the exporter's work itself: how long it takes, what it costs, what runs. */
+/** Panels about durations, resources and running exporters. */
 import * as units from '@grafana/grafana-foundation-sdk/units';
-import { hidden, inUnit } from './looks.ts';
+import { hidden, inUnit } from './theme.ts';
 import { lines, overTime } from './panels.ts';
-import { CHOSEN_EXPORTERS as CHOSEN } from './queries.ts';
+import { CHOSEN_EXPORTERS as CHOSEN, ofExporters } from './queries.ts';
 import { table, withColumns } from './tables.ts';
 
 export function pollDuration() {
-  return lines(
-    11,
-    'Length of a poll',
-    '95 of 100 polls were shorter. A poll is one to a few requests.',
-  )
+  return lines(11, 'Poll duration', '95th percentile. A poll is one or a few requests.')
     .withTarget(
       overTime(quantile('library_exporter_poll_duration_seconds', 'stream'), '{{stream}}'),
     )
@@ -19,7 +15,7 @@ export function pollDuration() {
 }
 
 export function requestDuration() {
-  return lines(12, 'Length of a request', '95 of 100 requests to the service were shorter.')
+  return lines(12, 'Request duration', '95th percentile of requests to the service.')
     .withTarget(
       overTime(
         quantile('library_exporter_service_request_duration_seconds', 'endpoint'),
@@ -34,7 +30,7 @@ export function requestsByCode() {
   return lines(
     13,
     'Requests by status',
-    'Requests to the service a second, by the status of its answer: 200 is good, 401 and 403 are credentials, 429 is too many, 5 hundred and more is the service; none is no answer.',
+    'Requests per second by status: 200 is success, 401 and 403 refused credentials, 429 too many requests, 500 and above an error of the service, none no answer.',
   )
     .withTarget(
       overTime(
@@ -47,10 +43,13 @@ export function requestsByCode() {
 }
 
 export function cpu() {
-  return lines(17, 'Processor', 'Processor time of each exporter: 100 % is one core.')
+  return lines(17, 'CPU', '100 % is one core.')
     .span(8)
     .withTarget(
-      overTime(`rate(process_cpu_seconds_total{${CHOSEN}}[$__rate_interval])`, '{{instance}}'),
+      overTime(
+        ofExporters('process_cpu_seconds_total', 'rate', '[$__rate_interval]'),
+        '{{instance}}',
+      ),
     )
     .unit(units.PercentUnit)
     .decimals(1);
@@ -59,18 +58,18 @@ export function cpu() {
 export function memory() {
   return lines(18, 'Memory', 'Resident memory of each exporter.')
     .span(8)
-    .withTarget(overTime(`process_resident_memory_bytes{${CHOSEN}}`, '{{instance}}'))
+    .withTarget(overTime(ofExporters('process_resident_memory_bytes'), '{{instance}}'))
     .unit(units.BytesIEC);
 }
 
 export function eventLoop() {
   return lines(
     19,
-    'Event loop lag',
-    'By how much each exporter was late to answer, 99 of 100 times less: over a second it has too much to do.',
+    'Event loop delay',
+    '99th percentile. Above one second the exporter is overloaded.',
   )
     .span(8)
-    .withTarget(overTime(`nodejs_eventloop_lag_p99_seconds{${CHOSEN}}`, '{{instance}}'))
+    .withTarget(overTime(ofExporters('nodejs_eventloop_lag_p99_seconds'), '{{instance}}'))
     .unit(units.Seconds)
     .decimals(1);
 }
@@ -78,19 +77,23 @@ export function eventLoop() {
 export function instances() {
   const empty = table(
     16,
-    'What runs',
-    'Each exporter with its version, its Node.js, its part of the customers where they are shared out, and when it started.',
+    'Running exporters',
+    'Version, Node.js, shard, libraries and start of each exporter.',
   ).span(12);
   return withColumns(
     empty,
     ['instance', 'Instance'],
     [
       ['Build', `library_exporter_build_info{${CHOSEN}}`, hidden()],
-      ['Part', `library_exporter_shard_info{${CHOSEN}}`, hidden()],
-      ['Customers', `library_exporter_customers{${CHOSEN}}`],
-      ['Started', `process_start_time_seconds{${CHOSEN}} * 1000`, inUnit(units.DateTimeFromNow)],
+      ['Shard info', `library_exporter_shard_info{${CHOSEN}}`, hidden()],
+      ['Libraries', `library_exporter_customers{${CHOSEN}}`],
       [
-        'Configuration read',
+        'Started',
+        `(${ofExporters('process_start_time_seconds')}) * 1000`,
+        inUnit(units.DateTimeFromNow),
+      ],
+      [
+        'Last reload',
         `library_exporter_config_last_reload_success_timestamp_seconds{${CHOSEN}} * 1000`,
         inUnit(units.DateTimeFromNow),
       ],
@@ -99,7 +102,7 @@ export function instances() {
   );
 }
 
-/** In seconds, of a histogram. */
+/** In seconds. */
 function quantile(histogram: string, label: string): string {
   return `histogram_quantile(0.95, sum by (le, ${label}) (rate(${histogram}_bucket{${CHOSEN}}[$__rate_interval])))`;
 }

@@ -1,7 +1,4 @@
-/**
- * What surrounds the panels of every dashboard: the choices at the top, the links to the others, the
- * alerts that are drawn over the panels. Knows no panel.
- */
+/** Variables, links and alert annotations of every dashboard. Contains no panel. */
 import {
   AnnotationQueryBuilder,
   DashboardBuilder,
@@ -17,44 +14,63 @@ import { DATASOURCE } from './finish.ts';
 
 const TAG = 'library';
 
-/** A dashboard without panels, which asks for its data source and for the job. */
-export function frame(uid: string, title: string, description: string): DashboardBuilder {
-  return (
-    new DashboardBuilder(`Library / ${title}`)
-      .uid(uid)
-      .description(description)
-      .tags([TAG])
-      .readonly()
-      .tooltip(DashboardCursorSync.Crosshair)
-      .refresh('1m')
-      .time({ from: 'now-24h', to: 'now' })
-      .timezone('browser')
-      .weekStart('monday')
-      .link(
-        new DashboardLinkBuilder('Library')
-          .type(DashboardLinkType.Dashboards)
-          .tags([TAG])
-          .includeVars(true)
-          .keepTime(false),
-      )
-      .withVariable(
-        new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus'),
-      )
-      // From a series that every customer has as soon as it is configured.
-      .withVariable(all(choice('job', 'Job', 'label_values(library_customer_info, job)')))
-  );
+/**
+ * Every dashboard. One with a single library keeps it when a link leads to another such one; a link
+ * from All to a single library would open all of them mixed, and back to only one.
+ */
+const DASHBOARDS = [
+  { uid: 'library-overview', title: 'Overview', hasOneLibrary: false },
+  { uid: 'library-customer', title: 'Library', hasOneLibrary: true },
+  { uid: 'library-patterns', title: 'Patterns', hasOneLibrary: true },
+  { uid: 'library-statistics', title: 'Statistics', hasOneLibrary: false },
+  { uid: 'library-now', title: 'Now', hasOneLibrary: true },
+  { uid: 'library-exporter', title: 'Exporter', hasOneLibrary: false },
+] as const;
+
+export type Uid = (typeof DASHBOARDS)[number]['uid'];
+
+/** A dashboard without panels, with variables for data source and job and links to the others. */
+export function frame(uid: Uid, description: string): DashboardBuilder {
+  const own = DASHBOARDS.find((dashboard) => dashboard.uid === uid);
+  const dashboard = new DashboardBuilder(`Library / ${own?.title}`)
+    .uid(uid)
+    .description(description)
+    .tags([TAG])
+    .readonly()
+    .tooltip(DashboardCursorSync.Crosshair)
+    .refresh('1m')
+    .time({ from: 'now-24h', to: 'now' })
+    .timezone('browser')
+    .weekStart('monday')
+    .withVariable(
+      new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus'),
+    )
+    // Every customer has this series as soon as it is configured.
+    .withVariable(all(choice('job', 'Job', 'label_values(library_customer_info, job)')));
+  for (const other of DASHBOARDS.filter((one) => one.uid !== uid)) {
+    const keepsLibrary = own?.hasOneLibrary === true && other.hasOneLibrary;
+    dashboard.link(
+      new DashboardLinkBuilder(other.title)
+        .type(DashboardLinkType.Link)
+        .url(
+          `/d/${other.uid}?\${datasource:queryparam}&\${job:queryparam}${keepsLibrary ? '&${customer:queryparam}' : ''}`,
+        )
+        .keepTime(false),
+    );
+  }
+  return dashboard;
 }
 
-/** The choice of a customer; make it {@link all} or {@link several} where more than one may be seen. */
+/** A variable for one library; {@link all} or {@link several} allow more than one. */
 export function customerChoice(): QueryVariableBuilder {
   return choice(
     'customer',
-    'Customer',
+    'Library',
     'label_values(library_customer_info{job=~"$job"}, customer)',
   );
 }
 
-/** The choice of an exporter, for those who run more than one. */
+/** A variable for exporters. */
 export function instanceChoice(): QueryVariableBuilder {
   return choice(
     'instance',
@@ -63,7 +79,7 @@ export function instanceChoice(): QueryVariableBuilder {
   );
 }
 
-/** Any number of values can be chosen, all of them at first. */
+/** Any number of values, all of them by default. */
 export function all(variable: QueryVariableBuilder): QueryVariableBuilder {
   return several(variable)
     .includeAll(true)
@@ -71,12 +87,12 @@ export function all(variable: QueryVariableBuilder): QueryVariableBuilder {
     .current({ selected: true, text: 'All', value: '$__all' });
 }
 
-/** Any number of values can be chosen, the first of them at first. */
+/** Any number of values, the first one by default. */
 export function several(variable: QueryVariableBuilder): QueryVariableBuilder {
   return variable.multi(true);
 }
 
-/** Firing alerts of prometheus/rules, marked where they fired. `matchers` as in `,customer=~"a"`. */
+/** Marks where alerts of prometheus/rules fired. `matchers` as in `,customer=~"a"`. */
 export function alerts(matchers = ''): AnnotationQueryBuilder {
   return new AnnotationQueryBuilder()
     .name('Alerts')

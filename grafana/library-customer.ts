@@ -1,19 +1,20 @@
-/** The second dashboard: everything about one library, from who is inside to the door that died. */
+/** Everything about one library, from people inside to dead doors. */
 import { GraphTransform } from '@grafana/grafana-foundation-sdk/common';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as units from '@grafana/grafana-foundation-sdk/units';
-import { branches, devices, drift } from './doors.ts';
+import { branches, devices, doorFaults, doorRatio, drift } from './branch-panels.ts';
 import { alerts, customerChoice, frame } from './frame.ts';
 import {
   AGE_STEPS,
   FULLNESS_STEPS,
   LAST_WEEK_STEPS,
   OPEN_OR_CLOSED,
+  band,
   dashed,
   inColour,
   mappings,
   thresholds,
-} from './looks.ts';
+} from './theme.ts';
 import {
   explanation,
   hourlyBars,
@@ -41,14 +42,15 @@ import {
 } from './queries.ts';
 import { weekByHour } from './tables.ts';
 
-/** Mean number inside, divided by arrivals per second. */
+/** Little's law: people inside divided by arrivals per second. After closing it would be nonsense. */
 const VISIT_SECONDS =
   `max by (customer) (avg_over_time(library_occupancy_people{${CHOSEN}}[3h]))` +
-  ` / (${growth('library_people_entered_total', '3h')} > 20) * ${3 * 3_600}`;
+  ` / (${growth('library_people_entered_total', '3h')} > 20) * ${3 * 3_600}` +
+  ` unless on (customer) ${OPEN} == 0`;
 
 /** The whole dashboard, before `dashboardFile` finishes it. */
 export function libraryCustomer(): Dashboard {
-  return frame('library-customer', 'Customer', 'Everything about one library.')
+  return frame('library-customer', 'Everything about one library.')
     .withVariable(customerChoice())
     .annotation(alerts(',customer=~"$customer"'))
     .withPanel(insideNow())
@@ -64,6 +66,8 @@ export function libraryCustomer(): Dashboard {
     .withPanel(openAndClosed())
     .withPanel(weekdayByHour())
     .withPanel(devices())
+    .withPanel(doorRatio())
+    .withPanel(doorFaults())
     .withPanel(drift())
     .withPanel(visitLength())
     .withPanel(loginsPerEntry())
@@ -80,13 +84,12 @@ function insideNow() {
 function fullness() {
   return stat(
     2,
-    'Of its capacity',
-    'People inside as a share of the configured capacity: orange from 80 %, red from 100 %.',
+    'Share of capacity',
+    'People inside against the configured capacity: orange from 80 %, red from 100 %. Not known without a capacity.',
   )
     .span(4)
     .withTarget(now(FULLNESS))
     .unit(units.PercentUnit)
-    .noValue('no capacity configured')
     .thresholds(thresholds(FULLNESS_STEPS));
 }
 
@@ -99,18 +102,17 @@ function enteredToday() {
 function againstLastWeek() {
   return stat(
     4,
-    'Of last week by now',
-    "Today's entries as a share of those by the same time of the same weekday last week. Orange is less than half or more than double.",
+    'Compared with last week',
+    "Today's entries against the same time of the same weekday last week. Orange: less than half or more than double.",
   )
     .span(4)
     .withTarget(now(AGAINST_LAST_WEEK))
     .unit(units.PercentUnit)
-    .noValue('nothing to compare with')
     .thresholds(thresholds(LAST_WEEK_STEPS));
 }
 
 function loginsToday() {
-  return stat(5, 'Logins today', 'Patrons who logged in since the day started.')
+  return stat(5, 'Logins today', 'Patron logins since the day started.')
     .span(4)
     .withTarget(now(LOGINS_TODAY));
 }
@@ -119,7 +121,7 @@ function dataAge() {
   return stat(
     6,
     'Data age',
-    'How long ago the figures were last read, of people or logins, whichever is older: orange from 5 minutes, red from 15.',
+    'Time since the last successful poll of people or logins, whichever is older: orange from 5 minutes, red from 15.',
   )
     .span(4)
     .withTarget(now(DATA_AGE))
@@ -130,14 +132,20 @@ function dataAge() {
 function insideOverTime() {
   return lines(
     7,
-    'People inside, over last week',
-    'People inside over time; dashed the same time a week before. A gap is a time without fresh data.',
+    'People inside: now and a week ago',
+    'The estimate with its 90 % interval, the raw value (entries minus exits) as a thin line, and the raw value a week ago dashed. A gap means no recent data.',
   )
     .span(16)
-    .withTarget(overTime(INSIDE, 'now'))
-    .withTarget(overTime(perCustomer('library_occupancy_people', 'offset 1w'), 'a week before'))
-    .overrideByName('now', inColour('blue'))
-    .overrideByName('a week before', dashed())
+    .withTarget(overTime(perCustomer('library_occupancy_estimate_people'), 'estimate'))
+    .withTarget(overTime(perCustomer('library_occupancy_estimate_lower_people'), 'lower'))
+    .withTarget(overTime(perCustomer('library_occupancy_estimate_upper_people'), 'upper'))
+    .withTarget(overTime(INSIDE, 'raw'))
+    .withTarget(overTime(perCustomer('library_occupancy_people', 'offset 1w'), 'a week ago'))
+    .overrideByName('estimate', inColour('blue'))
+    .overrideByName('lower', band())
+    .overrideByName('upper', band('lower'))
+    .overrideByName('raw', inColour('text'))
+    .overrideByName('a week ago', dashed())
     .interval('1m');
 }
 
@@ -145,7 +153,7 @@ function entriesAndExits() {
   return hourlyBarsAroundZero(
     9,
     'Entries and exits per hour',
-    'People counted in, upwards, and out, downwards, within each hour, or within each longer step where the time range is long. Each bar ends at its time.',
+    'Entries upwards, exits downwards, per hour, or per longer step if the time range is long. Each bar ends at its time; the running hour is not shown.',
   )
     .withTarget(overTime(grownBy('library_people_entered_total'), 'entries'))
     .withTarget(overTime(grownBy('library_people_exited_total'), 'exits'))
@@ -160,28 +168,23 @@ function loginsPerHour() {
   return hourlyBars(
     10,
     'Logins per hour',
-    'Patrons who logged in within each hour, or within each longer step where the time range is long. Each bar ends at its time.',
+    'Patron logins per hour, or per longer step if the time range is long. Each bar ends at its time; the running hour is not shown.',
   ).withTarget(overTime(grownBy('library_logins_total'), 'logins'));
 }
 
 function openAndClosed() {
-  return states(
-    11,
-    'Open and closed',
-    'The configured opening hours. Nothing is shown of a library without any.',
-  )
+  return states(11, 'Open and closed', 'The configured opening hours.')
     .span(24)
     .height(4)
     .withTarget(overTime(OPEN, 'opening hours'))
-    .noValue('no opening hours configured')
     .mappings(mappings(OPEN_OR_CLOSED));
 }
 
 function weekdayByHour() {
   return weekByHour(
     12,
-    'Entries by weekday and hour, mean of four weeks',
-    "How many people usually come in within each hour of the week, on the library's own clock. The darker the busier.",
+    'Average entries by weekday and hour, four weeks',
+    'In local time. The stronger the colour, the busier.',
     `sum by (weekday, hour) (${byLocalHour(ENTRY_RATE, '4w')})`,
   );
 }
@@ -190,18 +193,18 @@ function visitLength() {
   return lines(
     15,
     'Length of a visit (estimate)',
-    "An estimate by Little's law: the mean number of people inside over three hours, divided by the entries of an hour in the same time. Only where more than 20 came in. It inherits the errors of the doors.",
+    "By Little's law: average people inside over three hours, divided by the entries per hour. Only while open, and with more than 20 entries. It has the errors of the doors.",
   )
-    .withTarget(overTime(VISIT_SECONDS, 'estimate'))
+    .withTarget(overTime(`(${VISIT_SECONDS}) / 60`, 'estimate'))
     .interval('15m')
-    .unit(units.Seconds);
+    .unit(units.Minutes);
 }
 
 function loginsPerEntry() {
   return lines(
     16,
     'Logins per entry',
-    'Patrons who logged in, as a share of the people who came in, over the 24 hours before each instant. Above 100 % people log in more than once, or the door misses some.',
+    'Patron logins divided by entries, over the last 24 hours. Above 100 %, people log in more than once or the door misses some.',
   )
     .withTarget(
       overTime(
@@ -210,18 +213,19 @@ function loginsPerEntry() {
       ),
     )
     .interval('15m')
+    .decimals(1)
     .unit(units.PercentUnit);
 }
 
 function words() {
-  return explanation(17, [
-    'Figures of *today* start again at the hour at which the library’s day starts, 04:00 unless configured otherwise, in its own time zone, and follow the service’s corrections. Weekdays and hours in tables are the library’s own; time axes show the time of the viewer.',
-    'People inside are entries less exits, minute by minute, never below 0: a door that misses people makes it drift until the next day. Branches and devices are read every five minutes unless configured otherwise, and names of devices are the service’s numbers.',
-    'What compares with weeks before needs a Prometheus that keeps them (`--storage.tsdb.retention.time`, 15 days by default). No recording rules are needed. The red marks are alerts of `prometheus/rules`, where Prometheus has them.',
+  return explanation(19, [
+    '*Today* starts at the library’s own `day_starts_at` (04:00 by default) and includes corrections of the service. Weekdays and hours in tables are local; time axes show the viewer’s time.',
+    'The raw value of people inside is entries minus exits, never below 0; it drifts if doors miscount. The estimate corrects that (docs/occupancy.md). Branches and devices are read every five minutes by default; devices have the service’s numbers.',
+    'Comparisons with earlier weeks need a Prometheus that keeps that history (`--storage.tsdb.retention.time`, 15 days by default). No recording rules are needed. Red marks are alerts of `prometheus/rules`, if Prometheus has them.',
   ]);
 }
 
-/** Entries, exits or logins of each bar. */
+/** Increase within each bar. */
 function grownBy(counter: string): string {
   return `round(${growth(counter, '$__interval')})`;
 }

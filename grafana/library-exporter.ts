@@ -1,4 +1,8 @@
-/** The dashboard for those who run the exporter: is it well, and if not, with whom is it not? */
+/** For operators: whether the exporters work, and which libraries fail. */
+import {
+  GraphThresholdsStyleConfigBuilder,
+  GraphThresholdsStyleMode,
+} from '@grafana/grafana-foundation-sdk/common';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import {
@@ -13,9 +17,9 @@ import {
 import { alerts, all, frame, instanceChoice } from './frame.ts';
 import {
   AGE_STEPS,
-  FAILED_OR_GOOD,
+  FAILED_OR_OK,
   NONE_IS_GOOD,
-  REFUSED_OR_TAKEN,
+  REFUSED_OR_ACCEPTED,
   base,
   coloured,
   inUnit,
@@ -23,18 +27,19 @@ import {
   mappings,
   step,
   thresholds,
-} from './looks.ts';
+} from './theme.ts';
 import { explanation, hourlyBars, lines, now, overTime, stat } from './panels.ts';
-import { CHOSEN_EXPORTERS as CHOSEN } from './queries.ts';
+import { CHOSEN_EXPORTERS as CHOSEN, ofExporters } from './queries.ts';
 import { table, withColumns } from './tables.ts';
 
 const AGE = ageOf(CHOSEN);
-/** Of polls, as a share. */
+const EXCESS = `max by (customer, counter) (library_counter_excess{${CHOSEN}})`;
+/** Share of polls. */
 const FAILURE_STEPS = [base('green'), step(0.01, 'orange'), step(0.1, 'red')];
 
 /** The whole dashboard, before `dashboardFile` finishes it. */
 export function libraryExporter(): Dashboard {
-  return frame('library-exporter', 'Exporter', 'Whether the exporter is well, and where not, why.')
+  return frame('library-exporter', 'Whether the exporters work, and why libraries fail.')
     .withVariable(all(instanceChoice()))
     .annotation(alerts())
     .withPanel(exporters())
@@ -51,7 +56,7 @@ export function libraryExporter(): Dashboard {
     .withPanel(requestDuration())
     .withPanel(requestsByCode())
     .withPanel(dataAge())
-    .withPanel(heldCounts())
+    .withPanel(counterExcess())
     .withPanel(instances())
     .withPanel(cpu())
     .withPanel(memory())
@@ -61,25 +66,27 @@ export function libraryExporter(): Dashboard {
 }
 
 function exporters() {
-  return stat(1, 'Exporters that answer', 'Of the chosen ones, how many Prometheus can scrape now.')
+  const up = ofExporters('up');
+  return stat(
+    1,
+    'Exporters',
+    'Exporters that Prometheus cannot scrape now, and all of the last day.',
+  )
     .span(4)
-    .withTarget(now(`sum(up{${CHOSEN}})`, 'answer'))
-    .withTarget(now(`count(up{${CHOSEN}})`, 'are expected'))
-    .thresholds(thresholds([base('red'), step(1, 'green')]));
+    .withTarget(now(`count(${up}) - sum(${up})`, 'down'))
+    .withTarget(now(`count(${up})`, 'configured'))
+    .thresholds(thresholds(NONE_IS_GOOD))
+    .overrideByName('configured', [{ id: 'color', value: { mode: 'fixed', fixedColor: 'text' } }]);
 }
 
 function customers() {
-  return stat(
-    2,
-    'Customers',
-    'How many libraries are configured; a library of two exporters is one.',
-  )
+  return stat(2, 'Libraries', 'Configured libraries; one that two exporters poll counts once.')
     .span(4)
-    .withTarget(now(`count(max by (customer) (library_customer_info{${CHOSEN}}))`, 'customers'));
+    .withTarget(now(`count(max by (customer) (library_customer_info{${CHOSEN}}))`, 'libraries'));
 }
 
 function failedShare() {
-  return stat(3, 'Polls that failed', 'As a share of all polls of the last hour.')
+  return stat(3, 'Failed polls', 'Share of all polls of the last hour.')
     .span(4)
     .withTarget(
       now(
@@ -95,8 +102,8 @@ function failedShare() {
 function oldestData() {
   return stat(
     4,
-    'Oldest figures',
-    'How long ago the last good poll of people or logins ended, of the library where that is longest.',
+    'Oldest data',
+    'Time since the last successful poll of people or logins, of the library where it is longest.',
   )
     .span(4)
     .withTarget(now(`max(${ageOf(`${CHOSEN},stream=~"people|logins"`)})`, 'age'))
@@ -105,11 +112,7 @@ function oldestData() {
 }
 
 function refusedCredentials() {
-  return stat(
-    5,
-    'Refused credentials',
-    'Of how many libraries the service refuses the credentials.',
-  )
+  return stat(5, 'Refused credentials', 'Libraries whose credentials the service refuses.')
     .span(4)
     .withTarget(now(`sum(1 - max by (customer) (library_credentials_valid{${CHOSEN}}))`, 'refused'))
     .thresholds(thresholds(NONE_IS_GOOD));
@@ -118,30 +121,32 @@ function refusedCredentials() {
 function configuration() {
   return stat(
     6,
-    'Configuration',
-    'How its last reload went. Failed: the file has problems, and the exporter goes on with what it had. Its log lists them.',
+    'Last reload',
+    'Failed: the new configuration has problems, and the exporter keeps the previous one. Its log lists them.',
   )
     .span(4)
     .withTarget(now(`min(library_exporter_config_last_reload_successful{${CHOSEN}})`, 'reload'))
-    .mappings(mappings(FAILED_OR_GOOD));
+    .mappings(mappings(FAILED_OR_OK));
 }
 
 function customersInTrouble() {
-  const failing = `max by (customer) (increase(library_poll_failures_total{${CHOSEN}}[1h]))`;
+  const failing = `(max by (customer) (increase(library_poll_failures_total{${CHOSEN}}[1h])) > 0)`;
   const empty = table(
     7,
-    'Libraries whose polls failed most, last hour',
-    'The twenty libraries with the most failed polls of any stream in the last hour. The status page of the exporter shows the last error of each in words.',
-  ).span(12);
+    'Libraries with failed polls, last hour',
+    'The twenty libraries with the most failed polls. The status page of the exporter shows the last error of each.',
+  )
+    .span(12)
+    .noValue('no poll failed');
   return withColumns(
     empty,
-    ['customer', 'Customer'],
+    ['customer', 'Library'],
     [
       ['Failed polls', `topk(20, round(${failing}))`],
       [
         'Credentials',
         `max by (customer) (library_credentials_valid{${CHOSEN}}) and on (customer) topk(20, ${failing})`,
-        inWords(REFUSED_OR_TAKEN),
+        inWords(REFUSED_OR_ACCEPTED),
       ],
       [
         'Data age',
@@ -156,7 +161,7 @@ function failuresByReason() {
   return hourlyBars(
     8,
     'Failed polls by reason',
-    'Of each hour. auth: credentials refused; rate_limited: too many requests; timeout and unreachable: no answer; server: an error of the service; rejected: a question it does not take; malformed: an answer that makes no sense.',
+    'Per hour. auth: credentials refused; rate_limited: too many requests; timeout, unreachable: no answer; server: error of the service; rejected: request not accepted; malformed: invalid answer.',
   ).withTarget(
     overTime(
       `round(sum by (reason) (increase(library_exporter_poll_failures_total{${CHOSEN}}[$__interval])))`,
@@ -166,7 +171,7 @@ function failuresByReason() {
 }
 
 function polls() {
-  return lines(9, 'Polls a minute', 'Polls that ended, good or not, by what was asked for.')
+  return lines(9, 'Polls per minute', 'Completed polls, successful or not, by stream.')
     .withTarget(
       overTime(
         `60 * sum by (stream) (rate(library_polls_total{${CHOSEN}}[$__rate_interval]))`,
@@ -180,7 +185,7 @@ function skippedPolls() {
   return hourlyBars(
     10,
     'Skipped polls',
-    'Left out in each hour because the poll before was still under way: the service is slow, or the interval too short.',
+    'Per hour. Skipped because the previous poll had not ended: the service is slow, or the interval too short.',
   ).withTarget(
     overTime(
       `round(sum by (stream) (increase(library_polls_skipped_total{${CHOSEN}}[$__interval])))`,
@@ -193,34 +198,38 @@ function dataAge() {
   return lines(
     14,
     'Data age',
-    'How long ago the last good poll of each stream ended, of the library where that is longest.',
+    'Time since the last successful poll, of the library where it is longest. Alerts fire from 15 minutes on.',
   )
     .withTarget(overTime(`max by (stream) (${AGE})`, '{{stream}}'))
-    .unit(units.Seconds);
+    .unit(units.Seconds)
+    .thresholds(thresholds(AGE_STEPS))
+    .thresholdsStyle(new GraphThresholdsStyleConfigBuilder().mode(GraphThresholdsStyleMode.Dashed));
 }
 
-function heldCounts() {
+function counterExcess() {
   return lines(
     15,
-    'Held counts',
-    "By how much counters are above the service's totals, after it took counts back: they must not fall before the month ends. The twelve greatest; nothing to worry about while it is little.",
-  ).withTarget(
-    overTime(
-      `topk(12, max by (customer, counter) (library_counter_excess{${CHOSEN}}))`,
-      '{{customer}} {{counter}}',
-    ),
-  );
+    'Counter excess',
+    'Counts that the service withdrew but the counters keep, because a counter must not fall within a month. The twelve largest. Small values are harmless.',
+  )
+    .noValue('no excess')
+    .withTarget(
+      overTime(
+        `(${EXCESS} > 0) and on (customer, counter) topk(12, ${EXCESS} @ end())`,
+        '{{customer}} {{counter}}',
+      ),
+    );
 }
 
 function words() {
   return explanation(20, [
-    'A *poll* asks the service for one stream of one library: people, logins, or a breakdown by branch, client or device. It takes one to a few *requests*. A poll that failed loses nothing: the next good one brings what it missed.',
-    'Two exporters with the same configuration are counted both here, in polls and requests, for both ask the service; libraries are counted once. What is not known is absent, never 0.',
-    'Start with the first row. If one library is in trouble, look at its line on the exporter’s status page. If all are, look at the reasons.',
+    'A *poll* reads one stream of one library: people, logins, or a breakdown by branch, client or device. It takes one or a few *requests*. A failed poll loses nothing: the next successful one has what it missed.',
+    'Polls and requests of two exporters with the same configuration are added up; libraries count once. A value that is not known is absent, never 0.',
+    'Start with the first row. If one library fails, look at its line on the exporter’s status page. If all fail, look at the reasons.',
   ]);
 }
 
-/** Of each customer and stream. */
+/** For each library and stream. */
 function ageOf(matchers: string): string {
   return `time() - max by (customer, stream) (library_poll_last_success_timestamp_seconds{${matchers}})`;
 }

@@ -1,27 +1,26 @@
 /**
- * The first dashboard: which library is busy, which is empty, which counter is broken. Panels show
- * twelve customers at most, the table at the end of the first screen all of them.
+ * The first dashboard: what needs attention, which library is busy, which is empty. Charts show
+ * twelve libraries, the table shows all.
  */
-import { BigValueTextMode } from '@grafana/grafana-foundation-sdk/common';
-import { FieldColorModeId } from '@grafana/grafana-foundation-sdk/dashboard';
+import { BigValueColorMode, BigValueTextMode } from '@grafana/grafana-foundation-sdk/common';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import { alerts, all, customerChoice, frame } from './frame.ts';
 import {
   AGE_STEPS,
-  FAILED_OR_GOOD,
+  FAILED_OR_OK,
   FULLNESS_STEPS,
   LAST_WEEK_STEPS,
   OPEN_OR_CLOSED,
+  background,
   coloured,
-  colours,
   inUnit,
   inWords,
   thresholds,
   toCustomer,
-} from './looks.ts';
+} from './theme.ts';
 import { bars, explanation, hourlyBars, lines, now, overTime, stat } from './panels.ts';
-import { NEEDS_A_LOOK } from './problems.ts';
+import { NEEDS_ATTENTION } from './problems.ts';
 import {
   AGAINST_LAST_WEEK,
   DATA_AGE,
@@ -36,116 +35,141 @@ import {
   perCustomer,
   twelveOf,
 } from './queries.ts';
-import { table, withColumns, withLabels } from './tables.ts';
+import { sorted, table, withColumns, withLabels } from './tables.ts';
+
+const LAST_WEEK_BY_NOW = perCustomer('library_people_entered_today', 'offset 1w');
 
 /** The whole dashboard, before `dashboardFile` finishes it. */
 export function libraryOverview(): Dashboard {
-  return frame(
-    'library-overview',
-    'Overview',
-    'Which library is busy, which is empty, and which counter is broken.',
-  )
+  return frame('library-overview', 'What needs attention, and which library is busy or empty.')
     .withVariable(all(customerChoice()))
     .annotation(alerts(',customer=~"$customer|"'))
-    .withPanel(insideNow())
-    .withPanel(fullness())
+    .withPanel(needsAttention())
+    .withPanel(insideTotal())
+    .withPanel(entriesTotal())
     .withPanel(againstLastWeek())
-    .withPanel(needsALook())
-    .withPanel(customers())
+    .withPanel(openLibraries())
+    .withPanel(libraries())
+    .withPanel(fullness())
     .withPanel(insideOverTime())
     .withPanel(entriesPerHour())
     .withPanel(words())
     .build();
 }
 
-function insideNow() {
-  return stat(
+function needsAttention() {
+  const empty = table(
     1,
-    'Inside now',
-    'People inside, the twelve fullest libraries. Counted from the doors since the day started; absent while no good poll is younger than 15 minutes.',
+    'Needs attention',
+    "Libraries that probably have a problem now. 'Nobody is being counted' means: people came at this time last week, and the library is not closed. Click a library to see why.",
+  )
+    .span(24)
+    .height(7)
+    .noValue('no problem found')
+    .overrideByName('Library', toCustomer())
+    .overrideByName('Problem', background('dark-red'));
+  return withLabels(empty, NEEDS_ATTENTION, { customer: 'Library', problem: 'Problem' });
+}
+
+function insideTotal() {
+  return stat(2, 'People inside', 'In all chosen libraries together.')
+    .span(6)
+    .withTarget(now(`sum(${INSIDE})`, 'inside'));
+}
+
+function entriesTotal() {
+  return stat(3, 'Entries today', 'In all chosen libraries together.')
+    .span(6)
+    .withTarget(now(`sum(${ENTERED_TODAY})`, 'entries'));
+}
+
+function againstLastWeek() {
+  return stat(
+    4,
+    'Compared with last week',
+    "Today's entries against the same time of the same weekday last week, all chosen libraries together.",
   )
     .span(6)
-    .height(9)
-    .withTarget(now(`topk(12, ${INSIDE})`))
-    .textMode(BigValueTextMode.ValueAndName);
+    .withTarget(
+      now(
+        `sum(${ENTERED_TODAY} and on (customer) ${LAST_WEEK_BY_NOW}) / (sum(${LAST_WEEK_BY_NOW} and on (customer) ${ENTERED_TODAY}) > 0) - 1`,
+        'change',
+      ),
+    )
+    .unit(units.PercentUnit)
+    .thresholds(thresholds(LAST_WEEK_STEPS));
+}
+
+function openLibraries() {
+  return stat(5, 'Open now', 'Of the libraries with configured opening hours.')
+    .span(6)
+    .textMode(BigValueTextMode.ValueAndName)
+    .colorMode(BigValueColorMode.None)
+    .withTarget(now(`sum(${OPEN})`, 'open'))
+    .withTarget(now(`count(${OPEN})`, 'with opening hours'));
+}
+
+function libraries() {
+  const empty = table(
+    6,
+    'Libraries',
+    'One row for each library, the fullest first. An empty cell is a value that is not known. Click a library to see more.',
+  )
+    .span(24)
+    .height(11)
+    .overrideByName('Library', toCustomer());
+  return sorted(
+    withColumns(
+      empty,
+      ['customer', 'Library'],
+      [
+        ['Inside now', INSIDE],
+        [
+          'Share of capacity',
+          FULLNESS,
+          [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)],
+        ],
+        ['Entries today', ENTERED_TODAY],
+        [
+          'Against last week',
+          AGAINST_LAST_WEEK,
+          [...inUnit(units.PercentUnit), ...coloured(LAST_WEEK_STEPS)],
+        ],
+        ['Open', OPEN, inWords(OPEN_OR_CLOSED)],
+        ['Exits today', EXITED_TODAY],
+        ['Logins today', LOGINS_TODAY],
+        [
+          'Last person counted',
+          `${perCustomer('library_people_last_seen_timestamp_seconds')} * 1000`,
+          inUnit(units.DateTimeFromNow),
+        ],
+        ['Data age', DATA_AGE, [...inUnit(units.Seconds), ...coloured(AGE_STEPS)]],
+        ['Last poll', LAST_POLL, inWords(FAILED_OR_OK)],
+      ],
+    ),
+    'Inside now',
+  );
 }
 
 function fullness() {
   return bars(
-    2,
-    'Occupancy against capacity',
-    'People inside as a share of the capacity, the twelve fullest libraries: orange from 80 %, red from 100 %. A library without a configured capacity is not shown.',
+    7,
+    'Share of capacity',
+    'People inside against the capacity, the twelve fullest libraries without a problem: orange from 80 %, red from 100 %.',
   )
-    .span(6)
-    .withTarget(now(`topk(12, ${FULLNESS})`))
+    .span(24)
+    .height(8)
+    .withTarget(now(`topk(12, ${FULLNESS} unless on (customer) (${NEEDS_ATTENTION}))`))
     .unit(units.PercentUnit)
     .max(1)
     .thresholds(thresholds(FULLNESS_STEPS));
 }
 
-function againstLastWeek() {
-  return bars(
-    3,
-    'Entries today, against last week',
-    "Today's entries as a share of those by the same time of the same weekday last week, the twelve busiest libraries: 100 % is as many. Orange is less than half or more than double.",
-  )
-    .span(6)
-    .withTarget(now(`sort_desc(${twelveOf(AGAINST_LAST_WEEK, ENTERED_TODAY)})`))
-    .unit(units.PercentUnit)
-    .max(2)
-    .noValue('nothing to compare with: no data of last week')
-    .thresholds(thresholds(LAST_WEEK_STEPS));
-}
-
-function needsALook() {
-  const empty = table(
-    4,
-    'Needs a look',
-    'Libraries of which something is probably broken or wrong now. Nobody counted: where people came at this time last week, and the library is not closed. Click a library to see why.',
-  )
-    .span(6)
-    .noValue('nothing needs a look')
-    .overrideByName('Library', toCustomer());
-  return withLabels(empty, NEEDS_A_LOOK, { customer: 'Library', problem: 'What' });
-}
-
-function customers() {
-  const empty = table(
-    5,
-    'Libraries',
-    'One row for each. An empty cell is a figure that is not known: no capacity or opening hours configured, nobody seen today or the day before, or no complete reading yet. Click a library to see more of it.',
-  )
-    .span(24)
-    .height(10)
-    .overrideByName('Library', toCustomer());
-  return withColumns(
-    empty,
-    ['customer', 'Library'],
-    [
-      ['Opening hours', OPEN, inWords(OPEN_OR_CLOSED)],
-      ['Inside now', INSIDE],
-      ['Of capacity', FULLNESS, [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)]],
-      ['Entered today', ENTERED_TODAY],
-      ['Last week by now', perCustomer('library_people_entered_today', 'offset 1w')],
-      ['Left today', EXITED_TODAY],
-      ['Logins today', LOGINS_TODAY],
-      [
-        'Last person',
-        `${perCustomer('library_people_last_seen_timestamp_seconds')} * 1000`,
-        inUnit(units.DateTimeFromNow),
-      ],
-      ['Data age', DATA_AGE, [...inUnit(units.Seconds), ...coloured(AGE_STEPS)]],
-      // From the first poll on, good or not: one that never had a good one has a row, too.
-      ['Last poll', LAST_POLL, inWords(FAILED_OR_GOOD)],
-    ],
-  );
-}
-
 function insideOverTime() {
   return lines(
-    6,
+    8,
     'People inside',
-    'People inside over time, the twelve libraries that were fullest on average. A gap is a time without fresh data.',
+    'People inside over time, the twelve libraries that were fullest on average. A gap means no recent data.',
   )
     .withTarget(
       overTime(
@@ -155,31 +179,28 @@ function insideOverTime() {
         ),
       ),
     )
-    .interval('1m')
-    .colorScheme(colours(FieldColorModeId.PaletteClassicByName));
+    .interval('1m');
 }
 
 function entriesPerHour() {
   return hourlyBars(
-    7,
+    9,
     'Entries per hour',
-    'People counted in within each hour, or within each longer step where the time range is long; the twelve libraries with the most entries. Each bar ends at its time.',
-  )
-    .withTarget(
-      overTime(
-        twelveOf(
-          `round(${growth('library_people_entered_total', '$__interval')})`,
-          growth('library_people_entered_total', '$__range', '@ end()'),
-        ),
+    'Per hour, or per longer step if the time range is long; the twelve libraries with the most entries. Each bar ends at its time; the running hour is not shown.',
+  ).withTarget(
+    overTime(
+      twelveOf(
+        `round(${growth('library_people_entered_total', '$__interval')})`,
+        growth('library_people_entered_total', '$__range', '@ end()'),
       ),
-    )
-    .colorScheme(colours(FieldColorModeId.PaletteClassicByName));
+    ),
+  );
 }
 
 function words() {
-  return explanation(8, [
-    'The exporter asks the service in the background, once a minute unless configured otherwise; *data age* is how long ago it last got an answer. A figure that is not known is absent, never 0. If a library is missing here, the exporter’s status page shows its last error.',
-    'Figures of *today* start again at the hour at which the library’s day starts, 04:00 unless configured otherwise, in its own time zone, and follow the service’s corrections. *Last week* is seven days before to the second, an hour off once the clocks have changed, and needs a week of history. Time axes show the time of the viewer.',
-    'No recording rules are needed. The red marks are alerts of `prometheus/rules`, where Prometheus has them.',
+  return explanation(10, [
+    'The exporter asks the service in the background, once a minute by default; *data age* is the time since the last answer. A value that is not known is absent, never 0. If a library is missing here, the exporter’s status page shows its last error.',
+    '*Today* starts at the library’s own `day_starts_at` (04:00 by default) and includes corrections of the service. *Last week* means exactly 7 × 24 hours earlier, so it is an hour off after a clock change, and needs a week of history. Time axes show the viewer’s time.',
+    'No recording rules are needed. Red marks are alerts of `prometheus/rules`, if Prometheus has them.',
   ]);
 }

@@ -1,6 +1,6 @@
 /**
- * The kinds of panels that the dashboards are made of: each with a number, a title and a description,
- * and looking the same everywhere. Knows no metric.
+ * The types of panels that the dashboards consist of, each with a number, a title and a description.
+ * Contains no query.
  */
 import { PanelBuilder as BarChart } from '@grafana/grafana-foundation-sdk/barchart';
 import { PanelBuilder as BarGauge } from '@grafana/grafana-foundation-sdk/bargauge';
@@ -31,9 +31,9 @@ import { PanelBuilder as Text } from '@grafana/grafana-foundation-sdk/text';
 import { PanelBuilder as TimeSeries } from '@grafana/grafana-foundation-sdk/timeseries';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import { DATASOURCE } from './finish.ts';
-import { AS_IT_IS, PLAIN, colours, thresholds } from './looks.ts';
+import { AS_IT_IS, NOT_KNOWN, PLAIN, colours, thresholds } from './theme.ts';
 
-/** What every panel with values has, whatever its kind. */
+/** Common to all panels with values. */
 interface ValuePanel {
   id(id: number): this;
   title(title: string): this;
@@ -44,9 +44,10 @@ interface ValuePanel {
   thresholds(steps: ReturnType<typeof thresholds>): this;
   colorScheme(scheme: ReturnType<typeof colours>): this;
   noValue(words: string): this;
+  mappings(mappings: (typeof NOT_KNOWN)[]): this;
 }
 
-/** Whole numbers, in the colour of their threshold, of the data source that the dashboard is set to. */
+/** Whole numbers with thousands separators, in the colour of their threshold. */
 export function plain<Panel extends ValuePanel>(
   panel: Panel,
   id: number,
@@ -58,11 +59,12 @@ export function plain<Panel extends ValuePanel>(
     .title(title)
     .description(description)
     .datasource(DATASOURCE)
-    .unit(units.NoUnit)
+    .unit(units.LocaleFormat)
     .decimals(0)
     .thresholds(thresholds(PLAIN))
     .colorScheme(colours(FieldColorModeId.Thresholds))
-    .noValue('no data');
+    .mappings([NOT_KNOWN])
+    .noValue('not known');
 }
 
 /** One big number for each series, by its name. */
@@ -159,12 +161,12 @@ export function states(id: number, title: string, description: string): StateTim
     .legend(legend([]).showLegend(false));
 }
 
-/** A whole row of words, in Markdown; at most one of them on a dashboard. */
+/** A row of Markdown text; at most one on a dashboard. */
 export function explanation(id: number, paragraphs: readonly string[]): Text {
   return new Text()
     .id(id)
     .title('What these numbers mean')
-    .description('Where the figures come from, and why one may be missing.')
+    .description('Where the numbers come from, and why one may be missing.')
     .span(24)
     .height(6)
     .content(paragraphs.join('\n\n'));
@@ -183,7 +185,7 @@ export function overTime(query: string, legendFormat = '{{customer}}'): Dataquer
 function legend(calcs: string[]): VizLegendOptionsBuilder {
   return new VizLegendOptionsBuilder()
     .displayMode(LegendDisplayMode.Table)
-    .placement(LegendPlacement.Bottom)
+    .placement(LegendPlacement.Right)
     .showLegend(true)
     .calcs(calcs);
 }

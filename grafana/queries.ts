@@ -1,25 +1,35 @@
 /**
- * The figures that more than one dashboard shows, as PromQL. Everything is taken `max by (customer)`:
- * two exporters with the same configuration show the same figures and must not count twice.
+ * Queries that more than one dashboard uses. Everything is `max by (customer)`: two exporters with the
+ * same configuration show the same values and must not count twice.
  */
 
-/** What the variables of a dashboard about customers select. */
+/** The selection of a dashboard about libraries. */
 export const CHOSEN = 'job=~"$job",customer=~"$customer"';
 
-/** What those of the dashboard about exporters select. */
+/** The selection of the dashboard about exporters. */
 export const CHOSEN_EXPORTERS = 'job=~"$job",instance=~"$instance"';
 
-/** A gauge, one value a customer; `offset` as in `offset 1w`. */
+/**
+ * `up`, `process_*` and `nodejs_*` exist for every other job, too. An exporter that is down has no series of
+ * its own, so the last day counts.
+ */
+export function ofExporters(metric: string, function_ = '', range = ''): string {
+  const series = `${metric}{${CHOSEN_EXPORTERS}}${range}`;
+  const value = function_ === '' ? series : `${function_}(${series})`;
+  return `${value} and on (job, instance) last_over_time(library_exporter_build_info{${CHOSEN_EXPORTERS}}[1d])`;
+}
+
+/** A gauge for each library; `offset` as in `offset 1w`. */
 export function perCustomer(metric: string, offset = ''): string {
   return `max by (customer) (${selector(metric)}${behind(offset)})`;
 }
 
-/** By how much a counter grew over the window before each instant, one value a customer. */
+/** Increase of a counter over the window, for each library. */
 export function growth(metric: string, window: string, offset = ''): string {
   return `max by (customer) (increase(${selector(metric)}[${window}]${behind(offset)}))`;
 }
 
-/** Of people or logins; breakdowns are polled less often. */
+/** Breakdowns are polled less often. */
 const OF_MINUTES = 'stream=~"people|logins"';
 
 export const INSIDE = perCustomer('library_occupancy_people');
@@ -27,31 +37,30 @@ export const FULLNESS = `${INSIDE} / on (customer) (${perCustomer('library_capac
 export const ENTERED_TODAY = perCustomer('library_people_entered_today');
 export const EXITED_TODAY = perCustomer('library_people_exited_today');
 export const LOGINS_TODAY = perCustomer('library_logins_today');
-/** 1 inside the opening hours, 0 outside; no series where none are configured. */
+/** 1 inside the opening hours, 0 outside; absent where none are configured. */
 export const OPEN = perCustomer('library_open');
-/** Of people and logins the one that was read longest ago. */
+/** Age of people or logins, whichever is older. */
 export const DATA_AGE = `time() - min by (customer) (max by (customer, stream) (library_poll_last_success_timestamp_seconds{${CHOSEN},${OF_MINUTES}}))`;
-/** 1 if the newest poll of both streams was good. */
+/** 1 if the last polls of people and logins succeeded. */
 export const LAST_POLL = `min by (customer) (max by (customer, stream) (library_up{${CHOSEN},${OF_MINUTES}}))`;
-/** Today's entries as a share of those of the same part of the same weekday last week. */
-export const AGAINST_LAST_WEEK = `${ENTERED_TODAY} / on (customer) (${perCustomer('library_people_entered_today', 'offset 1w')} > 0)`;
+/** Change of today's entries against the same time of the same weekday last week: 0.16 is 16 % more. */
+export const AGAINST_LAST_WEEK = `${ENTERED_TODAY} / on (customer) (${perCustomer('library_people_entered_today', 'offset 1w')} > 0) - 1`;
 
 export const ENTERED_IN_A_DAY = growth('library_people_entered_total', '1d');
 
-/** Only the twelve customers that are greatest at the end of the time range, at all its instants. */
+/** The twelve libraries that are largest at the end of the time range, at all its instants. */
 export function twelveOf(query: string, greatest: string): string {
   return `${query} and on (customer) topk(12, ${greatest})`;
 }
 
-/** The library's own clock, in seconds; a second back, for an hour's last quarter ends in the next. */
+/** Local time of the library; one second earlier, because an hour's last quarter ends in the next hour. */
 const LOCAL_TIME = `time() - 1 + ${perCustomer('library_utc_offset_seconds')}`;
 
 /**
- * The mean of a value of each customer over the window, by the library's own weekday (1 is Monday)
- * and hour (two digits). Time zones differ by quarters of an hour, so it is looked at every quarter.
- * PromQL's own clock is UTC: the offset that the exporter shows makes it the library's, and
- * `count_values` makes a label of it. A series is there only in its own hour of the week, which is
- * why its mean over the whole window is the mean of that hour.
+ * Mean of a value over the window, by local weekday (1 is Monday) and hour (two digits). PromQL's clock
+ * is UTC: the exported offset makes it local, and `count_values` turns it into a label. A series exists
+ * only in its own hour of the week, so its mean over the window is the mean of that hour. The step is
+ * 15 minutes because time zones differ by quarters of an hour.
  */
 export function byLocalHour(value: string, window: string): string {
   const labelled = [
@@ -63,7 +72,7 @@ export function byLocalHour(value: string, window: string): string {
   return `label_replace(${twoDigits}, "weekday", "7", "weekday", "0")`;
 }
 
-/** Entries an hour, for {@link byLocalHour}. */
+/** Entries per hour, for {@link byLocalHour}. */
 export const ENTRY_RATE = `4 * ${growth('library_people_entered_total', '15m')}`;
 
 function selector(metric: string): string {

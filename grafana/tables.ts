@@ -1,10 +1,11 @@
 /** Tables: one row for each customer, device or hour, made of the answers of several queries. */
+import { TableSortByFieldStateBuilder } from '@grafana/grafana-foundation-sdk/common';
 import { FieldColorModeId } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { DynamicConfigValue } from '@grafana/grafana-foundation-sdk/dashboard';
 import { PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as Table } from '@grafana/grafana-foundation-sdk/table';
 import { byValue } from './finish.ts';
-import { AS_IT_IS, WEEKDAYS, colours, inWords } from './looks.ts';
+import { AS_IT_IS, WEEKDAYS, colours, inWords } from './theme.ts';
 import { now, plain } from './panels.ts';
 
 /** A column: its heading, its query, and how it looks if not as a whole number. */
@@ -53,6 +54,11 @@ export function withColumns(
   return empty;
 }
 
+/** The rows with the largest values of a column first. */
+export function sorted(panel: Table, heading: string): Table {
+  return panel.sortBy([new TableSortByFieldStateBuilder().displayName(heading).desc(true)]);
+}
+
 /** A row for each series: the labels as columns, in their order, and no value. */
 export function withLabels(empty: Table, query: string, labels: Record<string, string>): Table {
   Object.values(labels).forEach((name) => empty.overrideByName(name, AS_IT_IS));
@@ -75,6 +81,43 @@ export function withLabels(empty: Table, query: string, labels: Record<string, s
 const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'));
 /** What Grafana calls the column of the rows' names after the query's rows became a matrix. */
 const CORNER = 'weekday\\hour';
+
+/** A table with a column for each value of one label and a row for each value of another, newest first. */
+export function matrix(
+  id: number,
+  title: string,
+  description: string,
+  labels: { readonly rows: string; readonly columns: string; readonly rowsTitle: string },
+  query: string,
+): Table {
+  const corner = `${labels.rows}\\${labels.columns}`;
+  return table(id, title, description)
+    .span(12)
+    .height(9)
+    .withTarget(now(query).format(PromQueryFormat.Table))
+    .withTransformation({
+      id: 'groupingToMatrix',
+      options: {
+        columnField: labels.columns,
+        rowField: labels.rows,
+        valueField: 'Value',
+        emptyValue: 'null',
+      },
+    })
+    .withTransformation({
+      id: 'sortBy',
+      options: { fields: {}, sort: [{ field: corner, desc: true }] },
+    })
+    .withTransformation({
+      id: 'organize',
+      options: {
+        excludeByName: {},
+        indexByName: { [corner]: 0 },
+        renameByName: { [corner]: labels.rowsTitle },
+      },
+    })
+    .overrideByName(labels.rowsTitle, AS_IT_IS);
+}
 
 /** A row for each weekday, a column for each hour; the query is one with these two labels only. */
 export function weekByHour(id: number, title: string, description: string, query: string): Table {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { NEEDS_A_LOOK } from '../../grafana/problems.ts';
+import { NEEDS_ATTENTION } from '../../grafana/problems.ts';
 import { debianProgram, run } from './support/processes.ts';
 
 /** Values every five minutes from 0, as promtool writes them; undefined: no such series. */
@@ -137,7 +137,7 @@ function judged(story: Story, problems: readonly string[]): string {
       values === undefined ? [] : [{ series: labelled(name, instance), values }],
     ),
   );
-  const expression = NEEDS_A_LOOK.replaceAll(/\$(job|customer)\b/g, '.+');
+  const expression = NEEDS_ATTENTION.replaceAll(/\$(job|customer)\b/g, '.+');
   const file = join(folder, 'story.json');
   const asked = {
     expr: `count by (customer, problem) (${expression})`,

@@ -81,7 +81,7 @@ const DASHBOARD = z.object({
   refresh: z.string(),
   tags: z.array(z.string()),
   time: z.object({ from: z.string(), to: z.string() }),
-  links: z.array(z.record(z.string(), z.unknown())),
+  links: z.array(z.looseObject({ url: z.string() })),
   panels: z.array(PANEL).min(1),
   templating: z.object({ list: z.array(VARIABLE) }),
   annotations: z.object({ list: z.array(ANNOTATION) }),

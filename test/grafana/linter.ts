@@ -21,7 +21,7 @@ const WITH_VALUES = [
   'state-timeline',
 ];
 /** Of those that Grafana knows: a misspelt one shows no unit and no error. */
-const UNITS = ['none', 'percentunit', 's', 'dateTimeFromNow', 'reqps', 'bytes'];
+const UNITS = ['none', 'locale', 'm', 'percentunit', 's', 'dateTimeFromNow', 'reqps', 'bytes'];
 
 export const RULES: Readonly<Record<string, Rule>> = {
   'template-datasource-rule': ({ templating }) => {

@@ -1,7 +1,8 @@
-/** Colours, words for numbers, and the properties of single columns or lines. Knows no metric. */
+/** Colours, texts for values, and the properties of columns and lines. Contains no query. */
 import {
   FieldColorBuilder,
   MappingType,
+  SpecialValueMatch,
   ThresholdsConfigBuilder,
   ThresholdsMode,
 } from '@grafana/grafana-foundation-sdk/dashboard';
@@ -9,27 +10,31 @@ import type {
   DynamicConfigValue,
   FieldColorModeId,
   Threshold,
-  ValueMap,
+  ValueMapping,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 
-/** For figures that are neither good nor bad. */
+/** For values that are neither good nor bad. */
 export const PLAIN: Threshold[] = [base('blue')];
-/** Of a capacity. */
+/** Share of the capacity. */
 export const FULLNESS_STEPS: Threshold[] = [base('green'), step(0.8, 'orange'), step(1, 'red')];
-/** Five polls missed, and as old as the alert LibraryDataStale allows. */
+/** Five missed polls, and the limit of the alert LibraryDataStale. */
 export const AGE_STEPS: Threshold[] = [base('green'), step(300, 'orange'), step(900, 'red')];
-/** Of last week: half is worth a look, and so is double. */
-export const LAST_WEEK_STEPS: Threshold[] = [base('orange'), step(0.5, 'green'), step(2, 'orange')];
-/** How many of something that ought not to be. */
+/** Change against last week: below half and above double are unusual. */
+export const LAST_WEEK_STEPS: Threshold[] = [
+  base('orange'),
+  step(-0.5, 'green'),
+  step(1, 'orange'),
+];
+/** A number that should be 0. */
 export const NONE_IS_GOOD: Threshold[] = [base('green'), step(1, 'red')];
 
-/** Numbers in words, each with its colour. */
+/** Texts for values, each with its colour. */
 export type Words = Readonly<Record<string, readonly [text: string, color: string]>>;
 
 export const OPEN_OR_CLOSED: Words = { 0: ['closed', 'text'], 1: ['open', 'green'] };
-export const FAILED_OR_GOOD: Words = { 0: ['failed', 'red'], 1: ['good', 'green'] };
-export const REFUSED_OR_TAKEN: Words = { 0: ['refused', 'red'], 1: ['taken', 'green'] };
-/** Sunday is 0 to PromQL, and 7 where the week is to begin on Monday. */
+export const FAILED_OR_OK: Words = { 0: ['failed', 'red'], 1: ['ok', 'green'] };
+export const REFUSED_OR_ACCEPTED: Words = { 0: ['refused', 'red'], 1: ['accepted', 'green'] };
+/** Sunday is 0 in PromQL, and 7 where the week starts on Monday. */
 export const WEEKDAYS: Words = {
   0: ['Sunday', 'text'],
   1: ['Monday', 'text'],
@@ -46,33 +51,42 @@ export function thresholds(steps: Threshold[]): ThresholdsConfigBuilder {
   return new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute).steps(steps);
 }
 
-/** Of lines, bars and numbers; Grafana's own choice is another for each kind of panel. */
+/** How series are coloured. */
 export function colours(mode: FieldColorModeId): FieldColorBuilder {
   return new FieldColorBuilder().mode(mode);
 }
 
-/** A panel's values in words. */
-export function mappings(words: Words): ValueMap[] {
+/** An empty answer has several causes, so no text may name one. Without a colour it would be green. */
+export const NOT_KNOWN: ValueMapping = {
+  type: MappingType.SpecialValue,
+  options: {
+    match: SpecialValueMatch.Null,
+    result: { text: 'not known', color: 'gray', index: 99 },
+  },
+};
+
+/** Texts in place of a panel's values. */
+export function mappings(words: Words): ValueMapping[] {
   const options = Object.entries(words).map(
     ([value, [text, color]], index) => [value, { text, color, index }] as const,
   );
-  return [{ type: MappingType.ValueToText, options: Object.fromEntries(options) }];
+  return [{ type: MappingType.ValueToText, options: Object.fromEntries(options) }, NOT_KNOWN];
 }
 
-/** The properties of a column that is there for its labels only. */
+/** A column that is needed for its labels only. */
 export function hidden(): DynamicConfigValue[] {
   return [{ id: 'custom.hidden', value: true }];
 }
 
-/** The properties of a column of names: Grafana takes those that are digits for numbers. */
+/** A column of names: Grafana would take digits for numbers. */
 export const AS_IT_IS: DynamicConfigValue[] = [{ id: 'unit', value: 'string' }];
 
-/** The properties of a column in a unit. */
+/** A column in a unit. */
 export function inUnit(unit: string): DynamicConfigValue[] {
   return [{ id: 'unit', value: unit }];
 }
 
-/** The properties of a column that shows its value in the steps' colours. */
+/** A column whose text has the colours of the steps. */
 export function coloured(steps: Threshold[]): DynamicConfigValue[] {
   return [
     { id: 'thresholds', value: { mode: ThresholdsMode.Absolute, steps } },
@@ -80,7 +94,15 @@ export function coloured(steps: Threshold[]): DynamicConfigValue[] {
   ];
 }
 
-/** The properties of a column whose values are shown in words. */
+/** A column with a coloured background. */
+export function background(color: string): DynamicConfigValue[] {
+  return [
+    { id: 'custom.cellOptions', value: { type: 'color-background', mode: 'basic' } },
+    { id: 'color', value: { mode: 'fixed', fixedColor: color } },
+  ];
+}
+
+/** A column with texts in place of values. */
 export function inWords(words: Words): DynamicConfigValue[] {
   return [
     { id: 'mappings', value: mappings(words) },
@@ -88,20 +110,31 @@ export function inWords(words: Words): DynamicConfigValue[] {
   ];
 }
 
-/** The properties of a column whose cells lead to the dashboard of the customer that they name. */
+/** A column of names that link to the dashboard of the library. */
 export function toCustomer(): DynamicConfigValue[] {
   const url =
     '/d/library-customer?${datasource:queryparam}&${job:queryparam}' +
     '&var-customer=${__value.raw:percentencode}&${__url_time_range}';
-  return [{ id: 'links', value: [{ title: 'All about this library', url }] }];
+  return [{ id: 'links', value: [{ title: 'Open this library', url }] }];
 }
 
-/** The properties of a line of one colour. */
+/** A line of one colour. */
 export function inColour(color: string): DynamicConfigValue[] {
   return [{ id: 'color', value: { mode: 'fixed', fixedColor: color } }];
 }
 
-/** The properties of a line for comparison: dashed, and grey if not said otherwise. */
+/** One edge of an interval, filled down to the series `above`. */
+export function band(above?: string): DynamicConfigValue[] {
+  return [
+    { id: 'custom.lineWidth', value: 0 },
+    { id: 'custom.fillOpacity', value: above === undefined ? 0 : 15 },
+    ...(above === undefined ? [] : [{ id: 'custom.fillBelowTo', value: above }]),
+    { id: 'custom.hideFrom', value: { legend: true, tooltip: false, viz: false } },
+    ...inColour('blue'),
+  ];
+}
+
+/** A dashed line for comparison. */
 export function dashed(color = 'text'): DynamicConfigValue[] {
   return [
     { id: 'custom.lineStyle', value: { fill: 'dash', dash: [6, 6] } },
@@ -110,7 +143,7 @@ export function dashed(color = 'text'): DynamicConfigValue[] {
   ];
 }
 
-/** The lowest step has no lower end, which Grafana writes as null. */
+/** The lowest step, without a lower end. */
 export function base(color: string): Threshold {
   return { value: null, color };
 }

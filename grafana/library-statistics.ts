@@ -1,0 +1,96 @@
+/** Totals by day and month, for the annual report. */
+import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import * as units from '@grafana/grafana-foundation-sdk/units';
+import { all, customerChoice, frame } from './frame.ts';
+import { explanation, hourlyBars, now, overTime, stat } from './panels.ts';
+import { growth, perCustomer } from './queries.ts';
+import { matrix } from './tables.ts';
+
+const MONTH_START = `${perCustomer('library_counter_start_timestamp_seconds')} + ${perCustomer('library_utc_offset_seconds')}`;
+
+/** The whole dashboard, before `dashboardFile` finishes it. */
+export function libraryStatistics(): Dashboard {
+  return frame('library-statistics', 'Totals by day and month.')
+    .time({ from: 'now-90d', to: 'now' })
+    .refresh('15m')
+    .withVariable(all(customerChoice()))
+    .withPanel(total(1, 'Entries this month', 'library_people_entered_total'))
+    .withPanel(total(2, 'Logins this month', 'library_logins_total'))
+    .withPanel(sevenDays())
+    .withPanel(weekChange())
+    .withPanel(perDay(5, 'Entries per day', 'library_people_entered_total'))
+    .withPanel(perDay(6, 'Logins per day', 'library_logins_total'))
+    .withPanel(perMonth(7, 'Entries per month', 'library_people_entered_total'))
+    .withPanel(perMonth(8, 'Logins per month', 'library_logins_total'))
+    .withPanel(sinceNewYear(9, 'Entries per year', 'library_people_entered_total'))
+    .withPanel(sinceNewYear(10, 'Logins per year', 'library_logins_total'))
+    .withPanel(words())
+    .build();
+}
+
+function total(id: number, title: string, counter: string) {
+  return stat(id, title, 'All chosen libraries together, since the month started.')
+    .span(6)
+    .withTarget(now(`sum(${perCustomer(counter)})`, title));
+}
+
+function sevenDays() {
+  return stat(3, 'Entries, 7 days', 'All chosen libraries together.')
+    .span(6)
+    .withTarget(now(`sum(${growth('library_people_entered_total', '1w')})`, 'entries'));
+}
+
+function weekChange() {
+  const before = `sum(${growth('library_people_entered_total', '1w', 'offset 1w')})`;
+  return stat(
+    4,
+    'Compared with the week before',
+    'Entries of seven days against the seven days before.',
+  )
+    .span(6)
+    .withTarget(
+      now(`sum(${growth('library_people_entered_total', '1w')}) / (${before} > 0) - 1`, 'change'),
+    )
+    .unit(units.PercentUnit);
+}
+
+function perDay(id: number, title: string, counter: string) {
+  return hourlyBars(id, title, 'Each bar ends at its time. The running day is not shown.')
+    .span(24)
+    .interval('1d')
+    .withTarget(overTime(`round(${growth(counter, '$__interval')})`));
+}
+
+/** The counters restart with the month, so the last value of a month is its exact total. */
+function monthly(counter: string): string {
+  const withYear = `${perCustomer(counter)} * on (customer) group_left (year) count_values by (customer) ("year", year(${MONTH_START}))`;
+  const withMonth = `${withYear} * on (customer) group_left (month) count_values by (customer) ("month", month(${MONTH_START}))`;
+  return `label_replace(max_over_time((${withMonth})[$__range:1h]), "month", "0$1", "month", "(.)")`;
+}
+
+function perMonth(id: number, title: string, counter: string) {
+  return matrix(
+    id,
+    title,
+    'Exact: the last value of each month. The first month of the time range may be incomplete in Prometheus. Export it from the panel menu: Inspect, Data, Download CSV.',
+    { rows: 'month', columns: 'customer', rowsTitle: 'Month' },
+    `sum by (customer, month) (label_join(${monthly(counter)}, "month", "-", "year", "month"))`,
+  );
+}
+
+function sinceNewYear(id: number, title: string, counter: string) {
+  return matrix(
+    id,
+    title,
+    'The months of the time range added up. Choose two years to compare them.',
+    { rows: 'year', columns: 'customer', rowsTitle: 'Year' },
+    `sum by (customer, year) (${monthly(counter)})`,
+  );
+}
+
+function words() {
+  return explanation(11, [
+    'Monthly totals are exact, corrections included, because the counters restart with each month. Daily totals are increases as Prometheus computes them, rounded.',
+    'Earlier months need a Prometheus that keeps them (`--storage.tsdb.retention.time`, 15 days by default); `backfill` adds those before the installation. Choose the time range accordingly.',
+  ]);
+}
