@@ -34,6 +34,7 @@ import { table, withColumns } from './tables.ts';
 
 const AGE = ageOf(CHOSEN);
 const EXCESS = `max by (customer, counter) (library_counter_excess{${CHOSEN}})`;
+const EXCESS_AT_END = `max by (customer, counter) (library_counter_excess{${CHOSEN}} @ end())`;
 /** Share of polls. */
 const FAILURE_STEPS = [base('green'), step(0.01, 'orange'), step(0.1, 'red')];
 
@@ -215,7 +216,7 @@ function counterExcess() {
     .noValue('no excess')
     .withTarget(
       overTime(
-        `(${EXCESS} > 0) and on (customer, counter) topk(12, ${EXCESS} @ end())`,
+        `(${EXCESS} > 0) and on (customer, counter) topk(12, ${EXCESS_AT_END})`,
         '{{customer}} {{counter}}',
       ),
     );
