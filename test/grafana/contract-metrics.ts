@@ -59,13 +59,6 @@ export const CONDITIONAL_METRICS = {
   library_device_people_exited_today: ['customer', 'device'],
   library_device_counter_excess: ['customer', 'device', 'counter'],
   library_breakdown_keys_dropped: STREAM,
-  library_occupancy_estimate_people: CUSTOMER,
-  library_occupancy_estimate_lower_people: CUSTOMER,
-  library_occupancy_estimate_upper_people: CUSTOMER,
-  library_door_count_ratio: CUSTOMER,
-  library_door_count_ratio_stddev: CUSTOMER,
-  library_door_suspect: ['customer', 'kind'],
-  library_occupancy_estimable: CUSTOMER,
 } as const;
 
 export const EXPORTER_METRICS = {
