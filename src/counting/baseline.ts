@@ -5,7 +5,16 @@
  */
 import { floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { CountingPeriod, Span } from './calendar.ts';
-import { anyBelow, anyCount, areEqual, grandTotal, higher, isZero, minus, plus } from './counts.ts';
+import {
+  ANY_COUNT,
+  anyBelow,
+  areEqual,
+  grandTotal,
+  higher,
+  isZero,
+  minus,
+  plus,
+} from './counts.ts';
 import type { Counts } from './counts.ts';
 import { detectKeyFormat, keyParser } from './key-format.ts';
 import type { KeyFormatState, KeySample } from './key-format.ts';
@@ -66,7 +75,6 @@ export interface Expected {
 export interface BaselineContext {
   readonly reader: WindowReader;
   readonly zone: Zone;
-  readonly counterCount: number;
   readonly period: CountingPeriod;
   readonly day: Span;
   readonly nowMs: () => number;
@@ -117,10 +125,10 @@ async function readResponses(
   context: BaselineContext,
   source: TotalSource,
 ): Promise<ConsistentResponses | { readonly kind: 'inconsistent' }> {
-  const { reader, period, day, expected, counterCount } = context;
+  const { reader, period, day, expected } = context;
   const recentStartMs = recentStart(context);
   const recentBefore = await reader.readAgainIfBelow(
-    expected.recentHadCounts ? anyCount(counterCount) : undefined,
+    expected.recentHadCounts ? ANY_COUNT : undefined,
     'minute',
     recentStartMs,
   );
@@ -128,7 +136,7 @@ async function readResponses(
   // The recent window is in the day, so that the day must not have less.
   const recentMinutes = recentBefore.aggregation === 'minute' ? recentBefore.sums : undefined;
   const todayByMinute = await reader.readAgainIfBelow(
-    higher(minimumToday(context, source, total.sums), recentMinutes),
+    higher(recentMinutes, minimumToday(context, source, total.sums)),
     'minute',
     day.startMs,
   );
@@ -200,14 +208,14 @@ async function readPeriodTotal(
  * that it is wrong: the first one of a day, and one beside a total of 0 that may lag.
  */
 function minimumToday(
-  { expected, period, counterCount }: BaselineContext,
+  { expected, period }: BaselineContext,
   source: TotalSource,
   periodTotal: Counts,
 ): Counts | undefined {
   const mayBeWrong = isZero(periodTotal)
     ? !isVerified(source, period)
     : expected.today === undefined;
-  return mayBeWrong ? higher(expected.today, anyCount(counterCount)) : expected.today;
+  return mayBeWrong ? higher(expected.today, ANY_COUNT) : expected.today;
 }
 
 /**
@@ -215,9 +223,7 @@ function minimumToday(
  * empty response is requested again: if both were a fault, all of its counts would be added later.
  */
 function minimumRecent(recentBefore: WindowResponse, todayByMinute: WindowResponse): Counts {
-  return isZero(recentBefore.sums) && !isZero(todayByMinute.sums)
-    ? recentBefore.sums.with(0, 1)
-    : recentBefore.sums;
+  return isZero(recentBefore.sums) && !isZero(todayByMinute.sums) ? ANY_COUNT : recentBefore.sums;
 }
 
 async function assemble(

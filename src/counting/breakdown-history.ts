@@ -4,16 +4,15 @@
  */
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName } from '../base/model.ts';
-import { readByKey, MAX_KEYS } from './breakdown.ts';
-import { compareKeys, countsOf } from './by-key.ts';
-import type { CountsByKey } from './by-key.ts';
+import { compareKeys, countsOf, readByKey, MAX_KEYS } from './breakdown.ts';
+import type { CountsByKey } from './breakdown.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Calendar, Span } from './calendar.ts';
 import { at } from './counts.ts';
 import type { Counts } from './counts.ts';
 import type { CounterValues, KeyMetrics } from './customer-metrics.ts';
 import { isOver } from './history.ts';
-import { createWindowReader } from './query.ts';
+import { WindowReader } from './query.ts';
 import type { Query } from './query.ts';
 
 export interface BreakdownHistory {
@@ -40,18 +39,16 @@ export async function readBreakdownHistory(
   fromMs: number,
   query: Query,
 ): Promise<BreakdownHistory> {
-  const reader = createWindowReader({
+  const reader = new WindowReader({
     query,
-    endpoint: 'peoplecount',
-    counterCount: COUNTERS.people.length,
-    calendar,
+    stream: 'people',
+    zone: calendar.zone,
     nowMs: () => endMs,
-    hasTime: () => true,
   });
   const steps: BreakdownStep[] = [];
   const highest = new Map<string, Counts>();
   for (const atMs of readTimes(calendar, { startMs, endMs }, fromMs)) {
-    const { table } = await readByKey(reader, breakdown, startMs, atMs);
+    const table = await readByKey(reader, breakdown, startMs, atMs);
     for (const [key, counts] of table) {
       const before = highest.get(key) ?? [];
       const higher = counts.map((count, i) => Math.max(count, at(before, i)));

@@ -5,35 +5,34 @@
  */
 import { ServiceError } from '../base/errors.ts';
 import { COUNTERS } from '../base/model.ts';
-import type { Breakdown } from '../base/model.ts';
-import { anyKeyBelow, byKey, compareKeys, flatCounts, hasNoCounts, only } from './by-key.ts';
-import type { CountsByKey } from './by-key.ts';
+import type { Breakdown, Row } from '../base/model.ts';
 import type { Calendar, CountingPeriod, Span } from './calendar.ts';
-import { grandTotal } from './counts.ts';
-import { checkPlausibility, NOTHING_PENDING } from './plausibility.ts';
-import type { Candidate, ConfirmationContext, Pending } from './plausibility.ts';
+import { at, grandTotal, plus } from './counts.ts';
+import type { Counts } from './counts.ts';
+import { checkPlausibility, emptinessOf, NOTHING_PENDING } from './plausibility.ts';
+import type { ConfirmationContext, Pending } from './plausibility.ts';
 import type { PollNote } from './poll.ts';
-import { createWindowReader, readLarger } from './query.ts';
-import type { Query, WindowReader } from './query.ts';
+import { readLarger, WindowReader } from './query.ts';
+import type { Query } from './query.ts';
 
-/** The accepted values of one poll. */
-export interface BreakdownSnapshot {
-  readonly period: CountingPeriod;
-  readonly day: Span;
-  readonly atMs: number;
-  /** The exported keys in their order, including those that the service no longer lists. */
-  readonly keys: readonly string[];
-  /** The service's totals since the period started, corrections included. */
-  readonly totals: CountsByKey;
-  /** The service's figures since the day started. */
-  readonly today: CountsByKey;
-  /** Number of keys above the limit. */
-  readonly droppedKeys: number;
-}
+/** A key is the label value of a series and has an order; that is all. */
+export type CountsByKey = ReadonlyMap<string, Counts>;
 
 export interface AcceptedByKey {
   readonly totals: CountsByKey;
   readonly atMs: number;
+}
+
+/** The accepted values of one poll. */
+export interface BreakdownSnapshot extends AcceptedByKey {
+  readonly period: CountingPeriod;
+  readonly day: Span;
+  /** The exported keys in their order, including those that the service no longer lists. */
+  readonly keys: readonly string[];
+  /** The service's figures since the day started. */
+  readonly today: CountsByKey;
+  /** Number of keys above the limit. */
+  readonly droppedKeys: number;
 }
 
 export interface BreakdownState {
@@ -62,41 +61,67 @@ export interface BreakdownOutcome {
 /** Exported keys of one breakdown of a customer. */
 export const MAX_KEYS = 1000;
 
-const COUNTER_COUNT = COUNTERS.people.length;
-const NO_COUNTS: CountsByKey = new Map();
+const WHOLE_NUMBER = /^\d{1,15}$/;
+const NO_COUNTS: Counts = COUNTERS.people.map(() => 0);
 
 export async function pollBreakdown(
   state: BreakdownState,
   context: BreakdownContext,
   query: Query,
 ): Promise<BreakdownOutcome> {
-  const { breakdown, calendar, period, nowMs } = context;
-  const reader = createWindowReader({
-    query,
-    endpoint: 'peoplecount',
-    counterCount: COUNTER_COUNT,
-    calendar,
-    nowMs,
-    hasTime: () => true,
-  });
+  const { breakdown, calendar, period, nowMs, marks } = context;
+  const reader = new WindowReader({ query, stream: 'people', zone: calendar.zone, nowMs });
   const day = calendar.dayAt(nowMs());
   const before = state.snapshot;
-  const totalsBefore = before?.period.startMs === period.startMs ? before.totals : undefined;
+  const last = before?.period.startMs === period.startMs ? before : undefined;
   const todayBefore = before?.day.startMs === day.startMs ? before.today : undefined;
-  const marks = context.marks?.totals ?? NO_COUNTS;
-  const totals = await readLargerByKey(reader, breakdown, period.startMs, totalsBefore ?? marks);
-  const today = await readLargerByKey(reader, breakdown, day.startMs, todayBefore ?? NO_COUNTS);
-  const keys = exportedKeys([...marks.keys()], context.keysOfLastPeriod, [...totals.keys()]);
+  const marked = marks?.totals ?? new Map<string, Counts>();
+  const totals = await readLargerByKey(reader, breakdown, period.startMs, last?.totals ?? marked);
+  const today = await readLargerByKey(reader, breakdown, day.startMs, todayBefore ?? new Map());
+  const keys = exportedKeys([...marked.keys()], context.keysOfLastPeriod, [...totals.keys()]);
   const exported = only(totals, keys);
-  return conclude(state, context, reader, {
+  const droppedKeys = totals.size - exported.size;
+  const flat = flatCounts(totals, keys);
+  const verdict = await checkPlausibility(
+    state.pending,
+    {
+      emptiness: emptinessOf(
+        { totals: flat, today: flatCounts(today, keys) },
+        {
+          totals: last && flatCounts(last.totals, last.keys),
+          today: todayBefore && flatCounts(todayBefore, keys),
+        },
+        before === undefined && marks === undefined,
+      ),
+      // Each key is compared with its own mark, which it would keep until the period ends.
+      before: {
+        totals: flatCounts(marked, keys),
+        atMs: last?.atMs ?? marks?.atMs ?? period.startMs,
+      },
+      totals: flat,
+      sum: grandTotal(sumsOf(totals, keys)),
+      atMs: nowMs(),
+      periodStartMs: period.startMs,
+    },
+    context,
+    async () => grandTotal((await reader.read('day', period.startMs)).sums),
+  );
+  if (verdict.kind === 'pending') {
+    return { state: { ...state, pending: verdict.pending }, notes: [verdict.note] };
+  }
+  const snapshot = {
     period,
     day,
     atMs: nowMs(),
     keys,
     totals: exported,
     today: only(today, keys),
-    droppedKeys: totals.size - exported.size,
-  });
+    droppedKeys,
+  };
+  return {
+    state: { snapshot, pending: NOTHING_PENDING },
+    notes: droppedKeys > 0 && (before?.droppedKeys ?? 0) === 0 ? ['breakdown_keys_dropped'] : [],
+  };
 }
 
 /** Rule 3: requested again if any key has fewer counts than expected. */
@@ -106,12 +131,11 @@ async function readLargerByKey(
   fromMs: number,
   expected: CountsByKey,
 ): Promise<CountsByKey> {
-  const { table } = await readLarger(
+  return readLarger(
     () => readByKey(reader, breakdown, fromMs),
-    (response) => anyKeyBelow(response.table, expected),
-    ({ total }) => total,
+    (table) => anyKeyBelow(table, expected),
+    (table) => grandTotal(sumsOf(table, [...table.keys()])),
   );
-  return table;
 }
 
 /** One response as a table. Throws a ServiceError if another aggregation was forced. */
@@ -120,8 +144,8 @@ export async function readByKey(
   breakdown: Breakdown,
   fromMs: number,
   toMs?: number,
-): Promise<{ readonly table: CountsByKey; readonly total: number }> {
-  const { aggregation, rows, sums } = await reader.read(breakdown, fromMs, toMs);
+): Promise<CountsByKey> {
+  const { aggregation, rows } = await reader.read(breakdown, fromMs, toMs);
   if (aggregation !== breakdown) {
     // The other name is the service's text and is not repeated.
     throw new ServiceError(
@@ -130,7 +154,7 @@ export async function readByKey(
         'above 1 MB the service forces one, and then there is no breakdown',
     );
   }
-  return { table: byKey(rows), total: grandTotal(sums) };
+  return byKey(rows);
 }
 
 /** Keys already exported in this period come first, so that a restart does not change them. */
@@ -143,59 +167,50 @@ function exportedKeys(
   return [...new Set(byPriority)].slice(0, MAX_KEYS).toSorted(compareKeys);
 }
 
-async function conclude(
-  state: BreakdownState,
-  context: BreakdownContext,
-  reader: WindowReader,
-  snapshot: BreakdownSnapshot,
-): Promise<BreakdownOutcome> {
-  const { period, keys, totals, atMs, droppedKeys } = snapshot;
-  const { marks } = context;
-  const last = state.snapshot?.period.startMs === period.startMs ? state.snapshot : undefined;
-  const flat = flatCounts(totals, keys, COUNTER_COUNT);
-  const verdict = await checkPlausibility(
-    state.pending,
-    {
-      emptiness: emptinessOf(state, context, snapshot),
-      // Each key is compared with its own mark, which it would keep until the period ends.
-      before: {
-        totals: flatCounts(marks?.totals ?? NO_COUNTS, keys, COUNTER_COUNT),
-        atMs: last?.atMs ?? marks?.atMs ?? period.startMs,
-      },
-      totals: flat,
-      sum: grandTotal(flat.slice(-COUNTER_COUNT)),
-      atMs,
-      periodStartMs: period.startMs,
-    },
-    context,
-    async () => grandTotal((await reader.read('day', period.startMs)).sums),
-  );
-  switch (verdict.kind) {
-    case 'pending':
-      return { state: { ...state, pending: verdict.pending }, notes: [verdict.note] };
-    case 'accepted': {
-      const isFirstDrop = droppedKeys > 0 && (state.snapshot?.droppedKeys ?? 0) === 0;
-      return {
-        state: { snapshot, pending: NOTHING_PENDING },
-        notes: isFirstDrop ? ['breakdown_keys_dropped'] : [],
-      };
-    }
+/** Rows with the same key are added up; 101 and "101" are the same key. */
+export function byKey(rows: readonly Row[]): CountsByKey {
+  const table = new Map<string, Counts>();
+  for (const { key, counts } of rows) {
+    // Lone surrogates would all be written as the same character: two series with one label.
+    const text = String(key).toWellFormed();
+    const before = table.get(text);
+    table.set(text, before === undefined ? counts : plus(before, counts));
   }
+  return table;
 }
 
-function emptinessOf(
-  { snapshot: before }: BreakdownState,
-  { marks }: BreakdownContext,
-  { period, day, totals, today }: BreakdownSnapshot,
-): Candidate['emptiness'] {
-  if (hasNoCounts(totals)) {
-    if (before === undefined && marks === undefined) {
-      return 'initial';
-    }
-    if (before?.period.startMs !== period.startMs || !hasNoCounts(before.totals)) {
-      return 'unexpected';
-    }
+/** A key that is not listed has no counts. */
+export function countsOf(table: CountsByKey, key: string): Counts {
+  return table.get(key) ?? [];
+}
+
+function only(table: CountsByKey, keys: readonly string[]): CountsByKey {
+  const wanted = new Set(keys);
+  return new Map([...table].filter(([key]) => wanted.has(key)));
+}
+
+function anyKeyBelow(table: CountsByKey, expected: CountsByKey): boolean {
+  return [...expected].some(([key, counts]) =>
+    counts.some((count, counter) => at(countsOf(table, key), counter) < count),
+  );
+}
+
+/** The counts of these keys in a row, and their sums at the end: many small increases show there. */
+function flatCounts(table: CountsByKey, keys: readonly string[]): Counts {
+  const counts = keys.map((key) => plus(NO_COUNTS, countsOf(table, key)));
+  return [...counts.flat(), ...sumsOf(table, keys)];
+}
+
+function sumsOf(table: CountsByKey, keys: readonly string[]): Counts {
+  return keys.reduce((sums, key) => plus(sums, countsOf(table, key)), NO_COUNTS);
+}
+
+/** Whole numbers by their value, then the rest as text. */
+export function compareKeys(a: string, b: string): number {
+  const [isNumberA, isNumberB] = [WHOLE_NUMBER.test(a), WHOLE_NUMBER.test(b)];
+  if (isNumberA !== isNumberB) {
+    return isNumberA ? -1 : 1;
   }
-  const hadCountsToday = before?.day.startMs === day.startMs && !hasNoCounts(before.today);
-  return hadCountsToday && hasNoCounts(today) ? 'unexpected' : 'none';
+  const difference = isNumberA ? Number(a) - Number(b) : 0;
+  return difference || (a < b ? -1 : Number(a > b));
 }

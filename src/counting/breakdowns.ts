@@ -1,13 +1,17 @@
 /** The breakdowns of one customer: their states, and from these the exported values at any instant. */
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName } from '../base/model.ts';
-import { INITIAL_BREAKDOWN } from './breakdown.ts';
-import type { AcceptedByKey, BreakdownSnapshot, BreakdownState } from './breakdown.ts';
-import { compareKeys, countsOf } from './by-key.ts';
+import { compareKeys, countsOf, INITIAL_BREAKDOWN } from './breakdown.ts';
+import type { AcceptedByKey, BreakdownSnapshot, BreakdownState, CountsByKey } from './breakdown.ts';
 import { at } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { counterValues, MAX_OCCUPANCY_AGE_MS } from './customer-metrics.ts';
-import type { BreakdownMetrics, CounterValues, KeyMetrics } from './customer-metrics.ts';
+import type {
+  BreakdownMetrics,
+  CounterValues,
+  CustomerMetrics,
+  KeyMetrics,
+} from './customer-metrics.ts';
 import { kindOfKey } from './high-water-marks.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
 
@@ -23,15 +27,17 @@ export interface BreakdownSettings {
 const MAX_OCCUPANCY_AGE_POLLS = 3;
 
 interface BreakdownRecord {
-  state: BreakdownState;
+  readonly state: BreakdownState;
   /** The exported totals by key: their high-water marks. */
-  exported: ReadonlyMap<string, Counts>;
+  readonly exported: CountsByKey;
 }
+
+const NOT_POLLED: BreakdownRecord = { state: INITIAL_BREAKDOWN, exported: new Map() };
 
 export class Breakdowns {
   readonly #owner: CounterOwner;
   readonly #marks: HighWaterMarks;
-  readonly #records = new Map<Breakdown, BreakdownRecord>();
+  #records: ReadonlyMap<Breakdown, BreakdownRecord> = new Map();
   #settings: BreakdownSettings = { breakdowns: [], branchNames: {}, intervalMs: 0 };
 
   constructor(owner: CounterOwner, marks: HighWaterMarks) {
@@ -42,16 +48,9 @@ export class Breakdowns {
   /** Breakdowns that stay keep their state. */
   configure(settings: BreakdownSettings): void {
     this.#settings = settings;
-    for (const breakdown of this.#records.keys()) {
-      if (!settings.breakdowns.includes(breakdown)) {
-        this.#records.delete(breakdown);
-      }
-    }
-    for (const breakdown of settings.breakdowns) {
-      if (!this.#records.has(breakdown)) {
-        this.#records.set(breakdown, { state: INITIAL_BREAKDOWN, exported: new Map() });
-      }
-    }
+    this.#records = new Map(
+      settings.breakdowns.map((breakdown) => [breakdown, this.#recordOf(breakdown)]),
+    );
   }
 
   get configured(): readonly Breakdown[] {
@@ -59,23 +58,17 @@ export class Breakdowns {
   }
 
   stateOf(breakdown: Breakdown): BreakdownState {
-    return this.#record(breakdown).state;
+    return this.#recordOf(breakdown).state;
   }
 
   /** The high-water marks of a period by key; undefined if there are none. */
   marksOf(breakdown: Breakdown, periodStartMs: number): AcceptedByKey | undefined {
-    const totals = new Map<string, number[]>();
+    const totals = new Map<string, Counts>();
     let atMs = -Infinity;
     COUNTERS.people.forEach((counter, i) => {
-      for (const [key, mark] of this.#marks.ofKeys(
-        this.#owner,
-        breakdown,
-        counter,
-        periodStartMs,
-      )) {
-        const counts = totals.get(key) ?? COUNTERS.people.map(() => 0);
-        counts[i] = mark.value;
-        totals.set(key, counts);
+      const marks = this.#marks.ofKeys(this.#owner, breakdown, counter, periodStartMs);
+      for (const [key, mark] of marks) {
+        totals.set(key, (totals.get(key) ?? [0, 0]).with(i, mark.value));
         atMs = Math.max(atMs, mark.atMs);
       }
     });
@@ -84,35 +77,37 @@ export class Breakdowns {
 
   /** The keys that counted anybody in a period. */
   countedKeys(breakdown: Breakdown, periodStartMs: number): readonly string[] {
-    const totals = this.marksOf(breakdown, periodStartMs)?.totals ?? new Map<string, Counts>();
-    return [...totals.keys()].filter((key) => countsOf(totals, key).some((count) => count > 0));
+    const totals = this.marksOf(breakdown, periodStartMs)?.totals ?? [];
+    return [...totals].flatMap(([key, counts]) => (counts.some((count) => count > 0) ? key : []));
   }
 
   /** Replaces the state after a poll, and updates the high-water marks (rule 7). */
   polled(breakdown: Breakdown, state: BreakdownState, nowMs: number): void {
-    const record = this.#record(breakdown);
-    record.state = state;
     const { snapshot } = state;
-    if (snapshot !== undefined) {
-      const exported = snapshot.keys.map((key): [string, Counts] => [
-        key,
-        this.#updateMarks(breakdown, key, snapshot, nowMs),
-      ]);
-      record.exported = new Map(exported);
-    }
+    const exported = snapshot?.keys.map((key): [string, Counts] => [
+      key,
+      COUNTERS.people.map((counter, i) => {
+        const total = at(countsOf(snapshot.totals, key), i);
+        const kind = kindOfKey(breakdown, counter, key);
+        return this.#marks.update(this.#owner, kind, snapshot.period, total, nowMs);
+      }),
+    ]);
+    this.#records = new Map(this.#records).set(breakdown, { state, exported: new Map(exported) });
   }
 
   metricsAt(
     nowMs: number,
     periodStartMs: number,
     dayStartMs: number,
-  ): Readonly<Partial<Record<Breakdown, BreakdownMetrics>>> {
+  ): CustomerMetrics['breakdowns'] {
     const metrics: Partial<Record<Breakdown, BreakdownMetrics>> = {};
     for (const [breakdown, { state, exported }] of this.#records) {
       const { snapshot } = state;
       const ofPeriod = snapshot?.period.startMs === periodStartMs ? snapshot : undefined;
       const ofDay = snapshot?.day.startMs === dayStartMs ? snapshot : undefined;
-      const hasOccupancy = breakdown === 'branch' && this.#isRecent(ofDay, nowMs);
+      // After a clock step back, the last poll is in the future.
+      const isRecent = ofDay && Math.abs(nowMs - ofDay.atMs) <= this.#maxOccupancyAgeMs();
+      const hasOccupancy = breakdown === 'branch' && isRecent === true;
       const keys = (ofPeriod ?? ofDay)?.keys ?? [];
       metrics[breakdown] = {
         keys: keys.map((key) => keyMetrics(key, exported, ofPeriod, ofDay, hasOccupancy)),
@@ -125,26 +120,8 @@ export class Breakdowns {
 
   /** When the occupancy of the branches becomes too old without a poll. */
   occupancyEndMs(): number {
-    const polledMs = this.#records.get('branch')?.state.snapshot?.atMs;
-    return polledMs === undefined ? Infinity : polledMs + this.#maxOccupancyAgeMs() + 1;
-  }
-
-  #updateMarks(
-    breakdown: Breakdown,
-    key: string,
-    { period, totals }: BreakdownSnapshot,
-    nowMs: number,
-  ): Counts {
-    const counts = countsOf(totals, key);
-    return COUNTERS.people.map((counter, i) => {
-      const kind = kindOfKey(breakdown, counter, key);
-      return this.#marks.update(this.#owner, kind, period, at(counts, i), nowMs);
-    });
-  }
-
-  #isRecent(snapshot: BreakdownSnapshot | undefined, nowMs: number): boolean {
-    // After a clock step back, the last poll is in the future.
-    return snapshot !== undefined && Math.abs(nowMs - snapshot.atMs) <= this.#maxOccupancyAgeMs();
+    const polledMs = this.#records.get('branch')?.state.snapshot?.atMs ?? Infinity;
+    return polledMs + this.#maxOccupancyAgeMs() + 1;
   }
 
   #maxOccupancyAgeMs(): number {
@@ -153,24 +130,20 @@ export class Breakdowns {
 
   /** Of each branch that is exported or configured. */
   #names(keys: readonly string[]): BreakdownMetrics['names'] {
-    const names = this.#settings.branchNames;
-    return [...new Set([...keys, ...Object.keys(names)])]
+    const names = new Map(Object.entries(this.#settings.branchNames));
+    return [...new Set([...keys, ...names.keys()])]
       .toSorted(compareKeys)
-      .map((key) => [key, Object.hasOwn(names, key) ? (names[key] ?? key) : key]);
+      .map((key) => [key, names.get(key) ?? key]);
   }
 
-  #record(breakdown: Breakdown): BreakdownRecord {
-    const record = this.#records.get(breakdown);
-    if (record === undefined) {
-      throw new Error(`customer ${this.#owner.customer} has no breakdown by ${breakdown}`);
-    }
-    return record;
+  #recordOf(breakdown: Breakdown): BreakdownRecord {
+    return this.#records.get(breakdown) ?? NOT_POLLED;
   }
 }
 
 function keyMetrics(
   key: string,
-  exported: ReadonlyMap<string, Counts>,
+  exported: CountsByKey,
   ofPeriod: BreakdownSnapshot | undefined,
   ofDay: BreakdownSnapshot | undefined,
   hasOccupancy: boolean,

@@ -41,13 +41,11 @@ export function areEqual(a: Counts, b: Counts): boolean {
 
 /** Whether any counter is lower in `a` than in `b`. */
 export function anyBelow(a: Counts, b: Counts): boolean {
-  return a.some((count, counter) => count < at(b, counter));
+  return b.some((count, counter) => at(a, counter) < count);
 }
 
 /** One count of the first counter: only an empty response is below it. */
-export function anyCount(counterCount: number): Counts {
-  return Array.from({ length: counterCount }, () => 0).with(0, 1);
-}
+export const ANY_COUNT: Counts = [1];
 
 /** The larger value of each counter. */
 export function higher(a: Counts | undefined, b: Counts | undefined): Counts | undefined {

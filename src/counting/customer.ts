@@ -71,14 +71,12 @@ interface StreamRecord {
   exported: readonly number[];
 }
 
-const NO_BREAKDOWNS: CustomerMetrics['breakdowns'] = {};
-
 export class Customer implements MetricsSource {
   readonly customer: string;
   readonly #options: CustomerOptions;
   readonly #streams = new Map<MinuteStream, StreamRecord>();
   readonly #health = new Map<Stream, Health>();
-  #breakdowns: Breakdowns | undefined;
+  readonly #breakdowns: Breakdowns;
   #description: CustomerDescription;
   #period: CountingPeriod | undefined;
   #credentialsValid: boolean | undefined;
@@ -90,6 +88,7 @@ export class Customer implements MetricsSource {
     this.#options = options;
     this.#description = options.description;
     this.customer = options.name;
+    this.#breakdowns = new Breakdowns(options.owner, options.marks);
     for (const stream of options.streams) {
       this.#streams.set(stream, { state: INITIAL_STATE, exported: [] });
       this.#health.set(stream, UNPOLLED);
@@ -101,7 +100,7 @@ export class Customer implements MetricsSource {
   }
 
   get breakdowns(): readonly Breakdown[] {
-    return this.#breakdowns?.configured ?? [];
+    return this.#breakdowns.configured;
   }
 
   get calendar(): Calendar {
@@ -113,7 +112,7 @@ export class Customer implements MetricsSource {
   }
 
   breakdownStateOf(breakdown: Breakdown): BreakdownState {
-    return this.#configuredBreakdowns().stateOf(breakdown);
+    return this.#breakdowns.stateOf(breakdown);
   }
 
   /** The running period. That of the high-water marks stays until the next one starts. */
@@ -143,13 +142,13 @@ export class Customer implements MetricsSource {
 
   /** The same of every key of a breakdown. */
   marksOfKeys(breakdown: Breakdown, period: CountingPeriod): AcceptedByKey | undefined {
-    return this.#configuredBreakdowns().marksOf(breakdown, period.startMs);
+    return this.#breakdowns.marksOf(breakdown, period.startMs);
   }
 
   /** The keys of a breakdown that counted anybody in the period before. */
   keysOfLastPeriod(breakdown: Breakdown, { month }: CountingPeriod): readonly string[] {
     const startMs = this.calendar.periodStart(month - 1);
-    return this.#configuredBreakdowns().countedKeys(breakdown, startMs);
+    return this.#breakdowns.countedKeys(breakdown, startMs);
   }
 
   pollSucceeded(stream: MinuteStream, state: StreamState, nowMs: number): void {
@@ -166,7 +165,7 @@ export class Customer implements MetricsSource {
   }
 
   breakdownSucceeded(breakdown: Breakdown, state: BreakdownState, nowMs: number): void {
-    this.#configuredBreakdowns().polled(breakdown, state, nowMs);
+    this.#breakdowns.polled(breakdown, state, nowMs);
     this.#countSuccess(breakdown, nowMs);
   }
 
@@ -189,15 +188,11 @@ export class Customer implements MetricsSource {
 
   /** Sets the breakdowns. Those that stay keep their state. */
   breakDown(settings: BreakdownSettings): void {
-    const { owner, marks } = this.#options;
-    const { breakdowns } = settings;
     // The health of a removed breakdown stays: its counters must not fall if it comes back.
-    for (const breakdown of breakdowns) {
+    for (const breakdown of settings.breakdowns) {
       this.#health.set(breakdown, this.#health.get(breakdown) ?? UNPOLLED);
     }
-    const isNone = breakdowns.length === 0;
-    this.#breakdowns = isNone ? undefined : (this.#breakdowns ?? new Breakdowns(owner, marks));
-    this.#breakdowns?.configure(settings);
+    this.#breakdowns.configure(settings);
   }
 
   describe(description: CustomerDescription): void {
@@ -290,7 +285,7 @@ export class Customer implements MetricsSource {
       occupancy: order && (order.occupancy.at(-1) ?? 0),
       estimate: this.#estimateAt(nowMs),
       counters,
-      breakdowns: this.#breakdowns?.metricsAt(nowMs, period.startMs, dayStartMs) ?? NO_BREAKDOWNS,
+      breakdowns: this.#breakdowns.metricsAt(nowMs, period.startMs, dayStartMs),
       streams,
       validUntilMs: this.#validUntil(nowMs, period),
     };
@@ -331,7 +326,7 @@ export class Customer implements MetricsSource {
       calendar.zone.nextTransitionAfter(nowMs),
       openingHours?.nextChangeAfter(nowMs, timezone) ?? Infinity,
       ifAfter(nowMs, polledMs + MAX_OCCUPANCY_AGE_MS + 1),
-      ifAfter(nowMs, this.#breakdowns?.occupancyEndMs() ?? Infinity),
+      ifAfter(nowMs, this.#breakdowns.occupancyEndMs()),
     );
   }
 
@@ -361,10 +356,6 @@ export class Customer implements MetricsSource {
 
   #healthOf(stream: Stream): Health {
     return this.#known(stream, this.#health.get(stream));
-  }
-
-  #configuredBreakdowns(): Breakdowns {
-    return this.#known('breakdowns', this.#breakdowns);
   }
 
   #known<Value>(name: string, value: Value | undefined): Value {

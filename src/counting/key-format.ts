@@ -7,19 +7,13 @@ import type { Key, Row } from '../base/model.ts';
 import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import type { WindowReader } from './query.ts';
-import { readCompact, readIso } from './wall-time.ts';
-import type { WallTime } from './wall-time.ts';
 import type { Zone } from './zone.ts';
 
-export type KeyForm =
-  'iso' | 'compact' | 'epoch_milliseconds' | 'epoch_seconds' | 'time_of_day' | 'minute_of_day';
-
-/** `written`: the key carries a zone designator or counts from 1970. */
-export type KeyZone = 'written' | 'local' | 'utc';
-
 export interface KeyFormat {
-  readonly form: KeyForm;
-  readonly zone: KeyZone;
+  readonly form:
+    'iso' | 'compact' | 'epoch_milliseconds' | 'epoch_seconds' | 'time_of_day' | 'minute_of_day';
+  /** `written`: the key carries a zone designator or counts from 1970. */
+  readonly zone: 'written' | 'local' | 'utc';
 }
 
 /** Rows and the window that they were requested for; an open window ends at the response. */
@@ -28,13 +22,16 @@ export interface KeySample {
   readonly window: Span;
 }
 
-export type KeyFormatState =
-  /** All `formats` give the same instants for the rows seen, so the first one is used. */
-  | { readonly status: 'detected'; readonly formats: readonly KeyFormat[] }
-  /** The rows seen so far match several formats that give different instants. */
-  | { readonly status: 'ambiguous'; readonly formats: readonly KeyFormat[] }
-  /** No known format matches. */
-  | { readonly status: 'unknown'; readonly formats: readonly KeyFormat[] };
+export interface KeyFormatState {
+  readonly status:
+    /** All `formats` give the same instants for the rows seen, so the first one is used. */
+    | 'detected'
+    /** The rows seen so far match several formats that give different instants. */
+    | 'ambiguous'
+    /** No known format matches. */
+    | 'unknown';
+  readonly formats: readonly KeyFormat[];
+}
 
 /** The most likely first (research/semantics.md, section 4). */
 export const KEY_FORMATS: readonly KeyFormat[] = [
@@ -57,101 +54,98 @@ export const ANY_KEY_FORMAT: KeyFormatState = { status: 'ambiguous', formats: KE
 const MAX_PROBES = 4;
 /** A key farther from its window than this is outside of it in any zone. */
 const MAX_DISTANCE_MS = 366 * DAY_MS;
-const TIME_OF_DAY = /^(\d\d?):(\d\d)(?::\d\d)?$/;
-const WHOLE_NUMBER = /^\d{1,15}$/;
 
-/** What a key states: an instant, a local date and time, or a time of an unnamed day. */
-type ParsedKey =
-  | { readonly kind: 'instant'; readonly ms: number }
-  | WallTime
-  | { readonly kind: 'time_of_day'; readonly ms: number };
+/** ISO 8601 in the forms that services write. */
+const ISO =
+  /^(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):?(\d\d)(?::?\d\d(?:[.,]\d+)?)?\s?(Z|[+-]\d\d(?::?\d\d)?)?$/i;
+/** yyyyMMddHHmm, with seconds or without. */
+const COMPACT = /^(\d{4})(\d\d)(\d\d)T?(\d\d)(\d\d)(?:\d\d)?$/;
+const TIME_OF_DAY = /^([01]?\d|2[0-3]):([0-5]\d)(?::\d\d)?$/;
+const WHOLE_NUMBER = /^\d{1,15}$/;
 
 /**
  * The start of the minute of a key; undefined if the key is not of this format. A time of day is
  * placed in the window, or on the window's first day if it does not fit.
  */
 export function parseKey(
-  format: KeyFormat,
+  { form, zone: keyZone }: KeyFormat,
   key: Key,
   window: Span,
   zone: Zone,
 ): number | undefined {
-  return instantOf(format.zone, parseForm(format.form, key), window, zone);
-}
-
-function parseForm(form: KeyForm, key: Key): ParsedKey | undefined {
   const text = String(key);
+  const number = WHOLE_NUMBER.test(text) ? Number(text) : undefined;
   switch (form) {
     case 'iso':
-      return readIso(text);
+      return parseDateTime(ISO.exec(text), keyZone, window, zone);
     case 'compact':
-      return readCompact(text);
+      return parseDateTime(COMPACT.exec(text), keyZone, window, zone);
     case 'epoch_milliseconds':
-      return WHOLE_NUMBER.test(text) ? { kind: 'instant', ms: Number(text) } : undefined;
+      return number === undefined ? undefined : floorToMinute(number);
     case 'epoch_seconds':
-      return WHOLE_NUMBER.test(text) ? { kind: 'instant', ms: Number(text) * 1000 } : undefined;
+      return number === undefined ? undefined : floorToMinute(number * 1000);
     case 'time_of_day': {
       const [, hour, minute] = TIME_OF_DAY.exec(text) ?? [];
-      return hour === undefined || Number(minute) >= 60
-        ? undefined
-        : minuteOfDay(Number(hour) * 60 + Number(minute));
+      const minutes = Number(hour) * 60 + Number(minute);
+      return hour === undefined ? undefined : placeInWindow(minutes, keyZone, window, zone);
     }
     case 'minute_of_day':
-      return WHOLE_NUMBER.test(text) ? minuteOfDay(Number(text)) : undefined;
+      return number === undefined || number >= 24 * 60
+        ? undefined
+        : placeInWindow(number, keyZone, window, zone);
   }
 }
 
-function minuteOfDay(minute: number): ParsedKey | undefined {
-  return minute < 24 * 60 ? { kind: 'time_of_day', ms: minute * MINUTE_MS } : undefined;
-}
-
-function instantOf(
-  keyZone: KeyZone,
-  parsed: ParsedKey | undefined,
+function parseDateTime(
+  match: RegExpExecArray | null,
+  keyZone: KeyFormat['zone'],
   window: Span,
   zone: Zone,
 ): number | undefined {
-  switch (parsed?.kind) {
-    case undefined:
-      return undefined;
-    case 'instant':
-      return floorToMinute(parsed.ms);
-    case 'wall':
-      return instantOfWallKey(keyZone, parsed, window, zone);
-    case 'time_of_day':
-      return placeTimeOfDay(keyZone, parsed.ms, window, zone);
+  if (match === null) {
+    return undefined;
   }
-}
-
-function instantOfWallKey(
-  keyZone: KeyZone,
-  { ms, writtenOffsetMs }: WallTime,
-  window: Span,
-  zone: Zone,
-): number | undefined {
+  const [, year, month, day, hour, minute, designator] = match;
+  const ms = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute));
+  // Date.UTC accepts 30 February and 25:00.
+  if (new Date(ms).toISOString().slice(0, 16) !== `${year}-${month}-${day}T${hour}:${minute}`) {
+    return undefined;
+  }
+  const offsetMs = parseOffset(designator);
   switch (keyZone) {
+    case 'utc':
+      return ms;
     case 'written':
-      return writtenOffsetMs === undefined ? undefined : ms - writtenOffsetMs;
+      return offsetMs === undefined ? undefined : ms - offsetMs;
     case 'local':
       // Keys of many different years would fill the zone's cache of offsets.
       if (Math.abs(ms - window.startMs) > MAX_DISTANCE_MS) {
         return ms;
       }
       // An offset that the zone has then tells which hour it is when clocks are set back.
-      return writtenOffsetMs !== undefined &&
-        zone.offsetMsAt(ms - writtenOffsetMs) === writtenOffsetMs
-        ? ms - writtenOffsetMs
-        : instantOfLocal(window, ms, zone);
-    case 'utc':
-      return ms;
+      return offsetMs !== undefined && zone.offsetMsAt(ms - offsetMs) === offsetMs
+        ? ms - offsetMs
+        : instantOfLocal(ms, window, zone);
   }
+}
+
+function parseOffset(designator: string | undefined): number | undefined {
+  if (designator === undefined) {
+    return undefined;
+  }
+  if (designator.toUpperCase() === 'Z') {
+    return 0;
+  }
+  const digits = designator.replace(':', '');
+  const minutes = Number(digits.slice(1, 3)) * 60 + Number(digits.slice(3));
+  return (digits.startsWith('-') ? -minutes : minutes) * MINUTE_MS;
 }
 
 /**
  * In the hour that occurs twice, a local time is the first of both, unless only the second one is
  * in the window: otherwise the rows of the last minutes would all be an hour old.
  */
-function instantOfLocal(window: Span, wallMs: number, zone: Zone): number {
+function instantOfLocal(wallMs: number, window: Span, zone: Zone): number {
   const firstMs = zone.instantOfWall(wallMs);
   if (firstMs >= window.startMs - MINUTE_MS) {
     return firstMs;
@@ -164,14 +158,17 @@ function instantOfLocal(window: Span, wallMs: number, zone: Zone): number {
   return secondMs >= Math.max(changeMs, window.startMs - MINUTE_MS) ? secondMs : firstMs;
 }
 
-function placeTimeOfDay(keyZone: KeyZone, timeMs: number, window: Span, zone: Zone): number {
+function placeInWindow(
+  minuteOfDay: number,
+  keyZone: KeyFormat['zone'],
+  window: Span,
+  zone: Zone,
+): number {
+  const offsetMs = keyZone === 'utc' ? 0 : zone.offsetMsAt(window.startMs);
+  const midnightMs = Math.floor((window.startMs + offsetMs) / DAY_MS) * DAY_MS;
   function onDay(days: number): number {
-    if (keyZone === 'utc') {
-      return Math.floor(window.startMs / DAY_MS) * DAY_MS + days * DAY_MS + timeMs;
-    }
-    const wallMs = window.startMs + zone.offsetMsAt(window.startMs);
-    const midnightMs = Math.floor(wallMs / DAY_MS) * DAY_MS;
-    return instantOfLocal(window, midnightMs + days * DAY_MS + timeMs, zone);
+    const ms = midnightMs + days * DAY_MS + minuteOfDay * MINUTE_MS;
+    return keyZone === 'utc' ? ms : instantOfLocal(ms, window, zone);
   }
   const first = onDay(0);
   return first >= window.startMs - MINUTE_MS ? first : onDay(1);
@@ -188,20 +185,13 @@ export function matchingFormats(
   zone: Zone,
 ): KeyFormat[] {
   return formats.filter((format) => {
-    let inside = 0;
-    for (const row of rows) {
-      const instantMs = parseKey(format, row.key, window, zone);
-      if (instantMs === undefined) {
-        return false;
-      }
-      inside += isNear(window, instantMs) ? 1 : 0;
-    }
-    return inside * 2 >= rows.length;
+    const instants = rows.map(({ key }) => parseKey(format, key, window, zone));
+    const inside = instants.filter(
+      (instantMs = NaN) =>
+        instantMs >= window.startMs - MINUTE_MS && instantMs <= window.endMs + MINUTE_MS,
+    );
+    return !instants.includes(undefined) && inside.length * 2 >= rows.length;
   });
-}
-
-function isNear({ startMs, endMs }: Span, instantMs: number): boolean {
-  return instantMs >= startMs - MINUTE_MS && instantMs <= endMs + MINUTE_MS;
 }
 
 /** Whether all formats give the same instants for these rows. */
@@ -233,11 +223,7 @@ export function narrowKeyFormat(
   if (formats.length === 0) {
     return { status: 'unknown', formats: KEY_FORMATS };
   }
-  if (!allAgree(formats, sample, zone)) {
-    return { status: 'ambiguous', formats };
-  }
-  const isSame = state.status === 'detected' && formats.length === state.formats.length;
-  return isSame && matching.length > 0 ? state : { status: 'detected', formats };
+  return { status: allAgree(formats, sample, zone) ? 'detected' : 'ambiguous', formats };
 }
 
 /**

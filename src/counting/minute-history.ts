@@ -21,9 +21,8 @@ import {
 } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
 import { lastSeenIn, minutesOfSamples, readByMinute } from './occupancy.ts';
-import { ENDPOINTS } from './poll.ts';
-import { createWindowReader } from './query.ts';
-import type { Query, WindowReader, WindowResponse } from './query.ts';
+import { WindowReader } from './query.ts';
+import type { Query, WindowResponse } from './query.ts';
 
 /** One stream of one customer over a time range. */
 export interface MinuteHistory {
@@ -74,13 +73,11 @@ export async function readMinuteHistory(
   query: Query,
 ): Promise<{ readonly history: MinuteHistory; readonly format: MinuteFormat }> {
   const { stream, calendar, span } = range;
-  const reader = createWindowReader({
+  const reader = new WindowReader({
     query,
-    endpoint: ENDPOINTS[stream],
-    counterCount: COUNTERS[stream].length,
-    calendar,
+    stream,
+    zone: calendar.zone,
     nowMs: () => span.endMs,
-    hasTime: () => true,
   });
   let byDay = await reader.read('day', span.startMs, span.endMs);
   let read = await readMinutes({ ...range, reader }, known);

@@ -4,7 +4,7 @@
  * were counts, and an implausible increase.
  */
 import { DAY_MS, MINUTE_MS } from './calendar.ts';
-import { at } from './counts.ts';
+import { at, isZero } from './counts.ts';
 import type { Counts } from './counts.ts';
 
 /** Polls in a row that confirm an empty response. */
@@ -27,14 +27,16 @@ export type Pending =
 
 export const NOTHING_PENDING: Pending = { kind: 'nothing' };
 
+export type Emptiness =
+  | 'none'
+  /** Nothing where there were counts, or in a new period. */
+  | 'unexpected'
+  /** Nothing since the process started: whether there are counts is not known. */
+  | 'initial';
+
 /** What a poll has read. */
 export interface Candidate {
-  readonly emptiness:
-    | 'none'
-    /** Nothing where there were counts, or in a new period. */
-    | 'unexpected'
-    /** Nothing since the process started: whether there are counts is not known. */
-    | 'initial';
+  readonly emptiness: Emptiness;
   /** The last accepted totals, in the same order; else the high-water marks; else none. */
   readonly before: AcceptedTotals;
   readonly totals: Counts;
@@ -56,6 +58,25 @@ export type Verdict =
   /** The accepted values stay. */
   | { readonly kind: 'pending'; readonly pending: Pending; readonly note: PlausibilityNote };
 
+/** `before` are the last accepted values of the same period and day. */
+export function emptinessOf(
+  { totals, today }: { readonly totals: Counts; readonly today: Counts },
+  before: { readonly totals: Counts | undefined; readonly today: Counts | undefined },
+  isFirst: boolean,
+): Emptiness {
+  if (isZero(totals)) {
+    if (isFirst) {
+      return 'initial';
+    }
+    if (before.totals === undefined || !isZero(before.totals)) {
+      return 'unexpected';
+    }
+  }
+  return before.today !== undefined && !isZero(before.today) && isZero(today)
+    ? 'unexpected'
+    : 'none';
+}
+
 /**
  * @param readSecondSum the sum of all counters by a second aggregation; undefined if the service
  *   did not use it. Called only to confirm an increase.
@@ -76,7 +97,7 @@ export async function checkPlausibility(
 
 function confirmEmpty(
   pending: Pending,
-  emptiness: 'unexpected' | 'initial',
+  emptiness: Emptiness,
   { monotonicMs, reconcileIntervalMs }: ConfirmationContext,
 ): Verdict {
   const before = pending.kind === 'empty' ? pending : { polls: 0, sinceMs: monotonicMs };

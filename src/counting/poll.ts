@@ -2,7 +2,7 @@
  * One poll of the people or logins of a customer: the previous state and `query` in, the next state
  * and what to log out. A poll that fails changes nothing (rule 6). README.md has the numbered rules.
  */
-import type { Endpoint, MinuteStream } from '../base/model.ts';
+import type { MinuteStream } from '../base/model.ts';
 import { readBaseline } from './baseline.ts';
 import type { Baseline, Expected } from './baseline.ts';
 import { MINUTE_MS } from './calendar.ts';
@@ -13,19 +13,14 @@ import { ANY_KEY_FORMAT, narrowKeyFormat } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
 import { checkPlausibility, NOTHING_PENDING } from './plausibility.ts';
 import type { AcceptedTotals, Candidate, Pending, PlausibilityNote } from './plausibility.ts';
-import { createWindowReader } from './query.ts';
-import type { Query, WindowReader, WindowResponse } from './query.ts';
+import { WindowReader } from './query.ts';
+import type { Query, WindowResponse } from './query.ts';
 import { isBaselineReusable, nextRecentWindow } from './recent-window.ts';
 import type { RecentWindow } from './recent-window.ts';
 import { createSnapshot, findDayBefore, latestNowMs } from './snapshot.ts';
 import type { DayDoors, TodayEstimate } from './today-estimate.ts';
 import { BY_DAY } from './totals.ts';
 import type { TotalSource } from './totals.ts';
-
-export const ENDPOINTS = {
-  people: 'peoplecount',
-  logins: 'login',
-} as const satisfies Record<MinuteStream, Endpoint>;
 
 /** The accepted values of one poll. */
 export interface Snapshot {
@@ -78,7 +73,6 @@ export const INITIAL_STATE: StreamState = {
 
 export interface PollContext {
   readonly stream: MinuteStream;
-  readonly counterCount: number;
   readonly calendar: Calendar;
   readonly period: CountingPeriod;
   readonly nowMs: () => number;
@@ -176,13 +170,13 @@ export async function pollStream(
 }
 
 export function createReader(context: PollContext, query: Query): WindowReader {
-  return createWindowReader({
+  const { stream, calendar, hasTime } = context;
+  return new WindowReader({
     query,
-    endpoint: ENDPOINTS[context.stream],
-    counterCount: context.counterCount,
-    calendar: context.calendar,
+    stream,
+    zone: calendar.zone,
     nowMs: () => latestNowMs(context),
-    hasTime: context.hasTime,
+    hasTime,
   });
 }
 
@@ -232,7 +226,7 @@ async function pollWithBaseline(
   context: PollContext,
   reader: WindowReader,
 ): Promise<PollOutcome> {
-  const { calendar, period, counterCount, nowMs, serviceNowMs, monotonicMs } = context;
+  const { calendar, period, nowMs, serviceNowMs, monotonicMs } = context;
   const day = calendar.dayAt(nowMs());
   // Each period starts with the cheapest aggregation again: a lag may have ended.
   const isSamePeriod = state.snapshot?.period.startMs === period.startMs;
@@ -240,7 +234,6 @@ async function pollWithBaseline(
     {
       reader,
       zone: calendar.zone,
-      counterCount,
       period,
       day,
       nowMs,

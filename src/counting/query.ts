@@ -1,9 +1,11 @@
 /** How counting reads the service: one window at a time, through the `query` that it is given. */
 import { isTransient } from '../base/errors.ts';
-import type { Aggregation, AggregatedResponse, Endpoint, Question } from '../base/model.ts';
-import type { Calendar, Span } from './calendar.ts';
+import { COUNTERS } from '../base/model.ts';
+import type { Aggregation, AggregatedResponse, MinuteStream, Question } from '../base/model.ts';
+import type { Span } from './calendar.ts';
 import { anyBelow, grandTotal, sumRows } from './counts.ts';
 import type { Counts } from './counts.ts';
+import type { Zone } from './zone.ts';
 
 /** Sends one question to the service. Rejects with a ServiceError if there is no valid response. */
 export type Query = (question: Question) => Promise<AggregatedResponse>;
@@ -16,90 +18,73 @@ export interface WindowResponse extends AggregatedResponse {
 
 export interface WindowReaderOptions {
   readonly query: Query;
-  readonly endpoint: Endpoint;
-  readonly counterCount: number;
-  readonly calendar: Calendar;
+  readonly stream: MinuteStream;
+  readonly zone: Zone;
   readonly nowMs: () => number;
-  /** Whether optional requests are still allowed. */
-  readonly hasTime: () => boolean;
+  /** Whether optional requests are still allowed. Default: always. */
+  readonly hasTime?: () => boolean;
 }
 
-/** The requests of one poll. */
-export interface WindowReader {
-  /** Without `toMs` the window is open at the end. */
-  read(aggregation: Aggregation, fromMs: number, toMs?: number): Promise<WindowResponse>;
+/** The requests of one poll. Without `toMs` a window is open at the end. */
+export class WindowReader {
+  readonly #options: WindowReaderOptions;
+  #serviceFailed = false;
+
+  constructor(options: WindowReaderOptions) {
+    this.#options = options;
+  }
+
+  async read(aggregation: Aggregation, fromMs: number, toMs?: number): Promise<WindowResponse> {
+    const { query, stream, zone, nowMs } = this.#options;
+    const response = await query({
+      endpoint: stream === 'people' ? 'peoplecount' : 'login',
+      aggregation,
+      from: zone.format(fromMs),
+      ...(toMs !== undefined && { to: zone.format(toMs) }),
+    });
+    return {
+      ...response,
+      sums: sumRows(response.rows, COUNTERS[stream].length),
+      window: { startMs: fromMs, endMs: toMs ?? nowMs() },
+    };
+  }
+
   /** Requests again if any sum is below `expected`, and returns the larger response (rule 3). */
   readAgainIfBelow(
     expected: Counts | undefined,
     aggregation: Aggregation,
     fromMs: number,
-  ): Promise<WindowResponse>;
-  /**
-   * For what no counter needs. Undefined if half of the poll's time is over or the service did not
-   * respond, so that the poll can succeed without it.
-   */
-  readOptional(
-    aggregation: Aggregation,
-    fromMs: number,
-    toMs?: number,
-  ): Promise<WindowResponse | undefined>;
-}
-
-export function createWindowReader(options: WindowReaderOptions): WindowReader {
-  const { query, endpoint, counterCount, calendar, nowMs, hasTime } = options;
-  let serviceFailed = false;
-
-  async function read(
-    aggregation: Aggregation,
-    fromMs: number,
-    toMs?: number,
-  ): Promise<WindowResponse> {
-    const from = calendar.zone.format(fromMs);
-    const response = await query(
-      toMs === undefined
-        ? { endpoint, aggregation, from }
-        : { endpoint, aggregation, from, to: calendar.zone.format(toMs) },
-    );
-    return {
-      ...response,
-      sums: sumRows(response.rows, counterCount),
-      window: { startMs: fromMs, endMs: toMs ?? nowMs() },
-    };
-  }
-
-  function readAgainIfBelow(
-    expected: Counts | undefined,
-    aggregation: Aggregation,
-    fromMs: number,
   ): Promise<WindowResponse> {
     return readLarger(
-      () => read(aggregation, fromMs),
+      () => this.read(aggregation, fromMs),
       ({ sums }) => expected !== undefined && anyBelow(sums, expected),
       ({ sums }) => grandTotal(sums),
     );
   }
 
-  async function readOptional(
+  /**
+   * For what no counter needs. Undefined if half of the poll's time is over or the service did not
+   * respond, so that the poll can succeed without it.
+   */
+  async readOptional(
     aggregation: Aggregation,
     fromMs: number,
     toMs?: number,
   ): Promise<WindowResponse | undefined> {
-    if (serviceFailed || !hasTime()) {
+    if (this.#serviceFailed || this.#options.hasTime?.() === false) {
       return undefined;
     }
     try {
-      return await read(aggregation, fromMs, toMs);
+      return await this.read(aggregation, fromMs, toMs);
     } catch (error) {
       // A missing response can be ignored here. A malformed one fails the poll.
       if (!isTransient(error)) {
         throw error;
       }
-      serviceFailed = true;
+      this.#serviceFailed = true;
       return undefined;
     }
   }
-
-  return { read, readAgainIfBelow, readOptional };
 }
 
 /**

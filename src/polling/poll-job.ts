@@ -2,7 +2,6 @@
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
-import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, MinuteStream, Stream } from '../base/model.ts';
 import { pollBreakdown } from '../counting/breakdown.ts';
 import type { Customer } from '../counting/customer.ts';
@@ -163,7 +162,6 @@ export function streamContext(
   const period = customer.periodAt(clock.nowMs());
   return {
     stream,
-    counterCount: COUNTERS[stream].length,
     calendar: customer.calendar,
     period,
     nowMs: () => clock.nowMs(),

@@ -29,7 +29,6 @@ async function diagnosed(
   const calendar = new Calendar(ZONE, { hour: 4, minute: 0 });
   const context: PollContext = {
     stream: 'people',
-    counterCount: 2,
     calendar,
     period: calendar.periodAt(NOW_MS),
     nowMs: () => NOW_MS,

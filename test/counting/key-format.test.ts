@@ -20,12 +20,14 @@ describe('parseKey', () => {
     ['2026-11-18T12:07:00.000Z', 'iso', 'written'],
     ['2026-11-18T13:07:00+01:00', 'iso', 'written'],
     ['2026-11-18T13:07+0100', 'iso', 'written'],
+    ['2026/11/18T14:37:59.999 +02:30', 'iso', 'written'],
+    ['2026-11-18T1207z', 'iso', 'written'],
     ['2026-11-18 13:07', 'iso', 'local'],
     ['2026-11-18T13:07:00', 'iso', 'local'],
     ['2026-11-18T13:07:00Z', 'iso', 'local'],
     ['2026-11-18T12:07:00', 'iso', 'utc'],
     [202611181307, 'compact', 'local'],
-    ['20261118T1307', 'compact', 'local'],
+    ['20261118T130759', 'compact', 'local'],
     ['202611181207', 'compact', 'utc'],
     [MINUTE, 'epoch_milliseconds', 'written'],
     [MINUTE / 1000, 'epoch_seconds', 'written'],
@@ -44,12 +46,23 @@ describe('parseKey', () => {
     );
   });
 
-  test.each<Key>(['', 'Main Library', '2026-13-40T99:99', '25:61', -1, 1.5, 'NaN', '0x10', '1e9'])(
-    'no format fits %j',
-    (key) => {
-      expect(formatsOf(key)).toEqual([]);
-    },
-  );
+  test.each<Key>([
+    '',
+    'Main Library',
+    '2026-13-40T99:99',
+    '2026-02-29T15:03:00',
+    '2026-11-18T13:07:00+1:00',
+    '2026-11-18',
+    '202613181307',
+    '25:01',
+    '13:61',
+    -1,
+    1.5,
+    '0x10',
+    '1e9',
+  ])('no format fits %j', (key) => {
+    expect(formatsOf(key)).toEqual([]);
+  });
 
   test('places a time of day after midnight in a window that starts before it', () => {
     const window = {

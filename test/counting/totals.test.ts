@@ -1,8 +1,8 @@
 /** The total read by the minute in pieces, of a service that is busy at every seam. */
 import { expect, test } from 'vitest';
 import type { Question, AggregatedResponse } from '../../src/base/model.ts';
-import { Calendar, MINUTE_MS } from '../../src/counting/calendar.ts';
-import { createWindowReader } from '../../src/counting/query.ts';
+import { MINUTE_MS } from '../../src/counting/calendar.ts';
+import { WindowReader } from '../../src/counting/query.ts';
 import { totalByMinute } from '../../src/counting/totals.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { queryFrom } from '../support/ask.ts';
@@ -37,13 +37,11 @@ test.each<Edges>([
   { from: 'inclusive', to: 'inclusive' },
   { from: 'exclusive', to: 'exclusive' },
 ])('from $from, to $to: nobody at a seam is counted twice or left out', async (edges) => {
-  const reader = createWindowReader({
+  const reader = new WindowReader({
     query: queryFrom((question) => answer(question, edges)),
-    endpoint: 'peoplecount',
-    counterCount: 2,
-    calendar: new Calendar(new Zone('UTC'), { hour: 4, minute: 0 }),
+    stream: 'people',
+    zone: new Zone('UTC'),
     nowMs: () => END_MS,
-    hasTime: () => true,
   });
   const total = await totalByMinute(reader, START_MS - MINUTE_MS, undefined, END_MS);
   expect(total).toEqual([24 * 60, 0]);

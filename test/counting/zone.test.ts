@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { readCompact, readIso } from '../../src/counting/wall-time.ts';
 import { Zone } from '../../src/counting/zone.ts';
 
 function iso(ms: number): string {
@@ -54,42 +53,4 @@ describe('Zone', () => {
       expect(different).toBe(repeated);
     },
   );
-});
-
-describe('wall-clock times in text', () => {
-  const MS = Date.UTC(2026, 10, 21, 15, 3);
-
-  test.each([
-    ['2026-11-21T15:03:00', undefined],
-    ['2026-11-21 15:03', undefined],
-    ['2026/11/21 15:03:59.999', undefined],
-    ['2026-11-21T15:03:00Z', 0],
-    ['2026-11-21T15:03:00z', 0],
-    ['2026-11-21T15:03:00+01:30', 90],
-    ['2026-11-21T15:03:00 -0930', -570],
-    ['2026-11-21T1503+01', 60],
-  ])('%s is ISO 8601', (text, offsetMinutes) => {
-    const writtenOffsetMs = offsetMinutes === undefined ? undefined : offsetMinutes * 60_000;
-    expect(readIso(text)).toEqual({ kind: 'wall', ms: MS, writtenOffsetMs });
-  });
-
-  test.each([
-    '2026-02-29T15:03:00',
-    '2026-13-01T15:03:00',
-    '2026-11-21T24:00:00',
-    '2026-11-21T15:60:00',
-    '0026-11-21T15:03:00',
-    '2026-11-21T15:03:0x',
-    '2026-11-21T15:03:00+1:00',
-    '2026-11-21',
-  ])('%s is not', (text) => {
-    expect(readIso(text)).toBeUndefined();
-  });
-
-  test('of digits only are read with and without seconds', () => {
-    const time = { kind: 'wall', ms: MS, writtenOffsetMs: undefined };
-    expect(readCompact('202611211503')).toEqual(time);
-    expect(readCompact('20261121150359')).toEqual(time);
-    expect(readCompact('202613211503')).toBeUndefined();
-  });
 });

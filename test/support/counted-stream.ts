@@ -50,7 +50,6 @@ export class CountedStream {
         customer.stateOf(stream),
         {
           stream,
-          counterCount: COUNTERS[stream].length,
           calendar: customer.calendar,
           period,
           nowMs: () => this.nowMs,

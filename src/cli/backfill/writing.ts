@@ -11,7 +11,7 @@ import { ALL_COUNTERS } from '../../base/model.ts';
 import type { Breakdown, CounterName, MinuteStream } from '../../base/model.ts';
 import { keyMetricsAt } from '../../counting/breakdown-history.ts';
 import type { BreakdownHistory } from '../../counting/breakdown-history.ts';
-import { compareKeys } from '../../counting/by-key.ts';
+import { compareKeys } from '../../counting/breakdown.ts';
 import { contains } from '../../counting/calendar.ts';
 import { replayPeriod } from '../../counting/history.ts';
 import type { PastMetrics } from '../../counting/history.ts';
