@@ -154,7 +154,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
   }
 
   function credentialsChecked(customer: string, valid: boolean): void {
-    registry.get(customer)?.credentialsJudged(valid);
+    registry.get(customer)?.credentialsChecked(valid);
     exposition.changed(customer);
     if (!valid) {
       customersRefused.add(customer);

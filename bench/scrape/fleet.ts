@@ -47,7 +47,7 @@ export function createFleet(customers: number): readonly Customer[] {
       owner: { service: 'https://statistics.example.org', clientId: name, customer: name },
       marks,
     });
-    customer.credentialsJudged(true);
+    customer.credentialsChecked(true);
     return customer;
   });
 }

@@ -197,7 +197,7 @@ function isOpenSince(
     return false;
   }
   const hours = parseOpeningHours(openingHours, holidays);
-  const changesAtMs = hours.nextChangeAfter(atMs - forMs, timezone) ?? Infinity;
+  const changesAtMs = hours.nextChangeAfter(atMs - forMs, timezone);
   return hours.isOpenAt(atMs - forMs, timezone) && changesAtMs > atMs;
 }
 

@@ -17,7 +17,7 @@ import {
 } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { detectKeyFormat, keyParser } from './key-format.ts';
-import type { KeyFormatState, KeySample } from './key-format.ts';
+import type { KeyFormatState } from './key-format.ts';
 import {
   lastSeenIn,
   minutesOf,
@@ -26,11 +26,11 @@ import {
   subtractMinutes,
 } from './occupancy.ts';
 import type { Minutes } from './occupancy.ts';
+import type { PollContext } from './poll.ts';
 import { readLarger } from './query.ts';
 import type { WindowReader, WindowResponse } from './query.ts';
 import { finerSource, isVerified, readComparison, totalByMinute } from './totals.ts';
 import type { TotalSource } from './totals.ts';
-import type { Zone } from './zone.ts';
 
 export interface Baseline {
   readonly period: CountingPeriod;
@@ -53,34 +53,26 @@ export type BaselineUse =
   /** Its recent window was empty although the day has counts in it. */
   | 'window_empty';
 
-export type BaselineResult =
-  | {
-      readonly kind: 'read';
-      readonly baseline: Baseline;
-      readonly recent: WindowResponse;
-      readonly use: BaselineUse;
-      readonly source: TotalSource;
-      readonly keyFormat: KeyFormatState;
-    }
-  /** No aggregation agrees with the others, so that no total can be trusted now. */
-  | { readonly kind: 'inconsistent' };
-
-/** The last accepted values. A lower response is requested again. */
-export interface Expected {
-  readonly total: Counts | undefined;
-  readonly today: Counts | undefined;
-  readonly recentHadCounts: boolean;
+export interface BaselineResult {
+  readonly baseline: Baseline;
+  readonly recent: WindowResponse;
+  readonly use: BaselineUse;
+  readonly source: TotalSource;
+  readonly keyFormat: KeyFormatState;
 }
 
-export interface BaselineContext {
+export interface BaselineContext extends Pick<
+  PollContext,
+  'calendar' | 'period' | 'nowMs' | 'serviceNowMs' | 'monotonicMs'
+> {
   readonly reader: WindowReader;
-  readonly zone: Zone;
-  readonly period: CountingPeriod;
   readonly day: Span;
-  readonly nowMs: () => number;
-  readonly serviceNowMs: () => number;
-  readonly monotonicMs: number;
-  readonly expected: Expected;
+  /** The last accepted values. A lower response is requested again. */
+  readonly expected: {
+    readonly total: Counts | undefined;
+    readonly today: Counts | undefined;
+    readonly recentHadCounts: boolean;
+  };
   /** How much longer than usual the recent window is. */
   readonly extraWindowMs: number;
 }
@@ -89,30 +81,29 @@ const RECENT_WINDOW_MS = 15 * MINUTE_MS;
 /** Disagreements with the minutes after which a finer aggregation is tried. */
 const MAX_DISAGREEMENTS = 2;
 
-/** Reads until the total agrees with the minutes: by day, then by quarter, then by minute. */
+/**
+ * Reads until the total agrees with the minutes: by day, then by quarter, then by minute. Undefined
+ * if no aggregation agrees with the others, so that no total can be used now.
+ */
 export async function readBaseline(
   context: BaselineContext,
   startWith: TotalSource,
   keyFormat: KeyFormatState,
-): Promise<BaselineResult> {
-  let source = startWith;
-  for (let attempt = 1; ; attempt++) {
+): Promise<BaselineResult | undefined> {
+  let source: TotalSource | undefined = startWith;
+  for (let attempt = 1; source !== undefined; attempt++) {
     const responses = await readResponses(context, source);
-    if (responses.kind === 'consistent') {
+    if (responses !== undefined) {
       return assemble(context, responses, keyFormat);
     }
     if (attempt % MAX_DISAGREEMENTS === 0) {
-      const finer = await finerSource(context.reader, source, context.day.startMs);
-      if (finer === undefined) {
-        return { kind: 'inconsistent' };
-      }
-      source = finer;
+      source = await finerSource(context.reader, source, context.day.startMs);
     }
   }
+  return undefined;
 }
 
-interface ConsistentResponses {
-  readonly kind: 'consistent';
+interface Responses {
   readonly recentBefore: WindowResponse;
   readonly periodTotal: Counts;
   readonly todayByMinute: WindowResponse;
@@ -120,11 +111,14 @@ interface ConsistentResponses {
   readonly source: TotalSource;
 }
 
-/** The requests of rule 1, in its order; `todayByDay` is by the aggregation of the total. */
+/**
+ * The requests of rule 1, in its order; `todayByDay` is by the aggregation of the total. Undefined
+ * if they do not agree.
+ */
 async function readResponses(
   context: BaselineContext,
   source: TotalSource,
-): Promise<ConsistentResponses | { readonly kind: 'inconsistent' }> {
+): Promise<Responses | undefined> {
   const { reader, period, day, expected } = context;
   const recentStartMs = recentStart(context);
   const recentBefore = await reader.readAgainIfBelow(
@@ -151,14 +145,17 @@ async function readResponses(
           dayStartMs: day.startMs,
           isVerified: isVerified(source, period),
         });
+  // If the recent window was empty and the day is not, an empty response is requested again: if both
+  // were a fault, all of its counts would be added later.
+  const mayBeFault = isZero(recentBefore.sums) && !isZero(todayByMinute.sums);
   const recentAtBaseline = await reader.readAgainIfBelow(
-    minimumRecent(recentBefore, todayByMinute),
+    mayBeFault ? ANY_COUNT : recentBefore.sums,
     'minute',
     recentStartMs,
   );
   const responses = { recentBefore, periodTotal: total.sums, todayByMinute, recentAtBaseline };
   if (source.kind === 'minutes' || comparison === undefined) {
-    return { kind: 'consistent', ...responses, source };
+    return { ...responses, source };
   }
   const { minutes, coarse } = comparison;
   const came = minus(recentAtBaseline.sums, recentBefore.sums).map((count) => Math.max(0, count));
@@ -168,17 +165,12 @@ async function readResponses(
     !anyBelow(plus(minutes.sums, came), coarse.sums) &&
     !(recentMinutes !== undefined && anyBelow(todayByMinute.sums, recentMinutes));
   if (!isConsistent) {
-    return { kind: 'inconsistent' };
+    return undefined;
   }
   // Only counts of the last minutes verify it: everything older may have been rolled up since.
-  const verifies = recentMinutes !== undefined && !isZero(recentMinutes);
-  return {
-    kind: 'consistent',
-    ...responses,
-    source: verifies
-      ? { kind: 'verified', aggregation: source.aggregation, periodStartMs: period.startMs }
-      : source,
-  };
+  return recentMinutes === undefined || isZero(recentMinutes)
+    ? { ...responses, source }
+    : { ...responses, source: { ...source, kind: 'verified', periodStartMs: period.startMs } };
 }
 
 /** Not in the service's future, and not before the day. */
@@ -218,52 +210,42 @@ function minimumToday(
   return mayBeWrong ? higher(expected.today, ANY_COUNT) : expected.today;
 }
 
-/**
- * What the recent window must have when it is read again. If it was empty and the day is not, an
- * empty response is requested again: if both were a fault, all of its counts would be added later.
- */
-function minimumRecent(recentBefore: WindowResponse, todayByMinute: WindowResponse): Counts {
-  return isZero(recentBefore.sums) && !isZero(todayByMinute.sums) ? ANY_COUNT : recentBefore.sums;
-}
-
 async function assemble(
   context: BaselineContext,
-  responses: ConsistentResponses,
+  responses: Responses,
   keyFormatBefore: KeyFormatState,
 ): Promise<BaselineResult> {
-  const { reader, zone, period, day, monotonicMs } = context;
+  const { reader, period, day, monotonicMs } = context;
+  const { zone } = context.calendar;
   const { recentAtBaseline, todayByMinute, periodTotal, source } = responses;
+  const { aggregation, sums, rows, window } = recentAtBaseline;
   const samples = await readByMinute(reader, todayByMinute);
-  const recentSample: KeySample[] =
-    recentAtBaseline.aggregation === 'minute' ? [recentAtBaseline] : [];
   const keyFormat = await detectKeyFormat(
     reader,
     keyFormatBefore,
-    recentSample.concat(samples ?? []),
+    [...(aggregation === 'minute' ? [recentAtBaseline] : []), ...(samples ?? [])],
     zone,
   );
   const today = samples && minutesOfSamples(samples, keyFormat, zone);
-  const recent = minutesOf(
-    recentAtBaseline.rows,
-    keyParser(keyFormat, recentAtBaseline.window, zone),
-  );
+  const recent = minutesOf(rows, keyParser(keyFormat, window, zone));
+  const minutes = today && recent && subtractMinutes(today, recent);
   const baseline: Baseline = {
     period,
     day,
     takenAtMonotonicMs: monotonicMs,
-    recentStartMs: recentAtBaseline.window.startMs,
-    recentAtBaseline: { aggregation: recentAtBaseline.aggregation, sums: recentAtBaseline.sums },
+    recentStartMs: window.startMs,
+    recentAtBaseline: { aggregation, sums },
     periodTotal,
     todayByMinute: todayByMinute.sums,
-    minutes: today && recent && subtractMinutes(today, recent),
+    minutes,
   };
-  const use = baselineUse(context, responses, baseline.minutes);
-  return { kind: 'read', baseline, recent: recentAtBaseline, use, source, keyFormat };
+  const use = baselineUse(context, responses, minutes);
+  return { baseline, recent: recentAtBaseline, use, source, keyFormat };
 }
 
 function baselineUse(
   { serviceNowMs }: BaselineContext,
-  { recentBefore, recentAtBaseline }: ConsistentResponses,
+  { recentBefore, recentAtBaseline }: Responses,
   minutes: Minutes | undefined,
 ): BaselineUse {
   const { startMs } = recentAtBaseline.window;

@@ -30,7 +30,8 @@ import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
 import { SAMPLE_MS } from './occupancy.ts';
 import type { AcceptedTotals } from './plausibility.ts';
 import { INITIAL_STATE } from './poll.ts';
-import type { Snapshot, StreamState } from './poll.ts';
+import type { StreamState } from './poll.ts';
+import type { Snapshot } from './snapshot.ts';
 import { findEmptyFromMinute } from './today-estimate.ts';
 import type { DayDoors } from './today-estimate.ts';
 
@@ -66,10 +67,12 @@ export interface OccupancySeries {
 }
 
 interface StreamRecord {
-  state: StreamState;
+  readonly state: StreamState;
   /** The exported totals: their high-water marks. */
-  exported: readonly number[];
+  readonly exported: readonly number[];
 }
+
+const UNPOLLED_STREAM: StreamRecord = { state: INITIAL_STATE, exported: [] };
 
 export class Customer implements MetricsSource {
   readonly customer: string;
@@ -89,10 +92,6 @@ export class Customer implements MetricsSource {
     this.#description = options.description;
     this.customer = options.name;
     this.#breakdowns = new Breakdowns(options.owner, options.marks);
-    for (const stream of options.streams) {
-      this.#streams.set(stream, { state: INITIAL_STATE, exported: [] });
-      this.#health.set(stream, UNPOLLED);
-    }
   }
 
   get streams(): readonly MinuteStream[] {
@@ -108,7 +107,7 @@ export class Customer implements MetricsSource {
   }
 
   stateOf(stream: MinuteStream): StreamState {
-    return this.#record(stream).state;
+    return this.#recordOf(stream).state;
   }
 
   breakdownStateOf(breakdown: Breakdown): BreakdownState {
@@ -152,15 +151,14 @@ export class Customer implements MetricsSource {
   }
 
   pollSucceeded(stream: MinuteStream, state: StreamState, nowMs: number): void {
-    const record = this.#record(stream);
-    record.state = state;
+    const { owner, marks } = this.#options;
     const { snapshot } = state;
-    if (snapshot !== undefined) {
-      const { owner, marks } = this.#options;
-      record.exported = COUNTERS[stream].map((counter, i) =>
-        marks.update(owner, counter, snapshot.period, at(snapshot.totals, i), nowMs),
-      );
-    }
+    const exported = snapshot
+      ? COUNTERS[stream].map((counter, i) =>
+          marks.update(owner, counter, snapshot.period, at(snapshot.totals, i), nowMs),
+        )
+      : [];
+    this.#streams.set(stream, { state, exported });
     this.#countSuccess(stream, nowMs);
   }
 
@@ -171,31 +169,30 @@ export class Customer implements MetricsSource {
 
   /** `message` must not contain secrets. */
   pollFailed(stream: Stream, message: string, nowMs: number): void {
-    const health = this.#healthOf(stream);
-    this.#health.set(stream, {
-      ...health,
-      up: false,
-      polls: health.polls + 1,
-      failures: health.failures + 1,
-      lastError: { message, atMs: nowMs },
-    });
+    const { polls, failures } = this.#healthOf(stream);
+    const lastError = { message, atMs: nowMs };
+    this.#report(stream, { up: false, polls: polls + 1, failures: failures + 1, lastError });
   }
 
-  turnSkipped(stream: Stream): void {
-    const health = this.#healthOf(stream);
-    this.#health.set(stream, { ...health, skipped: health.skipped + 1 });
+  pollSkipped(stream: Stream): void {
+    this.#report(stream, { skipped: this.#healthOf(stream).skipped + 1 });
   }
 
-  /** Sets the breakdowns. Those that stay keep their state. */
-  breakDown(settings: BreakdownSettings): void {
-    // The health of a removed breakdown stays: its counters must not fall if it comes back.
-    for (const breakdown of settings.breakdowns) {
-      this.#health.set(breakdown, this.#health.get(breakdown) ?? UNPOLLED);
-    }
+  /** Breakdowns that stay keep their state. */
+  setBreakdowns(settings: BreakdownSettings): void {
     this.#breakdowns.configure(settings);
   }
 
-  describe(description: CustomerDescription): void {
+  credentialsChecked(valid: boolean): void {
+    this.#credentialsValid = valid;
+  }
+
+  /** Whether the service accepted the credentials; undefined before its first response. */
+  get credentialsValid(): boolean | undefined {
+    return this.#credentialsValid;
+  }
+
+  setDescription(description: CustomerDescription): void {
     this.#description = description;
     this.#learned = description.estimate ? this.#learned : undefined;
     this.#doors = undefined;
@@ -203,7 +200,7 @@ export class Customer implements MetricsSource {
 
   /** Whether people are to be estimated. */
   get isEstimated(): boolean {
-    return this.#description.estimate && this.#streams.has('people');
+    return this.#description.estimate && this.streams.includes('people');
   }
 
   /** The day that the doors were learned for, if they were. */
@@ -227,15 +224,6 @@ export class Customer implements MetricsSource {
     this.#doors = undefined;
   }
 
-  credentialsJudged(valid: boolean): void {
-    this.#credentialsValid = valid;
-  }
-
-  /** Whether the service accepted the credentials; undefined before its first response. */
-  get credentialsValid(): boolean | undefined {
-    return this.#credentialsValid;
-  }
-
   /** The results of the polls of each configured stream and breakdown. */
   get health(): Readonly<Partial<Record<Stream, Health>>> {
     const streams = [...this.streams, ...this.breakdowns];
@@ -243,7 +231,7 @@ export class Customer implements MetricsSource {
   }
 
   /** Today's occupancy so far, however old the last successful poll is; undefined if unknown. */
-  occupancyPathAt(nowMs: number): OccupancySeries | undefined {
+  occupancySeriesAt(nowMs: number): OccupancySeries | undefined {
     const snapshot = this.#streams.get('people')?.state.snapshot;
     const day = this.calendar.dayAt(nowMs);
     return snapshot?.order === undefined || snapshot.day.startMs !== day.startMs
@@ -259,7 +247,7 @@ export class Customer implements MetricsSource {
     const dayStartMs = calendar.dayAt(nowMs).startMs;
     const order = this.#recentSnapshotAt(nowMs)?.order;
     for (const stream of this.streams) {
-      const { state, exported } = this.#record(stream);
+      const { state, exported } = this.#recordOf(stream);
       const { snapshot } = state;
       const totals = snapshot?.period.startMs === period.startMs ? snapshot.totals : undefined;
       const today = snapshot?.day.startMs === dayStartMs ? snapshot.today : undefined;
@@ -281,7 +269,7 @@ export class Customer implements MetricsSource {
       timezone,
       ...descriptionMetrics(this.#description, calendar.zone, timezone, nowMs),
       periodStartMs: period.startMs,
-      credentialsValid: this.#credentialsValid,
+      credentialsValid: this.credentialsValid,
       occupancy: order && (order.occupancy.at(-1) ?? 0),
       estimate: this.#estimateAt(nowMs),
       counters,
@@ -340,29 +328,21 @@ export class Customer implements MetricsSource {
   }
 
   #countSuccess(stream: Stream, nowMs: number): void {
-    const health = this.#healthOf(stream);
-    this.#health.set(stream, {
-      ...health,
-      up: true,
-      lastSuccessMs: nowMs,
-      polls: health.polls + 1,
-      lastError: undefined,
-    });
+    const polls = this.#healthOf(stream).polls + 1;
+    this.#report(stream, { up: true, lastSuccessMs: nowMs, polls, lastError: undefined });
   }
 
-  #record(stream: MinuteStream): StreamRecord {
-    return this.#known(stream, this.#streams.get(stream));
+  #report(stream: Stream, results: Partial<Health>): void {
+    this.#health.set(stream, { ...this.#healthOf(stream), ...results });
   }
 
+  /** Of a removed breakdown, too: its counters must not fall if it comes back. */
   #healthOf(stream: Stream): Health {
-    return this.#known(stream, this.#health.get(stream));
+    return this.#health.get(stream) ?? UNPOLLED;
   }
 
-  #known<Value>(name: string, value: Value | undefined): Value {
-    if (value === undefined) {
-      throw new Error(`customer ${this.customer} has no ${name}`);
-    }
-    return value;
+  #recordOf(stream: MinuteStream): StreamRecord {
+    return this.#streams.get(stream) ?? UNPOLLED_STREAM;
   }
 }
 

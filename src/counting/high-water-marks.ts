@@ -172,17 +172,11 @@ function textOf({ service, clientId, customer }: CounterOwner): string {
 }
 
 function parseLines(text: string): readonly unknown[] {
-  const file: unknown = JSON.parse(text);
-  if (typeof file !== 'object' || file === null || !('format' in file) || file.format !== FORMAT) {
-    throw new Error('not a state file of library-stats-exporter');
+  const file = JSON.parse(text) as Partial<Record<string, unknown>> | null;
+  if (file?.['format'] !== FORMAT || file['version'] !== VERSION || !Array.isArray(file['marks'])) {
+    throw new Error(`not a ${FORMAT} file of version ${VERSION}`);
   }
-  if (!('version' in file) || file.version !== VERSION) {
-    throw new Error(`expected version ${VERSION}`);
-  }
-  if (!('marks' in file) || !Array.isArray(file.marks)) {
-    throw new Error('expected a list of marks');
-  }
-  return file.marks as readonly unknown[];
+  return file['marks'] as readonly unknown[];
 }
 
 /** Service, client id, customer, counter, start of the period, month, value, when it was exported. */

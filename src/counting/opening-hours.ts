@@ -1,25 +1,14 @@
 /** Opening hours in OpenStreetMap's syntax: what is accepted, and when a library is open. */
 import Library from 'opening_hours';
-import { DAY_MS, MINUTE_MS } from './calendar.ts';
+import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
 import { HOLIDAY_REGIONS } from './holiday-regions.ts';
 import { Zone } from './zone.ts';
-
-export interface OpeningHours {
-  /** In the repeated hour of a day on which clocks are set back, a library is open twice. */
-  isOpenAt(instantMs: number, timezone: string): boolean;
-  /**
-   * Until when isOpenAt returns the same, at least: it may do so for longer. Undefined if nothing
-   * changes for a year.
-   */
-  nextChangeAfter(instantMs: number, timezone: string): number | undefined;
-}
 
 export type OpeningHoursParser = (text: string, holidays: string | undefined) => OpeningHours;
 
 const MAX_TEXT_CHARACTERS = 1_000;
 /** The next change is looked for so far ahead. */
-const HORIZON_MS = 2 * 366 * DAY_MS;
-const UNCHANGED_MS = 366 * DAY_MS;
+const HORIZON_MS = 366 * DAY_MS;
 
 /** Warnings of the library about style. Any other warning means that it guessed, which is refused. */
 const STYLE_WARNINGS: ReadonlySet<string> = new Set([
@@ -62,13 +51,11 @@ export function parseOpeningHours(text: string, holidays: string | undefined): O
     throw new Error(`expected at most ${MAX_TEXT_CHARACTERS} characters, got ${text.length}`);
   }
   const rules = text.replaceAll(/"[^"]*"/g, '');
-  const problem =
-    UNSUPPORTED.find(([pattern]) => pattern.test(rules))?.[1] ??
-    (holidays === undefined ? undefined : holidaysProblem(holidays));
+  const problem = UNSUPPORTED.find(([pattern]) => pattern.test(rules))?.[1];
   if (problem !== undefined) {
     throw new Error(problem);
   }
-  return new Schedule(withWallDate(() => compile(text, holidays)));
+  return new OpeningHours(withWallDate(() => compile(text, holidays)));
 }
 
 /** Parses each pair of text and holidays once: a thousand branches often keep the same hours. */
@@ -82,26 +69,7 @@ export function createOpeningHoursParser(): OpeningHoursParser {
   };
 }
 
-/** What is wrong with the name of a holiday region; undefined if nothing is. */
-export function holidaysProblem(holidays: string): string | undefined {
-  const [country = '', ...state] = holidays.split('-');
-  const states = HOLIDAY_REGIONS.get(country);
-  if (states === undefined) {
-    const countries = [...HOLIDAY_REGIONS.keys()].join(', ');
-    return `expected one of ${countries}, or country-state as in de-by, got ${holidays}`;
-  }
-  if (state.length === 0 || states.includes(state.join('-'))) {
-    return undefined;
-  }
-  return `expected ${[country, ...regionsOf(country)].join(', ')}, got ${holidays}`;
-}
-
-function regionsOf(country: string): readonly string[] {
-  return (HOLIDAY_REGIONS.get(country) ?? []).map((state) => `${country}-${state}`);
-}
-
 function compile(text: string, holidays: string | undefined): Library {
-  let warning: string | undefined;
   let library: Library;
   try {
     library = new Library(text, placeOf(holidays), { mode: 0 } as Options);
@@ -109,24 +77,16 @@ function compile(text: string, holidays: string | undefined): Library {
     for (const month of [0, 6]) {
       nextChange(library, Date.UTC(2026, month, 1));
     }
-    warning = ambiguityOf(library, text);
   } catch (error) {
     throw new Error(explain(String(error), holidays));
   }
+  const warning = library.getStructuredWarnings().find(({ type }) => !STYLE_WARNINGS.has(type));
   if (warning !== undefined) {
-    throw new Error(`ambiguous: ${warning}`);
+    const better = library.prettifyValue({});
+    const advice = better === text ? firstSentence(warning.message) : `write it as ${better}`;
+    throw new Error(`ambiguous: ${advice}`);
   }
   return library;
-}
-
-/** What the opening_hours library had to guess. */
-function ambiguityOf(library: Library, text: string): string | undefined {
-  const warning = library.getStructuredWarnings().find(({ type }) => !STYLE_WARNINGS.has(type));
-  if (warning === undefined) {
-    return undefined;
-  }
-  const better = library.prettifyValue({});
-  return better === text ? firstSentence(warning.message) : `write it as ${better}`;
 }
 
 function firstSentence(message: string): string {
@@ -154,44 +114,38 @@ function explain(message: string, holidays: string | undefined): string {
     return 'PH needs the key holidays, as in holidays: dk';
   }
   if (message.includes('no holidays (PH) defined') && holidays !== undefined) {
-    return `${holidays} has no public holidays of its own: set holidays to one of ${regionsOf(holidays).join(', ')}`;
+    const regions = HOLIDAY_REGIONS.get(holidays)?.map((state) => `${holidays}-${state}`) ?? [];
+    return `${holidays} has no public holidays of its own: set holidays to one of ${regions.join(', ')}`;
   }
-  const where = /^(.*) <--- \((.*)\)\s*$/s.exec(message);
-  const at = where === null ? '' : ` at character ${(where[1] ?? '').length}`;
-  const reason = firstSentence(where?.[2] ?? '');
-  const isUseful = reason !== '' && !reason.startsWith('Unexpected token');
-  return isUseful
-    ? `invalid syntax${at}: ${reason}`
-    : `invalid syntax${at}: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00`;
+  const [, before = '', reason = ''] = /^(.*) <--- \((.*)\)\s*$/s.exec(message) ?? [];
+  return reason === '' || reason.startsWith('Unexpected token')
+    ? "invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00"
+    : `invalid syntax at character ${before.length}: ${firstSentence(reason)}`;
 }
 
-/**
- * Whether it is open at a wall-clock time, and when that changes; undefined if not within the
- * horizon. A state that the text leaves unknown counts as closed.
- */
-function nextChange(library: Library, wallMs: number): { open: boolean; nextMs?: number } {
+/** Whether it is open at a wall-clock time, and until when at least. */
+function nextChange(library: Library, wallMs: number): { open: boolean; nextMs: number } {
   const iterator = library.getIterator(new Date(wallMs));
   const open = iterator.getState();
-  const horizon = new Date(wallMs + HORIZON_MS);
-  while (iterator.advance(horizon)) {
+  const horizonMs = wallMs + HORIZON_MS;
+  while (iterator.advance(new Date(horizonMs))) {
     if (iterator.getState() !== open) {
       return { open, nextMs: iterator.getDate().getTime() };
     }
   }
-  return { open };
+  return { open, nextMs: horizonMs };
 }
 
-/** From `fromMs` until `untilMs` nothing changes; without a change, for a year at least. */
+/** From `fromMs` until `untilMs` nothing changes. */
 interface Interval {
   readonly zone: Zone;
   readonly open: boolean;
   readonly fromMs: number;
   readonly untilMs: number;
-  readonly isConstant: boolean;
 }
 
 /** One text in any zone. The last interval of each zone is kept: an evaluation is slow. */
-class Schedule implements OpeningHours {
+export class OpeningHours {
   readonly #library: Library;
   readonly #intervals = new Map<string, Interval>();
 
@@ -199,13 +153,14 @@ class Schedule implements OpeningHours {
     this.#library = library;
   }
 
+  /** In the repeated hour of a day on which clocks are set back, a library is open twice. */
   isOpenAt(instantMs: number, timezone: string): boolean {
     return this.#intervalAt(instantMs, timezone).open;
   }
 
-  nextChangeAfter(instantMs: number, timezone: string): number | undefined {
-    const { untilMs, isConstant } = this.#intervalAt(instantMs, timezone);
-    return isConstant ? undefined : untilMs;
+  /** Until when isOpenAt returns the same, at least: it may do so for longer. */
+  nextChangeAfter(instantMs: number, timezone: string): number {
+    return this.#intervalAt(instantMs, timezone).untilMs;
   }
 
   #intervalAt(instantMs: number, timezone: string): Interval {
@@ -214,36 +169,24 @@ class Schedule implements OpeningHours {
       return known;
     }
     const zone = known?.zone ?? new Zone(timezone);
-    const interval = { zone, fromMs: instantMs, ...this.#evaluate(instantMs, zone) };
+    const interval = withWallDate(() => this.#evaluate(instantMs, zone));
     this.#intervals.set(timezone, interval);
     return interval;
   }
 
   /** Opening hours are wall-clock times, which continue elsewhere where clocks are set. */
-  #evaluate(instantMs: number, zone: Zone): Omit<Interval, 'zone' | 'fromMs'> {
-    const offsetMs = zone.offsetMsAt(instantMs);
-    const wallMs = instantMs + offsetMs;
-    return withWallDate(() => {
-      try {
-        const { open, nextMs } = nextChange(this.#library, wallMs);
-        return nextMs === undefined
-          ? { open, untilMs: instantMs + UNCHANGED_MS, isConstant: true }
-          : {
-              open,
-              untilMs: Math.min(nextMs - offsetMs, zone.nextTransitionAfter(instantMs)),
-              isConstant: false,
-            };
-      } catch {
-        // The iterator fails in the weeks before a holiday that is observed in the year before, as
-        // New Year's Day of 2028 in the United States. The state at one instant is right even then.
-        const open = this.#library.getState(new Date(wallMs));
-        return {
-          open,
-          untilMs: (Math.floor(instantMs / MINUTE_MS) + 1) * MINUTE_MS,
-          isConstant: false,
-        };
-      }
-    });
+  #evaluate(fromMs: number, zone: Zone): Interval {
+    const offsetMs = zone.offsetMsAt(fromMs);
+    try {
+      const { open, nextMs } = nextChange(this.#library, fromMs + offsetMs);
+      const untilMs = Math.min(nextMs - offsetMs, zone.nextTransitionAfter(fromMs));
+      return { zone, open, fromMs, untilMs };
+    } catch {
+      // The iterator fails in the weeks before a holiday that is observed in the year before, as
+      // New Year's Day of 2028 in the United States. The state at one instant is right even then.
+      const open = this.#library.getState(new Date(fromMs + offsetMs));
+      return { zone, open, fromMs, untilMs: floorToMinute(fromMs) + MINUTE_MS };
+    }
   }
 }
 

@@ -4,46 +4,24 @@
  */
 import type { MinuteStream } from '../base/model.ts';
 import { readBaseline } from './baseline.ts';
-import type { Baseline, Expected } from './baseline.ts';
+import type { Baseline } from './baseline.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Calendar, CountingPeriod, Span } from './calendar.ts';
 import { at, grandTotal, isZero } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { ANY_KEY_FORMAT, narrowKeyFormat } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
-import { checkPlausibility, NOTHING_PENDING } from './plausibility.ts';
-import type { AcceptedTotals, Candidate, Pending, PlausibilityNote } from './plausibility.ts';
+import { checkPlausibility, emptinessOf, NOTHING_PENDING } from './plausibility.ts';
+import type { AcceptedTotals, Emptiness, Pending, PlausibilityNote } from './plausibility.ts';
 import { WindowReader } from './query.ts';
 import type { Query, WindowResponse } from './query.ts';
 import { isBaselineReusable, nextRecentWindow } from './recent-window.ts';
 import type { RecentWindow } from './recent-window.ts';
 import { createSnapshot, findDayBefore, latestNowMs } from './snapshot.ts';
-import type { DayDoors, TodayEstimate } from './today-estimate.ts';
+import type { DayBefore, Snapshot } from './snapshot.ts';
+import type { DayDoors } from './today-estimate.ts';
 import { BY_DAY } from './totals.ts';
 import type { TotalSource } from './totals.ts';
-
-/** The accepted values of one poll. */
-export interface Snapshot {
-  readonly period: CountingPeriod;
-  readonly day: Span;
-  readonly atMs: number;
-  /** The service's totals since the period started, corrections included. */
-  readonly totals: Counts;
-  /** The service's figures since the day started. */
-  readonly today: Counts;
-  /** Undefined if keys cannot be parsed. */
-  readonly order: MinuteOrder | undefined;
-}
-
-/** What depends on the order of the minutes. */
-export interface MinuteOrder {
-  /** People inside after each quarter of an hour of the day, the last one at the poll; of people only. */
-  readonly occupancy: readonly number[];
-  /** The newest minute, today or the day before, that counted anybody. */
-  readonly lastSeenMs: number | undefined;
-  /** Undefined while the doors are not known. */
-  readonly estimate: TodayEstimate | undefined;
-}
 
 /** What is kept of one stream between two polls. Immutable: replaced as a whole. */
 export interface StreamState {
@@ -55,9 +33,7 @@ export interface StreamState {
   /** Sums of `recent` at the last accepted poll. */
   readonly recent: Counts | undefined;
   readonly pending: Pending;
-  /** Last seen of the day before the one that starts then, as far as it is known. */
-  readonly dayBefore:
-    { readonly dayStartMs: number; readonly lastSeenMs: number | undefined } | undefined;
+  readonly dayBefore: DayBefore | undefined;
 }
 
 export const INITIAL_STATE: StreamState = {
@@ -106,6 +82,18 @@ export interface PollOutcome {
   readonly notes: readonly PollNote[];
 }
 
+const TOTAL_SOURCE_NOTES = {
+  day: [],
+  quarter: ['totals_by_quarter'],
+  minute: ['totals_by_minute'],
+} as const satisfies Record<TotalSource['aggregation'], readonly PollNote[]>;
+
+const KEY_FORMAT_NOTES = {
+  ambiguous: [],
+  unknown: ['key_format_unknown'],
+  detected: ['key_format_detected'],
+} as const satisfies Record<KeyFormatState['status'], readonly PollNote[]>;
+
 /** While the key format is ambiguous, a new baseline may be taken after this time. */
 const AMBIGUOUS_KEYS_RETRY_MS = MINUTE_MS;
 /** `recent` that doubles from at least this is verified by a baseline: the service may list rows twice. */
@@ -114,29 +102,21 @@ const MIN_DOUBLED_COUNTS = 20;
 /** Whether the next poll takes a baseline: it must if there is none, and may if it is old. */
 export function baselineDue(
   state: StreamState,
-  context: Pick<
-    PollContext,
-    'calendar' | 'period' | 'nowMs' | 'monotonicMs' | 'renewalMs' | 'reconcileIntervalMs'
-  >,
+  context: Omit<PollContext, 'hasTime' | 'allowBaseline'>,
 ): 'required' | 'optional' | 'no' {
-  const { baseline, keyFormat, pending, recent } = state;
+  const { baseline, keyFormat, recent } = state;
   if (baseline === undefined) {
     return 'required';
   }
   const ageMs = context.monotonicMs - baseline.takenAtMonotonicMs;
-  const isOfOtherDay =
-    baseline.period.startMs !== context.period.startMs ||
-    baseline.day.startMs !== context.calendar.dayAt(context.nowMs()).startMs;
   const hasRows = baseline.minutes === undefined || (recent !== undefined && !isZero(recent));
-  const retriesKeys =
-    keyFormat.status === 'ambiguous' && hasRows && ageMs >= AMBIGUOUS_KEYS_RETRY_MS;
-  const confirmsEmpty = isAwaitingFirstCounts(state) && mayConfirmEmpty(pending, context);
-  return isOfOtherDay ||
+  const isDue =
     baseline.takenAtMonotonicMs < context.renewalMs ||
-    retriesKeys ||
-    confirmsEmpty
-    ? 'optional'
-    : 'no';
+    baseline.period.startMs !== context.period.startMs ||
+    baseline.day.startMs !== context.calendar.dayAt(context.nowMs()).startMs ||
+    (keyFormat.status === 'ambiguous' && hasRows && ageMs >= AMBIGUOUS_KEYS_RETRY_MS) ||
+    (isAwaitingFirstCounts(state) && mayConfirmEmpty(state, context));
+  return isDue ? 'optional' : 'no';
 }
 
 /** Whether there is a baseline whose total of 0 has not been confirmed. */
@@ -145,10 +125,9 @@ function isAwaitingFirstCounts({ baseline, snapshot }: StreamState): boolean {
 }
 
 function mayConfirmEmpty(
-  pending: Pending,
-  context: Pick<PollContext, 'monotonicMs' | 'reconcileIntervalMs'>,
+  { pending }: StreamState,
+  { monotonicMs, reconcileIntervalMs }: Pick<PollContext, 'monotonicMs' | 'reconcileIntervalMs'>,
 ): boolean {
-  const { monotonicMs, reconcileIntervalMs } = context;
   return pending.kind === 'empty' && monotonicMs - pending.sinceMs >= reconcileIntervalMs;
 }
 
@@ -194,8 +173,7 @@ function mustVerify(
   );
   return (
     recent.aggregation !== recentAtBaseline.aggregation ||
-    (isAwaitingFirstCounts(state) &&
-      (!isZero(recent.sums) || mayConfirmEmpty(state.pending, context))) ||
+    (isAwaitingFirstCounts(state) && (!isZero(recent.sums) || mayConfirmEmpty(state, context))) ||
     (hasDoubled && context.allowBaseline)
   );
 }
@@ -226,90 +204,82 @@ async function pollWithBaseline(
   context: PollContext,
   reader: WindowReader,
 ): Promise<PollOutcome> {
-  const { calendar, period, nowMs, serviceNowMs, monotonicMs } = context;
+  const { calendar, period, nowMs, marks } = context;
   const day = calendar.dayAt(nowMs());
-  // Each period starts with the cheapest aggregation again: a lag may have ended.
-  const isSamePeriod = state.snapshot?.period.startMs === period.startMs;
+  const accepted = acceptedValues(state, period, day);
+  const isExtended = state.recentWindow.kind === 'extended';
   const result = await readBaseline(
     {
+      ...context,
       reader,
-      zone: calendar.zone,
-      period,
       day,
-      nowMs,
-      serviceNowMs,
-      monotonicMs,
-      expected: expectedValues(state, context, day),
-      extraWindowMs:
-        state.recentWindow.kind === 'extended' ? Math.max(0, calendar.zone.offsetMsAt(nowMs())) : 0,
+      expected: {
+        total: accepted.totals ?? marks?.totals,
+        today: accepted.today,
+        recentHadCounts: state.recent !== undefined && !isZero(state.recent),
+      },
+      extraWindowMs: isExtended ? Math.max(0, calendar.zone.offsetMsAt(nowMs())) : 0,
     },
-    isSamePeriod ? state.totalSource : BY_DAY,
+    // Each period starts with the cheapest aggregation again: a lag may have ended.
+    accepted.totals === undefined ? BY_DAY : state.totalSource,
     state.keyFormat,
   );
-  if (result.kind === 'inconsistent') {
+  if (result === undefined) {
     return { state, notes: ['aggregations_inconsistent'] };
   }
-  const { baseline, recent } = result;
+  const { baseline, recent, source, use } = result;
   const { dayBefore, keyFormat } = await findDayBefore(state, context, reader, result);
-  const recentWindow = nextRecentWindow(state, baseline, result.use);
-  const isReusable = isBaselineReusable(state.recentWindow, recentWindow, result.use);
+  const recentWindow = nextRecentWindow(state, baseline, use);
   const next: StreamState = {
     ...state,
-    baseline: isReusable ? baseline : undefined,
-    recent: baseline.recentAtBaseline.sums,
-    totalSource: result.source,
+    baseline: isBaselineReusable(state.recentWindow, recentWindow, use) ? baseline : undefined,
+    recent: recent.sums,
+    totalSource: source,
     recentWindow,
     keyFormat,
     dayBefore,
   };
-  const emptiness = baselineEmptiness(state, context, baseline);
+  const emptiness = emptinessOf(
+    { totals: baseline.periodTotal, today: baseline.todayByMinute },
+    accepted,
+    state.snapshot === undefined && marks === undefined,
+  );
+  // Until a first total of 0 is confirmed, `recent` shows at a low cost when counts come.
+  const keepsBaseline =
+    emptiness === 'initial' && state.pending.kind === 'empty' && state.pending.polls >= 2;
   return conclude(state, context, reader, {
     emptiness,
     snapshot: createSnapshot(context, baseline, recent, next),
     next,
-    // Until a first total of 0 is confirmed, `recent` shows at a low cost when counts come.
-    ifPending:
-      emptiness === 'initial' && state.pending.kind === 'empty' && state.pending.polls >= 2
-        ? { ...state, keyFormat, baseline: next.baseline, recent: next.recent }
-        : { ...state, keyFormat },
+    ifPending: {
+      ...state,
+      keyFormat,
+      ...(keepsBaseline && { baseline: next.baseline, recent: next.recent }),
+    },
   });
 }
 
-function expectedValues(state: StreamState, context: PollContext, day: Span): Expected {
-  const { snapshot } = state;
-  const isSamePeriod = snapshot?.period.startMs === context.period.startMs;
+/** The last accepted values of the period and the day. */
+function acceptedValues(
+  { snapshot }: StreamState,
+  period: CountingPeriod,
+  day: Span,
+): { readonly totals: Counts | undefined; readonly today: Counts | undefined } {
   return {
-    total: isSamePeriod ? snapshot?.totals : context.marks?.totals,
+    totals: snapshot?.period.startMs === period.startMs ? snapshot.totals : undefined,
     today: snapshot?.day.startMs === day.startMs ? snapshot.today : undefined,
-    recentHadCounts: state.recent !== undefined && !isZero(state.recent),
   };
 }
 
-function baselineEmptiness(
-  { snapshot }: StreamState,
-  { period, marks }: PollContext,
-  { periodTotal, todayByMinute, day }: Baseline,
-): Candidate['emptiness'] {
-  if (isZero(periodTotal)) {
-    if (snapshot === undefined && marks === undefined) {
-      return 'initial';
-    }
-    if (snapshot?.period.startMs !== period.startMs || !isZero(snapshot.totals)) {
-      return 'unexpected';
-    }
-  }
-  const today = snapshot?.day.startMs === day.startMs ? snapshot.today : undefined;
-  return isZero(todayByMinute) && today !== undefined && !isZero(today) ? 'unexpected' : 'none';
-}
-
 interface Conclusion {
-  readonly emptiness: Candidate['emptiness'];
+  readonly emptiness: Emptiness;
   readonly snapshot: Snapshot;
   /** The state if the values are accepted, and if they must be confirmed first. */
   readonly next: StreamState;
   readonly ifPending: StreamState;
 }
 
+/** Accepts the values, or keeps the accepted ones until the new ones are confirmed (rule 5). */
 async function conclude(
   state: StreamState,
   context: PollContext,
@@ -330,26 +300,18 @@ async function conclude(
     context,
     () => readSecondSum(reader, next.totalSource, period),
   );
-  const notes = keyFormatNotes(state, next);
-  switch (verdict.kind) {
-    case 'pending':
-      return { state: { ...ifPending, pending: verdict.pending }, notes: [...notes, verdict.note] };
-    case 'accepted':
-      return {
-        state: { ...next, snapshot, pending: NOTHING_PENDING },
-        notes: [...notes, ...totalSourceNotes(state, next)],
-      };
+  const notes =
+    next.keyFormat.status === state.keyFormat.status ? [] : KEY_FORMAT_NOTES[next.keyFormat.status];
+  if (verdict.kind === 'pending') {
+    return { state: { ...ifPending, pending: verdict.pending }, notes: [...notes, verdict.note] };
   }
-}
-
-async function readSecondSum(
-  reader: WindowReader,
-  { aggregation }: TotalSource,
-  period: CountingPeriod,
-): Promise<number | undefined> {
-  const second = aggregation === 'quarter' ? 'day' : 'quarter';
-  const response = await reader.read(second, period.startMs);
-  return response.aggregation === aggregation ? undefined : grandTotal(response.sums);
+  const { aggregation } = next.totalSource;
+  const sourceNotes =
+    aggregation === state.totalSource.aggregation ? [] : TOTAL_SOURCE_NOTES[aggregation];
+  return {
+    state: { ...next, snapshot, pending: NOTHING_PENDING },
+    notes: [...notes, ...sourceNotes],
+  };
 }
 
 function acceptedBefore(
@@ -364,30 +326,12 @@ function acceptedBefore(
   return marks ?? { totals: [], atMs: period.startMs };
 }
 
-function totalSourceNotes(state: StreamState, { totalSource }: StreamState): PollNote[] {
-  if (totalSource.aggregation === state.totalSource.aggregation) {
-    return [];
-  }
-  switch (totalSource.aggregation) {
-    case 'day':
-      return [];
-    case 'quarter':
-      return ['totals_by_quarter'];
-    case 'minute':
-      return ['totals_by_minute'];
-  }
-}
-
-function keyFormatNotes(state: StreamState, { keyFormat }: StreamState): PollNote[] {
-  if (keyFormat.status === state.keyFormat.status) {
-    return [];
-  }
-  switch (keyFormat.status) {
-    case 'ambiguous':
-      return [];
-    case 'unknown':
-      return ['key_format_unknown'];
-    case 'detected':
-      return ['key_format_detected'];
-  }
+async function readSecondSum(
+  reader: WindowReader,
+  { aggregation }: TotalSource,
+  period: CountingPeriod,
+): Promise<number | undefined> {
+  const second = aggregation === 'quarter' ? 'day' : 'quarter';
+  const response = await reader.read(second, period.startMs);
+  return response.aggregation === aggregation ? undefined : grandTotal(response.sums);
 }

@@ -1,15 +1,43 @@
 /** The values of one poll: totals, today's figures, and what depends on the order of the minutes. */
 import type { Baseline, BaselineResult } from './baseline.ts';
-import type { Span } from './calendar.ts';
+import type { CountingPeriod, Span } from './calendar.ts';
 import { MINUTE_MS } from './calendar.ts';
 import { isZero, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { detectKeyFormat, keyParser } from './key-format.ts';
 import { addMinutes, computeOccupancy, lastSeenIn, minutesOf, sumOf } from './occupancy.ts';
-import type { Minutes } from './occupancy.ts';
-import type { MinuteOrder, PollContext, Snapshot, StreamState } from './poll.ts';
+import type { PollContext, StreamState } from './poll.ts';
 import type { WindowReader, WindowResponse } from './query.ts';
 import { estimateToday } from './today-estimate.ts';
+import type { TodayEstimate } from './today-estimate.ts';
+
+/** The accepted values of one poll. */
+export interface Snapshot {
+  readonly period: CountingPeriod;
+  readonly day: Span;
+  readonly atMs: number;
+  /** The service's totals since the period started, corrections included. */
+  readonly totals: Counts;
+  /** The service's figures since the day started. */
+  readonly today: Counts;
+  /** What depends on the order of the minutes; undefined if keys cannot be parsed. */
+  readonly order:
+    | {
+        /** People inside after each quarter of an hour of the day, the last one at the poll; of people only. */
+        readonly occupancy: readonly number[];
+        /** The newest minute, today or the day before, that counted anybody. */
+        readonly lastSeenMs: number | undefined;
+        /** Undefined while the doors are not known. */
+        readonly estimate: TodayEstimate | undefined;
+      }
+    | undefined;
+}
+
+/** When the day before the one that starts then counted anybody last. */
+export interface DayBefore {
+  readonly dayStartMs: number;
+  readonly lastSeenMs: number | undefined;
+}
 
 /** How long before the end of a day its last snapshot has all of its minutes. */
 const MAX_SNAPSHOT_AGE_MS = 15 * MINUTE_MS;
@@ -26,25 +54,30 @@ export function createSnapshot(
   recent: WindowResponse,
   { keyFormat, dayBefore, snapshot: previous }: StreamState,
 ): Snapshot {
+  const { doors } = context;
+  const { period, day, periodTotal, todayByMinute } = baseline;
   const came = minus(recent.sums, baseline.recentAtBaseline.sums);
   const isByMinute = recent.aggregation === 'minute' || isZero(recent.sums);
   const parse = keyParser(keyFormat, recent.window, context.calendar.zone);
   const added = isByMinute ? minutesOf(recent.rows, parse) : undefined;
   const minutes = baseline.minutes && added && addMinutes(baseline.minutes, added);
-  const { period, day, periodTotal, todayByMinute } = baseline;
-  const before = dayBefore?.dayStartMs === day.startMs ? dayBefore.lastSeenMs : undefined;
+  // Rows that are dated before the day arrived today, but are not of today.
+  const beforeDay = sumOf(minutes ?? [], { startMs: -Infinity, endMs: day.startMs }, came.length);
+  const passed = { startMs: day.startMs, endMs: latestNowMs(context) + 1 };
+  const seenBeforeMs = dayBefore?.dayStartMs === day.startMs ? dayBefore.lastSeenMs : undefined;
   return {
     period,
     day,
     atMs: context.nowMs(),
     totals: plus(periodTotal, came),
-    today: minus(plus(todayByMinute, came), countsBefore(minutes, day, came.length)),
+    today: minus(plus(todayByMinute, came), beforeDay),
     order: minutes && {
-      ...minuteOrder(context, minutes, day, before),
+      occupancy: context.stream === 'people' ? computeOccupancy(minutes, passed) : [],
+      lastSeenMs: lastSeenIn(minutes, passed) ?? seenBeforeMs,
       estimate:
-        context.doors?.day.startMs === day.startMs
+        doors?.day.startMs === day.startMs
           ? estimateToday(
-              context.doors,
+              doors,
               baseline,
               minutes,
               added,
@@ -56,24 +89,6 @@ export function createSnapshot(
   };
 }
 
-/** Counts of rows that are dated before the day: they arrived today, but are not of today. */
-function countsBefore(minutes: Minutes | undefined, day: Span, counterCount: number): Counts {
-  return sumOf(minutes ?? [], { startMs: -Infinity, endMs: day.startMs }, counterCount);
-}
-
-function minuteOrder(
-  context: PollContext,
-  minutes: Minutes,
-  { startMs }: Span,
-  seenBeforeMs: number | undefined,
-): Omit<MinuteOrder, 'estimate'> {
-  const passed = { startMs, endMs: latestNowMs(context) + 1 };
-  return {
-    occupancy: context.stream === 'people' ? computeOccupancy(minutes, passed) : [],
-    lastSeenMs: lastSeenIn(minutes, passed) ?? seenBeforeMs,
-  };
-}
-
 /**
  * When the day before counted anybody last. Taken from its last snapshot; after a restart it is
  * requested, while today is still empty. Its rows may decide the key format.
@@ -82,34 +97,33 @@ export async function findDayBefore(
   state: StreamState,
   { calendar }: PollContext,
   reader: WindowReader,
-  { baseline: { day, todayByMinute }, keyFormat }: BaselineResult & { readonly kind: 'read' },
+  { baseline: { day, todayByMinute }, keyFormat }: BaselineResult,
 ): Promise<Pick<StreamState, 'dayBefore' | 'keyFormat'>> {
-  if (state.dayBefore?.dayStartMs === day.startMs) {
-    return { dayBefore: state.dayBefore, keyFormat };
+  const { snapshot, dayBefore } = state;
+  const dayStartMs = day.startMs;
+  if (dayBefore?.dayStartMs === dayStartMs) {
+    return { dayBefore, keyFormat };
   }
   const before = calendar.dayBefore(day);
-  const { snapshot } = state;
   if (
     snapshot?.order !== undefined &&
     snapshot.day.startMs === before.startMs &&
-    day.startMs - snapshot.atMs <= MAX_SNAPSHOT_AGE_MS
+    dayStartMs - snapshot.atMs <= MAX_SNAPSHOT_AGE_MS
   ) {
     const { lastSeenMs = -Infinity } = snapshot.order;
     const isOfDay = lastSeenMs >= before.startMs;
-    const dayBefore = { dayStartMs: day.startMs, lastSeenMs: isOfDay ? lastSeenMs : undefined };
-    return { dayBefore, keyFormat };
+    return { dayBefore: { dayStartMs, lastSeenMs: isOfDay ? lastSeenMs : undefined }, keyFormat };
   }
-  if (!isZero(todayByMinute)) {
-    return { dayBefore: undefined, keyFormat };
-  }
-  const response = await reader.readOptional('minute', before.startMs);
+  const response = isZero(todayByMinute)
+    ? await reader.readOptional('minute', before.startMs)
+    : undefined;
   if (response?.aggregation !== 'minute') {
     return { dayBefore: undefined, keyFormat };
   }
   const detected = await detectKeyFormat(reader, keyFormat, [response], calendar.zone);
   const minutes = minutesOf(response.rows, keyParser(detected, response.window, calendar.zone));
   return {
-    dayBefore: minutes && { dayStartMs: day.startMs, lastSeenMs: lastSeenIn(minutes, before) },
+    dayBefore: minutes && { dayStartMs, lastSeenMs: lastSeenIn(minutes, before) },
     keyFormat: detected,
   };
 }

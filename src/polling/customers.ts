@@ -43,8 +43,8 @@ export class CustomerRegistry {
       const customer = keepsCounters
         ? known.customer
         : this.#create(customerConfig, service, description);
-      customer.describe(description);
-      customer.breakDown({
+      customer.setDescription(description);
+      customer.setBreakdowns({
         breakdowns: customerConfig.breakdowns,
         branchNames: customerConfig.branches,
         intervalMs: config.polling.breakdownIntervalMs,
@@ -132,7 +132,7 @@ export function statusOf(customers: readonly Customer[], scheduler: Scheduler, n
       /** Evaluated only for the customers on the page. */
       detail: () => ({
         figures: customer.metricsAt(nowMs),
-        path: customer.occupancyPathAt(nowMs),
+        path: customer.occupancySeriesAt(nowMs),
         nextPollInMs: Object.fromEntries(
           [...customer.streams, ...customer.breakdowns].map((stream) => [
             stream,

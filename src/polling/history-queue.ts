@@ -4,11 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { ServiceError } from '../base/errors.ts';
-import { COUNTERS } from '../base/model.ts';
 import { readDoorModel } from '../counting/door-history.ts';
 import type { DoorModel } from '../counting/door-model.ts';
-import { ENDPOINTS } from '../counting/poll.ts';
-import { createWindowReader } from '../counting/query.ts';
+import { WindowReader } from '../counting/query.ts';
 import type { LogLimiter } from './log-limiter.ts';
 import { abortAfter, DROPPED } from './poll-job.ts';
 import type { PollEnvironment, PollJob } from './poll-job.ts';
@@ -96,13 +94,11 @@ export class HistoryQueue {
     let model: DoorModel | undefined;
     let error = 'the service returns no minutes';
     try {
-      const reader = createWindowReader({
+      const reader = new WindowReader({
         query: (question) => job.client.query(question, stop.signal),
-        endpoint: ENDPOINTS.people,
-        counterCount: COUNTERS.people.length,
-        calendar: customer.calendar,
+        stream: 'people',
+        zone: customer.calendar.zone,
         nowMs: () => clock.nowMs(),
-        hasTime: () => true,
       });
       const { keyFormat } = customer.stateOf('people');
       model = await readDoorModel(reader, customer.calendar, today, keyFormat);

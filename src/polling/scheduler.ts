@@ -205,7 +205,7 @@ export class Scheduler {
     job.isExtraPoll = false;
     const skipped = missed + (isBusy ? 1 : 0);
     for (let i = 0; i < skipped; i++) {
-      customer.turnSkipped(stream);
+      customer.pollSkipped(stream);
     }
     if (skipped > 0) {
       this.#options.observer.changed(customer.customer);

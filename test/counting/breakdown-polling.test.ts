@@ -6,7 +6,8 @@ import type { Scheduler } from '../../src/polling/scheduler.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { customerNamed, schedulerOn } from '../support/polled.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { MINUTE_MS } from './breakdown-fixture.ts';
+
+const MINUTE_MS = 60_000;
 
 let clock: VirtualClock;
 let scheduler: Scheduler;
@@ -32,7 +33,7 @@ function polled(name: string, breakdowns: readonly Breakdown[]): PolledCustomer 
 }
 
 function breakDown(customer: Customer, breakdowns: readonly Breakdown[]): void {
-  customer.breakDown({ breakdowns, branchNames: {}, intervalMs: 5 * MINUTE_MS });
+  customer.setBreakdowns({ breakdowns, branchNames: {}, intervalMs: 5 * MINUTE_MS });
 }
 
 function answer(

@@ -136,7 +136,7 @@ export class CountedBreakdown {
       marks: this.marks,
     });
     const { breakdown, branchNames, intervalMs } = this;
-    customer.breakDown({ breakdowns: [breakdown], branchNames, intervalMs });
+    customer.setBreakdowns({ breakdowns: [breakdown], branchNames, intervalMs });
     return customer;
   }
 }

@@ -52,7 +52,7 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
     observer: {
       request() {},
       credentials(customer, valid) {
-        registry.get(customer)?.credentialsJudged(valid);
+        registry.get(customer)?.credentialsChecked(valid);
         exposition.changed(customer);
       },
     },
