@@ -5,7 +5,7 @@ import type { BreakdownHistory } from '../../src/counting/breakdown-history.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { queryFrom } from '../support/ask.ts';
-import { readingOf } from '../support/counted-breakdown.ts';
+import { responseOf } from './counted.ts';
 
 const CALENDAR = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
 const PERIOD = CALENDAR.periodAt(Date.UTC(2026, 9, 10));
@@ -27,7 +27,7 @@ function read(
 /** Ten an hour enter branch 101, three an hour branch 20. */
 function steady({ to = '' }: Question): AggregatedResponse {
   const hours = (Date.parse(to) - PERIOD.startMs) / HOUR_MS;
-  return readingOf([
+  return responseOf([
     ['101', 10 * hours, 9 * hours],
     [20, 3 * hours, 0],
   ]);
@@ -71,8 +71,8 @@ test('a range that ends within a day has the counts up to an hour before its end
 
 test('a counter does not decrease if the service lowers a total or omits the key', async () => {
   const answers = [[['a', 5, 1]], [['a', 4, 2]], [['b', 1, 0]], [['a', 7, 2]]] as const;
-  const responses = answers.map((rows) => readingOf(rows));
-  const history = await read(() => responses.shift() ?? readingOf([]));
+  const responses = answers.map((rows) => responseOf(rows));
+  const history = await read(() => responses.shift() ?? responseOf([]));
   const days = [2, 3, 4, 5].map(october);
   expect(days.map((atMs) => entered(history, 'a', atMs))).toEqual([5, 5, 5, 7]);
   expect(days.map((atMs) => entered(history, 'b', atMs))).toEqual([0, 0, 1, 1]);
@@ -85,12 +85,12 @@ test('a counter is limited to the first live value', async () => {
 
 test('has at most a thousand keys', async () => {
   const rows = Array.from({ length: 1_002 }, (_, i) => [i, 1, 1] as const);
-  const { keys } = await read(() => readingOf(rows));
+  const { keys } = await read(() => responseOf(rows));
   expect([keys.length, keys.at(-1)]).toEqual([1_000, '999']);
 });
 
 test('fails if the service forces another aggregation', async () => {
-  await expect(read(() => readingOf([['2026-10-01', 5, 5]], 'day'))).rejects.toThrow(
+  await expect(read(() => responseOf([['2026-10-01', 5, 5]], 'day'))).rejects.toThrow(
     'expected aggregation "branch"',
   );
 });

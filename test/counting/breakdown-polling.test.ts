@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 let clock: VirtualClock;
 let scheduler: Scheduler;
 let asked: { customer: string; aggregation: string; atMs: number }[];
-/** No answer comes to questions with these aggregations. */
+/** No response comes to requests with these aggregations. */
 let stuck: string[];
 
 beforeEach(() => {
@@ -67,7 +67,7 @@ test('breakdowns are polled at an interval of their own, after the first polls o
   const turns = asked
     .filter(({ aggregation }) => aggregation !== 'minute')
     .map(({ customer, aggregation, atMs }) => `${customer} ${aggregation} ${atMs}`);
-  // Both questions of a poll come at one instant here.
+  // Both requests of a poll come at one instant here.
   expect([...new Set(turns)]).toEqual([
     'a device 75000',
     'b branch 150000',
@@ -120,7 +120,7 @@ test('what stays goes on when a breakdown goes and another comes, in the middle 
   expect(one.customer.metricsAt(clock.nowMs()).breakdowns.branch?.keys).toEqual([]);
 });
 
-test('without breakdowns there is neither a figure nor a question of them', async () => {
+test('without breakdowns there is neither a value nor a request of them', async () => {
   const one = polled('a', []);
   scheduler.setCustomers([one]);
   await clock.advance(10 * MINUTE_MS);

@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_KEYS } from '../../src/counting/breakdown.ts';
-import { Zone } from '../../src/counting/zone.ts';
-import { CountedBreakdown, readingOf } from '../support/counted-breakdown.ts';
-import type { Rows } from '../support/counted-breakdown.ts';
+import { compareKeys, MAX_KEYS } from '../../src/counting/breakdown.ts';
+import { CountedBreakdown, MINUTE_MS, responseOf, START_MS } from './counted.ts';
+import type { Rows } from './counted.ts';
 
-const MINUTE_MS = 60_000;
-const COPENHAGEN = new Zone('Europe/Copenhagen');
-/** A Wednesday, 11:00 in Copenhagen. */
-const START_MS = Date.UTC(2026, 10, 18, 10);
 const DAY_END_MS = Date.UTC(2026, 10, 19, 3);
 const PERIOD_END_MS = Date.UTC(2026, 11, 1, 3);
 
@@ -18,73 +13,73 @@ const TOTALS: Rows = [
 const TODAY: Rows = [[101, 9, 4]];
 
 function counted(totals: Rows = TOTALS, today: Rows = TODAY): CountedBreakdown {
-  const breakdown = new CountedBreakdown(COPENHAGEN, START_MS);
-  Object.assign(breakdown, { totals, today });
+  const breakdown = new CountedBreakdown();
+  Object.assign(breakdown, { totalRows: totals, todayRows: today });
   return breakdown;
 }
 
 describe('a breakdown', () => {
-  test('shows nothing before the first poll, and then the totals, with two questions', async () => {
+  test('shows nothing before the first poll, and then the totals, with two requests', async () => {
     const branches = counted();
-    expect(branches.figures()).toEqual({ keys: [], droppedKeys: undefined, names: [] });
+    expect(branches.metrics()).toEqual({ keys: [], droppedKeys: undefined, names: [] });
     await branches.poll();
-    expect(branches.shown()).toEqual({ '101': [400, 390], '102': [30, 28] });
+    expect(branches.totals()).toEqual({ '101': [400, 390], '102': [30, 28] });
     expect(branches.asked).toEqual([
       { endpoint: 'peoplecount', aggregation: 'branch', from: '2026-11-01T04:00:00+01:00' },
       { endpoint: 'peoplecount', aggregation: 'branch', from: '2026-11-18T04:00:00+01:00' },
     ]);
   });
 
-  test('shows 0 today for what the service lists since the epoch and not today', async () => {
+  test('shows 0 today for what the service lists since the counting period and not today', async () => {
     const branches = counted();
     await branches.poll();
-    expect(branches.shownToday()).toEqual({ '101': [9, 4], '102': [0, 0] });
+    expect(branches.today()).toEqual({ '101': [9, 4], '102': [0, 0] });
   });
 
   test('counts late records at the next poll', async () => {
     const branches = counted();
     await branches.poll();
-    branches.totals = [
+    branches.totalRows = [
       [101, 405, 390],
       [102, 30, 31],
     ];
     await branches.polls(1);
-    expect(branches.shown()).toEqual({ '101': [405, 390], '102': [30, 31] });
-    expect(branches.held()).toEqual({ '101': [0, 0], '102': [0, 0] });
+    expect(branches.totals()).toEqual({ '101': [405, 390], '102': [30, 31] });
+    expect(branches.excess()).toEqual({ '101': [0, 0], '102': [0, 0] });
   });
 
   test('holds a counter when the service takes counts back, and says by how much', async () => {
     const branches = counted();
     await branches.poll();
-    branches.totals = [
+    branches.totalRows = [
       [101, 395, 390],
       [102, 33, 28],
     ];
     await branches.polls(1);
     expect(branches.asked).toHaveLength(3);
-    expect(branches.shown()).toEqual({ '101': [400, 390], '102': [33, 28] });
-    expect(branches.held()).toEqual({ '101': [5, 0], '102': [0, 0] });
+    expect(branches.totals()).toEqual({ '101': [400, 390], '102': [33, 28] });
+    expect(branches.excess()).toEqual({ '101': [5, 0], '102': [0, 0] });
     await branches.polls(1);
     expect(branches.asked).toHaveLength(2);
   });
 
-  test('keeps a branch that the service lists no more until the epoch ends, over a restart too', async () => {
+  test('keeps a branch that the service lists no more until the counting period ends, over a restart too', async () => {
     const branches = counted();
     await branches.poll();
-    branches.totals = [[101, 401, 390]];
+    branches.totalRows = [[101, 401, 390]];
     await branches.polls(1);
     const kept = { '101': [401, 390], '102': [30, 28] };
-    expect(branches.shown()).toEqual(kept);
-    expect(branches.held()).toEqual({ '101': [0, 0], '102': [30, 28] });
+    expect(branches.totals()).toEqual(kept);
+    expect(branches.excess()).toEqual({ '101': [0, 0], '102': [30, 28] });
     branches.restart();
-    expect(branches.shown()).toEqual({});
+    expect(branches.totals()).toEqual({});
     await branches.polls(1);
-    expect(branches.shown()).toEqual(kept);
+    expect(branches.totals()).toEqual(kept);
     branches.nowMs = PERIOD_END_MS;
-    branches.totals = [[101, 2, 1]];
-    branches.today = [[101, 2, 1]];
+    branches.totalRows = [[101, 2, 1]];
+    branches.todayRows = [[101, 2, 1]];
     await branches.polls(1);
-    expect(branches.shown()).toEqual({ '101': [2, 1], '102': [0, 0] });
+    expect(branches.totals()).toEqual({ '101': [2, 1], '102': [0, 0] });
   });
 
   test('takes 101 and "101" for one branch, and sums rows with one key', async () => {
@@ -93,9 +88,9 @@ describe('a breakdown', () => {
       ['101', 2, 2],
     ]);
     await branches.poll();
-    branches.totals = [['101', 8, 3]];
+    branches.totalRows = [['101', 8, 3]];
     await branches.polls(1);
-    expect(branches.shown()).toEqual({ '101': [8, 3] });
+    expect(branches.totals()).toEqual({ '101': [8, 3] });
   });
 
   test.each([
@@ -109,10 +104,10 @@ describe('a breakdown', () => {
   ])('shows the key %j, and knows it again after a restart', async (key) => {
     const branches = counted([[key, 7, 3]], [[key, 1, 0]]);
     await branches.poll();
-    branches.totals = [[key, 6, 3]];
+    branches.totalRows = [[key, 6, 3]];
     branches.restart();
     await branches.polls(1);
-    const [only] = branches.figures().keys;
+    const [only] = branches.metrics().keys;
     expect(branches.keys()).toEqual([key]);
     expect(only?.counters.people_entered).toEqual({ total: 7, excess: 1, today: 1 });
   });
@@ -123,17 +118,20 @@ describe('a breakdown', () => {
       ['\udbff', 4, 0],
     ]);
     await branches.poll();
-    expect(branches.shown()).toEqual({ '\ufffd': [9, 0] });
+    expect(branches.totals()).toEqual({ '\ufffd': [9, 0] });
   });
 
   test('changes nothing when a poll fails half-way, and fails where another aggregation comes', async () => {
     const branches = counted();
     await branches.poll();
-    const before = branches.shown();
-    branches.totals = [[101, 450, 400]];
-    branches.glitches.push(readingOf([[101, 450, 400]]), readingOf([['2026-11-18', 9, 9]], 'day'));
+    const before = branches.totals();
+    branches.totalRows = [[101, 450, 400]];
+    branches.glitches.push(
+      responseOf([[101, 450, 400]]),
+      responseOf([['2026-11-18', 9, 9]], 'day'),
+    );
     await branches.polls(1);
-    expect(branches.shown()).toEqual(before);
+    expect(branches.totals()).toEqual(before);
     const { up, lastError, failures } =
       branches.customer.metricsAt(branches.nowMs).streams.branch ?? {};
     expect({ up, failures }).toEqual({ up: false, failures: 1 });
@@ -146,24 +144,10 @@ describe('the time of the scrape', () => {
     const branches = counted();
     await branches.poll();
     branches.nowMs = DAY_END_MS - 1;
-    expect(branches.shownToday()['101']).toEqual([9, 4]);
+    expect(branches.today()['101']).toEqual([9, 4]);
     branches.nowMs = DAY_END_MS;
-    expect(branches.shownToday()['101']).toEqual([undefined, undefined]);
-    expect(branches.shown()['101']).toEqual([400, 390]);
-  });
-
-  test('hides the old epoch at its end, until the new one is read', async () => {
-    const branches = counted();
-    branches.nowMs = PERIOD_END_MS - MINUTE_MS;
-    await branches.poll();
-    expect(branches.shown()['101']).toEqual([400, 390]);
-    branches.nowMs = PERIOD_END_MS;
-    expect(branches.keys()).toEqual([]);
-    expect(branches.customer.metricsAt(PERIOD_END_MS - 1).validUntilMs).toBe(PERIOD_END_MS);
-    branches.today = [[101, 1, 0]];
-    branches.totals = [[101, 1, 0]];
-    await branches.polls(1);
-    expect(branches.shown()).toEqual({ '101': [1, 0], '102': [0, 0] });
+    expect(branches.today()['101']).toEqual([undefined, undefined]);
+    expect(branches.totals()['101']).toEqual([400, 390]);
   });
 
   test('exports keys of the last counting period as 0, over a restart too, until they count', async () => {
@@ -171,18 +155,18 @@ describe('the time of the scrape', () => {
     branches.nowMs = PERIOD_END_MS - MINUTE_MS;
     await branches.poll();
     branches.restart();
-    branches.today = [[101, 1, 0]];
-    branches.totals = [[101, 1, 0]];
+    branches.todayRows = [[101, 1, 0]];
+    branches.totalRows = [[101, 1, 0]];
     await branches.polls(1);
-    expect(branches.shown()).toEqual({ '101': [1, 0], '102': [0, 0] });
-    expect(branches.shownToday()['102']).toEqual([0, 0]);
-    branches.today = [
+    expect(branches.totals()).toEqual({ '101': [1, 0], '102': [0, 0] });
+    expect(branches.today()['102']).toEqual([0, 0]);
+    branches.todayRows = [
       [101, 1, 0],
       [102, 2, 0],
     ];
-    branches.totals = branches.today;
+    branches.totalRows = branches.todayRows;
     await branches.polls(1);
-    expect(branches.shown()['102']).toEqual([2, 0]);
+    expect(branches.totals()['102']).toEqual([2, 0]);
   });
 
   test('shows who is inside a branch, never below 0, while the newest good poll tells it', async () => {
@@ -201,10 +185,10 @@ describe('the time of the scrape', () => {
   });
 
   test('takes three polls for new enough where they are further apart', async () => {
-    const branches = new CountedBreakdown(COPENHAGEN, START_MS);
+    const branches = new CountedBreakdown();
     branches.intervalMs = 60 * MINUTE_MS;
     branches.restart();
-    Object.assign(branches, { totals: TOTALS, today: TODAY });
+    Object.assign(branches, { totalRows: TOTALS, todayRows: TODAY });
     await branches.poll();
     branches.nowMs = START_MS + 180 * MINUTE_MS;
     expect(branches.occupancies()['101']).toBe(5);
@@ -213,27 +197,31 @@ describe('the time of the scrape', () => {
   });
 
   test('names every branch that is shown or configured, by its key where it has no other', async () => {
-    const branches = new CountedBreakdown(COPENHAGEN, START_MS);
+    const branches = new CountedBreakdown();
     branches.branchNames = { 101: 'Main Library', 99: 'Old Town' };
     branches.restart();
     const configured = [
       ['99', 'Old Town'],
       ['101', 'Main Library'],
     ];
-    expect(branches.figures().names).toEqual(configured);
-    branches.totals = TOTALS;
+    expect(branches.metrics().names).toEqual(configured);
+    branches.totalRows = TOTALS;
     await branches.poll();
-    expect(branches.figures().names).toEqual([...configured, ['102', '102']]);
+    expect(branches.metrics().names).toEqual([...configured, ['102', '102']]);
   });
 
   test('has neither occupancy nor names of devices', async () => {
-    const devices = new CountedBreakdown(COPENHAGEN, START_MS, 'device');
-    Object.assign(devices, { totals: TOTALS, today: TODAY, branchNames: { 101: 'Main Library' } });
+    const devices = new CountedBreakdown('device');
+    Object.assign(devices, {
+      totalRows: TOTALS,
+      todayRows: TODAY,
+      branchNames: { 101: 'Main Library' },
+    });
     devices.restart();
     await devices.poll();
-    expect(devices.shown()['101']).toEqual([400, 390]);
+    expect(devices.totals()['101']).toEqual([400, 390]);
     expect(devices.occupancies()['101']).toBeUndefined();
-    expect(devices.figures().names).toEqual([]);
+    expect(devices.metrics().names).toEqual([]);
   });
 });
 
@@ -242,11 +230,11 @@ describe('more keys than there is room for', () => {
     return Array.from({ length: count }, (_, i) => [first + i, 1 + i, i] as const);
   }
 
-  test('are left out by the order of the keys, counted, and told of once', async () => {
+  test('are dropped by the order of the keys, counted, and logged once', async () => {
     const branches = counted([...many(MAX_KEYS + 50)].toReversed());
     await branches.poll();
     expect(branches.keys()).toEqual(many(MAX_KEYS).map(([key]) => String(key)));
-    expect(branches.figures().droppedKeys).toBe(50);
+    expect(branches.metrics().droppedKeys).toBe(50);
     expect(branches.notes).toEqual(['breakdown_keys_dropped']);
     await branches.polls(1);
     expect(branches.notes).toEqual([]);
@@ -255,15 +243,22 @@ describe('more keys than there is room for', () => {
   test('do not take the place of those that were shown, also after a restart', async () => {
     const branches = counted(many(MAX_KEYS, 51));
     await branches.poll();
-    expect(branches.figures().droppedKeys).toBe(0);
+    expect(branches.metrics().droppedKeys).toBe(0);
     const shown = branches.keys();
-    branches.totals = [...many(50), ...many(MAX_KEYS, 51)];
+    branches.totalRows = [...many(50), ...many(MAX_KEYS, 51)];
     await branches.polls(1);
     expect(branches.keys()).toEqual(shown);
-    expect(branches.figures().droppedKeys).toBe(50);
+    expect(branches.metrics().droppedKeys).toBe(50);
     branches.restart();
     await branches.polls(1);
     expect(branches.keys()).toEqual(shown);
-    expect(branches.figures().droppedKeys).toBe(50);
+    expect(branches.metrics().droppedKeys).toBe(50);
   });
+});
+
+test('whole numbers come first and by their value, then the rest as text', () => {
+  const keys = ['b', '10', '9', '', '101', 'B', '-1', '0'];
+  const sorted = ['0', '9', '10', '101', '', '-1', 'B', 'b'];
+  expect(keys.toSorted(compareKeys)).toEqual(sorted);
+  expect(keys.toReversed().toSorted(compareKeys)).toEqual(sorted);
 });

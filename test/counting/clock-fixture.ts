@@ -24,7 +24,7 @@ export const DAY_MS = 24 * HOUR_MS;
 /** Looks and polls are apart, so that a look sees what the newest poll has left. */
 const LOOK_AFTER_POLL_MS = 500;
 
-export interface RigOptions {
+export interface ClockFixtureOptions {
   /** The service's time at the start. */
   readonly startMs: number;
   /** By how much our clock is ahead of the service's at the start. */
@@ -35,7 +35,7 @@ export interface RigOptions {
   readonly tellsTime?: boolean;
 }
 
-export class Rig {
+export class ClockFixture {
   readonly clock: VirtualClock;
   readonly service: SmallService;
   readonly customer: Customer;
@@ -47,12 +47,12 @@ export class Rig {
   devicesAheadMs = 0;
   away = false;
   requests = 0;
-  readonly #options: RigOptions;
+  readonly #options: ClockFixtureOptions;
   readonly #scheduler: Scheduler;
-  /** The highest total seen, by epoch and kind. */
+  /** The highest total seen, by counting period and kind. */
   readonly #highest = new Map<string, number>();
 
-  constructor(options: RigOptions) {
+  constructor(options: ClockFixtureOptions) {
     const { startMs, oursAheadMs = 0, timezone = 'Europe/Copenhagen', conventions } = options;
     this.#options = options;
     this.clock = new VirtualClock(startMs + oursAheadMs);
@@ -127,30 +127,30 @@ export class Rig {
     this.look();
   }
 
-  figures(): CustomerMetrics {
+  metrics(): CustomerMetrics {
     return this.customer.metricsAt(this.clock.nowMs());
   }
 
   totals(): (number | undefined)[] {
-    return this.#ofKinds((kind) => this.figures().counters[kind]?.total);
+    return this.#ofKinds((kind) => this.metrics().counters[kind]?.total);
   }
 
   today(): (number | undefined)[] {
-    return this.#ofKinds((kind) => this.figures().counters[kind]?.today);
+    return this.#ofKinds((kind) => this.metrics().counters[kind]?.today);
   }
 
-  /** The service's own totals now, of the epoch and of the day that our clock names. */
+  /** The service's own totals now, of the counting period and of the day that our clock names. */
   truth(): { readonly totals: number[]; readonly today: number[] } {
     const nowMs = this.clock.nowMs();
     return {
-      totals: this.service.total(this.figures().periodStartMs, this.serviceMs),
+      totals: this.service.total(this.metrics().periodStartMs, this.serviceMs),
       today: this.service.total(this.calendar.dayAt(nowMs).startMs, this.serviceMs),
     };
   }
 
-  /** Checks what may never be wrong, whatever the clocks do: a figure is the service's or absent. */
+  /** Checks what may never be wrong, whatever the clocks do: a value is the service's or absent. */
   look(): void {
-    const { periodStartMs } = this.figures();
+    const { periodStartMs } = this.metrics();
     const [totals, today, truth] = [this.totals(), this.today(), this.truth()];
     const at = new Date(this.clock.nowMs()).toISOString();
     totals.forEach((total, kind) => {
@@ -178,11 +178,11 @@ export class Rig {
 }
 
 /** A library that has counted before, and counts in every minute. */
-export function busyRig(options: RigOptions): Rig {
-  const rig = new Rig(options);
-  rig.before(5 * DAY_MS, [40, 38]);
-  rig.before(2 * HOUR_MS, [5, 1]);
-  rig.before(7 * MINUTE_MS, [2, 1]);
-  rig.traffic = (serviceMs) => [1 + (Math.floor(serviceMs / MINUTE_MS) % 3), 1];
-  return rig;
+export function busyFixture(options: ClockFixtureOptions): ClockFixture {
+  const fixture = new ClockFixture(options);
+  fixture.before(5 * DAY_MS, [40, 38]);
+  fixture.before(2 * HOUR_MS, [5, 1]);
+  fixture.before(7 * MINUTE_MS, [2, 1]);
+  fixture.traffic = (serviceMs) => [1 + (Math.floor(serviceMs / MINUTE_MS) % 3), 1];
+  return fixture;
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { Zone } from '../../src/counting/zone.ts';
-import { CountedStream } from '../support/counted-stream.ts';
+import { CountedStream } from './counted.ts';
 import { SmallService } from '../support/small-service.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const COPENHAGEN = new Zone('Europe/Copenhagen');
-/** Before noon, and around the starts of a day and of an epoch. */
+/** Before noon, and around the starts of a day and of a counting period. */
 const STARTS = [
   Date.UTC(2026, 10, 18, 10),
   Date.UTC(2026, 10, 18, 2, 30),
@@ -61,7 +61,7 @@ async function violationsOf(startMs: number, stepAt: number, stepMs: number): Pr
 
 describe('a poll in whose middle our clock steps', () => {
   test.each([HOUR_MS, -HOUR_MS])(
-    'by %i ms leaves no wrong figure, at whichever question',
+    'by %i ms leaves no wrong value, at whichever question',
     async (stepMs) => {
       const violations = await Promise.all(
         STARTS.flatMap((startMs) =>

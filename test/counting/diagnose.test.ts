@@ -52,7 +52,7 @@ async function diagnosed(
 
 const MORNING = [5 * MINUTE_MS, 20 * MINUTE_MS, 2 * HOUR_MS];
 
-test('a service without surprises takes the questions of one poll and one more', async () => {
+test('a service without surprises takes the requests of one poll and one more', async () => {
   const { diagnosis, asked } = await diagnosed({}, MORNING);
   expect(diagnosis).toMatchObject({
     day: { agrees: true },
@@ -63,7 +63,7 @@ test('a service without surprises takes the questions of one poll and one more',
   expect(asked).toBe(6);
 });
 
-test('nothing is believed only after it came again, and nothing agrees with it', async () => {
+test('nothing is accepted only after it came again, and nothing agrees with it', async () => {
   const { diagnosis } = await diagnosed({}, []);
   expect(diagnosis).toMatchObject({
     day: { agrees: undefined },
@@ -97,7 +97,7 @@ test('a day that lags is found where today is answered by it, and so agrees with
   });
 });
 
-test('where even half an hour by the minute is answered by the day, nothing can be told', async () => {
+test('where even half an hour by the minute is forced into days, nothing can be compared', async () => {
   const { diagnosis } = await diagnosed(
     { dayLagMs: HOUR_MS, mostRows: 20, listZeros: true },
     MORNING,

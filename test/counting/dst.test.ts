@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Zone } from '../../src/counting/zone.ts';
-import { CountedStream } from '../support/counted-stream.ts';
+import { CountedStream } from './counted.ts';
 import { SMALL_KEYS, SmallService } from '../support/small-service.ts';
 
 const MINUTE_MS = 60_000;
@@ -65,7 +65,7 @@ describe('a night in which clocks on the wall go', () => {
         const mayBeEarlyMs = AMBIGUOUS.includes(key) ? Math.max(0, doubledMs) : 0;
         const at = zone.format(counted.nowMs);
         const totals = service.total(periodStartMs, counted.nowMs);
-        // A month and a day that have just begun: the one is absent until it is believed to be empty,
+        // A month and a day that have just begun: the one is absent until it is accepted to be empty,
         // and who came since the newest poll of the day before is not last seen.
         if (today.every((count) => count === 0)) {
           continue;

@@ -1,51 +1,14 @@
-/** Sequences of answers that once made a total wrong, each with the service that gives them. */
+/** Sequences of responses that once made a total wrong, each with the service that gives them. */
 import { describe, expect, test } from 'vitest';
-import type { Question, AggregatedResponse } from '../../src/base/model.ts';
 import { Zone } from '../../src/counting/zone.ts';
-import { CountedStream } from '../support/counted-stream.ts';
-import { SmallService } from '../support/small-service.ts';
-import type { SmallConventions } from '../support/small-service.ts';
+import { countedPeople, HOUR_MS, MINUTE_MS, START_MS } from './counted.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
-const COPENHAGEN = new Zone('Europe/Copenhagen');
-/** A Wednesday, 11:00 in Copenhagen. */
-const START_MS = Date.UTC(2026, 10, 18, 10);
 const PERIOD_MS = Date.UTC(2026, 10, 1, 3);
-
-interface Setting {
-  readonly startMs?: number;
-  readonly conventions?: Partial<SmallConventions>;
-  readonly serviceZone?: Zone;
-}
-
-function worldOf({ startMs = START_MS, conventions = {}, serviceZone = COPENHAGEN }: Setting) {
-  const service = new SmallService(serviceZone, 2, conventions);
-  const fault = { spoils: (_question: Question, _asked: number): boolean => false, asked: 0 };
-  const counted = new CountedStream(COPENHAGEN, startMs, (question, nowMs): AggregatedResponse => {
-    const reading = service.answer(question, nowMs);
-    return fault.spoils(question, (fault.asked += 1)) ? { ...reading, rows: [] } : reading;
-  });
-  return {
-    service,
-    counted,
-    fault,
-    record: (eventMs: number, counts: readonly number[]) => {
-      service.records.push({ eventMs, arrivalMs: eventMs, counts });
-    },
-    truth: () => service.total(PERIOD_MS, counted.nowMs),
-    minutes: async (count: number) => {
-      for (let i = 0; i < count; i++) {
-        counted.nowMs += MINUTE_MS;
-        await counted.poll();
-      }
-    },
-  };
-}
 
 describe('the aggregation of the totals', () => {
   test('is not given up for a fault of one poll', async () => {
-    const { counted, fault, record, minutes, truth } = worldOf({
+    const { counted, empty, record, minutes, truth } = countedPeople({
+      records: [],
       conventions: { mostRows: 200, fromInclusive: false, resolutionMs: MINUTE_MS },
     });
     for (let ms = START_MS - 7 * HOUR_MS; ms < START_MS + 5 * HOUR_MS; ms += 20_000) {
@@ -53,17 +16,18 @@ describe('the aggregation of the totals', () => {
     }
     await counted.poll();
     await minutes(59);
-    fault.spoils = ({ aggregation }) => aggregation === 'minute';
+    empty(({ aggregation }) => aggregation === 'minute');
     await minutes(1);
-    fault.spoils = () => false;
+    empty(() => false);
     await minutes(130);
     expect(counted.customer.stateOf('people').totalSource.aggregation).toBe('day');
     expect(counted.totals()).toEqual(truth());
-    expect(counted.held()).toEqual([0, 0]);
+    expect(counted.excess()).toEqual([0, 0]);
   });
 
   test('is not trusted because nothing equals nothing on a closed day', async () => {
-    const { counted, record, truth } = worldOf({
+    const { counted, record, truth } = countedPeople({
+      records: [],
       startMs: Date.UTC(2026, 10, 18, 4),
       conventions: { dayLagMs: 20 * HOUR_MS },
     });
@@ -73,8 +37,9 @@ describe('the aggregation of the totals', () => {
     expect(counted.totals()).toEqual(truth());
   });
 
-  test('is tried anew when an epoch starts', async () => {
-    const { counted, service, record, minutes } = worldOf({
+  test('is tried anew when a counting period starts', async () => {
+    const { counted, service, record, minutes } = countedPeople({
+      records: [],
       conventions: { dayLagMs: 20 * HOUR_MS },
     });
     record(START_MS - HOUR_MS, [7, 1]);
@@ -89,26 +54,26 @@ describe('the aggregation of the totals', () => {
   });
 });
 
-describe('an empty answer', () => {
+describe('an empty response', () => {
   test('for the window, twice, does not make it grow twice', async () => {
-    const { counted, fault, record, minutes, truth } = worldOf({});
+    const { counted, empty, record, minutes, truth } = countedPeople({ records: [] });
     for (let ms = START_MS - 5 * HOUR_MS; ms < START_MS + 5 * HOUR_MS; ms += 2 * MINUTE_MS) {
       record(ms + 1, [1, 0]);
     }
     await counted.poll();
     await minutes(59);
-    fault.spoils = ({ aggregation, from }) => aggregation === 'minute' && !from.includes('T04:00');
+    empty(({ aggregation, from }) => aggregation === 'minute' && !from.includes('T04:00'));
     await minutes(1);
-    fault.spoils = () => false;
+    empty(() => false);
     await minutes(2);
     expect(counted.totals()).toEqual(truth());
-    expect(counted.held()).toEqual([0, 0]);
+    expect(counted.excess()).toEqual([0, 0]);
   });
 
-  test('for today, once at the first poll, is asked for again', async () => {
-    const { counted, fault, record } = worldOf({});
+  test('for today, once at the first poll, is requested again', async () => {
+    const { counted, empty, record } = countedPeople({ records: [] });
     record(START_MS - HOUR_MS, [7, 1]);
-    fault.spoils = (_question, asked) => asked === 3;
+    empty(() => counted.asked.length === 3);
     await counted.poll();
     expect(counted.asked.map(({ aggregation }) => aggregation).slice(2, 4)).toEqual([
       'minute',
@@ -118,10 +83,11 @@ describe('an empty answer', () => {
   });
 });
 
-// Found by the simulation: a library nobody had come to since the epoch started, and then an outage.
-describe('an empty answer for the first day of an epoch', () => {
-  test('is asked for again where `day` may lag, and so speaks for it', async () => {
-    const { counted, fault, record, minutes, truth } = worldOf({
+// Found by the simulation: a library nobody had come to since the counting period started, and then an outage.
+describe('an empty response for the first day of a counting period', () => {
+  test('is requested again where `day` may lag, and so speaks for it', async () => {
+    const { counted, empty, record, minutes, truth } = countedPeople({
+      records: [],
       startMs: Date.UTC(2026, 10, 1, 3, 30),
       conventions: { dayLagMs: 20 * HOUR_MS },
     });
@@ -130,8 +96,10 @@ describe('an empty answer for the first day of an epoch', () => {
     expect(counted.totals()).toEqual([0, 0]);
     counted.nowMs = Date.UTC(2026, 10, 1, 13);
     let spoilt = 0;
-    fault.spoils = ({ aggregation, from }) =>
-      aggregation === 'minute' && from.includes('T04:00') && (spoilt += 1) === 1;
+    empty(
+      ({ aggregation, from }) =>
+        aggregation === 'minute' && from.includes('T04:00') && (spoilt += 1) === 1,
+    );
     await counted.poll();
     expect(spoilt).toBeGreaterThan(1);
     expect(counted.totals()).toEqual(truth());
@@ -139,8 +107,9 @@ describe('an empty answer for the first day of an epoch', () => {
 });
 
 describe('a service that reads local time as UTC', () => {
-  test('is found out at the next anchor, and followed from then on', async () => {
-    const { counted, service, minutes, record } = worldOf({
+  test('is found out at the next baseline, and followed from then on', async () => {
+    const { counted, service, minutes, record } = countedPeople({
+      records: [],
       serviceZone: new Zone('UTC'),
       conventions: { designator: 'ignored' },
     });
@@ -159,7 +128,11 @@ describe('a service that reads local time as UTC', () => {
 describe('the keys of a first visitor after an empty night', () => {
   test('are looked into within two minutes, where the window leaves several readings', async () => {
     const startMs = Date.UTC(2026, 10, 18, 4);
-    const { counted, record, minutes } = worldOf({ startMs, conventions: { key: 'utc' } });
+    const { counted, record, minutes } = countedPeople({
+      records: [],
+      startMs,
+      conventions: { key: 'utc' },
+    });
     record(startMs - 9 * 24 * HOUR_MS, [1, 0]);
     record(startMs + 172 * MINUTE_MS + 5, [1, 0]);
     await counted.poll();

@@ -144,7 +144,7 @@ describe('opening hours', () => {
     }
   });
 
-  test('are shared by zones and answer in any order', () => {
+  test('are shared by zones and response in any order', () => {
     const hours = parseOpeningHours('08:00-20:00', undefined);
     const noon = Date.UTC(2026, 0, 15, 12);
     expect(hours.isOpenAt(noon, COPENHAGEN)).toBe(true);

@@ -1,15 +1,13 @@
 /**
- * What a stream shows when a day or an epoch is over, when minutes are yet to come, and when its last
+ * What a stream shows when a day or a counting period is over, when minutes are yet to come, and when its last
  * poll is old.
  */
 import { describe, expect, test } from 'vitest';
-import { START_MS, worldOf } from './stream-fixture.ts';
-
-const MINUTE_MS = 60_000;
+import { countedPeople, MINUTE_MS, START_MS } from './counted.ts';
 
 describe('a stream', () => {
-  test('switches the day by the time of the asking', async () => {
-    const { counted, truth } = worldOf();
+  test('switches the day by the time of the scrape', async () => {
+    const { counted, truth } = countedPeople();
     await counted.poll();
     counted.nowMs = Date.UTC(2026, 10, 19, 3) - 1;
     expect(counted.today()).toEqual([7, 1]);
@@ -22,7 +20,7 @@ describe('a stream', () => {
   });
 
   test('knows after a restart when the day before was last seen anybody', async () => {
-    const { counted, minutes } = worldOf();
+    const { counted, minutes } = countedPeople();
     counted.nowMs = Date.UTC(2026, 10, 19, 3, 10);
     await counted.poll();
     await minutes(1);
@@ -30,8 +28,8 @@ describe('a stream', () => {
     expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
   });
 
-  test('switches the epoch by the time of the asking, and starts the new one at what came in it', async () => {
-    const { counted, record, minutes } = worldOf();
+  test('switches the counting period by the time of the scrape, and starts the new one at what came in it', async () => {
+    const { counted, record, minutes } = countedPeople();
     await counted.poll();
     const december = Date.UTC(2026, 11, 1, 3);
     counted.nowMs = december;
@@ -43,7 +41,7 @@ describe('a stream', () => {
   });
 
   test('leaves minutes that have not come yet out of occupancy and last seen, not out of the counters', async () => {
-    const { counted, record, truth } = worldOf();
+    const { counted, record, truth } = countedPeople();
     record(counted.nowMs + 20 * MINUTE_MS, [8, 0], counted.nowMs - 1);
     await counted.poll();
     expect(counted.totals()).toEqual(truth());
@@ -52,7 +50,7 @@ describe('a stream', () => {
   });
 
   test('hides the occupancy when the newest good poll is older than 15 minutes', async () => {
-    const { counted } = worldOf();
+    const { counted } = countedPeople();
     await counted.poll();
     counted.nowMs += 15 * MINUTE_MS;
     expect(counted.figures().occupancy).toBe(6);

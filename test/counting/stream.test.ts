@@ -1,20 +1,14 @@
 /**
- * One stream, poll by poll: the totals, the anchors and the keys, whatever the service is like.
+ * One stream, poll by poll: totals, baselines and keys, whatever the service is like.
  */
 import { describe, expect, test } from 'vitest';
-import { Zone } from '../../src/counting/zone.ts';
-import { CountedStream, RECONCILE_MS } from '../support/counted-stream.ts';
-import { SmallService, SMALL_KEYS } from '../support/small-service.ts';
+import { SMALL_KEYS } from '../support/small-service.ts';
 import type { SmallConventions } from '../support/small-service.ts';
-import { START_MS, worldOf } from './stream-fixture.ts';
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
-const COPENHAGEN = new Zone('Europe/Copenhagen');
+import { countedPeople, HOUR_MS, MINUTE_MS, RECONCILE_MS, START_MS } from './counted.ts';
 
 describe('a stream', () => {
-  test('shows the total since the epoch after the first poll, with five requests', async () => {
-    const { counted, truth } = worldOf();
+  test('shows the total since the counting period after the first poll, with five requests', async () => {
+    const { counted, truth } = countedPeople();
     expect(counted.totals()).toEqual([undefined, undefined]);
     await counted.poll();
     expect(counted.totals()).toEqual(truth());
@@ -25,7 +19,7 @@ describe('a stream', () => {
   });
 
   test('asks once at an ordinary poll, never with an end', async () => {
-    const { counted, minutes, record, truth } = worldOf();
+    const { counted, minutes, record, truth } = countedPeople();
     await counted.poll();
     expect(counted.asked.every(({ to }) => to === undefined)).toBe(true);
     record(counted.nowMs + 10_000, [3, 1]);
@@ -36,8 +30,8 @@ describe('a stream', () => {
     expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS);
   });
 
-  test('counts late records of the last minutes at once, and older ones at the next anchor', async () => {
-    const { counted, minutes, record, truth } = worldOf();
+  test('counts late records of the last minutes at once, and older ones at the next baseline', async () => {
+    const { counted, minutes, record, truth } = countedPeople();
     await counted.poll();
     record(counted.nowMs - 3 * MINUTE_MS, [4, 0], counted.nowMs + 1000);
     await minutes(1);
@@ -48,22 +42,22 @@ describe('a stream', () => {
   });
 
   test('holds the counter when the service takes records back, and says by how much', async () => {
-    const { counted, minutes, record, truth } = worldOf();
+    const { counted, minutes, record, truth } = countedPeople();
     await counted.poll();
     record(counted.nowMs - 5 * MINUTE_MS, [-3, 0], counted.nowMs + 1);
     await minutes(1);
     expect(truth()).toEqual([44, 39]);
     expect(counted.totals()).toEqual([47, 39]);
-    expect(counted.held()).toEqual([3, 0]);
+    expect(counted.excess()).toEqual([3, 0]);
     expect(counted.today()).toEqual([4, 1]);
     record(counted.nowMs + 1, [5, 0]);
     await minutes(1);
     expect(counted.totals()).toEqual([49, 39]);
-    expect(counted.held()).toEqual([0, 0]);
+    expect(counted.excess()).toEqual([0, 0]);
   });
 
   test('does not fall below its mark over a restart', async () => {
-    const { counted, record } = worldOf();
+    const { counted, record } = countedPeople();
     await counted.poll();
     record(counted.nowMs - 5 * MINUTE_MS, [-3, 0], counted.nowMs + 1);
     counted.nowMs += MINUTE_MS;
@@ -71,12 +65,12 @@ describe('a stream', () => {
     expect(counted.totals()).toEqual([undefined, undefined]);
     await counted.poll();
     expect(counted.totals()).toEqual([47, 39]);
-    expect(counted.held()).toEqual([3, 0]);
+    expect(counted.excess()).toEqual([3, 0]);
   });
 
   test('changes nothing when a poll fails, wherever it fails', async () => {
     for (let failing = 1; failing <= 5; failing++) {
-      const { counted, distort, minutes, truth } = worldOf();
+      const { counted, distort, minutes, truth } = countedPeople();
       let asked = 0;
       distort((reading) => {
         asked += 1;
@@ -92,8 +86,8 @@ describe('a stream', () => {
     }
   });
 
-  test('keeps an anchor only if the window stood still while it was taken', async () => {
-    const { counted, record, minutes, truth } = worldOf();
+  test('keeps a baseline only if the window stood still while it was taken', async () => {
+    const { counted, record, minutes, truth } = countedPeople();
     for (let ms = 0; ms < 60_000; ms += 1000) {
       record(counted.nowMs + ms, [1, 0]);
     }
@@ -115,7 +109,7 @@ describe('a stream', () => {
     { fromInclusive: false, resolutionMs: MINUTE_MS },
     { listZeros: true },
   ])('is exact where the service is %j', async (conventions) => {
-    const { counted, record, minutes, truth } = worldOf(conventions);
+    const { counted, record, minutes, truth } = countedPeople({ conventions });
     record(START_MS - 9 * HOUR_MS, [11, 2]);
     await counted.poll();
     for (let i = 0; i < 70; i++) {
@@ -128,7 +122,7 @@ describe('a stream', () => {
 
 describe('the keys of the minutes', () => {
   test.each(SMALL_KEYS)('are recognised as %s from the last minutes', async (key) => {
-    const { counted } = worldOf({ key });
+    const { counted } = countedPeople({ conventions: { key } });
     await counted.poll();
     expect(counted.figures().occupancy).toBe(6);
     expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
@@ -137,7 +131,7 @@ describe('the keys of the minutes', () => {
   test.each(SMALL_KEYS)(
     'are recognised as %s in the evening, long after the last visitor',
     async (key) => {
-      const { counted } = worldOf({ key });
+      const { counted } = countedPeople({ conventions: { key } });
       counted.nowMs += 8 * HOUR_MS;
       await counted.poll();
       expect(counted.figures().occupancy).toBe(6);
@@ -145,21 +139,8 @@ describe('the keys of the minutes', () => {
     },
   );
 
-  test.each(SMALL_KEYS)('are summed as %s in the hour that occurs twice', async (key) => {
-    const night = Date.UTC(2026, 9, 25, 0);
-    const service = new SmallService(COPENHAGEN, 2, { key });
-    const counted = new CountedStream(COPENHAGEN, night + 2 * HOUR_MS, (question, nowMs) =>
-      service.answer(question, nowMs),
-    );
-    service.records.push({ eventMs: night + 30 * MINUTE_MS, arrivalMs: 0, counts: [3, 0] });
-    service.records.push({ eventMs: night + 90 * MINUTE_MS, arrivalMs: 0, counts: [2, 0] });
-    await counted.poll();
-    expect(counted.totals()).toEqual([5, 0]);
-    expect(counted.today()).toEqual([5, 0]);
-  });
-
   test('of no known form cost occupancy and last seen, and no counter', async () => {
-    const { counted, distort, truth } = worldOf();
+    const { counted, distort, truth } = countedPeople();
     distort((reading) => ({
       ...reading,
       rows: reading.rows.map((row, i) => ({ ...row, key: `bucket ${i}` })),

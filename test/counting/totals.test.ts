@@ -1,4 +1,4 @@
-/** The total read by the minute in pieces, of a service that is busy at every seam. */
+/** The total read by the minute in pieces, of a service that is busy at every chunk boundary. */
 import { expect, test } from 'vitest';
 import type { Question, AggregatedResponse } from '../../src/base/model.ts';
 import { MINUTE_MS } from '../../src/counting/calendar.ts';
@@ -36,7 +36,7 @@ test.each<Edges>([
   { from: 'exclusive', to: 'inclusive' },
   { from: 'inclusive', to: 'inclusive' },
   { from: 'exclusive', to: 'exclusive' },
-])('from $from, to $to: nobody at a seam is counted twice or left out', async (edges) => {
+])('from $from, to $to: nobody at a chunk boundary is counted twice or left out', async (edges) => {
   const reader = new WindowReader({
     query: queryFrom((question) => answer(question, edges)),
     stream: 'people',

@@ -1,10 +1,7 @@
 /** Faults that a single response does not show. */
 import { describe, expect, test } from 'vitest';
 import type { AggregatedResponse, Question } from '../../src/base/model.ts';
-import { worldOf } from './stream-fixture.ts';
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+import { countedPeople, HOUR_MS, MINUTE_MS } from './counted.ts';
 
 /** Every row by `minute` twice; `day` and `quarter` are right. */
 function doubled(response: AggregatedResponse, { aggregation }: Question): AggregatedResponse {
@@ -15,7 +12,7 @@ function doubled(response: AggregatedResponse, { aggregation }: Question): Aggre
 
 describe('minutes that are returned twice', () => {
   test('keep the accepted values, and recovery takes one poll', async () => {
-    const { counted, minutes, distort, record, truth } = worldOf();
+    const { counted, minutes, distort, record, truth } = countedPeople();
     for (let days = 1; days < 15; days++) {
       record(counted.nowMs - days * 24 * HOUR_MS, [200, 190]);
     }
@@ -31,12 +28,12 @@ describe('minutes that are returned twice', () => {
     distort((response) => response);
     await minutes(1);
     expect(counted.totals()).toEqual(truth());
-    expect(counted.held()).toEqual([0, 0]);
+    expect(counted.excess()).toEqual([0, 0]);
     expect(counted.today()).toEqual([10, 2]);
   });
 
   test('are found between two baselines once they double many counts', async () => {
-    const { counted, minutes, distort, record } = worldOf();
+    const { counted, minutes, distort, record } = countedPeople();
     for (let days = 1; days < 15; days++) {
       record(counted.nowMs - days * 24 * HOUR_MS, [200, 190]);
     }
@@ -52,7 +49,7 @@ describe('minutes that are returned twice', () => {
 
 describe('a high rate', () => {
   test('of 90,000 an hour is at most two polls late', async () => {
-    const { counted, minutes, record, truth } = worldOf();
+    const { counted, minutes, record, truth } = countedPeople();
     await counted.poll();
     for (let minute = 0; minute < 30; minute++) {
       record(counted.nowMs + 1, [1500, 0]);
@@ -72,7 +69,7 @@ describe('an implausible increase', () => {
   };
 
   test('by one aggregation alone is accepted after a reconcile interval, not before', async () => {
-    const { counted, minutes, distort } = worldOf();
+    const { counted, minutes, distort } = countedPeople();
     await counted.poll();
     distort((response, { aggregation, from }) =>
       aggregation === 'minute' && from.includes('T10:45') ? GLITCH : response,
@@ -84,7 +81,9 @@ describe('an implausible increase', () => {
 
 describe("today's figures", () => {
   test('leave out rows dated before the day, which arrived today', async () => {
-    const { counted, minutes, record, truth } = worldOf({ fromMeans: 'arrival' });
+    const { counted, minutes, record, truth } = countedPeople({
+      conventions: { fromMeans: 'arrival' },
+    });
     const dayBefore = counted.nowMs - 20 * HOUR_MS;
     record(dayBefore, [9, 4], counted.nowMs - HOUR_MS);
     await counted.poll();

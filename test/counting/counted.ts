@@ -1,0 +1,335 @@
+/** Streams and breakdowns that are polled without a scheduler, over restarts. */
+import { COUNTERS } from '../../src/base/model.ts';
+import type {
+  AggregatedResponse,
+  Breakdown,
+  CounterName,
+  MinuteStream,
+  Question,
+} from '../../src/base/model.ts';
+import { pollBreakdown } from '../../src/counting/breakdown.ts';
+import { Calendar } from '../../src/counting/calendar.ts';
+import { Customer } from '../../src/counting/customer.ts';
+import type {
+  BreakdownMetrics,
+  CounterValues,
+  CustomerMetrics,
+} from '../../src/counting/customer-metrics.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import type { PollNote } from '../../src/counting/poll.ts';
+import { pollStream } from '../../src/counting/poll.ts';
+import { Zone } from '../../src/counting/zone.ts';
+import { queryFrom } from '../support/ask.ts';
+import { NOW_MS, OWNER } from '../support/owner.ts';
+import { SmallService } from '../support/small-service.ts';
+import type { SmallConventions } from '../support/small-service.ts';
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+export const RECONCILE_MS = HOUR_MS;
+export const COPENHAGEN = new Zone('Europe/Copenhagen');
+/** A Wednesday, 11:00 in Copenhagen. */
+export const START_MS = NOW_MS;
+const PERIOD_MS = Date.UTC(2026, 10, 1, 3);
+
+abstract class Counted {
+  readonly #zone: Zone;
+  readonly #stream: MinuteStream;
+  readonly #startMs: number;
+  customer: Customer;
+  marks = new HighWaterMarks();
+  nowMs: number;
+  asked: Question[] = [];
+  notes: PollNote[] = [];
+
+  constructor(zone: Zone, nowMs: number, stream: MinuteStream) {
+    this.#zone = zone;
+    this.nowMs = nowMs;
+    this.#startMs = nowMs;
+    this.#stream = stream;
+    this.customer = this.#create();
+  }
+
+  get elapsedMs(): number {
+    return this.nowMs - this.#startMs;
+  }
+
+  figures(): CustomerMetrics {
+    return this.customer.metricsAt(this.nowMs);
+  }
+
+  /** As after a kill: only the marks as text survive, or not even they. */
+  restart(keepMarks = true): void {
+    const text = [...this.marks.serialize(this.nowMs)].join('');
+    this.marks = new HighWaterMarks();
+    if (keepMarks) {
+      this.marks.restore(text, this.nowMs);
+    }
+    this.customer = this.#create();
+  }
+
+  #create(): Customer {
+    return new Customer({
+      name: OWNER.customer,
+      timezone: this.#zone.name,
+      description: { labels: {}, capacity: undefined, openingHours: undefined, estimate: false },
+      calendar: new Calendar(this.#zone, { hour: 4, minute: 0 }),
+      streams: [this.#stream],
+      owner: OWNER,
+      marks: this.marks,
+    });
+  }
+}
+
+export class CountedStream extends Counted {
+  readonly stream: MinuteStream;
+  readonly #answer: (question: Question, nowMs: number) => AggregatedResponse;
+  /** By how much the service's clock is ahead of ours, and known to be. */
+  serviceAheadMs = 0;
+
+  constructor(
+    zone: Zone,
+    nowMs: number,
+    answer: (question: Question, nowMs: number) => AggregatedResponse,
+    stream: MinuteStream = 'people',
+  ) {
+    super(zone, nowMs, stream);
+    this.#answer = answer;
+    this.stream = stream;
+  }
+
+  /** One poll. A throw of the service is a failed poll. Each response takes `answerMs`. */
+  async poll(allowBaseline = true, answerMs = 0): Promise<void> {
+    const { customer, stream, elapsedMs } = this;
+    const period = customer.periodAt(this.nowMs);
+    this.asked = [];
+    try {
+      const outcome = await pollStream(
+        customer.stateOf(stream),
+        {
+          stream,
+          calendar: customer.calendar,
+          period,
+          nowMs: () => this.nowMs,
+          serviceNowMs: () => this.nowMs + this.serviceAheadMs,
+          monotonicMs: elapsedMs,
+          renewalMs: elapsedMs - (elapsedMs % RECONCILE_MS),
+          reconcileIntervalMs: RECONCILE_MS,
+          allowBaseline,
+          hasTime: () => true,
+          marks: customer.marksOf(stream, period),
+          doors: customer.doors,
+        },
+        queryFrom((question) => {
+          this.nowMs += answerMs;
+          return this.#answer(question, this.nowMs + this.serviceAheadMs);
+        }, this.asked),
+      );
+      this.notes.push(...outcome.notes);
+      customer.pollSucceeded(stream, outcome.state, this.nowMs);
+    } catch (error) {
+      customer.pollFailed(stream, String(error), this.nowMs);
+    }
+  }
+
+  /** So many polls, a minute apart. */
+  async minutes(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      this.nowMs += MINUTE_MS;
+      await this.poll();
+    }
+  }
+
+  /** The exported counters of the stream; undefined where there is no series. */
+  totals(): (number | undefined)[] {
+    return this.#values('total');
+  }
+
+  excess(): (number | undefined)[] {
+    return this.#values('excess');
+  }
+
+  today(): (number | undefined)[] {
+    return this.#values('today');
+  }
+
+  #values(value: keyof CounterValues): (number | undefined)[] {
+    const { counters } = this.figures();
+    return COUNTERS[this.stream].map((counter) => counters[counter]?.[value]);
+  }
+}
+
+/** Logins whose total is whatever a test says, without keys that can be parsed. */
+export function countedLogins(total: () => number, nowMs = NOW_MS): CountedStream {
+  return new CountedStream(
+    COPENHAGEN,
+    nowMs,
+    ({ aggregation }) => ({ aggregation, rows: [{ key: 'x', counts: [total()] }] }),
+    'logins',
+  );
+}
+
+interface People {
+  readonly conventions?: Partial<SmallConventions>;
+  readonly startMs?: number;
+  readonly serviceZone?: Zone;
+  /** People of the days before, one row each. */
+  readonly records?: readonly (readonly [agoMs: number, counts: readonly number[]])[];
+}
+
+const RECORDS = [
+  [5 * 24 * HOUR_MS, [40, 38]],
+  [2 * HOUR_MS, [5, 0]],
+  [7 * MINUTE_MS, [2, 1]],
+] as const;
+
+/** People of a small service whose responses can be changed. */
+export function countedPeople(people: People = {}) {
+  const { conventions, startMs = START_MS, serviceZone = COPENHAGEN, records = RECORDS } = people;
+  const service = new SmallService(serviceZone, 2, conventions);
+  let change:
+    ((response: AggregatedResponse, question: Question) => AggregatedResponse) | undefined;
+  let before: ((question: Question, number: number) => void) | undefined;
+  const counted: CountedStream = new CountedStream(COPENHAGEN, startMs, (question, nowMs) => {
+    before?.(question, counted.asked.length);
+    const response = service.answer(question, nowMs);
+    return change?.(response, question) ?? response;
+  });
+  function record(eventMs: number, counts: readonly number[], arrivalMs = eventMs): void {
+    service.records.push({ eventMs, arrivalMs, counts });
+  }
+  records.forEach(([agoMs, counts]) => record(startMs - agoMs, counts));
+  return {
+    counted,
+    service,
+    record,
+    minutes: (count: number) => counted.minutes(count),
+    truth: () => service.total(PERIOD_MS, counted.nowMs),
+    /** Changes every response from now on. */
+    distort: (by: NonNullable<typeof change>) => {
+      change = by;
+    },
+    /** Empties the responses to these requests from now on. */
+    empty: (when: (question: Question) => boolean) => {
+      change = (response, question) => (when(question) ? { ...response, rows: [] } : response);
+    },
+    /** Runs before each response, with the question's number within the poll. */
+    beforeResponse: (run: NonNullable<typeof before>) => {
+      before = run;
+    },
+  };
+}
+
+/** Key, entered and exited. */
+export type Rows = readonly (readonly [key: string | number, ...counts: number[]])[];
+type ValuesByKey = Readonly<Record<string, readonly (number | undefined)[]>>;
+
+export class CountedBreakdown extends Counted {
+  readonly breakdown: Breakdown;
+  /** What the service counts since the period started, and since the day started. */
+  totalRows: Rows = [];
+  todayRows: Rows = [];
+  /** What it responds to single requests instead, the next one first. */
+  readonly glitches: AggregatedResponse[] = [];
+  branchNames: Readonly<Record<string, string>> = {};
+  intervalMs = 5 * MINUTE_MS;
+
+  constructor(breakdown: Breakdown = 'branch') {
+    super(COPENHAGEN, START_MS, 'people');
+    this.breakdown = breakdown;
+    this.configure();
+  }
+
+  configure(): void {
+    const { breakdown, branchNames, intervalMs } = this;
+    this.customer.setBreakdowns({ breakdowns: [breakdown], branchNames, intervalMs });
+  }
+
+  override restart(keepMarks = true): void {
+    super.restart(keepMarks);
+    this.configure();
+  }
+
+  /** One poll. A throw of the service is a failed poll. */
+  async poll(): Promise<void> {
+    const { breakdown, customer } = this;
+    const period = customer.periodAt(this.nowMs);
+    this.asked = [];
+    this.notes = [];
+    try {
+      const outcome = await pollBreakdown(
+        customer.breakdownStateOf(breakdown),
+        {
+          breakdown,
+          calendar: customer.calendar,
+          period,
+          nowMs: () => this.nowMs,
+          monotonicMs: this.elapsedMs,
+          reconcileIntervalMs: RECONCILE_MS,
+          marks: customer.marksOfKeys(breakdown, period),
+          keysOfLastPeriod: customer.keysOfLastPeriod(breakdown, period),
+        },
+        queryFrom(({ aggregation, from }) => {
+          const { startMs } = customer.calendar.dayAt(this.nowMs);
+          const rows = Date.parse(from) === startMs ? this.todayRows : this.totalRows;
+          return this.glitches.shift() ?? responseOf(rows, aggregation);
+        }, this.asked),
+      );
+      this.notes = [...outcome.notes];
+      customer.breakdownSucceeded(breakdown, outcome.state, this.nowMs);
+    } catch (error) {
+      customer.pollFailed(breakdown, String(error), this.nowMs);
+    }
+  }
+
+  /** So many polls, one interval apart. */
+  async polls(count: number): Promise<void> {
+    for (let i = 0; i < count; i += 1) {
+      this.nowMs += this.intervalMs;
+      await this.poll();
+    }
+  }
+
+  metrics(): BreakdownMetrics {
+    const metrics = this.figures().breakdowns[this.breakdown];
+    if (metrics === undefined) {
+      throw new Error(`there is no ${this.breakdown}`);
+    }
+    return metrics;
+  }
+
+  /** The exported counters of each key, in and out. */
+  totals(): ValuesByKey {
+    return this.#byKey('total');
+  }
+
+  excess(): ValuesByKey {
+    return this.#byKey('excess');
+  }
+
+  today(): ValuesByKey {
+    return this.#byKey('today');
+  }
+
+  occupancies(): Readonly<Record<string, number | undefined>> {
+    return Object.fromEntries(this.metrics().keys.map(({ key, occupancy }) => [key, occupancy]));
+  }
+
+  keys(): readonly string[] {
+    return this.metrics().keys.map(({ key }) => key);
+  }
+
+  #byKey(value: keyof CounterValues): ValuesByKey {
+    const names: readonly CounterName[] = COUNTERS.people;
+    return Object.fromEntries(
+      this.metrics().keys.map(({ key, counters }) => [
+        key,
+        names.map((name) => counters[name]?.[value]),
+      ]),
+    );
+  }
+}
+
+export function responseOf(rows: Rows, aggregation = 'branch'): AggregatedResponse {
+  return { aggregation, rows: rows.map(([key, ...counts]) => ({ key, counts })) };
+}
