@@ -90,6 +90,18 @@ export interface StreamMetrics {
   readonly lastError: { readonly message: string; readonly atMs: number } | undefined;
 }
 
+/** The results of the polls of one stream. */
+export type Health = Omit<StreamMetrics, 'lastSeenMs'>;
+
+export const UNPOLLED: Health = {
+  up: undefined,
+  lastSuccessMs: undefined,
+  polls: 0,
+  failures: 0,
+  skipped: 0,
+  lastError: undefined,
+};
+
 /** Something with metrics at any instant. Reading them sends no request. */
 export interface MetricsSource {
   readonly customer: string;

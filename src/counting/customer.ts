@@ -16,12 +16,14 @@ import {
   doorMetrics,
   MAX_OCCUPANCY_AGE_MS,
   NO_ESTIMATE,
+  UNPOLLED,
 } from './customer-metrics.ts';
 import type {
   CounterValues,
   CustomerDescription,
   CustomerMetrics,
   EstimateMetrics,
+  Health,
   MetricsSource,
   StreamMetrics,
 } from './customer-metrics.ts';
@@ -44,18 +46,6 @@ export interface CustomerOptions {
   readonly owner: CounterOwner;
   readonly marks: HighWaterMarks;
 }
-
-/** The results of the polls of one stream. */
-export type Health = Omit<StreamMetrics, 'lastSeenMs'>;
-
-export const UNPOLLED: Health = {
-  up: undefined,
-  lastSuccessMs: undefined,
-  polls: 0,
-  failures: 0,
-  skipped: 0,
-  lastError: undefined,
-};
 
 /** The occupancy of a day. */
 export interface OccupancySeries {
@@ -139,7 +129,6 @@ export class Customer implements MetricsSource {
         };
   }
 
-  /** The same of every key of a breakdown. */
   marksOfKeys(breakdown: Breakdown, period: CountingPeriod): AcceptedByKey | undefined {
     return this.#breakdowns.marksOf(breakdown, period.startMs);
   }
@@ -308,14 +297,15 @@ export class Customer implements MetricsSource {
     const { timezone, calendar } = this.#options;
     const { openingHours } = this.#description;
     const polledMs = this.#streams.get('people')?.state.snapshot?.atMs ?? Infinity;
-    return Math.min(
+    const changes = [
       period.endMs,
       calendar.dayAt(nowMs).endMs,
       calendar.zone.nextTransitionAfter(nowMs),
       openingHours?.nextChangeAfter(nowMs, timezone) ?? Infinity,
-      ifAfter(nowMs, polledMs + MAX_OCCUPANCY_AGE_MS + 1),
-      ifAfter(nowMs, this.#breakdowns.occupancyEndMs()),
-    );
+      polledMs + MAX_OCCUPANCY_AGE_MS + 1,
+      this.#breakdowns.occupancyEndMs(),
+    ];
+    return Math.min(...changes.filter((atMs) => atMs > nowMs));
   }
 
   #periodOfMarks(): { startMs: number; month: number } | undefined {
@@ -357,8 +347,4 @@ export function ifRecentlySeen(
   return lastSeenMs !== undefined && contains({ startMs, endMs: today.endMs }, lastSeenMs)
     ? lastSeenMs
     : undefined;
-}
-
-function ifAfter(nowMs: number, instantMs: number): number {
-  return instantMs > nowMs ? instantMs : Infinity;
 }

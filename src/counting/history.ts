@@ -6,8 +6,8 @@ import { COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
 import type { CounterName, MinuteStream } from '../base/model.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Calendar, CountingPeriod } from './calendar.ts';
-import { ifRecentlySeen, UNPOLLED } from './customer.ts';
-import { descriptionMetrics, NO_ESTIMATE } from './customer-metrics.ts';
+import { ifRecentlySeen } from './customer.ts';
+import { descriptionMetrics, NO_ESTIMATE, UNPOLLED } from './customer-metrics.ts';
 import type {
   CounterValues,
   CustomerDescription,
