@@ -1,5 +1,5 @@
 /**
- * A door dies in the simulator, and somebody is told: through the real exporter, Prometheus and
+ * A door dies in the simulator, and a notification is sent: through the real exporter, Prometheus and
  * Alertmanager, with the rules and routes that are shipped. Only waiting times are shortened.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -94,23 +94,29 @@ afterAll(async () => {
 });
 
 test('a dead door ends as a notification about its library, and about no other', async () => {
-  const told = await eventually('a notification at the webhook', () =>
+  const received = await eventually('a notification at the webhook', () =>
     webhook.notifications.find(({ path }) => path === '/libraries'),
   );
-  expect(told.alerts).toEqual([
+  expect(received.alerts).toEqual([
     {
       status: 'firing',
-      labels: { alertname: 'LibraryZeroTraffic', customer: 'harbour-point', severity: 'warning' },
+      labels: {
+        alertname: 'LibraryZeroTraffic',
+        customer: 'harbour-point',
+        service: 'library-stats',
+        severity: 'warning',
+      },
       annotations: {
         summary: 'Nobody is being counted where people usually come.',
+        dashboard_url: expect.stringMatching(/var-customer=harbour-point$/) as string,
         description: expect.stringMatching(
-          /^harbour-point has counted nobody for at least 1d \dh \d+m \d+s, while its figures are fresh/,
+          /^harbour-point has counted nobody for at least 1d \dh \d+m \d+s, while its polls succeed\./,
         ) as string,
         runbook_url: expect.stringMatching(/#libraryzerotraffic$/) as string,
       },
     },
   ]);
-  // What is told of the exporter, elsewhere, depends on how busy the machine is: a scrape has a second here.
+  // Notifications about the exporter go elsewhere and depend on how busy the machine is: a scrape has a second here.
   const others = webhook.notifications
     .filter(({ path }) => path === '/libraries')
     .flatMap(({ alerts }) => alerts)

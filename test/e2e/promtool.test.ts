@@ -1,21 +1,19 @@
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { PROMETHEUS_FOLDER, RULE_FILES, readRuleFile } from '../prometheus/rules.ts';
 import { debianProgram, run } from './support/processes.ts';
 
-describe('promtool', () => {
-  test.each(RULE_FILES)('takes %s, and finds no rule twice', (path) => {
-    const { status, output } = promtool('check', 'rules', '--lint=all', inFolder(path));
-    expect({ status, output }).toMatchObject({ status: 0 });
-    const rules = readRuleFile(path).groups.flatMap((group) => group.rules);
-    expect(output).toContain(`${rules.length} rules found`);
-  });
+test.each(RULE_FILES)('promtool accepts %s, and finds no rule twice', (path) => {
+  const { status, output } = promtool('check', 'rules', '--lint=all', inFolder(path));
+  expect({ status, output }).toMatchObject({ status: 0 });
+  const rules = readRuleFile(path).groups.flatMap((group) => group.rules);
+  expect(output).toContain(`${rules.length} rules found`);
+});
 
-  test('takes the example configuration', () => {
-    const { status, output } = promtool('check', 'config', inFolder('prometheus.yml'));
-    expect({ status, output }).toMatchObject({ status: 0 });
-    expect(output).toContain('2 rule files found');
-  });
+test('promtool accepts the example configuration', () => {
+  const { status, output } = promtool('check', 'config', inFolder('prometheus.yml'));
+  expect({ status, output }).toMatchObject({ status: 0 });
+  expect(output).toContain('3 rule files found');
 });
 
 function promtool(...args: readonly string[]): ReturnType<typeof run> {

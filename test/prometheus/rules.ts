@@ -1,4 +1,4 @@
-/** The rule files as the tests read them. Whether their PromQL is valid is promtool's to say. */
+/** The rule files as data. Promtool checks their PromQL in test/e2e. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -9,13 +9,17 @@ const RECORDING = z.strictObject({ record: z.string(), expr: z.string() });
 const ALERT = z.strictObject({
   alert: z.string(),
   expr: z.string(),
-  for: z.string(),
+  for: z.string().optional(),
   keep_firing_for: z.string().optional(),
-  labels: z.strictObject({ severity: z.enum(['critical', 'warning', 'info']) }),
+  labels: z.strictObject({
+    severity: z.enum(['critical', 'warning', 'info']),
+    service: z.literal('library-stats'),
+  }),
   annotations: z.strictObject({
     summary: z.string(),
     description: z.string(),
     runbook_url: z.url(),
+    dashboard_url: z.string(),
   }),
 });
 
@@ -36,8 +40,8 @@ export type RuleFile = z.infer<typeof RULE_FILE>;
 /** The folder with rules/ and the example configurations. */
 export const PROMETHEUS_FOLDER = new URL('../../prometheus/', import.meta.url);
 
-/** What is recorded comes first, for it may be asked for at the same instant. */
-export const RULE_FILES = ['rules/recording.yml', 'rules/alerts.yml'] as const;
+/** Recordings first: alerts read them at the same instant. */
+export const RULE_FILES = ['rules/recording.yml', 'rules/devices.yml', 'rules/alerts.yml'] as const;
 
 /** The files of the folder with the rules, as paths from the folder above. */
 export function ruleFilesThere(): readonly string[] {
@@ -55,21 +59,21 @@ export function readRuleFile(path: (typeof RULE_FILES)[number]): RuleFile {
 }
 
 export function readRecordings(): readonly Recording[] {
-  return rulesOf('rules/recording.yml').filter((rule) => 'record' in rule);
+  return rules().filter((rule) => 'record' in rule);
 }
 
 export function readAlerts(): readonly Alert[] {
-  return rulesOf('rules/alerts.yml').filter((rule) => 'alert' in rule);
+  return rules().filter((rule) => 'alert' in rule);
 }
 
-/** What an expression needs recorded, and what that needs, each before what asks for it. */
+/** The recordings that an expression reads, directly or through others, each before its reader. */
 export function recordingsFor(expression: string): readonly Recording[] {
   const all = readRecordings();
   const needed = new Set<Recording>();
-  function add(asking: string): void {
-    for (const { metric } of selectorsOf(asking)) {
+  function add(reader: string): void {
+    for (const { metric } of selectorsOf(reader)) {
       const recording = all.find(({ record }) => record === metric);
-      if (recording !== undefined && recording.expr !== asking && !needed.has(recording)) {
+      if (recording !== undefined && recording.expr !== reader && !needed.has(recording)) {
         add(recording.expr);
         needed.add(recording);
       }
@@ -79,6 +83,6 @@ export function recordingsFor(expression: string): readonly Recording[] {
   return [...needed];
 }
 
-function rulesOf(path: (typeof RULE_FILES)[number]): readonly (Recording | Alert)[] {
-  return readRuleFile(path).groups.flatMap(({ rules }) => rules);
+function rules(): readonly (Recording | Alert)[] {
+  return RULE_FILES.flatMap((path) => readRuleFile(path).groups.flatMap((group) => group.rules));
 }
