@@ -1,17 +1,12 @@
 /** `query`: reads any part of the service's interface once, as rows on standard output. */
+import { createHash } from 'node:crypto';
 import { Argument, Command, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { formatDuration } from '../base/duration.ts';
 import { codeOf, messageOf, ServiceError, UsageError } from '../base/errors.ts';
 import { AGGREGATIONS } from '../base/model.ts';
-import type {
-  AggregatedQuestion,
-  Aggregation,
-  Endpoint,
-  PageQuestion,
-  RawRecord,
-  Window,
-} from '../base/model.ts';
+import type { Aggregation, Endpoint, PageQuestion, RawRecord, Window } from '../base/model.ts';
+import type { Secret } from '../base/secret.ts';
 import { loadConfig } from '../config/load.ts';
 import { accessOf } from '../config/secret-file.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
@@ -24,8 +19,7 @@ import { configOption, helpNotes, integer } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
 import { counted, createFormatter, FORMATS, printable, ProgressLine } from './output.ts';
-import type { Format, Formatter } from './output.ts';
-import { PagingError, readPages } from './query-pages.ts';
+import type { Format } from './output.ts';
 import { formatTime, parseTimeFlag, refuseReversed } from './time-flag.ts';
 import type { TimeFlag } from './time-flag.ts';
 
@@ -36,7 +30,6 @@ interface QueryFlags {
   readonly from?: TimeFlag;
   readonly to?: TimeFlag;
   readonly limit?: number;
-  readonly maxRecords?: number;
   readonly includePatronFields: boolean;
   readonly format: Format;
 }
@@ -75,11 +68,6 @@ export function queryCommand(io: Io): Command {
       `raw records per page (default: ${DEFAULT_LIMIT})`,
       integer(1, MAX_LIMIT),
     )
-    .option(
-      '--max-records <number>',
-      'stop after this many raw records',
-      integer(1, Number.MAX_SAFE_INTEGER),
-    )
     .option('--include-patron-fields', "print patrons' age, gender and address as well", false)
     .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default('table'))
     .addHelpText(
@@ -102,85 +90,119 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
   const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
   warnings.forEach((warning) => io.writeError(`warning: ${warning}\n`));
   const customer = selectCustomer(config, flags.customer, io);
-  const zone = new Zone(customer.timezone);
-  const window = resolveWindow(flags, zone);
+  const window = resolveWindow(flags, new Zone(customer.timezone));
   noteCutBuckets(flags.aggregation, window, io);
-  const { aggregation, includePatronFields } = flags;
+  const { aggregation, includePatronFields, limit = DEFAULT_LIMIT } = flags;
   const columns =
     aggregation === undefined ? recordFields(endpoint, includePatronFields) : rowFields(endpoint);
-  const output = new RowOutput(io, createFormatter(flags.format, columns, io.outIsTerminal));
+  const format = createFormatter(flags.format, columns, io.outIsTerminal);
+  const progress = new ProgressLine(io);
   const service = serviceOf(config, io);
-  const client = service.clientFor(accessOf(customer), retryPolicy(output));
+  const client = service.clientFor(accessOf(customer), retryPolicy(progress));
+  const pages =
+    aggregation === undefined
+      ? readPages(client, { endpoint, limit, includePatronFields, ...window }, io.stop)
+      : readAggregated(client, endpoint, aggregation, window, io.stop);
+  let pageCount = 0;
+  let rowCount = 0;
   try {
-    if (aggregation === undefined) {
-      const { maxRecords = Infinity, limit = Math.min(DEFAULT_LIMIT, maxRecords) } = flags;
-      const question = { endpoint, limit, includePatronFields, ...window };
-      await printRaw(client, question, maxRecords, output, io.stop);
-    } else {
-      await printAggregated(client, { endpoint, aggregation, ...window }, output, io.stop);
+    for await (const rows of pages) {
+      progress.clear();
+      await io.deliverOut(format(rows));
+      pageCount += 1;
+      rowCount += rows.length;
+      progress.show(`${counted(pageCount, 'page')}, ${counted(rowCount, 'row')}`);
     }
   } catch (error) {
-    const written = `${counted(output.rows, 'row')} written`;
-    if (error instanceof ReaderGoneError) {
-      return;
+    const written = `${counted(rowCount, 'row')} written`;
+    const isOfService = error instanceof ServiceError;
+    if (!isOfService && codeOf(error) === 'EPIPE') {
+      return; // Nobody reads the rows any more, as in `query … | head -1`.
     }
     if (io.stop.aborted) {
-      output.endProgress();
       throw new InterruptedError(`stopped, ${written}`, { cause: error });
     }
-    const reason = error instanceof ServiceError ? `${error.reason}: ` : '';
+    const reason = isOfService ? `${error.reason}: ` : '';
     throw new Error(`${customer.name}: ${endpoint}: ${reason}${messageOf(error)} (${written})`, {
       cause: error,
     });
   } finally {
-    output.endProgress();
+    progress.end();
     service.close();
   }
 }
 
 /** A user can wait longer than a poll, and is told so. */
-function retryPolicy(output: RowOutput): RetryPolicy {
+function retryPolicy(progress: ProgressLine): RetryPolicy {
   return {
     maxAttempts: 6,
     maxWaitMs: 3_600_000,
     onWait(error, waitMs) {
       const wait = formatDuration(Math.ceil(waitMs / 1_000) * 1_000);
-      output.notify(`${error.message}: retrying in ${wait}`);
+      progress.write(`${error.message}: retrying in ${wait}\n`);
     },
   };
 }
 
-async function printRaw(
+const MAX_EMPTY_PAGES = 10;
+
+/** The records of each page; some pages may be empty. Throws if the pages never end. */
+async function* readPages(
   client: ServiceClient,
   question: PageQuestion,
-  maxRecords: number,
-  output: RowOutput,
   signal: AbortSignal,
-): Promise<void> {
-  for await (const records of readPages(
-    client,
-    question,
-    (sentence) => output.notify(sentence),
-    signal,
-  )) {
-    await output.write(records.slice(0, maxRecords - output.rows));
-    if (output.rows >= maxRecords) {
-      return;
+): AsyncGenerator<readonly RawRecord[]> {
+  /** Hashes, because a token may be kilobytes long. */
+  const tokens = new Set<string>();
+  let startToken: Secret | undefined;
+  let emptyPages = 0;
+  let firstId: RawRecord[number] | undefined;
+  do {
+    const token = startToken === undefined ? {} : { startToken };
+    const page = await client.page({ ...question, ...token }, signal);
+    if (page.aggregation !== undefined) {
+      throw new Error(
+        `the service forced the aggregation ${printable(JSON.stringify(page.aggregation))} ` +
+          `instead of a page of ${question.limit} records: choose a smaller --limit`,
+      );
     }
-  }
+    // The tokens of a service that does not understand them may all be different.
+    const { records } = page;
+    const [id] = records[0] ?? [];
+    if (id !== undefined && id === firstId) {
+      throw new Error('the service returned the same page twice');
+    }
+    firstId = id;
+    yield records;
+    ({ startToken } = page);
+    if (startToken !== undefined) {
+      const hash = createHash('sha256').update(startToken.reveal()).digest('base64');
+      if (tokens.has(hash)) {
+        throw new Error('the service returned the token of an earlier page');
+      }
+      tokens.add(hash);
+    }
+    emptyPages = records.length === 0 ? emptyPages + 1 : 0;
+    if (emptyPages > MAX_EMPTY_PAGES) {
+      throw new Error(`the service returned ${emptyPages} empty pages in a row`);
+    }
+  } while (startToken !== undefined);
 }
 
-async function printAggregated(
+/** All rows at once. If the service forces another aggregation, throws after its rows. */
+async function* readAggregated(
   client: ServiceClient,
-  question: AggregatedQuestion,
-  output: RowOutput,
+  endpoint: Endpoint,
+  asked: Aggregation,
+  window: Window,
   signal: AbortSignal,
-): Promise<void> {
+): AsyncGenerator<readonly RawRecord[]> {
+  const question = { endpoint, aggregation: asked, ...window };
   const { aggregation, rows } = await client.query(question, signal);
-  await output.write(rows.map(({ key, counts }) => [key, ...counts]));
-  if (aggregation !== question.aggregation) {
-    throw new PagingError(
-      `expected the aggregation "${question.aggregation}", got ${printable(JSON.stringify(aggregation))}, ` +
+  yield rows.map(({ key, counts }) => [key, ...counts]);
+  if (aggregation !== asked) {
+    throw new Error(
+      `expected the aggregation "${asked}", got ${printable(JSON.stringify(aggregation))}, ` +
         'which the service forces above 1 MB: choose a shorter time or a coarser aggregation',
     );
   }
@@ -194,8 +216,8 @@ function checkFlags(endpoint: Endpoint, flags: QueryFlags): void {
       `--aggregation: expected one of ${known.join(', ')} for ${endpoint}, got "${aggregation}"`,
     );
   }
-  if (aggregation !== undefined && (flags.limit ?? flags.maxRecords) !== undefined) {
-    throw new UsageError('--limit and --max-records cannot be combined with --aggregation');
+  if (aggregation !== undefined && flags.limit !== undefined) {
+    throw new UsageError('--limit cannot be combined with --aggregation');
   }
   if (flags.to !== undefined && flags.from === undefined) {
     throw new UsageError('--to needs --from');
@@ -248,62 +270,5 @@ function noteCutBuckets(aggregation: Aggregation | undefined, window: Window, io
         `note: the ${row} row may be only a part of a ${aggregation}: --${flag} is ${time}\n`,
       );
     }
-  }
-}
-
-/** An error to be thrown when nobody reads the rows any more, as in `query … | head -1`. */
-class ReaderGoneError extends Error {
-  override readonly name = 'ReaderGoneError';
-}
-
-/** Rows go to standard output as fast as its reader takes them, everything else to standard error. */
-class RowOutput {
-  readonly #io: Io;
-  readonly #format: Formatter;
-  readonly #progress: ProgressLine;
-  readonly #startMs = systemClock.monotonicMs();
-  #pages = 0;
-  #rows = 0;
-  #bytes = 0;
-
-  constructor(io: Io, format: Formatter) {
-    this.#io = io;
-    this.#format = format;
-    this.#progress = new ProgressLine(io);
-  }
-
-  get rows(): number {
-    return this.#rows;
-  }
-
-  /** Resolves when there is room for more. Throws a ReaderGoneError. */
-  async write(rows: readonly RawRecord[]): Promise<void> {
-    const text = this.#format(rows);
-    this.#progress.clear();
-    try {
-      await this.#io.deliverOut(text);
-    } catch (error) {
-      const code = codeOf(error) ?? 'unknown';
-      throw code === 'EPIPE'
-        ? new ReaderGoneError('standard output is closed', { cause: error })
-        : new Error(`cannot write to standard output (${code})`, { cause: error });
-    }
-    this.#pages += 1;
-    this.#rows += rows.length;
-    this.#bytes += Buffer.byteLength(text);
-    const seconds = Math.max(0.001, (systemClock.monotonicMs() - this.#startMs) / 1_000);
-    this.#progress.show(
-      `${counted(this.#pages, 'page')}, ${counted(this.#rows, 'row')}, ` +
-        `${(this.#bytes / 1_000_000).toFixed(1)} MB, ${Math.round(this.#rows / seconds)} rows/s`,
-    );
-  }
-
-  notify(sentence: string): void {
-    this.#progress.clear();
-    this.#io.writeError(`${sentence}\n`);
-  }
-
-  endProgress(): void {
-    this.#progress.end();
   }
 }

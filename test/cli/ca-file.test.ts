@@ -1,4 +1,4 @@
-/** `service.ca_file` and `service.proxy_url` of the whole program, and that a reload reads them anew. */
+/** `service.ca_file` and `service.proxy_url` of `run`, and that a reload reads them again. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Workspace } from '../acceptance/daemon.ts';
 import { flagsFor, launch } from '../acceptance/daemon.ts';
@@ -34,7 +34,7 @@ function configWith(settings: object): string {
   return workspace.write('config.yaml', JSON.stringify(config));
 }
 
-test('authorities and the proxy are those that the last reload read', async () => {
+test('a reload applies a changed ca_file and proxy_url', async () => {
   workspace.write('ca.pem', makeAuthority().cert);
   const file = configWith({});
   const flags = flagsFor(workspace, file, '--web.enable-lifecycle', '--log.level=debug');
@@ -50,7 +50,7 @@ test('authorities and the proxy are those that the last reload read', async () =
   expect((await child.reload()).status).toBe(200);
   await vi.waitUntil(() => service.count('/v1/peoplecount') > 0, PATIENT);
 
-  // Nobody listens on port 1, and nothing goes around a proxy that is not there.
+  // Nothing listens on port 1, and no request may bypass the proxy.
   configWith({ proxy_url: 'http://user:amber-violet-river@127.0.0.1:1' });
   expect((await child.reload()).status).toBe(200);
   const before = service.asked.length;

@@ -47,23 +47,6 @@ test('the key format is detected for each customer', async () => {
   expect(status).toBe(0);
 });
 
-test('the newest minute is searched in the last two weeks', async () => {
-  const world = await started({ quiet: { visitsAgo: [9 * 1_440, 9 * 1_440 + 7] } });
-  const people = (await world.check()).streams['quiet people'];
-  expect(people).toMatchObject({ keys: 'iso', people_entered_today: 0 });
-  expect(Math.round(Number(people?.['lag_seconds']) / 86_400)).toBe(9);
-});
-
-test('customers are listed in the order of the configuration', async () => {
-  const names = Array.from({ length: 40 }, (_, i) => `library-${i}`);
-  const world = await started(Object.fromEntries(names.map((name) => [name, { visitsAgo: [4] }])));
-  world.faults.set({ rate: 1, kinds: ['html'] }, 'library-0');
-  const { streams } = await world.check();
-  expect(Object.keys(streams)).toEqual(
-    names.flatMap((name) => [`${name} people`, `${name} logins`]),
-  );
-});
-
 test('the requests per minute follow from the configuration and the life of the tokens', async () => {
   const sorts: Record<string, Sort> = {
     both: { config: { breakdowns: ['branch', 'device'] } },
@@ -83,6 +66,7 @@ test('tables fit 80 columns, and progress is shown only on a terminal', async ()
   world.service.revoke('hilltop');
   const args = ['check', '--connect', `--config.file=${await world.writeConfig()}`];
   const pipe = await new Terminal().run(...args);
+  expect(pipe.out + pipe.err).not.toMatch(/quartz|lantern/);
   expect(pipe.status).toBe(1);
   expect(pipe.out).toMatch(
     /^CUSTOMER +TOKEN +PEOPLE +LOGINS +KEYS +DAY +CLOCK\nriverside +good +\d\d:\d\d \([34]m\) +\d\d:\d\d \([34]m\) +iso +agrees +[+-][01]s\nhilltop +refused +auth +auth +- +- +/m,
@@ -102,18 +86,7 @@ test('tables fit 80 columns, and progress is shown only on a terminal', async ()
   expect(out).toMatch(/^error: auth: /m);
 });
 
-test('refused credentials are an error of their customer only, and are not printed', async () => {
-  const world = await started({ riverside: {}, hilltop: {} });
-  world.service.revoke('hilltop');
-  const { status, out, err, streams, findings } = await world.check();
-  expect(status).toBe(1);
-  expect(streams['hilltop people']).toMatchObject({ failure: 'auth', token: 'refused' });
-  expect(streams['riverside people']).toMatchObject({ failure: null, token: 'good' });
-  expect(Object.values(findings)).toEqual([['hilltop']]);
-  expect(out + err).not.toMatch(/quartz|lantern/);
-});
-
-test('a token that the data endpoints refuse is told apart from refused credentials', async () => {
+test('a valid token that the data endpoints refuse is not refused credentials', async () => {
   const world = await started({ riverside: {} });
   world.faults.set({ rate: 1, kinds: ['unauthorized'] });
   const { status, out, streams } = await world.check();

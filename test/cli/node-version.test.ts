@@ -1,11 +1,11 @@
-/** The first thing that the entry does: an old Node.js gets a sentence instead of a stack trace. */
+/** main.ts checks the version of Node.js first. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-/** Claims an old version, and fails at every import. */
+/** Pretends to be an old version, and fails at every import. */
 const OLD_NODE = `
   import { registerHooks } from 'node:module';
   Object.defineProperty(process, 'version', { value: 'v20.11.0' });

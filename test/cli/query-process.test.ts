@@ -92,21 +92,18 @@ test('ends early and without a message if its reader closes the pipe', async () 
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)(
-  '%s ends it with status %d after a whole line, and the number of rows',
-  async (signal, status) => {
-    await using world = await startWorld(workspace, {}, BUSY);
-    const { child, exited } = start(world.config, '--format=ndjson', '--limit=50');
-    let out = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-    await once(child.stdout, 'data');
-    child.kill(signal);
-    const { exit, err } = await exited;
-    const lines = out.split('\n');
-    expect(exit).toBe(status);
-    expect(lines.pop()).toBe('');
-    lines.forEach((line) => expect(JSON.parse(line)).toHaveProperty('id'));
-    expect(err).toBe(`stopped, ${lines.length} rows written\n`);
-    expect(existsSync(peakFile)).toBe(true);
-  },
-);
+] as const)('%s ends the query with status %d after a whole line', async (signal, status) => {
+  await using world = await startWorld(workspace, {}, BUSY);
+  const { child, exited } = start(world.config, '--format=ndjson', '--limit=50');
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  await once(child.stdout, 'data');
+  child.kill(signal);
+  const { exit, err } = await exited;
+  const lines = out.split('\n');
+  expect(exit).toBe(status);
+  expect(lines.pop()).toBe('');
+  lines.forEach((line) => expect(JSON.parse(line)).toHaveProperty('id'));
+  expect(err).toBe(`stopped, ${lines.length} rows written\n`);
+  expect(existsSync(peakFile)).toBe(true);
+});

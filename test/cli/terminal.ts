@@ -1,4 +1,4 @@
-/** A command line run in this process, with everything that it says and a way to stop it. */
+/** Runs a command line in this process, records its output, and can stop it. */
 import { runCommandLine } from '../../src/cli/program.ts';
 import type { ExitStatus, Io } from '../../src/cli/io.ts';
 
@@ -55,7 +55,7 @@ export class Terminal implements Io {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
-  /** Where the daemon of this command line serves, once it does. */
+  /** The address of the daemon once it listens. */
   get url(): string | undefined {
     const line = this.logLines().find(({ msg }) => msg === 'listening');
     return typeof line?.['url'] === 'string' ? line['url'] : undefined;

@@ -1,4 +1,4 @@
-/** `--from` and `--to`: what they may look like, and which instants they are for a customer. */
+/** The formats of `--from` and `--to`. */
 import { expect, test } from 'vitest';
 import { formatTime, parseTimeFlag } from '../../src/cli/time-flag.ts';
 import { Zone } from '../../src/counting/zone.ts';
@@ -36,7 +36,7 @@ const NO_TIMES = [
   ['1969-12-31', '9999-12-31', '2026-11-01T04:00:00+01:00\n'],
 ].flat();
 
-test.each(NO_TIMES)('%j is no time', (text) => {
+test.each(NO_TIMES)('%j is rejected', (text) => {
   expect(() => parseTimeFlag(text)).toThrow(
     'expected a time such as 2026-11-01T04:00:00+01:00, a date such as 2026-11-01, ',
   );

@@ -1,5 +1,4 @@
 /** Which changes of files lead to a reload: real files, a virtual clock. */
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -112,13 +111,6 @@ describe('the configuration', () => {
     expect(await reloadsAfterNextLook()).toBe(1);
     write('new.pem', 'two');
     expect(await reloadsAfterNextLook()).toBe(2);
-  });
-
-  test('is watched without blocking on a named pipe', async () => {
-    const pipe = join(folder, 'riverside.secret');
-    rmSync(pipe);
-    execFileSync('mkfifo', [pipe]);
-    expect(await reloadsAfterNextLook()).toBe(1);
   });
 });
 

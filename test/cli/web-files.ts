@@ -1,4 +1,4 @@
-/** A configuration, a web configuration beside it, and certificates and passwords to put in. */
+/** A configuration, a web configuration beside it, certificates and passwords. */
 import { hashSync } from '@node-rs/bcrypt';
 import { expect } from 'vitest';
 import { Workspace, writeConfig } from '../acceptance/daemon.ts';
@@ -29,7 +29,7 @@ export class WebFiles {
   readonly service = new LedgerService();
   readonly workspace = new Workspace();
 
-  /** With a good configuration of one customer, and no web configuration yet. */
+  /** With a configuration of one customer, and no web configuration. */
   static async create(): Promise<WebFiles> {
     const files = new WebFiles();
     await files.service.start();

@@ -90,6 +90,7 @@ test('stopped by SIGTERM, it keeps finished months and continues after them', as
   await start();
   await fixture.run([...RANGE, `--output=${fixture.folder}/whole`]);
   const terminal = new Terminal();
+  terminal.errorIsTerminal = true;
   fixture.onRequest = (request) => {
     if (request.startsWith('/v1/login 2026-11-01')) {
       terminal.terminate();
@@ -97,6 +98,7 @@ test('stopped by SIGTERM, it keeps finished months and continues after them', as
   };
   const stopped = await fixture.run(RANGE, terminal);
   expect(stopped).toMatchObject({ status: 143, out: '' });
+  expect(stopped.err).toMatch(/\r\u001b\[K2026-10: 3 of 5 days, \d+s left\r\u001b\[K/);
   expect(stopped.err).toContain('stopped; run the same command again to continue');
   expect(fixture.files()).toEqual(['2026-10.om', 'backfill.json', 'lock']);
   fixture.onRequest = () => {};
@@ -174,17 +176,6 @@ test('uses the minutes if day lags, and reports the difference', async () => {
   expect(seriesOf(fixture.month('2026-11'), ENTERED).at(-1)?.value).toBe(total);
   expect(out).toMatch(/^lone .* -\d+,-\d+,-\d+ /m);
   expect(out).toContain('If the column "day" is not "agrees"');
-});
-
-test('shows its progress on one line of a terminal', async () => {
-  await start();
-  const terminal = new Terminal();
-  terminal.errorIsTerminal = true;
-  const { err } = await fixture.run([...RANGE, '--log.level=error'], terminal);
-  const clearLine = '\r\u001b[K';
-  const [first = '', ...others] = err.split(clearLine).slice(1);
-  expect(first).toMatch(/^2026-10: 3 of 5 days, \d+s left$/);
-  expect(others.at(-1)).toBe('');
 });
 
 test('a full disk is an error, not the end of a file', async () => {
