@@ -28,8 +28,10 @@ const STEPS_MS = new Map([
   ['5m', 300_000],
 ]);
 
-/** Prometheus renames a scrape's label if the series has one of the same name. */
-const EXPORTER_LABELS = 'customer timezone branch client device name counter stream'.split(' ');
+/** Labels that the series have already. Prometheus would rename a scrape's label of the same name. */
+const USED_LABELS = 'job instance customer timezone branch client device name counter stream'.split(
+  ' ',
+);
 
 const NOTES = `Times are ISO 8601 (2026-11-01T04:00:00+01:00), in each customer's time zone if
 they have no offset; dates (2026-11-01), which mean midnight; or durations
@@ -149,23 +151,12 @@ function nonEmpty(text: string): string {
 }
 
 function addLabel(text: string, before: readonly LabelPair[] = []): readonly LabelPair[] {
-  const [, name, value] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+  const [, name, value] = /^((?!__)[a-zA-Z_][a-zA-Z0-9_]*)=(.+)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) {
     throw new InvalidArgumentError('expected NAME=VALUE such as datacenter=north');
   }
-  if (name === 'job' || name === 'instance') {
-    throw new InvalidArgumentError(`expected --${name}=${value} instead`);
-  }
-  if (EXPORTER_LABELS.includes(name)) {
-    throw new InvalidArgumentError(
-      `expected another name than ${name}, which the exporter uses itself`,
-    );
-  }
-  if (!/^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/.test(name)) {
-    throw new InvalidArgumentError(`expected a label name that is not reserved`);
-  }
-  if (before.some(([other]) => other === name)) {
-    throw new InvalidArgumentError(`expected the label ${name} once`);
+  if (USED_LABELS.includes(name) || before.some(([other]) => other === name)) {
+    throw new InvalidArgumentError(`expected another name than ${name}, which is already used`);
   }
   return [...before, [name, value]];
 }

@@ -18,7 +18,6 @@ import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
 import { VERSION } from './version.ts';
 import { createWatch } from './watch.ts';
-import type { Watch } from './watch.ts';
 
 interface RunFlags extends LogFlags {
   readonly 'config.file': string;
@@ -146,30 +145,14 @@ async function createWatches(
   signal: AbortSignal,
 ): Promise<() => Promise<unknown>> {
   const intervalMs = flags['config.autoReloadInterval'];
-  const common = { clock: systemClock, signal };
-  const watches: Watch[] = [];
-  if (intervalMs > 0) {
-    watches.push({
-      ...common,
-      intervalMs,
-      files: () => daemon.files('all'),
-      includesSiblings: true,
-      waitsUntilStable: false,
-      reload: () => daemon.reload('all'),
-    });
-  }
-  if (flags['web.config.file'] !== undefined) {
-    watches.push({
-      ...common,
-      intervalMs: WEB_CONFIG_INTERVAL_MS,
-      files: () => daemon.files('web'),
-      includesSiblings: false,
-      waitsUntilStable: true,
-      reload: () => daemon.reload('web'),
-    });
-  }
-  const started = await Promise.all(watches.map(createWatch));
-  return () => Promise.all(started.map((watch) => watch()));
+  const hasWebConfig = flags['web.config.file'] !== undefined;
+  const watches = await Promise.all([
+    ...(intervalMs > 0 ? [createWatch(daemon, 'all', intervalMs, systemClock, signal)] : []),
+    ...(hasWebConfig
+      ? [createWatch(daemon, 'web', WEB_CONFIG_INTERVAL_MS, systemClock, signal)]
+      : []),
+  ]);
+  return () => Promise.all(watches.map((watch) => watch()));
 }
 
 /** Milliseconds. */

@@ -4,41 +4,37 @@ import { readdir } from 'node:fs/promises';
 import { dirname, extname } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { MAX_CONFIG_FILE_BYTES, readTextFile } from '../config/read-file.ts';
-
-export interface Watch {
-  readonly intervalMs: number;
-  /** The files that the configuration in force was read from. */
-  readonly files: () => readonly string[];
-  /** True if a file that is added next to one of `files` may belong to the configuration as well. */
-  readonly includesSiblings: boolean;
-  /** True if a change counts only when two looks in a row see the same: a half-written file may be valid. */
-  readonly waitsUntilStable: boolean;
-  readonly reload: () => Promise<unknown>;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
+import type { Daemon, ReloadScope } from '../daemon.ts';
 
 /**
- * Takes the first look now. The function that it returns looks again once per interval, until the
- * signal aborts, and reloads once for each change.
+ * Takes the first look at the files of the scope now. The function that it returns looks again once per
+ * interval, until the signal aborts, and reloads once for each change. For `all`, files that are added
+ * next to one of them count as well, because a pattern may match them. For `web`, a change counts only
+ * when two looks in a row see the same, because half-written files may be valid.
  */
-export async function createWatch(watch: Watch): Promise<() => Promise<void>> {
-  const { intervalMs, clock, signal } = watch;
-  let applied = await look(watch);
+export async function createWatch(
+  daemon: Pick<Daemon, 'files' | 'reload'>,
+  scope: ReloadScope,
+  intervalMs: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<() => Promise<void>> {
+  function lookNow(): Promise<Look> {
+    return look(daemon.files(scope), scope === 'all');
+  }
+  let applied = await lookNow();
   let last = applied;
 
   async function lookAgain(): Promise<void> {
-    const now = await look(watch);
-    const isStable = !watch.waitsUntilStable || areEqual(last, now);
+    const now = await lookNow();
+    const isStable = scope === 'all' || areEqual(last, now);
     last = now;
     if (!isStable || signal.aborted || areEqual(applied, now)) {
       return;
     }
-    await watch.reload();
+    await daemon.reload(scope);
     // A change during the reload is found at the next look, because what was seen before it counts.
-    applied = new Map(
-      Array.from(await look(watch), ([file, hash]) => [file, now.get(file) ?? hash]),
-    );
+    applied = new Map(Array.from(await lookNow(), ([file, hash]) => [file, now.get(file) ?? hash]));
     last = applied;
   }
 
@@ -53,9 +49,9 @@ export async function createWatch(watch: Watch): Promise<() => Promise<void>> {
 /** By file a hash of its content, and by directory and ending a hash of the names there. */
 type Look = ReadonlyMap<string, string>;
 
-async function look({ files, includesSiblings }: Watch): Promise<Look> {
+async function look(files: readonly string[], includesSiblings: boolean): Promise<Look> {
   const found = new Map<string, string>();
-  for (const file of files()) {
+  for (const file of files) {
     found.set(file, await contentOf(file));
     const siblings = `${dirname(file)}/*${extname(file)}`;
     if (includesSiblings && !found.has(siblings)) {

@@ -94,7 +94,7 @@ test('--connect ends at once with status 143 at SIGTERM', async () => {
   const before = service.requests.length;
   // The timeout is longer than this test may take.
   const running = terminal.run('check', '--connect', config({ timeout: '60s' }));
-  await expect.poll(() => service.requests.length).toBeGreaterThan(before + 1);
+  await expect.poll(() => service.requests.length, { timeout: 20_000 }).toBeGreaterThan(before + 1);
   terminal.terminate();
   const { status, out, err } = await running;
   service.heal(customers[0]);

@@ -104,6 +104,7 @@ test.each([
   expect(exit).toBe(status);
   expect(lines.pop()).toBe('');
   lines.forEach((line) => expect(JSON.parse(line)).toHaveProperty('id'));
-  expect(err).toBe(`stopped, ${lines.length} rows written\n`);
+  // A slow machine may have retried before.
+  expect(err.split('\n').at(-2)).toBe(`stopped, ${lines.length} rows written`);
   expect(existsSync(peakFile)).toBe(true);
 });

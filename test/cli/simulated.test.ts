@@ -13,7 +13,7 @@ async function start(...args: readonly string[]) {
   await vi.waitUntil(() => terminal.out.includes('Customers:'), PATIENT);
   return {
     terminal,
-    async stop(): Promise<number> {
+    stop: async (): Promise<number> => {
       terminal.terminate();
       return (await running).status;
     },

@@ -24,7 +24,10 @@ test.each([
   [['service', '--customers=100001'], `${CUSTOMERS} "100001"`],
   [['demo', '--seed=-1'], '--seed: expected an integer from 0 to 4294967295, got "-1"'],
   [['demo', '--web.telemetry-path=/x'], "unknown option '--web.telemetry-path=/x'"],
-  [['service', '--listen-address=nowhere'], 'expected an address like 127.0.0.1:0, got "nowhere"'],
+  [
+    ['service', '--listen-address=nowhere'],
+    'expected a loopback address like 127.0.0.1:0, got "nowhere"',
+  ],
   [['query'], "missing required argument 'peoplecount|login'"],
   [['query', 'login', '--from=yesterday'], `--from: ${TIME}, got "yesterday"`],
   [['query', 'login', '--limit=0'], '--limit: expected an integer from 1 to 1000000, got "0"'],

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createWatch } from '../../src/cli/watch.ts';
+import type { ReloadScope } from '../../src/daemon.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const INTERVAL_MS = 30_000;
@@ -30,22 +31,18 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function watch(kind: 'config' | 'web'): Promise<void> {
-  const run = await createWatch({
-    intervalMs: INTERVAL_MS,
+async function watch(scope: ReloadScope): Promise<void> {
+  const daemon = {
     files: () => files,
-    includesSiblings: kind === 'config',
-    waitsUntilStable: kind === 'web',
-    clock,
-    signal: stop.signal,
     reload() {
       reloads += 1;
       const once = duringReload;
       duringReload = () => {};
       once();
-      return Promise.resolve();
+      return Promise.resolve({ ok: true as const });
     },
-  });
+  };
+  const run = await createWatch(daemon, scope, INTERVAL_MS, clock, stop.signal);
   watching = run();
   await asleep();
 }
@@ -67,7 +64,7 @@ async function reloadsAfterNextLook(): Promise<number> {
 }
 
 describe('the configuration', () => {
-  beforeEach(() => watch('config'));
+  beforeEach(() => watch('all'));
 
   test('is not reloaded while its content stays, even if a file is written', async () => {
     write('config.yaml', 'one');

@@ -98,7 +98,9 @@ test('stopped by SIGTERM, it keeps finished months and continues after them', as
   };
   const stopped = await fixture.run(RANGE, terminal);
   expect(stopped).toMatchObject({ status: 143, out: '' });
-  expect(stopped.err).toMatch(/\r\u001b\[K2026-10: 3 of 5 days, \d+s left\r\u001b\[K/);
+  expect(stopped.err.split('\r\u001b[K')).toContainEqual(
+    expect.stringMatching(/^2026-10: 3 of 5 days, \d+s left$/),
+  );
   expect(stopped.err).toContain('stopped; run the same command again to continue');
   expect(fixture.files()).toEqual(['2026-10.om', 'backfill.json', 'lock']);
   fixture.onRequest = () => {};
@@ -234,15 +236,12 @@ test.each([
   [['--from=2026-11-01', '--customer=nobody'], ', got "nobody"'],
   [['--from=2026-11-01', '--job='], '--job: expected a value'],
   [['--from=2026-11-01', '--label=x'], 'expected NAME=VALUE'],
-  [['--from=2026-11-01', '--label=job=x'], 'expected --job=x instead'],
-  [['--from=2026-11-01', '--label=customer=x'], 'which the exporter uses itself'],
+  [['--from=2026-11-01', '--label=__x=y'], 'expected NAME=VALUE'],
+  [['--from=2026-11-01', '--label=9=y'], 'expected NAME=VALUE'],
+  [['--from=2026-11-01', '--label=job=x'], 'than job, which is already used'],
+  [['--from=2026-11-01', '--label=customer=x'], 'than customer, which is already used'],
+  [['--from=2026-11-01', '--label=a=b', '--label=a=c'], 'than a, which is already used'],
   [['--from=2026-11-01', '--label=region=x'], 'customers have a label of that name'],
-  [
-    ['--from=2026-11-01', '--label=__x=y'],
-    'expected a label name that is not reserved, got "__x=y"',
-  ],
-  [['--from=2026-11-01', '--label=9=y'], 'expected a label name that is not reserved, got "9=y"'],
-  [['--from=2026-11-01', '--label=a=b', '--label=a=c'], 'expected the label a once'],
   [['--from=2026-11-01', '--prometheus.url=localhost'], 'expected a URL'],
   [[], "required option '--from <time>' not specified"],
 ])('rejects %j before anything is read or written', async (flags, message) => {
