@@ -9,6 +9,7 @@ import { loadAll } from '../config/load-all.ts';
 import { requestsPerSecond } from '../config/load.ts';
 import type { Config, WebConfig } from '../config/types.ts';
 import { grandTotal } from '../counting/counts.ts';
+import type { EstimateMetrics } from '../counting/customer-metrics.ts';
 import { Zone } from '../counting/zone.ts';
 import { findProblems, readCustomers } from './connect.ts';
 import type { CustomerReport, CustomersFinding, StreamReport } from './connect.ts';
@@ -143,10 +144,21 @@ function tables(reports: readonly CustomerReport[]): string {
     report.config.name,
     ...Object.values(exportedValues(report, MINUTE_STREAMS)).map((value) => value ?? ABSENT),
   ]);
+  const doors = createFormatter('table', ['CUSTOMER', 'IN PER OUT', 'EMPTY AT NIGHT'], true);
+  const learned = reports.map(({ config: { name }, figures: { estimate } }) => [
+    name,
+    ratioText(estimate),
+    estimate.isEstimable === undefined ? ABSENT : estimate.isEstimable ? 'yes' : 'no',
+  ]);
   return (
     `The service: newest minute with counts, in local time\n${service(read)}\n` +
-    `Exported values: since the start of the month, and today\n${exported(values)}\n`
+    `Exported values: since the start of the month, and today\n${exported(values)}\n` +
+    `The doors: counts in the last 28 days\n${doors(learned)}\n`
   );
+}
+
+function ratioText({ ratio }: EstimateMetrics): string {
+  return ratio === undefined ? ABSENT : `${ratio.value.toFixed(3)} ± ${ratio.stddev.toFixed(3)}`;
 }
 
 const MAX_NAMES = 8;
@@ -175,6 +187,12 @@ function streamFields(report: CustomerReport, stream: StreamReport) {
     clock_ahead_seconds: clock === undefined ? null : Math.round(clock.aheadMs / 1_000),
     counter_start: zone.format(figures.periodStartMs),
     ...exportedValues(report, [stream.stream]),
+    ...(stream.stream === 'people'
+      ? {
+          door_count_ratio: figures.estimate.ratio?.value ?? null,
+          empty_at_night: figures.estimate.isEstimable ?? null,
+        }
+      : {}),
   };
 }
 

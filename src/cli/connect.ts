@@ -10,11 +10,14 @@ import { accessOf } from '../config/secret-file.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
 import { isZero } from '../counting/counts.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
+import { readDoorModel } from '../counting/door-history.ts';
 import { diagnoseStream } from '../counting/diagnose.ts';
 import type { StreamDiagnosis } from '../counting/diagnose.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
 import type { OpeningHoursParser } from '../counting/opening-hours.ts';
+import type { PollContext } from '../counting/poll.ts';
+import type { Query } from '../counting/query.ts';
 import { CustomerRegistry } from '../polling/customers.ts';
 import type { RegisteredCustomer } from '../polling/customers.ts';
 import { streamContext } from '../polling/poll-job.ts';
@@ -127,12 +130,35 @@ async function readCustomer(
       const firstPoll = { ...context, allowBaseline: true, hasTime: () => true };
       const outcome = await diagnoseStream(firstPoll, query);
       customer.pollSucceeded(stream, outcome.state, systemClock.nowMs());
+      await learnDoors(context, outcome, query);
       return { stream, outcome };
     } catch (failure) {
       if (!(failure instanceof ServiceError)) {
         throw failure;
       }
       return { stream, outcome: failure };
+    }
+  }
+
+  /** A failure leaves the doors unknown, as it does in the exporter. */
+  async function learnDoors(
+    { stream, calendar, nowMs }: Pick<PollContext, 'stream' | 'calendar' | 'nowMs'>,
+    { keyFormat }: StreamDiagnosis,
+    query: Query,
+  ): Promise<void> {
+    if (stream !== 'people' || !customer.isEstimated || keyFormat.status !== 'detected') {
+      return;
+    }
+    try {
+      const today = calendar.dayAt(nowMs());
+      const model = await readDoorModel(query, calendar, today, keyFormat);
+      if (model !== undefined) {
+        customer.doorsLearned(today, model);
+      }
+    } catch (failure) {
+      if (!(failure instanceof ServiceError)) {
+        throw failure;
+      }
     }
   }
 

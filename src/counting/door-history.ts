@@ -11,8 +11,8 @@ import { keyParser, namesTimeOfDay } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
 import { minutesOf, minutesOfSamples, readByMinute } from './occupancy.ts';
 import type { Minutes } from './occupancy.ts';
-import { readLarger } from './query.ts';
-import type { WindowReader, WindowResponse } from './query.ts';
+import { readLarger, WindowReader } from './query.ts';
+import type { Query, WindowResponse } from './query.ts';
 
 const QUARTER_MS = MINUTES_PER_QUARTER * MINUTE_MS;
 /** A nightly roll-up may not have these yet. */
@@ -25,11 +25,13 @@ const MIN_QUARTER_ROWS = 3;
  * too coarse. Throws a ServiceError.
  */
 export async function readDoorModel(
-  reader: WindowReader,
+  query: Query,
   calendar: Calendar,
   today: Span,
   keyFormat: KeyFormatState,
 ): Promise<DoorModel | undefined> {
+  const { zone } = calendar;
+  const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => today.startMs });
   const days = daysBefore(calendar, today);
   const older = days.slice(0, -DAYS_BY_MINUTE);
   const counts =

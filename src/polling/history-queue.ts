@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto';
 import { ServiceError } from '../base/errors.ts';
 import { readDoorModel } from '../counting/door-history.ts';
 import type { DoorModel } from '../counting/door-model.ts';
-import { WindowReader } from '../counting/query.ts';
 import type { LogLimiter } from './log-limiter.ts';
 import { abortAfter, DROPPED } from './poll-job.ts';
 import type { PollEnvironment, PollJob } from './poll-job.ts';
@@ -94,14 +93,12 @@ export class HistoryQueue {
     let model: DoorModel | undefined;
     let error = 'the service returns no minutes';
     try {
-      const reader = new WindowReader({
-        query: (question) => job.client.query(question, stop.signal),
-        stream: 'people',
-        zone: customer.calendar.zone,
-        nowMs: () => clock.nowMs(),
-      });
-      const { keyFormat } = customer.stateOf('people');
-      model = await readDoorModel(reader, customer.calendar, today, keyFormat);
+      model = await readDoorModel(
+        (question) => job.client.query(question, stop.signal),
+        customer.calendar,
+        today,
+        customer.stateOf('people').keyFormat,
+      );
     } catch (failure) {
       if (!(failure instanceof ServiceError)) {
         throw failure;

@@ -143,6 +143,7 @@ export function renderRow(customer: CustomerStatus, nowMs: number): Html {
   return html`<tr role="row" class="${severity}">
     <th role="rowheader" scope="row">
       ${customer.customer} <small>${figures.timezone}</small> ${BADGES[severity]}
+      ${renderDoorFault(figures)}
     </th>
     <td role="cell" class="state" data-label="State">${renderOpen(figures.open)}</td>
     <td role="cell" class="inside" data-label="Inside now">${renderOccupancy(detail)}</td>
@@ -167,11 +168,46 @@ function renderOpen(open: boolean | undefined): Html {
   return open ? html`<span class="open">Open</span>` : html`<span class="closed">Closed</span>`;
 }
 
-function renderOccupancy({ figures: { occupancy, capacity } }: CustomerDetail): Html {
+const DOOR_FAULT_TEXTS = {
+  exits_missing: 'Exits missing?',
+  entries_missing: 'Entries missing?',
+  silent: 'Doors silent?',
+} as const satisfies Record<
+  Exclude<CustomerMetrics['estimate']['fault'], 'none' | undefined>,
+  string
+>;
+
+function renderDoorFault({ estimate: { fault } }: CustomerMetrics): Html {
+  return fault === undefined || fault === 'none'
+    ? NOTHING
+    : html`<span class="badge wait">${DOOR_FAULT_TEXTS[fault]}</span>`;
+}
+
+/** The estimate is shown if it differs from the raw occupancy by more than this. */
+const MIN_DIFFERENCE = 0.05;
+
+function renderEstimate({ occupancy = NaN, estimate }: CustomerMetrics): Html {
+  if (estimate.people === undefined) {
+    return NOTHING;
+  }
+  const { people, lower, upper } = estimate.people;
+  const differs =
+    Math.abs(people - occupancy) > MIN_DIFFERENCE * occupancy && Math.round(people) !== occupancy;
+  return differs
+    ? html`<small
+        >probably ${formatCount(Math.round(people))} (${formatCount(Math.floor(lower))} to
+        ${formatCount(Math.ceil(upper))})</small
+      >`
+    : NOTHING;
+}
+
+function renderOccupancy({ figures }: CustomerDetail): Html {
+  const { occupancy, capacity } = figures;
   if (occupancy === undefined || capacity === undefined) {
-    return html`<b>${renderCount(occupancy)}</b>`;
+    return html`<b>${renderCount(occupancy)}</b> ${renderEstimate(figures)}`;
   }
   return html`<b>${formatCount(occupancy)}</b> <span class="soft">of ${formatCount(capacity)}</span>
+    ${renderEstimate(figures)}
     <meter min="0" max="${capacity}" high="${capacity * 0.9}" optimum="0" value="${occupancy}">
       ${Math.round((occupancy / capacity) * 100)} %
     </meter>`;

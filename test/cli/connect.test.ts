@@ -25,6 +25,8 @@ test('a healthy service has no findings, and the values are its own', async () =
     people_entered_today: 10,
     people_exited_today: 5,
     occupancy: 5,
+    door_count_ratio: null,
+    empty_at_night: true,
   });
   expect(streams['riverside logins']).toMatchObject({ logins: 10, logins_today: 10 });
   const { newest, lag_seconds: lag } = streams['riverside people'] ?? {};
@@ -73,6 +75,9 @@ test('tables fit 80 columns, and progress is shown only on a terminal', async ()
   );
   expect(pipe.out).toMatch(
     /^CUSTOMER +ENTERED .*\nriverside +10 +5 +10 +10 +5 +10 +5\nhilltop +- +- +- +- +- +- +-$/m,
+  );
+  expect(pipe.out).toMatch(
+    /^CUSTOMER +IN PER OUT +EMPTY AT NIGHT\nriverside +- +yes\nhilltop +- +-$/m,
   );
   expect(pipe.out).toMatch(/^error: auth: .*\n {2}customers: hilltop\n {2}fix: compare client_id/m);
   expect(pipe.err).toBe('library-stats-exporter: errors for 1 of 2 customers\n');

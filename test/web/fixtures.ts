@@ -1,6 +1,7 @@
 /** Options of a web server, and customers for the status page. */
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
+import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
 import type { CustomerMetrics, StreamMetrics } from '../../src/counting/customer-metrics.ts';
 import type { CustomerDetail, CustomerStatus } from '../../src/web/status-row.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
@@ -40,6 +41,7 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
       people_exited: { total: 1, excess: 0, today: 279 },
       logins: { total: 1, excess: 0, today: 55 },
     },
+    estimate: NO_ESTIMATE,
     streams: { people: stream() },
     ...metrics,
   });

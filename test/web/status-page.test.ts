@@ -1,6 +1,7 @@
 /** The status page: what a person reads, and what the markup must guarantee. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
 import type { CustomerStatus } from '../../src/web/status-row.ts';
 import { parseStatusQuery, renderStatusPage } from '../../src/web/status-page.ts';
 import type { StatusData } from '../../src/web/status-page.ts';
@@ -62,6 +63,24 @@ describe('a customer', () => {
       'that is closed and empty',
       customer({ open: false, occupancy: 0, path: pathOf([0, 0]) }),
       'Closed 0 of 250 0 % no visitors yet',
+    ],
+    [
+      'whose estimate differs from the counts by more than 5 %, with a suspected door',
+      customer({
+        estimate: {
+          ...NO_ESTIMATE,
+          people: { people: 38.6, lower: 33.4, upper: 44.2 },
+          fault: 'exits_missing',
+        },
+      }),
+      'Exits missing? Open 42 of 250 probably 39 (33 to 45) 17 %',
+    ],
+    [
+      'whose estimate is close to the counts',
+      customer({
+        estimate: { ...NO_ESTIMATE, people: { people: 40, lower: 36, upper: 44 }, fault: 'none' },
+      }),
+      'riverside Europe/Copenhagen Open 42 of 250 17 %',
     ],
     ['that is above its capacity', customer({ occupancy: 300 }), 'Open 300 of 250 120 %'],
     [

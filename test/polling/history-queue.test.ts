@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { ServiceError } from '../../src/base/errors.ts';
+import type { PolledCustomer } from '../../src/polling/scheduler.ts';
+import { Zone } from '../../src/counting/zone.ts';
+import { SmallService } from '../support/small-service.ts';
+import { MINUTE_MS, SchedulerFixture } from './fixture.ts';
+
+const HOUR_MS = 60 * MINUTE_MS;
+/** 04:00 in Copenhagen. */
+const DAY_START_MS = Date.UTC(2026, 10, 19, 3);
+
+/** A customer with an hourly visitor, whose history is answered as `history` says. */
+function estimated(fixture: SchedulerFixture, history: () => void): PolledCustomer {
+  const service = new SmallService(new Zone('Europe/Copenhagen'), 2);
+  for (let ms = DAY_START_MS - 40 * 24 * HOUR_MS; ms < DAY_START_MS + 48 * HOUR_MS; ms += HOUR_MS) {
+    service.records.push({ eventMs: ms, arrivalMs: ms, counts: [1, 1] });
+  }
+  const polled = fixture.polled('a', (question) => {
+    if (question.aggregation === 'quarter') {
+      history();
+    }
+    return Promise.resolve(service.answer(question, fixture.clock.nowMs()));
+  });
+  const { customer } = polled;
+  customer.setDescription({
+    labels: {},
+    capacity: undefined,
+    openingHours: undefined,
+    estimate: true,
+  });
+  return polled;
+}
+
+test('the history is read after the first poll, then once a day in its first hours', async () => {
+  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS - 6 * HOUR_MS });
+  const { clock } = fixture;
+  const readMs: number[] = [];
+  fixture.start([estimated(fixture, () => readMs.push(clock.nowMs()))]);
+  await clock.advance(32 * HOUR_MS);
+  expect(readMs).toHaveLength(3);
+  const [first = 0, second = 0, third = 0] = readMs;
+  expect(first).toBe(DAY_START_MS - 6 * HOUR_MS);
+  expect(second - DAY_START_MS).toBeGreaterThanOrEqual(30 * MINUTE_MS);
+  expect(second - DAY_START_MS).toBeLessThanOrEqual(91 * MINUTE_MS);
+  expect(third - second).toBe(24 * HOUR_MS);
+});
+
+test('a history that fails is read again, logged once, and no poll fails', async () => {
+  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
+  let attempts = 0;
+  const polled = estimated(fixture, () => {
+    attempts += 1;
+    if (attempts < 3) {
+      throw new ServiceError('server', 'status 503', { status: 503 });
+    }
+  });
+  const { clock } = fixture;
+  fixture.start([polled]);
+  await clock.advance(29 * MINUTE_MS);
+  expect(attempts).toBe(2);
+  expect(polled.customer.metricsAt(clock.nowMs()).estimate.isEstimable).toBeUndefined();
+  await clock.advance(3 * MINUTE_MS);
+  expect(attempts).toBe(3);
+  expect(polled.customer.metricsAt(clock.nowMs()).estimate.isEstimable).toBe(false);
+  expect(fixture.healthOf(polled)).toMatchObject({ failures: 0 });
+  expect(fixture.lines).toMatchObject([
+    { msg: 'occupancy history unavailable', customer: 'a', error: 'status 503' },
+  ]);
+});
+
+test('the estimate waits until the first polls of all customers have ended', async () => {
+  await using fixture = new SchedulerFixture({
+    startMs: DAY_START_MS + 6 * HOUR_MS,
+    maxConcurrency: 1,
+  });
+  const slow = fixture.polled('slow', () =>
+    fixture.clock.sleep(20_000).then(() => ({ aggregation: 'minute', rows: [] })),
+  );
+  const readMs: number[] = [];
+  fixture.start([estimated(fixture, () => readMs.push(fixture.clock.nowMs())), slow]);
+  await fixture.clock.advance(1_000);
+  expect(fixture.requests.some(({ customer }) => customer === 'slow')).toBe(true);
+  await fixture.clock.advance(5 * MINUTE_MS);
+  expect(readMs).toHaveLength(1);
+});
