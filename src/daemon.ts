@@ -5,7 +5,7 @@ import { compactHeap } from './base/heap.ts';
 import type { Logger } from './base/log.ts';
 import type { Stream } from './base/model.ts';
 import type { Random } from './base/random.ts';
-import type { LoadedAll } from './config/load-all.ts';
+import type { LoadedConfig } from './config/load.ts';
 import { accessOf } from './config/secret-file.ts';
 import type { Config, CustomerConfig, WebConfig } from './config/types.ts';
 import type { LoadedWebConfig } from './config/web.ts';
@@ -26,9 +26,9 @@ import type { ReloadResult } from './web/server.ts';
 import type { FailedReload } from './web/status-page.ts';
 
 export interface DaemonOptions {
-  readonly loaded: LoadedAll;
+  readonly loaded: LoadedConfig;
   /** Reads all files again. `running` is the web configuration in force. Throws a ConfigError. */
-  readonly load: (running: WebConfig | undefined) => Promise<LoadedAll>;
+  readonly load: (running: WebConfig | undefined) => Promise<LoadedConfig>;
   /** Reads the web configuration alone. Throws a ConfigError. */
   readonly loadWeb?: (running: WebConfig | undefined) => Promise<LoadedWebConfig | undefined>;
   readonly listenAddress: string;
@@ -237,7 +237,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     }
   }
 
-  async function applyAll(loaded: LoadedAll): Promise<void> {
+  async function applyAll(loaded: LoadedConfig): Promise<void> {
     const { config, warnings } = loaded;
     warnings.forEach((warning) => log.warn('config warning', { warning }));
     if (!haveSameRuntime(runtime.config, config)) {

@@ -7,7 +7,7 @@
  */
 import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { loadAll } from '../../src/config/load-all.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import { createDaemon } from '../../src/daemon.ts';
 import type { ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
 import { Zone } from '../../src/counting/zone.ts';
@@ -22,13 +22,7 @@ const world = new VirtualClock(START_MS);
 const clock = world.process();
 const answers = new Answers(new Zone('Europe/Copenhagen'));
 
-const loaded = await loadAll({
-  path: configFile,
-  webPath: undefined,
-  env: {},
-  nowMs: START_MS,
-  running: undefined,
-});
+const loaded = await loadConfig({ path: configFile, env: {} });
 
 const daemon = createDaemon({
   loaded,

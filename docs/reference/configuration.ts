@@ -1,10 +1,9 @@
 /** configuration.md: every key of both configurations, from their schemas. */
 import { z } from 'zod';
-import { metaOf } from '../../src/config/problems.ts';
 import { createConfigSchema } from '../../src/config/schema.ts';
+import { innerType, metaOf } from '../../src/config/values.ts';
 import { createWebSchema } from '../../src/config/web.ts';
-import { innerType } from '../../src/config/yaml-values.ts';
-import { code, listed, table, typed } from './markdown.ts';
+import { code, table, typed } from './markdown.ts';
 
 /** What a change interrupts, by key; `others` is for all other keys. */
 type Effects = Readonly<Record<string, string>> & { readonly others: string };
@@ -33,8 +32,6 @@ export function configurationPage(): string {
   const config = createConfigSchema();
   const { service, polling, defaults, customers } = config.shape;
   const web = createWebSchema();
-  const { tls_server_config: tls, http_server_config: http } = web.shape;
-  const { headers } = http.unwrap().shape;
   return `# Configuration
 
 The file that \`--config.file\` names. [config.example.yaml](../../config.example.yaml) shows every key in its
@@ -94,15 +91,9 @@ ${keys(web)}
 
 ### \`tls_server_config\`
 
-${keys(tls)}
+${keys(web.shape.tls_server_config)}
 
-### \`http_server_config\`
-
-${keys(http)}
-
-### \`headers\` in \`http_server_config\`
-
-${keys(headers)}
+Every other key of exporter-toolkit is a problem.
 `;
 }
 
@@ -112,23 +103,15 @@ function keys(type: z.ZodType, effects?: Effects): string {
   const object = inner instanceof z.ZodArray ? inner.element : inner;
   const shape: Readonly<Record<string, z.ZodType>> =
     object instanceof z.ZodObject ? object.shape : {};
-  const all = Object.entries(shape);
-  const unsupported = all.filter(([, value]) => metaOf(value).unsupported !== undefined);
-  const rows = all
-    .filter((entry) => !unsupported.includes(entry))
-    .map(([key, value]) => [
-      code(key),
-      typed(metaOf(value).expected ?? ''),
-      defaultOf(value),
-      typed(metaOf(value).description ?? ''),
-      ...(effects === undefined ? [] : [effects[key] ?? effects.others]),
-    ]);
+  const rows = Object.entries(shape).map(([key, value]) => [
+    code(key),
+    typed(metaOf(value).expected ?? ''),
+    defaultOf(value),
+    typed(metaOf(value).description ?? ''),
+    ...(effects === undefined ? [] : [effects[key] ?? effects.others]),
+  ]);
   const head = ['key', 'value', 'default', 'meaning'];
-  const note =
-    unsupported.length === 0
-      ? ''
-      : `\nNot supported, and a problem: ${listed(unsupported.map(([key]) => key))}.\n`;
-  return table(effects === undefined ? head : [...head, 'effect of a change'], rows) + note;
+  return table(effects === undefined ? head : [...head, 'effect of a change'], rows);
 }
 
 function defaultOf(type: z.ZodType): string {

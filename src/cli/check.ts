@@ -1,12 +1,11 @@
 /** `check`: reports every problem of a configuration, and with `--connect` what the service returns. */
 import { Command, Option } from 'commander';
-import { systemClock } from '../base/clock.ts';
 import { formatDuration } from '../base/duration.ts';
 import { ConfigError, ServiceError } from '../base/errors.ts';
 import { COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
 import type { MinuteStream } from '../base/model.ts';
-import { loadAll } from '../config/load-all.ts';
-import { requestsPerSecond } from '../config/load.ts';
+import { requestsPerSecond } from '../config/checks.ts';
+import { loadConfig } from '../config/load.ts';
 import type { Config, WebConfig } from '../config/types.ts';
 import { grandTotal } from '../counting/counts.ts';
 import type { EstimateMetrics } from '../counting/customer-metrics.ts';
@@ -55,8 +54,7 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
       io.writeOut(`${JSON.stringify({ config: path, ...json }, undefined, 2)}\n`);
     }
   }
-  const files = { path, webPath, env: io.env, nowMs: systemClock.nowMs() };
-  const loaded = await loadAll(files).catch((error: unknown) => {
+  const loaded = await loadConfig({ path, webPath, env: io.env }).catch((error: unknown) => {
     if (error instanceof ConfigError) {
       const problems = error.message.trimEnd();
       write(`${problems}\n`, { problems: problems.split('\n') });

@@ -5,8 +5,8 @@ import { parseDuration } from '../base/duration.ts';
 import { UsageError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
-import { loadAll } from '../config/load-all.ts';
-import type { LoadedAll } from '../config/load-all.ts';
+import { loadConfig } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { loadWebConfig } from '../config/web.ts';
 import type { WebConfig } from '../config/types.ts';
 import { createDaemon } from '../daemon.ts';
@@ -87,8 +87,8 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
   const started = Promise.withResolvers<Daemon>();
   io.onHangup(() => void started.promise.then((daemon) => reloadOnHangup(daemon, log)));
   const { 'config.file': path, 'web.config.file': webPath } = flags;
-  function load(running?: WebConfig): Promise<LoadedAll> {
-    return loadAll({ path, webPath, env: io.env, nowMs: systemClock.nowMs(), running });
+  function load(running?: WebConfig): Promise<LoadedConfig> {
+    return loadConfig({ path, webPath, env: io.env, running });
   }
   // A large configuration takes seconds, and a network file system may not answer.
   const loaded = await Promise.race([load(), untilStopped(io)]);
@@ -102,7 +102,7 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
     loadWeb: async (running) =>
       webPath === undefined
         ? undefined
-        : loadWebConfig({ path: webPath, env: io.env, nowMs: systemClock.nowMs(), running }),
+        : loadWebConfig({ path: webPath, env: io.env, running }),
     listenAddress: flags['web.listenAddress'],
     telemetryPath: flags['web.telemetryPath'],
     enableLifecycle: flags['web.enableLifecycle'],

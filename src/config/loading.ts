@@ -2,7 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import { messageOf } from '../base/errors.ts';
-import { Problems } from './problems.ts';
+import { Problems, WHOLE_FILE, YAML_SYNTAX } from './problems.ts';
 import { MAX_CONFIG_FILE_BYTES, readTextFile } from './read-file.ts';
 import type { FileContent } from './read-file.ts';
 import { YamlSource } from './yaml-source.ts';
@@ -13,13 +13,10 @@ import type { Environment } from './yaml-values.ts';
 export interface LoadedFile<Values> {
   readonly source: YamlSource;
   readonly content: FileContent;
-  /** Undefined after a problem. */
-  readonly values: Values | undefined;
-  /** What is valid, for further checks: those of several keys are made even after a problem. */
-  readonly partial: DeepPartial<Values>;
+  /** Without problems, nothing is missing. After one, what is valid, as it is written. */
+  readonly values: DeepPartial<Values>;
 }
 
-/** What can be missing after a problem. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]
   ? readonly (DeepPartial<Item> | undefined)[]
   : T extends object
@@ -28,9 +25,9 @@ export type DeepPartial<T> = T extends readonly (infer Item)[]
 
 export class Loading {
   readonly problems: Problems;
-  readonly #env: Environment;
   /** Every file that was read or tried, absolute. */
   readonly files = new Set<string>();
+  readonly #env: Environment;
 
   /** `schema` is that of the main file. */
   constructor(schema: z.ZodType, env: Environment) {
@@ -38,7 +35,7 @@ export class Loading {
     this.#env = env;
   }
 
-  /** Reads a YAML file and validates it. `name` is the file as the user named it. */
+  /** Reads a YAML file and validates it. `name` is the file as the user named it. Undefined if it has no values. */
   async readYaml<Schema extends z.ZodType>(
     name: string,
     schema: Schema,
@@ -49,44 +46,40 @@ export class Loading {
     const source = new YamlSource(name, path, typeof content === 'string' ? '' : content.text);
     this.problems.addSource(source);
     if (typeof content === 'string') {
-      this.problems.add(source, ['(file)'], `${path} ${content}`);
+      this.problems.add(source, [WHOLE_FILE], `${path} ${content}`);
       return undefined;
     }
     for (const { range, message } of source.syntaxProblems) {
-      this.problems.add(source, ['(YAML)'], message, range);
+      this.problems.add(source, [YAML_SYNTAX], message, range);
     }
-    if (source.isEmpty && source.syntaxProblems.length === 0) {
-      this.problems.add(source, ['(file)'], 'empty');
+    if (source.contents === undefined) {
+      if (source.syntaxProblems.length === 0) {
+        this.problems.add(source, [WHOLE_FILE], 'empty');
+      }
+      return undefined;
     }
-    return source.isEmpty || source.syntaxProblems.length > 0
-      ? undefined
-      : { source, content, ...this.#validate(source, schema) };
+    return { source, content, values: this.#validate(source, schema) };
   }
 
   #validate<Schema extends z.ZodType>(
     source: YamlSource,
     schema: Schema,
-  ): Pick<LoadedFile<z.output<Schema>>, 'values' | 'partial'> {
-    type Values = z.output<Schema>;
-    const { value, problems } = readValues(source, schema, this.#env);
-    for (const { path, message, start } of problems) {
-      const range = start === undefined ? undefined : { start, end: start + 1 };
-      this.problems.add(source, path, message, range);
-    }
-    if (value === undefined) {
-      return { values: undefined, partial: {} as DeepPartial<Values> };
-    }
+  ): DeepPartial<z.output<Schema>> {
+    const value = readValues(source, schema, this.#env, (path, message, range) =>
+      this.problems.add(source, path, message, range),
+    );
     const result = schema.safeParse(value);
     if (result.success) {
-      return { values: result.data, partial: result.data as DeepPartial<Values> };
+      return result.data as DeepPartial<z.output<Schema>>;
     }
-    this.problems.addIssues(source, schema, result.error.issues);
-    for (const issue of result.error.issues) {
-      const keys = issue.code === 'unrecognized_keys' ? issue.keys : [];
-      keys.forEach((key) => remove(value, [...issue.path, key]));
-      remove(value, keys.length === 0 ? issue.path : []);
+    if (value !== undefined) {
+      this.problems.addIssues(source, schema, result.error.issues);
     }
-    return { values: undefined, partial: (isObject(value) ? value : {}) as DeepPartial<Values> };
+    for (const { code, path } of result.error.issues) {
+      // The path of an unknown key is that of its mapping.
+      remove(value, code === 'unrecognized_keys' ? [] : path);
+    }
+    return (isObject(value) ? value : {}) as DeepPartial<z.output<Schema>>;
   }
 
   /**

@@ -1,16 +1,16 @@
 /**
  * What is wrong with a configuration, as text: each problem with its place, and with the source line
  * where that is harmless. Redaction is an allowlist: a value or a line is shown only if it is `KEY: VALUE`
- * with a key that the schema calls harmless.
+ * with a key that the schema calls harmless, and a path only up to the first unknown key.
  */
 import { isMap, isScalar, isSeq } from 'yaml';
 import { z } from 'zod';
 import { ConfigError } from '../base/errors.ts';
 import { REDACTED } from '../base/secret.ts';
 import { suggest } from './suggest.ts';
-import type { Fault, ValueMeta } from './values.ts';
+import { innerType, metaOf } from './values.ts';
+import type { Fault } from './values.ts';
 import type { Path, Range, YamlSource } from './yaml-source.ts';
-import { innerType } from './yaml-values.ts';
 
 const MAX_SHOWN_PROBLEMS = 1_000;
 const MAX_SHOWN_LINE_LENGTH = 160;
@@ -23,9 +23,10 @@ const LINE = /^([\s-]*([\w-]+)\s*:(?:\s+(.*?))?)\s*(?:\s#.*)?$/;
 /** Excluded are URLs with credentials or a query, nested mappings, aliases, and what spans lines. */
 const HARMLESS_VALUE =
   /^(?:"[^"\\@?{}]*"|'[^'\\@?{}]*'|\[[\w\s,."'*/-]*\]|[^\s"'&*!|>%@`{}[\],#?](?:(?!:\s)[^"'@?#&{}\\])*)$/;
-/** A key that is an ordinary word or number: others may be a secret in the wrong place. */
-const WORD = /^(?:[a-z]+(?:_[a-z]+)*|\d{1,10})$/i;
-const MAX_WORD_LENGTH = 32;
+
+/** What a problem with a file as a whole is about, in place of keys. */
+export const WHOLE_FILE = '(file)';
+export const YAML_SYNTAX = '(YAML)';
 
 interface Problem {
   readonly source: YamlSource;
@@ -34,23 +35,34 @@ interface Problem {
   readonly message: string;
 }
 
-interface Key {
-  isHarmless: boolean;
-  /** The parts of the configuration that have this key. */
-  readonly sections: string[];
-}
-
 export class Problems {
   readonly #problems: Problem[] = [];
   readonly #warnings: Problem[] = [];
   readonly #sources: YamlSource[] = [];
   readonly #secrets = new Set<string>();
-  readonly #reported = new WeakMap<YamlSource, Set<string>>();
-  readonly #keys = new Map<string, Key>();
+  readonly #reported = new Set<string>();
+  /** The known keys, and whether their values are harmless. */
+  readonly #keys = new Map([
+    [WHOLE_FILE, false],
+    [YAML_SYNTAX, false],
+  ]);
 
   /** `schema` is that of the main file: the keys that it has are known. */
   constructor(schema: z.ZodType) {
-    collectKeys(schema, 'the top level', this.#keys);
+    this.#addKeys(schema);
+  }
+
+  #addKeys(type: z.ZodType): void {
+    const inner = innerType(type);
+    if (inner instanceof z.ZodArray) {
+      this.#addKeys(inner.element as z.ZodType);
+    } else if (inner instanceof z.ZodObject) {
+      for (const [key, value] of Object.entries<z.ZodType>(inner.shape)) {
+        const isHarmless = metaOf(value).harmless === true;
+        this.#keys.set(key, isHarmless && this.#keys.get(key) !== false);
+        this.#addKeys(value);
+      }
+    }
   }
 
   get count(): number {
@@ -71,18 +83,12 @@ export class Problems {
 
   /** Whether there is a problem at a path. */
   has(source: YamlSource, path: Path): boolean {
-    return this.#reported.get(source)?.has(path.join('\0')) ?? false;
+    return this.#reported.has(idOf(source, path));
   }
 
-  add(
-    source: YamlSource,
-    path: Path,
-    message: string,
-    range = source.locate(path),
-    shownPath = path,
-  ): void {
-    this.#problems.push({ source, path: shownPath, message, range });
-    this.#markReported(source, path);
+  add(source: YamlSource, path: Path, message: string, range = source.locate(path)): void {
+    this.#problems.push({ source, path, message, range });
+    this.#reported.add(idOf(source, path));
   }
 
   warn(source: YamlSource, path: Path, message: string): void {
@@ -104,101 +110,74 @@ export class Problems {
     }
   }
 
-  #addIssue(source: YamlSource, schema: z.ZodType, issue: z.core.$ZodIssue): void {
-    const type = typeAt(schema, issue.path);
-    if (issue.code === 'invalid_key') {
-      const parent = innerType(typeAt(schema, issue.path.slice(0, -1)));
-      const expected = metaOf(
-        parent instanceof z.ZodRecord ? (parent.keyType as z.ZodType) : type,
-      ).expected;
-      const [cause] = issue.issues;
-      const fault: unknown = cause?.code === 'custom' ? cause.params : undefined;
-      const { got = 'another key' } = (fault ?? {}) as Fault;
-      const range = source.locate(issue.path, 'key');
-      this.add(source, issue.path, `expected ${expected}, got ${got}`, range);
-      return;
-    }
-    const { expected = 'another value', unsupported } = metaOf(type);
-    if (unsupported !== undefined) {
-      this.add(
-        source,
-        issue.path,
-        `not supported: ${unsupported}`,
-        source.locate(issue.path, 'key'),
-      );
-      return;
-    }
-    const fault: unknown = issue.code === 'custom' ? issue.params : undefined;
-    const { got = this.#found(source, issue), hint } = (fault ?? {}) as Fault;
-    const isQuotable = hint !== undefined && this.quote(source, issue.path) !== undefined;
-    const found = isQuotable ? `${got} (${hint})` : got;
-    this.add(source, issue.path, `expected ${expected}, got ${found}`);
-  }
-
   #addUnknownKey(source: YamlSource, schema: z.ZodType, path: Path, key: string): void {
     const type = innerType(typeAt(schema, path));
     const known = type instanceof z.ZodObject ? Object.keys(type.shape) : [];
-    const sections = this.#keys.get(key)?.sections ?? [];
-    const nearest = sections.length > 0 ? undefined : suggest(key, known);
-    const isMisplaced = !known.some((other) => source.has([...path, other]));
+    const nearest = this.#keys.has(key) ? undefined : suggest(key, known);
+    const hint =
+      nearest === undefined
+        ? `, expected one of ${known.join(', ')}`
+        : `, did you mean ${nearest}?`;
     const at = [...path, key];
-    const message =
-      sections.length > 0
-        ? `unknown key here, it belongs to ${sections.join(' or ')}`
-        : nearest === undefined
-          ? `unknown key, expected one of ${known.join(', ')}`
-          : `unknown key, did you mean ${nearest}?`;
-    const isShown = sections.length > 0 || nearest !== undefined || (!isMisplaced && isWord(key));
-    this.add(source, at, message, source.locate(at, 'key'), isShown ? at : path);
+    this.add(source, at, `unknown key${hint}`, source.locate(at, 'key'));
     if (nearest !== undefined) {
-      this.#markReported(source, [...path, nearest]);
+      this.#reported.add(idOf(source, [...path, nearest]));
     }
+  }
+
+  #addIssue(source: YamlSource, schema: z.ZodType, issue: z.core.$ZodIssue): void {
+    const isKey = issue.code === 'invalid_key';
+    const parent = innerType(typeAt(schema, issue.path.slice(0, -1)));
+    const type =
+      isKey && parent instanceof z.ZodRecord
+        ? (parent.keyType as z.ZodType)
+        : typeAt(schema, issue.path);
+    const fault: Fault = issue.code === 'custom' ? { ...issue.params } : {};
+    const got = fault.got ?? (isKey ? 'another key' : this.#found(source, issue));
+    const isHintShown = fault.hint !== undefined && this.quote(source, issue.path) !== undefined;
+    const message = `expected ${metaOf(type).expected}, got ${got}${isHintShown ? ` (${fault.hint})` : ''}`;
+    this.add(source, issue.path, message, source.locate(issue.path, isKey ? 'key' : 'value'));
   }
 
   /** Completes "got …". */
   #found(source: YamlSource, issue: z.core.$ZodIssue): string {
     const node = source.resolve(source.nodeAt(issue.path));
-    if (isMap(node) || isSeq(node)) {
-      const kind = isMap(node) ? 'mapping' : 'list';
-      return node.items.length === 0 ? `an empty ${kind}` : `a ${kind}`;
+    if (isMap(node)) {
+      return 'a mapping';
+    }
+    if (isSeq(node)) {
+      return node.items.length === 0 ? 'an empty list' : 'a list';
     }
     if (!isScalar(node) || node.value === null) {
       return source.has(issue.path) ? 'an empty value' : 'nothing';
     }
-    const { value } = node;
-    if (issue.code === 'invalid_type' && typeof value !== 'number') {
-      return typeof value === 'boolean' ? 'a boolean' : 'a string';
-    }
-    if (issue.code === 'too_small' && issue.origin === 'string') {
-      return 'an empty string';
+    if (issue.code === 'invalid_type' && typeof node.value !== 'number') {
+      return typeof node.value === 'boolean' ? 'a boolean' : 'a string';
     }
     if (issue.code === 'too_big' && issue.origin === 'string') {
       return `more than ${issue.maximum} characters`;
     }
-    const quoted = this.quote(source, issue.path);
-    return quoted ?? (typeof value === 'number' ? 'another number' : 'another value');
+    return this.quote(source, issue.path) ?? 'another value';
   }
 
   /** The scalar at a path as it is written; undefined if it must not be shown. */
   quote(source: YamlSource, path: Path): string | undefined {
     const { start, end } = source.locate(path);
     const line = source.lineAt(start);
-    const written = source.text.slice(start, end);
     const shown = this.#harmlessText(line.text);
     const isWhole = shown !== undefined && end <= line.start + shown.length;
-    return isWhole && written.length <= MAX_QUOTED_LENGTH && isScalar(source.nodeAt(path))
-      ? written
+    return isWhole && end - start <= MAX_QUOTED_LENGTH && isScalar(source.nodeAt(path))
+      ? source.text.slice(start, end)
       : undefined;
   }
 
   /** A line without its comment; undefined if it must not be shown. */
   #harmlessText(line: string): string | undefined {
-    const [, text = '', name = '', value = ''] =
+    const [, text = '', key = '', value = ''] =
       line.length > MAX_SHOWN_LINE_LENGTH ? [] : (LINE.exec(line) ?? []);
-    const key = this.#keys.get(name);
     const isHarmless =
-      key !== undefined &&
-      (value === '' || (key.isHarmless && HARMLESS_VALUE.test(value))) &&
+      this.#keys.has(key) &&
+      (value === '' || (this.#keys.get(key) === true && HARMLESS_VALUE.test(value))) &&
       !/[^\P{C}\t]/u.test(text);
     return isHarmless ? text : undefined;
   }
@@ -209,11 +188,6 @@ export class Problems {
       redacted = redacted.replaceAll(secret, REDACTED);
     }
     return redacted;
-  }
-
-  #markReported(source: YamlSource, path: Path): void {
-    const paths = this.#reported.get(source) ?? new Set();
-    this.#reported.set(source, paths.add(path.join('\0')));
   }
 
   /** Throws a ConfigError with all problems, in the order of files and lines. */
@@ -246,7 +220,7 @@ export class Problems {
     );
   }
 
-  /** `FILE:LINE:COLUMN: PATH: MESSAGE`, and where it is harmless the source line with carets. */
+  /** `FILE:LINE:COLUMN: PATH: MESSAGE`, and where it is harmless the source line with a caret. */
   #describe({ source, range, path, message }: Problem): string {
     const { line, column } = source.position(range.start);
     const where = `${source.name}:${line}:${column}`;
@@ -257,60 +231,31 @@ export class Problems {
       return text;
     }
     const padding = shown.slice(0, range.start - start).replaceAll(/[^\t]/gu, ' ');
-    const marked = shown.slice(range.start - start, range.end - start);
-    return `${text}\n  ${shown}\n  ${padding}${'^'.repeat(Math.max(1, Array.from(marked).length))}`;
+    return `${text}\n  ${shown}\n  ${padding}^`;
   }
 
-  /** `customers[0].labels.region`, up to the first key that must not be shown. */
+  /** `customers[0].capacity`, up to the first key that is neither known nor like a known one. */
   #pathText(source: YamlSource, path: Path): string {
     let text = '';
     for (const step of source.written(path)) {
+      const key = String(step);
       if (typeof step === 'number') {
         text += `[${step}]`;
-        continue;
-      }
-      const key = String(step);
-      const isShown =
+      } else if (
         this.#keys.has(key) ||
-        isWord(key) ||
-        /^\(\w+\)$/.test(key) ||
-        suggest(key, this.#keys.keys()) !== undefined;
-      if (!isShown) {
+        (/^[\w-]+$/.test(key) && suggest(key, this.#keys.keys()) !== undefined)
+      ) {
+        text += text === '' ? key : `.${key}`;
+      } else {
         break;
       }
-      text +=
-        (text === '' ? '' : '.') +
-        (/^[\w()-]+$/.test(key) ? key : JSON.stringify(key.replaceAll(/\p{C}/gu, '\uFFFD')));
     }
     return text === '' ? '(top level)' : text;
   }
 }
 
-function isWord(key: string): boolean {
-  return key.length <= MAX_WORD_LENGTH && WORD.test(key);
-}
-
-function collectKeys(type: z.ZodType, section: string, keys: Map<string, Key>): void {
-  const inner = innerType(type);
-  if (inner instanceof z.ZodArray) {
-    collectKeys(inner.element as z.ZodType, section, keys);
-  }
-  for (const [name, value] of Object.entries<z.ZodType>(
-    inner instanceof z.ZodObject ? inner.shape : {},
-  )) {
-    const isHarmless = metaOf(value).harmless === true;
-    const key = keys.get(name);
-    keys.set(name, {
-      isHarmless: isHarmless && key?.isHarmless !== false,
-      sections: [...(key?.sections ?? []), section],
-    });
-    collectKeys(value, name, keys);
-  }
-}
-
-/** What is known of a type, defaults and optionality left out. */
-export function metaOf(type: z.ZodType): ValueMeta & { readonly description?: string | undefined } {
-  return { ...innerType(type).meta(), ...type.meta() };
+function idOf(source: YamlSource, path: Path): string {
+  return [source.path, ...path].join('\0');
 }
 
 /** The type of the value at a path; that of the last known part where the path leads further. */

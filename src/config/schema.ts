@@ -12,10 +12,11 @@ import {
   duration,
   holidayRegion,
   integer,
+  listOf,
+  mapping,
   path,
   proxyUrl,
   serviceUrl,
-  setOf,
   text,
   timeOfDay,
   timezone,
@@ -26,8 +27,7 @@ const MAX_CUSTOMER_LABELS = 32;
 const MAX_BRANCHES = 10_000;
 const RESERVED_LABELS: readonly string[] = ['customer', 'timezone', 'job', 'instance'];
 
-export type ConfigSchema = ReturnType<typeof createConfigSchema>;
-export type ConfigFile = z.output<ConfigSchema>;
+export type ConfigFile = z.output<ReturnType<typeof createConfigSchema>>;
 export type CustomerEntry = ConfigFile['customers'][number];
 
 /** The schema of the configuration file. Customer files have that of `customers`. */
@@ -116,7 +116,7 @@ export function createConfigSchema() {
         .optional()
         .describe("Opening hours in OpenStreetMap's syntax, local time."),
       holidays: holidayRegion().optional().describe('The region whose public holidays PH means.'),
-      labels: limitedRecord(
+      labels: mapping(
         labelName(),
         text({ expected: 'a label value', minLength: 0 }),
         MAX_CUSTOMER_LABELS,
@@ -124,11 +124,11 @@ export function createConfigSchema() {
       )
         .default({})
         .describe('Labels of library_customer_info.'),
-      streams: setOf(MINUTE_STREAMS, 1)
+      streams: listOf(MINUTE_STREAMS, 1)
         .default([...MINUTE_STREAMS])
         .describe('What is polled.'),
-      breakdowns: setOf(BREAKDOWNS, 0).default([]).describe('Breakdowns of the people counts.'),
-      branches: limitedRecord(
+      breakdowns: listOf(BREAKDOWNS, 0).default([]).describe('Breakdowns of the people counts.'),
+      branches: mapping(
         text({ expected: 'a branch id of up to 64 characters such as 101', maxLength: 64 }),
         displayName({ expected: 'a name such as Main Library' }),
         MAX_BRANCHES,
@@ -165,29 +165,11 @@ export function createConfigSchema() {
     .meta({ expected: 'a mapping with service and customers' });
 }
 
-function limitedRecord(key: z.ZodString, value: z.ZodString, maxEntries: number, expected: string) {
-  return z
-    .record(key, value)
-    .superRefine((entries, context) => {
-      if (Object.keys(entries).length > maxEntries) {
-        context.addIssue({ code: 'custom', params: { got: `more than ${maxEntries} entries` } });
-      }
-    })
-    .meta({ expected, maxProperties: maxEntries });
-}
-
 function labelName() {
-  return checkedString(
-    (name) => {
-      const isReserved = RESERVED_LABELS.includes(name) || name.startsWith('__');
-      if (isReserved) {
-        return { got: 'a reserved name' };
-      }
-      return /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(name) ? undefined : { got: 'another name' };
-    },
-    {
-      expected: 'a label name of letters, digits and _',
-      pattern: `^(?!__|(?:${RESERVED_LABELS.join('|')})$)[a-zA-Z_][a-zA-Z0-9_]*$`,
-    },
-  );
+  const pattern = `^(?!__|(?:${RESERVED_LABELS.join('|')})$)[a-zA-Z_][a-zA-Z0-9_]*$`;
+  const regexp = new RegExp(pattern);
+  return checkedString((name) => (regexp.test(name) ? undefined : {}), {
+    expected: `a label name of letters, digits and _, not reserved (${RESERVED_LABELS.join(', ')}, __…)`,
+    pattern,
+  });
 }

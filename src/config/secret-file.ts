@@ -1,4 +1,5 @@
-/** Secrets in files of their own. */
+/** Secrets, certificates and keys in files of their own. Messages follow the name of the file. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { Secret } from '../base/secret.ts';
 import { readTextFile } from './read-file.ts';
 import type { FileContent } from './read-file.ts';
@@ -6,13 +7,9 @@ import type { CustomerConfig } from './types.ts';
 
 export const MAX_SECRET_BYTES = 65_536;
 
-/** Completes a sentence that begins with the file. */
 export const EXPOSED = 'can be read by its group or by others: expected mode 600 or 400' as const;
 
-/**
- * Reads a secret again. Throws an Error whose message completes a sentence that begins with the file and
- * holds no part of it.
- */
+/** Throws an Error whose message holds no part of the secret. */
 export async function readSecretFile(path: string): Promise<Secret> {
   return parseSecret(await readTextFile(path, MAX_SECRET_BYTES));
 }
@@ -48,4 +45,32 @@ export function accessOf({ name, clientId, clientSecret }: CustomerConfig): {
     clientId,
     readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
   };
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** Returns the text of a file of certificates. Node.js would ignore invalid ones. */
+export function parseCertificates({ text }: FileContent): string {
+  const certificates = text.match(CERTIFICATE);
+  if (certificates === null) {
+    throw new Error('holds no certificate, expected PEM, as in -----BEGIN CERTIFICATE-----');
+  }
+  for (const certificate of certificates) {
+    try {
+      new X509Certificate(certificate);
+    } catch {
+      throw new Error('holds an invalid certificate');
+    }
+  }
+  return text;
+}
+
+export function parsePrivateKey(content: FileContent): FileContent {
+  try {
+    createPrivateKey(content.text);
+    return content;
+  } catch {
+    // The library's message may quote the key.
+    throw new Error('holds no private key without a password, expected PEM');
+  }
 }

@@ -4,7 +4,7 @@
 export function suggest(word: string, words: Iterable<string>): string | undefined {
   const typed = normalize(word);
   let nearest: string | undefined;
-  let limit = Math.max(1, Math.floor(typed.length / 3)) + 1;
+  let limit = typed.length < 6 ? 2 : 3;
   for (const candidate of words) {
     const known = normalize(candidate);
     const distance =

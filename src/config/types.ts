@@ -65,8 +65,6 @@ export interface CustomerConfig {
 export interface WebConfig {
   /** Undefined: plain http. */
   readonly tls: TlsConfig | undefined;
-  /** Added to each response that does not have the header. */
-  readonly headers: Readonly<Record<string, string>>;
   /** bcrypt hashes by user. Empty: no authentication. */
   readonly users: ReadonlyMap<string, Secret>;
 }
@@ -79,12 +77,8 @@ export interface TlsConfig {
   readonly clientAuth: ClientAuth;
   /** PEM text of the certificate authorities of clients. */
   readonly clientCa: string | undefined;
-  readonly minVersion: TlsVersion;
-  readonly maxVersion: TlsVersion;
-  /** OpenSSL's names, joined by colons. Undefined: Node's default. */
-  readonly ciphers: string | undefined;
-  readonly curves: string | undefined;
-  readonly preferServerCiphers: boolean;
+  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
+  readonly maxVersion: 'TLSv1.2' | 'TLSv1.3';
 }
 
 /** Go's names (crypto/tls, ClientAuthType). */
@@ -98,4 +92,3 @@ export const CLIENT_AUTHS = [
 ] as const;
 
 export type ClientAuth = (typeof CLIENT_AUTHS)[number];
-export type TlsVersion = 'TLSv1.2' | 'TLSv1.3';

@@ -1,30 +1,46 @@
 /**
- * The types of values in the configuration, as zod schemas. Each carries `expected` for messages and
- * the reference, and `harmless` where a value may be quoted (see {@link ValueMeta}).
+ * The types of values in the configuration, as zod schemas. Each has `expected` for messages and the
+ * reference, and `harmless` if its values may be shown.
  */
 import { z } from 'zod';
 import { DURATION_PATTERN, parseDuration } from '../base/duration.ts';
 import { HOLIDAY_REGIONS } from '../counting/holiday-regions.ts';
 import { suggest } from './suggest.ts';
 
-export interface ValueMeta {
+interface ValueMeta {
   /** Completes "expected …". */
   readonly expected?: string;
   /** Allowlist: only values and lines of such keys appear in messages. */
   readonly harmless?: boolean;
-  /** For a key that is known, but refused: what to do instead. */
-  readonly unsupported?: string;
+  readonly description?: string | undefined;
 }
 
 /** What is wrong with a value, as the params of an issue of zod. */
 export interface Fault {
-  /** Completes "got …" and quotes nothing. Default: the value itself, where it may be shown. */
+  /** Completes "got …" without quoting the file. Default: the value itself, if it may be shown. */
   readonly got?: string;
-  /** May quote the value; left out where the value must not be shown. */
+  /** Shown after the value, if that may be shown. */
   readonly hint?: string | undefined;
 }
 
 type StringMeta = ValueMeta & { readonly [jsonSchemaKeyword: string]: unknown };
+
+/** The type without defaults and optionality. */
+export function innerType(type: z.ZodType): z.ZodType {
+  let inner = type;
+  while (
+    inner instanceof z.ZodOptional ||
+    inner instanceof z.ZodDefault ||
+    inner instanceof z.ZodPrefault
+  ) {
+    inner = inner.unwrap() as z.ZodType;
+  }
+  return inner;
+}
+
+export function metaOf(type: z.ZodType): ValueMeta {
+  return { ...innerType(type).meta(), ...type.meta() };
+}
 
 /** A string for which `check` returns what is wrong with it, or undefined. */
 export function checkedString(
@@ -79,11 +95,8 @@ export function displayName(options: TextOptions): z.ZodString {
 
 export function path(expected: string): z.ZodString {
   return checkedString(
-    (value) => {
-      // Somebody wrote the certificate or key itself, which must not be shown as a path.
-      const isPem = value.includes('-----BEGIN');
-      return isPem ? { got: 'the content of one' } : unsafeFault(value);
-    },
+    // The text of a certificate or key in place of its path must not be shown.
+    (value) => (value.includes('-----BEGIN') ? { got: 'the content of one' } : unsafeFault(value)),
     { expected },
     z.string().min(1).max(MAX_PATH_LENGTH),
   );
@@ -104,27 +117,33 @@ export function trueOrFalse(): z.ZodBoolean {
 }
 
 export function oneOf<const Word extends string>(words: readonly Word[]) {
-  const expected = words.length === 1 ? words.join() : `one of ${words.join(', ')}`;
-  return z.enum(words).meta({ expected, harmless: true });
+  return z.enum(words).meta({ expected: `one of ${words.join(', ')}`, harmless: true });
 }
 
-/** A list of words, each at most once. */
-export function setOf<const Word extends string>(words: readonly Word[], minLength: 0 | 1) {
+export function listOf<const Word extends string>(words: readonly Word[], minLength: 0 | 1) {
+  const number = minLength === 0 ? 'any' : 'one or more';
   return z
     .array(oneOf(words))
     .min(minLength)
-    .superRefine((list, context) => {
-      for (const [i, word] of list.entries()) {
-        if (list.indexOf(word) < i) {
-          context.addIssue({ code: 'custom', path: [i], params: { got: 'the same word twice' } });
-        }
+    .meta({ expected: `a list of ${number} of ${words.join(', ')}`, harmless: true });
+}
+
+/** Values of text by name. */
+export function mapping(
+  key: z.ZodString,
+  value: z.ZodString,
+  maxProperties: number,
+  expected: string,
+) {
+  return z
+    .record(key, value)
+    .superRefine((entries, context) => {
+      if (Object.keys(entries).length > maxProperties) {
+        const got = `more than ${maxProperties} entries`;
+        context.addIssue({ code: 'custom', params: { got } });
       }
     })
-    .meta({
-      expected: `a list of ${minLength === 0 ? 'any' : 'one or more'} of ${words.join(', ')}`,
-      harmless: true,
-      uniqueItems: true,
-    });
+    .meta({ expected, maxProperties });
 }
 
 export function duration(min: string, max: string, example: string): z.ZodString {
@@ -132,12 +151,9 @@ export function duration(min: string, max: string, example: string): z.ZodString
   const maxMs = parseDuration(max) ?? Infinity;
   return checkedString(
     (value) => {
-      const ms = parseDuration(value);
-      if (ms === undefined) {
-        const isBare = /^\d+$/.test(value);
-        return isBare ? { got: 'a number without a unit', hint: `did you mean ${value}s?` } : {};
-      }
-      return ms < minMs || ms > maxMs ? {} : undefined;
+      const ms = parseDuration(value) ?? NaN;
+      const hint = /^\d+$/.test(value) ? `did you mean ${value}s?` : undefined;
+      return ms >= minMs && ms <= maxMs ? undefined : { hint };
     },
     {
       expected: `a duration from ${min} to ${max}, such as ${example}`,
@@ -160,111 +176,84 @@ export function timeOfDay(): z.ZodString {
 }
 
 const MAX_URL_LENGTH = 2_048;
+const SERVICE_URL = /^https?:\/\/[^/?#@\\\s]+(\/[^?#\\\s]*)?$/i;
+/** May have a user and a password. */
+const PROXY_URL = /^https?:\/\/[^/?#\\\s]+\/?$/i;
 
 /** `appended` is the path that the exporter appends itself. */
 export function serviceUrl(appended: string, example: string): z.ZodString {
-  return checkedString(
-    (value) => {
-      const fault = urlFault(value);
-      if (fault !== undefined) {
-        return { got: fault };
-      }
-      const { username, password, pathname } = new URL(value);
-      if (username !== '' || password !== '') {
-        return { got: 'one with a user or a password' };
-      }
-      return pathname.replace(/\/+$/, '').endsWith(appended)
-        ? { got: `one that ends with ${appended}, which is appended automatically` }
-        : undefined;
-    },
-    {
-      expected: `a URL such as ${example}`,
-      harmless: true,
-      pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\\\\\\s]+(/[^?#\\\\\\s]*)?$',
-      maxLength: MAX_URL_LENGTH,
-      examples: [example],
-    },
-  );
+  return url((value) => SERVICE_URL.test(value) && !value.replace(/\/+$/, '').endsWith(appended), {
+    expected: `an http(s) URL without user, query or ${appended}, such as ${example}`,
+    harmless: true,
+    pattern: jsonPattern(SERVICE_URL),
+    examples: [example],
+  });
 }
 
 /** May hold a user and a password, so it is never shown. */
 export function proxyUrl(): z.ZodString {
   const example = 'http://proxy.example.org:3128';
-  return checkedString(
-    (value) => {
-      const fault = urlFault(value);
-      const hasPath = fault === undefined && new URL(value).pathname !== '/';
-      return fault === undefined && !hasPath ? undefined : { got: fault ?? 'one with a path' };
-    },
-    {
-      expected: `a URL without a path, such as ${example}`,
-      pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^/?#\\\\\\s]+/?$',
-      maxLength: MAX_URL_LENGTH,
-      examples: [example],
-    },
-  );
+  const expected = `an http(s) URL without path or query, such as ${example}`;
+  const pattern = jsonPattern(PROXY_URL);
+  return url((value) => PROXY_URL.test(value), { expected, pattern, examples: [example] });
 }
 
 /** Stricter than the URL standard, which corrects what it can. */
-function urlFault(value: string): string | undefined {
-  if (value.length > MAX_URL_LENGTH) {
-    return `one of more than ${MAX_URL_LENGTH} characters`;
-  }
-  if (/[\s\\]/.test(value)) {
-    return 'one with a space or a backslash';
-  }
-  if (!/^https?:\/\/[^/]/i.test(value)) {
-    return 'one without https:// or http:// and a host';
-  }
-  if (!URL.canParse(value)) {
-    return 'an invalid URL';
-  }
-  if (/[?#]/.test(value)) {
-    return 'one with a query or a fragment';
-  }
-  return new URL(value).port === '0' ? 'port 0' : undefined;
+function url(isAllowed: (value: string) => boolean, meta: StringMeta): z.ZodString {
+  return checkedString(
+    (value) =>
+      value.length <= MAX_URL_LENGTH &&
+      isAllowed(value) &&
+      URL.canParse(value) &&
+      new URL(value).port !== '0'
+        ? undefined
+        : {},
+    { ...meta, maxLength: MAX_URL_LENGTH },
+  );
 }
 
-/** Creates the schema of a time zone, which remembers what it has checked: many customers share one. */
+/** JSON Schema has no flag to ignore case. */
+function jsonPattern({ source }: RegExp): string {
+  return source.replace('https?', '[Hh][Tt][Tt][Pp][Ss]?');
+}
+
+/** Remembers the faults it has found: many customers may have the same. */
 export function timezone(): z.ZodString {
-  let names: ReadonlySet<string> | undefined;
-  const rare = new Map<string, Fault | undefined>();
+  const names = new Set(Intl.supportedValuesOf('timeZone'));
+  const others = new Map<string, Fault | undefined>();
   return checkedString(
     (value) => {
-      names ??= new Set(Intl.supportedValuesOf('timeZone'));
       if (names.has(value)) {
         return undefined;
       }
-      if (!rare.has(value)) {
-        rare.set(value, timezoneFault(value, [...names]));
+      if (!others.has(value)) {
+        others.set(value, timezoneFault(value, names));
       }
-      return rare.get(value);
+      return others.get(value);
     },
     {
       expected: 'an IANA time zone such as Europe/Copenhagen',
       harmless: true,
-      // Only Node.js knows which names there are.
+      // Only Node.js knows the names.
       pattern: '^(?![Uu][Tt][Cc][+-]|[Gg][Mm][Tt][+-])[A-Za-z][A-Za-z0-9_+/-]*$',
       examples: ['Europe/Copenhagen'],
     },
   );
 }
 
-/** Old names that IANA keeps, such as US/Eastern, and UTC are valid. */
-function timezoneFault(value: string, names: readonly string[]): Fault | undefined {
-  if (/^[+-]|^(UTC|GMT)[+-]/i.test(value)) {
-    return { got: 'an offset, which has no daylight saving time' };
-  }
-  const spelling = names.find((name) => name.toLowerCase() === value.toLowerCase());
-  const nearest = spelling ?? suggest(value, names);
-  return spelling === undefined && isTimezone(value)
+/** Old names that IANA keeps, such as US/Eastern, and UTC are valid, but no offsets. */
+function timezoneFault(value: string, names: ReadonlySet<string>): Fault | undefined {
+  const nearest = suggest(value, names);
+  const isWrongCase = nearest?.toLowerCase() === value.toLowerCase();
+  const isOffset = /^[+-]|^(UTC|GMT)[+-]/i.test(value);
+  return !isWrongCase && !isOffset && isKnownToIntl(value)
     ? undefined
     : { hint: nearest && `did you mean ${nearest}?` };
 }
 
-function isTimezone(name: string): boolean {
+function isKnownToIntl(timeZone: string): boolean {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
+    new Intl.DateTimeFormat('en', { timeZone });
     return true;
   } catch {
     return false;
@@ -280,8 +269,11 @@ export function holidayRegion(): z.ZodString {
     (value) => {
       const [country = '', ...state] = value.split('-');
       const states = HOLIDAY_REGIONS.get(country);
-      const isKnown = states && (state.length === 0 || states.includes(state.join('-')));
-      return isKnown === true ? undefined : { hint: regionHint(country) };
+      if (states !== undefined && (state.length === 0 || states.includes(state.join('-')))) {
+        return undefined;
+      }
+      const known = states?.map((one) => `${country}-${one}`) ?? countries;
+      return { hint: known.length === 0 ? undefined : `known: ${known.join(', ')}` };
     },
     {
       expected,
@@ -293,14 +285,4 @@ export function holidayRegion(): z.ZodString {
     },
     z.string().toLowerCase(),
   );
-}
-
-function regionHint(country: string): string {
-  const states = HOLIDAY_REGIONS.get(country);
-  if (states === undefined) {
-    return `known countries: ${[...HOLIDAY_REGIONS.keys()].join(', ')}`;
-  }
-  return states.length === 0
-    ? `${country} has no states`
-    : `known: ${[country, ...states.map((state) => `${country}-${state}`)].join(', ')}`;
 }

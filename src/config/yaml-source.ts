@@ -8,9 +8,8 @@ import {
   isSeq,
   LineCounter,
   parseDocument,
-  visit,
 } from 'yaml';
-import type { Document, Node, Pair, YAMLError } from 'yaml';
+import type { Document, Node, Pair } from 'yaml';
 
 export type Path = readonly PropertyKey[];
 
@@ -29,26 +28,20 @@ interface Found {
   readonly value: Range;
 }
 
-export interface SyntaxProblem {
+interface SyntaxProblem {
   readonly range: Range;
   /** Quotes nothing from the file. */
   readonly message: string;
 }
 
-/** A syntax error often causes others: so many are considered, and so many reported. */
-const MAX_SYNTAX_ERRORS = 100;
+/** A syntax error often causes others. */
 const MAX_SYNTAX_PROBLEMS = 10;
 
-const EXPECTED_COLON = 'expected KEY: VALUE, got no colon with a space after it';
-/** By code or message; in place of the parser's messages that may quote the file, or that only its developers understand. */
+/** By code: in place of the parser's messages that quote the file or are for its developers. */
 const MESSAGES: Readonly<Record<string, string>> = {
-  'Implicit map keys need to be followed by map values': EXPECTED_COLON,
-  MULTILINE_IMPLICIT_KEY: EXPECTED_COLON,
-  BAD_ALIAS: 'anchor or alias without a name; put a value that begins with & or * in quotes',
   BAD_COLLECTION_TYPE: 'unknown tag; put a value that begins with ! in quotes',
   BAD_DIRECTIVE: 'unknown directive; remove the line that begins with %',
   BAD_DQ_ESCAPE: 'invalid escape sequence; write \\\\ for a backslash, or use single quotes',
-  BLOCK_AS_IMPLICIT_KEY: 'key inside a value; align it with the other keys, or quote the value',
   MULTIPLE_DOCS: 'expected one document, got a second one; remove the line --- or ...',
   NON_STRING_KEY: 'expected a plain key, got a list, mapping or alias; quote a value with { or [',
   TAG_RESOLVE_FAILED: 'unknown tag; put a value that begins with ! in quotes',
@@ -61,45 +54,23 @@ export class YamlSource {
   /** Absolute. */
   readonly path: string;
   readonly text: string;
-  /** Without any, the other methods can be used. */
   readonly syntaxProblems: readonly SyntaxProblem[];
-  readonly contents: Node | null;
+  /** Undefined after a syntax problem and in an empty file. */
+  readonly contents: Node | undefined;
   readonly #anchors = new Map<string, Node>();
-  readonly #expandedKeys = new WeakMap<Pair, string>();
-  #lines: LineCounter | undefined;
+  readonly #lines = new LineCounter();
 
   constructor(name: string, path: string, text: string) {
     this.name = name;
     this.path = path;
     this.text = text;
-    const parsed = parse(text);
-    this.contents = 'document' in parsed ? parsed.document.contents : null;
-    this.syntaxProblems =
-      'document' in parsed ? this.#problemsOf(parsed.document) : [parsed.problem];
-  }
-
-  get isEmpty(): boolean {
-    return this.contents === null || (isScalar(this.contents) && this.contents.value === null);
-  }
-
-  /** At most one a line. */
-  #problemsOf(document: Document): readonly SyntaxProblem[] {
-    const all = [...document.errors, ...document.warnings].slice(0, MAX_SYNTAX_ERRORS);
-    const errors = all.map((error): SyntaxProblem => {
-      const [message = ''] = (
-        MESSAGES[error.code] ??
-        MESSAGES[error.message] ??
-        error.message
-      ).split('\n');
-      const start = openingOf(error, document) ?? error.pos[0];
-      return { range: { start, end: start + 1 }, message };
-    });
-    const byLine = new Map<number, SyntaxProblem>();
-    for (const error of errors.toSorted((a, b) => a.range.start - b.range.start)) {
-      const { line } = this.position(error.range.start);
-      byLine.set(line, byLine.get(line) ?? error);
+    for (let start = 0; start >= 0; start = text.indexOf('\n', start) + 1 || -1) {
+      this.#lines.addNewLine(start);
     }
-    return [...byLine.values()].slice(0, MAX_SYNTAX_PROBLEMS);
+    const { contents, problems } = parse(text);
+    this.contents =
+      problems.length > 0 || contents === null || isEmpty(contents) ? undefined : contents;
+    this.syntaxProblems = problems;
   }
 
   /**
@@ -116,19 +87,9 @@ export class YamlSource {
     return node;
   }
 
-  /** The key of a pair, with `${NAME}` expanded if `expandKey` was called. */
-  keyOf(pair: Pair): string {
-    return this.#expandedKeys.get(pair) ?? writtenKey(pair);
-  }
-
-  expandKey(pair: Pair, expanded: string): void {
-    this.#expandedKeys.set(pair, expanded);
-  }
-
   /** Where the value at a path is, or its key. What is missing is where its mapping begins. */
   locate(path: Path, part: 'key' | 'value' = 'value'): Range {
-    const found = this.#find(path);
-    return part === 'key' ? found.key : found.value;
+    return this.#find(path)[part];
   }
 
   /** The text of the value at a path, as it is written. */
@@ -166,36 +127,25 @@ export class YamlSource {
         written.push(step);
         value = rangeOf(node, true) ?? value;
         key = value;
-      } else {
-        const pair = isMap(container)
-          ? container.items.find((one) => this.keyOf(one) === step)
-          : undefined;
-        written.push(pair === undefined ? step : writtenKey(pair));
-        if (pair === undefined) {
-          return {
-            exists: false,
-            written,
-            node: undefined,
-            key: alias ?? value,
-            value: alias ?? value,
-          };
-        }
-        node = pair.value;
-        key = rangeOf(pair.key, true) ?? value;
-        value = rangeOf(node) ?? key;
+        continue;
       }
+      const pair = isMap(container)
+        ? container.items.find((one) => keyOf(one) === step)
+        : undefined;
+      written.push(pair === undefined ? step : writtenKey(pair));
+      if (pair === undefined) {
+        const range = alias ?? value;
+        return { exists: false, written, node: undefined, key: range, value: range };
+      }
+      node = pair.value;
+      key = rangeOf(pair.key, true) ?? value;
+      value = rangeOf(node) ?? key;
     }
     return { exists: true, written, node, key: alias ?? key, value: alias ?? value };
   }
 
   /** From 1; a column counts characters. */
   position(offset: number): { readonly line: number; readonly column: number } {
-    if (this.#lines === undefined) {
-      this.#lines = new LineCounter();
-      for (let start = 0; start >= 0; start = this.text.indexOf('\n', start) + 1 || -1) {
-        this.#lines.addNewLine(start);
-      }
-    }
     const { line, col } = this.#lines.linePos(Math.min(offset, this.text.length));
     const before = this.text.slice(offset - col + 1, offset);
     return { line, column: Array.from(before).length + 1 };
@@ -209,31 +159,45 @@ export class YamlSource {
   }
 }
 
-function parse(
-  text: string,
-): { readonly document: Document } | { readonly problem: SyntaxProblem } {
-  const control = /[^\P{Cc}\t\n\r]|\r(?!\n)/u.exec(text);
-  if (control !== null) {
-    const code = control[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
-    return { problem: syntaxProblem(control.index, `control character U+${code}`) };
+/** The key of a pair, as `expandKey` may have changed it. */
+export function keyOf({ key }: Pair): string {
+  // With `stringKeys`, the parser rejects other keys.
+  return isScalar(key) ? String(key.value) : '';
+}
+
+export function expandKey({ key }: Pair, expand: (written: string) => string): void {
+  if (isScalar(key)) {
+    key.value = expand(key.source ?? '');
   }
+}
+
+function writtenKey({ key }: Pair): string {
+  return isScalar(key) ? (key.source ?? '') : '';
+}
+
+function parse(text: string): {
+  readonly contents: Document['contents'];
+  readonly problems: readonly SyntaxProblem[];
+} {
   try {
-    const document = parseDocument(text, {
+    const { contents, errors, warnings } = parseDocument(text, {
       logLevel: 'error',
       prettyErrors: false,
       resolveKnownTags: false,
       stringKeys: true,
       uniqueKeys: false,
     });
-    const { yaml } = document.directives;
-    return yaml.explicit === true && yaml.version !== '1.2'
-      ? {
-          problem: syntaxProblem(0, 'unsupported YAML version; remove the line that begins with %'),
-        }
-      : { document };
+    const control = /[^\P{Cc}\t\n\r]|\r(?!\n)/u.exec(text)?.index;
+    const problems = [
+      ...(control === undefined ? [] : [syntaxProblem(control, 'control character')]),
+      ...[...errors, ...warnings].map(({ code, message, pos: [start] }) =>
+        syntaxProblem(start, MESSAGES[code] ?? message),
+      ),
+    ];
+    return { contents, problems: problems.slice(0, MAX_SYNTAX_PROBLEMS) };
   } catch {
     // The parser is recursive, and the stack is limited.
-    return { problem: syntaxProblem(0, 'nested too deeply') };
+    return { contents: null, problems: [syntaxProblem(0, 'nested too deeply')] };
   }
 }
 
@@ -241,31 +205,12 @@ function syntaxProblem(start: number, message: string): SyntaxProblem {
   return { range: { start, end: start + 1 }, message };
 }
 
-/** For a bracket or quote without an end: where it begins, for the parser notices it much later. */
-function openingOf({ message, pos: [at] }: YAMLError, document: Document): number | undefined {
-  let opening: number | undefined;
-  if (/^Missing closing|end with a \W$/.test(message)) {
-    visit(document, {
-      Node(_, node) {
-        const isOpened = isScalar(node)
-          ? node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE'
-          : isCollection(node) && node.flow === true;
-        if (isOpened && node.range && node.range[0] < at && node.range[1] >= at) {
-          opening = node.range[0];
-        }
-      },
-    });
-  }
-  return opening;
-}
-
-/** With `stringKeys`, the parser rejects keys that are no scalars. */
-function writtenKey({ key }: Pair): string {
-  return isScalar(key) ? String(key.value) : '';
+function isEmpty(node: Node): boolean {
+  return isScalar(node) && node.value === null;
 }
 
 /** Undefined for an empty value, unless `mayBeEmpty`. */
-function rangeOf(node: unknown, mayBeEmpty = false): Range | undefined {
+export function rangeOf(node: unknown, mayBeEmpty = false): Range | undefined {
   const range = isNode(node) ? node.range : undefined;
   return range && (mayBeEmpty || range[1] > range[0])
     ? { start: range[0], end: range[1] }

@@ -12,8 +12,6 @@ import type { Secret } from '../base/secret.ts';
 export interface AuthRules {
   /** The bcrypt hash of each user's password. Empty: no authentication. */
   readonly users: ReadonlyMap<string, Secret>;
-  /** Added to every answer that does not set such a header itself. */
-  readonly headers: Readonly<Record<string, string>>;
 }
 
 interface Credentials {
@@ -99,9 +97,6 @@ export function createAuth(
 
   return (request, response) => {
     const current = rules();
-    for (const [name, value] of Object.entries(current.headers)) {
-      response.setHeader(name, value);
-    }
     if (current.users.size === 0 || isOpen(request)) {
       inside(request, response);
       return;

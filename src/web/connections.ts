@@ -32,9 +32,6 @@ export interface ServerTls {
   readonly clientCa: string | undefined;
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
   readonly maxVersion: 'TLSv1.2' | 'TLSv1.3';
-  readonly ciphers: string | undefined;
-  readonly curves: string | undefined;
-  readonly preferServerCiphers: boolean;
 }
 
 type ClientAuth =
@@ -160,10 +157,7 @@ function secureContextOf(tls: ServerTls): SecureContextOptions {
     key: tls.key.reveal(),
     minVersion: tls.minVersion,
     maxVersion: tls.maxVersion,
-    honorCipherOrder: tls.preferServerCiphers,
     ...(tls.clientCa === undefined ? {} : { ca: tls.clientCa }),
-    ...(tls.ciphers === undefined ? {} : { ciphers: tls.ciphers }),
-    ...(tls.curves === undefined ? {} : { ecdhCurve: tls.curves }),
   };
 }
 

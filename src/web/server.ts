@@ -87,7 +87,7 @@ const RESERVED_PATHS = ['/-/healthy', '/-/ready', '/-/reload'];
 export function createWebServer(options: WebServerOptions): WebServer {
   parseListenAddress(options.listenAddress);
   checkTelemetryPath(options.telemetryPath);
-  let protection = options.protection ?? { tls: undefined, users: new Map(), headers: {} };
+  let protection = options.protection ?? { tls: undefined, users: new Map() };
   const scheme = protection.tls === undefined ? 'http' : 'https';
   let connections: Connections | undefined;
   const handleError = createErrorHandler(options.log);

@@ -4,11 +4,11 @@ import { systemClock } from '../../src/base/clock.ts';
 import { ConfigError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { Secret } from '../../src/base/secret.ts';
-import type { LoadedAll } from '../../src/config/load-all.ts';
+import type { LoadedConfig } from '../../src/config/load.ts';
 import { createDaemon } from '../../src/daemon.ts';
 import type { DaemonOptions } from '../../src/daemon.ts';
 
-function configured(...names: readonly string[]): LoadedAll {
+function configured(...names: readonly string[]): LoadedConfig {
   return {
     files: [],
     warnings: [],
@@ -48,7 +48,7 @@ function configured(...names: readonly string[]): LoadedAll {
   };
 }
 
-const WEB = { config: { tls: undefined, headers: {}, users: new Map() }, files: [], warnings: [] };
+const WEB = { config: { tls: undefined, users: new Map() }, files: [], warnings: [] };
 
 /** A started daemon, what it logged, and the values of its own metrics. */
 async function started(options: Partial<DaemonOptions>) {
@@ -95,7 +95,7 @@ const SUCCESSFUL = 'library_exporter_config_last_reload_successful';
 
 test('reloads requested during another one wait for its end, and share the next of their scope', async () => {
   const events: string[] = [];
-  const gate = Promise.withResolvers<LoadedAll>();
+  const gate = Promise.withResolvers<LoadedConfig>();
   const { daemon } = await started({
     load: () => (events.push('all'), gate.promise),
     loadWeb: () => (events.push('web'), Promise.resolve(WEB)),

@@ -17,7 +17,7 @@ test('the example is valid and causes no warning', async () => {
     'clients-ca.pem': makeAuthority().cert,
   });
   const path = join(folder, 'web.yml');
-  const { config, warnings } = await loadWebConfig({ path, env: {}, nowMs: Date.now() });
+  const { config, warnings } = await loadWebConfig({ path, env: {} });
   expect(warnings).toEqual([]);
   expect(config.tls?.clientAuth).toBe('RequireAndVerifyClientCert');
   expect([...config.users.keys()]).toEqual(['prometheus']);

@@ -35,7 +35,7 @@ export const CHALLENGE = 'Basic realm="library-stats-exporter", charset="UTF-8"'
 export const GOOD = { authorization: basic('prometheus', PASSWORD) };
 
 export function protectionWith(changes: Partial<Protection> = {}): Protection {
-  return { tls: undefined, users: new Map(), headers: {}, ...changes };
+  return { tls: undefined, users: new Map(), ...changes };
 }
 
 export function tlsWith({ cert, key }: Certified, changes: Partial<ServerTls> = {}): ServerTls {
@@ -46,9 +46,6 @@ export function tlsWith({ cert, key }: Certified, changes: Partial<ServerTls> = 
     clientCa: undefined,
     minVersion: 'TLSv1.2',
     maxVersion: 'TLSv1.3',
-    ciphers: undefined,
-    curves: undefined,
-    preferServerCiphers: true,
     ...changes,
   };
 }
