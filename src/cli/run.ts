@@ -100,9 +100,7 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
     loaded,
     load,
     loadWeb: async (running) =>
-      webPath === undefined
-        ? undefined
-        : loadWebConfig({ path: webPath, env: io.env, running }),
+      webPath === undefined ? undefined : loadWebConfig({ path: webPath, env: io.env, running }),
     listenAddress: flags['web.listenAddress'],
     telemetryPath: flags['web.telemetryPath'],
     enableLifecycle: flags['web.enableLifecycle'],
