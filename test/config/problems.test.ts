@@ -129,7 +129,7 @@ describe('URLs', () => {
 describe('opening hours and holidays', () => {
   // prettier-ignore
   test.each<Case>([
-    ['customer', 'opening_hours: whenever', "9:20: customers[0].opening_hours: invalid syntax at character 2: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00 ^"],
+    ['customer', 'opening_hours: whenever', "9:20: customers[0].opening_hours: invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00 ^"],
     ['customer', 'opening_hours: "PH off"', '9:20: customers[0].opening_hours: PH needs the key holidays, as in holidays: dk ^'],
     ['customer', 'opening_hours: "PH off"\nholidays: xx', '10:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got xx (known: ar, at, au, be, bg, br, by, ca, ch, ci, cn, cz, de, dk, ee, es, fi, fr, gb, ge, gg, gi, gr, hr, hu, ie, im, it, je, jp, lt, lu, lv, mc, md, mt, mx, na, nf, nl, no, nz, pl, pm, pt, ro, rs, ru, se, si, sj, sk, sm, ua, us, vn, xa, za) ^'],
     ['customer', 'holidays: dk-1', '9:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got dk-1 ^'],
