@@ -168,7 +168,7 @@ function exportedKeys(
 }
 
 /** Rows with the same key are added up; 101 and "101" are the same key. */
-export function byKey(rows: readonly Row[]): CountsByKey {
+function byKey(rows: readonly Row[]): CountsByKey {
   const table = new Map<string, Counts>();
   for (const { key, counts } of rows) {
     // Lone surrogates would all be written as the same character: two series with one label.

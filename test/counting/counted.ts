@@ -26,7 +26,7 @@ import type { SmallConventions } from '../support/small-service.ts';
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
-export const RECONCILE_MS = HOUR_MS;
+export const RECONCILE_MS = 3_600_000;
 export const COPENHAGEN = new Zone('Europe/Copenhagen');
 /** A Wednesday, 11:00 in Copenhagen. */
 export const START_MS = NOW_MS;

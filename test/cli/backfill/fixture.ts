@@ -18,7 +18,7 @@ import { Terminal } from '../terminal.ts';
 import type { Ran } from '../terminal.ts';
 
 /** The sixth of November, in the afternoon of Europe. */
-export const NOW_MS = Date.UTC(2026, 10, 6, 15);
+const NOW_MS = Date.UTC(2026, 10, 6, 15);
 
 export interface FixtureOptions {
   readonly conventions?: Partial<Conventions>;
