@@ -1,7 +1,7 @@
 /**
  * What is wrong with a configuration, as text: each problem with its place, and with the source line
  * where that is harmless. Redaction is an allowlist: a value or a line is shown only if it is `KEY: VALUE`
- * with a key that the schema calls harmless, and a path only up to the first unknown key.
+ * with a key that the schema calls harmless, and a path only up to the first key that is no plain name.
  */
 import { isMap, isScalar, isSeq } from 'yaml';
 import { z } from 'zod';
@@ -23,6 +23,9 @@ const LINE = /^([\s-]*([\w-]+)\s*:(?:\s+(.*?))?)\s*(?:\s#.*)?$/;
 /** Excluded are URLs with credentials or a query, nested mappings, aliases, and what spans lines. */
 const HARMLESS_VALUE =
   /^(?:"[^"\\@?{}]*"|'[^'\\@?{}]*'|\[[\w\s,."'*/-]*\]|[^\s"'&*!|>%@`{}[\],#?](?:(?!:\s)[^"'@?#&{}\\])*)$/;
+
+/** An unknown key, but not a secret in the place of a key. */
+const PLAIN_NAME = /^[a-z]{1,16}(?:_[a-z]{1,16}){0,3}$/i;
 
 /** What a problem with a file as a whole is about, in place of keys. */
 export const WHOLE_FILE = '(file)';
@@ -234,17 +237,14 @@ export class Problems {
     return `${text}\n  ${shown}\n  ${padding}^`;
   }
 
-  /** `customers[0].capacity`, up to the first key that is neither known nor like a known one. */
+  /** `customers[0].capacity`, up to the first key that is neither known nor a plain name. */
   #pathText(source: YamlSource, path: Path): string {
     let text = '';
     for (const step of source.written(path)) {
       const key = String(step);
       if (typeof step === 'number') {
         text += `[${step}]`;
-      } else if (
-        this.#keys.has(key) ||
-        (/^[\w-]+$/.test(key) && suggest(key, this.#keys.keys()) !== undefined)
-      ) {
+      } else if (this.#keys.has(key) || PLAIN_NAME.test(key) || isMisspelt(key, this.#keys)) {
         text += text === '' ? key : `.${key}`;
       } else {
         break;
@@ -252,6 +252,10 @@ export class Problems {
     }
     return text === '' ? '(top level)' : text;
   }
+}
+
+function isMisspelt(key: string, known: ReadonlyMap<string, boolean>): boolean {
+  return /^[\w-]+$/.test(key) && suggest(key, known.keys()) !== undefined;
 }
 
 function idOf(source: YamlSource, path: Path): string {

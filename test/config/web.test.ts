@@ -47,18 +47,18 @@ const AUTH_TYPES =
   'one of NoClientCert, RequestClientCert, RequireClientCert, RequireAnyClientCert, VerifyClientCertIfGiven, RequireAndVerifyClientCert';
 const TLS_KEYS = 'cert_file, key_file, client_auth_type, client_ca_file, min_version, max_version';
 const WRONG_HASH =
-  'basic_auth_users: expected a bcrypt hash with a cost from 4 to 16, as htpasswd -nBC 10 USER prints it after the colon, got another value';
+  'basic_auth_users.a: expected a bcrypt hash with a cost from 4 to 16, as htpasswd -nBC 10 USER prints it after the colon, got another value';
 
 // prettier-ignore
 test.each([
   ['', '1:1: (file): empty'],
   ['prometheus:$2y$10$X0h1gDs', '1:1: (top level): expected a mapping with tls_server_config or basic_auth_users, got a string'],
   ['tls_server_confg: {}', '1:1: tls_server_confg: unknown key, did you mean tls_server_config?'],
-  ['rate_limit: { burst: 1 }', '1:1: (top level): unknown key, expected one of tls_server_config, basic_auth_users'],
-  ['http_server_config: { http2: true }', '1:1: (top level): unknown key, expected one of tls_server_config, basic_auth_users'],
-  [`${TLS}  key: battery`, `4:3: tls_server_config: unknown key, expected one of ${TLS_KEYS}`],
-  [`${TLS}  client_allowed_sans: [a]`, `4:3: tls_server_config: unknown key, expected one of ${TLS_KEYS}`],
-  [`${TLS}  cipher_suites: [RC4]`, `4:3: tls_server_config: unknown key, expected one of ${TLS_KEYS}`],
+  ['rate_limit: { burst: 1 }', '1:1: rate_limit: unknown key, expected one of tls_server_config, basic_auth_users'],
+  ['http_server_config: { http2: true }', '1:1: http_server_config: unknown key, expected one of tls_server_config, basic_auth_users'],
+  [`${TLS}  key: battery`, `4:3: tls_server_config.key: unknown key, expected one of ${TLS_KEYS}`],
+  [`${TLS}  client_allowed_sans: [a]`, `4:3: tls_server_config.client_allowed_sans: unknown key, expected one of ${TLS_KEYS}`],
+  [`${TLS}  cipher_suites: [RC4]`, `4:3: tls_server_config.cipher_suites: unknown key, expected one of ${TLS_KEYS}`],
   [TLS.replace('server.pem', 'gone.pem'), '2:14: tls_server_config.cert_file: gone.pem does not exist'],
   [TLS.replace('server.pem', 'broken.pem'), '2:14: tls_server_config.cert_file: broken.pem holds an invalid certificate'],
   [TLS.replace('server.pem', 'server-key.pem'), '2:14: tls_server_config.cert_file: server-key.pem holds no certificate, expected PEM, as in -----BEGIN CERTIFICATE-----'],
@@ -135,7 +135,7 @@ test('a low cost, and a key and hashes that others can read, are warnings', asyn
   expect(warnings.map((warning) => warning.replace(`${folder}/`, ''))).toEqual([
     'web.yaml:3:13: tls_server_config.key_file: the file can be read by its group or by others: expected mode 600 or 400',
     'web.yaml:4:19: basic_auth_users: hashes in a file that can be read by its group or by others: expected mode 600 or 400',
-    'web.yaml:4:24: basic_auth_users: expected a cost of at least 10, as of htpasswd -nBC 10',
+    'web.yaml:4:24: basic_auth_users.a: expected a cost of at least 10, as of htpasswd -nBC 10',
   ]);
 });
 
