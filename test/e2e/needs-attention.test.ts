@@ -1,4 +1,4 @@
-/** What the overview says of libraries of which something is broken, on series made for each case. */
+/** The problems that the overview lists, on series made for each case. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,8 +10,11 @@ import { debianProgram, run } from './support/processes.ts';
 type Story = Readonly<Record<string, string | undefined>>;
 
 const STEPS = 9 * 288;
-/** A busy, open library of which all is well, for nine days: 60 an hour, 50 inside, two devices. */
+/** A busy, open library without a problem, for nine days: 60 an hour, 50 inside, two devices. */
 const WELL: Story = {
+  library_customer_info: `1x${STEPS}`,
+  library_exporter_build_info: `1x${STEPS}`,
+  up: `1x${STEPS}`,
   library_people_entered_total: `0+5x${STEPS}`,
   library_people_entered_today: `500x${STEPS}`,
   library_people_exited_today: `450x${STEPS}`,
@@ -31,7 +34,7 @@ const WELL: Story = {
   'library_device_people_entered_total{device="1"}': `0+3.5x${STEPS}`,
   'library_device_people_entered_total{device="2"}': `0+1.5x${STEPS}`,
 };
-/** Looked at after eight days, nobody has been counted for two hours. */
+/** After eight days, nobody has been counted for two hours. */
 const SILENT: Story = { library_people_last_seen_timestamp_seconds: untilHoursAgo(2) };
 const EMPTY_TODAY: Story = {
   library_people_exited_today: `450x1000 0x${STEPS}`,
@@ -47,10 +50,10 @@ const OLD: Story = {
 };
 const NOBODY = 'nobody is being counted';
 
-const folder = mkdtempSync(join(tmpdir(), 'needs-a-look-'));
+const folder = mkdtempSync(join(tmpdir(), 'needs-attention-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('a library needs a look', () => {
+describe('a library needs attention', () => {
   test.each<readonly [string, Story, string]>([
     ['where nobody came for two hours, and sixty in this hour last week', SILENT, NOBODY],
     [
@@ -76,27 +79,23 @@ describe('a library needs a look', () => {
       { ...SILENT, library_open: undefined },
       NOBODY,
     ],
-    ['where one of its doors counts nobody', DEAD_DEVICE, 'one of its devices counts nobody'],
+    ['where one of its doors counts nobody', DEAD_DEVICE, 'a door counter counts nobody'],
     [
       'where more are inside than may be',
       { library_occupancy_people: `101x${STEPS}`, library_people_exited_today: `399x${STEPS}` },
-      'more people than its capacity',
+      'more people than the capacity',
     ],
     [
       'where four hundred came, and fifty left',
       { library_people_exited_today: `50x${STEPS}` },
       'entries and exits drift apart',
     ],
-    ['where its logins were not read for an hour', OLD, 'its figures are old'],
-    [
-      'where its last poll failed',
-      { 'library_up{stream="people"}': `0x${STEPS}` },
-      'its polls fail',
-    ],
+    ['where its logins were not read for an hour', OLD, 'the data is old'],
+    ['where its last poll failed', { 'library_up{stream="people"}': `0x${STEPS}` }, 'polls fail'],
     [
       'where the service does not let it in',
       { library_credentials_valid: `0x${STEPS}` },
-      'its credentials are refused',
+      'the credentials are refused',
     ],
   ])('%s', (_, story, problem) => {
     expect(judged({ ...WELL, ...story }, [problem])).toBe('  SUCCESS\n');
@@ -104,11 +103,24 @@ describe('a library needs a look', () => {
 
   test('once, where a failed poll is also an old one', () => {
     const story = { ...WELL, ...OLD, 'library_up{stream="logins"}': `0x${STEPS}` };
-    expect(judged(story, ['its figures are old'])).toBe('  SUCCESS\n');
+    expect(judged(story, ['the data is old'])).toBe('  SUCCESS\n');
   });
 });
 
-describe('a library needs none', () => {
+test('an exporter that does not answer is listed', () => {
+  const down = { up: `1x2200 0x${STEPS}`, library_exporter_build_info: `1x2200 _x${STEPS}` };
+  expect(judged({ ...WELL, ...down }, ['an exporter does not answer'], '(exporter)')).toBe(
+    '  SUCCESS\n',
+  );
+});
+
+test('the absence of all libraries is listed', () => {
+  expect(judged({ up: `1x${STEPS}` }, ['no library is exported'], '(exporter)')).toBe(
+    '  SUCCESS\n',
+  );
+});
+
+describe('a library needs no attention', () => {
   test.each<readonly [string, Story]>([
     ['where all is well', {}],
     ['where it is closed', { ...SILENT, library_open: `0x${STEPS}` }],
@@ -130,8 +142,8 @@ describe('a library needs none', () => {
   });
 });
 
-/** What promtool says of the story after eight days, where the two exporters show these problems. */
-function judged(story: Story, problems: readonly string[]): string {
+/** promtool's verdict after eight days, if both exporters of the story show these problems. */
+function judged(story: Story, problems: readonly string[], customer = 'riverside'): string {
   const series = ['a', 'b'].flatMap((instance) =>
     Object.entries(story).flatMap(([name, values]) =>
       values === undefined ? [] : [{ series: labelled(name, instance), values }],
@@ -143,7 +155,7 @@ function judged(story: Story, problems: readonly string[]): string {
     expr: `count by (customer, problem) (${expression})`,
     eval_time: '8d',
     exp_samples: problems.map((problem) => ({
-      labels: `{customer="riverside",problem="${problem}"}`,
+      labels: `{customer="${customer}",problem="${problem}"}`,
       value: 1,
     })),
   };
