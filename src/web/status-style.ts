@@ -55,6 +55,7 @@ tr.waiting { box-shadow: inset 3px 0 var(--wait); }
 .state .closed { color: var(--soft); }
 .open::before { content: '● '; } .closed::before { content: '○ '; }
 .inside { min-width: 8rem; white-space: nowrap; }
+.inside small { display: block; }
 meter { display: block; width: 100%; height: .5rem; margin-top: .35rem; appearance: none; border: 0;
   border-radius: .25rem; background: var(--track); overflow: hidden; }
 meter::-webkit-meter-inner-element { display: block; }
