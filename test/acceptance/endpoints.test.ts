@@ -156,7 +156,9 @@ test('no HTTP request makes the exporter request anything from the service', asy
   const idle = service.addCustomer('idle', riverside.ledger.zone);
   fillHistory(idle.ledger);
   const polling = { interval: '1d', reconcile_interval: '1d' };
-  const file = writeConfig(own, service, [idle], { polling });
+  // The history of the estimate is read after the first polls.
+  const customers = { idle: { estimate: false } };
+  const file = writeConfig(own, service, [idle], { polling, customers });
   const other = await harness.start(file, [`--storage.path=${own.folder}/data`]);
   await exact(other, idle);
   const requests = service.requests.filter(({ customer }) => customer === 'idle').length;
