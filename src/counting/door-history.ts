@@ -30,9 +30,27 @@ export async function readDoorModel(
   today: Span,
   keyFormat: KeyFormatState,
 ): Promise<DoorModel | undefined> {
+  const days = await readDaysBefore(query, calendar, today, keyFormat);
+  return days && learnDoors(days, weekdayOf(calendar, today));
+}
+
+/**
+ * Of the {@link HISTORY_DAYS} days before a day, those up to `endMs`; oldest first. Undefined if the
+ * service forces an aggregation that is too coarse. Throws a ServiceError.
+ */
+export async function readDaysBefore(
+  query: Query,
+  calendar: Calendar,
+  day: Span,
+  keyFormat: KeyFormatState,
+  endMs = day.startMs,
+): Promise<readonly CountedDay[] | undefined> {
   const { zone } = calendar;
-  const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => today.startMs });
-  const days = daysBefore(calendar, today);
+  const days = daysBefore(calendar, day).filter((before) => before.endMs <= endMs);
+  if (days.length === 0) {
+    return [];
+  }
+  const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => endMs });
   const older = days.slice(0, -DAYS_BY_MINUTE);
   const counts =
     (await readQuarters(reader, calendar, older, keyFormat)) ??
@@ -42,19 +60,16 @@ export async function readDoorModel(
     return undefined;
   }
   const all = [...counts, ...newest];
-  return learnDoors(
-    days.map((day) => countDay(calendar, day, all)),
-    weekdayOf(calendar, today),
-  );
+  return days.map((each) => countDay(calendar, each, all));
 }
 
 /** 0 to 6, of the day's start. */
-function weekdayOf({ zone }: Calendar, { startMs }: Span): number {
+export function weekdayOf({ zone }: Calendar, { startMs }: Span): number {
   return new Date(startMs + zone.offsetMsAt(startMs)).getUTCDay();
 }
 
 /** Sums by elapsed quarter-hour; the 25th hour of a day is added to its last one. */
-function countDay(calendar: Calendar, day: Span, minutes: Minutes): CountedDay {
+export function countDay(calendar: Calendar, day: Span, minutes: Minutes): CountedDay {
   const entered = Array.from({ length: QUARTERS_PER_DAY }, () => 0);
   const exited = [...entered];
   for (const { startMs, counts } of minutes) {
@@ -85,7 +100,7 @@ async function readQuarters(
   days: readonly Span[],
   keyFormat: KeyFormatState,
 ): Promise<Minutes | undefined> {
-  if (namesTimeOfDay(keyFormat)) {
+  if (days.length === 0 || namesTimeOfDay(keyFormat)) {
     return undefined;
   }
   const span = spanOf(days);

@@ -5,17 +5,26 @@
 import { COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
 import type { CounterName, MinuteStream } from '../base/model.ts';
 import { MINUTE_MS } from './calendar.ts';
-import type { Calendar, CountingPeriod } from './calendar.ts';
+import type { Calendar, CountingPeriod, Span } from './calendar.ts';
 import { ifRecentlySeen } from './customer.ts';
-import { descriptionMetrics, NO_ESTIMATE, UNPOLLED } from './customer-metrics.ts';
+import { descriptionMetrics, doorMetrics, NO_ESTIMATE, UNPOLLED } from './customer-metrics.ts';
 import type {
   CounterValues,
   CustomerDescription,
   CustomerMetrics,
+  EstimateMetrics,
   StreamMetrics,
 } from './customer-metrics.ts';
+import { countDay, weekdayOf } from './door-history.ts';
+import { HISTORY_DAYS, learnDoors } from './door-model.ts';
+import type { CountedDay } from './door-model.ts';
+import { continueEstimate, estimateFrom, START_OF_DAY } from './estimate.ts';
+import type { EstimateState } from './estimate.ts';
 import type { MinuteHistory } from './minute-history.ts';
 import { nextOccupancy } from './occupancy.ts';
+import type { Minutes } from './occupancy.ts';
+import { findEmptyFromMinute } from './today-estimate.ts';
+import type { DayDoors } from './today-estimate.ts';
 
 export interface PeriodHistory {
   readonly customer: string;
@@ -25,6 +34,11 @@ export interface PeriodHistory {
   readonly period: CountingPeriod;
   /** Each from the start of the period on. */
   readonly streams: Readonly<Partial<Record<MinuteStream, MinuteHistory>>>;
+  /**
+   * The days before the first one with a sample, up to the start of the period, for the estimate.
+   * Undefined: there is no estimate.
+   */
+  readonly daysBefore: readonly CountedDay[] | undefined;
   /** Upper limits of the counters: the first live values, if they are of this period. */
   readonly maxValues: Readonly<Partial<Record<CounterName, number>>>;
 }
@@ -45,15 +59,20 @@ export function* replayPeriod(
     const minutes = history.streams[stream];
     return minutes === undefined ? [] : [new StreamReplay(stream, minutes)];
   });
+  const people = history.streams.people;
+  const estimates =
+    people && history.daysBefore && new EstimateReplay(history, people, history.daysBefore);
   let day = calendar.dayAt(period.startMs);
   for (const atMs of times) {
     while (atMs >= day.endMs) {
       const { endMs } = day;
       replays.forEach((replay) => replay.endDay(endMs));
+      estimates?.endDay(day);
       day = calendar.dayAt(endMs);
     }
     replays.forEach((replay) => replay.advance(atMs));
-    yield { atMs, metrics: metricsAt(atMs, history, replays) };
+    const estimate = estimates?.at(day, atMs) ?? NO_ESTIMATE;
+    yield { atMs, metrics: { ...metricsAt(atMs, history, replays), estimate } };
   }
 }
 
@@ -66,7 +85,7 @@ function metricsAt(
   atMs: number,
   { customer, timezone, description, calendar, period, maxValues }: PeriodHistory,
   replays: readonly StreamReplay[],
-): CustomerMetrics {
+): Omit<CustomerMetrics, 'estimate'> {
   const counters: Partial<Record<CounterName, CounterValues>> = {};
   const streams: Partial<Record<MinuteStream, StreamMetrics>> = {};
   for (const replay of replays) {
@@ -82,7 +101,6 @@ function metricsAt(
     ...descriptionMetrics(description, calendar.zone, timezone, atMs),
     periodStartMs: period.startMs,
     credentialsValid: undefined,
-    estimate: NO_ESTIMATE,
     occupancy: replays.find(({ stream }) => stream === 'people')?.occupancy,
     counters,
     breakdowns: {},
@@ -149,4 +167,73 @@ class StreamReplay {
       this.lastSeenMs = startMs;
     }
   }
+}
+
+/** The estimate, day by day; each day's doors are learned from the days before it. */
+class EstimateReplay {
+  readonly #history: PeriodHistory;
+  readonly #people: MinuteHistory;
+  readonly #days: CountedDay[];
+  #doors: DayDoors | undefined;
+  /** After the minutes that are over. */
+  #state: EstimateState = START_OF_DAY;
+
+  constructor(history: PeriodHistory, people: MinuteHistory, daysBefore: readonly CountedDay[]) {
+    this.#history = history;
+    this.#people = people;
+    this.#days = [...daysBefore];
+  }
+
+  endDay(day: Span): void {
+    this.#days.push(countDay(this.#history.calendar, day, minutesOf(this.#people, day)));
+  }
+
+  /** As a poll at this instant: the running minute is included, without counts. */
+  at(day: Span, atMs: number): EstimateMetrics {
+    if (this.#doors?.day !== day) {
+      this.#doors = this.#doorsOf(day);
+      this.#state = START_OF_DAY;
+    }
+    const { model, emptyFromMinute } = this.#doors;
+    if (!model.emptiesAtNight) {
+      return { ...NO_ESTIMATE, ...doorMetrics(model) };
+    }
+    function minuteAt(ms: number): number {
+      return Math.floor((ms - day.startMs) / MINUTE_MS);
+    }
+    const fromMs = day.startMs + this.#state.minutes * MINUTE_MS;
+    const counts = minutesOf(this.#people, { startMs: fromMs, endMs: atMs + 1_000 }).map(
+      ({ startMs, counts: [entered = 0, exited = 0] }) => ({
+        minute: minuteAt(startMs),
+        entered,
+        exited,
+      }),
+    );
+    this.#state = continueEstimate(
+      model,
+      this.#state,
+      counts,
+      minuteAt(atMs + 1_000),
+      emptyFromMinute,
+    );
+    const now = continueEstimate(model, this.#state, [], minuteAt(atMs) + 1, emptyFromMinute);
+    return { people: estimateFrom(model, now), fault: now.fault ?? 'none', ...doorMetrics(model) };
+  }
+
+  #doorsOf(day: Span): DayDoors {
+    const { calendar, description, timezone } = this.#history;
+    const model = learnDoors(this.#days.slice(-HISTORY_DAYS), weekdayOf(calendar, day));
+    const emptyFromMinute = findEmptyFromMinute(day, description.openingHours, timezone);
+    return { day, model, emptyFromMinute };
+  }
+}
+
+/** The minutes that are over at the end of a span. */
+function minutesOf({ span, minutes }: MinuteHistory, { startMs, endMs }: Span): Minutes {
+  const first = Math.round((startMs - span.startMs) / MINUTE_MS);
+  const last = Math.floor((Math.min(endMs, span.endMs) - span.startMs) / MINUTE_MS);
+  return Array.from({ length: Math.max(0, last - first) }, (_, i) => ({
+    startMs: span.startMs + (first + i) * MINUTE_MS,
+    counts: minutes.map((counts) => Math.max(0, counts[first + i] ?? 0)),
+  }));
 }

@@ -1,5 +1,5 @@
 /** CONTRACT.md, sections 1 and 2: commands, exit statuses, output, problems of the configuration. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { eventually, launch, Workspace, writeConfig } from './daemon.ts';
 import { fillHistory } from './expected.ts';
@@ -104,6 +104,11 @@ test('check --connect, query and backfill read from the service', async () => {
   const from = new Date(Date.now() - 5 * 86_400_000).toISOString();
   const backfill = await harness.run('backfill', `--from=${from}`, `--output=${output}`, config);
   expect(backfill.ended).toBe(0);
+  const months = readdirSync(output).filter((name) => name.endsWith('.om'));
+  const history = months.map((name) => readFileSync(`${output}/${name}`, 'utf8')).join('');
+  for (const family of ['people_entered_total', 'occupancy_people', 'occupancy_estimate_people']) {
+    expect(history).toContain(`\nlibrary_${family}{customer="riverside",`);
+  }
 });
 
 test.concurrent.each([

@@ -1,10 +1,19 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Calendar } from '../../src/counting/calendar.ts';
+import type { EstimateMetrics } from '../../src/counting/customer-metrics.ts';
+import { readDaysBefore, readDoorModel } from '../../src/counting/door-history.ts';
+import { learnDoors } from '../../src/counting/door-model.ts';
 import { replayPeriod } from '../../src/counting/history.ts';
 import type { PeriodHistory } from '../../src/counting/history.ts';
+import { KEY_FORMATS } from '../../src/counting/key-format.ts';
+import type { KeyFormatState } from '../../src/counting/key-format.ts';
+import { readMinuteHistory } from '../../src/counting/minute-history.ts';
 import type { MinuteHistory } from '../../src/counting/minute-history.ts';
 import { parseOpeningHours } from '../../src/counting/opening-hours.ts';
 import { Zone } from '../../src/counting/zone.ts';
+import { queryFrom } from '../support/ask.ts';
+import { SmallService } from '../support/small-service.ts';
+import { CountedStream } from './counted.ts';
 
 const MINUTE_MS = 60_000;
 const ZONE = new Zone('Europe/Copenhagen');
@@ -54,6 +63,7 @@ function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}):
         }),
         logins: minutes(1, { '24 09:00': [7] }),
       },
+      daysBefore: undefined,
       maxValues: {},
       ...changes,
     },
@@ -145,4 +155,115 @@ test('limits the counters, but not the values of today', () => {
 test('a counter does not decrease for a negative minute', () => {
   const streams = { people: minutes(2, { '24 12:00': [5, 0], '24 12:01': [-2, 0] }) };
   expect(replay(['24 12:02'], { streams })).toMatchObject([{ totals: [5, 0, undefined] }]);
+});
+
+describe('the estimate', () => {
+  const DAY_MS = 24 * 60 * MINUTE_MS;
+  /** A Monday of November; its 28 days before begin in October, before the clocks are set back. */
+  const NOON_MS = Date.parse('2026-11-09T12:00Z');
+  const TODAY = CALENDAR.dayAt(NOON_MS);
+  const PERIOD = CALENDAR.periodAt(NOON_MS);
+  const ISO: KeyFormatState = {
+    status: 'detected',
+    formats: KEY_FORMATS.filter(({ form, zone }) => form === 'iso' && zone === 'written'),
+  };
+  const DESCRIPTION = {
+    labels: {},
+    capacity: undefined,
+    openingHours: parseOpeningHours('Mo-Su 08:00-20:00', undefined),
+    estimate: true,
+  };
+
+  /** 120 visits a day for forty days; every tenth exit is missed. */
+  function library(): SmallService {
+    const service = new SmallService(ZONE, 2);
+    for (let day = -40; day <= 2; day++) {
+      for (let visit = 0; visit < 120; visit++) {
+        const inMs = TODAY.startMs + day * DAY_MS + (300 + 4 * visit) * MINUTE_MS + 20_000;
+        const outMs = inMs + (25 + ((visit * 7 + day * 3) % 90)) * MINUTE_MS;
+        service.records.push({ eventMs: inMs, arrivalMs: inMs, counts: [1, 0] });
+        service.records.push({ eventMs: outMs, arrivalMs: outMs, counts: [0, visit % 10 ? 1 : 0] });
+      }
+    }
+    return service;
+  }
+
+  /** What a running exporter shows at an instant. */
+  async function live(service: SmallService, atMs: number): Promise<EstimateMetrics> {
+    const stream = new CountedStream(ZONE, atMs, (asked, nowMs) => service.answer(asked, nowMs));
+    const { customer } = stream;
+    const today = CALENDAR.dayAt(atMs);
+    const query = queryFrom((question) => service.answer(question, atMs));
+    customer.setDescription(DESCRIPTION);
+    const model = await readDoorModel(query, CALENDAR, today, ISO);
+    customer.doorsLearned(today, model ?? learnDoors([], 0));
+    await stream.poll();
+    return stream.figures().estimate;
+  }
+
+  async function past(
+    service: SmallService,
+    times: readonly number[],
+  ): Promise<readonly EstimateMetrics[]> {
+    const query = queryFrom((question) => service.answer(question, NOON_MS + 2 * DAY_MS));
+    const span = { startMs: PERIOD.startMs, endMs: TODAY.endMs + DAY_MS };
+    const range = { stream: 'people', calendar: CALENDAR, span, needsDayBefore: false } as const;
+    const format = { keyFormat: ISO, maxWindowMs: Infinity };
+    const { history } = await readMinuteHistory(range, format, query);
+    const firstDay = CALENDAR.dayAt(times[0] ?? NaN);
+    const samples = replayPeriod(
+      {
+        customer: 'riverside',
+        timezone: ZONE.name,
+        description: DESCRIPTION,
+        calendar: CALENDAR,
+        period: PERIOD,
+        streams: { people: history },
+        daysBefore: await readDaysBefore(query, CALENDAR, firstDay, ISO, PERIOD.startMs),
+        maxValues: {},
+      },
+      times,
+    );
+    return Array.from(samples, ({ metrics }) => metrics.estimate);
+  }
+
+  test('is the one that the running exporter has shown, on a day and on the next', async () => {
+    const service = library();
+    const hours = [0, 1, 5, 7, 9, 11, 13, 15, 16.99, 24, 32, 40].map((hour) => hour * 60);
+    const times = hours.map((minute) => TODAY.startMs + Math.round(minute) * MINUTE_MS);
+    const shown = await past(service, times);
+    for (const [i, atMs] of times.entries()) {
+      const expected = await live(service, atMs);
+      expect(expected.people).toBeDefined();
+      expect(shown[i]).toEqual(expected);
+    }
+    expect(shown[4]?.people?.people).toBeGreaterThan(5);
+    expect(shown[4]?.ratio?.value).toBeCloseTo(1 / 0.9, 1);
+  });
+
+  test('is learned from earlier days only', async () => {
+    const service = library();
+    const before = await past(service, [NOON_MS]);
+    service.records
+      .filter(({ eventMs }) => eventMs >= TODAY.endMs)
+      .forEach((record) => service.records.push(record));
+    expect(await past(service, [NOON_MS])).toEqual(before);
+  });
+
+  test('does not depend on where the samples start', async () => {
+    const service = library();
+    const [, second] = await past(service, [NOON_MS - 5 * DAY_MS, NOON_MS]);
+    expect((await past(service, [NOON_MS]))[0]).toEqual(second);
+  });
+
+  test('is absent in a building that does not empty at night', async () => {
+    const service = library();
+    for (let day = -40; day < 0; day++) {
+      const eventMs = TODAY.startMs + day * DAY_MS - 20 * MINUTE_MS;
+      service.records.push({ eventMs, arrivalMs: eventMs, counts: [5, 5] });
+    }
+    expect(await past(service, [NOON_MS])).toMatchObject([
+      { people: undefined, fault: undefined, isEstimable: false },
+    ]);
+  });
 });

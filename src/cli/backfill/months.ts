@@ -9,6 +9,8 @@ import { accessOf } from '../../config/secret-file.ts';
 import { readBreakdownHistory } from '../../counting/breakdown-history.ts';
 import type { BreakdownHistory } from '../../counting/breakdown-history.ts';
 import { DAY_MS, MINUTE_MS } from '../../counting/calendar.ts';
+import { readDaysBefore } from '../../counting/door-history.ts';
+import type { CountedDay } from '../../counting/door-model.ts';
 import { readMinuteHistory, UNKNOWN_FORMAT } from '../../counting/minute-history.ts';
 import type { MinuteFormat, MinuteHistory } from '../../counting/minute-history.ts';
 import type { RetryPolicy } from '../../service/retry.ts';
@@ -34,6 +36,8 @@ export interface Run {
 export interface PartHistory {
   readonly streams: Readonly<Partial<Record<MinuteStream, MinuteHistory>>>;
   readonly breakdowns: readonly BreakdownHistory[];
+  /** For the estimate, see PeriodHistory. */
+  readonly daysBefore: readonly CountedDay[] | undefined;
 }
 
 type ReadPart = (part: MonthPart) => Promise<PartHistory>;
@@ -185,7 +189,16 @@ function createReader({ service, log, stop }: Run): ReadPart {
       const exact = { startMs, endMs: range.endMs };
       breakdowns.push(await readBreakdownHistory(breakdown, calendar, exact, range.startMs, query));
     }
-    return { streams, breakdowns };
+    const { keyFormat } = known.people ?? UNKNOWN_FORMAT;
+    const firstDay = calendar.dayAt(range.startMs);
+    return {
+      streams,
+      breakdowns,
+      daysBefore:
+        config.estimate && config.streams.includes('people')
+          ? await readDaysBefore(query, calendar, firstDay, keyFormat, startMs)
+          : undefined,
+    };
   };
 }
 

@@ -146,6 +146,7 @@ function replay(
         calendar,
         period,
         streams: Object.fromEntries(counted),
+        daysBefore: history.daysBefore,
         maxValues: maxValues({ target, period, range }, (name) => counterId(name)),
       },
       sampleTimes(range, stepMs),

@@ -61,6 +61,24 @@ test('has no gap of more than five minutes, and only what is known of the past',
   }
 });
 
+test('has the estimate, learned from the month before, and none with estimate: false', async () => {
+  await start();
+  const flags = ['--from=2026-11-03T04:00', '--to=2026-11-03T20:00', '--step=5m'];
+  await fixture.run(flags);
+  const text = fixture.month('2026-11');
+  const [ratio] = seriesOf(text, 'library_door_count_ratio');
+  expect(ratio?.value).toBeCloseTo(1, 1);
+  for (const bound of ['', 'lower_', 'upper_']) {
+    expect(seriesOf(text, `library_occupancy_estimate_${bound}people`)).toHaveLength(193);
+  }
+  const requests = fixture.requests.length;
+  fixture.configure({ estimate: false });
+  await fixture.run([...flags, `--output=${fixture.folder}/raw`]);
+  expect(fixture.requests.length).toBeLessThan(requests);
+  const raw = readFileSync(join(fixture.folder, 'raw', '2026-11.om'), 'utf8');
+  expect(raw).not.toMatch(/library_(occupancy_estim|door)/);
+});
+
 test('has the labels of a scrape, and no secret anywhere', async () => {
   await start();
   const flags = ['--job=visits', '--instance=here:1', '--label=site=a"b', '--log.level=debug'];
