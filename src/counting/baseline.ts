@@ -21,7 +21,7 @@ import type { KeyFormatState } from './key-format.ts';
 import {
   lastSeenIn,
   minutesOf,
-  minutesOfSamples,
+  minutesOfChunks,
   readByMinute,
   subtractMinutes,
 } from './occupancy.ts';
@@ -181,14 +181,14 @@ function recentStart(context: BaselineContext): number {
 }
 
 async function readPeriodTotal(
-  { reader, period, expected, nowMs }: BaselineContext,
+  { reader, period, expected }: BaselineContext,
   source: TotalSource,
 ): Promise<Pick<WindowResponse, 'aggregation' | 'sums'>> {
   if (source.kind !== 'minutes') {
     return reader.readAgainIfBelow(expected.total, source.aggregation, period.startMs);
   }
   const sums = await readLarger(
-    () => totalByMinute(reader, period.startMs, undefined, nowMs()),
+    () => totalByMinute(reader, period.startMs),
     (total) => expected.total !== undefined && anyBelow(total, expected.total),
     grandTotal,
   );
@@ -226,7 +226,7 @@ async function assemble(
     [...(aggregation === 'minute' ? [recentAtBaseline] : []), ...(samples ?? [])],
     zone,
   );
-  const today = samples && minutesOfSamples(samples, keyFormat, zone);
+  const today = samples && minutesOfChunks(samples, keyFormat, zone);
   const recent = minutesOf(rows, keyParser(keyFormat, window, zone));
   const minutes = today && recent && subtractMinutes(today, recent);
   const baseline: Baseline = {

@@ -2,8 +2,9 @@
 import { isTransient } from '../base/errors.ts';
 import { COUNTERS } from '../base/model.ts';
 import type { Aggregation, AggregatedResponse, MinuteStream, Question } from '../base/model.ts';
+import { DAY_MS, MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
-import { anyBelow, grandTotal, sumRows } from './counts.ts';
+import { anyBelow, grandTotal, isZero, sumRows } from './counts.ts';
 import type { Counts } from './counts.ts';
 import type { Zone } from './zone.ts';
 
@@ -14,6 +15,8 @@ export interface WindowResponse extends AggregatedResponse {
   readonly sums: Counts;
   /** The requested window; without an end, up to when the response came. */
   readonly window: Span;
+  /** The requested end. */
+  readonly toMs: number | undefined;
 }
 
 export interface WindowReaderOptions {
@@ -46,6 +49,7 @@ export class WindowReader {
       ...response,
       sums: sumRows(response.rows, COUNTERS[stream].length),
       window: { startMs: fromMs, endMs: toMs ?? nowMs() },
+      toMs,
     };
   }
 
@@ -102,4 +106,48 @@ export async function readLarger<Response>(
   }
   const second = await read();
   return total(second) >= total(first) ? second : first;
+}
+
+/** A part of a window. Parts overlap; the overlap is a chunk of its own, to be subtracted. */
+export interface Chunk extends WindowResponse {
+  readonly sign: 1 | -1;
+}
+
+/** Chunks this short are used even if the service forced another aggregation. */
+export const MIN_CHUNK_MS = 30 * MINUTE_MS;
+const OVERLAP_MS = 2 * MINUTE_MS;
+
+/**
+ * `whole` by minute. If the service forced another aggregation, or the window is longer than `maxMs`,
+ * both halves are read. They overlap, and the overlap is read once more: so each record counts once,
+ * whether or not a window includes its edges. Undefined if `read` returns undefined.
+ */
+export async function readChunks(
+  whole: WindowResponse,
+  read: (fromMs: number, toMs: number | undefined) => Promise<WindowResponse | undefined>,
+  maxMs = Infinity,
+): Promise<readonly Chunk[] | undefined> {
+  const { startMs, endMs } = whole.window;
+  const lengthMs = endMs - startMs;
+  const isEnough =
+    lengthMs <= maxMs && (whole.aggregation === 'minute' || lengthMs <= MIN_CHUNK_MS);
+  if (isEnough || isZero(whole.sums)) {
+    return [{ ...whole, sign: 1 }];
+  }
+  // Windows start with a day, when few people are counted. So do halves of a long one.
+  const stepMs = lengthMs > 2 * DAY_MS ? DAY_MS : MINUTE_MS;
+  const middleMs = startMs + Math.floor(lengthMs / 2 / stepMs) * stepMs;
+  const first = await read(startMs, middleMs + OVERLAP_MS);
+  const before = first && (await readChunks(first, read, maxMs));
+  const second = before && (await read(middleMs, whole.toMs));
+  const after = second && (await readChunks(second, read, maxMs));
+  // An empty response may be a fault, and then the overlap would count twice.
+  const overlap =
+    after &&
+    (await readLarger(
+      () => read(middleMs, middleMs + OVERLAP_MS),
+      (response) => response !== undefined && isZero(response.sums),
+      (response) => grandTotal(response?.sums ?? []),
+    ));
+  return overlap && [...before, ...after, { ...overlap, sign: -1 }];
 }

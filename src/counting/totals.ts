@@ -3,10 +3,11 @@
  * `day` in one request, else `quarter` in one, else `minute` in chunks that the service does not
  * force into another aggregation.
  */
-import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
+import { DAY_MS } from './calendar.ts';
 import type { CountingPeriod } from './calendar.ts';
 import { anyBelow, isZero, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
+import { readChunks } from './query.ts';
 import type { WindowReader, WindowResponse } from './query.ts';
 
 export type TotalAggregation = 'day' | 'quarter' | 'minute';
@@ -36,65 +37,14 @@ export function isVerified(source: TotalSource, period: CountingPeriod): boolean
   }
 }
 
-/** Chunks this short are used even if the service forced another aggregation. */
-export const MIN_CHUNK_MS = 30 * MINUTE_MS;
-/** Nobody must be counted this long before and after a chunk boundary. */
-const QUIET_MS = 2 * MINUTE_MS;
-/** Distances from the middle of a chunk at which a quiet minute is searched. */
-const BOUNDARY_STEPS_MS = [0, 7, -7, 17, -17, 41, -41, 97, -97].map((step) => step * MINUTE_MS);
-
-interface ChunkBoundary {
-  readonly atMs: number;
-  /** What both chunks count at the boundary; negative if neither does. */
-  readonly overlap: Counts;
-}
-
-/**
- * The sum of everything from `fromMs` on, by minute. Chunk boundaries are minutes without counts,
- * where it does not matter whether windows include their edges; if there is none, the overlap of the
- * two chunks is read and subtracted.
- */
-export async function totalByMinute(
-  reader: WindowReader,
-  fromMs: number,
-  toMs: number | undefined,
-  nowMs: number,
-): Promise<Counts> {
-  const response = await reader.read('minute', fromMs, toMs);
-  const endMs = toMs ?? nowMs;
-  if (response.aggregation === 'minute' || endMs - fromMs <= MIN_CHUNK_MS) {
-    return response.sums;
-  }
-  const { atMs, overlap } = await findChunkBoundary(reader, fromMs, endMs);
-  const before = await totalByMinute(reader, fromMs, atMs, nowMs);
-  const after = await totalByMinute(reader, atMs, toMs, nowMs);
-  return minus(plus(before, after), overlap);
-}
-
-async function findChunkBoundary(
-  reader: WindowReader,
-  fromMs: number,
-  toMs: number,
-): Promise<ChunkBoundary> {
-  const middleMs = floorToMinute((fromMs + toMs) / 2);
-  for (const stepMs of BOUNDARY_STEPS_MS) {
-    const atMs = middleMs + stepMs;
-    if (atMs - fromMs > QUIET_MS && toMs - atMs > QUIET_MS) {
-      const around = await reader.read('minute', atMs - QUIET_MS, atMs + QUIET_MS);
-      if (isZero(around.sums)) {
-        return { atMs, overlap: around.sums };
-      }
-    }
-  }
-  return { atMs: middleMs, overlap: await overlapAt(reader, middleMs) };
-}
-
-/** The same boundary in a window so small that it can be read as a whole, too. */
-async function overlapAt(reader: WindowReader, atMs: number): Promise<Counts> {
-  const before = await reader.read('minute', atMs - QUIET_MS, atMs);
-  const after = await reader.read('minute', atMs, atMs + QUIET_MS);
-  const whole = await reader.read('minute', atMs - QUIET_MS, atMs + QUIET_MS);
-  return minus(plus(before.sums, after.sums), whole.sums);
+/** The sum of everything from `fromMs` on, by minute. */
+export async function totalByMinute(reader: WindowReader, fromMs: number): Promise<Counts> {
+  const whole = await reader.read('minute', fromMs);
+  const chunks = await readChunks(whole, (startMs, toMs) => reader.read('minute', startMs, toMs));
+  return (chunks ?? []).reduce<Counts>(
+    (total, { sums, sign }) => (sign > 0 ? plus(total, sums) : minus(total, sums)),
+    whole.sums.map(() => 0),
+  );
 }
 
 /**

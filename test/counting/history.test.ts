@@ -208,8 +208,7 @@ describe('the estimate', () => {
     const query = queryFrom((question) => service.answer(question, NOON_MS + 2 * DAY_MS));
     const span = { startMs: PERIOD.startMs, endMs: TODAY.endMs + DAY_MS };
     const range = { stream: 'people', calendar: CALENDAR, span, needsDayBefore: false } as const;
-    const format = { keyFormat: ISO, maxWindowMs: Infinity };
-    const { history } = await readMinuteHistory(range, format, query);
+    const { history } = await readMinuteHistory(range, ISO, query);
     const firstDay = CALENDAR.dayAt(times[0] ?? NaN);
     const samples = replayPeriod(
       {

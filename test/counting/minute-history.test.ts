@@ -5,7 +5,8 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
-import { UNKNOWN_FORMAT, readMinuteHistory } from '../../src/counting/minute-history.ts';
+import { ANY_KEY_FORMAT } from '../../src/counting/key-format.ts';
+import { readMinuteHistory } from '../../src/counting/minute-history.ts';
 import type { MinuteHistory } from '../../src/counting/minute-history.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { drawConventions } from '../../src/simulator/conventions.ts';
@@ -52,7 +53,7 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
     const startMs = calendar.dayAt(endMs - 11 * DAY_MS).startMs;
     const { history } = await readMinuteHistory(
       { stream: 'people', calendar, span: { startMs, endMs }, needsDayBefore: true },
-      UNKNOWN_FORMAT,
+      ANY_KEY_FORMAT,
       queryFrom(({ aggregation, from, to = '' }) => {
         const { metadata, result } = world.ask<Row>('/v1/peoplecount', { aggregation, from, to });
         return {

@@ -43,6 +43,6 @@ test.each<Edges>([
     zone: new Zone('UTC'),
     nowMs: () => END_MS,
   });
-  const total = await totalByMinute(reader, START_MS - MINUTE_MS, undefined, END_MS);
+  const total = await totalByMinute(reader, START_MS - MINUTE_MS);
   expect(total).toEqual([24 * 60, 0]);
 });

@@ -11,8 +11,10 @@ import type { BreakdownHistory } from '../../counting/breakdown-history.ts';
 import { DAY_MS, MINUTE_MS } from '../../counting/calendar.ts';
 import { readDaysBefore } from '../../counting/door-history.ts';
 import type { CountedDay } from '../../counting/door-model.ts';
-import { readMinuteHistory, UNKNOWN_FORMAT } from '../../counting/minute-history.ts';
-import type { MinuteFormat, MinuteHistory } from '../../counting/minute-history.ts';
+import { ANY_KEY_FORMAT } from '../../counting/key-format.ts';
+import type { KeyFormatState } from '../../counting/key-format.ts';
+import { readMinuteHistory } from '../../counting/minute-history.ts';
+import type { MinuteHistory } from '../../counting/minute-history.ts';
 import type { RetryPolicy } from '../../service/retry.ts';
 import type { CustomerClient, Service } from '../../service/types.ts';
 import { counted } from '../output.ts';
@@ -160,7 +162,7 @@ function createReader({ service, log, stop }: Run): ReadPart {
   };
   /** Kept from month to month. */
   const clients = new Map<BackfillTarget, CustomerClient>();
-  const formats = new Map<BackfillTarget, Partial<Record<MinuteStream, MinuteFormat>>>();
+  const formats = new Map<BackfillTarget, Partial<Record<MinuteStream, KeyFormatState>>>();
 
   return async ({ target, period, range }) => {
     const { config, calendar } = target;
@@ -178,9 +180,9 @@ function createReader({ service, log, stop }: Run): ReadPart {
     await Promise.all(
       config.streams.map(async (stream) => {
         const minuteRange = { stream, calendar, span, needsDayBefore };
-        const minuteFormat = known[stream] ?? UNKNOWN_FORMAT;
-        const { history, format } = await readMinuteHistory(minuteRange, minuteFormat, query);
-        known[stream] = format;
+        const before = known[stream] ?? ANY_KEY_FORMAT;
+        const { history, keyFormat } = await readMinuteHistory(minuteRange, before, query);
+        known[stream] = keyFormat;
         streams[stream] = history;
       }),
     );
@@ -189,7 +191,7 @@ function createReader({ service, log, stop }: Run): ReadPart {
       const exact = { startMs, endMs: range.endMs };
       breakdowns.push(await readBreakdownHistory(breakdown, calendar, exact, range.startMs, query));
     }
-    const { keyFormat } = known.people ?? UNKNOWN_FORMAT;
+    const keyFormat = known.people ?? ANY_KEY_FORMAT;
     const firstDay = calendar.dayAt(range.startMs);
     return {
       streams,
