@@ -13,13 +13,6 @@ export const FAILURE_REASONS = [
 
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-export interface ServiceErrorDetails {
-  /** HTTP status, if there was an answer. */
-  readonly status?: number | undefined;
-  /** From the header Retry-After. */
-  readonly retryAfterMs?: number | undefined;
-}
-
 /**
  * The service gave no complete, valid answer. The message is safe to show: it never contains a header, a
  * query string, a body, a secret or a token.
@@ -27,10 +20,16 @@ export interface ServiceErrorDetails {
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly reason: FailureReason;
+  /** HTTP status, if there was an answer. */
   readonly status: number | undefined;
+  /** From the header Retry-After. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(reason: FailureReason, message: string, details: ServiceErrorDetails = {}) {
+  constructor(
+    reason: FailureReason,
+    message: string,
+    details: Partial<Pick<ServiceError, 'status' | 'retryAfterMs'>> = {},
+  ) {
     super(message);
     this.reason = reason;
     this.status = details.status;
@@ -38,24 +37,11 @@ export class ServiceError extends Error {
   }
 }
 
+const TRANSIENT: readonly FailureReason[] = ['rate_limited', 'timeout', 'unreachable', 'server'];
+
 /** True if the same request may succeed later: the service or the network failed, not the request. */
 export function isTransient(error: unknown): error is ServiceError {
-  if (!(error instanceof ServiceError)) {
-    return false;
-  }
-  switch (error.reason) {
-    case 'rate_limited':
-    case 'timeout':
-    case 'unreachable':
-    case 'server':
-      return true;
-    case 'rejected':
-      // Too Early (RFC 8470, 5.2).
-      return error.status === 425;
-    case 'auth':
-    case 'malformed':
-      return false;
-  }
+  return error instanceof ServiceError && TRANSIENT.includes(error.reason);
 }
 
 /** A wrong command line. Exit status 2. */

@@ -1,5 +1,4 @@
 /** The only module that draws random numbers. Everything else is given a Random. */
-import { randomBytes } from 'node:crypto';
 
 export interface Random {
   /** A number in [0, 1). */
@@ -23,9 +22,4 @@ export function seededRandom(seed: number): Random {
       return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
     },
   };
-}
-
-/** 32 cryptographically secure bytes. */
-export function randomKey(): Uint8Array {
-  return randomBytes(32);
 }

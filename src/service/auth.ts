@@ -1,13 +1,11 @@
 /** A customer's access token (service-interface.md, 4.1 and 5): requested, cached, renewed early. */
-import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
-import type { Random } from '../base/random.ts';
 import { Secret } from '../base/secret.ts';
 import { untilAborted } from './limits.ts';
 import { decodeRefusal, decodeToken } from './decode.ts';
 import { statusError } from './transport.ts';
 import type { ExchangeAnswer, ExchangeRequest } from './transport.ts';
-import type { CustomerAccess, ServiceObserver } from './types.ts';
+import type { CustomerAccess, ServiceOptions } from './types.ts';
 
 const MINUTE_MS = 60_000;
 /** A wrong life costs one 401, after which the token is requested again. */
@@ -15,11 +13,11 @@ const MIN_LIFE_SECONDS = 60;
 const MAX_LIFE_SECONDS = 86_400;
 /** As the document shows it (service-interface.md, 8). */
 const DEFAULT_LIFE_SECONDS = 3_600;
+const RENEWAL_SHARE = 0.8;
 const RENEWAL_RETRY_MS = MINUTE_MS;
 /** An identity server may lock out a client that tries too often: the pause doubles. */
 const MIN_REFUSAL_PAUSE_MS = MINUTE_MS;
 const MAX_REFUSAL_PAUSE_MS = 15 * MINUTE_MS;
-/** A 403 does not invalidate a younger token: a customer without rights must not cost a token per poll. */
 const MIN_AGE_TO_DOUBT_MS = 15 * MINUTE_MS;
 
 const REQUEST_TITLE = 'POST /connect/token';
@@ -32,6 +30,10 @@ export interface AccessToken {
   readonly endsMs: number;
 }
 
+export type TokenOptions = Pick<ServiceOptions, 'clock' | 'random' | 'observer'> & {
+  readonly config: Pick<ServiceOptions['config'], 'authUrl' | 'scope'>;
+};
+
 interface Refusal {
   readonly clientSecret: Secret;
   readonly error: ServiceError;
@@ -39,27 +41,25 @@ interface Refusal {
   readonly untilMs: number;
 }
 
-export interface TokenCacheOptions {
-  readonly access: CustomerAccess;
-  readonly authUrl: string;
-  readonly scope: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  /** One request within the limits. Returns answers with status 200, 400, 401 and 403, throws for others. */
-  readonly send: (request: ExchangeRequest) => Promise<ExchangeAnswer>;
-  readonly observer: ServiceObserver;
-}
-
 export class TokenCache {
-  readonly #options: TokenCacheOptions;
+  readonly #access: CustomerAccess;
+  readonly #options: TokenOptions;
+  readonly #send: (request: ExchangeRequest) => Promise<ExchangeAnswer>;
   #token: AccessToken | undefined;
   #renewAtMs = Infinity;
   #refusal: Refusal | undefined;
   #pending: Promise<AccessToken> | undefined;
   #reportedValid: boolean | undefined;
 
-  constructor(options: TokenCacheOptions) {
+  /** `send` returns answers with status 200, 400, 401 and 403, and throws for others. */
+  constructor(
+    access: CustomerAccess,
+    options: TokenOptions,
+    send: (request: ExchangeRequest) => Promise<ExchangeAnswer>,
+  ) {
+    this.#access = access;
     this.#options = options;
+    this.#send = send;
   }
 
   /**
@@ -78,17 +78,14 @@ export class TokenCache {
     return token;
   }
 
-  /** Discards a token that the service did not accept, unless there is a newer one. */
-  invalidate(token: AccessToken): void {
-    if (this.#token === token) {
+  /**
+   * Discards a token that the service did not accept. After a 403 only an old one, which the service may
+   * have forgotten: a customer without rights must not cost a token per poll.
+   */
+  invalidate(token: AccessToken, status: number): void {
+    const ageMs = this.#options.clock.monotonicMs() - token.fromMs;
+    if (this.#token === token && (status === 401 || ageMs >= MIN_AGE_TO_DOUBT_MS)) {
       this.#token = undefined;
-    }
-  }
-
-  /** After a 403: the service may have forgotten an old token; a new one is valid but lacks rights. */
-  invalidateIfOld(token: AccessToken): void {
-    if (this.#options.clock.monotonicMs() - token.fromMs >= MIN_AGE_TO_DOUBT_MS) {
-      this.invalidate(token);
     }
   }
 
@@ -110,8 +107,9 @@ export class TokenCache {
   }
 
   async #requestToken(): Promise<AccessToken> {
-    const { access, authUrl, scope, clock, random, send, observer } = this.#options;
-    const clientSecret = await readSecret(access);
+    const { config, clock, random, observer } = this.#options;
+    const { name, clientId } = this.#access;
+    const clientSecret = await readSecret(this.#access);
     const refusal = this.#refusal;
     if (
       refusal?.clientSecret.equals(clientSecret) === true &&
@@ -121,14 +119,14 @@ export class TokenCache {
     }
     // The service counts the life from a moment after this one.
     const fromMs = clock.monotonicMs();
-    const answer = await send({
-      url: `${authUrl}/connect/token`,
+    const answer = await this.#send({
+      url: `${config.authUrl}/connect/token`,
       title: REQUEST_TITLE,
       form: {
-        client_id: access.clientId,
+        client_id: clientId,
         client_secret: clientSecret,
         grant_type: 'client_credentials',
-        scope,
+        scope: config.scope,
       },
     });
     if (answer.status !== 200) {
@@ -139,8 +137,9 @@ export class TokenCache {
     const token = { value: new Secret(value), clientSecret, fromMs, endsMs: fromMs + lifeMs };
     this.#refusal = undefined;
     this.#token = token;
-    this.#renewAtMs = fromMs + renewAfterMs(lifeMs, random);
-    observer.token?.(access.name, lifeMs);
+    // Up to a tenth earlier, to spread customers that started together.
+    this.#renewAtMs = fromMs + RENEWAL_SHARE * lifeMs * (1 - 0.1 * random.next());
+    observer.token?.(name, lifeMs);
     this.#report(true);
     return token;
   }
@@ -172,7 +171,7 @@ export class TokenCache {
   #report(valid: boolean): void {
     if (this.#reportedValid !== valid) {
       this.#reportedValid = valid;
-      this.#options.observer.credentials(this.#options.access.name, valid);
+      this.#options.observer.credentials(this.#access.name, valid);
     }
   }
 }
@@ -184,13 +183,4 @@ async function readSecret(access: CustomerAccess): Promise<Secret> {
     // The reader's error may contain a part of what it read.
     throw new ServiceError('auth', 'the client secret could not be read');
   }
-}
-
-/**
- * At 0.8 of the life or a minute before its end, whichever is first, but not in the first half; up to a
- * tenth earlier, to spread customers that started together.
- */
-function renewAfterMs(lifeMs: number, random: Random): number {
-  const latestMs = Math.max(Math.min(0.8 * lifeMs, lifeMs - MINUTE_MS), lifeMs / 2);
-  return latestMs * (1 - 0.1 * random.next());
 }

@@ -2,47 +2,25 @@
  * The service for all customers, with one connection pool and one set of limits, and a client per customer
  * that combines token, limits, retries and decoding.
  */
-import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
 import type { AggregatedQuestion, AggregatedResponse, Page, PageQuestion } from '../base/model.ts';
-import type { Random } from '../base/random.ts';
-import type { Secret } from '../base/secret.ts';
 import { TokenCache } from './auth.ts';
 import type { AccessToken } from './auth.ts';
 import { decodeAggregated, decodePage } from './decode.ts';
 import type { AnswerContent } from './decode.ts';
 import { RateLimiter, Semaphore, abortError } from './limits.ts';
-import { permanent, POLL_RETRIES, RetryAfterGate, withRetries } from './retry.ts';
+import { POLL_RETRIES, RetryAfterGate, withRetries } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import { ServerClock } from './server-clock.ts';
 import { createTransport, statusError } from './transport.ts';
+import type { ExchangeAnswer, ExchangeRequest, Transport } from './transport.ts';
 import type {
-  ExchangeAnswer,
-  ExchangeRequest,
-  ProxyEnvironment,
-  Transport,
-  TransportSettings,
-} from './transport.ts';
-import type { CustomerAccess, Service, ServiceClient, ServiceObserver } from './types.ts';
-
-/** The part of the configuration that this module needs. URLs have no slash at the end. */
-export interface ServiceSettings extends TransportSettings {
-  readonly scope: string;
-  readonly maxRequestsPerSecond: number;
-}
-
-export interface ServiceOptions {
-  readonly config: ServiceSettings;
-  /** Without it, only `proxyUrl` names a proxy. */
-  readonly environment?: ProxyEnvironment;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly observer: ServiceObserver;
-  readonly log: Logger;
-  /** In place of HTTP, for a simulation. */
-  readonly transport?: Transport;
-}
+  CustomerAccess,
+  ObservedEndpoint,
+  Service,
+  ServiceClient,
+  ServiceOptions,
+} from './types.ts';
 
 /** Opens no connection yet. Throws a ConfigError for an invalid proxy URL. */
 export function createService(options: ServiceOptions): Service {
@@ -56,10 +34,7 @@ export function createService(options: ServiceOptions): Service {
     clientFor: (access, retries = POLL_RETRIES) => new Client(shared, access, retries),
     nowMs: () => serverClock.nowMs(),
     clockReading: () => serverClock.reading(),
-    close() {
-      semaphore.close(permanent(new ServiceError('unreachable', 'connections closed')));
-      transport.close();
-    },
+    close: () => transport.close(),
   };
 }
 
@@ -74,13 +49,6 @@ interface SharedService extends ServiceOptions {
 const MAX_FAILURES_WITH_RETRIES = 3;
 
 type AnyQuestion = AggregatedQuestion | PageQuestion;
-/** How a request waits for its turn. */
-interface Turn {
-  readonly signal?: AbortSignal;
-  readonly urgent: boolean;
-}
-
-type ObservedEndpoint = Parameters<ServiceObserver['request']>[0]['endpoint'];
 
 class Client implements ServiceClient {
   readonly #shared: SharedService;
@@ -93,21 +61,12 @@ class Client implements ServiceClient {
   #failures = 0;
 
   constructor(shared: SharedService, access: CustomerAccess, retries: RetryPolicy) {
-    const { config, clock, random, observer } = shared;
     this.#shared = shared;
     this.#access = access;
     this.#retries = retries;
-    this.#semaphore = new Semaphore(config.maxConcurrency >= 4 ? 2 : 1);
-    this.#gate = new RetryAfterGate(clock);
-    this.#tokens = new TokenCache({
-      access,
-      authUrl: config.authUrl,
-      scope: config.scope,
-      clock,
-      random,
-      observer,
-      send: (request) => this.#send('token', request, undefined, { urgent: true }),
-    });
+    this.#semaphore = new Semaphore(shared.config.maxConcurrency >= 4 ? 2 : 1);
+    this.#gate = new RetryAfterGate(shared.clock);
+    this.#tokens = new TokenCache(access, shared, (request) => this.#send('token', request, true));
   }
 
   query(
@@ -115,27 +74,26 @@ class Client implements ServiceClient {
     signal: AbortSignal,
     urgent = false,
   ): Promise<AggregatedResponse> {
-    return this.#withRetries(question, { signal, urgent }, (answer, secrets) =>
+    return this.#withRetries(question, signal, urgent, (answer, secrets) =>
       decodeAggregated(question.endpoint, answer, secrets),
     );
   }
 
   page(question: PageQuestion, signal: AbortSignal): Promise<Page> {
-    return this.#withRetries(question, { signal, urgent: false }, (answer, secrets) =>
+    return this.#withRetries(question, signal, false, (answer, secrets) =>
       decodePage(question, answer, secrets),
     );
   }
 
   async #withRetries<T>(
     question: AnyQuestion,
-    turn: Turn & { readonly signal: AbortSignal },
-    decode: (answer: AnswerContent, secrets: readonly Secret[]) => T,
+    signal: AbortSignal,
+    urgent: boolean,
+    decode: (answer: AnswerContent, secrets: readonly string[]) => T,
   ): Promise<T> {
-    const { signal } = turn;
     if (signal.aborted) {
       throw abortError(signal);
     }
-    const { clock, random } = this.#shared;
     const policy =
       this.#failures < MAX_FAILURES_WITH_RETRIES
         ? this.#retries
@@ -143,10 +101,12 @@ class Client implements ServiceClient {
     try {
       const decoded = await withRetries(
         async () => {
-          const { answer, token } = await this.#authorized(question, turn);
-          return decode(answer, [token.value, token.clientSecret]);
+          const { answer, token } = await this.#authorized(question, signal, urgent);
+          return decode(answer, [token.value.reveal(), token.clientSecret.reveal()]);
         },
-        { policy, clock, random, signal },
+        policy,
+        this.#shared,
+        signal,
       );
       this.#failures = 0;
       return decoded;
@@ -159,57 +119,46 @@ class Client implements ServiceClient {
   /** The answer with status 200, and the token used. A 401 renews the token once. */
   async #authorized(
     question: AnyQuestion,
-    turn: Turn & { readonly signal: AbortSignal },
+    signal: AbortSignal,
+    urgent: boolean,
   ): Promise<{ readonly answer: ExchangeAnswer; readonly token: AccessToken }> {
-    const tokens = this.#tokens;
-    let token = await tokens.get(turn.signal);
-    let request = this.#dataRequest(question, token);
-    let answer = await this.#send(question.endpoint, request, question, turn);
-    if (answer.status === 401) {
-      tokens.invalidate(token);
-      token = await tokens.get(turn.signal);
-      request = this.#dataRequest(question, token);
-      answer = await this.#send(question.endpoint, request, question, turn);
+    const path = `/v1/${question.endpoint}`;
+    const url = `${this.#shared.config.baseUrl}${path}?${parameters(question).toString()}`;
+    for (let renewed = false; ; renewed = true) {
+      const token = await this.#tokens.get(signal);
+      const request = { url, title: `GET ${path}`, bearer: token.value };
+      const answer = await this.#send(question.endpoint, request, urgent, signal, question);
+      if (answer.status === 200) {
+        return { answer, token };
+      }
+      this.#tokens.invalidate(token, answer.status);
+      if (answer.status !== 401 || renewed) {
+        throw statusError(request.title, answer);
+      }
     }
-    if (answer.status === 200) {
-      return { answer, token };
-    }
-    if (answer.status === 401) {
-      tokens.invalidate(token);
-    } else {
-      tokens.invalidateIfOld(token);
-    }
-    throw statusError(request.title, answer);
   }
 
   /** One request within the limits. Returns status 200 and those that concern the credentials. */
   async #send(
     endpoint: ObservedEndpoint,
     request: ExchangeRequest,
-    question: AnyQuestion | undefined,
-    { signal, urgent }: Turn,
+    urgent: boolean,
+    signal?: AbortSignal,
+    question?: AnyQuestion,
   ): Promise<ExchangeAnswer> {
-    const gate = this.#gate;
-    let answer: ExchangeAnswer | undefined;
-    while (answer === undefined) {
-      await gate.wait(this.#retries.maxWaitMs, signal);
-      answer = await this.#semaphore.run(
-        () =>
-          this.#shared.semaphore.run(
-            // The gate may have closed while this request waited for its place, which others can use.
-            async () =>
-              gate.isOpen() ? this.#exchange(endpoint, request, question, signal) : undefined,
-            signal,
-            urgent,
-          ),
+    const answer = await this.#semaphore.run(async () => {
+      await this.#gate.wait(this.#retries.maxWaitMs, signal);
+      return this.#shared.semaphore.run(
+        () => this.#exchange(endpoint, request, signal, question),
         signal,
+        urgent,
       );
-    }
+    }, signal);
     if (answer.status === 200 || concernsCredentials(endpoint, answer.status)) {
       return answer;
     }
     const error = statusError(request.title, answer);
-    gate.record(error);
+    this.#gate.record(error);
     throw error;
   }
 
@@ -217,8 +166,8 @@ class Client implements ServiceClient {
   async #exchange(
     endpoint: ObservedEndpoint,
     request: ExchangeRequest,
-    question: AnyQuestion | undefined,
     signal: AbortSignal | undefined,
+    question: AnyQuestion | undefined,
   ): Promise<ExchangeAnswer> {
     const { transport, clock, serverClock, observer, log } = this.#shared;
     const customer = this.#access.name;
@@ -250,12 +199,6 @@ class Client implements ServiceClient {
         duration_ms: Math.round(durationMs),
       });
     }
-  }
-
-  #dataRequest(question: AnyQuestion, token: AccessToken): ExchangeRequest {
-    const path = `/v1/${question.endpoint}`;
-    const url = `${this.#shared.config.baseUrl}${path}?${parameters(question).toString()}`;
-    return { url, title: `GET ${path}`, bearer: token.value };
   }
 }
 

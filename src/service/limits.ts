@@ -2,43 +2,30 @@
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 
-interface RateWindow {
-  readonly lengthMs: number;
-  /** A ring of the newest starts: at most as many as it holds may start within `lengthMs`. */
-  readonly starts: Float64Array;
-  oldest: number;
-}
-
-/**
- * At most `perSecond` starts in any second, and at most a quarter of them at once. A fraction counts over
- * several seconds: 2.5 allows at most 3 starts in one second and 5 in two.
- */
+/** At most `perSecond` starts in any second. A fraction counts over longer: 2.5 allows 3 in 1.2 s. */
 export class RateLimiter {
   readonly #clock: Clock;
-  readonly #windows: readonly RateWindow[];
+  readonly #windowMs: number;
+  /** A ring of the newest starts: no more than it holds may start within the window. */
+  readonly #starts: Float64Array;
+  #oldest = 0;
 
   constructor(perSecond: number, clock: Clock) {
-    const burst = Math.max(1, Math.floor(perSecond / 4));
+    const count = Math.ceil(perSecond);
     this.#clock = clock;
-    this.#windows = [
-      rateWindow(burst, (burst / perSecond) * 1_000),
-      rateWindow(Math.ceil(perSecond), 1_000),
-    ];
+    this.#windowMs = (count / perSecond) * 1_000;
+    this.#starts = new Float64Array(count).fill(-Infinity);
   }
 
   /** Whole milliseconds until the next start is allowed; 0 is now. */
   waitMs(): number {
-    const freeAtMs = this.#windows.map(
-      ({ starts, oldest, lengthMs }) => (starts[oldest] ?? 0) + lengthMs,
-    );
-    return Math.max(0, Math.ceil(Math.max(...freeAtMs) - this.#clock.monotonicMs()));
+    const freeAtMs = (this.#starts[this.#oldest] ?? 0) + this.#windowMs;
+    return Math.max(0, Math.ceil(freeAtMs - this.#clock.monotonicMs()));
   }
 
   recordStart(): void {
-    for (const window of this.#windows) {
-      window.starts[window.oldest] = this.#clock.monotonicMs();
-      window.oldest = (window.oldest + 1) % window.starts.length;
-    }
+    this.#starts[this.#oldest] = this.#clock.monotonicMs();
+    this.#oldest = (this.#oldest + 1) % this.#starts.length;
   }
 
   async sleep(ms: number): Promise<void> {
@@ -46,13 +33,9 @@ export class RateLimiter {
   }
 }
 
-function rateWindow(count: number, lengthMs: number): RateWindow {
-  return { lengthMs, starts: new Float64Array(count).fill(-Infinity), oldest: 0 };
-}
-
 interface Waiter {
   readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
+  readonly signal: AbortSignal | undefined;
 }
 
 /**
@@ -68,17 +51,13 @@ export class Semaphore {
   #lastWasUrgent = false;
   #running = 0;
   #sleeping = false;
-  #closedWith: Error | undefined;
 
   constructor(places: number, limiter?: RateLimiter) {
     this.#places = places;
     this.#limiter = limiter;
   }
 
-  /**
-   * The action's outcome. Throws without starting it: `abortError` if the signal aborts first, or the error
-   * that the semaphore was closed with.
-   */
+  /** The action's outcome. Throws `abortError` without starting it if the signal aborts first. */
   async run<T>(action: () => Promise<T>, signal?: AbortSignal, urgent = false): Promise<T> {
     await this.#enter(signal, urgent ? this.#urgent : this.#ordinary);
     try {
@@ -89,35 +68,18 @@ export class Semaphore {
     }
   }
 
-  /** Rejects everything that waits, and everything from now on. */
-  close(error: Error): void {
-    this.#closedWith = error;
-    for (const waiting of [this.#urgent, this.#ordinary]) {
-      waiting.forEach(({ reject }) => reject(error));
-      waiting.clear();
-    }
-  }
-
   async #enter(signal: AbortSignal | undefined, waiting: Set<Waiter>): Promise<void> {
     if (signal?.aborted === true) {
       throw abortError(signal);
     }
-    if (this.#closedWith !== undefined) {
-      throw this.#closedWith;
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter: Waiter = { resolve, reject };
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiter: Waiter = { resolve, signal };
     waiting.add(waiter);
     this.#admit();
     if (signal === undefined || !waiting.has(waiter)) {
       return promise;
     }
-    function abort(this: AbortSignal): void {
-      waiting.delete(waiter);
-      reject(abortError(this));
-    }
-    signal.addEventListener('abort', abort, { once: true });
-    return promise.finally(() => signal.removeEventListener('abort', abort));
+    return untilAborted(promise, signal).finally(() => waiting.delete(waiter));
   }
 
   #admit(): void {
@@ -133,9 +95,11 @@ export class Semaphore {
       const [waiter] = waiting;
       if (waiter !== undefined) {
         waiting.delete(waiter);
-        this.#running += 1;
-        this.#limiter?.recordStart();
-        waiter.resolve();
+        if (waiter.signal?.aborted !== true) {
+          this.#running += 1;
+          this.#limiter?.recordStart();
+          waiter.resolve();
+        }
       }
     }
   }
@@ -151,18 +115,16 @@ export class Semaphore {
   }
 }
 
-/** The signal's reason if that is a ServiceError, else `timeout`. */
-export function abortError(signal: AbortSignal): ServiceError {
-  return signal.reason instanceof ServiceError
-    ? signal.reason
-    : new ServiceError('timeout', 'no complete answer before the deadline of the query');
+/** The signal's reason if that is a ServiceError, else `otherwise`. */
+export function abortError(
+  { reason }: AbortSignal,
+  otherwise = new ServiceError('timeout', 'no complete answer before the deadline of the query'),
+): ServiceError {
+  return reason instanceof ServiceError ? reason : otherwise;
 }
 
 /** The promise's outcome, or `abortError` as soon as the signal aborts. */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) {
-    throw abortError(signal);
-  }
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   function abort(): void {
     reject(abortError(signal));

@@ -82,10 +82,7 @@ export function createTransport(
       }
       const stream = got.stream(request.url, {
         method: request.form === undefined ? 'GET' : 'POST',
-        headers:
-          request.bearer === undefined
-            ? {}
-            : { authorization: `Bearer ${request.bearer.reveal()}` },
+        headers: { authorization: request.bearer && `Bearer ${request.bearer.reveal()}` },
         ...(request.form && { form: revealed(request.form) }),
         ...(signal && { signal }),
       });
@@ -114,22 +111,18 @@ export function statusError(title: string, answer: ExchangeAnswer): ServiceError
   const { status, retryAfter, date } = answer;
   const details = { status, retryAfterMs: parseRetryAfter(retryAfter, date) };
   const redirect = status >= 300 && status < 400 ? ' (redirects are not followed)' : '';
-  return new ServiceError(statusReason(status), `${title}: status ${status}${redirect}`, details);
+  const reason = REASONS[status] ?? (status >= 500 ? 'server' : 'rejected');
+  return new ServiceError(reason, `${title}: status ${status}${redirect}`, details);
 }
 
-function statusReason(status: number): FailureReason {
-  switch (status) {
-    case 401:
-    case 403:
-      return 'auth';
-    case 408:
-      return 'timeout';
-    case 429:
-      return 'rate_limited';
-    default:
-      return status >= 500 ? 'server' : 'rejected';
-  }
-}
+const REASONS: Readonly<Record<number, FailureReason>> = {
+  401: 'auth',
+  403: 'auth',
+  408: 'timeout',
+  // Too Early (RFC 8470): the same request may succeed later.
+  425: 'server',
+  429: 'rate_limited',
+};
 
 function createAgents(
   settings: TransportSettings,
@@ -268,16 +261,6 @@ function receive(
   return promise;
 }
 
-const CODE_MEANINGS: ReadonlyMap<string, string> = new Map([
-  ['ECONNREFUSED', 'connection refused'],
-  ['ECONNRESET', 'connection reset'],
-  ['EPIPE', 'connection reset'],
-  ['ERR_HTTP_CONTENT_LENGTH_MISMATCH', 'incomplete answer'],
-  ['ENOTFOUND', 'unknown host name'],
-  ['EAI_AGAIN', 'host name lookup failed'],
-  ['ERR_PROXY_TUNNEL', 'the proxy refused the connection'],
-]);
-
 /** Only the code of got's error is shown: its message may contain what was sent. */
 function connectionError(
   error: Error,
@@ -285,8 +268,7 @@ function connectionError(
   timeoutMs: number,
   status: number | undefined,
 ): ServiceError {
-  const { protocol, hostname, port } = new URL(url);
-  const place = `${title} at ${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
+  const place = `${title} at ${new URL(url).host}`;
   // By its name, for got is loaded later.
   if (error.name === 'TimeoutError') {
     const message = `${place}: no complete answer within ${formatDuration(timeoutMs)}`;
@@ -297,15 +279,8 @@ function connectionError(
   if (code.startsWith('HPE_') || code === 'ERR_READING_RESPONSE_STREAM') {
     return new ServiceError('malformed', `${place}: the answer is damaged (${code})`, { status });
   }
-  const meaning = CODE_MEANINGS.get(code) ?? tlsMeaning(code, error.message);
-  return new ServiceError('unreachable', `${place}: ${meaning} (${code})`, { status });
-}
-
-function tlsMeaning(code: string, message: string): string {
-  if (code === 'EPROTO' && /wrong version number|packet length too long/.test(message)) {
-    return 'the port does not speak TLS; use http:// or the port for https';
-  }
-  return /CERT|TLS|SSL|EPROTO|SIGNATURE/.test(code)
-    ? 'TLS failed; set service.ca_file for a private certificate authority'
-    : 'connection failed';
+  const hint = /CERT|TLS|SSL|SIGNATURE/.test(code)
+    ? ' (for a private certificate authority, set service.ca_file)'
+    : '';
+  return new ServiceError('unreachable', `${place}: ${code}${hint}`, { status });
 }

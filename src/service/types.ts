@@ -1,13 +1,36 @@
-/** What this module offers to others, in domain terms: nothing here knows HTTP. */
+/** What this module needs and what it offers to others. */
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
 import type {
   AggregatedQuestion,
   AggregatedResponse,
+  Endpoint,
   Page,
   PageQuestion,
   Question,
 } from '../base/model.ts';
+import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import type { RetryPolicy } from './retry.ts';
+import type { ProxyEnvironment, Transport, TransportSettings } from './transport.ts';
+
+/** The part of the configuration that this module needs. URLs have no slash at the end. */
+export interface ServiceSettings extends TransportSettings {
+  readonly scope: string;
+  readonly maxRequestsPerSecond: number;
+}
+
+export interface ServiceOptions {
+  readonly config: ServiceSettings;
+  /** Without it, only `proxyUrl` names a proxy. */
+  readonly environment?: ProxyEnvironment;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly observer: ServiceObserver;
+  readonly log: Logger;
+  /** In place of HTTP, for a simulation. */
+  readonly transport?: Transport;
+}
 
 /** A customer's credentials. `readSecret` reads a secret file anew each time. */
 export interface CustomerAccess {
@@ -38,11 +61,13 @@ export interface ServiceClient extends CustomerClient {
   page(question: PageQuestion, signal: AbortSignal): Promise<Page>;
 }
 
+export type ObservedEndpoint = Endpoint | 'token';
+
 export interface ServiceObserver {
   /** A request ended; `code` is `none` without an answer. */
   request(event: {
     readonly customer: string;
-    readonly endpoint: 'token' | 'peoplecount' | 'login';
+    readonly endpoint: ObservedEndpoint;
     readonly code: number | 'none';
     readonly durationMs: number;
   }): void;

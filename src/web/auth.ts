@@ -2,11 +2,10 @@
  * Basic authentication (RFC 7617) with bcrypt, for every request but health checks. It runs before the
  * router: hooks of the framework, and so @fastify/basic-auth, do not see requests with a malformed path.
  */
-import { createHmac } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { verify } from '@node-rs/bcrypt';
-import { randomKey } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 
 export interface AuthRules {
@@ -40,7 +39,7 @@ export function createAuth(
   rules: () => AuthRules,
   compare: (password: Uint8Array, hash: string) => Promise<boolean> = verify,
 ): RequestListener {
-  const key = randomKey();
+  const key = randomBytes(32);
   const remembered = new Set<string>();
   let pending = 0;
   let last: Promise<unknown> = Promise.resolve();

@@ -44,8 +44,8 @@ function createFixture(draw = 0): Fixture {
     requests: 0,
     secret: 'secret',
     answer: (request) => Promise.resolve(token(request)),
-    tokens: new TokenCache({
-      access: {
+    tokens: new TokenCache(
+      {
         name: 'riverside',
         clientId: 'riverside-api',
         readSecret: () =>
@@ -53,19 +53,20 @@ function createFixture(draw = 0): Fixture {
             ? Promise.reject(new Error('ENOENT /secrets/riverside'))
             : Promise.resolve(new Secret(fixture.secret)),
       },
-      authUrl: 'http://127.0.0.1',
-      scope: 'ServiceAPI',
-      clock,
-      random: { next: () => draw },
-      observer: {
-        request() {},
-        credentials: (_customer, valid) => void fixture.credentials.push(valid),
+      {
+        config: { authUrl: 'http://127.0.0.1', scope: 'ServiceAPI' },
+        clock,
+        random: { next: () => draw },
+        observer: {
+          request() {},
+          credentials: (_customer, valid) => void fixture.credentials.push(valid),
+        },
       },
-      send: () => {
+      () => {
         fixture.requests += 1;
         return fixture.answer(fixture.requests);
       },
-    }),
+    ),
     get: async (signal = never()) => (await fixture.tokens.get(signal)).value.reveal(),
   };
   return fixture;
@@ -105,9 +106,8 @@ describe('a token', () => {
   });
 
   test.for([
-    [120, 60],
-    [60, 30],
-    [0, 30],
+    [120, 96],
+    [0, 48],
     ['1800', 1440],
     [undefined, 2880],
     [1e12, 69_120],
@@ -150,10 +150,10 @@ describe('a token', () => {
     const fixture = createFixture();
     const first = await fixture.tokens.get(never());
     await fixture.clock.advance(15 * MINUTE_MS - 1);
-    fixture.tokens.invalidateIfOld(first);
+    fixture.tokens.invalidate(first, 403);
     expect(await fixture.get()).toBe('1');
     await fixture.clock.advance(1);
-    fixture.tokens.invalidateIfOld(first);
+    fixture.tokens.invalidate(first, 403);
     expect(await fixture.get()).toBe('2');
   });
 

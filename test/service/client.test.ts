@@ -116,7 +116,7 @@ describe('a status', () => {
     [403, 'auth', 1],
     [404, 'rejected', 1],
     [408, 'timeout', 4],
-    [425, 'rejected', 4],
+    [425, 'server', 4],
     [429, 'rate_limited', 4],
     [500, 'server', 4],
     [503, 'server', 4],

@@ -39,12 +39,12 @@ function problem(action: () => unknown): string {
 
 describe('an aggregated answer', () => {
   test('has its rows in order, with counts in the order in, out', () => {
-    const value = rows({ key: 'b', out: 2, in: 1 }, { key: -7, in: 0, out: 2 ** 53 - 3, x: [] });
+    const value = rows({ key: 'b', out: 2, in: 1 }, { key: -7, in: 0, out: 1_000_000_000, x: [] });
     expect(decode(value)).toEqual({
       aggregation: 'minute',
       rows: [
         { key: 'b', counts: [1, 2] },
-        { key: -7, counts: [0, 2 ** 53 - 3] },
+        { key: -7, counts: [0, 1_000_000_000] },
       ],
     });
   });
@@ -115,25 +115,19 @@ describe('an answer is malformed', () => {
     ],
     [{ metadata: METADATA, result: {} }, '"result": expected an array'],
     [rows(null), 'row 0: expected an object'],
-    [rows({ key: 1, value: 1 }), 'row 0: "in": expected a non-negative integer'],
-    [
-      rows({ key: 1, in: 1, out: 2 }, { key: 2, in: 1, out: 2 ** 53 - 2 }),
-      '"out": the sum is too large',
-    ],
-    [
-      rows(...Array(50_001).fill({ key: 1, in: 1, out: 1 })),
-      '"result": expected at most 50000 rows, got 50001',
-    ],
+    [rows({ key: 1, value: 1 }), 'row 0: "in": expected an integer from 0 to 1000000000'],
   ] as const)('in its shape: %#', ([value, message]) => {
     expect(problem(() => decode(value))).toBe(message);
   });
 
-  test.for(['"7"', '""', 'null', 'true', '-1', '1.5', '9007199254740992', '1e400', '{}', '[1]'])(
+  test.for(['"7"', '""', 'null', 'true', '-1', '1.5', '1000000001', '1e400', '{}', '[1]'])(
     'when a count is %s',
     (count) => {
       const row = `{"key":2,"in":1,"out":${count}}`;
       const text = `{"metadata":{"aggregation":"minute"},"result":[${row}]}`;
-      expect(problem(() => decode(text))).toBe('row 0: "out": expected a non-negative integer');
+      expect(problem(() => decode(text))).toBe(
+        'row 0: "out": expected an integer from 0 to 1000000000',
+      );
     },
   );
 

@@ -3,7 +3,6 @@
  * `process()` gives the clocks of further processes on the same timeline, whose wall clocks may be
  * wrong and which can be killed.
  */
-import { abortReason } from '../../src/base/clock.ts';
 import type { Clock } from '../../src/base/clock.ts';
 
 interface Sleeper {
@@ -59,7 +58,7 @@ export class VirtualClock implements Clock {
       }
       function abort(): void {
         remove(sleepers, sleeper);
-        reject(abortReason(signal));
+        reject(new Error('aborted'));
       }
       if (!this.killed) {
         sleepers.splice(

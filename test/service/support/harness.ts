@@ -6,9 +6,14 @@ import { createLogger } from '../../../src/base/log.ts';
 import type { AggregatedResponse, Question } from '../../../src/base/model.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { createService } from '../../../src/service/client.ts';
-import type { ServiceOptions, ServiceSettings } from '../../../src/service/client.ts';
 import type { RetryPolicy } from '../../../src/service/retry.ts';
-import type { CustomerClient, Service, ServiceClient } from '../../../src/service/types.ts';
+import type {
+  CustomerClient,
+  Service,
+  ServiceClient,
+  ServiceOptions,
+  ServiceSettings,
+} from '../../../src/service/types.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { SECRET } from './fake-service.ts';
 
