@@ -7,6 +7,9 @@ import type { Dashboard, Panel, RowPanel } from '@grafana/grafana-foundation-sdk
 /** The data source that the variable `datasource` chooses. */
 export const DATASOURCE = { type: 'prometheus', uid: '${datasource}' } as const;
 
+/** Another panel's answer. */
+export const DASHBOARD_DATASOURCE = { type: 'datasource', uid: '-- Dashboard --' } as const;
+
 /** What every dashboard has: the annotations that people write by hand. */
 const BUILT_IN_ANNOTATIONS = {
   builtIn: 1,

@@ -24,13 +24,14 @@ import {
   VizTooltipOptionsBuilder,
 } from '@grafana/grafana-foundation-sdk/common';
 import { FieldColorModeId } from '@grafana/grafana-foundation-sdk/dashboard';
+import { DataqueryBuilder as DashboardQueryBuilder } from '@grafana/grafana-foundation-sdk/datasource';
 import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as Stat } from '@grafana/grafana-foundation-sdk/stat';
 import { PanelBuilder as StateTimeline } from '@grafana/grafana-foundation-sdk/statetimeline';
 import { PanelBuilder as Text } from '@grafana/grafana-foundation-sdk/text';
 import { PanelBuilder as TimeSeries } from '@grafana/grafana-foundation-sdk/timeseries';
 import * as units from '@grafana/grafana-foundation-sdk/units';
-import { DATASOURCE } from './finish.ts';
+import { DASHBOARD_DATASOURCE, DATASOURCE } from './finish.ts';
 import { AS_IT_IS, NOT_KNOWN, PLAIN, colours, thresholds } from './theme.ts';
 
 /** Common to all panels with values. */
@@ -136,6 +137,42 @@ export function columns(
   label: string,
   query: string,
 ): BarChart {
+  return columnChart(id, title, description, label)
+    .withTarget(now(query).format(PromQueryFormat.Table))
+    .withTransformation({
+      id: 'filterFieldsByName',
+      options: { include: { names: [label, 'Value'] } },
+    })
+    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: label }] } });
+}
+
+/**
+ * The same from the table query of another panel, which Prometheus then computes only once: its values
+ * grouped by the label.
+ */
+export function groupedColumns(
+  id: number,
+  title: string,
+  description: string,
+  label: string,
+  { panelId, by }: { readonly panelId: number; readonly by: 'sum' | 'mean' },
+): BarChart {
+  return columnChart(id, title, description, label)
+    .datasource(DASHBOARD_DATASOURCE)
+    .withTarget(new DashboardQueryBuilder().panelId(panelId).datasource(DASHBOARD_DATASOURCE))
+    .withTransformation({
+      id: 'groupBy',
+      options: {
+        fields: {
+          [label]: { operation: 'groupby', aggregations: [] },
+          Value: { operation: 'aggregate', aggregations: [by] },
+        },
+      },
+    })
+    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: label }] } });
+}
+
+function columnChart(id: number, title: string, description: string, label: string): BarChart {
   return plain(new BarChart(), id, title, description)
     .span(8)
     .height(9)
@@ -143,12 +180,6 @@ export function columns(
     .fillOpacity(60)
     .xField(label)
     .legend(legend([]).showLegend(false))
-    .withTarget(now(query).format(PromQueryFormat.Table))
-    .withTransformation({
-      id: 'filterFieldsByName',
-      options: { include: { names: [label, 'Value'] } },
-    })
-    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: label }] } })
     .overrideByName(label, AS_IT_IS);
 }
 

@@ -14,16 +14,28 @@ const TARGET = z.object({
   legendFormat: z.string().optional(),
 });
 
+/** Takes the answer to another panel's query. */
+const SHARED_TARGET = z.object({
+  panelId: z.number().int().positive(),
+  datasource: z.strictObject({ type: z.literal('datasource'), uid: z.literal('-- Dashboard --') }),
+});
+
 const PROPERTY = z.object({ id: z.string(), value: z.unknown() });
 
-const PANEL = z.object({
+const PANEL_JSON = z.object({
   id: z.number().int().positive(),
   type: z.string(),
   title: z.string(),
   description: z.string(),
   datasource: DATASOURCE.optional(),
   gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
-  targets: z.array(TARGET).default([]),
+  targets: z
+    .array(z.union([TARGET, SHARED_TARGET]))
+    .default([])
+    .transform((targets) => ({
+      queries: targets.filter((target) => 'expr' in target),
+      sharedPanels: targets.filter((target) => 'panelId' in target).map(({ panelId }) => panelId),
+    })),
   interval: z.string().optional(),
   timeFrom: z.string().optional(),
   transformations: z.array(z.object({ id: z.string(), options: z.unknown() })).default([]),
@@ -52,6 +64,13 @@ const PANEL = z.object({
     })
     .default({}),
 });
+
+/** With the queries to Prometheus apart from the panels whose answers are shared. */
+const PANEL = PANEL_JSON.transform(({ targets, ...panel }) => ({
+  ...panel,
+  targets: targets.queries,
+  sharedPanels: targets.sharedPanels,
+}));
 
 const VARIABLE = z.object({
   type: z.string(),

@@ -10,6 +10,7 @@ import { groupingLabels, madeLabels, matchedLabels, selectorsOf } from './promql
 import type { Selector } from './promql.ts';
 
 const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
+const OTHER_PANEL = { type: 'datasource', uid: '-- Dashboard --' };
 const CHOICE = { type: 'query', datasource: DATASOURCE, refresh: 2 };
 const ANY = { multi: true, includeAll: true, allValue: '.+' };
 /** What the reader of each dashboard chooses, after data source and job. */
@@ -29,6 +30,7 @@ const ORGANIZED = z.object({
   renameByName: z.record(z.string(), z.string()),
   indexByName: z.record(z.string(), z.number()),
 });
+const GROUPED = z.object({ fields: z.record(z.string(), z.unknown()) });
 const SORTED = z.object({ sort: z.array(z.object({ field: z.string() })) });
 
 function read(path: string): string {
@@ -122,7 +124,8 @@ describe.each(readDashboards())('%s', (file, dashboard) => {
     dashboard.panels.filter(({ type }) => type !== 'text').map((p) => [p.title, p] as const),
   )('%s says how its values are to be read', (_, panel) => {
     expect(COUNTERS).toContain(panel.type);
-    expect(panel.datasource).toEqual(DATASOURCE);
+    const shares = panel.sharedPanels.length > 0;
+    expect(panel.datasource).toEqual(shares ? OTHER_PANEL : DATASOURCE);
     for (const target of panel.targets) {
       expect(target.datasource).toEqual(DATASOURCE);
       expect(target.instant).toBe(!target.range);
@@ -161,6 +164,18 @@ describe.each(readDashboards())('%s', (file, dashboard) => {
     expect(made).toEqual(expect.arrayContaining(labels));
     for (const { format } of targets) {
       expect(format).toBe('table');
+    }
+  });
+
+  test('shares only answers that have the fields it groups by', () => {
+    for (const { sharedPanels, transformations } of dashboard.panels) {
+      for (const id of sharedPanels) {
+        const source = dashboard.panels.find((panel) => panel.id === id);
+        const labels = source?.targets.flatMap(({ expr }) => groupingLabels(asPromql(expr))) ?? [];
+        const { fields } = GROUPED.parse(transformations[0]?.options);
+        expect(source?.targets.map(({ format }) => format)).toEqual(['table']);
+        expect([...labels, 'Value']).toEqual(expect.arrayContaining(Object.keys(fields)));
+      }
     }
   });
 

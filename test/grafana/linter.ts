@@ -46,8 +46,8 @@ export const RULES: Readonly<Record<string, Rule>> = {
     templating.list
       .filter(({ type, refresh }) => type === 'query' && refresh !== 2)
       .map(({ name }) => `${name} is not asked again when the time range changes`),
-  'panel-datasource-rule': eachPanel(({ datasource }) =>
-    datasource?.uid === VARIABLE ? [] : [`asks ${datasource?.uid}`],
+  'panel-datasource-rule': eachPanel(({ datasource, sharedPanels }) =>
+    datasource?.uid === VARIABLE || sharedPanels.length > 0 ? [] : [`asks ${datasource?.uid}`],
   ),
   'panel-title-description-rule': ({ panels }) =>
     panels.flatMap(({ id, title, description }) =>
@@ -59,7 +59,9 @@ export const RULES: Readonly<Record<string, Rule>> = {
     const unit = fieldConfig?.defaults.unit;
     return unit !== undefined && UNITS.includes(unit) ? [] : [`has the unit ${unit}`];
   }),
-  'panel-no-targets-rule': eachPanel(({ targets }) => (targets.length > 0 ? [] : ['asks nothing'])),
+  'panel-no-targets-rule': eachPanel(({ targets, sharedPanels }) =>
+    targets.length + sharedPanels.length > 0 ? [] : ['asks nothing'],
+  ),
   'target-logql-rule': onlyPrometheus,
   'target-logql-auto-rule': onlyPrometheus,
   'target-promql-rule': eachQuery((query) => syntaxErrors(query)),
