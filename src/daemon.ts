@@ -3,7 +3,6 @@ import type { Clock } from './base/clock.ts';
 import { ConfigError } from './base/errors.ts';
 import { compactHeap } from './base/heap.ts';
 import type { Logger } from './base/log.ts';
-import type { Stream } from './base/model.ts';
 import type { Random } from './base/random.ts';
 import type { LoadedConfig } from './config/load.ts';
 import { accessOf } from './config/secret-file.ts';
@@ -85,32 +84,21 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const marks = new HighWaterMarks();
   const stateFile = new StateFile({ path: options.storagePath, marks, clock, log });
   const registry = new CustomerRegistry(marks);
-  const customersRefused = new Set<string>();
   const exposition = createExposition({
     clock,
     openMetricsCreated: options.openMetricsCreated === true,
   });
-  const exporterMetrics = createExporterMetrics({
-    version: options.version,
-    revision: options.revision,
-    nodeVersion: options.nodeVersion,
-  });
+  const exporterMetrics = createExporterMetrics(options);
   let { files, web: webConfig } = options.loaded;
   let runtime = createRuntime(options.loaded.config);
   let state: 'starting' | 'running' | 'stopping' = 'starting';
   const stopping = new AbortController();
   let rendering = Promise.resolve();
   let lastReload: Promise<unknown> = Promise.resolve();
-  const waitingReloads = new Map<ReloadScope, Promise<ReloadResult>>();
   const failedReloads = new Map<ReloadScope, FailedReload>();
 
   const web = createWebServer({
-    listenAddress: options.listenAddress,
-    telemetryPath: options.telemetryPath,
-    enableLifecycle: options.enableLifecycle,
-    version: options.version,
-    clock,
-    log,
+    ...options,
     exposition: (format, gzip) => renderScrape(exposition, exporterMetrics, format, gzip),
     healthy: () => runtime.scheduler.lateMs() < MAX_LATE_MS,
     ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
@@ -142,9 +130,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       clock,
       log,
       limiter,
-      intervalMs: config.polling.intervalMs,
-      reconcileIntervalMs: config.polling.reconcileIntervalMs,
-      breakdownIntervalMs: config.polling.breakdownIntervalMs,
+      ...config.polling,
       maxConcurrency: config.service.maxConcurrency,
       maxRequestsPerSecond: config.service.maxRequestsPerSecond,
       serviceNowMs: () => service.nowMs(),
@@ -153,16 +139,17 @@ export function createDaemon(options: DaemonOptions): Daemon {
     return { config, service, scheduler, clients: new WeakMap() };
   }
 
-  function credentialsChecked(customer: string, valid: boolean): void {
-    registry.get(customer)?.credentialsChecked(valid);
-    exposition.changed(customer);
+  function credentialsChecked(name: string, valid: boolean): void {
+    const customer = registry.get(name);
+    const wereRefused = customer?.credentialsValid === false;
+    customer?.credentialsChecked(valid);
+    exposition.changed(name);
     if (!valid) {
-      customersRefused.add(customer);
-      limiter.tryLog('warn', 'credentials refused', { customer });
-    } else if (customersRefused.delete(customer)) {
-      limiter.tryLog('info', 'credentials accepted again', { customer });
+      limiter.tryLog('warn', 'credentials refused', { customer: name });
+    } else if (wereRefused) {
+      limiter.tryLog('info', 'credentials accepted again', { customer: name });
     } else {
-      log.debug('credentials accepted', { customer });
+      log.debug('credentials accepted', { customer: name });
     }
   }
 
@@ -177,7 +164,9 @@ export function createDaemon(options: DaemonOptions): Daemon {
     exposition.setCustomers(registered.map(({ customer }) => customer));
     exporterMetrics.setCustomers(registered.length);
     exporterMetrics.setShard(shard.shard, shard.shards);
-    exporterMetrics.setStreams(streamsOf(customers));
+    exporterMetrics.setStreams([
+      ...new Set(customers.flatMap(({ streams, breakdowns }) => [...streams, ...breakdowns])),
+    ]);
     runtime.scheduler.setCustomers(
       registered.map((one) => ({ customer: one.customer, client: clientFor(one) })),
     );
@@ -190,20 +179,9 @@ export function createDaemon(options: DaemonOptions): Daemon {
     return client;
   }
 
-  /**
-   * Loads and applies the configuration. Calls during a reload wait until that has ended, and those of
-   * the same scope share the next one.
-   */
+  /** Loads and applies the configuration. Calls during a reload wait until that has ended. */
   function reload(scope: ReloadScope = 'all'): Promise<ReloadResult> {
-    const waiting = waitingReloads.get(scope);
-    if (waiting !== undefined) {
-      return waiting;
-    }
-    const result = lastReload.then(() => {
-      waitingReloads.delete(scope);
-      return reloadNow(scope);
-    });
-    waitingReloads.set(scope, result);
+    const result = lastReload.then(() => reloadNow(scope));
     lastReload = result.catch(() => {});
     return result;
   }
@@ -216,14 +194,14 @@ export function createDaemon(options: DaemonOptions): Daemon {
         if (state !== 'running') {
           return { ok: false, problems: `the exporter is ${state}` };
         }
-        await applyAll(loaded);
+        await apply(loaded);
         failedReloads.clear();
       } else {
         applyWeb(await options.loadWeb?.(webConfig?.config));
-        log.info('web config reloaded', { users: webConfig?.config.users.size ?? 0 });
         failedReloads.delete(scope);
       }
       exporterMetrics.configReloaded(failedReloads.size === 0, startMs / 1000);
+      log.info('config reloaded', { scope, customers: registry.customers.length });
       return { ok: true };
     } catch (error) {
       if (!(error instanceof ConfigError)) {
@@ -232,43 +210,46 @@ export function createDaemon(options: DaemonOptions): Daemon {
       failedReloads.delete(scope);
       failedReloads.set(scope, { atMs: startMs, problems: error.problems });
       exporterMetrics.configReloaded(false, startMs / 1000);
-      log.error(RELOAD_FAILED[scope], { problems: error.message });
+      log.error('config reload failed, keeping previous config', { problems: error.message });
       return { ok: false, problems: error.message };
     }
   }
 
-  async function applyAll(loaded: LoadedConfig): Promise<void> {
-    const { config, warnings } = loaded;
-    warnings.forEach((warning) => log.warn('config warning', { warning }));
-    if (!haveSameRuntime(runtime.config, config)) {
-      const before = runtime;
+  async function apply({ config, files: newFiles, warnings, web: newWeb }: LoadedConfig) {
+    logWarnings(warnings);
+    const before = runtime;
+    if (
+      JSON.stringify([before.config.service, before.config.polling]) !==
+      JSON.stringify([config.service, config.polling])
+    ) {
       runtime = createRuntime(config);
       await before.scheduler.stop();
       before.service.close();
       runtime.scheduler.start();
     }
-    applyWeb(loaded.web);
+    applyWeb(newWeb);
     applyCustomers(config);
-    ({ files } = loaded);
-    log.info('config reloaded', { customers: ownCustomers(config).length });
+    files = newFiles;
     compactHeap();
   }
 
   function applyWeb(loaded: LoadedWebConfig | undefined): void {
     if (loaded !== undefined) {
-      loaded.warnings.forEach((warning) => log.warn('config warning', { warning }));
+      logWarnings(loaded.warnings);
       web.protect(loaded.config);
       webConfig = loaded;
     }
+  }
+
+  function logWarnings(warnings: readonly string[]): void {
+    warnings.forEach((warning) => log.warn('config warning', { warning }));
   }
 
   return {
     async start() {
       const { config, warnings } = options.loaded;
       log.info('starting', { version: options.version, customers: ownCustomers(config).length });
-      [...warnings, ...(webConfig?.warnings ?? [])].forEach((warning) =>
-        log.warn('config warning', { warning }),
-      );
+      logWarnings([...warnings, ...(webConfig?.warnings ?? [])]);
       await stateFile.start();
       const { url } = await web.start();
       log.info('listening', { url });
@@ -292,18 +273,4 @@ export function createDaemon(options: DaemonOptions): Daemon {
     reload,
     files: (scope) => (scope === 'all' ? files : (webConfig?.files ?? [])),
   };
-}
-
-const RELOAD_FAILED = {
-  all: 'config reload failed, keeping previous config',
-  web: 'web config reload failed, keeping previous config',
-} as const satisfies Record<ReloadScope, string>;
-
-function haveSameRuntime(a: Config, b: Config): boolean {
-  return JSON.stringify([a.service, a.polling]) === JSON.stringify([b.service, b.polling]);
-}
-
-/** Every stream that at least one customer is polled for. */
-function streamsOf(customers: readonly CustomerConfig[]): readonly Stream[] {
-  return [...new Set(customers.flatMap(({ streams, breakdowns }) => [...streams, ...breakdowns]))];
 }

@@ -10,15 +10,13 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   stopping: ['info', 'SIGTERM or SIGINT arrived.'],
   stopped: ['info', 'All polls and connections have ended, the state file is written.'],
   'config warning': ['warn', 'The configuration is valid, but `warning` should be fixed.'],
-  'config reloaded': ['info', 'The new configuration is in force.'],
+  'config reloaded': [
+    'info',
+    'The new configuration is in force; `scope` is `web` for the web configuration alone.',
+  ],
   'config reload failed, keeping previous config': [
     'error',
     'Fix `problems` and reload. The previous configuration stays in force.',
-  ],
-  'web config reloaded': ['info', 'Users and certificates are in force.'],
-  'web config reload failed, keeping previous config': [
-    'error',
-    'Fix `problems`. The previous users and certificates stay in force.',
   ],
   'reload failed': ['error', 'An unexpected error; report it.'],
   'poll failed': [

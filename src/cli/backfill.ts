@@ -16,11 +16,10 @@ import {
   splitIntoMonths,
 } from './backfill/targets.ts';
 import type { BackfillFlags, ParsedTime } from './backfill/targets.ts';
-import { configOption, helpNotes, loggerFor, logOptions } from './flags.ts';
+import { configOption, helpNotes, loggerFor, logOptions, parseTimeFlag } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
 import { ProgressLine } from './output.ts';
-import { parseTimeFlag } from './time-flag.ts';
 
 /** Longer steps would leave gaps: Prometheus ignores samples that are older than five minutes. */
 const STEPS_MS = new Map([
@@ -133,7 +132,7 @@ function parseTime(text: string): ParsedTime {
 function parseStep(text: string): number {
   const stepMs = STEPS_MS.get(text);
   if (stepMs === undefined) {
-    throw new InvalidArgumentError(`expected ${[...STEPS_MS.keys()].join(' or ')}`);
+    throw new InvalidArgumentError(`Expected ${[...STEPS_MS.keys()].join(' or ')}.`);
   }
   return stepMs;
 }
@@ -145,7 +144,7 @@ function addCustomer(name: string, before: readonly string[] = []): readonly str
 /** Prometheus drops labels without a value. */
 function nonEmpty(text: string): string {
   if (text === '') {
-    throw new InvalidArgumentError('expected a value');
+    throw new InvalidArgumentError('Expected a value.');
   }
   return text;
 }
@@ -153,10 +152,10 @@ function nonEmpty(text: string): string {
 function addLabel(text: string, before: readonly LabelPair[] = []): readonly LabelPair[] {
   const [, name, value] = /^((?!__)[a-zA-Z_][a-zA-Z0-9_]*)=(.+)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) {
-    throw new InvalidArgumentError('expected NAME=VALUE such as datacenter=north');
+    throw new InvalidArgumentError('Expected NAME=VALUE such as datacenter=north.');
   }
   if (USED_LABELS.includes(name) || before.some(([other]) => other === name)) {
-    throw new InvalidArgumentError(`expected another name than ${name}, which is already used`);
+    throw new InvalidArgumentError(`Expected another name than ${name}, which is already used.`);
   }
   return [...before, [name, value]];
 }
@@ -164,7 +163,7 @@ function addLabel(text: string, before: readonly LabelPair[] = []): readonly Lab
 function parsePrometheusUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new InvalidArgumentError('expected a URL such as http://localhost:9090');
+    throw new InvalidArgumentError('Expected a URL such as http://localhost:9090.');
   }
   return url;
 }

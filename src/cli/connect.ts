@@ -5,44 +5,45 @@
 import { systemClock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
-import type { AggregatedResponse, MinuteStream, Question } from '../base/model.ts';
+import { COUNTERS } from '../base/model.ts';
+import type { AggregatedResponse, CounterName, MinuteStream, Question } from '../base/model.ts';
 import { accessOf } from '../config/secret-file.ts';
-import type { Config, CustomerConfig } from '../config/types.ts';
-import { isZero } from '../counting/counts.ts';
+import type { Config } from '../config/types.ts';
+import { grandTotal, isZero } from '../counting/counts.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import { readDoorModel } from '../counting/door-history.ts';
 import { diagnoseStream } from '../counting/diagnose.ts';
 import type { StreamDiagnosis } from '../counting/diagnose.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
-import { createOpeningHoursParser } from '../counting/opening-hours.ts';
-import type { OpeningHoursParser } from '../counting/opening-hours.ts';
-import type { PollContext } from '../counting/poll.ts';
-import type { Query } from '../counting/query.ts';
+import { Zone } from '../counting/zone.ts';
 import { CustomerRegistry } from '../polling/customers.ts';
 import type { RegisteredCustomer } from '../polling/customers.ts';
 import { streamContext } from '../polling/poll-job.ts';
 import type { ClockReading, Service } from '../service/types.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
 import type { Io } from './io.ts';
+import { ABSENT } from './output.ts';
 
-export interface CustomerReport {
-  readonly config: CustomerConfig;
-  /** In the order of the configuration. */
-  readonly streams: readonly StreamReport[];
-  /** What the exporter would export now. */
-  readonly figures: CustomerMetrics;
-  /** Undefined if the service neither accepted nor refused them. */
-  readonly credentialsValid: boolean | undefined;
-  /** Undefined if there was no token. */
-  readonly tokenLifeMs: number | undefined;
-  readonly clock: ClockReading | undefined;
-  /** When the customer was read, by the service's clock. */
-  readonly atMs: number;
-}
-
-export interface StreamReport {
+/** What `--format=json` prints of a stream; null where there is no value. */
+export interface StreamReport extends Readonly<
+  Partial<Record<CounterName | `${CounterName}_today` | 'occupancy', number | null>>
+> {
+  readonly customer: string;
   readonly stream: MinuteStream;
-  readonly outcome: StreamDiagnosis | ServiceError;
+  readonly failure: FailureReason | null;
+  readonly token: 'good' | 'refused' | 'none';
+  /** The newest minute with counts, in local time. */
+  readonly newest: string | null;
+  readonly lag_seconds: number | null;
+  /** `iso`, `compact utc`, or the state of the detection. */
+  readonly keys: string;
+  /** Whether `day` agrees with the minutes, or its sum of theirs. */
+  readonly day: string;
+  readonly clock_ahead_seconds: number | null;
+  readonly counter_start: string;
+  readonly door_count_ratio?: number | null;
+  readonly door_count_ratio_stddev?: number | null;
+  readonly empty_at_night?: boolean | null;
 }
 
 /** `error`: the exporter's values are incomplete. The texts are the same for all customers. */
@@ -57,20 +58,29 @@ export interface CustomersFinding extends Finding {
   readonly customers: readonly string[];
 }
 
-/** In the order of the configuration; fewer customers if the signal of `io` aborts. */
+interface CustomerReport {
+  readonly streams: readonly StreamReport[];
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Streams in the order of the configuration, errors before warnings. Incomplete if the signal of `io`
+ * aborts. Calls `progress` after each customer.
+ */
 export async function readCustomers(
   config: Config,
   io: Pick<Io, 'env' | 'stop'>,
-  progress: (customersRead: number) => void,
-): Promise<readonly CustomerReport[]> {
-  const credentials = new Map<string, boolean>();
-  const tokenLives = new Map<string, number>();
+  progress: () => void,
+): Promise<{
+  readonly streams: readonly StreamReport[];
+  readonly findings: readonly CustomersFinding[];
+}> {
+  const registry = new CustomerRegistry(new HighWaterMarks());
   const service = serviceOf(config, io, {
-    credentials: (customer, valid) => credentials.set(customer, valid),
-    token: (customer, lifeMs) => tokenLives.set(customer, lifeMs),
+    credentials: (name, valid) => registry.get(name)?.credentialsChecked(valid),
   });
-  const customers = new CustomerRegistry(new HighWaterMarks()).update(config);
-  const reports = new Map<RegisteredCustomer, CustomerReport>();
+  const customers = registry.update(config);
+  const reports = new Map<string, CustomerReport>();
   const queue = customers.values();
   async function work(): Promise<void> {
     for (const customer of queue) {
@@ -78,10 +88,8 @@ export async function readCustomers(
       if (io.stop.aborted) {
         return;
       }
-      const { name } = customer.config;
-      const [credentialsValid, tokenLifeMs] = [credentials.get(name), tokenLives.get(name)];
-      reports.set(customer, { ...report, credentialsValid, tokenLifeMs });
-      progress(reports.size);
+      reports.set(customer.config.name, report);
+      progress();
     }
   }
   try {
@@ -89,7 +97,24 @@ export async function readCustomers(
   } finally {
     service.close();
   }
-  return customers.flatMap((customer) => reports.get(customer) ?? []);
+  const sorted = config.customers.flatMap(({ name }) => {
+    const report = reports.get(name);
+    return report === undefined ? [] : [{ name, ...report }];
+  });
+  const found = new Map<string, Finding & { readonly customers: string[] }>();
+  for (const { name, findings } of sorted) {
+    for (const finding of findings) {
+      const group = found.get(finding.message) ?? { ...finding, customers: [] };
+      found.set(finding.message, group);
+      if (group.customers.at(-1) !== name) {
+        group.customers.push(name);
+      }
+    }
+  }
+  return {
+    streams: sorted.flatMap(({ streams }) => streams),
+    findings: [...found.values()].toSorted((a, b) => a.severity.localeCompare(b.severity)),
+  };
 }
 
 /** More requests than a poll makes, because a short interval may allow fewer than are needed here. */
@@ -100,14 +125,12 @@ async function readCustomer(
   service: Service,
   { service: { maxRequestsPerSecond, timeoutMs }, polling: { intervalMs } }: Config,
   stop: AbortSignal,
-): Promise<Omit<CustomerReport, 'credentialsValid' | 'tokenLifeMs'>> {
+): Promise<CustomerReport> {
   const client = service.clientFor(accessOf(config));
-  const maxRequests = Math.max(
-    MIN_REQUESTS,
-    Math.floor((maxRequestsPerSecond * intervalMs) / 1_000),
-  );
+  const requestsOfInterval = Math.floor((maxRequestsPerSecond * intervalMs) / 1_000);
+  const maxRequests = Math.max(MIN_REQUESTS, requestsOfInterval);
 
-  async function readStream(stream: MinuteStream): Promise<StreamReport> {
+  async function readStream(stream: MinuteStream): Promise<StreamDiagnosis | ServiceError> {
     let requests = 0;
     function query(question: Question): Promise<AggregatedResponse> {
       requests += 1;
@@ -120,123 +143,121 @@ async function readCustomer(
       const deadline = AbortSignal.timeout(2 * timeoutMs);
       return client.query(question, AbortSignal.any([stop, deadline]));
     }
-    try {
-      const context = streamContext(
-        customer,
-        stream,
-        { clock: systemClock, reconcileIntervalMs: 0, serviceNowMs: () => service.nowMs() },
-        -Infinity,
-      );
-      const firstPoll = { ...context, allowBaseline: true, hasTime: () => true };
-      const outcome = await diagnoseStream(firstPoll, query);
-      customer.pollSucceeded(stream, outcome.state, systemClock.nowMs());
-      await learnDoors(context, outcome, query);
-      return { stream, outcome };
-    } catch (failure) {
-      if (!(failure instanceof ServiceError)) {
-        throw failure;
-      }
-      return { stream, outcome: failure };
+    const context = streamContext(
+      customer,
+      stream,
+      { clock: systemClock, reconcileIntervalMs: 0, serviceNowMs: () => service.nowMs() },
+      -Infinity,
+    );
+    const firstPoll = { ...context, allowBaseline: true, hasTime: () => true };
+    const diagnosis = await diagnoseStream(firstPoll, query).catch(serviceErrorOf);
+    if (diagnosis instanceof ServiceError) {
+      return diagnosis;
     }
-  }
-
-  /** A failure leaves the doors unknown, as it does in the exporter. */
-  async function learnDoors(
-    { stream, calendar, nowMs }: Pick<PollContext, 'stream' | 'calendar' | 'nowMs'>,
-    { keyFormat }: StreamDiagnosis,
-    query: Query,
-  ): Promise<void> {
-    if (stream !== 'people' || !customer.isEstimated || keyFormat.status !== 'detected') {
-      return;
-    }
-    try {
-      const today = calendar.dayAt(nowMs());
-      const model = await readDoorModel(query, calendar, today, keyFormat);
-      if (model !== undefined) {
+    customer.pollSucceeded(stream, diagnosis.state, systemClock.nowMs());
+    const { keyFormat } = diagnosis;
+    if (stream === 'people' && customer.isEstimated && keyFormat.status === 'detected') {
+      const { calendar } = context;
+      const today = calendar.dayAt(systemClock.nowMs());
+      const model = await readDoorModel(query, calendar, today, keyFormat).catch(serviceErrorOf);
+      // A failure leaves the doors unknown, as it does in the exporter.
+      if (model !== undefined && !(model instanceof ServiceError)) {
         customer.doorsLearned(today, model);
       }
-    } catch (failure) {
-      if (!(failure instanceof ServiceError)) {
-        throw failure;
-      }
     }
+    return diagnosis;
   }
 
-  const streams = await Promise.all(config.streams.map(readStream));
+  const outcomes = await Promise.all(
+    config.streams.map(async (stream) => ({ stream, outcome: await readStream(stream) })),
+  );
+  const figures = customer.metricsAt(systemClock.nowMs());
+  const clock = service.clockReading();
+  const atMs = service.nowMs();
   return {
-    config,
-    streams,
-    figures: customer.metricsAt(systemClock.nowMs()),
-    clock: service.clockReading(),
-    atMs: service.nowMs(),
+    streams: outcomes.map(({ stream, outcome }) => ({
+      customer: config.name,
+      stream,
+      ...outcomeFields(outcome, new Zone(config.timezone), atMs),
+      ...figuresFields(figures, stream),
+      clock_ahead_seconds: clock === undefined ? null : Math.round(clock.aheadMs / 1_000),
+    })),
+    findings: [
+      ...(clock === undefined ? [] : CLOCK_FINDINGS[clock.verdict]),
+      ...outcomes.flatMap(({ outcome }) =>
+        outcome instanceof ServiceError
+          ? [failureFinding(outcome, figures.credentialsValid)]
+          : streamFindings(outcome),
+      ),
+    ],
   };
 }
 
-/** Errors first, otherwise in the order of the customers. */
-export function findProblems(reports: readonly CustomerReport[]): readonly CustomersFinding[] {
-  const parseOpeningHours = createOpeningHoursParser();
-  const found = new Map<string, Finding & { readonly customers: string[] }>();
-  for (const report of reports) {
-    const { name } = report.config;
-    const findings = [
-      ...(report.clock === undefined ? [] : CLOCK_FINDINGS[report.clock.verdict]),
-      ...report.streams.flatMap((stream) => streamFindings(report, stream, parseOpeningHours)),
-    ];
-    for (const { severity, message, fix } of findings) {
-      const finding = found.get(message) ?? { severity, message, fix, customers: [] };
-      found.set(message, finding);
-      if (finding.customers.at(-1) !== name) {
-        finding.customers.push(name);
-      }
-    }
+/** Other errors are the program's. */
+function serviceErrorOf(error: unknown): ServiceError {
+  if (error instanceof ServiceError) {
+    return error;
   }
-  return [...found.values()].toSorted((a, b) => a.severity.localeCompare(b.severity));
+  throw error;
 }
 
-function streamFindings(
-  { config, atMs, credentialsValid }: CustomerReport,
-  { stream, outcome }: StreamReport,
-  parseOpeningHours: OpeningHoursParser,
-): readonly Finding[] {
+function outcomeFields(outcome: StreamDiagnosis | ServiceError, zone: Zone, atMs: number) {
   if (outcome instanceof ServiceError) {
-    const { reason, message } = outcome;
-    const fix = reason === 'auth' ? authFix(credentialsValid) : FIXES[reason];
-    return [{ severity: 'error', message: `${reason}: ${message}`, fix }];
+    const unknown = { newest: null, lag_seconds: null, keys: ABSENT, day: ABSENT };
+    return { failure: outcome.reason, ...unknown };
   }
-  const { lastSeenMs = Infinity, state } = outcome;
-  function isSilent(forMs: number): boolean {
-    return atMs - lastSeenMs > forMs && isOpenSince(config, atMs, forMs, parseOpeningHours);
-  }
-  return state.snapshot === undefined
-    ? [IMPLAUSIBLE]
-    : STREAM_FINDINGS.filter(({ applies }) => applies(outcome, stream, isSilent));
+  const { lastSeenMs, keyFormat, day } = outcome;
+  const { status, formats } = keyFormat;
+  const [{ form, zone: keyZone } = { form: status, zone: 'written' }] = formats;
+  return {
+    failure: null,
+    newest: lastSeenMs === undefined ? null : zone.format(lastSeenMs),
+    lag_seconds:
+      lastSeenMs === undefined ? null : Math.round(Math.max(0, atMs - lastSeenMs) / 1_000),
+    keys: status !== 'detected' ? status : keyZone === 'written' ? form : `${form} ${keyZone}`,
+    day:
+      day.agrees === undefined
+        ? ABSENT
+        : day.agrees
+          ? 'agrees'
+          : `${grandTotal(day.byDay)} of ${grandTotal(day.byMinute)}`,
+  };
 }
 
-/** True if opening hours are configured, and the library has been open for `forMs`. */
-function isOpenSince(
-  { openingHours, holidays, timezone }: CustomerConfig,
-  atMs: number,
-  forMs: number,
-  parseOpeningHours: OpeningHoursParser,
-): boolean {
-  if (openingHours === undefined) {
-    return false;
-  }
-  const hours = parseOpeningHours(openingHours, holidays);
-  const changesAtMs = hours.nextChangeAfter(atMs - forMs, timezone);
-  return hours.isOpenAt(atMs - forMs, timezone) && changesAtMs > atMs;
+function figuresFields(figures: CustomerMetrics, stream: MinuteStream) {
+  const { counters, credentialsValid, estimate, occupancy, periodStartMs, timezone } = figures;
+  return {
+    token: credentialsValid === undefined ? 'none' : credentialsValid ? 'good' : 'refused',
+    counter_start: new Zone(timezone).format(periodStartMs),
+    ...Object.fromEntries(
+      COUNTERS[stream].flatMap((name) => [
+        [name, counters[name]?.total ?? null],
+        [`${name}_today`, counters[name]?.today ?? null],
+      ]),
+    ),
+    ...(stream === 'people' && {
+      occupancy: occupancy ?? null,
+      door_count_ratio: estimate.ratio?.value ?? null,
+      door_count_ratio_stddev: estimate.ratio?.stddev ?? null,
+      empty_at_night: estimate.isEstimable ?? null,
+    }),
+  } as const;
 }
 
-function authFix(credentialsValid: boolean | undefined): string {
-  switch (credentialsValid) {
-    case true:
-      return 'the token is valid, but not for this data: check service.scope and client_id';
-    case false:
-      return 'compare client_id and the secret with the customer in the access administration tool';
-    case undefined:
-      return 'check client_secret_file, and that auth_url is the identity server';
-  }
+function failureFinding(
+  { reason, message }: ServiceError,
+  credentialsValid: boolean | undefined,
+): Finding {
+  const fix = reason === 'auth' ? AUTH_FIXES[`${credentialsValid}`] : FIXES[reason];
+  return { severity: 'error', message: `${reason}: ${message}`, fix };
 }
+
+/** By whether the service accepted the credentials. */
+const AUTH_FIXES = {
+  true: 'the token is valid, but not for this data: check service.scope and client_id',
+  false: 'compare client_id and the secret with the customer in the access administration tool',
+  undefined: 'check client_secret_file, and that auth_url is the identity server',
+} as const;
 
 const FIXES = {
   rate_limited: 'lower max_requests_per_second or raise polling.interval',
@@ -249,7 +270,6 @@ const FIXES = {
 
 const ASK_OPERATOR = 'contact the operator of the service';
 const COUNTERS_RIGHT = 'the counters are right nevertheless;';
-const HOUR_MS = 3_600_000;
 
 const CLOCK_FINDINGS = {
   agrees: [],
@@ -275,35 +295,30 @@ const IMPLAUSIBLE: Finding = {
   fix: `nothing is exported until the totals are confirmed; ${ASK_OPERATOR}`,
 };
 
+function streamFindings(diagnosis: StreamDiagnosis): readonly Finding[] {
+  return diagnosis.state.snapshot === undefined
+    ? [IMPLAUSIBLE]
+    : STREAM_FINDINGS.filter(({ applies }) => applies(diagnosis));
+}
+
 interface StreamFinding extends Finding {
-  /** `isSilent` is true if nobody has been counted for a time in which the library was open. */
-  readonly applies: (
-    diagnosis: StreamDiagnosis,
-    stream: MinuteStream,
-    isSilent: (forMs: number) => boolean,
-  ) => boolean;
+  readonly applies: (diagnosis: StreamDiagnosis) => boolean;
 }
 
 const STREAM_FINDINGS: readonly StreamFinding[] = [
-  ...(['quarter', 'minute'] as const).map((aggregation): StreamFinding => ({
+  {
     severity: 'warning',
-    message: `day totals differ from minute totals, using ${aggregation}`,
+    message: 'day totals differ from minute totals, using a finer aggregation',
     fix: 'nothing: the counters are right; the column DAY shows what day has of today',
     applies: ({ day, isMinuteForced }) =>
-      day.agrees === false && day.totalAggregation === aggregation && !isMinuteForced,
-  })),
+      day.agrees === false && day.totalAggregation !== 'day' && !isMinuteForced,
+  },
   {
     severity: 'error',
     message: 'day totals differ from minute totals, and the service does not return minutes',
     fix: `the totals may be too low; ${ASK_OPERATOR}`,
     applies: ({ day, isMinuteForced }) =>
       day.agrees === false && (day.totalAggregation === 'day' || isMinuteForced),
-  },
-  {
-    severity: 'warning',
-    message: 'the service does not return minutes, even for half an hour',
-    fix: 'ask the operator of the service how late its day totals are: the counters are as late',
-    applies: ({ day, isMinuteForced }) => day.agrees !== false && isMinuteForced,
   },
   {
     severity: 'error',
@@ -315,13 +330,15 @@ const STREAM_FINDINGS: readonly StreamFinding[] = [
     severity: 'error',
     message: "the service does not return today's minutes, occupancy and last seen are unavailable",
     fix: `${COUNTERS_RIGHT} ${ASK_OPERATOR}`,
-    applies: (diagnosis) => lacksMinutes(diagnosis) && isDetected(diagnosis),
+    applies: (diagnosis) =>
+      lacksMinutes(diagnosis) && diagnosis.state.keyFormat.status === 'detected',
   },
   {
     severity: 'warning',
     message: 'ambiguous minute key format, occupancy is unavailable until it is known',
     fix: 'nothing: the exporter tries again at every minute with counts',
-    applies: (diagnosis) => lacksMinutes(diagnosis) && !isDetected(diagnosis),
+    applies: (diagnosis) =>
+      lacksMinutes(diagnosis) && diagnosis.state.keyFormat.status !== 'detected',
   },
   {
     severity: 'warning',
@@ -330,25 +347,9 @@ const STREAM_FINDINGS: readonly StreamFinding[] = [
     applies: ({ lastSeenMs, state }) =>
       lastSeenMs === undefined && isZero(state.snapshot?.totals ?? []),
   },
-  {
-    severity: 'warning',
-    message: 'nobody counted for more than an hour while the library is open',
-    fix: 'check the people counters and opening_hours',
-    applies: (_diagnosis, stream, isSilent) => stream === 'people' && isSilent(HOUR_MS),
-  },
-  {
-    severity: 'warning',
-    message: 'no login for more than four hours while the library is open',
-    fix: 'check the self-service stations and opening_hours',
-    applies: (_diagnosis, stream, isSilent) => stream === 'logins' && isSilent(4 * HOUR_MS),
-  },
 ];
 
 /** Occupancy and last seen need minutes with readable keys. */
 function lacksMinutes({ keyFormat, state }: StreamDiagnosis): boolean {
   return keyFormat.status !== 'unknown' && state.snapshot?.order === undefined;
-}
-
-function isDetected({ state }: StreamDiagnosis): boolean {
-  return state.keyFormat.status === 'detected';
 }

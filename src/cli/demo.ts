@@ -1,8 +1,7 @@
 /** `demo`: the exporter against the simulated service, in one process, with nothing to set up. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { BREAKDOWNS } from '../base/model.ts';
 import { loadConfig } from '../config/load.ts';
@@ -10,12 +9,11 @@ import { createDaemon } from '../daemon.ts';
 import { exporterConfigYaml } from '../simulator/environment.ts';
 import { customersOption, helpNotes, loggerFor, logOptions, seedOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
-import { untilStopped } from './io.ts';
+import { PROGRAM, untilStopped } from './io.ts';
 import type { Io } from './io.ts';
 import { daemonDefaults, reloadOnHangup } from './run.ts';
 import { describeSimulation, startSimulation } from './service.ts';
 import type { SimulationFlags } from './service.ts';
-import { PROGRAM } from './version.ts';
 
 interface DemoFlags extends SimulationFlags, LogFlags {
   readonly 'web.listenAddress': string;
@@ -69,9 +67,9 @@ async function demo(flags: DemoFlags, io: Io): Promise<void> {
     io.writeOut(`${describeSimulation(simulation)}\n`);
     io.onHangup(() => reloadOnHangup(daemon, log));
     const { url } = await daemon.start();
-    const address = reachableAddress(url);
-    await writePrometheusConfig(folder, address);
-    io.writeOut(`${historyRecipe(folder, address)}\nStatus page: http://${address}/\n`);
+    // Of a browser or a Prometheus on this machine.
+    const address = new URL(url).host.replace('127.0.0.1', 'localhost');
+    io.writeOut(`${historyRecipe(path, address)}\nStatus page: http://${address}/\n`);
     await untilStopped(io);
     await daemon.stop();
   } finally {
@@ -80,26 +78,10 @@ async function demo(flags: DemoFlags, io: Io): Promise<void> {
   }
 }
 
-/** Host and port for a browser on this machine. */
-function reachableAddress(url: string): string {
-  return new URL(url).host.replace('127.0.0.1', 'localhost');
-}
-
-const PROMETHEUS_FOLDER = fileURLToPath(new URL('../../prometheus/', import.meta.url));
-
-/** The example of the package, which scrapes the demo and loads the rules from where they are. */
-async function writePrometheusConfig(folder: string, address: string): Promise<void> {
-  const example = await readFile(join(PROMETHEUS_FOLDER, 'prometheus.yml'), 'utf8');
-  const config = example
-    .replace('localhost:10096', address)
-    .replace('rules/*.yml', join(PROMETHEUS_FOLDER, 'rules/*.yml'));
-  await writeFile(join(folder, 'prometheus.yml'), config);
-}
-
-function historyRecipe(folder: string, address: string): string {
+function historyRecipe(config: string, address: string): string {
   return `To load the last five weeks into a new Prometheus while this runs (docs/backfill.md):
-  ${PROGRAM} backfill --config.file=${folder}/config.yaml --from=-35d --to=-1m --step=5m --instance=${address} --output=demo-history
+  ${PROGRAM} backfill --config.file=${config} --from=-35d --to=-1m --step=5m --instance=${address} --output=demo-history
   for month in demo-history/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics $month demo-prometheus; done
-  prometheus --config.file=${folder}/prometheus.yml --storage.tsdb.path=demo-prometheus --storage.tsdb.retention.time=1y
+  prometheus --config.file=prometheus/prometheus.yml --storage.tsdb.path=demo-prometheus --storage.tsdb.retention.time=1y
 `;
 }

@@ -1,8 +1,12 @@
 /** Flags that several commands have, and what every `--help` ends with. */
 import { InvalidArgumentError, Option } from 'commander';
+import { Temporal } from 'temporal-polyfill';
 import { systemClock } from '../base/clock.ts';
+import { parseDuration } from '../base/duration.ts';
+import { UsageError } from '../base/errors.ts';
 import { createLogger, LOG_FORMATS, LOG_LEVELS } from '../base/log.ts';
 import type { LogFormat, Logger, LogLevel } from '../base/log.ts';
+import type { Zone } from '../counting/zone.ts';
 import type { Io } from './io.ts';
 
 export interface LogFlags {
@@ -54,10 +58,56 @@ export function integer(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (!/^\d+$/.test(text) || value < min || value > max) {
-      throw new InvalidArgumentError(`expected an integer from ${min} to ${max}`);
+      throw new InvalidArgumentError(`Expected an integer from ${min} to ${max}.`);
     }
     return value;
   };
+}
+
+/** Milliseconds since 1970, whole seconds, once the customer's zone and the time are known. */
+export type TimeFlag = (zone: Zone, nowMs: number) => number;
+
+const LOCAL_TIME = /^\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?$/i;
+
+/**
+ * Parses ISO 8601 or a duration before now. A time without an offset is the customer's local time, a date
+ * means its midnight.
+ */
+export function parseTimeFlag(text: string): TimeFlag {
+  if (text.startsWith('-')) {
+    const agoMs = parseDuration(text.slice(1)) ?? refuseTime();
+    return (_zone, nowMs) => wholeSeconds(Math.max(0, nowMs - agoMs));
+  }
+  try {
+    if (LOCAL_TIME.test(text)) {
+      const wall = Temporal.PlainDateTime.from(text).toZonedDateTime('UTC');
+      return (zone) => zone.instantOfWall(wholeSeconds(wall.epochMilliseconds));
+    }
+    const instantMs = wholeSeconds(Temporal.Instant.from(text).epochMilliseconds);
+    return () => instantMs;
+  } catch {
+    return refuseTime();
+  }
+}
+
+/** Throws a UsageError unless `fromMs` is before `toMs`. */
+export function refuseReversed(zone: Zone, fromMs: number, toMs: number): void {
+  if (fromMs >= toMs) {
+    throw new UsageError(
+      `--to: expected a time after --from (${zone.format(fromMs)}), got ${zone.format(toMs)}`,
+    );
+  }
+}
+
+function wholeSeconds(ms: number): number {
+  return Math.floor(ms / 1_000) * 1_000;
+}
+
+function refuseTime(): never {
+  throw new InvalidArgumentError(
+    'Expected a time such as 2026-11-01T04:00:00+01:00, a date such as 2026-11-01, ' +
+      'or a duration before now such as -24h.',
+  );
 }
 
 /** The end of a `--help`. `page` is a file in docs. Examples are arguments of the program. */

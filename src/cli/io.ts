@@ -1,6 +1,15 @@
-/** What a command may use of the process. Only main.ts provides it. */
+/** What a command may use of the process, and which version it is of which program. */
 import { once } from 'node:events';
+import packageJson from '../../package.json' with { type: 'json' };
 
+export const VERSION = packageJson.version;
+
+/** What to write before a command's name: in a clone the sources run, installed they are compiled. */
+export const PROGRAM = import.meta.filename.endsWith('.ts')
+  ? 'npm start --silent --'
+  : 'library-stats-exporter';
+
+/** Only main.ts provides it. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly hostname: string;

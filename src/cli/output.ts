@@ -69,18 +69,10 @@ export class ProgressLine {
     this.#io.writeError(text);
   }
 
-  /** To be called before anything else is written to the terminal. */
+  /** Before anything else is written to the terminal. */
   clear(): void {
     if (this.#isShown) {
       this.#io.writeError(CLEAR_LINE);
-      this.#isShown = false;
-    }
-  }
-
-  /** Leaves the line as it is. */
-  end(): void {
-    if (this.#isShown) {
-      this.#io.writeError('\n');
       this.#isShown = false;
     }
   }

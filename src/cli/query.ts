@@ -1,27 +1,31 @@
 /** `query`: reads any part of the service's interface once, as rows on standard output. */
-import { createHash } from 'node:crypto';
 import { Argument, Command, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { formatDuration } from '../base/duration.ts';
 import { codeOf, messageOf, ServiceError, UsageError } from '../base/errors.ts';
 import { AGGREGATIONS } from '../base/model.ts';
-import type { Aggregation, Endpoint, PageQuestion, RawRecord, Window } from '../base/model.ts';
+import type {
+  AggregatedQuestion,
+  Aggregation,
+  Endpoint,
+  PageQuestion,
+  RawRecord,
+  Window,
+} from '../base/model.ts';
 import type { Secret } from '../base/secret.ts';
 import { loadConfig } from '../config/load.ts';
 import { accessOf } from '../config/secret-file.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
 import { Zone } from '../counting/zone.ts';
 import { recordFields, rowFields } from '../service/decode.ts';
-import type { RetryPolicy } from '../service/retry.ts';
 import type { ServiceClient } from '../service/types.ts';
 import { noSuchCustomer, serviceOf } from './access.ts';
-import { configOption, helpNotes, integer } from './flags.ts';
+import { configOption, helpNotes, integer, parseTimeFlag, refuseReversed } from './flags.ts';
+import type { TimeFlag } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
 import { counted, createFormatter, FORMATS, printable, ProgressLine } from './output.ts';
 import type { Format } from './output.ts';
-import { formatTime, parseTimeFlag, refuseReversed } from './time-flag.ts';
-import type { TimeFlag } from './time-flag.ts';
 
 interface QueryFlags {
   readonly 'config.file': string;
@@ -36,7 +40,6 @@ interface QueryFlags {
 
 /** A page of this many records is a third of the 1 MB above which the service aggregates. */
 const DEFAULT_LIMIT = 1_000;
-const MAX_LIMIT = 1_000_000;
 
 const NOTES = `Without --aggregation, all raw records are read, page by page.
 
@@ -66,7 +69,7 @@ export function queryCommand(io: Io): Command {
     .option(
       '--limit <number>',
       `raw records per page (default: ${DEFAULT_LIMIT})`,
-      integer(1, MAX_LIMIT),
+      integer(1, 1_000_000),
     )
     .option('--include-patron-fields', "print patrons' age, gender and address as well", false)
     .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default('table'))
@@ -89,20 +92,27 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
   checkFlags(endpoint, flags);
   const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
   warnings.forEach((warning) => io.writeError(`warning: ${warning}\n`));
-  const customer = selectCustomer(config, flags.customer, io);
+  const customer = selectCustomer(config, flags.customer);
   const window = resolveWindow(flags, new Zone(customer.timezone));
-  noteCutBuckets(flags.aggregation, window, io);
   const { aggregation, includePatronFields, limit = DEFAULT_LIMIT } = flags;
   const columns =
     aggregation === undefined ? recordFields(endpoint, includePatronFields) : rowFields(endpoint);
   const format = createFormatter(flags.format, columns, io.outIsTerminal);
   const progress = new ProgressLine(io);
   const service = serviceOf(config, io);
-  const client = service.clientFor(accessOf(customer), retryPolicy(progress));
+  const client = service.clientFor(accessOf(customer), {
+    // A user can wait longer than a poll.
+    maxAttempts: 6,
+    maxWaitMs: 3_600_000,
+    onWait(error, waitMs) {
+      const wait = formatDuration(Math.ceil(waitMs / 1_000) * 1_000);
+      progress.write(`${error.message}: retrying in ${wait}\n`);
+    },
+  });
   const pages =
     aggregation === undefined
       ? readPages(client, { endpoint, limit, includePatronFields, ...window }, io.stop)
-      : readAggregated(client, endpoint, aggregation, window, io.stop);
+      : readAggregated(client, { endpoint, aggregation, ...window }, io.stop);
   let pageCount = 0;
   let rowCount = 0;
   try {
@@ -114,11 +124,11 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
       progress.show(`${counted(pageCount, 'page')}, ${counted(rowCount, 'row')}`);
     }
   } catch (error) {
-    const written = `${counted(rowCount, 'row')} written`;
     const isOfService = error instanceof ServiceError;
     if (!isOfService && codeOf(error) === 'EPIPE') {
       return; // Nobody reads the rows any more, as in `query … | head -1`.
     }
+    const written = `${counted(rowCount, 'row')} written`;
     if (io.stop.aborted) {
       throw new InterruptedError(`stopped, ${written}`, { cause: error });
     }
@@ -127,110 +137,32 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
       cause: error,
     });
   } finally {
-    progress.end();
+    progress.clear();
     service.close();
   }
 }
 
-/** A user can wait longer than a poll, and is told so. */
-function retryPolicy(progress: ProgressLine): RetryPolicy {
-  return {
-    maxAttempts: 6,
-    maxWaitMs: 3_600_000,
-    onWait(error, waitMs) {
-      const wait = formatDuration(Math.ceil(waitMs / 1_000) * 1_000);
-      progress.write(`${error.message}: retrying in ${wait}\n`);
-    },
-  };
-}
-
-const MAX_EMPTY_PAGES = 10;
-
-/** The records of each page; some pages may be empty. Throws if the pages never end. */
-async function* readPages(
-  client: ServiceClient,
-  question: PageQuestion,
-  signal: AbortSignal,
-): AsyncGenerator<readonly RawRecord[]> {
-  /** Hashes, because a token may be kilobytes long. */
-  const tokens = new Set<string>();
-  let startToken: Secret | undefined;
-  let emptyPages = 0;
-  let firstId: RawRecord[number] | undefined;
-  do {
-    const token = startToken === undefined ? {} : { startToken };
-    const page = await client.page({ ...question, ...token }, signal);
-    if (page.aggregation !== undefined) {
-      throw new Error(
-        `the service forced the aggregation ${printable(JSON.stringify(page.aggregation))} ` +
-          `instead of a page of ${question.limit} records: choose a smaller --limit`,
-      );
-    }
-    // The tokens of a service that does not understand them may all be different.
-    const { records } = page;
-    const [id] = records[0] ?? [];
-    if (id !== undefined && id === firstId) {
-      throw new Error('the service returned the same page twice');
-    }
-    firstId = id;
-    yield records;
-    ({ startToken } = page);
-    if (startToken !== undefined) {
-      const hash = createHash('sha256').update(startToken.reveal()).digest('base64');
-      if (tokens.has(hash)) {
-        throw new Error('the service returned the token of an earlier page');
-      }
-      tokens.add(hash);
-    }
-    emptyPages = records.length === 0 ? emptyPages + 1 : 0;
-    if (emptyPages > MAX_EMPTY_PAGES) {
-      throw new Error(`the service returned ${emptyPages} empty pages in a row`);
-    }
-  } while (startToken !== undefined);
-}
-
-/** All rows at once. If the service forces another aggregation, throws after its rows. */
-async function* readAggregated(
-  client: ServiceClient,
-  endpoint: Endpoint,
-  asked: Aggregation,
-  window: Window,
-  signal: AbortSignal,
-): AsyncGenerator<readonly RawRecord[]> {
-  const question = { endpoint, aggregation: asked, ...window };
-  const { aggregation, rows } = await client.query(question, signal);
-  yield rows.map(({ key, counts }) => [key, ...counts]);
-  if (aggregation !== asked) {
-    throw new Error(
-      `expected the aggregation "${asked}", got ${printable(JSON.stringify(aggregation))}, ` +
-        'which the service forces above 1 MB: choose a shorter time or a coarser aggregation',
-    );
-  }
-}
-
-function checkFlags(endpoint: Endpoint, flags: QueryFlags): void {
-  const { aggregation } = flags;
+function checkFlags(endpoint: Endpoint, { aggregation, limit, from, to }: QueryFlags): void {
   const known: readonly Aggregation[] = AGGREGATIONS[endpoint];
   if (aggregation !== undefined && !known.includes(aggregation)) {
     throw new UsageError(
       `--aggregation: expected one of ${known.join(', ')} for ${endpoint}, got "${aggregation}"`,
     );
   }
-  if (aggregation !== undefined && flags.limit !== undefined) {
+  if (aggregation !== undefined && limit !== undefined) {
     throw new UsageError('--limit cannot be combined with --aggregation');
   }
-  if (flags.to !== undefined && flags.from === undefined) {
+  if (to !== undefined && from === undefined) {
     throw new UsageError('--to needs --from');
   }
 }
 
-function selectCustomer(config: Config, name: string | undefined, io: Io): CustomerConfig {
-  const [first, ...others] = config.customers;
-  if (name === undefined && first !== undefined && others.length === 0) {
-    io.writeError(`customer: ${first.name}\n`);
-    return first;
-  }
-  const found = config.customers.find((customer) => customer.name === name);
+function selectCustomer(config: Config, name: string | undefined): CustomerConfig {
+  const { customers } = config;
+  const found =
+    name === undefined && customers.length === 1
+      ? customers[0]
+      : customers.find((customer) => customer.name === name);
   if (found === undefined) {
     throw noSuchCustomer(config, name);
   }
@@ -245,30 +177,61 @@ function resolveWindow({ from, to }: QueryFlags, zone: Zone): Window {
     refuseReversed(zone, fromMs, toMs);
   }
   return {
-    ...(fromMs === undefined ? {} : { from: formatTime(zone, fromMs) }),
-    ...(toMs === undefined ? {} : { to: formatTime(zone, toMs) }),
+    ...(fromMs === undefined ? {} : { from: zone.format(fromMs) }),
+    ...(toMs === undefined ? {} : { to: zone.format(toMs) }),
   };
 }
 
-/** The local time at which a bucket starts, after the date. */
-const BUCKET_STARTS: Readonly<Partial<Record<Aggregation, RegExp>>> = {
-  day: /T00:00:00(?!\.)/,
-  quarter: /T\d\d:(00|15|30|45):00(?!\.)/,
-  minute: /T\d\d:\d\d:00(?!\.)/,
-};
+const MAX_EMPTY_PAGES = 10;
 
-/** A row for a part of a day looks like a row for a whole one. */
-function noteCutBuckets(aggregation: Aggregation | undefined, window: Window, io: Io): void {
-  const start = aggregation && BUCKET_STARTS[aggregation];
-  for (const [flag, row] of [
-    ['from', 'first'],
-    ['to', 'last'],
-  ] as const) {
-    const time = window[flag];
-    if (start !== undefined && time !== undefined && !start.test(time)) {
-      io.writeError(
-        `note: the ${row} row may be only a part of a ${aggregation}: --${flag} is ${time}\n`,
+/** The records of each page; some pages may be empty. Throws if the pages never end. */
+async function* readPages(
+  client: ServiceClient,
+  question: PageQuestion,
+  signal: AbortSignal,
+): AsyncGenerator<readonly RawRecord[]> {
+  /** A service that repeats pages may give them new tokens. */
+  const firstIds = new Set<RawRecord[number]>();
+  let emptyPages = 0;
+  let startToken: Secret | undefined;
+  do {
+    const token = startToken === undefined ? {} : { startToken };
+    const page = await client.page({ ...question, ...token }, signal);
+    if (page.aggregation !== undefined) {
+      throw new Error(
+        `the service forced the aggregation ${printable(JSON.stringify(page.aggregation))} ` +
+          `instead of a page of ${question.limit} records: choose a smaller --limit`,
       );
     }
+    const [id] = page.records[0] ?? [];
+    if (id === undefined) {
+      emptyPages += 1;
+    } else if (firstIds.has(id)) {
+      throw new Error('the service returned a page twice');
+    } else {
+      firstIds.add(id);
+      emptyPages = 0;
+    }
+    if (emptyPages > MAX_EMPTY_PAGES) {
+      throw new Error(`the service returned ${emptyPages} empty pages in a row`);
+    }
+    yield page.records;
+    ({ startToken } = page);
+  } while (startToken !== undefined);
+}
+
+/** All rows at once. If the service forces another aggregation, throws after its rows. */
+async function* readAggregated(
+  client: ServiceClient,
+  question: AggregatedQuestion,
+  signal: AbortSignal,
+): AsyncGenerator<readonly RawRecord[]> {
+  const { aggregation, rows } = await client.query(question, signal);
+  yield rows.map(({ key, counts }) => [key, ...counts]);
+  if (aggregation !== question.aggregation) {
+    throw new Error(
+      `expected the aggregation "${question.aggregation}", got ${printable(JSON.stringify(aggregation))}, ` +
+        'which the service forces above 1 MB: choose a shorter time or a coarser aggregation',
+    );
   }
 }

@@ -2,7 +2,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { parseDuration } from '../base/duration.ts';
-import { UsageError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import { loadConfig } from '../config/load.ts';
@@ -14,9 +13,8 @@ import type { Daemon, DaemonOptions, Shard } from '../daemon.ts';
 import { proxyEnvironmentFrom } from '../service/transport.ts';
 import { configOption, helpNotes, loggerFor, logOptions, webConfigOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
-import { untilStopped } from './io.ts';
+import { untilStopped, VERSION } from './io.ts';
 import type { Io } from './io.ts';
-import { VERSION } from './version.ts';
 import { createWatch } from './watch.ts';
 
 interface RunFlags extends LogFlags {
@@ -26,12 +24,11 @@ interface RunFlags extends LogFlags {
   readonly 'web.telemetryPath': string;
   readonly 'web.config.file'?: string;
   readonly 'web.enableLifecycle': boolean;
-  readonly 'web.openmetricsCreated'?: boolean;
+  readonly 'web.openmetricsCreated': boolean;
   readonly 'storage.path': string;
   readonly shard: Shard;
 }
 
-const MIN_RELOAD_INTERVAL_MS = 1_000;
 /** Certificates are renewed without a reload request. */
 const WEB_CONFIG_INTERVAL_MS = 1_000;
 
@@ -83,12 +80,13 @@ export function runCommand(io: Io): Command {
 
 async function run(flags: RunFlags, io: Io): Promise<void> {
   const log = loggerFor(flags, io);
+  const { 'config.file': path, 'web.config.file': webPath } = flags;
+  const { env, stop } = io;
   // SIGHUP would end the process while the configuration is loaded, so it is handled from here on.
   const started = Promise.withResolvers<Daemon>();
   io.onHangup(() => void started.promise.then((daemon) => reloadOnHangup(daemon, log)));
-  const { 'config.file': path, 'web.config.file': webPath } = flags;
   function load(running?: WebConfig): Promise<LoadedConfig> {
-    return loadConfig({ path, webPath, env: io.env, running });
+    return loadConfig({ path, webPath, env, running });
   }
   // A large configuration takes seconds, and a network file system may not answer.
   const loaded = await Promise.race([load(), untilStopped(io)]);
@@ -100,20 +98,27 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
     loaded,
     load,
     loadWeb: async (running) =>
-      webPath === undefined ? undefined : loadWebConfig({ path: webPath, env: io.env, running }),
+      webPath === undefined ? undefined : loadWebConfig({ path: webPath, env, running }),
     listenAddress: flags['web.listenAddress'],
     telemetryPath: flags['web.telemetryPath'],
     enableLifecycle: flags['web.enableLifecycle'],
-    openMetricsCreated: flags['web.openmetricsCreated'] === true,
+    openMetricsCreated: flags['web.openmetricsCreated'],
     storagePath: flags['storage.path'],
     shard: flags.shard,
   });
-  const watches = await createWatches(daemon, flags, io.stop);
+  const intervalMs = flags['config.autoReloadInterval'];
+  const watches: (() => Promise<void>)[] = [];
+  if (intervalMs > 0) {
+    watches.push(await createWatch(daemon, 'all', intervalMs, systemClock, stop));
+  }
+  if (webPath !== undefined) {
+    watches.push(await createWatch(daemon, 'web', WEB_CONFIG_INTERVAL_MS, systemClock, stop));
+  }
   await daemon.start();
   started.resolve(daemon);
   try {
-    // The end of a watch is not waited for: a network file system may not answer.
-    await Promise.race([untilStopped(io), watches().then(() => untilStopped(io))]);
+    // A watch ends only by an error. At the end, a network file system may not answer it.
+    await Promise.race([untilStopped(io), ...watches.map((watch) => watch())]);
   } finally {
     await daemon.stop();
   }
@@ -136,56 +141,28 @@ export function reloadOnHangup(daemon: Daemon, log: Logger): void {
   daemon.reload().catch((error: unknown) => log.error('reload failed', { error: String(error) }));
 }
 
-/** The files are looked at before the daemon listens, so that no change after that is missed. */
-async function createWatches(
-  daemon: Daemon,
-  flags: RunFlags,
-  signal: AbortSignal,
-): Promise<() => Promise<unknown>> {
-  const intervalMs = flags['config.autoReloadInterval'];
-  const hasWebConfig = flags['web.config.file'] !== undefined;
-  const watches = await Promise.all([
-    ...(intervalMs > 0 ? [createWatch(daemon, 'all', intervalMs, systemClock, signal)] : []),
-    ...(hasWebConfig
-      ? [createWatch(daemon, 'web', WEB_CONFIG_INTERVAL_MS, systemClock, signal)]
-      : []),
-  ]);
-  return () => Promise.all(watches.map((watch) => watch()));
-}
-
 /** Milliseconds. */
 function parseReloadInterval(text: string): number {
   const ms = parseDuration(text);
-  if (ms === undefined || (ms > 0 && ms < MIN_RELOAD_INTERVAL_MS)) {
-    throw new InvalidArgumentError('expected 0, or a duration of at least 1s such as 30s or 5m');
+  if (ms === undefined || (ms > 0 && ms < 1_000)) {
+    throw new InvalidArgumentError('Expected 0, or a duration of at least 1s such as 30s or 5m.');
   }
   return ms;
 }
 
+/** The number at the end of a StatefulSet's host names, such as `exporter-0`. */
+const NUMBERED_HOST = /^[^.]*-(\d+)(?:\.|$)/;
+
 /** `0/4`, or `auto/4` for the number at the end of the host name. Counted from 0. */
 export function parseShard(text: string, hostname: string): Shard {
-  const [, number = '', count] = /^(\d+|auto)\/(\d+)$/.exec(text) ?? [];
-  if (count === undefined) {
-    throw new UsageError(
-      `--shard: expected NUMBER/COUNT such as 0/4, or auto/4, got ${JSON.stringify(text)}`,
-    );
-  }
-  const shard = number === 'auto' ? numberAtEnd(hostname) : Number(number);
+  const [, number = '', count = ''] = /^(\d+|auto)\/(\d+)$/.exec(text) ?? [];
+  const shard = Number(number === 'auto' ? NUMBERED_HOST.exec(hostname)?.[1] : number);
   const shards = Number(count);
-  if (shard >= shards) {
-    throw new UsageError(
-      `--shard: expected a number below ${shards}, got ${shard}: shards are counted from 0`,
+  if (!(shard < shards)) {
+    throw new InvalidArgumentError(
+      'Expected NUMBER/COUNT such as 0/4, with a number below the count; or auto/4 on a host with ' +
+        `a number at the end of its name, such as exporter-0, got the host ${hostname}.`,
     );
   }
   return { shard, shards };
-}
-
-function numberAtEnd(hostname: string): number {
-  const [, number] = /-(\d+)$/.exec(hostname.split('.')[0] ?? '') ?? [];
-  if (number === undefined) {
-    throw new UsageError(
-      `--shard: expected a host name that ends in a number, such as exporter-0, for auto, got ${JSON.stringify(hostname)}`,
-    );
-  }
-  return Number(number);
 }

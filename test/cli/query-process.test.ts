@@ -1,14 +1,14 @@
-/** `query` as a process: memory, a closed pipe, and signals. */
+/** `query` as a process: memory, and a closed pipe. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { Workspace } from '../acceptance/daemon.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import { ALWAYS_OPEN } from '../../src/simulator/libraries.ts';
-import { startWorld } from './query-service.ts';
+import { startWorld } from './simulated-world.ts';
 
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const workspace = new Workspace();
@@ -18,6 +18,9 @@ afterAll(async () => {
 
 /** More than two hundred thousand logins in five weeks. */
 const BUSY: Partial<Library> = { visitsPerDay: 8_500, loginShare: 1, opening: ALWAYS_OPEN };
+
+/** The first request draws the traffic of five weeks. */
+const SLOW = { service: { timeout: '60s' } };
 
 /** Every record is there when the query starts. */
 const NEVER_LATE = { usualMs: 0, offlineShare: 0, offlineMaxMs: 0 };
@@ -58,10 +61,13 @@ test(
   'reads 200,000 raw records, each once, with less than 256 MiB of memory',
   { timeout: 120_000 },
   async () => {
-    await using world = await startWorld(workspace, { lateness: NEVER_LATE }, BUSY);
+    await using world = await startWorld(
+      { riverside: { library: BUSY } },
+      { lateness: NEVER_LATE },
+    );
     const to = new Date(Date.now() - 60_000).toISOString();
     const flags = ['--limit=5000', '--format=csv', '--from=2020-01-01', `--to=${to}`];
-    const { child, exited } = start(world.config, ...flags);
+    const { child, exited } = start(world.config(SLOW), ...flags);
     const ids = new Set<string>();
     let lines = 0;
     for await (const line of createInterface({ input: child.stdout })) {
@@ -82,29 +88,9 @@ test(
 );
 
 test('ends early and without a message if its reader closes the pipe', async () => {
-  await using world = await startWorld(workspace, {}, BUSY);
-  const { child, exited } = start(world.config, '--format=csv', '--limit=100');
+  await using world = await startWorld({ riverside: { library: BUSY } });
+  const { child, exited } = start(world.config(SLOW), '--format=csv', '--limit=100');
   await once(child.stdout, 'data');
   child.stdout.destroy();
   expect(await exited).toEqual({ exit: 0, err: '' });
-});
-
-test.each([
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const)('%s ends the query with status %d after a whole line', async (signal, status) => {
-  await using world = await startWorld(workspace, {}, BUSY);
-  const { child, exited } = start(world.config, '--format=ndjson', '--limit=50');
-  let out = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-  await once(child.stdout, 'data');
-  child.kill(signal);
-  const { exit, err } = await exited;
-  const lines = out.split('\n');
-  expect(exit).toBe(status);
-  expect(lines.pop()).toBe('');
-  lines.forEach((line) => expect(JSON.parse(line)).toHaveProperty('id'));
-  // A slow machine may have retried before.
-  expect(err.split('\n').at(-2)).toBe(`stopped, ${lines.length} rows written`);
-  expect(existsSync(peakFile)).toBe(true);
 });

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { z } from 'zod';
 import { parseShard } from '../../src/cli/run.ts';
-import { VERSION } from '../../src/cli/version.ts';
+import { VERSION } from '../../src/cli/io.ts';
 import { launch, Workspace } from '../acceptance/daemon.ts';
 import type { Daemon } from '../acceptance/daemon.ts';
 import { debianProgram, run } from './support/processes.ts';

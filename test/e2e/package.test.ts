@@ -11,7 +11,7 @@ import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
-import { VERSION } from '../../src/cli/version.ts';
+import { VERSION } from '../../src/cli/io.ts';
 import { startDemo } from './support/demo.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

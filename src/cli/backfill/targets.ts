@@ -9,9 +9,8 @@ import { Zone } from '../../counting/zone.ts';
 import type { LabelPair } from '../../metrics/family.ts';
 import { descriptionOf } from '../../polling/customers.ts';
 import { noSuchCustomer } from '../access.ts';
-import type { LogFlags } from '../flags.ts';
-import { formatTime, refuseReversed } from '../time-flag.ts';
-import type { TimeFlag } from '../time-flag.ts';
+import { refuseReversed } from '../flags.ts';
+import type { LogFlags, TimeFlag } from '../flags.ts';
 import type { LiveStart } from './live-start.ts';
 
 /** Prometheus still changes its newest three hours; blocks must not overlap them. */
@@ -110,7 +109,7 @@ export function createTargets(
     const startMs = Math.ceil(from.time(zone, nowMs) / 1_000) * 1_000;
     if (liveStart !== undefined && liveStart.atMs - startMs < MIN_HISTORY_MS) {
       throw new UsageError(
-        `Prometheus has samples of ${config.name} since ${formatTime(zone, liveStart.atMs)}: nothing to write. ` +
+        `Prometheus has samples of ${config.name} since ${zone.format(liveStart.atMs)}: nothing to write. ` +
           'Use an earlier --from, or omit --prometheus.url if these samples are from another backfill',
       );
     }
@@ -118,7 +117,7 @@ export function createTargets(
     const requestedEndMs = to?.time(zone, nowMs) ?? liveStart?.atMs ?? defaultEndMs;
     const endMs = Math.min(requestedEndMs, liveStart?.atMs ?? Infinity);
     if (endMs > nowMs) {
-      throw new UsageError(`--to must not be in the future: ${formatTime(zone, endMs)}`);
+      throw new UsageError(`--to must not be in the future: ${zone.format(endMs)}`);
     }
     refuseReversed(zone, startMs, endMs);
     return {
