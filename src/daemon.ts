@@ -157,21 +157,6 @@ export function createDaemon(options: DaemonOptions): Daemon {
     return config.customers.filter(({ name }) => shardOf(name, shard.shards) === shard.shard);
   }
 
-  /** Registers this shard's customers everywhere. Customers that did not change keep their state. */
-  function applyCustomers(config: Config): void {
-    const customers = ownCustomers(config);
-    const registered = registry.update({ ...config, customers });
-    exposition.setCustomers(registered.map(({ customer }) => customer));
-    exporterMetrics.setCustomers(registered.length);
-    exporterMetrics.setShard(shard.shard, shard.shards);
-    exporterMetrics.setStreams([
-      ...new Set(customers.flatMap(({ streams, breakdowns }) => [...streams, ...breakdowns])),
-    ]);
-    runtime.scheduler.setCustomers(
-      registered.map((one) => ({ customer: one.customer, client: clientFor(one) })),
-    );
-  }
-
   function clientFor(registered: RegisteredCustomer): CustomerClient {
     const { clients, service } = runtime;
     const client = clients.get(registered) ?? service.clientFor(accessOf(registered.config));
@@ -215,21 +200,30 @@ export function createDaemon(options: DaemonOptions): Daemon {
     }
   }
 
-  async function apply({ config, files: newFiles, warnings, web: newWeb }: LoadedConfig) {
-    logWarnings(warnings);
+  /** Customers that did not change keep their state. */
+  async function apply(loaded: LoadedConfig): Promise<void> {
+    const { config } = loaded;
+    logWarnings(loaded.warnings);
+    applyWeb(loaded.web);
     const before = runtime;
-    if (
-      JSON.stringify([before.config.service, before.config.polling]) !==
-      JSON.stringify([config.service, config.polling])
-    ) {
+    if (settingsOf(before.config) !== settingsOf(config)) {
       runtime = createRuntime(config);
       await before.scheduler.stop();
       before.service.close();
       runtime.scheduler.start();
     }
-    applyWeb(newWeb);
-    applyCustomers(config);
-    files = newFiles;
+    const customers = ownCustomers(config);
+    const registered = registry.update({ ...config, customers });
+    exposition.setCustomers(registered.map(({ customer }) => customer));
+    exporterMetrics.setCustomers(registered.length);
+    exporterMetrics.setShard(shard.shard, shard.shards);
+    exporterMetrics.setStreams([
+      ...new Set(customers.flatMap(({ streams, breakdowns }) => [...streams, ...breakdowns])),
+    ]);
+    runtime.scheduler.setCustomers(
+      registered.map((one) => ({ customer: one.customer, client: clientFor(one) })),
+    );
+    ({ files } = loaded);
     compactHeap();
   }
 
@@ -247,18 +241,16 @@ export function createDaemon(options: DaemonOptions): Daemon {
 
   return {
     async start() {
-      const { config, warnings } = options.loaded;
-      log.info('starting', { version: options.version, customers: ownCustomers(config).length });
-      logWarnings([...warnings, ...(webConfig?.warnings ?? [])]);
+      const customers = ownCustomers(options.loaded.config).length;
+      log.info('starting', { version: options.version, customers });
       await stateFile.start();
       const { url } = await web.start();
       log.info('listening', { url });
-      exporterMetrics.configReloaded(true, clock.nowMs() / 1000);
       runtime.scheduler.start();
-      applyCustomers(config);
+      await apply(options.loaded);
+      exporterMetrics.configReloaded(true, clock.nowMs() / 1000);
       rendering = exposition.keepRendered(stopping.signal);
       state = 'running';
-      compactHeap();
       return { url };
     },
     async stop() {
@@ -273,4 +265,9 @@ export function createDaemon(options: DaemonOptions): Daemon {
     reload,
     files: (scope) => (scope === 'all' ? files : (webConfig?.files ?? [])),
   };
+}
+
+/** What changes the runtime. */
+function settingsOf({ service, polling }: Config): string {
+  return JSON.stringify([service, polling]);
 }

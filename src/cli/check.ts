@@ -1,17 +1,14 @@
 /** `check`: reports every problem of a configuration, and with `--connect` what the service returns. */
 import { Command, Option } from 'commander';
-import { formatDuration } from '../base/duration.ts';
 import { ConfigError } from '../base/errors.ts';
 import type { MinuteStream } from '../base/model.ts';
 import { requestsPerSecond } from '../config/checks.ts';
 import { loadConfig } from '../config/load.ts';
-import type { Config } from '../config/types.ts';
 import { readCustomers } from './connect.ts';
 import type { CustomersFinding, StreamReport } from './connect.ts';
 import { configOption, helpNotes, webConfigOption } from './flags.ts';
-import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
-import { ABSENT, counted, createFormatter, ProgressLine } from './output.ts';
+import { ABSENT, counted, createFormatter } from './output.ts';
 
 interface CheckFlags {
   readonly 'config.file': string;
@@ -66,7 +63,7 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
     write(text, { customers, warnings });
     return;
   }
-  const { streams, findings } = await connect(config, io);
+  const { streams, findings } = await readCustomers(config, io);
   const byCustomer = [...Map.groupBy(streams, ({ customer }) => customer).values()];
   const requests = Number(requestsPerSecond(config.polling, config.customers).toPrecision(2));
   const limit = config.service.maxRequestsPerSecond;
@@ -83,21 +80,6 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
   if (failed > 0) {
     throw new Error(`errors for ${failed} of ${counted(customers, 'customer')}`);
   }
-}
-
-async function connect(config: Config, io: Io): ReturnType<typeof readCustomers> {
-  const total = counted(config.customers.length, 'customer');
-  const progress = new ProgressLine(io);
-  let customersRead = 0;
-  const result = await readCustomers(config, io, () => {
-    customersRead += 1;
-    progress.show(`${customersRead} of ${total} read`);
-  });
-  progress.clear();
-  if (io.stop.aborted) {
-    throw new InterruptedError(`stopped, ${customersRead} of ${total} read`);
-  }
-  return result;
 }
 
 function tableText(
@@ -184,11 +166,10 @@ function newest(stream: MinuteStream): Cell {
   };
 }
 
-/** `+0s`, `-3m2s`. */
+/** `+0s`, `-182s`. */
 function clock([report]: CustomerStreams): string {
-  const seconds = report?.clock_ahead_seconds ?? NaN;
-  const sign = seconds < 0 ? '-' : '+';
-  return Number.isNaN(seconds) ? ABSENT : sign + formatDuration(Math.abs(seconds) * 1_000);
+  const seconds = report?.clock_ahead_seconds ?? undefined;
+  return seconds === undefined ? ABSENT : `${seconds < 0 ? '' : '+'}${seconds}s`;
 }
 
 /** `1.003 ± 0.004`. */

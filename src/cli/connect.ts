@@ -21,8 +21,9 @@ import type { RegisteredCustomer } from '../polling/customers.ts';
 import { streamContext } from '../polling/poll-job.ts';
 import type { ClockReading, Service } from '../service/types.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
+import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
-import { ABSENT } from './output.ts';
+import { ABSENT, counted, ProgressLine } from './output.ts';
 
 /** What `--format=json` prints of a stream; null where there is no value. */
 export interface StreamReport extends Readonly<
@@ -54,9 +55,7 @@ interface Finding {
 }
 
 /** A finding and the names of its customers. */
-export interface CustomersFinding extends Finding {
-  readonly customers: readonly string[];
-}
+export type CustomersFinding = Finding & { readonly customers: string[] };
 
 interface CustomerReport {
   readonly streams: readonly StreamReport[];
@@ -64,13 +63,12 @@ interface CustomerReport {
 }
 
 /**
- * Streams in the order of the configuration, errors before warnings. Incomplete if the signal of `io`
- * aborts. Calls `progress` after each customer.
+ * Streams in the order of the configuration, errors before warnings. Throws an InterruptedError if the
+ * signal of `io` aborts.
  */
 export async function readCustomers(
   config: Config,
-  io: Pick<Io, 'env' | 'stop'>,
-  progress: () => void,
+  io: Io,
 ): Promise<{
   readonly streams: readonly StreamReport[];
   readonly findings: readonly CustomersFinding[];
@@ -79,40 +77,43 @@ export async function readCustomers(
   const service = serviceOf(config, io, {
     credentials: (name, valid) => registry.get(name)?.credentialsChecked(valid),
   });
-  const customers = registry.update(config);
-  const reports = new Map<string, CustomerReport>();
-  const queue = customers.values();
+  const progress = new ProgressLine(io);
+  const total = counted(config.customers.length, 'customer');
+  const reports: CustomerReport[] = [];
+  const queue = registry.update(config).entries();
+  let customersRead = 0;
   async function work(): Promise<void> {
-    for (const customer of queue) {
+    for (const [i, customer] of queue) {
       const report = await readCustomer(customer, service, config, io.stop);
       if (io.stop.aborted) {
         return;
       }
-      reports.set(customer.config.name, report);
-      progress();
+      reports[i] = report;
+      customersRead += 1;
+      progress.show(`${customersRead} of ${total} read`);
     }
   }
   try {
     await Promise.all(Array.from({ length: customersAtOnce(config.service) }, work));
   } finally {
+    progress.clear();
     service.close();
   }
-  const sorted = config.customers.flatMap(({ name }) => {
-    const report = reports.get(name);
-    return report === undefined ? [] : [{ name, ...report }];
-  });
-  const found = new Map<string, Finding & { readonly customers: string[] }>();
-  for (const { name, findings } of sorted) {
-    for (const finding of findings) {
+  if (io.stop.aborted) {
+    throw new InterruptedError(`stopped, ${customersRead} of ${total} read`);
+  }
+  const found = new Map<string, CustomersFinding>();
+  config.customers.forEach(({ name }, i) => {
+    for (const finding of reports[i]?.findings ?? []) {
       const group = found.get(finding.message) ?? { ...finding, customers: [] };
       found.set(finding.message, group);
       if (group.customers.at(-1) !== name) {
         group.customers.push(name);
       }
     }
-  }
+  });
   return {
-    streams: sorted.flatMap(({ streams }) => streams),
+    streams: reports.flatMap(({ streams }) => streams),
     findings: [...found.values()].toSorted((a, b) => a.severity.localeCompare(b.severity)),
   };
 }
@@ -173,6 +174,7 @@ async function readCustomer(
   );
   const figures = customer.metricsAt(systemClock.nowMs());
   const clock = service.clockReading();
+  const clockFinding = clock && CLOCK_FINDINGS[clock.verdict];
   const atMs = service.nowMs();
   return {
     streams: outcomes.map(({ stream, outcome }) => ({
@@ -183,11 +185,9 @@ async function readCustomer(
       clock_ahead_seconds: clock === undefined ? null : Math.round(clock.aheadMs / 1_000),
     })),
     findings: [
-      ...(clock === undefined ? [] : CLOCK_FINDINGS[clock.verdict]),
+      ...(clockFinding === undefined ? [] : [clockFinding]),
       ...outcomes.flatMap(({ outcome }) =>
-        outcome instanceof ServiceError
-          ? [failureFinding(outcome, figures.credentialsValid)]
-          : streamFindings(outcome),
+        outcome instanceof ServiceError ? [failureFinding(outcome)] : streamFindings(outcome),
       ),
     ],
   };
@@ -244,50 +244,35 @@ function figuresFields(figures: CustomerMetrics, stream: MinuteStream) {
   } as const;
 }
 
-function failureFinding(
-  { reason, message }: ServiceError,
-  credentialsValid: boolean | undefined,
-): Finding {
-  const fix = reason === 'auth' ? AUTH_FIXES[`${credentialsValid}`] : FIXES[reason];
-  return { severity: 'error', message: `${reason}: ${message}`, fix };
+function failureFinding({ reason, message }: ServiceError): Finding {
+  return { severity: 'error', message: `${reason}: ${message}`, fix: FIXES[reason] };
 }
 
-/** By whether the service accepted the credentials. */
-const AUTH_FIXES = {
-  true: 'the token is valid, but not for this data: check service.scope and client_id',
-  false: 'compare client_id and the secret with the customer in the access administration tool',
-  undefined: 'check client_secret_file, and that auth_url is the identity server',
-} as const;
-
 const FIXES = {
+  auth: 'compare client_id, the secret and service.scope with the access administration tool',
   rate_limited: 'lower max_requests_per_second or raise polling.interval',
   timeout: 'raise timeout or polling.interval, or ask the operator of the service why it is slow',
   unreachable: 'check base_url, auth_url, proxy_url, ca_file, and firewalls',
   server: 'try again later; if it persists, contact the operator of the service',
   rejected: 'check base_url and auth_url: /v1/… and /connect/token are appended to them',
   malformed: 'check base_url and auth_url: another program may answer, such as a login page',
-} as const satisfies Record<Exclude<FailureReason, 'auth'>, string>;
+} as const satisfies Record<FailureReason, string>;
 
 const ASK_OPERATOR = 'contact the operator of the service';
 const COUNTERS_RIGHT = 'the counters are right nevertheless;';
 
-const CLOCK_FINDINGS = {
-  agrees: [],
-  followed: [
-    {
-      severity: 'warning',
-      message: 'the clocks of the service and of this machine differ by more than a minute',
-      fix: `nothing is lost; set the clock of this machine, or ${ASK_OPERATOR}`,
-    },
-  ],
-  ignored: [
-    {
-      severity: 'error',
-      message: 'the clocks of the service and of this machine differ by more than a day',
-      fix: `days and months change at the wrong time; set the clock of this machine, or ${ASK_OPERATOR}`,
-    },
-  ],
-} as const satisfies Record<ClockReading['verdict'], readonly Finding[]>;
+const CLOCK_FINDINGS: Readonly<Partial<Record<ClockReading['verdict'], Finding>>> = {
+  followed: {
+    severity: 'warning',
+    message: 'the clocks of the service and of this machine differ by more than a minute',
+    fix: `nothing is lost; set the clock of this machine, or ${ASK_OPERATOR}`,
+  },
+  ignored: {
+    severity: 'error',
+    message: 'the clocks of the service and of this machine differ by more than a day',
+    fix: `days and months change at the wrong time; set the clock of this machine, or ${ASK_OPERATOR}`,
+  },
+};
 
 const IMPLAUSIBLE: Finding = {
   severity: 'error',
