@@ -11,7 +11,7 @@ import type { LoadedWebConfig } from './config/web.ts';
 import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { createExporterMetrics } from './metrics/exporter-metrics.ts';
 import { createExposition, renderScrape } from './metrics/exposition.ts';
-import { CustomerRegistry, shardOf, statusOf } from './polling/customers.ts';
+import { CustomerRegistry, shardOf } from './polling/customers.ts';
 import type { RegisteredCustomer } from './polling/customers.ts';
 import { LogLimiter } from './polling/log-limiter.ts';
 import type { PollObserver } from './polling/poll-job.ts';
@@ -103,7 +103,8 @@ export function createDaemon(options: DaemonOptions): Daemon {
     healthy: () => runtime.scheduler.lateMs() < MAX_LATE_MS,
     ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
     status: () => ({
-      ...statusOf(registry.customers, runtime.scheduler, clock.nowMs()),
+      nowMs: clock.nowMs(),
+      customers: registry.customers,
       failedReload: [...failedReloads.values()].at(-1),
     }),
     reload: () => reload(),

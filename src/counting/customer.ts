@@ -26,6 +26,7 @@ import type {
   Health,
   MetricsSource,
   StreamMetrics,
+  OccupancySeries,
 } from './customer-metrics.ts';
 import type { DoorModel } from './door-model.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
@@ -45,15 +46,6 @@ export interface CustomerOptions {
   readonly streams: readonly MinuteStream[];
   readonly owner: CounterOwner;
   readonly marks: HighWaterMarks;
-}
-
-/** The occupancy of a day. */
-export interface OccupancySeries {
-  readonly day: Span;
-  readonly stepMs: number;
-  /** People inside at the end of each step since the day's start; the last one ends at `atMs`. */
-  readonly inside: readonly number[];
-  readonly atMs: number;
 }
 
 interface StreamRecord {

@@ -8,7 +8,6 @@ import type { HighWaterMarks } from '../counting/high-water-marks.ts';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
 import type { OpeningHoursParser } from '../counting/opening-hours.ts';
 import { Zone } from '../counting/zone.ts';
-import type { Scheduler } from './scheduler.ts';
 
 export interface RegisteredCustomer {
   readonly customer: Customer;
@@ -119,29 +118,6 @@ function areEqual(a: CustomerConfig, b: CustomerConfig): boolean {
   return (
     JSON.stringify(a) === JSON.stringify(b) && a.clientSecret.secret.equals(b.clientSecret.secret)
   );
-}
-
-/** What the status page shows, in the order of the configuration. */
-export function statusOf(customers: readonly Customer[], scheduler: Scheduler, nowMs: number) {
-  return {
-    nowMs,
-    customers: customers.map((customer) => ({
-      customer: customer.customer,
-      credentialsValid: customer.credentialsValid,
-      streams: customer.health,
-      /** Evaluated only for the customers on the page. */
-      detail: () => ({
-        figures: customer.metricsAt(nowMs),
-        path: customer.occupancySeriesAt(nowMs),
-        nextPollInMs: Object.fromEntries(
-          [...customer.streams, ...customer.breakdowns].map((stream) => [
-            stream,
-            scheduler.nextPollInMs(customer, stream),
-          ]),
-        ),
-      }),
-    })),
-  };
 }
 
 const MULTIPLIER = 2_862_933_555_777_941_757n;

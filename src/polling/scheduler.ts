@@ -140,15 +140,6 @@ export class Scheduler {
     return Math.max(0, this.#options.clock.monotonicMs() - this.#wakesAtMs);
   }
 
-  /** Time until the next poll of a stream: 0 while it runs or waits; undefined if it is not polled. */
-  nextPollInMs(customer: Customer, stream: Stream): number | undefined {
-    const job = this.#jobs.get(keyOf(customer, stream));
-    if (job === undefined || job.running !== undefined || job.dueMs === Infinity) {
-      return job && 0;
-    }
-    return Math.max(0, job.dueMs - this.#options.clock.monotonicMs());
-  }
-
   /** Jobs evenly over the interval. */
   #spread(
     customers: readonly PolledCustomer[],

@@ -2,7 +2,7 @@
  * The http or https server below the routes, with limits so that slow, silent or many clients do not
  * keep others out.
  */
-import { STATUS_CODES, createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer } from 'node:http';
 import type { RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -90,21 +90,6 @@ export function createConnections(
     },
     destroyAll: limitConnections(server),
   };
-}
-
-/** Answers what is not an HTTP request, and ends the connection even if the client does not. */
-export function handleClientError(error: Error, socket: Socket): void {
-  const code = codeOf(error);
-  if (socket.writable && code !== 'ECONNRESET') {
-    const status =
-      code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
-    const body = `${STATUS_CODES[status]}\n`;
-    socket.write(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: text/plain; charset=utf-8\r\n` +
-        `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-    );
-  }
-  socket.destroySoon();
 }
 
 /**

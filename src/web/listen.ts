@@ -24,50 +24,25 @@ export function parseListenAddress(text: string): ListenAddress {
   return { host: v6 ?? (host === '' ? undefined : host), port: Number(port) };
 }
 
-/** The host and port of a URL for a bound socket, one that works on this machine. */
-export function urlHostOf({ address, port }: { address: string; port: number }): string {
-  if (address === '::' || address === '0.0.0.0') {
-    return `localhost:${port}`;
-  }
-  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
-}
-
-/** Resolves with the real host and port. Throws an Error with a message for the user. */
+/** Resolves with a URL that works on this machine. Throws an Error with a message for the user. */
 export async function listen(app: FastifyInstance, listenAddress: string): Promise<string> {
   const { host, port } = parseListenAddress(listenAddress);
   try {
-    if (host === undefined) {
-      await listenEverywhere(app, port);
-    } else {
+    if (host !== undefined) {
       // By address: for the name `localhost` the framework would open a second server.
-      await app.listen({ host: (await lookup(host)).address, port });
+      return await app.listen({ host: (await lookup(host)).address, port });
+    }
+    try {
+      // IPv6 and IPv4 at once.
+      return (await app.listen({ host: '::', port })).replace('[::]', 'localhost');
+    } catch (error) {
+      if (codeOf(error) !== 'EAFNOSUPPORT' && codeOf(error) !== 'EADDRNOTAVAIL') {
+        throw error;
+      }
+      return await app.listen({ host: '0.0.0.0', port });
     }
   } catch (error) {
-    const reason = REASONS[codeOf(error) ?? ''] ?? messageOf(error);
-    throw new Error(`cannot listen on ${listenAddress}: ${reason}`, { cause: error });
-  }
-  const bound = app.server.address();
-  if (bound === null || typeof bound === 'string') {
-    throw new Error(`cannot listen on ${listenAddress}: the socket has no port`);
-  }
-  return urlHostOf(bound);
-}
-
-/** IPv6 and IPv4 at once, or IPv4 alone on a machine without IPv6. */
-async function listenEverywhere(app: FastifyInstance, port: number): Promise<void> {
-  try {
-    await app.listen({ host: '::', port });
-  } catch (error) {
-    if (codeOf(error) !== 'EAFNOSUPPORT' && codeOf(error) !== 'EADDRNOTAVAIL') {
-      throw error;
-    }
-    await app.listen({ host: '0.0.0.0', port });
+    const message = `cannot listen on ${listenAddress}: ${messageOf(error)}`;
+    throw new Error(`${message}; set --web.listen-address`, { cause: error });
   }
 }
-
-const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is in use; stop the other program, or set --web.listen-address',
-  EADDRNOTAVAIL: 'this machine does not have that address; set --web.listen-address',
-  EACCES: 'permission denied; ports below 1024 need a privilege, set --web.listen-address',
-  ENOTFOUND: 'unknown host name; set --web.listen-address',
-};

@@ -12,7 +12,7 @@ import { UsageError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { createAuth } from './auth.ts';
 import type { AuthRules } from './auth.ts';
-import { createConnections, handleClientError } from './connections.ts';
+import { createConnections } from './connections.ts';
 import type { Connections, ServerTls } from './connections.ts';
 import { listen, parseListenAddress } from './listen.ts';
 import { parseStatusQuery, renderStatusPage } from './status-page.ts';
@@ -80,6 +80,11 @@ const MAX_SCRAPES = 40;
 const MAX_BODY_BYTES = 1_024;
 const STOP_GRACE_MS = 500;
 
+const REFUSAL_HEADERS = {
+  401: { 'www-authenticate': 'Basic realm="library-stats-exporter", charset="UTF-8"' },
+  503: { 'retry-after': '1' },
+};
+
 const NAME = 'library-stats-exporter';
 const RESERVED_PATHS = ['/-/healthy', '/-/ready', '/-/reload'];
 
@@ -95,10 +100,8 @@ export function createWebServer(options: WebServerOptions): WebServer {
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
     exposeHeadRoutes: false,
-    clientErrorHandler: handleClientError,
     frameworkErrors: handleError,
-    serverFactory(inside) {
-      const listener = createAuth(inside, () => protection);
+    serverFactory(listener) {
       connections = createConnections(listener, protection.tls, options.log);
       return connections.server;
     },
@@ -106,15 +109,21 @@ export function createWebServer(options: WebServerOptions): WebServer {
   // Bodies within the limit are read and ignored, whatever their type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
-  app.addHook('onRequest', (_request, reply, done) => {
+  const authenticate = createAuth(() => protection);
+  app.addHook('onRequest', async (request, reply) => {
     reply.headers({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
-    done();
+    const refusal = await authenticate(request, reply);
+    if (refusal !== undefined) {
+      reply.headers({ ...REFUSAL_HEADERS[refusal], connection: 'close' });
+      return sendText(reply, refusal, STATUS_CODES[refusal] ?? '');
+    }
   });
   app.setErrorHandler(handleError);
   addRoutes(app, options);
   return {
     async start() {
-      return { url: `${scheme}://${await listen(app, options.listenAddress)}` };
+      // With a server of our own the framework takes every scheme for http.
+      return { url: (await listen(app, options.listenAddress)).replace('http', scheme) };
     },
     protect(next) {
       if (next.tls !== undefined) {
@@ -140,37 +149,25 @@ type Handler = (
   reply: FastifyReply,
 ) => FastifyReply | Promise<FastifyReply>;
 
+/** Any method reads, as in Prometheus's own exporters. */
 function addRoutes(app: FastifyInstance, options: WebServerOptions): void {
-  const methodsOf = new Map<string, readonly string[]>();
-  function add(methods: readonly string[], url: string, handler: Handler): void {
-    methodsOf.set(url, methods);
-    app.route({ method: [...methods], url, handler });
-  }
-
-  add(['GET', 'HEAD'], options.telemetryPath, scrapeHandler(options));
+  app.all(options.telemetryPath, scrapeHandler(options));
   if (options.telemetryPath !== '/') {
-    add(['GET', 'HEAD'], '/', statusHandler(options));
+    app.all('/', statusHandler(options));
   }
-  add(['GET', 'HEAD'], '/-/healthy', (_request, reply) =>
+  app.all('/-/healthy', (_request, reply) =>
     options.healthy()
       ? sendText(reply, 200, `${NAME} is healthy.`)
       : sendText(reply, 503, `${NAME} is not healthy: the polling loop makes no progress.`),
   );
-  add(['GET', 'HEAD'], '/-/ready', (_request, reply) => {
+  app.all('/-/ready', (_request, reply) => {
     const { ready, why } = options.ready();
     return ready
       ? sendText(reply, 200, `${NAME} is ready.`)
       : sendText(reply, 503, `${NAME} is not ready: ${why}`);
   });
-  add(['POST', 'PUT'], '/-/reload', reloadHandler(options));
-  app.setNotFoundHandler((request, reply) => {
-    const methods = methodsOf.get(request.url.split('?', 1)[0] ?? '');
-    if (methods === undefined) {
-      return sendText(reply, 404, 'Not Found');
-    }
-    reply.header('allow', methods.join(', '));
-    return sendText(reply, 405, `Method Not Allowed: use ${methods.join(' or ')}`);
-  });
+  app.all('/-/reload', reloadHandler(options));
+  app.setNotFoundHandler((_request, reply) => sendText(reply, 404, 'Not Found'));
 }
 
 function scrapeHandler({ exposition }: WebServerOptions): Handler {
@@ -224,7 +221,10 @@ function statusHandler({ status, version, telemetryPath }: WebServerOptions): Ha
 }
 
 function reloadHandler({ enableLifecycle, reload }: WebServerOptions): Handler {
-  return async (_request, reply) => {
+  return async ({ method }, reply) => {
+    if (method !== 'POST' && method !== 'PUT') {
+      return sendText(reply.header('allow', 'POST, PUT'), 405, 'Use POST or PUT');
+    }
     if (!enableLifecycle) {
       return sendText(reply, 403, 'Reload over HTTP is disabled: set --web.enable-lifecycle');
     }
@@ -239,27 +239,17 @@ function sendText(reply: FastifyReply, status: number, text: string): FastifyRep
   return reply.code(status).type('text/plain; charset=utf-8').send(`${text}\n`);
 }
 
-/** Clients get the status alone; details go to the log. */
+/** Clients get the status alone; details of our own faults go to the log. */
 function createErrorHandler(log: Logger) {
-  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const status = statusOf(error);
-    if (status >= 500) {
-      const { method, routeOptions } = request;
+  return (error: unknown, { method, routeOptions }: FastifyRequest, reply: FastifyReply): void => {
+    const claimed =
+      error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
+    const status = claimed >= 400 && claimed < 500 ? claimed : 500;
+    if (status === 500) {
       log.error('request failed', { method, path: routeOptions.url, error: messageOf(error) });
     }
     void sendText(reply, status, STATUS_CODES[status] ?? 'Error');
   };
-}
-
-/** The framework reports a client's fault as an error with a status of 4xx. */
-function statusOf(error: unknown): number {
-  return error instanceof Error &&
-    'statusCode' in error &&
-    typeof error.statusCode === 'number' &&
-    error.statusCode >= 400 &&
-    error.statusCode < 500
-    ? error.statusCode
-    : 500;
 }
 
 /** Only plain characters: the router treats others as patterns. */

@@ -39,8 +39,6 @@ export interface StatusQuery {
   readonly page: number;
   /** A part of a customer's name, in any case; empty for all. */
   readonly filter: string;
-  /** Whether the page reloads itself. */
-  readonly refresh: boolean;
 }
 
 const ROWS_PER_PAGE = 50;
@@ -59,21 +57,14 @@ export function parseStatusQuery(path: string): StatusQuery {
   return {
     page: /^\d{1,6}$/.test(page) ? Number(page) : 1,
     filter: Array.from(filter).slice(0, MAX_FILTER_CHARACTERS).join(''),
-    refresh: query.get('refresh') !== 'off',
   };
 }
 
-function hrefOf({ page, filter, refresh }: StatusQuery): string {
-  const query = new URLSearchParams();
-  if (filter !== '') {
-    query.set('filter', filter);
-  }
-  if (page > 1) {
-    query.set('page', String(page));
-  }
-  if (!refresh) {
-    query.set('refresh', 'off');
-  }
+function hrefOf(page: number, filter: string): string {
+  const query = new URLSearchParams({
+    ...(filter === '' ? {} : { filter }),
+    ...(page === 1 ? {} : { page: String(page) }),
+  });
   return `?${query.toString()}`;
 }
 
@@ -96,7 +87,7 @@ export function renderStatusPage(
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        ${query.refresh ? html`<meta http-equiv="refresh" content="${REFRESH_SECONDS}" />` : NOTHING}
+        <meta http-equiv="refresh" content="${REFRESH_SECONDS}" />
         <title>${failing === 0 ? '' : `(${failing}) `}library-stats-exporter</title>
         ${new Html(`<style>${STYLE}</style>`)}
       </head>
@@ -119,8 +110,8 @@ export function renderStatusPage(
             }
             ${renderTile('OK', countOf(groups, 'ok'), groups.has('ok') ? 'works' : '')}
           </dl>
-          ${renderForm(query, nowMs)} ${renderTable(rows, nowMs)}
-          ${renderPager(found.length, { ...query, page }, pages)}
+          ${renderForm(query.filter, nowMs)} ${renderTable(rows, nowMs)}
+          ${renderPager(found.length, query.filter, page, pages)}
         </main>
       </body>
     </html> `.toString();
@@ -148,8 +139,8 @@ function renderTile(name: string, count: number, style: string): Html {
   </div> `;
 }
 
-function renderForm(query: StatusQuery, nowMs: number): Html {
-  const { filter, refresh } = query;
+function renderForm(filter: string, nowMs: number): Html {
+  const instant = new Date(nowMs).toISOString();
   return html`<form method="get" role="search">
     <label for="filter">Filter by name</label>
     <input
@@ -161,21 +152,13 @@ function renderForm(query: StatusQuery, nowMs: number): Html {
       autocomplete="off"
       spellcheck="false"
     />
-    ${refresh ? NOTHING : html`<input type="hidden" name="refresh" value="off" />`}
     <button>Filter</button>
-    ${filter === '' ? NOTHING : html`<a href="${hrefOf({ page: 1, filter: '', refresh })}">Show all</a>`}
-    <p class="soft">${renderAsOf(nowMs, query)}</p>
+    ${filter === '' ? NOTHING : html`<a href="?">Show all</a>`}
+    <p class="soft">
+      As of <time datetime="${instant}">${instant.slice(0, 19).replace('T', ' ')} UTC</time>.
+      Refreshes every ${REFRESH_SECONDS} s.
+    </p>
   </form>`;
-}
-
-function renderAsOf(nowMs: number, query: StatusQuery): Html {
-  const instant = new Date(nowMs).toISOString();
-  const at = html`As of
-    <time datetime="${instant}">${instant.slice(0, 19).replace('T', ' ')} UTC</time>.`;
-  const other = hrefOf({ ...query, refresh: !query.refresh });
-  return query.refresh
-    ? html`${at} Refreshes every ${REFRESH_SECONDS} s. <a href="${other}">Stop refreshing</a>`
-    : html`${at} Refresh is off. <a href="${other}">Refresh every ${REFRESH_SECONDS} s</a>`;
 }
 
 function renderTable(customers: readonly CustomerStatus[], nowMs: number): Html {
@@ -204,16 +187,15 @@ function renderTable(customers: readonly CustomerStatus[], nowMs: number): Html 
   </div>`;
 }
 
-function renderPager(found: number, query: StatusQuery, pages: number): Html {
-  const { page, filter } = query;
+function renderPager(found: number, filter: string, page: number, pages: number): Html {
   const matching = filter === '' ? NOTHING : html` with ${filter} in the name`;
   const count = html`${formatCount(found)} ${found === 1 ? 'customer' : 'customers'}${matching}`;
   if (pages === 1) {
     return filter === '' ? NOTHING : html`<p class="soft">${count}</p>`;
   }
   return html`<nav aria-label="Pages">
-    ${page > 1 ? html`<a rel="prev" href="${hrefOf({ ...query, page: page - 1 })}">Previous</a>` : NOTHING}
+    ${page > 1 ? html`<a rel="prev" href="${hrefOf(page - 1, filter)}">Previous</a>` : NOTHING}
     <span class="soft">Page ${page} of ${pages}: ${count}</span>
-    ${page < pages ? html`<a rel="next" href="${hrefOf({ ...query, page: page + 1 })}">Next</a>` : NOTHING}
+    ${page < pages ? html`<a rel="next" href="${hrefOf(page + 1, filter)}">Next</a>` : NOTHING}
   </nav>`;
 }

@@ -1,7 +1,12 @@
 /** One customer on the status page, and HTML that is safe against injection. */
 import { formatDuration } from '../base/duration.ts';
 import type { Stream } from '../base/model.ts';
-import type { CustomerMetrics, StreamMetrics } from '../counting/customer-metrics.ts';
+import type {
+  CustomerMetrics,
+  Health,
+  MetricsSource,
+  OccupancySeries,
+} from '../counting/customer-metrics.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -75,30 +80,11 @@ function formatWallTime(atMs: number, utcOffsetSeconds: number): string {
   return new Date(atMs + utcOffsetSeconds * 1_000).toISOString().slice(11, 16);
 }
 
-export interface CustomerStatus {
-  readonly customer: string;
+/** What the page shows of a customer. Values are computed for the customers on the page only. */
+export interface CustomerStatus extends MetricsSource {
   readonly credentialsValid: boolean | undefined;
-  readonly streams: Readonly<Partial<Record<Stream, StreamStatus>>>;
-  /** Called only for the customers on the page. */
-  readonly detail: () => CustomerDetail;
-}
-
-type StreamStatus = Omit<StreamMetrics, 'lastSeenMs'>;
-
-export interface CustomerDetail {
-  readonly figures: CustomerMetrics;
-  readonly path: OccupancyPath | undefined;
-  /** 0 for a stream that is being polled. */
-  readonly nextPollInMs: Readonly<Partial<Record<Stream, number | undefined>>>;
-}
-
-/** Today's occupancy. */
-export interface OccupancyPath {
-  readonly day: { readonly startMs: number; readonly endMs: number };
-  readonly stepMs: number;
-  /** People inside at the end of each step from the day's start on; the last one is at `atMs`. */
-  readonly inside: readonly number[];
-  readonly atMs: number;
+  readonly health: Readonly<Partial<Record<Stream, Health>>>;
+  occupancySeriesAt(nowMs: number): OccupancySeries | undefined;
 }
 
 /** The columns, in order. The narrow layout repeats them beside each value. */
@@ -123,11 +109,11 @@ const BADGES = {
   ok: NOTHING,
 } satisfies Record<Severity, Html>;
 
-export function severityOf({ credentialsValid, streams }: CustomerStatus): Severity {
+export function severityOf({ credentialsValid, health }: CustomerStatus): Severity {
   if (credentialsValid === false) {
     return 'credentials';
   }
-  const polled = Object.values(streams);
+  const polled = Object.values(health);
   if (polled.some(({ up }) => up === false)) {
     return 'failing';
   }
@@ -136,8 +122,8 @@ export function severityOf({ credentialsValid, streams }: CustomerStatus): Sever
 
 /** The roles repeat those of a table, which the narrow layout would lose. */
 export function renderRow(customer: CustomerStatus, nowMs: number): Html {
-  const detail = customer.detail();
-  const { figures, path } = detail;
+  const figures = customer.metricsAt(nowMs);
+  const series = customer.occupancySeriesAt(nowMs);
   const { counters } = figures;
   const severity = severityOf(customer);
   return html`<tr role="row" class="${severity}">
@@ -146,14 +132,16 @@ export function renderRow(customer: CustomerStatus, nowMs: number): Html {
       ${renderDoorFault(figures)}
     </th>
     <td role="cell" class="state" data-label="State">${renderOpen(figures.open)}</td>
-    <td role="cell" class="inside" data-label="Inside now">${renderOccupancy(detail)}</td>
+    <td role="cell" class="inside" data-label="Inside now">${renderOccupancy(figures)}</td>
     <td role="cell" class="path" data-label="Inside today">
-      ${path === undefined ? renderCount(undefined) : renderSparkline(path, figures.utcOffsetSeconds)}
+      ${series === undefined ? renderCount(undefined) : renderSparkline(series, figures.utcOffsetSeconds)}
     </td>
     ${renderNumber('Entered today', counters.people_entered?.today)}
     ${renderNumber('Exited today', counters.people_exited?.today)}
     ${renderNumber('Logins today', counters.logins?.today)}
-    <td role="cell" class="polls" data-label="Polls">${renderPolls(customer, detail, nowMs)}</td>
+    <td role="cell" class="polls" data-label="Polls">
+      ${renderPolls(customer.health, figures, nowMs)}
+    </td>
   </tr> `;
 }
 
@@ -201,7 +189,7 @@ function renderEstimate({ occupancy = NaN, estimate }: CustomerMetrics): Html {
     : NOTHING;
 }
 
-function renderOccupancy({ figures }: CustomerDetail): Html {
+function renderOccupancy(figures: CustomerMetrics): Html {
   const { occupancy, capacity } = figures;
   if (occupancy === undefined || capacity === undefined) {
     return html`<b>${renderCount(occupancy)}</b> ${renderEstimate(figures)}`;
@@ -213,13 +201,17 @@ function renderOccupancy({ figures }: CustomerDetail): Html {
     </meter>`;
 }
 
-function renderPolls({ streams }: CustomerStatus, detail: CustomerDetail, nowMs: number): Html {
-  const all = Object.entries(streams) as [Stream, StreamStatus][];
-  const lastSeenMs = detail.figures.streams.people?.lastSeenMs;
+function renderPolls(
+  health: CustomerStatus['health'],
+  { streams }: CustomerMetrics,
+  nowMs: number,
+): Html {
+  const all = Object.entries(health);
+  const lastSeenMs = streams.people?.lastSeenMs;
   return html`<ul>
-      ${all.map(([name, stream]) => renderStream(name, stream, detail.nextPollInMs[name], nowMs))}
+      ${all.map(([name, stream]) => renderStream(name, stream, nowMs))}
     </ul>
-    ${renderErrors(all, nowMs)}
+    ${renderErrors(Object.values(health), nowMs)}
     ${
       lastSeenMs === undefined
         ? NOTHING
@@ -227,48 +219,36 @@ function renderPolls({ streams }: CustomerStatus, detail: CustomerDetail, nowMs:
     }`;
 }
 
-function renderStream(
-  name: Stream,
-  stream: StreamStatus,
-  nextPollInMs: number | undefined,
-  nowMs: number,
-): Html {
-  const { polls, failures, skipped } = stream;
+function renderStream(name: string, health: Health, nowMs: number): Html {
+  const { polls, failures, skipped } = health;
   const counts = [
-    ...(failures === 0 ? [] : [`${formatCount(failures)} of ${formatCount(polls)} polls failed`]),
-    ...(skipped === 0 ? [] : [`${formatCount(skipped)} skipped`]),
-  ];
-  const next = nextPollInMs === undefined ? [] : [formatNextPoll(nextPollInMs)];
+    failures === 0 ? '' : `${formatCount(failures)} of ${formatCount(polls)} polls failed`,
+    skipped === 0 ? '' : `${formatCount(skipped)} skipped`,
+  ].filter((text) => text !== '');
   return html`<li>
-    ${renderUp(name, stream, nowMs)}${
-      counts.length > 0
-        ? html` <small>${[...counts, ...next].join(', ')}</small>`
-        : html`${next.map((text) => `, ${text}`).join('')}`
-    }
+    ${renderUp(name, health, nowMs)}
+    ${counts.length === 0 ? NOTHING : html`<small>${counts.join(', ')}</small>`}
   </li> `;
 }
 
-function renderUp(name: Stream, { up, lastSuccessMs }: StreamStatus, nowMs: number): Html {
+function renderUp(name: string, { up, lastSuccessMs }: Health, nowMs: number): Html {
   if (up === undefined) {
     return html`<span class="waits">○ ${name}</span> not polled yet`;
   }
   if (up && lastSuccessMs !== undefined) {
     return html`<span class="works">● ${name}</span> ${renderAgo(lastSuccessMs, nowMs)}`;
   }
-  const failing = html`<span class="fails">✕ ${name} failing</span>`;
-  return lastSuccessMs === undefined
-    ? html`${failing}, never succeeded`
-    : html`${failing}, last success ${renderAgo(lastSuccessMs, nowMs)}`;
-}
-
-function formatNextPoll(inMs: number): string {
-  return inMs === 0 ? 'polling now' : `next in ${formatAge(Math.ceil(inMs / 1_000) * 1_000)}`;
+  const last =
+    lastSuccessMs === undefined
+      ? 'never succeeded'
+      : html`last success ${renderAgo(lastSuccessMs, nowMs)}`;
+  return html`<span class="fails">✕ ${name} failing</span>, ${last}`;
 }
 
 /** An error that several streams have is shown once. */
-function renderErrors(streams: readonly (readonly [Stream, StreamStatus])[], nowMs: number): Html {
+function renderErrors(streams: readonly Health[], nowMs: number): Html {
   const newest = new Map<string, number>();
-  for (const [, { lastError }] of streams) {
+  for (const { lastError } of streams) {
     if (lastError !== undefined) {
       const { message, atMs } = lastError;
       newest.set(message, Math.max(atMs, newest.get(message) ?? 0));
@@ -287,8 +267,8 @@ const HEIGHT = 28;
 const TOP = 1.5;
 
 /** Today's occupancy: the width is the whole day, the height is the peak. */
-function renderSparkline(path: OccupancyPath, utcOffsetSeconds: number): Html {
-  const { day, stepMs, inside, atMs } = path;
+function renderSparkline(series: OccupancySeries, utcOffsetSeconds: number): Html {
+  const { day, stepMs, inside, atMs } = series;
   const peak = Math.max(0, ...inside);
 
   /** A point is at the end of its step; the last one is at the time of the reading. */

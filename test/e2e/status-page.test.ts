@@ -80,9 +80,7 @@ test('the page of the demo shows every customer, complains of nothing and asks n
       .count();
     return drawings === 5 ? drawings : undefined;
   });
-  expect(await page.locator('li').first().textContent()).toMatch(
-    /● people\s+\d+s ago\s*, (next in \d+s|1m|polling now)/,
-  );
+  expect(await page.locator('li').first().textContent()).toMatch(/● people\s+\d+s ago/);
   expect(complaints).toEqual([]);
   expect([...origins]).toEqual([new URL(demo.url).origin]);
 });
@@ -106,9 +104,6 @@ test('a filter needs no script, and stays when the page loads itself again', asy
   await loaded;
   expect(new URL(page.url()).search).toBe('?filter=riverside-1');
   expect(await page.getByLabel('Filter by name').inputValue()).toBe('riverside-1');
-  await page.getByRole('link', { name: 'Stop refreshing' }).click();
-  await page.waitForURL('**/?filter=riverside-1&refresh=off');
-  expect(await page.locator('meta[http-equiv=refresh]').count()).toBe(0);
   expect(complaints).toEqual([]);
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import { statusOf } from '../../src/polling/customers.ts';
 import { customerNamed } from '../support/polled.ts';
 import { GOOD, hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
@@ -277,25 +276,4 @@ test('a period that a wrong clock has started is discarded when the clock is rig
   await clock.advance(MINUTE_MS);
   expect(restarted()).toEqual(november);
   expect([...marks.serialize(clock.nowMs())].join('')).not.toContain(String(december));
-});
-
-describe('the status', () => {
-  test('of a customer says when its next poll is due', async () => {
-    await using fixture = new SchedulerFixture();
-    const { scheduler, clock } = fixture;
-    const customer = fixture.polled('riverside');
-    function status() {
-      return statusOf([customer.customer], scheduler, clock.nowMs()).customers[0];
-    }
-    expect(status()?.detail().nextPollInMs).toEqual({ people: undefined });
-    fixture.start([customer]);
-    expect(status()?.detail().nextPollInMs).toEqual({ people: 0 });
-    await clock.advance(20_000);
-    expect(status()?.detail().nextPollInMs).toEqual({ people: 40_000 });
-    expect(status()).toMatchObject({
-      customer: 'riverside',
-      credentialsValid: undefined,
-      streams: { people: { up: true, polls: 1 } },
-    });
-  });
 });

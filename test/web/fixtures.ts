@@ -3,7 +3,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
 import type { CustomerMetrics, StreamMetrics } from '../../src/counting/customer-metrics.ts';
-import type { CustomerDetail, CustomerStatus } from '../../src/web/status-row.ts';
+import type { OccupancySeries } from '../../src/counting/customer-metrics.ts';
+import type { CustomerStatus } from '../../src/web/status-row.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { NOW_MS, riverside } from '../metrics/fixtures.ts';
 
@@ -25,16 +26,12 @@ export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOp
 }
 
 export type CustomerChanges = Partial<
-  CustomerMetrics & Pick<CustomerDetail, 'path' | 'nextPollInMs'>
+  CustomerMetrics & { readonly series: OccupancySeries | undefined }
 >;
 
 /** Without changes, a customer whose polls succeed. */
 export function customer(changes: CustomerChanges = {}): CustomerStatus {
-  const {
-    path = pathOf([0, 0, 7, 31, 42]),
-    nextPollInMs = { people: 48_000 },
-    ...metrics
-  } = changes;
+  const { series = seriesOf([0, 0, 7, 31, 42]), ...metrics } = changes;
   const figures = riverside({
     counters: {
       people_entered: { total: 1, excess: 0, today: 1_321 },
@@ -48,8 +45,9 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
   return {
     customer: figures.customer,
     credentialsValid: figures.credentialsValid,
-    streams: figures.streams,
-    detail: () => ({ figures, path: 'path' in changes ? changes.path : path, nextPollInMs }),
+    health: figures.streams,
+    metricsAt: () => figures,
+    occupancySeriesAt: () => ('series' in changes ? changes.series : series),
   };
 }
 
@@ -67,7 +65,7 @@ export function stream(changes: Partial<StreamMetrics> = {}): StreamMetrics {
 }
 
 /** From 04:00 in Copenhagen on. */
-export function pathOf(inside: readonly number[]): NonNullable<CustomerDetail['path']> {
+export function seriesOf(inside: readonly number[]): OccupancySeries {
   const startMs = Date.UTC(2026, 2, 10, 3);
   return {
     day: { startMs, endMs: startMs + 86_400_000 },

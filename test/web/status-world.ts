@@ -1,5 +1,6 @@
 /** Customers of the status page on a morning: most work, some fail in each way. */
-import type { CustomerDetail, CustomerStatus } from '../../src/web/status-row.ts';
+import type { OccupancySeries } from '../../src/counting/customer-metrics.ts';
+import type { CustomerStatus } from '../../src/web/status-row.ts';
 import { NOW_MS } from '../metrics/fixtures.ts';
 import { customer, stream } from './fixtures.ts';
 import type { CustomerChanges } from './fixtures.ts';
@@ -35,7 +36,7 @@ const LIBRARIES: readonly Library[] = [
       credentialsValid: false,
       open: true,
       occupancy: undefined,
-      path: undefined,
+      series: undefined,
       counters: {},
       streams: failing(
         'the service refused the credentials (status 400, invalid_client)',
@@ -93,15 +94,15 @@ function morningOf({
   busiest,
   changes,
 }: Library): CustomerStatus {
-  const path = pathOf(offsetHours, busiest);
+  const series = seriesOf(offsetHours, busiest);
   const entered = Math.round(busiest * 4.7);
-  const occupancy = path.inside.at(-1) ?? 0;
+  const occupancy = series.inside.at(-1) ?? 0;
   return customer({
     customer: name,
     timezone,
     utcOffsetSeconds: offsetHours * 3_600,
     capacity,
-    path,
+    series,
     occupancy,
     counters: {
       people_entered: today(entered),
@@ -112,7 +113,6 @@ function morningOf({
       people: stream({ polls: 1_287, lastSeenMs: NOW_MS - 140_000 }),
       logins: stream({ polls: 1_287, lastSuccessMs: NOW_MS - 41_000 }),
     },
-    nextPollInMs: { people: 48_000, logins: 19_000 },
     ...changes,
   });
 }
@@ -122,7 +122,7 @@ function today(count: number) {
 }
 
 /** From 04:00 on: two hills, as most libraries have them. */
-function pathOf(offsetHours: number, busiest: number): NonNullable<CustomerDetail['path']> {
+function seriesOf(offsetHours: number, busiest: number): OccupancySeries {
   const localMs = NOW_MS + offsetHours * 3_600_000;
   const localStartMs = Math.floor((localMs - 4 * 3_600_000) / DAY_MS) * DAY_MS + 4 * 3_600_000;
   const startMs = localStartMs - offsetHours * 3_600_000;
