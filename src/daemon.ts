@@ -5,9 +5,9 @@ import { compactHeap } from './base/heap.ts';
 import type { Logger } from './base/log.ts';
 import type { Random } from './base/random.ts';
 import type { LoadedConfig } from './config/load.ts';
-import { accessOf } from './config/secret-file.ts';
+import { accessOf } from './config/files.ts';
 import type { Config, CustomerConfig, WebConfig } from './config/types.ts';
-import type { LoadedWebConfig } from './config/web.ts';
+import type { LoadResult } from './config/loading.ts';
 import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { createExporterMetrics } from './metrics/exporter-metrics.ts';
 import { createExposition, renderScrape } from './metrics/exposition.ts';
@@ -29,7 +29,7 @@ export interface DaemonOptions {
   /** Reads all files again. `running` is the web configuration in force. Throws a ConfigError. */
   readonly load: (running: WebConfig | undefined) => Promise<LoadedConfig>;
   /** Reads the web configuration alone. Throws a ConfigError. */
-  readonly loadWeb?: (running: WebConfig | undefined) => Promise<LoadedWebConfig | undefined>;
+  readonly loadWeb?: (running: WebConfig | undefined) => Promise<LoadResult<WebConfig> | undefined>;
   readonly listenAddress: string;
   readonly telemetryPath: string;
   readonly enableLifecycle: boolean;
@@ -228,7 +228,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     compactHeap();
   }
 
-  function applyWeb(loaded: LoadedWebConfig | undefined): void {
+  function applyWeb(loaded: LoadResult<WebConfig> | undefined): void {
     if (loaded !== undefined) {
       logWarnings(loaded.warnings);
       web.protect(loaded.config);

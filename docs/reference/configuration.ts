@@ -1,6 +1,7 @@
 /** configuration.md: every key of both configurations, from their schemas. */
 import { z } from 'zod';
 import { createConfigSchema } from '../../src/config/schema.ts';
+import { HOLIDAY_REGIONS } from '../../src/counting/holiday-regions.ts';
 import { innerType, metaOf } from '../../src/config/values.ts';
 import { createWebSchema } from '../../src/config/web.ts';
 import { code, table, typed } from './markdown.ts';
@@ -75,6 +76,8 @@ ${keys(customers, CUSTOMER)}
 Exactly one of \`client_secret\` and \`client_secret_file\` is required. \`PH\` in \`opening_hours\` needs
 \`holidays\`. \`breakdowns\` need \`people\` in \`streams\`. Labels must not be \`customer\`, \`timezone\`, \`job\` or
 \`instance\`, nor begin with \`__\`. Names are trimmed and normalized (NFC).
+
+\`holidays\` knows the countries ${[...HOLIDAY_REGIONS.keys()].join(', ')}, and states of some of them.
 
 A file with a secret that others can read is a warning. It is not if the file belongs to another user, only its
 group can read it, and the exporter is in that group, as with Kubernetes' secrets.

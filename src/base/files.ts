@@ -1,6 +1,8 @@
-/** Atomic file replacement, and a lock on a folder against a second process. */
-import { rename, rm, writeFile } from 'node:fs/promises';
+/** Reading and atomic replacement of files, and a lock on a folder against a second process. */
+import { constants } from 'node:fs';
+import { lstat, open, rename, rm, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
+import { codeOf, messageOf } from './errors.ts';
 
 /** The lock file; it stays in the folder when the lock is released. */
 export const LOCK_FILE = 'lock';
@@ -46,4 +48,50 @@ export async function replaceFile(file: string, text: string | Iterable<string>)
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
+}
+
+export interface FileContent {
+  readonly text: string;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist',
+  EACCES: 'cannot be read by this process: permission denied',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'is not text in UTF-8',
+};
+
+/**
+ * Reads a file as UTF-8, without a byte-order mark. Throws an Error whose message completes a sentence
+ * that begins with the file, as in "does not exist".
+ */
+export async function readTextFile(path: string, maxBytes: number): Promise<FileContent> {
+  try {
+    // Without O_NONBLOCK, opening a named pipe waits for a writer.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stats = await file.stat();
+    if (!stats.isFile()) {
+      throw new Error('is not a regular file');
+    }
+    if (stats.size > maxBytes) {
+      throw new Error(`is larger than ${maxBytes / 1_024} KiB`);
+    }
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(await file.readFile());
+    return { text, mode: stats.mode, uid: stats.uid, gid: stats.gid };
+  } catch (error) {
+    const code = codeOf(error);
+    const reason = code === undefined ? messageOf(error) : REASONS[code];
+    throw new Error(reason ?? `cannot be read: ${code}`);
+  }
+}
+
+/** Whether there is anything, be it a broken link or in a folder that cannot be searched. */
+export async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: unknown) => codeOf(error) === 'EACCES',
+  );
 }

@@ -7,7 +7,7 @@ import { ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import { COUNTERS } from '../base/model.ts';
 import type { AggregatedResponse, CounterName, MinuteStream, Question } from '../base/model.ts';
-import { accessOf } from '../config/secret-file.ts';
+import { accessOf } from '../config/files.ts';
 import type { Config } from '../config/types.ts';
 import { grandTotal, isZero } from '../counting/counts.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';

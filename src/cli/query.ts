@@ -14,7 +14,7 @@ import type {
 } from '../base/model.ts';
 import type { Secret } from '../base/secret.ts';
 import { loadConfig } from '../config/load.ts';
-import { accessOf } from '../config/secret-file.ts';
+import { accessOf } from '../config/files.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
 import { Zone } from '../counting/zone.ts';
 import { recordFields, rowFields } from '../service/decode.ts';

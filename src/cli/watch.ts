@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { dirname, extname } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { MAX_CONFIG_FILE_BYTES, readTextFile } from '../config/read-file.ts';
+import { readTextFile } from '../base/files.ts';
+import { MAX_CONFIG_FILE_BYTES } from '../config/files.ts';
 import type { Daemon, ReloadScope } from '../daemon.ts';
 
 /**

@@ -1,47 +1,48 @@
 /**
- * Loads the configuration: files and environment in, a complete Config or all problems out.
+ * Loads the configuration: files and environment in, a complete Config or all problems out. Keys that
+ * depend on each other are checked after a problem, too, with what is valid.
  */
 import { glob } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { z } from 'zod';
-import { ConfigError, messageOf } from '../base/errors.ts';
-import { BREAKDOWNS, MINUTE_STREAMS } from '../base/model.ts';
+import { parseDuration } from '../base/duration.ts';
+import { messageOf } from '../base/errors.ts';
+import type { FileContent } from '../base/files.ts';
 import { Secret } from '../base/secret.ts';
-import { checkConfig, milliseconds, pollingOf, requestsPerSecond } from './checks.ts';
-import type { Entry } from './checks.ts';
-import { Loading } from './loading.ts';
-import type { LoadedFile } from './loading.ts';
+import { createOpeningHoursParser } from '../counting/opening-hours.ts';
+import { EXPOSED, isExposed, MAX_SECRET_BYTES, parseCertificates, parseSecret } from './files.ts';
+import { failOn, Loading } from './loading.ts';
+import type { DeepPartial, Loaded, LoadResult } from './loading.ts';
+import type { ProblemFormatter } from './problems.ts';
 import { createConfigSchema } from './schema.ts';
 import type { ConfigFile, CustomerEntry } from './schema.ts';
-import {
-  EXPOSED,
-  isExposed,
-  MAX_SECRET_BYTES,
-  parseCertificates,
-  parseSecret,
-} from './secret-file.ts';
-import type { Config, CustomerConfig, SecretSource, WebConfig } from './types.ts';
+import type {
+  Config,
+  CustomerConfig,
+  PollingConfig,
+  SecretSource,
+  ServiceConfig,
+  WebConfig,
+} from './types.ts';
 import { loadWebConfig } from './web.ts';
-import type { LoadedWebConfig } from './web.ts';
-import type { Path } from './yaml-source.ts';
-import type { Environment } from './yaml-values.ts';
+import type { Environment, Path, YamlFile } from './yaml-file.ts';
 
-export interface LoadedConfig {
-  readonly config: Config;
+export interface LoadedConfig extends LoadResult<Config> {
   /** Undefined without a web configuration file. */
-  readonly web?: LoadedWebConfig | undefined;
-  /** Every file that was read, absolute: the configuration, customers, secrets, certificates. */
-  readonly files: readonly string[];
-  /** What works but should be changed, each with its place. */
-  readonly warnings: readonly string[];
+  readonly web?: LoadResult<WebConfig> | undefined;
+}
+
+/** A customer and where it is. */
+interface Entry {
+  readonly file: YamlFile;
+  readonly path: Path;
+  readonly values: DeepPartial<CustomerEntry>;
 }
 
 /** The default of `max_requests_per_second` is at least this. */
 const MIN_REQUESTS_PER_SECOND = 10;
 
 const MAX_CUSTOMER_FILES = 10_000;
-/** A pattern such as /** would search the whole file system. */
-const MAX_SEARCHED_PATHS = 200_000;
 /** Their files are made by the kernel, and some have no end. */
 const UNSEARCHED_FOLDERS: ReadonlySet<string> = new Set(['/dev', '/proc', '/sys']);
 const MAX_OPEN_FILES = 32;
@@ -56,261 +57,287 @@ export async function loadConfig(options: {
   readonly env: Environment;
   readonly running?: WebConfig | undefined;
 }): Promise<LoadedConfig> {
-  const { webPath } = options;
-  const results = await Promise.allSettled([
-    loadMainConfig(options),
-    webPath === undefined ? undefined : loadWebConfig({ ...options, path: webPath }),
-  ]);
-  const [main, web] = results;
-  if (main.status === 'fulfilled' && web.status === 'fulfilled') {
-    return { ...main.value, web: web.value };
-  }
-  const errors = results.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
-  const unexpected = errors.find((error) => !(error instanceof ConfigError));
-  if (unexpected !== undefined) {
-    throw unexpected;
-  }
-  throw new ConfigError(
-    errors.map(messageOf).join('\n'),
-    errors.reduce((sum: number, { problems }: ConfigError) => sum + problems, 0),
-  );
-}
-
-async function loadMainConfig(options: {
-  readonly path: string;
-  readonly env: Environment;
-}): Promise<LoadedConfig> {
+  const { path, webPath, env } = options;
   const schema = createConfigSchema();
-  const loading = new Loading(schema, options.env);
-  const { problems } = loading;
-  const main = await loading.readYaml(options.path, schema);
-  if (main === undefined) {
-    problems.throwIfAny();
-    throw new Error('unreachable: a file without values is a problem');
-  }
+  const loading = new Loading(schema, env);
+  const main = await loading.readYaml(path, schema);
   const entries = [
-    ...entriesOf(main, ['customers'], main.values.customers),
+    ...entriesOf(main.file, ['customers'], main.values.customers),
     ...(await readCustomerFiles(main, schema.shape.customers.unwrap(), loading)),
   ];
-  checkConfig(main, entries, problems);
-  const secrets = await readSecrets(entries, loading);
-  const ca = await readCa(main, loading);
-  problems.throwIfAny();
-  return {
-    // Without a problem, nothing is missing.
-    config: configOf(
-      main.values as ConfigFile,
-      entries.map(({ values }) => values as CustomerEntry),
-      secrets,
-      ca,
-    ),
-    files: [...loading.files],
-    warnings: problems.warnings,
-  };
+  const polling = intervalsOf(main.values.polling ?? {});
+  const needPerSecond = requestsPerSecond(
+    polling,
+    entries.map(({ values }) => values),
+  );
+  checkCustomers(main, entries, loading.formatter);
+  checkService(main, polling, needPerSecond);
+  const customers: (CustomerConfig | undefined)[] = [];
+  for (let i = 0; i < entries.length; i += MAX_OPEN_FILES) {
+    const some = entries.slice(i, i + MAX_OPEN_FILES);
+    customers.push(
+      ...(await Promise.all(some.map((entry) => readCustomer(entry, main.values, loading)))),
+    );
+  }
+  const ca = await loading.readNamed(
+    main.file,
+    ['service', 'ca_file'],
+    main.values.service?.ca_file,
+    parseCertificates,
+  );
+  const web =
+    webPath === undefined
+      ? undefined
+      : await loadWebConfig({ ...options, path: webPath }, loading.problems);
+  failOn(loading.problems);
+  // Without a problem, nothing is missing.
+  const service = serviceOf(main.values.service as ConfigFile['service'], ca, needPerSecond);
+  const config = { service, polling, customers: customers.filter((one) => one !== undefined) };
+  return { ...loading.result(config), web };
 }
 
 function entriesOf(
-  file: LoadedFile<unknown>,
+  file: YamlFile,
   path: Path,
-  list: LoadedFile<CustomerEntry[]>['values'] | undefined,
+  list: DeepPartial<readonly CustomerEntry[]> | undefined,
 ): readonly Entry[] {
   return (Array.isArray(list) ? list : []).flatMap((values, i) =>
-    values === undefined || values === null ? [] : [{ file, path: [...path, i], values }],
+    values === undefined ? [] : [{ file, path: [...path, i], values }],
   );
 }
 
 async function readCustomerFiles(
-  main: LoadedFile<ConfigFile>,
+  main: Loaded<ConfigFile>,
   schema: z.ZodType<CustomerEntry[]>,
   loading: Loading,
 ): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
-  for (const [path, name] of await findCustomerFiles(main, loading)) {
-    const file = await loading.readYaml(name, schema, path);
-    entries.push(...(file === undefined ? [] : entriesOf(file, [], file.values)));
+  for (const name of await findCustomerFiles(main)) {
+    const { file, values } = await loading.readYaml(name, schema);
+    entries.push(...entriesOf(file, [], values));
   }
   return entries;
 }
 
-/** Absolute paths, each with the name to show, in the order of the patterns and by name. */
-async function findCustomerFiles(
-  { source, values }: LoadedFile<ConfigFile>,
-  { problems }: Loading,
-): Promise<ReadonlyMap<string, string>> {
-  const files = new Map<string, string>();
-  const folder = dirname(source.path);
+/** In the order of the patterns and by name. */
+async function findCustomerFiles({
+  file,
+  values,
+}: Loaded<ConfigFile>): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  const folder = dirname(file.path);
   for (const [i, pattern] of (values.customer_files ?? []).entries()) {
-    const path = ['customer_files', i];
     if (pattern === undefined) {
       continue;
     }
-    try {
-      for (const file of await findFiles(pattern, folder)) {
-        const name = isAbsolute(file) ? file : join(dirname(source.name), file);
-        files.set(resolve(folder, file), name);
+    const names: string[] = [];
+    const matches = glob(pattern, {
+      cwd: folder,
+      exclude: (path) => UNSEARCHED_FOLDERS.has(resolve(folder, path)),
+    });
+    for await (const name of matches) {
+      names.push(isAbsolute(name) ? name : join(dirname(file.name), name));
+      if (names.length > MAX_CUSTOMER_FILES) {
+        break;
       }
-    } catch (error) {
-      problems.add(source, path, messageOf(error));
     }
-    if (files.delete(source.path)) {
-      problems.add(source, path, 'expected customer files, got this file itself');
+    if (names.length === 0 || names.length > MAX_CUSTOMER_FILES) {
+      const got = names.length === 0 ? 'none' : 'more';
+      file.add(['customer_files', i], `expected 1 to ${MAX_CUSTOMER_FILES} files, got ${got}`);
+    } else {
+      names.toSorted().forEach((name) => found.add(name));
     }
   }
-  return files;
+  return found;
 }
 
-/** Throws an Error that says what is wrong with the pattern. */
-async function findFiles(pattern: string, folder: string): Promise<readonly string[]> {
-  let searched = 0;
-  function exclude(path: string): boolean {
-    searched += 1;
-    return searched > MAX_SEARCHED_PATHS || UNSEARCHED_FOLDERS.has(resolve(folder, path));
-  }
-  const files: string[] = [];
-  for await (const file of glob(pattern, { cwd: folder, exclude })) {
-    files.push(file);
-    if (files.length > MAX_CUSTOMER_FILES) {
-      throw new Error(`expected at most ${MAX_CUSTOMER_FILES} files, got more`);
-    }
-  }
-  if (searched > MAX_SEARCHED_PATHS) {
-    throw new Error(`expected a pattern that searches at most ${MAX_SEARCHED_PATHS} paths`);
-  }
-  if (files.length === 0) {
-    throw new Error('expected an existing file, got none that matches');
-  }
-  return files.toSorted();
-}
-
-/** In the order of the customers; undefined after a problem. */
-async function readSecrets(
+function checkCustomers(
+  { file: main, values: { defaults } }: Loaded<ConfigFile>,
   entries: readonly Entry[],
-  loading: Loading,
-): Promise<readonly (SecretSource | undefined)[]> {
-  const secrets: (SecretSource | undefined)[] = [];
-  const queue = entries.entries();
-  async function work(): Promise<void> {
-    for (const [i, entry] of queue) {
-      secrets[i] = await readSecret(entry, loading);
+  formatter: ProblemFormatter,
+): void {
+  const isGiven = main.has(['customers']) || main.has(['customer_files']);
+  if (entries.length === 0 && (main.problems.length === 0 || (main.has([]) && !isGiven))) {
+    main.add(['customers'], 'expected at least one customer, here or in customer_files, got none');
+  }
+  const hasTimezone = defaults?.timezone !== undefined || main.has(['defaults', 'timezone']);
+  const names = new Set<string | undefined>();
+  const parseOpeningHours = createOpeningHoursParser();
+  for (const { file, path, values } of entries) {
+    const { name, timezone, opening_hours: hours = '24/7', holidays } = values;
+    const { streams = ['people'], breakdowns = [] } = values;
+    if (name !== undefined && names.has(name)) {
+      file.add([...path, 'name'], 'expected a unique name, got that of another customer');
+    }
+    names.add(name);
+    const zonePath = [...path, 'timezone'];
+    if (!hasTimezone && timezone === undefined && !file.has(zonePath)) {
+      const expected = 'expected an IANA time zone such as Europe/Copenhagen';
+      file.add(zonePath, `${expected}, here or in defaults, got nothing`);
+    }
+    if (breakdowns.length > 0 && !streams.includes('people')) {
+      const message = 'expected people in streams: breakdowns are breakdowns of people';
+      file.add([...path, 'breakdowns'], message);
+    }
+    try {
+      // With an invalid region, the hours are checked with another.
+      const isInvalid = holidays === undefined && file.has([...path, 'holidays']);
+      parseOpeningHours(hours, isInvalid ? 'dk' : holidays);
+    } catch (error) {
+      const at = [...path, 'opening_hours'];
+      // The message may quote the value.
+      const isShown = formatter.quote(file, at) !== undefined;
+      const expected = "expected OpenStreetMap's syntax, as in Mo-Fr 08:00-20:00";
+      file.add(at, isShown ? messageOf(error) : expected);
     }
   }
-  await Promise.all(Array.from({ length: MAX_OPEN_FILES }, work));
-  return secrets;
 }
 
-async function readSecret(
-  { file: { source, content }, path, values }: Entry,
+function checkService(
+  { file, values }: Loaded<ConfigFile>,
+  intervals: PollingConfig,
+  needPerSecond: number,
+): void {
+  const { service = {} } = values;
+  for (const key of ['base_url', 'auth_url'] as const) {
+    const url = service[key];
+    if (url?.startsWith('http:') === true && service.allow_insecure !== true && !isLoopback(url)) {
+      file.add(['service', key], 'must use https (or set allow_insecure: true)');
+    }
+  }
+  const proxy = ['service', 'proxy_url'];
+  if (file.isExposed && file.has(proxy) && file.textAt(proxy).includes('@')) {
+    file.warn(proxy, `a secret in a file that ${EXPOSED}`);
+  }
+  if (intervals.reconcileIntervalMs < intervals.intervalMs) {
+    const message = 'expected at least as much as interval, got less';
+    file.add(['polling', 'reconcile_interval'], message);
+  }
+  if ((service.max_requests_per_second ?? Infinity) < needPerSecond) {
+    const least = Math.ceil(needPerSecond * 100) / 100;
+    const message = `expected at least ${least}, which the customers need, got less`;
+    file.add(['service', 'max_requests_per_second'], message);
+  }
+}
+
+/** Whether a URL leads to this machine, where nobody else can read what is sent. */
+function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+/** Undefined after a problem with the secret, else incomplete after any problem. */
+async function readCustomer(
+  { file, path, values }: Entry,
+  { defaults }: DeepPartial<ConfigFile>,
   loading: Loading,
-): Promise<SecretSource | undefined> {
-  const { problems } = loading;
-  const { client_secret: inline, client_secret_file: name } = values;
-  if ((inline === undefined) === (name === undefined)) {
-    const keys = ['client_secret', 'client_secret_file'].map((key) => [...path, key]);
-    const given = keys.filter((at) => source.has(at) || problems.has(source, at));
-    if (given.length !== 1) {
-      const got = given.length === 0 ? 'neither' : 'both';
-      const message = `expected one of client_secret_file and client_secret, got ${got}`;
-      problems.add(source, [...path, 'client_secret_file'], message);
+): Promise<CustomerConfig | undefined> {
+  const clientSecret = await readSecret(file, path, values, loading);
+  const entry = values as CustomerEntry;
+  const startsAt = entry.day_starts_at ?? defaults?.day_starts_at ?? '';
+  const [hour = 0, minute = 0] = startsAt.split(':').map(Number);
+  return (
+    clientSecret && {
+      name: entry.name,
+      clientId: entry.client_id,
+      clientSecret,
+      timezone: entry.timezone ?? defaults?.timezone ?? '',
+      dayStartsAt: { hour, minute },
+      estimate: entry.estimate ?? defaults?.estimate ?? true,
+      capacity: entry.capacity,
+      openingHours: entry.opening_hours,
+      holidays: entry.holidays,
+      // Without a prototype, `constructor` is a key only if it was given.
+      labels: Object.assign(Object.create(null), entry.labels),
+      streams: entry.streams,
+      breakdowns: entry.breakdowns,
+      branches: Object.assign(Object.create(null), entry.branches),
     }
-  }
-  if (inline !== undefined) {
-    problems.addSecret(inline);
-    const at = [...path, 'client_secret'];
-    if (isExposed(content) && !source.textAt(at).includes('${')) {
-      problems.warn(source, at, `a secret in a file that ${EXPOSED}`);
-    }
-    return { secret: new Secret(inline), path: undefined };
-  }
-  if (name === undefined) {
-    return undefined;
-  }
-  const at = [...path, 'client_secret_file'];
-  return loading.readNamed(
-    source,
-    at,
-    name,
-    (file) => {
-      const secret = parseSecret(file);
-      problems.addSecret(secret.reveal());
-      if (secret.reveal().includes('\n')) {
-        problems.warn(source, at, 'the file has several lines, expected the secret alone');
-      }
-      if (isExposed(file)) {
-        problems.warn(source, at, `the file ${EXPOSED}`);
-      }
-      return { secret, path: resolve(dirname(source.path), name) };
-    },
-    MAX_SECRET_BYTES,
   );
 }
 
-async function readCa(
-  { source, values }: LoadedFile<ConfigFile>,
+async function readSecret(
+  file: YamlFile,
+  path: Path,
+  { client_secret: inline, client_secret_file: name }: DeepPartial<CustomerEntry>,
   loading: Loading,
-): Promise<string | undefined> {
-  const file = values.service?.ca_file;
-  return file === undefined
-    ? undefined
-    : loading.readNamed(source, ['service', 'ca_file'], file, parseCertificates);
+): Promise<SecretSource | undefined> {
+  const inlinePath = [...path, 'client_secret'];
+  const filePath = [...path, 'client_secret_file'];
+  const isInline = inline !== undefined || file.has(inlinePath);
+  if (isInline === (name !== undefined || file.has(filePath))) {
+    const got = isInline ? 'both' : 'neither';
+    file.add(filePath, `expected one of client_secret_file and client_secret, got ${got}`);
+  }
+  if (inline !== undefined) {
+    loading.formatter.addSecret(inline);
+    if (file.isExposed && !file.textAt(inlinePath).includes('${')) {
+      file.warn(inlinePath, `a secret in a file that ${EXPOSED}`);
+    }
+    return { secret: new Secret(inline), path: undefined };
+  }
+  function parse(content: FileContent): SecretSource {
+    const secret = parseSecret(content);
+    loading.formatter.addSecret(secret.reveal());
+    if (isExposed(content)) {
+      file.warn(filePath, `the file ${EXPOSED}`);
+    }
+    return { secret, path: resolve(dirname(file.path), name ?? '') };
+  }
+  return loading.readNamed(file, filePath, name, parse, MAX_SECRET_BYTES);
 }
 
-function configOf(
-  { service, polling, defaults }: ConfigFile,
-  entries: readonly CustomerEntry[],
-  secrets: readonly (SecretSource | undefined)[],
+/**
+ * The requests that polling needs: one per interval for each stream, two per breakdown interval for each
+ * breakdown, one from the start of the counting period and one of the day (DESIGN.md, 3).
+ */
+export function requestsPerSecond(
+  { intervalMs, breakdownIntervalMs }: PollingConfig,
+  customers: readonly {
+    readonly streams?: readonly unknown[] | undefined;
+    readonly breakdowns?: readonly unknown[] | undefined;
+  }[],
+): number {
+  return customers.reduce(
+    (sum, { streams = [], breakdowns = [] }) =>
+      sum + (streams.length / intervalMs + (2 * breakdowns.length) / breakdownIntervalMs) * 1_000,
+    0,
+  );
+}
+
+function intervalsOf(polling: DeepPartial<ConfigFile['polling']>): PollingConfig {
+  return {
+    intervalMs: milliseconds(polling.interval ?? '60s'),
+    reconcileIntervalMs: milliseconds(polling.reconcile_interval ?? '1h'),
+    breakdownIntervalMs: milliseconds(polling.breakdown_interval ?? '5m'),
+  };
+}
+
+function serviceOf(
+  service: ConfigFile['service'],
   ca: string | undefined,
-): Config {
-  const intervals = pollingOf(polling);
-  const customers = entries.flatMap((entry, i) => {
-    const secret = secrets[i];
-    return secret === undefined ? [] : [customerOf(entry, secret, defaults)];
-  });
-  const need = requestsPerSecond(intervals, customers);
+  needPerSecond: number,
+): ServiceConfig {
   return {
-    service: {
-      baseUrl: addressOf(service.base_url),
-      authUrl: addressOf(service.auth_url),
-      scope: service.scope,
-      timeoutMs: milliseconds(service.timeout),
-      maxConcurrency: service.max_concurrency,
-      maxRequestsPerSecond:
-        service.max_requests_per_second ?? Math.max(MIN_REQUESTS_PER_SECOND, Math.ceil(2 * need)),
-      allowInsecure: service.allow_insecure,
-      proxyUrl: service.proxy_url && new URL(service.proxy_url).href.replace(/\/$/, ''),
-      ca,
-    },
-    polling: intervals,
-    customers,
+    baseUrl: addressOf(service.base_url),
+    authUrl: addressOf(service.auth_url),
+    scope: service.scope,
+    timeoutMs: milliseconds(service.timeout),
+    maxConcurrency: service.max_concurrency,
+    maxRequestsPerSecond:
+      service.max_requests_per_second ??
+      Math.max(MIN_REQUESTS_PER_SECOND, Math.ceil(2 * needPerSecond)),
+    allowInsecure: service.allow_insecure,
+    proxyUrl: service.proxy_url && addressOf(service.proxy_url),
+    ca,
   };
 }
 
-function customerOf(
-  entry: CustomerEntry,
-  clientSecret: SecretSource,
-  defaults: ConfigFile['defaults'],
-): CustomerConfig {
-  const [hour = 0, minute = 0] = (entry.day_starts_at ?? defaults.day_starts_at)
-    .split(':')
-    .map(Number);
-  return {
-    name: entry.name,
-    clientId: entry.client_id,
-    clientSecret,
-    timezone: entry.timezone ?? defaults.timezone ?? '',
-    dayStartsAt: { hour, minute },
-    estimate: entry.estimate ?? defaults.estimate,
-    capacity: entry.capacity,
-    openingHours: entry.opening_hours,
-    holidays: entry.holidays,
-    // Without a prototype, `constructor` is a key only if it was given.
-    labels: Object.assign(Object.create(null), entry.labels),
-    streams: MINUTE_STREAMS.filter((stream) => entry.streams.includes(stream)),
-    breakdowns: BREAKDOWNS.filter((breakdown) => entry.breakdowns.includes(breakdown)),
-    branches: Object.assign(Object.create(null), entry.branches),
-  };
-}
-
+/** Without a slash at the end. */
 function addressOf(url: string): string {
-  const { origin, pathname } = new URL(url);
-  return `${origin}${pathname}`.replace(/\/+$/, '');
+  return new URL(url).href.replace(/\/+$/, '');
+}
+
+function milliseconds(duration: string): number {
+  return parseDuration(duration) ?? 0;
 }

@@ -1,18 +1,25 @@
 /** One load of a configuration: reads files and validates them, and collects problems and warnings. */
 import { dirname, resolve } from 'node:path';
-import type { z } from 'zod';
-import { messageOf } from '../base/errors.ts';
-import { Problems, WHOLE_FILE, YAML_SYNTAX } from './problems.ts';
-import { MAX_CONFIG_FILE_BYTES, readTextFile } from './read-file.ts';
-import type { FileContent } from './read-file.ts';
-import { YamlSource } from './yaml-source.ts';
-import type { Path } from './yaml-source.ts';
-import { readValues } from './yaml-values.ts';
-import type { Environment } from './yaml-values.ts';
+import { z } from 'zod';
+import { ConfigError, messageOf } from '../base/errors.ts';
+import { readTextFile } from '../base/files.ts';
+import type { FileContent } from '../base/files.ts';
+import { MAX_CONFIG_FILE_BYTES } from './files.ts';
+import { ProblemFormatter } from './problems.ts';
+import { innerType, metaOf } from './values.ts';
+import { YamlFile } from './yaml-file.ts';
+import type { Environment, Path, Problem } from './yaml-file.ts';
 
-export interface LoadedFile<Values> {
-  readonly source: YamlSource;
-  readonly content: FileContent;
+export interface LoadResult<Config> {
+  readonly config: Config;
+  /** Every file that was read, absolute: YAML files, secrets, certificates, keys. */
+  readonly files: readonly string[];
+  /** What works but should be changed, each with its place. */
+  readonly warnings: readonly string[];
+}
+
+export interface Loaded<Values> {
+  readonly file: YamlFile;
   /** Without problems, nothing is missing. After one, what is valid, as it is written. */
   readonly values: DeepPartial<Values>;
 }
@@ -24,83 +31,152 @@ export type DeepPartial<T> = T extends readonly (infer Item)[]
     : T;
 
 export class Loading {
-  readonly problems: Problems;
-  /** Every file that was read or tried, absolute. */
-  readonly files = new Set<string>();
+  readonly formatter: ProblemFormatter;
+  readonly #files = new Set<string>();
   readonly #env: Environment;
+  readonly #yamlFiles: YamlFile[] = [];
 
   /** `schema` is that of the main file. */
   constructor(schema: z.ZodType, env: Environment) {
-    this.problems = new Problems(schema);
+    this.formatter = new ProblemFormatter(schema);
     this.#env = env;
   }
 
-  /** Reads a YAML file and validates it. `name` is the file as the user named it. Undefined if it has no values. */
+  /** Reads a YAML file and validates it. `name` is the file as the user named it. */
   async readYaml<Schema extends z.ZodType>(
     name: string,
     schema: Schema,
-    path = resolve(name),
-  ): Promise<LoadedFile<z.output<Schema>> | undefined> {
-    this.files.add(path);
+  ): Promise<Loaded<z.output<Schema>>> {
+    const path = resolve(name);
+    this.#files.add(path);
     const content = await readTextFile(path, MAX_CONFIG_FILE_BYTES).catch(messageOf);
-    const source = new YamlSource(name, path, typeof content === 'string' ? '' : content.text);
-    this.problems.addSource(source);
-    if (typeof content === 'string') {
-      this.problems.add(source, [WHOLE_FILE], `${path} ${content}`);
-      return undefined;
-    }
-    for (const { range, message } of source.syntaxProblems) {
-      this.problems.add(source, [YAML_SYNTAX], message, range);
-    }
-    if (source.contents === undefined) {
-      if (source.syntaxProblems.length === 0) {
-        this.problems.add(source, [WHOLE_FILE], 'empty');
-      }
-      return undefined;
-    }
-    return { source, content, values: this.#validate(source, schema) };
+    const file = new YamlFile(name, content);
+    this.#yamlFiles.push(file);
+    return { file, values: this.#validate(file, schema) as DeepPartial<z.output<Schema>> };
   }
 
-  #validate<Schema extends z.ZodType>(
-    source: YamlSource,
-    schema: Schema,
-  ): DeepPartial<z.output<Schema>> {
-    const value = readValues(source, schema, this.#env, (path, message, range) =>
-      this.problems.add(source, path, message, range),
-    );
-    const result = schema.safeParse(value);
-    if (result.success) {
-      return result.data as DeepPartial<z.output<Schema>>;
+  #validate(file: YamlFile, schema: z.ZodType): unknown {
+    const value = file.read(schema, this.#env);
+    const result = value === undefined ? undefined : schema.safeParse(value);
+    if (result?.success === true) {
+      return result.data;
     }
-    if (value !== undefined) {
-      this.problems.addIssues(source, schema, result.error.issues);
-    }
-    for (const { code, path } of result.error.issues) {
+    const issues = result?.error.issues ?? [];
+    issues.forEach((issue) => this.#addIssue(file, schema, value, issue));
+    for (const { code, path } of issues) {
+      const container = valueAt(value, path.slice(0, -1));
+      const last = path.at(-1);
       // The path of an unknown key is that of its mapping.
-      remove(value, code === 'unrecognized_keys' ? [] : path);
+      if (code !== 'unrecognized_keys' && isObject(container) && last !== undefined) {
+        container[last] = undefined;
+      }
     }
-    return (isObject(value) ? value : {}) as DeepPartial<z.output<Schema>>;
+    return isObject(value) ? value : {};
+  }
+
+  #addIssue(file: YamlFile, schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): void {
+    const { path } = issue;
+    const type = innerType(typeAt(schema, path));
+    if (issue.code === 'unrecognized_keys' && type instanceof z.ZodObject) {
+      const known = Object.keys(type.shape);
+      for (const key of issue.keys) {
+        const nearest = nearestOf(key, known);
+        const hint = nearest ? `did you mean ${nearest}?` : `expected one of ${known.join(', ')}`;
+        const at = [...path, key];
+        file.add(at, `unknown key, ${hint}`, file.locate(at, 'key')[0]);
+      }
+      return;
+    }
+    const parent = innerType(typeAt(schema, path.slice(0, -1)));
+    const isEntry = parent instanceof z.ZodRecord;
+    const isKey = isEntry && issue.code === 'invalid_key';
+    const { expected } = metaOf(isKey ? (parent.keyType as z.ZodType) : typeAt(schema, path));
+    const got = isKey ? 'another key' : this.#found(file, valueAt(value, path), issue);
+    const [offset] = file.locate(path, isKey ? 'key' : 'value');
+    // The key of an entry may be from the environment.
+    file.add(isEntry ? path.slice(0, -1) : path, `expected ${expected}, got ${got}`, offset);
+  }
+
+  /** Completes "got …". */
+  #found(file: YamlFile, value: unknown, issue: z.core.$ZodIssue): string {
+    if (Array.isArray(value)) {
+      return issue.code === 'too_small' ? 'an empty list' : 'a list';
+    }
+    if (isObject(value)) {
+      return 'a mapping';
+    }
+    if (value === undefined || value === null) {
+      return value === null ? 'an empty value' : 'nothing';
+    }
+    if (issue.code === 'invalid_type' && typeof value !== 'number') {
+      return `a ${typeof value}`;
+    }
+    if (issue.code === 'too_big' && issue.origin === 'string') {
+      return `more than ${issue.maximum} characters`;
+    }
+    return this.formatter.quote(file, issue.path) ?? 'another value';
   }
 
   /**
-   * Reads a file that a key names, relative to the file with the key. Undefined after a problem, be it
-   * in the file or that `parse` throws an Error; its message follows the name of the file.
+   * Reads a file that a key names, if it is given, relative to the file with the key. Undefined after a
+   * problem, be it in the file or that `parse` throws an Error; its message follows the name of the file.
    */
   async readNamed<Result>(
-    source: YamlSource,
+    file: YamlFile,
     path: Path,
-    file: string,
+    name: string | undefined,
     parse: (content: FileContent) => Result,
     maxBytes = MAX_CONFIG_FILE_BYTES,
   ): Promise<Result | undefined> {
-    const absolute = resolve(dirname(source.path), file);
-    this.files.add(absolute);
+    if (name === undefined) {
+      return undefined;
+    }
+    const absolute = resolve(dirname(file.path), name);
+    this.#files.add(absolute);
     try {
       return parse(await readTextFile(absolute, maxBytes));
     } catch (error) {
-      this.problems.add(source, path, `${absolute} ${messageOf(error)}`);
+      file.add(path, `${absolute} ${messageOf(error)}`);
       return undefined;
     }
+  }
+
+  /** In the order of files and lines. */
+  get problems(): readonly string[] {
+    return this.#yamlFiles.flatMap((file) =>
+      inOrder(file.problems).map((problem) => this.formatter.format(file, problem)),
+    );
+  }
+
+  result<Config>(config: Config): LoadResult<Config> {
+    return { config, files: [...this.#files], warnings: this.#warnings() };
+  }
+
+  /** In the order of files and lines; the same warning at several places is one. */
+  #warnings(): readonly string[] {
+    const warnings = this.#yamlFiles.flatMap((file) =>
+      inOrder(file.warnings).map((warning) => ({ file, warning })),
+    );
+    const groups = Map.groupBy(warnings, ({ warning }) => warning.message).values();
+    return Array.from(groups).flatMap(([first, ...others]) => {
+      if (first === undefined) {
+        return [];
+      }
+      const more = others.length === 0 ? '' : ` (and ${others.length} more of these)`;
+      const message = first.warning.message + more;
+      return this.formatter.format(first.file, { ...first.warning, message });
+    });
+  }
+}
+
+function inOrder(problems: readonly Problem[]): readonly Problem[] {
+  return problems.toSorted((a, b) => a.offset - b.offset);
+}
+
+/** Throws a ConfigError if there are problems. */
+export function failOn(problems: readonly string[]): void {
+  if (problems.length > 0) {
+    throw new ConfigError(problems.join('\n'), problems.length);
   }
 }
 
@@ -108,13 +184,45 @@ function isObject(value: unknown): value is Record<PropertyKey, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Removes the value at a path; an item of a list becomes undefined. */
-function remove(value: unknown, path: Path): void {
-  const container = path
-    .slice(0, -1)
-    .reduce<unknown>((inner, step) => (isObject(inner) ? inner[step] : undefined), value);
-  const last = path.at(-1);
-  if (isObject(container) && last !== undefined) {
-    container[last] = undefined;
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce((inner, step) => (isObject(inner) ? inner[step] : undefined), value);
+}
+
+/** The type of the value at a path; that of the last known part where the path leads further. */
+function typeAt(schema: z.ZodType, path: Path): z.ZodType {
+  return path.reduce<z.ZodType>((type, step) => {
+    const inner = innerType(type);
+    const next =
+      inner instanceof z.ZodArray
+        ? inner.element
+        : inner instanceof z.ZodRecord
+          ? inner.valueType
+          : inner instanceof z.ZodObject
+            ? inner.shape[String(step)]
+            : undefined;
+    return (next as z.ZodType | undefined) ?? type;
+  }, schema);
+}
+
+/** The word that was probably meant: one of three characters may be different, two at most. Case does not matter. */
+function nearestOf(word: string, words: readonly string[]): string | undefined {
+  const distances = words.map((one) => editDistance(word.toLowerCase(), one));
+  const least = Math.min(...distances);
+  return least <= Math.min(2, Math.ceil(word.length / 3))
+    ? words[distances.indexOf(least)]
+    : undefined;
+}
+
+/** How many characters to delete, insert or replace (Levenshtein). */
+function editDistance(a: string, b: string): number {
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(replaced, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+    }
+    last = row;
   }
+  return last[b.length] ?? 0;
 }

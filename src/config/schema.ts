@@ -5,15 +5,15 @@
  */
 import { z } from 'zod';
 import { BREAKDOWNS, MINUTE_STREAMS } from '../base/model.ts';
+import { MAX_SECRET_BYTES } from './files.ts';
 import {
-  checkedString,
   decimal,
-  displayName,
   duration,
   holidayRegion,
   integer,
+  line,
   listOf,
-  mapping,
+  matching,
   path,
   proxyUrl,
   serviceUrl,
@@ -23,8 +23,6 @@ import {
   trueOrFalse,
 } from './values.ts';
 
-const MAX_CUSTOMER_LABELS = 32;
-const MAX_BRANCHES = 10_000;
 const RESERVED_LABELS: readonly string[] = ['customer', 'timezone', 'job', 'instance'];
 
 export type ConfigFile = z.output<ReturnType<typeof createConfigSchema>>;
@@ -40,7 +38,7 @@ export function createConfigSchema() {
     auth_url: serviceUrl('/connect/token', 'https://identity.example.org').describe(
       'Address of the identity server; /connect/token is appended.',
     ),
-    scope: text({ expected: 'a scope such as ServiceAPI', harmless: true })
+    scope: text('a scope such as ServiceAPI')
       .default('ServiceAPI')
       .describe('Scope of the access tokens.'),
     timeout: duration('100ms', '5m', '10s').default('10s').describe('Timeout of one request.'),
@@ -84,15 +82,13 @@ export function createConfigSchema() {
   });
   const customer = z
     .strictObject({
-      name: displayName({
-        expected: 'a name of up to 128 characters',
-        maxLength: 128,
-        harmless: true,
-      }).describe('Unique; the value of the label customer.'),
-      client_id: text({ expected: 'the id from the API module tab', harmless: true }).describe(
+      name: text('a name of up to 128 visible characters', { maxLength: 128 }).describe(
+        'Unique; the value of the label customer.',
+      ),
+      client_id: text('the id from the API module tab').describe(
         "From the API module tab of the customer's configuration.",
       ),
-      client_secret: text({ expected: 'the secret on one line', maxLength: 65_536 })
+      client_secret: line('the secret on one line', MAX_SECRET_BYTES)
         .optional()
         .describe('The secret. Prefer client_secret_file or ${NAME}.'),
       client_secret_file: path('a file with the secret')
@@ -108,32 +104,25 @@ export function createConfigSchema() {
         .optional()
         .describe('Whether occupancy is estimated. Default: as in defaults.'),
       capacity: integer(1, 1_000_000).optional().describe('How many people the library may hold.'),
-      opening_hours: text({
-        expected: 'opening hours such as "Mo-Fr 08:00-20:00; PH off"',
-        maxLength: 1_000,
-        harmless: true,
-      })
+      opening_hours: text('opening hours such as "Mo-Fr 08:00-20:00; PH off"', { maxLength: 1_000 })
         .optional()
         .describe("Opening hours in OpenStreetMap's syntax, local time."),
       holidays: holidayRegion().optional().describe('The region whose public holidays PH means.'),
-      labels: mapping(
-        labelName(),
-        text({ expected: 'a label value', minLength: 0 }),
-        MAX_CUSTOMER_LABELS,
-        'labels such as { region: north }',
-      )
+      labels: z
+        .record(labelName(), text('a label value', { minLength: 0, harmless: false }))
+        .meta({ expected: 'labels such as { region: north }' })
         .default({})
         .describe('Labels of library_customer_info.'),
       streams: listOf(MINUTE_STREAMS, 1)
         .default([...MINUTE_STREAMS])
         .describe('What is polled.'),
       breakdowns: listOf(BREAKDOWNS, 0).default([]).describe('Breakdowns of the people counts.'),
-      branches: mapping(
-        text({ expected: 'a branch id of up to 64 characters such as 101', maxLength: 64 }),
-        displayName({ expected: 'a name such as Main Library' }),
-        MAX_BRANCHES,
-        'branch ids with names such as { 101: Main Library }',
-      )
+      branches: z
+        .record(
+          text('a branch id of up to 64 characters such as 101', { maxLength: 64 }),
+          text('a name such as Main Library'),
+        )
+        .meta({ expected: 'branch ids with names such as { 101: Main Library }' })
         .default({})
         .describe('Names for library_branch_info, by branch id.'),
     })
@@ -166,10 +155,8 @@ export function createConfigSchema() {
 }
 
 function labelName() {
-  const pattern = `^(?!__|(?:${RESERVED_LABELS.join('|')})$)[a-zA-Z_][a-zA-Z0-9_]*$`;
-  const regexp = new RegExp(pattern);
-  return checkedString((name) => (regexp.test(name) ? undefined : {}), {
+  const reserved = RESERVED_LABELS.join('|');
+  return matching(new RegExp(`^(?!__|(?:${reserved})$)[a-zA-Z_][a-zA-Z0-9_]*$`), {
     expected: `a label name of letters, digits and _, not reserved (${RESERVED_LABELS.join(', ')}, __…)`,
-    pattern,
   });
 }

@@ -78,7 +78,6 @@ export interface TlsConfig {
   /** PEM text of the certificate authorities of clients. */
   readonly clientCa: string | undefined;
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
-  readonly maxVersion: 'TLSv1.2' | 'TLSv1.3';
 }
 
 /** Go's names (crypto/tls, ClientAuthType). */

@@ -6,10 +6,9 @@ import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { isLocked, lockFolder, replaceFile } from '../base/files.ts';
+import { exists, isLocked, lockFolder, readTextFile, replaceFile } from '../base/files.ts';
 import type { FolderLock } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
-import { exists, readTextFile } from '../config/read-file.ts';
 import type { HighWaterMarks } from '../counting/high-water-marks.ts';
 
 /** Another process uses the same storage path. */

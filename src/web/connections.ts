@@ -31,7 +31,6 @@ export interface ServerTls {
   readonly clientAuth: ClientAuth;
   readonly clientCa: string | undefined;
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
-  readonly maxVersion: 'TLSv1.2' | 'TLSv1.3';
 }
 
 type ClientAuth =
@@ -141,7 +140,6 @@ function secureContextOf(tls: ServerTls): SecureContextOptions {
     cert: tls.cert,
     key: tls.key.reveal(),
     minVersion: tls.minVersion,
-    maxVersion: tls.maxVersion,
     ...(tls.clientCa === undefined ? {} : { ca: tls.clientCa }),
   };
 }

@@ -45,7 +45,6 @@ export function tlsWith({ cert, key }: Certified, changes: Partial<ServerTls> = 
     clientAuth: 'NoClientCert',
     clientCa: undefined,
     minVersion: 'TLSv1.2',
-    maxVersion: 'TLSv1.3',
     ...changes,
   };
 }

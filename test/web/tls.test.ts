@@ -66,22 +66,18 @@ test('authentication works over TLS', async () => {
 
 describe('versions', () => {
   test.each([
-    ['TLSv1.2', 'TLSv1.3', ['TLSv1.2', 'TLSv1.3']],
-    ['TLSv1.3', 'TLSv1.3', ['TLSv1.3']],
-    ['TLSv1.2', 'TLSv1.2', ['TLSv1.2']],
-  ] as const)(
-    'from %s to %s are accepted, and no others',
-    async (minVersion, maxVersion, spoken) => {
-      const { url } = await protectedServer({ tls: tlsWith(first, { minVersion, maxVersion }) });
-      for (const version of ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const) {
-        const asked = { minVersion: version, maxVersion: version, ciphers: 'ALL:@SECLEVEL=0' };
-        expect([version, await gets(url, asked)]).toEqual([
-          version,
-          (spoken as readonly string[]).includes(version),
-        ]);
-      }
-    },
-  );
+    ['TLSv1.2', ['TLSv1.2', 'TLSv1.3']],
+    ['TLSv1.3', ['TLSv1.3']],
+  ] as const)('from %s on are accepted, and no others', async (minVersion, spoken) => {
+    const { url } = await protectedServer({ tls: tlsWith(first, { minVersion }) });
+    for (const version of ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const) {
+      const asked = { minVersion: version, maxVersion: version, ciphers: 'ALL:@SECLEVEL=0' };
+      expect([version, await gets(url, asked)]).toEqual([
+        version,
+        (spoken as readonly string[]).includes(version),
+      ]);
+    }
+  });
 });
 
 describe('client certificates', () => {
@@ -101,7 +97,7 @@ describe('client certificates', () => {
     async (clientAuth, expected) => {
       const clientCa = clientAuth === 'NoClientCert' ? undefined : clients.cert;
       for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
-        const tls = tlsWith(first, { clientAuth, clientCa, maxVersion });
+        const tls = tlsWith(first, { clientAuth, clientCa });
         let scrapes = 0;
         const { url } = await protectedServer(
           { tls },
@@ -114,7 +110,7 @@ describe('client certificates', () => {
         );
         const got: boolean[] = [];
         for (const shown of [none, good, foreign]) {
-          got.push(await gets(url, shown));
+          got.push(await gets(url, { ...shown, maxVersion }));
         }
         expect(got).toEqual(expected);
         expect(scrapes).toBe(expected.filter(Boolean).length);

@@ -5,7 +5,7 @@ import { ServiceError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { COUNTERS, MINUTE_STREAMS } from '../../base/model.ts';
 import type { AggregatedResponse, MinuteStream, Question } from '../../base/model.ts';
-import { accessOf } from '../../config/secret-file.ts';
+import { accessOf } from '../../config/files.ts';
 import { readBreakdownHistory } from '../../counting/breakdown-history.ts';
 import type { BreakdownHistory } from '../../counting/breakdown-history.ts';
 import { DAY_MS, MINUTE_MS } from '../../counting/calendar.ts';

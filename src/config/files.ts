@@ -1,30 +1,17 @@
 /** Secrets, certificates and keys in files of their own. Messages follow the name of the file. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readTextFile } from '../base/files.ts';
+import type { FileContent } from '../base/files.ts';
 import { Secret } from '../base/secret.ts';
-import { readTextFile } from './read-file.ts';
-import type { FileContent } from './read-file.ts';
 import type { CustomerConfig } from './types.ts';
 
+export const MAX_CONFIG_FILE_BYTES = 4 * 1_048_576;
 export const MAX_SECRET_BYTES = 65_536;
 
-export const EXPOSED = 'can be read by its group or by others: expected mode 600 or 400' as const;
-
-/** Throws an Error whose message holds no part of the secret. */
-export async function readSecretFile(path: string): Promise<Secret> {
-  return parseSecret(await readTextFile(path, MAX_SECRET_BYTES));
-}
-
-/** The text of a file without its last line end. Throws if there is none. */
-export function parseSecret({ text }: FileContent): Secret {
-  const value = text.replace(/\r?\n$/, '');
-  if (value === '') {
-    throw new Error('is empty, expected the secret');
-  }
-  return new Secret(value);
-}
+export const EXPOSED = 'can be read by its group or by others: expected mode 600 or 400';
 
 /**
- * Whether users that need not know the secret can read a file. Kubernetes gives secrets to root and the
+ * Whether users that need not know a secret in the file can read it. Kubernetes gives secrets to root and the
  * group of the pod, mode 440: a file of another user that only our group can read is not exposed.
  */
 export function isExposed({ mode, uid, gid }: FileContent): boolean {
@@ -43,26 +30,32 @@ export function accessOf({ name, clientId, clientSecret }: CustomerConfig): {
   return {
     name,
     clientId,
-    readSecret: () => (path === undefined ? Promise.resolve(secret) : readSecretFile(path)),
+    readSecret: async () =>
+      path === undefined ? secret : parseSecret(await readTextFile(path, MAX_SECRET_BYTES)),
   };
+}
+
+/** The text of a file without its last line end. Throws if there is none. */
+export function parseSecret({ text }: FileContent): Secret {
+  const value = text.replace(/\r?\n$/, '');
+  if (value === '') {
+    throw new Error('is empty, expected the secret');
+  }
+  return new Secret(value);
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /** Returns the text of a file of certificates. Node.js would ignore invalid ones. */
 export function parseCertificates({ text }: FileContent): string {
-  const certificates = text.match(CERTIFICATE);
-  if (certificates === null) {
-    throw new Error('holds no certificate, expected PEM, as in -----BEGIN CERTIFICATE-----');
-  }
-  for (const certificate of certificates) {
-    try {
+  try {
+    for (const certificate of text.match(CERTIFICATE) ?? ['']) {
       new X509Certificate(certificate);
-    } catch {
-      throw new Error('holds an invalid certificate');
     }
+    return text;
+  } catch {
+    throw new Error('holds no certificate or an invalid one, expected PEM');
   }
-  return text;
 }
 
 export function parsePrivateKey(content: FileContent): FileContent {
