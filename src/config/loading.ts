@@ -88,13 +88,11 @@ export class Loading {
       return;
     }
     const parent = innerType(typeAt(schema, path.slice(0, -1)));
-    const isEntry = parent instanceof z.ZodRecord;
-    const isKey = isEntry && issue.code === 'invalid_key';
+    const isKey = parent instanceof z.ZodRecord && issue.code === 'invalid_key';
     const { expected } = metaOf(isKey ? (parent.keyType as z.ZodType) : typeAt(schema, path));
     const got = isKey ? 'another key' : this.#found(file, valueAt(value, path), issue);
     const [offset] = file.locate(path, isKey ? 'key' : 'value');
-    // The key of an entry may be from the environment.
-    file.add(isEntry ? path.slice(0, -1) : path, `expected ${expected}, got ${got}`, offset);
+    file.add(path, `expected ${expected}, got ${got}`, offset);
   }
 
   /** Completes "got …". */

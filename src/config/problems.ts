@@ -56,7 +56,7 @@ export class ProblemFormatter {
   /** `FILE:LINE:COLUMN: PATH: MESSAGE`, and where it is harmless the source line with a caret. */
   format(file: YamlFile, { offset, path, message }: Problem): string {
     const { line, column, start, text } = file.position(offset);
-    const headline = `${this.#pathText(path)}: ${message}`;
+    const headline = `${this.#pathText(file, path)}: ${message}`;
     const place = `${file.name}:${line}:${column}: ${this.#redact(headline)}`;
     const shown = this.#harmlessText(text);
     if (shown === undefined || this.#redact(shown) !== shown) {
@@ -97,9 +97,12 @@ export class ProblemFormatter {
   }
 
   /** `customers[0].capacity`, up to the first key that is neither known nor a plain name. */
-  #pathText(path: Path): string {
+  #pathText(file: YamlFile, path: Path): string {
     const end = path.findIndex(
-      (step) => typeof step === 'string' && !this.#keys.has(step) && !PLAIN_NAME.test(step),
+      (step, i) =>
+        typeof step === 'string' &&
+        !this.#keys.has(step) &&
+        !isPlainKey(file, path.slice(0, i + 1), step),
     );
     const text = path
       .slice(0, end === -1 ? undefined : end)
@@ -107,4 +110,9 @@ export class ProblemFormatter {
       .join('');
     return text === '' ? '(file)' : text.replace(/^\./, '');
   }
+}
+
+/** A key from the environment may be a secret. */
+function isPlainKey(file: YamlFile, path: Path, key: string): boolean {
+  return PLAIN_NAME.test(key) && file.textAt(path, 'key').includes(key);
 }

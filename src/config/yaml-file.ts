@@ -130,9 +130,9 @@ export class YamlFile {
     return path.length === 0 ? [0, 0] : this.locate(path.slice(0, -1));
   }
 
-  /** The text of the value at a path, as it is written. */
-  textAt(path: Path): string {
-    return this.text.slice(...this.locate(path));
+  /** The text of the value at a path, or of its key, as it is written. */
+  textAt(path: Path, part?: 'key'): string {
+    return this.text.slice(...this.locate(path, part));
   }
 
   /** Line and column from 1, in characters, and the line's text and where that begins. */
@@ -225,8 +225,7 @@ class Reader {
         node.value = this.#expand(node.source ?? '', path, offset);
       }
       const key = String(node.value);
-      // The keys of a record may be from the environment, so they are not in a path.
-      const at = isRecord ? path : [...path, key];
+      const at = [...path, key];
       // Zod ignores __proto__ silently.
       if (key === '__proto__' || Object.hasOwn(result, key)) {
         const message = key === '__proto__' ? 'unsupported key' : 'duplicate key';
