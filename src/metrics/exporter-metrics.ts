@@ -9,35 +9,7 @@ import type { Stream } from '../base/model.ts';
 import { writeHead, writeLabel, writeSample } from './format.ts';
 import type { Format } from './format.ts';
 
-export interface RequestEnd {
-  readonly endpoint: 'token' | 'peoplecount' | 'login';
-  /** HTTP status, or `none` without an answer. */
-  readonly code: number | 'none';
-  readonly durationMs: number;
-}
-
-export interface BuildInfo {
-  readonly version: string;
-  readonly revision: string;
-  readonly nodeVersion: string;
-}
-
-export interface ExporterMetrics {
-  /** Series of these streams start at 0, before their first poll ends. */
-  setStreams(streams: readonly Stream[]): void;
-  /** Without a reason, the poll succeeded. */
-  pollEnded(stream: Stream, durationSeconds: number, reason?: FailureReason): void;
-  requestEnded(end: RequestEnd): void;
-  /** The configuration was loaded, at the start or again. `nowSeconds` since 1970. */
-  configReloaded(successful: boolean, nowSeconds: number): void;
-  setCustomers(count: number): void;
-  /** `shard` counts from 0. */
-  setShard(shard: number, shards: number): void;
-  /** All families that have a sample. */
-  render(format: Format): Promise<string>;
-}
-
-const ENDPOINTS = ['token', 'peoplecount', 'login'] as const;
+export type ExporterMetrics = ReturnType<typeof createExporterMetrics>;
 
 const POLL_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const REQUEST_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -54,142 +26,122 @@ const REJECTED_BY_PROMTOOL = [
 
 /** Starts to observe this process (event loop, garbage collection) until it ends. */
 export function createExporterMetrics(
-  build: BuildInfo,
+  build: { readonly version: string; readonly revision: string; readonly nodeVersion: string },
   registry: Registry = new Registry(),
-): ExporterMetrics {
-  const poll = createPollMetrics(registry);
-  const requests = createRequestMetrics(registry);
-  const configuration = createConfigurationMetrics(registry, build);
-  collectDefaultMetrics({ register: registry });
-  for (const name of REJECTED_BY_PROMTOOL) {
-    registry.removeSingleMetric(name);
-  }
-  return {
-    ...poll,
-    ...requests,
-    ...configuration,
-    render: (format) => writeRegistry(format, registry),
-  };
-}
-
-function createPollMetrics(registry: Registry): Pick<ExporterMetrics, 'setStreams' | 'pollEnded'> {
-  const failures = new Counter({
+) {
+  const registers = [registry];
+  const pollFailures = new Counter({
     name: 'library_exporter_poll_failures_total',
     help: 'Failed polls by reason.',
     labelNames: ['stream', 'reason'],
-    registers: [registry],
+    registers,
   });
-  const duration = new Histogram({
+  const pollDuration = new Histogram({
     name: 'library_exporter_poll_duration_seconds',
     help: 'Duration of polls, with all their requests and retries.',
     labelNames: ['stream'],
     buckets: POLL_SECONDS,
-    registers: [registry],
+    registers,
   });
-  const started = new Set<Stream>();
-  return { setStreams, pollEnded };
-
-  function setStreams(streams: readonly Stream[]): void {
-    for (const stream of streams) {
-      // Only once: zero() resets the counts.
-      if (!started.has(stream)) {
-        started.add(stream);
-        duration.zero({ stream });
-        FAILURE_REASONS.forEach((reason) => failures.inc({ stream, reason }, 0));
-      }
-    }
-  }
-
-  function pollEnded(stream: Stream, durationSeconds: number, reason?: FailureReason): void {
-    setStreams([stream]);
-    duration.observe({ stream }, durationSeconds);
-    if (reason !== undefined) {
-      failures.inc({ stream, reason });
-    }
-  }
-}
-
-function createRequestMetrics(registry: Registry): Pick<ExporterMetrics, 'requestEnded'> {
   const requests = new Counter({
     name: 'library_exporter_service_requests_total',
     help: 'Requests to the service by endpoint and status code.',
     labelNames: ['endpoint', 'code'],
-    registers: [registry],
+    registers,
   });
-  const duration = new Histogram({
+  const requestDuration = new Histogram({
     name: 'library_exporter_service_request_duration_seconds',
     help: 'Duration of single requests to the service.',
     labelNames: ['endpoint'],
     buckets: REQUEST_SECONDS,
-    registers: [registry],
+    registers,
   });
-  for (const endpoint of ENDPOINTS) {
-    duration.zero({ endpoint });
+  for (const endpoint of ['token', 'peoplecount', 'login']) {
+    requestDuration.zero({ endpoint });
     requests.inc({ endpoint, code: '200' }, 0);
     requests.inc({ endpoint, code: 'none' }, 0);
   }
-  return {
-    requestEnded({ endpoint, code, durationMs }) {
-      requests.inc({ endpoint, code: String(code) });
-      duration.observe({ endpoint }, durationMs / 1_000);
-    },
-  };
-}
-
-function createConfigurationMetrics(
-  registry: Registry,
-  build: BuildInfo,
-): Pick<ExporterMetrics, 'configReloaded' | 'setCustomers' | 'setShard'> {
-  const registers = [registry];
   new Gauge({
     name: 'library_exporter_build_info',
     help: 'Version, revision and Node.js version; always 1.',
     labelNames: ['version', 'revision', 'nodeversion'],
     registers,
   }).set({ version: build.version, revision: build.revision, nodeversion: build.nodeVersion }, 1);
-  const customers = absentGauge(registry, {
-    name: 'library_exporter_customers',
-    help: 'Customers polled by this process.',
-  });
+  const customers = absentGauge('library_exporter_customers', 'Customers polled by this process.');
   const shardInfo = new Gauge({
     name: 'library_exporter_shard_info',
     help: 'Shard of this process and number of shards; always 1.',
     labelNames: ['shard', 'shards'],
     registers,
   });
-  const successful = absentGauge(registry, {
-    name: 'library_exporter_config_last_reload_successful',
-    help: '1 if the last configuration reload succeeded.',
-  });
-  const successAt = absentGauge(registry, {
-    name: 'library_exporter_config_last_reload_success_timestamp_seconds',
-    help: 'When the configuration in use was loaded.',
-  });
+  const reloadSuccessful = absentGauge(
+    'library_exporter_config_last_reload_successful',
+    '1 if the last configuration reload succeeded.',
+  );
+  const reloadSuccessAt = absentGauge(
+    'library_exporter_config_last_reload_success_timestamp_seconds',
+    'When the configuration in use was loaded.',
+  );
+  collectDefaultMetrics({ register: registry });
+  REJECTED_BY_PROMTOOL.forEach((name) => registry.removeSingleMetric(name));
+  const started = new Set<Stream>();
+
+  /** prom-client exports a gauge without labels as 0 at once. This one is absent until it is set. */
+  function absentGauge(name: string, help: string): Gauge {
+    const gauge = new Gauge({ name, help, registers });
+    gauge.remove();
+    return gauge;
+  }
+
+  /** Series of these streams start at 0, before their first poll ends. */
+  function setStreams(streams: readonly Stream[]): void {
+    for (const stream of streams) {
+      // Only once: zero() resets the counts.
+      if (!started.has(stream)) {
+        started.add(stream);
+        pollDuration.zero({ stream });
+        FAILURE_REASONS.forEach((reason) => pollFailures.inc({ stream, reason }, 0));
+      }
+    }
+  }
+
   return {
-    configReloaded(good, nowSeconds) {
-      successful.set(Number(good));
-      if (good) {
-        successAt.set(nowSeconds);
+    setStreams,
+    /** Without a reason, the poll succeeded. */
+    pollEnded(stream: Stream, durationSeconds: number, reason?: FailureReason): void {
+      setStreams([stream]);
+      pollDuration.observe({ stream }, durationSeconds);
+      if (reason !== undefined) {
+        pollFailures.inc({ stream, reason });
       }
     },
-    setCustomers(count) {
+    /** `code` is the status, or `none` without an answer. */
+    requestEnded(end: {
+      readonly endpoint: 'token' | 'peoplecount' | 'login';
+      readonly code: number | 'none';
+      readonly durationMs: number;
+    }): void {
+      requests.inc({ endpoint: end.endpoint, code: String(end.code) });
+      requestDuration.observe({ endpoint: end.endpoint }, end.durationMs / 1_000);
+    },
+    /** The configuration was loaded, at the start or again. `nowSeconds` since 1970. */
+    configReloaded(successful: boolean, nowSeconds: number): void {
+      reloadSuccessful.set(Number(successful));
+      if (successful) {
+        reloadSuccessAt.set(nowSeconds);
+      }
+    },
+    setCustomers(count: number): void {
       customers.set(count);
     },
-    setShard(shard, shards) {
+    /** `shard` counts from 0. */
+    setShard(shard: number, shards: number): void {
       shardInfo.reset();
       shardInfo.set({ shard: String(shard), shards: String(shards) }, 1);
     },
+    /** All families that have a sample. */
+    render: (format: Format): Promise<string> => writeRegistry(format, registry),
   };
-}
-
-/** prom-client exports a gauge without labels as 0 at once. This one is absent until it is set. */
-function absentGauge(
-  registry: Registry,
-  { name, help }: { readonly name: string; readonly help: string },
-): Gauge {
-  const gauge = new Gauge({ name, help, registers: [registry] });
-  gauge.remove();
-  return gauge;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { CounterName, MinuteStream, Stream } from '../base/model.ts';
 import type { CustomerMetrics, StreamMetrics } from '../counting/customer-metrics.ts';
 import { DOOR_FAULTS } from '../counting/estimate.ts';
 import { labelled, single } from './family.ts';
-import type { Family, FamilyHead, LabelPair } from './family.ts';
+import type { Family, LabelPair } from './family.ts';
 
 const NO_ESTIMATE =
   'like library_occupancy_people, until the history of the day is read, where the building does not ' +
@@ -16,71 +16,49 @@ const NO_RATIO = 'before three days with at least 40 counts, and with estimate: 
 
 const ESTIMATE_FAMILIES: readonly Family[] = [
   single(
-    {
-      name: 'library_occupancy_estimate_people',
-      type: 'gauge',
-      help: 'Estimated people inside, corrected for the errors of the doors.',
-      absent: NO_ESTIMATE,
-    },
+    'library_occupancy_estimate_people',
+    'Estimated people inside, corrected for the errors of the doors.',
     ({ estimate }) => estimate.people?.people,
+    NO_ESTIMATE,
   ),
   single(
-    {
-      name: 'library_occupancy_estimate_lower_people',
-      type: 'gauge',
-      help: 'Lower bound of the 90% interval of the estimate.',
-      absent: NO_ESTIMATE,
-    },
+    'library_occupancy_estimate_lower_people',
+    'Lower bound of the 90% interval of the estimate.',
     ({ estimate }) => estimate.people?.lower,
+    NO_ESTIMATE,
   ),
   single(
-    {
-      name: 'library_occupancy_estimate_upper_people',
-      type: 'gauge',
-      help: 'Upper bound of the 90% interval of the estimate.',
-      absent: NO_ESTIMATE,
-    },
+    'library_occupancy_estimate_upper_people',
+    'Upper bound of the 90% interval of the estimate.',
     ({ estimate }) => estimate.people?.upper,
+    NO_ESTIMATE,
   ),
   single(
-    {
-      name: 'library_door_count_ratio',
-      type: 'gauge',
-      help: 'Entries counted per exit counted, learned from the last 28 days.',
-      absent: NO_RATIO,
-    },
+    'library_door_count_ratio',
+    'Entries counted per exit counted, learned from the last 28 days.',
     ({ estimate }) => estimate.ratio?.value,
+    NO_RATIO,
   ),
   single(
-    {
-      name: 'library_door_count_ratio_stddev',
-      type: 'gauge',
-      help: 'Standard deviation of the learned ratio.',
-      absent: NO_RATIO,
-    },
+    'library_door_count_ratio_stddev',
+    'Standard deviation of the learned ratio.',
     ({ estimate }) => estimate.ratio?.stddev,
+    NO_RATIO,
   ),
   labelled(
-    {
-      name: 'library_door_suspect',
-      type: 'gauge',
-      help: '1 while this fault of the doors is suspected.',
-      absent:
-        'like library_occupancy_people, until the history of the day is read, where the building ' +
-        'does not empty at night, and with estimate: false',
-    },
+    'library_door_suspect',
+    '1 while this fault of the doors is suspected.',
     'kind',
     DOOR_FAULTS,
     ({ estimate: { fault } }, kind) => flag(fault && fault === kind),
+    'like library_occupancy_people, until the history of the day is read, where the building ' +
+      'does not empty at night, and with estimate: false',
   ),
   single(
-    {
-      name: 'library_occupancy_estimable',
-      type: 'gauge',
-      help: '1 if the building empties at night, so that an estimate is possible.',
-      absent: 'until the history is read, and with estimate: false',
-    },
+    'library_occupancy_estimable',
+    '1 if the building empties at night, so that an estimate is possible.',
     ({ estimate }) => flag(estimate.isEstimable),
+    'until the history is read, and with estimate: false',
   ),
 ];
 
@@ -104,49 +82,33 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
     ],
   },
   single(
-    {
-      name: 'library_utc_offset_seconds',
-      type: 'gauge',
-      help: 'Current UTC offset of the time zone.',
-    },
+    'library_utc_offset_seconds',
+    'Current UTC offset of the time zone.',
     (metrics) => metrics.utcOffsetSeconds,
   ),
   single(
-    {
-      name: 'library_counter_start_timestamp_seconds',
-      type: 'gauge',
-      help: 'Start of the counting period, when the counters were last 0.',
-    },
+    'library_counter_start_timestamp_seconds',
+    'Start of the counting period, when the counters were last 0.',
     (metrics) => seconds(metrics.periodStartMs),
   ),
   single(
-    {
-      name: 'library_open',
-      type: 'gauge',
-      help: '1 inside the opening hours, 0 outside.',
-      absent: 'if no opening hours are configured',
-    },
+    'library_open',
+    '1 inside the opening hours, 0 outside.',
     (metrics) => flag(metrics.open),
+    'if no opening hours are configured',
   ),
   single(
-    {
-      name: 'library_capacity_people',
-      type: 'gauge',
-      help: 'Configured capacity.',
-      absent: 'if no capacity is configured',
-    },
+    'library_capacity_people',
+    'Configured capacity.',
     (metrics) => metrics.capacity,
+    'if no capacity is configured',
   ),
   single(
-    {
-      name: 'library_occupancy_people',
-      type: 'gauge',
-      help: 'People inside now.',
-      absent:
-        'until the first complete reading of the day, while the newest successful poll is older than ' +
-        'both 15 minutes and three intervals, and while the format of the minute keys is unknown',
-    },
+    'library_occupancy_people',
+    'People inside now.',
     (metrics) => metrics.occupancy,
+    'until the first complete reading of the day, while the newest successful poll is older than ' +
+      'both 15 minutes and three intervals, and while the format of the minute keys is unknown',
   ),
   ...ESTIMATE_FAMILIES,
   counter('people_entered', 'People counted in since the counting period started.'),
@@ -162,109 +124,81 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
 /** Only a running exporter knows these. */
 const POLLING_FAMILIES: readonly Family[] = [
   labelled(
-    {
-      name: 'library_counter_excess',
-      type: 'gauge',
-      help: "Exported counter minus the service's total now.",
-      absent: 'until the first complete reading of the counting period',
-    },
+    'library_counter_excess',
+    "Exported counter minus the service's total now.",
     'counter',
     ALL_COUNTERS,
     ({ counters }, name) => counters[name]?.excess,
+    'until the first complete reading of the counting period',
   ),
   ofStreams(
-    {
-      name: 'library_up',
-      type: 'gauge',
-      help: '1 if the last poll succeeded.',
-      absent: 'until the first poll ended',
-    },
-    (stream) => flag(stream.up),
+    'library_up',
+    '1 if the last poll succeeded.',
+    ({ up }) => flag(up),
+    'until the first poll ended',
   ),
   ofStreams(
-    {
-      name: 'library_poll_last_success_timestamp_seconds',
-      type: 'gauge',
-      help: 'When the last successful poll ended.',
-      absent: 'until the first successful poll',
-    },
-    (stream) => seconds(stream.lastSuccessMs),
+    'library_poll_last_success_timestamp_seconds',
+    'When the last successful poll ended.',
+    ({ lastSuccessMs }) => seconds(lastSuccessMs),
+    'until the first successful poll',
   ),
+  ofStreams('library_polls_total', 'Polls, failed ones included.', ({ polls }) => polls),
+  ofStreams('library_poll_failures_total', 'Failed polls.', ({ failures }) => failures),
   ofStreams(
-    { name: 'library_polls_total', type: 'counter', help: 'Polls, failed ones included.' },
-    (stream) => stream.polls,
-  ),
-  ofStreams(
-    { name: 'library_poll_failures_total', type: 'counter', help: 'Failed polls.' },
-    (stream) => stream.failures,
-  ),
-  ofStreams(
-    {
-      name: 'library_polls_skipped_total',
-      type: 'counter',
-      help: 'Polls skipped because the previous one was still running.',
-    },
-    (stream) => stream.skipped,
+    'library_polls_skipped_total',
+    'Polls skipped because the previous one was still running.',
+    ({ skipped }) => skipped,
   ),
   single(
-    {
-      name: 'library_credentials_valid',
-      type: 'gauge',
-      help: '1 if the service accepted the credentials, 0 if it refused them.',
-      absent: 'until the service accepted or refused them',
-    },
+    'library_credentials_valid',
+    '1 if the service accepted the credentials, 0 if it refused them.',
     (metrics) => flag(metrics.credentialsValid),
+    'until the service accepted or refused them',
   ),
 ];
 
 export const CUSTOMER_FAMILIES: readonly Family[] = [...BACKFILL_FAMILIES, ...POLLING_FAMILIES];
 
 function counter(name: CounterName, help: string): Family {
-  return single(
-    {
-      name: `library_${name}_total`,
-      type: 'counter',
-      help,
-      absent: 'until the first complete reading of the counting period',
-      startsWithPeriod: true,
-    },
+  const absent = 'until the first complete reading of the counting period';
+  const total = single(
+    `library_${name}_total`,
+    help,
     ({ counters }) => counters[name]?.total,
+    absent,
   );
+  return { ...total, startsWithPeriod: true };
 }
 
 function today(name: CounterName, help: string): Family {
-  return single(
-    {
-      name: `library_${name}_today`,
-      type: 'gauge',
-      help,
-      absent: 'until the first complete reading of the day',
-    },
-    ({ counters }) => counters[name]?.today,
-  );
+  const absent = 'until the first complete reading of the day';
+  return single(`library_${name}_today`, help, ({ counters }) => counters[name]?.today, absent);
 }
 
 function lastSeen(stream: MinuteStream, help: string): Family {
   return single(
-    {
-      name: `library_${stream}_last_seen_timestamp_seconds`,
-      type: 'gauge',
-      help,
-      absent:
-        'if there was none today or the day before, and while the format of the minute keys is unknown',
-    },
+    `library_${stream}_last_seen_timestamp_seconds`,
+    help,
     ({ streams }) => seconds(streams[stream]?.lastSeenMs),
+    'if there was none today or the day before, and while the format of the minute keys is unknown',
   );
 }
 
 function ofStreams(
-  head: FamilyHead,
+  name: string,
+  help: string,
   valueOf: (stream: StreamMetrics) => number | undefined,
+  absent?: string,
 ): Family {
-  return labelled(head, 'stream', ALL_STREAMS, ({ streams }, name) => {
-    const stream = streams[name];
-    return stream === undefined ? undefined : valueOf(stream);
-  });
+  return labelled(
+    name,
+    help,
+    'stream',
+    ALL_STREAMS,
+    ({ streams }, stream) => streams[stream] && valueOf(streams[stream]),
+    absent,
+  );
 }
 
 function flag(value: boolean | undefined): number | undefined {
