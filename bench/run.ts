@@ -1,11 +1,15 @@
 /**
- * `npm run bench`: measures the exporter beside its peers and prints one table. A bar that is missed
- * is shown there; the exit status is 0 whenever all was measured.
+ * `npm run bench`: measures the exporter beside its peers, and the accuracy of the occupancy estimate,
+ * and prints a table of each. A bar that is missed is shown there; the exit status is 0 whenever all
+ * was measured.
  */
 import { parseArgs } from 'node:util';
 import { machineText } from './machine.ts';
 import type { Measured } from './measured.ts';
 import { measureMemory } from './memory/measure.ts';
+import { measureOccupancy } from './occupancy/measure.ts';
+import type { Accuracy } from './occupancy/measure.ts';
+import { occupancyTable } from './occupancy/table.ts';
 import { measureRequests } from './requests/measure.ts';
 import { measureScrape } from './scrape.ts';
 import { measureStart } from './start/measure.ts';
@@ -14,7 +18,7 @@ import { LONG_TRAFFIC, measureTraffic, USUAL_TRAFFIC } from './traffic/measure.t
 
 const { values } = parseArgs({
   options: {
-    /** Replaces the table in docs/bench.md. */
+    /** Replaces the tables in docs/bench.md and docs/occupancy.md. */
     write: { type: 'boolean', default: false },
     /** Ten minutes a run of traffic in the place of one. */
     full: { type: 'boolean', default: false },
@@ -34,23 +38,38 @@ const PARTS: Readonly<Record<string, Measure>> = {
     (await Promise.all([measureMemory(progress), measureRequests(progress)])).flat(),
 };
 
-const RESULT = new URL('../docs/bench.md', import.meta.url);
-
 const startMs = performance.now();
 const rows: Measured[] = [];
-const only = values.only?.split(',');
 for (const [name, measure] of Object.entries(PARTS)) {
-  if (only === undefined || only.some((part) => name.includes(part))) {
+  if (isWanted(name)) {
     tell(`${name} …`);
     rows.push(...(await measure(tell)));
   }
 }
-const minutes = ((performance.now() - startMs) / 60_000).toFixed(1);
-const date = new Date().toISOString().slice(0, 10);
-const text = `${tableOf(rows)}\n\n${date}, in ${minutes} minutes, on: ${machineText()}`;
-process.stdout.write(`${text}\n`);
-if (values.write) {
-  writeResult(RESULT, text);
+if (rows.length > 0) {
+  report('../docs/bench.md', tableOf(rows), `, on: ${machineText()}`);
+}
+if (isWanted('occupancy')) {
+  const cells: Accuracy[] = [];
+  for (const cell of measureOccupancy()) {
+    tell(`occupancy: ${cell.library}, ${cell.regime}`);
+    cells.push(cell);
+  }
+  report('../docs/occupancy.md', occupancyTable(cells), '');
+}
+
+function isWanted(part: string): boolean {
+  return values.only?.split(',').some((name) => part.includes(name)) ?? true;
+}
+
+function report(document: string, table: string, where: string): void {
+  const minutes = ((performance.now() - startMs) / 60_000).toFixed(1);
+  const date = new Date().toISOString().slice(0, 10);
+  const text = `${table}\n\n${date}, in ${minutes} minutes${where}`;
+  process.stdout.write(`${text}\n`);
+  if (values.write) {
+    writeResult(new URL(document, import.meta.url), text);
+  }
 }
 
 function tell(line: string): void {

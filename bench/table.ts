@@ -8,8 +8,13 @@ const END = '<!-- bench: end -->';
 
 /** A table in Markdown, which is one in a terminal too. */
 export function tableOf(rows: readonly Measured[]): string {
-  const cells = [HEAD, ...rows.map(cellsOf)];
-  const widths = HEAD.map((_, column) => Math.max(...cells.map((row) => lengthOf(row, column))));
+  return alignTable([HEAD, ...rows.map(cellsOf)]);
+}
+
+/** Rows of cells, the first one is the head. */
+export function alignTable(cells: readonly (readonly string[])[]): string {
+  const [columns = []] = cells;
+  const widths = columns.map((_, column) => Math.max(...cells.map((row) => lengthOf(row, column))));
   const [head = '', ...body] = cells.map((row) => lineOf(row, widths));
   const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
   return [head, rule, ...body].join('\n');

@@ -1,6 +1,8 @@
 /** That every part of the bench still runs and ends with figures, at sizes that measure nothing. */
 import { expect, test } from 'vitest';
 import type { Measured } from '../../bench/measured.ts';
+import { measureOccupancy } from '../../bench/occupancy/measure.ts';
+import { occupancyTable } from '../../bench/occupancy/table.ts';
 import { measureRequests } from '../../bench/requests/measure.ts';
 import { measureStart } from '../../bench/start/measure.ts';
 import { measureTraffic } from '../../bench/traffic/measure.ts';
@@ -43,3 +45,12 @@ test('requests of a simulated day are counted', async () => {
   expect(rows[0]?.value).toBeGreaterThanOrEqual(2);
   expect(rows).toHaveLength(4);
 }, 60_000);
+
+test('the occupancy estimate is judged in every regime', () => {
+  const cells = [...measureOccupancy({ small: 1, branch: 0, town: 0, univ: 0, open24: 0 })];
+  const table = occupancyTable(cells.filter(({ library }) => library === 'small'));
+  expect(table).toMatch(/^\| perfect +\| exact, 100 % +\|/m);
+  const dead = cells.find(({ library, regime }) => library === 'small' && regime === 'deadout');
+  expect(dead?.rawError).toBeGreaterThan(5);
+  expect(dead?.relativeError).toBeLessThan(0.6);
+}, 120_000);

@@ -68,18 +68,23 @@ test('a history that fails is read again, logged once, and no poll fails', async
   ]);
 });
 
-test('the estimate waits until the first polls of all customers have ended', async () => {
+test('the history waits until every customer has begun its first poll', async () => {
   await using fixture = new SchedulerFixture({
     startMs: DAY_START_MS + 6 * HOUR_MS,
     maxConcurrency: 1,
   });
-  const slow = fixture.polled('slow', () =>
-    fixture.clock.sleep(20_000).then(() => ({ aggregation: 'minute', rows: [] })),
+  const slow = ['b', 'c', 'd'].map((name) =>
+    fixture.polled(name, () =>
+      fixture.clock.sleep(5_000).then(() => ({ aggregation: 'minute', rows: [] })),
+    ),
   );
-  const readMs: number[] = [];
-  fixture.start([estimated(fixture, () => readMs.push(fixture.clock.nowMs())), slow]);
-  await fixture.clock.advance(1_000);
-  expect(fixture.requests.some(({ customer }) => customer === 'slow')).toBe(true);
+  fixture.start([estimated(fixture, () => {}), ...slow]);
   await fixture.clock.advance(5 * MINUTE_MS);
-  expect(readMs).toHaveLength(1);
+  const { requests } = fixture;
+  const history = requests.findIndex(({ question }) => question.aggregation === 'quarter');
+  const first = ['a', 'b', 'c', 'd'].map((name) =>
+    requests.findIndex(({ customer }) => customer === name),
+  );
+  expect(Math.min(...first)).toBe(0);
+  expect(history).toBeGreaterThan(Math.max(...first));
 });
