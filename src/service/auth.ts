@@ -107,8 +107,8 @@ export class TokenCache {
   }
 
   async #requestToken(): Promise<AccessToken> {
-    const { config, clock, random, observer } = this.#options;
-    const { name, clientId } = this.#access;
+    const { config, clock, random } = this.#options;
+    const { clientId } = this.#access;
     const clientSecret = await readSecret(this.#access);
     const refusal = this.#refusal;
     if (
@@ -139,7 +139,6 @@ export class TokenCache {
     this.#token = token;
     // Up to a tenth earlier, to spread customers that started together.
     this.#renewAtMs = fromMs + RENEWAL_SHARE * lifeMs * (1 - 0.1 * random.next());
-    observer.token?.(name, lifeMs);
     this.#report(true);
     return token;
   }

@@ -73,8 +73,6 @@ export interface ServiceObserver {
   }): void;
   /** Called when the credentials are first accepted or refused, and at each change. */
   credentials(customer: string, valid: boolean): void;
-  /** A token that lives so long was received. */
-  token?(customer: string, lifeMs: number): void;
 }
 
 /** How the service's clock compares with ours. */

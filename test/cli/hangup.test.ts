@@ -1,16 +1,8 @@
 /** SIGHUP while `run` still loads a configuration, which takes seconds if that is large. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { Workspace } from '../acceptance/daemon.ts';
+import { configFlag } from './simulated-world.ts';
 import { Terminal } from './terminal.ts';
-
-/** Nothing listens on port 9: polls may fail here. */
-const CONFIG = `
-service: { base_url: 'http://127.0.0.1:9', auth_url: 'http://127.0.0.1:9' }
-customers:
-  - { name: riverside, client_id: riverside-api, client_secret: otter-quay, timezone: Europe/Copenhagen }
-`;
 
 /** Receives SIGHUP as soon as that does not end the process. */
 class HangupAtStart extends Terminal {
@@ -23,13 +15,13 @@ class HangupAtStart extends Terminal {
 }
 
 test('a SIGHUP before the configuration is loaded leads to a reload after the start', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'hangup-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const config = join(folder, 'config.yaml');
-  writeFileSync(config, CONFIG, { mode: 0o600 });
+  const workspace = new Workspace();
+  onTestFinished(() => workspace.close());
+  // Nothing listens on port 9: polls may fail here.
+  const config = configFlag(workspace, 'http://127.0.0.1:9', ['riverside']);
   const terminal = new HangupAtStart();
   const flags = ['--web.listen-address=127.0.0.1:0', '--storage.path='];
-  const running = terminal.run('run', `--config.file=${config}`, ...flags);
+  const running = terminal.run('run', config, ...flags);
   await expect
     .poll(() => terminal.logLines().map(({ msg }) => msg), { timeout: 20_000 })
     .toEqual(expect.arrayContaining(['listening', 'config reloaded']));

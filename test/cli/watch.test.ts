@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createWatch } from '../../src/cli/watch.ts';
 import type { ReloadScope } from '../../src/daemon.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -11,18 +11,14 @@ const INTERVAL_MS = 30_000;
 
 let folder: string;
 let files: string[];
-let reloads: number;
 let duringReload: () => void;
-let clock: VirtualClock;
 let stop: AbortController;
 let watching: Promise<void>;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'watch-'));
   files = [write('config.yaml', 'one'), write('riverside.secret', 'first')];
-  reloads = 0;
   duringReload = () => {};
-  clock = new VirtualClock(0);
   stop = new AbortController();
 });
 afterEach(async () => {
@@ -31,20 +27,33 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function watch(scope: ReloadScope): Promise<void> {
+/** Watches the files; what it returns changes one and returns the number of reloads after the next look. */
+async function watch(scope: ReloadScope) {
+  const clock = new VirtualClock(0);
+  let reloads = 0;
   const daemon = {
     files: () => files,
     reload() {
       reloads += 1;
-      const once = duringReload;
+      duringReload();
       duringReload = () => {};
-      once();
       return Promise.resolve({ ok: true as const });
     },
   };
   const run = await createWatch(daemon, scope, INTERVAL_MS, clock, stop.signal);
   watching = run();
+  async function asleep(): Promise<void> {
+    await vi.waitUntil(() => clock.sleepers === 1, { interval: 5 });
+  }
   await asleep();
+  return async (name?: string, content = ''): Promise<number> => {
+    if (name !== undefined) {
+      write(name, content);
+    }
+    await clock.advance(INTERVAL_MS);
+    await asleep();
+    return reloads;
+  };
 }
 
 function write(name: string, content: string): string {
@@ -53,88 +62,58 @@ function write(name: string, content: string): string {
   return file;
 }
 
-async function asleep(): Promise<void> {
-  await vi.waitUntil(() => clock.sleepers === 1, { interval: 5 });
-}
+test.each(['config.yaml', 'riverside.secret'])(
+  'a changed %s is reloaded once, a written one that is the same never',
+  async (name) => {
+    const reloadsAfter = await watch('all');
+    expect(await reloadsAfter('config.yaml', 'one')).toBe(0);
+    expect(await reloadsAfter(name, 'two')).toBe(1);
+    expect(await reloadsAfter()).toBe(1);
+    expect(await reloadsAfter(name, 'three')).toBe(2);
+  },
+);
 
-async function reloadsAfterNextLook(): Promise<number> {
-  await clock.advance(INTERVAL_MS);
-  await asleep();
-  return reloads;
-}
-
-describe('the configuration', () => {
-  beforeEach(() => watch('all'));
-
-  test('is not reloaded while its content stays, even if a file is written', async () => {
-    write('config.yaml', 'one');
-    expect(await reloadsAfterNextLook()).toBe(0);
-  });
-
-  test.each(['config.yaml', 'riverside.secret'])('is reloaded once if %s changes', async (name) => {
-    write(name, 'two');
-    expect(await reloadsAfterNextLook()).toBe(1);
-    expect(await reloadsAfterNextLook()).toBe(1);
-    write(name, 'three');
-    expect(await reloadsAfterNextLook()).toBe(2);
-  });
-
-  test('is reloaded if a file disappears or comes back', async () => {
-    rmSync(join(folder, 'riverside.secret'));
-    expect(await reloadsAfterNextLook()).toBe(1);
-    write('riverside.secret', 'first');
-    expect(await reloadsAfterNextLook()).toBe(2);
-  });
-
-  test('is reloaded if a file with the same ending is added, because a pattern may match it', async () => {
-    write('notes.txt', 'not ours');
-    expect(await reloadsAfterNextLook()).toBe(0);
-    write('hilltop.yaml', 'a customer');
-    expect(await reloadsAfterNextLook()).toBe(1);
-  });
-
-  test('is reloaded again if it changes during a reload', async () => {
-    duringReload = () => write('config.yaml', 'three');
-    write('config.yaml', 'two');
-    expect(await reloadsAfterNextLook()).toBe(1);
-    expect(await reloadsAfterNextLook()).toBe(2);
-    expect(await reloadsAfterNextLook()).toBe(2);
-  });
-
-  test('is watched in the files that the last reload read', async () => {
-    duringReload = () => (files = [...files, write('new.pem', 'one')]);
-    write('config.yaml', 'two');
-    expect(await reloadsAfterNextLook()).toBe(1);
-    expect(await reloadsAfterNextLook()).toBe(1);
-    write('new.pem', 'two');
-    expect(await reloadsAfterNextLook()).toBe(2);
-  });
+test('a file that disappears or comes back leads to a reload', async () => {
+  const reloadsAfter = await watch('all');
+  rmSync(join(folder, 'riverside.secret'));
+  expect(await reloadsAfter()).toBe(1);
+  expect(await reloadsAfter('riverside.secret', 'first')).toBe(2);
 });
 
-describe('the web configuration', () => {
-  beforeEach(() => watch('web'));
+test('a new file with the same ending leads to a reload, because a pattern may match it', async () => {
+  const reloadsAfter = await watch('all');
+  expect(await reloadsAfter('notes.txt', 'not ours')).toBe(0);
+  expect(await reloadsAfter('hilltop.yaml', 'a customer')).toBe(1);
+});
 
-  test('is reloaded when two looks in a row see the same change', async () => {
-    write('config.yaml', 'half');
-    expect(await reloadsAfterNextLook()).toBe(0);
-    write('config.yaml', 'half and half');
-    expect(await reloadsAfterNextLook()).toBe(0);
-    expect(await reloadsAfterNextLook()).toBe(1);
-    expect(await reloadsAfterNextLook()).toBe(1);
-  });
+test('a change during a reload leads to another one', async () => {
+  const reloadsAfter = await watch('all');
+  duringReload = () => write('config.yaml', 'three');
+  expect(await reloadsAfter('config.yaml', 'two')).toBe(1);
+  expect(await reloadsAfter()).toBe(2);
+  expect(await reloadsAfter()).toBe(2);
+});
 
-  test('is not reloaded if a change is undone before the second look', async () => {
-    write('config.yaml', 'half');
-    expect(await reloadsAfterNextLook()).toBe(0);
-    write('config.yaml', 'one');
-    expect(await reloadsAfterNextLook()).toBe(0);
-    expect(await reloadsAfterNextLook()).toBe(0);
-  });
+test('the files that the last reload read are watched', async () => {
+  const reloadsAfter = await watch('all');
+  duringReload = () => (files = [...files, write('new.pem', 'one')]);
+  expect(await reloadsAfter('config.yaml', 'two')).toBe(1);
+  expect(await reloadsAfter()).toBe(1);
+  expect(await reloadsAfter('new.pem', 'two')).toBe(2);
+});
 
-  test('is not reloaded if a file that it does not name is added', async () => {
-    write('other.yaml', 'not ours');
-    write('other.secret', 'not ours');
-    expect(await reloadsAfterNextLook()).toBe(0);
-    expect(await reloadsAfterNextLook()).toBe(0);
-  });
+test('the web configuration is reloaded when two looks in a row see the same change', async () => {
+  const reloadsAfter = await watch('web');
+  expect(await reloadsAfter('config.yaml', 'half')).toBe(0);
+  expect(await reloadsAfter('config.yaml', 'one')).toBe(0);
+  expect(await reloadsAfter('config.yaml', 'half')).toBe(0);
+  expect(await reloadsAfter('config.yaml', 'half and half')).toBe(0);
+  expect(await reloadsAfter()).toBe(1);
+  expect(await reloadsAfter()).toBe(1);
+});
+
+test('the web configuration is not reloaded for files that it does not name', async () => {
+  const reloadsAfter = await watch('web');
+  expect(await reloadsAfter('other.yaml', 'not ours')).toBe(0);
+  expect(await reloadsAfter()).toBe(0);
 });

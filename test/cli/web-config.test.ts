@@ -1,39 +1,62 @@
 /** `run` with `--web.config.file`: TLS, passwords and reloads. */
+import { hashSync } from '@node-rs/bcrypt';
 import { rmSync } from 'node:fs';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { writeConfig } from '../acceptance/daemon.ts';
-import { flagsFor, launch } from '../acceptance/daemon.ts';
+import { flagsFor, launch, writeConfig, Workspace } from '../acceptance/daemon.ts';
 import type { Daemon } from '../acceptance/daemon.ts';
+import { LedgerService } from '../acceptance/ledger-service.ts';
+import { partsIn } from '../limits/disguises.ts';
+import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { ask, basic } from '../web/protected.ts';
-import {
-  expectNothingSecret,
-  first,
-  hash,
-  newHash,
-  PASSWORDS,
-  second,
-  TLS,
-  TRUSTING,
-  usersWith,
-  WebFiles,
-} from './web-files.ts';
 
-const AUTHORIZATION = { headers: { authorization: basic('prometheus', PASSWORDS[0]) } };
-const NEW_AUTHORIZATION = { headers: { authorization: basic('prometheus', PASSWORDS[1]) } };
+const authority = makeAuthority();
+const [first, second] = (['first', 'second'] as const).map((name) =>
+  makeCertificate({ name, hosts: ['localhost', '127.0.0.1'], issuer: authority }),
+) as [Certificate, Certificate];
+type Certificate = ReturnType<typeof makeCertificate>;
+const TRUSTING = { ca: authority.cert };
+const PASSWORDS = ['swift-lantern-orchard', 'quiet-copper-meadow'] as const;
+const [HASH, NEW_HASH] = PASSWORDS.map((password) => hashSync(password, 10)) as [string, string];
+const [WITH_PASSWORD, WITH_NEW_PASSWORD] = PASSWORDS.map((password) => ({
+  headers: { authorization: basic('prometheus', password) },
+})) as [object, object];
 
-let files: WebFiles;
+const TLS = 'tls_server_config:\n  cert_file: server.pem\n  key_file: server-key.pem\n';
+
+function usersWith(hash: string): string {
+  return `basic_auth_users:\n  prometheus: ${hash}\n`;
+}
+
+let service: LedgerService;
+let workspace: Workspace;
+let config: string;
+
 beforeEach(async () => {
-  files = await WebFiles.create();
+  service = new LedgerService();
+  workspace = new Workspace();
+  await service.start();
+  config = writeConfig(workspace, service, [service.addCustomer('riverside', 'Europe/Oslo')]);
+  writePair(first);
 });
-afterEach(() => files.close());
+afterEach(async () => {
+  await workspace.close();
+  await service.stop();
+});
 
-async function started(webConfig: string, ...flags: readonly string[]): Promise<Daemon> {
-  const web = files.workspace.write('web.yaml', webConfig);
-  return launch(
-    files.workspace,
-    flagsFor(files.workspace, files.configFile, `--web.config.file=${web}`, ...flags),
-  ).listening();
+function writePair({ cert, key }: Certificate): void {
+  workspace.write('server.pem', cert);
+  workspace.write('server-key.pem', key);
+}
+
+function launched(webConfig: string, ...flags: readonly string[]): Daemon {
+  const web = `--web.config.file=${workspace.write('web.yaml', webConfig)}`;
+  return launch(workspace, flagsFor(workspace, config, web, ...flags));
+}
+
+function expectNothingSecret(text: string): void {
+  const keys = [first, second].map(({ key }) => key.split('\n')[1] ?? '');
+  expect(partsIn(text, [...PASSWORDS, HASH.slice(7), NEW_HASH.slice(7), ...keys])).toEqual([]);
 }
 
 async function subjectOf(child: Daemon): Promise<string | undefined> {
@@ -52,98 +75,79 @@ async function statusOf(child: Daemon, options: object, path = '/metrics'): Prom
 }
 
 /** Of the last reload, as the metrics have it. */
-async function reloadSuccessful(child: Daemon, options: object): Promise<string | undefined> {
-  const { body } = await ask(child.url, '/metrics', { ...TRUSTING, ...options });
+async function reloadSuccessful(child: Daemon): Promise<string | undefined> {
+  const { body } = await ask(child.url, '/metrics', { ...TRUSTING, ...WITH_PASSWORD });
   return /^library_exporter_config_last_reload_successful (\d)$/m.exec(body)?.[1];
 }
 
 describe('run', { timeout: 180_000 }, () => {
-  test('requires TLS and a password, but no password for healthy and ready', async () => {
-    files.writePair(first);
-    const child = await started(TLS + usersWith(hash), '--log.level=debug');
+  test('requires TLS and a password, and applies changed ones without a reload request', async () => {
+    const child = await launched(TLS + usersWith(HASH), '--log.level=debug').listening();
     expect(child.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
     expect(await statusOf(child, {})).toBe(401);
-    expect(await statusOf(child, NEW_AUTHORIZATION)).toBe(401);
-    expect(await statusOf(child, AUTHORIZATION)).toBe(200);
+    expect(await statusOf(child, WITH_NEW_PASSWORD)).toBe(401);
+    expect(await statusOf(child, WITH_PASSWORD)).toBe(200);
     expect(await statusOf(child, {}, '/-/healthy')).toBe(200);
     expect(await statusOf(child, {}, '/-/ready')).toBe(200);
+    expect(await subjectOf(child)).toBe('CN=first');
+    writePair(second);
+    await vi.waitUntil(async () => (await subjectOf(child)) === 'CN=second', { timeout: 60_000 });
+    workspace.write('web.yaml', TLS + usersWith(NEW_HASH));
+    await vi.waitUntil(async () => (await statusOf(child, WITH_NEW_PASSWORD)) === 200, {
+      timeout: 60_000,
+    });
+    expect(await statusOf(child, WITH_PASSWORD)).toBe(401);
     await child.stop();
     expectNothingSecret(child.stdout + child.stderr);
   });
 
-  test('applies changed users and certificates without a reload request', async () => {
-    files.writePair(first);
-    const child = await started(TLS + usersWith(hash));
-    expect(await subjectOf(child)).toBe('CN=first');
-    files.writePair(second);
-    await vi.waitUntil(async () => (await subjectOf(child)) === 'CN=second', { timeout: 60_000 });
-    files.workspace.write('web.yaml', TLS + usersWith(newHash));
-    await vi.waitUntil(async () => (await statusOf(child, NEW_AUTHORIZATION)) === 200, {
-      timeout: 60_000,
-    });
-    expect(await statusOf(child, AUTHORIZATION)).toBe(401);
-  });
-
   test('keeps the previous web configuration while the files are bad', async () => {
-    files.writePair(first);
-    const child = await started(TLS + usersWith(hash));
-    function failures(): number {
-      return child
-        .logLines()
-        .filter(({ msg }) => msg === 'config reload failed, keeping previous config').length;
-    }
+    const child = await launched(TLS + usersWith(HASH)).listening();
+    const FAILED = 'config reload failed, keeping previous config';
     // A key without its certificate.
-    files.workspace.write('server-key.pem', second.key);
-    await child.until(() => failures() === 1);
-    const failed = child.logLines().find(({ problems }) => problems !== undefined);
-    expect(String(failed?.['problems'])).toMatch(
+    workspace.write('server-key.pem', second.key);
+    await child.until(() => child.logged(FAILED).length === 1);
+    expect(String(child.logged(FAILED)[0]?.['problems'])).toMatch(
       /web\.yaml:3:13: tls_server_config\.key_file: expected the key of the certificate in cert_file, /,
     );
     expect(await subjectOf(child)).toBe('CN=first');
-    expect(await statusOf(child, AUTHORIZATION)).toBe(200);
-    expect(await reloadSuccessful(child, AUTHORIZATION)).toBe('0');
-    files.workspace.write('server.pem', second.cert);
+    expect(await reloadSuccessful(child)).toBe('0');
+    workspace.write('server.pem', second.cert);
     await vi.waitUntil(async () => (await subjectOf(child)) === 'CN=second', { timeout: 60_000 });
-    expect(await reloadSuccessful(child, AUTHORIZATION)).toBe('1');
+    expect(await reloadSuccessful(child)).toBe('1');
     // Neither an empty nor a missing file removes the protection.
-    files.workspace.write('web.yaml', '');
-    await child.until(() => failures() === 2);
-    rmSync(`${files.workspace.folder}/web.yaml`);
-    await child.until(() => failures() === 3);
+    workspace.write('web.yaml', '');
+    await child.until(() => child.logged(FAILED).length === 2);
+    rmSync(`${workspace.folder}/web.yaml`);
+    await child.until(() => child.logged(FAILED).length === 3);
     expect(await statusOf(child, {})).toBe(401);
-    expect(await statusOf(child, AUTHORIZATION)).toBe(200);
-    expect(failures()).toBe(3);
+    expect(await statusOf(child, WITH_PASSWORD)).toBe(200);
     expectNothingSecret(child.stdout + child.stderr);
   });
 
-  test('a reload applies neither file if one is bad', async () => {
-    const child = await started(usersWith(hash), '--web.enable-lifecycle');
-    const reload = { ...AUTHORIZATION, method: 'PUT' };
+  test('applies neither file at a reload if one is bad', async () => {
+    const child = await launched(usersWith(HASH), '--web.enable-lifecycle').listening();
     expect((await ask(child.url, '/-/reload', { method: 'PUT' })).status).toBe(401);
-    const hilltop = files.service.addCustomer('hilltop', 'Europe/Oslo');
-    writeConfig(files.workspace, files.service, [hilltop]);
-    files.workspace.write('web.yaml', usersWith('quiet-copper-meadow'));
+    writeConfig(workspace, service, [service.addCustomer('hilltop', 'Europe/Oslo')]);
+    workspace.write('web.yaml', usersWith('quiet-copper-meadow'));
+    const reload = { ...WITH_PASSWORD, method: 'PUT' };
     const { status, body: problems } = await ask(child.url, '/-/reload', reload);
     expect(status).toBe(400);
     expect(problems).toMatch(/^\S*web\.yaml:2:15: basic_auth_users\.\w+: expected a bcrypt hash/);
-    const { body } = await ask(child.url, '/metrics', AUTHORIZATION);
+    const { body } = await ask(child.url, '/metrics', WITH_PASSWORD);
     expect(body).toContain('customer="riverside"');
     expect(body).not.toContain('customer="hilltop"');
     expectNothingSecret(child.stdout + child.stderr + problems);
   });
 
   test('ends with status 2 and all problems of both files before it listens', async () => {
-    files.workspace.write('config.yaml', 'service: {}\n');
-    const web = files.workspace.write('web.yaml', `${TLS}${usersWith(PASSWORDS[0])}`);
-    const child = launch(
-      files.workspace,
-      flagsFor(files.workspace, files.configFile, `--web.config.file=${web}`),
-    );
+    config = workspace.write('config.yaml', 'service: {}\n');
+    rmSync(`${workspace.folder}/server.pem`);
+    const child = launched(TLS + usersWith(PASSWORDS[0]));
     expect(await child.exited).toBe(2);
     for (const pattern of [
       /config\.yaml:1:\d+: service\.base_url: expected an http\(s\) URL .+, got nothing/,
       /web\.yaml:2:14: tls_server_config\.cert_file: \S+\/server\.pem does not exist/,
-      /web\.yaml:3:13: tls_server_config\.key_file: \S+\/server-key\.pem does not exist/,
       /web\.yaml:5:15: basic_auth_users\.\w+: expected a bcrypt hash/,
     ]) {
       expect(child.stderr).toMatch(pattern);

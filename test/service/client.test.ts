@@ -49,7 +49,6 @@ describe('a query', () => {
     });
     expect(harness.requests).toEqual(['token:200', 'peoplecount:200']);
     expect(harness.credentials).toEqual([true]);
-    expect(harness.tokenLivesMs).toEqual([3_600_000]);
   });
 
   test('can have an end, and go to the logins', async () => {

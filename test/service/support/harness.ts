@@ -30,7 +30,6 @@ export interface Harness extends Disposable {
   readonly requests: string[];
   readonly credentials: boolean[];
   /** Lifetimes of the tokens received. */
-  readonly tokenLivesMs: number[];
   /** Everything that was logged or given to the observer. */
   readonly reported: string[];
   /** What `readSecret` returns. */
@@ -47,7 +46,6 @@ export function createHarness(url: string, options: HarnessOptions = {}): Harnes
   const { config, ...rest } = options;
   const requests: string[] = [];
   const credentials: boolean[] = [];
-  const tokenLivesMs: number[] = [];
   const reported: string[] = [];
   const service = createService({
     config: {
@@ -78,7 +76,6 @@ export function createHarness(url: string, options: HarnessOptions = {}): Harnes
         credentials.push(valid);
         reported.push(`${customer} ${valid}`);
       },
-      token: (_customer, lifeMs) => tokenLivesMs.push(lifeMs),
     },
     ...rest,
   });
@@ -86,7 +83,6 @@ export function createHarness(url: string, options: HarnessOptions = {}): Harnes
     service,
     requests,
     credentials,
-    tokenLivesMs,
     reported,
     secret: SECRET,
     clientFor: (name: string, retries?: RetryPolicy) =>
