@@ -9,6 +9,7 @@ import { CounterAuditor } from './counter-auditor.ts';
 import type { CustomerScrape } from './counter-auditor.ts';
 import type { Situation } from './coverage.ts';
 import type { Environment } from './environment.ts';
+import { EstimateAuditor } from './estimate-auditor.ts';
 import { mayOccur, mayLackRows } from './tolerances.ts';
 import { OccupancyAuditor } from './occupancy-auditor.ts';
 import { PollTimes } from './poll-times.ts';
@@ -41,6 +42,7 @@ export class Auditor {
   readonly #periods = new Map<string, { readonly periodMs: number; readonly dayMs: number }>();
   readonly #counters: CounterAuditor;
   readonly #occupancy: OccupancyAuditor;
+  readonly #estimates: EstimateAuditor;
   readonly #breakdowns: BreakdownAuditor;
   readonly #secret: RegExp;
   #audits = 0;
@@ -59,6 +61,7 @@ export class Auditor {
     };
     this.#counters = new CounterAuditor(context);
     this.#occupancy = new OccupancyAuditor(context);
+    this.#estimates = new EstimateAuditor(context);
     this.#breakdowns = new BreakdownAuditor(context);
     this.#secret = new RegExp(`secret-of-${environment.seed}|simulated\\.[0-9a-f]{8}|Bearer `);
   }
@@ -96,6 +99,7 @@ export class Auditor {
     for (const of of this.#customersOf(exporter, scrape, aheadMs)) {
       this.#auditCalendar(of);
       this.#counters.audit(of);
+      this.#estimates.audit(of);
       const { customer } = of;
       const inside = scrape.value('library_occupancy_people', customer);
       if (inside !== undefined && inside < 0) {

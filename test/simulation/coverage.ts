@@ -15,11 +15,13 @@ export const SITUATIONS = [
   'a counter had an excess',
   'the excess returned to 0',
   'no counter at the first scrapes',
+  'the estimate was shown',
+  'two polls in one minute had an estimate',
 ] as const;
 export type Situation = (typeof SITUATIONS)[number];
 
 /** From this number on, missing a setting is hardly chance: it fails the run. */
-export const MIN_SEEDS_FOR_COVERAGE = 500;
+export const MIN_SEEDS_FOR_COVERAGE = 1_000;
 /** Settings are collected from this many drawn environments. */
 const SAMPLE = 4_000;
 

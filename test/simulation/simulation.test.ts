@@ -31,6 +31,7 @@ test.each([
   ['first row skipped', 1],
   ['no high-water mark', 2],
   ['lagging day aggregation trusted', 6],
+  ['doors learned from other days by each process', 883],
 ])('the mutation "%s" is found', TIMEOUT, async (name, seed) => {
   const { violations } = await runSeed(seed, { mutation: MUTATIONS[name] });
   expect(violations).not.toEqual([]);

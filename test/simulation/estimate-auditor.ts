@@ -1,0 +1,105 @@
+/** Audits the occupancy estimate; how near it is to the truth is measured in bench/occupancy. */
+import type { AuditContext } from './auditor.ts';
+import type { CustomerScrape } from './counter-auditor.ts';
+import { isExactAfterPoll, mayLackRows } from './tolerances.ts';
+
+const NAMES = ['people', 'lower_people', 'upper_people'].map(
+  (name) => `library_occupancy_estimate_${name}`,
+);
+const MINUTE_MS = 60_000;
+/** From this many visits a day on, a library that never closes has counts in most hours of the night. */
+const BUSY_VISITS = 300;
+/** The service's records start with the month of the first scrape. */
+const MIN_HISTORY_DAYS = 5;
+
+/** An estimate and the poll that it is from. */
+interface Seen {
+  readonly exporter: string;
+  readonly values: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export class EstimateAuditor {
+  readonly #context: AuditContext;
+  /** The last one by customer. */
+  readonly #seen = new Map<string, Seen>();
+
+  constructor(context: AuditContext) {
+    this.#context = context;
+  }
+
+  audit(of: CustomerScrape): void {
+    const { exporter, customer, scrape } = of;
+    const { report, situation } = this.#context;
+    const [people, lower, upper] = NAMES.map((name) => scrape.value(name, customer));
+    if (people === undefined || lower === undefined || upper === undefined) {
+      if (people !== lower || lower !== upper) {
+        report(`${exporter} ${customer} has an incomplete estimate: ${people}, ${lower}, ${upper}`);
+      }
+      return;
+    }
+    situation('the estimate was shown');
+    if (!(lower >= 0 && lower <= people && people <= upper && upper < Infinity)) {
+      report(
+        `${exporter} estimates ${people} people in ${customer}, between ${lower} and ${upper}`,
+      );
+    }
+    if (scrape.value('library_occupancy_people', customer) === undefined) {
+      report(`${exporter} estimates the people in ${customer}, and occupancy is absent`);
+    }
+    if (this.#neverEmpties(customer)) {
+      report(`${exporter} estimates the people in ${customer}, which never closes`);
+    }
+    this.#expectSame(of, [people, lower, upper].join(' '));
+  }
+
+  #neverEmpties(customer: string): boolean {
+    const { environment, service } = this.#context;
+    const library = service.customers.find((one) => one.library.name === customer)?.library;
+    return (
+      environment.alwaysOpen &&
+      (library?.visitsPerDay ?? 0) >= BUSY_VISITS &&
+      new Date(environment.startMs).getUTCDate() > MIN_HISTORY_DAYS &&
+      !mayLackRows(environment)
+    );
+  }
+
+  /**
+   * The same rows give the same estimate in a second exporter and after a restart: compares two polls
+   * in the same minute, between which nobody was counted.
+   */
+  #expectSame({ exporter, customer, scrape, dayMs }: CustomerScrape, values: string): void {
+    const { environment, service, polls, report, situation } = this.#context;
+    // Who comes just before the day's end is not yet in a history that is read just after.
+    const isTooEarly = environment.startMs - dayMs < 10 * MINUTE_MS && environment.startMs > dayMs;
+    if (isTooEarly || !isExactAfterPoll(environment)) {
+      return;
+    }
+    const name = 'library_poll_last_success_timestamp_seconds';
+    const toMs = Math.round(1000 * (scrape.value(name, customer, 'people') ?? NaN));
+    const fromMs = Math.ceil(toMs - polls.tookMs(exporter, 'people', toMs));
+    const seen = { exporter, values, fromMs, toMs };
+    const other = this.#seen.get(customer);
+    this.#seen.set(customer, seen);
+    if (other === undefined || other.toMs === toMs) {
+      return;
+    }
+    const firstMs = Math.min(fromMs, other.fromMs);
+    const lastMs = Math.max(toMs, other.toMs);
+    const [before, after] = [firstMs, lastMs].map((ms) =>
+      JSON.stringify(service.served(customer, dayMs, ms)),
+    );
+    if (minuteOf(firstMs) === minuteOf(lastMs) && before === after) {
+      situation('two polls in one minute had an estimate');
+      if (values !== other.values) {
+        const both = `${values} by ${exporter} and ${other.values} by ${other.exporter}`;
+        report(`people in ${customer} are estimated as ${both} from the same records`);
+      }
+    }
+  }
+}
+
+function minuteOf(ms: number): number {
+  return Math.floor(ms / MINUTE_MS);
+}
