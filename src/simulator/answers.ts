@@ -4,16 +4,14 @@ import { chance } from './chance.ts';
 import { DAY_MS, MINUTE_MS } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
 import { groupId } from './ground-truth.ts';
-import { createBuckets } from './keys.ts';
 import type { Buckets, TimeAggregation } from './keys.ts';
 import type { Counted, Ledger } from './ledger.ts';
 import { openInterval } from './libraries.ts';
 import { writeStartToken } from './queries.ts';
 import type { Cursor, DataQuery } from './queries.ts';
-import { addCounts, recordTimes } from './records.ts';
+import { addCounts } from './records.ts';
 import type { Counts, ServiceRecord } from './records.ts';
 import { isoText, minuteOfDay, weekdayOf } from './zone.ts';
-import type { Zone } from './zone.ts';
 
 /** `key` is JSON. */
 interface Row {
@@ -26,20 +24,22 @@ const TOWNS = ['Nordby', 'Westhaven', 'Millbrook', 'Kirkham', 'Anand', 'Ponsonby
 const ROLL_UP_MINUTE = 150;
 
 /** The body of a successful answer, as JSON. */
-export function answer(ledger: Ledger, utc: Zone, query: DataQuery, nowMs: number): string {
+export function answer(ledger: Ledger, query: DataQuery, nowMs: number): string {
   const { conventions } = ledger;
   const { forced } = conventions;
   const { aggregation } = query;
   if (aggregation === undefined) {
-    const raw = rawAnswer(ledger, utc, query, nowMs);
-    return raw ?? aggregated(ledger, utc, query, forced.to, nowMs, true).body;
+    const raw = rawAnswer(ledger, query, nowMs);
+    return raw ?? aggregated(query, forced.to, rowsOf(ledger, query, forced.to, nowMs, true));
   }
-  const requested = aggregated(ledger, utc, query, aggregation, nowMs, false);
-  const size = forced.above === 'rows' ? requested.rows : requested.body.length;
-  return size > forced.limit &&
-    coarseness(forced.to, conventions) > coarseness(aggregation, conventions)
-    ? aggregated(ledger, utc, query, forced.to, nowMs, true).body
-    : requested.body;
+  const rows = rowsOf(ledger, query, aggregation, nowMs, false);
+  const mayForce = coarseness(forced.to, conventions) > coarseness(aggregation, conventions);
+  const isLong = mayForce && forced.above === 'rows' && rows.length > forced.limit;
+  const body = isLong ? '' : aggregated(query, aggregation, rows);
+  const isLarge = mayForce && forced.above === 'bytes' && body.length > forced.limit;
+  return isLong || isLarge
+    ? aggregated(query, forced.to, rowsOf(ledger, query, forced.to, nowMs, true))
+    : body;
 }
 
 /** An aggregation is only forced to a coarser one; nothing is coarser than groups. */
@@ -49,39 +49,38 @@ function coarseness(aggregation: Aggregation, { quarter }: Conventions): number 
     : { minute: 0, quarter: quarter === '15 minutes' ? 1 : 3, day: 2 }[aggregation];
 }
 
-function aggregated(
-  ledger: Ledger,
-  utc: Zone,
-  query: DataQuery,
-  aggregation: Aggregation,
-  nowMs: number,
-  isForced: boolean,
-): { readonly body: string; readonly rows: number } {
-  const rows = isGroup(aggregation)
-    ? groupRows(ledger, query, aggregation, nowMs)
-    : timeRows(ledger, utc, query, aggregation, nowMs, isForced);
-  if (ledger.conventions.rowOrder === 'descending') {
-    rows.reverse();
-  }
+function aggregated(query: DataQuery, aggregation: Aggregation, rows: readonly Row[]): string {
   const result = rows.map(({ key, counts }) =>
     query.stream === 'people'
       ? `{"key":${key},"in":${counts.in},"out":${counts.out}}`
       : `{"key":${key},"value":${counts.in}}`,
   );
   const metadata = JSON.stringify({ ...query.echo, count: rows.length, aggregation });
-  return { body: `{"metadata":${metadata},"result":[${result.join(',')}]}`, rows: rows.length };
+  return `{"metadata":${metadata},"result":[${result.join(',')}]}`;
+}
+
+function rowsOf(
+  ledger: Ledger,
+  query: DataQuery,
+  aggregation: Aggregation,
+  nowMs: number,
+  isForced: boolean,
+): readonly Row[] {
+  const rows = isGroup(aggregation)
+    ? groupRows(ledger, query, aggregation, nowMs)
+    : timeRows(ledger, query, aggregation, nowMs, isForced);
+  return ledger.conventions.rowOrder === 'descending' ? rows.reverse() : rows;
 }
 
 function timeRows(
   ledger: Ledger,
-  utc: Zone,
   query: DataQuery,
   aggregation: TimeAggregation,
   nowMs: number,
   isForced: boolean,
 ): Row[] {
-  const { conventions, zone } = ledger;
-  const buckets = createBuckets(aggregation, conventions, zone, utc);
+  const { conventions } = ledger;
+  const buckets = ledger.buckets[aggregation];
   const window = isForced ? conventions.forced.window : conventions.window;
   const isWidened = window === 'whole buckets' && (isForced || aggregation !== 'minute');
   const { fromMs, toMs } = isWidened ? widen(query, buckets) : query;
@@ -91,14 +90,17 @@ function timeRows(
   const shown = isNightly ? lastRollUp(ledger, nowMs) : { knownAtMs: nowMs, keyBeforeMs: Infinity };
 
   const counts = new Map<number, Counts>();
-  function bucket(number: number): Counts {
-    const found = counts.get(number) ?? { in: 0, out: 0 };
-    counts.set(number, found);
+  function countsIn(bucket: number): Counts {
+    let found = counts.get(bucket);
+    if (found === undefined) {
+      found = { in: 0, out: 0 };
+      counts.set(bucket, found);
+    }
     return found;
   }
   function count(counted: Counted): void {
     if (counted.keyMs < shown.keyBeforeMs) {
-      addCounts(bucket(buckets.bucketOf(counted.keyMs)), counted);
+      addCounts(countsIn(buckets.bucketOf(counted.keyMs)), counted);
     }
   }
   const span = { stream: query.stream, fromMs, toMs, nowMs: shown.knownAtMs };
@@ -111,13 +113,13 @@ function timeRows(
     const lastMs = Math.min(toMs, nowMs + conventions.serviceClockMs, shown.keyBeforeMs - 1);
     const last = buckets.bucketOf(lastMs);
     for (let at = buckets.bucketOf(Math.max(fromMs, ledger.startMs)); at <= last; at++) {
-      bucket(at);
+      countsIn(at);
     }
   }
-  const numbers = Array.from(counts.keys()).toSorted((a, b) => a - b);
+  const numbers = Array.from(counts.keys()).sort((a, b) => a - b);
   const first =
     query.fromMs === -Infinity ? (numbers[0] ?? 0) : buckets.bucketOf(query.requestedFromMs);
-  const rows = numbers.map((at) => ({ key: buckets.key(at, first), counts: bucket(at) }));
+  const rows = numbers.map((at) => ({ key: buckets.key(at, first), counts: countsIn(at) }));
   return conventions.repeatedKeys === 'merged' ? merge(rows) : rows;
 }
 
@@ -198,17 +200,16 @@ function isGroup(aggregation: Aggregation): aggregation is Breakdown {
  * aggregation. A page starts after a record, not at an offset, so records that arrive between two
  * pages do not shift it.
  */
-function rawAnswer(ledger: Ledger, utc: Zone, query: DataQuery, nowMs: number): string | undefined {
+function rawAnswer(ledger: Ledger, query: DataQuery, nowMs: number): string | undefined {
   const { conventions } = ledger;
   const { forced } = conventions;
   const { limit } = query;
   const oversized = limit === undefined ? conventions.oversizedRaw : conventions.oversizedPage;
   const found = findRecords(ledger, query, nowMs);
-  const write = recordWriter(ledger, utc, query);
   const texts: string[] = [];
   let bytes = 200;
   for (const record of found.slice(0, limit)) {
-    const text = write(record);
+    const text = JSON.stringify(rawRecord(ledger, query, record));
     bytes += text.length + 1;
     const full = forced.above === 'rows' ? texts.length >= forced.limit : bytes > forced.limit;
     if (full && oversized === 'aggregated') {
@@ -248,50 +249,46 @@ function compare(a: Cursor, b: Cursor): number {
   return a.windowMs - b.windowMs || a.day - b.day || a.number - b.number;
 }
 
-function recordWriter(
-  ledger: Ledger,
-  utc: Zone,
-  { stream }: DataQuery,
-): (record: ServiceRecord) => string {
-  const { library, conventions, zone } = ledger;
+function rawRecord(ledger: Ledger, { stream }: DataQuery, record: ServiceRecord): object {
+  const { library, conventions, zone, utc, timeOf } = ledger;
   const { categories, recordTimes: designator } = conventions;
-  const timeOf = recordTimes(library, conventions);
-  const precision = conventions.resolutionMs === 1 ? 'fraction' : 'second';
-  const utcDesignator = designator === 'offset' ? 'Z' : designator;
-  return (record) => {
-    const { day, number } = record;
-    const device = library.devices[record.device];
-    const common = {
-      name: device?.name ?? '',
-      localTime: isoText(zone, designator, precision, timeOf('local', record)),
-      serverTime: isoText(utc, utcDesignator, precision, timeOf('server', record)),
-      clientTime: isoText(utc, utcDesignator, precision, timeOf('client', record)),
-    };
-    const ids = {
-      customerId: library.customerId,
-      branchId: device?.branchId ?? 0,
-      clientId: device?.clientId ?? 0,
-      deviceId: device?.id ?? 0,
-    };
-    return JSON.stringify(
-      stream === 'people'
-        ? {
-            id: `p-${day}-${number}`,
-            amount: record.in + record.out,
-            ...common,
-            category: record.in > 0 ? categories.in : categories.out,
-            libraryControllerState: controllerState(ledger, record.eventMs),
-            ...ids,
-          }
-        : {
-            id: `l-${day}-${number}`,
-            ...patron(library.seed, library.customerId, day, number),
-            ...common,
-            category: categories.login,
-            ...ids,
-          },
-    );
+  const { day, number } = record;
+  const device = library.devices[record.device];
+  function time(which: 'local' | 'server' | 'client'): string {
+    const precision = conventions.resolutionMs === 1 ? 'fraction' : 'second';
+    const isLocal = which === 'local';
+    const utcDesignator = designator === 'offset' ? 'Z' : designator;
+    const ms = timeOf(which, record);
+    return isoText(isLocal ? zone : utc, isLocal ? designator : utcDesignator, precision, ms);
+  }
+  const common = {
+    name: device?.name ?? '',
+    localTime: time('local'),
+    serverTime: time('server'),
+    clientTime: time('client'),
   };
+  const ids = {
+    customerId: library.customerId,
+    branchId: device?.branchId ?? 0,
+    clientId: device?.clientId ?? 0,
+    deviceId: device?.id ?? 0,
+  };
+  return stream === 'people'
+    ? {
+        id: `p-${day}-${number}`,
+        amount: record.in + record.out,
+        ...common,
+        category: record.in > 0 ? categories.in : categories.out,
+        libraryControllerState: controllerState(ledger, record.eventMs),
+        ...ids,
+      }
+    : {
+        id: `l-${day}-${number}`,
+        ...patron(library.seed, library.customerId, day, number),
+        ...common,
+        category: categories.login,
+        ...ids,
+      };
 }
 
 function patron(...parts: readonly number[]): Record<string, unknown> {

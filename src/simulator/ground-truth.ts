@@ -2,7 +2,7 @@
 import type { Breakdown } from '../base/model.ts';
 import { MINUTE_MS } from './conventions.ts';
 import type { Ledger, Span } from './ledger.ts';
-import { addCounts, windowSpread } from './records.ts';
+import { addCounts } from './records.ts';
 import type { Counts, RecordStream } from './records.ts';
 import { MAX_VISIT_MS, dayTraffic } from './traffic.ts';
 
@@ -69,7 +69,7 @@ export function createGroundTruth(
     served,
     truth(customer, fromMs, nowMs = clockMs()) {
       const ledger = ledgerOf(customer);
-      const { earlierMs } = windowSpread(ledger.library, ledger.conventions);
+      const { earlierMs } = ledger.spread;
       const known = totals((stream, sum) => {
         const span = { stream, fromMs: fromMs - earlierMs, toMs: Infinity, nowMs };
         ledger.forEachRecord(span, (record) => {

@@ -14,66 +14,90 @@ export interface Buckets {
   key(bucket: number, firstBucket: number): string;
 }
 
+/** Writing keys takes most of the time of a service that lists each minute of a month. */
+const MAX_CACHED_KEYS = 50_000;
+
 export function createBuckets(
   aggregation: TimeAggregation,
   conventions: Conventions,
   zone: Zone,
   utc: Zone,
 ): Buckets {
-  const { minuteKey, quarterKey, dayKey } = conventions;
+  const { minuteKey, quarterKey, dayKey, quarter } = conventions;
   const dayZone = conventions.dayZone === 'utc' ? utc : zone;
-  const writeStart = minuteWriter(conventions, zone, utc);
-  /** Minute keys without a date cannot be used for days. */
-  function dayStartKey(day: number): string {
-    return ['minute-of-day', 'clock', 'index'].includes(minuteKey.form)
-      ? `"${dateText(day)}"`
-      : writeStart(dayZone.dayStartMs(day));
+  const isWithoutDate = ['minute-of-day', 'clock', 'index'].includes(minuteKey.form);
+
+  function minuteText(instantMs: number): string {
+    return minuteKeyText(conventions, zone, utc, instantMs);
   }
+  /** Minute keys without a date cannot be used for days. */
+  function dayStartText(day: number): string {
+    return isWithoutDate ? `"${dateText(day)}"` : minuteText(dayZone.dayStartMs(day));
+  }
+
   if (aggregation === 'day') {
+    const write = {
+      start: dayStartText,
+      date: (day: number) => `"${dateText(day)}"`,
+      compact: (day: number) => dateText(day).replaceAll('-', ''),
+      index: undefined,
+    }[dayKey];
     return {
       bucketOf: (instantMs) => dayZone.dayOf(instantMs),
-      startMs: (bucket) => dayZone.dayStartMs(bucket),
-      key(bucket, firstBucket) {
-        switch (dayKey) {
-          case 'start':
-            return dayStartKey(bucket);
-          case 'date':
-            return `"${dateText(bucket)}"`;
-          case 'compact':
-            return dateText(bucket).replaceAll('-', '');
-          case 'index':
-            return String(bucket - firstBucket);
-        }
-      },
+      startMs: (day) => dayZone.dayStartMs(day),
+      key: keyWriter(write),
     };
   }
-  if (aggregation === 'quarter' && conventions.quarter === '3 months') {
+  if (aggregation === 'quarter' && quarter === '3 months') {
+    const write = {
+      start: (bucket: number) => dayStartText(firstDayOfQuarter(bucket)),
+      label: (bucket: number) => `"${Math.floor(bucket / 4)}-Q${(bucket % 4) + 1}"`,
+      index: undefined,
+    }[quarterKey];
     return {
       bucketOf: (instantMs) => quarterOfYear(dayZone.dayOf(instantMs)),
       startMs: (bucket) => dayZone.dayStartMs(firstDayOfQuarter(bucket)),
-      key: (bucket, firstBucket) =>
-        ({
-          index: () => String(bucket - firstBucket),
-          label: () => `"${Math.floor(bucket / 4)}-Q${(bucket % 4) + 1}"`,
-          start: () => dayStartKey(firstDayOfQuarter(bucket)),
-        })[quarterKey](),
+      key: keyWriter(write),
     };
   }
-  const lengthMs = aggregation === 'minute' ? MINUTE_MS : 15 * MINUTE_MS;
+  const isMinute = aggregation === 'minute';
+  const lengthMs = isMinute ? MINUTE_MS : 15 * MINUTE_MS;
+  const isIndex = minuteKey.form === 'index' || (!isMinute && quarterKey === 'index');
+  const write =
+    !isMinute && quarterKey === 'label'
+      ? (bucket: number) => String(Math.floor(minuteOfDay(dayZone, bucket * lengthMs) / 15))
+      : (bucket: number) => minuteText(bucket * lengthMs);
+  const indexType = isMinute && minuteKey.form === 'index' ? minuteKey.type : 'number';
   return {
     bucketOf: (instantMs) => Math.floor(instantMs / lengthMs),
     startMs: (bucket) => bucket * lengthMs,
-    key(bucket, firstBucket) {
-      if (aggregation === 'minute' && minuteKey.form === 'index') {
-        return typed(bucket - firstBucket, minuteKey.type);
+    key: keyWriter(isIndex ? undefined : write, indexType, conventions.emptyBuckets === 'listed'),
+  };
+}
+
+/** Without `write`, the key is the number of the bucket in the window. */
+function keyWriter(
+  write: ((bucket: number) => string) | undefined,
+  indexType: KeyType = 'number',
+  isCached = false,
+): Buckets['key'] {
+  if (write === undefined) {
+    return (bucket, firstBucket) => typed(bucket - firstBucket, indexType);
+  }
+  if (!isCached) {
+    return write;
+  }
+  const cached = new Map<number, string>();
+  return (bucket) => {
+    let key = cached.get(bucket);
+    if (key === undefined) {
+      if (cached.size >= MAX_CACHED_KEYS) {
+        cached.clear();
       }
-      if (aggregation === 'quarter' && (quarterKey === 'index' || minuteKey.form === 'index')) {
-        return String(bucket - firstBucket);
-      }
-      return aggregation === 'quarter' && quarterKey === 'label'
-        ? String(Math.floor(minuteOfDay(dayZone, bucket * lengthMs) / 15))
-        : writeStart(bucket * lengthMs);
-    },
+      key = write(bucket);
+      cached.set(bucket, key);
+    }
+    return key;
   };
 }
 
@@ -91,33 +115,32 @@ function dateText(day: number): string {
   return wallText(day * DAY_MS, 10);
 }
 
-/** A function that writes the key of the minute that starts at an instant, as JSON. */
-function minuteWriter(
+/** The key of the minute that starts at an instant, as JSON. */
+function minuteKeyText(
   { minuteKey }: Conventions,
   zone: Zone,
   utc: Zone,
-): (instantMs: number) => string {
+  instantMs: number,
+): string {
   const keyZone = 'zone' in minuteKey && minuteKey.zone === 'utc' ? utc : zone;
-  return (instantMs) => {
-    switch (minuteKey.form) {
-      case 'iso':
-        return `"${isoText(keyZone, minuteKey.designator, minuteKey.precision, instantMs)}"`;
-      case 'epoch': {
-        const unitMs = { ms: 1, s: SECOND_MS, min: MINUTE_MS }[minuteKey.unit];
-        return typed(instantMs / unitMs, minuteKey.type);
-      }
-      case 'compact': {
-        const text = isoText(keyZone, 'none', 'minute', instantMs);
-        return typed(text.replaceAll(/[-T:]/g, ''), minuteKey.type);
-      }
-      case 'minute-of-day':
-        return typed(minuteOfDay(keyZone, instantMs), minuteKey.type);
-      case 'clock':
-        return `"${isoText(keyZone, 'none', 'minute', instantMs).slice(11)}"`;
-      case 'index':
-        throw new Error('an index depends on the window');
+  switch (minuteKey.form) {
+    case 'iso':
+      return `"${isoText(keyZone, minuteKey.designator, minuteKey.precision, instantMs)}"`;
+    case 'epoch': {
+      const unitMs = { ms: 1, s: SECOND_MS, min: MINUTE_MS }[minuteKey.unit];
+      return typed(instantMs / unitMs, minuteKey.type);
     }
-  };
+    case 'compact': {
+      const text = isoText(keyZone, 'none', 'minute', instantMs);
+      return typed(text.replaceAll(/[-T:]/g, ''), minuteKey.type);
+    }
+    case 'minute-of-day':
+      return typed(minuteOfDay(keyZone, instantMs), minuteKey.type);
+    case 'clock':
+      return `"${isoText(keyZone, 'none', 'minute', instantMs).slice(11)}"`;
+    case 'index':
+      throw new Error('an index depends on the window');
+  }
 }
 
 function typed(value: number | string, type: KeyType): string {

@@ -1,8 +1,17 @@
 /** All records of one customer, made date by date when a query needs them. */
 import type { Conventions } from './conventions.ts';
+import { createBuckets } from './keys.ts';
+import type { Buckets, TimeAggregation } from './keys.ts';
 import type { Library } from './libraries.ts';
-import { addCounts, countsOf, dayRecords, recordFinisher, windowSpread } from './records.ts';
-import type { ByStream, Counts, RecordStream, ServiceRecord } from './records.ts';
+import {
+  addCounts,
+  countsOf,
+  dayRecords,
+  recordTimes,
+  windowSpread,
+  withTimes,
+} from './records.ts';
+import type { ByStream, Counts, RecordStream, ServiceRecord, TimeOf } from './records.ts';
 import { MAX_VISIT_MS, countPasses, dayTraffic } from './traffic.ts';
 import type { Zone } from './zone.ts';
 
@@ -59,8 +68,13 @@ export class Ledger {
   readonly zone: Zone;
   /** The zone of day buckets. */
   readonly dayZone: Zone;
+  readonly utc: Zone;
   /** There are no records before this instant. */
   readonly startMs: number;
+  readonly timeOf: TimeOf;
+  readonly buckets: Readonly<Record<TimeAggregation, Buckets>>;
+  /** The most that the window time of a record can be after its event, and before it. */
+  readonly spread: { readonly laterMs: number; readonly earlierMs: number };
   readonly #cache: RecordCache;
   /** Of every date that was ever needed: they answer most queries without the records. */
   readonly #sums = new Map<number, ByStream<DaySums>>();
@@ -77,8 +91,15 @@ export class Ledger {
     this.library = library;
     this.conventions = conventions;
     this.zone = zones(library.timezone);
-    this.dayZone = conventions.dayZone === 'utc' ? zones('UTC') : this.zone;
+    this.utc = zones('UTC');
+    this.dayZone = conventions.dayZone === 'utc' ? this.utc : this.zone;
     this.startMs = this.zone.dayStartMs(this.zone.dayOf(sinceMs));
+    this.timeOf = recordTimes(library, conventions);
+    this.spread = windowSpread(library, conventions);
+    const [minute, quarter, day] = (['minute', 'quarter', 'day'] as const).map((aggregation) =>
+      createBuckets(aggregation, conventions, this.zone, this.utc),
+    ) as [Buckets, Buckets, Buckets];
+    this.buckets = { minute, quarter, day };
     this.#cache = cache;
   }
 
@@ -116,10 +137,7 @@ export class Ledger {
       throw new Error(`${this.library.name} has no such device`);
     }
     const number = this.#nextAdded++;
-    const record = recordFinisher(
-      this.library,
-      this.conventions,
-    )({
+    const record = {
       day: ADDED_DAY,
       number,
       device,
@@ -128,8 +146,8 @@ export class Ledger {
       knownFromMs: arrivesMs,
       goneMs: Infinity,
       ...countsOf(kind === 'out' ? -amount : amount),
-    });
-    this.#added[stream].push(record);
+    };
+    this.#added[stream].push(withTimes(record, this.conventions, this.timeOf));
     this.#added[stream].sort((a, b) => a.windowMs - b.windowMs);
     return { stream, number };
   }
@@ -149,7 +167,7 @@ export class Ledger {
 
   /** The dates that can have records of the span. */
   #forEachDay(span: Span, visit: (sums: DaySums, date: number) => void): void {
-    const { laterMs, earlierMs } = windowSpread(this.library, this.conventions);
+    const { laterMs, earlierMs } = this.spread;
     const earliestMs = Math.max(
       this.startMs,
       span.fromMs - laterMs - MAX_VISIT_MS,
@@ -195,17 +213,18 @@ export class Ledger {
   }
 
   #recordsOf(date: number): DayRecords {
-    const { library, conventions, zone } = this;
+    const { library, conventions, zone, timeOf } = this;
     const key = `${library.name} ${date}`;
     const cached = this.#cache.get(key);
     if (cached !== undefined) {
       return cached;
     }
-    const { people, logins } = dayTraffic(library, zone, date);
-    const records = {
-      people: dayRecords(library, conventions, date, 'people', countPasses(library, people)),
-      logins: dayRecords(library, conventions, date, 'logins', countPasses(library, logins)),
-    };
+    const traffic = dayTraffic(library, zone, date);
+    const [people, logins] = (['people', 'logins'] as const).map((stream) => {
+      const counted = countPasses(library, traffic[stream]);
+      return dayRecords(library, conventions, timeOf, date, stream, counted);
+    }) as [readonly ServiceRecord[], readonly ServiceRecord[]];
+    const records = { people, logins };
     this.#cache.set(key, records);
     const [oldest] = this.#cache.keys();
     if (oldest !== undefined && this.#cache.size > MAX_CACHED_DAYS) {

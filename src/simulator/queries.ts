@@ -1,8 +1,8 @@
 /** Parses the parameters of the data endpoints (service-interface.md, 4.2 to 4.4). */
-import { Temporal } from 'temporal-polyfill';
 import type { Aggregation } from '../base/model.ts';
 import type { Conventions } from './conventions.ts';
 import type { RecordStream } from './records.ts';
+import { wallText } from './zone.ts';
 import type { Zone } from './zone.ts';
 
 /** The position of a record in the order of raw answers. */
@@ -141,22 +141,21 @@ function parseStartToken(stream: RecordStream, token: string): Page | undefined 
   }
 }
 
-const ISO_TIME = /^(\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?)(.*)$/i;
-const OFFSET = /^(?:Z|[+-]\d\d(?::?\d\d)?)?$/i;
+const ISO_TIME =
+  /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?))?(?:Z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)?$/i;
 
 /** Milliseconds since 1970; undefined if the text is not an ISO 8601 timestamp. */
 function parseTime(text: string, { designator }: Conventions, zone: Zone): number | undefined {
-  const [, local = '', offset = ''] = ISO_TIME.exec(text) ?? [];
-  try {
-    if (local === '' || !OFFSET.test(offset)) {
-      return undefined;
-    }
-    if (designator === 'honoured' && offset !== '') {
-      return Temporal.Instant.from(text).epochMilliseconds;
-    }
-    const wallMs = Temporal.PlainDateTime.from(local).toZonedDateTime('UTC').epochMilliseconds;
-    return designator === 'ignored, read as UTC' ? wallMs : zone.instantOf(wallMs);
-  } catch {
+  const [, date, clock = '00:00', hours, minutes = '00'] = ISO_TIME.exec(text) ?? [];
+  const wallMs = Date.parse(`${date}T${clock.replace(',', '.')}Z`);
+  // Date.parse moves 30 February to March.
+  if (date === undefined || Number.isNaN(wallMs) || wallText(wallMs, 10) !== date) {
     return undefined;
   }
+  if (designator === 'honoured' && hours !== undefined) {
+    return Date.parse(`${date}T${clock.replace(',', '.')}${hours}:${minutes}`);
+  }
+  const isUtc =
+    designator === 'honoured' ? /z$/i.test(text) : designator === 'ignored, read as UTC';
+  return isUtc ? wallMs : zone.instantOf(wallMs);
 }

@@ -32,13 +32,17 @@ export interface ServiceRecord extends Readonly<Counts> {
   readonly goneMs: number;
 }
 
-/** Completes a record that lacks its window and key. */
-export type RecordFinisher = (draft: Omit<ServiceRecord, 'windowMs' | 'keyMs'>) => ServiceRecord;
+/** One of the three times of a record, rounded down to the service's resolution. */
+export type TimeOf = (
+  which: Conventions['windowTime'],
+  record: Pick<ServiceRecord, 'eventMs' | 'deliveredMs' | 'device'>,
+) => number;
 
 /** The records of what was counted on a date, in order of their window time. */
 export function dayRecords(
   library: Library,
   conventions: Conventions,
+  timeOf: TimeOf,
   day: number,
   stream: RecordStream,
   passes: readonly CountedPass[],
@@ -46,7 +50,6 @@ export function dayRecords(
   const { corrections, lateness } = conventions;
   const seed = mixSeeds(library.seed, library.customerId, day, stream === 'people' ? 1 : 2);
   const random = seededRandom(seed);
-  const finish = recordFinisher(library, conventions);
   const records: ServiceRecord[] = [];
   passes.forEach(({ timeMs: eventMs, device, people }, number) => {
     const onlineMs = eventMs + Math.floor(random.next() * lateness.usualMs);
@@ -56,34 +59,28 @@ export function dayRecords(
       ? deliveredMs + 1 + Math.floor(random.next() * corrections.withinMs)
       : Infinity;
     const draft = { day, number, device, eventMs, deliveredMs, knownFromMs: deliveredMs, goneMs };
-    records.push(finish({ ...draft, ...countsOf(people) }));
+    records.push(withTimes({ ...draft, ...countsOf(people) }, conventions, timeOf));
     const corrected = isCorrected && stream === 'people' ? correct(people, random.next()) : 0;
     if (corrected !== 0) {
-      const counts = countsOf(corrected);
-      records.push(finish({ ...draft, ...counts, knownFromMs: goneMs, goneMs: Infinity }));
+      const after = { ...draft, ...countsOf(corrected), knownFromMs: goneMs, goneMs: Infinity };
+      records.push(withTimes(after, conventions, timeOf));
     }
   });
   return records.sort((a, b) => a.windowMs - b.windowMs);
 }
 
-export function recordFinisher(library: Library, conventions: Conventions): RecordFinisher {
-  const timeOf = recordTimes(library, conventions);
-  const { windowTime, keyTime } = conventions;
-  return (draft) => ({
-    ...draft,
-    windowMs: timeOf(windowTime, draft),
-    keyMs: timeOf(keyTime, draft),
-  });
+export function withTimes(
+  record: Omit<ServiceRecord, 'windowMs' | 'keyMs'>,
+  { windowTime, keyTime }: Conventions,
+  timeOf: TimeOf,
+): ServiceRecord {
+  return { ...record, windowMs: timeOf(windowTime, record), keyMs: timeOf(keyTime, record) };
 }
 
-/** The three times of a record, rounded down to the service's resolution. */
 export function recordTimes(
   library: Library,
   { resolutionMs, serviceClockMs, deviceClocks }: Conventions,
-): (
-  which: Conventions['windowTime'],
-  record: Pick<ServiceRecord, 'eventMs' | 'deliveredMs' | 'device'>,
-) => number {
+): TimeOf {
   function aheadMs(id: number): number {
     return chance(library.seed, id, 5) < deviceClocks.share ? deviceClocks.aheadMs : 0;
   }

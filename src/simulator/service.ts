@@ -81,7 +81,6 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
   const { seed, customers, clock } = options;
   const conventionsOfAll = options.conventions ?? plainConventions;
   const zones = createZones();
-  const utc = zones('UTC');
   const sinceMs = clock.nowMs() - (options.historyMs ?? 35 * DAY_MS);
   const cache = new Map();
   const accounts = customers.map(
@@ -178,7 +177,7 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
     const query = parseQuery(stream, parameters, conventions, ledger.zone);
     return 'error' in query
       ? refuse(query.status, query.error)
-      : jsonResponse(200, answer(ledger, utc, query, nowMs), dateMs);
+      : jsonResponse(200, answer(ledger, query, nowMs), dateMs);
   }
 
   return {
