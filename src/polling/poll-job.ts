@@ -2,7 +2,13 @@
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
-import type { Breakdown, MinuteStream, Stream } from '../base/model.ts';
+import type {
+  AggregatedResponse,
+  Breakdown,
+  MinuteStream,
+  Question,
+  Stream,
+} from '../base/model.ts';
 import { pollBreakdown } from '../counting/breakdown.ts';
 import type { Customer } from '../counting/customer.ts';
 import { baselineDue, pollStream } from '../counting/poll.ts';
@@ -45,6 +51,10 @@ export interface PollJob {
   running: AbortController | undefined;
   /** The running poll was not scheduled: a poll that is due meanwhile is not skipped, it is this one. */
   isExtraPoll: boolean;
+  /** Aborts the reading of the history. */
+  readingHistory: AbortController | undefined;
+  /** When a history that failed is read again, monotonic. */
+  historyRetryMs: number | undefined;
 }
 
 /** The job's newest place, by `nowMs`, in intervals of this length. */
@@ -62,93 +72,30 @@ export function baselineDeadlineMs(intervalMs: number): number {
   return Math.max(MIN_BASELINE_DEADLINE_MS, intervalMs * DEADLINE_SHARE);
 }
 
-export function deadlineOf({ dueMs, intervalMs }: PollJob, readsTotals: boolean): number {
-  if (!readsTotals) {
+export function deadlineOf({ stream, dueMs, intervalMs }: PollJob, takesBaseline: boolean): number {
+  if (!takesBaseline && isByMinute(stream)) {
     return intervalMs * DEADLINE_SHARE;
   }
   const isFirstPoll = dueMs === Infinity;
   return isFirstPoll ? MIN_BASELINE_DEADLINE_MS : baselineDeadlineMs(intervalMs);
 }
 
-/** A poll before its first request. */
-export interface PreparedPoll {
-  readonly baseline: ReturnType<typeof baselineDue>;
-  /** Whether it reads totals even if it may not take a baseline. */
-  readonly mustReadTotals: boolean;
-  run(allowBaseline: boolean, deadlineMs: number, query: Query): Promise<PollResult>;
-}
-
-interface PollResult {
-  readonly notes: readonly PollNote[];
-  /** Replaces the customer's state. */
-  readonly commit: (nowMs: number) => void;
-}
-
-/** `baselineDueMs` is when the totals were to be read again for the last time, monotonic. */
-export function preparePoll(
+/** Whether the next poll takes a baseline. Breakdowns have none: each poll reads their totals. */
+export function baselineDueOf(
   { customer, stream }: PollJob,
   environment: PollEnvironment,
-  baselineDueMs: number,
-): PreparedPoll {
-  if (stream !== 'people' && stream !== 'logins') {
-    return prepareBreakdown(customer, stream, environment);
-  }
-  const state = customer.stateOf(stream);
-  const context = streamContext(customer, stream, environment, baselineDueMs);
-  const { clock, serviceNowMs } = environment;
-  const baseline = baselineDue(state, context);
-  return {
-    baseline,
-    mustReadTotals: baseline === 'required',
-    async run(allowBaseline, deadlineMs, query) {
-      function hasTime(): boolean {
-        return clock.monotonicMs() - context.monotonicMs < deadlineMs / 2;
-      }
-      const { state: next, notes } = await pollStream(
-        state,
-        { ...context, allowBaseline, hasTime },
-        query,
-      );
-      return {
-        notes,
-        commit(nowMs) {
-          customer.pollSucceeded(stream, next, nowMs);
-          customer.discardFuturePeriods(Math.max(nowMs, serviceNowMs()));
-        },
-      };
-    },
-  };
+  renewalMs: number,
+): ReturnType<typeof baselineDue> {
+  return isByMinute(stream)
+    ? baselineDue(customer.stateOf(stream), streamContext(customer, stream, environment, renewalMs))
+    : 'no';
 }
 
-/** Every poll of a breakdown reads the totals: it has no baseline. */
-function prepareBreakdown(
-  customer: Customer,
-  breakdown: Breakdown,
-  { clock, reconcileIntervalMs }: PollEnvironment,
-): PreparedPoll {
-  const period = customer.periodAt(clock.nowMs());
-  return {
-    baseline: 'no',
-    mustReadTotals: true,
-    async run(_allowBaseline, _deadlineMs, query) {
-      const context = {
-        breakdown,
-        calendar: customer.calendar,
-        period,
-        nowMs: () => clock.nowMs(),
-        monotonicMs: clock.monotonicMs(),
-        reconcileIntervalMs,
-        marks: customer.marksOfKeys(breakdown, period),
-        keysOfLastPeriod: customer.keysOfLastPeriod(breakdown, period),
-      };
-      const before = customer.breakdownStateOf(breakdown);
-      const { state, notes } = await pollBreakdown(before, context, query);
-      return { notes, commit: (nowMs) => customer.breakdownSucceeded(breakdown, state, nowMs) };
-    },
-  };
+function isByMinute(stream: Stream): stream is MinuteStream {
+  return stream === 'people' || stream === 'logins';
 }
 
-/** What counting is told of one poll that starts now. */
+/** Of a poll that starts now. Baselines from before `renewalMs` (monotonic) are due again. */
 export function streamContext(
   customer: Customer,
   stream: MinuteStream,
@@ -157,7 +104,7 @@ export function streamContext(
     reconcileIntervalMs,
     serviceNowMs,
   }: Pick<PollEnvironment, 'clock' | 'reconcileIntervalMs' | 'serviceNowMs'>,
-  baselineDueMs: number,
+  renewalMs: number,
 ): Omit<PollContext, 'allowBaseline' | 'hasTime'> {
   const period = customer.periodAt(clock.nowMs());
   return {
@@ -167,7 +114,7 @@ export function streamContext(
     nowMs: () => clock.nowMs(),
     serviceNowMs,
     monotonicMs: clock.monotonicMs(),
-    renewalMs: baselineDueMs,
+    renewalMs,
     reconcileIntervalMs,
     marks: customer.marksOf(stream, period),
     doors: stream === 'people' ? customer.doors : undefined,
@@ -189,29 +136,46 @@ export function abortAfter(clock: Clock, deadlineMs: number, stop: AbortControll
   return () => ended.abort(POLL_ENDED);
 }
 
+export interface PollLimits {
+  readonly renewalMs: number;
+  readonly allowBaseline: boolean;
+  readonly deadlineMs: number;
+  /** Whether its requests come before others. */
+  readonly urgent: boolean;
+  readonly stop: AbortController;
+}
+
+/** What a poll logs, and what it changes when it has ended. */
+interface PollResult {
+  readonly notes: readonly PollNote[];
+  readonly commit: (nowMs: number) => void;
+}
+
 /**
  * Runs a poll to its end and reports it to the customer, the log and the observer. Returns how many
  * responses it got, and how long it took.
  */
 export async function runPoll(
   job: PollJob,
-  run: (query: Query) => Promise<PollResult>,
-  deadlineMs: number,
-  urgent: boolean,
-  stop: AbortController,
-  { clock, observer, log }: PollEnvironment,
+  limits: PollLimits,
+  environment: PollEnvironment,
 ): Promise<{ readonly responses: number; readonly tookMs: number }> {
   const { customer, client, stream } = job;
+  const { clock, observer, log } = environment;
+  const { deadlineMs, urgent, stop } = limits;
   const startMs = clock.monotonicMs();
   const endDeadline = abortAfter(clock, deadlineMs, stop);
   let responses = 0;
   let reason: FailureReason | undefined;
+  async function query(question: Question): Promise<AggregatedResponse> {
+    const response = await client.query(question, stop.signal, urgent);
+    responses += 1;
+    return response;
+  }
   try {
-    const { notes, commit } = await run(async (question) => {
-      const response = await client.query(question, stop.signal, urgent);
-      responses += 1;
-      return response;
-    });
+    const { notes, commit } = isByMinute(stream)
+      ? await pollMinutes(customer, stream, limits, environment, query)
+      : await pollKeys(customer, stream, environment, query);
     if (stop.signal.reason !== DROPPED) {
       commit(clock.nowMs());
       log.succeeded(job, notes);
@@ -234,4 +198,54 @@ export async function runPoll(
     observer.changed(customer.customer);
   }
   return { responses, tookMs };
+}
+
+async function pollMinutes(
+  customer: Customer,
+  stream: MinuteStream,
+  { renewalMs, allowBaseline, deadlineMs }: PollLimits,
+  environment: PollEnvironment,
+  query: Query,
+): Promise<PollResult> {
+  const { clock, serviceNowMs } = environment;
+  const context = streamContext(customer, stream, environment, renewalMs);
+  function hasTime(): boolean {
+    return clock.monotonicMs() - context.monotonicMs < deadlineMs / 2;
+  }
+  const { state, notes } = await pollStream(
+    customer.stateOf(stream),
+    { ...context, allowBaseline, hasTime },
+    query,
+  );
+  return {
+    notes,
+    commit(nowMs) {
+      customer.pollSucceeded(stream, state, nowMs);
+      customer.discardFuturePeriods(Math.max(nowMs, serviceNowMs()));
+    },
+  };
+}
+
+async function pollKeys(
+  customer: Customer,
+  breakdown: Breakdown,
+  { clock, reconcileIntervalMs }: PollEnvironment,
+  query: Query,
+): Promise<PollResult> {
+  const period = customer.periodAt(clock.nowMs());
+  const { state, notes } = await pollBreakdown(
+    customer.breakdownStateOf(breakdown),
+    {
+      breakdown,
+      calendar: customer.calendar,
+      period,
+      nowMs: () => clock.nowMs(),
+      monotonicMs: clock.monotonicMs(),
+      reconcileIntervalMs,
+      marks: customer.marksOfKeys(breakdown, period),
+      keysOfLastPeriod: customer.keysOfLastPeriod(breakdown, period),
+    },
+    query,
+  );
+  return { notes, commit: (nowMs) => customer.breakdownSucceeded(breakdown, state, nowMs) };
 }

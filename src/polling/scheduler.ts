@@ -7,16 +7,16 @@ import type { Logger } from '../base/log.ts';
 import type { Stream } from '../base/model.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
-import { HistoryQueue } from './history-queue.ts';
+import { isHistoryDue, readHistory } from './history.ts';
 import { PollLog } from './log-limiter.ts';
 import type { LogLimiter } from './log-limiter.ts';
 import {
   baselineDeadlineMs,
+  baselineDueOf,
   deadlineOf,
   DROPPED,
   lastPlaceMs,
   nextDueMs,
-  preparePoll,
   runPoll,
 } from './poll-job.ts';
 import type { PollEnvironment, PollJob, PollObserver } from './poll-job.ts';
@@ -62,12 +62,13 @@ export class Scheduler {
    * places for requests, so that dead customers leave the other half to ordinary polls.
    */
   readonly #maxBaselines: number;
-  readonly #histories: HistoryQueue;
   #jobs: ReadonlyMap<string, PollJob> = new Map();
   /** Jobs that wait for their first poll or for a baseline, first come first served. */
   readonly #pending = new Set<PollJob>();
-  readonly #polls = new Set<Promise<void>>();
+  /** Polls and readings of histories. */
+  readonly #running = new Set<Promise<void>>();
   #baselines = 0;
+  #histories = 0;
   #warnedOfSlowService = false;
   #stopping = false;
   #tickMs = 0;
@@ -86,13 +87,6 @@ export class Scheduler {
       1,
       Math.floor(Math.min(options.maxConcurrency / 2, requests / REQUESTS_PER_BASELINE)),
     );
-    this.#histories = new HistoryQueue({
-      clock,
-      observer,
-      limiter,
-      maxRunning: Math.ceil(this.#maxBaselines * HISTORY_SHARE),
-      mayStart: () => this.#pending.size === 0,
-    });
   }
 
   start(): void {
@@ -116,8 +110,7 @@ export class Scheduler {
     for (const [key, job] of before) {
       if (this.#jobs.get(key) !== job) {
         this.#pending.delete(job);
-        this.#histories.drop(job);
-        job.running?.abort(DROPPED);
+        drop(job);
       }
     }
     jobs
@@ -131,8 +124,8 @@ export class Scheduler {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#waking.abort();
-    this.#jobs.forEach(({ running }) => running?.abort(DROPPED));
-    await Promise.allSettled([this.#loop, ...this.#polls, this.#histories.stop()]);
+    this.#jobs.forEach(drop);
+    await Promise.allSettled([this.#loop, ...this.#running]);
   }
 
   /** How late the loop is: 0 while it makes progress. */
@@ -154,8 +147,18 @@ export class Scheduler {
       const phase = i / polled.length;
       const known = this.#jobs.get(keyOf(customer, stream));
       if (known?.customer !== customer) {
-        const state = { dueMs: Infinity, running: undefined, isExtraPoll: false };
-        return { customer, stream, client, intervalMs, phase, ...state };
+        return {
+          customer,
+          stream,
+          client,
+          intervalMs,
+          phase,
+          dueMs: Infinity,
+          running: undefined,
+          isExtraPoll: false,
+          readingHistory: undefined,
+          historyRetryMs: undefined,
+        };
       }
       Object.assign(known, { client, phase });
       known.dueMs = known.dueMs === Infinity ? Infinity : nextDueMs(known, nowMs);
@@ -221,9 +224,8 @@ export class Scheduler {
     const stop = new AbortController();
     job.running = stop;
     job.isExtraPoll = isExtraPoll;
-    const poll = this.#poll(job, stop).finally(() => {
+    this.#track(this.#poll(job, stop), () => {
       job.running = undefined;
-      this.#polls.delete(poll);
       if (job.dueMs === Infinity) {
         job.dueMs = nextDueMs(job, this.#options.clock.monotonicMs());
         // Not for less than a tick: a thousand first polls would wake the loop a thousand times.
@@ -232,34 +234,32 @@ export class Scheduler {
         }
       }
       this.#startPending();
-      if (job.stream === 'people' && !this.#stopping) {
-        this.#histories.addIfDue(job);
-        this.#histories.startWaiting();
-      }
+      this.#startHistory(job);
     });
-    this.#polls.add(poll);
   }
 
   async #poll(job: PollJob, stop: AbortController): Promise<void> {
-    const prepared = preparePoll(job, this.#environment, this.#baselineDueMs(job));
-    const isBaselineDue = prepared.baseline !== 'no';
+    const renewalMs = this.#renewalMs(job);
+    const due = baselineDueOf(job, this.#environment, renewalMs);
     const takesSlot =
-      (isBaselineDue || job.dueMs === Infinity) && this.#baselines < this.#maxBaselines;
-    if (prepared.baseline === 'optional' && !takesSlot) {
+      (due !== 'no' || job.dueMs === Infinity) && this.#baselines < this.#maxBaselines;
+    if (due === 'optional' && !takesSlot) {
       this.#pending.add(job);
     } else {
       this.#pending.delete(job);
     }
     this.#baselines += takesSlot ? 1 : 0;
-    const allowBaseline = isBaselineDue && takesSlot;
-    const deadlineMs = deadlineOf(job, allowBaseline || prepared.mustReadTotals);
+    const allowBaseline = due !== 'no' && takesSlot;
     try {
       const { responses, tookMs } = await runPoll(
         job,
-        (query) => prepared.run(allowBaseline, deadlineMs, query),
-        deadlineMs,
-        takesSlot,
-        stop,
+        {
+          renewalMs,
+          allowBaseline,
+          deadlineMs: deadlineOf(job, allowBaseline || due === 'required'),
+          urgent: takesSlot,
+          stop,
+        },
         this.#environment,
       );
       if (responses > 0 && tookMs > job.intervalMs) {
@@ -270,11 +270,42 @@ export class Scheduler {
     }
   }
 
+  /** If it is due: a few at a time, and only while no poll waits. */
+  #startHistory(job: PollJob): void {
+    const { clock, observer, limiter } = this.#options;
+    if (
+      this.#stopping ||
+      job.stream !== 'people' ||
+      job.readingHistory !== undefined ||
+      this.#histories >= Math.ceil(this.#maxBaselines * HISTORY_SHARE) ||
+      this.#pending.size > 0 ||
+      !isHistoryDue(job, clock)
+    ) {
+      return;
+    }
+    const stop = new AbortController();
+    job.readingHistory = stop;
+    this.#histories += 1;
+    this.#track(readHistory(job, stop, clock, observer, limiter), () => {
+      job.readingHistory = undefined;
+      this.#histories -= 1;
+      this.#jobs.forEach((other) => this.#startHistory(other));
+    });
+  }
+
+  #track(run: Promise<void>, ended: () => void): void {
+    const tracked = run.finally(() => {
+      this.#running.delete(tracked);
+      ended();
+    });
+    this.#running.add(tracked);
+  }
+
   /**
    * When the job's baseline was due for the last time. Each job has its own place in the reconcile
    * interval, so that baselines that were read together at the start are not read together again.
    */
-  #baselineDueMs(job: PollJob): number {
+  #renewalMs(job: PollJob): number {
     const { clock, intervalMs, reconcileIntervalMs } = this.#options;
     const nowMs = clock.monotonicMs();
     const everyMs = Math.max(
@@ -301,4 +332,9 @@ export class Scheduler {
 
 function keyOf({ customer }: Customer, stream: Stream): string {
   return `${stream} ${customer}`;
+}
+
+function drop({ running, readingHistory }: PollJob): void {
+  running?.abort(DROPPED);
+  readingHistory?.abort(DROPPED);
 }

@@ -1,0 +1,82 @@
+/**
+ * The history of a customer, from which its doors are learned. It is read once a day: after the first
+ * poll, later in the first hour or so of the day.
+ */
+import { createHash } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { ServiceError } from '../base/errors.ts';
+import { readDoorModel } from '../counting/door-history.ts';
+import type { LogLimiter } from './log-limiter.ts';
+import { abortAfter, DROPPED } from './poll-job.ts';
+import type { PollJob, PollObserver } from './poll-job.ts';
+
+const MINUTE_MS = 60_000;
+/** After the day's start, so that a nightly roll-up has ended; then spread over an hour. */
+const DELAY_MS = 30 * MINUTE_MS;
+const SPREAD_MS = 60 * MINUTE_MS;
+const DEADLINE_MS = 5 * MINUTE_MS;
+const RETRY_MS = 15 * MINUTE_MS;
+
+export function isHistoryDue({ customer, historyRetryMs }: PollJob, clock: Clock): boolean {
+  const nowMs = clock.nowMs();
+  const { startMs } = customer.calendar.dayAt(nowMs);
+  const { doorsDay } = customer;
+  const { keyFormat, snapshot } = customer.stateOf('people');
+  return (
+    customer.isEstimated &&
+    doorsDay?.startMs !== startMs &&
+    (doorsDay === undefined || nowMs >= startMs + DELAY_MS + offsetMs(customer.customer)) &&
+    snapshot !== undefined &&
+    keyFormat.status === 'detected' &&
+    clock.monotonicMs() >= (historyRetryMs ?? -Infinity)
+  );
+}
+
+/** Learns the doors, or logs the first failure in a row. */
+export async function readHistory(
+  job: PollJob,
+  stop: AbortController,
+  clock: Clock,
+  observer: PollObserver,
+  limiter: LogLimiter,
+): Promise<void> {
+  const { customer, client } = job;
+  const today = customer.calendar.dayAt(clock.nowMs());
+  const endDeadline = abortAfter(clock, DEADLINE_MS, stop);
+  let error = 'the service returns no minutes';
+  try {
+    const model = await readDoorModel(
+      (question) => client.query(question, stop.signal),
+      customer.calendar,
+      today,
+      customer.stateOf('people').keyFormat,
+    );
+    if (model !== undefined && stop.signal.reason !== DROPPED) {
+      job.historyRetryMs = undefined;
+      customer.doorsLearned(today, model);
+      observer.changed(customer.customer);
+      return;
+    }
+  } catch (failure) {
+    if (!(failure instanceof ServiceError)) {
+      throw failure;
+    }
+    error = failure.message;
+  } finally {
+    endDeadline();
+  }
+  if (stop.signal.reason !== DROPPED) {
+    if (job.historyRetryMs === undefined) {
+      limiter.tryLog('warn', 'occupancy history unavailable', {
+        customer: customer.customer,
+        error,
+      });
+    }
+    job.historyRetryMs = clock.monotonicMs() + RETRY_MS;
+  }
+}
+
+/** The customer's place in the hour, the same after a restart and in a replica. */
+function offsetMs(customer: string): number {
+  return (createHash('sha256').update(customer).digest().readUInt32BE() / 2 ** 32) * SPREAD_MS;
+}
