@@ -2,7 +2,7 @@
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName } from '../base/model.ts';
 import { compareKeys, countsOf, INITIAL_BREAKDOWN } from './breakdown.ts';
-import type { AcceptedByKey, BreakdownSnapshot, BreakdownState, CountsByKey } from './breakdown.ts';
+import type { AcceptedByKey, BreakdownSnapshot, BreakdownState } from './breakdown.ts';
 import { at } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { counterValues, MAX_OCCUPANCY_AGE_MS } from './customer-metrics.ts';
@@ -26,18 +26,10 @@ export interface BreakdownSettings {
 /** Occupancy of branches may be this many polls old, because they are rare. */
 const MAX_OCCUPANCY_AGE_POLLS = 3;
 
-interface BreakdownRecord {
-  readonly state: BreakdownState;
-  /** The exported totals by key: their high-water marks. */
-  readonly exported: CountsByKey;
-}
-
-const NOT_POLLED: BreakdownRecord = { state: INITIAL_BREAKDOWN, exported: new Map() };
-
 export class Breakdowns {
   readonly #owner: CounterOwner;
   readonly #marks: HighWaterMarks;
-  #records: ReadonlyMap<Breakdown, BreakdownRecord> = new Map();
+  #states: ReadonlyMap<Breakdown, BreakdownState> = new Map();
   #settings: BreakdownSettings = { breakdowns: [], branchNames: {}, intervalMs: 0 };
 
   constructor(owner: CounterOwner, marks: HighWaterMarks) {
@@ -48,8 +40,8 @@ export class Breakdowns {
   /** Breakdowns that stay keep their state. */
   configure(settings: BreakdownSettings): void {
     this.#settings = settings;
-    this.#records = new Map(
-      settings.breakdowns.map((breakdown) => [breakdown, this.#recordOf(breakdown)]),
+    this.#states = new Map(
+      settings.breakdowns.map((breakdown) => [breakdown, this.stateOf(breakdown)]),
     );
   }
 
@@ -58,7 +50,7 @@ export class Breakdowns {
   }
 
   stateOf(breakdown: Breakdown): BreakdownState {
-    return this.#recordOf(breakdown).state;
+    return this.#states.get(breakdown) ?? INITIAL_BREAKDOWN;
   }
 
   /** The high-water marks of a period by key; undefined if there are none. */
@@ -84,15 +76,14 @@ export class Breakdowns {
   /** Replaces the state after a poll, and updates the high-water marks (rule 7). */
   polled(breakdown: Breakdown, state: BreakdownState, nowMs: number): void {
     const { snapshot } = state;
-    const exported = snapshot?.keys.map((key): [string, Counts] => [
-      key,
-      COUNTERS.people.map((counter, i) => {
+    snapshot?.keys.forEach((key) => {
+      COUNTERS.people.forEach((counter, i) => {
         const total = at(countsOf(snapshot.totals, key), i);
         const kind = kindOfKey(breakdown, counter, key);
-        return this.#marks.update(this.#owner, kind, snapshot.period, total, nowMs);
-      }),
-    ]);
-    this.#records = new Map(this.#records).set(breakdown, { state, exported: new Map(exported) });
+        this.#marks.update(this.#owner, kind, snapshot.period, total, nowMs);
+      });
+    });
+    this.#states = new Map(this.#states).set(breakdown, state);
   }
 
   metricsAt(
@@ -101,8 +92,7 @@ export class Breakdowns {
     dayStartMs: number,
   ): CustomerMetrics['breakdowns'] {
     const metrics: Partial<Record<Breakdown, BreakdownMetrics>> = {};
-    for (const [breakdown, { state, exported }] of this.#records) {
-      const { snapshot } = state;
+    for (const [breakdown, { snapshot }] of this.#states) {
       const ofPeriod = snapshot?.period.startMs === periodStartMs ? snapshot : undefined;
       const ofDay = snapshot?.day.startMs === dayStartMs ? snapshot : undefined;
       // After a clock step back, the last poll is in the future.
@@ -110,7 +100,7 @@ export class Breakdowns {
       const hasOccupancy = breakdown === 'branch' && isRecent === true;
       const keys = (ofPeriod ?? ofDay)?.keys ?? [];
       metrics[breakdown] = {
-        keys: keys.map((key) => keyMetrics(key, exported, ofPeriod, ofDay, hasOccupancy)),
+        keys: keys.map((key) => this.#keyMetrics(breakdown, key, ofPeriod, ofDay, hasOccupancy)),
         droppedKeys: ofPeriod?.droppedKeys,
         names: breakdown === 'branch' ? this.#names(keys) : [],
       };
@@ -120,7 +110,7 @@ export class Breakdowns {
 
   /** When the occupancy of the branches becomes too old without a poll. */
   occupancyEndMs(): number {
-    const polledMs = this.#records.get('branch')?.state.snapshot?.atMs ?? Infinity;
+    const polledMs = this.#states.get('branch')?.snapshot?.atMs ?? Infinity;
     return polledMs + this.#maxOccupancyAgeMs() + 1;
   }
 
@@ -136,28 +126,25 @@ export class Breakdowns {
       .map((key) => [key, names.get(key) ?? key]);
   }
 
-  #recordOf(breakdown: Breakdown): BreakdownRecord {
-    return this.#records.get(breakdown) ?? NOT_POLLED;
+  #keyMetrics(
+    breakdown: Breakdown,
+    key: string,
+    ofPeriod: BreakdownSnapshot | undefined,
+    ofDay: BreakdownSnapshot | undefined,
+    hasOccupancy: boolean,
+  ): KeyMetrics {
+    const today = ofDay && countsOf(ofDay.today, key);
+    const totals = ofPeriod && countsOf(ofPeriod.totals, key);
+    const counters: Partial<Record<CounterName, CounterValues>> = {};
+    COUNTERS.people.forEach((counter, i) => {
+      const kind = kindOfKey(breakdown, counter, key);
+      counters[counter] = counterValues(
+        ofPeriod && this.#marks.ofPeriod(this.#owner, kind, ofPeriod.period.startMs),
+        totals && at(totals, i),
+        today && at(today, i),
+      );
+    });
+    const inside = today && Math.max(0, at(today, 0) - at(today, 1));
+    return { key, counters, occupancy: hasOccupancy ? inside : undefined };
   }
-}
-
-function keyMetrics(
-  key: string,
-  exported: CountsByKey,
-  ofPeriod: BreakdownSnapshot | undefined,
-  ofDay: BreakdownSnapshot | undefined,
-  hasOccupancy: boolean,
-): KeyMetrics {
-  const today = ofDay && countsOf(ofDay.today, key);
-  const totals = ofPeriod && countsOf(ofPeriod.totals, key);
-  const counters: Partial<Record<CounterName, CounterValues>> = {};
-  COUNTERS.people.forEach((counter, i) => {
-    counters[counter] = counterValues(
-      totals && at(countsOf(exported, key), i),
-      totals && at(totals, i),
-      today && at(today, i),
-    );
-  });
-  const inside = today && Math.max(0, at(today, 0) - at(today, 1));
-  return { key, counters, occupancy: hasOccupancy ? inside : undefined };
 }

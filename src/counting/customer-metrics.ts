@@ -4,6 +4,7 @@ import { MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import type { DoorModel } from './door-model.ts';
 import type { DoorFault, Estimate } from './estimate.ts';
+import type { Mark } from './high-water-marks.ts';
 import type { OpeningHours } from './opening-hours.ts';
 import type { Zone } from './zone.ts';
 
@@ -121,14 +122,17 @@ export interface OccupancySeries {
 /** Occupancy that is older is not exported (rule 9). */
 export const MAX_OCCUPANCY_AGE_MS = 15 * MINUTE_MS;
 
-/** `exported` is the high-water mark of `total`, the service's total (rule 7). */
+/** The high-water mark of `total`, the service's total, is exported (rule 7). */
 export function counterValues(
-  exported: number | undefined,
+  mark: Mark | undefined,
   total: number | undefined,
   today: number | undefined,
 ): CounterValues {
-  const excess = exported === undefined || total === undefined ? undefined : exported - total;
-  return { total: exported, excess, today };
+  if (total === undefined) {
+    return { total: undefined, excess: undefined, today };
+  }
+  const exported = Math.max(mark?.value ?? total, total);
+  return { total: exported, excess: exported - total, today };
 }
 
 /** What the doors' past says about them. */

@@ -48,18 +48,10 @@ export interface CustomerOptions {
   readonly marks: HighWaterMarks;
 }
 
-interface StreamRecord {
-  readonly state: StreamState;
-  /** The exported totals: their high-water marks. */
-  readonly exported: readonly number[];
-}
-
-const UNPOLLED_STREAM: StreamRecord = { state: INITIAL_STATE, exported: [] };
-
 export class Customer implements MetricsSource {
   readonly customer: string;
   readonly #options: CustomerOptions;
-  readonly #streams = new Map<MinuteStream, StreamRecord>();
+  readonly #streams = new Map<MinuteStream, StreamState>();
   readonly #health = new Map<Stream, Health>();
   readonly #breakdowns: Breakdowns;
   #description: CustomerDescription;
@@ -89,7 +81,7 @@ export class Customer implements MetricsSource {
   }
 
   stateOf(stream: MinuteStream): StreamState {
-    return this.#recordOf(stream).state;
+    return this.#streams.get(stream) ?? INITIAL_STATE;
   }
 
   breakdownStateOf(breakdown: Breakdown): BreakdownState {
@@ -134,12 +126,12 @@ export class Customer implements MetricsSource {
   pollSucceeded(stream: MinuteStream, state: StreamState, nowMs: number): void {
     const { owner, marks } = this.#options;
     const { snapshot } = state;
-    const exported = snapshot
-      ? COUNTERS[stream].map((counter, i) =>
-          marks.update(owner, counter, snapshot.period, at(snapshot.totals, i), nowMs),
-        )
-      : [];
-    this.#streams.set(stream, { state, exported });
+    if (snapshot !== undefined) {
+      COUNTERS[stream].forEach((counter, i) => {
+        marks.update(owner, counter, snapshot.period, at(snapshot.totals, i), nowMs);
+      });
+    }
+    this.#streams.set(stream, state);
     this.#countSuccess(stream, nowMs);
   }
 
@@ -213,7 +205,7 @@ export class Customer implements MetricsSource {
 
   /** Today's occupancy so far, however old the last successful poll is; undefined if unknown. */
   occupancySeriesAt(nowMs: number): OccupancySeries | undefined {
-    const snapshot = this.#streams.get('people')?.state.snapshot;
+    const snapshot = this.#streams.get('people')?.snapshot;
     const day = this.calendar.dayAt(nowMs);
     return snapshot?.order === undefined || snapshot.day.startMs !== day.startMs
       ? undefined
@@ -221,20 +213,19 @@ export class Customer implements MetricsSource {
   }
 
   metricsAt(nowMs: number): CustomerMetrics {
-    const { name, timezone, calendar } = this.#options;
+    const { name, timezone, calendar, owner, marks } = this.#options;
     const period = this.periodAt(nowMs);
     const counters: Partial<Record<CounterName, CounterValues>> = {};
     const streams: Partial<Record<Stream, StreamMetrics>> = {};
     const dayStartMs = calendar.dayAt(nowMs).startMs;
     const order = this.#recentSnapshotAt(nowMs)?.order;
     for (const stream of this.streams) {
-      const { state, exported } = this.#recordOf(stream);
-      const { snapshot } = state;
+      const { snapshot } = this.stateOf(stream);
       const totals = snapshot?.period.startMs === period.startMs ? snapshot.totals : undefined;
       const today = snapshot?.day.startMs === dayStartMs ? snapshot.today : undefined;
       COUNTERS[stream].forEach((counter, i) => {
         counters[counter] = counterValues(
-          totals && at(exported, i),
+          totals && marks.ofPeriod(owner, counter, period.startMs),
           totals && at(totals, i),
           today && at(today, i),
         );
@@ -262,7 +253,7 @@ export class Customer implements MetricsSource {
 
   /** Today's, unless it is too old, in both directions: clocks step back, too. */
   #recentSnapshotAt(nowMs: number): Snapshot | undefined {
-    const snapshot = this.#streams.get('people')?.state.snapshot;
+    const snapshot = this.#streams.get('people')?.snapshot;
     return snapshot !== undefined &&
       Math.abs(nowMs - snapshot.atMs) <= MAX_OCCUPANCY_AGE_MS &&
       snapshot.day.startMs === this.calendar.dayAt(nowMs).startMs
@@ -288,7 +279,7 @@ export class Customer implements MetricsSource {
   #validUntil(nowMs: number, period: CountingPeriod): number {
     const { timezone, calendar } = this.#options;
     const { openingHours } = this.#description;
-    const polledMs = this.#streams.get('people')?.state.snapshot?.atMs ?? Infinity;
+    const polledMs = this.#streams.get('people')?.snapshot?.atMs ?? Infinity;
     const changes = [
       period.endMs,
       calendar.dayAt(nowMs).endMs,
@@ -321,10 +312,6 @@ export class Customer implements MetricsSource {
   /** Of a removed breakdown, too: its counters must not fall if it comes back. */
   #healthOf(stream: Stream): Health {
     return this.#health.get(stream) ?? UNPOLLED;
-  }
-
-  #recordOf(stream: MinuteStream): StreamRecord {
-    return this.#streams.get(stream) ?? UNPOLLED_STREAM;
   }
 }
 

@@ -17,8 +17,8 @@ import { WindowReader } from './query.ts';
 import type { Query, WindowResponse } from './query.ts';
 import { isBaselineReusable, nextRecentWindow } from './recent-window.ts';
 import type { RecentWindow } from './recent-window.ts';
-import { createSnapshot, findDayBefore, latestNowMs } from './snapshot.ts';
-import type { DayBefore, Snapshot } from './snapshot.ts';
+import { createSnapshot, findLastSeenBefore, latestNowMs } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 import type { DayDoors } from './today-estimate.ts';
 import { BY_DAY } from './totals.ts';
 import type { TotalSource } from './totals.ts';
@@ -33,7 +33,8 @@ export interface StreamState {
   /** Sums of `recent` at the last accepted poll. */
   readonly recent: Counts | undefined;
   readonly pending: Pending;
-  readonly dayBefore: DayBefore | undefined;
+  /** The newest minute before today that counted anybody. */
+  readonly lastSeenBeforeMs: number | undefined;
 }
 
 export const INITIAL_STATE: StreamState = {
@@ -44,7 +45,7 @@ export const INITIAL_STATE: StreamState = {
   keyFormat: ANY_KEY_FORMAT,
   recent: undefined,
   pending: NOTHING_PENDING,
-  dayBefore: undefined,
+  lastSeenBeforeMs: undefined,
 };
 
 export interface PollContext {
@@ -228,7 +229,7 @@ async function pollWithBaseline(
     return { state, notes: ['aggregations_inconsistent'] };
   }
   const { baseline, recent, source, use } = result;
-  const { dayBefore, keyFormat } = await findDayBefore(state, context, reader, result);
+  const { lastSeenBeforeMs, keyFormat } = await findLastSeenBefore(state, context, reader, result);
   const recentWindow = nextRecentWindow(state, baseline, use);
   const next: StreamState = {
     ...state,
@@ -237,7 +238,7 @@ async function pollWithBaseline(
     totalSource: source,
     recentWindow,
     keyFormat,
-    dayBefore,
+    lastSeenBeforeMs,
   };
   const emptiness = emptinessOf(
     { totals: baseline.periodTotal, today: baseline.todayByMinute },

@@ -33,12 +33,6 @@ export interface Snapshot {
     | undefined;
 }
 
-/** When the day before the one that starts then counted anybody last. */
-export interface DayBefore {
-  readonly dayStartMs: number;
-  readonly lastSeenMs: number | undefined;
-}
-
 /** How long before the end of a day its last snapshot has all of its minutes. */
 const MAX_SNAPSHOT_AGE_MS = 15 * MINUTE_MS;
 
@@ -52,7 +46,7 @@ export function createSnapshot(
   context: PollContext,
   baseline: Baseline,
   recent: WindowResponse,
-  { keyFormat, dayBefore, snapshot: previous }: StreamState,
+  { keyFormat, lastSeenBeforeMs, snapshot: previous }: StreamState,
 ): Snapshot {
   const { doors } = context;
   const { period, day, periodTotal, todayByMinute } = baseline;
@@ -64,7 +58,6 @@ export function createSnapshot(
   // Rows that are dated before the day arrived today, but are not of today.
   const beforeDay = sumOf(minutes ?? [], { startMs: -Infinity, endMs: day.startMs }, came.length);
   const passed = { startMs: day.startMs, endMs: latestNowMs(context) + 1 };
-  const seenBeforeMs = dayBefore?.dayStartMs === day.startMs ? dayBefore.lastSeenMs : undefined;
   return {
     period,
     day,
@@ -73,7 +66,7 @@ export function createSnapshot(
     today: minus(plus(todayByMinute, came), beforeDay),
     order: minutes && {
       occupancy: context.stream === 'people' ? computeOccupancy(minutes, passed) : [],
-      lastSeenMs: lastSeenIn(minutes, passed) ?? seenBeforeMs,
+      lastSeenMs: lastSeenIn(minutes, passed) ?? lastSeenBeforeMs,
       estimate:
         doors?.day.startMs === day.startMs
           ? estimateToday(
@@ -90,40 +83,28 @@ export function createSnapshot(
 }
 
 /**
- * When the day before counted anybody last. Taken from its last snapshot; after a restart it is
- * requested, while today is still empty. Its rows may decide the key format.
+ * When anybody was last seen before today. Taken from the last snapshot; after a restart the day
+ * before is requested, while today is still empty. Its rows may decide the key format.
  */
-export async function findDayBefore(
-  state: StreamState,
+export async function findLastSeenBefore(
+  { snapshot }: StreamState,
   { calendar }: PollContext,
   reader: WindowReader,
   { baseline: { day, todayByMinute }, keyFormat }: BaselineResult,
-): Promise<Pick<StreamState, 'dayBefore' | 'keyFormat'>> {
-  const { snapshot, dayBefore } = state;
-  const dayStartMs = day.startMs;
-  if (dayBefore?.dayStartMs === dayStartMs) {
-    return { dayBefore, keyFormat };
+): Promise<Pick<StreamState, 'lastSeenBeforeMs' | 'keyFormat'>> {
+  if (snapshot?.order !== undefined && day.startMs - snapshot.atMs <= MAX_SNAPSHOT_AGE_MS) {
+    const { lastSeenMs } = snapshot.order;
+    const isBefore = lastSeenMs !== undefined && lastSeenMs < day.startMs;
+    return { lastSeenBeforeMs: isBefore ? lastSeenMs : undefined, keyFormat };
   }
   const before = calendar.dayBefore(day);
-  if (
-    snapshot?.order !== undefined &&
-    snapshot.day.startMs === before.startMs &&
-    dayStartMs - snapshot.atMs <= MAX_SNAPSHOT_AGE_MS
-  ) {
-    const { lastSeenMs = -Infinity } = snapshot.order;
-    const isOfDay = lastSeenMs >= before.startMs;
-    return { dayBefore: { dayStartMs, lastSeenMs: isOfDay ? lastSeenMs : undefined }, keyFormat };
-  }
   const response = isZero(todayByMinute)
     ? await reader.readOptional('minute', before.startMs)
     : undefined;
   if (response?.aggregation !== 'minute') {
-    return { dayBefore: undefined, keyFormat };
+    return { lastSeenBeforeMs: undefined, keyFormat };
   }
   const detected = await detectKeyFormat(reader, keyFormat, [response], calendar.zone);
   const minutes = minutesOf(response.rows, keyParser(detected, response.window, calendar.zone));
-  return {
-    dayBefore: minutes && { dayStartMs, lastSeenMs: lastSeenIn(minutes, before) },
-    keyFormat: detected,
-  };
+  return { lastSeenBeforeMs: minutes && lastSeenIn(minutes, before), keyFormat: detected };
 }
