@@ -3,7 +3,7 @@
  * minutes. What later polls get for that request, minus what it returned at the baseline, is what
  * came since, however the service defines its windows.
  */
-import { floorToMinute, MINUTE_MS } from './calendar.ts';
+import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { CountingPeriod, Span } from './calendar.ts';
 import {
   ANY_COUNT,
@@ -26,10 +26,10 @@ import {
   subtractMinutes,
 } from './occupancy.ts';
 import type { Minutes } from './occupancy.ts';
-import type { PollContext } from './poll.ts';
+import type { PollContext, StreamState } from './poll.ts';
 import { readLarger } from './query.ts';
 import type { WindowReader, WindowResponse } from './query.ts';
-import { finerSource, isVerified, readComparison, totalByMinute } from './totals.ts';
+import { finerSource, isVerified, totalByMinute } from './totals.ts';
 import type { TotalSource } from './totals.ts';
 
 export interface Baseline {
@@ -78,6 +78,7 @@ export interface BaselineContext extends Pick<
 }
 
 const RECENT_WINDOW_MS = 15 * MINUTE_MS;
+const WEEK_MS = 7 * DAY_MS;
 /** Disagreements with the minutes after which a finer aggregation is tried. */
 const MAX_DISAGREEMENTS = 2;
 
@@ -135,16 +136,7 @@ async function readResponses(
     day.startMs,
   );
   const comparison =
-    source.kind === 'minutes'
-      ? undefined
-      : await readComparison(reader, {
-          aggregation: source.aggregation,
-          todayByMinute,
-          expectedToday: expected.today,
-          periodStartMs: period.startMs,
-          dayStartMs: day.startMs,
-          isVerified: isVerified(source, period),
-        });
+    source.kind === 'minutes' ? undefined : await readComparison(context, source, todayByMinute);
   // If the recent window was empty and the day is not, an empty response is requested again: if both
   // were a fault, all of its counts would be added later.
   const mayBeFault = isZero(recentBefore.sums) && !isZero(todayByMinute.sums);
@@ -210,6 +202,31 @@ function minimumToday(
   return mayBeWrong ? higher(expected.today, ANY_COUNT) : expected.today;
 }
 
+/**
+ * The same window by minute and by the aggregation of the totals: today; or the last week, if nobody
+ * came today and the aggregation is not verified yet, because two empty responses prove nothing.
+ */
+async function readComparison(
+  { reader, period, day, expected }: BaselineContext,
+  source: Exclude<TotalSource, { kind: 'minutes' }>,
+  todayByMinute: WindowResponse,
+): Promise<{ readonly minutes: WindowResponse; readonly coarse: WindowResponse }> {
+  const { aggregation } = source;
+  const weekStartMs = Math.max(period.startMs, day.startMs - WEEK_MS);
+  if (!isZero(todayByMinute.sums) || isVerified(source, period) || weekStartMs >= day.startMs) {
+    const coarse = await reader.readAgainIfBelow(expected.today, aggregation, day.startMs);
+    return { minutes: todayByMinute, coarse };
+  }
+  let fromMs = weekStartMs;
+  let minutes = await reader.read('minute', fromMs);
+  if (minutes.aggregation !== 'minute') {
+    // Forced into the aggregation that is to be compared, it would agree with itself.
+    fromMs = Math.max(period.startMs, day.startMs - 2 * DAY_MS);
+    minutes = await reader.read('minute', fromMs);
+  }
+  return { minutes, coarse: await reader.read(aggregation, fromMs) };
+}
+
 async function assemble(
   context: BaselineContext,
   responses: Responses,
@@ -261,4 +278,69 @@ function baselineUse(
     minutes !== undefined &&
     lastSeenIn(minutes, { startMs, endMs: serviceNowMs() + 1 }) !== undefined;
   return hasMissedCounts ? 'window_empty' : 'reusable';
+}
+
+/** Whether the window of the last minutes shows what comes, and so whether a baseline can be reused. */
+export type RecentWindow =
+  | { readonly kind: 'usable' }
+  /** Empty at so many baselines in a row although the day had counts in it. */
+  | { readonly kind: 'suspect'; readonly baselines: number }
+  /**
+   * It begins earlier by the zone's offset: the service takes local times for UTC, so that in the
+   * east the usual window is in its future.
+   */
+  | { readonly kind: 'extended' };
+
+/** An empty window may be a fault for this many baselines in a row. */
+const MAX_SUSPECT_BASELINES = 2;
+
+/** The one transition of {@link RecentWindow}. */
+export function nextRecentWindow(
+  state: StreamState,
+  baseline: Baseline,
+  use: BaselineUse,
+): RecentWindow {
+  const before = state.recentWindow;
+  switch (before.kind) {
+    case 'extended':
+      return before;
+    case 'usable':
+    case 'suspect': {
+      const baselines = before.kind === 'suspect' ? before.baselines : 0;
+      if (hasMissedGrowth(state, baseline)) {
+        return { kind: 'extended' };
+      }
+      if (use !== 'window_empty') {
+        return { kind: 'usable' };
+      }
+      return baselines >= MAX_SUSPECT_BASELINES
+        ? { kind: 'extended' }
+        : { kind: 'suspect', baselines: baselines + 1 };
+    }
+  }
+}
+
+/** Whether today grew by far more than the recent window, which was empty at both baselines. */
+function hasMissedGrowth({ baseline: before, recent }: StreamState, baseline: Baseline): boolean {
+  return (
+    before?.day.startMs === baseline.day.startMs &&
+    isZero(before.recentAtBaseline.sums) &&
+    isZero(baseline.recentAtBaseline.sums) &&
+    grandTotal(minus(baseline.todayByMinute, before.todayByMinute)) > 2 * grandTotal(recent ?? [])
+  );
+}
+
+export function isBaselineReusable(
+  before: RecentWindow,
+  next: RecentWindow,
+  use: BaselineUse,
+): boolean {
+  switch (use) {
+    case 'once':
+      return false;
+    case 'window_empty':
+      return before.kind === 'extended';
+    case 'reusable':
+      return before.kind === 'extended' || next.kind === 'usable';
+  }
 }

@@ -3,8 +3,8 @@
  * and what to log out. A poll that fails changes nothing (rule 6). README.md has the numbered rules.
  */
 import type { MinuteStream } from '../base/model.ts';
-import { readBaseline } from './baseline.ts';
-import type { Baseline } from './baseline.ts';
+import { isBaselineReusable, nextRecentWindow, readBaseline } from './baseline.ts';
+import type { Baseline, RecentWindow } from './baseline.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Calendar, CountingPeriod, Span } from './calendar.ts';
 import { at, grandTotal, isZero } from './counts.ts';
@@ -15,8 +15,6 @@ import { checkPlausibility, emptinessOf, NOTHING_PENDING } from './plausibility.
 import type { AcceptedTotals, Emptiness, Pending, PlausibilityNote } from './plausibility.ts';
 import { WindowReader } from './query.ts';
 import type { Query, WindowResponse } from './query.ts';
-import { isBaselineReusable, nextRecentWindow } from './recent-window.ts';
-import type { RecentWindow } from './recent-window.ts';
 import { createSnapshot, findLastSeenBefore, latestNowMs } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { DayDoors } from './today-estimate.ts';

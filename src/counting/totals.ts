@@ -5,10 +5,10 @@
  */
 import { DAY_MS } from './calendar.ts';
 import type { CountingPeriod } from './calendar.ts';
-import { anyBelow, isZero, minus, plus } from './counts.ts';
+import { anyBelow, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { readChunks } from './query.ts';
-import type { WindowReader, WindowResponse } from './query.ts';
+import type { WindowReader } from './query.ts';
 
 export type TotalAggregation = 'day' | 'quarter' | 'minute';
 
@@ -106,46 +106,4 @@ async function sumBetween(
   return all.aggregation === aggregation && after.aggregation === aggregation
     ? minus(all.sums, after.sums)
     : undefined;
-}
-
-const WEEK_MS = 7 * DAY_MS;
-
-/** The same window by minute and by the aggregation of the totals. */
-export interface Comparison {
-  readonly minutes: WindowResponse;
-  readonly coarse: WindowResponse;
-}
-
-export interface ComparisonOptions {
-  readonly aggregation: 'day' | 'quarter';
-  readonly todayByMinute: WindowResponse;
-  readonly expectedToday: Counts | undefined;
-  readonly periodStartMs: number;
-  readonly dayStartMs: number;
-  readonly isVerified: boolean;
-}
-
-/**
- * Today by both; or the last week, if nobody came today and the aggregation is not verified yet: two
- * empty responses prove nothing.
- */
-export async function readComparison(
-  reader: WindowReader,
-  options: ComparisonOptions,
-): Promise<Comparison> {
-  const { aggregation, todayByMinute, periodStartMs, dayStartMs } = options;
-  const weekStartMs = Math.max(periodStartMs, dayStartMs - WEEK_MS);
-  if (!isZero(todayByMinute.sums) || options.isVerified || weekStartMs >= dayStartMs) {
-    const { expectedToday } = options;
-    const coarse = await reader.readAgainIfBelow(expectedToday, aggregation, dayStartMs);
-    return { minutes: todayByMinute, coarse };
-  }
-  let fromMs = weekStartMs;
-  let minutes = await reader.read('minute', fromMs);
-  if (minutes.aggregation !== 'minute') {
-    // Forced into the aggregation that is to be compared, it would agree with itself.
-    fromMs = Math.max(periodStartMs, dayStartMs - 2 * DAY_MS);
-    minutes = await reader.read('minute', fromMs);
-  }
-  return { minutes, coarse: await reader.read(aggregation, fromMs) };
 }

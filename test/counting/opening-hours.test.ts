@@ -2,8 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test, vi } from 'vitest';
-import { HOLIDAY_REGIONS } from '../../src/counting/holiday-regions.ts';
-import { createOpeningHoursParser, parseOpeningHours } from '../../src/counting/opening-hours.ts';
+import {
+  createOpeningHoursParser,
+  HOLIDAY_REGIONS,
+  parseOpeningHours,
+} from '../../src/counting/opening-hours.ts';
 
 const LIBRARY_HOURS = 'Mo-Fr 08:00-20:00; Sa 10:00-16:00; PH off';
 const COPENHAGEN = 'Europe/Copenhagen';
