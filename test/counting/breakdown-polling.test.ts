@@ -119,11 +119,3 @@ test('what stays goes on when a breakdown goes and another comes, in the middle 
   expect(healthOf(one, 'branch')).toEqual({ polls: 1, failures: 0, skipped: 0 });
   expect(one.customer.metricsAt(clock.nowMs()).breakdowns.branch?.keys).toEqual([]);
 });
-
-test('without breakdowns there is neither a value nor a request of them', async () => {
-  const one = polled('a', []);
-  scheduler.setCustomers([one]);
-  await clock.advance(10 * MINUTE_MS);
-  expect(one.customer.metricsAt(clock.nowMs()).breakdowns).toEqual({});
-  expect(new Set(asked.map(({ aggregation }) => aggregation))).toEqual(new Set(['minute', 'day']));
-});

@@ -36,18 +36,6 @@ describe('a breakdown', () => {
     expect(branches.today()).toEqual({ '101': [9, 4], '102': [0, 0] });
   });
 
-  test('counts late records at the next poll', async () => {
-    const branches = counted();
-    await branches.poll();
-    branches.totalRows = [
-      [101, 405, 390],
-      [102, 30, 31],
-    ];
-    await branches.polls(1);
-    expect(branches.totals()).toEqual({ '101': [405, 390], '102': [30, 31] });
-    expect(branches.excess()).toEqual({ '101': [0, 0], '102': [0, 0] });
-  });
-
   test('holds a counter when the service takes counts back, and says by how much', async () => {
     const branches = counted();
     await branches.poll();

@@ -43,8 +43,6 @@ export class ClockFixture {
   readonly violations: string[] = [];
   /** People of every minute of the service to come, at its half. */
   traffic: (serviceMs: number) => readonly number[] = () => [0, 0];
-  /** By how much the devices' clocks are ahead of the service's. */
-  devicesAheadMs = 0;
   away = false;
   requests = 0;
   readonly #options: ClockFixtureOptions;
@@ -113,7 +111,7 @@ export class ClockFixture {
       const restMs = LOOK_AFTER_POLL_MS - (this.clock.monotonicMs() % MINUTE_MS);
       const eventMs = this.serviceMs + restMs + MINUTE_MS / 2;
       this.service.records.push({
-        eventMs: eventMs + this.devicesAheadMs,
+        eventMs,
         arrivalMs: eventMs,
         counts: this.traffic(eventMs),
       });

@@ -116,8 +116,3 @@ test.each([2, 9, 13])('a newest minute %d days ago is found, and its key read', 
     formats: [{ form: 'epoch_seconds' }],
   });
 });
-
-test('a newest minute of three weeks ago is not looked for', async () => {
-  const { diagnosis } = await diagnosed({}, [21 * DAY_MS]);
-  expect(diagnosis.lastSeenMs).toBeUndefined();
-});

@@ -77,20 +77,6 @@ describe('opening hours', () => {
       ],
     ],
     [
-      'continue while clocks are set',
-      { text: '22:00-04:00', zone: COPENHAGEN },
-      '2026-03-28T20:00Z',
-      '2026-03-29T12:00Z',
-      ['2026-03-28T21:00Z opens', '2026-03-29T02:00Z closes'],
-    ],
-    [
-      'start at the end of a skipped hour',
-      { text: '02:30-12:00', zone: COPENHAGEN },
-      '2026-03-28T20:00Z',
-      '2026-03-29T12:00Z',
-      ['2026-03-29T01:00Z opens', '2026-03-29T10:00Z closes'],
-    ],
-    [
       'work where midnight is skipped',
       { text: '00:00-01:30', zone: 'Africa/Cairo' },
       '2026-04-23T12:00Z',
@@ -101,20 +87,6 @@ describe('opening hours', () => {
         '2026-04-24T21:00Z opens',
         '2026-04-24T22:30Z closes',
       ],
-    ],
-    [
-      'work far from UTC',
-      { text: 'Mo 12:00-13:00', zone: 'Pacific/Kiritimati' },
-      '2026-01-04T00:00Z',
-      '2026-01-06T00:00Z',
-      ['2026-01-04T22:00Z opens', '2026-01-04T23:00Z closes'],
-    ],
-    [
-      'are found months ahead',
-      { text: 'Jun-Aug off; Mo-Su 00:00-24:00; Jun-Aug off', zone: 'UTC' },
-      '2026-01-01T00:00Z',
-      '2026-12-01T00:00Z',
-      ['2026-06-01T00:00Z closes', '2026-09-01T00:00Z opens'],
     ],
     [
       // The iterator of the opening_hours library fails here: the observed New Year's Day of 2028 lies
@@ -136,17 +108,6 @@ describe('opening hours', () => {
     expect(changes(hours, from, to)).toEqual(expected);
   });
 
-  test.each([
-    ['24/7', true],
-    ['off', false],
-  ])('%s does not change for a year', (text, open) => {
-    const hours = parseOpeningHours(text, undefined);
-    for (const nowMs of [Date.UTC(2026, 2, 29, 0, 30), Date.UTC(2035, 0)]) {
-      expect(hours.isOpenAt(nowMs, COPENHAGEN)).toBe(open);
-      expect(hours.isOpenAt(nowMs + 366 * 86_400_000, COPENHAGEN)).toBe(open);
-    }
-  });
-
   test('are shared by zones and response in any order', () => {
     const hours = parseOpeningHours('08:00-20:00', undefined);
     const noon = Date.UTC(2026, 0, 15, 12);
@@ -163,7 +124,7 @@ describe('opening hours', () => {
   });
 });
 
-test.each(['Europe/Copenhagen', 'America/New_York', 'Africa/Cairo'])(
+test.each(['Europe/Copenhagen', 'Africa/Cairo'])(
   'the time zone of the process, here %s, has no influence',
   (TZ) => {
     const file = new URL('../../src/counting/opening-hours.ts', import.meta.url);
