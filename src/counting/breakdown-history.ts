@@ -8,7 +8,7 @@ import { compareKeys, countsOf, readByKey, MAX_KEYS } from './breakdown.ts';
 import type { CountsByKey } from './breakdown.ts';
 import { MINUTE_MS } from './calendar.ts';
 import type { Calendar, Span } from './calendar.ts';
-import { at } from './counts.ts';
+import { at, higher } from './counts.ts';
 import type { Counts } from './counts.ts';
 import type { CounterValues, KeyMetrics } from './customer-metrics.ts';
 import { isOver } from './history.ts';
@@ -50,9 +50,7 @@ export async function readBreakdownHistory(
   for (const atMs of readTimes(calendar, { startMs, endMs }, fromMs)) {
     const table = await readByKey(reader, breakdown, startMs, atMs);
     for (const [key, counts] of table) {
-      const before = highest.get(key) ?? [];
-      const higher = counts.map((count, i) => Math.max(count, at(before, i)));
-      highest.set(key, higher);
+      highest.set(key, higher(counts, highest.get(key)) ?? counts);
     }
     steps.push({ atMs, totals: new Map(highest) });
   }

@@ -18,8 +18,7 @@ export interface RegisteredCustomer {
 export class CustomerRegistry {
   readonly #marks: HighWaterMarks;
   #registered = new Map<string, RegisteredCustomer>();
-  /** Zones and calendars cache what they compute, so customers share them. */
-  readonly #zones = new Map<string, Zone>();
+  /** Calendars cache what they compute, so customers share them. */
   readonly #calendars = new Map<string, Calendar>();
 
   constructor(marks: HighWaterMarks) {
@@ -79,15 +78,9 @@ export class CustomerRegistry {
 
   #calendarOf({ timezone, dayStartsAt }: CustomerConfig): Calendar {
     const key = `${timezone} ${dayStartsAt.hour}:${dayStartsAt.minute}`;
-    const calendar = this.#calendars.get(key) ?? new Calendar(this.#zoneOf(timezone), dayStartsAt);
+    const calendar = this.#calendars.get(key) ?? new Calendar(new Zone(timezone), dayStartsAt);
     this.#calendars.set(key, calendar);
     return calendar;
-  }
-
-  #zoneOf(timezone: string): Zone {
-    const zone = this.#zones.get(timezone) ?? new Zone(timezone);
-    this.#zones.set(timezone, zone);
-    return zone;
   }
 }
 
