@@ -61,10 +61,7 @@ export interface BaselineResult {
   readonly keyFormat: KeyFormatState;
 }
 
-export interface BaselineContext extends Pick<
-  PollContext,
-  'calendar' | 'period' | 'nowMs' | 'serviceNowMs' | 'monotonicMs'
-> {
+export interface BaselineContext extends PollContext {
   readonly reader: WindowReader;
   readonly day: Span;
   /** The last accepted values. A lower response is requested again. */
@@ -330,17 +327,13 @@ function hasMissedGrowth({ baseline: before, recent }: StreamState, baseline: Ba
   );
 }
 
+/** Whether later polls may use the baseline, given the state of the window before it and now. */
 export function isBaselineReusable(
   before: RecentWindow,
-  next: RecentWindow,
+  now: RecentWindow,
   use: BaselineUse,
 ): boolean {
-  switch (use) {
-    case 'once':
-      return false;
-    case 'window_empty':
-      return before.kind === 'extended';
-    case 'reusable':
-      return before.kind === 'extended' || next.kind === 'usable';
-  }
+  return (
+    use !== 'once' && (before.kind === 'extended' || (use === 'reusable' && now.kind === 'usable'))
+  );
 }

@@ -17,7 +17,7 @@ import {
 } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
 import { lastSeenIn, minutesOfChunks, readByMinute } from './occupancy.ts';
-import { readChunks, WindowReader } from './query.ts';
+import { isForced, readChunks, WindowReader } from './query.ts';
 import type { Chunk, Query, WindowResponse } from './query.ts';
 
 /** One stream of one customer over a time range. */
@@ -101,7 +101,7 @@ async function readMinutes(
     sums: COUNTERS[stream].map(() => 0),
   };
   const whole = await reader.read('minute', span.startMs, span.endMs);
-  let chunks = await readRangeChunks(range, whole);
+  let chunks = await readRangeChunks(range, whole, Infinity);
   const keyFormat = await detectRangeFormat(range, known, chunks);
   if (namesTimeOfDay(keyFormat)) {
     chunks = await readRangeChunks(range, whole, MAX_TIME_OF_DAY_WINDOW_MS);
@@ -113,12 +113,13 @@ async function readMinutes(
 async function readRangeChunks(
   { reader }: RangeReader,
   whole: WindowResponse,
-  maxMs?: number,
+  maxMs: number,
 ): Promise<readonly Chunk[]> {
   const chunks = await readChunks(
     whole,
     (fromMs, toMs) => reader.read('minute', fromMs, toMs),
-    maxMs,
+    (chunk) =>
+      !isZero(chunk.sums) && (isForced(chunk) || chunk.window.endMs - chunk.window.startMs > maxMs),
   );
   return chunks ?? [];
 }

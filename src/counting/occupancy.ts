@@ -9,7 +9,7 @@ import { at, isZero, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { keyParser } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
-import { MIN_CHUNK_MS, readChunks } from './query.ts';
+import { isForced, readChunks } from './query.ts';
 import type { Chunk, WindowReader, WindowResponse } from './query.ts';
 import type { Zone } from './zone.ts';
 
@@ -132,17 +132,19 @@ export async function readByMinute(
   reader: WindowReader,
   response: WindowResponse,
 ): Promise<readonly Chunk[] | undefined> {
-  function isUsable({ aggregation, sums, window }: WindowResponse): boolean {
-    return aggregation === 'minute' || isZero(sums) || window.endMs - window.startMs > MIN_CHUNK_MS;
+  function isCoarse({ aggregation, sums }: WindowResponse): boolean {
+    return aggregation !== 'minute' && !isZero(sums);
   }
-  if (!isUsable(response)) {
-    return undefined;
-  }
-  const chunks = await readChunks(response, async (fromMs, toMs) => {
-    const half = await reader.readOptional('minute', fromMs, toMs);
-    return half && isUsable(half) ? half : undefined;
-  });
-  return chunks?.filter(({ sums }) => !isZero(sums));
+  const chunks = await readChunks(
+    response,
+    async (fromMs, toMs) => {
+      const half = await reader.readOptional('minute', fromMs, toMs);
+      // Where one short window is forced, the others are, too.
+      return half && isCoarse(half) && !isForced(half) ? undefined : half;
+    },
+    (chunk) => isCoarse(chunk) && isForced(chunk),
+  );
+  return chunks?.some(isCoarse) ? undefined : chunks?.filter(({ sums }) => !isZero(sums));
 }
 
 /** Undefined if a key cannot be parsed. */

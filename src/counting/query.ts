@@ -117,37 +117,49 @@ export interface Chunk extends WindowResponse {
 export const MIN_CHUNK_MS = 30 * MINUTE_MS;
 const OVERLAP_MS = 2 * MINUTE_MS;
 
+/** Whether the service forced another aggregation, as it does for long windows. */
+export function isForced({ aggregation, window }: WindowResponse): boolean {
+  return aggregation !== 'minute' && window.endMs - window.startMs > MIN_CHUNK_MS;
+}
+
 /**
- * `whole` by minute. If the service forced another aggregation, or the window is longer than `maxMs`,
- * both halves are read. They overlap, and the overlap is read once more: so each record counts once,
- * whether or not a window includes its edges. Undefined if `read` returns undefined.
+ * `whole` if it is not `tooLong`, else both halves of its window, by minute. They overlap, and the
+ * overlap is read once more: so each record counts once, whether or not a window includes its edges.
+ * Undefined if `read` returns undefined.
  */
 export async function readChunks(
   whole: WindowResponse,
   read: (fromMs: number, toMs: number | undefined) => Promise<WindowResponse | undefined>,
-  maxMs = Infinity,
+  tooLong: (response: WindowResponse) => boolean,
 ): Promise<readonly Chunk[] | undefined> {
-  const { startMs, endMs } = whole.window;
-  const lengthMs = endMs - startMs;
-  const isEnough =
-    lengthMs <= maxMs && (whole.aggregation === 'minute' || lengthMs <= MIN_CHUNK_MS);
-  if (isEnough || isZero(whole.sums)) {
+  if (!tooLong(whole)) {
     return [{ ...whole, sign: 1 }];
   }
+  async function readHalf(
+    fromMs: number,
+    toMs: number | undefined,
+  ): Promise<readonly Chunk[] | undefined> {
+    const half = await read(fromMs, toMs);
+    return half && readChunks(half, read, tooLong);
+  }
   // Windows start with a day, when few people are counted. So do halves of a long one.
+  const { startMs, endMs } = whole.window;
+  const lengthMs = endMs - startMs;
   const stepMs = lengthMs > 2 * DAY_MS ? DAY_MS : MINUTE_MS;
   const middleMs = startMs + Math.floor(lengthMs / 2 / stepMs) * stepMs;
-  const first = await read(startMs, middleMs + OVERLAP_MS);
-  const before = first && (await readChunks(first, read, maxMs));
-  const second = before && (await read(middleMs, whole.toMs));
-  const after = second && (await readChunks(second, read, maxMs));
+  const before = await readHalf(startMs, middleMs + OVERLAP_MS);
+  const after = before && (await readHalf(middleMs, whole.toMs));
+  if (before === undefined || after === undefined) {
+    return undefined;
+  }
+  if ([before, after].some((half) => half.every(({ sums }) => isZero(sums)))) {
+    return [...before, ...after];
+  }
   // An empty response may be a fault, and then the overlap would count twice.
-  const overlap =
-    after &&
-    (await readLarger(
-      () => read(middleMs, middleMs + OVERLAP_MS),
-      (response) => response !== undefined && isZero(response.sums),
-      (response) => grandTotal(response?.sums ?? []),
-    ));
+  const overlap = await readLarger(
+    () => read(middleMs, middleMs + OVERLAP_MS),
+    (response) => response !== undefined && isZero(response.sums),
+    (response) => grandTotal(response?.sums ?? []),
+  );
   return overlap && [...before, ...after, { ...overlap, sign: -1 }];
 }

@@ -7,7 +7,7 @@ import { DAY_MS } from './calendar.ts';
 import type { CountingPeriod } from './calendar.ts';
 import { anyBelow, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
-import { readChunks } from './query.ts';
+import { isForced, readChunks } from './query.ts';
 import type { WindowReader } from './query.ts';
 
 export type TotalAggregation = 'day' | 'quarter' | 'minute';
@@ -27,20 +27,19 @@ export type TotalSource =
 export const BY_DAY: TotalSource = { kind: 'unverified', aggregation: 'day' };
 
 export function isVerified(source: TotalSource, period: CountingPeriod): boolean {
-  switch (source.kind) {
-    case 'unverified':
-      return false;
-    case 'verified':
-      return source.periodStartMs === period.startMs;
-    case 'minutes':
-      return true;
-  }
+  return source.kind === 'verified'
+    ? source.periodStartMs === period.startMs
+    : source.kind === 'minutes';
 }
 
 /** The sum of everything from `fromMs` on, by minute. */
 export async function totalByMinute(reader: WindowReader, fromMs: number): Promise<Counts> {
   const whole = await reader.read('minute', fromMs);
-  const chunks = await readChunks(whole, (startMs, toMs) => reader.read('minute', startMs, toMs));
+  const chunks = await readChunks(
+    whole,
+    (startMs, toMs) => reader.read('minute', startMs, toMs),
+    isForced,
+  );
   return (chunks ?? []).reduce<Counts>(
     (total, { sums, sign }) => (sign > 0 ? plus(total, sums) : minus(total, sums)),
     whole.sums.map(() => 0),

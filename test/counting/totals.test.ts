@@ -17,7 +17,11 @@ interface Edges {
 }
 
 /** Somebody came at the start of every minute: as many records are on a seam as can be. */
-function answer({ from, to }: Question, edges: Edges): AggregatedResponse {
+function answer(
+  { from, to }: Question,
+  edges: Edges,
+  dayRows?: AggregatedResponse['rows'],
+): AggregatedResponse {
   const fromMs = Date.parse(from);
   const toMs = to === undefined ? END_MS : Date.parse(to);
   const rows = [];
@@ -28,7 +32,9 @@ function answer({ from, to }: Question, edges: Edges): AggregatedResponse {
       rows.push({ key: new Date(atMs).toISOString(), counts: [1, 0] });
     }
   }
-  return { aggregation: rows.length > MOST_MINUTES ? 'day' : 'minute', rows };
+  return rows.length > MOST_MINUTES
+    ? { aggregation: 'day', rows: dayRows ?? rows }
+    : { aggregation: 'minute', rows };
 }
 
 test.each<Edges>([
@@ -37,12 +43,20 @@ test.each<Edges>([
   { from: 'inclusive', to: 'inclusive' },
   { from: 'exclusive', to: 'exclusive' },
 ])('from $from, to $to: nobody at a chunk boundary is counted twice or left out', async (edges) => {
+  expect(await total((question) => answer(question, edges))).toEqual([24 * 60, 0]);
+});
+
+test('a forced aggregation that has no counts yet is read by minute, too', async () => {
+  const edges: Edges = { from: 'inclusive', to: 'exclusive' };
+  expect(await total((question) => answer(question, edges, []))).toEqual([24 * 60, 0]);
+});
+
+function total(respond: (question: Question) => AggregatedResponse): Promise<readonly number[]> {
   const reader = new WindowReader({
-    query: queryFrom((question) => answer(question, edges)),
+    query: queryFrom(respond),
     stream: 'people',
     zone: new Zone('UTC'),
     nowMs: () => END_MS,
   });
-  const total = await totalByMinute(reader, START_MS - MINUTE_MS);
-  expect(total).toEqual([24 * 60, 0]);
-});
+  return totalByMinute(reader, START_MS - MINUTE_MS);
+}
