@@ -21,18 +21,11 @@ export function isExposed({ mode, uid, gid }: FileContent): boolean {
 }
 
 /** What the service's client needs to know of a customer. A secret in a file is read at each call. */
-export function accessOf({ name, clientId, clientSecret }: CustomerConfig): {
-  readonly name: string;
-  readonly clientId: string;
-  readonly readSecret: () => Promise<Secret>;
-} {
-  const { path, secret } = clientSecret;
-  return {
-    name,
-    clientId,
-    readSecret: async () =>
-      path === undefined ? secret : parseSecret(await readTextFile(path, MAX_SECRET_BYTES)),
-  };
+export function accessOf({ name, clientId, clientSecret: { path, secret } }: CustomerConfig) {
+  async function readSecret(): Promise<Secret> {
+    return path === undefined ? secret : parseSecret(await readTextFile(path, MAX_SECRET_BYTES));
+  }
+  return { name, clientId, readSecret };
 }
 
 /** The text of a file without its last line end. Throws if there is none. */

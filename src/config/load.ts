@@ -61,10 +61,7 @@ export async function loadConfig(options: {
   const schema = createConfigSchema();
   const loading = new Loading(schema, env);
   const main = await loading.readYaml(path, schema);
-  const entries = [
-    ...entriesOf(main.file, ['customers'], main.values.customers),
-    ...(await readCustomerFiles(main, schema.shape.customers.unwrap(), loading)),
-  ];
+  const entries = await readEntries(main, schema.shape.customers.unwrap(), loading);
   const polling = intervalsOf(main.values.polling ?? {});
   const needPerSecond = requestsPerSecond(
     polling,
@@ -96,27 +93,21 @@ export async function loadConfig(options: {
   return { ...loading.result(config), web };
 }
 
-function entriesOf(
-  file: YamlFile,
-  path: Path,
-  list: DeepPartial<readonly CustomerEntry[]> | undefined,
-): readonly Entry[] {
-  return (Array.isArray(list) ? list : []).flatMap((values, i) =>
-    values === undefined ? [] : [{ file, path: [...path, i], values }],
-  );
-}
-
-async function readCustomerFiles(
+/** The customers of all files. */
+async function readEntries(
   main: Loaded<ConfigFile>,
   schema: z.ZodType<CustomerEntry[]>,
   loading: Loading,
 ): Promise<readonly Entry[]> {
-  const entries: Entry[] = [];
+  const lists = [{ file: main.file, path: ['customers'], values: main.values.customers }];
   for (const name of await findCustomerFiles(main)) {
-    const { file, values } = await loading.readYaml(name, schema);
-    entries.push(...entriesOf(file, [], values));
+    lists.push({ path: [], ...(await loading.readYaml(name, schema)) });
   }
-  return entries;
+  return lists.flatMap(({ file, path, values: list }) =>
+    (Array.isArray(list) ? list : []).flatMap((values, i) =>
+      values === undefined ? [] : [{ file, path: [...path, i], values }],
+    ),
+  );
 }
 
 /** In the order of the patterns and by name. */
@@ -156,8 +147,7 @@ function checkCustomers(
   entries: readonly Entry[],
   formatter: ProblemFormatter,
 ): void {
-  const isGiven = main.has(['customers']) || main.has(['customer_files']);
-  if (entries.length === 0 && (main.problems.length === 0 || (main.has([]) && !isGiven))) {
+  if (entries.length === 0 && main.has([])) {
     main.add(['customers'], 'expected at least one customer, here or in customer_files, got none');
   }
   const hasTimezone = defaults?.timezone !== undefined || main.has(['defaults', 'timezone']);

@@ -6,9 +6,11 @@ import { readTextFile } from '../base/files.ts';
 import type { FileContent } from '../base/files.ts';
 import { MAX_CONFIG_FILE_BYTES } from './files.ts';
 import { ProblemFormatter } from './problems.ts';
-import { innerType, metaOf } from './values.ts';
+import { innerType, metaOf, typeIn } from './values.ts';
 import { YamlFile } from './yaml-file.ts';
 import type { Environment, Path, Problem } from './yaml-file.ts';
+
+const MAX_SHOWN_PROBLEMS = 1_000;
 
 export interface LoadResult<Config> {
   readonly config: Config;
@@ -50,25 +52,23 @@ export class Loading {
     const path = resolve(name);
     this.#files.add(path);
     const content = await readTextFile(path, MAX_CONFIG_FILE_BYTES).catch(messageOf);
-    const file = new YamlFile(name, content);
+    const file = new YamlFile(name, content, this.#env);
     this.#yamlFiles.push(file);
     return { file, values: this.#validate(file, schema) as DeepPartial<z.output<Schema>> };
   }
 
   #validate(file: YamlFile, schema: z.ZodType): unknown {
-    const value = file.read(schema, this.#env);
+    const value = file.read(schema);
     const result = value === undefined ? undefined : schema.safeParse(value);
     if (result?.success === true) {
       return result.data;
     }
-    const issues = result?.error.issues ?? [];
-    issues.forEach((issue) => this.#addIssue(file, schema, value, issue));
-    for (const { code, path } of issues) {
-      const container = valueAt(value, path.slice(0, -1));
-      const last = path.at(-1);
+    for (const issue of result?.error.issues ?? []) {
+      this.#addIssue(file, schema, value, issue);
+      const container = valueAt(value, issue.path.slice(0, -1));
       // The path of an unknown key is that of its mapping.
-      if (code !== 'unrecognized_keys' && isObject(container) && last !== undefined) {
-        container[last] = undefined;
+      if (issue.code !== 'unrecognized_keys' && isObject(container)) {
+        container[issue.path.at(-1) ?? ''] = undefined;
       }
     }
     return isObject(value) ? value : {};
@@ -76,9 +76,10 @@ export class Loading {
 
   #addIssue(file: YamlFile, schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): void {
     const { path } = issue;
-    const type = innerType(typeAt(schema, path));
-    if (issue.code === 'unrecognized_keys' && type instanceof z.ZodObject) {
-      const known = Object.keys(type.shape);
+    const type = typeAt(schema, path);
+    if (issue.code === 'unrecognized_keys') {
+      const inner = innerType(type);
+      const known = inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
       for (const key of issue.keys) {
         const nearest = nearestOf(key, known);
         const hint = nearest ? `did you mean ${nearest}?` : `expected one of ${known.join(', ')}`;
@@ -89,7 +90,7 @@ export class Loading {
     }
     const parent = innerType(typeAt(schema, path.slice(0, -1)));
     const isKey = parent instanceof z.ZodRecord && issue.code === 'invalid_key';
-    const { expected } = metaOf(isKey ? (parent.keyType as z.ZodType) : typeAt(schema, path));
+    const { expected } = metaOf(isKey ? (parent.keyType as z.ZodType) : type);
     const got = isKey ? 'another key' : this.#found(file, valueAt(value, path), issue);
     const [offset] = file.locate(path, isKey ? 'key' : 'value');
     file.add(path, `expected ${expected}, got ${got}`, offset);
@@ -141,9 +142,10 @@ export class Loading {
 
   /** In the order of files and lines. */
   get problems(): readonly string[] {
-    return this.#yamlFiles.flatMap((file) =>
-      inOrder(file.problems).map((problem) => this.formatter.format(file, problem)),
-    );
+    const problems = this.#sorted('problems');
+    const shown = problems.slice(0, MAX_SHOWN_PROBLEMS).map((one) => this.formatter.format(one));
+    const more = problems.length - shown.length;
+    return more === 0 ? shown : [...shown, `and ${more} more problems`];
   }
 
   result<Config>(config: Config): LoadResult<Config> {
@@ -152,23 +154,16 @@ export class Loading {
 
   /** In the order of files and lines; the same warning at several places is one. */
   #warnings(): readonly string[] {
-    const warnings = this.#yamlFiles.flatMap((file) =>
-      inOrder(file.warnings).map((warning) => ({ file, warning })),
-    );
-    const groups = Map.groupBy(warnings, ({ warning }) => warning.message).values();
+    const groups = Map.groupBy(this.#sorted('warnings'), ({ message }) => message).values();
     return Array.from(groups).flatMap(([first, ...others]) => {
-      if (first === undefined) {
-        return [];
-      }
       const more = others.length === 0 ? '' : ` (and ${others.length} more of these)`;
-      const message = first.warning.message + more;
-      return this.formatter.format(first.file, { ...first.warning, message });
+      return first ? this.formatter.format({ ...first, message: first.message + more }) : [];
     });
   }
-}
 
-function inOrder(problems: readonly Problem[]): readonly Problem[] {
-  return problems.toSorted((a, b) => a.offset - b.offset);
+  #sorted(kind: 'problems' | 'warnings'): readonly Problem[] {
+    return this.#yamlFiles.flatMap((file) => file[kind].toSorted((a, b) => a.offset - b.offset));
+  }
 }
 
 /** Throws a ConfigError if there are problems. */
@@ -182,24 +177,12 @@ function isObject(value: unknown): value is Record<PropertyKey, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce((inner, step) => (isObject(inner) ? inner[step] : undefined), value);
+function typeAt(schema: z.ZodType, path: Path): z.ZodType {
+  return path.reduce((type, step) => typeIn(type, step) ?? type, schema);
 }
 
-/** The type of the value at a path; that of the last known part where the path leads further. */
-function typeAt(schema: z.ZodType, path: Path): z.ZodType {
-  return path.reduce<z.ZodType>((type, step) => {
-    const inner = innerType(type);
-    const next =
-      inner instanceof z.ZodArray
-        ? inner.element
-        : inner instanceof z.ZodRecord
-          ? inner.valueType
-          : inner instanceof z.ZodObject
-            ? inner.shape[String(step)]
-            : undefined;
-    return (next as z.ZodType | undefined) ?? type;
-  }, schema);
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce((inner, step) => (isObject(inner) ? inner[step] : undefined), value);
 }
 
 /** The word that was probably meant: one of three characters may be different, two at most. Case does not matter. */

@@ -3,14 +3,12 @@
  * where that is harmless. Redaction is an allowlist: a value or a line is shown only if it is `KEY: VALUE`
  * with a key that the schema calls harmless, and a path only up to the first key that is no plain name.
  */
-import { isScalar } from 'yaml';
 import { z } from 'zod';
 import { REDACTED } from '../base/secret.ts';
 import { innerType, metaOf } from './values.ts';
 import type { Path, Problem, YamlFile } from './yaml-file.ts';
 
 const MAX_SHOWN_LINE_LENGTH = 160;
-const MAX_QUOTED_LENGTH = 80;
 /** A shorter text occurs in others by chance. */
 const MIN_SECRET_LENGTH = 4;
 
@@ -54,7 +52,7 @@ export class ProblemFormatter {
   }
 
   /** `FILE:LINE:COLUMN: PATH: MESSAGE`, and where it is harmless the source line with a caret. */
-  format(file: YamlFile, { offset, path, message }: Problem): string {
+  format({ file, offset, path, message }: Problem): string {
     const { line, column, start, text } = file.position(offset);
     const headline = `${this.#pathText(file, path)}: ${message}`;
     const place = `${file.name}:${line}:${column}: ${this.#redact(headline)}`;
@@ -72,9 +70,7 @@ export class ProblemFormatter {
     const line = file.position(start);
     const shown = this.#harmlessText(line.text);
     const isWhole = shown !== undefined && end <= line.start + shown.length;
-    return isWhole && end - start <= MAX_QUOTED_LENGTH && isScalar(file.nodeAt(path))
-      ? file.text.slice(start, end)
-      : undefined;
+    return isWhole ? file.text.slice(start, end) : undefined;
   }
 
   /** A line without its comment; undefined if it must not be shown. */
@@ -89,11 +85,7 @@ export class ProblemFormatter {
   }
 
   #redact(text: string): string {
-    let redacted = text;
-    for (const secret of this.#secrets) {
-      redacted = redacted.replaceAll(secret, REDACTED);
-    }
-    return redacted;
+    return [...this.#secrets].reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
   }
 
   /** `customers[0].capacity`, up to the first key that is neither known nor a plain name. */

@@ -30,11 +30,6 @@ export interface PollingConfig {
   readonly breakdownIntervalMs: number;
 }
 
-export interface LocalTimeOfDay {
-  readonly hour: number;
-  readonly minute: number;
-}
-
 /** `secret` was read with the configuration; `path` is the file that may hold a newer one. */
 export interface SecretSource {
   readonly secret: Secret;
@@ -47,7 +42,7 @@ export interface CustomerConfig {
   readonly clientSecret: SecretSource;
   /** An IANA name that the runtime knows. */
   readonly timezone: string;
-  readonly dayStartsAt: LocalTimeOfDay;
+  readonly dayStartsAt: { readonly hour: number; readonly minute: number };
   /** Whether to publish the occupancy estimate. */
   readonly estimate: boolean;
   readonly capacity: number | undefined;

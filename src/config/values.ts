@@ -12,9 +12,9 @@ interface ValueMeta {
   /** Allowlist: only values and lines of such keys appear in messages. */
   readonly harmless?: boolean;
   readonly description?: string | undefined;
+  /** For the JSON Schema. */
+  readonly pattern?: string;
 }
-
-type StringMeta = ValueMeta & { readonly [jsonSchemaKeyword: string]: unknown };
 
 /** The type without defaults and optionality. */
 export function innerType(type: z.ZodType): z.ZodType {
@@ -25,12 +25,29 @@ export function innerType(type: z.ZodType): z.ZodType {
     : type;
 }
 
+/** The type of what is in a list or a mapping at a position or key, if the type allows it. */
+export function typeIn(container: z.ZodType, step: PropertyKey): z.ZodType | undefined {
+  const type = innerType(container);
+  const inner =
+    type instanceof z.ZodObject
+      ? type.shape[String(step)]
+      : type instanceof z.ZodRecord
+        ? type.valueType
+        : type instanceof z.ZodArray && typeof step === 'number'
+          ? type.element
+          : undefined;
+  return inner as z.ZodType | undefined;
+}
+
 export function metaOf(type: z.ZodType): ValueMeta {
   return { ...innerType(type).meta(), ...type.meta() };
 }
 
-export function checkedString(isValid: (value: string) => boolean, meta: StringMeta): z.ZodString {
-  return z.string().refine(isValid).meta(meta);
+export function checkedString(isValid: (value: string) => boolean, meta: ValueMeta): z.ZodString {
+  return z
+    .string()
+    .refine(isValid)
+    .meta({ ...meta });
 }
 
 /** Control characters, lone surrogates, line separators, and what changes the direction of text. */
@@ -110,13 +127,12 @@ export function duration(min: string, max: string, example: string): z.ZodString
       expected: `a duration from ${min} to ${max}, such as ${example}`,
       harmless: true,
       pattern: DURATION_PATTERN,
-      examples: [example],
     },
   );
 }
 
 /** A string that a pattern describes, for the JSON Schema as well. */
-export function matching(pattern: RegExp, meta: StringMeta): z.ZodString {
+export function matching(pattern: RegExp, meta: ValueMeta): z.ZodString {
   return checkedString((value) => pattern.test(value), { ...meta, pattern: pattern.source });
 }
 
@@ -124,7 +140,6 @@ export function timeOfDay(): z.ZodString {
   return matching(/^([01]\d|2[0-3]):([0-5]\d)$/, {
     expected: 'a time of day from "00:00" to "23:59"',
     harmless: true,
-    examples: ['04:00'],
   });
 }
 
@@ -144,7 +159,7 @@ export function proxyUrl(): z.ZodString {
 }
 
 /** Stricter than the URL standard, which corrects what it can. */
-function url(pattern: RegExp, meta: StringMeta): z.ZodString {
+function url(pattern: RegExp, meta: ValueMeta): z.ZodString {
   return matching(pattern, meta).refine(
     (value) => URL.canParse(value) && new URL(value).port !== '0',
   );
@@ -155,9 +170,6 @@ export function timezone(): z.ZodString {
   return checkedString((value) => known.has(value) || isOldTimezone(value), {
     expected: 'an IANA time zone such as Europe/Copenhagen',
     harmless: true,
-    // Only Node.js knows the names.
-    pattern: '^[A-Z][A-Za-z0-9_+/-]*$',
-    examples: ['Europe/Copenhagen'],
   });
 }
 
@@ -174,10 +186,10 @@ function isOldTimezone(value: string): boolean {
 /** In lower case. */
 export function holidayRegion(): z.ZodString {
   const regions = new Set(
-    Array.from(HOLIDAY_REGIONS, ([country, states]) => [
+    [...HOLIDAY_REGIONS].flatMap(([country, states]) => [
       country,
       ...states.map((state) => `${country}-${state}`),
-    ]).flat(),
+    ]),
   );
   return z
     .string()
@@ -186,6 +198,5 @@ export function holidayRegion(): z.ZodString {
     .meta({
       expected: 'a country or country-state such as dk or de-by',
       harmless: true,
-      examples: ['dk', 'de-by'],
     });
 }

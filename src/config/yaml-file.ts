@@ -14,17 +14,15 @@ import type { Document, Pair } from 'yaml';
 import { z } from 'zod';
 import type { FileContent } from '../base/files.ts';
 import { isExposed } from './files.ts';
-import { innerType } from './values.ts';
+import { innerType, typeIn } from './values.ts';
 
 /** Of keys and of positions in lists, from the top of the file. Empty for the file as a whole. */
 export type Path = readonly PropertyKey[];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Offsets into the text; the second one is exclusive. */
-export type Range = readonly [start: number, end: number];
-
 export interface Problem {
+  readonly file: YamlFile;
   readonly offset: number;
   readonly path: Path;
   readonly message: string;
@@ -56,16 +54,21 @@ export class YamlFile {
   readonly isExposed: boolean;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
+  readonly #env: Environment;
   readonly #reported = new Set<string>();
   readonly #lines = new LineCounter();
   /** Undefined if the file cannot be read or parsed. */
   readonly #document: Document | undefined;
+  /** By name, the last node before the one that is read. */
+  readonly #anchors = new Map<string, unknown>();
+  #entries = 0;
 
   /** `content` may be the reason why the file cannot be read. */
-  constructor(name: string, content: FileContent | string) {
+  constructor(name: string, content: FileContent | string, env: Environment) {
     const isRead = typeof content !== 'string';
     this.name = name;
     this.path = resolve(name);
+    this.#env = env;
     this.text = isRead ? content.text : '';
     this.isExposed = isRead && isExposed(content);
     if (!isRead) {
@@ -101,12 +104,12 @@ export class YamlFile {
     const id = [offset, ...path].join('\0');
     if (!this.#reported.has(id)) {
       this.#reported.add(id);
-      this.problems.push({ offset, path, message });
+      this.problems.push({ file: this, offset, path, message });
     }
   }
 
   warn(path: Path, message: string): void {
-    this.warnings.push({ offset: this.locate(path)[0], path, message });
+    this.warnings.push({ file: this, offset: this.locate(path)[0], path, message });
   }
 
   /** The node at a path. Aliases are not followed. */
@@ -118,8 +121,11 @@ export class YamlFile {
     return this.nodeAt(path) !== undefined;
   }
 
-  /** The value at a path, or its key. What is missing or behind an alias is where its container is. */
-  locate(path: Path, part: 'key' | 'value' = 'value'): Range {
+  /**
+   * The offsets of the value at a path, or of its key. What is missing or behind an alias is where its
+   * container is.
+   */
+  locate(path: Path, part: 'key' | 'value' = 'value'): readonly [start: number, end: number] {
     const parent = part === 'key' ? this.nodeAt(path.slice(0, -1)) : undefined;
     const pairs = isMap(parent) ? parent.items : [];
     const pair = pairs.find(({ key }) => isScalar(key) && key.value === path.at(-1));
@@ -145,45 +151,24 @@ export class YamlFile {
   }
 
   /**
-   * Reads the file as the schema expects it: a text field gets a scalar as it is written (`client_id:
-   * 0123`), with `${NAME}` expanded. What does not fit is left for the schema to reject. What is unknown
-   * is not read, so that aliases cannot expand it. Undefined if nothing could be read.
+   * Reads the file, once, as the schema expects it: a text field gets a scalar as it is written
+   * (`client_id: 0123`), with `${NAME}` expanded. What does not fit is left for the schema to reject. What
+   * is unknown is not read, so that aliases cannot expand it. Undefined if nothing could be read.
    */
-  read(schema: z.ZodType, env: Environment): unknown {
-    if (this.#document === undefined) {
-      return undefined;
-    }
-    const reader = new Reader(this, env);
-    const value = reader.read(this.#document.contents, schema, []);
-    return reader.isOverLimit ? undefined : value;
-  }
-}
-
-class Reader {
-  readonly #file: YamlFile;
-  readonly #env: Environment;
-  /** By name, the last node before that which is read. */
-  readonly #anchors = new Map<string, unknown>();
-  #entries = 0;
-
-  constructor(file: YamlFile, env: Environment) {
-    this.#file = file;
-    this.#env = env;
+  read(schema: z.ZodType): unknown {
+    const value = this.#document && this.#read(this.#document.contents, schema, []);
+    return this.#entries > MAX_ENTRIES ? undefined : value;
   }
 
-  get isOverLimit(): boolean {
-    return this.#entries > MAX_ENTRIES;
-  }
-
-  read(node: unknown, type: z.ZodType, path: Path): unknown {
+  #read(node: unknown, type: z.ZodType, path: Path): unknown {
     const inner = innerType(type);
     if (isAlias(node)) {
       const target = this.#anchors.get(node.source);
       if (target === undefined) {
         const message = 'unknown anchor; put a value that begins with * in quotes';
-        this.#file.add(path, message, node.range?.[0]);
+        this.add(path, message, node.range?.[0]);
       }
-      return this.read(target, type, path);
+      return this.#read(target, type, path);
     }
     if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) {
       this.#anchors.set(node.anchor, node);
@@ -192,8 +177,9 @@ class Reader {
       return this.#readMapping(node.items, inner, path);
     }
     if (isSeq(node)) {
-      return inner instanceof z.ZodArray && this.#mayRead(node.items.length)
-        ? node.items.map((item, i) => this.read(item, inner.element as z.ZodType, [...path, i]))
+      const itemType = typeIn(inner, 0);
+      return itemType !== undefined && this.#mayRead(node.items.length)
+        ? node.items.map((item, i) => this.#read(item, itemType, [...path, i]))
         : [];
     }
     if (!isScalar(node) || node.value === null) {
@@ -229,21 +215,21 @@ class Reader {
       // Zod ignores __proto__ silently.
       if (key === '__proto__' || Object.hasOwn(result, key)) {
         const message = key === '__proto__' ? 'unsupported key' : 'duplicate key';
-        this.#file.add(at, message, offset);
+        this.add(at, message, offset);
         continue;
       }
-      const valueType = (isRecord ? type.valueType : type.shape[key]) as z.ZodType | undefined;
-      result[key] = valueType === undefined ? null : this.read(value, valueType, at);
+      const valueType = typeIn(type, key);
+      result[key] = valueType === undefined ? null : this.#read(value, valueType, at);
     }
     return result;
   }
 
   #mayRead(entries: number): boolean {
     this.#entries += entries;
-    if (this.isOverLimit) {
-      this.#file.add([], `more than ${MAX_ENTRIES} entries, with aliases expanded`);
+    if (this.#entries > MAX_ENTRIES) {
+      this.add([], `more than ${MAX_ENTRIES} entries, with aliases expanded`);
     }
-    return !this.isOverLimit;
+    return this.#entries <= MAX_ENTRIES;
   }
 
   /** `${NAME}` is the environment's value, `$${` a literal `${`. Values are not expanded again. */
@@ -256,7 +242,7 @@ class Reader {
       const value = isName && Object.hasOwn(this.#env, name) ? this.#env[name] : undefined;
       if (value === undefined) {
         const problem = isName ? `environment variable ${name} is not set` : 'expected ${NAME}';
-        this.#file.add(path, `${problem}; write $\${ for a literal \${`, offset);
+        this.add(path, `${problem}; write $\${ for a literal \${`, offset);
       }
       return value ?? '';
     });

@@ -250,6 +250,11 @@ test('columns count characters, not bytes or UTF-16 units', async () => {
   expect(await problemsOf({ 'config.yaml': text })).toMatch(/^config\.yaml:9:15: .*\n.*:9:23: /);
 });
 
+test('after 1000 problems, only their number is reported', async () => {
+  const problems = await problemsOf({ 'config.yaml': `customers: [${'1, '.repeat(5_000)}]` });
+  expect(problems.split('\n').at(-1)).toBe('and 4002 more problems');
+});
+
 test.each([
   ['brackets', '['.repeat(20_000)],
   ['lists', '- '.repeat(20_000)],
