@@ -8,6 +8,7 @@ import { proxyEnvironmentFrom } from '../service/transport.ts';
 import { createService } from '../service/client.ts';
 import type { Service, ServiceObserver } from '../service/types.ts';
 import type { Io } from './io.ts';
+import { listed } from './output.ts';
 
 /** Opens no connection yet. Throws a ConfigError if the proxy is not a valid address. */
 export function serviceOf(
@@ -25,14 +26,11 @@ export function serviceOf(
   });
 }
 
-const MAX_NAMES = 10;
-
 /** The error for a --customer that the configuration does not have, or that is missing. */
 export function noSuchCustomer({ customers }: Config, name: string | undefined): UsageError {
-  const names = customers.slice(0, MAX_NAMES).map((customer) => customer.name);
-  const more = customers.length > MAX_NAMES ? ', …' : '';
+  const names = listed(customers.map((customer) => customer.name));
   const found = name === undefined ? 'nothing' : JSON.stringify(name);
-  return new UsageError(`--customer: expected one of ${names.join(', ')}${more}, got ${found}`);
+  return new UsageError(`--customer: expected one of ${names}, got ${found}`);
 }
 
 /**

@@ -8,7 +8,7 @@ import { readCustomers } from './connect.ts';
 import type { CustomersFinding, StreamReport } from './connect.ts';
 import { configOption, helpNotes, webConfigOption } from './flags.ts';
 import type { Io } from './io.ts';
-import { ABSENT, counted, createFormatter } from './output.ts';
+import { ABSENT, counted, createFormatter, listed } from './output.ts';
 
 interface CheckFlags {
   readonly 'config.file': string;
@@ -179,10 +179,6 @@ function ratio(streams: CustomerStreams): string {
   return typeof mean === 'number' ? `${mean.toFixed(3)} ± ${stddev?.toFixed(3)}` : ABSENT;
 }
 
-const MAX_NAMES = 8;
-
 function findingText({ severity, message, fix, customers }: CustomersFinding): string {
-  const names = customers.slice(0, MAX_NAMES).join(', ');
-  const more = customers.length > MAX_NAMES ? ` and ${customers.length - MAX_NAMES} more` : '';
-  return `${severity}: ${message}\n  customers: ${names}${more}\n  fix: ${fix}\n`;
+  return `${severity}: ${message}\n  customers: ${listed(customers)}\n  fix: ${fix}\n`;
 }

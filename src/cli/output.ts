@@ -12,6 +12,8 @@ export type Formatter = (rows: readonly RawRecord[]) => string;
 /** A missing value in a table of results. Columns of numbers may have it. */
 export const ABSENT = '-';
 
+const MAX_NAMES = 8;
+
 /** What a terminal executes, or what reorders the rest of a line. */
 const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
@@ -42,6 +44,12 @@ export function printable(text: string): string {
 /** `1 file`, `2 files`. */
 export function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** The names, or the first of them and how many more there are. */
+export function listed(names: readonly string[]): string {
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
+  return names.slice(0, MAX_NAMES).join(', ') + more;
 }
 
 /** Moves to the start of the line and clears it (ECMA-48, EL). */

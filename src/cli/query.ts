@@ -33,7 +33,7 @@ interface QueryFlags {
   readonly aggregation?: Aggregation;
   readonly from?: TimeFlag;
   readonly to?: TimeFlag;
-  readonly limit?: number;
+  readonly limit: number;
   readonly includePatronFields: boolean;
   readonly format: Format;
 }
@@ -66,10 +66,11 @@ export function queryCommand(io: Io): Command {
     )
     .option('--from <time>', 'start', parseTimeFlag)
     .option('--to <time>', 'end; needs --from', parseTimeFlag)
-    .option(
-      '--limit <number>',
-      `raw records per page (default: ${DEFAULT_LIMIT})`,
-      integer(1, 1_000_000),
+    .addOption(
+      new Option('--limit <number>', 'raw records per page')
+        .argParser(integer(1, 1_000_000))
+        .default(DEFAULT_LIMIT)
+        .conflicts('aggregation'),
     )
     .option('--include-patron-fields', "print patrons' age, gender and address as well", false)
     .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default('table'))
@@ -89,12 +90,20 @@ export function queryCommand(io: Io): Command {
 
 /** Throws a UsageError or ConfigError before the first request, and an Error after it. */
 async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<void> {
-  checkFlags(endpoint, flags);
+  const { aggregation, includePatronFields, limit } = flags;
+  const known: readonly Aggregation[] = AGGREGATIONS[endpoint];
+  if (aggregation !== undefined && !known.includes(aggregation)) {
+    throw new UsageError(
+      `--aggregation: expected one of ${known.join(', ')} for ${endpoint}, got "${aggregation}"`,
+    );
+  }
+  if (flags.to !== undefined && flags.from === undefined) {
+    throw new UsageError('--to needs --from');
+  }
   const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
   warnings.forEach((warning) => io.writeError(`warning: ${warning}\n`));
   const customer = selectCustomer(config, flags.customer);
   const window = resolveWindow(flags, new Zone(customer.timezone));
-  const { aggregation, includePatronFields, limit = DEFAULT_LIMIT } = flags;
   const columns =
     aggregation === undefined ? recordFields(endpoint, includePatronFields) : rowFields(endpoint);
   const format = createFormatter(flags.format, columns, io.outIsTerminal);
@@ -142,27 +151,10 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
   }
 }
 
-function checkFlags(endpoint: Endpoint, { aggregation, limit, from, to }: QueryFlags): void {
-  const known: readonly Aggregation[] = AGGREGATIONS[endpoint];
-  if (aggregation !== undefined && !known.includes(aggregation)) {
-    throw new UsageError(
-      `--aggregation: expected one of ${known.join(', ')} for ${endpoint}, got "${aggregation}"`,
-    );
-  }
-  if (aggregation !== undefined && limit !== undefined) {
-    throw new UsageError('--limit cannot be combined with --aggregation');
-  }
-  if (to !== undefined && from === undefined) {
-    throw new UsageError('--to needs --from');
-  }
-}
-
 function selectCustomer(config: Config, name: string | undefined): CustomerConfig {
   const { customers } = config;
-  const found =
-    name === undefined && customers.length === 1
-      ? customers[0]
-      : customers.find((customer) => customer.name === name);
+  const isOnly = name === undefined && customers.length === 1;
+  const found = customers.find((customer) => isOnly || customer.name === name);
   if (found === undefined) {
     throw noSuchCustomer(config, name);
   }
