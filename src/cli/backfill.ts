@@ -6,8 +6,8 @@ import { loadConfig } from '../config/load.ts';
 import type { LabelPair } from '../metrics/family.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
 import { findLiveStarts } from './backfill/live-start.ts';
-import { writeMonths } from './backfill/months.ts';
 import { OutputFolder, settingsDigest } from './backfill/output-folder.ts';
+import { createReader } from './backfill/reading.ts';
 import {
   createTargets,
   infoLabelNames,
@@ -15,7 +15,8 @@ import {
   selectCustomers,
   splitIntoMonths,
 } from './backfill/targets.ts';
-import type { BackfillFlags, ParsedTime } from './backfill/targets.ts';
+import type { BackfillFlags } from './backfill/targets.ts';
+import { writeMonths } from './backfill/writing.ts';
 import { configOption, helpNotes, loggerFor, logOptions, parseTimeFlag } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
@@ -44,8 +45,8 @@ export function backfillCommand(io: Io): Command {
     .summary('write history from before the exporter was installed')
     .description('Writes what the exporter would have exported in the past, as OpenMetrics.')
     .addOption(configOption())
-    .requiredOption('--from <time>', 'start of the history', parseTime)
-    .option('--to <time>', 'its end (default: the first live sample, or 3 hours ago)', parseTime)
+    .requiredOption('--from <time>', 'start of the history', checkTime)
+    .option('--to <time>', 'its end (default: the first live sample, or 3 hours ago)', checkTime)
     .option('--customer <name>', 'customer name, repeatable (default: all)', addCustomer)
     .addOption(
       new Option('--step <duration>', 'between two samples: 1m or 5m')
@@ -109,15 +110,18 @@ async function writeHistory(
   await folder.lock();
   const service = serviceOf(config, io);
   try {
-    const options = {
-      folder: flags.output,
+    await writeMonths(months, {
+      folder,
       breakdowns: new Set(customers.flatMap(({ breakdowns }) => breakdowns)),
       stepMs: flags.step,
       scrapeLabels: labels,
       infoLabelNames: infoLabelNames(config),
-    };
-    const workers = customersAtOnce(config.service);
-    await writeMonths(months, { folder, options, service, progress, log, workers, stop: io.stop });
+      read: createReader(service, log, io.stop),
+      workers: customersAtOnce(config.service),
+      progress,
+      log,
+      stop: io.stop,
+    });
     return folder.summary(months, customers);
   } finally {
     service.close();
@@ -125,8 +129,10 @@ async function writeHistory(
   }
 }
 
-function parseTime(text: string): ParsedTime {
-  return { text, time: parseTimeFlag(text) };
+/** The time itself depends on the customer's zone. */
+function checkTime(text: string): string {
+  parseTimeFlag(text);
+  return text;
 }
 
 function parseStep(text: string): number {

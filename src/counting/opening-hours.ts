@@ -203,12 +203,13 @@ const WallDate = createWallDate();
  */
 function withWallDate<Result>(calculate: () => Result): Result {
   const { error, warn } = console;
+  const { Date: before } = globalThis;
   globalThis.Date = WallDate;
   Object.assign(console, { error() {}, warn() {} });
   try {
     return calculate();
   } finally {
-    globalThis.Date = SystemDate;
+    globalThis.Date = before;
     Object.assign(console, { error, warn });
   }
 }

@@ -13,6 +13,7 @@ import type { CustomerConfig } from '../../config/types.ts';
 import { Zone } from '../../counting/zone.ts';
 import type { LabelPair } from '../../metrics/family.ts';
 import { writeLabel } from '../../metrics/format.ts';
+import { parseTimeFlag } from '../flags.ts';
 import type { BackfillFlags } from './targets.ts';
 
 export interface LiveStart {
@@ -66,7 +67,7 @@ export async function findLiveStarts(
   for (const { name, timezone } of customers) {
     const labels = [['customer', name] as const, ...scrapeLabels];
     const selector = `{__name__=~"${COUNTERS}",${labels.map(writeLabel).join(',')}}`;
-    const rangeMs = endMs - from.time(new Zone(timezone), nowMs);
+    const rangeMs = endMs - parseTimeFlag(from)(new Zone(timezone), nowMs);
     const steps = `count(last_over_time(${selector}[${STEP_MS}ms]))`;
     const search = `min_over_time(timestamp(${steps})[${rangeMs}ms:${STEP_MS}ms])`;
     const [found] = await query(url, search, endMs, stop);
@@ -81,13 +82,6 @@ export async function findLiveStarts(
       `Prometheus has no counters of these customers with ${scrapeLabels.map(writeLabel).join(', ')} since --from: ` +
         'check --job, --instance and --label, or use --to instead of --prometheus.url',
     );
-  }
-  const unknown = customers.filter(({ name }) => !starts.has(name));
-  if (unknown.length > 0) {
-    log.warn('customers without samples in Prometheus, their history ends three hours ago', {
-      customers: unknown.length,
-      first: unknown[0]?.name,
-    });
   }
   const newestMs = Math.max(...Array.from(starts.values(), ({ atMs }) => atMs));
   if (nowMs - newestMs < SETTLED_AGE_MS) {
@@ -120,17 +114,19 @@ function liveStartOf(series: readonly Series[], known: readonly LabelPair[]): Li
   };
 }
 
+/** A vector has `value`, a matrix `values`. */
 interface ApiResponse {
   readonly error?: string;
   readonly data?: {
-    /** A vector has `value`, a matrix `values`. */
-    readonly result?: {
+    readonly result?: readonly {
       readonly metric: Series['labels'];
-      readonly value?: readonly [seconds: number, value: string];
-      readonly values?: readonly (readonly [seconds: number, value: string])[];
+      readonly value?: ApiSample;
+      readonly values?: readonly ApiSample[];
     }[];
   };
 }
+
+type ApiSample = readonly [seconds: number, value: string];
 
 /** `base` may have a path, a user and a password. Messages show neither user nor password. */
 async function query(
@@ -152,16 +148,11 @@ async function query(
   if (status !== 200 || !Array.isArray(data?.result)) {
     throw new Error(`${shown}: status ${status}: ${error}`);
   }
-  return data.result.flatMap(({ metric, value, values }) => {
-    const [first] = values ?? [value];
-    return first === undefined
+  return data.result.flatMap(({ metric: labels, value, values = [] }) => {
+    const [[seconds, first] = value ?? []] = values;
+    return seconds === undefined
       ? []
-      : [
-          {
-            labels: metric,
-            sample: { atMs: Math.round(first[0] * 1_000), value: Number(first[1]) },
-          },
-        ];
+      : [{ labels, sample: { atMs: Math.round(seconds * 1_000), value: Number(first) } }];
   });
 }
 

@@ -174,15 +174,15 @@ export function settingsDigest(
   customers: readonly CustomerConfig[],
 ): string {
   const described = customers.map(({ clientSecret: _secret, ...rest }) => rest);
-  const flags = [from.text, to?.text, step, instance, job, label, url?.host, url?.pathname];
+  const flags = [from, to, step, instance, job, label, url?.host, url?.pathname];
   const settings = JSON.stringify([STATE_VERSION, flags, service.baseUrl, described]);
   return createHash('sha256').update(settings).digest('hex');
 }
 
-function parseState(text: string): State | undefined {
+function parseState(text: string): State | null {
   try {
-    return (JSON.parse(text) as State | null) ?? undefined;
+    return JSON.parse(text) as State | null;
   } catch {
-    return undefined;
+    return null;
   }
 }

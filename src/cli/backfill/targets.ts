@@ -1,7 +1,7 @@
 /** What the flags of a backfill ask for: the customers, their time range, and its months. Pure. */
 import { UsageError } from '../../base/errors.ts';
 import type { Config, CustomerConfig } from '../../config/types.ts';
-import { Calendar } from '../../counting/calendar.ts';
+import { Calendar, floorToMinute } from '../../counting/calendar.ts';
 import type { CountingPeriod, Span } from '../../counting/calendar.ts';
 import type { CustomerDescription } from '../../counting/customer-metrics.ts';
 import { createOpeningHoursParser } from '../../counting/opening-hours.ts';
@@ -9,8 +9,8 @@ import { Zone } from '../../counting/zone.ts';
 import type { LabelPair } from '../../metrics/family.ts';
 import { descriptionOf } from '../../polling/customers.ts';
 import { noSuchCustomer } from '../access.ts';
-import { refuseReversed } from '../flags.ts';
-import type { LogFlags, TimeFlag } from '../flags.ts';
+import { parseTimeFlag, refuseReversed } from '../flags.ts';
+import type { LogFlags } from '../flags.ts';
 import type { LiveStart } from './live-start.ts';
 
 /** Prometheus still changes its newest three hours; blocks must not overlap them. */
@@ -19,8 +19,9 @@ const MIN_HISTORY_MS = 300_000;
 
 export interface BackfillFlags extends LogFlags {
   readonly 'config.file': string;
-  readonly from: ParsedTime;
-  readonly to?: ParsedTime;
+  /** For {@link parseTimeFlag}. */
+  readonly from: string;
+  readonly to?: string;
   /** All customers if undefined. */
   readonly customer?: readonly string[];
   /** Milliseconds. */
@@ -30,12 +31,6 @@ export interface BackfillFlags extends LogFlags {
   readonly label?: readonly LabelPair[];
   readonly 'prometheus.url'?: URL;
   readonly output: string;
-}
-
-/** `text` is what was typed. */
-export interface ParsedTime {
-  readonly text: string;
-  readonly time: TimeFlag;
 }
 
 export interface BackfillTarget {
@@ -106,16 +101,16 @@ export function createTargets(
   return customers.map((config) => {
     const zone = new Zone(config.timezone);
     const liveStart = liveStarts.get(config.name);
-    const startMs = Math.ceil(from.time(zone, nowMs) / 1_000) * 1_000;
+    const startMs = Math.ceil(parseTimeFlag(from)(zone, nowMs) / 1_000) * 1_000;
     if (liveStart !== undefined && liveStart.atMs - startMs < MIN_HISTORY_MS) {
       throw new UsageError(
         `Prometheus has samples of ${config.name} since ${zone.format(liveStart.atMs)}: nothing to write. ` +
           'Use an earlier --from, or omit --prometheus.url if these samples are from another backfill',
       );
     }
-    const defaultEndMs = Math.floor((nowMs - DEFAULT_END_AGE_MS) / 60_000) * 60_000;
-    const requestedEndMs = to?.time(zone, nowMs) ?? liveStart?.atMs ?? defaultEndMs;
-    const endMs = Math.min(requestedEndMs, liveStart?.atMs ?? Infinity);
+    const requestedEndMs = to === undefined ? Infinity : parseTimeFlag(to)(zone, nowMs);
+    const defaultEndMs = to === undefined ? floorToMinute(nowMs - DEFAULT_END_AGE_MS) : Infinity;
+    const endMs = Math.min(requestedEndMs, liveStart?.atMs ?? defaultEndMs);
     if (endMs > nowMs) {
       throw new UsageError(`--to must not be in the future: ${zone.format(endMs)}`);
     }

@@ -1,13 +1,14 @@
 /**
- * Writes one month as OpenMetrics. Samples of a family must be together, and customers are read one
+ * Writes the months as OpenMetrics. Samples of a family must be together, and customers are read one
  * after the other: each family has a temporary file, and the month's file is made of these at its end.
  */
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { ALL_COUNTERS } from '../../base/model.ts';
+import { ServiceError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { ALL_COUNTERS, COUNTERS, MINUTE_STREAMS } from '../../base/model.ts';
 import type { Breakdown, CounterName, MinuteStream } from '../../base/model.ts';
 import { keyMetricsAt } from '../../counting/breakdown-history.ts';
 import type { BreakdownHistory } from '../../counting/breakdown-history.ts';
@@ -19,142 +20,171 @@ import { breakdownFamilies } from '../../metrics/breakdown-families.ts';
 import { BACKFILL_FAMILIES } from '../../metrics/families.ts';
 import type { Family, FamilyContext, LabelPair } from '../../metrics/family.ts';
 import { END_OF, writeHead, writeLabel, writePastSample } from '../../metrics/format.ts';
+import { counted } from '../output.ts';
+import type { ProgressLine } from '../output.ts';
 import { counterId } from './live-start.ts';
-import type { PartHistory } from './months.ts';
+import type { CustomerRecord, OutputFolder, Totals } from './output-folder.ts';
+import type { PartHistory, ReadPart } from './reading.ts';
 import { sampleTimes } from './targets.ts';
-import type { MonthPart } from './targets.ts';
+import type { Month, MonthPart } from './targets.ts';
 
-export interface WriteOptions extends FamilyContext {
-  readonly folder: string;
+export interface Run extends FamilyContext {
+  readonly folder: OutputFolder;
   readonly breakdowns: ReadonlySet<Breakdown>;
   readonly stepMs: number;
   readonly scrapeLabels: readonly LabelPair[];
+  readonly read: ReadPart;
+  /** How many customers are read at the same time. */
+  readonly workers: number;
+  readonly progress: ProgressLine;
+  readonly log: Logger;
+  readonly stop: AbortSignal;
 }
 
-/** Text is written in chunks of so many samples, some hundred kilobytes. */
-const MAX_CHUNK_SAMPLES = 4_000;
-
-export class MonthFile {
-  samples = 0;
-  readonly #options: WriteOptions;
-  readonly #path: string;
-  readonly #temporaryFolder: string;
-  readonly #families: readonly Family[];
-  readonly #files = new Map<Family, FileHandle>();
-
-  constructor(month: string, options: WriteOptions) {
-    this.#options = options;
-    this.#path = join(options.folder, `${month}.om`);
-    this.#temporaryFolder = join(options.folder, `${month}.unfinished`);
-    this.#families = [...BACKFILL_FAMILIES, ...breakdownFamilies(options.breakdowns)];
-  }
-
-  /** Discards what an interrupted run has left. */
-  async open(): Promise<void> {
-    await this.close();
-    await mkdir(this.#temporaryFolder, { recursive: true });
-  }
-
-  /** Adds a customer. `streams` are those with data so far: the others are unknown, not 0. */
-  async add(
-    part: MonthPart,
-    history: PartHistory,
-    streams: ReadonlySet<MinuteStream>,
-  ): Promise<number> {
-    const before = this.samples;
-    const past = streams.size === 0 ? [] : replay(part, history, streams, this.#options.stepMs);
-    for (const family of this.#families) {
-      for (const series of seriesOf(
-        family,
-        part,
-        streams.has('people') ? history.breakdowns : [],
-        past,
-      )) {
-        await this.#write(family, series);
+/** Skips finished months. Throws an Error that names the customers that failed. */
+export async function writeMonths(months: readonly Month[], run: Run): Promise<void> {
+  const { folder, log } = run;
+  log.info('backfill started', { months: months.length, output: folder.path });
+  for (const month of months) {
+    if (!(await folder.isFinished(month))) {
+      const temporary = join(folder.path, `${month.name}.unfinished`);
+      try {
+        await rm(temporary, { recursive: true, force: true });
+        await mkdir(temporary);
+        await writeMonth(month, temporary, run);
+      } finally {
+        await rm(temporary, { recursive: true, force: true });
       }
     }
-    return this.samples - before;
   }
+  log.info('backfill finished', { months: months.length });
+}
 
-  /** Puts the families together. The size in bytes; 0 and no file if there is no sample. */
-  async finish(): Promise<number> {
-    let bytes = 0;
-    if (this.samples > 0) {
-      const whole = join(this.#temporaryFolder, 'whole');
-      const output = createWriteStream(whole, { flush: true });
-      await pipeline(this.#content(), output);
-      await rename(whole, this.#path);
-      bytes = output.bytesWritten;
-    } else {
-      await rm(this.#path, { force: true });
+/** Reads some customers at the same time, and writes them in their order. */
+async function writeMonth(
+  { name: month, parts }: Month,
+  temporary: string,
+  run: Run,
+): Promise<void> {
+  const { folder, read, workers, progress, log, stop } = run;
+  const families = [...BACKFILL_FAMILIES, ...breakdownFamilies(run.breakdowns)];
+  const customers: Record<string, CustomerRecord> = {};
+  const failures: string[] = [];
+  for (let done = 0; done < parts.length; done += workers) {
+    progress.show(`${month}: ${done} of ${counted(parts.length, 'customer')}`);
+    const batch = parts.slice(done, done + workers);
+    const results = await Promise.allSettled(batch.map(read));
+    stop.throwIfAborted();
+    for (const [i, part] of batch.entries()) {
+      const { name } = part.target.config;
+      const result = results[i];
+      if (result?.status === 'fulfilled') {
+        const totals = totalsOf(result.value);
+        const streams = streamsWithData([...folder.totalsBefore(month, name), totals]);
+        const samples = await writePart(part, result.value, streams, families, temporary, run);
+        customers[name] = { endMs: part.range.endMs, samples, totals };
+      } else if (result?.reason instanceof ServiceError) {
+        failures.push(`  ${name}: ${result.reason.reason}: ${result.reason.message}`);
+      } else {
+        throw result?.reason;
+      }
     }
-    await this.close();
-    return bytes;
   }
-
-  /** Deletes the temporary files. */
-  async close(): Promise<void> {
-    await Promise.all(Array.from(this.#files.values(), (file) => file.close()));
-    this.#files.clear();
-    await rm(this.#temporaryFolder, { recursive: true, force: true });
+  if (failures.length > 0) {
+    throw new Error(
+      `${month} failed for ${counted(failures.length, 'customer')}:\n${failures.join('\n')}\n` +
+        'run the same command again to continue, or use --customer and another --output',
+    );
   }
+  const bytes = await joinFamilies(families, temporary, join(folder.path, `${month}.om`));
+  await folder.finish(month, { bytes, customers });
+  log.info('month written', { month, bytes });
+}
 
-  async #write(family: Family, series: Iterable<PastMetrics>): Promise<void> {
-    for (const { text, samples } of renderSeries(family, series, this.#options)) {
-      const file = this.#files.get(family) ?? (await this.#openFamily(family));
-      // Unlike write(), it goes on after a short write.
-      await file.appendFile(text);
-      this.samples += samples;
-    }
+/** The size in bytes; 0 and no file if there is no sample. */
+async function joinFamilies(
+  families: readonly Family[],
+  temporary: string,
+  path: string,
+): Promise<number> {
+  const names = await readdir(temporary);
+  const written = families.filter(({ name }) => names.includes(name));
+  if (written.length === 0) {
+    await rm(path, { force: true });
+    return 0;
   }
-
-  async #openFamily(family: Family): Promise<FileHandle> {
-    const file = await open(this.#familyPath(family), 'a', 0o644);
-    this.#files.set(family, file);
-    await file.appendFile(writeHead('openmetrics', family));
-    return file;
-  }
-
-  async *#content(): AsyncGenerator<Buffer | string> {
-    for (const family of this.#families.filter((each) => this.#files.has(each))) {
-      yield* createReadStream(this.#familyPath(family)) as AsyncIterable<Buffer>;
+  async function* content(): AsyncGenerator<Buffer | string> {
+    for (const family of written) {
+      yield writeHead('openmetrics', family);
+      yield* createReadStream(join(temporary, family.name)) as AsyncIterable<Buffer>;
     }
     yield END_OF.openmetrics;
   }
+  const output = createWriteStream(join(temporary, 'whole'), { flush: true });
+  await pipeline(content(), output);
+  await rename(output.path, path);
+  return output.bytesWritten;
+}
 
-  #familyPath(family: Family): string {
-    return join(this.#temporaryFolder, family.name);
+/**
+ * Adds a customer to the files of the families, and returns the number of samples. `streams` are
+ * those with data so far: the others are unknown, not 0.
+ */
+async function writePart(
+  part: MonthPart,
+  history: PartHistory,
+  streams: ReadonlySet<MinuteStream>,
+  families: readonly Family[],
+  temporary: string,
+  run: Run,
+): Promise<number> {
+  if (streams.size === 0) {
+    return 0;
   }
+  const past = replay(part, history, streams, run.stepMs);
+  const breakdowns = streams.has('people') ? history.breakdowns : [];
+  let samples = 0;
+  for (const family of families) {
+    for (const metrics of seriesOf(family, part, breakdowns, past)) {
+      const lines = writeSeries(family, metrics, run);
+      samples += lines.length;
+      if (lines.length > 0) {
+        await appendFile(join(temporary, family.name), lines.join(''));
+      }
+    }
+  }
+  return samples;
 }
 
 function replay(
-  { target, period, range }: MonthPart,
-  history: PartHistory,
-  streams: ReadonlySet<MinuteStream>,
+  part: MonthPart,
+  { streams, daysBefore }: PartHistory,
+  withData: ReadonlySet<MinuteStream>,
   stepMs: number,
 ): readonly PastMetrics[] {
-  const { config, calendar, description } = target;
-  const counted = Object.entries(history.streams).filter(([stream]) =>
-    streams.has(stream as MinuteStream),
+  const { config, calendar, description } = part.target;
+  const past = replayPeriod(
+    {
+      customer: config.name,
+      timezone: config.timezone,
+      description,
+      calendar,
+      period: part.period,
+      streams: Object.fromEntries(
+        MINUTE_STREAMS.filter((stream) => withData.has(stream)).map((stream) => [
+          stream,
+          streams[stream],
+        ]),
+      ),
+      daysBefore,
+      maxValues: maxValues(part, (name) => counterId(name)),
+    },
+    sampleTimes(part.range, stepMs),
   );
-  return [
-    ...replayPeriod(
-      {
-        customer: config.name,
-        timezone: config.timezone,
-        description,
-        calendar,
-        period,
-        streams: Object.fromEntries(counted),
-        daysBefore: history.daysBefore,
-        maxValues: maxValues({ target, period, range }, (name) => counterId(name)),
-      },
-      sampleTimes(range, stepMs),
-    ),
-  ];
+  return [...past];
 }
 
-/** The metrics of a family in groups: each has the samples of one series. */
+/** The metrics of a family; of a breakdown, one key after the other. */
 function* seriesOf(
   family: Family,
   part: MonthPart,
@@ -210,27 +240,35 @@ function maxValues(
   return Object.fromEntries(first);
 }
 
-function* renderSeries(
-  family: Family,
-  past: Iterable<PastMetrics>,
-  { scrapeLabels, ...context }: WriteOptions,
-): Generator<{ readonly text: string; readonly samples: number }> {
-  const added = scrapeLabels.map(writeLabel);
-  let text = '';
-  let samples = 0;
+/** A line for each sample; OpenMetrics wants those of one series together. */
+function writeSeries(family: Family, past: Iterable<PastMetrics>, run: Run): readonly string[] {
+  const added = run.scrapeLabels.map(writeLabel);
+  const series = new Map<string, string[]>();
   for (const { atMs, metrics } of past) {
-    for (const { labels, value } of family.samples(metrics, context)) {
+    for (const { labels, value } of family.samples(metrics, run)) {
       const own = [writeLabel(['customer', metrics.customer]), ...labels.map(writeLabel)];
-      text += writePastSample(family.name, [...own, ...added].join(','), value, atMs);
-      samples += 1;
-    }
-    if (samples >= MAX_CHUNK_SAMPLES) {
-      yield { text, samples };
-      text = '';
-      samples = 0;
+      const text = [...own, ...added].join(',');
+      const lines = series.get(text) ?? [];
+      lines.push(writePastSample(family.name, text, value, atMs));
+      series.set(text, lines);
     }
   }
-  if (samples > 0) {
-    yield { text, samples };
+  return [...series.values()].flat();
+}
+
+function totalsOf({ streams }: PartHistory): Totals {
+  const totals = MINUTE_STREAMS.flatMap((stream) => {
+    const { sums = [], byDay = [] } = streams[stream] ?? {};
+    return sums.map((sum, i) => [COUNTERS[stream][i], { byMinute: sum, byDay: byDay[i] ?? 0 }]);
+  });
+  return Object.fromEntries(totals) as Totals;
+}
+
+/** A stream that had no counts in any month up to this one is unknown rather than 0. */
+function streamsWithData(months: readonly Totals[]): ReadonlySet<MinuteStream> {
+  function hasData(stream: MinuteStream): boolean {
+    const totals = months.flatMap((month) => COUNTERS[stream].map((name) => month[name]));
+    return totals.some((total) => total !== undefined && total.byMinute + total.byDay > 0);
   }
+  return new Set(MINUTE_STREAMS.filter(hasData));
 }
