@@ -2,15 +2,10 @@
 import { BREAKDOWNS, COUNTERS } from '../base/model.ts';
 import type { Breakdown } from '../base/model.ts';
 import type { BreakdownMetrics, KeyMetrics } from '../counting/customer-metrics.ts';
-import { known } from './family.ts';
+import { known, typeOf } from './family.ts';
 import type { Family, LabelPair, Sample } from './family.ts';
 
-type PeopleCounter = (typeof COUNTERS.people)[number];
-
-const DIRECTION = { people_entered: 'in', people_exited: 'out' } as const satisfies Record<
-  PeopleCounter,
-  string
->;
+const DIRECTION = { people_entered: 'in', people_exited: 'out' } as const;
 
 const UNTIL_READ = 'until the first complete reading of the counting period';
 
@@ -34,34 +29,28 @@ const KEYS_DROPPED: Family = {
 
 function familiesOf(breakdown: Breakdown): readonly Family[] {
   return [
-    ...COUNTERS.people.map((counter) => total(breakdown, counter)),
-    ...COUNTERS.people.map((counter) => today(breakdown, counter)),
+    ...COUNTERS.people.map((counter): Family => ({
+      ...ofKeys(
+        breakdown,
+        `${counter}_total`,
+        `People counted ${DIRECTION[counter]} by ${breakdown} since the counting period started.`,
+        ({ counters }) => counters[counter]?.total,
+        UNTIL_READ,
+      ),
+      startsWithPeriod: true,
+    })),
+    ...COUNTERS.people.map((counter) =>
+      ofKeys(
+        breakdown,
+        `${counter}_today`,
+        `People counted ${DIRECTION[counter]} by ${breakdown} since the day started.`,
+        ({ counters }) => counters[counter]?.today,
+        'until the first complete reading of the day',
+      ),
+    ),
     ...(breakdown === 'branch' ? [BRANCH_OCCUPANCY, BRANCH_INFO] : []),
     counterExcess(breakdown),
   ];
-}
-
-function total(breakdown: Breakdown, counter: PeopleCounter): Family {
-  return {
-    name: `library_${breakdown}_${counter}_total`,
-    type: 'counter',
-    help: `People counted ${DIRECTION[counter]} by ${breakdown} since the counting period started.`,
-    labels: [breakdown],
-    absent: UNTIL_READ,
-    startsWithPeriod: true,
-    samples: ofKeys(breakdown, ({ counters }) => counters[counter]?.total),
-  };
-}
-
-function today(breakdown: Breakdown, counter: PeopleCounter): Family {
-  return {
-    name: `library_${breakdown}_${counter}_today`,
-    type: 'gauge',
-    help: `People counted ${DIRECTION[counter]} by ${breakdown} since the day started.`,
-    labels: [breakdown],
-    absent: 'until the first complete reading of the day',
-    samples: ofKeys(breakdown, ({ counters }) => counters[counter]?.today),
-  };
 }
 
 function counterExcess(breakdown: Breakdown): Family {
@@ -83,16 +72,14 @@ function counterExcess(breakdown: Breakdown): Family {
   };
 }
 
-const BRANCH_OCCUPANCY: Family = {
-  name: 'library_branch_occupancy_people',
-  type: 'gauge',
-  help: 'People inside now, by branch.',
-  labels: ['branch'],
-  absent:
-    'until the first complete reading of the day, and while the newest successful poll is older than ' +
+const BRANCH_OCCUPANCY = ofKeys(
+  'branch',
+  'occupancy_people',
+  'People inside now, by branch.',
+  ({ occupancy }) => occupancy,
+  'until the first complete reading of the day, and while the newest successful poll is older than ' +
     'both 15 minutes and three intervals',
-  samples: ofKeys('branch', ({ occupancy }) => occupancy),
-};
+);
 
 const BRANCH_INFO: Family = {
   name: 'library_branch_info',
@@ -110,12 +97,25 @@ const BRANCH_INFO: Family = {
     }),
 };
 
+/** A family with one series for each key. */
 function ofKeys(
   breakdown: Breakdown,
+  suffix: string,
+  help: string,
   value: (metrics: KeyMetrics) => number | undefined,
-): Family['samples'] {
-  return ({ breakdowns }) =>
-    eachKey(breakdowns[breakdown], (metrics) => known(value(metrics), [[breakdown, metrics.key]]));
+  absent: string,
+): Family {
+  return {
+    name: `library_${breakdown}_${suffix}`,
+    type: typeOf(suffix),
+    help,
+    absent,
+    labels: [breakdown],
+    samples: ({ breakdowns }) =>
+      eachKey(breakdowns[breakdown], (metrics) =>
+        known(value(metrics), [[breakdown, metrics.key]]),
+      ),
+  };
 }
 
 function eachKey(

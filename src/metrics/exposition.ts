@@ -18,27 +18,7 @@ import { END_OF, stemOf, writeHead, writeLabel, writeSample } from './format.ts'
 import type { Format } from './format.ts';
 import { Chunk, joinGzip } from './gzip.ts';
 
-export interface Exposition {
-  /**
-   * Replaces all customers; call it again when a customer's labels or breakdowns change. A customer
-   * that is not among them is gone at the next scrape.
-   */
-  setCustomers(sources: readonly MetricsSource[]): void;
-  /** Marks a customer's values as changed. Cheap; an unknown customer is ignored. */
-  changed(customer: string): void;
-  /** All series of the customers at this instant, family by family. */
-  render(format: Format): readonly Chunk[];
-  /** Renders and compresses what changed, yielding to the event loop between blocks. */
-  renderPending(): Promise<void>;
-  /** Calls {@link renderPending} every two seconds until the signal aborts, so that scrapes are fast. */
-  keepRendered(signal: AbortSignal): Promise<void>;
-}
-
-export interface ExpositionOptions {
-  readonly clock: Clock;
-  /** Whether counters have `_created` in OpenMetrics: the start of the counting period. */
-  readonly openMetricsCreated?: boolean;
-}
+export type Exposition = ReturnType<typeof createExposition>;
 
 /** Takes 3 ms to render and compress. Larger blocks render more that did not change. */
 const CUSTOMERS_PER_BLOCK = 128;
@@ -68,10 +48,14 @@ export async function renderScrape(
   return gzip ? [joinGzip(chunks)] : chunks.map(({ plain }) => plain);
 }
 
+/** With `openMetricsCreated`, counters have `_created` in OpenMetrics: the start of the counting period. */
 export function createExposition({
   clock,
   openMetricsCreated = false,
-}: ExpositionOptions): Exposition {
+}: {
+  readonly clock: Clock;
+  readonly openMetricsCreated?: boolean;
+}) {
   let families: readonly Family[] = [];
   let heads: Readonly<Record<Format, readonly Chunk[]>> = { text: [], openmetrics: [] };
   let context: FamilyContext = { infoLabelNames: [] };
@@ -104,6 +88,7 @@ export function createExposition({
     });
   }
 
+  /** Renders and compresses what changed, yielding to the event loop between blocks. */
   async function renderPending(): Promise<void> {
     for (const block of blocks) {
       if (isPending(block)) {
@@ -118,7 +103,11 @@ export function createExposition({
   }
 
   return {
-    setCustomers(sources) {
+    /**
+     * Replaces all customers; call it again when a customer's labels or breakdowns change. A customer
+     * that is not among them is gone at the next scrape.
+     */
+    setCustomers(sources: readonly MetricsSource[]): void {
       const metrics = sources.map((source) => source.metricsAt(clock.nowMs()));
       families = [...CUSTOMER_FAMILIES, ...breakdownFamilies(breakdownsOf(metrics))];
       heads = {
@@ -140,14 +129,16 @@ export function createExposition({
       );
     },
 
-    changed(customer) {
+    /** Marks a customer's values as changed. Cheap; an unknown customer is ignored. */
+    changed(customer: string): void {
       const block = blockOf.get(customer);
       if (block !== undefined) {
         block.isChanged = true;
       }
     },
 
-    render(format) {
+    /** All series of the customers at this instant, family by family. */
+    render(format: Format): readonly Chunk[] {
       blocks.filter(isPending).forEach(renderBlock);
       return heads[format].flatMap((head, family) => {
         const chunks = blocks.flatMap((block) => block.chunks[family]?.[format] ?? []);
@@ -158,7 +149,8 @@ export function createExposition({
 
     renderPending,
 
-    async keepRendered(signal) {
+    /** Renders every two seconds until the signal aborts, so that scrapes are fast. */
+    async keepRendered(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         await renderPending();
         await clock.sleep(RENDER_INTERVAL_MS, signal).catch(() => {});

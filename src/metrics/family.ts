@@ -79,7 +79,7 @@ export function labelled<V extends string>(
   };
 }
 
-function typeOf(name: string): Family['type'] {
+export function typeOf(name: string): Family['type'] {
   return name.endsWith('_total') ? 'counter' : 'gauge';
 }
 

@@ -39,19 +39,14 @@ export interface CustomerAccess {
   readonly readSecret: () => Promise<Secret>;
 }
 
-/** One customer's access to the service, with a token of its own. */
-export interface CustomerClient {
+/** The interface of the service for one customer, with a token of its own. */
+export interface ServiceClient {
   /**
    * A complete answer; retries inside until the signal aborts. Throws a ServiceError, never returns a partial
    * or an empty answer in its place. After an abort, the error is the failure that was about to be retried,
    * else `timeout`; or the signal's reason if that is a ServiceError. While many requests wait for the limits,
    * every other one that starts is urgent.
    */
-  query(question: Question, signal: AbortSignal, urgent?: boolean): Promise<AggregatedResponse>;
-}
-
-/** The whole interface of the service for one customer. */
-export interface ServiceClient extends CustomerClient {
   query(
     question: AggregatedQuestion,
     signal: AbortSignal,
@@ -59,6 +54,11 @@ export interface ServiceClient extends CustomerClient {
   ): Promise<AggregatedResponse>;
   /** One complete page of raw records, with the same retries and errors. */
   page(question: PageQuestion, signal: AbortSignal): Promise<Page>;
+}
+
+/** All that counting needs. */
+export interface CustomerClient {
+  query(question: Question, signal: AbortSignal, urgent?: boolean): Promise<AggregatedResponse>;
 }
 
 export type ObservedEndpoint = Endpoint | 'token';
