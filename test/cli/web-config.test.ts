@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { flagsFor, launch, writeConfig, Workspace } from '../acceptance/daemon.ts';
 import type { Daemon } from '../acceptance/daemon.ts';
 import { LedgerService } from '../acceptance/ledger-service.ts';
-import { partsIn } from '../limits/disguises.ts';
+import { partsIn } from '../support/disguises.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { ask, basic } from '../web/protected.ts';
 

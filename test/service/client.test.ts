@@ -109,16 +109,13 @@ test('a page of raw records is requested with limit, token and window, and retri
 
 describe('a status', () => {
   test.for([
-    [206, 'rejected', 1],
     [302, 'rejected', 1],
-    [400, 'rejected', 1],
     [403, 'auth', 1],
     [404, 'rejected', 1],
     [408, 'timeout', 4],
     [425, 'server', 4],
     [429, 'rate_limited', 4],
     [500, 'server', 4],
-    [503, 'server', 4],
     [999, 'server', 4],
   ] as const)('of %i is the reason %s after %i requests', async ([code, reason, requests]) => {
     await using fake = await startFakeService();

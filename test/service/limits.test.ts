@@ -100,11 +100,4 @@ describe('a rate limiter', () => {
     await clock.advance(1_000);
     expect(started).toHaveLength(16);
   });
-
-  test('needs one timer for all waiters', async () => {
-    const clock = virtualClock();
-    startAll(new Semaphore(100, new RateLimiter(4, clock)), 50);
-    await settle();
-    expect(clock.sleepers).toBe(1);
-  });
 });

@@ -224,11 +224,4 @@ describe('stopping', () => {
     expect((await response).body).toBe('whole\n');
     await stopped;
   });
-
-  test('works with a silent TLS client', async () => {
-    const { server, url } = await protectedServer({ tls: tlsWith(certificate) });
-    const { ended } = await connected(url);
-    await server.stop();
-    expect(await ended).toBe('');
-  });
 });

@@ -71,16 +71,12 @@ describe('/metrics', () => {
   });
 
   test('is all parts in their order, with the length in advance', async () => {
-    const parts = Array.from({ length: 600 }, (_, i) =>
-      Buffer.alloc(i % 7 === 0 ? 0 : (i * 97) % 35_000, String.fromCharCode(97 + (i % 26))),
-    );
-    const text = Buffer.concat(parts).toString();
+    const parts = ['one ', '', 'two ', 'three'].map((part) => Buffer.from(part));
     const url = await urlOf({ exposition: () => Promise.resolve(parts) });
     const { headers, body } = await ask(url, '/metrics');
-    expect(headers['content-length']).toBe(String(text.length));
-    expect(body === text).toBe(true);
+    expect([headers['content-length'], body]).toEqual(['13', 'one two three']);
     const head = await ask(url, '/metrics', { method: 'HEAD' });
-    expect([head.headers['content-length'], head.body]).toEqual([String(text.length), '']);
+    expect([head.headers['content-length'], head.body]).toEqual(['13', '']);
   });
 
   test('may have another path, also that of the status page', async () => {

@@ -1,20 +1,11 @@
 /** TLS of the web server: versions, certificates of the server and of clients, and other protocols. */
-import { Agent } from 'node:https';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import type { ServerTls } from '../../src/web/connections.ts';
-import {
-  ask,
-  connected,
-  GOOD,
-  protectedServer,
-  protectionWith,
-  tlsWith,
-  USERS,
-} from './protected.ts';
+import { ask, connected, protectedServer, protectionWith, tlsWith, USERS } from './protected.ts';
 
 const authority = makeAuthority();
 const hosts = ['localhost', '127.0.0.1'];
@@ -55,13 +46,6 @@ test('a scrape over TLS has the same answer, and the URL is https', async () => 
   const { status, body } = await ask(url, '/metrics', TRUSTING);
   expect([status, body]).toEqual([200, 'text gzip=false\n']);
   expect(await gets(url, { ca: [] })).toBe(false);
-});
-
-test('authentication works over TLS', async () => {
-  const { url } = await protectedServer({ tls: tlsWith(first), users: USERS });
-  expect((await ask(url, '/metrics', TRUSTING)).status).toBe(401);
-  expect((await ask(url, '/metrics', { ...TRUSTING, headers: GOOD })).status).toBe(200);
-  expect((await ask(url, '/-/healthy', TRUSTING)).status).toBe(200);
 });
 
 describe('versions', () => {
@@ -155,36 +139,6 @@ describe('a new server certificate', () => {
     expect(await nameServed(url)).toBe('CN=first');
     server.protect(protectionWith({ tls: tlsWith(second) }));
     expect(await nameServed(url)).toBe('CN=second');
-  });
-
-  test('ends idle connections, and lets an answer in progress finish', async () => {
-    const answer = Promise.withResolvers<readonly Uint8Array[]>();
-    const asked = Promise.withResolvers<void>();
-    let held = false;
-    const { url, server } = await protectedServer(
-      { tls: tlsWith(first) },
-      {
-        exposition() {
-          if (!held) {
-            return Promise.resolve([Buffer.from('idle\n')]);
-          }
-          asked.resolve();
-          return answer.promise;
-        },
-      },
-    );
-    const agent = new Agent({ keepAlive: true });
-    onTestFinished(() => agent.destroy());
-    await ask(url, '/metrics', { ...TRUSTING, agent });
-    const [idle] = Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? []);
-    const closed = new Promise((resolve) => idle?.once('close', resolve));
-    held = true;
-    const underWay = ask(url, '/metrics', TRUSTING);
-    await asked.promise;
-    server.protect(protectionWith({ tls: tlsWith(second) }));
-    await closed;
-    answer.resolve([Buffer.from('whole\n')]);
-    expect((await underWay).body).toBe('whole\n');
   });
 });
 

@@ -7,13 +7,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { eventually, flagsFor, launch, Workspace, writeConfig } from '../acceptance/daemon.ts';
-import type { Daemon } from '../acceptance/daemon.ts';
-import { exact, fillHistory } from '../acceptance/expected.ts';
-import { LedgerService } from '../acceptance/ledger-service.ts';
-import type { Fault } from '../acceptance/ledger-service.ts';
-import { afternoonZone } from '../acceptance/local-time.ts';
-import { oddSecret, partsIn } from './disguises.ts';
+import { eventually, flagsFor, launch, Workspace, writeConfig } from './daemon.ts';
+import type { Daemon } from './daemon.ts';
+import { exact, fillHistory } from './expected.ts';
+import { LedgerService } from './ledger-service.ts';
+import type { Fault } from './ledger-service.ts';
+import { afternoonZone } from './local-time.ts';
+import { oddSecret, partsIn } from '../support/disguises.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -103,21 +103,6 @@ test('no output contains a secret or a token, whatever the service repeats', asy
   expect(daemons[0]?.logged('poll failed').length).toBeGreaterThan(0);
   expect(partsIn(output.join('\n'), service.secrets())).toEqual([]);
 });
-
-test.each(['data', 'token'] as const)(
-  'check --connect shows none, either: %s',
-  async (endpoint) => {
-    const config = `--config.file=${writeConfig(workspace, service, [riverside])}`;
-    for (const echo of ECHOES) {
-      service.heal(riverside);
-      service.fail(riverside, echo, { endpoint });
-      const check = launch(workspace, ['check', '--connect', config]);
-      await check.exited;
-      expect(check.stdout).toMatch(/^riverside /m);
-      expect(partsIn(check.stdout + check.stderr, service.secrets())).toEqual([]);
-    }
-  },
-);
 
 test('the password of a proxy is sent to the proxy and shown nowhere', async () => {
   const password = 'pass+0a1b2c3d4e5f6a7b8c9d';

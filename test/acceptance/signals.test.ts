@@ -1,13 +1,11 @@
 /** SIGTERM at any moment ends the daemon with status 0, and the high-water marks are written. */
 import { readFileSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { flagsFor, launch, Workspace, writeConfig } from '../acceptance/daemon.ts';
-import type { Daemon, Settings } from '../acceptance/daemon.ts';
-import { exact, fillHistory } from '../acceptance/expected.ts';
-import { LedgerService } from '../acceptance/ledger-service.ts';
-import { afternoonZone } from '../acceptance/local-time.ts';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { flagsFor, launch, Workspace, writeConfig } from './daemon.ts';
+import type { Daemon, Settings } from './daemon.ts';
+import { exact, fillHistory } from './expected.ts';
+import { LedgerService } from './ledger-service.ts';
+import { afternoonZone } from './local-time.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -45,16 +43,6 @@ function expectMarksWritten(): void {
   const { marks } = JSON.parse(text) as { marks: unknown[][] };
   const counters = marks.map((mark) => String(mark[3]));
   expect(counters.toSorted()).toEqual(['logins', 'people_entered', 'people_exited']);
-}
-
-/** A connection that is not read until the test resumes it. */
-async function connectTo(daemon: Daemon): Promise<Socket> {
-  const { hostname, port } = new URL(daemon.url);
-  const socket = connect(Number(port), hostname).pause();
-  socket.on('error', () => {});
-  onTestFinished(() => void socket.destroy());
-  await new Promise((resolve) => socket.once('connect', resolve));
-  return socket;
 }
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s, also repeated, ends a daemon', async (signal) => {
@@ -96,17 +84,8 @@ test.each([
   expect(await daemon.exited).toBe(0);
 });
 
-test('SIGTERM at the start: before and when it listens', async () => {
-  const starting = start();
-  await starting.until(() => starting.logged('starting').length > 0);
-  expect(await starting.stop()).toBe(0);
-  const listening = await start().listening();
-  expect(await listening.stop()).toBe(0);
-});
-
 test.each([
   ['hang', 'data'],
-  ['hang', 'token'],
   ['drip', 'data'],
   ['unavailable, Retry-After: 20', 'data'],
 ] as const)('SIGTERM during a request: %s of the %s endpoint', async (fault, endpoint) => {
@@ -127,23 +106,5 @@ test('SIGTERM during reloads', async () => {
   daemon.signal('SIGHUP');
   expect(await daemon.stop()).toBe(0);
   await answers;
-  expectMarksWritten();
-});
-
-test('SIGTERM with idle, unfinished and unread connections', async () => {
-  const daemon = await counting();
-  const idle = await Promise.all(Array.from({ length: 100 }, async () => connectTo(daemon)));
-  for (const socket of idle) {
-    socket.resume().write('GET /-/ready HTTP/1.1\r\nHost: a\r\n\r\n');
-  }
-  await vi.waitUntil(() => idle.every(({ bytesRead }) => bytesRead > 0), { timeout: 30_000 });
-  for (let number = 0; number < 50; number += 1) {
-    (await connectTo(daemon)).write(number % 2 === 0 ? '' : 'POST /-/reload HTTP/1.1\r\nHo');
-  }
-  // More answers than fit into the buffers of a connection.
-  const unread = await connectTo(daemon);
-  unread.write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(500));
-  expect((await daemon.get('/-/ready')).status).toBe(200);
-  expect(await daemon.stop()).toBe(0);
   expectMarksWritten();
 });
