@@ -15,7 +15,7 @@ import type { AuthRules } from './auth.ts';
 import { createConnections } from './connections.ts';
 import type { Connections, ServerTls } from './connections.ts';
 import { listen, parseListenAddress } from './listen.ts';
-import { parseStatusQuery, renderStatusPage } from './status-page.ts';
+import { renderStatusPage } from './status-page.ts';
 import type { StatusData } from './status-page.ts';
 import { CONTENT_SECURITY_POLICY } from './status-style.ts';
 
@@ -215,8 +215,8 @@ function statusHandler({ status, version, telemetryPath }: WebServerOptions): Ha
       'content-security-policy': CONTENT_SECURITY_POLICY,
       'referrer-policy': 'no-referrer',
     });
-    const query = parseStatusQuery(request.url);
-    return reply.send(renderStatusPage(status(), { version, telemetryPath, query }));
+    const query = new URLSearchParams(request.url.split('?', 2)[1]);
+    return reply.send(renderStatusPage(status(), version, telemetryPath, query));
   };
 }
 

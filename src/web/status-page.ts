@@ -27,20 +27,6 @@ export interface FailedReload {
   readonly problems: number;
 }
 
-export interface StatusPageOptions {
-  readonly version: string;
-  readonly telemetryPath: string;
-  readonly query: StatusQuery;
-}
-
-/** The query of the page's address. */
-export interface StatusQuery {
-  /** From 1. Beyond the last page, the last one is shown. */
-  readonly page: number;
-  /** A part of a customer's name, in any case; empty for all. */
-  readonly filter: string;
-}
-
 const ROWS_PER_PAGE = 50;
 const REFRESH_SECONDS = 60;
 /** The maximum length of a customer's name. */
@@ -48,40 +34,26 @@ const MAX_FILTER_CHARACTERS = 128;
 
 const BY_SEVERITY: readonly Severity[] = ['credentials', 'failing', 'waiting', 'ok'];
 
-/** The query of a path such as `/?filter=river`. Invalid values are ignored. */
-export function parseStatusQuery(path: string): StatusQuery {
-  const mark = path.indexOf('?');
-  const query = new URLSearchParams(mark === -1 ? '' : path.slice(mark));
-  const page = query.get('page') ?? '';
-  const filter = (query.get('filter') ?? '').trim();
-  return {
-    page: /^\d{1,6}$/.test(page) ? Number(page) : 1,
-    filter: Array.from(filter).slice(0, MAX_FILTER_CHARACTERS).join(''),
-  };
-}
-
-function hrefOf(page: number, filter: string): string {
-  const query = new URLSearchParams({
-    ...(filter === '' ? {} : { filter }),
-    ...(page === 1 ? {} : { page: String(page) }),
-  });
-  return `?${query.toString()}`;
-}
-
-/** The whole document. Only the customers on the page are asked for their details. */
+/** The whole document. Only the customers on the page are asked for their values. */
 export function renderStatusPage(
   { nowMs, customers, failedReload }: StatusData,
-  { version, telemetryPath, query }: StatusPageOptions,
+  version: string,
+  telemetryPath: string,
+  query: URLSearchParams,
 ): string {
+  const filter = (query.get('filter') ?? '').trim().slice(0, MAX_FILTER_CHARACTERS).toWellFormed();
   const groups = Map.groupBy(customers, severityOf);
-  const wanted = query.filter.toLowerCase();
   const found = BY_SEVERITY.flatMap((severity) => groups.get(severity) ?? []).filter(
-    ({ customer }) => customer.toLowerCase().includes(wanted),
+    ({ customer }) => customer.toLowerCase().includes(filter.toLowerCase()),
   );
   const pages = Math.max(1, Math.ceil(found.length / ROWS_PER_PAGE));
-  const page = Math.min(Math.max(1, query.page), pages);
+  // Beyond the last page, the last one is shown.
+  const page = Math.min(Math.max(1, Math.trunc(Number(query.get('page')) || 1)), pages);
   const rows = found.slice((page - 1) * ROWS_PER_PAGE, page * ROWS_PER_PAGE);
-  const failing = countOf(groups, 'credentials') + countOf(groups, 'failing');
+  function countOf(...severities: readonly Severity[]): number {
+    return severities.reduce((sum, severity) => sum + (groups.get(severity)?.length ?? 0), 0);
+  }
+  const failing = countOf('credentials', 'failing');
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -98,42 +70,30 @@ export function renderStatusPage(
           <a href="${telemetryPath}">Metrics</a>
         </header>
         <main>
-          ${renderFailedReload(failedReload, nowMs)}
+          ${failedReload === undefined ? NOTHING : renderFailedReload(failedReload, nowMs)}
           <h2 class="hidden">Summary</h2>
           <dl class="summary">
             ${renderTile('customers', customers.length, '')}
-            ${renderTile('failing', failing, failing === 0 ? '' : 'fails')}
-            ${
-              groups.has('waiting')
-                ? renderTile('not polled yet', countOf(groups, 'waiting'), 'waits')
-                : NOTHING
-            }
-            ${renderTile('OK', countOf(groups, 'ok'), groups.has('ok') ? 'works' : '')}
+            ${renderTile('failing', failing, 'fails')}
+            ${renderTile('not polled yet', countOf('waiting'), 'waits')}
+            ${renderTile('OK', countOf('ok'), 'works')}
           </dl>
-          ${renderForm(query.filter, nowMs)} ${renderTable(rows, nowMs)}
-          ${renderPager(found.length, query.filter, page, pages)}
+          ${renderForm(filter, nowMs)} ${renderTable(rows, nowMs)}
+          ${renderPager(found.length, filter, page, pages)}
         </main>
       </body>
     </html> `.toString();
 }
 
-function countOf(groups: ReadonlyMap<Severity, readonly unknown[]>, severity: Severity): number {
-  return groups.get(severity)?.length ?? 0;
-}
-
-function renderFailedReload(failed: FailedReload | undefined, nowMs: number): Html {
-  if (failed === undefined) {
-    return NOTHING;
-  }
-  const problems = `${formatCount(failed.problems)} ${failed.problems === 1 ? 'problem' : 'problems'}`;
+function renderFailedReload({ atMs, problems }: FailedReload, nowMs: number): Html {
   return html`<p class="alert" role="alert">
-    Configuration reload failed ${renderAgo(failed.atMs, nowMs)}, ${problems}. The previous
-    configuration stays in use; the log has the details.
+    Configuration reload failed ${renderAgo(atMs, nowMs)} (problems: ${formatCount(problems)}). The
+    previous configuration stays in use; the log has the details.
   </p>`;
 }
 
 function renderTile(name: string, count: number, style: string): Html {
-  return html`<div class="${style}">
+  return html`<div class="${count === 0 ? '' : style}">
     <dt>${name}</dt>
     <dd>${formatCount(count)}</dd>
   </div> `;
@@ -188,14 +148,13 @@ function renderTable(customers: readonly CustomerStatus[], nowMs: number): Html 
 }
 
 function renderPager(found: number, filter: string, page: number, pages: number): Html {
-  const matching = filter === '' ? NOTHING : html` with ${filter} in the name`;
-  const count = html`${formatCount(found)} ${found === 1 ? 'customer' : 'customers'}${matching}`;
-  if (pages === 1) {
-    return filter === '' ? NOTHING : html`<p class="soft">${count}</p>`;
+  function link(rel: string, text: string, other: number): Html {
+    const query = new URLSearchParams({ filter, page: String(other) });
+    return html`<a rel="${rel}" href="?${query.toString()}">${text}</a>`;
   }
   return html`<nav aria-label="Pages">
-    ${page > 1 ? html`<a rel="prev" href="${hrefOf(page - 1, filter)}">Previous</a>` : NOTHING}
-    <span class="soft">Page ${page} of ${pages}: ${count}</span>
-    ${page < pages ? html`<a rel="next" href="${hrefOf(page + 1, filter)}">Next</a>` : NOTHING}
+    ${page > 1 ? link('prev', 'Previous', page - 1) : NOTHING}
+    <span class="soft">Page ${page} of ${pages}, customers found: ${formatCount(found)}</span>
+    ${page < pages ? link('next', 'Next', page + 1) : NOTHING}
   </nav>`;
 }

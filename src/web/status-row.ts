@@ -211,7 +211,7 @@ function renderPolls(
   return html`<ul>
       ${all.map(([name, stream]) => renderStream(name, stream, nowMs))}
     </ul>
-    ${renderErrors(Object.values(health), nowMs)}
+    ${renderLastError(Object.values(health), nowMs)}
     ${
       lastSeenMs === undefined
         ? NOTHING
@@ -245,20 +245,16 @@ function renderUp(name: string, { up, lastSuccessMs }: Health, nowMs: number): H
   return html`<span class="fails">✕ ${name} failing</span>, ${last}`;
 }
 
-/** An error that several streams have is shown once. */
-function renderErrors(streams: readonly Health[], nowMs: number): Html {
-  const newest = new Map<string, number>();
-  for (const { lastError } of streams) {
-    if (lastError !== undefined) {
-      const { message, atMs } = lastError;
-      newest.set(message, Math.max(atMs, newest.get(message) ?? 0));
-    }
-  }
-  return html`${Array.from(
-    newest,
-    ([message, atMs]) =>
-      html`<p class="error">${message} <span class="soft">${renderAgo(atMs, nowMs)}</span></p> `,
-  )}`;
+/** The newest one of all streams. */
+function renderLastError(streams: readonly Health[], nowMs: number): Html {
+  const [newest] = streams
+    .flatMap(({ lastError }) => lastError ?? [])
+    .toSorted((a, b) => b.atMs - a.atMs);
+  return newest === undefined
+    ? NOTHING
+    : html`<p class="error">
+        ${newest.message} <span class="soft">${renderAgo(newest.atMs, nowMs)}</span>
+      </p> `;
 }
 
 const WIDTH = 120;
