@@ -103,90 +103,89 @@ export function exporterConfigYaml(
  */
 function demoLibraries(seed: number, nowMs: number): readonly Library[] {
   const lively = { quietHours: 0.5, groupChance: 0.9, opening: OPEN_EARLY_AND_LATE };
-  return [
-    withDeadDoors(
-      demoLibrary(seed, 1_001, ['Riverside Hall', 'Riverside Annex'], [2, 1], {
-        ...lively,
-        name: 'riverside',
-        timezone: 'Europe/Copenhagen',
-        region: 'north',
-        opening: ALWAYS_OPEN,
-        visitsPerDay: 4_300,
-        meanVisitMinutes: 32,
-        capacity: 200,
-      }),
-      ['Garden entrance'],
-      nowMs,
-    ),
-    demoLibrary(seed, 1_002, ['Harbour Point', 'Ferry Landing'], [3, 1], {
+  const libraries: readonly DemoLibrary[] = [
+    {
+      ...lively,
+      name: 'riverside',
+      doors: { 'Riverside Hall': 2, 'Riverside Annex': 1 },
+      deadDoor: 'Garden entrance',
+      timezone: 'Europe/Copenhagen',
+      region: 'north',
+      opening: ALWAYS_OPEN,
+      visitsPerDay: 4_300,
+      meanVisitMinutes: 32,
+      capacity: 200,
+    },
+    {
       ...lively,
       name: 'harbour-point',
+      doors: { 'Harbour Point': 3, 'Ferry Landing': 1 },
       timezone: 'America/New_York',
       region: 'west',
       visitsPerDay: 2_600,
       meanVisitMinutes: 38,
       capacity: 180,
-    }),
-    demoLibrary(seed, 1_003, ['Lotus Garden'], [2], {
+    },
+    {
       ...lively,
       name: 'lotus-garden',
+      doors: { 'Lotus Garden': 2 },
       timezone: 'Asia/Kolkata',
       region: 'east',
       visitsPerDay: 3_100,
       meanVisitMinutes: 28,
       capacity: 160,
-    }),
-    demoLibrary(seed, 1_004, ['Southern Cross'], [2], {
+    },
+    {
       ...lively,
       name: 'southern-cross',
+      doors: { 'Southern Cross': 2 },
       timezone: 'Pacific/Auckland',
       region: 'south',
       visitsPerDay: 2_200,
       meanVisitMinutes: 35,
       capacity: 140,
-    }),
-    withDeadDoors(
-      demoLibrary(seed, 1_005, ['Old Town'], [1], {
-        name: 'old-town',
-        timezone: 'Europe/London',
-        region: 'north',
-        opening: OFFICE_HOURS,
-        visitsPerDay: 900,
-        capacity: 90,
-      }),
-      ['Main entrance'],
-      nowMs,
-    ),
+    },
+    {
+      name: 'old-town',
+      doors: { 'Old Town': 1 },
+      deadDoor: 'Main entrance',
+      timezone: 'Europe/London',
+      region: 'north',
+      opening: OFFICE_HOURS,
+      visitsPerDay: 900,
+      capacity: 90,
+    },
   ];
+  return libraries.map((one, i) => demoLibrary(seed, 1_001 + i, one, nowMs));
+}
+
+interface DemoLibrary extends Partial<Library> {
+  readonly timezone: string;
+  /** Number of doors by branch. */
+  readonly doors: Readonly<Record<string, number>>;
+  /** Has counted nobody since yesterday. */
+  readonly deadDoor?: string;
 }
 
 function demoLibrary(
   seed: number,
   customerId: number,
-  branchNames: readonly string[],
-  doors: readonly number[],
-  given: Partial<Library>,
+  { doors, deadDoor, ...given }: DemoLibrary,
+  nowMs: number,
 ): Library {
   const random = seededRandom(mixSeeds(seed, customerId, 1));
-  const branches: readonly Branch[] = branchNames.map((name, i) => ({
+  const zone = createZones()(given.timezone);
+  const yesterday = zone.dayOf(nowMs) - 1;
+  const diedMs = zone.instantOf(yesterday * DAY_MS + DEATH_MINUTE * MINUTE_MS);
+  const branches: readonly Branch[] = Object.keys(doors).map((name, i) => ({
     id: (customerId % 1_000) * 100 + i + 1,
     name,
   }));
-  const devices = branches.flatMap((branch, i) => drawDevices(random, branch, doors[i]));
+  const devices = branches
+    .flatMap((branch) => drawDevices(random, branch, doors[branch.name]))
+    .map((device) => (device.name === deadDoor ? deadFrom(device, diedMs) : device));
   return drawLibrary(seed, customerId, { ...given, branches, devices });
-}
-
-/** The library with doors that have counted nobody since yesterday. */
-function withDeadDoors(library: Library, names: readonly string[], nowMs: number): Library {
-  const zone = createZones()(library.timezone);
-  const yesterday = zone.dayOf(nowMs) - 1;
-  const diedMs = zone.instantOf(yesterday * DAY_MS + DEATH_MINUTE * MINUTE_MS);
-  return {
-    ...library,
-    devices: library.devices.map((device) =>
-      names.includes(device.name) ? deadFrom(device, diedMs) : device,
-    ),
-  };
 }
 
 const FIRST_WORDS = (

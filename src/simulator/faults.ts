@@ -42,17 +42,9 @@ export type Outcome =
   | { readonly kind: 'silence' }
   | { readonly kind: 'reset' };
 
-export interface Faults {
-  /** For one customer, or for all without a plan of their own. */
-  set(plan: FaultPlan, customer?: string): void;
-  /** Ends all plans. */
-  clear(): void;
-  /** Number of requests with each fault. */
-  readonly counts: ReadonlyMap<FaultKind, number>;
-  outcome(service: SimulatedService, request: SimulatedRequest): Outcome;
-}
+export type Faults = ReturnType<typeof createFaults>;
 
-export function createFaults({ random }: { readonly random: Random }): Faults {
+export function createFaults({ random }: { readonly random: Random }) {
   /** By customer; undefined: all others. */
   const plans = new Map<string | undefined, FaultPlan>();
   const counts = new Map<FaultKind, number>();
@@ -75,21 +67,26 @@ export function createFaults({ random }: { readonly random: Random }): Faults {
 
   function apply(kind: FaultKind, good: SimulatedResponse): Outcome {
     const dateMs = Date.parse(good.headers['date'] ?? '');
+    function refusal(status: number, message: string, headers = {}): Outcome {
+      return answer(
+        errorResponse(status, message, status === 503 ? 'html' : 'error', dateMs, headers),
+      );
+    }
     switch (kind) {
       case 'timeout':
         return { kind: 'silence' };
       case 'reset':
         return { kind: 'reset' };
       case 'unauthorized':
-        return answer(errorResponse(401, 'unknown token', 'error', dateMs));
+        return refusal(401, 'unknown token');
       case 'rate-limited':
-        return answer(errorResponse(429, 'too many requests', 'error', dateMs));
+        return refusal(429, 'too many requests');
       case 'rate-limited-retry-after':
-        return answer(errorResponse(429, 'too many requests', 'error', dateMs, retryAfter(dateMs)));
+        return refusal(429, 'too many requests', retryAfter(dateMs));
       case 'unavailable':
-        return answer(errorResponse(503, 'out of service', 'html', dateMs));
+        return refusal(503, 'out of service');
       case 'unavailable-retry-after':
-        return answer(errorResponse(503, 'out of service', 'html', dateMs, retryAfter(dateMs)));
+        return refusal(503, 'out of service', retryAfter(dateMs));
       case 'html': {
         const headers = { ...good.headers, 'content-type': HTML_TYPE };
         return answer({ status: 200, headers, body: htmlPage('Please accept our terms') });
@@ -106,14 +103,17 @@ export function createFaults({ random }: { readonly random: Random }): Faults {
   }
 
   return {
-    counts,
-    set(plan, customer) {
+    /** Number of requests with each fault. */
+    counts: counts as ReadonlyMap<FaultKind, number>,
+    /** For one customer, or for all without a plan of their own. */
+    set(plan: FaultPlan, customer?: string): void {
       plans.set(customer, plan);
     },
-    clear() {
+    /** Ends all plans. */
+    clear(): void {
       plans.clear();
     },
-    outcome(service, request) {
+    outcome(service: SimulatedService, request: SimulatedRequest): Outcome {
       const kind = draw(service.customerOf(request), request.path.startsWith('/v1/'));
       const good = service.handle(request);
       if (kind === undefined) {

@@ -12,7 +12,7 @@ export interface Totals {
   readonly logins: number;
 }
 
-/** One minute of {@link GroundTruth.countedOccupancy}. */
+/** One minute of counted occupancy. */
 export interface OccupancyMinute {
   readonly minuteMs: number;
   readonly entered: number;
@@ -21,42 +21,14 @@ export interface OccupancyMinute {
   readonly people: number;
 }
 
+export type GroundTruth = ReturnType<typeof createGroundTruth>;
+
 /** `nowMs` is by default the clock's; the past is answered as it was then. */
-export interface GroundTruth {
-  /** Totals of all records that the service knows whose event took place at or after `fromMs`, and {@link served}. */
-  truth(customer: string, fromMs: number, nowMs?: number): Totals & { readonly served: Totals };
+export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockMs: () => number) {
   /**
    * Totals of the records that a window from `fromMs` has at the service: by the time that its windows
    * use, at its resolution and with its edge.
    */
-  served(customer: string, fromMs: number, nowMs?: number): Totals;
-  /** People of {@link served} by the id of branch, client or device; ids without records are absent. */
-  breakdownTotals(
-    customer: string,
-    breakdown: Breakdown,
-    fromMs: number,
-    nowMs?: number,
-  ): ReadonlyMap<number, Omit<Totals, 'logins'>>;
-  /**
-   * Counted in minus counted out over the minutes of the records that a window from `dayStartMs` has,
-   * clamped at 0 in every minute. Minutes without records are left out.
-   */
-  countedOccupancy(
-    customer: string,
-    dayStartMs: number,
-    nowMs?: number,
-  ): readonly OccupancyMinute[];
-  /**
-   * How many people really are inside at the end of each minute from `fromMs` on, whatever the sensors
-   * count. The last item is the minute that ends at or before `nowMs`.
-   */
-  trueOccupancy(customer: string, fromMs: number, nowMs?: number): readonly number[];
-}
-
-export function createGroundTruth(
-  ledgerOf: (customer: string) => Ledger,
-  clockMs: () => number,
-): GroundTruth {
   function served(customer: string, fromMs: number, nowMs = clockMs()): Totals {
     const ledger = ledgerOf(customer);
     return totals((stream, sum) =>
@@ -67,11 +39,11 @@ export function createGroundTruth(
   }
   return {
     served,
-    truth(customer, fromMs, nowMs = clockMs()) {
+    /** Totals of all records that the service knows whose event took place at or after `fromMs`. */
+    truth(customer: string, fromMs: number, nowMs = clockMs()): Totals & { served: Totals } {
       const ledger = ledgerOf(customer);
-      const { earlierMs } = ledger.spread;
       const known = totals((stream, sum) => {
-        const span = { stream, fromMs: fromMs - earlierMs, toMs: Infinity, nowMs };
+        const span = { stream, fromMs: fromMs - ledger.spread.earlierMs, toMs: Infinity, nowMs };
         ledger.forEachRecord(span, (record) => {
           if (record.eventMs >= fromMs) {
             addCounts(sum, record);
@@ -80,7 +52,13 @@ export function createGroundTruth(
       });
       return { ...known, served: served(customer, fromMs, nowMs) };
     },
-    breakdownTotals(customer, breakdown, fromMs, nowMs = clockMs()) {
+    /** People of `served` by the id of branch, client or device; ids without records are absent. */
+    breakdownTotals(
+      customer: string,
+      breakdown: Breakdown,
+      fromMs: number,
+      nowMs = clockMs(),
+    ): ReadonlyMap<number, Omit<Totals, 'logins'>> {
       const ledger = ledgerOf(customer);
       const groups = new Map<number, { entered: number; exited: number }>();
       ledger.forEachDateCount(openWindow(ledger, 'people', fromMs, nowMs), (counted) => {
@@ -92,7 +70,15 @@ export function createGroundTruth(
       });
       return groups;
     },
-    countedOccupancy(customer, dayStartMs, nowMs = clockMs()) {
+    /**
+     * Counted in minus counted out over the minutes of the records that a window from `dayStartMs` has,
+     * clamped at 0 in every minute. Minutes without records are left out.
+     */
+    countedOccupancy(
+      customer: string,
+      dayStartMs: number,
+      nowMs = clockMs(),
+    ): readonly OccupancyMinute[] {
       const ledger = ledgerOf(customer);
       const minutes = new Map<number, Counts>();
       ledger.forEachRecord(openWindow(ledger, 'people', dayStartMs, nowMs), (record) => {
@@ -109,7 +95,11 @@ export function createGroundTruth(
           return { minuteMs, entered, exited, people };
         });
     },
-    trueOccupancy(customer, fromMs, nowMs = clockMs()) {
+    /**
+     * How many people really are inside at the end of each minute from `fromMs` on, whatever the
+     * sensors count. The last item is the minute that ends at or before `nowMs`.
+     */
+    trueOccupancy(customer: string, fromMs: number, nowMs = clockMs()): readonly number[] {
       const { library, zone } = ledgerOf(customer);
       const changes = new Map<number, number>();
       const lastDate = zone.dayOf(nowMs);

@@ -8,7 +8,6 @@ import { hexadecimal } from './chance.ts';
 import { DAY_MS, SECOND_MS, plainConventions } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
 import { createGroundTruth } from './ground-truth.ts';
-import type { GroundTruth } from './ground-truth.ts';
 import { Ledger } from './ledger.ts';
 import type { AddedId, AddedRecord } from './ledger.ts';
 import type { Library } from './libraries.ts';
@@ -37,22 +36,7 @@ export interface SimulatedServiceOptions {
   readonly historyMs?: number;
 }
 
-export interface SimulatedService extends GroundTruth {
-  readonly customers: readonly SimulatedCustomer[];
-  handle(request: SimulatedRequest): SimulatedResponse;
-  /** The customer that sends a request, by its token or client id. */
-  customerOf(request: SimulatedRequest): string | undefined;
-  record(customer: string, record: AddedRecord): AddedId;
-  /** Changes the amount of an added record from `atMs` (default: now) on; 0 removes it. */
-  correct(customer: string, id: AddedId, amount: number, atMs?: number): void;
-  /** Refuses the credentials, or accepts them again. Tokens stay valid. */
-  revoke(customer: string): void;
-  restore(customer: string): void;
-  /** Changes the client secret and returns the new one. */
-  rotateSecret(customer: string): string;
-  /** Expires all tokens. */
-  dropTokens(): void;
-}
+export type SimulatedService = ReturnType<typeof createSimulatedService>;
 
 interface Account {
   readonly clientId: string;
@@ -77,7 +61,7 @@ const STREAMS: Readonly<Record<string, RecordStream>> = {
 };
 const MAX_TOKENS = 100_000;
 
-export function createSimulatedService(options: SimulatedServiceOptions): SimulatedService {
+export function createSimulatedService(options: SimulatedServiceOptions) {
   const { seed, customers, clock } = options;
   const conventionsOfAll = options.conventions ?? plainConventions;
   const zones = createZones();
@@ -114,38 +98,31 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
   function issueToken({ method, body }: SimulatedRequest): SimulatedResponse {
     const nowMs = clock.nowMs();
     const dateMs = nowMs + conventionsOfAll.serviceClockMs;
-    function refuse(status: number, error: string, headers = {}): SimulatedResponse {
-      return errorResponse(status, error, 'error', dateMs, headers);
-    }
     if (method !== 'POST') {
-      return refuse(405, 'only POST is allowed here', { allow: 'POST' });
+      const allow = { allow: 'POST' };
+      return errorResponse(405, 'only POST is allowed here', 'error', dateMs, allow);
     }
     const form = new URLSearchParams(body);
     const account = byClientId.get(form.get('client_id') ?? '');
     const isKnown = account !== undefined && !account.isRevoked;
     if (!isKnown || form.get('client_secret') !== account.secret) {
       const status = account?.ledger.conventions.status.invalidClient ?? 400;
-      return refuse(status, 'invalid_client');
+      return errorResponse(status, 'invalid_client', 'error', dateMs);
     }
     if (form.get('grant_type') !== 'client_credentials') {
-      return refuse(400, 'unsupported_grant_type');
+      return errorResponse(400, 'unsupported_grant_type', 'error', dateMs);
     }
     if (form.get('scope') !== SCOPE) {
-      return refuse(400, 'invalid_scope');
+      return errorResponse(400, 'invalid_scope', 'error', dateMs);
     }
-    const lifetimeSeconds = account.ledger.conventions.tokenLifetimeSeconds;
-    const token = `simulated.${hexadecimal(40, seed, issuedTokens++)}`;
-    tokens.set(token, { account, expiresMs: nowMs + lifetimeSeconds * SECOND_MS });
+    const expires_in = account.ledger.conventions.tokenLifetimeSeconds;
+    const access_token = `simulated.${hexadecimal(40, seed, issuedTokens++)}`;
+    tokens.set(access_token, { account, expiresMs: nowMs + expires_in * SECOND_MS });
     const [oldest] = tokens.keys();
     if (tokens.size > MAX_TOKENS && oldest !== undefined) {
       tokens.delete(oldest);
     }
-    const answer = {
-      access_token: token,
-      expires_in: lifetimeSeconds,
-      token_type: 'Bearer',
-      scope: SCOPE,
-    };
+    const answer = { access_token, expires_in, token_type: 'Bearer', scope: SCOPE };
     return jsonResponse(200, JSON.stringify(answer), dateMs);
   }
 
@@ -186,7 +163,7 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
       () => clock.nowMs(),
     ),
     customers,
-    handle(request) {
+    handle(request: SimulatedRequest): SimulatedResponse {
       const stream = STREAMS[request.path];
       if (stream !== undefined) {
         return answerData(stream, request);
@@ -195,32 +172,37 @@ export function createSimulatedService(options: SimulatedServiceOptions): Simula
         ? issueToken(request)
         : errorResponse(404, 'there is nothing here', 'error', clock.nowMs());
     },
-    customerOf(request) {
+    /** The customer that sends a request, by its token or client id. */
+    customerOf(request: SimulatedRequest): string | undefined {
       const account =
         request.path === TOKEN_PATH
           ? byClientId.get(new URLSearchParams(request.body).get('client_id') ?? '')
           : tokenOf(request)?.account;
       return account?.ledger.library.name;
     },
-    record(customer, record) {
+    record(customer: string, record: AddedRecord): AddedId {
       return accountOf(customer).ledger.add(record);
     },
-    correct(customer, id, amount, atMs = clock.nowMs()) {
+    /** Changes the amount of an added record from `atMs` on; 0 removes it. */
+    correct(customer: string, id: AddedId, amount: number, atMs = clock.nowMs()): void {
       accountOf(customer).ledger.correct(id, amount, atMs);
     },
-    revoke(customer) {
+    /** Refuses the credentials until they are restored. Tokens stay valid. */
+    revoke(customer: string): void {
       accountOf(customer).isRevoked = true;
     },
-    restore(customer) {
+    restore(customer: string): void {
       accountOf(customer).isRevoked = false;
     },
-    rotateSecret(customer) {
+    /** Changes the client secret and returns the new one. */
+    rotateSecret(customer: string): string {
       const account = accountOf(customer);
       const { customerId } = account.ledger.library;
       account.secret = hexadecimal(32, seed, customerId, ++account.rotations);
       return account.secret;
     },
-    dropTokens() {
+    /** Expires all tokens. */
+    dropTokens(): void {
       tokens.forEach((token, name) => tokens.set(name, { ...token, expiresMs: -Infinity }));
     },
   };

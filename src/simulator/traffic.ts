@@ -49,38 +49,67 @@ interface Slot {
   readonly weight: number;
 }
 
-/** Draws an index in the library's devices. */
-type DevicePicker = (random: Random) => number;
-
-/** A day under construction. */
-interface Draft {
-  readonly library: Library;
-  readonly random: Random;
-  readonly branches: readonly { readonly door: DevicePicker; readonly station: DevicePicker }[];
-  readonly people: Pass[];
-  readonly logins: Pass[];
-}
-
 /** All passes and logins of the visits that begin on a local date, in order of time. */
 export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffic {
+  const { meanVisitMinutes, loginShare, groupChance, visitsPerDay } = library;
   const random = seededRandom(mixSeeds(library.seed, library.customerId, day));
   const slots = openSlots(library, zone, day);
-  const draft: Draft = { library, random, branches: pickers(library), people: [], logins: [] };
-  if (slots.length > 0) {
-    const factor = (WEEKDAYS[weekdayOf(day)] ?? 1) * (0.85 + random.next() * 0.3);
-    const visits = drawPoisson(random, library.visitsPerDay * factor);
-    const pickSlot = weightedPicker(slots, ({ weight }) => weight);
-    for (let i = 0; i < visits; i++) {
-      const slot = pickSlot(random);
-      const enterMs = slot.startMs + Math.floor(random.next() * SLOT_MS);
-      const size = random.next() < 0.04 ? 2 + Math.floor(random.next() * 3) : 1;
-      addVisit(draft, enterMs, slot.closesMs, size);
+  const branches = branchesWithDevices(library);
+  const people: Pass[] = [];
+  const logins: Pass[] = [];
+
+  function pass(door: DevicePicker, timeMs: number, count: number): void {
+    people.push({ timeMs, device: door(random), people: count, luck: random.next() });
+  }
+
+  function visit({ startMs, closesMs }: Slot): void {
+    const enterMs = startMs + Math.floor(random.next() * SLOT_MS);
+    const size = random.next() < 0.04 ? 2 + Math.floor(random.next() * 3) : 1;
+    const branch = branches[Math.floor(random.next() * branches.length)];
+    if (branch === undefined) {
+      return;
     }
-    if (library.visitsPerDay >= 20 && random.next() < library.groupChance) {
-      addSchoolClass(draft, pickSlot(random));
+    const stayMs = drawStayMs(random, meanVisitMinutes);
+    const leavesMs = closesMs + Math.floor(random.next() * MAX_LEAVING_MS);
+    const exitMs = Math.min(enterMs + stayMs, leavesMs);
+    pass(branch.door, enterMs, size);
+    pass(branch.door, Math.max(exitMs, enterMs + SECOND_MS), -size);
+    const timeMs = enterMs + MINUTE_MS + Math.floor(random.next() * 10 * MINUTE_MS);
+    const drawn = random.next();
+    if (drawn < loginShare && timeMs < exitMs) {
+      logins.push({ timeMs, device: branch.station(random), people: 1, luck: drawn / loginShare });
     }
   }
-  return { people: draft.people.sort(byTime), logins: draft.logins.sort(byTime) };
+
+  /** All enter within a minute, and leave together about an hour later. */
+  function visitOfSchoolClass({ startMs, closesMs }: Slot): void {
+    const door = branches[0]?.door;
+    if (door === undefined) {
+      return;
+    }
+    const enterMs = startMs + Math.floor(random.next() * SLOT_MS);
+    const stayMs = (40 + random.next() * 30) * MINUTE_MS;
+    const size = 15 + Math.floor(random.next() * 45);
+    for (let i = 0; i < size; i++) {
+      const inMs = enterMs + Math.floor(random.next() * MINUTE_MS);
+      const leaveMs = Math.min(enterMs + stayMs, closesMs) + random.next() * MINUTE_MS;
+      pass(door, inMs, 1);
+      pass(door, Math.floor(Math.max(inMs + SECOND_MS, leaveMs)), -1);
+    }
+  }
+
+  if (slots.length > 0) {
+    const factor = (WEEKDAYS[weekdayOf(day)] ?? 1) * (0.85 + random.next() * 0.3);
+    const visits = drawPoisson(random, visitsPerDay * factor);
+    const pickSlot = weightedPicker(slots, ({ weight }) => weight);
+    for (let i = 0; i < visits; i++) {
+      visit(pickSlot(random));
+    }
+    if (visitsPerDay >= 20 && random.next() < groupChance) {
+      visitOfSchoolClass(pickSlot(random));
+    }
+  }
+  return { people: people.sort(byTime), logins: logins.sort(byTime) };
 }
 
 /** What the sensors of a library count of some passes. */
@@ -127,67 +156,26 @@ function doorMinute({ device, timeMs }: Pass): string {
   return `${device} ${Math.floor(timeMs / MINUTE_MS)}`;
 }
 
-function addVisit(draft: Draft, enterMs: number, closesMs: number, size: number): void {
-  const { library, random, branches } = draft;
-  const branch = branches[Math.floor(random.next() * branches.length)];
-  if (branch === undefined) {
-    return;
-  }
-  const stayMs = drawStayMs(random, library.meanVisitMinutes);
-  const exitMs = Math.min(enterMs + stayMs, closesMs + Math.floor(random.next() * MAX_LEAVING_MS));
-  addPass(draft.people, random, branch.door, enterMs, size);
-  addPass(draft.people, random, branch.door, Math.max(exitMs, enterMs + SECOND_MS), -size);
-  const logInMs = enterMs + MINUTE_MS + Math.floor(random.next() * 10 * MINUTE_MS);
-  const drawn = random.next();
-  if (drawn < library.loginShare && logInMs < exitMs) {
-    const luck = drawn / library.loginShare;
-    draft.logins.push({ timeMs: logInMs, device: branch.station(random), people: 1, luck });
-  }
-}
-
-/** All enter within a minute, and leave together about an hour later. */
-function addSchoolClass({ random, branches, people }: Draft, slot: Slot): void {
-  const door = branches[0]?.door;
-  if (door === undefined) {
-    return;
-  }
-  const enterMs = slot.startMs + Math.floor(random.next() * SLOT_MS);
-  const stayMs = (40 + random.next() * 30) * MINUTE_MS;
-  const size = 15 + Math.floor(random.next() * 45);
-  for (let i = 0; i < size; i++) {
-    const inMs = enterMs + Math.floor(random.next() * MINUTE_MS);
-    const leaveMs = Math.min(enterMs + stayMs, slot.closesMs) + random.next() * MINUTE_MS;
-    addPass(people, random, door, inMs, 1);
-    addPass(people, random, door, Math.floor(Math.max(inMs + SECOND_MS, leaveMs)), -1);
-  }
-}
-
-function addPass(
-  passes: Pass[],
-  random: Random,
-  door: DevicePicker,
-  timeMs: number,
-  people: number,
-): void {
-  passes.push({ timeMs, device: door(random), people, luck: random.next() });
-}
-
 function byTime(a: Pass, b: Pass): number {
   return a.timeMs - b.timeMs || a.device - b.device || a.people - b.people;
 }
 
+/** Draws an index in the library's devices. */
+type DevicePicker = (random: Random) => number;
+
 /** Branches without a door or without a station have no visits. */
-function pickers({ branches, devices }: Library): Draft['branches'] {
-  function indexes(branchId: number, kind: Device['kind']): readonly number[] {
-    return devices.flatMap((device, i) =>
-      device.branchId === branchId && device.kind === kind ? [i] : [],
-    );
-  }
+function branchesWithDevices({
+  branches,
+  devices,
+}: Library): readonly { readonly door: DevicePicker; readonly station: DevicePicker }[] {
   return branches.flatMap(({ id }) => {
-    const [doors, stations] = [indexes(id, 'door'), indexes(id, 'station')];
-    const [door, station] = [doors, stations].map((list) =>
-      weightedPicker(list, (i) => devices[i]?.weight ?? 0),
-    );
+    const own = devices.flatMap((device, i) => (device.branchId === id ? [{ ...device, i }] : []));
+    const doors = own.filter(({ kind }) => kind === 'door');
+    const stations = own.filter(({ kind }) => kind === 'station');
+    const [door, station] = [doors, stations].map((list) => {
+      const draw = weightedPicker(list, ({ weight }) => weight);
+      return (random: Random) => draw(random).i;
+    });
     return doors.length > 0 && stations.length > 0 && door !== undefined && station !== undefined
       ? [{ door, station }]
       : [];

@@ -5,16 +5,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { DAY_MS, MINUTE_MS } from './conventions.ts';
 
-export interface Zone {
-  /** How far local time is ahead of UTC. */
-  offsetMsAt(instantMs: number): number;
-  /** The local date, as days since 1970-01-01. */
-  dayOf(instantMs: number): number;
-  /** The first instant of a local date. */
-  dayStartMs(day: number): number;
-  /** The instant of a local time: the earlier of two, or after the gap where clocks are set forward. */
-  instantOf(wallMs: number): number;
-}
+export type Zone = ReturnType<typeof createZone>;
 
 /** The time between two changes of the offset. */
 interface OffsetSpan {
@@ -33,10 +24,11 @@ export function createZones(): (name: string) => Zone {
   };
 }
 
-function createZone(name: string): Zone {
+function createZone(name: string) {
   const spans: OffsetSpan[] = [];
   let last: OffsetSpan = { fromMs: 0, toMs: 0, offsetMs: 0 };
 
+  /** How far local time is ahead of UTC. */
   function offsetMsAt(instantMs: number): number {
     if (!(instantMs >= last.fromMs && instantMs < last.toMs)) {
       const known = spans.find(({ fromMs, toMs }) => instantMs >= fromMs && instantMs < toMs);
@@ -48,6 +40,7 @@ function createZone(name: string): Zone {
     return last.offsetMs;
   }
 
+  /** The instant of a local time: the earlier of two, or after the gap where clocks are set forward. */
   function instantOf(wallMs: number): number {
     const before = wallMs - offsetMsAt(wallMs - DAY_MS);
     const after = wallMs - offsetMsAt(wallMs + DAY_MS);
@@ -61,8 +54,10 @@ function createZone(name: string): Zone {
 
   return {
     offsetMsAt,
-    dayOf: (instantMs) => Math.floor((instantMs + offsetMsAt(instantMs)) / DAY_MS),
-    dayStartMs: (day) => instantOf(day * DAY_MS),
+    /** The local date, as days since 1970-01-01. */
+    dayOf: (instantMs: number) => Math.floor((instantMs + offsetMsAt(instantMs)) / DAY_MS),
+    /** The first instant of a local date. */
+    dayStartMs: (day: number) => instantOf(day * DAY_MS),
     instantOf,
   };
 }

@@ -1,7 +1,5 @@
 /** Every switch of the conventions has an effect on an answer. */
 import { describe, expect, test } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
-import { drawConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions, MinuteKey } from '../../src/simulator/conventions.ts';
 import { PEOPLE, at, keys, oneEntry, silent, small, sum } from './support.ts';
 import type { RawRecord } from './support.ts';
@@ -216,21 +214,6 @@ describe('as time passes', () => {
     expect(sum(one.ask(PEOPLE, { aggregation: 'day' }).result)).toEqual({ in: 1, out: 0 });
   });
 
-  test('devices that were offline deliver after hours', () => {
-    const lateness = { usualMs: 20_000, offlineShare: 0.3, offlineMaxMs: 24 * HOUR_MS };
-    function entered(late: Partial<Conventions>, nowMs?: number): number {
-      const query = {
-        aggregation: 'day',
-        from: '2026-03-18T00:00:00Z',
-        to: '2026-03-18T15:00:00Z',
-      };
-      return sum(small(late, { visitsPerDay: 3_000 }, nowMs).ask(PEOPLE, query).result).in;
-    }
-    expect(entered({ lateness })).toBeLessThan(0.9 * entered({}));
-    const weekLaterMs = at('2026-03-25T15:00:00Z');
-    expect(entered({ lateness }, weekLaterMs)).toBe(entered({}, weekLaterMs));
-  });
-
   test('records are corrected or removed', () => {
     const one = silent();
     const atMs = at('2026-03-18T10:00:00Z');
@@ -241,14 +224,6 @@ describe('as time passes', () => {
     one.service.correct('lone', id, 0);
     expect(one.ask(PEOPLE, { aggregation: 'day' }).result).toEqual([]);
     expect(one.service.record('lone', { kind: 'out', atMs })).not.toEqual(id);
-  });
-
-  test('drawn corrections change past totals', () => {
-    const corrections = { share: 0.2, withinMs: HOUR_MS };
-    const { service } = small({ corrections }, { visitsPerDay: 2_000 });
-    const plain = small({}, { visitsPerDay: 2_000 }).service;
-    const from = at('2026-03-17T04:00:00Z');
-    expect(service.truth('lone', from).entered).toBeLessThan(plain.truth('lone', from).entered);
   });
 
   test('records expire', async () => {
@@ -277,15 +252,4 @@ describe('as time passes', () => {
     expect(record?.serverTime).toBe('2026-03-18T11:31:56.789Z');
     expect(record?.localTime).toBe('2026-03-18T12:34:56.789+01:00');
   });
-});
-
-test('drawn conventions have every value sooner or later', () => {
-  const random = seededRandom(1);
-  const drawn = Array.from({ length: 400 }, () => drawConventions(random));
-  function values(name: keyof Conventions): number {
-    return new Set(drawn.map((conventions) => JSON.stringify(conventions[name]))).size;
-  }
-  const names = Object.keys(drawn[0] ?? {}) as (keyof Conventions)[];
-  expect(names.filter((name) => values(name) < 2)).toEqual([]);
-  expect(new Set(drawn.map(({ minuteKey }) => minuteKey.form)).size).toBe(6);
 });

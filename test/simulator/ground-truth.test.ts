@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BREAKDOWNS } from '../../src/base/model.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { drawConventions, plainConventions } from '../../src/simulator/conventions.ts';
+
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { OFFICE_HOURS, sensorSetting } from '../../src/simulator/libraries.ts';
 import { LOGIN, NOW_MS, PEOPLE, at, silent, small, sum } from './support.ts';
@@ -33,24 +32,6 @@ describe('totals', () => {
         const groups = [...service.breakdownTotals('lone', breakdown, at(from)).values()];
         expect(groups.reduce((total, group) => total + group.entered, 0)).toBe(entered);
       }
-    }
-  });
-
-  test('are the sum of the answers under drawn conventions', () => {
-    for (let seed = 0; seed < 40; seed++) {
-      const conventions: Conventions = {
-        ...drawConventions(seededRandom(seed)),
-        forced: plainConventions.forced,
-        designator: 'honoured',
-        window: 'as asked',
-        dayFreshness: 'live',
-        rateLimit: undefined,
-      };
-      const { ask, service } = small(conventions, {}, NOW_MS + seed * 3_700_000);
-      const from = new Date(NOW_MS - (seed + 1) * 3_600_000 * 7).toISOString();
-      const { result } = ask(PEOPLE, { aggregation: 'day', from });
-      const { entered, exited } = service.truth('lone', at(from)).served;
-      expect({ seed, ...sum(result) }).toEqual({ seed, in: entered, out: exited });
     }
   });
 
@@ -111,12 +92,6 @@ describe('true occupancy', () => {
     expect(Math.max(...actual)).toBeGreaterThan(50);
     expect([actual[0], actual.at(-1)]).toEqual([0, 0]);
     expect(counted).toEqual(actual);
-  });
-
-  test('does not depend on the sensors', () => {
-    const { actual, counted } = occupancy(0.97, 0.9);
-    expect(actual).toEqual(occupancy(1, 1).actual);
-    expect(counted.at(-1)).toBeGreaterThan(30);
   });
 
   test('is known before late records of an offline device are', () => {

@@ -4,7 +4,6 @@ import {
   OFFICE_HOURS,
   deadFrom,
   drawLibrary,
-  openingHoursText,
   sensorSetting,
 } from '../../src/simulator/libraries.ts';
 import type { Library, SensorSetting } from '../../src/simulator/libraries.ts';
@@ -15,15 +14,6 @@ const zones = createZones();
 const WEDNESDAY = Date.UTC(2026, 2, 18) / 86_400_000;
 
 describe('traffic of a day', () => {
-  test('depends on library and date only', () => {
-    const library = drawLibrary(1, 5, {});
-    const zone = zones(library.timezone);
-    const first = dayTraffic(library, zone, WEDNESDAY);
-    expect(dayTraffic(library, zone, WEDNESDAY)).toEqual(first);
-    expect(dayTraffic(library, zone, WEDNESDAY + 1)).not.toEqual(first);
-    expect(dayTraffic(drawLibrary(2, 5, {}), zone, WEDNESDAY)).not.toEqual(first);
-  });
-
   test('has entries within opening hours, lets everybody leave, and logs some of them in', () => {
     const library = drawLibrary(3, 9, {
       visitsPerDay: 800,
@@ -105,14 +95,4 @@ describe('sensors', () => {
     expect(crowded.in).toBeLessThan(0.99);
     expect(crowded.out).toBe(1);
   });
-});
-
-test('opening hours are in the syntax of OpenStreetMap', () => {
-  expect(openingHoursText(ALWAYS_OPEN)).toBe('24/7');
-  expect(openingHoursText(OFFICE_HOURS)).toBe('Mo-Fr 08:00-20:00; Sa 10:00-17:00; Su 11:00-16:00');
-  const lunch = [
-    { weekdays: [1, 2, 3], fromMinute: 540, toMinute: 720 },
-    { weekdays: [1, 2, 3], fromMinute: 840, toMinute: 1_440 },
-  ];
-  expect(openingHoursText(lunch)).toBe('Tu-Th 09:00-12:00,14:00-24:00');
 });
