@@ -92,10 +92,6 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   'month written': ['info', 'One file is complete.'],
   'backfill finished': ['info', 'All files are complete.'],
   'service not available, retrying': ['warn', '`backfill` waits and requests again.'],
-  'customers without samples in Prometheus, their history ends three hours ago': [
-    'warn',
-    'Their live series do not exist yet in the Prometheus of `--prometheus.url`.',
-  ],
   'Prometheus still changes the hours of its first samples, load the blocks later': [
     'warn',
     'Load the blocks after three hours, or they overlap with the head block.',

@@ -5,6 +5,7 @@
  * Method and evidence: docs/occupancy.md. Every constant below was varied there by a factor of two
  * without a change of the error by more than 2 %; none is fitted to one library.
  */
+import { at } from './counts.ts';
 
 /** A complete past day. Both lists have {@link QUARTERS_PER_DAY} counts, by elapsed quarter-hour. */
 export interface CountedDay {
@@ -361,10 +362,6 @@ function effectiveCounts({ totalEntered, totalExited }: UsableDay): number {
 
 function byQuarter(value: (quarter: number) => number): number[] {
   return Array.from({ length: QUARTERS_PER_DAY }, (_, quarter) => value(quarter));
-}
-
-function at(values: readonly number[], index: number): number {
-  return values[index] ?? 0;
 }
 
 function sum(values: readonly number[]): number {

@@ -4,6 +4,7 @@
  * past says how soon people leave; silent and dead doors are detected. Pure: the same minutes give
  * the same estimate after a restart and in a replica. docs/occupancy.md explains the method.
  */
+import { at } from './counts.ts';
 import { MINUTES_PER_QUARTER, QUARTERS_PER_DAY } from './door-model.ts';
 import type { DeparturePattern, DoorModel } from './door-model.ts';
 
@@ -186,7 +187,8 @@ function afterMinute(
       next.usualRecentEntries >= MIN_USUAL_ENTRIES &&
       next.recentEntries < OFFLINE_SHARE * next.usualRecentEntries;
     if (next.isFrozen) {
-      next.variance += usualPerMinute(departures.usualCounts, quarter) * FROZEN_VARIANCE;
+      next.variance +=
+        (at(departures.usualCounts, quarter) / MINUTES_PER_QUARTER) * FROZEN_VARIANCE;
     } else if (!isOffline) {
       correctByExits(next, departures, quarter, entered, exited);
     }
@@ -224,13 +226,14 @@ function watchSilence(
 ): void {
   next.recentEntries = next.recentEntries * ENTRIES_WEIGHT + entered;
   next.usualRecentEntries =
-    next.usualRecentEntries * ENTRIES_WEIGHT + usualPerMinute(departures.usualEntries, quarter);
+    next.usualRecentEntries * ENTRIES_WEIGHT +
+    at(departures.usualEntries, quarter) / MINUTES_PER_QUARTER;
   if (isSilenceExplained) {
     next.missedCounts = 0;
     next.isFrozen = false;
     next.fault = next.fault === 'silent' ? undefined : next.fault;
   } else {
-    next.missedCounts += usualPerMinute(departures.usualCounts, quarter);
+    next.missedCounts += at(departures.usualCounts, quarter) / MINUTES_PER_QUARTER;
   }
   if (next.missedCounts >= FREEZE_MISSED_COUNTS && !next.isFrozen) {
     next.isFrozen = true;
@@ -249,7 +252,7 @@ function correctByExits(
   entered: number,
   exited: number,
 ): void {
-  const probability = departures.leaveProbability[quarter] ?? 0;
+  const probability = at(departures.leaveProbability, quarter);
   if (probability > MIN_LEAVE_PROBABILITY && next.variance > 0 && next.fault !== 'exits_missing') {
     const innovationVariance =
       probability ** 2 * next.variance +
@@ -311,10 +314,6 @@ function insideOf({
   expectedExits,
 }: EstimateState): Inside {
   return { people, variance, modelPeople, recentExits, expectedExits };
-}
-
-function usualPerMinute(perQuarter: readonly number[], quarter: number): number {
-  return (perQuarter[quarter] ?? 0) / MINUTES_PER_QUARTER;
 }
 
 function clamp(value: number, min: number, max: number): number {
