@@ -20,8 +20,8 @@ export class ServerClock {
   readonly #log: Logger;
   /** The service's time when our monotonic clock was 0; undefined before the first answer. */
   #startMs: number | undefined;
-  #skewed = false;
-  #warnedAtMs = -Infinity;
+  #isSkewed = false;
+  #warnAgainAtMs = 0;
 
   constructor(clock: Clock, log: Logger) {
     this.#clock = clock;
@@ -57,26 +57,24 @@ export class ServerClock {
       return;
     }
     // The header was written at some moment of the request: the middle is wrong by at most half of it.
-    const uncertaintyMs = HALF_RESOLUTION_MS + durationMs / 2;
-    const serverMs = dateMs + uncertaintyMs;
+    const serverMs = dateMs + HALF_RESOLUTION_MS + durationMs / 2;
     this.#startMs = serverMs - this.#clock.monotonicMs();
-    this.#logSkew(serverMs - this.#clock.nowMs(), uncertaintyMs);
+    this.#logSkew(serverMs - this.#clock.nowMs());
   }
 
-  #logSkew(aheadMs: number, uncertaintyMs: number): void {
+  #logSkew(aheadMs: number): void {
+    const isSkewed = Math.abs(aheadMs) > MAX_IGNORED_OFFSET_MS;
     const nowMs = this.#clock.monotonicMs();
+    if (isSkewed === this.#isSkewed || (isSkewed && nowMs < this.#warnAgainAtMs)) {
+      return;
+    }
+    this.#isSkewed = isSkewed;
     const fields = { service_ahead_seconds: Math.round(aheadMs / 1_000) };
-    if (this.#skewed && Math.abs(aheadMs) + uncertaintyMs < MAX_IGNORED_OFFSET_MS) {
-      this.#skewed = false;
-      this.#log.info('service clock in sync again', fields);
-    } else if (
-      !this.#skewed &&
-      Math.abs(aheadMs) - uncertaintyMs > MAX_IGNORED_OFFSET_MS &&
-      nowMs - this.#warnedAtMs >= MIN_WARNING_INTERVAL_MS
-    ) {
-      this.#skewed = true;
-      this.#warnedAtMs = nowMs;
+    if (isSkewed) {
+      this.#warnAgainAtMs = nowMs + MIN_WARNING_INTERVAL_MS;
       this.#log.warn('service clock differs by more than a minute', fields);
+    } else {
+      this.#log.info('service clock in sync again', fields);
     }
   }
 }

@@ -74,3 +74,36 @@ export function seriesOf(inside: readonly number[]): OccupancySeries {
     atMs: NOW_MS - 12_000,
   };
 }
+
+function failing(
+  message: string,
+  lastSuccessMs: number | undefined,
+): CustomerChanges['streams'] & object {
+  const lastError = { message, atMs: NOW_MS - 21_000 };
+  const bad = stream({ up: false, lastSuccessMs, failures: 4, lastError });
+  return { people: bad, logins: bad };
+}
+
+const LIBRARIES: readonly CustomerChanges[] = [
+  { customer: 'riverside' },
+  { customer: 'harbour-point', timezone: 'Australia/Perth', capacity: 45 },
+  {
+    customer: 'hillside',
+    capacity: undefined,
+    credentialsValid: false,
+    occupancy: undefined,
+    series: undefined,
+    counters: {},
+    streams: failing('the service refused the credentials', undefined),
+  },
+  { customer: 'old-town', streams: failing('no answer within 10s', NOW_MS - 240_000) },
+  { customer: 'southern-cross', open: false, occupancy: 0, series: seriesOf([0, 0]) },
+];
+
+/** Customers that work and that fail in each way. */
+export function customersOfEachKind(count: number): readonly CustomerStatus[] {
+  return Array.from({ length: count }, (_, i) => {
+    const library = LIBRARIES[i % LIBRARIES.length];
+    return customer({ ...library, customer: `${library?.customer}-${i}` });
+  });
+}
