@@ -5,7 +5,7 @@ import {
 } from '@grafana/grafana-foundation-sdk/common';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import { base, coloured, inUnit, mappings, step, thresholds } from './theme.ts';
-import { bars, lines, linesAroundZero, now, overTime, states } from './panels.ts';
+import { bars, linesAroundZero, now, overTime, states } from './panels.ts';
 import { CHOSEN, ENTERED_IN_A_DAY, growth } from './queries.ts';
 import { table, withColumns } from './tables.ts';
 
@@ -76,7 +76,7 @@ function counted(direction: 'entered' | 'exited'): string {
 
 /** The learned ratio, with the limits of the alert. */
 export function doorRatio() {
-  return lines(
+  return linesAroundZero(
     17,
     'Entries counted per exit counted',
     'Learned from 28 days. 1 is right; below 0.9 or above 1.1 the doors need recalibration.',
@@ -84,6 +84,8 @@ export function doorRatio() {
     .withTarget(overTime(`max by (customer) (library_door_count_ratio{${CHOSEN}})`, 'ratio'))
     .interval('15m')
     .decimals(2)
+    .axisSoftMin(0.8)
+    .axisSoftMax(1.2)
     .thresholds(thresholds([base('red'), step(0.9, 'green'), step(1.1, 'red')]))
     .thresholdsStyle(new GraphThresholdsStyleConfigBuilder().mode(GraphThresholdsStyleMode.Dashed));
 }

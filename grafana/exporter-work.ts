@@ -1,7 +1,7 @@
 /** Panels about durations, resources and running exporters. */
 import * as units from '@grafana/grafana-foundation-sdk/units';
-import { hidden, inUnit } from './theme.ts';
-import { lines, overTime } from './panels.ts';
+import { inUnit } from './theme.ts';
+import { lines, narrowLegend, overTime } from './panels.ts';
 import { CHOSEN_EXPORTERS as CHOSEN, ofExporters } from './queries.ts';
 import { table, withColumns } from './tables.ts';
 
@@ -45,6 +45,7 @@ export function requestsByCode() {
 export function cpu() {
   return lines(17, 'CPU', '100 % is one core.')
     .span(8)
+    .legend(narrowLegend())
     .withTarget(
       overTime(
         ofExporters('process_cpu_seconds_total', 'rate', '[$__rate_interval]'),
@@ -58,6 +59,7 @@ export function cpu() {
 export function memory() {
   return lines(18, 'Memory', 'Resident memory of each exporter.')
     .span(8)
+    .legend(narrowLegend())
     .withTarget(overTime(ofExporters('process_resident_memory_bytes'), '{{instance}}'))
     .unit(units.BytesIEC);
 }
@@ -69,6 +71,7 @@ export function eventLoop() {
     '99th percentile. Above one second the exporter is overloaded.',
   )
     .span(8)
+    .legend(narrowLegend())
     .withTarget(overTime(ofExporters('nodejs_eventloop_lag_p99_seconds'), '{{instance}}'))
     .unit(units.Seconds)
     .decimals(1);
@@ -78,24 +81,20 @@ export function instances() {
   const empty = table(
     16,
     'Running exporters',
-    'Version, Node.js, shard, libraries and start of each exporter.',
+    'Libraries, time since start and last successful reload, version and shard of each exporter.',
   ).span(12);
   return withColumns(
     empty,
     ['instance', 'Instance'],
     [
-      ['Build', `library_exporter_build_info{${CHOSEN}}`, hidden()],
-      ['Shard info', `library_exporter_shard_info{${CHOSEN}}`, hidden()],
+      ['', `library_exporter_build_info{${CHOSEN}}`],
+      ['', `library_exporter_shard_info{${CHOSEN}}`],
       ['Libraries', `library_exporter_customers{${CHOSEN}}`],
+      ['Uptime', `time() - (${ofExporters('process_start_time_seconds')})`, inUnit(units.Seconds)],
       [
-        'Started',
-        `(${ofExporters('process_start_time_seconds')}) * 1000`,
-        inUnit(units.DateTimeFromNow),
-      ],
-      [
-        'Last reload',
-        `library_exporter_config_last_reload_success_timestamp_seconds{${CHOSEN}} * 1000`,
-        inUnit(units.DateTimeFromNow),
+        'Since reload',
+        `time() - library_exporter_config_last_reload_success_timestamp_seconds{${CHOSEN}}`,
+        inUnit(units.Seconds),
       ],
     ],
     { version: 'Version', nodeversion: 'Node.js', shard: 'Shard', shards: 'Of shards' },

@@ -62,12 +62,28 @@ export function frame(uid: Uid, description: string): DashboardBuilder {
 }
 
 /** A variable for one library; {@link all} or {@link several} allow more than one. */
-export function customerChoice(): QueryVariableBuilder {
+export function customerChoice(matchers = ''): QueryVariableBuilder {
   return choice(
     'customer',
     'Library',
-    'label_values(library_customer_info{job=~"$job"}, customer)',
+    `label_values(library_customer_info{job=~"$job"${matchers}}, customer)`,
   );
+}
+
+/**
+ * Variables for libraries by their configured labels, such as region: the label, its values, and the
+ * libraries that have them. All stands for these libraries, so no value may stand for it.
+ */
+export function customersByLabel(): QueryVariableBuilder[] {
+  return [
+    choice('label', 'Label', 'label_names(library_customer_info)')
+      .regex('/^(?!(__name__|customer|instance|job)$).+$/')
+      .current({ selected: true, text: 'timezone', value: 'timezone' }),
+    all(
+      choice('value', 'Value', 'label_values(library_customer_info{job=~"$job"}, $label)'),
+    ).allValue('.*'),
+    withAll(customerChoice(',$label=~"$value"')),
+  ];
 }
 
 /** A variable for exporters. */
@@ -81,10 +97,7 @@ export function instanceChoice(): QueryVariableBuilder {
 
 /** Any number of values, all of them by default. */
 export function all(variable: QueryVariableBuilder): QueryVariableBuilder {
-  return several(variable)
-    .includeAll(true)
-    .allValue('.+')
-    .current({ selected: true, text: 'All', value: '$__all' });
+  return withAll(variable).allValue('.+');
 }
 
 /** Any number of values, the first one by default. */
@@ -105,6 +118,12 @@ export function alerts(matchers = ''): AnnotationQueryBuilder {
     .titleFormat('{{alertname}}')
     .textFormat('{{customer}} {{stream}} {{device}} {{instance}}')
     .tagKeys('severity');
+}
+
+function withAll(variable: QueryVariableBuilder): QueryVariableBuilder {
+  return several(variable)
+    .includeAll(true)
+    .current({ selected: true, text: 'All', value: '$__all' });
 }
 
 function choice(name: string, label: string, query: string): QueryVariableBuilder {

@@ -9,6 +9,7 @@ import {
   FULLNESS_STEPS,
   LAST_WEEK_STEPS,
   OPEN_OR_CLOSED,
+  background,
   band,
   dashed,
   inColour,
@@ -25,6 +26,7 @@ import {
   stat,
   states,
 } from './panels.ts';
+import { NEEDS_ATTENTION } from './problems.ts';
 import {
   AGAINST_LAST_WEEK,
   CHOSEN,
@@ -40,7 +42,7 @@ import {
   growth,
   perCustomer,
 } from './queries.ts';
-import { weekByHour } from './tables.ts';
+import { table, weekByHour, withLabels } from './tables.ts';
 
 /** Little's law: people inside divided by arrivals per second. After closing it would be nonsense. */
 const VISIT_SECONDS =
@@ -53,6 +55,7 @@ export function libraryCustomer(): Dashboard {
   return frame('library-customer', 'Everything about one library.')
     .withVariable(customerChoice())
     .annotation(alerts(',customer=~"$customer"'))
+    .withPanel(needsAttention())
     .withPanel(insideNow())
     .withPanel(fullness())
     .withPanel(enteredToday())
@@ -73,6 +76,19 @@ export function libraryCustomer(): Dashboard {
     .withPanel(loginsPerEntry())
     .withPanel(words())
     .build();
+}
+
+function needsAttention() {
+  const empty = table(
+    20,
+    'Needs attention',
+    'Problems that this library, or an exporter, probably has now; the values below may be wrong then.',
+  )
+    .span(24)
+    .height(4)
+    .noValue('no problem found')
+    .overrideByName('Problem', background('dark-red'));
+  return withLabels(empty, NEEDS_ATTENTION, { problem: 'Problem' });
 }
 
 function insideNow() {
@@ -177,7 +193,7 @@ function openAndClosed() {
     .span(24)
     .height(4)
     .withTarget(overTime(OPEN, 'opening hours'))
-    .mappings(mappings(OPEN_OR_CLOSED));
+    .mappings(mappings({ ...OPEN_OR_CLOSED, 0: ['closed', 'light-blue'] }));
 }
 
 function weekdayByHour() {

@@ -87,11 +87,15 @@ function customers() {
 }
 
 function failedShare() {
-  return stat(3, 'Failed polls', 'Share of all polls of the last hour.')
+  return stat(
+    3,
+    'Failed polls',
+    'Share of all polls of the last hour, of the exporters that answer.',
+  )
     .span(4)
     .withTarget(
       now(
-        `sum(increase(library_poll_failures_total{${CHOSEN}}[1h])) / sum(increase(library_polls_total{${CHOSEN}}[1h]))`,
+        `sum(${ofRunning('library_poll_failures_total')}) / sum(${ofRunning('library_polls_total')})`,
         'failed',
       ),
     )
@@ -138,7 +142,7 @@ function customersInTrouble() {
     'The twenty libraries with the most failed polls. The status page of the exporter shows the last error of each.',
   )
     .span(12)
-    .noValue('no poll failed');
+    .noValue('no failed poll found');
   return withColumns(
     empty,
     ['customer', 'Library'],
@@ -165,7 +169,9 @@ function failuresByReason() {
     'Per hour. auth: credentials refused; rate_limited: too many requests; timeout, unreachable: no answer; server: error of the service; rejected: request not accepted; malformed: invalid answer.',
   ).withTarget(
     overTime(
-      `round(sum by (reason) (increase(library_exporter_poll_failures_total{${CHOSEN}}[$__interval])))`,
+      // A reason has no series before its first failure.
+      `round(sum by (reason) (increase(library_exporter_poll_failures_total{${CHOSEN}}[$__interval])))` +
+        ` or label_replace(0 * sum(increase(library_polls_total{${CHOSEN}}[$__interval])), "reason", "none", "", "")`,
       '{{reason}}',
     ),
   );
@@ -213,7 +219,7 @@ function counterExcess() {
     'Counter excess',
     'Counts that the service withdrew but the counters keep, because a counter must not fall within a month. The twelve largest. Small values are harmless.',
   )
-    .noValue('no excess')
+    .noValue('no excess found')
     .withTarget(
       overTime(
         `(${EXCESS} > 0) and on (customer, counter) topk(12, ${EXCESS_AT_END})`,
@@ -228,6 +234,11 @@ function words() {
     'Polls and requests of two exporters with the same configuration are added up; libraries count once. A value that is not known is absent, never 0.',
     'Start with the first row. If one library fails, look at its line on the exporter’s status page. If all fail, look at the reasons.',
   ]);
+}
+
+/** What an exporter did in the hour before it went down says nothing of now. */
+function ofRunning(counter: string): string {
+  return `increase(${counter}{${CHOSEN}}[1h]) and on (job, instance) library_exporter_build_info{${CHOSEN}}`;
 }
 
 /** For each library and stream. */

@@ -3,6 +3,7 @@ import {
   BigValueColorMode,
   BigValueJustifyMode,
   BigValueTextMode,
+  VizTextDisplayOptionsBuilder,
 } from '@grafana/grafana-foundation-sdk/common';
 import { MappingType } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
@@ -62,7 +63,7 @@ function inside() {
 }
 
 function open() {
-  return stat(3, 'Today', 'By the configured opening hours.')
+  return stat(3, 'Today', 'By the configured opening hours. No metric says until when.')
     .span(12)
     .height(6)
     .textMode(BigValueTextMode.Value)
@@ -79,5 +80,7 @@ function usually() {
     'Average people inside by local hour, four weeks.',
     'hour',
     `sum by (hour) (${byLocalHour(INSIDE, '4w')} and on (customer, weekday) ${today})`,
-  ).span(24);
+  )
+    .span(24)
+    .text(new VizTextDisplayOptionsBuilder().valueSize(22));
 }

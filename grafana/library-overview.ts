@@ -2,18 +2,19 @@
  * The first dashboard: what needs attention, which library is busy, which is empty. Charts show
  * twelve libraries, the table shows all.
  */
-import { BigValueColorMode, BigValueTextMode } from '@grafana/grafana-foundation-sdk/common';
+import { BigValueTextMode } from '@grafana/grafana-foundation-sdk/common';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as units from '@grafana/grafana-foundation-sdk/units';
-import { alerts, all, customerChoice, frame } from './frame.ts';
+import { alerts, customersByLabel, frame } from './frame.ts';
 import {
   AGE_STEPS,
-  FAILED_OR_OK,
+  COLOURLESS,
   FULLNESS_STEPS,
   LAST_WEEK_STEPS,
   OPEN_OR_CLOSED,
   background,
   coloured,
+  inRed,
   inUnit,
   inWords,
   thresholds,
@@ -25,10 +26,8 @@ import {
   AGAINST_LAST_WEEK,
   DATA_AGE,
   ENTERED_TODAY,
-  EXITED_TODAY,
   FULLNESS,
   INSIDE,
-  LAST_POLL,
   LOGINS_TODAY,
   OPEN,
   growth,
@@ -37,12 +36,18 @@ import {
 } from './queries.ts';
 import { sorted, table, withColumns, withLabels } from './tables.ts';
 
+/** One for each library, as a table has one row for each. */
+const FIRST_PROBLEM = `topk by (customer) (1, (${NEEDS_ATTENTION}) and on (customer) ${perCustomer('library_customer_info')})`;
 const LAST_WEEK_BY_NOW = perCustomer('library_people_entered_today', 'offset 1w');
 
 /** The whole dashboard, before `dashboardFile` finishes it. */
 export function libraryOverview(): Dashboard {
-  return frame('library-overview', 'What needs attention, and which library is busy or empty.')
-    .withVariable(all(customerChoice()))
+  const dashboard = frame(
+    'library-overview',
+    'What needs attention, and which library is busy or empty.',
+  );
+  customersByLabel().forEach((variable) => dashboard.withVariable(variable));
+  return dashboard
     .annotation(alerts(',customer=~"$customer|"'))
     .withPanel(needsAttention())
     .withPanel(insideTotal())
@@ -64,9 +69,9 @@ function needsAttention() {
     "Libraries that probably have a problem now. 'Nobody is being counted' means: people came at this time last week, and the library is not closed. Click a library to see why.",
   )
     .span(24)
-    .height(7)
+    .height(6)
     .noValue('no problem found')
-    .overrideByName('Library', toCustomer())
+    .overrideByName('Library', [...toCustomer(), { id: 'custom.width', value: 140 }])
     .overrideByName('Problem', background('dark-red'));
   return withLabels(empty, NEEDS_ATTENTION, { customer: 'Library', problem: 'Problem' });
 }
@@ -104,7 +109,7 @@ function openLibraries() {
   return stat(5, 'Open now', 'Of the libraries with configured opening hours.')
     .span(6)
     .textMode(BigValueTextMode.ValueAndName)
-    .colorMode(BigValueColorMode.None)
+    .thresholds(thresholds(COLOURLESS))
     .withTarget(now(`sum(${OPEN})`, 'open'))
     .withTarget(now(`count(${OPEN})`, 'with opening hours'));
 }
@@ -117,7 +122,8 @@ function libraries() {
   )
     .span(24)
     .height(11)
-    .overrideByName('Library', toCustomer());
+    .overrideByName('Library', toCustomer())
+    .overrideByName('Problem', [...inRed(), { id: 'custom.width', value: 220 }]);
   return sorted(
     withColumns(
       empty,
@@ -136,16 +142,16 @@ function libraries() {
           [...inUnit(units.PercentUnit), ...coloured(LAST_WEEK_STEPS)],
         ],
         ['Open', OPEN, inWords(OPEN_OR_CLOSED)],
-        ['Exits today', EXITED_TODAY],
         ['Logins today', LOGINS_TODAY],
         [
-          'Last person counted',
+          'Last person',
           `${perCustomer('library_people_last_seen_timestamp_seconds')} * 1000`,
           inUnit(units.DateTimeFromNow),
         ],
         ['Data age', DATA_AGE, [...inUnit(units.Seconds), ...coloured(AGE_STEPS)]],
-        ['Last poll', LAST_POLL, inWords(FAILED_OR_OK)],
+        ['', FIRST_PROBLEM],
       ],
+      { problem: 'Problem' },
     ),
     'Inside now',
   );
@@ -179,6 +185,7 @@ function insideOverTime() {
         ),
       ),
     )
+    .height(10)
     .interval('1m');
 }
 
@@ -187,14 +194,16 @@ function entriesPerHour() {
     9,
     'Entries per hour',
     'Per hour, or per longer step if the time range is long; the twelve libraries with the most entries. Each bar ends at its time; the running hour is not shown.',
-  ).withTarget(
-    overTime(
-      twelveOf(
-        `round(${growth('library_people_entered_total', '$__interval')})`,
-        growth('library_people_entered_total', '$__range', '@ end()'),
+  )
+    .withTarget(
+      overTime(
+        twelveOf(
+          `round(${growth('library_people_entered_total', '$__interval')})`,
+          growth('library_people_entered_total', '$__range', '@ end()'),
+        ),
       ),
-    ),
-  );
+    )
+    .height(10);
 }
 
 function words() {

@@ -25,7 +25,7 @@ import {
   growth,
   perCustomer,
 } from './queries.ts';
-import { table, weekByHour, withColumns } from './tables.ts';
+import { sorted, table, weekByHour, withColumns } from './tables.ts';
 
 /** The panel whose answer others use as well: its query is the most expensive one. */
 const ENTRIES_PANEL = 1;
@@ -129,18 +129,21 @@ function peaks() {
   )
     .span(12)
     .overrideByName('Library', toCustomer());
-  return withColumns(
-    empty,
-    ['customer', 'Library'],
-    [
-      ['Peak', PEAK],
+  return sorted(
+    withColumns(
+      empty,
+      ['customer', 'Library'],
       [
-        'Share of capacity',
-        `${PEAK} / on (customer) (${perCustomer('library_capacity_people')} > 0)`,
-        [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)],
+        ['Peak', PEAK],
+        [
+          'Share of capacity',
+          `${PEAK} / on (customer) (${perCustomer('library_capacity_people')} > 0)`,
+          [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)],
+        ],
+        ['When', `${PEAK_TIME} * 1000`, inUnit('time:ddd D MMM YYYY HH:mm')],
       ],
-      ['When', `${PEAK_TIME} * 1000`, inUnit('time:ddd D MMM YYYY HH:mm')],
-    ],
+    ),
+    'Peak',
   );
 }
 
@@ -152,26 +155,29 @@ function use() {
   )
     .span(12)
     .overrideByName('Library', toCustomer());
-  return withColumns(
-    empty,
-    ['customer', 'Library'],
-    [
-      ['Entries per hour', `avg_over_time(${ENTRY_RATE_WHILE_OPEN}[$__range:30m])`],
+  return sorted(
+    withColumns(
+      empty,
+      ['customer', 'Library'],
       [
-        'Average inside',
-        `avg_over_time((${INSIDE} unless on (customer) ${OPEN} == 0)[$__range:30m])`,
+        ['Entries per hour', `avg_over_time(${ENTRY_RATE_WHILE_OPEN}[$__range:30m])`],
+        [
+          'Average inside',
+          `avg_over_time((${INSIDE} unless on (customer) ${OPEN} == 0)[$__range:30m])`,
+        ],
+        [
+          'Average share',
+          `avg_over_time(${FULLNESS_WHILE_OPEN}[$__range:30m])`,
+          [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)],
+        ],
+        [
+          'Time above 80 %',
+          `avg_over_time((${FULLNESS_WHILE_OPEN} >= bool 0.8)[$__range:30m])`,
+          inUnit(units.PercentUnit),
+        ],
       ],
-      [
-        'Average share of capacity',
-        `avg_over_time(${FULLNESS_WHILE_OPEN}[$__range:30m])`,
-        [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)],
-      ],
-      [
-        'Time above 80 %',
-        `avg_over_time((${FULLNESS_WHILE_OPEN} >= bool 0.8)[$__range:30m])`,
-        inUnit(units.PercentUnit),
-      ],
-    ],
+    ),
+    'Entries per hour',
   );
 }
 

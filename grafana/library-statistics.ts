@@ -1,10 +1,11 @@
 /** Totals by day and month, for the annual report. */
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import { PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import { all, customerChoice, frame } from './frame.ts';
-import { explanation, hourlyBars, now, overTime, stat } from './panels.ts';
+import { explanation, groupedBy, hourlyBars, now, overTime, stat } from './panels.ts';
 import { growth, perCustomer } from './queries.ts';
-import { matrix } from './tables.ts';
+import { matrix, table } from './tables.ts';
 
 const MONTH_START = `${perCustomer('library_counter_start_timestamp_seconds')} + ${perCustomer('library_utc_offset_seconds')}`;
 
@@ -15,6 +16,7 @@ export function libraryStatistics(): Dashboard {
     .refresh('15m')
     .withVariable(all(customerChoice()))
     .withPanel(total(1, 'Entries this month', 'library_people_entered_total'))
+    .withPanel(againstLastYear())
     .withPanel(total(2, 'Logins this month', 'library_logins_total'))
     .withPanel(sevenDays())
     .withPanel(weekChange())
@@ -22,32 +24,46 @@ export function libraryStatistics(): Dashboard {
     .withPanel(perDay(6, 'Logins per day', 'library_logins_total'))
     .withPanel(perMonth(7, 'Entries per month', 'library_people_entered_total'))
     .withPanel(perMonth(8, 'Logins per month', 'library_logins_total'))
-    .withPanel(sinceNewYear(9, 'Entries per year', 'library_people_entered_total'))
-    .withPanel(sinceNewYear(10, 'Logins per year', 'library_logins_total'))
+    .withPanel(perYear(9, 'Entries per year', 7))
+    .withPanel(perYear(10, 'Logins per year', 8))
     .withPanel(words())
     .build();
 }
 
 function total(id: number, title: string, counter: string) {
   return stat(id, title, 'All chosen libraries together, since the month started.')
-    .span(6)
+    .span(5)
     .withTarget(now(`sum(${perCustomer(counter)})`, title));
+}
+
+function againstLastYear() {
+  const entered = perCustomer('library_people_entered_total');
+  const before = perCustomer('library_people_entered_total', 'offset 365d');
+  return stat(
+    12,
+    'Against last year',
+    'Entries since the month started against the same days of the same month last year, of the libraries that have both.',
+  )
+    .span(5)
+    .withTarget(
+      now(
+        `sum(${entered} and on (customer) ${before}) / (sum(${before} and on (customer) ${entered}) > 0) - 1`,
+        'change',
+      ),
+    )
+    .unit(units.PercentUnit);
 }
 
 function sevenDays() {
   return stat(3, 'Entries, 7 days', 'All chosen libraries together.')
-    .span(6)
+    .span(4)
     .withTarget(now(`sum(${growth('library_people_entered_total', '1w')})`, 'entries'));
 }
 
 function weekChange() {
   const before = `sum(${growth('library_people_entered_total', '1w', 'offset 1w')})`;
-  return stat(
-    4,
-    'Compared with the week before',
-    'Entries of seven days against the seven days before.',
-  )
-    .span(6)
+  return stat(4, 'Against the week before', 'Entries of seven days against the seven days before.')
+    .span(5)
     .withTarget(
       now(`sum(${growth('library_people_entered_total', '1w')}) / (${before} > 0) - 1`, 'change'),
     )
@@ -55,37 +71,49 @@ function weekChange() {
 }
 
 function perDay(id: number, title: string, counter: string) {
-  return hourlyBars(id, title, 'Each bar ends at its time. The running day is not shown.')
+  const twelve = `topk(12, ${growth(counter, '$__range', '@ end()')})`;
+  const entries = `round(${growth(counter, '$__interval')})`;
+  return hourlyBars(
+    id,
+    title,
+    'The twelve libraries with the most, and all others. Days of the viewer’s time zone. Each bar ends at its time; the running day is not shown.',
+  )
     .span(24)
+    .height(11)
     .interval('1d')
-    .withTarget(overTime(`round(${growth(counter, '$__interval')})`));
+    .withTarget(overTime(`${entries} and on (customer) ${twelve}`))
+    .withTarget(overTime(`sum(${entries} unless on (customer) ${twelve})`, 'others'));
 }
 
 /** The counters restart with the month, so the last value of a month is its exact total. */
 function monthly(counter: string): string {
   const withYear = `${perCustomer(counter)} * on (customer) group_left (year) count_values by (customer) ("year", year(${MONTH_START}))`;
   const withMonth = `${withYear} * on (customer) group_left (month) count_values by (customer) ("month", month(${MONTH_START}))`;
-  return `label_replace(max_over_time((${withMonth})[$__range:1h]), "month", "0$1", "month", "(.)")`;
+  const twoDigits = `label_replace(max_over_time((${withMonth})[$__range:1h]), "month", "0$1", "month", "(.)")`;
+  return `sum by (customer, year, month) (label_join(${twoDigits}, "month", "-", "year", "month"))`;
 }
 
 function perMonth(id: number, title: string, counter: string) {
   return matrix(
-    id,
-    title,
-    'Exact: the last value of each month. The first month of the time range may be incomplete in Prometheus. Export it from the panel menu: Inspect, Data, Download CSV.',
+    table(
+      id,
+      title,
+      'Exact: the last value of each month. The first month of the time range may be incomplete in Prometheus. Export it from the panel menu: Inspect, Data, Download CSV.',
+    ).withTarget(now(monthly(counter)).format(PromQueryFormat.Table)),
     { rows: 'month', columns: 'customer', rowsTitle: 'Month' },
-    `sum by (customer, month) (label_join(${monthly(counter)}, "month", "-", "year", "month"))`,
   );
 }
 
-function sinceNewYear(id: number, title: string, counter: string) {
+function perYear(id: number, title: string, panelId: number) {
   return matrix(
-    id,
-    title,
-    'The months of the time range added up. Choose two years to compare them.',
+    groupedBy(
+      table(id, title, 'The months of the time range added up. Choose two years to compare them.'),
+      panelId,
+      ['customer', 'year'],
+    ),
     { rows: 'year', columns: 'customer', rowsTitle: 'Year' },
-    `sum by (customer, year) (${monthly(counter)})`,
-  );
+    'Value (sum)',
+  ).height(5);
 }
 
 function words() {

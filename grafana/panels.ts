@@ -7,6 +7,7 @@ import { PanelBuilder as BarGauge } from '@grafana/grafana-foundation-sdk/bargau
 import {
   BarAlignment,
   BarGaugeDisplayMode,
+  BarGaugeSizing,
   BigValueColorMode,
   BigValueGraphMode,
   BigValueTextMode,
@@ -28,6 +29,7 @@ import { DataqueryBuilder as DashboardQueryBuilder } from '@grafana/grafana-foun
 import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as Stat } from '@grafana/grafana-foundation-sdk/stat';
 import { PanelBuilder as StateTimeline } from '@grafana/grafana-foundation-sdk/statetimeline';
+import type { PanelBuilder as Table } from '@grafana/grafana-foundation-sdk/table';
 import { PanelBuilder as Text } from '@grafana/grafana-foundation-sdk/text';
 import { PanelBuilder as TimeSeries } from '@grafana/grafana-foundation-sdk/timeseries';
 import * as units from '@grafana/grafana-foundation-sdk/units';
@@ -85,6 +87,8 @@ export function bars(id: number, title: string, description: string): BarGauge {
     .min(0)
     .reduceOptions(lastValue())
     .orientation(VizOrientation.Horizontal)
+    .sizing(BarGaugeSizing.Manual)
+    .maxVizHeight(60)
     .displayMode(BarGaugeDisplayMode.Basic);
 }
 
@@ -147,8 +151,8 @@ export function columns(
 }
 
 /**
- * The same from the table query of another panel, which Prometheus then computes only once: its values
- * grouped by the label.
+ * The same from another panel's table query, which Prometheus then computes only once: its values grouped
+ * by the label.
  */
 export function groupedColumns(
   id: number,
@@ -157,19 +161,36 @@ export function groupedColumns(
   label: string,
   { panelId, by }: { readonly panelId: number; readonly by: 'sum' | 'mean' },
 ): BarChart {
-  return columnChart(id, title, description, label)
+  return groupedBy(
+    columnChart(id, title, description, label),
+    panelId,
+    [label],
+    by,
+  ).withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: label }] } });
+}
+
+/** Gives a panel the answer to another one's table query, grouped by labels: the field `Value (sum)`. */
+export function groupedBy<Panel extends BarChart | Table>(
+  panel: Panel,
+  panelId: number,
+  labels: readonly string[],
+  by: 'sum' | 'mean' = 'sum',
+): Panel {
+  panel
     .datasource(DASHBOARD_DATASOURCE)
     .withTarget(new DashboardQueryBuilder().panelId(panelId).datasource(DASHBOARD_DATASOURCE))
     .withTransformation({
       id: 'groupBy',
       options: {
         fields: {
-          [label]: { operation: 'groupby', aggregations: [] },
+          ...Object.fromEntries(
+            labels.map((label) => [label, { operation: 'groupby', aggregations: [] }]),
+          ),
           Value: { operation: 'aggregate', aggregations: [by] },
         },
       },
-    })
-    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: label }] } });
+    });
+  return panel;
 }
 
 function columnChart(id: number, title: string, description: string, label: string): BarChart {
@@ -211,6 +232,13 @@ export function now(query: string, legendFormat = '{{customer}}'): DataqueryBuil
 /** The query over the time range. */
 export function overTime(query: string, legendFormat = '{{customer}}'): DataqueryBuilder {
   return new DataqueryBuilder().expr(query).range().legendFormat(legendFormat);
+}
+
+/** The last value of each line below a narrow panel. */
+export function narrowLegend(): VizLegendOptionsBuilder {
+  return legend(['lastNotNull'])
+    .displayMode(LegendDisplayMode.List)
+    .placement(LegendPlacement.Bottom);
 }
 
 function legend(calcs: string[]): VizLegendOptionsBuilder {

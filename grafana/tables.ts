@@ -1,25 +1,28 @@
 /** Tables: one row for each customer, device or hour, made of the answers of several queries. */
 import { TableSortByFieldStateBuilder } from '@grafana/grafana-foundation-sdk/common';
-import { FieldColorModeId } from '@grafana/grafana-foundation-sdk/dashboard';
-import type { DynamicConfigValue } from '@grafana/grafana-foundation-sdk/dashboard';
+import { FieldColorModeId, MappingType } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { DynamicConfigValue, ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard';
 import { PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as Table } from '@grafana/grafana-foundation-sdk/table';
 import { byValue } from './finish.ts';
-import { AS_IT_IS, WEEKDAYS, colours, inWords } from './theme.ts';
+import { AS_IT_IS, NOT_KNOWN, WEEKDAYS, colours, inWords } from './theme.ts';
 import { now, plain } from './panels.ts';
 
-/** A column: its heading, its query, and how it looks if not as a whole number. */
+/**
+ * A column: its heading, its query, and how it looks if not as a whole number. Without a heading it is not
+ * shown: the query is needed for its labels only.
+ */
 export type Column = readonly [heading: string, query: string, looks?: DynamicConfigValue[]];
 
 /** A table of whole numbers without a query. */
 export function table(id: number, title: string, description: string): Table {
-  return plain(new Table(), id, title, description).height(9);
+  return plain(new Table(), id, title, description).height(9).minWidth(85);
 }
 
 /**
- * One row for each value of a label, which is the first column under the heading given, and after it
- * other labels of the queries; of every query the value. There must be two columns at least: Grafana calls the value of a single query
- * otherwise.
+ * One row for each value of a label, which is the first column under the heading given; of every query
+ * the value; at the end other labels of the queries. There must be two columns at least: Grafana calls
+ * the value of a single query otherwise.
  */
 export function withColumns(
   empty: Table,
@@ -29,7 +32,7 @@ export function withColumns(
 ): Table {
   const labels = { [label]: heading, ...moreLabels };
   const names = Object.keys(labels);
-  const places = columns.map((_, index) => names.length + index);
+  const headings = byValue(columns.map(([name]) => name));
   empty
     .targets(columns.map(([, query]) => now(query).format(PromQueryFormat.Table)))
     .withTransformation({
@@ -40,12 +43,15 @@ export function withColumns(
     .withTransformation({
       id: 'organize',
       options: {
-        excludeByName: {},
-        indexByName: { ...placesOf(names), ...byValue(places) },
-        renameByName: { ...labels, ...byValue(columns.map(([name]) => name)) },
+        excludeByName: Object.fromEntries(
+          Object.entries(headings).flatMap(([value, name]) => (name === '' ? [[value, true]] : [])),
+        ),
+        indexByName: placesOf([label, ...Object.keys(headings), ...Object.keys(moreLabels)]),
+        renameByName: { ...labels, ...headings },
       },
     });
   Object.values(labels).forEach((name) => empty.overrideByName(name, AS_IT_IS));
+  empty.overrideByName(heading, [{ id: 'custom.minWidth', value: 120 }]);
   for (const [name, , looks] of columns) {
     if (looks !== undefined) {
       empty.overrideByName(name, looks);
@@ -78,29 +84,38 @@ export function withLabels(empty: Table, query: string, labels: Record<string, s
     });
 }
 
+/** Hours in which a library is closed are no numbers to read. */
+const NOTHING: ValueMapping = {
+  type: MappingType.ValueToText,
+  options: { 0: { text: '·', index: 0 } },
+};
 const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'));
 /** What Grafana calls the column of the rows' names after the query's rows became a matrix. */
 const CORNER = 'weekday\\hour';
 
-/** A table with a column for each value of one label and a row for each value of another, newest first. */
+/**
+ * Makes of a table query, or of another panel's answer grouped, a column for each value of one label, in
+ * their order after the total, and a row for each value of another, newest first.
+ */
 export function matrix(
-  id: number,
-  title: string,
-  description: string,
+  panel: Table,
   labels: { readonly rows: string; readonly columns: string; readonly rowsTitle: string },
-  query: string,
+  valueField = 'Value',
 ): Table {
   const corner = `${labels.rows}\\${labels.columns}`;
-  return table(id, title, description)
+  return panel
     .span(12)
-    .height(9)
-    .withTarget(now(query).format(PromQueryFormat.Table))
+    .minWidth(110)
+    .withTransformation({
+      id: 'sortBy',
+      options: { fields: {}, sort: [{ field: labels.columns }] },
+    })
     .withTransformation({
       id: 'groupingToMatrix',
       options: {
         columnField: labels.columns,
         rowField: labels.rows,
-        valueField: 'Value',
+        valueField,
         emptyValue: 'null',
       },
     })
@@ -109,10 +124,14 @@ export function matrix(
       options: { fields: {}, sort: [{ field: corner, desc: true }] },
     })
     .withTransformation({
+      id: 'calculateField',
+      options: { mode: 'reduceRow', reduce: { reducer: 'sum' }, alias: 'Total' },
+    })
+    .withTransformation({
       id: 'organize',
       options: {
         excludeByName: {},
-        indexByName: { [corner]: 0 },
+        indexByName: { [corner]: 0, Total: 1 },
         renameByName: { [corner]: labels.rowsTitle },
       },
     })
@@ -125,6 +144,7 @@ export function weekByHour(id: number, title: string, description: string, query
     .span(24)
     .height(9)
     .min(0)
+    .mappings([NOTHING, NOT_KNOWN])
     .colorScheme(colours(FieldColorModeId.ContinuousBlues))
     .withTarget(now(query).format(PromQueryFormat.Table))
     .withTransformation({
@@ -147,7 +167,7 @@ export function weekByHour(id: number, title: string, description: string, query
     })
     .overrideByRegexp('^\\d\\d$', [
       { id: 'custom.cellOptions', value: { type: 'color-background', mode: 'basic' } },
-      { id: 'custom.width', value: 50 },
+      { id: 'custom.minWidth', value: 34 },
     ])
     .overrideByName('Weekday', [...inWords(WEEKDAYS), { id: 'custom.width', value: 110 }]);
 }

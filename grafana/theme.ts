@@ -21,10 +21,13 @@ export const FULLNESS_STEPS: Threshold[] = [base('green'), step(0.8, 'orange'), 
 export const AGE_STEPS: Threshold[] = [base('green'), step(300, 'orange'), step(900, 'red')];
 /** Change against last week: below half and above double are unusual. */
 export const LAST_WEEK_STEPS: Threshold[] = [
-  base('orange'),
+  // In a column Grafana takes the null of a base for 0, above values that are negative.
+  step(-1, 'orange'),
   step(-0.5, 'green'),
   step(1, 'orange'),
 ];
+/** For numbers that need no colour. */
+export const COLOURLESS: Threshold[] = [base('text')];
 /** A number that should be 0. */
 export const NONE_IS_GOOD: Threshold[] = [base('green'), step(1, 'red')];
 
@@ -73,11 +76,6 @@ export function mappings(words: Words): ValueMapping[] {
   return [{ type: MappingType.ValueToText, options: Object.fromEntries(options) }, NOT_KNOWN];
 }
 
-/** A column that is needed for its labels only. */
-export function hidden(): DynamicConfigValue[] {
-  return [{ id: 'custom.hidden', value: true }];
-}
-
 /** A column of names: Grafana would take digits for numbers. */
 export const AS_IT_IS: DynamicConfigValue[] = [{ id: 'unit', value: 'string' }];
 
@@ -98,7 +96,21 @@ export function coloured(steps: Threshold[]): DynamicConfigValue[] {
 export function background(color: string): DynamicConfigValue[] {
   return [
     { id: 'custom.cellOptions', value: { type: 'color-background', mode: 'basic' } },
-    { id: 'color', value: { mode: 'fixed', fixedColor: color } },
+    ...inColour(color),
+  ];
+}
+
+/** A column of problems, which most rows do not have. */
+export function inRed(): DynamicConfigValue[] {
+  return [
+    {
+      id: 'mappings',
+      value: [
+        { ...NOT_KNOWN, options: { ...NOT_KNOWN.options, result: { text: '–', color: 'gray' } } },
+      ],
+    },
+    { id: 'custom.cellOptions', value: { type: 'color-text' } },
+    ...inColour('red'),
   ];
 }
 
@@ -118,7 +130,7 @@ export function toCustomer(): DynamicConfigValue[] {
   return [{ id: 'links', value: [{ title: 'Open this library', url }] }];
 }
 
-/** A line of one colour. */
+/** A line or column of one colour. */
 export function inColour(color: string): DynamicConfigValue[] {
   return [{ id: 'color', value: { mode: 'fixed', fixedColor: color } }];
 }

@@ -82,8 +82,9 @@ describe.each(DASHBOARDS)('%s', (_, dashboard) => {
   );
 
   test('lets its reader choose among the jobs and whom there is', async () => {
+    const variables = dashboard.templating.list.filter(({ name }) => name !== 'value');
     const chosen = await Promise.all(
-      dashboard.templating.list
+      variables
         .flatMap(({ query }) => labelValues(query) ?? [])
         .map(({ series, label }) => prometheus.labelValues(label, filledIn(dashboard, series))),
     );
@@ -96,6 +97,14 @@ describe.each(DASHBOARDS)('%s', (_, dashboard) => {
       expect(await prometheus.query(filledIn(dashboard, expr ?? ''))).toEqual([]);
     }
   });
+});
+
+test('the overview shows the libraries of a region', async () => {
+  const [, overview] = DASHBOARDS.find(([, { uid }]) => uid === 'library-overview') ?? [];
+  const query = overview?.templating.list.find(({ name }) => name === 'customer')?.query ?? '';
+  const chosen = query.replace('$job', '.+').replace('$label', 'region').replace('$value', 'north');
+  const { series, label } = labelValues(chosen) ?? { series: '', label: '' };
+  expect(await prometheus.labelValues(label, series)).toEqual(['old-town', 'riverside']);
 });
 
 test('exporters of other jobs are not counted', async () => {
@@ -180,7 +189,7 @@ function filledIn({ uid, time }: Dashboard, expression: string, customer?: strin
   return expression
     .replaceAll('$__range', time.from.replace('now-', ''))
     .replaceAll(/\$__(rate_interval|interval)\b/g, '1h')
-    .replaceAll(/\$(job|instance)\b/g, '.+')
+    .replaceAll(/\$(job|instance|value)\b/g, '.+')
     .replaceAll('$customer', customer ?? CUSTOMERS[uid] ?? '.+');
 }
 

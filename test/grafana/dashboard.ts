@@ -123,9 +123,13 @@ function parseDashboard(text: string): Dashboard {
   return DASHBOARD.parse(JSON.parse(text));
 }
 
-/** The series of which a variable takes the values of a label. Undefined where it does not. */
+/**
+ * The series of which a variable takes the values of a label; undefined where it does not. The reader
+ * of the overview has chosen the label timezone.
+ */
 export function labelValues(query: string): { series: string; label: string } | undefined {
-  const [, series, label] = /^label_values\((.+), (\w+)\)$/.exec(query) ?? [];
+  const chosen = query.replaceAll('$label', 'timezone');
+  const [, series, label] = /^label_values\((.+), (\w+)\)$/.exec(chosen) ?? [];
   return series === undefined || label === undefined ? undefined : { series, label };
 }
 

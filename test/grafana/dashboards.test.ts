@@ -15,13 +15,17 @@ const CHOICE = { type: 'query', datasource: DATASOURCE, refresh: 2 };
 const ANY = { multi: true, includeAll: true, allValue: '.+' };
 /** What the reader of each dashboard chooses, after data source and job. */
 const CHOSEN: Readonly<Record<string, object>> = {
-  'library-overview': { name: 'customer', label: 'Library', ...ANY },
+  'library-overview': { name: 'customer', label: 'Library', multi: true, includeAll: true },
   'library-customer': { name: 'customer', label: 'Library' },
   'library-patterns': { name: 'customer', label: 'Library', multi: true },
   'library-statistics': { name: 'customer', label: 'Library', ...ANY },
   'library-now': { name: 'customer', label: 'Library' },
   'library-exporter': { name: 'instance', label: 'Instance', ...ANY },
 };
+const LABELS = [
+  { name: 'label', ...CHOICE },
+  { name: 'value', ...CHOICE, ...ANY, allValue: '.*' },
+];
 const WITHOUT_ALERTS = new Set(['library-statistics', 'library-now']);
 /** Besides the text. */
 const COUNTERS = ['stat', 'table', 'timeseries', 'bargauge', 'barchart', 'state-timeline'];
@@ -93,6 +97,7 @@ describe.each(readDashboards())('%s', (file, dashboard) => {
     expect(dashboard.templating.list).toMatchObject([
       { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' },
       { name: 'job', label: 'Job', ...CHOICE, ...ANY },
+      ...(dashboard.uid === 'library-overview' ? LABELS : []),
       { ...CHOICE, ...CHOSEN[dashboard.uid] },
     ]);
   });
@@ -209,7 +214,7 @@ describe.each(readDashboards())('%s', (file, dashboard) => {
 
   test('asks its variables of series that exist', () => {
     const asked = dashboard.templating.list.flatMap(({ query }) => labelValues(query) ?? []);
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(dashboard.uid === 'library-overview' ? 3 : 2);
     for (const { series, label } of asked) {
       expect(selectorsOf(series).flatMap(({ metric }) => labelsOf(metric) ?? [])).toContain(label);
     }
@@ -250,7 +255,7 @@ function hasOneLibrary(uid: string): boolean {
     CHOSEN[uid] !== undefined &&
     'name' in CHOSEN[uid] &&
     CHOSEN[uid].name === 'customer' &&
-    !('allValue' in CHOSEN[uid])
+    !('multi' in CHOSEN[uid] && 'includeAll' in CHOSEN[uid])
   );
 }
 
