@@ -1,4 +1,6 @@
-/** All dashboards and their files. */
+/** All generated files: the dashboards, and the rules for the mixin. */
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import { dashboardFile } from './finish.ts';
 import { libraryCustomer } from './library-customer.ts';
 import { libraryExporter } from './library-exporter.ts';
@@ -7,14 +9,28 @@ import { libraryOverview } from './library-overview.ts';
 import { libraryPatterns } from './library-patterns.ts';
 import { libraryStatistics } from './library-statistics.ts';
 
-/** The text of each file by its name. */
-export function dashboardFiles(): readonly (readonly [name: string, text: string])[] {
-  return [
+/** The text of each file by its name in this folder. */
+export function generatedFiles(): readonly (readonly [name: string, text: string])[] {
+  const dashboards = [
     libraryOverview(),
     libraryCustomer(),
     libraryPatterns(),
     libraryStatistics(),
     libraryNow(),
     libraryExporter(),
-  ].map((dashboard) => [`${dashboard.uid}.json`, dashboardFile(dashboard)]);
+  ];
+  return [
+    ...dashboards.map((one) => [`dashboards/${one.uid}.json`, dashboardFile(one)] as const),
+    ['rules.json', rulesFile()],
+  ];
+}
+
+/** The groups of each file of prometheus/rules: not every jsonnet reads its YAML. */
+function rulesFile(): string {
+  const files = ['recording', 'alerts', 'devices'].map((name) => {
+    const url = new URL(`../prometheus/rules/${name}.yml`, import.meta.url);
+    const { groups } = parse(readFileSync(url, 'utf8')) as { groups: unknown };
+    return [name, groups];
+  });
+  return `${JSON.stringify(Object.fromEntries(files), null, 2)}\n`;
 }

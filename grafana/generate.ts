@@ -1,7 +1,7 @@
-/** Writes the dashboards' files anew: `npm run dashboards`. A test fails where they differ. */
+/** Writes the generated files anew: `npm run dashboards`. A test fails where they differ. */
 import { writeFileSync } from 'node:fs';
-import { dashboardFiles } from './dashboards.ts';
+import { generatedFiles } from './dashboards.ts';
 
-for (const [name, text] of dashboardFiles()) {
-  writeFileSync(new URL(`dashboards/${name}`, import.meta.url), text);
+for (const [name, text] of generatedFiles()) {
+  writeFileSync(new URL(name, import.meta.url), text);
 }

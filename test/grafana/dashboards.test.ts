@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { dashboardFiles } from '../../grafana/dashboards.ts';
+import { generatedFiles } from '../../grafana/dashboards.ts';
 import { labelsOf } from './contract-metrics.ts';
 import { asPromql, labelValues, readDashboards } from './dashboard.ts';
 import type { Panel } from './dashboard.ts';
@@ -41,13 +41,14 @@ function read(path: string): string {
   return readFileSync(new URL(`../../grafana/${path}`, import.meta.url), 'utf8');
 }
 
-test.each(dashboardFiles())('the committed %s is what npm run dashboards makes', (name, text) => {
-  expect(read(`dashboards/${name}`)).toBe(text);
+test.each(generatedFiles())('the committed %s is what npm run dashboards makes', (name, text) => {
+  expect(read(name)).toBe(text);
 });
 
 test('there is no other dashboard than those that are made', () => {
-  expect(readdirSync(new URL('../../grafana/dashboards/', import.meta.url)).toSorted()).toEqual(
-    dashboardFiles()
+  const files = readdirSync(new URL('../../grafana/dashboards/', import.meta.url));
+  expect([...files.map((name) => `dashboards/${name}`).toSorted(), 'rules.json']).toEqual(
+    generatedFiles()
       .map(([name]) => name)
       .toSorted(),
   );

@@ -16,6 +16,7 @@ const PROMETHEUS_PACKAGES = {
 const DEBIAN_PACKAGES = {
   ...PROMETHEUS_PACKAGES,
   '/usr/bin/chromium': 'chromium',
+  '/usr/bin/jsonnet': 'jsonnet',
   '/usr/bin/kubectl': 'kubernetes-client',
   '/usr/bin/systemd-analyze': 'systemd',
 } as const;
