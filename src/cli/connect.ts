@@ -174,7 +174,6 @@ async function readCustomer(
   );
   const figures = customer.metricsAt(systemClock.nowMs());
   const clock = service.clockReading();
-  const clockFinding = clock && CLOCK_FINDINGS[clock.verdict];
   const atMs = service.nowMs();
   return {
     streams: outcomes.map(({ stream, outcome }) => ({
@@ -184,12 +183,7 @@ async function readCustomer(
       ...figuresFields(figures, stream),
       clock_ahead_seconds: clock === undefined ? null : Math.round(clock.aheadMs / 1_000),
     })),
-    findings: [
-      ...(clockFinding === undefined ? [] : [clockFinding]),
-      ...outcomes.flatMap(({ outcome }) =>
-        outcome instanceof ServiceError ? [failureFinding(outcome)] : streamFindings(outcome),
-      ),
-    ],
+    findings: outcomes.flatMap(({ outcome }) => findingsOf(outcome, clock)),
   };
 }
 
@@ -244,8 +238,15 @@ function figuresFields(figures: CustomerMetrics, stream: MinuteStream) {
   } as const;
 }
 
-function failureFinding({ reason, message }: ServiceError): Finding {
-  return { severity: 'error', message: `${reason}: ${message}`, fix: FIXES[reason] };
+function findingsOf(
+  outcome: StreamDiagnosis | ServiceError,
+  clock: ClockReading | undefined,
+): readonly Finding[] {
+  if (outcome instanceof ServiceError) {
+    const { reason, message } = outcome;
+    return [{ severity: 'error', message: `${reason}: ${message}`, fix: FIXES[reason] }];
+  }
+  return RULES.filter(({ applies }) => applies(outcome, clock));
 }
 
 const FIXES = {
@@ -261,36 +262,29 @@ const FIXES = {
 const ASK_OPERATOR = 'contact the operator of the service';
 const COUNTERS_RIGHT = 'the counters are right nevertheless;';
 
-const CLOCK_FINDINGS: Readonly<Partial<Record<ClockReading['verdict'], Finding>>> = {
-  followed: {
+interface Rule extends Finding {
+  readonly applies: (diagnosis: StreamDiagnosis, clock: ClockReading | undefined) => boolean;
+}
+
+const RULES: readonly Rule[] = [
+  {
     severity: 'warning',
     message: 'the clocks of the service and of this machine differ by more than a minute',
     fix: `nothing is lost; set the clock of this machine, or ${ASK_OPERATOR}`,
+    applies: (_diagnosis, clock) => clock?.verdict === 'followed',
   },
-  ignored: {
+  {
     severity: 'error',
     message: 'the clocks of the service and of this machine differ by more than a day',
     fix: `days and months change at the wrong time; set the clock of this machine, or ${ASK_OPERATOR}`,
+    applies: (_diagnosis, clock) => clock?.verdict === 'ignored',
   },
-};
-
-const IMPLAUSIBLE: Finding = {
-  severity: 'error',
-  message: 'implausible totals, different at each request',
-  fix: `nothing is exported until the totals are confirmed; ${ASK_OPERATOR}`,
-};
-
-function streamFindings(diagnosis: StreamDiagnosis): readonly Finding[] {
-  return diagnosis.state.snapshot === undefined
-    ? [IMPLAUSIBLE]
-    : STREAM_FINDINGS.filter(({ applies }) => applies(diagnosis));
-}
-
-interface StreamFinding extends Finding {
-  readonly applies: (diagnosis: StreamDiagnosis) => boolean;
-}
-
-const STREAM_FINDINGS: readonly StreamFinding[] = [
+  {
+    severity: 'error',
+    message: 'implausible totals, different at each request',
+    fix: `nothing is exported until the totals are confirmed; ${ASK_OPERATOR}`,
+    applies: ({ state }) => state.snapshot === undefined,
+  },
   {
     severity: 'warning',
     message: 'day totals differ from minute totals, using a finer aggregation',
@@ -330,11 +324,11 @@ const STREAM_FINDINGS: readonly StreamFinding[] = [
     message: 'no counts in this month and in the last 14 days',
     fix: 'nothing for a new library; otherwise check that client_id belongs to this customer',
     applies: ({ lastSeenMs, state }) =>
-      lastSeenMs === undefined && isZero(state.snapshot?.totals ?? []),
+      lastSeenMs === undefined && state.snapshot !== undefined && isZero(state.snapshot.totals),
   },
 ];
 
 /** Occupancy and last seen need minutes with readable keys. */
-function lacksMinutes({ keyFormat, state }: StreamDiagnosis): boolean {
-  return keyFormat.status !== 'unknown' && state.snapshot?.order === undefined;
+function lacksMinutes({ keyFormat, state: { snapshot } }: StreamDiagnosis): boolean {
+  return keyFormat.status !== 'unknown' && snapshot !== undefined && snapshot.order === undefined;
 }
