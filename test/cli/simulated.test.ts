@@ -58,7 +58,11 @@ test(
   'demo prints its status page and how to load its history, reloads at SIGHUP, and ends with 0',
   { timeout: 120_000 },
   async () => {
-    const { terminal, stop } = await start('demo', '--web.listen-address=127.0.0.1:0');
+    const { terminal, stop } = await start(
+      'demo',
+      '--customers=1',
+      '--web.listen-address=127.0.0.1:0',
+    );
     await expect.poll(() => terminal.out, PATIENT).toContain('\nStatus page: ');
     const address = new URL(terminal.url ?? '').host.replace('127.0.0.1', 'localhost');
     expect(terminal.out).toMatch(new RegExp(`\\nStatus page: http://${address}/\\n$`));
