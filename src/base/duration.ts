@@ -10,10 +10,9 @@ const UNITS_MS = [
   ['ms', 1],
 ] as const;
 
-const PATTERN = /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
-
-/** For the JSON Schema. It also matches the empty string, which is not a duration. */
-export const DURATION_PATTERN = PATTERN.source;
+/** It also matches the empty string, which is not a duration. */
+export const DURATION_PATTERN =
+  /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
 
 /**
  * Milliseconds, or `undefined` for what is not a duration. Units go from large to small, each at
@@ -23,7 +22,7 @@ export function parseDuration(text: string): number | undefined {
   if (text === '0') {
     return 0;
   }
-  const match = PATTERN.exec(text);
+  const match = DURATION_PATTERN.exec(text);
   if (text === '' || match === null) {
     return undefined;
   }

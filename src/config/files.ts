@@ -51,10 +51,10 @@ export function parseCertificates({ text }: FileContent): string {
   }
 }
 
-export function parsePrivateKey(content: FileContent): FileContent {
+export function parsePrivateKey({ text }: FileContent): Secret {
   try {
-    createPrivateKey(content.text);
-    return content;
+    createPrivateKey(text);
+    return new Secret(text);
   } catch {
     // The library's message may quote the key.
     throw new Error('holds no private key without a password, expected PEM');

@@ -10,7 +10,7 @@ import { messageOf } from '../base/errors.ts';
 import type { FileContent } from '../base/files.ts';
 import { Secret } from '../base/secret.ts';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
-import { EXPOSED, isExposed, MAX_SECRET_BYTES, parseCertificates, parseSecret } from './files.ts';
+import { EXPOSED, parseCertificates, parseSecret } from './files.ts';
 import { failOn, Loading } from './loading.ts';
 import type { DeepPartial, Loaded, LoadResult } from './loading.ts';
 import type { ProblemFormatter } from './problems.ts';
@@ -62,7 +62,12 @@ export async function loadConfig(options: {
   const loading = new Loading(schema, env);
   const main = await loading.readYaml(path, schema);
   const entries = await readEntries(main, schema.shape.customers.unwrap(), loading);
-  const polling = intervalsOf(main.values.polling ?? {});
+  const intervals = main.values.polling ?? {};
+  const polling = {
+    intervalMs: milliseconds(intervals.interval ?? '60s'),
+    reconcileIntervalMs: milliseconds(intervals.reconcile_interval ?? '1h'),
+    breakdownIntervalMs: milliseconds(intervals.breakdown_interval ?? '5m'),
+  };
   const needPerSecond = requestsPerSecond(
     polling,
     entries.map(({ values }) => values),
@@ -218,12 +223,12 @@ function isLoopback(url: string): boolean {
 
 /** Undefined after a problem with the secret, else incomplete after any problem. */
 async function readCustomer(
-  { file, path, values }: Entry,
+  customer: Entry,
   { defaults }: DeepPartial<ConfigFile>,
   loading: Loading,
 ): Promise<CustomerConfig | undefined> {
-  const clientSecret = await readSecret(file, path, values, loading);
-  const entry = values as CustomerEntry;
+  const clientSecret = await readSecret(customer, loading);
+  const entry = customer.values as CustomerEntry;
   const startsAt = entry.day_starts_at ?? defaults?.day_starts_at ?? '';
   const [hour = 0, minute = 0] = startsAt.split(':').map(Number);
   return (
@@ -247,9 +252,7 @@ async function readCustomer(
 }
 
 async function readSecret(
-  file: YamlFile,
-  path: Path,
-  { client_secret: inline, client_secret_file: name }: DeepPartial<CustomerEntry>,
+  { file, path, values: { client_secret: inline, client_secret_file: name } }: Entry,
   loading: Loading,
 ): Promise<SecretSource | undefined> {
   const inlinePath = [...path, 'client_secret'];
@@ -269,12 +272,9 @@ async function readSecret(
   function parse(content: FileContent): SecretSource {
     const secret = parseSecret(content);
     loading.formatter.addSecret(secret.reveal());
-    if (isExposed(content)) {
-      file.warn(filePath, `the file ${EXPOSED}`);
-    }
     return { secret, path: resolve(dirname(file.path), name ?? '') };
   }
-  return loading.readNamed(file, filePath, name, parse, MAX_SECRET_BYTES);
+  return loading.readNamed(file, filePath, name, parse, true);
 }
 
 /**
@@ -283,24 +283,13 @@ async function readSecret(
  */
 export function requestsPerSecond(
   { intervalMs, breakdownIntervalMs }: PollingConfig,
-  customers: readonly {
-    readonly streams?: readonly unknown[] | undefined;
-    readonly breakdowns?: readonly unknown[] | undefined;
-  }[],
+  customers: readonly DeepPartial<Pick<CustomerEntry, 'streams' | 'breakdowns'>>[],
 ): number {
   return customers.reduce(
     (sum, { streams = [], breakdowns = [] }) =>
       sum + (streams.length / intervalMs + (2 * breakdowns.length) / breakdownIntervalMs) * 1_000,
     0,
   );
-}
-
-function intervalsOf(polling: DeepPartial<ConfigFile['polling']>): PollingConfig {
-  return {
-    intervalMs: milliseconds(polling.interval ?? '60s'),
-    reconcileIntervalMs: milliseconds(polling.reconcile_interval ?? '1h'),
-    breakdownIntervalMs: milliseconds(polling.breakdown_interval ?? '5m'),
-  };
 }
 
 function serviceOf(

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ConfigError, messageOf } from '../base/errors.ts';
 import { readTextFile } from '../base/files.ts';
 import type { FileContent } from '../base/files.ts';
-import { MAX_CONFIG_FILE_BYTES } from './files.ts';
+import { EXPOSED, isExposed, MAX_CONFIG_FILE_BYTES, MAX_SECRET_BYTES } from './files.ts';
 import { ProblemFormatter } from './problems.ts';
 import { innerType, metaOf, typeIn } from './values.ts';
 import { YamlFile } from './yaml-file.ts';
@@ -125,7 +125,7 @@ export class Loading {
     path: Path,
     name: string | undefined,
     parse: (content: FileContent) => Result,
-    maxBytes = MAX_CONFIG_FILE_BYTES,
+    isSecret = false,
   ): Promise<Result | undefined> {
     if (name === undefined) {
       return undefined;
@@ -133,7 +133,14 @@ export class Loading {
     const absolute = resolve(dirname(file.path), name);
     this.#files.add(absolute);
     try {
-      return parse(await readTextFile(absolute, maxBytes));
+      const content = await readTextFile(
+        absolute,
+        isSecret ? MAX_SECRET_BYTES : MAX_CONFIG_FILE_BYTES,
+      );
+      if (isSecret && isExposed(content)) {
+        file.warn(path, `the file ${EXPOSED}`);
+      }
+      return parse(content);
     } catch (error) {
       file.add(path, `${absolute} ${messageOf(error)}`);
       return undefined;
@@ -187,11 +194,8 @@ function valueAt(value: unknown, path: Path): unknown {
 
 /** The word that was probably meant: one of three characters may be different, two at most. Case does not matter. */
 function nearestOf(word: string, words: readonly string[]): string | undefined {
-  const distances = words.map((one) => editDistance(word.toLowerCase(), one));
-  const least = Math.min(...distances);
-  return least <= Math.min(2, Math.ceil(word.length / 3))
-    ? words[distances.indexOf(least)]
-    : undefined;
+  const limit = Math.min(2, Math.ceil(word.length / 3));
+  return words.find((one) => editDistance(word.toLowerCase(), one) <= limit);
 }
 
 /** How many characters to delete, insert or replace (Levenshtein). */

@@ -12,8 +12,6 @@ interface ValueMeta {
   /** Allowlist: only values and lines of such keys appear in messages. */
   readonly harmless?: boolean;
   readonly description?: string | undefined;
-  /** For the JSON Schema. */
-  readonly pattern?: string;
 }
 
 /** The type without defaults and optionality. */
@@ -43,13 +41,6 @@ export function metaOf(type: z.ZodType): ValueMeta {
   return { ...innerType(type).meta(), ...type.meta() };
 }
 
-export function checkedString(isValid: (value: string) => boolean, meta: ValueMeta): z.ZodString {
-  return z
-    .string()
-    .refine(isValid)
-    .meta({ ...meta });
-}
-
 /** Control characters, lone surrogates, line separators, and what changes the direction of text. */
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
 /** Letters of other scripts that look like a space count as invisible. */
@@ -68,10 +59,7 @@ export function line(expected: string, maxLength: number): z.ZodString {
 }
 
 /** One line for people: trimmed, in Unicode's normal form C, with a visible character. */
-export function text(
-  expected: string,
-  { minLength = 1, maxLength = 256, harmless = true } = {},
-): z.ZodString {
+export function text(expected: string, { minLength = 1, maxLength = 256 } = {}): z.ZodString {
   return z
     .string()
     .trim()
@@ -79,7 +67,7 @@ export function text(
     .min(minLength)
     .max(maxLength)
     .refine((value) => !UNSAFE.test(value) && (value === '' || VISIBLE.test(value)))
-    .meta({ expected, harmless });
+    .meta({ expected, harmless: true });
 }
 
 export function path(expected: string): z.ZodString {
@@ -115,62 +103,57 @@ export function listOf<const Word extends string>(words: readonly Word[], minLen
     .meta({ expected: `a list of ${number} of ${words.join(', ')}`, harmless: true });
 }
 
-export function duration(min: string, max: string, example: string): z.ZodString {
+export function duration(min: string, max: string, usual: string): z.ZodDefault<z.ZodString> {
   const minMs = parseDuration(min) ?? 0;
   const maxMs = parseDuration(max) ?? Infinity;
-  return checkedString(
-    (value) => {
+  const expected = `a duration from ${min} to ${max}, such as ${usual}`;
+  return z
+    .string()
+    .regex(DURATION_PATTERN)
+    .refine((value) => {
       const ms = parseDuration(value) ?? NaN;
       return ms >= minMs && ms <= maxMs;
-    },
-    {
-      expected: `a duration from ${min} to ${max}, such as ${example}`,
-      harmless: true,
-      pattern: DURATION_PATTERN,
-    },
-  );
-}
-
-/** A string that a pattern describes, for the JSON Schema as well. */
-export function matching(pattern: RegExp, meta: ValueMeta): z.ZodString {
-  return checkedString((value) => pattern.test(value), { ...meta, pattern: pattern.source });
+    })
+    .meta({ expected, harmless: true })
+    .default(usual);
 }
 
 export function timeOfDay(): z.ZodString {
-  return matching(/^([01]\d|2[0-3]):([0-5]\d)$/, {
-    expected: 'a time of day from "00:00" to "23:59"',
-    harmless: true,
-  });
+  return z
+    .string()
+    .regex(/^([01]\d|2[0-3]):([0-5]\d)$/)
+    .meta({ expected: 'a time of day from "00:00" to "23:59"', harmless: true });
 }
 
 /** `appended` is the path that the exporter appends itself. */
 export function serviceUrl(appended: string, example: string): z.ZodString {
   const expected = `an http(s) URL without user, query or ${appended}, such as ${example}`;
-  return url(/^https?:\/\/[^/?#@\\\s]+(\/[^?#\\\s]*)?$/, { expected, harmless: true }).refine(
-    (value) => !value.replace(/\/+$/, '').endsWith(appended),
-  );
+  return url(/^https?:\/\/[^/?#@\\\s]+(\/[^?#\\\s]*)?$/)
+    .refine((value) => !value.replace(/\/+$/, '').endsWith(appended))
+    .meta({ expected, harmless: true });
 }
 
 /** May hold a user and a password, so it is never shown. */
 export function proxyUrl(): z.ZodString {
   const example = 'http://proxy.example.org:3128';
   const expected = `an http(s) URL without path or query, such as ${example}`;
-  return url(/^https?:\/\/[^/?#\\\s]+\/?$/, { expected });
+  return url(/^https?:\/\/[^/?#\\\s]+\/?$/).meta({ expected });
 }
 
 /** Stricter than the URL standard, which corrects what it can. */
-function url(pattern: RegExp, meta: ValueMeta): z.ZodString {
-  return matching(pattern, meta).refine(
-    (value) => URL.canParse(value) && new URL(value).port !== '0',
-  );
+function url(pattern: RegExp): z.ZodString {
+  return z
+    .string()
+    .regex(pattern)
+    .refine((value) => URL.canParse(value) && new URL(value).port !== '0');
 }
 
 export function timezone(): z.ZodString {
   const known = new Set(Intl.supportedValuesOf('timeZone'));
-  return checkedString((value) => known.has(value) || isOldTimezone(value), {
-    expected: 'an IANA time zone such as Europe/Copenhagen',
-    harmless: true,
-  });
+  return z
+    .string()
+    .refine((value) => known.has(value) || isOldTimezone(value))
+    .meta({ expected: 'an IANA time zone such as Europe/Copenhagen', harmless: true });
 }
 
 /** Names that IANA keeps, such as US/Eastern, but no offsets. Node.js ignores case. */

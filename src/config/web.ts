@@ -7,20 +7,15 @@ import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
 import type { FileContent } from '../base/files.ts';
 import { Secret } from '../base/secret.ts';
-import { EXPOSED, isExposed, parseCertificates, parsePrivateKey } from './files.ts';
+import { EXPOSED, parseCertificates, parsePrivateKey } from './files.ts';
 import { failOn, Loading } from './loading.ts';
 import type { DeepPartial, LoadResult } from './loading.ts';
 import { CLIENT_AUTHS } from './types.ts';
 import type { ClientAuth, TlsConfig, WebConfig } from './types.ts';
-import { checkedString, matching, oneOf, path } from './values.ts';
+import { oneOf, path } from './values.ts';
 import type { Environment, YamlFile } from './yaml-file.ts';
 
 const TLS_VERSIONS = { TLS12: 'TLSv1.2', TLS13: 'TLSv1.3' } as const;
-
-const BCRYPT_HASH = /^\$2[aby]\$(0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}$/;
-/** A check at the highest cost takes about four seconds. */
-const BCRYPT_EXPECTED =
-  'a bcrypt hash with a cost from 4 to 16, as htpasswd -nBC 10 USER prints it after the colon';
 
 type WebFile = z.output<ReturnType<typeof createWebSchema>>;
 
@@ -38,9 +33,15 @@ export function createWebSchema() {
       .describe("Certificate authorities of clients' certificates (PEM)."),
     min_version: oneOf(['TLS12', 'TLS13']).default('TLS12').describe('Oldest TLS version.'),
   });
-  const userName = checkedString((name) => name !== '' && !/[:\p{Cc}\p{Cs}]/u.test(name), {
-    expected: 'a user name without a colon',
-  });
+  const userName = z
+    .string()
+    .regex(/^[^:\p{Cc}\p{Cs}]+$/u)
+    .meta({ expected: 'a user name without a colon' });
+  const hash = z
+    .string()
+    // A check at the highest cost takes about four seconds.
+    .regex(/^\$2[aby]\$(0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}$/)
+    .meta({ expected: 'a bcrypt hash with a cost from 4 to 16, as of htpasswd -nBC 10 USER' });
   return z
     .strictObject({
       tls_server_config: tls
@@ -48,7 +49,7 @@ export function createWebSchema() {
         .optional()
         .describe('TLS. Without it, the server uses plain http.'),
       basic_auth_users: z
-        .record(userName, matching(BCRYPT_HASH, { expected: BCRYPT_EXPECTED }))
+        .record(userName, hash)
         .refine((entries) => Object.keys(entries).length > 0)
         .meta({ expected: 'users with bcrypt hashes such as { prometheus: $2y$10$… }' })
         .optional()
@@ -99,7 +100,8 @@ async function readTls(
     key: 'cert_file' | 'key_file' | 'client_ca_file',
     parse: (content: FileContent) => Result,
   ) {
-    return loading.readNamed(file, ['tls_server_config', key], section?.[key], parse);
+    const path = ['tls_server_config', key];
+    return loading.readNamed(file, path, section?.[key], parse, key === 'key_file');
   }
   const cert = await read('cert_file', parseCertificates);
   const key = await read('key_file', parsePrivateKey);
@@ -108,18 +110,14 @@ async function readTls(
   if (cert === undefined || key === undefined) {
     return undefined;
   }
-  const path = ['tls_server_config', 'key_file'];
-  if (isExposed(key)) {
-    file.warn(path, `the file ${EXPOSED}`);
-  }
   try {
-    createSecureContext({ cert, key: key.text });
+    createSecureContext({ cert, key: key.reveal() });
   } catch {
     const expected = 'expected the key of the certificate in cert_file, RSA of at least 2048 bits';
-    file.add(path, `${expected} or ECDSA, got another`);
+    file.add(['tls_server_config', 'key_file'], `${expected} or ECDSA, got another`);
   }
   const minVersion = TLS_VERSIONS[section.min_version ?? 'TLS12'];
-  return { cert, key: new Secret(key.text), clientAuth, clientCa, minVersion };
+  return { cert, key, clientAuth, clientCa, minVersion };
 }
 
 function checkClientAuth(file: YamlFile, given: ClientAuth | undefined): ClientAuth {

@@ -35,7 +35,6 @@ const MAX_ENTRIES = 1_000_000;
 
 /** By code: in place of the parser's messages that quote the file or are for its developers. */
 const MESSAGES: Readonly<Record<string, string>> = {
-  BAD_COLLECTION_TYPE: 'unknown tag; put a value that begins with ! in quotes',
   BAD_DIRECTIVE: 'unknown directive; remove the line that begins with %',
   BAD_DQ_ESCAPE: 'invalid escape sequence; write \\\\ for a backslash, or use single quotes',
   MULTIPLE_DOCS: 'expected one document, got a second one; remove the line --- or ...',
@@ -112,24 +111,21 @@ export class YamlFile {
     this.warnings.push({ file: this, offset: this.locate(path)[0], path, message });
   }
 
-  /** The node at a path. Aliases are not followed. */
-  nodeAt(path: Path): unknown {
+  /** Aliases are not followed. */
+  #nodeAt(path: Path): unknown {
     return this.#document?.getIn(path, true);
   }
 
   has(path: Path): boolean {
-    return this.nodeAt(path) !== undefined;
+    return this.#nodeAt(path) !== undefined;
   }
 
-  /**
-   * The offsets of the value at a path, or of its key. What is missing or behind an alias is where its
-   * container is.
-   */
+  /** Offsets of the value or key at a path. What is missing or behind an alias is where its container is. */
   locate(path: Path, part: 'key' | 'value' = 'value'): readonly [start: number, end: number] {
-    const parent = part === 'key' ? this.nodeAt(path.slice(0, -1)) : undefined;
+    const parent = part === 'key' ? this.#nodeAt(path.slice(0, -1)) : undefined;
     const pairs = isMap(parent) ? parent.items : [];
     const pair = pairs.find(({ key }) => isScalar(key) && key.value === path.at(-1));
-    const node = pair === undefined ? this.nodeAt(path) : pair.key;
+    const node = pair === undefined ? this.#nodeAt(path) : pair.key;
     if (isNode(node) && node.range) {
       return [node.range[0], node.range[1]];
     }

@@ -47,7 +47,7 @@ const AUTH_TYPES =
   'one of NoClientCert, RequestClientCert, RequireClientCert, RequireAnyClientCert, VerifyClientCertIfGiven, RequireAndVerifyClientCert';
 const TLS_KEYS = 'cert_file, key_file, client_auth_type, client_ca_file, min_version';
 const WRONG_HASH =
-  'basic_auth_users.a: expected a bcrypt hash with a cost from 4 to 16, as htpasswd -nBC 10 USER prints it after the colon, got another value';
+  'basic_auth_users.a: expected a bcrypt hash with a cost from 4 to 16, as of htpasswd -nBC 10 USER, got another value';
 
 // prettier-ignore
 test.each([
