@@ -20,15 +20,13 @@ export interface Logger {
   error(message: string, fields?: LogFields): void;
 }
 
-export interface LogOptions {
+/** `write` gets whole lines with their line end. */
+export function createLogger(options: {
   readonly level: LogLevel;
   readonly format: LogFormat;
   readonly write: (line: string) => void;
   readonly nowMs: () => number;
-}
-
-/** `write` gets whole lines with their line end. */
-export function createLogger(options: LogOptions): Logger {
+}): Logger {
   const log = pino(
     {
       level: options.level,

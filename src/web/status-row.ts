@@ -139,9 +139,7 @@ export function renderRow(customer: CustomerStatus, nowMs: number): Html {
     ${renderNumber('Entered today', counters.people_entered?.today)}
     ${renderNumber('Exited today', counters.people_exited?.today)}
     ${renderNumber('Logins today', counters.logins?.today)}
-    <td role="cell" class="polls" data-label="Polls">
-      ${renderPolls(customer.health, figures, nowMs)}
-    </td>
+    <td role="cell" class="polls" data-label="Polls">${renderPolls(figures.streams, nowMs)}</td>
   </tr> `;
 }
 
@@ -201,17 +199,12 @@ function renderOccupancy(figures: CustomerMetrics): Html {
     </meter>`;
 }
 
-function renderPolls(
-  health: CustomerStatus['health'],
-  { streams }: CustomerMetrics,
-  nowMs: number,
-): Html {
-  const all = Object.entries(health);
+function renderPolls(streams: CustomerMetrics['streams'], nowMs: number): Html {
   const lastSeenMs = streams.people?.lastSeenMs;
   return html`<ul>
-      ${all.map(([name, stream]) => renderStream(name, stream, nowMs))}
+      ${Object.entries(streams).map(([name, stream]) => renderStream(name, stream, nowMs))}
     </ul>
-    ${renderLastError(Object.values(health), nowMs)}
+    ${renderLastError(Object.values(streams), nowMs)}
     ${
       lastSeenMs === undefined
         ? NOTHING
