@@ -221,15 +221,10 @@ function rawAnswer(ledger: Ledger, query: DataQuery, nowMs: number): string | un
     texts.push(text);
   }
   const last = found[texts.length - 1];
-  const metadata = {
-    ...query.echo,
-    count: texts.length,
-    ...(last !== undefined && texts.length < found.length
-      ? { startToken: writeStartToken(query, last) }
-      : {}),
-    ...(limit === undefined ? {} : { limit }),
-  };
-  return `{"metadata":${JSON.stringify(metadata)},"result":[${texts.join(',')}]}`;
+  const hasMore = last !== undefined && texts.length < found.length;
+  const startToken = hasMore ? writeStartToken(query, last) : undefined;
+  const metadata = JSON.stringify({ ...query.echo, count: texts.length, startToken, limit });
+  return `{"metadata":${metadata},"result":[${texts.join(',')}]}`;
 }
 
 /** In order of window time. */

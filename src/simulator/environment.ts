@@ -80,7 +80,7 @@ export function exporterConfigYaml(
 ): string {
   return stringify({
     service: { base_url: baseUrl, auth_url: baseUrl, scope: SCOPE, ...options.service },
-    ...(options.polling === undefined ? {} : { polling: options.polling }),
+    polling: options.polling,
     customers: environment.customers.map(({ library, clientId, clientSecret }) => ({
       name: library.name,
       client_id: clientId,
@@ -89,7 +89,7 @@ export function exporterConfigYaml(
       capacity: library.capacity,
       opening_hours: openingHoursText(library.opening),
       labels: { region: library.region },
-      ...(options.breakdowns === undefined ? {} : { breakdowns: options.breakdowns }),
+      breakdowns: options.breakdowns,
       branches: Object.fromEntries(library.branches.map(({ id, name }) => [id, name])),
     })),
   });

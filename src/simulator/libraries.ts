@@ -86,26 +86,18 @@ const TIMEZONES: readonly string[] = [
 const WEEK = [0, 1, 2, 3, 4, 5, 6];
 const WEEKDAY_NAMES = ['Mo', 'Tu', 'We', 'Th', 'Fr', 'Sa', 'Su'];
 
-export const ALWAYS_OPEN: readonly OpeningInterval[] = [
-  { weekdays: WEEK, fromMinute: 0, toMinute: 1440 },
-];
-export const OPEN_EARLY_AND_LATE: readonly OpeningInterval[] = [
-  { weekdays: WEEK, fromMinute: 6 * 60, toMinute: 1440 },
-];
-export const OFFICE_HOURS: readonly OpeningInterval[] = [
-  { weekdays: [0, 1, 2, 3, 4], fromMinute: 8 * 60, toMinute: 20 * 60 },
-  { weekdays: [5], fromMinute: 10 * 60, toMinute: 17 * 60 },
-  { weekdays: [6], fromMinute: 11 * 60, toMinute: 16 * 60 },
-];
-const CLOSED_ON_SUNDAY: readonly OpeningInterval[] = [
-  { weekdays: [0, 1, 2, 3], fromMinute: 9 * 60 + 30, toMinute: 19 * 60 },
-  { weekdays: [4], fromMinute: 9 * 60 + 30, toMinute: 17 * 60 },
-  { weekdays: [5], fromMinute: 10 * 60, toMinute: 15 * 60 },
-];
-const WITH_A_LUNCH_BREAK: readonly OpeningInterval[] = [
-  { weekdays: [1, 2, 3, 4], fromMinute: 9 * 60, toMinute: 12 * 60 },
-  { weekdays: [1, 2, 3, 4], fromMinute: 14 * 60, toMinute: 18 * 60 },
-  { weekdays: [5], fromMinute: 10 * 60, toMinute: 13 * 60 },
+function open(weekdays: readonly number[], fromHour: number, toHour: number): OpeningInterval {
+  return { weekdays, fromMinute: fromHour * 60, toMinute: toHour * 60 };
+}
+
+export const ALWAYS_OPEN = [open(WEEK, 0, 24)];
+export const OPEN_EARLY_AND_LATE = [open(WEEK, 6, 24)];
+export const OFFICE_HOURS = [open([0, 1, 2, 3, 4], 8, 20), open([5], 10, 17), open([6], 11, 16)];
+const CLOSED_ON_SUNDAY = [open([0, 1, 2, 3], 9.5, 19), open([4], 9.5, 17), open([5], 10, 15)];
+const WITH_A_LUNCH_BREAK = [
+  open([1, 2, 3, 4], 9, 12),
+  open([1, 2, 3, 4], 14, 18),
+  open([5], 10, 13),
 ];
 
 const OPENINGS = [

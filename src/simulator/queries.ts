@@ -25,7 +25,7 @@ export interface DataQuery {
   /** The page starts after this record. */
   readonly after: Cursor | undefined;
   /** `from` and `to` as given, for the metadata. */
-  readonly echo: { readonly from?: string; readonly to?: string };
+  readonly echo: { readonly from: string | undefined; readonly to: string | undefined };
 }
 
 export interface QueryError {
@@ -89,7 +89,7 @@ export function parseQuery(
     requestedFromMs: fromMs,
     limit: page.limit,
     after: page.after,
-    echo: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) },
+    echo: { from, to },
   };
 }
 

@@ -196,7 +196,10 @@ function hasCorrections({ conventions }: Environment): boolean {
 }
 
 function restartsAfterCorrections(environment: Environment): boolean {
-  return hasCorrections(environment) && mayOccur(environment, 'kill');
+  const { incidentsPerHour, days } = environment;
+  const hasRestarts = mayOccur(environment, 'kill') && incidentsPerHour * days * 24 > 4;
+  const hasVisits = environment.visitsPerDay.some((visits) => visits >= 60);
+  return hasCorrections(environment) && hasRestarts && hasVisits;
 }
 
 function withCustomers(config: Config, change: Partial<Config['customers'][number]>): Config {
