@@ -10,6 +10,9 @@ export const DATASOURCE = { type: 'prometheus', uid: '${datasource}' } as const;
 /** Another panel's answer. */
 export const DASHBOARD_DATASOURCE = { type: 'datasource', uid: '-- Dashboard --' } as const;
 
+/** Written to each panel by the SDK, though they say nothing. */
+const DEFAULTS = new Set(['transparent', 'repeatDirection']);
+
 /** What every dashboard has: the annotations that people write by hand. */
 const BUILT_IN_ANNOTATIONS = {
   builtIn: 1,
@@ -24,7 +27,8 @@ const BUILT_IN_ANNOTATIONS = {
 /**
  * The text of the dashboard's file: letters and data source on every query, which the SDK leaves
  * open; the built-in annotations, which it drops; no `auto*` on variables that are no intervals; no
- * place for links, which it can only put where nobody looks.
+ * place for links, which it can only put where nobody looks; no defaults; no footer of tables, which
+ * Grafana 12.2 has elsewhere.
  */
 export function dashboardFile(dashboard: Dashboard): string {
   const finished = {
@@ -56,13 +60,17 @@ function without(thing: object, unwanted: (name: string) => boolean): object {
 }
 
 function finishPanel(panel: Panel | RowPanel): object {
+  const finished = {
+    ...without(panel, (name) => DEFAULTS.has(name)),
+    ...('options' in panel && { options: without(panel.options, (name) => name === 'footer') }),
+  };
   if (!('targets' in panel) || panel.targets === undefined) {
-    return panel;
+    return finished;
   }
   const targets = panel.targets.map((target, index) => ({
     refId: refId(index),
     datasource: DATASOURCE,
     ...target,
   }));
-  return { ...panel, targets };
+  return { ...finished, targets };
 }

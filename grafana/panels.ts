@@ -209,7 +209,6 @@ export function states(id: number, title: string, description: string): StateTim
   return plain(new StateTimeline(), id, title, description)
     .mergeValues(true)
     .showValue(VisibilityMode.Auto)
-    .spanNulls(false)
     .legend(legend([]).showLegend(false));
 }
 

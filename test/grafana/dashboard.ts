@@ -95,7 +95,6 @@ const DASHBOARD = z.object({
   __inputs: z.undefined().optional(),
   uid: z.string().min(1).max(40),
   title: z.string().min(1),
-  schemaVersion: z.number(),
   editable: z.boolean(),
   refresh: z.string(),
   tags: z.array(z.string()),
