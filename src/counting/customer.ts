@@ -4,9 +4,8 @@
  */
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName, MinuteStream, Stream } from '../base/model.ts';
-import type { AcceptedByKey, BreakdownState } from './breakdown.ts';
+import type { BreakdownState } from './breakdown.ts';
 import { Breakdowns } from './breakdowns.ts';
-import type { BreakdownSettings } from './breakdowns.ts';
 import { contains, runningPeriod } from './calendar.ts';
 import type { Calendar, CountingPeriod, Span } from './calendar.ts';
 import { at } from './counts.ts';
@@ -50,10 +49,10 @@ export interface CustomerOptions {
 
 export class Customer implements MetricsSource {
   readonly customer: string;
+  readonly breakdowns: Breakdowns;
   readonly #options: CustomerOptions;
   readonly #streams = new Map<MinuteStream, StreamState>();
   readonly #health = new Map<Stream, Health>();
-  readonly #breakdowns: Breakdowns;
   #description: CustomerDescription;
   #period: CountingPeriod | undefined;
   #credentialsValid: boolean | undefined;
@@ -65,15 +64,11 @@ export class Customer implements MetricsSource {
     this.#options = options;
     this.#description = options.description;
     this.customer = options.name;
-    this.#breakdowns = new Breakdowns(options.owner, options.marks);
+    this.breakdowns = new Breakdowns(options.owner, options.marks);
   }
 
   get streams(): readonly MinuteStream[] {
     return this.#options.streams;
-  }
-
-  get breakdowns(): readonly Breakdown[] {
-    return this.#breakdowns.configured;
   }
 
   get calendar(): Calendar {
@@ -82,10 +77,6 @@ export class Customer implements MetricsSource {
 
   stateOf(stream: MinuteStream): StreamState {
     return this.#streams.get(stream) ?? INITIAL_STATE;
-  }
-
-  breakdownStateOf(breakdown: Breakdown): BreakdownState {
-    return this.#breakdowns.stateOf(breakdown);
   }
 
   /** The running period. That of the high-water marks stays until the next one starts. */
@@ -113,16 +104,6 @@ export class Customer implements MetricsSource {
         };
   }
 
-  marksOfKeys(breakdown: Breakdown, period: CountingPeriod): AcceptedByKey | undefined {
-    return this.#breakdowns.marksOf(breakdown, period.startMs);
-  }
-
-  /** The keys of a breakdown that counted anybody in the period before. */
-  keysOfLastPeriod(breakdown: Breakdown, { month }: CountingPeriod): readonly string[] {
-    const startMs = this.calendar.periodStart(month - 1);
-    return this.#breakdowns.countedKeys(breakdown, startMs);
-  }
-
   pollSucceeded(stream: MinuteStream, state: StreamState, nowMs: number): void {
     const { owner, marks } = this.#options;
     const { snapshot } = state;
@@ -136,7 +117,7 @@ export class Customer implements MetricsSource {
   }
 
   breakdownSucceeded(breakdown: Breakdown, state: BreakdownState, nowMs: number): void {
-    this.#breakdowns.polled(breakdown, state, nowMs);
+    this.breakdowns.polled(breakdown, state, nowMs);
     this.#countSuccess(breakdown, nowMs);
   }
 
@@ -149,11 +130,6 @@ export class Customer implements MetricsSource {
 
   pollSkipped(stream: Stream): void {
     this.#report(stream, { skipped: this.#healthOf(stream).skipped + 1 });
-  }
-
-  /** Breakdowns that stay keep their state. */
-  setBreakdowns(settings: BreakdownSettings): void {
-    this.#breakdowns.configure(settings);
   }
 
   credentialsChecked(valid: boolean): void {
@@ -199,7 +175,7 @@ export class Customer implements MetricsSource {
 
   /** The results of the polls of each configured stream and breakdown. */
   get health(): Readonly<Partial<Record<Stream, Health>>> {
-    const streams = [...this.streams, ...this.breakdowns];
+    const streams = [...this.streams, ...this.breakdowns.configured];
     return Object.fromEntries(streams.map((stream) => [stream, this.#healthOf(stream)]));
   }
 
@@ -233,7 +209,7 @@ export class Customer implements MetricsSource {
       const lastSeenMs = ifRecentlySeen(snapshot?.order?.lastSeenMs, calendar, nowMs);
       streams[stream] = { ...this.#healthOf(stream), lastSeenMs };
     }
-    for (const breakdown of this.breakdowns) {
+    for (const breakdown of this.breakdowns.configured) {
       streams[breakdown] = { ...this.#healthOf(breakdown), lastSeenMs: undefined };
     }
     return {
@@ -245,7 +221,7 @@ export class Customer implements MetricsSource {
       occupancy: order && (order.occupancy.at(-1) ?? 0),
       estimate: this.#estimateAt(nowMs),
       counters,
-      breakdowns: this.#breakdowns.metricsAt(nowMs, period.startMs, dayStartMs),
+      breakdowns: this.breakdowns.metricsAt(nowMs, period.startMs, dayStartMs),
       streams,
       validUntilMs: this.#validUntil(nowMs, period),
     };
@@ -286,7 +262,7 @@ export class Customer implements MetricsSource {
       calendar.zone.nextTransitionAfter(nowMs),
       openingHours?.nextChangeAfter(nowMs, timezone) ?? Infinity,
       polledMs + MAX_OCCUPANCY_AGE_MS + 1,
-      this.#breakdowns.occupancyEndMs(),
+      this.breakdowns.occupancyEndMs(),
     ];
     return Math.min(...changes.filter((atMs) => atMs > nowMs));
   }

@@ -42,7 +42,7 @@ export class CustomerRegistry {
         ? known.customer
         : this.#create(customerConfig, service, description);
       customer.setDescription(description);
-      customer.setBreakdowns({
+      customer.breakdowns.configure({
         breakdowns: customerConfig.breakdowns,
         branchNames: customerConfig.branches,
         intervalMs: config.polling.breakdownIntervalMs,

@@ -234,7 +234,7 @@ async function pollKeys(
 ): Promise<PollResult> {
   const period = customer.periodAt(clock.nowMs());
   const { state, notes } = await pollBreakdown(
-    customer.breakdownStateOf(breakdown),
+    customer.breakdowns.stateOf(breakdown),
     {
       breakdown,
       calendar: customer.calendar,
@@ -242,8 +242,11 @@ async function pollKeys(
       nowMs: () => clock.nowMs(),
       monotonicMs: clock.monotonicMs(),
       reconcileIntervalMs,
-      marks: customer.marksOfKeys(breakdown, period),
-      keysOfLastPeriod: customer.keysOfLastPeriod(breakdown, period),
+      marks: customer.breakdowns.marksOf(breakdown, period.startMs),
+      keysOfLastPeriod: customer.breakdowns.countedKeys(
+        breakdown,
+        customer.calendar.periodStart(period.month - 1),
+      ),
     },
     query,
   );

@@ -102,7 +102,7 @@ export class Scheduler {
     const { intervalMs, breakdownIntervalMs } = this.#options;
     const jobs = [
       ...this.#spread(customers, ({ streams }) => streams, intervalMs),
-      ...this.#spread(customers, ({ breakdowns }) => breakdowns, breakdownIntervalMs),
+      ...this.#spread(customers, ({ breakdowns }) => breakdowns.configured, breakdownIntervalMs),
     ];
     const before = this.#jobs;
     this.#jobs = new Map(jobs.map((job) => [keyOf(job.customer, job.stream), job]));

@@ -33,7 +33,7 @@ function polled(name: string, breakdowns: readonly Breakdown[]): PolledCustomer 
 }
 
 function breakDown(customer: Customer, breakdowns: readonly Breakdown[]): void {
-  customer.setBreakdowns({ breakdowns, branchNames: {}, intervalMs: 5 * MINUTE_MS });
+  customer.breakdowns.configure({ breakdowns, branchNames: {}, intervalMs: 5 * MINUTE_MS });
 }
 
 function answer(

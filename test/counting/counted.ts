@@ -242,7 +242,7 @@ export class CountedBreakdown extends Counted {
 
   configure(): void {
     const { breakdown, branchNames, intervalMs } = this;
-    this.customer.setBreakdowns({ breakdowns: [breakdown], branchNames, intervalMs });
+    this.customer.breakdowns.configure({ breakdowns: [breakdown], branchNames, intervalMs });
   }
 
   override restart(keepMarks = true): void {
@@ -258,7 +258,7 @@ export class CountedBreakdown extends Counted {
     this.notes = [];
     try {
       const outcome = await pollBreakdown(
-        customer.breakdownStateOf(breakdown),
+        customer.breakdowns.stateOf(breakdown),
         {
           breakdown,
           calendar: customer.calendar,
@@ -266,8 +266,11 @@ export class CountedBreakdown extends Counted {
           nowMs: () => this.nowMs,
           monotonicMs: this.elapsedMs,
           reconcileIntervalMs: RECONCILE_MS,
-          marks: customer.marksOfKeys(breakdown, period),
-          keysOfLastPeriod: customer.keysOfLastPeriod(breakdown, period),
+          marks: customer.breakdowns.marksOf(breakdown, period.startMs),
+          keysOfLastPeriod: customer.breakdowns.countedKeys(
+            breakdown,
+            customer.calendar.periodStart(period.month - 1),
+          ),
         },
         queryFrom(({ aggregation, from }) => {
           const { startMs } = customer.calendar.dayAt(this.nowMs);
