@@ -124,7 +124,7 @@ export function isForced({ aggregation, window }: WindowResponse): boolean {
 
 /**
  * `whole` if it is not `tooLong`, else both halves of its window, by minute. They overlap, and the
- * overlap is read once more: so each record counts once, whether or not a window includes its edges.
+ * overlap is read by itself: so each record counts once, whether or not a window includes its edges.
  * Undefined if `read` returns undefined.
  */
 export async function readChunks(
@@ -147,19 +147,19 @@ export async function readChunks(
   const lengthMs = endMs - startMs;
   const stepMs = lengthMs > 2 * DAY_MS ? DAY_MS : MINUTE_MS;
   const middleMs = startMs + Math.floor(lengthMs / 2 / stepMs) * stepMs;
-  const before = await readHalf(startMs, middleMs + OVERLAP_MS);
+  const overlapEndMs = middleMs + OVERLAP_MS;
+  const early = await read(middleMs, overlapEndMs);
+  const before = early && (await readHalf(startMs, overlapEndMs));
   const after = before && (await readHalf(middleMs, whole.toMs));
-  if (before === undefined || after === undefined) {
+  if (early === undefined || before === undefined || after === undefined) {
     return undefined;
   }
   if ([before, after].some((half) => half.every(({ sums }) => isZero(sums)))) {
     return [...before, ...after];
   }
-  // An empty response may be a fault, and then the overlap would count twice.
-  const overlap = await readLarger(
-    () => read(middleMs, middleMs + OVERLAP_MS),
-    (response) => response !== undefined && isZero(response.sums),
-    (response) => grandTotal(response?.sums ?? []),
-  );
+  const late = await read(middleMs, overlapEndMs);
+  // A fault may lower a response, and too small an overlap would make the total too high. One that is
+  // too large is corrected by the next reading.
+  const overlap = late && grandTotal(late.sums) < grandTotal(early.sums) ? early : late;
   return overlap && [...before, ...after, { ...overlap, sign: -1 }];
 }
