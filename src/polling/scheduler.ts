@@ -276,6 +276,7 @@ export class Scheduler {
     if (
       this.#stopping ||
       job.stream !== 'people' ||
+      this.#jobs.get(keyOf(job.customer, job.stream)) !== job ||
       job.readingHistory !== undefined ||
       this.#histories >= Math.ceil(this.#maxBaselines * HISTORY_SHARE) ||
       this.#pending.size > 0 ||
