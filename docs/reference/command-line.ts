@@ -83,7 +83,7 @@ function rowOf(option: Option): readonly string[] {
   const choices = option.argChoices?.map(code).join(', ');
   return [
     code(option.flags),
-    option.mandatory ? '**required**' : standardOf(option),
+    standardOf(option),
     typed(option.description) + (choices === undefined ? '' : `: ${choices}`),
   ];
 }

@@ -45,7 +45,7 @@ export function backfillCommand(io: Io): Command {
     .summary('write history from before the exporter was installed')
     .description('Writes what the exporter would have exported in the past, as OpenMetrics.')
     .addOption(configOption())
-    .requiredOption('--from <time>', 'start of the history', checkTime)
+    .requiredOption('--from <time>', 'start of the history; required', checkTime)
     .option('--to <time>', 'its end (default: the first live sample, or 3 hours ago)', checkTime)
     .option('--customer <name>', 'customer name, repeatable (default: all)', addCustomer)
     .addOption(
@@ -61,7 +61,7 @@ export function backfillCommand(io: Io): Command {
       'a Prometheus that scrapes the exporter: the history ends at its first sample',
       parsePrometheusUrl,
     )
-    .requiredOption('--output <folder>', 'folder for the files')
+    .requiredOption('--output <folder>', 'folder for the files; required')
     .addHelpText(
       'after',
       helpNotes(

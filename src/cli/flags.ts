@@ -17,9 +17,10 @@ export interface LogFlags {
 export function logOptions(): Option[] {
   return [
     new Option('--log.level <level>', 'lowest level to log').choices(LOG_LEVELS).default('info'),
-    new Option('--log.format <format>', 'format of the log')
-      .choices(LOG_FORMATS)
-      .default(undefined, 'pretty on a terminal, else json'),
+    new Option(
+      '--log.format <format>',
+      'format of the log; by default pretty on a terminal, else json',
+    ).choices(LOG_FORMATS),
   ];
 }
 
