@@ -13,7 +13,7 @@ import type { BackfillFlags, Month } from './targets.ts';
 
 const STATE_FILE = 'backfill.json';
 /** Part of the digest: another version of the file does not match. */
-const STATE_VERSION = 2;
+const STATE_VERSION = 3;
 
 interface State {
   readonly settings: string;

@@ -130,6 +130,7 @@ export function readMonth(text: string): ReadonlyMap<string, readonly WrittenSam
   }
   const series = new Map<string, WrittenSample[]>();
   const families: string[] = [];
+  let lastId = '';
   for (const line of text.split('\n').slice(0, -2)) {
     const [, family] = /^# TYPE (\S+) /.exec(line) ?? [];
     if (family !== undefined) {
@@ -141,11 +142,13 @@ export function readMonth(text: string): ReadonlyMap<string, readonly WrittenSam
       const sample = { atMs: Number(seconds) * 1000, value: Number(value) };
       if (
         !(id.startsWith(`${current}{`) || id.startsWith(`${current}_total{`)) ||
+        (samples.length > 0 && id !== lastId) ||
         !(sample.atMs > (samples.at(-1)?.atMs ?? -Infinity)) ||
         !Number.isFinite(sample.value)
       ) {
         throw new Error(`not of ${current}, not in order, or not a number: ${line}`);
       }
+      lastId = id;
       samples.push(sample);
       series.set(id, samples);
     }
