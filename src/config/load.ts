@@ -167,12 +167,10 @@ function checkCustomers(
     names.add(name);
     const zonePath = [...path, 'timezone'];
     if (!hasTimezone && timezone === undefined && !file.has(zonePath)) {
-      const expected = 'expected an IANA time zone such as Europe/Copenhagen';
-      file.add(zonePath, `${expected}, here or in defaults, got nothing`);
+      file.add(zonePath, 'expected an IANA time zone, here or in defaults, got nothing');
     }
     if (breakdowns.length > 0 && !streams.includes('people')) {
-      const message = 'expected people in streams: breakdowns are breakdowns of people';
-      file.add([...path, 'breakdowns'], message);
+      file.add([...path, 'breakdowns'], 'expected people in streams, which breakdowns are of');
     }
     try {
       // With an invalid region, the hours are checked with another.
@@ -205,8 +203,7 @@ function checkService(
     file.warn(proxy, `a secret in a file that ${EXPOSED}`);
   }
   if (intervals.reconcileIntervalMs < intervals.intervalMs) {
-    const message = 'expected at least as much as interval, got less';
-    file.add(['polling', 'reconcile_interval'], message);
+    file.add(['polling', 'reconcile_interval'], 'expected at least interval, got less');
   }
   if ((service.max_requests_per_second ?? Infinity) < needPerSecond) {
     const least = Math.ceil(needPerSecond * 100) / 100;

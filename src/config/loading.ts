@@ -133,10 +133,8 @@ export class Loading {
     const absolute = resolve(dirname(file.path), name);
     this.#files.add(absolute);
     try {
-      const content = await readTextFile(
-        absolute,
-        isSecret ? MAX_SECRET_BYTES : MAX_CONFIG_FILE_BYTES,
-      );
+      const maxBytes = isSecret ? MAX_SECRET_BYTES : MAX_CONFIG_FILE_BYTES;
+      const content = await readTextFile(absolute, maxBytes);
       if (isSecret && isExposed(content)) {
         file.warn(path, `the file ${EXPOSED}`);
       }
