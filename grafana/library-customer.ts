@@ -118,7 +118,7 @@ function enteredToday() {
 function againstLastWeek() {
   return stat(
     4,
-    'Compared with last week',
+    'Against last week',
     "Today's entries against the same time of the same weekday last week. Orange: less than half or more than double.",
   )
     .span(4)

@@ -118,7 +118,7 @@ function libraries() {
   const empty = table(
     6,
     'Libraries',
-    'One row for each library, the fullest first. An empty cell is a value that is not known. Click a library to see more.',
+    'One row for each library, the fullest first; *Last person* is the time since anybody was counted. An empty cell is a value that is not known. Click a library to see more.',
   )
     .span(24)
     .height(11)
@@ -130,14 +130,10 @@ function libraries() {
       ['customer', 'Library'],
       [
         ['Inside now', INSIDE],
-        [
-          'Share of capacity',
-          FULLNESS,
-          [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)],
-        ],
+        ['Of capacity', FULLNESS, [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)]],
         ['Entries today', ENTERED_TODAY],
         [
-          'Against last week',
+          'Vs last week',
           AGAINST_LAST_WEEK,
           [...inUnit(units.PercentUnit), ...coloured(LAST_WEEK_STEPS)],
         ],
@@ -145,8 +141,8 @@ function libraries() {
         ['Logins today', LOGINS_TODAY],
         [
           'Last person',
-          `${perCustomer('library_people_last_seen_timestamp_seconds')} * 1000`,
-          inUnit(units.DateTimeFromNow),
+          `time() - ${perCustomer('library_people_last_seen_timestamp_seconds')}`,
+          inUnit(units.Seconds),
         ],
         ['Data age', DATA_AGE, [...inUnit(units.Seconds), ...coloured(AGE_STEPS)]],
         ['', FIRST_PROBLEM],

@@ -4,7 +4,7 @@ import { PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import { all, customerChoice, frame } from './frame.ts';
 import { explanation, groupedBy, hourlyBars, now, overTime, stat } from './panels.ts';
-import { growth, perCustomer } from './queries.ts';
+import { CHOSEN, growth, perCustomer } from './queries.ts';
 import { matrix, table } from './tables.ts';
 
 const MONTH_START = `${perCustomer('library_counter_start_timestamp_seconds')} + ${perCustomer('library_utc_offset_seconds')}`;
@@ -85,9 +85,13 @@ function perDay(id: number, title: string, counter: string) {
     .withTarget(overTime(`sum(${entries} unless on (customer) ${twelve})`, 'others'));
 }
 
-/** The counters restart with the month, so the last value of a month is its exact total. */
+/**
+ * The counters restart with the month, so the last value of a month is its exact total. Each step has the
+ * month in which the hour after it begins, and the hour's greatest value: also the last one before a restart.
+ */
 function monthly(counter: string): string {
-  const withYear = `${perCustomer(counter)} * on (customer) group_left (year) count_values by (customer) ("year", year(${MONTH_START}))`;
+  const value = `max by (customer) (max_over_time(${counter}{${CHOSEN}}[1h] offset -1h))`;
+  const withYear = `${value} * on (customer) group_left (year) count_values by (customer) ("year", year(${MONTH_START}))`;
   const withMonth = `${withYear} * on (customer) group_left (month) count_values by (customer) ("month", month(${MONTH_START}))`;
   const twoDigits = `label_replace(max_over_time((${withMonth})[$__range:1h]), "month", "0$1", "month", "(.)")`;
   return `sum by (customer, year, month) (label_join(${twoDigits}, "month", "-", "year", "month"))`;
@@ -101,7 +105,7 @@ function perMonth(id: number, title: string, counter: string) {
       'Exact: the last value of each month. The first month of the time range may be incomplete in Prometheus. Export it from the panel menu: Inspect, Data, Download CSV.',
     ).withTarget(now(monthly(counter)).format(PromQueryFormat.Table)),
     { rows: 'month', columns: 'customer', rowsTitle: 'Month' },
-  );
+  ).height(8);
 }
 
 function perYear(id: number, title: string, panelId: number) {
@@ -113,7 +117,7 @@ function perYear(id: number, title: string, panelId: number) {
     ),
     { rows: 'year', columns: 'customer', rowsTitle: 'Year' },
     'Value (sum)',
-  ).height(5);
+  ).height(4);
 }
 
 function words() {

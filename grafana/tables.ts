@@ -104,7 +104,7 @@ export function matrix(
 ): Table {
   const corner = `${labels.rows}\\${labels.columns}`;
   return panel
-    .span(12)
+    .span(24)
     .minWidth(110)
     .withTransformation({
       id: 'sortBy',

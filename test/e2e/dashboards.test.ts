@@ -108,6 +108,18 @@ describe.each(DASHBOARDS)('%s', (_, dashboard) => {
   });
 });
 
+test('the total of a month is its last value, also where the library never closes', async () => {
+  const riverside = '{customer="riverside",job="library"}';
+  const [start] = await prometheus.query(`library_counter_start_timestamp_seconds${riverside}`);
+  const monthEnd = new Date((start?.value ?? NaN) * 1000 - 1);
+  const total = `max_over_time(library_people_entered_total${riverside}[27d])`;
+  const [last] = await prometheus.query(total, monthEnd.getTime());
+  const query = queryOf('library-statistics', 'Entries per month', 'riverside');
+  const months = await prometheus.query(query.replace('[90d:', '[35d:'));
+  const month = new Date(monthEnd.getTime() - 86_400_000).toISOString().slice(0, 7);
+  expect(months.find(({ labels }) => labels['month'] === month)?.value).toBe(last?.value);
+});
+
 test('the overview shows the libraries of a region', async () => {
   const [, overview] = DASHBOARDS.find(([, { uid }]) => uid === 'library-overview') ?? [];
   const query = overview?.templating.list.find(({ name }) => name === 'customer')?.query ?? '';
