@@ -33,7 +33,7 @@ Results go to standard output, the log and everything else to standard error. SI
 configuration of \`run\`.
 
 Environment variables: those that the configuration names as \`\${NAME}\`, \`HTTPS_PROXY\` and \`NO_PROXY\`,
-\`NO_COLOR\` for \`check\`, and \`LIBRARY_STATS_EXPORTER_REVISION\`, which is a label of \`library_exporter_build_info\`.
+and \`LIBRARY_STATS_EXPORTER_REVISION\`, which is a label of \`library_exporter_build_info\`.
 
 ${table(
   ['command', 'what it does'],

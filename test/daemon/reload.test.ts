@@ -124,7 +124,9 @@ test('a bad configuration changes nothing and is reported; the next good one is 
     `config reload failed, keeping previous config ${JSON.stringify({ problems })}`,
   );
   expect([await metric(SUCCESSFUL), await metric('library_exporter_customers')]).toEqual([0, 1]);
-  expect(await alert()).toMatch(/^Configuration reload failed \S+ ago, 2 problems\. The previous/);
+  expect(await alert()).toMatch(
+    /^Configuration reload failed \S+ ago \(problems: 2\)\. The previous/,
+  );
   isGood = true;
   expect(await daemon.reload()).toEqual({ ok: true });
   expect(logged.at(-1)).toBe('config reloaded {"scope":"all","customers":2}');
