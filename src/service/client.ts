@@ -138,7 +138,7 @@ class Client implements ServiceClient {
     }
   }
 
-  /** One request within the limits. Returns status 200 and those that concern the credentials. */
+  /** One request within the limits, when no Retry-After holds it back. */
   async #send(
     endpoint: ObservedEndpoint,
     request: ExchangeRequest,
@@ -146,23 +146,29 @@ class Client implements ServiceClient {
     signal?: AbortSignal,
     question?: AnyQuestion,
   ): Promise<ExchangeAnswer> {
-    const answer = await this.#semaphore.run(async () => {
-      await this.#gate.wait(this.#retries.maxWaitMs, signal);
-      return this.#shared.semaphore.run(
-        () => this.#exchange(endpoint, request, signal, question),
-        signal,
-        urgent,
-      );
+    return this.#semaphore.run(async () => {
+      for (;;) {
+        await this.#gate.wait(this.#retries.maxWaitMs, signal);
+        const answer = await this.#shared.semaphore.run(
+          // While this request waited for its place, another one may have got a Retry-After.
+          async () =>
+            this.#gate.remainingMs() > 0
+              ? undefined
+              : this.#exchange(endpoint, request, signal, question),
+          signal,
+          urgent,
+        );
+        if (answer !== undefined) {
+          return answer;
+        }
+      }
     }, signal);
-    if (answer.status === 200 || concernsCredentials(endpoint, answer.status)) {
-      return answer;
-    }
-    const error = statusError(request.title, answer);
-    this.#gate.record(error);
-    throw error;
   }
 
-  /** One request, reported to the observer and logged without its query string, headers and body. */
+  /**
+   * One request, reported to the observer and logged without its query string, headers and body. Returns
+   * status 200 and those that concern the credentials.
+   */
   async #exchange(
     endpoint: ObservedEndpoint,
     request: ExchangeRequest,
@@ -180,7 +186,12 @@ class Client implements ServiceClient {
       if (code === 200 && endpoint !== 'token') {
         serverClock.update(answer.date, clock.monotonicMs() - startedMs);
       }
-      return answer;
+      if (code === 200 || concernsCredentials(endpoint, code)) {
+        return answer;
+      }
+      const error = statusError(request.title, answer);
+      this.#gate.record(error);
+      throw error;
     } catch (error) {
       code = error instanceof ServiceError ? (error.status ?? 'none') : 'none';
       throw error;

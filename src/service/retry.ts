@@ -80,10 +80,15 @@ export class RetryAfterGate {
     }
   }
 
+  /** Whole milliseconds; not above 0 if nothing is held back. */
+  remainingMs(): number {
+    return Math.ceil(this.#untilMs - this.#clock.monotonicMs());
+  }
+
   /** Throws a ServiceError at once if the wait is longer than `maxWaitMs`, or when the signal aborts. */
   async wait(maxWaitMs: number, signal?: AbortSignal): Promise<void> {
     for (;;) {
-      const retryAfterMs = Math.ceil(this.#untilMs - this.#clock.monotonicMs());
+      const retryAfterMs = this.remainingMs();
       if (retryAfterMs <= 0) {
         return;
       }

@@ -11,6 +11,7 @@ import type { Config, CustomerConfig, PollingConfig } from '../../src/config/typ
 import type { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { createExposition } from '../../src/metrics/exposition.ts';
 import { CustomerRegistry } from '../../src/polling/customers.ts';
+import type { RegisteredCustomer } from '../../src/polling/customers.ts';
 import type { PollObserver } from '../../src/polling/poll-job.ts';
 import { LogLimiter } from '../../src/polling/log-limiter.ts';
 import { Scheduler } from '../../src/polling/scheduler.ts';
@@ -43,6 +44,7 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
   const { clock, random, log, marks, exchange, observer, wrapClient } = options;
   const exposition = createExposition({ clock });
   const registry = new CustomerRegistry(marks);
+  const clients = new WeakMap<RegisteredCustomer, CustomerClient>();
   const service = createService({
     config: config.service,
     clock,
@@ -78,12 +80,17 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
     const members = registry.update(next);
     exposition.setCustomers(members.map(({ customer }) => customer));
     scheduler.setCustomers(
-      members.map(({ customer, config: { name, clientId, clientSecret } }) => {
-        const access = { name, clientId, readSecret: () => Promise.resolve(clientSecret.secret) };
-        const client = service.clientFor(access);
-        return { customer, client: wrapClient?.(client) ?? client };
-      }),
+      members.map((member) => ({ customer: member.customer, client: clientFor(member) })),
     );
+  }
+
+  /** As in daemon.ts: a customer that did not change keeps its client. */
+  function clientFor(member: RegisteredCustomer): CustomerClient {
+    const { name, clientId, clientSecret } = member.config;
+    const access = { name, clientId, readSecret: () => Promise.resolve(clientSecret.secret) };
+    const created = clients.get(member) ?? service.clientFor(access);
+    clients.set(member, created);
+    return wrapClient?.(created) ?? created;
   }
 
   scheduler.start();
