@@ -92,7 +92,7 @@ export function instances() {
       ['Libraries', `library_exporter_customers{${CHOSEN}}`],
       ['Uptime', `time() - (${ofExporters('process_start_time_seconds')})`, inUnit(units.Seconds)],
       [
-        'Since reload',
+        'Reloaded',
         `time() - library_exporter_config_last_reload_success_timestamp_seconds{${CHOSEN}}`,
         inUnit(units.Seconds),
       ],

@@ -169,9 +169,7 @@ function failuresByReason() {
     'Per hour. auth: credentials refused; rate_limited: too many requests; timeout, unreachable: no answer; server: error of the service; rejected: request not accepted; malformed: invalid answer.',
   ).withTarget(
     overTime(
-      // A reason has no series before its first failure.
-      `round(sum by (reason) (increase(library_exporter_poll_failures_total{${CHOSEN}}[$__interval])))` +
-        ` or label_replace(0 * sum(increase(library_polls_total{${CHOSEN}}[$__interval])), "reason", "none", "", "")`,
+      `round(sum by (reason) (increase(library_exporter_poll_failures_total{${CHOSEN}}[$__interval])))`,
       '{{reason}}',
     ),
   );

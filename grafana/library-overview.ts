@@ -129,7 +129,7 @@ function libraries() {
       empty,
       ['customer', 'Library'],
       [
-        ['Inside now', INSIDE],
+        ['Inside', INSIDE],
         ['Of capacity', FULLNESS, [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)]],
         ['Entries today', ENTERED_TODAY],
         [
@@ -149,7 +149,7 @@ function libraries() {
       ],
       { problem: 'Problem' },
     ),
-    'Inside now',
+    'Inside',
   );
 }
 
