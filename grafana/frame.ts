@@ -15,16 +15,17 @@ import { DATASOURCE } from './finish.ts';
 const TAG = 'library';
 
 /**
- * Every dashboard. One with a single library keeps it when a link leads to another such one; a link
- * from All to a single library would open all of them mixed, and back to only one.
+ * Every dashboard, and how many libraries it shows. A link passes only a single library, and only to a
+ * dashboard for one or several: All or several would open mixed on a dashboard for one, and one would be
+ * all that an overview shows.
  */
 const DASHBOARDS = [
-  { uid: 'library-overview', title: 'Overview', hasOneLibrary: false },
-  { uid: 'library-customer', title: 'Library', hasOneLibrary: true },
-  { uid: 'library-patterns', title: 'Patterns', hasOneLibrary: true },
-  { uid: 'library-statistics', title: 'Statistics', hasOneLibrary: false },
-  { uid: 'library-now', title: 'Now', hasOneLibrary: true },
-  { uid: 'library-exporter', title: 'Exporter', hasOneLibrary: false },
+  { uid: 'library-overview', title: 'Overview', libraries: 'all' },
+  { uid: 'library-customer', title: 'Library', libraries: 'one' },
+  { uid: 'library-patterns', title: 'Patterns', libraries: 'several' },
+  { uid: 'library-statistics', title: 'Statistics', libraries: 'all' },
+  { uid: 'library-now', title: 'Now', libraries: 'one' },
+  { uid: 'library-exporter', title: 'Exporter', libraries: 'all' },
 ] as const;
 
 export type Uid = (typeof DASHBOARDS)[number]['uid'];
@@ -48,7 +49,7 @@ export function frame(uid: Uid, description: string): DashboardBuilder {
     // Every customer has this series as soon as it is configured.
     .withVariable(all(choice('job', 'Job', 'label_values(library_customer_info, job)')));
   for (const other of DASHBOARDS.filter((one) => one.uid !== uid)) {
-    const keepsLibrary = own?.hasOneLibrary === true && other.hasOneLibrary;
+    const keepsLibrary = own?.libraries === 'one' && other.libraries !== 'all';
     dashboard.link(
       new DashboardLinkBuilder(other.title)
         .type(DashboardLinkType.Link)

@@ -83,13 +83,13 @@ describe.each(readDashboards())('%s', (file, dashboard) => {
     }
   });
 
-  test('links to all others, and passes the library only between dashboards of one library', () => {
+  test('links to all others, and passes the library only where it is one', () => {
     const others = Object.keys(CHOSEN).filter((uid) => uid !== dashboard.uid);
     const linked = dashboard.links.map(({ url }) => /^\/d\/([\w-]+)\?/.exec(url)?.[1] ?? '');
     expect(linked.toSorted()).toEqual(others.toSorted());
     for (const [index, uid] of linked.entries()) {
       const passesLibrary = dashboard.links[index]?.url.includes('${customer:') ?? false;
-      expect(passesLibrary).toBe(hasOneLibrary(dashboard.uid) && hasOneLibrary(uid));
+      expect(passesLibrary).toBe(hasOneLibrary(dashboard.uid) && takesOneLibrary(uid));
     }
   });
 
@@ -249,14 +249,15 @@ function isAboutExporters({ metric, call }: Selector): boolean {
   return ['up', 'library_exporter_build_info'].includes(metric) || call === 'absent';
 }
 
-/** All does not mean anything on a dashboard without that choice. */
+/** Whether its reader chooses exactly one library. */
 function hasOneLibrary(uid: string): boolean {
-  return (
-    CHOSEN[uid] !== undefined &&
-    'name' in CHOSEN[uid] &&
-    CHOSEN[uid].name === 'customer' &&
-    !('multi' in CHOSEN[uid] && 'includeAll' in CHOSEN[uid])
-  );
+  return takesOneLibrary(uid) && !('multi' in (CHOSEN[uid] ?? {}));
+}
+
+/** Whether a library that a link passes is no unexpected restriction. */
+function takesOneLibrary(uid: string): boolean {
+  const choice = CHOSEN[uid] ?? {};
+  return 'name' in choice && choice.name === 'customer' && !('includeAll' in choice);
 }
 
 /** What Grafana calls the columns and lines of a panel, as far as it is known without data. */
