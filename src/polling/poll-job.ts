@@ -35,8 +35,13 @@ export interface PollEnvironment {
 
 /** A poll ends before the next one is due. */
 const DEADLINE_SHARE = 0.9;
-/** What reads totals has longer: with a short interval, five requests may take longer than it. */
-const MIN_BASELINE_DEADLINE_MS = 30_000;
+/**
+ * What reads totals has longer: five requests may take longer than a short interval, and more are needed
+ * where `day` and `quarter` lag and the minutes are compared with them.
+ */
+const MIN_BASELINE_DEADLINE_MS = 120_000;
+/** The other customers wait for their first poll. */
+export const FIRST_POLL_DEADLINE_MS = 30_000;
 
 export interface PollJob {
   readonly customer: Customer;
@@ -68,16 +73,13 @@ export function nextDueMs(job: PollJob, nowMs: number): number {
   return lastPlaceMs(job, nowMs, job.intervalMs) + job.intervalMs;
 }
 
-export function baselineDeadlineMs(intervalMs: number): number {
-  return Math.max(MIN_BASELINE_DEADLINE_MS, intervalMs * DEADLINE_SHARE);
-}
-
 export function deadlineOf({ stream, dueMs, intervalMs }: PollJob, takesBaseline: boolean): number {
+  const pollMs = intervalMs * DEADLINE_SHARE;
   if (!takesBaseline && isByMinute(stream)) {
-    return intervalMs * DEADLINE_SHARE;
+    return pollMs;
   }
   const isFirstPoll = dueMs === Infinity;
-  return isFirstPoll ? MIN_BASELINE_DEADLINE_MS : baselineDeadlineMs(intervalMs);
+  return isFirstPoll ? FIRST_POLL_DEADLINE_MS : Math.max(MIN_BASELINE_DEADLINE_MS, pollMs);
 }
 
 /** Whether the next poll takes a baseline. Breakdowns have none: each poll reads their totals. */

@@ -11,7 +11,7 @@ import { isHistoryDue, readHistory } from './history.ts';
 import { PollLog } from './log-limiter.ts';
 import type { LogLimiter } from './log-limiter.ts';
 import {
-  baselineDeadlineMs,
+  FIRST_POLL_DEADLINE_MS,
   baselineDueOf,
   deadlineOf,
   DROPPED,
@@ -82,7 +82,8 @@ export class Scheduler {
     const pollLog = new PollLog(log, limiter);
     this.#options = options;
     this.#environment = { clock, observer, log: pollLog, reconcileIntervalMs, serviceNowMs };
-    const requests = (options.maxRequestsPerSecond * baselineDeadlineMs(options.intervalMs)) / 1000;
+    const firstPollsMs = Math.max(FIRST_POLL_DEADLINE_MS, options.intervalMs);
+    const requests = (options.maxRequestsPerSecond * firstPollsMs) / 1000;
     this.#maxBaselines = Math.max(
       1,
       Math.floor(Math.min(options.maxConcurrency / 2, requests / REQUESTS_PER_BASELINE)),
