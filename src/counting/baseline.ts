@@ -21,7 +21,7 @@ import type { KeyFormatState } from './key-format.ts';
 import {
   lastSeenIn,
   minutesOf,
-  minutesOfChunks,
+  minutesOfSamples,
   readByMinute,
   subtractMinutes,
 } from './occupancy.ts';
@@ -240,7 +240,7 @@ async function assemble(
     [...(aggregation === 'minute' ? [recentAtBaseline] : []), ...(samples ?? [])],
     zone,
   );
-  const today = samples && minutesOfChunks(samples, keyFormat, zone);
+  const today = samples && minutesOfSamples(samples, keyFormat, zone);
   const recent = minutesOf(rows, keyParser(keyFormat, window, zone));
   const minutes = today && recent && subtractMinutes(today, recent);
   const baseline: Baseline = {

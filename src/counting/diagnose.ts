@@ -7,7 +7,7 @@ import { anyBelow, isZero } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { detectKeyFormat } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
-import { lastSeenIn, minutesOfChunks, readByMinute } from './occupancy.ts';
+import { lastSeenIn, minutesOfSamples, readByMinute } from './occupancy.ts';
 import { EMPTY_POLLS_TO_CONFIRM } from './plausibility.ts';
 import { createReader, INITIAL_STATE, pollStream } from './poll.ts';
 import type { PollContext, StreamState } from './poll.ts';
@@ -100,7 +100,7 @@ async function lookBack(
   const response = await reader.read('minute', nowMs() - LOOK_BACK_MS);
   const samples = (await readByMinute(reader, response)) ?? [];
   const detected = await detectKeyFormat(reader, keyFormat, samples, zone);
-  const minutes = minutesOfChunks(samples, detected, zone);
+  const minutes = minutesOfSamples(samples, detected, zone);
   const { startMs, endMs } = response.window;
   const lastSeenMs = minutes && lastSeenIn(minutes, { startMs, endMs: endMs + 1 });
   return { keyFormat: detected, lastSeenMs };

@@ -9,7 +9,7 @@ import { HISTORY_DAYS, learnDoors, MINUTES_PER_QUARTER, QUARTERS_PER_DAY } from 
 import type { CountedDay, DoorModel } from './door-model.ts';
 import { keyParser, namesTimeOfDay } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
-import { minutesOf, minutesOfChunks, readByMinute } from './occupancy.ts';
+import { minutesOf, minutesOfSamples, readByMinute } from './occupancy.ts';
 import type { Minutes } from './occupancy.ts';
 import { readLarger, WindowReader } from './query.ts';
 import type { Query, WindowResponse } from './query.ts';
@@ -129,7 +129,7 @@ async function readMinutes(
   for (const span of namesTimeOfDay(keyFormat) ? days : [spanOf(days)]) {
     const response = await readNotEmpty(() => reader.read('minute', span.startMs, span.endMs));
     const samples = await readByMinute(reader, response);
-    const minutes = samples && minutesOfChunks(samples, keyFormat, zone);
+    const minutes = samples && minutesOfSamples(samples, keyFormat, zone);
     if (minutes === undefined) {
       return undefined;
     }

@@ -20,8 +20,6 @@ export interface KeyFormat {
 export interface KeySample {
   readonly rows: readonly Row[];
   readonly window: Span;
-  /** Negative for the overlap of two chunks. */
-  readonly sign?: number;
 }
 
 export interface KeyFormatState {
@@ -229,9 +227,8 @@ export function narrowKeyFormat(
 }
 
 /**
- * Narrows by several samples, the narrowest window first, but not by overlaps: a record may be dated
- * beside so short a window. If the format is still ambiguous, requests short windows around the
- * instants that the formats give for one row.
+ * Narrows by several samples, the narrowest window first. If the format is still ambiguous, requests
+ * short windows around the instants that the formats give for one row.
  */
 export async function detectKeyFormat(
   reader: WindowReader,
@@ -239,9 +236,7 @@ export async function detectKeyFormat(
   samples: readonly KeySample[],
   zone: Zone,
 ): Promise<KeyFormatState> {
-  const narrowed = samples
-    .filter(({ sign = 1 }) => sign > 0)
-    .reduce((found, sample) => narrowKeyFormat(found, sample, zone), state);
+  const narrowed = samples.reduce((found, sample) => narrowKeyFormat(found, sample, zone), state);
   const widest = samples.findLast(({ rows }) => rows.length > 0);
   if (narrowed.status !== 'ambiguous' || widest === undefined) {
     return narrowed;

@@ -16,7 +16,7 @@ import {
   namesTimeOfDay,
 } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
-import { lastSeenIn, minutesOfChunks, readByMinute } from './occupancy.ts';
+import { lastSeenIn, minutesOfSamples, readByMinute } from './occupancy.ts';
 import { isForced, readChunks, WindowReader } from './query.ts';
 import type { Chunk, Query, WindowResponse } from './query.ts';
 
@@ -45,6 +45,8 @@ interface RangeReader extends MinuteRange {
   readonly reader: WindowReader;
 }
 
+/** No poll waits for a history, so a day is read in more windows than for a poll, down to half an hour. */
+const MAX_DAY_CHUNKS = 64;
 /** How many days are searched for rows that show the key format. */
 const MAX_FORMAT_DAYS = 31;
 /** A key that names only the time of day needs windows shorter than a day. */
@@ -178,7 +180,7 @@ async function detectRangeFormat(
   for (let days = 0; day.endMs > span.startMs && days < MAX_FORMAT_DAYS; days += 1) {
     const fromMs = Math.max(day.startMs, span.startMs);
     const response = await reader.read('minute', fromMs, Math.min(day.endMs, span.endMs));
-    const samples = (await readByMinute(reader, response)) ?? [];
+    const samples = (await readByMinute(reader, response, MAX_DAY_CHUNKS)) ?? [];
     state = await detectKeyFormat(reader, state, samples, zone);
     if (isClear(state)) {
       return state;
@@ -203,7 +205,7 @@ async function lastSeenBefore(
 ): Promise<number | undefined> {
   const dayBefore = calendar.dayBefore(calendar.dayAt(span.startMs));
   const response = await reader.read('minute', dayBefore.startMs, span.startMs);
-  const chunks = (await readByMinute(reader, response)) ?? [];
-  const minutes = minutesOfChunks(chunks, keyFormat, calendar.zone);
+  const chunks = (await readByMinute(reader, response, MAX_DAY_CHUNKS)) ?? [];
+  const minutes = minutesOfSamples(chunks, keyFormat, calendar.zone);
   return minutes && lastSeenIn(minutes, dayBefore);
 }

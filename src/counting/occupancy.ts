@@ -3,14 +3,13 @@
  * a poll are today's minutes at the baseline, without those of `recentAtBaseline`, plus `recent`.
  */
 import type { Row } from '../base/model.ts';
-import { contains, MINUTE_MS } from './calendar.ts';
+import { contains, floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import { at, isZero, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { keyParser } from './key-format.ts';
-import type { KeyFormatState } from './key-format.ts';
-import { isForced, readChunks } from './query.ts';
-import type { Chunk, WindowReader, WindowResponse } from './query.ts';
+import type { KeyFormatState, KeySample } from './key-format.ts';
+import type { WindowReader, WindowResponse } from './query.ts';
 import type { Zone } from './zone.ts';
 
 export interface CountedMinute {
@@ -23,6 +22,9 @@ export type Minutes = readonly CountedMinute[];
 
 /** The start of a row's minute; undefined if its key cannot be parsed. */
 export type ParseRow = (row: Row) => number | undefined;
+
+/** Windows that a coarse response is split into. */
+const MAX_CHUNKS = 32;
 
 /** Undefined if a key cannot be parsed. Rows of one minute are added up. */
 export function minutesOf(rows: readonly Row[], parse: ParseRow): Minutes | undefined {
@@ -125,36 +127,61 @@ export function sumOf(minutes: Minutes, span: Span, counterCount: number): Count
 }
 
 /**
- * A response by minute, in chunks if the service forced another aggregation; undefined if it forces
- * one for short windows, too, or if that takes too long.
+ * A response as samples by `minute`. If the service forced a coarser aggregation, requests the
+ * window in halves; undefined if that takes too many requests or too long.
  */
 export async function readByMinute(
   reader: WindowReader,
   response: WindowResponse,
-): Promise<readonly Chunk[] | undefined> {
-  function isCoarse({ aggregation, sums }: WindowResponse): boolean {
-    return aggregation !== 'minute' && !isZero(sums);
+  maxChunks = MAX_CHUNKS,
+): Promise<readonly KeySample[] | undefined> {
+  if (isZero(response.sums)) {
+    return [];
   }
-  const chunks = await readChunks(
-    response,
-    async (fromMs, toMs) => {
-      const half = await reader.readOptional('minute', fromMs, toMs);
-      // Where one short window is forced, the others are, too.
-      return half && isCoarse(half) && !isForced(half) ? undefined : half;
-    },
-    (chunk) => isCoarse(chunk) && isForced(chunk),
-  );
-  return chunks?.some(isCoarse) ? undefined : chunks?.filter(({ sums }) => !isZero(sums));
+  if (response.aggregation === 'minute') {
+    return [response];
+  }
+  const { startMs, endMs } = response.window;
+  const middleMs = floorToMinute((startMs + endMs) / 2);
+  if (maxChunks < 2 || middleMs <= startMs) {
+    return undefined;
+  }
+  const samples: KeySample[] = [];
+  for (const [fromMs, toMs] of [
+    [startMs, middleMs],
+    [middleMs, endMs],
+  ] as const) {
+    const half = await reader.readOptional('minute', fromMs, toMs);
+    const chunks = half && (await readByMinute(reader, half, maxChunks / 2));
+    if (chunks === undefined) {
+      return undefined;
+    }
+    samples.push(...chunks);
+  }
+  return samples;
 }
 
 /** Undefined if a key cannot be parsed. */
-export function minutesOfChunks(
-  chunks: readonly Chunk[],
+export function minutesOfSamples(
+  samples: readonly KeySample[],
   keyFormat: KeyFormatState,
   zone: Zone,
 ): Minutes | undefined {
-  return chunks.reduce<Minutes | undefined>((sum, { rows, window, sign }) => {
-    const minutes = minutesOf(rows, keyParser(keyFormat, window, zone));
-    return sum && minutes && (sign > 0 ? addMinutes(sum, minutes) : subtractMinutes(sum, minutes));
-  }, []);
+  const all: CountedMinute[] = [];
+  for (const { rows, window } of samples) {
+    const parse = keyParser(keyFormat, window, zone);
+    // Windows may include both of their edges: a minute between two chunks counts once.
+    const own = samples.length === 1 ? rows : rows.filter((row) => isOwn(window, parse(row)));
+    const minutes = minutesOf(own, parse);
+    if (minutes === undefined) {
+      return undefined;
+    }
+    all.push(...minutes);
+  }
+  return sumMinutes(all);
+}
+
+/** Rows whose key cannot be parsed are kept, so that they are noticed. */
+function isOwn(window: Span, instantMs: number | undefined): boolean {
+  return instantMs === undefined || contains(window, instantMs);
 }

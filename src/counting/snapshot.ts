@@ -1,7 +1,7 @@
 /** The values of one poll: totals, today's figures, and what depends on the order of the minutes. */
 import type { Baseline, BaselineResult } from './baseline.ts';
 import type { CountingPeriod, Span } from './calendar.ts';
-import { MINUTE_MS } from './calendar.ts';
+import { contains, MINUTE_MS } from './calendar.ts';
 import { isZero, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { detectKeyFormat, keyParser } from './key-format.ts';
@@ -83,21 +83,29 @@ export function createSnapshot(
 }
 
 /**
- * When anybody was last seen before today. Taken from the last snapshot; after a restart the day
+ * When anybody was last seen on the day before. Taken from the last snapshot; after a restart the day
  * before is requested, while today is still empty. Its rows may decide the key format.
  */
 export async function findLastSeenBefore(
-  { snapshot }: StreamState,
+  { snapshot, lastSeenBeforeMs }: StreamState,
   { calendar }: PollContext,
   reader: WindowReader,
   { baseline: { day, todayByMinute }, keyFormat }: BaselineResult,
 ): Promise<Pick<StreamState, 'lastSeenBeforeMs' | 'keyFormat'>> {
-  if (snapshot?.order !== undefined && day.startMs - snapshot.atMs <= MAX_SNAPSHOT_AGE_MS) {
-    const { lastSeenMs } = snapshot.order;
-    const isBefore = lastSeenMs !== undefined && lastSeenMs < day.startMs;
-    return { lastSeenBeforeMs: isBefore ? lastSeenMs : undefined, keyFormat };
+  const isOfToday = snapshot?.day.startMs === day.startMs;
+  if (isOfToday && lastSeenBeforeMs !== undefined) {
+    return { lastSeenBeforeMs, keyFormat };
   }
   const before = calendar.dayBefore(day);
+  if (
+    snapshot?.order !== undefined &&
+    !isOfToday &&
+    day.startMs - snapshot.atMs <= MAX_SNAPSHOT_AGE_MS
+  ) {
+    const { lastSeenMs } = snapshot.order;
+    const isBefore = lastSeenMs !== undefined && contains(before, lastSeenMs);
+    return { lastSeenBeforeMs: isBefore ? lastSeenMs : undefined, keyFormat };
+  }
   const response = isZero(todayByMinute)
     ? await reader.readOptional('minute', before.startMs)
     : undefined;

@@ -28,6 +28,17 @@ describe('a stream', () => {
     expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
   });
 
+  test('was last seen today or the day before, not earlier', async () => {
+    const { counted, minutes } = countedPeople();
+    await counted.poll();
+    for (const day of [19, 20]) {
+      counted.nowMs = Date.UTC(2026, 10, day, 2, 55);
+      await minutes(10);
+    }
+    expect(counted.today()).toEqual([0, 0]);
+    expect(counted.figures().streams.people?.lastSeenMs).toBeUndefined();
+  });
+
   test('switches the counting period by the time of the scrape, and starts the new one at what came in it', async () => {
     const { counted, record, minutes } = countedPeople();
     await counted.poll();
