@@ -21,8 +21,6 @@ export interface OccupancyMinute {
   readonly people: number;
 }
 
-export type GroundTruth = ReturnType<typeof createGroundTruth>;
-
 /** `nowMs` is by default the clock's; the past is answered as it was then. */
 export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockMs: () => number) {
   /**

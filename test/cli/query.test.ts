@@ -9,8 +9,10 @@ const MINUTE_MS = 60_000;
 /** One visit and one login each minute. The last one is two hours ago. */
 const RIVERSIDE = { visitsAgo: Array.from({ length: 25 }, (_, i) => 145 - i) };
 let world: Awaited<ReturnType<typeof startWorld>>;
+let startedMs: number;
 
 beforeAll(async () => {
+  startedMs = Date.now();
   world = await startWorld({ riverside: RIVERSIDE });
 });
 afterAll(async () => {
@@ -51,7 +53,8 @@ test('raw records have the documented fields in order, without those of patrons'
 });
 
 test('--from and --to limit the records, in local time or with an offset', async () => {
-  const fromMs = Date.now() - 140 * MINUTE_MS;
+  // Between two visits.
+  const fromMs = startedMs - 139.5 * MINUTE_MS;
   const to = new Date(fromMs + 5 * MINUTE_MS).toISOString();
   const local = new Date(fromMs).toLocaleString('sv-SE', { timeZone: ZONE });
   for (const from of [new Date(fromMs).toISOString(), local]) {
