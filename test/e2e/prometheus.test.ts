@@ -96,7 +96,7 @@ describe('/metrics', () => {
 });
 
 describe('rules', () => {
-  // What they give, alerts-on-history.test.ts tells: nothing is recorded here.
+  // Nothing is recorded here: recordings.test.ts and alerts.test.ts prove what the rules find.
   test.each([
     ...readRecordings().map(({ record, expr }) => [record, expr] as const),
     ...readAlerts().map(({ alert, expr }) => [alert, expr] as const),

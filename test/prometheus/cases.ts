@@ -406,15 +406,15 @@ export const ALERT_CASES: readonly AlertCase[] = [
     fires: {},
   },
   {
-    name: 'nobody comes or logs in for twelve hours of opening',
-    hours: 16,
+    name: 'nobody comes or logs in for a day of opening',
+    hours: 28,
     change: { ...DEAD, ...NO_LOGINS },
-    fires: { LibraryZeroTraffic: 785 },
+    fires: { LibraryZeroTraffic: 25 * HOUR + 5 },
   },
   {
     name: 'a holiday without opening hours',
     hours: 40,
-    change: { ...DEAD, ...NO_LOGINS, [OPEN]: null },
+    change: { ...DEAD, ...NO_LOGINS, [OPEN]: null, 'customer:library_open:avg1d': null },
     fires: {},
   },
   {
@@ -526,7 +526,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     name: 'nobody is counted in, people are counted out',
     hours: 8,
     change: ENTRIES_DEAD,
-    fires: { LibraryDirectionSilent: 150 },
+    fires: { LibraryDirectionSilent: 135 },
   },
   {
     name: 'nobody is counted out, people are counted in',
@@ -535,12 +535,12 @@ export const ALERT_CASES: readonly AlertCase[] = [
       [OUT]: stopsAt(60, (minute) => 5_000 + minute),
       [OUT_TODAY]: stopsAt(60, (minute) => 90 + minute),
     },
-    fires: { LibraryDirectionSilent: 150 },
+    fires: { LibraryDirectionSilent: 135 },
   },
   {
     name: 'the exporter suspects that exits are missing',
     change: { 'library_door_suspect{kind="exits_missing"}': between(60, 150, 1, 0) },
-    fires: { LibraryDirectionSilent: 90 },
+    fires: { LibraryDirectionSilent: 75 },
     resolves: { LibraryDirectionSilent: 150 },
   },
   {
@@ -563,7 +563,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     name: 'nobody logs in while people come',
     hours: 11,
     change: NO_LOGINS,
-    fires: { LibraryZeroLogins: 255 },
+    fires: { LibraryZeroLogins: 135 },
   },
   {
     name: 'nobody logs in, and nobody comes',
@@ -622,7 +622,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       [EXCESS_IN]: (minute) => ((minute + 2 * HOUR) % DAY < 10 * HOUR ? 1 : 0),
       [OPEN]: null,
     },
-    fires: { LibraryEntriesExitsDrift: 20 * HOUR + 10 },
+    fires: { LibraryEntriesExitsDrift: 26 * HOUR + 10 },
   },
   {
     name: 'three of ten exits are missed, and the ratio of the doors is known',

@@ -1,5 +1,6 @@
 /** The libraries of `npm run alerts:replay`, and what an exporter shows of them. */
 import { seededRandom } from '../../src/base/random.ts';
+import type { Random } from '../../src/base/random.ts';
 import {
   ALWAYS_OPEN,
   OFFICE_HOURS,
@@ -9,36 +10,77 @@ import {
 } from '../../src/simulator/libraries.ts';
 import type { Library, OpeningInterval } from '../../src/simulator/libraries.ts';
 import { countPasses, dayTraffic } from '../../src/simulator/traffic.ts';
-import type { CountedPass } from '../../src/simulator/traffic.ts';
 import { createZones, minuteOfDay, weekdayOf } from '../../src/simulator/zone.ts';
 import type { Zone } from '../../src/simulator/zone.ts';
-import type { Series } from './replay.ts';
 
-/** Each fault and the alert that should find it. */
-export const FAULTS = {
-  'dead door': 'LibraryZeroTraffic',
-  'dead entries': 'LibraryDirectionSilent',
-  'dead logins': 'LibraryZeroLogins',
-} as const;
+export type Fault = 'dead door' | 'dead entries' | 'dead logins' | 'outage';
 
-type Fault = keyof typeof FAULTS;
+/** Each fault, the alerts that should find it, and the alerts that may fire. */
+export const FAULTS: Readonly<
+  Record<Fault, { readonly finds: readonly string[]; readonly fires: readonly string[] }>
+> = {
+  'dead door': {
+    finds: ['LibraryZeroTraffic'],
+    fires: ['LibraryZeroTraffic', 'LibraryFarBelowUsual'],
+  },
+  'dead entries': {
+    finds: ['LibraryDirectionSilent'],
+    fires: [
+      'LibraryDirectionSilent',
+      'LibraryEntriesExitsDrift',
+      'LibraryFarBelowUsual',
+      // Where few pass, those who leave are few as well.
+      'LibraryZeroTraffic',
+    ],
+  },
+  'dead logins': { finds: ['LibraryZeroLogins'], fires: ['LibraryZeroLogins'] },
+  outage: {
+    finds: ['LibraryCustomerDown', 'LibraryDataStale'],
+    fires: ['LibraryCustomerDown', 'LibraryDataStale'],
+  },
+};
 
+/** The evenly spaced times of a replay. */
+export interface Steps {
+  readonly startSeconds: number;
+  readonly stepSeconds: number;
+  readonly count: number;
+}
+
+/** A library without a fault over the whole time, or a copy of it around a fault. */
 export interface ReplayedLibrary {
-  readonly name: string;
+  readonly customer: string;
+  readonly visitsPerDay: number;
   readonly description: string;
   readonly fault: Fault | undefined;
+  /** When the fault begins; without one, when four weeks are known. */
   readonly faultSeconds: number;
-  readonly visitsPerOpenHour: number;
+  readonly endSeconds: number;
+  /** How many came in between two times; how many logged in, where logins are dead. */
+  readonly visitors: (fromSeconds: number, toSeconds: number) => number;
+  readonly openSecondsOfDay: number;
   readonly openSeconds: (fromSeconds: number, toSeconds: number) => number;
-  readonly series: (stepSeconds: number) => readonly Series[];
+  /** By name and labels: a value for each step from `firstStep` on, NaN where it is absent. */
+  readonly series: ReadonlyMap<string, Float64Array>;
+  readonly firstStep: number;
 }
 
 const DAY_SECONDS = 86_400;
-const FAULT_DAYS = 7;
+const DAY_MS = 86_400_000;
+/** What is usual is the median of four weeks. */
+export const LEARNING_DAYS = 28;
+const FAULT_DAYS = 10;
+const OUTAGE_SECONDS = 26 * 3_600;
+const LAG_SECONDS = 1_800;
 const TWO_DAYS_A_WEEK: readonly OpeningInterval[] = [
   { weekdays: [1, 3], fromMinute: 14 * 60, toMinute: 18 * 60 },
 ];
-const OPENINGS = [OFFICE_HOURS, OPEN_EARLY_AND_LATE, OFFICE_HOURS, ALWAYS_OPEN, TWO_DAYS_A_WEEK];
+const OPENINGS = {
+  'office hours': OFFICE_HOURS,
+  'six to midnight': OPEN_EARLY_AND_LATE,
+  'two afternoons a week': TWO_DAYS_A_WEEK,
+  'always open': ALWAYS_OPEN,
+};
 const ZONES = ['Europe/Copenhagen', 'America/New_York', 'Pacific/Auckland'];
 /** Month and day: public holidays, Easter 2026 among them. */
 const HOLIDAYS = new Set([
@@ -54,239 +96,265 @@ const HOLIDAYS = new Set([
   '12-26',
 ]);
 const CLOSES_AT_14 = new Set(['2-16', '4-2', '6-23', '12-23', '12-24', '12-31']);
-const SUMMER = { fromDay: Date.UTC(2026, 6, 13) / 86_400_000, days: 21 };
+const SUMMER = { fromDay: Date.UTC(2026, 6, 13) / DAY_MS, days: 21 };
 
-/** Libraries from 3 to 6,000 visitors a day, each once without a fault and again with one or two. */
-export function replayedLibraries(
-  count: number,
-  startSeconds: number,
-  days: number,
-): readonly ReplayedLibrary[] {
-  return Array.from({ length: count }, (_, i) => i).flatMap((i) => {
+/** Libraries from 3 to 6,000 visitors a day: each without a fault, and a copy with each fault. */
+export function* replayedLibraries(count: number, steps: Steps): Generator<ReplayedLibrary> {
+  const zones = createZones();
+  const openings = Object.entries(OPENINGS);
+  for (let i = 0; i < count; i++) {
     const visitsPerDay = Math.round(3 * 2_000 ** (i / Math.max(1, count - 1)));
-    const opening = OPENINGS[i % OPENINGS.length] ?? OFFICE_HOURS;
-    const given = { visitsPerDay, opening, timezone: ZONES[i % ZONES.length] ?? 'UTC' };
-    const library = drawLibrary(7, i + 1, given);
-    const hasHours = i % 2 === 0 || opening === ALWAYS_OPEN;
-    const faults: readonly (Fault | undefined)[] = [
-      undefined,
-      'dead door',
-      i % 2 === 0 ? 'dead entries' : 'dead logins',
-    ];
-    return faults.map((fault) => replayed(library, hasHours, fault, startSeconds, days));
-  });
+    const [openingName, opening] = openings[i % openings.length] ?? ['', ALWAYS_OPEN];
+    const timezone = ZONES[i % ZONES.length] ?? 'UTC';
+    const library = drawLibrary(7, i + 1, { visitsPerDay, opening, timezone });
+    const hasHours = (i + Math.floor(i / openings.length)) % 2 === 0;
+    const lagSeconds = i % 6 === 5 ? LAG_SECONDS : 0;
+    const zone = zones(timezone);
+    const traffic = countedTraffic(library, zone, steps, lagSeconds);
+    const description = [
+      `${visitsPerDay} a day`,
+      openingName,
+      ...(hasHours ? [] : ['hours not configured']),
+      ...(lagSeconds === 0 ? [] : ['half an hour late']),
+    ].join(', ');
+    const random = seededRandom(i);
+    for (const fault of [undefined, ...(Object.keys(FAULTS) as Fault[])]) {
+      yield replayed(library, zone, steps, traffic, { description, hasHours, fault, random });
+    }
+  }
+}
+
+/** By step: what the service has newly shown. */
+interface Traffic {
+  readonly entered: Float64Array;
+  readonly exited: Float64Array;
+  readonly logins: Float64Array;
+  /** The times of the last pass and of the last login, 0 for none. */
+  readonly seenSeconds: Float64Array;
+  readonly loginSeconds: Float64Array;
+  /** How many people were ever inside at once. */
+  readonly maxInside: number;
+}
+
+function countedTraffic(
+  library: Library,
+  zone: Zone,
+  { startSeconds, stepSeconds, count }: Steps,
+  lagSeconds: number,
+): Traffic {
+  const [entered, exited, logins, seenSeconds, loginSeconds] = Array.from(
+    { length: 5 },
+    () => new Float64Array(count),
+  ) as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
+  let maxInside = 0;
+  const firstDay = zone.dayOf(startSeconds * 1_000);
+  const lastDay = zone.dayOf((startSeconds + count * stepSeconds) * 1_000);
+  for (let day = firstDay; day <= lastDay; day++) {
+    if (isClosed(day)) {
+      continue;
+    }
+    const drawn = dayTraffic(onDay(library, day), zone, day);
+    // A library that is always open leaves its visitors no time after closing.
+    const endMs = isClosed(day + 1) ? zone.dayStartMs(day + 1) : Infinity;
+    let inside = 0;
+    for (const { people } of drawn.people) {
+      inside += people;
+      maxInside = Math.max(maxInside, inside);
+    }
+    for (const { timeMs, people } of countPasses(library, drawn.people)) {
+      add(people > 0 ? entered : exited, seenSeconds, Math.min(timeMs, endMs), Math.abs(people));
+    }
+    for (const { timeMs, people } of countPasses(library, drawn.logins)) {
+      add(logins, loginSeconds, Math.min(timeMs, endMs), people);
+    }
+  }
+  return { entered, exited, logins, seenSeconds, loginSeconds, maxInside };
+
+  function add(
+    counts: Float64Array,
+    lastSeconds: Float64Array,
+    timeMs: number,
+    people: number,
+  ): void {
+    const step = Math.ceil((timeMs / 1_000 + lagSeconds - startSeconds) / stepSeconds);
+    if (step >= 0 && step < count) {
+      counts[step] = (counts[step] ?? 0) + people;
+      lastSeconds[step] = Math.max(lastSeconds[step] ?? 0, Math.floor(timeMs / 60_000) * 60);
+    }
+  }
+}
+
+/** On some days it closes at 14:00, and nobody has told the exporter. */
+function onDay(library: Library, day: number): Library {
+  if (!CLOSES_AT_14.has(monthAndDay(day)) || library.opening === ALWAYS_OPEN) {
+    return library;
+  }
+  const opening = library.opening
+    .map((interval) => ({ ...interval, toMinute: Math.min(interval.toMinute, 14 * 60) }))
+    .filter(({ fromMinute, toMinute }) => fromMinute < toMinute);
+  return { ...library, opening, visitsPerDay: library.visitsPerDay / 2 };
 }
 
 function replayed(
   library: Library,
-  hasHours: boolean,
-  fault: Fault | undefined,
-  startSeconds: number,
-  days: number,
+  zone: Zone,
+  steps: Steps,
+  traffic: Traffic,
+  given: Pick<ReplayedLibrary, 'description' | 'fault'> & {
+    readonly hasHours: boolean;
+    readonly random: Random;
+  },
 ): ReplayedLibrary {
-  const zone = createZones()(library.timezone);
-  const random = seededRandom(library.customerId * 10 + (fault?.length ?? 0));
-  const name = `library-${library.customerId}${fault === undefined ? '' : `-${fault.replace(' ', '-')}`}`;
+  const { visitsPerDay, opening } = library;
+  const { description, fault, hasHours, random } = given;
+  const { stepSeconds } = steps;
+  const stepsOfDay = DAY_SECONDS / stepSeconds;
 
+  function secondsOf(step: number): number {
+    return steps.startSeconds + step * stepSeconds;
+  }
   function isOpen(seconds: number): boolean {
     const day = zone.dayOf(seconds * 1_000);
     const minute = minuteOfDay(zone, seconds * 1_000);
-    return !isClosed(day) && openInterval(library.opening, weekdayOf(day), minute) !== undefined;
+    return !isClosed(day) && openInterval(opening, weekdayOf(day), minute) !== undefined;
   }
-  function openSeconds(fromSeconds: number, toSeconds: number): number {
-    let open = 0;
-    for (let seconds = fromSeconds; seconds < toSeconds; seconds += 300) {
-      open += isOpen(seconds) ? 300 : 0;
+
+  let [faultStep, firstStep, endStep] = [LEARNING_DAYS * stepsOfDay, 0, steps.count];
+  if (fault !== undefined) {
+    const spare = steps.count - (LEARNING_DAYS + FAULT_DAYS + 7) * stepsOfDay;
+    faultStep += Math.floor(random.next() * spare);
+    while (!isOpen(secondsOf(faultStep))) {
+      faultStep++;
     }
-    return open;
+    firstStep = faultStep - LEARNING_DAYS * stepsOfDay;
+    endStep = Math.min(steps.count, faultStep + FAULT_DAYS * stepsOfDay);
   }
-  // Faults begin while the library is open, after the four weeks of learning.
-  let faultSeconds =
-    startSeconds + (35 + random.next() * Math.max(0, days - 35 - FAULT_DAYS)) * DAY_SECONDS;
-  faultSeconds -= faultSeconds % 300;
-  while (!isOpen(faultSeconds)) {
-    faultSeconds += 300;
+  const openDays = new Set(opening.flatMap(({ weekdays }) => weekdays)).size;
+  const openMinutes = opening.reduce(
+    (sum, { weekdays, fromMinute, toMinute }) => sum + weekdays.length * (toMinute - fromMinute),
+    0,
+  );
+  const openSecondsOfDay = (openMinutes * 60) / openDays;
+  const visits = fault === 'dead logins' ? traffic.logins : traffic.entered;
+
+  const customer = `library-${library.customerId}${fault === undefined ? '' : `-${fault.replace(' ', '-')}`}`;
+  const series = new Map<string, Float64Array>();
+  let row: Readonly<Record<string, number>> = {};
+  const exporter = simulatedExporter(zone);
+  for (let step = firstStep; step < endStep; step++) {
+    const seconds = secondsOf(step);
+    const active = step >= faultStep ? fault : undefined;
+    const counted = exporter(seconds, countsAt(traffic, step, active));
+    const isOut = active === 'outage' && seconds < secondsOf(faultStep) + OUTAGE_SECONDS;
+    row = {
+      // While no poll succeeds, the exporter shows what it has.
+      ...(isOut ? row : counted),
+      'library_up{stream="people"}': isOut ? 0 : 1,
+      'library_up{stream="logins"}': isOut ? 0 : 1,
+      library_utc_offset_seconds: zone.offsetMsAt(seconds * 1_000) / 1_000,
+      // A fifth more than were ever inside: an alarm is false.
+      library_capacity_people: Math.ceil(1.2 * traffic.maxInside),
+      ...(hasHours ? { library_open: isOpen(seconds) ? 1 : 0 } : {}),
+    };
+    for (const [metric, value] of Object.entries(row)) {
+      let values = series.get(metric);
+      if (values === undefined) {
+        values = new Float64Array(endStep - firstStep).fill(NaN);
+        series.set(metric, values);
+      }
+      values[step - firstStep] = value;
+    }
   }
-  const openHours = openSeconds(startSeconds, startSeconds + 14 * DAY_SECONDS) / 3_600;
-  const openDays = new Set(library.opening.flatMap(({ weekdays }) => weekdays)).size * 2;
   return {
-    name,
-    description: `${library.visitsPerDay} a day, ${hasHours ? 'with' : 'without'} hours`,
+    customer,
+    visitsPerDay,
+    description,
     fault,
-    faultSeconds,
-    visitsPerOpenHour: (library.visitsPerDay * openDays) / openHours,
-    openSeconds,
-    series: (stepSeconds) => {
-      const events = eventsOf(library, zone, startSeconds, days).filter(
-        (event) => !isLost(event, fault, faultSeconds),
-      );
-      const rows = rowsOf(events, zone, startSeconds, days, stepSeconds);
-      const metrics = hasHours
-        ? { ...METRICS, library_open: (row: Row) => (isOpen(row.seconds) ? 1 : 0) }
-        : METRICS;
-      return Object.entries(metrics).map(([metric, value]) => ({
-        name: `${metric.replace('}', ',').replace(/^(\w+)$/, '$1{')}customer="${name}"}`,
-        samples: rows.flatMap((row) => {
-          const shown = value(row);
-          return shown === undefined ? [] : [[row.seconds, shown] as const];
-        }),
-      }));
+    faultSeconds: secondsOf(faultStep),
+    endSeconds: secondsOf(endStep),
+    visitors: (fromSeconds, toSeconds) =>
+      visits
+        .subarray(
+          Math.ceil((fromSeconds - steps.startSeconds) / stepSeconds),
+          Math.ceil((toSeconds - steps.startSeconds) / stepSeconds),
+        )
+        .reduce((sum, count) => sum + count, 0),
+    openSecondsOfDay,
+    openSeconds: (fromSeconds, toSeconds) => {
+      let open = 0;
+      for (let seconds = fromSeconds; seconds < toSeconds; seconds += stepSeconds) {
+        open += isOpen(seconds) ? stepSeconds : 0;
+      }
+      return open;
     },
+    firstStep,
+    series,
   };
 }
 
-interface Event extends CountedPass {
-  readonly kind: 'people' | 'login';
-}
-
-/** What is counted in all days, in order of time. */
-function eventsOf(
-  library: Library,
-  zone: Zone,
-  startSeconds: number,
-  days: number,
-): readonly Event[] {
-  const firstDay = zone.dayOf(startSeconds * 1_000);
-  return Array.from({ length: days }, (_, i) => firstDay + i)
-    .filter((day) => !isClosed(day))
-    .flatMap((day) => {
-      const { people, logins } = dayTraffic(library, zone, day);
-      const closesMs =
-        CLOSES_AT_14.has(monthAndDay(day)) && library.opening !== ALWAYS_OPEN
-          ? zone.dayStartMs(day) + 14 * 3_600_000
-          : Infinity;
-      return (
-        [
-          ...countPasses(library, people).map((pass) => ({ ...pass, kind: 'people' as const })),
-          ...countPasses(library, logins).map((pass) => ({ ...pass, kind: 'login' as const })),
-        ]
-          // Whoever is inside when it closes early leaves at that time.
-          .flatMap((event) =>
-            event.timeMs < closesMs
-              ? event
-              : event.people < 0
-                ? { ...event, timeMs: closesMs }
-                : [],
-          )
-      );
-    })
-    .toSorted((a, b) => a.timeMs - b.timeMs);
-}
-
-function isLost(
-  { kind, people, timeMs }: Event,
-  fault: Fault | undefined,
-  faultSeconds: number,
-): boolean {
-  const seconds = timeMs / 1_000;
-  if (
-    fault === undefined ||
-    seconds < faultSeconds ||
-    seconds > faultSeconds + FAULT_DAYS * DAY_SECONDS
-  ) {
-    return false;
-  }
-  return fault === 'dead logins'
-    ? kind === 'login'
-    : kind === 'people' && (fault === 'dead door' || people > 0);
-}
-
-interface Row {
-  readonly seconds: number;
-  readonly offsetSeconds: number;
+interface Counts {
   readonly entered: number;
   readonly exited: number;
-  readonly enteredToday: number;
-  readonly exitedToday: number;
-  readonly loginsToday: number;
-  readonly inside: number;
-  readonly seenSeconds: number | undefined;
-  readonly loginSeconds: number | undefined;
+  readonly logins: number;
+  readonly seenSeconds: number;
+  readonly loginSeconds: number;
 }
 
-/** The exporter's series, from a row. */
-const METRICS: Readonly<Record<string, (row: Row) => number | undefined>> = {
-  library_people_entered_total: ({ entered }) => entered,
-  library_people_exited_total: ({ exited }) => exited,
-  library_people_entered_today: ({ enteredToday }) => enteredToday,
-  library_people_exited_today: ({ exitedToday }) => exitedToday,
-  library_logins_today: ({ loginsToday }) => loginsToday,
-  library_people_last_seen_timestamp_seconds: ({ seenSeconds }) => seenSeconds,
-  library_logins_last_seen_timestamp_seconds: ({ loginSeconds }) => loginSeconds,
-  library_occupancy_people: ({ inside }) => inside,
-  library_utc_offset_seconds: ({ offsetSeconds }) => offsetSeconds,
-  'library_poll_last_success_timestamp_seconds{stream="people"}': ({ seconds }) => seconds,
-  'library_poll_last_success_timestamp_seconds{stream="logins"}': ({ seconds }) => seconds,
-};
+/** What is counted in a step, with a fault. */
+function countsAt(traffic: Traffic, step: number, fault: Fault | undefined): Counts {
+  const isDead = fault === 'dead door';
+  const entered = isDead || fault === 'dead entries' ? 0 : (traffic.entered[step] ?? 0);
+  const exited = isDead ? 0 : (traffic.exited[step] ?? 0);
+  const logins = fault === 'dead logins' ? 0 : (traffic.logins[step] ?? 0);
+  return {
+    entered,
+    exited,
+    logins,
+    seenSeconds: entered + exited > 0 ? (traffic.seenSeconds[step] ?? 0) : 0,
+    loginSeconds: logins > 0 ? (traffic.loginSeconds[step] ?? 0) : 0,
+  };
+}
 
-/** One row each `stepSeconds`. Days start at 04:00, counting periods with the month. */
-function rowsOf(
-  events: readonly Event[],
+/** Adds up counts as the exporter does. Days start at 04:00, counting periods with the month. */
+function simulatedExporter(
   zone: Zone,
-  startSeconds: number,
-  days: number,
-  stepSeconds: number,
-): readonly Row[] {
-  const rows: Row[] = [];
-  let [entered, exited, enteredToday, exitedToday, loginsToday, inside, next] = [
-    0, 0, 0, 0, 0, 0, 0,
-  ];
-  let [day, month] = [NaN, NaN];
-  let [seenMs, loginMs] = [-Infinity, -Infinity];
-  for (
-    let seconds = startSeconds;
-    seconds < startSeconds + days * DAY_SECONDS;
-    seconds += stepSeconds
-  ) {
+): (seconds: number, counts: Counts) => Readonly<Record<string, number>> {
+  let [entered, exited, enteredToday, exitedToday, loginsToday, inside] = [0, 0, 0, 0, 0, 0];
+  let [day, month, seenSeconds, loginSeconds] = [NaN, NaN, 0, 0];
+  return (seconds, counts) => {
     const nowDay = zone.dayOf(seconds * 1_000 - 4 * 3_600_000);
-    const nowMonth = new Date(nowDay * 86_400_000).getUTCMonth();
     if (nowDay !== day) {
       [enteredToday, exitedToday, loginsToday, inside, day] = [0, 0, 0, 0, nowDay];
-    }
-    if (nowMonth !== month) {
-      [entered, exited, month] = [0, 0, nowMonth];
-    }
-    for (; next < events.length; next++) {
-      const event = events[next];
-      if (event === undefined || event.timeMs > seconds * 1_000) {
-        break;
+      const nowMonth = new Date(nowDay * DAY_MS).getUTCMonth();
+      if (nowMonth !== month) {
+        [entered, exited, month] = [0, 0, nowMonth];
       }
-      if (event.kind === 'login') {
-        loginsToday += event.people;
-        loginMs = event.timeMs;
-        continue;
-      }
-      const people = Math.abs(event.people);
-      if (event.people > 0) {
-        entered += people;
-        enteredToday += people;
-      } else {
-        exited += people;
-        exitedToday += people;
-      }
-      inside = Math.max(0, inside + event.people);
-      seenMs = event.timeMs;
     }
-    rows.push({
-      seconds,
-      offsetSeconds: zone.offsetMsAt(seconds * 1_000) / 1_000,
-      entered,
-      exited,
-      enteredToday,
-      exitedToday,
-      loginsToday,
-      inside,
-      seenSeconds: lastSeen(seenMs, nowDay),
-      loginSeconds: lastSeen(loginMs, nowDay),
-    });
-  }
-  return rows;
+    entered += counts.entered;
+    exited += counts.exited;
+    enteredToday += counts.entered;
+    exitedToday += counts.exited;
+    loginsToday += counts.logins;
+    inside = Math.max(0, inside + counts.entered - counts.exited);
+    seenSeconds = Math.max(seenSeconds, counts.seenSeconds);
+    loginSeconds = Math.max(loginSeconds, counts.loginSeconds);
+    return {
+      library_people_entered_total: entered,
+      library_people_exited_total: exited,
+      library_people_entered_today: enteredToday,
+      library_people_exited_today: exitedToday,
+      library_logins_today: loginsToday,
+      library_people_last_seen_timestamp_seconds: knownSeconds(seenSeconds),
+      library_logins_last_seen_timestamp_seconds: knownSeconds(loginSeconds),
+      library_occupancy_people: inside,
+      'library_poll_last_success_timestamp_seconds{stream="people"}': seconds,
+      'library_poll_last_success_timestamp_seconds{stream="logins"}': seconds,
+    };
+  };
 
   /** The exporter knows the last count of today and of the day before. */
-  function lastSeen(timeMs: number, nowDay: number): number | undefined {
-    return timeMs > 0 && zone.dayOf(timeMs - 4 * 3_600_000) >= nowDay - 1
-      ? Math.floor(timeMs / 60_000) * 60
-      : undefined;
+  function knownSeconds(lastSeconds: number): number {
+    return zone.dayOf(lastSeconds * 1_000 - 4 * 3_600_000) >= day - 1 ? lastSeconds : NaN;
   }
 }
 
@@ -297,6 +365,6 @@ function isClosed(day: number): boolean {
 }
 
 function monthAndDay(day: number): string {
-  const date = new Date(day * 86_400_000);
+  const date = new Date(day * DAY_MS);
   return `${String(date.getUTCMonth() + 1)}-${String(date.getUTCDate())}`;
 }

@@ -1,29 +1,62 @@
 /**
- * `npm run alerts:replay`: simulated libraries in a real Prometheus, every rule evaluated over the whole
- * time, with and without faults. Prints false alarms and delays as the table of docs/alerts.md.
- * It needs Prometheus and promtool.
+ * `npm run alerts:replay`: a year of simulated libraries, with and without faults, in a real Prometheus.
+ * Evaluates the rules over the whole time, counts false alarms and measures delays. A run of the whole
+ * year replaces the table in docs/alerts.md. It needs Prometheus and promtool.
  */
-import { createWriteStream, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { format } from 'prettier';
 import { z } from 'zod';
-import { makeBlocks } from '../e2e/support/history-prometheus.ts';
+import { debianProgram, finished } from '../e2e/support/processes.ts';
 import { startPrometheus } from '../e2e/support/prometheus.ts';
 import type { Prometheus } from '../e2e/support/prometheus.ts';
 import { selectorsOf } from '../grafana/promql.ts';
-import { FAULTS, replayedLibraries } from './replay-libraries.ts';
-import type { ReplayedLibrary } from './replay-libraries.ts';
-import { readAlerts, readRecordings } from './rules.ts';
-import type { Alert, Recording } from './rules.ts';
+import { FAULTS, LEARNING_DAYS, replayedLibraries } from './replay-libraries.ts';
+import type { ReplayedLibrary, Steps } from './replay-libraries.ts';
+import { RULE_FILES, readAlerts, readRuleFile, recordingsFor } from './rules.ts';
+import type { Alert } from './rules.ts';
+import { ruleFileOf } from './story.ts';
 
 const STEP_SECONDS = 300;
 const DAY_SECONDS = 86_400;
-const CHUNK_DAYS = 14;
-/** What is usual needs four weeks; the weeks before count as learning. */
-const LEARNING_DAYS = 28;
+/** A duration of blocks that promtool makes. Queries and files have the same limits in time. */
+const BLOCK_SECONDS = 162 * 3_600;
 /** Monday, 5 January 2026, so that a year has both changes of the clocks, Easter and a summer. */
 const START_SECONDS = Date.UTC(2026, 0, 5) / 1_000;
+/** Programs and queries that run at the same time. */
+const MAX_PARALLEL = 2;
+
+/** The alerts about what a library counts, and about its polls. The others do not depend on traffic. */
+const REPLAYED = [
+  'LibraryZeroTraffic',
+  'LibraryDirectionSilent',
+  'LibraryZeroLogins',
+  'LibraryFarBelowUsual',
+  'LibraryOverCapacity',
+  'LibraryPeopleAfterClosing',
+  'LibraryEntriesExitsDrift',
+  'LibraryDataDelayed',
+  'LibraryCustomerDown',
+  'LibraryDataStale',
+];
+/** The sizes of the tables, with the visitors a day from which they begin. */
+const SIZES = { 'below 30': 0, '30 to 300': 30, 'above 300': 300 } as const;
+/** The alerts wait for an hour at least, so as not to report a fire drill. */
+const SOON_SECONDS = 5_400;
+/** Relative: promtool evaluates at a second that depends on this name, and must be the same each time. */
+const RULE_FILE = 'rules.yml';
+const TABLE = { start: '<!-- replay -->', end: '<!-- end of replay -->' };
 
 const MATRIX = z.object({
   data: z.object({
@@ -46,106 +79,216 @@ const { values: flags } = parseArgs({
   options: {
     days: { type: 'string', default: '365' },
     libraries: { type: 'string', default: '30' },
+    /** Also prints each false alarm and each delay. */
+    list: { type: 'boolean', default: false },
+    /** Keeps the storage of Prometheus. */
+    keep: { type: 'boolean', default: false },
   },
 });
 const days = Number(flags.days);
+const steps: Steps = {
+  startSeconds: START_SECONDS,
+  stepSeconds: STEP_SECONDS,
+  count: (days * DAY_SECONDS) / STEP_SECONDS,
+};
 const endSeconds = START_SECONDS + days * DAY_SECONDS;
-const libraries = replayedLibraries(Number(flags.libraries), START_SECONDS, days);
+/** Pieces of the whole time, each in one block. */
+const chunks = Array.from(
+  { length: Math.ceil(endSeconds / BLOCK_SECONDS) - Math.floor(START_SECONDS / BLOCK_SECONDS) },
+  (_, i) => {
+    const from = (Math.floor(START_SECONDS / BLOCK_SECONDS) + i) * BLOCK_SECONDS;
+    return {
+      fromSeconds: Math.max(START_SECONDS, from),
+      toSeconds: Math.min(endSeconds, from + BLOCK_SECONDS),
+    };
+  },
+);
 const folder = mkdtempSync(join(tmpdir(), 'alerts-replay-'));
 const storage = join(folder, 'storage');
+/** New blocks are not put beneath a running Prometheus: it would merge them again and again. */
+const newBlocks = join(folder, 'new');
 mkdirSync(storage);
+process.chdir(folder);
 try {
   await replay();
 } finally {
-  rmSync(folder, { recursive: true });
+  if (flags.keep) {
+    progress(`the storage is ${storage}`);
+  } else {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 async function replay(): Promise<void> {
-  await writeBlocks(libraries.flatMap((library) => library.series(STEP_SECONDS)));
-  const alerts = readAlerts().filter(isOfTraffic);
-  const recordings = recordingsFor(alerts);
-  const inlined = recordings.filter((recording) => !needsHistory(recording, recordings, alerts));
-  const written = new Set<string>();
-  let waiting = recordings.filter((recording) => !inlined.includes(recording));
-  // A recording can be evaluated once everything that it reads is written.
-  while (waiting.length > 0) {
-    const ready = waiting.filter(({ record, expr }) =>
-      readings(inline(expr, inlined), waiting).every((name) => name === record),
-    );
-    await withPrometheus(async (prometheus) => {
-      for (const { record, expr } of ready) {
-        await writeBlocks(await seriesOf(prometheus, record, inline(expr, inlined)));
-        written.add(record);
-      }
-    });
-    waiting = waiting.filter(({ record }) => !written.has(record));
-  }
+  const libraries = [...replayedLibraries(Number(flags.libraries), steps)];
+  progress(`${libraries.length} libraries and copies drawn`);
+  await inParallel(chunks, (chunk) => writeSamples(libraries, chunk));
+  progress('samples written');
+  const alerts = REPLAYED.map((name) => readAlerts().find(({ alert }) => alert === name)).filter(
+    (alert) => alert !== undefined,
+  );
+  await writeRecordings(alerts);
+  const falseRows: string[] = [];
+  const delayRows: string[] = [];
   await withPrometheus(async (prometheus) => {
-    printHeader();
+    const offsetSeconds = await evaluationOffset(prometheus);
     for (const alert of alerts) {
-      printRow(alert, await firingsOf(prometheus, alert, inline(alert.expr, inlined)));
+      const firings = await firingsOf(prometheus, alert, offsetSeconds);
+      const seen = libraries.map((library) => ({
+        library,
+        firings: firings.filter(
+          ({ customer, fromSeconds, toSeconds }) =>
+            customer === library.customer &&
+            toSeconds >= library.faultSeconds &&
+            fromSeconds < library.endSeconds,
+        ),
+      }));
+      falseRows.push(falseRow(alert.alert, seen));
+      delayRows.push(...delayRowsOf(alert.alert, seen));
+      progress(alert.alert);
     }
   });
+  const well = libraries.filter(({ fault }) => fault === undefined).length;
+  const table = [
+    `${well} libraries, ${days} days, the first ${LEARNING_DAYS} of them for learning; ` +
+      `${libraries.length - well} copies with a fault.`,
+    '',
+    `| false alarms per library and year, by visitors a day | ${Object.keys(SIZES).join(' | ')} | caused by other faults |`,
+    '|---|--:|--:|--:|--:|',
+    ...falseRows,
+    '',
+    '| fault: alert | visitors a day | found | delay: median | 90 % | visitors missed: median | 90 % | 30 at most | within an open day |',
+    '|---|---|--:|--:|--:|--:|--:|--:|--:|',
+    ...delayRows,
+    '',
+  ].join('\n');
+  process.stdout.write(`${table}\n`);
+  if (flags.days === '365' && flags.libraries === '30') {
+    await writeTable(table);
+  }
 }
 
-/** Alerts about what a library counts. The others do not depend on traffic. */
-function isOfTraffic({ alert }: Alert): boolean {
-  return [
-    'LibraryZeroTraffic',
-    'LibraryDirectionSilent',
-    'LibraryZeroLogins',
-    'LibraryFarBelowUsual',
-    'LibraryPeopleAfterClosing',
-    'LibraryEntriesExitsDrift',
-    'LibraryDataDelayed',
-  ].includes(alert);
+/** Replaces the table in docs/alerts.md. */
+async function writeTable(table: string): Promise<void> {
+  const path = new URL('../../docs/alerts.md', import.meta.url);
+  const text = readFileSync(path, 'utf8');
+  const [before = '', , after] = text.split(new RegExp(`${TABLE.start}|${TABLE.end}`));
+  if (after === undefined) {
+    throw new Error(`docs/alerts.md lacks ${TABLE.start} and ${TABLE.end}`);
+  }
+  const written = `${before}${TABLE.start}\n\n${table}\n${TABLE.end}${after}`;
+  writeFileSync(path, await format(written, { parser: 'markdown', printWidth: 110 }));
 }
 
-/** The recordings that alerts read, directly or through others. */
-function recordingsFor(alerts: readonly Alert[]): readonly Recording[] {
-  const all = readRecordings();
-  const needed = new Set<string>();
-  const expressions = alerts.map(({ expr }) => expr);
-  for (
-    let expression = expressions.pop();
-    expression !== undefined;
-    expression = expressions.pop()
-  ) {
-    for (const name of readings(expression, all).filter((one) => !needed.has(one))) {
-      needed.add(name);
-      expressions.push(all.find(({ record }) => record === name)?.expr ?? '');
+interface Chunk {
+  readonly fromSeconds: number;
+  readonly toSeconds: number;
+}
+
+/** Makes a block of the samples of a time. */
+async function writeSamples(
+  libraries: readonly ReplayedLibrary[],
+  { fromSeconds, toSeconds }: Chunk,
+): Promise<void> {
+  const file = join(folder, `${fromSeconds}.om`);
+  for (const { customer, series, firstStep } of libraries) {
+    for (const [metric, values] of series) {
+      const name = metric.endsWith('}')
+        ? metric.replace('}', `,customer="${customer}"}`)
+        : `${metric}{customer="${customer}"}`;
+      let text = '';
+      for (let seconds = fromSeconds; seconds < toSeconds; seconds += STEP_SECONDS) {
+        const value = values[(seconds - START_SECONDS) / STEP_SECONDS - firstStep];
+        if (value !== undefined && !Number.isNaN(value)) {
+          text += `${name} ${value} ${seconds}\n`;
+        }
+      }
+      appendFileSync(file, text);
     }
   }
-  return all.filter(({ record }) => needed.has(record));
+  appendFileSync(file, '# EOF\n');
+  await createBlocks(['openmetrics', '--quiet', file, storage]);
+  rmSync(file);
 }
 
-function readings(expression: string, recordings: readonly Recording[]): readonly string[] {
-  const metrics = new Set(selectorsOf(expression).map(({ metric }) => metric));
-  return recordings.map(({ record }) => record).filter((record) => metrics.has(record));
-}
-
-/** Whether a rule reads the past of a recording. Where none does, its expression stands in its place. */
-function needsHistory(
-  { record }: Recording,
-  recordings: readonly Recording[],
-  alerts: readonly Alert[],
-): boolean {
-  const past = new RegExp(`${record}(\\[| offset )`);
-  return [...recordings, ...alerts].some(({ expr }) => past.test(expr));
-}
-
-function inline(expression: string, inlined: readonly Recording[]): string {
-  return inlined.reduceRight(
-    (text, { record, expr }) =>
-      text.replaceAll(new RegExp(`(?<![\\w:])${record}(?![\\w:])`, 'g'), () => `(${expr})`),
-    expression,
+/** Evaluates the recording rules that alerts read, in the order in which they read each other. */
+async function writeRecordings(alerts: readonly Alert[]): Promise<void> {
+  const needed = new Set(
+    alerts.flatMap(({ expr }) => recordingsFor(expr)).map(({ record }) => record),
   );
+  let waiting = RULE_FILES.flatMap((path) => readRuleFile(path).groups).flatMap(
+    ({ interval, rules }) =>
+      rules.flatMap((rule) =>
+        'record' in rule && needed.has(rule.record) ? [{ ...rule, interval }] : [],
+      ),
+  );
+  const half = Math.ceil(chunks.length / MAX_PARALLEL);
+  const parts = Array.from({ length: MAX_PARALLEL }, (_, i) =>
+    chunks.slice(i * half, (i + 1) * half),
+  ).filter((part) => part.length > 0);
+  while (waiting.length > 0) {
+    const ready = waiting.filter(({ expr }) =>
+      selectorsOf(expr).every(({ metric }) => waiting.every(({ record }) => record !== metric)),
+    );
+    await withPrometheus(async ({ url }) => {
+      const byInterval = Map.groupBy(ready, ({ interval }) =>
+        Math.max(secondsOf(interval), STEP_SECONDS),
+      );
+      for (const [interval, rules] of byInterval) {
+        const quick = rules.map(({ record, expr }) => ({ record, expr: withoutReplicas(expr) }));
+        writeFileSync(RULE_FILE, JSON.stringify(ruleFileOf(quick)));
+        await inParallel(parts, async (part) => {
+          await createBlocks([
+            'rules',
+            `--url=${url}`,
+            `--start=${part[0]?.fromSeconds ?? 0}`,
+            `--end=${(part.at(-1)?.toSeconds ?? 0) - 1}`,
+            `--eval-interval=${interval}s`,
+            `--output-dir=${newBlocks}`,
+            RULE_FILE,
+          ]);
+        });
+      }
+    });
+    for (const block of readdirSync(newBlocks)) {
+      renameSync(join(newBlocks, block), join(storage, block));
+    }
+    progress(ready.map(({ record }) => record).join(' '));
+    waiting = waiting.filter((recording) => !ready.includes(recording));
+  }
+}
+
+/**
+ * Each customer has one series of a metric here: its maximum is itself, and takes half of the time.
+ */
+function withoutReplicas(expr: string): string {
+  return expr.replaceAll(/max by \(customer\) \((library_\w+(?: offset \w+)?)\)/g, '($1 + 0)');
+}
+
+async function createBlocks(args: readonly string[]): Promise<void> {
+  await finished(debianProgram('/usr/bin/promtool'), [
+    'tsdb',
+    'create-blocks-from',
+    `--max-block-duration=${BLOCK_SECONDS / 3_600}h`,
+    ...args,
+  ]);
 }
 
 async function withPrometheus(use: (prometheus: Prometheus) => Promise<void>): Promise<void> {
   const prometheus = await startPrometheus(
     {},
-    { storage, flags: ['--query.max-samples=500000000'] },
+    {
+      storage,
+      flags: [
+        '--query.max-samples=500000000',
+        '--query.timeout=10m',
+        // A value that is absent is not seen any more one step later.
+        `--query.lookback-delta=${STEP_SECONDS - 1}s`,
+        // No compaction.
+        `--storage.tsdb.min-block-duration=${BLOCK_SECONDS / 3_600}h`,
+        `--storage.tsdb.max-block-duration=${BLOCK_SECONDS / 3_600}h`,
+      ],
+    },
   );
   try {
     await use(prometheus);
@@ -154,105 +297,51 @@ async function withPrometheus(use: (prometheus: Prometheus) => Promise<void>): P
   }
 }
 
-export interface Series {
-  readonly name: string;
-  readonly samples: Iterable<readonly [seconds: number, value: number | string]>;
-}
-
-/** Writes series as OpenMetrics, one file for two weeks, and makes blocks of them. */
-async function writeBlocks(series: readonly Series[]): Promise<void> {
-  const openMetrics = join(folder, 'openmetrics');
-  mkdirSync(openMetrics);
-  const files = Array.from({ length: Math.ceil(days / CHUNK_DAYS) }, (_, i) =>
-    createWriteStream(join(openMetrics, `${String(i)}.om`)),
+/** How long after each step promtool evaluated the rules. */
+async function evaluationOffset(prometheus: Prometheus): Promise<number> {
+  const [sample] = await prometheus.query(
+    'max(timestamp(customer:library_people_poll_age:seconds))',
+    (START_SECONDS + DAY_SECONDS) * 1_000,
   );
-  for (const { name, samples } of series) {
-    let chunk = 0;
-    let text = '';
-    for (const [seconds, value] of samples) {
-      const next = Math.floor((seconds - START_SECONDS) / DAY_SECONDS / CHUNK_DAYS);
-      if (next !== chunk) {
-        files[chunk]?.write(text);
-        [chunk, text] = [next, ''];
-      }
-      text += `${name} ${value} ${seconds}\n`;
-    }
-    files[chunk]?.write(text);
-    await new Promise(setImmediate);
-  }
-  await Promise.all(
-    files.map((file) => new Promise((resolve) => file.end('# EOF\n', () => resolve(undefined)))),
-  );
-  await makeBlocks(openMetrics, storage);
-  rmSync(openMetrics, { recursive: true });
-}
-
-async function seriesOf(
-  prometheus: Prometheus,
-  record: string,
-  expression: string,
-): Promise<readonly Series[]> {
-  return (await rangeOf(prometheus, expression)).map(({ labels, values }) => {
-    const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
-    return { name: `${record}{${pairs.join(',')}}`, samples: values };
-  });
-}
-
-/** The values of an expression over the whole time, in chunks that Prometheus accepts. */
-async function rangeOf(
-  prometheus: Prometheus,
-  expression: string,
-): Promise<
-  readonly {
-    readonly labels: Readonly<Record<string, string>>;
-    readonly values: readonly (readonly [number, string])[];
-  }[]
-> {
-  const chunks = [];
-  for (let from = START_SECONDS; from < endSeconds; from += CHUNK_DAYS * DAY_SECONDS) {
-    const to = Math.min(endSeconds, from + CHUNK_DAYS * DAY_SECONDS) - STEP_SECONDS;
-    const parameters = {
-      query: expression,
-      start: `${from}`,
-      end: `${to}`,
-      step: `${STEP_SECONDS}`,
-    };
-    const response = await fetch(`${prometheus.url}/api/v1/query_range`, {
-      method: 'POST',
-      body: new URLSearchParams(parameters),
-    });
-    if (!response.ok) {
-      throw new Error(`Prometheus refuses ${expression}: ${await response.text()}`);
-    }
-    chunks.push(...MATRIX.parse(await response.json()).data.result);
-  }
-  const bySeries = Map.groupBy(chunks, ({ metric }) => JSON.stringify(metric));
-  return [...bySeries.values()].map((parts) => ({
-    labels: parts[0]?.metric ?? {},
-    values: parts.flatMap(({ values }) => values),
-  }));
+  return ((sample?.value ?? NaN) - START_SECONDS) % STEP_SECONDS;
 }
 
 /** When an alert fires, by its `for` and `keep_firing_for`. */
 async function firingsOf(
   prometheus: Prometheus,
-  { for: pending, keep_firing_for: keep }: Alert,
-  expression: string,
+  { expr, for: pending, keep_firing_for: keep }: Alert,
+  offsetSeconds: number,
 ): Promise<readonly Firing[]> {
   const pendingSeconds = secondsOf(pending);
   const keepSeconds = secondsOf(keep);
-  return (await rangeOf(prometheus, expression)).flatMap(({ labels, values }) => {
-    const customer = labels['customer'] ?? '';
+  const parts: z.infer<typeof MATRIX>['data']['result'] = [];
+  await inParallel(chunks, async ({ fromSeconds, toSeconds }) => {
+    const body = new URLSearchParams({
+      query: withoutReplicas(expr),
+      start: `${fromSeconds + offsetSeconds}`,
+      end: `${toSeconds - 1}`,
+      step: `${STEP_SECONDS}`,
+    });
+    const response = await fetch(`${prometheus.url}/api/v1/query_range`, { method: 'POST', body });
+    if (!response.ok) {
+      throw new Error(`Prometheus refuses ${expr}: ${await response.text()}`);
+    }
+    parts.push(...MATRIX.parse(await response.json()).data.result);
+  });
+  // As for Prometheus, the name of the metric is no label of the alert.
+  const bySeries = Map.groupBy(parts, ({ metric }) => JSON.stringify({ ...metric, __name__: '' }));
+  return [...bySeries.values()].flatMap((series) => {
+    const times = series.flatMap(({ values }) => values.map(([seconds]) => seconds));
     const firings: { customer: string; fromSeconds: number; toSeconds: number }[] = [];
-    let since = NaN;
-    let before = NaN;
-    for (const [seconds] of values) {
+    let [since, before] = [NaN, NaN];
+    for (const seconds of times.toSorted((a, b) => a - b)) {
       since = seconds - before === STEP_SECONDS ? since : seconds;
       before = seconds;
       const last = firings.at(-1);
       if (last !== undefined && seconds <= last.toSeconds + STEP_SECONDS) {
         last.toSeconds = seconds + keepSeconds;
       } else if (seconds - since >= pendingSeconds) {
+        const customer = series[0]?.metric['customer'] ?? '';
         firings.push({ customer, fromSeconds: seconds, toSeconds: seconds + keepSeconds });
       }
     }
@@ -265,72 +354,110 @@ function secondsOf(duration = '0s'): number {
   return Number(count) * { s: 1, m: 60, h: 3_600, d: DAY_SECONDS }[unit as 's' | 'm' | 'h' | 'd'];
 }
 
-function printHeader(): void {
-  const well = libraries.filter(({ fault }) => fault === undefined);
-  print(
-    `${well.length} libraries, ${days} days, of which ${LEARNING_DAYS} for learning; ` +
-      `${libraries.length - well.length} more with a fault.\n`,
-  );
-  print(
-    '| alert | false alarms per library and year | most at one library | found | delay: median | 90 % | ÷ time of ten visitors: median | 90 % |',
-  );
-  print('|---|--:|--:|--:|--:|--:|--:|--:|');
+interface Seen {
+  readonly library: ReplayedLibrary;
+  /** From the fault on, or after learning. */
+  readonly firings: readonly Firing[];
 }
 
-function printRow({ alert }: Alert, firings: readonly Firing[]): void {
-  const fromSeconds = START_SECONDS + LEARNING_DAYS * DAY_SECONDS;
-  const well = libraries.filter(({ fault }) => fault === undefined);
-  const perLibrary = well.map(
-    ({ name }) =>
-      firings.filter((one) => one.customer === name && one.fromSeconds >= fromSeconds).length,
-  );
+function falseRow(alert: string, seen: readonly Seen[]): string {
   const years = (days - LEARNING_DAYS) / 365;
-  const faulty = libraries.filter(({ fault }) => fault !== undefined && FAULTS[fault] === alert);
-  const delays = faulty.flatMap((library) => delayOf(library, firings));
-  const most = Math.max(...perLibrary);
-  const worst = well[perLibrary.indexOf(most)];
-  const hours = delays.map(({ openSeconds }) => openSeconds / 3_600);
-  const relative = delays.map(
-    ({ openSeconds, tenVisitorsSeconds }) => openSeconds / tenVisitorsSeconds,
+  const well = seen.filter(({ library }) => library.fault === undefined);
+  const others = seen.filter(
+    ({ library: { fault } }) => fault !== undefined && !FAULTS[fault].fires.includes(alert),
   );
-  const cells = [
-    (perLibrary.reduce((sum, count) => sum + count, 0) / well.length / years).toFixed(2),
-    most === 0 ? '0' : `${most} (${worst?.description ?? ''})`,
-    faulty.length === 0 ? '' : `${delays.length} of ${faulty.length}`,
-    ...[quantile(hours, 0.5), quantile(hours, 0.9)].map((value) =>
-      value === undefined ? '' : `${value.toFixed(1)} h`,
-    ),
-    ...[quantile(relative, 0.5), quantile(relative, 0.9)].map((value) => value?.toFixed(1) ?? ''),
-  ];
-  print(`| ${alert} | ${cells.join(' | ')} |`);
-}
-
-/** How long the library was open from the fault to the alert; nothing if it was not found. */
-function delayOf(
-  { name, faultSeconds, openSeconds, visitsPerOpenHour }: ReplayedLibrary,
-  firings: readonly Firing[],
-): readonly { readonly openSeconds: number; readonly tenVisitorsSeconds: number }[] {
-  const first = firings.find(
-    ({ customer, fromSeconds, toSeconds }) =>
-      customer === name &&
-      toSeconds >= faultSeconds &&
-      fromSeconds < faultSeconds + 7 * DAY_SECONDS,
+  for (const { library, firings } of [...well, ...others]) {
+    firings.forEach((firing) => list('false alarm', alert, library, firing));
+  }
+  const rates = bySize(well).map(([, some]) =>
+    (some.flatMap(({ firings }) => firings).length / some.length / years).toFixed(2),
   );
-  return first === undefined
-    ? []
-    : [
-        {
-          openSeconds: openSeconds(faultSeconds, Math.max(faultSeconds, first.fromSeconds)),
-          tenVisitorsSeconds: (10 / visitsPerOpenHour) * 3_600,
-        },
-      ];
+  const caused = others.flatMap(({ firings }) => firings).length;
+  return `| ${[alert, ...rates, caused].join(' | ')} |`;
 }
 
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+/** A row for each size, if there is a fault that the alert should find. */
+function delayRowsOf(alert: string, seen: readonly Seen[]): readonly string[] {
+  const faulty = seen.filter(
+    ({ library: { fault } }) => fault !== undefined && FAULTS[fault].finds.includes(alert),
+  );
+  return bySize(faulty).map(([size, some]) => {
+    const delays = some.map(({ library, firings: [first] }) => {
+      list(first === undefined ? 'missed' : 'found', alert, library, first);
+      const { faultSeconds, openSecondsOfDay } = library;
+      const isFound = first !== undefined;
+      const seconds = isFound ? library.openSeconds(faultSeconds, first.fromSeconds) : Infinity;
+      const missed = isFound ? library.visitors(faultSeconds, first.fromSeconds) : Infinity;
+      return {
+        hours: seconds / 3_600,
+        missed,
+        isSoon: seconds <= SOON_SECONDS || missed <= 30,
+        isInADay: seconds <= openSecondsOfDay,
+      };
+    });
+    const hours = delays.map((delay) => delay.hours);
+    const missed = delays.map((delay) => delay.missed);
+    const cells = [
+      `${some[0]?.library.fault ?? ''}: ${alert}`,
+      size,
+      `${hours.filter((value) => value !== Infinity).length} of ${some.length}`,
+      decimal(quantile(hours, 0.5), ' h'),
+      decimal(quantile(hours, 0.9), ' h'),
+      decimal(quantile(missed, 0.5)),
+      decimal(quantile(missed, 0.9)),
+      delays.filter(({ isSoon }) => isSoon).length,
+      delays.filter(({ isInADay }) => isInADay).length,
+    ];
+    return `| ${cells.join(' | ')} |`;
+  });
 }
 
-function quantile(values: readonly number[], share: number): number | undefined {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
+function decimal(value: number, unit = ''): string {
+  return value === Infinity ? 'never' : `${value.toFixed(unit === '' ? 0 : 1)}${unit}`;
+}
+
+/** The names of the sizes that there are, each with its libraries. */
+function bySize(seen: readonly Seen[]): readonly (readonly [string, readonly Seen[]])[] {
+  const sizes = Object.entries(SIZES).toReversed();
+  return Object.keys(SIZES).flatMap((name) => {
+    const some = seen.filter(
+      ({ library }) => sizes.find(([, from]) => library.visitsPerDay >= from)?.[0] === name,
+    );
+    return some.length === 0 ? [] : [[name, some] as const];
+  });
+}
+
+function quantile(values: readonly number[], share: number): number {
+  // Infinity, where an alert never fired, must not be subtracted.
+  const sorted = values.toSorted((a, b) => (a < b ? -1 : Number(a > b)));
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN;
+}
+
+function list(what: string, alert: string, library: ReplayedLibrary, firing?: Firing): void {
+  if (flags.list) {
+    const { customer, description, faultSeconds } = library;
+    const times = [faultSeconds, firing?.fromSeconds, firing?.toSeconds].map((seconds) =>
+      seconds === undefined ? '-' : new Date(seconds * 1_000).toISOString().slice(0, 16),
+    );
+    process.stdout.write(`${[what, alert, customer, ...times, description].join(' ')}\n`);
+  }
+}
+
+/** Calls `use` for each item, for two at a time. */
+async function inParallel<Item>(
+  items: readonly Item[],
+  use: (item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values();
+  await Promise.all(
+    Array.from({ length: MAX_PARALLEL }, async () => {
+      for (const item of waiting) {
+        await use(item);
+      }
+    }),
+  );
+}
+
+function progress(what: string): void {
+  process.stderr.write(`${process.uptime().toFixed(0)} s: ${what}\n`);
 }

@@ -9,6 +9,7 @@ import {
   readAlerts,
   readPrometheusFile,
   readRecordings,
+  readRuleFile,
   ruleFilesThere,
 } from './rules.ts';
 
@@ -41,6 +42,23 @@ test('every recording is read by a rule', () => {
     ),
   );
   expect(RECORDINGS.map(({ record }) => record).filter((record) => !read.has(record))).toEqual([]);
+});
+
+test('a recording that is older than the look-back of five minutes is read over a range', () => {
+  const rare = RULE_FILES.flatMap((path) => readRuleFile(path).groups)
+    .filter(({ interval }) => interval === '15m' || interval === '1h')
+    .flatMap(({ name, rules }) =>
+      rules.flatMap((rule) => ('record' in rule ? [{ name, record: rule.record }] : [])),
+    );
+  expect(rare).not.toEqual([]);
+  for (const { name, record } of rare) {
+    const readers = RULE_FILES.flatMap((path) => readRuleFile(path).groups)
+      // In one group each rule reads what the rules before it have just recorded.
+      .filter((group) => group.name !== name)
+      .flatMap(({ rules }) => rules.flatMap(({ expr }) => selectorsOf(expr)))
+      .filter(({ metric }) => metric === record);
+    expect(readers.filter(({ range }) => range === undefined)).toEqual([]);
+  }
 });
 
 test('names are unique, and every file of the folder is known', () => {
