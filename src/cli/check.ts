@@ -2,8 +2,7 @@
 import { Command, Option } from 'commander';
 import { ConfigError } from '../base/errors.ts';
 import type { MinuteStream } from '../base/model.ts';
-import { requestsPerSecond } from '../config/load.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadConfig, requestsPerSecond } from '../config/load.ts';
 import { readCustomers } from './connect.ts';
 import type { CustomersFinding, StreamReport } from './connect.ts';
 import { configOption, helpNotes, webConfigOption } from './flags.ts';
