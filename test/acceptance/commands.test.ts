@@ -125,7 +125,8 @@ test.concurrent.each([
   const before = service.requestsOf(customer, 'token').length;
   const running = launch(workspace, [...command, config]);
   await eventually(() => {
-    expect(service.requestsOf(customer, 'token').length).toBeGreaterThan(before);
+    const hasAsked = service.requestsOf(customer, 'token').length > before;
+    expect({ hasAsked, output: running.stderr }).toMatchObject({ hasAsked: true });
   });
   expect(await running.stop(signal)).toBe(status);
 });

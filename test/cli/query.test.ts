@@ -12,7 +12,7 @@ let world: Awaited<ReturnType<typeof startWorld>>;
 let startedMs: number;
 
 beforeAll(async () => {
-  startedMs = Date.now();
+  startedMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
   world = await startWorld({ riverside: RIVERSIDE });
 });
 afterAll(async () => {
