@@ -1,4 +1,4 @@
-# The file system may be read-only except for /data:
+# How to build and run the image. Only /data must be writable:
 #
 #   docker build -t library-stats-exporter --build-arg REVISION=$(git rev-parse HEAD) .
 #   docker run --read-only -p 10096:10096 -v library-stats:/data \
@@ -13,7 +13,7 @@ COPY package.json package-lock.json ./
 # No package needs its install script: native modules come prebuilt.
 RUN npm ci --omit=dev --ignore-scripts
 
-# Node alone, without a package manager.
+# Node.js without a package manager.
 FROM ${NODE_IMAGE} AS runtime
 RUN rm -rf /opt/yarn* /usr/local/lib/node_modules \
       /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
@@ -22,8 +22,8 @@ RUN rm -rf /opt/yarn* /usr/local/lib/node_modules \
   && chown node:0 /data \
   && chmod 775 /data
 
-# The application belongs to root, so that the exporter, which runs as node, cannot change it. /data may
-# be written by group 0, because OpenShift runs containers as a random user of that group.
+# root owns the application: the exporter, which runs as node, cannot change it. Group 0 can write to
+# /data, because OpenShift runs containers as a random user of that group.
 FROM runtime
 COPY --from=dependencies /app/node_modules /app/node_modules
 COPY package.json LICENSE /app/
@@ -42,14 +42,14 @@ LABEL org.opencontainers.image.title="library-stats-exporter" \
 # The revision is in library_exporter_build_info.
 ENV NODE_ENV=production \
     LIBRARY_STATS_EXPORTER_REVISION=${REVISION}
-# As numbers: platforms that refuse root cannot resolve the name.
+# Numbers, because platforms that refuse root cannot resolve names.
 USER 1000:1000
-# The default of --storage.path, `data`, is /data from here.
+# Relative to /, the default of --storage.path (`data`) is /data.
 WORKDIR /
 VOLUME /data
 EXPOSE 10096
 STOPSIGNAL SIGTERM
-# Checks the default address. With TLS or another port, give --health-cmd to docker run.
+# For the default address. With TLS or another port, start the container with another --health-cmd.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:10096/-/healthy').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/src/main.ts"]
