@@ -1,6 +1,6 @@
 /** CONTRACT.md, sections 1 and 2: commands, exit statuses, output, problems of the configuration. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually, launch, Workspace, writeConfig } from './daemon.ts';
 import { fillHistory } from './expected.ts';
 import { Harness } from './harness.ts';
@@ -111,16 +111,17 @@ test('check --connect, query and backfill read from the service', async () => {
   }
 });
 
-test.concurrent.each([
+test.concurrent.for([
   ['SIGINT', 130, ['check', '--connect']],
   ['SIGTERM', 143, ['query', 'login', '--customer=hanging-query']],
   ['SIGINT', 130, ['backfill', '--from=2026-01-01', '--output=stopped']],
-] as const)('%s ends with status %i: %s', async (signal, status, command) => {
+] as const)('%s ends with status %i: %s', async ([signal, status, command], context) => {
   const name = `hanging-${command[0]}`;
   const customer = service.addCustomer(name, 'UTC');
   service.fail(customer, 'hang', { endpoint: 'token' });
   const own = new Workspace();
-  onTestFinished(() => own.close());
+  // The imported onTestFinished may belong to another test that runs at the same time.
+  context.onTestFinished(() => own.close());
   const config = `--config.file=${writeConfig(own, service, [customer])}`;
   const before = service.requestsOf(customer, 'token').length;
   const running = launch(workspace, [...command, config]);
