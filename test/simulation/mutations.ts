@@ -65,11 +65,11 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
       new (class extends HighWaterMarks {
         readonly #highest = new Map<string, number>();
         override update(...call: Parameters<HighWaterMarks['update']>): number {
-          const [{ customer }, counter] = call;
-          const key = `${customer} ${counter}`;
-          const value = Math.max(super.update(...call), this.#highest.get(key) ?? 0);
-          this.#highest.set(key, value);
-          return value;
+          const [owner, counter, period, value, atMs] = call;
+          const key = `${owner.customer} ${counter}`;
+          const highest = Math.max(value, this.#highest.get(key) ?? 0);
+          this.#highest.set(key, highest);
+          return super.update(owner, counter, period, highest, atMs);
         }
       })(),
   },
