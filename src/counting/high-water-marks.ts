@@ -72,21 +72,19 @@ export class HighWaterMarks {
     return found;
   }
 
-  /** The value to export for the service's `value`: this one, or the period's mark if it is higher. */
+  /** Stores the service's `value`, unless the period's mark is at least as high. */
   update(
     owner: CounterOwner,
     kind: MarkedKind,
     { startMs: periodStartMs, month }: CountingPeriod,
     value: number,
     atMs: number,
-  ): number {
-    const held = this.ofPeriod(owner, kind, periodStartMs)?.value;
-    if (held !== undefined && held >= value) {
-      return held;
+  ): void {
+    const highest = this.ofPeriod(owner, kind, periodStartMs)?.value ?? -Infinity;
+    if (value > highest) {
+      this.#put(textOf(owner), kind, { periodStartMs, month, value, atMs });
+      this.#changes += 1;
     }
-    this.#put(textOf(owner), kind, { periodStartMs, month, value, atMs });
-    this.#changes += 1;
-    return value;
   }
 
   /** Removes what a clock that was ahead has left: marks of periods that start in the future. */

@@ -19,10 +19,15 @@ function restored(text: string, nowMs = NOW_MS) {
 describe('high-water marks', () => {
   test('do not decrease within a counting period', () => {
     const marks = new HighWaterMarks();
-    expect(marks.update(OWNER, 'logins', NOVEMBER, 7, NOW_MS)).toBe(7);
-    expect(marks.update(OWNER, 'logins', NOVEMBER, 6, NOW_MS)).toBe(7);
-    expect(marks.update(OWNER, 'logins', NOVEMBER, 8, NOW_MS)).toBe(8);
-    expect(marks.update(OWNER, 'logins', DECEMBER, 0, NOW_MS)).toBe(0);
+    for (const [period, value, highest] of [
+      [NOVEMBER, 7, 7],
+      [NOVEMBER, 6, 7],
+      [NOVEMBER, 8, 8],
+      [DECEMBER, 0, 0],
+    ] as const) {
+      marks.update(OWNER, 'logins', period, value, NOW_MS);
+      expect(marks.ofPeriod(OWNER, 'logins', period.startMs)?.value).toBe(highest);
+    }
   });
 
   test('are restored as they were', () => {

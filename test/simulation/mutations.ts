@@ -64,12 +64,12 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     marks: () =>
       new (class extends HighWaterMarks {
         readonly #highest = new Map<string, number>();
-        override update(...call: Parameters<HighWaterMarks['update']>): number {
+        override update(...call: Parameters<HighWaterMarks['update']>): void {
           const [owner, counter, period, value, atMs] = call;
           const key = `${owner.customer} ${counter}`;
           const highest = Math.max(value, this.#highest.get(key) ?? 0);
           this.#highest.set(key, highest);
-          return super.update(owner, counter, period, highest, atMs);
+          super.update(owner, counter, period, highest, atMs);
         }
       })(),
   },
