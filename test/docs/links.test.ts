@@ -10,6 +10,8 @@ const PAGES = [
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((path) =>
     join('docs', path),
   ),
+  'test/README.md',
+  'src/counting/README.md',
 ].filter((path) => path.endsWith('.md'));
 
 /** A page without its examples, in which brackets mean something else. */
