@@ -74,9 +74,7 @@ function answerTo({ url: asked, bearer, form }: ExchangeRequest): ExchangeAnswer
   const { pathname, searchParams } = new URL(asked);
   const history = Number(bearer?.reveal().slice('token-'.length)) % HISTORIES;
   const endpoint = pathname === '/v1/login' ? 'login' : 'peoplecount';
-  const aggregation = searchParams.get('aggregation') === 'day' ? 'day' : 'minute';
-  const fromMs = Date.parse(searchParams.get('from') ?? '');
-  const body = answers.body(history, endpoint, aggregation, fromMs, nowMs);
+  const body = answers.body(history, endpoint, searchParams, nowMs);
   // A copy, as every answer has bytes of its own.
   return { ...head, body: Buffer.from(body) };
 }

@@ -6,11 +6,12 @@
 import type { Endpoint } from '../../src/base/model.ts';
 import type { Zone } from '../../src/counting/zone.ts';
 
-export type TimeAggregation = 'day' | 'minute';
+/** The minutes of a row. */
+const BUCKET_MINUTES = { day: 1_440, quarter: 15, minute: 1 } as const;
+type TimeAggregation = keyof typeof BUCKET_MINUTES;
 
 export const HISTORIES = 8;
 const MINUTE_MS = 60_000;
-const DAY_MINUTES = 1_440;
 /** By chance: how many came in a minute, how many left, how many logged in. */
 const AMOUNTS = {
   peoplecount: [
@@ -30,21 +31,20 @@ export class Answers {
     this.#zone = zone;
   }
 
-  /** The body of an answer from `fromMs` on: the minutes that are over at `nowMs`. */
-  body(
-    history: number,
-    endpoint: Endpoint,
-    aggregation: TimeAggregation,
-    fromMs: number,
-    nowMs: number,
-  ): Buffer {
+  /** The body of the answer to a question, of the minutes that are over at `nowMs`. */
+  body(history: number, endpoint: Endpoint, question: URLSearchParams, nowMs: number): Buffer {
     const minute = Math.floor(nowMs / MINUTE_MS);
     if (minute !== this.#keptAtMinute) {
       this.#kept.clear();
       this.#keptAtMinute = minute;
     }
-    const name = `${history} ${endpoint} ${aggregation} ${fromMs}`;
-    const body = this.#kept.get(name) ?? this.#make(history, endpoint, aggregation, fromMs, minute);
+    const aggregation = question.get('aggregation') as TimeAggregation;
+    const fromMs = Date.parse(question.get('from') ?? '');
+    const toMs = Date.parse(question.get('to') ?? new Date(nowMs).toISOString());
+    const untilMinute = Math.min(minute, Math.floor(toMs / MINUTE_MS));
+    const name = `${history} ${endpoint} ${aggregation} ${fromMs} ${untilMinute}`;
+    const body =
+      this.#kept.get(name) ?? this.#make(history, endpoint, aggregation, fromMs, untilMinute);
     this.#kept.set(name, body);
     return body;
   }
@@ -57,7 +57,7 @@ export class Answers {
     untilMinute: number,
   ): Buffer {
     const offset = this.#zone.offsetMsAt(untilMinute * MINUTE_MS) / MINUTE_MS;
-    const size = aggregation === 'day' ? DAY_MINUTES : 1;
+    const size = BUCKET_MINUTES[aggregation];
     const rows: string[] = [];
     for (let at = Math.ceil(fromMs / MINUTE_MS); at < untilMinute;) {
       const bucket = Math.floor((at + offset) / size);

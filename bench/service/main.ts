@@ -61,9 +61,10 @@ function data(
   const isFirst = tally.asked(customer, endpoint, from, nowMs);
   const minute = Math.floor(nowMs / 60_000);
   const isForced = isFirst && (customer + minute) % anchorEvery === 0;
-  const isDay = isForced || query.get('aggregation') === 'day';
-  const history = customer % HISTORIES;
-  const body = answers.body(history, endpoint, isDay ? 'day' : 'minute', Date.parse(from), nowMs);
+  if (isForced) {
+    query.set('aggregation', 'day');
+  }
+  const body = answers.body(customer % HISTORIES, endpoint, query, nowMs);
   tally.answered(body);
   send(response, body);
 }

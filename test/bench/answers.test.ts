@@ -10,9 +10,9 @@ const MINUTE_MS = 60_000;
 const NOW_MS = Date.UTC(2026, 10, 21, 14, 30, 20);
 const answers = new Answers(new Zone('Europe/Copenhagen'));
 
-function read(aggregation: 'day' | 'minute', minutes: number): AggregatedResponse {
-  const fromMs = NOW_MS - minutes * MINUTE_MS;
-  const body = answers.body(3, 'peoplecount', aggregation, fromMs, NOW_MS);
+function read(aggregation: 'day' | 'quarter' | 'minute', minutes: number): AggregatedResponse {
+  const from = new Date(NOW_MS - minutes * MINUTE_MS).toISOString();
+  const body = answers.body(3, 'peoplecount', new URLSearchParams({ aggregation, from }), NOW_MS);
   return decodeAggregated('peoplecount', { contentType: 'application/json', body }, []);
 }
 
@@ -20,9 +20,10 @@ function sumOf({ rows }: AggregatedResponse): readonly number[] {
   return [0, 1].map((kind) => rows.reduce((sum, { counts }) => sum + (counts[kind] ?? 0), 0));
 }
 
-test('days and minutes of one window have the same sums', () => {
+test('days, quarters and minutes of one window have the same sums', () => {
   for (const minutes of [15, 60, 1_000, 10_000]) {
     expect(sumOf(read('day', minutes))).toEqual(sumOf(read('minute', minutes)));
+    expect(sumOf(read('quarter', minutes))).toEqual(sumOf(read('minute', minutes)));
   }
   expect(read('day', 10_000).rows.length).toBeGreaterThanOrEqual(7);
 });
