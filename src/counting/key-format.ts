@@ -74,25 +74,24 @@ export function parseKey(
   zone: Zone,
 ): number | undefined {
   const text = String(key);
-  const number = WHOLE_NUMBER.test(text) ? Number(text) : undefined;
   switch (form) {
     case 'iso':
       return parseDateTime(ISO.exec(text), keyZone, window, zone);
     case 'compact':
       return parseDateTime(COMPACT.exec(text), keyZone, window, zone);
     case 'epoch_milliseconds':
-      return number === undefined ? undefined : floorToMinute(number);
+      return WHOLE_NUMBER.test(text) ? floorToMinute(Number(text)) : undefined;
     case 'epoch_seconds':
-      return number === undefined ? undefined : floorToMinute(number * 1000);
+      return WHOLE_NUMBER.test(text) ? floorToMinute(Number(text) * 1000) : undefined;
     case 'time_of_day': {
       const [, hour, minute] = TIME_OF_DAY.exec(text) ?? [];
       const minutes = Number(hour) * 60 + Number(minute);
       return hour === undefined ? undefined : placeInWindow(minutes, keyZone, window, zone);
     }
     case 'minute_of_day':
-      return number === undefined || number >= 24 * 60
-        ? undefined
-        : placeInWindow(number, keyZone, window, zone);
+      return WHOLE_NUMBER.test(text) && Number(text) < 24 * 60
+        ? placeInWindow(Number(text), keyZone, window, zone)
+        : undefined;
   }
 }
 
@@ -105,13 +104,20 @@ function parseDateTime(
   if (match === null) {
     return undefined;
   }
-  const [, year, month, day, hour, minute, designator] = match;
-  const ms = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute));
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0] = match.slice(1, 6).map(Number);
+  const ms = Date.UTC(year, month - 1, day, hour, minute);
+  const date = new Date(ms);
   // Date.UTC accepts 30 February and 25:00.
-  if (new Date(ms).toISOString().slice(0, 16) !== `${year}-${month}-${day}T${hour}:${minute}`) {
+  if (
+    date.getUTCFullYear() !== year ||
+    date.getUTCMonth() !== month - 1 ||
+    date.getUTCDate() !== day ||
+    date.getUTCHours() !== hour ||
+    date.getUTCMinutes() !== minute
+  ) {
     return undefined;
   }
-  const offsetMs = parseOffset(designator);
+  const offsetMs = parseOffset(match[6]);
   switch (keyZone) {
     case 'utc':
       return ms;
