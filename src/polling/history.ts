@@ -1,8 +1,7 @@
 /**
  * The history of a customer, from which its doors are learned. It is read once a day: after the first
- * poll, later in the first hour or so of the day.
+ * poll, later in the first hours of the day.
  */
-import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import { readDoorModel } from '../counting/door-history.ts';
@@ -11,9 +10,8 @@ import { abortAfter, DROPPED } from './poll-job.ts';
 import type { PollJob, PollObserver } from './poll-job.ts';
 
 const MINUTE_MS = 60_000;
-/** After the day's start, so that a nightly roll-up has ended; then spread over an hour. */
+/** After the day's start, so that a nightly roll-up has ended. */
 const DELAY_MS = 30 * MINUTE_MS;
-const SPREAD_MS = 60 * MINUTE_MS;
 const DEADLINE_MS = 5 * MINUTE_MS;
 const RETRY_MS = 15 * MINUTE_MS;
 
@@ -25,7 +23,7 @@ export function isHistoryDue({ customer, historyRetryMs }: PollJob, clock: Clock
   return (
     customer.isEstimated &&
     doorsDay?.startMs !== startMs &&
-    (doorsDay === undefined || nowMs >= startMs + DELAY_MS + offsetMs(customer.customer)) &&
+    (doorsDay === undefined || nowMs >= startMs + DELAY_MS) &&
     snapshot !== undefined &&
     keyFormat.status === 'detected' &&
     clock.monotonicMs() >= (historyRetryMs ?? -Infinity)
@@ -74,9 +72,4 @@ export async function readHistory(
     }
     job.historyRetryMs = clock.monotonicMs() + RETRY_MS;
   }
-}
-
-/** The customer's place in the hour, the same after a restart and in a replica. */
-function offsetMs(customer: string): number {
-  return (createHash('sha256').update(customer).digest().readUInt32BE() / 2 ** 32) * SPREAD_MS;
 }

@@ -45,6 +45,9 @@ export interface PolledCustomer {
 const REQUESTS_PER_BASELINE = 10;
 /** Histories at once, compared with baselines: polls come first. */
 const HISTORY_SHARE = 0.1;
+/** Histories begin one by one, so that those of many customers take an hour. */
+const HISTORIES_MS = 3_600_000;
+const MAX_HISTORY_GAP_MS = 1000;
 /** A baseline is early by one poll, but by no more than this share, so that it is never late. */
 const RECONCILE_SHARE = 0.9;
 /**
@@ -69,6 +72,8 @@ export class Scheduler {
   readonly #running = new Set<Promise<void>>();
   #baselines = 0;
   #histories = 0;
+  #historyGapMs = 0;
+  #nextHistoryMs = -Infinity;
   #warnedOfSlowService = false;
   #stopping = false;
   #tickMs = 0;
@@ -108,6 +113,7 @@ export class Scheduler {
     const before = this.#jobs;
     this.#jobs = new Map(jobs.map((job) => [keyOf(job.customer, job.stream), job]));
     this.#tickMs = this.#tickOf(jobs);
+    this.#historyGapMs = Math.min(MAX_HISTORY_GAP_MS, HISTORIES_MS / customers.length);
     for (const [key, job] of before) {
       if (this.#jobs.get(key) !== job) {
         this.#pending.delete(job);
@@ -271,13 +277,15 @@ export class Scheduler {
     }
   }
 
-  /** If it is due: a few at a time, and only while no poll waits. */
+  /** After a poll, if it is due and no poll waits. */
   #startHistory(job: PollJob): void {
     const { clock, observer, limiter } = this.#options;
+    const nowMs = clock.monotonicMs();
     if (
       this.#stopping ||
       job.stream !== 'people' ||
       this.#jobs.get(keyOf(job.customer, job.stream)) !== job ||
+      nowMs < this.#nextHistoryMs ||
       job.readingHistory !== undefined ||
       this.#histories >= Math.ceil(this.#maxBaselines * HISTORY_SHARE) ||
       this.#pending.size > 0 ||
@@ -288,10 +296,10 @@ export class Scheduler {
     const stop = new AbortController();
     job.readingHistory = stop;
     this.#histories += 1;
+    this.#nextHistoryMs = nowMs + this.#historyGapMs;
     this.#track(readHistory(job, stop, clock, observer, limiter), () => {
       job.readingHistory = undefined;
       this.#histories -= 1;
-      this.#jobs.forEach((other) => this.#startHistory(other));
     });
   }
 

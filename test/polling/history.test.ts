@@ -10,12 +10,12 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_START_MS = Date.UTC(2026, 10, 19, 3);
 
 /** A customer with an hourly visitor, whose history is answered as `history` says. */
-function estimated(fixture: SchedulerFixture, history: () => void): PolledCustomer {
+function estimated(fixture: SchedulerFixture, history: () => void, name = 'a'): PolledCustomer {
   const service = new SmallService(new Zone('Europe/Copenhagen'), 2);
   for (let ms = DAY_START_MS - 40 * 24 * HOUR_MS; ms < DAY_START_MS + 48 * HOUR_MS; ms += HOUR_MS) {
     service.records.push({ eventMs: ms, arrivalMs: ms, counts: [1, 1] });
   }
-  const polled = fixture.polled('a', (question) => {
+  const polled = fixture.polled(name, (question) => {
     if (question.aggregation === 'quarter') {
       history();
     }
@@ -87,4 +87,18 @@ test('the history waits until every customer has begun its first poll', async ()
   );
   expect(Math.min(...first)).toBe(0);
   expect(history).toBeGreaterThan(Math.max(...first));
+});
+
+test('histories of several customers begin one by one', async () => {
+  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
+  const readMs: number[] = [];
+  const names = ['a', 'b', 'c'];
+  fixture.start(
+    names.map((name) => estimated(fixture, () => readMs.push(fixture.clock.nowMs()), name)),
+  );
+  await fixture.clock.advance(5 * MINUTE_MS);
+  expect(readMs).toHaveLength(3);
+  const [a = 0, b = 0, c = 0] = readMs;
+  expect(b - a).toBeGreaterThanOrEqual(1000);
+  expect(c - b).toBeGreaterThanOrEqual(1000);
 });
