@@ -150,7 +150,7 @@ async function readCustomer(
       { clock: systemClock, reconcileIntervalMs: 0, serviceNowMs: () => service.nowMs() },
       -Infinity,
     );
-    const firstPoll = { ...context, allowBaseline: true, hasTime: () => true };
+    const firstPoll = { ...context, beginBaseline: () => true, hasTime: () => true };
     const diagnosis = await diagnoseStream(firstPoll, query).catch(serviceErrorOf);
     if (diagnosis instanceof ServiceError) {
       return diagnosis;

@@ -46,6 +46,8 @@ export const INITIAL_STATE: StreamState = {
   lastSeenBeforeMs: undefined,
 };
 
+export type BaselineNecessity = 'required' | 'optional';
+
 export interface PollContext {
   readonly stream: MinuteStream;
   readonly calendar: Calendar;
@@ -59,8 +61,8 @@ export interface PollContext {
   readonly reconcileIntervalMs: number;
   /** Whether half of the poll's time is left. */
   readonly hasTime: () => boolean;
-  /** Whether an optional baseline may be taken now. */
-  readonly allowBaseline: boolean;
+  /** Whether a baseline may be read now, which takes more time. A required one always may. */
+  readonly beginBaseline: (necessity: BaselineNecessity) => boolean;
   /** The high-water marks of the period from before the start. */
   readonly marks: AcceptedTotals | undefined;
   /** Undefined if there is no estimate. */
@@ -98,11 +100,8 @@ const AMBIGUOUS_KEYS_RETRY_MS = MINUTE_MS;
 /** `recent` that doubles from at least this is verified by a baseline: the service may list rows twice. */
 const MIN_DOUBLED_COUNTS = 20;
 
-/** Whether the next poll takes a baseline: it must if there is none, and may if it is old. */
-export function baselineDue(
-  state: StreamState,
-  context: Omit<PollContext, 'hasTime' | 'allowBaseline'>,
-): 'required' | 'optional' | 'no' {
+/** Whether this poll takes a baseline: it must if there is none, and may if it is old. */
+function baselineDue(state: StreamState, context: PollContext): BaselineNecessity | 'no' {
   const { baseline, keyFormat, recent } = state;
   if (baseline === undefined) {
     return 'required';
@@ -138,13 +137,18 @@ export async function pollStream(
 ): Promise<PollOutcome> {
   const reader = createReader(context, query);
   const { baseline } = state;
-  if (baseline === undefined || (baselineDue(state, context) !== 'no' && context.allowBaseline)) {
+  const due = baselineDue(state, context);
+  if ((due !== 'no' && context.beginBaseline(due)) || baseline === undefined) {
     return pollWithBaseline(state, context, reader);
   }
   const recent = await reader.readAgainIfBelow(state.recent, 'minute', baseline.recentStartMs);
-  return mustVerify(state, context, baseline, recent)
+  const necessity = verificationOf(state, context, baseline, recent);
+  if (necessity === 'no') {
+    return pollRecent(state, context, reader, baseline, recent);
+  }
+  return context.beginBaseline(necessity)
     ? pollWithBaseline(state, context, reader)
-    : pollRecent(state, context, reader, baseline, recent);
+    : { state, notes: ['increase_pending'] };
 }
 
 export function createReader(context: PollContext, query: Query): WindowReader {
@@ -158,23 +162,25 @@ export function createReader(context: PollContext, query: Query): WindowReader {
   });
 }
 
-/** Whether `recent` may not be used with this baseline. */
-function mustVerify(
+/** Whether a new baseline must verify `recent`. Until it can be read, the accepted values stay. */
+function verificationOf(
   state: StreamState,
   context: PollContext,
   { recentAtBaseline }: Baseline,
   recent: WindowResponse,
-): boolean {
+): BaselineNecessity | 'no' {
+  if (
+    recent.aggregation !== recentAtBaseline.aggregation ||
+    (isAwaitingFirstCounts(state) && (!isZero(recent.sums) || mayConfirmEmpty(state, context)))
+  ) {
+    return 'required';
+  }
   const before = state.recent ?? recentAtBaseline.sums;
   const hasDoubled = recent.sums.some(
     (count, counter) =>
       at(before, counter) >= MIN_DOUBLED_COUNTS && count >= 2 * at(before, counter),
   );
-  return (
-    recent.aggregation !== recentAtBaseline.aggregation ||
-    (isAwaitingFirstCounts(state) && (!isZero(recent.sums) || mayConfirmEmpty(state, context))) ||
-    (hasDoubled && context.allowBaseline)
-  );
+  return hasDoubled ? 'optional' : 'no';
 }
 
 function pollRecent(

@@ -11,8 +11,8 @@ import type {
 } from '../base/model.ts';
 import { pollBreakdown } from '../counting/breakdown.ts';
 import type { Customer } from '../counting/customer.ts';
-import { baselineDue, pollStream } from '../counting/poll.ts';
-import type { PollContext, PollNote } from '../counting/poll.ts';
+import { pollStream } from '../counting/poll.ts';
+import type { BaselineNecessity, PollContext, PollNote } from '../counting/poll.ts';
 import type { Query } from '../counting/query.ts';
 import type { CustomerClient } from '../service/types.ts';
 import type { PollLog } from './log-limiter.ts';
@@ -73,24 +73,12 @@ export function nextDueMs(job: PollJob, nowMs: number): number {
   return lastPlaceMs(job, nowMs, job.intervalMs) + job.intervalMs;
 }
 
-export function deadlineOf({ stream, dueMs, intervalMs }: PollJob, takesBaseline: boolean): number {
-  const pollMs = intervalMs * DEADLINE_SHARE;
-  if (!takesBaseline && isByMinute(stream)) {
-    return pollMs;
-  }
+/** How long a poll may take that reads totals, as a baseline and each poll of a breakdown do. */
+function totalsDeadlineMs({ dueMs, intervalMs }: PollJob): number {
   const isFirstPoll = dueMs === Infinity;
-  return isFirstPoll ? FIRST_POLL_DEADLINE_MS : Math.max(MIN_BASELINE_DEADLINE_MS, pollMs);
-}
-
-/** Whether the next poll takes a baseline. Breakdowns have none: each poll reads their totals. */
-export function baselineDueOf(
-  { customer, stream }: PollJob,
-  environment: PollEnvironment,
-  renewalMs: number,
-): ReturnType<typeof baselineDue> {
-  return isByMinute(stream)
-    ? baselineDue(customer.stateOf(stream), streamContext(customer, stream, environment, renewalMs))
-    : 'no';
+  return isFirstPoll
+    ? FIRST_POLL_DEADLINE_MS
+    : Math.max(MIN_BASELINE_DEADLINE_MS, intervalMs * DEADLINE_SHARE);
 }
 
 function isByMinute(stream: Stream): stream is MinuteStream {
@@ -107,7 +95,7 @@ export function streamContext(
     serviceNowMs,
   }: Pick<PollEnvironment, 'clock' | 'reconcileIntervalMs' | 'serviceNowMs'>,
   renewalMs: number,
-): Omit<PollContext, 'allowBaseline' | 'hasTime'> {
+): Omit<PollContext, 'beginBaseline' | 'hasTime'> {
   const period = customer.periodAt(clock.nowMs());
   return {
     stream,
@@ -140,10 +128,8 @@ export function abortAfter(clock: Clock, deadlineMs: number, stop: AbortControll
 
 export interface PollLimits {
   readonly renewalMs: number;
-  readonly allowBaseline: boolean;
-  readonly deadlineMs: number;
-  /** Whether its requests come before others. */
-  readonly urgent: boolean;
+  /** Takes a slot for baselines and first polls, if one is free. */
+  readonly takeSlot: (necessity: BaselineNecessity) => boolean;
   readonly stop: AbortController;
 }
 
@@ -164,9 +150,12 @@ export async function runPoll(
 ): Promise<{ readonly responses: number; readonly tookMs: number }> {
   const { customer, client, stream } = job;
   const { clock, observer, log } = environment;
-  const { deadlineMs, urgent, stop } = limits;
+  const { renewalMs, takeSlot, stop } = limits;
   const startMs = clock.monotonicMs();
-  const endDeadline = abortAfter(clock, deadlineMs, stop);
+  let deadlineMs = isByMinute(stream) ? job.intervalMs * DEADLINE_SHARE : totalsDeadlineMs(job);
+  let endDeadline = abortAfter(clock, deadlineMs, stop);
+  /** Whether its requests come before others. */
+  let urgent = job.dueMs === Infinity;
   let responses = 0;
   let reason: FailureReason | undefined;
   async function query(question: Question): Promise<AggregatedResponse> {
@@ -174,9 +163,28 @@ export async function runPoll(
     responses += 1;
     return response;
   }
+  function beginBaseline(necessity: BaselineNecessity): boolean {
+    urgent = takeSlot(necessity);
+    if (!urgent && necessity === 'optional') {
+      return false;
+    }
+    endDeadline();
+    deadlineMs = totalsDeadlineMs(job);
+    endDeadline = abortAfter(clock, deadlineMs, stop);
+    return true;
+  }
   try {
     const { notes, commit } = isByMinute(stream)
-      ? await pollMinutes(customer, stream, limits, environment, query)
+      ? await pollMinutes(
+          customer,
+          {
+            ...streamContext(customer, stream, environment, renewalMs),
+            hasTime: () => clock.monotonicMs() - startMs < deadlineMs / 2,
+            beginBaseline,
+          },
+          environment,
+          query,
+        )
       : await pollKeys(customer, stream, environment, query);
     if (stop.signal.reason !== DROPPED) {
       commit(clock.nowMs());
@@ -204,21 +212,12 @@ export async function runPoll(
 
 async function pollMinutes(
   customer: Customer,
-  stream: MinuteStream,
-  { renewalMs, allowBaseline, deadlineMs }: PollLimits,
-  environment: PollEnvironment,
+  context: PollContext,
+  { serviceNowMs }: PollEnvironment,
   query: Query,
 ): Promise<PollResult> {
-  const { clock, serviceNowMs } = environment;
-  const context = streamContext(customer, stream, environment, renewalMs);
-  function hasTime(): boolean {
-    return clock.monotonicMs() - context.monotonicMs < deadlineMs / 2;
-  }
-  const { state, notes } = await pollStream(
-    customer.stateOf(stream),
-    { ...context, allowBaseline, hasTime },
-    query,
-  );
+  const { stream } = context;
+  const { state, notes } = await pollStream(customer.stateOf(stream), context, query);
   return {
     notes,
     commit(nowMs) {

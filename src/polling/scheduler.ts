@@ -6,19 +6,12 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Stream } from '../base/model.ts';
 import type { Customer } from '../counting/customer.ts';
+import type { BaselineNecessity } from '../counting/poll.ts';
 import type { CustomerClient } from '../service/types.ts';
 import { isHistoryDue, readHistory } from './history.ts';
 import { PollLog } from './log-limiter.ts';
 import type { LogLimiter } from './log-limiter.ts';
-import {
-  FIRST_POLL_DEADLINE_MS,
-  baselineDueOf,
-  deadlineOf,
-  DROPPED,
-  lastPlaceMs,
-  nextDueMs,
-  runPoll,
-} from './poll-job.ts';
+import { DROPPED, FIRST_POLL_DEADLINE_MS, lastPlaceMs, nextDueMs, runPoll } from './poll-job.ts';
 import type { PollEnvironment, PollJob, PollObserver } from './poll-job.ts';
 
 export interface SchedulerOptions {
@@ -246,34 +239,30 @@ export class Scheduler {
   }
 
   async #poll(job: PollJob, stop: AbortController): Promise<void> {
-    const renewalMs = this.#renewalMs(job);
-    const due = baselineDueOf(job, this.#environment, renewalMs);
-    const takesSlot =
-      (due !== 'no' || job.dueMs === Infinity) && this.#baselines < this.#maxBaselines;
-    if (due === 'optional' && !takesSlot) {
-      this.#pending.add(job);
-    } else {
-      this.#pending.delete(job);
+    let hasSlot = false;
+    const takeSlot = (necessity: BaselineNecessity): boolean => {
+      if (!hasSlot && this.#baselines < this.#maxBaselines) {
+        hasSlot = true;
+        this.#baselines += 1;
+      }
+      if (!hasSlot && necessity === 'optional') {
+        this.#pending.add(job);
+      }
+      return hasSlot;
+    };
+    this.#pending.delete(job);
+    if (job.dueMs === Infinity) {
+      takeSlot('required');
     }
-    this.#baselines += takesSlot ? 1 : 0;
-    const allowBaseline = due !== 'no' && takesSlot;
+    const renewalMs = this.#renewalMs(job);
     try {
-      const { responses, tookMs } = await runPoll(
-        job,
-        {
-          renewalMs,
-          allowBaseline,
-          deadlineMs: deadlineOf(job, allowBaseline || due === 'required'),
-          urgent: takesSlot,
-          stop,
-        },
-        this.#environment,
-      );
+      const limits = { renewalMs, takeSlot, stop };
+      const { responses, tookMs } = await runPoll(job, limits, this.#environment);
       if (responses > 0 && tookMs > job.intervalMs) {
         this.#warnOfSlowService(job, tookMs);
       }
     } finally {
-      this.#baselines -= takesSlot ? 1 : 0;
+      this.#baselines -= hasSlot ? 1 : 0;
     }
   }
 

@@ -99,7 +99,7 @@ export class CountedStream extends Counted {
   }
 
   /** One poll. A throw of the service is a failed poll. Each response takes `answerMs`. */
-  async poll(allowBaseline = true, answerMs = 0): Promise<void> {
+  async poll(answerMs = 0): Promise<void> {
     const { customer, stream, elapsedMs } = this;
     const period = customer.periodAt(this.nowMs);
     this.asked = [];
@@ -115,7 +115,7 @@ export class CountedStream extends Counted {
           monotonicMs: elapsedMs,
           renewalMs: elapsedMs - (elapsedMs % RECONCILE_MS),
           reconcileIntervalMs: RECONCILE_MS,
-          allowBaseline,
+          beginBaseline: () => true,
           hasTime: () => true,
           marks: customer.marksOf(stream, period),
           doors: customer.doors,

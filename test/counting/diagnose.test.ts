@@ -36,7 +36,7 @@ async function diagnosed(
     monotonicMs: 0,
     renewalMs: 0,
     reconcileIntervalMs: 0,
-    allowBaseline: true,
+    beginBaseline: () => true,
     hasTime: () => true,
     marks: undefined,
     doors: undefined,

@@ -91,7 +91,7 @@ describe('a stream', () => {
     for (let ms = 0; ms < 60_000; ms += 1000) {
       record(counted.nowMs + ms, [1, 0]);
     }
-    await counted.poll(true, 2000);
+    await counted.poll(2000);
     expect(counted.customer.stateOf('people').baseline).toBeUndefined();
     await minutes(2);
     expect(counted.totals()).toEqual(truth());

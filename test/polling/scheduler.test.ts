@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import { Zone } from '../../src/counting/zone.ts';
 import { customerNamed } from '../support/polled.ts';
+import { SmallService } from '../support/small-service.ts';
 import { GOOD, hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
@@ -141,6 +143,34 @@ describe('a poll', () => {
     expect(new Set(fixture.ended)).toEqual(new Set([undefined]));
     expect(fixture.enteredOf(coarse).total).toBe(3);
   });
+});
+
+test('minutes that the service returns twice between two baselines do not double a counter', async () => {
+  await using fixture = new SchedulerFixture();
+  const { clock } = fixture;
+  const service = new SmallService(new Zone('Europe/Copenhagen'), 2);
+  for (let minute = -20_000; minute < 0; minute += 8) {
+    const eventMs = clock.nowMs() + minute * MINUTE_MS;
+    service.records.push({ eventMs, arrivalMs: eventMs, counts: [20, 20] });
+  }
+  let isDoubled = false;
+  const customer = fixture.polled('a', (question) => {
+    const response = service.answer(question, clock.nowMs());
+    const copies = isDoubled && question.aggregation === 'minute' ? 2 : 1;
+    return Promise.resolve({
+      ...response,
+      rows: Array.from({ length: copies }, () => response.rows).flat(),
+    });
+  });
+  fixture.start([customer]);
+  await clock.advance(3 * MINUTE_MS);
+  const before = fixture.enteredOf(customer);
+  isDoubled = true;
+  await clock.advance(20 * MINUTE_MS);
+  expect(fixture.enteredOf(customer)).toEqual(before);
+  isDoubled = false;
+  await clock.advance(MINUTE_MS);
+  expect(fixture.enteredOf(customer)).toEqual(before);
 });
 
 describe('baselines', () => {
