@@ -10,6 +10,7 @@ import type {
   Stream,
 } from '../base/model.ts';
 import { pollBreakdown } from '../counting/breakdown.ts';
+import type { BreakdownContext } from '../counting/breakdown.ts';
 import type { Customer } from '../counting/customer.ts';
 import { pollStream } from '../counting/poll.ts';
 import type { BaselineNecessity, PollContext, PollNote } from '../counting/poll.ts';
@@ -24,13 +25,18 @@ export interface PollObserver {
   changed(customer: string): void;
 }
 
-export interface PollEnvironment {
-  readonly clock: Clock;
-  readonly observer: PollObserver;
-  readonly log: PollLog;
+/** The clocks of a poll. */
+export interface PollTimes {
+  readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   readonly reconcileIntervalMs: number;
   /** The time by the service's clock. */
   readonly serviceNowMs: () => number;
+}
+
+export interface PollEnvironment extends PollTimes {
+  readonly clock: Clock;
+  readonly observer: PollObserver;
+  readonly log: PollLog;
 }
 
 /** A poll ends before the next one is due. */
@@ -89,11 +95,7 @@ function isByMinute(stream: Stream): stream is MinuteStream {
 export function streamContext(
   customer: Customer,
   stream: MinuteStream,
-  {
-    clock,
-    reconcileIntervalMs,
-    serviceNowMs,
-  }: Pick<PollEnvironment, 'clock' | 'reconcileIntervalMs' | 'serviceNowMs'>,
+  { clock, reconcileIntervalMs, serviceNowMs }: PollTimes,
   renewalMs: number,
 ): Omit<PollContext, 'beginBaseline' | 'hasTime'> {
   const period = customer.periodAt(clock.nowMs());
@@ -108,6 +110,27 @@ export function streamContext(
     reconcileIntervalMs,
     marks: customer.marksOf(stream, period),
     doors: stream === 'people' ? customer.doors : undefined,
+  };
+}
+
+/** Of a poll that starts now. */
+export function breakdownContext(
+  customer: Customer,
+  breakdown: Breakdown,
+  { clock, reconcileIntervalMs }: PollTimes,
+): BreakdownContext {
+  const { breakdowns, calendar } = customer;
+  const period = customer.periodAt(clock.nowMs());
+  const lastPeriodMs = calendar.periodStart(period.month - 1);
+  return {
+    breakdown,
+    calendar,
+    period,
+    nowMs: () => clock.nowMs(),
+    monotonicMs: clock.monotonicMs(),
+    reconcileIntervalMs,
+    marks: breakdowns.marksOf(breakdown, period.startMs),
+    keysOfLastPeriod: breakdowns.countedKeys(breakdown, lastPeriodMs),
   };
 }
 
@@ -230,26 +253,11 @@ async function pollMinutes(
 async function pollKeys(
   customer: Customer,
   breakdown: Breakdown,
-  { clock, reconcileIntervalMs }: PollEnvironment,
+  environment: PollEnvironment,
   query: Query,
 ): Promise<PollResult> {
-  const period = customer.periodAt(clock.nowMs());
-  const { state, notes } = await pollBreakdown(
-    customer.breakdowns.stateOf(breakdown),
-    {
-      breakdown,
-      calendar: customer.calendar,
-      period,
-      nowMs: () => clock.nowMs(),
-      monotonicMs: clock.monotonicMs(),
-      reconcileIntervalMs,
-      marks: customer.breakdowns.marksOf(breakdown, period.startMs),
-      keysOfLastPeriod: customer.breakdowns.countedKeys(
-        breakdown,
-        customer.calendar.periodStart(period.month - 1),
-      ),
-    },
-    query,
-  );
+  const before = customer.breakdowns.stateOf(breakdown);
+  const context = breakdownContext(customer, breakdown, environment);
+  const { state, notes } = await pollBreakdown(before, context, query);
   return { notes, commit: (nowMs) => customer.breakdownSucceeded(breakdown, state, nowMs) };
 }

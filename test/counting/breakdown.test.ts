@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Breakdown } from '../../src/base/model.ts';
 import { compareKeys, MAX_KEYS } from '../../src/counting/breakdown.ts';
 import { CountedBreakdown, MINUTE_MS, responseOf, START_MS } from './counted.ts';
 import type { Rows } from './counted.ts';
@@ -12,28 +13,28 @@ const TOTALS: Rows = [
 ];
 const TODAY: Rows = [[101, 9, 4]];
 
-function counted(totals: Rows = TOTALS, today: Rows = TODAY): CountedBreakdown {
-  const breakdown = new CountedBreakdown();
+function counted(
+  totals: Rows = TOTALS,
+  today: Rows = TODAY,
+  kind: Breakdown = 'branch',
+): CountedBreakdown {
+  const breakdown = new CountedBreakdown(kind);
   Object.assign(breakdown, { totalRows: totals, todayRows: today });
   return breakdown;
 }
 
 describe('a breakdown', () => {
-  test('shows nothing before the first poll, and then the totals, with two requests', async () => {
+  test('shows nothing before the first poll, then totals and today, with two requests', async () => {
     const branches = counted();
     expect(branches.metrics()).toEqual({ keys: [], droppedKeys: undefined, names: [] });
     await branches.poll();
     expect(branches.totals()).toEqual({ '101': [400, 390], '102': [30, 28] });
+    // What the service does not list has counted nobody.
+    expect(branches.today()).toEqual({ '101': [9, 4], '102': [0, 0] });
     expect(branches.asked).toEqual([
       { endpoint: 'peoplecount', aggregation: 'branch', from: '2026-11-01T04:00:00+01:00' },
       { endpoint: 'peoplecount', aggregation: 'branch', from: '2026-11-18T04:00:00+01:00' },
     ]);
-  });
-
-  test('shows 0 today for what the service lists since the counting period and not today', async () => {
-    const branches = counted();
-    await branches.poll();
-    expect(branches.today()).toEqual({ '101': [9, 4], '102': [0, 0] });
   });
 
   test('holds a counter when the service takes counts back, and says by how much', async () => {
@@ -173,10 +174,9 @@ describe('the time of the scrape', () => {
   });
 
   test('takes three polls for new enough where they are further apart', async () => {
-    const branches = new CountedBreakdown();
+    const branches = counted();
     branches.intervalMs = 60 * MINUTE_MS;
-    branches.restart();
-    Object.assign(branches, { totalRows: TOTALS, todayRows: TODAY });
+    branches.configure();
     await branches.poll();
     branches.nowMs = START_MS + 180 * MINUTE_MS;
     expect(branches.occupancies()['101']).toBe(5);
@@ -185,27 +185,22 @@ describe('the time of the scrape', () => {
   });
 
   test('names every branch that is shown or configured, by its key where it has no other', async () => {
-    const branches = new CountedBreakdown();
+    const branches = counted();
     branches.branchNames = { 101: 'Main Library', 99: 'Old Town' };
-    branches.restart();
+    branches.configure();
     const configured = [
       ['99', 'Old Town'],
       ['101', 'Main Library'],
     ];
     expect(branches.metrics().names).toEqual(configured);
-    branches.totalRows = TOTALS;
     await branches.poll();
     expect(branches.metrics().names).toEqual([...configured, ['102', '102']]);
   });
 
   test('has neither occupancy nor names of devices', async () => {
-    const devices = new CountedBreakdown('device');
-    Object.assign(devices, {
-      totalRows: TOTALS,
-      todayRows: TODAY,
-      branchNames: { 101: 'Main Library' },
-    });
-    devices.restart();
+    const devices = counted(TOTALS, TODAY, 'device');
+    devices.branchNames = { 101: 'Main Library' };
+    devices.configure();
     await devices.poll();
     expect(devices.totals()['101']).toEqual([400, 390]);
     expect(devices.occupancies()['101']).toBeUndefined();
@@ -241,6 +236,138 @@ describe('more keys than there is room for', () => {
     await branches.polls(1);
     expect(branches.keys()).toEqual(shown);
     expect(branches.metrics().droppedKeys).toBe(50);
+  });
+});
+
+describe('what is not accepted at once (rules 3 and 5)', () => {
+  const LARGE: Rows = [
+    [101, 5_000, 4_900],
+    [102, 40_000, 39_000],
+  ];
+  const SHOWN = { '101': [5_000, 4_900], '102': [40_000, 39_000] };
+
+  async function polled(): Promise<CountedBreakdown> {
+    const branches = counted(LARGE);
+    await branches.poll();
+    return branches;
+  }
+
+  test.each([
+    ['without a branch', responseOf([[101, 5_003, 4_900]])],
+    [
+      'lower in one of them',
+      responseOf([
+        [101, 4_000, 4_900],
+        [102, 40_001, 39_000],
+      ]),
+    ],
+  ])('a response %s is requested again at once, and the larger one is used', async (_, glitch) => {
+    const branches = await polled();
+    branches.totalRows = [
+      [101, 5_003, 4_900],
+      [102, 40_001, 39_000],
+    ];
+    branches.glitches.push(glitch);
+    await branches.polls(1);
+    expect(branches.asked).toHaveLength(3);
+    expect(branches.totals()).toEqual({ '101': [5_003, 4_900], '102': [40_001, 39_000] });
+    expect(branches.excess()).toEqual({ '101': [0, 0], '102': [0, 0] });
+  });
+
+  test('a response lower than the marks after a restart is requested again', async () => {
+    const branches = await polled();
+    branches.restart();
+    branches.glitches.push(responseOf([[101, 5_000, 4_900]]));
+    await branches.polls(1);
+    expect(branches.excess()).toEqual({ '101': [0, 0], '102': [0, 0] });
+  });
+
+  test('an empty response where there were counts is accepted at the third poll', async () => {
+    const branches = await polled();
+    Object.assign(branches, { totalRows: [], todayRows: [] });
+    for (const notes of [['empty_response_pending'], ['empty_response_pending'], []]) {
+      expect(branches.excess()['101']).toEqual([0, 0]);
+      await branches.polls(1);
+      expect(branches.notes).toEqual(notes);
+    }
+    expect(branches.totals()).toEqual(SHOWN);
+    expect(branches.excess()).toEqual(SHOWN);
+  });
+
+  test('an empty response where there was none is accepted', async () => {
+    const branches = new CountedBreakdown();
+    await branches.polls(14);
+    expect(branches.notes).toEqual([]);
+    branches.totalRows = [[101, 1, 0]];
+    await branches.polls(1);
+    expect(branches.totals()).toEqual({ '101': [1, 0] });
+  });
+
+  test.each<[string, Rows]>([
+    [
+      'of one that the sum hides',
+      [
+        [101, 10_001, 4_900],
+        [102, 40_000, 39_000],
+      ],
+    ],
+    [
+      'of two that were taken for each other',
+      [
+        [101, 40_000, 39_000],
+        [102, 5_000, 4_900],
+      ],
+    ],
+  ])('an implausible increase %s is accepted when it comes again', async (_, totals) => {
+    const branches = await polled();
+    branches.totalRows = totals;
+    await branches.polls(1);
+    expect(branches.notes).toEqual(['increase_pending']);
+    expect(branches.totals()).toEqual(SHOWN);
+    branches.totalRows = LARGE;
+    await branches.polls(1);
+    expect(branches.totals()).toEqual(SHOWN);
+    branches.totalRows = totals;
+    await branches.polls(2);
+    expect(branches.totals()['101']?.[0]).toBe(Math.max(5_000, totals[0]?.[1] ?? 0));
+    expect(branches.notes).toEqual([]);
+  });
+
+  test('an implausible increase of many small ones shows in the sum', async () => {
+    const branches = await polled();
+    const small: Rows = Array.from({ length: 100 }, (_, i) => [200 + i, 900, 0] as const);
+    branches.totalRows = [...LARGE, ...small];
+    await branches.polls(1);
+    expect(branches.notes).toEqual(['increase_pending']);
+  });
+
+  test('an increase is confirmed although another branch loses counts meanwhile', async () => {
+    const branches = await polled();
+    branches.totalRows = [
+      [101, 12_000, 4_900],
+      [102, 40_000, 39_000],
+    ];
+    await branches.polls(1);
+    branches.totalRows = [
+      [101, 12_001, 4_900],
+      [102, 39_999, 39_000],
+    ];
+    await branches.polls(1);
+    expect(branches.totals()).toEqual({ '101': [12_001, 4_900], '102': [40_000, 39_000] });
+  });
+
+  test('a branch that comes back as it was is no increase', async () => {
+    const branches = await polled();
+    branches.totalRows = [[101, 5_000, 4_900]];
+    await branches.polls(1);
+    expect(branches.excess()['102']).toEqual([40_000, 39_000]);
+    branches.totalRows = [
+      [101, 5_000, 4_900],
+      [102, 40_002, 39_000],
+    ];
+    await branches.polls(1);
+    expect(branches.totals()['102']).toEqual([40_002, 39_000]);
+    expect(branches.excess()['102']).toEqual([0, 0]);
   });
 });
 

@@ -8,8 +8,7 @@ import type {
   Question,
 } from '../../src/base/model.ts';
 import { pollBreakdown } from '../../src/counting/breakdown.ts';
-import { Calendar } from '../../src/counting/calendar.ts';
-import { Customer } from '../../src/counting/customer.ts';
+import type { Customer } from '../../src/counting/customer.ts';
 import type {
   BreakdownMetrics,
   CounterValues,
@@ -19,15 +18,18 @@ import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { PollNote } from '../../src/counting/poll.ts';
 import { pollStream } from '../../src/counting/poll.ts';
 import { Zone } from '../../src/counting/zone.ts';
+import { breakdownContext, streamContext } from '../../src/polling/poll-job.ts';
+import type { PollTimes } from '../../src/polling/poll-job.ts';
 import { queryFrom } from '../support/ask.ts';
 import { NOW_MS, OWNER } from '../support/owner.ts';
+import { customerNamed } from '../support/polled.ts';
 import { SmallService } from '../support/small-service.ts';
 import type { SmallConventions } from '../support/small-service.ts';
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 export const RECONCILE_MS = 3_600_000;
-export const COPENHAGEN = new Zone('Europe/Copenhagen');
+const COPENHAGEN = new Zone('Europe/Copenhagen');
 /** A Wednesday, 11:00 in Copenhagen. */
 export const START_MS = NOW_MS;
 const PERIOD_MS = Date.UTC(2026, 10, 1, 3);
@@ -54,6 +56,14 @@ abstract class Counted {
     return this.nowMs - this.#startMs;
   }
 
+  get times(): PollTimes {
+    return {
+      clock: { nowMs: () => this.nowMs, monotonicMs: () => this.elapsedMs },
+      reconcileIntervalMs: RECONCILE_MS,
+      serviceNowMs: () => this.nowMs,
+    };
+  }
+
   figures(): CustomerMetrics {
     return this.customer.metricsAt(this.nowMs);
   }
@@ -69,14 +79,10 @@ abstract class Counted {
   }
 
   #create(): Customer {
-    return new Customer({
-      name: OWNER.customer,
-      timezone: this.#zone.name,
-      description: { labels: {}, capacity: undefined, openingHours: undefined, estimate: false },
-      calendar: new Calendar(this.#zone, { hour: 4, minute: 0 }),
+    return customerNamed(OWNER.customer, this.marks, {
+      zone: this.#zone,
       streams: [this.#stream],
       owner: OWNER,
-      marks: this.marks,
     });
   }
 }
@@ -84,8 +90,6 @@ abstract class Counted {
 export class CountedStream extends Counted {
   readonly stream: MinuteStream;
   readonly #answer: (question: Question, nowMs: number) => AggregatedResponse;
-  /** By how much the service's clock is ahead of ours, and known to be. */
-  serviceAheadMs = 0;
 
   constructor(
     zone: Zone,
@@ -100,29 +104,20 @@ export class CountedStream extends Counted {
 
   /** One poll. A throw of the service is a failed poll. Each response takes `answerMs`. */
   async poll(answerMs = 0): Promise<void> {
-    const { customer, stream, elapsedMs } = this;
-    const period = customer.periodAt(this.nowMs);
+    const { customer, stream, times } = this;
+    const renewalMs = Math.floor(this.elapsedMs / RECONCILE_MS) * RECONCILE_MS;
     this.asked = [];
     try {
       const outcome = await pollStream(
         customer.stateOf(stream),
         {
-          stream,
-          calendar: customer.calendar,
-          period,
-          nowMs: () => this.nowMs,
-          serviceNowMs: () => this.nowMs + this.serviceAheadMs,
-          monotonicMs: elapsedMs,
-          renewalMs: elapsedMs - (elapsedMs % RECONCILE_MS),
-          reconcileIntervalMs: RECONCILE_MS,
+          ...streamContext(customer, stream, times, renewalMs),
           beginBaseline: () => true,
           hasTime: () => true,
-          marks: customer.marksOf(stream, period),
-          doors: customer.doors,
         },
         queryFrom((question) => {
           this.nowMs += answerMs;
-          return this.#answer(question, this.nowMs + this.serviceAheadMs);
+          return this.#answer(question, this.nowMs);
         }, this.asked),
       );
       this.notes.push(...outcome.notes);
@@ -252,26 +247,13 @@ export class CountedBreakdown extends Counted {
 
   /** One poll. A throw of the service is a failed poll. */
   async poll(): Promise<void> {
-    const { breakdown, customer } = this;
-    const period = customer.periodAt(this.nowMs);
+    const { breakdown, customer, times } = this;
     this.asked = [];
     this.notes = [];
     try {
       const outcome = await pollBreakdown(
         customer.breakdowns.stateOf(breakdown),
-        {
-          breakdown,
-          calendar: customer.calendar,
-          period,
-          nowMs: () => this.nowMs,
-          monotonicMs: this.elapsedMs,
-          reconcileIntervalMs: RECONCILE_MS,
-          marks: customer.breakdowns.marksOf(breakdown, period.startMs),
-          keysOfLastPeriod: customer.breakdowns.countedKeys(
-            breakdown,
-            customer.calendar.periodStart(period.month - 1),
-          ),
-        },
+        breakdownContext(customer, breakdown, times),
         queryFrom(({ aggregation, from }) => {
           const { startMs } = customer.calendar.dayAt(this.nowMs);
           const rows = Date.parse(from) === startMs ? this.todayRows : this.totalRows;

@@ -1,7 +1,8 @@
-/** Sequences of responses that once made a total wrong, each with the service that gives them. */
+/** Sequences of responses that once made a total wrong, each with the service that gives them (rules 1 to 4). */
 import { describe, expect, test } from 'vitest';
 import { Zone } from '../../src/counting/zone.ts';
-import { countedPeople, HOUR_MS, MINUTE_MS, START_MS } from './counted.ts';
+import type { AggregatedResponse, Question } from '../../src/base/model.ts';
+import { countedPeople, HOUR_MS, MINUTE_MS, RECONCILE_MS, START_MS } from './counted.ts';
 
 const PERIOD_MS = Date.UTC(2026, 10, 1, 3);
 
@@ -138,5 +139,72 @@ describe('the keys of a first visitor after an empty night', () => {
     await counted.poll();
     await minutes(175);
     expect(counted.figures().occupancy).toBe(1);
+  });
+});
+
+/** Every row by `minute` twice; `day` and `quarter` are right. */
+function doubled(response: AggregatedResponse, { aggregation }: Question): AggregatedResponse {
+  return aggregation === 'minute'
+    ? { ...response, rows: [...response.rows, ...response.rows] }
+    : response;
+}
+
+describe('minutes that are returned twice', () => {
+  test('keep the accepted values, and recovery takes one poll', async () => {
+    const { counted, minutes, distort, record, truth } = countedPeople();
+    for (let days = 1; days < 15; days++) {
+      record(counted.nowMs - days * 24 * HOUR_MS, [200, 190]);
+    }
+    await counted.poll();
+    await minutes(57);
+    expect(counted.totals()).toEqual([2847, 2699]);
+    distort(doubled);
+    await minutes(20);
+    // The recent window had [2, 1], too few to be noticed. The next baseline rejects the rest.
+    expect(counted.totals()).toEqual([2849, 2700]);
+    expect(counted.notes).toContain('aggregations_inconsistent');
+    record(counted.nowMs - MINUTE_MS, [3, 1]);
+    distort((response) => response);
+    await minutes(1);
+    expect(counted.totals()).toEqual(truth());
+    expect(counted.excess()).toEqual([0, 0]);
+    expect(counted.today()).toEqual([10, 2]);
+  });
+});
+
+describe('a first total that is too low', () => {
+  test('is corrected by the next baseline', async () => {
+    const { service, counted, beforeResponse, minutes } = countedPeople();
+    const [old] = service.records;
+    beforeResponse(({ from }) => {
+      if (from.startsWith('2026-11-01')) {
+        service.records.shift();
+      } else if (old !== undefined && !service.records.includes(old)) {
+        service.records.unshift(old);
+      }
+    });
+    await counted.poll();
+    beforeResponse(() => {});
+    expect(counted.totals()).toEqual([7, 1]);
+    await minutes(30);
+    expect(counted.totals()).toEqual([7, 1]);
+    await minutes(RECONCILE_MS / MINUTE_MS);
+    expect(counted.totals()).toEqual([47, 39]);
+  });
+});
+
+describe("today's figures", () => {
+  test('leave out rows dated before the day, which arrived today', async () => {
+    const { counted, minutes, record, truth } = countedPeople({
+      conventions: { fromMeans: 'arrival' },
+    });
+    const dayBefore = counted.nowMs - 20 * HOUR_MS;
+    record(dayBefore, [9, 4], counted.nowMs - HOUR_MS);
+    await counted.poll();
+    expect(counted.today()).toEqual([7, 1]);
+    record(dayBefore, [5, 5], counted.nowMs + 1);
+    await minutes(1);
+    expect(counted.today()).toEqual([7, 1]);
+    expect(counted.totals()).toEqual(truth());
   });
 });

@@ -1,10 +1,25 @@
 import { describe, expect, test } from 'vitest';
 import { HighWaterMarks, kindOfKey } from '../../src/counting/high-water-marks.ts';
 import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
-import { GOOD, textOf } from './marks-file.ts';
 
 const DAY_MS = 86_400_000;
 const DECEMBER = { startMs: NOVEMBER.endMs, endMs: Date.UTC(2027, 0, 1, 3), month: 24323 };
+
+/** A good line of the state file, to be spoilt. */
+const GOOD: readonly unknown[] = [
+  OWNER.service,
+  OWNER.clientId,
+  OWNER.customer,
+  'logins',
+  NOVEMBER.startMs,
+  NOVEMBER.month,
+  7,
+  NOW_MS,
+];
+
+function textOf(entries: readonly unknown[]): string {
+  return JSON.stringify({ format: 'library-stats-exporter state', version: 1, marks: entries });
+}
 
 function serialized(marks: HighWaterMarks, nowMs = NOW_MS): string {
   return [...marks.serialize(nowMs)].join('');

@@ -16,7 +16,6 @@ import { pick } from '../../src/simulator/chance.ts';
 import { small } from '../simulator/support.ts';
 import type { Row } from '../simulator/support.ts';
 import { queryFrom } from '../support/ask.ts';
-import { answerable } from '../support/answerable.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -30,9 +29,18 @@ function countedBefore({ span, minutes }: MinuteHistory, atMs: number): number[]
   return minutes.map((counts) => counts.subarray(0, count).reduce((sum, more) => sum + more, 0));
 }
 
-/** A forced aggregation with widened windows even for minutes cannot be corrected by any reader. */
+/** Without what no reader can correct: unknown keys, offsets read as UTC, forced windows that are wider. */
 function readable(drawn: Conventions): Conventions {
-  return { ...answerable(drawn), forced: { ...drawn.forced, window: 'as asked' } };
+  const { minuteKey, designator, forced } = drawn;
+  const isUnknown =
+    minuteKey.form === 'index' || (minuteKey.form === 'epoch' && minuteKey.unit === 'min');
+  return {
+    ...drawn,
+    minuteKey: isUnknown ? { form: 'epoch', unit: 's', type: 'number' } : minuteKey,
+    designator: designator === 'ignored, read as UTC' ? 'ignored, read as local' : designator,
+    rateLimit: undefined,
+    forced: { ...forced, window: 'as asked' },
+  };
 }
 
 test.each(Array.from({ length: 40 }, (_, i) => i + 1))(

@@ -1,6 +1,4 @@
-/**
- * One stream, poll by poll: totals, baselines and keys, whatever the service is like.
- */
+/** One stream, poll by poll: totals, baselines, keys and the time of the scrape. */
 import { describe, expect, test } from 'vitest';
 import { SMALL_KEYS } from '../support/small-service.ts';
 import type { SmallConventions } from '../support/small-service.ts';
@@ -15,13 +13,21 @@ describe('a stream', () => {
     expect(counted.totals()).toEqual([47, 39]);
     expect(counted.today()).toEqual([7, 1]);
     expect(counted.figures().occupancy).toBe(6);
-    expect(counted.asked).toHaveLength(5);
+    const [period, day, recent] = ['01T04:00', '18T04:00', '18T10:45'].map(
+      (time) => `2026-11-${time}:00+01:00`,
+    );
+    expect(counted.asked.map(({ aggregation, from, to }) => [aggregation, from, to])).toEqual([
+      ['minute', recent, undefined],
+      ['day', period, undefined],
+      ['minute', day, undefined],
+      ['day', day, undefined],
+      ['minute', recent, undefined],
+    ]);
   });
 
-  test('asks once at an ordinary poll, never with an end', async () => {
+  test('asks once at an ordinary poll', async () => {
     const { counted, minutes, record, truth } = countedPeople();
     await counted.poll();
-    expect(counted.asked.every(({ to }) => to === undefined)).toBe(true);
     record(counted.nowMs + 10_000, [3, 1]);
     await minutes(1);
     expect(counted.asked).toHaveLength(1);
@@ -121,23 +127,15 @@ describe('a stream', () => {
 });
 
 describe('the keys of the minutes', () => {
-  test.each(SMALL_KEYS)('are recognised as %s from the last minutes', async (key) => {
-    const { counted } = countedPeople({ conventions: { key } });
-    await counted.poll();
-    expect(counted.figures().occupancy).toBe(6);
-    expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
-  });
-
-  test.each(SMALL_KEYS)(
-    'are recognised as %s in the evening, long after the last visitor',
-    async (key) => {
+  test.each(SMALL_KEYS)('are recognised as %s, also long after the last visitor', async (key) => {
+    for (const afterMs of [0, 8 * HOUR_MS]) {
       const { counted } = countedPeople({ conventions: { key } });
-      counted.nowMs += 8 * HOUR_MS;
+      counted.nowMs += afterMs;
       await counted.poll();
       expect(counted.figures().occupancy).toBe(6);
       expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
-    },
-  );
+    }
+  });
 
   test('of no known form cost occupancy and last seen, and no counter', async () => {
     const { counted, distort, truth } = countedPeople();
@@ -151,5 +149,97 @@ describe('the keys of the minutes', () => {
     expect(counted.figures().occupancy).toBeUndefined();
     expect(counted.figures().streams.people?.lastSeenMs).toBeUndefined();
     expect(counted.notes).toContain('key_format_unknown');
+  });
+});
+
+describe('the time of the scrape', () => {
+  test('switches the day by the time of the scrape', async () => {
+    const { counted, truth } = countedPeople();
+    await counted.poll();
+    counted.nowMs = Date.UTC(2026, 10, 19, 3) - 1;
+    expect(counted.today()).toEqual([7, 1]);
+    counted.nowMs += 1;
+    expect(counted.today()).toEqual([undefined, undefined]);
+    expect(counted.totals()).toEqual(truth());
+    await counted.poll();
+    expect(counted.today()).toEqual([0, 0]);
+    expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
+  });
+
+  test('knows after a restart when the day before was last seen anybody', async () => {
+    const { counted, minutes } = countedPeople();
+    counted.nowMs = Date.UTC(2026, 10, 19, 3, 10);
+    await counted.poll();
+    await minutes(1);
+    expect(counted.today()).toEqual([0, 0]);
+    expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
+  });
+
+  test('was last seen today or the day before, not earlier', async () => {
+    const { counted, minutes } = countedPeople();
+    await counted.poll();
+    for (const day of [19, 20]) {
+      counted.nowMs = Date.UTC(2026, 10, day, 2, 55);
+      await minutes(10);
+    }
+    expect(counted.today()).toEqual([0, 0]);
+    expect(counted.figures().streams.people?.lastSeenMs).toBeUndefined();
+  });
+
+  test('switches the counting period by the time of the scrape, and starts the new one at what came in it', async () => {
+    const { counted, record, minutes } = countedPeople();
+    await counted.poll();
+    const december = Date.UTC(2026, 11, 1, 3);
+    counted.nowMs = december;
+    expect(counted.totals()).toEqual([undefined, undefined]);
+    expect(counted.figures().periodStartMs).toBe(december);
+    record(december + 90_000, [2, 0]);
+    await minutes(3);
+    expect(counted.totals()).toEqual([2, 0]);
+  });
+
+  test('leaves minutes that have not come yet out of occupancy and last seen, not out of the counters', async () => {
+    const { counted, record, truth } = countedPeople();
+    record(counted.nowMs + 20 * MINUTE_MS, [8, 0], counted.nowMs - 1);
+    await counted.poll();
+    expect(counted.totals()).toEqual(truth());
+    expect(counted.figures().occupancy).toBe(6);
+    expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
+  });
+
+  test('hides the occupancy when the newest good poll is older than 15 minutes', async () => {
+    const { counted } = countedPeople();
+    await counted.poll();
+    counted.nowMs += 15 * MINUTE_MS;
+    expect(counted.figures().occupancy).toBe(6);
+    expect(counted.figures().validUntilMs).toBe(counted.nowMs + 1);
+    // Also after our clock was set back.
+    for (const stepMs of [1, -30 * MINUTE_MS - 2]) {
+      counted.nowMs += stepMs;
+      expect(counted.figures().occupancy).toBeUndefined();
+      expect(counted.totals()).toEqual([47, 39]);
+    }
+  });
+});
+
+describe('at the end of a month', () => {
+  const december = Date.UTC(2026, 11, 1, 3);
+
+  test('who comes after its last good poll is in no counter', async () => {
+    const { counted, record, minutes } = countedPeople();
+    await counted.poll();
+    record(december - MINUTE_MS, [3, 0]);
+    counted.nowMs = december + MINUTE_MS;
+    await minutes(3);
+    expect(counted.totals()).toEqual([0, 0]);
+  });
+
+  test('a record that is shown after it is in no counter', async () => {
+    const { counted, record, minutes } = countedPeople();
+    counted.nowMs = december - 2 * MINUTE_MS;
+    await counted.poll();
+    record(december - HOUR_MS, [3, 0], december + 5 * MINUTE_MS);
+    await minutes(70);
+    expect(counted.totals()).toEqual([0, 0]);
   });
 });

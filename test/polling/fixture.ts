@@ -1,6 +1,6 @@
 /** A scheduler with customers whose service answers as the test says. */
 import { ServiceError } from '../../src/base/errors.ts';
-import type { AggregatedResponse, Question } from '../../src/base/model.ts';
+import type { AggregatedResponse, Question, Stream } from '../../src/base/model.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { LogLimiter } from '../../src/polling/log-limiter.ts';
 import type { PolledCustomer, Scheduler, SchedulerOptions } from '../../src/polling/scheduler.ts';
@@ -67,8 +67,8 @@ export class SchedulerFixture implements AsyncDisposable {
     };
   }
 
-  healthOf({ customer }: PolledCustomer) {
-    const { polls = 0, failures = 0, skipped = 0 } = customer.health.people ?? {};
+  healthOf({ customer }: PolledCustomer, stream: Stream = 'people') {
+    const { polls = 0, failures = 0, skipped = 0 } = customer.health[stream] ?? {};
     return { polls, failures, skipped };
   }
 

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
+import type { AggregatedResponse, Breakdown, Question } from '../../src/base/model.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { Zone } from '../../src/counting/zone.ts';
+import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { customerNamed } from '../support/polled.ts';
 import { SmallService } from '../support/small-service.ts';
 import { GOOD, hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
@@ -273,6 +275,89 @@ describe('baselines', () => {
     expect(slow).toMatchObject([
       { msg: 'service too slow for the polling interval', customer: 'a', interval_seconds: 1 },
     ]);
+  });
+});
+
+describe('breakdowns', () => {
+  function withBreakdowns(polled: PolledCustomer, ...breakdowns: Breakdown[]): PolledCustomer {
+    const intervalMs = 5 * MINUTE_MS;
+    polled.customer.breakdowns.configure({ breakdowns, branchNames: {}, intervalMs });
+    return polled;
+  }
+
+  /** By the aggregation that was requested. */
+  function answer({ aggregation }: Question): Promise<AggregatedResponse> {
+    return Promise.resolve({ ...GOOD, aggregation });
+  }
+
+  test('are polled at an interval of their own, after the first polls of the streams', async () => {
+    await using fixture = new SchedulerFixture();
+    const { clock, requests } = fixture;
+    fixture.start(
+      ['a', 'b'].map((name) => withBreakdowns(fixture.polled(name, answer), 'branch', 'device')),
+    );
+    await clock.advance(0);
+    const first = requests.map(({ question }) => question.aggregation);
+    expect(first.slice(0, 3)).toEqual(['minute', 'minute', 'branch']);
+    requests.length = 0;
+    await clock.advance(10 * MINUTE_MS);
+    const polls = requests
+      .filter(({ question }) => question.aggregation !== 'minute')
+      .map(({ customer, question, atMs }) => `${customer} ${question.aggregation} ${atMs}`);
+    // Both requests of a poll come at one instant here.
+    expect([...new Set(polls)]).toEqual([
+      'a device 75000',
+      'b branch 150000',
+      'b device 225000',
+      'a branch 300000',
+      'a device 375000',
+      'b branch 450000',
+      'b device 525000',
+      'a branch 600000',
+    ]);
+  });
+
+  test('fail and skip by their own interval', async () => {
+    await using fixture = new SchedulerFixture();
+    const { clock } = fixture;
+    const customer = fixture.polled('a', (question, signal) =>
+      question.aggregation === 'branch' && clock.monotonicMs() > MINUTE_MS
+        ? hang(question, signal)
+        : answer(question),
+    );
+    fixture.start([withBreakdowns(customer, 'branch')]);
+    await clock.advance(9 * MINUTE_MS);
+    expect(fixture.healthOf(customer, 'branch')).toEqual({ polls: 1, failures: 0, skipped: 0 });
+    await clock.advance(MINUTE_MS);
+    expect(fixture.healthOf(customer, 'branch')).toEqual({ polls: 2, failures: 1, skipped: 0 });
+    clock.freeze(16 * MINUTE_MS);
+    await clock.advance(1000);
+    expect(fixture.healthOf(customer, 'branch').skipped).toBe(3);
+    expect(fixture.healthOf(customer).failures).toBe(0);
+  });
+
+  test('that stay keep their values when others come and go in the middle of a poll', async () => {
+    await using fixture = new SchedulerFixture();
+    const { clock, scheduler } = fixture;
+    const one = fixture.polled('a', (question, signal) =>
+      question.aggregation === 'device' ? hang(question, signal) : answer(question),
+    );
+    fixture.start([withBreakdowns(one, 'branch', 'device')]);
+    await clock.advance(10);
+    const before = one.customer.metricsAt(clock.nowMs());
+    scheduler.setCustomers([withBreakdowns(one, 'client', 'branch')]);
+    await clock.advance(10);
+    const { streams, breakdowns, counters } = one.customer.metricsAt(clock.nowMs());
+    expect(Object.keys(streams)).toEqual(['people', 'client', 'branch']);
+    expect(breakdowns.branch).toEqual(before.breakdowns.branch);
+    expect(breakdowns.branch?.keys).toHaveLength(1);
+    expect(breakdowns.client?.keys).toHaveLength(1);
+    expect(counters).toEqual(before.counters);
+    withBreakdowns(one);
+    expect(one.customer.health.branch).toBeUndefined();
+    withBreakdowns(one, 'branch');
+    expect(fixture.healthOf(one, 'branch')).toEqual({ polls: 1, failures: 0, skipped: 0 });
+    expect(one.customer.metricsAt(clock.nowMs()).breakdowns.branch?.keys).toEqual([]);
   });
 });
 

@@ -2,6 +2,7 @@
 import { silentLogger } from '../../src/base/log.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
+import type { CustomerOptions } from '../../src/counting/customer.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { LogLimiter } from '../../src/polling/log-limiter.ts';
@@ -11,16 +12,25 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
 
-export function customerNamed(name: string, marks = new HighWaterMarks()): Customer {
+export function customerNamed(
+  name: string,
+  marks = new HighWaterMarks(),
+  { zone = new Zone('Europe/Copenhagen'), ...options }: CustomerChanges = {},
+): Customer {
   return new Customer({
     name,
-    timezone: 'Europe/Copenhagen',
+    timezone: zone.name,
     description: { labels: {}, capacity: undefined, openingHours: undefined, estimate: false },
-    calendar: new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 }),
+    calendar: new Calendar(zone, { hour: 4, minute: 0 }),
     streams: ['people'],
     owner: { service: 's', clientId: name, customer: name },
     marks,
+    ...options,
   });
+}
+
+interface CustomerChanges extends Partial<CustomerOptions> {
+  readonly zone?: Zone;
 }
 
 /** Streams every minute, anchors every hour, breakdowns every five minutes. */
