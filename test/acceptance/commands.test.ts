@@ -1,41 +1,26 @@
 /** CONTRACT.md, sections 1 and 2: commands, exit statuses, output, problems of the configuration. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { eventually, launch, Workspace, writeConfig } from './daemon.ts';
-import { fillHistory } from './expected.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { eventually, launch } from './daemon.ts';
 import { Harness } from './harness.ts';
-import { afternoonZone } from './local-time.ts';
 
 const harness = new Harness();
 const { service, workspace } = harness;
-const riverside = service.addCustomer('riverside', afternoonZone(Date.now()));
-fillHistory(riverside.ledger);
-
-const { version } = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-) as { version: string };
+const riverside = harness.addCustomer('riverside');
 
 test.concurrent.each([
-  [['--version'], version],
-  [['--help'], 'backfill'],
-  [['help', 'run'], '--config.auto-reload-interval'],
-  [['query', '--help'], '--aggregation'],
-])('%s prints to standard output and ends with 0', async (args, text) => {
+  [['--version'], 0, packageJson.version],
+  [['help', 'run'], 0, '--config.auto-reload-interval'],
+  [['query', '--help'], 0, '--aggregation'],
+  [['--no.such-flag=1'], 2, '--no.such-flag'],
+  [['--config.file=absent.yaml'], 2, 'absent.yaml'],
+  [['backfill', '--from=2026-01-01'], 2, '--output'],
+])('%j ends with status %i and prints %s', async (args, status, text) => {
   const { ended, stdout, stderr } = await harness.run(...args);
-  expect([ended, stderr]).toEqual([0, '']);
-  expect(stdout).toContain(text);
-});
-
-test.concurrent.each([
-  [['--no.such-flag=1'], '--no.such-flag'],
-  [['dance'], 'dance'],
-  [['--config.file=absent.yaml'], 'absent.yaml'],
-  [['query', 'people'], 'peoplecount'],
-  [['backfill', '--from=2026-01-01'], '--output'],
-])('%s is bad usage: status 2, and the reason on standard error', async (args, text) => {
-  const { ended, stdout, stderr } = await harness.run(...args);
-  expect([ended, stdout]).toEqual([2, '']);
-  expect(stderr).toContain(text);
+  const [printed, nothing] = status === 0 ? [stdout, stderr] : [stderr, stdout];
+  expect([ended, nothing]).toEqual([status, '']);
+  expect(printed).toContain(text);
 });
 
 const BAD = `service:
@@ -50,7 +35,6 @@ customers:
     client_secret: [correct-horse-battery]
     timezone: Europe/Copenhaguen
     colour: red
-    opening_hours: "PH off"
     labels: { job: x }
   - name: riverside
     client_id: hilltop-api
@@ -59,16 +43,17 @@ customers:
     capacity: plenty
 `;
 const PROBLEMS = [
-  [2, 'service.base_url'],
-  [4, 'service.scopes'],
-  [6, 'polling.interval'],
-  [10, 'customers[0].client_secret'],
-  [11, 'customers[0].timezone'],
-  [12, 'customers[0].colour'],
-  [14, 'customers[0].labels.job'],
-  [17, 'customers[1].client_secret'],
-  [19, 'customers[1].capacity'],
-] as const;
+  '2 service.base_url',
+  '4 service.scopes',
+  '6 polling.interval',
+  '10 customers[0].client_secret',
+  '11 customers[0].timezone',
+  '12 customers[0].colour',
+  '13 customers[0].labels.job',
+  '14 customers[1].name',
+  '16 customers[1].client_secret',
+  '18 customers[1].capacity',
+];
 
 test.concurrent.each([['run'], ['check'], ['query', 'login', '--customer=riverside']])(
   '%s reports all problems of a configuration at once, with their places, without a secret',
@@ -76,16 +61,15 @@ test.concurrent.each([['run'], ['check'], ['query', 'login', '--customer=riversi
     const file = workspace.write('bad.yaml', BAD);
     const { ended, stdout, stderr } = await harness.run(...command, `--config.file=${file}`);
     expect(ended).toBe(2);
-    const found = (stdout + stderr).match(/bad\.yaml:\d+:\d+: [^:]+/g) ?? [];
-    expect(found.map((problem) => problem.replace(/:\d+: /, ' '))).toEqual(
-      expect.arrayContaining(PROBLEMS.map(([line, path]) => `bad.yaml:${line} ${path}`)),
-    );
-    expect(stdout + stderr).not.toMatch(/horse|battery|obvious|staple/);
+    const output = stdout + stderr;
+    const found = Array.from(output.matchAll(/bad\.yaml:(\d+):\d+: ([^:]+)/g));
+    expect(found.map(([, line, path]) => `${line} ${path}`)).toEqual(PROBLEMS);
+    expect(output).not.toMatch(/horse|battery|obvious|staple/);
   },
 );
 
 test('check --connect, query and backfill read from the service', async () => {
-  const config = `--config.file=${writeConfig(workspace, service, [riverside])}`;
+  const config = `--config.file=${harness.configure([riverside])}`;
   const check = await harness.run('check', '--connect', config);
   expect([check.ended, check.stderr]).toEqual([0, '']);
   expect(check.stdout).toMatch(/^riverside +good /m);
@@ -93,12 +77,7 @@ test('check --connect, query and backfill read from the service', async () => {
   const query = ['query', 'peoplecount', '--customer=riverside', config];
   const day = await harness.run(...query, '--aggregation=day', '--from=-3d', '--format=ndjson');
   expect(day.ended).toBe(0);
-  const rows = day.stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as object);
-  expect(rows.length).toBeGreaterThanOrEqual(3);
-  expect(Object.keys(rows[0] ?? {})).toEqual(['key', 'in', 'out']);
+  expect(day.stdout).toMatch(/^(\{"key":"[^"]+","in":\d+,"out":\d+\}\n){3,}$/);
 
   const output = `${workspace.folder}/history`;
   const from = new Date(Date.now() - 5 * 86_400_000).toISOString();
@@ -111,24 +90,16 @@ test('check --connect, query and backfill read from the service', async () => {
   }
 });
 
-test.concurrent.for([
+test.concurrent.each([
   ['SIGINT', 130, ['check', '--connect']],
   ['SIGTERM', 143, ['query', 'login', '--customer=hanging-query']],
   ['SIGINT', 130, ['backfill', '--from=2026-01-01', '--output=stopped']],
-] as const)('%s ends with status %i: %s', async ([signal, status, command], context) => {
-  const name = `hanging-${command[0]}`;
-  const customer = service.addCustomer(name, 'UTC');
+] as const)('%s ends with status %i: %s', async (signal, status, command) => {
+  const customer = service.addCustomer(`hanging-${command[0]}`, 'UTC');
   service.fail(customer, 'hang', { endpoint: 'token' });
-  const own = new Workspace();
-  // The imported onTestFinished may belong to another test that runs at the same time.
-  context.onTestFinished(() => own.close());
-  const config = `--config.file=${writeConfig(own, service, [customer])}`;
-  const before = service.requestsOf(customer, 'token').length;
-  const running = launch(workspace, [...command, config]);
-  await eventually(() => {
-    const hasAsked = service.requestsOf(customer, 'token').length > before;
-    expect({ hasAsked, output: running.stderr }).toMatchObject({ hasAsked: true });
-  });
+  const config = harness.configure([customer], { file: `${customer.name}.yaml` });
+  const running = launch(workspace, [...command, `--config.file=${config}`]);
+  await eventually(() => expect(service.requestsOf(customer, 'token')).not.toEqual([]));
   expect(await running.stop(signal)).toBe(status);
 });
 

@@ -1,51 +1,42 @@
 /** CONTRACT.md, section 2: tokens, refused credentials, and secret files that change. */
 import { beforeAll, expect, test } from 'vitest';
-import { eventually, writeConfig } from './daemon.ts';
+import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
-import { exact, fillHistory } from './expected.ts';
+import { exact } from './expected.ts';
 import { Harness } from './harness.ts';
-import { afternoonZone } from './local-time.ts';
 
 const harness = new Harness();
 const { service, workspace } = harness;
-const zone = afternoonZone(Date.now());
-const renewed = service.addCustomer('renewed', zone);
-const refused = service.addCustomer('refused', zone);
-const unknown = service.addCustomer('unknown', zone);
+const [renewed, refused, unknown] = ['renewed', 'refused', 'unknown'].map((name) =>
+  harness.addCustomer(name),
+) as [Customer, Customer, Customer];
+type Customer = ReturnType<typeof harness.addCustomer>;
+const FAILURES = 'library_poll_failures_total';
 let daemon: Daemon;
 
 beforeAll(async () => {
-  for (const { ledger } of [renewed, refused, unknown]) {
-    fillHistory(ledger);
-  }
-  const configFile = writeConfig(workspace, service, [renewed, refused, unknown], {
-    customers: { renewed: { streams: ['people'] } },
-  });
+  const customers = { renewed: { streams: ['people'] } };
+  const configFile = harness.configure([renewed, refused, unknown], { customers });
   // The daemon has a wrong secret for this customer from the start.
   unknown.secret = `unknown-${unknown.secret}`;
   daemon = await harness.start(configFile);
 });
 
 async function valid(customer: string): Promise<number | undefined> {
-  return (await daemon.scrape()).value('library_credentials_valid', { customer });
+  return daemon.value('library_credentials_valid', { customer });
 }
 
 test('a token that the service refuses is replaced once, without a failed poll', async () => {
   const counter = 'library_people_entered_total';
   const labels = { customer: 'renewed' };
-  await eventually(async () => {
-    expect((await daemon.scrape()).value(counter, labels)).toBeDefined();
-  });
+  await eventually(async () => expect(await daemon.value(counter, labels)).toBeDefined());
   expect(service.requestsOf(renewed, 'token')).toHaveLength(1);
   service.revokeTokens(renewed);
-  const before = (await daemon.scrape()).value(counter, labels) ?? NaN;
+  const before = (await daemon.value(counter, labels)) ?? NaN;
   renewed.ledger.add('people', { in: 3 });
-  await eventually(async () => {
-    expect((await daemon.scrape()).value(counter, labels)).toBe(before + 3);
-  });
+  await eventually(async () => expect(await daemon.value(counter, labels)).toBe(before + 3));
   expect(service.requestsOf(renewed, 'token')).toHaveLength(2);
-  const stream = { customer: 'renewed', stream: 'people' };
-  expect((await daemon.scrape()).value('library_poll_failures_total', stream)).toBe(0);
+  expect(await daemon.value(FAILURES, { customer: 'renewed', stream: 'people' })).toBe(0);
   expect(await valid('renewed')).toBe(1);
 });
 
@@ -64,10 +55,9 @@ test('refused credentials are not sent at every poll, and a new secret file is u
   service.revokeTokens(refused);
   await eventually(async () => expect(await valid('refused')).toBe(0));
   const polls = { customer: 'refused', stream: 'people' };
-  const failed = (await daemon.scrape()).value('library_poll_failures_total', polls) ?? NaN;
+  const failed = (await daemon.value(FAILURES, polls)) ?? NaN;
   await eventually(async () => {
-    const now = (await daemon.scrape()).value('library_poll_failures_total', polls);
-    expect(now).toBeGreaterThanOrEqual(failed + 4);
+    expect(await daemon.value(FAILURES, polls)).toBeGreaterThanOrEqual(failed + 4);
   });
   expect(service.requestsOf(refused, 'token').length - before).toBeLessThanOrEqual(3);
   refused.ledger.add('people', { in: 2, out: 1 });

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { Exposition } from './exposition.ts';
+import type { Labels } from './exposition.ts';
 import type { LedgerService, ServiceCustomer } from './ledger-service.ts';
 
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -39,6 +40,8 @@ export class Workspace {
 }
 
 export interface Settings {
+  /** `config.yaml` if not given. */
+  readonly file?: string;
   readonly service?: object;
   readonly polling?: object;
   /** Further keys of single customers, by name. */
@@ -68,7 +71,7 @@ export function writeConfig(
       ...settings.customers?.[customer.name],
     })),
   };
-  return workspace.write('config.yaml', JSON.stringify(config, undefined, 2));
+  return workspace.write(settings.file ?? 'config.yaml', JSON.stringify(config, undefined, 2));
 }
 
 /** The flags of a daemon on a free port of loopback. Of a flag given twice, the last one counts. */
@@ -174,6 +177,11 @@ export class Daemon {
       throw new Error(`/metrics answers ${answer.status}`);
     }
     return new Exposition(await answer.text());
+  }
+
+  /** The value on /metrics now. */
+  async value(name: string, labels: Labels = {}): Promise<number | undefined> {
+    return (await this.scrape()).value(name, labels);
   }
 
   signal(name: NodeJS.Signals): void {

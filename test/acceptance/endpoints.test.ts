@@ -1,89 +1,106 @@
 /** CONTRACT.md, sections 3 and 4: the endpoints, and every family with its type and labels. */
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { eventually, Workspace, writeConfig } from './daemon.ts';
+import { beforeAll, expect, test, vi } from 'vitest';
+import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
-import { exact, fillHistory } from './expected.ts';
+import { exact } from './expected.ts';
 import { Exposition } from './exposition.ts';
 import { Harness } from './harness.ts';
-import { afternoonZone } from './local-time.ts';
 
 const harness = new Harness();
 const { service, workspace } = harness;
-const riverside = service.addCustomer('riverside', afternoonZone(Date.now()));
+const riverside = harness.addCustomer('riverside');
 let daemon: Daemon;
 
 const openMetrics = { accept: 'application/openmetrics-text; version=1.0.0' };
 
-/** All families but those of breakdowns. */
-const families: readonly [name: string, type: string, labels: string][] = [
-  ['library_people_entered_total', 'counter', 'customer'],
-  ['library_people_exited_total', 'counter', 'customer'],
-  ['library_logins_total', 'counter', 'customer'],
-  ['library_people_entered_today', 'gauge', 'customer'],
-  ['library_people_exited_today', 'gauge', 'customer'],
-  ['library_logins_today', 'gauge', 'customer'],
-  ['library_occupancy_people', 'gauge', 'customer'],
-  ['library_capacity_people', 'gauge', 'customer'],
-  ['library_open', 'gauge', 'customer'],
-  ['library_people_last_seen_timestamp_seconds', 'gauge', 'customer'],
-  ['library_logins_last_seen_timestamp_seconds', 'gauge', 'customer'],
-  ['library_up', 'gauge', 'customer,stream'],
-  ['library_poll_last_success_timestamp_seconds', 'gauge', 'customer,stream'],
-  ['library_polls_total', 'counter', 'customer,stream'],
-  ['library_poll_failures_total', 'counter', 'customer,stream'],
-  ['library_polls_skipped_total', 'counter', 'customer,stream'],
-  ['library_credentials_valid', 'gauge', 'customer'],
-  ['library_counter_start_timestamp_seconds', 'gauge', 'customer'],
-  ['library_counter_excess', 'gauge', 'counter,customer'],
-  ['library_utc_offset_seconds', 'gauge', 'customer'],
-  ['library_customer_info', 'gauge', 'customer,region,timezone'],
-  ['library_exporter_build_info', 'gauge', 'nodeversion,revision,version'],
-  ['library_exporter_customers', 'gauge', ''],
-  ['library_exporter_shard_info', 'gauge', 'shard,shards'],
-  ['library_exporter_poll_failures_total', 'counter', 'reason,stream'],
-  ['library_exporter_poll_duration_seconds', 'histogram', 'stream'],
-  ['library_exporter_service_requests_total', 'counter', 'code,endpoint'],
-  ['library_exporter_service_request_duration_seconds', 'histogram', 'endpoint'],
-  ['library_exporter_config_last_reload_successful', 'gauge', ''],
-  ['library_exporter_config_last_reload_success_timestamp_seconds', 'gauge', ''],
+/** Name, type and labels of every family but those of the estimate. */
+const families = [
+  'library_people_entered_total counter customer',
+  'library_people_exited_total counter customer',
+  'library_logins_total counter customer',
+  'library_people_entered_today gauge customer',
+  'library_people_exited_today gauge customer',
+  'library_logins_today gauge customer',
+  'library_occupancy_people gauge customer',
+  'library_capacity_people gauge customer',
+  'library_open gauge customer',
+  'library_people_last_seen_timestamp_seconds gauge customer',
+  'library_logins_last_seen_timestamp_seconds gauge customer',
+  'library_up gauge customer,stream',
+  'library_poll_last_success_timestamp_seconds gauge customer,stream',
+  'library_polls_total counter customer,stream',
+  'library_poll_failures_total counter customer,stream',
+  'library_polls_skipped_total counter customer,stream',
+  'library_credentials_valid gauge customer',
+  'library_counter_start_timestamp_seconds gauge customer',
+  'library_counter_excess gauge counter,customer',
+  'library_utc_offset_seconds gauge customer',
+  'library_customer_info gauge customer,region,timezone',
+  ...['branch', 'client', 'device'].flatMap((key) => [
+    `library_${key}_people_entered_total counter ${[key, 'customer'].toSorted().join()}`,
+    `library_${key}_people_exited_total counter ${[key, 'customer'].toSorted().join()}`,
+    `library_${key}_people_entered_today gauge ${[key, 'customer'].toSorted().join()}`,
+    `library_${key}_people_exited_today gauge ${[key, 'customer'].toSorted().join()}`,
+    `library_${key}_counter_excess gauge ${[key, 'counter', 'customer'].toSorted().join()}`,
+  ]),
+  'library_branch_occupancy_people gauge branch,customer',
+  'library_branch_info gauge branch,customer,name',
+  'library_breakdown_keys_dropped gauge customer,stream',
+  'library_exporter_build_info gauge nodeversion,revision,version',
+  'library_exporter_customers gauge ',
+  'library_exporter_shard_info gauge shard,shards',
+  'library_exporter_poll_failures_total counter reason,stream',
+  'library_exporter_poll_duration_seconds histogram stream',
+  'library_exporter_service_requests_total counter code,endpoint',
+  'library_exporter_service_request_duration_seconds histogram endpoint',
+  'library_exporter_config_last_reload_successful gauge ',
+  'library_exporter_config_last_reload_success_timestamp_seconds gauge ',
 ];
 
+async function untilUp(stream: string, expected: 0 | 1): Promise<void> {
+  const labels = { customer: 'riverside', stream };
+  await vi.waitUntil(async () => (await daemon.value('library_up', labels)) === expected, {
+    timeout: 60_000,
+  });
+}
+
 beforeAll(async () => {
-  fillHistory(riverside.ledger);
   const keys = { capacity: 250, opening_hours: '24/7', labels: { region: 'north' } };
-  const configFile = writeConfig(workspace, service, [riverside], {
-    customers: { riverside: keys },
+  const configFile = harness.configure([riverside], {
+    polling: { breakdown_interval: '1s' },
+    customers: { riverside: { ...keys, breakdowns: ['branch', 'client', 'device'] } },
   });
   // Some families have series only after a failure.
   service.fail(riverside, 500);
   daemon = await harness.start(configFile, ['--web.openmetrics-created']);
-  const labels = { customer: 'riverside', stream: 'people' };
-  await vi.waitUntil(async () => (await daemon.scrape()).value('library_up', labels) === 0, {
-    timeout: 60_000,
-  });
+  await untilUp('people', 0);
   service.heal(riverside);
+  await untilUp('branch', 1);
+  await untilUp('device', 1);
   await exact(daemon, riverside);
 });
 
-test('every family has its type, its labels and a help text, in both formats', async () => {
-  const text = await daemon.scrape();
-  const open = new Exposition(await (await daemon.get('/metrics', openMetrics)).text());
-  for (const exposition of [text, open]) {
-    const found = families.map(([name, type]) => {
-      const family = exposition === open && type === 'counter' ? name.replace(/_total$/, '') : name;
-      const series = exposition.all(type === 'histogram' ? `${name}_count` : name);
-      const labels = series.map((sample) => Object.keys(sample.labels).toSorted().join(','));
-      expect(exposition.help.get(family)?.length).toBeGreaterThan(10);
-      return [name, exposition.type.get(family), [...new Set(labels)].join(' or ')];
-    });
-    expect(found).toEqual(families);
-  }
-  expect([...text.type.keys()].filter((name) => !text.help.has(name))).toEqual([]);
+test.each([
+  ['text', {}],
+  ['OpenMetrics', openMetrics],
+])('%s has every family with its type, its labels and a help text', async (format, headers) => {
+  const exposition = new Exposition(await (await daemon.get('/metrics', headers)).text());
+  const isOpen = format === 'OpenMetrics';
+  const found = families.map((row) => {
+    const [name = '', type = ''] = row.split(' ');
+    const family = isOpen && type === 'counter' ? name.replace(/_total$/, '') : name;
+    const series = exposition.all(type === 'histogram' ? `${name}_count` : name);
+    const labels = series.map((sample) => Object.keys(sample.labels).toSorted().join(','));
+    expect(exposition.help.get(family)?.length).toBeGreaterThan(10);
+    return `${name} ${exposition.type.get(family)} ${[...new Set(labels)].join(' or ')}`;
+  });
+  expect(found).toEqual(families);
+  expect([...exposition.type.keys()].filter((name) => !exposition.help.has(name))).toEqual([]);
 });
 
 test('families of a customer are those of the contract, with finite values', async () => {
   const exposition = await daemon.scrape();
-  const known = new Set(families.map(([name]) => name));
+  const known = new Set(families.map((row) => row.split(' ')[0]));
   const estimate = /^library_(occupancy_esti\w+|door_\w+)$/;
   const odd = exposition.samples.filter(
     ({ name, labels, value }) =>
@@ -106,28 +123,24 @@ test('_created of the counters is the start of the period, in OpenMetrics only',
   expect((await daemon.scrape()).all('library_logins_created')).toEqual([]);
 });
 
-test.each([
-  [undefined, 'text/plain; version=0.0.4'],
-  ['text/plain', 'text/plain; version=0.0.4'],
-  [openMetrics.accept, 'application/openmetrics-text; version=1.0.0'],
-  [
-    'application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1',
-    'application/openmetrics-text; version=1.0.0',
-  ],
-])('Accept: %s is answered with %s', async (accept, type) => {
-  const answer = await daemon.get('/metrics', accept === undefined ? {} : { accept });
-  expect(answer.headers.get('content-type')).toContain(type);
-  const body = await answer.text();
-  expect(body.endsWith('\n# EOF\n')).toBe(type.includes('openmetrics'));
-});
+const TEXT = 'text/plain; version=0.0.4';
+const PREFERS_OPEN =
+  'application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1';
 
 test.each([
-  ['gzip', 'gzip'],
-  ['identity', null],
-])('Accept-Encoding: %s is answered with the encoding %s', async (accepted, encoding) => {
-  const answer = await daemon.get('/metrics', { 'accept-encoding': accepted });
+  [{}, TEXT, 'gzip'],
+  [{ accept: 'text/plain' }, TEXT, 'gzip'],
+  [openMetrics, openMetrics.accept, 'gzip'],
+  [{ accept: PREFERS_OPEN }, openMetrics.accept, 'gzip'],
+  [{ 'accept-encoding': 'identity' }, TEXT, null],
+])('with %j, the metrics are %s with the encoding %s', async (headers, type, encoding) => {
+  // fetch accepts gzip.
+  const answer = await daemon.get('/metrics', headers);
+  expect(answer.headers.get('content-type')).toContain(type);
   expect(answer.headers.get('content-encoding')).toBe(encoding);
-  expect(new Exposition(await answer.text()).all('library_logins_total')).toHaveLength(1);
+  const body = await answer.text();
+  expect(body.endsWith('\n# EOF\n')).toBe(type.includes('openmetrics'));
+  expect(new Exposition(body).all('library_logins_total')).toHaveLength(1);
 });
 
 test('healthy, ready and the status page answer; reload is forbidden by default', async () => {
@@ -136,10 +149,8 @@ test('healthy, ready and the status page answer; reload is forbidden by default'
     expect((await daemon.get('/-/ready')).status).toBe(200);
   });
   const page = await daemon.get('/');
-  expect([page.status, page.headers.get('content-type')]).toEqual([
-    200,
-    expect.stringContaining('text/html'),
-  ]);
+  expect(page.status).toBe(200);
+  expect(page.headers.get('content-type')).toContain('text/html');
   expect(await page.text()).toContain('riverside');
   expect((await daemon.reload()).status).toBe(403);
   expect((await daemon.get('/no-such-page')).status).toBe(404);
@@ -151,15 +162,11 @@ test('logs are lines of JSON on standard error', () => {
 });
 
 test('no HTTP request makes the exporter request anything from the service', async () => {
-  const own = new Workspace();
-  onTestFinished(() => own.close());
-  const idle = service.addCustomer('idle', riverside.ledger.zone);
-  fillHistory(idle.ledger);
+  const idle = harness.addCustomer('idle');
   const polling = { interval: '1d', reconcile_interval: '1d' };
   // The history of the estimate is read after the first polls.
-  const customers = { idle: { estimate: false } };
-  const file = writeConfig(own, service, [idle], { polling, customers });
-  const other = await harness.start(file, [`--storage.path=${own.folder}/data`]);
+  const file = harness.configure([idle], { polling, customers: { idle: { estimate: false } } });
+  const other = await harness.start(file, [`--storage.path=${workspace.folder}/idle`]);
   await exact(other, idle);
   const requests = service.requests.filter(({ customer }) => customer === 'idle').length;
   const query = 'customer=idle&from=2026-01-01&target=http://127.0.0.1:1&reload=1';

@@ -1,81 +1,53 @@
-/** The occupancy estimate of the daemon against the simulator: two libraries, one never closes. */
-import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { createEnvironment, exporterConfigYaml } from '../../src/simulator/environment.ts';
-import { createFaults } from '../../src/simulator/faults.ts';
-import { startSimulator } from '../../src/simulator/http.ts';
-import type { Simulator } from '../../src/simulator/http.ts';
-import { eventually, flagsFor, launch, Workspace } from './daemon.ts';
+/** CONTRACT.md, section 4: the occupancy estimate. */
+import { expect, test } from 'vitest';
+import { eventually, launch } from './daemon.ts';
+import { exact } from './expected.ts';
+import { Harness } from './harness.ts';
+import type { ServiceCustomer } from './ledger-service.ts';
 
-const workspace = new Workspace();
-const world = createEnvironment({ seed: 7, customers: 2, clock: systemClock });
-const names = world.customers.map(({ library }) => library.name);
-const FAMILIES = [
-  'library_occupancy_estimate_people',
-  'library_occupancy_estimate_lower_people',
-  'library_occupancy_estimate_upper_people',
-  'library_door_suspect',
-];
-let simulator: Simulator;
-let configFile: string;
-
-beforeAll(async () => {
-  const faults = createFaults({ random: seededRandom(7) });
-  const { service } = world;
-  const listenAddress = '127.0.0.1:0';
-  simulator = await startSimulator({ service, faults, clock: systemClock, listenAddress });
-  configFile = workspace.write('config.yaml', exporterConfigYaml(world, simulator.url));
-});
-afterAll(async () => {
-  await workspace.close();
-  await simulator.close();
-});
-
-test(
-  'a library that empties at night has an estimate, one that never closes has none',
-  { timeout: 60_000 },
-  async () => {
-    const daemon = await launch(workspace, flagsFor(workspace, configFile)).listening();
-    await eventually(async () => {
-      const exposition = await daemon.scrape();
-      const estimable = names.map((customer) =>
-        exposition.value('library_occupancy_estimable', { customer }),
-      );
-      expect(estimable).toEqual([0, 1]);
-      for (const family of FAMILIES.slice(0, 3)) {
-        expect(exposition.all(family).map(({ labels }) => labels['customer'])).toEqual(
-          names.slice(1),
-        );
-      }
-      const kinds = exposition.all('library_door_suspect').map(({ labels }) => labels['kind']);
-      expect(kinds.slice(0, 3)).toEqual(['exits_missing', 'entries_missing', 'silent']);
-      expect(exposition.all('library_door_count_ratio')).toHaveLength(2);
-      expect(exposition.all('library_door_count_ratio_stddev')).toHaveLength(2);
-    });
-    await daemon.stop();
-  },
+const harness = new Harness();
+const ESTIMATE = ['people', 'lower_people', 'upper_people'].map(
+  (name) => `library_occupancy_estimate_${name}`,
 );
+const DOORS = [
+  'library_door_suspect',
+  'library_door_count_ratio',
+  'library_door_count_ratio_stddev',
+];
+const ESTIMABLE = 'library_occupancy_estimable';
 
-test('estimate: false removes the metrics and the requests', { timeout: 60_000 }, async () => {
-  const off = workspace.write(
-    'off.yaml',
-    `defaults: { estimate: false }\n${readFileSync(configFile, 'utf8')}`,
-  );
-  const daemon = await launch(
-    workspace,
-    flagsFor(workspace, off, `--storage.path=${workspace.folder}/off`, '--log.level=debug'),
-  ).listening();
+test('a library that empties at night has an estimate, one that never closes has none', async () => {
+  const flags = ['--customers=2', '--web.listen-address=127.0.0.1:0'];
+  const demo = await launch(harness.workspace, ['demo', ...flags]).listening();
   await eventually(async () => {
-    const exposition = await daemon.scrape();
-    const polls = exposition.all('library_polls_total').map(({ value }) => value);
-    expect(Math.min(...polls)).toBeGreaterThan(0);
-    for (const family of [...FAMILIES, 'library_door_count_ratio', 'library_occupancy_estimable']) {
-      expect(exposition.all(family)).toEqual([]);
+    const exposition = await demo.scrape();
+    expect(exposition.all(ESTIMABLE).map(({ value }) => value)).toEqual([0, 1]);
+    const [, closing] = exposition.all(ESTIMABLE).map(({ labels }) => labels);
+    for (const family of ESTIMATE) {
+      expect(exposition.all(family).map(({ labels }) => labels)).toEqual([closing]);
     }
+    const kinds = exposition.all('library_door_suspect').map(({ labels }) => labels['kind']);
+    expect(kinds.slice(0, 3)).toEqual(['exits_missing', 'entries_missing', 'silent']);
+    expect(exposition.all('library_door_count_ratio')).toHaveLength(2);
+    expect(exposition.all('library_door_count_ratio_stddev')).toHaveLength(2);
   });
-  const requests = daemon.logLines().filter(({ msg }) => msg === 'service request finished');
-  expect(requests.filter(({ aggregation }) => aggregation === 'quarter')).toEqual([]);
-  await daemon.stop();
+  expect(await demo.stop()).toBe(0);
+});
+
+test('estimate: false removes the metrics and the requests', async () => {
+  const [on, off] = [harness.addCustomer('on'), harness.addCustomer('off')];
+  const settings = { customers: { off: { estimate: false } } };
+  const daemon = await harness.start(harness.configure([on, off], settings));
+  await exact(daemon, on, off);
+  await eventually(async () => {
+    expect(await daemon.value(ESTIMABLE, { customer: 'on' })).toBeDefined();
+  });
+  function hasReadQuarters(customer: ServiceCustomer): boolean {
+    const requests = harness.service.requestsOf(customer, 'peoplecount');
+    return requests.some(({ query }) => query.get('aggregation') === 'quarter');
+  }
+  expect([hasReadQuarters(on), hasReadQuarters(off)]).toEqual([true, false]);
+  const exposition = await daemon.scrape();
+  const shown = [...ESTIMATE, ...DOORS, ESTIMABLE].flatMap((family) => exposition.all(family));
+  expect(shown.filter(({ labels }) => labels['customer'] === 'off')).toEqual([]);
 });

@@ -5,9 +5,13 @@
  */
 import { strict as assert } from 'node:assert';
 import { afterAll, beforeAll, vi } from 'vitest';
-import { flagsFor, launch, Workspace } from './daemon.ts';
-import type { Daemon } from './daemon.ts';
+import { flagsFor, launch, Workspace, writeConfig } from './daemon.ts';
+import type { Daemon, Settings } from './daemon.ts';
+import { fillHistory } from './expected.ts';
 import { LedgerService } from './ledger-service.ts';
+import type { ServiceCustomer } from './ledger-service.ts';
+import type { Conventions } from './ledger.ts';
+import { afternoonZone } from './local-time.ts';
 import { Monitor } from './monitor.ts';
 
 // Tests wait for states, not for times: these limits only end what never happens.
@@ -18,6 +22,7 @@ const PAGES = ['/metrics', '/', '/-/ready', '/-/healthy'];
 export class Harness {
   readonly service = new LedgerService();
   readonly workspace = new Workspace();
+  readonly zone = afternoonZone(Date.now());
   readonly #monitor = new Monitor();
   #pages = '';
 
@@ -37,6 +42,18 @@ export class Harness {
         [],
       );
     });
+  }
+
+  /** Adds a customer with two weeks of records, in whose zone it is afternoon. */
+  addCustomer(name: string, conventions: Partial<Conventions> = {}): ServiceCustomer {
+    const customer = this.service.addCustomer(name, this.zone, conventions);
+    fillHistory(customer.ledger);
+    return customer;
+  }
+
+  /** Writes the configuration of these customers; returns its path. */
+  configure(customers: readonly ServiceCustomer[], settings?: Settings): string {
+    return writeConfig(this.workspace, this.service, customers, settings);
   }
 
   /** Starts a daemon that is scraped in the background until `stop`. */

@@ -3,25 +3,17 @@
  * is a customer of one daemon, so that an assumption about one would show at another.
  */
 import { beforeAll, expect, test } from 'vitest';
-import { eventually, writeConfig } from './daemon.ts';
+import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
-import {
-  addOld,
-  dayStartsAt,
-  exact,
-  expectCountersExact,
-  expectTodayExact,
-  fillHistory,
-} from './expected.ts';
+import { addOld, dayStartsAt, exact, expectCountersExact, expectTodayExact } from './expected.ts';
 import type { Exposition } from './exposition.ts';
 import { Harness } from './harness.ts';
 import type { Conventions, Ledger } from './ledger.ts';
 import { keyFormats } from './ledger.ts';
-import { afternoonZone, dayStart, hourMs, minuteMs, periodStart } from './local-time.ts';
+import { dayStart, hourMs, minuteMs, periodStart } from './local-time.ts';
 
 const harness = new Harness();
-const { service, workspace } = harness;
-const zone = afternoonZone(Date.now());
+const { zone } = harness;
 let daemon: Daemon;
 
 const names = Object.keys(keyFormats) as (keyof typeof keyFormats)[];
@@ -42,7 +34,7 @@ const table: Readonly<Record<string, Partial<Conventions>>> = {
 
 const cases = Object.entries(table).map(([convention, conventions], index) => ({
   convention,
-  customer: service.addCustomer(`case-${index}`, zone, conventions),
+  customer: harness.addCustomer(`case-${index}`, conventions),
 }));
 const opaque = cases.find(({ convention }) => convention === 'keys: opaque')?.customer;
 // What depends on minutes is compared where they can be read and are complete.
@@ -61,12 +53,9 @@ function addMany(ledger: Ledger): void {
 }
 
 beforeAll(async () => {
-  for (const { customer } of cases) {
-    fillHistory(customer.ledger);
-    addMany(customer.ledger);
-  }
   const customers = cases.map(({ customer }) => customer);
-  daemon = await harness.start(writeConfig(workspace, service, customers));
+  customers.forEach(({ ledger }) => addMany(ledger));
+  daemon = await harness.start(harness.configure(customers));
 });
 
 /** Returns the last scrape. */

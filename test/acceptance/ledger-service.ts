@@ -5,7 +5,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { aggregations, Ledger } from './ledger.ts';
 import type { Aggregation, Answer, Conventions, Stream } from './ledger.ts';
 
@@ -55,30 +57,18 @@ export class LedgerService {
   readonly issuedTokens = new Map<string, ServiceCustomer>();
   /** By how much the service's clock is ahead. */
   clockShiftMs = 0;
+  url = '';
   readonly #revoked = new Set<string>();
-  readonly #server: Server;
-  #url = '';
-
-  constructor() {
-    this.#server = createServer((request, response) => {
-      this.#serve(request, response).catch((error: unknown) => {
-        this.violations.push(`the fake failed: ${String(error)}`);
-        response.destroy();
-      });
+  readonly #server = createServer((request, response) => {
+    this.#serve(request, response).catch((error: unknown) => {
+      this.violations.push(`the fake failed: ${String(error)}`);
+      response.destroy();
     });
-  }
-
-  get url(): string {
-    return this.#url;
-  }
+  });
 
   async start(): Promise<void> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string') {
-      throw new Error('the fake service has no port');
-    }
-    this.#url = `http://127.0.0.1:${address.port}`;
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   async stop(): Promise<void> {
@@ -139,7 +129,7 @@ export class LedgerService {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '/', this.#url);
+    const url = new URL(request.url ?? '/', this.url);
     response.setHeader('date', new Date(Date.now() + this.clockShiftMs).toUTCString());
     switch (url.pathname) {
       case '/connect/token':
@@ -155,7 +145,7 @@ export class LedgerService {
   }
 
   async #serveToken(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await readBody(request);
+    const body = await text(request);
     const form = new URLSearchParams(body);
     const customer = this.customers.get(form.get('client_id') ?? '');
     this.#record(customer, 'token', new URLSearchParams());
@@ -220,10 +210,10 @@ export class LedgerService {
     this.#rule(!query.has('startToken'), 'aggregation never goes with startToken');
     this.#rule(!query.has('to') || query.has('from'), 'to needs from');
     for (const name of ['from', 'to']) {
-      const text = query.get(name);
+      const time = query.get(name);
       const isIso =
-        text === null || /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/.test(text);
-      this.#rule(isIso, `${name} is not ISO 8601: ${String(text)}`);
+        time === null || /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/.test(time);
+      this.#rule(isIso, `${name} is not ISO 8601: ${String(time)}`);
     }
     if (aggregation === undefined || this.violations.length > before) {
       return undefined;
@@ -271,28 +261,26 @@ function answerOr(
   sent: string,
   response: ServerResponse,
 ): void {
-  const text = JSON.stringify(good);
+  const body = JSON.stringify(good);
   const json = { 'content-type': 'application/json' };
   const echo = encodeURI(sent);
+  function send(status: number, headers: OutgoingHttpHeaders, content = ''): void {
+    response.writeHead(status, headers).end(content);
+  }
   switch (fault) {
     case undefined:
-      return sendJson(response, 200, good);
+      return send(200, json, body);
     case 'unavailable, Retry-After: 1':
     case 'unavailable, Retry-After: 20':
-      response.writeHead(503, { ...json, 'retry-after': fault.split(': ')[1] }).end('{}');
-      return;
+      return send(503, { ...json, 'retry-after': fault.split(': ')[1] }, '{}');
     case 'html':
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Signed out</html>');
-      return;
+      return send(200, { 'content-type': 'text/html' }, '<html>Signed out</html>');
     case 'truncated':
-      response.writeHead(200, json).end(text.slice(0, -5));
-      return;
+      return send(200, json, body.slice(0, -5));
     case 'one malformed row':
-      response.writeHead(200, json).end(text.replace(/("in"|"value"):\d+/, '$1:"many"'));
-      return;
+      return send(200, json, body.replace(/("in"|"value"):\d+/, '$1:"many"'));
     case 'empty':
-      response.writeHead(200, json).end(text.replace(/"result":.*$/, '"result":[]}'));
-      return;
+      return send(200, json, body.replace(/"result":.*$/, '"result":[]}'));
     case 'reset':
       response.socket?.resetAndDestroy();
       return;
@@ -305,13 +293,11 @@ function answerOr(
       return;
     }
     case 'echo in html':
-      response.writeHead(200, { 'content-type': 'text/html' }).end(`<html>${sent}</html>`);
-      return;
+      return send(200, { 'content-type': 'text/html' }, `<html>${sent}</html>`);
     case 'echo in the error':
       return sendJson(response, 400, { error: sent, message: sent });
     case 'echo in a redirect':
-      response.writeHead(302, { location: `/elsewhere?${echo}` }).end();
-      return;
+      return send(302, { location: `/elsewhere?${echo}` });
     case 'echo in the rows':
       return sendJson(response, 200, {
         metadata: { aggregation: 'minute' },
@@ -320,28 +306,17 @@ function answerOr(
     case 'echo in the aggregation':
       return sendJson(response, 200, { metadata: { aggregation: sent }, result: [] });
     case 'echo in the headers':
-      response.writeHead(200, {
-        'content-type': echo,
-        'retry-after': echo,
-        date: echo,
-        server: echo,
-      });
-      response.end(sent);
-      return;
+      return send(
+        200,
+        { 'content-type': echo, 'retry-after': echo, date: echo, server: echo },
+        sent,
+      );
     case 'echo in the status':
       response.socket?.end(`HTTP/1.1 500 ${echo}\r\nX-Echo: ${echo}\r\n\r\n`);
       return;
     default:
       return sendJson(response, fault, { error: 'injected' });
   }
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const parts: Uint8Array[] = [];
-  for await (const part of request) {
-    parts.push(part as Uint8Array);
-  }
-  return Buffer.concat(parts).toString('utf8');
 }
 
 function envelope(stream: Stream, query: URLSearchParams, { aggregation, rows }: Answer): object {

@@ -1,6 +1,6 @@
 /** CONTRACT.md, sections 2 and 4: each customer by its own zone, start of the day and settings; shards. */
 import { beforeAll, expect, test } from 'vitest';
-import { eventually, writeConfig } from './daemon.ts';
+import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import { addOld, expectCountersExact, expectTodayExact } from './expected.ts';
 import { Harness } from './harness.ts';
@@ -61,7 +61,7 @@ beforeAll(async () => {
     ] as const;
   });
   const customers = cases.map(({ customer }) => customer);
-  configFile = writeConfig(workspace, service, customers, {
+  configFile = harness.configure(customers, {
     customers: Object.fromEntries(settings),
   });
   // No value depends on the zone of the machine.

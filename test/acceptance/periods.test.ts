@@ -1,6 +1,6 @@
 /** CONTRACT.md, section 4, guarantee 3: counting period and day change at the moment of the scrape. */
 import { expect, test } from 'vitest';
-import { eventually, flagsFor, launch, writeConfig } from './daemon.ts';
+import { eventually, flagsFor, launch } from './daemon.ts';
 import { addOld } from './expected.ts';
 import type { Exposition } from './exposition.ts';
 import { Harness } from './harness.ts';
@@ -41,7 +41,7 @@ test('a scrape after the change shows the values of the new period and day, or n
   for (const hours of [20 * 24, 25, 20, 3, 1]) {
     addOld(ledger, change - hours * hourMs, 7, 3);
   }
-  const flags = flagsFor(workspace, writeConfig(workspace, service, [riverside]));
+  const flags = flagsFor(workspace, harness.configure([riverside]));
   const daemon = await launch(workspace, flags, {
     NODE_OPTIONS: `--import=${workspace.write('preload.mjs', PRELOAD)}`,
     SHIFT_MS: String(shiftMs),

@@ -1,30 +1,20 @@
 /** CONTRACT.md, section 4, guarantees 2 and 4: restarts, kills and replicas. */
-import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
-import { afterAll, expect, test, vi } from 'vitest';
-import { eventually, Workspace, writeConfig } from './daemon.ts';
-import { exact, expectTodayExact, fillHistory } from './expected.ts';
+import { expect, test, vi } from 'vitest';
+import { eventually } from './daemon.ts';
+import { exact, expectTodayExact } from './expected.ts';
 import { Harness } from './harness.ts';
 import type { ServiceCustomer } from './ledger-service.ts';
-import { afternoonZone, hourMs } from './local-time.ts';
+import { hourMs } from './local-time.ts';
 import { periodCounters } from './monitor.ts';
 
 const harness = new Harness();
-const { service } = harness;
-const folders: Workspace[] = [];
-afterAll(() => Promise.all(folders.map((folder) => folder.close())));
 
-function addCustomer(name: string): {
-  customer: ServiceCustomer;
-  configFile: string;
-  storage: string;
-} {
-  const own = new Workspace();
-  folders.push(own);
-  const customer = service.addCustomer(name, afternoonZone(Date.now()));
-  fillHistory(customer.ledger);
-  const configFile = writeConfig(own, service, [customer]);
-  return { customer, configFile, storage: `${own.folder}/data` };
+/** A customer with a configuration and a storage of its own. */
+function addCustomer(name: string) {
+  const customer = harness.addCustomer(name);
+  const configFile = harness.configure([customer], { file: `${name}.yaml` });
+  return { customer, configFile, storage: `${harness.workspace.folder}/${name}` };
 }
 
 function addMore({ ledger }: ServiceCustomer): void {
@@ -37,15 +27,16 @@ test.concurrent(
   'counters continue over stops and kills, whatever was counted meanwhile',
   async () => {
     const { customer, configFile, storage } = addCustomer('restarted');
+    const flags = [`--storage.path=${storage}`];
     for (const signal of ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGKILL'] as const) {
-      const daemon = await harness.start(configFile, [`--storage.path=${storage}`]);
+      const daemon = await harness.start(configFile, flags);
       addMore(customer);
       await exact(daemon, customer);
       addMore(customer);
       await harness.stop(daemon, signal);
       addMore(customer);
     }
-    const daemon = await harness.start(configFile, [`--storage.path=${storage}`]);
+    const daemon = await harness.start(configFile, flags);
     await expect(exact(daemon, customer)).resolves.toBeDefined();
   },
 );
@@ -59,17 +50,12 @@ test.concurrent.each(['SIGTERM', 'SIGKILL'] as const)(
     const first = await harness.start(configFile, flags);
     await exact(first, customer);
     const labels = { customer: customer.name };
-    const total = (await first.scrape()).value('library_people_entered_total', labels) ?? NaN;
+    const total = (await first.value('library_people_entered_total', labels)) ?? NaN;
     // The file is written at most every ten seconds, and at the end by SIGTERM only.
-    const mark = `,${total},`;
-    await vi.waitFor(
-      () => {
-        const isWritten =
-          signal === 'SIGTERM' || readFileSync(`${storage}/state.json`, 'utf8').includes(mark);
-        assert.ok(isWritten);
-      },
-      { timeout: 60_000, interval: 100 },
-    );
+    function isWritten(): boolean {
+      return readFileSync(`${storage}/state.json`, 'utf8').includes(`,${total},`);
+    }
+    await vi.waitUntil(() => signal === 'SIGTERM' || isWritten(), { timeout: 60_000 });
     await harness.stop(first, signal);
     record.in = 1;
     const second = await harness.start(configFile, flags);

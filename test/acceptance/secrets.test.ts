@@ -5,17 +5,15 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { eventually, flagsFor, launch, Workspace, writeConfig } from './daemon.ts';
-import type { Daemon } from './daemon.ts';
-import { exact, fillHistory } from './expected.ts';
-import { LedgerService } from './ledger-service.ts';
-import type { Fault } from './ledger-service.ts';
-import { afternoonZone } from './local-time.ts';
+import { expect, test } from 'vitest';
 import { oddSecret, partsIn } from '../support/disguises.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
+import { eventually, flagsFor, launch } from './daemon.ts';
+import type { Daemon } from './daemon.ts';
+import { exact } from './expected.ts';
+import { Harness } from './harness.ts';
+import type { Fault } from './ledger-service.ts';
 
 const ECHOES: readonly Fault[] = [
   'echo in html',
@@ -28,19 +26,10 @@ const ECHOES: readonly Fault[] = [
 ];
 const PAGES = ['/metrics', '/', '/-/ready', '/-/healthy', '/nowhere', '/-/reload'];
 
-const service = new LedgerService();
-const workspace = new Workspace();
-const riverside = service.addCustomer('riverside', afternoonZone(Date.now()));
+const harness = new Harness();
+const { service, workspace } = harness;
+const riverside = harness.addCustomer('riverside');
 riverside.secret = oddSecret();
-
-beforeAll(async () => {
-  await service.start();
-  fillHistory(riverside.ledger);
-});
-afterAll(async () => {
-  await workspace.close();
-  await service.stop();
-});
 
 async function pagesOf(daemon: Daemon): Promise<string> {
   const answers = await Promise.all(PAGES.map(async (path) => daemon.get(path)));
@@ -58,8 +47,7 @@ function filesUnder(folder: string): string {
 }
 
 test('no output contains a secret or a token, whatever the service repeats', async () => {
-  const file = writeConfig(workspace, service, [riverside]);
-  const good = readFileSync(file, 'utf8');
+  const file = harness.configure([riverside]);
   const daemons = await Promise.all(
     ['json', 'pretty'].map(async (format) => {
       const storage = `--storage.path=${workspace.folder}/${format}`;
@@ -76,10 +64,7 @@ test('no output contains a secret or a token, whatever the service repeats', asy
       service.fail(riverside, echo, { endpoint, times: 1000 });
       service.revokeTokens(riverside);
       // A reload forgets tokens and waits of the failed attempts before.
-      workspace.write(
-        'config.yaml',
-        good.replace('"service": {', `"service": { "timeout": "${9 + ECHOES.indexOf(echo)}s",`),
-      );
+      harness.configure([riverside], { service: { timeout: `${9 + ECHOES.indexOf(echo)}s` } });
       await Promise.all(daemons.map(async (daemon) => daemon.reload()));
       await eventually(() => {
         expect(riverside.faults[endpoint]?.left).toBeLessThanOrEqual(998);
@@ -96,12 +81,10 @@ test('no output contains a secret or a token, whatever the service repeats', asy
     shown += await answer.text();
     await daemon.stop();
   }
-  const output = [...daemons.map(({ stdout, stderr }) => stdout + stderr), shown];
-  for (const format of ['json', 'pretty']) {
-    output.push(filesUnder(join(workspace.folder, format)));
-  }
+  const output = daemons.map(({ stdout, stderr }) => stdout + stderr);
+  const files = ['json', 'pretty'].map((format) => filesUnder(join(workspace.folder, format)));
   expect(daemons[0]?.logged('poll failed').length).toBeGreaterThan(0);
-  expect(partsIn(output.join('\n'), service.secrets())).toEqual([]);
+  expect(partsIn([shown, ...output, ...files].join('\n'), service.secrets())).toEqual([]);
 });
 
 test('the password of a proxy is sent to the proxy and shown nowhere', async () => {
@@ -114,19 +97,16 @@ test('the password of a proxy is sent to the proxy and shown nowhere', async () 
     socket.end(`HTTP/1.1 407 ${credentials}\r\nX-Echo: ${credentials}\r\n\r\n${credentials}`);
   });
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  const address = proxy.address();
-  const port = typeof address === 'object' ? address?.port : 0;
-  const file = writeConfig(workspace, service, [riverside], {
+  const { port } = proxy.address() as AddressInfo;
+  const file = harness.configure([riverside], {
     service: {
       base_url: 'https://statistics.example.org',
       auth_url: 'https://identity.example.org',
       proxy_url: `http://operator:${password}@127.0.0.1:${port}`,
     },
   });
-  const daemon = await launch(
-    workspace,
-    flagsFor(workspace, file, '--log.level=debug'),
-  ).listening();
+  const flags = flagsFor(workspace, file, '--log.level=debug');
+  const daemon = await launch(workspace, flags).listening();
   await daemon.until(() => daemon.logged('poll failed').length > 0);
   const shown = await pagesOf(daemon);
   await daemon.stop();

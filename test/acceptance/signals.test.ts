@@ -1,34 +1,23 @@
 /** SIGTERM at any moment ends the daemon with status 0, and the high-water marks are written. */
 import { readFileSync, rmSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { flagsFor, launch, Workspace, writeConfig } from './daemon.ts';
+import { afterEach, expect, test, vi } from 'vitest';
+import { flagsFor, launch } from './daemon.ts';
 import type { Daemon, Settings } from './daemon.ts';
-import { exact, fillHistory } from './expected.ts';
-import { LedgerService } from './ledger-service.ts';
-import { afternoonZone } from './local-time.ts';
+import { exact } from './expected.ts';
+import { Harness } from './harness.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+const harness = new Harness();
+const { service, workspace } = harness;
+const riverside = harness.addCustomer('riverside');
 
-const service = new LedgerService();
-const workspace = new Workspace();
-const riverside = service.addCustomer('riverside', afternoonZone(Date.now()));
-
-beforeAll(async () => {
-  await service.start();
-  fillHistory(riverside.ledger);
-});
 afterEach(() => {
   service.heal(riverside);
   rmSync(`${workspace.folder}/data`, { recursive: true, force: true });
 });
-afterAll(async () => {
-  await workspace.close();
-  await service.stop();
-});
 
 function start(settings: Settings = {}, environment: Record<string, string> = {}): Daemon {
-  const file = writeConfig(workspace, service, [riverside], settings);
-  return launch(workspace, flagsFor(workspace, file, '--web.enable-lifecycle'), environment);
+  const flags = flagsFor(workspace, harness.configure([riverside], settings));
+  return launch(workspace, [...flags, '--web.enable-lifecycle'], environment);
 }
 
 async function counting(): Promise<Daemon> {
@@ -80,28 +69,24 @@ test.each([
   ['as soon as it is listened to', WHEN_LISTENED_TO],
 ])('SIGTERM at the start: %s', async (_, preload) => {
   const file = workspace.write('preload.mjs', preload);
-  const daemon = start({}, { NODE_OPTIONS: `--import=${file}` });
-  expect(await daemon.exited).toBe(0);
+  expect(await start({}, { NODE_OPTIONS: `--import=${file}` }).exited).toBe(0);
 });
 
-test.each([
-  ['hang', 'data'],
-  ['drip', 'data'],
-  ['unavailable, Retry-After: 20', 'data'],
-] as const)('SIGTERM during a request: %s of the %s endpoint', async (fault, endpoint) => {
-  service.fail(riverside, fault, { endpoint });
-  const before = service.requests.length;
-  const daemon = await start({ service: { timeout: '60s' } }).listening();
-  await vi.waitUntil(() => service.requests.length > before + (endpoint === 'data' ? 1 : 0), {
-    timeout: 30_000,
-  });
-  expect(await daemon.stop()).toBe(0);
-  expect(daemon.logged('poll failed')).toEqual([]);
-});
+test.each(['hang', 'drip', 'unavailable, Retry-After: 20'] as const)(
+  'SIGTERM during a request: %s',
+  async (fault) => {
+    service.fail(riverside, fault);
+    const before = service.requests.length;
+    const daemon = await start({ service: { timeout: '60s' } }).listening();
+    await vi.waitUntil(() => service.requests.length > before + 1, { timeout: 30_000 });
+    expect(await daemon.stop()).toBe(0);
+    expect(daemon.logged('poll failed')).toEqual([]);
+  },
+);
 
 test('SIGTERM during reloads', async () => {
   const daemon = await counting();
-  writeConfig(workspace, service, [riverside], { service: { timeout: '9s' } });
+  harness.configure([riverside], { service: { timeout: '9s' } });
   const answers = Promise.allSettled([daemon.reload(), daemon.reload(), daemon.reload()]);
   daemon.signal('SIGHUP');
   expect(await daemon.stop()).toBe(0);
