@@ -18,7 +18,7 @@ test('a SIGHUP before the configuration is loaded leads to a reload after the st
   const workspace = new Workspace();
   onTestFinished(() => workspace.close());
   // Nothing listens on port 9: polls may fail here.
-  const config = configFlag(workspace, 'http://127.0.0.1:9', ['riverside']);
+  const config = configFlag(workspace, 'http://127.0.0.1:9', { riverside: 'Europe/Copenhagen' });
   const terminal = new HangupAtStart();
   const flags = ['--web.listen-address=127.0.0.1:0', '--storage.path='];
   const running = terminal.run('run', config, ...flags);

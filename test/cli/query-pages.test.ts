@@ -24,8 +24,7 @@ async function queryPages(pages: Readonly<Record<string, Answer>>, ...flags: rea
     const answer = pages[parametersOf(asked).get('startToken') ?? ''] ?? json(400, {});
     answer(asked, response);
   };
-  const settings = { customer: { timezone: 'Europe/Copenhagen' } };
-  const config = configFlag(workspace, fake.url, ['riverside'], settings);
+  const config = configFlag(workspace, fake.url, { riverside: 'Europe/Copenhagen' });
   const args = ['query', 'login', config, '--customer=riverside', '--format=ndjson', ...flags];
   const { status, out, err } = await ran(...args);
   expect(err + out).not.toContain(SECRET);

@@ -95,7 +95,7 @@ test.each([
   [['login', '--customer=river'], '--customer: expected one of riverside, got "river"'],
 ] as const)('%j is refused before the first request', async (args, message) => {
   // Nothing listens on this port: a request would end with status 1.
-  const config = configFlag(workspace, 'http://127.0.0.1:1', ['riverside']);
+  const config = configFlag(workspace, 'http://127.0.0.1:1', { riverside: 'Europe/Copenhagen' });
   const { status, out, err } = await ran('query', config, ...args);
   expect({ status, out }).toEqual({ status: 2, out: '' });
   expect(err).toContain(`error: ${message}`);
@@ -103,7 +103,11 @@ test.each([
 
 test('a missing --customer is refused with some of the names', async () => {
   const names = Array.from({ length: 12 }, (_, i) => `library-${i}`);
-  const config = configFlag(workspace, 'http://127.0.0.1:1', names);
+  const config = configFlag(
+    workspace,
+    'http://127.0.0.1:1',
+    Object.fromEntries(names.map((name) => [name, ZONE])),
+  );
   expect(await ran('query', 'login', config)).toEqual({
     status: 2,
     out: '',

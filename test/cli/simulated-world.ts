@@ -1,5 +1,6 @@
 /** A simulated service on loopback with customers of several sorts, and configurations for it. */
 import { systemClock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { MINUTE_MS, plainConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
@@ -31,15 +32,19 @@ export interface Settings {
   readonly customer?: object;
 }
 
+export type World = Awaited<ReturnType<typeof startWorld>>;
+
 export async function startWorld(
   sorts: Readonly<Record<string, Sort>>,
   ofService: Partial<Conventions> = {},
+  past: { readonly clock?: Pick<Clock, 'nowMs'>; readonly historyMs?: number } = {},
 ) {
   const workspace = new Workspace();
   const conventions = { ...plainConventions, ...ofService };
   const service = createSimulatedService({
     seed: 1,
     clock: systemClock,
+    ...past,
     conventions,
     customers: Object.entries(sorts).map(([name, sort], i) => ({
       library: drawLibrary(1, i + 1, { name, timezone: ZONE, visitsPerDay: 0, ...sort.library }),
@@ -59,36 +64,55 @@ export async function startWorld(
     });
   }
   const faults = createFaults({ random: seededRandom(1) });
-  const listenAddress = '127.0.0.1:0';
-  const simulator = await startSimulator({ service, faults, clock: systemClock, listenAddress });
-  return {
+  const world = {
     service,
     faults,
+    workspace,
+    /** Called before a data request is answered, with its endpoint, `from` and `to`. */
+    onRequest(_request: string): void {},
     /** The flag that names a configuration of all customers. */
-    config: (settings?: Settings) =>
-      configFlag(workspace, simulator.url, Object.keys(sorts), settings),
-    async [Symbol.asyncDispose]() {
+    config(settings?: Settings): string {
+      const zones = service.customers.map(({ library }) => [library.name, library.timezone]);
+      return configFlag(workspace, simulator.url, Object.fromEntries(zones), settings);
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
       await simulator.close();
       await workspace.close();
     },
   };
+  const simulator = await startSimulator({
+    service: {
+      ...service,
+      handle(request) {
+        const { path, query } = request;
+        if (path.startsWith('/v1/') && query instanceof URLSearchParams) {
+          world.onRequest(`${path} ${query.get('from') ?? ''} ${query.get('to') ?? ''}`);
+        }
+        return service.handle(request);
+      },
+    },
+    faults,
+    clock: systemClock,
+    listenAddress: '127.0.0.1:0',
+  });
+  return world;
 }
 
-/** Writes a configuration of customers in one zone with one secret; returns the flag that names it. */
+/** Writes a configuration of customers, by name and zone, with one secret; returns the flag that names it. */
 export function configFlag(
   workspace: Workspace,
   url: string,
-  names: readonly string[],
+  zones: Readonly<Record<string, string>>,
   { customer, service, polling }: Settings = {},
 ): string {
   const config = {
     service: { base_url: url, auth_url: url, max_requests_per_second: 1_000, ...service },
     ...(polling === undefined ? {} : { polling }),
-    defaults: { timezone: ZONE },
-    customers: names.map((name) => ({
+    customers: Object.entries(zones).map(([name, timezone]) => ({
       name,
       client_id: `${name}-api`,
       client_secret: SECRET,
+      timezone,
       ...customer,
     })),
   };

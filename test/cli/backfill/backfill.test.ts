@@ -33,9 +33,7 @@ test('writes the totals of the service month by month, and prints the next comma
   expect(status).toBe(0);
   expect(fixture.files()).toEqual(['2026-10.om', '2026-11.om', 'backfill.json', 'lock']);
   const october = seriesOf(fixture.month('2026-10'), ENTERED);
-  const total =
-    fixture.service.served('lone', OCTOBER.startMs).entered -
-    fixture.service.served('lone', NOVEMBER.startMs).entered;
+  const total = fixture.entered(OCTOBER.startMs, NOVEMBER.startMs);
   expect(october[0]?.atMs).toBe(Date.UTC(2026, 9, 29, 3));
   expect(october.at(-1)).toEqual({ atMs: NOVEMBER.startMs - 1_000, value: total });
   const november = seriesOf(fixture.month('2026-11'), ENTERED);
@@ -75,8 +73,9 @@ test('has the estimate, learned from the month before, and none with estimate: f
   fixture.configure({ estimate: false });
   await fixture.run([...flags, `--output=${fixture.folder}/raw`]);
   expect(fixture.requests.length).toBeLessThan(requests);
-  const raw = readFileSync(join(fixture.folder, 'raw', '2026-11.om'), 'utf8');
-  expect(raw).not.toMatch(/library_(occupancy_estim|door)/);
+  expect(fixture.month('2026-11', `${fixture.folder}/raw`)).not.toMatch(
+    /library_(occupancy_estim|door)/,
+  );
 });
 
 test('has the labels of a scrape, and no secret anywhere', async () => {
@@ -122,9 +121,8 @@ test('stopped by SIGTERM, it keeps finished months and continues after them', as
   fixture.onRequest = () => {};
   expect((await fixture.run(RANGE)).status).toBe(0);
   expect(fixture.requests.join()).not.toContain(' 2026-10-01');
-  for (const month of ['2026-10.om', '2026-11.om']) {
-    const whole = readFileSync(join(fixture.folder, 'whole', month), 'utf8');
-    expect(readFileSync(join(fixture.output, month), 'utf8')).toBe(whole);
+  for (const month of ['2026-10', '2026-11']) {
+    expect(fixture.month(month)).toBe(fixture.month(month, `${fixture.folder}/whole`));
   }
 });
 
@@ -163,12 +161,12 @@ test('several customers are in one file, each with its own counting period', asy
 
 test('names the customers that failed, and continues when they are repaired', async () => {
   await start({ libraries: { good: {}, bad: {} } });
-  fixture.service.revoke('bad');
+  fixture.world.service.revoke('bad');
   const failed = await fixture.run(RANGE);
   expect(failed.status).toBe(1);
   expect(failed.err).toContain('2026-10 failed for 1 customer:\n  bad: auth: ');
   expect(fixture.files()).toEqual(['lock']);
-  fixture.service.restore('bad');
+  fixture.world.service.restore('bad');
   expect((await fixture.run(RANGE)).status).toBe(0);
   expect(seriesOf(fixture.month('2026-10'), ENTERED, 'bad').length).toBeGreaterThan(100);
 });
@@ -188,9 +186,7 @@ test('has no file for a month without data, and no series of a stream without da
 test('uses the minutes if day lags, and reports the difference', async () => {
   await start({ conventions: { dayFreshness: 'nightly' } });
   const { out } = await fixture.run(['--from=2026-11-05', '--to=2026-11-06T15:00', '--step=5m']);
-  const total =
-    fixture.service.served('lone', NOVEMBER.startMs).entered -
-    fixture.service.served('lone', Date.UTC(2026, 10, 6, 14)).entered;
+  const total = fixture.entered(NOVEMBER.startMs, Date.UTC(2026, 10, 6, 14));
   expect(seriesOf(fixture.month('2026-11'), ENTERED).at(-1)?.value).toBe(total);
   expect(out).toMatch(/^lone .* -\d+,-\d+,-\d+ /m);
   expect(out).toContain('If the column "day" is not "agrees"');
@@ -207,41 +203,48 @@ test('a full disk is an error, not the end of a file', async () => {
   expect(fixture.files()).toEqual(['lock']);
 });
 
-test.each([
-  ['another flag', ['--step=1m'], {}],
-  ['another label', ['--label=a=b'], {}],
-  ['another configuration', [], { capacity: 80 }],
-])('rejects %s for a folder with a backfill', async (_name, flags, config) => {
+test('rejects other flags or another configuration for a folder with a backfill', async () => {
   await start();
   await fixture.run(RANGE);
-  fixture.configure(config);
-  const { status, err, out } = await fixture.run([...RANGE.slice(0, 2), '--step=5m', ...flags]);
-  expect({ status, out }).toEqual({ status: 2, out: '' });
-  expect(err).toContain('has a backfill with other flags or another configuration');
-  expect(fixture.requests).toEqual([]);
+  for (const [flags, config] of [
+    [['--step=1m'], {}],
+    [['--label=a=b'], {}],
+    [[], { capacity: 80 }],
+  ] as const) {
+    fixture.configure(config);
+    const { status, err, out } = await fixture.run([...RANGE, ...flags]);
+    expect({ status, out }).toEqual({ status: 2, out: '' });
+    expect(err).toContain('has a backfill with other flags or another configuration');
+    expect(fixture.requests).toEqual([]);
+  }
 });
 
 test('rejects an --output that is a file, has foreign files, or is locked', async () => {
   await start();
-  writeFileSync(fixture.output, 'mine');
-  const file = await fixture.run(RANGE);
-  expect(file).toMatchObject({ status: 2, out: '' });
-  expect(file.err).toContain(`--output: expected a folder, ${fixture.output} is a file`);
-  const below = await fixture.run([...RANGE, `--output=${fixture.output}/below`]);
-  expect(below.err).toContain('expected a folder');
   const folder = `${fixture.folder}/other`;
-  const output = `--output=${folder}`;
+  async function rejection(output: string): Promise<string> {
+    const { status, out, err } = await fixture.run([...RANGE, `--output=${output}`]);
+    expect({ status, out, requests: fixture.requests }).toEqual({
+      status: 2,
+      out: '',
+      requests: [],
+    });
+    return err;
+  }
+  writeFileSync(fixture.output, 'mine');
+  for (const output of [fixture.output, `${fixture.output}/below`]) {
+    expect(await rejection(output)).toContain(`--output: expected a folder, ${output} is a file`);
+  }
   mkdirSync(folder);
   const lock = lockFolder(folder);
-  expect((await fixture.run([...RANGE, output])).err).toContain('another backfill is writing to');
+  expect(await rejection(folder)).toContain('another backfill is writing to');
   lock.close();
   writeFileSync(join(folder, 'thesis.txt'), 'mine');
-  expect((await fixture.run([...RANGE, output])).err).toContain('expected an empty folder');
+  expect(await rejection(folder)).toContain('expected an empty folder');
   for (const state of ['{"version":7}', 'null', '']) {
     writeFileSync(join(folder, 'backfill.json'), state);
-    expect((await fixture.run([...RANGE, output])).err).toContain('with other flags');
+    expect(await rejection(folder)).toContain('with other flags');
   }
-  expect(fixture.requests).toEqual([]);
 });
 
 test.each([

@@ -1,24 +1,18 @@
-/** Simulated libraries over HTTP at a fixed instant, `backfill` run on them, and the files it writes. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** Simulated libraries at a fixed instant, `backfill` run on them, and the files it writes. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
-import { systemClock } from '../../../src/base/clock.ts';
-import { seededRandom } from '../../../src/base/random.ts';
-import { DAY_MS, plainConventions } from '../../../src/simulator/conventions.ts';
+import { DAY_MS } from '../../../src/simulator/conventions.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
-import { createFaults } from '../../../src/simulator/faults.ts';
-import { startSimulator } from '../../../src/simulator/http.ts';
-import type { Simulator } from '../../../src/simulator/http.ts';
-import { drawLibrary, OFFICE_HOURS } from '../../../src/simulator/libraries.ts';
+import { OFFICE_HOURS } from '../../../src/simulator/libraries.ts';
 import type { Library } from '../../../src/simulator/libraries.ts';
-import { createSimulatedService } from '../../../src/simulator/service.ts';
-import type { SimulatedService } from '../../../src/simulator/service.ts';
+import { startWorld } from '../simulated-world.ts';
+import type { World } from '../simulated-world.ts';
 import { Terminal } from '../terminal.ts';
 import type { Ran } from '../terminal.ts';
 
 /** The sixth of November, in the afternoon of Europe. */
 const NOW_MS = Date.UTC(2026, 10, 6, 15);
+const LIBRARY = { timezone: 'Europe/Copenhagen', visitsPerDay: 100, opening: OFFICE_HOURS };
 
 export interface FixtureOptions {
   readonly conventions?: Partial<Conventions>;
@@ -29,74 +23,44 @@ export interface FixtureOptions {
 }
 
 export class BackfillFixture {
-  readonly folder = mkdtempSync(join(tmpdir(), 'backfill-'));
-  readonly output = join(this.folder, 'history');
-  readonly configFlag = `--config.file=${join(this.folder, 'config.yaml')}`;
-  readonly service: SimulatedService;
-  /** Data requests so far: endpoint, `from` and `to`. */
+  readonly world: World;
+  readonly folder: string;
+  readonly output: string;
+  configFlag = '';
+  /** Data requests of the last run: endpoint, `from` and `to`. */
   requests: string[] = [];
   /** Called before each data request is answered. */
   onRequest: (request: string) => void = () => {};
-  readonly #config: object | undefined;
-  #simulator: Simulator | undefined;
 
-  private constructor(options: FixtureOptions) {
-    const { conventions, libraries = { lone: {} }, historyDays = 70 } = options;
-    this.#config = options.config;
-    this.service = createSimulatedService({
-      seed: 1,
-      conventions: { ...plainConventions, fromEdge: 'inclusive', ...conventions },
-      clock: { nowMs: () => NOW_MS },
-      historyMs: historyDays * DAY_MS,
-      customers: Object.entries(libraries).map(([name, given], i) => ({
-        library: drawLibrary(1, i + 1, {
-          name,
-          timezone: 'Europe/Copenhagen',
-          visitsPerDay: 100,
-          opening: OFFICE_HOURS,
-          ...given,
-        }),
-        clientId: `${name}-api`,
-        clientSecret: `quartz-${name}-lantern`,
-      })),
-    });
+  private constructor(world: World) {
+    this.world = world;
+    this.folder = world.workspace.folder;
+    this.output = join(this.folder, 'history');
+    world.onRequest = (request) => {
+      this.requests.push(request);
+      this.onRequest(request);
+    };
   }
 
   static async start(options: FixtureOptions = {}): Promise<BackfillFixture> {
-    const fixture = new BackfillFixture(options);
-    const { service } = fixture;
-    fixture.#simulator = await startSimulator({
-      service: {
-        ...service,
-        handle(request) {
-          const { path, query } = request;
-          if (path.startsWith('/v1/') && query instanceof URLSearchParams) {
-            const asked = `${path} ${query.get('from') ?? ''} ${query.get('to') ?? ''}`;
-            fixture.requests.push(asked);
-            fixture.onRequest(asked);
-          }
-          return service.handle(request);
-        },
-      },
-      faults: createFaults({ random: seededRandom(1) }),
-      clock: systemClock,
-      listenAddress: '127.0.0.1:0',
-    });
-    fixture.configure(fixture.#config);
+    const { conventions, libraries = { lone: {} }, historyDays = 70, config } = options;
+    const sorts = Object.entries(libraries).map(([name, library]) => [
+      name,
+      { library: { ...LIBRARY, ...library } },
+    ]);
+    const fixture = new BackfillFixture(
+      await startWorld(
+        Object.fromEntries(sorts),
+        { fromEdge: 'inclusive', ...conventions },
+        { clock: { nowMs: () => NOW_MS }, historyMs: historyDays * DAY_MS },
+      ),
+    );
+    fixture.configure(config);
     return fixture;
   }
 
-  configure(settings: object = {}): void {
-    const url = this.#simulator?.url;
-    const customers = this.service.customers.map(({ library, clientId, clientSecret }) => ({
-      name: library.name,
-      client_id: clientId,
-      client_secret: clientSecret,
-      timezone: library.timezone,
-      ...settings,
-    }));
-    const service = { base_url: url, auth_url: url, max_requests_per_second: 2_000 };
-    writeFileSync(join(this.folder, 'config.yaml'), stringify({ service, customers }));
+  configure(customer: object = {}): void {
+    this.configFlag = this.world.config({ customer });
   }
 
   run(flags: readonly string[], terminal = new Terminal()): Promise<Ran> {
@@ -108,13 +72,18 @@ export class BackfillFixture {
     return readdirSync(this.output).toSorted();
   }
 
-  month(name: string): string {
-    return readFileSync(join(this.output, `${name}.om`), 'utf8');
+  month(name: string, output = this.output): string {
+    return readFileSync(join(output, `${name}.om`), 'utf8');
+  }
+
+  /** People who entered between two instants, by the service. */
+  entered(startMs: number, endMs: number): number {
+    const { service } = this.world;
+    return service.served('lone', startMs).entered - service.served('lone', endMs).entered;
   }
 
   async stop(): Promise<void> {
-    await this.#simulator?.close();
-    rmSync(this.folder, { recursive: true });
+    await this.world[Symbol.asyncDispose]();
   }
 }
 
@@ -125,36 +94,28 @@ export interface WrittenSample {
 
 /** The samples of each series of a file. Throws if promtool would drop one or reject the file. */
 export function readMonth(text: string): ReadonlyMap<string, readonly WrittenSample[]> {
-  if (!text.endsWith('\n# EOF\n')) {
-    throw new Error('the file does not end with # EOF');
-  }
   const series = new Map<string, WrittenSample[]>();
-  const families: string[] = [];
+  const families = new Set<string>();
+  let family = '';
   let lastId = '';
-  for (const line of text.split('\n').slice(0, -2)) {
-    const [, family] = /^# TYPE (\S+) /.exec(line) ?? [];
-    if (family !== undefined) {
-      families.push(family);
+  for (const line of text.replace(/\n# EOF\n$/, '').split('\n')) {
+    const [, name] = /^# TYPE (\S+) /.exec(line) ?? [];
+    if (name !== undefined && !families.has(name)) {
+      families.add(name);
+      family = name;
     } else if (!line.startsWith('# HELP ')) {
       const [, id = '', value, seconds] = /^(\S+\{.*\}) (\S+) (\S+)$/.exec(line) ?? [];
-      const current = families.at(-1) ?? '';
       const samples = series.get(id) ?? [];
       const sample = { atMs: Number(seconds) * 1000, value: Number(value) };
-      if (
-        !(id.startsWith(`${current}{`) || id.startsWith(`${current}_total{`)) ||
-        (samples.length > 0 && id !== lastId) ||
-        !(sample.atMs > (samples.at(-1)?.atMs ?? -Infinity)) ||
-        !Number.isFinite(sample.value)
-      ) {
-        throw new Error(`not of ${current}, not in order, or not a number: ${line}`);
+      const isNext = id === lastId ? sample.atMs > (samples.at(-1)?.atMs ?? NaN) : !series.has(id);
+      const isOfFamily = id.replace('_total{', '{').startsWith(`${family}{`);
+      if (!isNext || !isOfFamily || !Number.isFinite(sample.value)) {
+        throw new Error(`not of ${family}, not in order, or not a number: ${line}`);
       }
       lastId = id;
       samples.push(sample);
       series.set(id, samples);
     }
-  }
-  if (new Set(families).size < families.length) {
-    throw new Error('a family is in two places');
   }
   return series;
 }
