@@ -14,14 +14,13 @@ const WITH_SECRET_FILE = configWith({}).replace(
   'client_secret_file: secrets/riverside',
 );
 
-describe('a configuration with', () => {
-  test.each([
-    ['UTF-16', Buffer.from(`\uFEFF${configWith({})}`, 'utf16le'), 'is not text in UTF-8'],
-    ['Latin-1', Buffer.from('branches: { 1: Nørrebro }', 'latin1'), 'is not text in UTF-8'],
-  ])('%s is refused', async (_what, content, message) => {
-    const problems = await problemsOf({ 'config.yaml': content });
-    expect(problems).toBe(`config.yaml:1:1: (file): config.yaml ${message}`);
-  });
+test.each([
+  ['UTF-16', Buffer.from(`\uFEFF${configWith({})}`, 'utf16le'), 'is not text in UTF-8'],
+  ['Latin-1', Buffer.from('branches: { 1: Nørrebro }', 'latin1'), 'is not text in UTF-8'],
+  ['nothing', undefined, 'does not exist'],
+])('in place of a configuration, %s is refused', async (_what, content, message) => {
+  const problems = await problemsOf(content === undefined ? {} : { 'config.yaml': content });
+  expect(problems).toBe(`config.yaml:1:1: (file): config.yaml ${message}`);
 });
 
 /** What is where a file should be, and what is reported of its absolute path. */
@@ -73,13 +72,6 @@ test.each(OBSTACLES)(
   },
 );
 
-test('a configuration that does not exist is reported with the path that was tried', async () => {
-  const path = join(await folderOf({}), 'none.yaml');
-  await expect(loadConfig({ path, env: {} })).rejects.toThrow(
-    `${path}:1:1: (file): ${path} does not exist`,
-  );
-});
-
 test.each([
   ['hunter2', 'hunter2'],
   ['hunter2\n', 'hunter2'],
@@ -122,20 +114,17 @@ describe('warnings', () => {
   });
 
   test('are given of a configuration with secrets that others can read', async () => {
-    const folder = await folderOf({ 'config.yaml': configWith({}), 'env.yaml': configWith({}) });
-    await writeFile(
-      join(folder, 'env.yaml'),
-      configWith({}).replace('hunter2hunter2', '${SECRET}'),
-    );
-    const env = { SECRET: 'hunter2hunter2' };
+    const fromEnvironment = configWith({}).replace('hunter2hunter2', '${SECRET}');
+    const folder = await folderOf({ 'config.yaml': configWith({}), 'env.yaml': fromEnvironment });
+    const warnings: string[] = [];
     for (const name of ['config.yaml', 'env.yaml']) {
-      await chmod(join(folder, name), 0o644);
+      const path = join(folder, name);
+      await chmod(path, 0o644);
+      warnings.push(...(await loadConfig({ path, env: { SECRET: 'hunter2hunter2' } })).warnings);
     }
-    const { warnings } = await loadConfig({ path: join(folder, 'config.yaml'), env });
-    expect(warnings.join().replace(/^.*\//, '')).toBe(
-      'config.yaml:7:20: customers[0].client_secret: a secret in a file that can be read by its group or by others: expected mode 600 or 400',
-    );
-    expect((await loadConfig({ path: join(folder, 'env.yaml'), env })).warnings).toEqual([]);
+    expect(warnings).toEqual([
+      `${folder}/config.yaml:7:20: customers[0].client_secret: a secret in a file that can be read by its group or by others: expected mode 600 or 400`,
+    ]);
   });
 
   test('are not given of a file of another user that only our group can read', () => {
@@ -154,13 +143,11 @@ describe('customer_files', () => {
     return configWith({ more: `customer_files: ["${pattern}"]` });
   }
 
-  test.each([
-    ['none.yaml', 'expected 1 to 10000 files, got none'],
-    ['none/*.yaml', 'expected 1 to 10000 files, got none'],
-    ['/proc/**/status', 'expected 1 to 10000 files, got none'],
-  ])('%s is refused', async (pattern, message) => {
+  test.each(['none.yaml', 'none/*.yaml', '/proc/**/status'])('%s is refused', async (pattern) => {
     const problems = await problemsOf({ 'config.yaml': config(pattern) });
-    expect(problems.split('\n')[0]).toBe(`config.yaml:9:18: customer_files[0]: ${message}`);
+    expect(problems.split('\n')[0]).toBe(
+      'config.yaml:9:18: customer_files[0]: expected 1 to 10000 files, got none',
+    );
   });
 
   test('with more than 10,000 matches are refused', async () => {

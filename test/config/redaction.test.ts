@@ -74,7 +74,7 @@ test.each(IN_PLACE_OF_THE_SECRET)('%j shows nothing of the secret', async (text)
   expect(problems).not.toMatch(LEAK);
 });
 
-test.each([
+const IN_SERVICE = [
   `base_url: https://u:${SECRET}@statistics.example.org`,
   `base_url: u:${SECRET}@statistics.example.org`,
   `base_url: https://statistics.example.org?key=${SECRET}`,
@@ -83,19 +83,16 @@ test.each([
   `proxy_url: { password: ${SECRET} }`,
   `ca_file: secret`,
   `scope: "${SECRET}@\\n"`,
-])('in service, %j shows nothing of the secret', async (text) => {
-  const file = configWith({ service: text });
-  expect(await problemsOf({ 'config.yaml': file, secret: SECRET })).not.toMatch(LEAK);
-});
+];
+const WHOLE_FILES = [SECRET, `${SECRET}: x`, `x: ${SECRET}`, `[${SECRET}`];
 
-test.each([SECRET, `${SECRET}: x`, `x: ${SECRET}`, `[${SECRET}`])(
-  'a file of a secret, %j, in place of a configuration is not shown',
-  async (text) => {
-    expect(await problemsOf({ 'config.yaml': text })).not.toMatch(LEAK);
-    const file = configWith({ more: 'customer_files: [secret]' });
-    expect(await problemsOf({ 'config.yaml': file, secret: text })).not.toMatch(LEAK);
-  },
-);
+test.each([
+  ...IN_SERVICE.map((text) => [configWith({ service: text }), SECRET]),
+  ...WHOLE_FILES.map((text) => [text, '']),
+  ...WHOLE_FILES.map((text) => [configWith({ more: 'customer_files: [secret]' }), text]),
+])('%j with the file %j shows nothing of the secret', async (file, secret = '') => {
+  expect(await problemsOf({ 'config.yaml': file, secret })).not.toMatch(LEAK);
+});
 
 test('a loaded configuration and its warnings show no secret', async () => {
   const text = configWith({}).replace('hunter2hunter2', SECRET);

@@ -86,15 +86,16 @@ describe('what the schema rejects, the exporter rejects', () => {
   });
 });
 
-test.each([
-  ['an unknown key', { ...BASE, colour: 'red' }],
-  ['no customers', { service: BASE.service }],
-  ['no secret', { ...BASE, customers: [{ name: 'a', client_id: 'a' }] }],
-  ['a wrong type', configWith('customers', 'capacity', '250')],
-  ['a value out of range', configWith('customers', 'capacity', 0)],
-  ['an unknown word', configWith('customers', 'streams', ['login'])],
-  ['a reserved label', configWith('customers', 'labels', { job: 'x' })],
-  ['a number without a unit', configWith('polling', 'interval', 60)],
-])('the schema rejects %s', (_what, config) => {
-  expect(validate(config)).toBe(false);
+test('the schema rejects wrong keys, types, words and ranges', () => {
+  const configs = [
+    { ...BASE, colour: 'red' },
+    { service: BASE.service },
+    { ...BASE, customers: [{ name: 'a', client_id: 'a' }] },
+    configWith('customers', 'capacity', '250'),
+    configWith('customers', 'capacity', 0),
+    configWith('customers', 'streams', ['login']),
+    configWith('customers', 'labels', { job: 'x' }),
+    configWith('polling', 'interval', 60),
+  ];
+  expect(configs.filter((config) => validate(config))).toEqual([]);
 });

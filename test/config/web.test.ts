@@ -52,16 +52,13 @@ const WRONG_HASH =
 // prettier-ignore
 test.each([
   ['', '1:1: (file): expected a mapping with tls_server_config or basic_auth_users, got an empty value'],
-  ['prometheus:$2y$10$X0h1gDs', '1:1: (file): expected a mapping with tls_server_config or basic_auth_users, got a string'],
   ['tls_server_confg: {}', '1:1: tls_server_confg: unknown key, did you mean tls_server_config?'],
   ['rate_limit: { burst: 1 }', '1:1: rate_limit: unknown key, expected one of tls_server_config, basic_auth_users'],
   ['http_server_config: { http2: true }', '1:1: http_server_config: unknown key, expected one of tls_server_config, basic_auth_users'],
   [`${TLS}  key: battery`, `4:3: tls_server_config.key: unknown key, expected one of ${TLS_KEYS}`],
   [`${TLS}  client_allowed_sans: [a]`, `4:3: tls_server_config.client_allowed_sans: unknown key, expected one of ${TLS_KEYS}`],
-  [`${TLS}  cipher_suites: [RC4]`, `4:3: tls_server_config.cipher_suites: unknown key, expected one of ${TLS_KEYS}`],
   [TLS.replace('server.pem', 'gone.pem'), '2:14: tls_server_config.cert_file: gone.pem does not exist'],
   [TLS.replace('server.pem', 'broken.pem'), '2:14: tls_server_config.cert_file: broken.pem holds no certificate or an invalid one, expected PEM'],
-  [TLS.replace('server.pem', 'server-key.pem'), '2:14: tls_server_config.cert_file: server-key.pem holds no certificate or an invalid one, expected PEM'],
   [TLS.replace('server-key.pem', 'server.pem'), '3:13: tls_server_config.key_file: server.pem holds no private key without a password, expected PEM'],
   [TLS.replace('server-key.pem', 'encrypted-key.pem'), '3:13: tls_server_config.key_file: encrypted-key.pem holds no private key without a password, expected PEM'],
   [TLS.replace('server-key.pem', 'other-key.pem'), '3:13: tls_server_config.key_file: expected the key of the certificate in cert_file, RSA of at least 2048 bits or ECDSA, got another'],
@@ -72,11 +69,8 @@ test.each([
   [`${TLS}  client_ca_file: ca.pem`, '4:19: tls_server_config.client_ca_file: has no effect with NoClientCert: set client_auth_type'],
   [`${TLS}  min_version: TLS10`, '4:16: tls_server_config.min_version: expected one of TLS12, TLS13, got TLS10 ^'],
   ['basic_auth_users: {}', '1:19: basic_auth_users: expected users with bcrypt hashes such as { prometheus: $2y$10$… }, got a mapping'],
-  ['basic_auth_users: [battery]', '1:19: basic_auth_users: expected users with bcrypt hashes such as { prometheus: $2y$10$… }, got a list'],
   ['basic_auth_users: { a: battery }', `1:24: ${WRONG_HASH}`],
   [`basic_auth_users: { a: ${HASH.replace('$10', '$03')} }`, `1:24: ${WRONG_HASH}`],
-  [`basic_auth_users: { a: ${HASH.replace('$10', '$17')} }`, `1:24: ${WRONG_HASH}`],
-  [`basic_auth_users: { a: '${HASH.slice(0, -1)}' }`, `1:24: ${WRONG_HASH}`],
   [`basic_auth_users: { 'a:b': '${HASH}' }`, '1:21: basic_auth_users: expected a user name without a colon, got another key'],
   [`basic_auth_users: { __proto__: battery, b: '${HASH}' }`, '1:21: basic_auth_users: unsupported key'],
 ])('%j is a problem', async (text, expected) => {
@@ -118,12 +112,6 @@ basic_auth_users:
   expect(JSON.stringify([...config.users, config])).not.toMatch(/X0h1gDs|PRIVATE KEY/);
 });
 
-test('a file may have only users, or only TLS', async () => {
-  expect((await load(`basic_auth_users: { a: ${HASH} }`)).config.tls).toBeUndefined();
-  const { config } = await load(TLS);
-  expect(config).toMatchObject({ tls: { clientAuth: 'NoClientCert' }, users: new Map() });
-});
-
 test('a key and hashes that others can read are warnings', async () => {
   const { folder } = await load(`${TLS}basic_auth_users: { a: ${HASH} }\n`);
   await chmod(join(folder, 'server-key.pem'), 0o640);
@@ -151,7 +139,8 @@ describe('while the server runs', () => {
   });
 
   test('everything else can change', async () => {
-    const next = `${TLS}  min_version: TLS13\n${plain}`;
-    expect(await problemsOf(next, (await load(TLS)).config)).toBe('no problem');
+    const { config } = await load(TLS);
+    expect(config).toMatchObject({ tls: { clientAuth: 'NoClientCert' }, users: new Map() });
+    expect(await problemsOf(`${TLS}  min_version: TLS13\n${plain}`, config)).toBe('no problem');
   });
 });
