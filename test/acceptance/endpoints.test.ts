@@ -75,8 +75,9 @@ beforeAll(async () => {
   daemon = await harness.start(configFile, ['--web.openmetrics-created']);
   await untilUp('people', 0);
   service.heal(riverside);
-  await untilUp('branch', 1);
-  await untilUp('device', 1);
+  for (const stream of ['branch', 'client', 'device']) {
+    await untilUp(stream, 1);
+  }
   await exact(daemon, riverside);
 });
 

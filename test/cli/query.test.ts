@@ -31,14 +31,13 @@ function recordsIn(out: string): number {
   return ids.length;
 }
 
-test.each([['--limit=7'], ['--limit=25'], []])(
-  'raw records are all read once with %j',
-  async (...limit) => {
+test('raw records are all read once, whatever the limit', async () => {
+  for (const limit of [['--limit=7'], ['--limit=25'], []]) {
     const { status, out, err } = await query('login', '--format=ndjson', ...limit);
     expect({ status, err }).toEqual({ status: 0, err: '' });
     expect(recordsIn(out)).toBe(25);
-  },
-);
+  }
+});
 
 test('raw records have the documented fields in order, without those of patrons', async () => {
   expect((await query('login', '--format=csv')).out).toMatch(
@@ -74,11 +73,8 @@ test.each([
     const counts = rows.flatMap((row) => row.split(',').slice(1)).map(Number);
     expect(counts.reduce((a, b) => a + b, 0)).toBe(sum);
   }
-});
-
-test('a table is the default', async () => {
-  const { out } = await query('peoplecount', '--aggregation=branch');
-  expect(out).toMatch(/^ *key +in +out\n *\d+ +25 +12\n$/);
+  const { out: table } = await query(endpoint, '--aggregation=day');
+  expect(table).toMatch(/^ *key +(in +out|value)\n\S+ +25( +12)?\n$/);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 /** What the program prints for wrong command lines, and its help. */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ran, Terminal } from './terminal.ts';
 
 const TIME =
@@ -17,10 +17,6 @@ test.each([
   [['--config.fiel=x'], "unknown option '--config.fiel=x'\n(Did you mean --config.file?)"],
   [['--config.file'], "option '--config.file <file>' argument missing"],
   [
-    ['--log.level=loud'],
-    invalid('--log.level <level>', 'loud', 'Allowed choices are debug, info, warn, error.'),
-  ],
-  [
     ['--config.auto-reload-interval=999ms'],
     invalid(
       '--config.auto-reload-interval <duration>',
@@ -28,13 +24,14 @@ test.each([
       'Expected 0, or a duration of at least 1s such as 30s or 5m.',
     ),
   ],
-  ...['0', '1e3', '', '100001'].map(
-    (text) =>
-      [
-        ['demo', `--customers=${text}`],
-        invalid('--customers <number>', text, 'Expected an integer from 1 to 100000.'),
-      ] as const,
-  ),
+  [
+    ['demo', '--customers=1e3'],
+    invalid('--customers <number>', '1e3', 'Expected an integer from 1 to 100000.'),
+  ],
+  [
+    ['demo', '--customers=0'],
+    invalid('--customers <number>', '0', 'Expected an integer from 1 to 100000.'),
+  ],
   [
     ['service', '--listen-address=nowhere'],
     'expected a loopback address like 127.0.0.1:0, got "nowhere"',
@@ -61,25 +58,17 @@ test.each([[[]], [['check']], [['query', 'login']]])(
 
 const COMMANDS = ['run', 'demo', 'service', 'check', 'query', 'backfill'];
 
-describe.each(COMMANDS)('%s', (command) => {
-  test('has the same help for --help, -h and help: a purpose, examples, a page, 80 columns', async () => {
-    const long = await ran(command, '--help');
-    expect(long).toMatchObject({ status: 0, err: '' });
-    expect([await ran(command, '-h'), await ran('help', command)]).toEqual([long, long]);
-    expect(long.out).toMatch(
-      /^Usage: library-stats-exporter \w+ .*\n\n[A-Z][^]*\.\n\n[^]*\nExamples:\n( {2}library-stats-exporter .*\n){2}\nDocumentation: docs\/[\w-]+\.md\n$/,
-    );
-    expect(long.out.split('\n').filter((line) => line.length > 80)).toEqual([]);
-  });
-
-  test('has no flag for a secret, which the list of processes would show', async () => {
-    const { out } = await ran(command, '--help');
-    expect(out).not.toMatch(/^ +--\S*(secret|password|token|key|user)/m);
-  });
-
-  test('prints the version', async () => {
-    expect(await ran(command, '--version')).toEqual(await ran('--version'));
-  });
+test.each(COMMANDS)('%s has one help: a purpose, examples, a page, no secrets', async (command) => {
+  const long = await ran(command, '--help');
+  expect(long).toMatchObject({ status: 0, err: '' });
+  expect([await ran(command, '-h'), await ran('help', command)]).toEqual([long, long]);
+  expect(long.out).toMatch(
+    /^Usage: library-stats-exporter \w+ .*\n\n[A-Z][^]*\.\n\n[^]*\nExamples:\n( {2}library-stats-exporter .*\n){2}\nDocumentation: docs\/[\w-]+\.md\n$/,
+  );
+  expect(long.out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  // The list of processes would show a secret in a flag.
+  expect(long.out).not.toMatch(/^ +--\S*(secret|password|token|key|user)/m);
+  expect(await ran(command, '--version')).toEqual(await ran('--version'));
 });
 
 test.each([['--help'], ['-h'], ['help']])('%s lists the commands', async (arg) => {

@@ -3,49 +3,20 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { ConfigError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { Secret } from '../../src/base/secret.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import { createDaemon } from '../../src/daemon.ts';
 import type { DaemonOptions } from '../../src/daemon.ts';
+import { load } from '../config/folder.ts';
 
-function configured(...names: readonly string[]): LoadedConfig {
-  return {
-    files: [],
-    warnings: [],
-    config: {
-      service: {
-        baseUrl: 'http://127.0.0.1:9',
-        authUrl: 'http://127.0.0.1:9',
-        scope: 'ServiceAPI',
-        timeoutMs: 1_000,
-        maxConcurrency: 32,
-        maxRequestsPerSecond: 1_000,
-        allowInsecure: false,
-        proxyUrl: undefined,
-        ca: undefined,
-      },
-      polling: {
-        intervalMs: 3_600_000,
-        reconcileIntervalMs: 3_600_000,
-        breakdownIntervalMs: 3_600_000,
-      },
-      customers: names.map((name) => ({
-        name,
-        clientId: `${name}-api`,
-        clientSecret: { secret: new Secret('otter-quay'), path: undefined },
-        timezone: 'Europe/Copenhagen',
-        dayStartsAt: { hour: 4, minute: 0 },
-        capacity: undefined,
-        openingHours: undefined,
-        holidays: undefined,
-        labels: {},
-        streams: ['people'],
-        breakdowns: [],
-        branches: {},
-        estimate: true,
-      })),
-    },
-  };
+function configured(...names: readonly string[]): Promise<LoadedConfig> {
+  const service = { base_url: 'http://127.0.0.1:9', auth_url: 'http://127.0.0.1:9' };
+  const customers = names.map((name) => ({
+    name,
+    client_id: `${name}-api`,
+    client_secret: 'otter-quay',
+    timezone: 'Europe/Copenhagen',
+  }));
+  return load({ 'config.yaml': JSON.stringify({ service, customers }) });
 }
 
 const WEB = { config: { tls: undefined, users: new Map() }, files: [], warnings: [] };
@@ -57,8 +28,8 @@ async function started(options: Partial<DaemonOptions>) {
     logged.push(`${message} ${JSON.stringify(fields)}`);
   }
   const daemon = createDaemon({
-    loaded: configured('riverside'),
-    load: () => Promise.resolve(configured('riverside')),
+    loaded: await configured('riverside'),
+    load: () => configured('riverside'),
     listenAddress: '127.0.0.1:0',
     telemetryPath: '/metrics',
     enableLifecycle: false,
@@ -105,7 +76,7 @@ test('reloads requested during another one wait for its end', async () => {
   const others = (['web', 'all'] as const).map((scope) => daemon.reload(scope));
   await new Promise(setImmediate);
   expect(events).toEqual(['all']);
-  gate.resolve(configured('riverside'));
+  gate.resolve(await configured('riverside'));
   expect(await Promise.all([first, ...others])).toEqual(Array(3).fill({ ok: true }));
   expect(events).toEqual(['all', 'web', 'all']);
 });
@@ -115,9 +86,7 @@ test('a bad configuration changes nothing and is reported; the next good one is 
   let isGood = false;
   const { daemon, logged, metric, alert } = await started({
     load: () =>
-      isGood
-        ? Promise.resolve(configured('riverside', 'hilltop'))
-        : Promise.reject(new ConfigError(problems, 2)),
+      isGood ? configured('riverside', 'hilltop') : Promise.reject(new ConfigError(problems, 2)),
   });
   expect(await daemon.reload()).toEqual({ ok: false, problems });
   expect(logged.at(-1)).toBe(
@@ -136,12 +105,12 @@ test('a bad configuration changes nothing and is reported; the next good one is 
 
 test('the reload gauge is 1 only if the last reload of every scope succeeded', async () => {
   let bad: readonly string[] = [];
-  function failing<T>(scope: string, value: T): Promise<T> {
-    return bad.includes(scope) ? Promise.reject(new ConfigError(scope)) : Promise.resolve(value);
+  function failing<T>(scope: string, value: Promise<T>): Promise<T> {
+    return bad.includes(scope) ? Promise.reject(new ConfigError(scope)) : value;
   }
   const { daemon, metric } = await started({
     load: () => failing('all', configured('riverside')),
-    loadWeb: () => failing('web', WEB),
+    loadWeb: () => failing('web', Promise.resolve(WEB)),
   });
   const gauge: number[] = [];
   for (const [scope, failed] of [
@@ -163,10 +132,7 @@ test('the reload gauge is 1 only if the last reload of every scope succeeded', a
 test('an error that is not about the configuration rejects, and later reloads still work', async () => {
   let isBroken = true;
   const { daemon } = await started({
-    load: () =>
-      isBroken
-        ? Promise.reject(new Error('out of memory'))
-        : Promise.resolve(configured('riverside')),
+    load: () => (isBroken ? Promise.reject(new Error('out of memory')) : configured('riverside')),
   });
   await expect(daemon.reload()).rejects.toThrow('out of memory');
   isBroken = false;
@@ -174,7 +140,7 @@ test('an error that is not about the configuration rejects, and later reloads st
 });
 
 test('a shard logs the number of its own customers', async () => {
-  const all = configured('riverside', 'hilltop', 'harbour-point', 'old-town');
+  const all = await configured('riverside', 'hilltop', 'harbour-point', 'old-town');
   const { daemon, logged, metric } = await started({
     loaded: all,
     load: () => Promise.resolve(all),
