@@ -22,8 +22,10 @@ test('every volume is used', () => {
   expect(used).toEqual(expect.arrayContaining(Object.keys(COMPOSE.volumes)));
 });
 
-test.each(SERVICES)('$name is built here, or is an image of one version', ({ image }) => {
+test.each(SERVICES)('$name is built here, or is an image of one version', (service) => {
+  const { image, pull_policy: pullPolicy } = service;
   expect(image).toMatch(/^library-stats-exporter$|^[a-z]+\/[a-z]+:v?\d+\.\d+\.\d+$/);
+  expect(pullPolicy === 'never').toBe(image === 'library-stats-exporter');
 });
 
 test.each(SERVICES)('$name is reached from this machine only', ({ ports = [] }) => {

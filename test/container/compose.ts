@@ -6,6 +6,7 @@ import { z } from 'zod';
 const SERVICE = z.strictObject({
   image: z.string(),
   build: z.string().optional(),
+  pull_policy: z.literal('never').optional(),
   command: z.array(z.string()).optional(),
   entrypoint: z.array(z.string()).optional(),
   environment: z.record(z.string(), z.string()).optional(),
