@@ -1,14 +1,15 @@
 /** Sums of rows: what the counters are made of. Nothing here reads a key. */
-import type { Row } from '../base/model.ts';
-
 /** One number per counter of the stream, in the order of `COUNTERS`. */
 export type Counts = readonly number[];
 
-export function sumRows(rows: readonly Row[], counterCount: number): Counts {
+export function sumCounts(
+  rows: readonly { readonly counts: Counts }[],
+  counterCount: number,
+): Counts {
   const sums = Array.from({ length: counterCount }, () => 0);
-  for (const row of rows) {
+  for (const { counts } of rows) {
     for (let counter = 0; counter < counterCount; counter++) {
-      sums[counter] = (sums[counter] ?? 0) + (row.counts[counter] ?? 0);
+      sums[counter] = at(sums, counter) + at(counts, counter);
     }
   }
   return sums;

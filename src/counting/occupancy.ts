@@ -5,7 +5,7 @@
 import type { Row } from '../base/model.ts';
 import { contains, floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
-import { at, isZero, minus, plus } from './counts.ts';
+import { at, isZero, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { keyParser } from './key-format.ts';
 import type { KeyFormatState, KeySample } from './key-format.ts';
@@ -46,16 +46,11 @@ export function addMinutes(a: Minutes, b: Minutes): Minutes {
 }
 
 export function subtractMinutes(a: Minutes, b: Minutes): Minutes {
-  return addMinutes(
-    a,
-    b.map(({ startMs, counts }) => ({
-      startMs,
-      counts: minus(
-        counts.map(() => 0),
-        counts,
-      ),
-    })),
-  );
+  const negative = b.map(({ startMs, counts }) => ({
+    startMs,
+    counts: counts.map((count) => 0 - count),
+  }));
+  return addMinutes(a, negative);
 }
 
 function sumMinutes(minutes: readonly CountedMinute[]): Minutes {
@@ -111,19 +106,6 @@ export function lastSeenIn(minutes: Minutes, span: Span): number | undefined {
   return minutes.findLast(
     ({ startMs, counts }) => contains(span, startMs) && counts.some((count) => count > 0),
   )?.startMs;
-}
-
-/** Counts of a span. */
-export function sumOf(minutes: Minutes, span: Span, counterCount: number): Counts {
-  const sums = Array.from({ length: counterCount }, () => 0);
-  for (const { startMs, counts } of minutes) {
-    if (contains(span, startMs)) {
-      counts.forEach((count, counter) => {
-        sums[counter] = at(sums, counter) + count;
-      });
-    }
-  }
-  return sums;
 }
 
 /**

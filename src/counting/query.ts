@@ -4,7 +4,7 @@ import { COUNTERS } from '../base/model.ts';
 import type { Aggregation, AggregatedResponse, MinuteStream, Question } from '../base/model.ts';
 import { DAY_MS, MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
-import { anyBelow, grandTotal, isZero, sumRows } from './counts.ts';
+import { anyBelow, grandTotal, isZero, sumCounts } from './counts.ts';
 import type { Counts } from './counts.ts';
 import type { Zone } from './zone.ts';
 
@@ -47,7 +47,7 @@ export class WindowReader {
     });
     return {
       ...response,
-      sums: sumRows(response.rows, COUNTERS[stream].length),
+      sums: sumCounts(response.rows, COUNTERS[stream].length),
       window: { startMs: fromMs, endMs: toMs ?? nowMs() },
       toMs,
     };

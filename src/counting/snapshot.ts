@@ -2,10 +2,10 @@
 import type { Baseline, BaselineResult } from './baseline.ts';
 import type { CountingPeriod, Span } from './calendar.ts';
 import { contains, MINUTE_MS } from './calendar.ts';
-import { isZero, minus, plus } from './counts.ts';
+import { isZero, minus, plus, sumCounts } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { detectKeyFormat, keyParser } from './key-format.ts';
-import { addMinutes, computeOccupancy, lastSeenIn, minutesOf, sumOf } from './occupancy.ts';
+import { addMinutes, computeOccupancy, lastSeenIn, minutesOf } from './occupancy.ts';
 import type { PollContext, StreamState } from './poll.ts';
 import type { WindowReader, WindowResponse } from './query.ts';
 import { estimateToday } from './today-estimate.ts';
@@ -56,7 +56,8 @@ export function createSnapshot(
   const added = isByMinute ? minutesOf(recent.rows, parse) : undefined;
   const minutes = baseline.minutes && added && addMinutes(baseline.minutes, added);
   // Rows that are dated before the day arrived today, but are not of today.
-  const beforeDay = sumOf(minutes ?? [], { startMs: -Infinity, endMs: day.startMs }, came.length);
+  const before = (minutes ?? []).filter(({ startMs }) => startMs < day.startMs);
+  const beforeDay = sumCounts(before, came.length);
   const passed = { startMs: day.startMs, endMs: latestNowMs(context) + 1 };
   return {
     period,

@@ -184,9 +184,7 @@ export function countedPeople(people: People = {}) {
   const service = new SmallService(serviceZone, 2, conventions);
   let change:
     ((response: AggregatedResponse, question: Question) => AggregatedResponse) | undefined;
-  let before: ((question: Question, number: number) => void) | undefined;
   const counted: CountedStream = new CountedStream(COPENHAGEN, startMs, (question, nowMs) => {
-    before?.(question, counted.asked.length);
     const response = service.answer(question, nowMs);
     return change?.(response, question) ?? response;
   });
@@ -207,10 +205,6 @@ export function countedPeople(people: People = {}) {
     /** Empties the responses to these requests from now on. */
     empty: (when: (question: Question) => boolean) => {
       change = (response, question) => (when(question) ? { ...response, rows: [] } : response);
-    },
-    /** Runs before each response, with the question's number within the poll. */
-    beforeResponse: (run: NonNullable<typeof before>) => {
-      before = run;
     },
   };
 }

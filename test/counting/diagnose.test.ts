@@ -1,11 +1,11 @@
 /** A diagnosis of a stream: what the exporter's first polls would come to, and what explains it. */
 import { expect, test } from 'vitest';
-import { Calendar } from '../../src/counting/calendar.ts';
-import type { PollContext } from '../../src/counting/poll.ts';
 import { diagnoseStream } from '../../src/counting/diagnose.ts';
 import type { StreamDiagnosis } from '../../src/counting/diagnose.ts';
 import { Zone } from '../../src/counting/zone.ts';
+import { streamContext } from '../../src/polling/poll-job.ts';
 import { queryFrom } from '../support/ask.ts';
+import { customerNamed } from '../support/polled.ts';
 import { SmallService } from '../support/small-service.ts';
 import type { SmallConventions } from '../support/small-service.ts';
 
@@ -26,20 +26,15 @@ async function diagnosed(
     const eventMs = NOW_MS - ms;
     service.records.push({ eventMs, arrivalMs: eventMs, counts: [1, 0] });
   }
-  const calendar = new Calendar(ZONE, { hour: 4, minute: 0 });
-  const context: PollContext = {
-    stream: 'people',
-    calendar,
-    period: calendar.periodAt(NOW_MS),
-    nowMs: () => NOW_MS,
+  const times = {
+    clock: { nowMs: () => NOW_MS, monotonicMs: () => 0 },
     serviceNowMs: () => NOW_MS,
-    monotonicMs: 0,
-    renewalMs: 0,
     reconcileIntervalMs: 0,
+  };
+  const context = {
+    ...streamContext(customerNamed('riverside'), 'people', times, 0),
     beginBaseline: () => true,
     hasTime: () => true,
-    marks: undefined,
-    doors: undefined,
   };
   let asked = 0;
   const query = queryFrom((question) => {

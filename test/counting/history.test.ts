@@ -41,7 +41,18 @@ function at(time: string): number {
   return ZONE.instantOfWall(Date.parse(`${full}Z`));
 }
 
-function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}): readonly object[] {
+interface Replayed {
+  /** Of people entered, people exited and logins. */
+  readonly totals: readonly (number | undefined)[];
+  readonly today: readonly (number | undefined)[];
+  readonly inside: number | undefined;
+  readonly open: boolean | undefined;
+  readonly utcOffset: number;
+  /** Of people and logins. */
+  readonly seen: readonly (number | undefined)[];
+}
+
+function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}): Replayed[] {
   const past = replayPeriod(
     {
       customer: 'riverside',
@@ -83,58 +94,21 @@ function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}):
 }
 
 test('replays the minutes that are over, day by day, across a change of the clocks', () => {
-  expect(
-    replay(['24 04:00', '24 18:30:30', '24 18:31', '25 04:00', '25 12:01', '26 04:00']),
-  ).toEqual([
-    {
-      totals: [0, 0, 0],
-      today: [0, 0, 0],
-      inside: 0,
-      open: false,
-      utcOffset: 2,
-      seen: [undefined, undefined],
-    },
-    {
-      totals: [3, 5, 7],
-      today: [3, 5, 7],
-      inside: 0,
-      open: true,
-      utcOffset: 2,
-      seen: [at('24 18:29'), at('24 09:00')],
-    },
-    {
-      totals: [7, 6, 7],
-      today: [7, 6, 7],
-      inside: 3,
-      open: true,
-      utcOffset: 2,
-      seen: [at('24 18:30'), at('24 09:00')],
-    },
-    {
-      totals: [8, 6, 7],
-      today: [0, 0, 0],
-      inside: 0,
-      open: false,
-      utcOffset: 1,
-      seen: [at('25 03:59'), at('24 09:00')],
-    },
-    {
-      totals: [10, 6, 7],
-      today: [2, 0, 0],
-      inside: 2,
-      open: true,
-      utcOffset: 1,
-      seen: [at('25 12:00'), at('24 09:00')],
-    },
-    {
-      totals: [10, 6, 7],
-      today: [0, 0, 0],
-      inside: 0,
-      open: false,
-      utcOffset: 1,
-      seen: [at('25 12:00'), undefined],
-    },
-  ]);
+  const people = ['24 18:29', '24 18:30', '25 03:59', '25 12:00'].map(at);
+  const logins = at('24 09:00');
+  const rows: [string, number[], number[], number, boolean, number, (number | undefined)[]][] = [
+    ['24 04:00', [0, 0, 0], [0, 0, 0], 0, false, 2, [undefined, undefined]],
+    ['24 18:30:30', [3, 5, 7], [3, 5, 7], 0, true, 2, [people[0], logins]],
+    ['24 18:31', [7, 6, 7], [7, 6, 7], 3, true, 2, [people[1], logins]],
+    ['25 04:00', [8, 6, 7], [0, 0, 0], 0, false, 1, [people[2], logins]],
+    ['25 12:01', [10, 6, 7], [2, 0, 0], 2, true, 1, [people[3], logins]],
+    ['26 04:00', [10, 6, 7], [0, 0, 0], 0, false, 1, [people[3], undefined]],
+  ];
+  expect(replay(rows.map(([time]) => time))).toEqual(
+    rows.map(([, totals, today, inside, open, utcOffset, seen]) => {
+      return { totals, today, inside, open, utcOffset, seen };
+    }),
+  );
 });
 
 test('includes the last minute one second before the period ends', () => {
