@@ -27,8 +27,8 @@ export interface AuditContext {
 }
 
 const MAX_VIOLATIONS = 20;
-/** The audit of occupancy is expensive: one scrape in this many. */
-const OCCUPANCY_EVERY = 8;
+/** The ground truth of occupancy and breakdowns is expensive: one scrape in this many. */
+const THOROUGH_EVERY = 8;
 
 export class Auditor {
   readonly violations: string[] = [];
@@ -95,21 +95,18 @@ export class Auditor {
     this.expectNoSecret(text);
     this.#audits += 1;
     const scrape = new Scrape(text);
-    this.#breakdowns.audit(exporter, text, (customer) => periodIn(scrape, customer));
+    const isThorough = this.#audits % THOROUGH_EVERY === 0;
     for (const of of this.#customersOf(exporter, scrape, aheadMs)) {
       this.#auditCalendar(of);
       this.#counters.audit(of);
+      this.#breakdowns.audit(of, isThorough);
       this.#estimates.audit(of);
       const { customer } = of;
       const inside = scrape.value('library_occupancy_people', customer);
       if (inside !== undefined && inside < 0) {
         this.report(`${exporter} shows an occupancy of ${inside}`);
       }
-      if (
-        this.#audits % OCCUPANCY_EVERY === 0 &&
-        !mayLackRows(this.#environment) &&
-        !this.#mayStep()
-      ) {
+      if (isThorough && !mayLackRows(this.#environment) && !this.#mayStep()) {
         this.#occupancy.audit(exporter, customer, scrape, false);
       }
     }
@@ -118,9 +115,9 @@ export class Auditor {
   /** Checks what must hold after a reconcile interval without faults. */
   expectTruth(exporter: string, text = ''): void {
     const scrape = new Scrape(text);
-    this.#breakdowns.expectTruth(exporter, text, (customer) => periodIn(scrape, customer));
     for (const of of this.#customersOf(exporter, scrape, 0)) {
       this.#counters.expectTruth(of);
+      this.#breakdowns.expectTruth(of);
       this.#occupancy.audit(exporter, of.customer, scrape, true);
     }
   }
@@ -132,7 +129,8 @@ export class Auditor {
   #customersOf(exporter: string, scrape: Scrape, aheadMs: number): readonly CustomerScrape[] {
     const dayMs = dayStart(this.#clock.nowMs() + aheadMs, this.#environment.timezone);
     return this.#service.customers.map(({ library: { name: customer } }) => {
-      const periodMs = periodIn(scrape, customer);
+      const startName = 'library_counter_start_timestamp_seconds';
+      const periodMs = 1000 * (scrape.value(startName, customer) ?? NaN);
       return { exporter, customer, scrape, periodMs, dayMs, aheadMs };
     });
   }
@@ -161,8 +159,4 @@ export class Auditor {
       this.situations.add(isUp ? 'the period changed' : 'the period changed while polls failed');
     }
   }
-}
-
-function periodIn(scrape: Scrape, customer: string): number {
-  return 1000 * (scrape.value('library_counter_start_timestamp_seconds', customer) ?? NaN);
 }
