@@ -25,8 +25,8 @@ const PROPERTY = z.object({ id: z.string(), value: z.unknown() });
 const PANEL_JSON = z.object({
   id: z.number().int().positive(),
   type: z.string(),
-  title: z.string(),
-  description: z.string(),
+  title: z.string().regex(/\S/),
+  description: z.string().regex(/\S/),
   datasource: DATASOURCE.optional(),
   gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
   targets: z
@@ -114,12 +114,10 @@ const FOLDER = new URL('../../grafana/dashboards/', import.meta.url);
 export function readDashboards(): readonly (readonly [string, Dashboard])[] {
   return readdirSync(FOLDER)
     .filter((name) => name.endsWith('.json'))
-    .map((name) => [name, parseDashboard(readFileSync(new URL(name, FOLDER), 'utf8'))]);
-}
-
-/** Throws where it is not a classic dashboard. */
-function parseDashboard(text: string): Dashboard {
-  return DASHBOARD.parse(JSON.parse(text));
+    .map((name) => {
+      const text = readFileSync(new URL(name, FOLDER), 'utf8');
+      return [name, DASHBOARD.parse(JSON.parse(text))];
+    });
 }
 
 /**

@@ -4,9 +4,9 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { generatedFiles } from '../../grafana/dashboards.ts';
 import { labelsOf } from './contract-metrics.ts';
-import { asPromql, labelValues, readDashboards } from './dashboard.ts';
+import { RATE_INTERVAL, asPromql, labelValues, readDashboards } from './dashboard.ts';
 import type { Panel } from './dashboard.ts';
-import { groupingLabels, madeLabels, matchedLabels, selectorsOf } from './promql.ts';
+import { groupingLabels, madeLabels, matchedLabels, selectorsOf, syntaxErrors } from './promql.ts';
 import type { Selector } from './promql.ts';
 
 const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
@@ -23,10 +23,14 @@ const CHOSEN: Readonly<Record<string, object>> = {
   'library-exporter': { name: 'instance', label: 'Instance', ...ANY },
 };
 const LABELS = [
-  { name: 'label', ...CHOICE },
+  { name: 'label', query: 'label_names(library_customer_info)', ...CHOICE },
   { name: 'value', ...CHOICE, ...ANY, allValue: '.*' },
 ];
 const WITHOUT_ALERTS = new Set(['library-statistics', 'library-now']);
+/** They show a counter's own value: the month's total, or a device's share of it. */
+const WITH_TOTALS = new Set(['library-overview', 'library-customer', 'library-statistics']);
+/** Of those that Grafana knows: a misspelt one shows no unit and no error. */
+const UNITS = ['none', 'locale', 'm', 'percentunit', 's', 'dateTimeFromNow', 'reqps', 'bytes'];
 /** Besides the text. */
 const COUNTERS = ['stat', 'table', 'timeseries', 'bargauge', 'barchart', 'state-timeline'];
 
@@ -131,12 +135,14 @@ describe.each(readDashboards())('%s', (file, dashboard) => {
     expect(COUNTERS).toContain(panel.type);
     const shares = panel.sharedPanels.length > 0;
     expect(panel.datasource).toEqual(shares ? OTHER_PANEL : DATASOURCE);
+    expect(panel.targets.length + panel.sharedPanels.length).toBeGreaterThan(0);
     for (const target of panel.targets) {
       expect(target.datasource).toEqual(DATASOURCE);
       expect(target.instant).toBe(!target.range);
     }
     const letters = panel.targets.map(({ refId }) => refId);
     expect(letters).toEqual([...new Set(letters)]);
+    expect(UNITS).toContain(panel.fieldConfig?.defaults.unit);
     expect(panel.fieldConfig?.defaults.thresholds).toBeDefined();
     expect(panel.fieldConfig?.defaults.noValue).toMatch(/\w/);
     expect(panel.fieldConfig?.defaults.custom?.spanNulls ?? false).toBe(false);
@@ -186,10 +192,12 @@ describe.each(readDashboards())('%s', (file, dashboard) => {
 
   test.each(queries)('%s selects what was chosen, of series and labels that exist', (query) => {
     const selectors = selectorsOf(asPromql(query));
+    expect(syntaxErrors(asPromql(query))).toEqual([]);
     expect(selectors).not.toEqual([]);
     for (const selector of selectors) {
       expect(selector.matchers).toContain('job=~"$job"');
-      const wanted = isAboutExporters(selector) ? [] : [`${choice}=~"$${choice}"`];
+      const isOfAll = choice === 'customer' && isAboutExporters(selector);
+      const wanted = isOfAll ? [] : [`${choice}=~"$${choice}"`];
       expect(selector.matchers).toEqual(expect.arrayContaining(wanted));
       expect(labelsOf(selector.metric) ?? [`no metric ${selector.metric}`]).toEqual(
         expect.arrayContaining([...matchedLabels(selector)]),
@@ -200,6 +208,16 @@ describe.each(readDashboards())('%s', (file, dashboard) => {
     expect([...known, ...made, 'le']).toEqual(
       expect.arrayContaining([...groupingLabels(asPromql(query))]),
     );
+  });
+
+  test.each(queries)('%s uses a counter only for its growth, and the chosen window', (query) => {
+    const selectors = selectorsOf(asPromql(query));
+    const rates = selectors.filter(({ call }) => call === 'rate' || call === 'irate');
+    expect(rates.filter(({ range }) => range !== RATE_INTERVAL)).toEqual([]);
+    const values = selectors
+      .filter(({ metric }) => /_(total|sum|count|bucket)$/.test(metric))
+      .filter(({ call = '' }) => !['rate', 'irate', 'increase'].includes(call));
+    expect(WITH_TOTALS.has(dashboard.uid) ? [] : values).toEqual([]);
   });
 
   test.each(queries.filter((query) => choice === 'customer' || query.includes('by (customer')))(
@@ -216,6 +234,7 @@ describe.each(readDashboards())('%s', (file, dashboard) => {
     const asked = dashboard.templating.list.flatMap(({ query }) => labelValues(query) ?? []);
     expect(asked).toHaveLength(dashboard.uid === 'library-overview' ? 3 : 2);
     for (const { series, label } of asked) {
+      expect(syntaxErrors(series)).toEqual([]);
       expect(selectorsOf(series).flatMap(({ metric }) => labelsOf(metric) ?? [])).toContain(label);
     }
   });
