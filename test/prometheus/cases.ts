@@ -2,7 +2,7 @@
  * What every alert is tested for: a library and its exporter with one thing changed, the alerts that
  * fire, and when. No other alert may fire in the whole case.
  */
-import { DAY, HOUR, now, stopsAt, until, withRestarts } from './story.ts';
+import { DAY, HOUR, now, stopsAt, until, withLabel, withRestarts } from './story.ts';
 import type { Story, Value } from './story.ts';
 
 export interface AlertCase {
@@ -683,15 +683,6 @@ function atB(story: Story): Story {
 
 function ofCustomer(series: string, customer: string): string {
   return Object.keys(withLabel({ [series]: 0 }, `customer="${customer}"`))[0] ?? '';
-}
-
-function withLabel(story: Story, label: string): Story {
-  return Object.fromEntries(
-    Object.entries(story).map(([series, value]) => [
-      series.includes('{') ? series.replace('}', `,${label}}`) : `${series}{${label}}`,
-      value,
-    ]),
-  );
 }
 
 /** A counter that rises from 8 to 20 on each day. */

@@ -10,11 +10,10 @@ export type Value = number | ((minute: number) => number | undefined);
 /** Series by name and labels, as in `library_up{stream="people"}`; null removes a series. */
 export type Story = Readonly<Record<string, Value | null>>;
 
-export interface UnitTest {
-  readonly name?: string;
-  readonly interval: string;
-  readonly input_series: readonly { readonly series: string; readonly values: string }[];
-  readonly promql_expr_test: readonly object[];
+/** As promtool reads it. */
+export interface InputSeries {
+  readonly series: string;
+  readonly values: string;
 }
 
 const TARGET = { job: 'library', instance: 'a:10096' };
@@ -48,6 +47,16 @@ export function withRestarts(value: Value): (minute: number) => number | undefin
     minute > 0 && minute % (11 * HOUR) === 0 ? undefined : valueAt(value, minute);
 }
 
+/** The same series with a further label. */
+export function withLabel(story: Story, label: string): Story {
+  return Object.fromEntries(
+    Object.entries(story).map(([series, value]) => [
+      series.includes('{') ? series.replace('}', `,${label}}`) : `${series}{${label}}`,
+      value,
+    ]),
+  );
+}
+
 /**
  * The series of a story from minute 0 to `minutes`, one sample every `step` minutes. Series that are
  * scraped get a job and an instance.
@@ -57,7 +66,7 @@ export function inputSeries(
   minutes: number,
   labels: Readonly<Record<string, string>>,
   step: number,
-): UnitTest['input_series'] {
+): readonly InputSeries[] {
   return Object.entries(story).flatMap(([series, value]) =>
     value === null
       ? []

@@ -1,0 +1,49 @@
+/** promtool's unit tests of rules and expressions. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Alert, Recording } from '../../prometheus/rules.ts';
+import { ruleFileOf } from '../../prometheus/story.ts';
+import type { InputSeries } from '../../prometheus/story.ts';
+import { debianProgram, outcomeOf } from './processes.ts';
+
+export interface Expectation {
+  readonly expr: string;
+  readonly minute: number;
+  /** Labels as written, and the value. */
+  readonly samples: readonly (readonly [labels: string, value: number])[];
+}
+
+export interface UnitTest {
+  readonly rules?: readonly (Recording | Alert)[];
+  /** Minutes between samples, and between evaluations of the rules. */
+  readonly step: number;
+  readonly series: readonly InputSeries[];
+  readonly expectations: readonly Expectation[];
+}
+
+/** What promtool prints about the expectations that fail; empty if there are none. */
+export async function failuresOf(unitTest: UnitTest): Promise<string> {
+  const { rules = [], step, series, expectations } = unitTest;
+  const folder = mkdtempSync(join(tmpdir(), 'promtool-'));
+  try {
+    const file = join(folder, 'tests.json');
+    writeFileSync(join(folder, 'rules.json'), JSON.stringify(ruleFileOf(rules)));
+    const test = {
+      interval: `${step}m`,
+      input_series: series,
+      promql_expr_test: expectations.map(({ expr, minute, samples }) => ({
+        expr,
+        eval_time: `${minute}m`,
+        exp_samples: samples.map(([labels, value]) => ({ labels: `{${labels}}`, value })),
+      })),
+    };
+    const settings = { rule_files: ['rules.json'], evaluation_interval: `${step}m` };
+    writeFileSync(file, JSON.stringify({ ...settings, tests: [test] }));
+    const promtool = debianProgram('/usr/bin/promtool');
+    const { status, output } = await outcomeOf(promtool, ['test', 'rules', file]);
+    return status === 0 ? '' : output;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
