@@ -5,7 +5,7 @@ import { DAY_MS, MINUTE_MS } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
 import { groupId } from './ground-truth.ts';
 import type { Buckets, TimeAggregation } from './keys.ts';
-import type { Counted, Ledger } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
 import { openInterval } from './libraries.ts';
 import { writeStartToken } from './queries.ts';
 import type { Cursor, DataQuery } from './queries.ts';
@@ -98,17 +98,12 @@ function timeRows(
     }
     return found;
   }
-  function count(counted: Counted): void {
-    if (counted.keyMs < shown.keyBeforeMs) {
-      addCounts(countsIn(buckets.bucketOf(counted.keyMs)), counted);
-    }
-  }
   const span = { stream: query.stream, fromMs, toMs, nowMs: shown.knownAtMs };
-  if (aggregation === 'day' || (aggregation === 'quarter' && conventions.quarter === '3 months')) {
-    ledger.forEachDateCount(span, count);
-  } else {
-    ledger.forEachRecord(span, count);
-  }
+  ledger.forEachRecord(span, (record) => {
+    if (record.keyMs < shown.keyBeforeMs) {
+      addCounts(countsIn(buckets.bucketOf(record.keyMs)), record);
+    }
+  });
   if (conventions.emptyBuckets === 'listed') {
     const lastMs = Math.min(toMs, nowMs + conventions.serviceClockMs, shown.keyBeforeMs - 1);
     const last = buckets.bucketOf(lastMs);
@@ -163,8 +158,8 @@ function lastRollUp(
 function groupRows(ledger: Ledger, query: DataQuery, aggregation: Breakdown, nowMs: number): Row[] {
   const { library, conventions } = ledger;
   const byDevice = library.devices.map(() => ({ in: 0, out: 0 }));
-  ledger.forEachDateCount({ ...query, nowMs }, (counted) =>
-    addCounts(byDevice[counted.device] ?? { in: 0, out: 0 }, counted),
+  ledger.forEachRecord({ ...query, nowMs }, (record) =>
+    addCounts(byDevice[record.device] ?? { in: 0, out: 0 }, record),
   );
   const rows = new Map<number, Row>();
   library.devices.forEach(({ kind }, index) => {

@@ -35,6 +35,7 @@ export interface Environment {
   readonly customers: readonly SimulatedCustomer[];
 }
 
+const FIRST_CUSTOMER_ID = 1_001;
 /** The minute of yesterday's local day at which dead doors stopped counting. */
 const DEATH_MINUTE = 14 * 60 + 37;
 
@@ -47,7 +48,7 @@ export function createEnvironment({
 }: EnvironmentOptions): Environment {
   const demo = demoLibraries(seed, clock.nowMs());
   const customers = Array.from({ length: count }, (_, i): SimulatedCustomer => {
-    const library = demo[i] ?? drawLibrary(seed, 1_001 + i, { name: customerName(seed, i) });
+    const library = demo[i] ?? drawLibrary(seed, FIRST_CUSTOMER_ID + i, {});
     return {
       library,
       clientId: `${library.name}-api`,
@@ -157,7 +158,7 @@ function demoLibraries(seed: number, nowMs: number): readonly Library[] {
       capacity: 90,
     },
   ];
-  return libraries.map((one, i) => demoLibrary(seed, 1_001 + i, one, nowMs));
+  return libraries.map((one, i) => demoLibrary(seed, FIRST_CUSTOMER_ID + i, one, nowMs));
 }
 
 interface DemoLibrary extends Partial<Library> {
@@ -186,26 +187,4 @@ function demoLibrary(
     .flatMap((branch) => drawDevices(random, branch, doors[branch.name]))
     .map((device) => (device.name === deadDoor ? deadFrom(device, diedMs) : device));
   return drawLibrary(seed, customerId, { ...given, branches, devices });
-}
-
-const FIRST_WORDS = (
-  'amber ash birch bright broad calm castle cedar chapel cherry clear clover copper coral crescent ' +
-  'dale east elm fair fern field forest garden golden grand granite green grove hazel heather high ' +
-  'hill holly iron ivy juniper lake lark laurel lime linden long maple market meadow mill moor north'
-).split(' ');
-const SECOND_WORDS = (
-  'bank bay bend bridge brook centre cliff commons corner court cove creek cross dock end ferry ford ' +
-  'gate glen hall harbour haven head heath hollow house island junction landing lane lodge ' +
-  'mead mount park pier place plaza point pond quay ridge rise road row side square station'
-).split(' ');
-
-/** Two words; a number is added when all pairs are used. */
-function customerName(seed: number, index: number): string {
-  const pairs = FIRST_WORDS.length * SECOND_WORDS.length;
-  // The stride has no common divisor with the number of pairs, so every pair occurs once per round.
-  const place = (mixSeeds(seed) + index * 1_009) % pairs;
-  const first = FIRST_WORDS[Math.floor(place / SECOND_WORDS.length)];
-  const second = SECOND_WORDS[place % SECOND_WORDS.length];
-  const round = Math.floor(index / pairs);
-  return `${first}-${second}${round === 0 ? '' : `-${round + 1}`}`;
 }

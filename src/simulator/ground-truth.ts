@@ -1,10 +1,9 @@
-/** What a perfect reader would know of a customer: sums of records, and who really is inside. */
+/** What a perfect reader would know of a customer: sums of records. */
 import type { Breakdown } from '../base/model.ts';
 import { MINUTE_MS } from './conventions.ts';
 import type { Ledger, Span } from './ledger.ts';
 import { addCounts } from './records.ts';
 import type { Counts, RecordStream } from './records.ts';
-import { MAX_VISIT_MS, dayTraffic } from './traffic.ts';
 
 export interface Totals {
   readonly entered: number;
@@ -30,8 +29,8 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
   function served(customer: string, fromMs: number, nowMs = clockMs()): Totals {
     const ledger = ledgerOf(customer);
     return totals((stream, sum) =>
-      ledger.forEachDateCount(openWindow(ledger, stream, fromMs, nowMs), (counted) =>
-        addCounts(sum, counted),
+      ledger.forEachRecord(openWindow(ledger, stream, fromMs, nowMs), (record) =>
+        addCounts(sum, record),
       ),
     );
   }
@@ -59,12 +58,12 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
     ): ReadonlyMap<number, Omit<Totals, 'logins'>> {
       const ledger = ledgerOf(customer);
       const groups = new Map<number, { entered: number; exited: number }>();
-      ledger.forEachDateCount(openWindow(ledger, 'people', fromMs, nowMs), (counted) => {
-        const id = groupId(ledger, breakdown, counted.device);
+      ledger.forEachRecord(openWindow(ledger, 'people', fromMs, nowMs), (record) => {
+        const id = groupId(ledger, breakdown, record.device);
         const sum = groups.get(id) ?? { entered: 0, exited: 0 };
         groups.set(id, sum);
-        sum.entered += counted.in;
-        sum.exited += counted.out;
+        sum.entered += record.in;
+        sum.exited += record.out;
       });
       return groups;
     },
@@ -92,26 +91,6 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
           people = Math.max(0, people + entered - exited);
           return { minuteMs, entered, exited, people };
         });
-    },
-    /**
-     * How many people really are inside at the end of each minute from `fromMs` on, whatever the
-     * sensors count. The last item is the minute that ends at or before `nowMs`.
-     */
-    trueOccupancy(customer: string, fromMs: number, nowMs = clockMs()): readonly number[] {
-      const { library, zone } = ledgerOf(customer);
-      const changes = new Map<number, number>();
-      const lastDate = zone.dayOf(nowMs);
-      for (let date = zone.dayOf(fromMs - MAX_VISIT_MS); date <= lastDate; date++) {
-        for (const { timeMs, people } of dayTraffic(library, zone, date).people) {
-          const minute = Math.max(0, Math.floor((timeMs - fromMs) / MINUTE_MS));
-          changes.set(minute, (changes.get(minute) ?? 0) + people);
-        }
-      }
-      let people = 0;
-      return Array.from({ length: Math.floor((nowMs - fromMs) / MINUTE_MS) }, (_, minute) => {
-        people += changes.get(minute) ?? 0;
-        return people;
-      });
     },
   };
 }

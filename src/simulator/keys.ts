@@ -14,9 +14,6 @@ export interface Buckets {
   key(bucket: number, firstBucket: number): string;
 }
 
-/** Writing keys takes most of the time of a service that lists each minute of a month. */
-const MAX_CACHED_KEYS = 50_000;
-
 export function createBuckets(
   aggregation: TimeAggregation,
   conventions: Conventions,
@@ -71,7 +68,7 @@ export function createBuckets(
   return {
     bucketOf: (instantMs) => Math.floor(instantMs / lengthMs),
     startMs: (bucket) => bucket * lengthMs,
-    key: keyWriter(isIndex ? undefined : write, indexType, conventions.emptyBuckets === 'listed'),
+    key: keyWriter(isIndex ? undefined : write, indexType),
   };
 }
 
@@ -79,26 +76,8 @@ export function createBuckets(
 function keyWriter(
   write: ((bucket: number) => string) | undefined,
   indexType: KeyType = 'number',
-  isCached = false,
 ): Buckets['key'] {
-  if (write === undefined) {
-    return (bucket, firstBucket) => typed(bucket - firstBucket, indexType);
-  }
-  if (!isCached) {
-    return write;
-  }
-  const cached = new Map<number, string>();
-  return (bucket) => {
-    let key = cached.get(bucket);
-    if (key === undefined) {
-      if (cached.size >= MAX_CACHED_KEYS) {
-        cached.clear();
-      }
-      key = write(bucket);
-      cached.set(bucket, key);
-    }
-    return key;
-  };
+  return write ?? ((bucket, firstBucket) => typed(bucket - firstBucket, indexType));
 }
 
 /** The number of the three months that a date is in. */

@@ -38,7 +38,7 @@ export type TimeOf = (
   record: Pick<ServiceRecord, 'eventMs' | 'deliveredMs' | 'device'>,
 ) => number;
 
-/** The records of what was counted on a date, in order of their window time. */
+/** The records of what was counted on a date. */
 export function dayRecords(
   library: Library,
   conventions: Conventions,
@@ -66,7 +66,7 @@ export function dayRecords(
       records.push(withTimes(after, conventions, timeOf));
     }
   });
-  return records.sort((a, b) => a.windowMs - b.windowMs);
+  return records;
 }
 
 export function withTimes(

@@ -9,7 +9,7 @@ import { DAY_MS, SECOND_MS, plainConventions } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
 import { createGroundTruth } from './ground-truth.ts';
 import { Ledger } from './ledger.ts';
-import type { AddedId, AddedRecord } from './ledger.ts';
+import type { AddedRecord } from './ledger.ts';
 import type { Library } from './libraries.ts';
 import { parseQuery } from './queries.ts';
 import type { RecordStream } from './records.ts';
@@ -180,12 +180,8 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
           : tokenOf(request)?.account;
       return account?.ledger.library.name;
     },
-    record(customer: string, record: AddedRecord): AddedId {
-      return accountOf(customer).ledger.add(record);
-    },
-    /** Changes the amount of an added record from `atMs` on; 0 removes it. */
-    correct(customer: string, id: AddedId, amount: number, atMs = clock.nowMs()): void {
-      accountOf(customer).ledger.correct(id, amount, atMs);
+    record(customer: string, record: AddedRecord): void {
+      accountOf(customer).ledger.add(record);
     },
     /** Refuses the credentials until they are restored. Tokens stay valid. */
     revoke(customer: string): void {

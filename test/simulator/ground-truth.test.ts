@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BREAKDOWNS } from '../../src/base/model.ts';
-
 import type { Conventions } from '../../src/simulator/conventions.ts';
-import { OFFICE_HOURS, sensorSetting } from '../../src/simulator/libraries.ts';
 import { LOGIN, NOW_MS, PEOPLE, at, silent, small, sum } from './support.ts';
 
 const BRANCHES = [
@@ -67,44 +65,12 @@ test('counted occupancy is clamped at 0 in every minute', () => {
   ]);
 });
 
-describe('true occupancy', () => {
-  const library = { visitsPerDay: 2_000, opening: OFFICE_HOURS };
-  const devices = small({}, library).service.customers[0]?.library.devices ?? [];
-  const startMs = at('2026-03-17T03:00:00Z');
-  const endMs = at('2026-03-18T03:00:00Z');
-
-  function occupancy(entries: number, exits: number) {
-    const sensor = [sensorSetting(-Infinity, entries, exits)];
-    const { service } = small(
-      {},
-      { ...library, devices: devices.map((one) => ({ ...one, sensor })) },
-    );
-    const minutes: number[] = Array.from({ length: 1_440 }, () => 0);
-    for (const { minuteMs, people } of service.countedOccupancy('lone', startMs)) {
-      minutes.fill(people, (minuteMs - startMs) / 60_000);
-    }
-    return { actual: service.trueOccupancy('lone', startMs, endMs), counted: minutes };
-  }
-
-  test('is what exact sensors count, minute by minute, and 0 at night', () => {
-    const { actual, counted } = occupancy(1, 1);
-    expect(actual).toHaveLength(1_440);
-    expect(Math.max(...actual)).toBeGreaterThan(50);
-    expect([actual[0], actual.at(-1)]).toEqual([0, 0]);
-    expect(counted).toEqual(actual);
-  });
-
-  test('is known before late records of an offline device are', () => {
-    const noonMs = at('2026-03-17T12:00:00Z');
-    const offline = [{ fromMs: noonMs, toMs: noonMs + 6 * 3_600_000 }];
-    const { service } = small(
-      {},
-      { ...library, devices: devices.map((one) => ({ ...one, offline })) },
-    );
-    const { entered } = service.truth('lone', noonMs, noonMs + 6 * 3_600_000 - 1);
-    expect(entered).toBe(0);
-    expect(service.truth('lone', noonMs, noonMs + 6 * 3_600_000).entered).toBeGreaterThan(500);
-    const inside = service.trueOccupancy('lone', noonMs, noonMs + 3_600_000);
-    expect(Math.min(...inside)).toBeGreaterThan(20);
-  });
+test('records of a device that was offline are known when it is online again', () => {
+  const fromMs = at('2026-03-17T12:00:00Z');
+  const toMs = fromMs + 6 * 3_600_000;
+  const { devices = [] } = small({}, { visitsPerDay: 2_000 }).service.customers[0]?.library ?? {};
+  const offline = devices.map((one) => ({ ...one, offline: [{ fromMs, toMs }] }));
+  const { service } = small({}, { visitsPerDay: 2_000, devices: offline });
+  expect(service.truth('lone', fromMs, toMs - 1).entered).toBe(0);
+  expect(service.truth('lone', fromMs, toMs).entered).toBeGreaterThan(500);
 });
