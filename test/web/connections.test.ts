@@ -106,20 +106,26 @@ test('an unfinished request is ended, whether it stalls or goes on slowly', asyn
   expect(body).not.toContain('reloaded');
 }, 30_000);
 
-test('idle connections and slow requests make room, requests in progress do not', async () => {
+/** A server with a scrape in progress, which ends with `answer`. */
+async function scraping() {
   const asked = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<readonly Uint8Array[]>();
-  const { url } = await protectedServer(
+  const exposition = Promise.withResolvers<readonly Uint8Array[]>();
+  const { server, url } = await protectedServer(
     {},
     {
       exposition() {
         asked.resolve();
-        return answer.promise;
+        return exposition.promise;
       },
     },
   );
-  const inProgress = ask(url, '/metrics');
+  const response = ask(url, '/metrics');
   await asked.promise;
+  return { server, url, response, answer: () => exposition.resolve([Buffer.from('whole\n')]) };
+}
+
+test('idle connections and slow requests make room, requests in progress do not', async () => {
+  const { url, response, answer } = await scraping();
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity, maxFreeSockets: Infinity });
   onTestFinished(() => agent.destroy());
   const half = MAX_CONNECTIONS / 2;
@@ -133,72 +139,50 @@ test('idle connections and slow requests make room, requests in progress do not'
   for (let i = 0; i < MAX_CONNECTIONS; i += 1) {
     expect((await ask(url, '/-/ready')).status).toBe(200);
   }
-  answer.resolve([Buffer.from('whole\n')]);
-  expect((await inProgress).body).toBe('whole\n');
+  answer();
+  expect((await response).body).toBe('whole\n');
   expect(slow).toHaveLength(half);
 }, 60_000);
 
-describe('slow readers', () => {
-  async function slowReader(url: string): Promise<RawConnection> {
-    const reader = await connected(url);
-    reader.socket.pause();
-    reader.socket.write(SCRAPE);
-    return reader;
-  }
+async function slowReader(url: string): Promise<RawConnection> {
+  const reader = await connected(url);
+  reader.socket.pause();
+  reader.socket.write(SCRAPE);
+  return reader;
+}
 
-  test('do not delay another scrape; above the limit the answer is 503 until one leaves', async () => {
-    let scrapes = 0;
-    const { url } = await protectedServer(
-      {},
-      {
-        exposition() {
-          scrapes += 1;
-          return Promise.resolve([LARGE]);
-        },
-      },
-    );
-    const readers = await Promise.all(
-      Array.from({ length: MAX_SCRAPES - 1 }, () => slowReader(url)),
-    );
-    await vi.waitUntil(() => scrapes === MAX_SCRAPES - 1, PATIENCE);
-    expect((await ask(url, '/metrics')).body).toHaveLength(LARGE.length);
-    const last = await slowReader(url);
-    await vi.waitUntil(() => scrapes === MAX_SCRAPES + 1, PATIENCE);
-    const refused = await ask(url, '/metrics');
-    expect([refused.status, refused.body]).toEqual([
-      503,
-      'Too many scrapes in progress: the limit is 40\n',
-    ]);
-    expect((await ask(url, '/')).status).toBe(200);
-    readers[0]?.socket.destroy();
-    await vi.waitUntil(async () => (await ask(url, '/metrics')).status === 200, PATIENCE);
-    last.socket.resume();
-    await vi.waitUntil(() => last.socket.bytesRead > LARGE.length, PATIENCE);
-  }, 60_000);
-});
+test('slow readers do not delay another scrape; above the limit the answer is 503 until one leaves', async () => {
+  const exposition = vi.fn(() => Promise.resolve([LARGE]));
+  const { url } = await protectedServer({}, { exposition });
+  const readers = await Promise.all(Array.from({ length: MAX_SCRAPES - 1 }, () => slowReader(url)));
+  await vi.waitUntil(() => exposition.mock.calls.length === MAX_SCRAPES - 1, PATIENCE);
+  expect((await ask(url, '/metrics')).body).toHaveLength(LARGE.length);
+  const last = await slowReader(url);
+  await vi.waitUntil(() => exposition.mock.calls.length === MAX_SCRAPES + 1, PATIENCE);
+  const refused = await ask(url, '/metrics');
+  expect([refused.status, refused.body]).toEqual([
+    503,
+    'Too many scrapes in progress: the limit is 40\n',
+  ]);
+  expect((await ask(url, '/')).status).toBe(200);
+  readers[0]?.socket.destroy();
+  await vi.waitUntil(async () => (await ask(url, '/metrics')).status === 200, PATIENCE);
+  last.socket.resume();
+  await vi.waitUntil(() => last.socket.bytesRead > LARGE.length, PATIENCE);
+}, 60_000);
 
 describe('stopping', () => {
   test('ends idle connections and cuts silent clients, half requests and slow readers', async () => {
-    const asked = Promise.withResolvers<void>();
-    const { server, url } = await protectedServer(
-      {},
-      {
-        exposition() {
-          asked.resolve();
-          return Promise.resolve([Buffer.concat([LARGE, LARGE])]);
-        },
-      },
-    );
+    const exposition = vi.fn(() => Promise.resolve([Buffer.concat([LARGE, LARGE])]));
+    const { server, url } = await protectedServer({}, { exposition });
     const agent = new Agent({ keepAlive: true });
     onTestFinished(() => agent.destroy());
     await ask(url, '/-/ready', { agent });
     const silent = await connected(url);
     const half = await connected(url);
     half.socket.write('GET /metrics HTTP/1.1\r\nHos');
-    const slow = await connected(url);
-    slow.socket.pause();
-    slow.socket.write(SCRAPE);
-    await asked.promise;
+    const slow = await slowReader(url);
+    await vi.waitUntil(() => exposition.mock.calls.length === 1, PATIENCE);
     await server.stop();
     slow.socket.resume();
     expect([await silent.ended, await half.ended]).toEqual(['', '']);
@@ -206,21 +190,9 @@ describe('stopping', () => {
   });
 
   test('lets an answer in progress finish', async () => {
-    const asked = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<readonly Uint8Array[]>();
-    const { server, url } = await protectedServer(
-      {},
-      {
-        exposition() {
-          asked.resolve();
-          return answer.promise;
-        },
-      },
-    );
-    const response = ask(url, '/metrics');
-    await asked.promise;
+    const { server, response, answer } = await scraping();
     const stopped = server.stop();
-    answer.resolve([Buffer.from('whole\n')]);
+    answer();
     expect((await response).body).toBe('whole\n');
     await stopped;
   });

@@ -1,5 +1,5 @@
 /** The paths of the web server and their answers, and the address that it listens on. */
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { UsageError } from '../../src/base/errors.ts';
 import { parseListenAddress } from '../../src/web/listen.ts';
 import { createWebServer } from '../../src/web/server.ts';
@@ -88,14 +88,12 @@ describe('/metrics', () => {
   });
 
   test('that fails is a 500 without details, which are in the log', async () => {
-    const logged: unknown[] = [];
-    const log = { ...webOptions().log, error: (...line: unknown[]) => void logged.push(line) };
+    const log = { ...webOptions().log, error: vi.fn() };
     const url = await urlOf({ log, exposition: () => Promise.reject(new Error('a detail')) });
     const { status, body } = await ask(url, '/metrics?token=abc');
     expect([status, body]).toEqual([500, 'Internal Server Error\n']);
-    expect(logged).toEqual([
-      ['request failed', { method: 'GET', path: '/metrics', error: 'a detail' }],
-    ]);
+    const fields = { method: 'GET', path: '/metrics', error: 'a detail' };
+    expect(log.error.mock.calls).toEqual([['request failed', fields]]);
   });
 });
 
@@ -139,16 +137,11 @@ describe('/-/reload', () => {
     ],
   ])('by %s with the body %j, %j and the result %j is %d', async (...row) => {
     const [method, content, changes, result, status, body, reloads] = row;
-    let count = 0;
-    const url = await urlOf({
-      ...changes,
-      reload() {
-        count += 1;
-        return Promise.resolve(result);
-      },
-    });
+    const reload = vi.fn(() => Promise.resolve(result));
+    const url = await urlOf({ ...changes, reload });
     const response = await fetch(`${url}/-/reload`, { method, body: content });
-    expect([response.status, await response.text(), count]).toEqual([status, body, reloads]);
+    expect([response.status, await response.text()]).toEqual([status, body]);
+    expect(reload).toHaveBeenCalledTimes(reloads);
     expect(response.headers.get('content-type')).toBe(TEXT_PLAIN);
   });
 });
