@@ -5,7 +5,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
@@ -18,11 +17,10 @@ import { RULE_FILES, readPrometheusFile, readRuleFile } from '../prometheus/rule
 import { startAlertmanager, startWebhook } from './support/alertmanager.ts';
 import type { Webhook } from './support/alertmanager.ts';
 import { listeningUrl } from './support/demo.ts';
-import { eventually, start } from './support/processes.ts';
+import { MAIN, eventually, start } from './support/processes.ts';
 import type { Running } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const DAY_MS = 86_400_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'alerting-'));

@@ -45,7 +45,9 @@ beforeAll(async () => {
   // One exporter under two names is what a pair of exporters with one configuration looks like.
   const target = new URL(demo.url).host;
   prometheus = await historyPrometheus({
-    targets: { library: target, 'library-twin': target, other: FOREIGN_TARGET },
+    library: target,
+    'library-twin': target,
+    other: FOREIGN_TARGET,
   });
   await eventually('polls of every stream of both exporters', async () => {
     const polls = 'increase(library_exporter_poll_duration_seconds_count[5m]) > 0';

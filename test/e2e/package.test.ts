@@ -2,7 +2,6 @@
  * The package as somebody installs it: packed, installed in an empty folder outside of the repository,
  * and run from there. The registry must be reachable: what the package depends on comes from it.
  */
-import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -13,6 +12,7 @@ import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { VERSION } from '../../src/cli/io.ts';
 import { startDemo } from './support/demo.ts';
+import { finished, outcomeOf } from './support/processes.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const NAME = 'library-stats-exporter';
@@ -34,7 +34,7 @@ const BILL = z.object({
 const PACKED = z.tuple([z.object({ files: z.array(z.object({ path: z.string() })) })]);
 
 beforeAll(async () => {
-  const packed = await run('npm', ['pack', '--json', `--pack-destination=${folder}`, ROOT]);
+  const packed = await outcomeOf('npm', ['pack', '--json', `--pack-destination=${folder}`, ROOT]);
   files = PACKED.parse(JSON.parse(packed.out))[0].files.map(({ path }) => path);
   await install(user, tarball);
   await install(join(folder, 'node'), `node@${NEXT_NODE}`);
@@ -47,37 +47,7 @@ afterAll(() => {
 async function install(where: string, what: string): Promise<void> {
   mkdirSync(where);
   writeFileSync(join(where, 'package.json'), JSON.stringify({ allowScripts: { node: true } }));
-  const { status, out, error } = await run(
-    'npm',
-    ['install', `--prefix=${where}`, '--no-audit', '--no-fund', what],
-    { cwd: where },
-  );
-  if (status !== 0) {
-    throw new Error(`npm install ${what} ended with ${status}:\n${out}${error}`);
-  }
-}
-
-interface Options {
-  readonly cwd?: string;
-  readonly path?: string;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-interface Ended {
-  readonly status: number;
-  readonly out: string;
-  readonly error: string;
-}
-
-function run(file: string, args: readonly string[], options: Options = {}): Promise<Ended> {
-  const { cwd = folder, path = process.env['PATH'], env = {} } = options;
-  return new Promise((resolve) => {
-    const settings = { cwd, env: { ...process.env, ...env, PATH: path } };
-    execFile(file, args, settings, (failure, out, error) => {
-      const status = failure === null ? 0 : typeof failure.code === 'number' ? failure.code : -1;
-      resolve({ status, out, error });
-    });
-  });
+  await finished('npm', ['install', `--prefix=${where}`, '--no-audit', '--no-fund', what], where);
 }
 
 test('the package has what a user needs, and nothing that only we need', () => {
@@ -113,7 +83,7 @@ test('publint finds nothing that another tool would stumble over', async () => {
 });
 
 test('the bill of materials lists what the exporter depends on, and nothing of development', async () => {
-  const { out } = await run('npm', ['run', '--silent', 'sbom'], { cwd: ROOT });
+  const { out } = await outcomeOf('npm', ['run', '--silent', 'sbom'], { cwd: ROOT });
   const { components } = BILL.parse(JSON.parse(out));
   const names = components.map(({ name, version }) => `${name}@${version}`);
   const { dependencies, devDependencies } = packageJson;
@@ -127,7 +97,7 @@ test('the bill of materials lists what the exporter depends on, and nothing of d
 });
 
 test('nobody can import what is inside, and so rely on it', async () => {
-  const { status, error } = await run(
+  const { status, error } = await outcomeOf(
     process.execPath,
     ['--input-type=module', '--eval', `await import('${NAME}/dist/daemon.js')`],
     { cwd: user },
@@ -141,17 +111,17 @@ describe.each([
   [`Node.js ${NEXT_NODE}`, nextNode, `v${NEXT_NODE}`],
 ])('with %s', (_name, node, version) => {
   /** As a shell finds it: by its first line, and this Node.js first on the path. */
-  function exporter(args: readonly string[], env: Options['env'] = {}): Promise<Ended> {
+  function exporter(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
     const path = [dirname(node), '/usr/bin', '/bin'].join(delimiter);
-    return run(program, args, { cwd: user, path, env });
+    return outcomeOf(program, args, { cwd: user, env: { ...env, PATH: path } });
   }
 
   test('it is that one', async () => {
-    expect((await run(node, ['--version'])).out.trim()).toBe(version);
+    expect(await finished(node, ['--version'])).toBe(`${version}\n`);
   });
 
   test('--version and --help answer', async () => {
-    expect(await exporter(['--version'])).toEqual({ status: 0, out: `${VERSION}\n`, error: '' });
+    expect(await exporter(['--version'])).toMatchObject({ status: 0, output: `${VERSION}\n` });
     const help = await exporter(['--help']);
     expect(help).toMatchObject({ status: 0, error: '' });
     expect(help.out).toContain('backfill');
@@ -182,7 +152,7 @@ describe.each([
     // The only crash that can be had from outside: standard output that throws, with a stack.
     const broken =
       'data:text/javascript,process.stdout.write=()=>{throw new Error(new Error("broken").stack)}';
-    const { status, error } = await run(node, [`--import=${broken}`, program, '--version']);
+    const { status, error } = await outcomeOf(node, [`--import=${broken}`, program, '--version']);
     expect(status).toBe(1);
     expect(error).toMatch(/ at runCommandLine \(\S+\/src\/cli\/program\.ts:\d+:\d+\)/);
   });

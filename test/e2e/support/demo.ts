@@ -2,9 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { eventually, start } from './processes.ts';
+import { MAIN, eventually, start } from './processes.ts';
 import type { Running } from './processes.ts';
 
 export interface Demo {
@@ -15,7 +14,6 @@ export interface Demo {
   readonly stop: Running['stop'];
 }
 
-const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 const LISTENING = z.object({ msg: z.literal('listening'), url: z.url() });
 
 /** Resolves as soon as the counters of five customers are there. */

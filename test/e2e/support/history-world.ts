@@ -2,7 +2,6 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -15,10 +14,9 @@ import { drawLibrary, OFFICE_HOURS, openingHoursText } from '../../../src/simula
 import { createSimulatedService } from '../../../src/simulator/service.ts';
 import type { SimulatedService } from '../../../src/simulator/service.ts';
 import { makeBlocks } from './history-prometheus.ts';
-import { finished } from './processes.ts';
+import { MAIN, finished } from './processes.ts';
 
 export const CUSTOMER = 'riverside';
-export const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 const META = z.object({ stats: z.object({ numSamples: z.number() }) });
 

@@ -5,6 +5,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+export const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 const PROMETHEUS_PACKAGES = {
   '/usr/bin/prometheus': 'prometheus',
@@ -100,28 +103,43 @@ export async function startServer(
   }
 }
 
+export interface Outcome {
+  readonly status: number | null;
+  /** Standard output and standard error. */
+  readonly output: string;
+}
+
 /** Runs a program to its end, while this process goes on. */
 export async function outcomeOf(
   path: string,
   args: readonly string[],
-): Promise<{ readonly status: number | null; readonly output: string }> {
-  const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-  }
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<Outcome & { readonly out: string; readonly error: string }> {
+  const env = { ...process.env, ...options.env };
+  const child = spawn(path, args, { ...options, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [output, out, error] = ['', '', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+    output += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    error += text;
+    output += text;
+  });
   const status = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  return { status, output };
+  return { status, output, out, error };
 }
 
 /** As above. What it has written; throws where it fails. */
-export async function finished(path: string, args: readonly string[]): Promise<string> {
-  const { status, output } = await outcomeOf(path, args);
+export async function finished(
+  path: string,
+  args: readonly string[],
+  cwd = process.cwd(),
+): Promise<string> {
+  const { status, output } = await outcomeOf(path, args, { cwd });
   if (status !== 0) {
     throw new Error(`${path} ${args[0] ?? ''} ended with ${String(status)}:\n${output}`);
   }
@@ -129,11 +147,7 @@ export async function finished(path: string, args: readonly string[]): Promise<s
 }
 
 /** Runs a program to its end, with the text as its standard input. */
-export function run(
-  path: string,
-  args: readonly string[],
-  input = '',
-): { readonly status: number | null; readonly output: string } {
+export function run(path: string, args: readonly string[], input = ''): Outcome {
   const { status, stdout, stderr, error } = spawnSync(path, args, { input, encoding: 'utf8' });
   if (error !== undefined) {
     throw error;
