@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { codeOf } from '../../src/base/errors.ts';
-import type { Protection } from '../../src/web/server.ts';
+import type { Protection, WebServerOptions } from '../../src/web/server.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { GOOD, USERS, ask, connected, protectedServer, tlsWith } from './protected.ts';
 import type { RawConnection } from './protected.ts';
@@ -152,7 +152,7 @@ async function slowReader(url: string): Promise<RawConnection> {
 }
 
 test('slow readers do not delay another scrape; above the limit the answer is 503 until one leaves', async () => {
-  const exposition = vi.fn(() => Promise.resolve([LARGE]));
+  const exposition = vi.fn<WebServerOptions['exposition']>(() => Promise.resolve([LARGE]));
   const { url } = await protectedServer({}, { exposition });
   const readers = await Promise.all(Array.from({ length: MAX_SCRAPES - 1 }, () => slowReader(url)));
   await vi.waitUntil(() => exposition.mock.calls.length === MAX_SCRAPES - 1, PATIENCE);
@@ -173,7 +173,9 @@ test('slow readers do not delay another scrape; above the limit the answer is 50
 
 describe('stopping', () => {
   test('ends idle connections and cuts silent clients, half requests and slow readers', async () => {
-    const exposition = vi.fn(() => Promise.resolve([Buffer.concat([LARGE, LARGE])]));
+    const exposition = vi.fn<WebServerOptions['exposition']>(() =>
+      Promise.resolve([Buffer.concat([LARGE, LARGE])]),
+    );
     const { server, url } = await protectedServer({}, { exposition });
     const agent = new Agent({ keepAlive: true });
     onTestFinished(() => agent.destroy());

@@ -1,6 +1,7 @@
 /** The paths of the web server and their answers, and the address that it listens on. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { UsageError } from '../../src/base/errors.ts';
+import type { Logger } from '../../src/base/log.ts';
 import { parseListenAddress } from '../../src/web/listen.ts';
 import { createWebServer } from '../../src/web/server.ts';
 import type { ReloadResult, WebServerOptions } from '../../src/web/server.ts';
@@ -88,7 +89,7 @@ describe('/metrics', () => {
   });
 
   test('that fails is a 500 without details, which are in the log', async () => {
-    const log = { ...webOptions().log, error: vi.fn() };
+    const log = { ...webOptions().log, error: vi.fn<Logger['error']>() };
     const url = await urlOf({ log, exposition: () => Promise.reject(new Error('a detail')) });
     const { status, body } = await ask(url, '/metrics?token=abc');
     expect([status, body]).toEqual([500, 'Internal Server Error\n']);
@@ -137,7 +138,7 @@ describe('/-/reload', () => {
     ],
   ])('by %s with the body %j, %j and the result %j is %d', async (...row) => {
     const [method, content, changes, result, status, body, reloads] = row;
-    const reload = vi.fn(() => Promise.resolve(result));
+    const reload = vi.fn<WebServerOptions['reload']>(() => Promise.resolve(result));
     const url = await urlOf({ ...changes, reload });
     const response = await fetch(`${url}/-/reload`, { method, body: content });
     expect([response.status, await response.text()]).toEqual([status, body]);

@@ -4,6 +4,7 @@ import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import type { ServerTls } from '../../src/web/connections.ts';
+import type { WebServerOptions } from '../../src/web/server.ts';
 import { ask, connected, protectedServer, protectionWith, tlsWith, USERS } from './protected.ts';
 
 const authority = makeAuthority();
@@ -76,7 +77,9 @@ describe('client certificates', () => {
       const clientCa = clientAuth === 'NoClientCert' ? undefined : clients.cert;
       for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
         const tls = tlsWith(first, { clientAuth, clientCa });
-        const exposition = vi.fn(() => Promise.resolve([Buffer.from('x')]));
+        const exposition = vi.fn<WebServerOptions['exposition']>(() =>
+          Promise.resolve([Buffer.from('x')]),
+        );
         const { url } = await protectedServer({ tls }, { exposition });
         const got: boolean[] = [];
         for (const shown of [none, good, foreign]) {
