@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
-import { exact, expectCountersExact } from './expected.ts';
+import { exact, expectCountsExact } from './expected.ts';
 import { Harness } from './harness.ts';
 import { dayMs, hourMs, minuteMs } from './local-time.ts';
 
@@ -26,7 +26,7 @@ test('new records are in the counters within two polls', async () => {
     let after = NaN;
     await eventually(async () => {
       const exposition = await daemon.scrape();
-      expectCountersExact(exposition, 'steady', steady.ledger);
+      expectCountsExact(exposition, steady);
       after = exposition.value('library_polls_total', polls) ?? NaN;
     });
     // One more for the poll that was running when the record came.

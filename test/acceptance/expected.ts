@@ -40,59 +40,41 @@ const kinds = [
   ['logins', 'logins', 'in'],
 ] as const;
 
-/** Expects every counter to be the service's total of the counting period, and every excess to be 0. */
-export function expectCountersExact(
+/** Expects counters and today's values to be the service's totals, without an excess. */
+export function expectCountsExact(
   exposition: Exposition,
-  customer: string,
-  ledger: Ledger,
+  { name: customer, ledger }: ServiceCustomer,
   startsAt = dayStartsAt,
   about = customer,
 ): void {
   const periodMs = periodStart(Date.now(), ledger.zone, startsAt);
-  const shown = kinds.map(([kind]) => exposition.value(`library_${kind}_total`, { customer }));
-  const truth = kinds.map(([, stream, side]) => ledger.total(stream, side, periodMs));
-  expect(shown, `entered, exited, logins of ${about}`).toEqual(truth);
-  const excess = kinds.map(([kind]) =>
-    exposition.value('library_counter_excess', { customer, counter: kind }),
-  );
-  expect(excess, `excess of ${about}`).toEqual([0, 0, 0]);
+  const todayMs = dayStart(Date.now(), ledger.zone, startsAt);
+  for (const [counter, stream, side] of kinds) {
+    const shown = [
+      exposition.value(`library_${counter}_total`, { customer }),
+      exposition.value(`library_${counter}_today`, { customer }),
+      exposition.value('library_counter_excess', { customer, counter }),
+    ];
+    const truth = [ledger.total(stream, side, periodMs), ledger.total(stream, side, todayMs), 0];
+    expect(shown, `total, today and excess of ${counter} of ${about}`).toEqual(truth);
+  }
 }
 
-/** Expects today's values to be the service's totals since the day started. */
-export function expectTodayExact(
-  exposition: Exposition,
-  customer: string,
-  ledger: Ledger,
-  startsAt = dayStartsAt,
-  about = customer,
-): void {
-  const startMs = dayStart(Date.now(), ledger.zone, startsAt);
-  const shown = kinds.map(([kind]) => exposition.value(`library_${kind}_today`, { customer }));
-  const truth = kinds.map(([, stream, side]) => ledger.total(stream, side, startMs));
-  expect(shown, `today's values of ${about}`).toEqual(truth);
-}
-
-/** Expects what depends on the keys of minutes: people inside, and when somebody was last counted. */
-function expectMinutesExact(exposition: Exposition, customer: string, ledger: Ledger): void {
-  const startMs = dayStart(Date.now(), ledger.zone, dayStartsAt);
-  const seen = ['people', 'logins'].map((stream) =>
-    exposition.value(`library_${stream}_last_seen_timestamp_seconds`, { customer }),
-  );
-  expect(
-    [exposition.value('library_occupancy_people', { customer }), ...seen],
-    `occupancy, last seen people, last seen login of ${customer}`,
-  ).toEqual([
-    ledger.occupancy(startMs),
-    ledger.lastSeenMs('people') / 1000,
-    ledger.lastSeenMs('logins') / 1000,
+/** Expects all of the customer's values to be exact, people inside and last seen included. */
+export function expectAllExact(exposition: Exposition, customer: ServiceCustomer): void {
+  const { name, ledger } = customer;
+  expectCountsExact(exposition, customer);
+  const todayMs = dayStart(Date.now(), ledger.zone, dayStartsAt);
+  const shown = [
+    'occupancy_people',
+    'people_last_seen_timestamp_seconds',
+    'logins_last_seen_timestamp_seconds',
+  ].map((metric) => exposition.value(`library_${metric}`, { customer: name }));
+  const seen = [ledger.lastSeenMs('people') / 1000, ledger.lastSeenMs('logins') / 1000];
+  expect(shown, `people inside and last seen of ${name}`).toEqual([
+    ledger.occupancy(todayMs),
+    ...seen,
   ]);
-}
-
-/** Expects all of the customer's values to be exact. */
-export function expectAllExact(exposition: Exposition, { name, ledger }: ServiceCustomer): void {
-  expectCountersExact(exposition, name, ledger);
-  expectTodayExact(exposition, name, ledger);
-  expectMinutesExact(exposition, name, ledger);
 }
 
 /** Waits until all values of the customers are exact; returns that scrape. */

@@ -5,7 +5,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
-import { addOld, dayStartsAt, exact, expectCountersExact, expectTodayExact } from './expected.ts';
+import { addOld, dayStartsAt, exact, expectCountsExact } from './expected.ts';
 import type { Exposition } from './exposition.ts';
 import { Harness } from './harness.ts';
 import type { Conventions, Ledger } from './ledger.ts';
@@ -63,9 +63,7 @@ async function allExact(): Promise<Exposition> {
   await eventually(async () => {
     const exposition = await daemon.scrape();
     for (const { convention, customer } of cases) {
-      const { name, ledger } = customer;
-      expectCountersExact(exposition, name, ledger, dayStartsAt, convention);
-      expectTodayExact(exposition, name, ledger, dayStartsAt, convention);
+      expectCountsExact(exposition, customer, dayStartsAt, convention);
     }
   });
   return exact(daemon, ...readable.map(({ customer }) => customer));

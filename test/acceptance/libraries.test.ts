@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
-import { addOld, expectCountersExact, expectTodayExact } from './expected.ts';
+import { addOld, expectCountsExact } from './expected.ts';
 import { Harness } from './harness.ts';
 import type { ServiceCustomer } from './ledger-service.ts';
 import { clockFromNow, dayMs, dayStart, minuteMs, offsetMs, periodStart } from './local-time.ts';
@@ -77,8 +77,7 @@ test.each(cases)(
       expect(exposition.value('library_counter_start_timestamp_seconds', labels)).toBe(
         periodStart(Date.now(), zone, startsAt) / 1_000,
       );
-      expectCountersExact(exposition, name, customer.ledger, startsAt);
-      expectTodayExact(exposition, name, customer.ledger, startsAt);
+      expectCountsExact(exposition, customer, startsAt);
     });
     const exposition = await daemon.scrape();
     const offset = offsetMs(Date.now(), zone) / 1_000;

@@ -3,45 +3,19 @@ export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
-const formats = new Map<string, Intl.DateTimeFormat>();
 const offsets = new Map<string, number>();
-
-function formatOf(zone: string): Intl.DateTimeFormat {
-  const known = formats.get(zone);
-  if (known) {
-    return known;
-  }
-  const made = new Intl.DateTimeFormat('en-GB', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  });
-  formats.set(zone, made);
-  return made;
-}
 
 /** The zone's offset from UTC at an instant, in milliseconds, positive in the east. */
 export function offsetMs(instantMs: number, zone: string): number {
   // Cached: Intl is slow, and offsets change at quarters of an hour only.
-  const place = `${zone} ${Math.floor(instantMs / (15 * minuteMs))}`;
-  const offset = offsets.get(place) ?? readOffsetMs(instantMs, zone);
-  offsets.set(place, offset);
-  return offset;
-}
-
-function readOffsetMs(instantMs: number, zone: string): number {
-  const part: Record<string, number> = {};
-  for (const { type, value } of formatOf(zone).formatToParts(instantMs)) {
-    part[type] = Number(value);
+  const quarterMs = Math.floor(instantMs / (15 * minuteMs)) * 15 * minuteMs;
+  const key = `${zone} ${quarterMs}`;
+  // Sweden writes 2026-11-01 04:00:00.
+  if (!offsets.has(key)) {
+    const local = new Date(quarterMs).toLocaleString('sv-SE', { timeZone: zone });
+    offsets.set(key, Date.parse(`${local.replace(' ', 'T')}Z`) - quarterMs);
   }
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part;
-  const wholeSecondMs = Math.floor(instantMs / 1000) * 1000;
-  return Date.UTC(year, month - 1, day, hour, minute, second) - wholeSecondMs;
+  return offsets.get(key) ?? NaN;
 }
 
 /** The wall clock of the zone at an instant, as the milliseconds that UTC would have then. */
