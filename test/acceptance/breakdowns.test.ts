@@ -80,7 +80,7 @@ test('every breakdown is exact, with late records, and is a stream of its own', 
     expect(exposition.value('library_up', labels)).toBe(1);
     expect(exposition.value('library_poll_failures_total', labels)).toBe(0);
   }
-  await exact(daemon, plain);
+  await exact(daemon, whole, plain);
 });
 
 test('branches have names and an occupancy', async () => {
@@ -101,6 +101,7 @@ test('branches have names and an occupancy', async () => {
 });
 
 test('a reload that removes and adds breakdowns changes no counter', async () => {
+  await exact(daemon, whole, plain);
   const before = await settled();
   write({ breakdowns: ['device'] });
   expect((await daemon.reload()).status).toBe(200);
