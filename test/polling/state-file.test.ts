@@ -126,21 +126,6 @@ describe('the state file', () => {
     expect(await readdir(folder)).toEqual(['lock']);
   });
 
-  test('keeps the marks of other services, client ids and customers', async () => {
-    const others = [
-      { ...OWNER, service: 'https://other.example.org' },
-      { ...OWNER, clientId: 'other-api' },
-      { ...OWNER, customer: 'hilltop' },
-    ];
-    const marks = await start();
-    others.forEach((other) => marks.update(other, 'logins', NOVEMBER, 9_000, NOW_MS));
-    await stop();
-    expect(await restored()).toBeUndefined();
-    await store(5);
-    const after = await start();
-    expect(others.map((other) => after.get(other, 'logins')?.value)).toEqual([9_000, 9_000, 9_000]);
-  });
-
   test('refuses a second process until the first one has ended', async () => {
     const holder = fork(PROGRAM, [folder, 'hold'], { execPath: process.execPath });
     try {
@@ -166,26 +151,22 @@ describe('the state file', () => {
 describe('a state file that cannot be read', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['is empty', () => writeFile(file, '')],
+    ['is not JSON', () => writeFile(file, 'horse-battery-staple')],
     ['is of another program', () => writeFile(file, '{"name":"left-pad"}')],
     ['is of another version', () => writeFile(file, EMPTY.replace('1', '2'))],
     ['is binary', () => writeFile(file, Uint8Array.from([0, 159, 146, 150, 255]))],
     ['is a folder', () => mkdir(file)],
     ['is a device', () => symlink('/dev/zero', file)],
     ['has more than 64 MiB', () => writeFile(file, EMPTY).then(() => truncate(file, 2 ** 26 + 1))],
-  ])('because it %s is moved aside with one warning', async (_, plant) => {
+  ])('because it %s is moved aside with one warning that does not quote it', async (_, plant) => {
     await plant();
     expect(await restored()).toBeUndefined();
     expect(messages()).toEqual([UNREADABLE]);
+    expect(JSON.stringify(lines)).not.toContain('horse');
     expect(await readdir(folder)).toEqual(['lock', 'state.json.unreadable']);
     await store(5);
     expect(await restored()).toBe(5);
     expect(lines).toHaveLength(1);
-  });
-
-  test('is not quoted in the log', async () => {
-    await writeFile(file, 'horse-battery-staple');
-    await restored();
-    expect(JSON.stringify(lines)).not.toContain('horse');
   });
 
   test('only because of single entries keeps the others', async () => {
