@@ -7,10 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { describeSimulation } from '../../src/cli/service.ts';
-import type { Simulation } from '../../src/cli/service.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import { startSimulator } from '../../src/simulator/http.ts';
+import type { Simulator } from '../../src/simulator/http.ts';
 import { createEnvironment } from '../../src/simulator/environment.ts';
 import { Shell } from './shell.ts';
 
@@ -19,36 +18,23 @@ const NOW_MS = Date.parse('2026-11-21T08:00:00Z');
 const WRITTEN_URL = 'http://127.0.0.1:8080';
 const FILE = fileURLToPath(new URL('../../docs/trying-the-interface.md', import.meta.url));
 
-let running: Simulation;
+let simulator: Simulator;
 
 beforeAll(async () => {
   const clock = { ...systemClock, nowMs: () => NOW_MS };
   const environment = createEnvironment({ seed: 1, customers: 5, clock });
   const faults = createFaults({ random: seededRandom(1) });
   const { service } = environment;
-  const listenAddress = '127.0.0.1:0';
-  running = {
-    environment,
-    simulator: await startSimulator({ service, faults, clock, listenAddress }),
-  };
+  simulator = await startSimulator({ service, faults, clock, listenAddress: '127.0.0.1:0' });
 });
 
 afterAll(async () => {
-  await running.simulator.close();
+  await simulator.close();
 });
-
-/** What `service` prints at its start, as if it were the documentation's. */
-function printedAtStart(): string {
-  return describeSimulation(running)
-    .replaceAll(running.simulator.url, WRITTEN_URL)
-    .replace(/from=\S+/, 'from=2026-11-01T04:00:00Z');
-}
 
 /** The text with the output of each command as it is now. */
 async function replay(markdown: string): Promise<string> {
-  const shell = new Shell((url, init) =>
-    fetch(url.replace(WRITTEN_URL, running.simulator.url), init),
-  );
+  const shell = new Shell((url, init) => fetch(url.replace(WRITTEN_URL, simulator.url), init));
   const parts = markdown.split(/(^```console\n[^]*?^```$)/m);
   const replayed: string[] = [];
   for (const part of parts) {
@@ -58,8 +44,7 @@ async function replay(markdown: string): Promise<string> {
     }
     let block = '```console\n';
     for (const [line, command = ''] of part.matchAll(/^\$ (.*)$/gm)) {
-      const isStart = command.startsWith('npm start --silent -- service ');
-      block += `${line}\n${isStart ? printedAtStart() : await shell.run(command)}`;
+      block += `${line}\n${await shell.run(command)}`;
     }
     replayed.push(`${block}\`\`\``);
   }
