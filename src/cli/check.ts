@@ -136,7 +136,7 @@ const TABLES: readonly (readonly [title: string, columns: readonly (readonly [st
   ];
 
 /** Of the stream that has it. */
-function value(key: keyof StreamReport): Cell {
+function value(key: string): Cell {
   return (streams) => {
     const known = streams.map((report) => report[key]).find((one) => one !== undefined) ?? ABSENT;
     return typeof known === 'boolean' ? (known ? 'yes' : 'no') : known;
@@ -156,8 +156,8 @@ function newest(stream: MinuteStream): Cell {
       return ABSENT;
     }
     const { failure, keys, newest: time, lag_seconds: lagSeconds } = report;
-    if (time === null || lagSeconds === null) {
-      return failure ?? (keys === 'unknown' ? 'unreadable' : 'none');
+    if (typeof time !== 'string' || typeof lagSeconds !== 'number') {
+      return String(failure ?? (keys === 'unknown' ? 'unreadable' : 'none'));
     }
     const hours = Math.floor(lagSeconds / 3_600);
     const age = hours < 1 ? `${Math.floor(lagSeconds / 60)}m` : `${hours}h`;
@@ -167,15 +167,17 @@ function newest(stream: MinuteStream): Cell {
 
 /** `+0s`, `-182s`. */
 function clock([report]: CustomerStreams): string {
-  const seconds = report?.clock_ahead_seconds ?? undefined;
-  return seconds === undefined ? ABSENT : `${seconds < 0 ? '' : '+'}${seconds}s`;
+  const seconds = report?.['clock_ahead_seconds'];
+  return typeof seconds === 'number' ? `${seconds < 0 ? '' : '+'}${seconds}s` : ABSENT;
 }
 
 /** `1.003 ± 0.004`. */
 function ratio(streams: CustomerStreams): string {
   const doors = streams.find(({ stream }) => stream === 'people');
-  const { door_count_ratio: mean, door_count_ratio_stddev: stddev } = doors ?? {};
-  return typeof mean === 'number' ? `${mean.toFixed(3)} ± ${stddev?.toFixed(3)}` : ABSENT;
+  const [mean, stddev] = [doors?.['door_count_ratio'], doors?.['door_count_ratio_stddev']];
+  return typeof mean === 'number' && typeof stddev === 'number'
+    ? `${mean.toFixed(3)} ± ${stddev.toFixed(3)}`
+    : ABSENT;
 }
 
 function findingText({ severity, message, fix, customers }: CustomersFinding): string {

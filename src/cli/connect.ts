@@ -6,7 +6,7 @@ import { systemClock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import { COUNTERS } from '../base/model.ts';
-import type { AggregatedResponse, CounterName, MinuteStream, Question } from '../base/model.ts';
+import type { AggregatedResponse, MinuteStream, Question } from '../base/model.ts';
 import { accessOf } from '../config/files.ts';
 import type { Config } from '../config/types.ts';
 import { grandTotal, isZero } from '../counting/counts.ts';
@@ -26,26 +26,10 @@ import type { Io } from './io.ts';
 import { ABSENT, counted, ProgressLine } from './output.ts';
 
 /** What `--format=json` prints of a stream; null where there is no value. */
-export interface StreamReport extends Readonly<
-  Partial<Record<CounterName | `${CounterName}_today` | 'occupancy', number | null>>
-> {
+export type StreamReport = Readonly<Record<string, string | number | boolean | null>> & {
   readonly customer: string;
   readonly stream: MinuteStream;
-  readonly failure: FailureReason | null;
-  readonly token: 'good' | 'refused' | 'none';
-  /** The newest minute with counts, in local time. */
-  readonly newest: string | null;
-  readonly lag_seconds: number | null;
-  /** `iso`, `compact utc`, or the state of the detection. */
-  readonly keys: string;
-  /** Whether `day` agrees with the minutes, or its sum of theirs. */
-  readonly day: string;
-  readonly clock_ahead_seconds: number | null;
-  readonly counter_start: string;
-  readonly door_count_ratio?: number | null;
-  readonly door_count_ratio_stddev?: number | null;
-  readonly empty_at_night?: boolean | null;
-}
+};
 
 /** `error`: the exporter's values are incomplete. The texts are the same for all customers. */
 interface Finding {
@@ -57,29 +41,23 @@ interface Finding {
 /** A finding and the names of its customers. */
 export type CustomersFinding = Finding & { readonly customers: string[] };
 
-interface CustomerReport {
+interface Report<Found extends Finding> {
   readonly streams: readonly StreamReport[];
-  readonly findings: readonly Finding[];
+  readonly findings: readonly Found[];
 }
 
 /**
  * Streams in the order of the configuration, errors before warnings. Throws an InterruptedError if the
  * signal of `io` aborts.
  */
-export async function readCustomers(
-  config: Config,
-  io: Io,
-): Promise<{
-  readonly streams: readonly StreamReport[];
-  readonly findings: readonly CustomersFinding[];
-}> {
+export async function readCustomers(config: Config, io: Io): Promise<Report<CustomersFinding>> {
   const registry = new CustomerRegistry(new HighWaterMarks());
   const service = serviceOf(config, io, {
     credentials: (name, valid) => registry.get(name)?.credentialsChecked(valid),
   });
   const progress = new ProgressLine(io);
   const total = counted(config.customers.length, 'customer');
-  const reports: CustomerReport[] = [];
+  const reports: Report<Finding>[] = [];
   const queue = registry.update(config).entries();
   let customersRead = 0;
   async function work(): Promise<void> {
@@ -126,7 +104,7 @@ async function readCustomer(
   service: Service,
   { service: { maxRequestsPerSecond, timeoutMs }, polling: { intervalMs } }: Config,
   stop: AbortSignal,
-): Promise<CustomerReport> {
+): Promise<Report<Finding>> {
   const client = service.clientFor(accessOf(config));
   const requestsOfInterval = Math.floor((maxRequestsPerSecond * intervalMs) / 1_000);
   const maxRequests = Math.max(MIN_REQUESTS, requestsOfInterval);
@@ -172,18 +150,10 @@ async function readCustomer(
   const outcomes = await Promise.all(
     config.streams.map(async (stream) => ({ stream, outcome: await readStream(stream) })),
   );
-  const figures = customer.metricsAt(systemClock.nowMs());
-  const clock = service.clockReading();
-  const atMs = service.nowMs();
+  const metrics = customer.metricsAt(systemClock.nowMs());
   return {
-    streams: outcomes.map(({ stream, outcome }) => ({
-      customer: config.name,
-      stream,
-      ...outcomeFields(outcome, new Zone(config.timezone), atMs),
-      ...figuresFields(figures, stream),
-      clock_ahead_seconds: clock === undefined ? null : Math.round(clock.aheadMs / 1_000),
-    })),
-    findings: outcomes.flatMap(({ outcome }) => findingsOf(outcome, clock)),
+    streams: outcomes.map(({ stream, outcome }) => reportOf(stream, outcome, metrics, service)),
+    findings: outcomes.flatMap(({ outcome }) => findingsOf(outcome, service.clockReading())),
   };
 }
 
@@ -195,34 +165,23 @@ function serviceErrorOf(error: unknown): ServiceError {
   throw error;
 }
 
-function outcomeFields(outcome: StreamDiagnosis | ServiceError, zone: Zone, atMs: number) {
-  if (outcome instanceof ServiceError) {
-    const unknown = { newest: null, lag_seconds: null, keys: ABSENT, day: ABSENT };
-    return { failure: outcome.reason, ...unknown };
-  }
-  const { lastSeenMs, keyFormat, day } = outcome;
-  const { status, formats } = keyFormat;
-  const [{ form, zone: keyZone } = { form: status, zone: 'written' }] = formats;
+function reportOf(
+  stream: MinuteStream,
+  outcome: StreamDiagnosis | ServiceError,
+  metrics: CustomerMetrics,
+  service: Service,
+): StreamReport {
+  const { customer, counters, credentialsValid, estimate, occupancy, periodStartMs } = metrics;
+  const zone = new Zone(metrics.timezone);
+  const clock = service.clockReading();
   return {
-    failure: null,
-    newest: lastSeenMs === undefined ? null : zone.format(lastSeenMs),
-    lag_seconds:
-      lastSeenMs === undefined ? null : Math.round(Math.max(0, atMs - lastSeenMs) / 1_000),
-    keys: status !== 'detected' ? status : keyZone === 'written' ? form : `${form} ${keyZone}`,
-    day:
-      day.agrees === undefined
-        ? ABSENT
-        : day.agrees
-          ? 'agrees'
-          : `${grandTotal(day.byDay)} of ${grandTotal(day.byMinute)}`,
-  };
-}
-
-function figuresFields(figures: CustomerMetrics, stream: MinuteStream) {
-  const { counters, credentialsValid, estimate, occupancy, periodStartMs, timezone } = figures;
-  return {
+    customer,
+    stream,
+    ...(outcome instanceof ServiceError
+      ? { failure: outcome.reason, newest: null, lag_seconds: null, keys: ABSENT, day: ABSENT }
+      : diagnosisFields(outcome, zone, service.nowMs())),
     token: credentialsValid === undefined ? 'none' : credentialsValid ? 'good' : 'refused',
-    counter_start: new Zone(timezone).format(periodStartMs),
+    counter_start: zone.format(periodStartMs),
     ...Object.fromEntries(
       COUNTERS[stream].flatMap((name) => [
         [name, counters[name]?.total ?? null],
@@ -235,7 +194,35 @@ function figuresFields(figures: CustomerMetrics, stream: MinuteStream) {
       door_count_ratio_stddev: estimate.ratio?.stddev ?? null,
       empty_at_night: estimate.isEstimable ?? null,
     }),
-  } as const;
+    clock_ahead_seconds: clock === undefined ? null : Math.round(clock.aheadMs / 1_000),
+  };
+}
+
+/**
+ * `newest` is the newest minute with counts, `keys` the format of the minute keys or the state of its
+ * detection, `day` whether `day` agrees with the minutes, or its sum of theirs.
+ */
+function diagnosisFields(
+  { lastSeenMs, keyFormat, day }: StreamDiagnosis,
+  zone: Zone,
+  atMs: number,
+) {
+  const { status, formats } = keyFormat;
+  const [{ form, zone: keyZone } = { form: status, zone: 'written' }] = formats;
+  const formatName = keyZone === 'written' ? form : `${form} ${keyZone}`;
+  return {
+    failure: null,
+    newest: lastSeenMs === undefined ? null : zone.format(lastSeenMs),
+    lag_seconds:
+      lastSeenMs === undefined ? null : Math.round(Math.max(0, atMs - lastSeenMs) / 1_000),
+    keys: status === 'detected' ? formatName : status,
+    day:
+      day.agrees === undefined
+        ? ABSENT
+        : day.agrees
+          ? 'agrees'
+          : `${grandTotal(day.byDay)} of ${grandTotal(day.byMinute)}`,
+  };
 }
 
 function findingsOf(

@@ -115,15 +115,10 @@ function liveStartOf(series: readonly Series[], known: readonly LabelPair[]): Li
 }
 
 /** A vector has `value`, a matrix `values`. */
-interface ApiResponse {
-  readonly error?: string;
-  readonly data?: {
-    readonly result?: readonly {
-      readonly metric: Series['labels'];
-      readonly value?: ApiSample;
-      readonly values?: readonly ApiSample[];
-    }[];
-  };
+interface ApiSeries {
+  readonly metric: Series['labels'];
+  readonly value?: ApiSample;
+  readonly values?: readonly ApiSample[];
 }
 
 type ApiSample = readonly [seconds: number, value: string];
@@ -139,7 +134,8 @@ async function query(
   url.pathname = `${url.pathname.replace(/\/$/, '')}/api/v1/query`;
   const shown = `${url.origin}${url.pathname}`;
   const form = new URLSearchParams({ query: expression, time: String(atMs / 1_000) });
-  const { status, body } = await post(url, form.toString(), stop).catch((error: unknown) => {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
+  const [status, body] = await post(url, form.toString(), signal).catch((error: unknown) => {
     throw new Error(`${shown}: no response (${codeOf(error) ?? messageOf(error)})`, {
       cause: error,
     });
@@ -156,20 +152,15 @@ async function query(
   });
 }
 
-function parse(body: string): ApiResponse {
+function parse(body: string): { error?: string; data?: { result?: readonly ApiSeries[] } } {
   try {
-    return (JSON.parse(body) as ApiResponse | null) ?? {};
+    return JSON.parse(body) ?? {};
   } catch {
     return {};
   }
 }
 
-async function post(
-  url: URL,
-  body: string,
-  stop: AbortSignal,
-): Promise<{ readonly status: number | undefined; readonly body: string }> {
-  const signal = AbortSignal.any([stop, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
+async function post(url: URL, body: string, signal: AbortSignal) {
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   const request = send(url, { method: 'POST', headers, signal });
@@ -177,5 +168,5 @@ async function post(
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   // From now on, an error of the request is also one of the response.
   request.on('error', () => {});
-  return { status: response.statusCode, body: await text(response) };
+  return [response.statusCode, await text(response)] as const;
 }
