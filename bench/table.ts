@@ -21,7 +21,7 @@ export function alignTable(cells: readonly (readonly string[])[]): string {
 }
 
 /** Whether a bar is met. A figure that is none never is. */
-export function isMet({ value, limit }: Measured): boolean {
+function isMet({ value, limit }: Measured): boolean {
   return value <= limit;
 }
 

@@ -1,7 +1,7 @@
-/** The bench's service must be one that the exporter's counting agrees with, or it measures doubts. */
+/** The benchmark's service is consistent, or it would measure repeated requests; and its table. */
 import { expect, test } from 'vitest';
 import { Answers } from '../../bench/service/answers.ts';
-import { Tally } from '../../bench/service/tally.ts';
+import { tableOf } from '../../bench/table.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { decodeAggregated } from '../../src/service/decode.ts';
 import type { AggregatedResponse } from '../../src/base/model.ts';
@@ -37,12 +37,15 @@ test('minutes are those of the zone, and over', () => {
   }
 });
 
-test('a first anchor ends with the question that it began with', () => {
-  const tally = new Tally();
-  for (const from of ['c', 'epoch', 'day', 'day', 'c']) {
-    tally.asked(1, 'login', from, NOW_MS);
-  }
-  expect(tally.state).toMatchObject({ anchored: 1, mostRequestsOfAnAnchor: 5, requests: 5 });
-  expect(tally.asked(1, 'login', 'c', NOW_MS)).toBe(false);
-  expect(tally.asked(1, 'login', 'c', NOW_MS + MINUTE_MS)).toBe(true);
+test('the table has a line for each bar, and says which one is missed', () => {
+  const rows = [
+    { bar: 'start', ours: '300 ms', peer: '–', value: 300, limit: 400 },
+    { bar: 'memory', ours: '500 MiB', peer: '400 MiB', value: 1.25, limit: 1.2 },
+    { bar: 'none', ours: '', peer: '', value: NaN, limit: 1 },
+  ];
+  expect(
+    tableOf(rows)
+      .match(/ (yes|\*\*no\*\*) +\|$/gm)
+      ?.map((met) => met.trim()),
+  ).toEqual(['yes    |', '**no** |', '**no** |']);
 });

@@ -81,25 +81,20 @@ test('reloads requested during another one wait for its end', async () => {
   expect(events).toEqual(['all', 'web', 'all']);
 });
 
-test('a bad configuration changes nothing and is reported; the next good one is applied', async () => {
+test('a bad configuration is shown on the status page until the next good one', async () => {
   const problems = 'config.yaml:1:1: bad';
   let isGood = false;
-  const { daemon, logged, metric, alert } = await started({
+  const { daemon, metric, alert } = await started({
     load: () =>
       isGood ? configured('riverside', 'hilltop') : Promise.reject(new ConfigError(problems, 2)),
   });
   expect(await daemon.reload()).toEqual({ ok: false, problems });
-  expect(logged.at(-1)).toBe(
-    `config reload failed, keeping previous config ${JSON.stringify({ problems })}`,
-  );
-  expect([await metric(SUCCESSFUL), await metric('library_exporter_customers')]).toEqual([0, 1]);
   expect(await alert()).toMatch(
     /^Configuration reload failed \S+ ago \(problems: 2\)\. The previous/,
   );
   isGood = true;
   expect(await daemon.reload()).toEqual({ ok: true });
-  expect(logged.at(-1)).toBe('config reloaded {"scope":"all","customers":2}');
-  expect([await metric(SUCCESSFUL), await metric('library_exporter_customers')]).toEqual([1, 2]);
+  expect(await metric('library_exporter_customers')).toBe(2);
   expect(await alert()).toBeUndefined();
 });
 
