@@ -36,7 +36,7 @@ export interface PollTimes {
 export interface PollEnvironment extends PollTimes {
   readonly clock: Clock;
   readonly observer: PollObserver;
-  readonly log: PollLog;
+  readonly log: Pick<PollLog, 'succeeded' | 'failed'>;
 }
 
 /** A poll ends before the next one is due. */
@@ -114,7 +114,7 @@ export function streamContext(
 }
 
 /** Of a poll that starts now. */
-export function breakdownContext(
+function breakdownContext(
   customer: Customer,
   breakdown: Breakdown,
   { clock, reconcileIntervalMs }: PollTimes,

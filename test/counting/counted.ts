@@ -1,4 +1,4 @@
-/** Streams and breakdowns that are polled without a scheduler, over restarts. */
+/** Streams and breakdowns whose polls a test starts one by one, over restarts. */
 import { COUNTERS } from '../../src/base/model.ts';
 import type {
   AggregatedResponse,
@@ -6,8 +6,8 @@ import type {
   CounterName,
   MinuteStream,
   Question,
+  Stream,
 } from '../../src/base/model.ts';
-import { pollBreakdown } from '../../src/counting/breakdown.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import type {
   BreakdownMetrics,
@@ -16,10 +16,9 @@ import type {
 } from '../../src/counting/customer-metrics.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { PollNote } from '../../src/counting/poll.ts';
-import { pollStream } from '../../src/counting/poll.ts';
 import { Zone } from '../../src/counting/zone.ts';
-import { breakdownContext, streamContext } from '../../src/polling/poll-job.ts';
-import type { PollTimes } from '../../src/polling/poll-job.ts';
+import { runPoll } from '../../src/polling/poll-job.ts';
+import type { PollJob } from '../../src/polling/poll-job.ts';
 import { queryFrom } from '../support/ask.ts';
 import { NOW_MS, OWNER } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
@@ -35,37 +34,72 @@ export const START_MS = NOW_MS;
 const PERIOD_MS = Date.UTC(2026, 10, 1, 3);
 
 abstract class Counted {
+  /** What is polled. */
+  protected abstract readonly polled: Stream;
   readonly #zone: Zone;
-  readonly #stream: MinuteStream;
+  readonly #streams: readonly MinuteStream[];
   readonly #startMs: number;
   customer: Customer;
   marks = new HighWaterMarks();
   nowMs: number;
+  /** The requests of the last poll, and what it logs. */
   asked: Question[] = [];
-  notes: PollNote[] = [];
+  notes: readonly PollNote[] = [];
 
   constructor(zone: Zone, nowMs: number, stream: MinuteStream) {
     this.#zone = zone;
     this.nowMs = nowMs;
     this.#startMs = nowMs;
-    this.#stream = stream;
+    this.#streams = [stream];
     this.customer = this.#create();
   }
 
-  get elapsedMs(): number {
-    return this.nowMs - this.#startMs;
-  }
+  protected abstract answer(question: Question): AggregatedResponse;
 
-  get times(): PollTimes {
-    return {
-      clock: { nowMs: () => this.nowMs, monotonicMs: () => this.elapsedMs },
-      reconcileIntervalMs: RECONCILE_MS,
-      serviceNowMs: () => this.nowMs,
-    };
+  get #elapsedMs(): number {
+    return this.nowMs - this.#startMs;
   }
 
   figures(): CustomerMetrics {
     return this.customer.metricsAt(this.nowMs);
+  }
+
+  /** One poll, in which each response takes `answerMs`. It fails if the service throws a ServiceError. */
+  async poll(answerMs = 0): Promise<void> {
+    this.asked = [];
+    this.notes = [];
+    const query = queryFrom((question) => {
+      this.nowMs += answerMs;
+      return this.answer(question);
+    }, this.asked);
+    const job: PollJob = {
+      customer: this.customer,
+      stream: this.polled,
+      client: { query },
+      intervalMs: HOUR_MS,
+      phase: 0,
+      dueMs: 0,
+      running: undefined,
+      isExtraPoll: false,
+      readingHistory: undefined,
+      historyRetryMs: undefined,
+    };
+    const limits = {
+      renewalMs: Math.floor(this.#elapsedMs / RECONCILE_MS) * RECONCILE_MS,
+      takeSlot: () => true,
+      stop: new AbortController(),
+    };
+    await runPoll(job, limits, {
+      clock: {
+        nowMs: () => this.nowMs,
+        monotonicMs: () => this.#elapsedMs,
+        sleep: () => new Promise(() => {}),
+      },
+      serviceNowMs: () => this.nowMs,
+      reconcileIntervalMs: RECONCILE_MS,
+      log: { succeeded: (_, notes) => (this.notes = notes), failed() {} },
+      observer: { pollEnded() {}, changed() {} },
+    });
   }
 
   /** As after a kill: only the marks as text survive, or not even they. */
@@ -79,16 +113,13 @@ abstract class Counted {
   }
 
   #create(): Customer {
-    return customerNamed(OWNER.customer, this.marks, {
-      zone: this.#zone,
-      streams: [this.#stream],
-      owner: OWNER,
-    });
+    const [zone, streams] = [this.#zone, this.#streams];
+    return customerNamed(OWNER.customer, this.marks, { zone, streams, owner: OWNER });
   }
 }
 
 export class CountedStream extends Counted {
-  readonly stream: MinuteStream;
+  protected readonly polled: MinuteStream;
   readonly #answer: (question: Question, nowMs: number) => AggregatedResponse;
 
   constructor(
@@ -99,32 +130,11 @@ export class CountedStream extends Counted {
   ) {
     super(zone, nowMs, stream);
     this.#answer = answer;
-    this.stream = stream;
+    this.polled = stream;
   }
 
-  /** One poll. A throw of the service is a failed poll. Each response takes `answerMs`. */
-  async poll(answerMs = 0): Promise<void> {
-    const { customer, stream, times } = this;
-    const renewalMs = Math.floor(this.elapsedMs / RECONCILE_MS) * RECONCILE_MS;
-    this.asked = [];
-    try {
-      const outcome = await pollStream(
-        customer.stateOf(stream),
-        {
-          ...streamContext(customer, stream, times, renewalMs),
-          beginBaseline: () => true,
-          hasTime: () => true,
-        },
-        queryFrom((question) => {
-          this.nowMs += answerMs;
-          return this.#answer(question, this.nowMs);
-        }, this.asked),
-      );
-      this.notes.push(...outcome.notes);
-      customer.pollSucceeded(stream, outcome.state, this.nowMs);
-    } catch (error) {
-      customer.pollFailed(stream, String(error), this.nowMs);
-    }
+  protected answer(question: Question): AggregatedResponse {
+    return this.#answer(question, this.nowMs);
   }
 
   /** So many polls, a minute apart. */
@@ -150,7 +160,7 @@ export class CountedStream extends Counted {
 
   #values(value: keyof CounterValues): (number | undefined)[] {
     const { counters } = this.figures();
-    return COUNTERS[this.stream].map((counter) => counters[counter]?.[value]);
+    return COUNTERS[this.polled].map((counter) => counters[counter]?.[value]);
   }
 }
 
@@ -214,7 +224,7 @@ export type Rows = readonly (readonly [key: string | number, ...counts: number[]
 type ValuesByKey = Readonly<Record<string, readonly (number | undefined)[]>>;
 
 export class CountedBreakdown extends Counted {
-  readonly breakdown: Breakdown;
+  protected readonly polled: Breakdown;
   /** What the service counts since the period started, and since the day started. */
   totalRows: Rows = [];
   todayRows: Rows = [];
@@ -225,13 +235,13 @@ export class CountedBreakdown extends Counted {
 
   constructor(breakdown: Breakdown = 'branch') {
     super(COPENHAGEN, START_MS, 'people');
-    this.breakdown = breakdown;
+    this.polled = breakdown;
     this.configure();
   }
 
   configure(): void {
-    const { breakdown, branchNames, intervalMs } = this;
-    this.customer.breakdowns.configure({ breakdowns: [breakdown], branchNames, intervalMs });
+    const { polled, branchNames, intervalMs } = this;
+    this.customer.breakdowns.configure({ breakdowns: [polled], branchNames, intervalMs });
   }
 
   override restart(keepMarks = true): void {
@@ -239,26 +249,10 @@ export class CountedBreakdown extends Counted {
     this.configure();
   }
 
-  /** One poll. A throw of the service is a failed poll. */
-  async poll(): Promise<void> {
-    const { breakdown, customer, times } = this;
-    this.asked = [];
-    this.notes = [];
-    try {
-      const outcome = await pollBreakdown(
-        customer.breakdowns.stateOf(breakdown),
-        breakdownContext(customer, breakdown, times),
-        queryFrom(({ aggregation, from }) => {
-          const { startMs } = customer.calendar.dayAt(this.nowMs);
-          const rows = Date.parse(from) === startMs ? this.todayRows : this.totalRows;
-          return this.glitches.shift() ?? responseOf(rows, aggregation);
-        }, this.asked),
-      );
-      this.notes = [...outcome.notes];
-      customer.breakdownSucceeded(breakdown, outcome.state, this.nowMs);
-    } catch (error) {
-      customer.pollFailed(breakdown, String(error), this.nowMs);
-    }
+  protected answer({ aggregation, from }: Question): AggregatedResponse {
+    const { startMs } = this.customer.calendar.dayAt(this.nowMs);
+    const rows = Date.parse(from) === startMs ? this.todayRows : this.totalRows;
+    return this.glitches.shift() ?? responseOf(rows, aggregation);
   }
 
   /** So many polls, one interval apart. */
@@ -270,9 +264,9 @@ export class CountedBreakdown extends Counted {
   }
 
   metrics(): BreakdownMetrics {
-    const metrics = this.figures().breakdowns[this.breakdown];
+    const metrics = this.figures().breakdowns[this.polled];
     if (metrics === undefined) {
-      throw new Error(`there is no ${this.breakdown}`);
+      throw new Error(`there is no ${this.polled}`);
     }
     return metrics;
   }

@@ -1,5 +1,6 @@
 /** One stream, poll by poll: totals, baselines, keys and the time of the scrape. */
 import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/base/errors.ts';
 import { SMALL_KEYS } from '../support/small-service.ts';
 import type { SmallConventions } from '../support/small-service.ts';
 import { countedPeople, HOUR_MS, MINUTE_MS, RECONCILE_MS, START_MS } from './counted.ts';
@@ -81,7 +82,7 @@ describe('a stream', () => {
       distort((reading) => {
         asked += 1;
         if (asked === failing) {
-          throw new Error('the service is away');
+          throw new ServiceError('unreachable', 'the service is away');
         }
         return reading;
       });
