@@ -18,16 +18,10 @@ import {
 import type { Counts } from './counts.ts';
 import { detectKeyFormat, keyParser } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
-import {
-  lastSeenIn,
-  minutesOf,
-  minutesOfSamples,
-  readByMinute,
-  subtractMinutes,
-} from './occupancy.ts';
+import { lastSeenIn, minutesOf, minutesOfSamples, subtractMinutes } from './occupancy.ts';
 import type { Minutes } from './occupancy.ts';
 import type { PollContext, StreamState } from './poll.ts';
-import { readLarger } from './query.ts';
+import { readByMinute, readLarger } from './query.ts';
 import type { WindowReader, WindowResponse } from './query.ts';
 import { finerSource, isVerified, totalByMinute } from './totals.ts';
 import type { TotalSource } from './totals.ts';

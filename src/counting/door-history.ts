@@ -9,9 +9,9 @@ import { HISTORY_DAYS, learnDoors, MINUTES_PER_QUARTER, QUARTERS_PER_DAY } from 
 import type { CountedDay, DoorModel } from './door-model.ts';
 import { keyParser, namesTimeOfDay } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
-import { minutesOf, minutesOfSamples, readByMinute } from './occupancy.ts';
+import { minutesOf, minutesOfSamples } from './occupancy.ts';
 import type { Minutes } from './occupancy.ts';
-import { readLarger, WindowReader } from './query.ts';
+import { readByMinute, readLarger, WindowReader } from './query.ts';
 import type { Query, WindowResponse } from './query.ts';
 
 const QUARTER_MS = MINUTES_PER_QUARTER * MINUTE_MS;

@@ -16,8 +16,8 @@ import {
   namesTimeOfDay,
 } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
-import { lastSeenIn, minutesOfSamples, readByMinute } from './occupancy.ts';
-import { isForced, readChunks, WindowReader } from './query.ts';
+import { lastSeenIn, minutesOfSamples } from './occupancy.ts';
+import { isForced, readByMinute, readChunks, WindowReader } from './query.ts';
 import type { Chunk, Query, WindowResponse } from './query.ts';
 
 /** One stream of one customer over a time range. */

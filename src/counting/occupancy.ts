@@ -3,13 +3,12 @@
  * a poll are today's minutes at the baseline, without those of `recentAtBaseline`, plus `recent`.
  */
 import type { Row } from '../base/model.ts';
-import { contains, floorToMinute, MINUTE_MS } from './calendar.ts';
+import { contains, MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import { at, isZero, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { keyParser } from './key-format.ts';
 import type { KeyFormatState, KeySample } from './key-format.ts';
-import type { WindowReader, WindowResponse } from './query.ts';
 import type { Zone } from './zone.ts';
 
 export interface CountedMinute {
@@ -22,9 +21,6 @@ export type Minutes = readonly CountedMinute[];
 
 /** The start of a row's minute; undefined if its key cannot be parsed. */
 export type ParseRow = (row: Row) => number | undefined;
-
-/** Windows that a coarse response is split into. */
-const MAX_CHUNKS = 32;
 
 /** Undefined if a key cannot be parsed. Rows of one minute are added up. */
 export function minutesOf(rows: readonly Row[], parse: ParseRow): Minutes | undefined {
@@ -106,41 +102,6 @@ export function lastSeenIn(minutes: Minutes, span: Span): number | undefined {
   return minutes.findLast(
     ({ startMs, counts }) => contains(span, startMs) && counts.some((count) => count > 0),
   )?.startMs;
-}
-
-/**
- * A response as samples by `minute`. If the service forced a coarser aggregation, requests the
- * window in halves; undefined if that takes too many requests or too long.
- */
-export async function readByMinute(
-  reader: WindowReader,
-  response: WindowResponse,
-  maxChunks = MAX_CHUNKS,
-): Promise<readonly KeySample[] | undefined> {
-  if (isZero(response.sums)) {
-    return [];
-  }
-  if (response.aggregation === 'minute') {
-    return [response];
-  }
-  const { startMs, endMs } = response.window;
-  const middleMs = floorToMinute((startMs + endMs) / 2);
-  if (maxChunks < 2 || middleMs <= startMs) {
-    return undefined;
-  }
-  const samples: KeySample[] = [];
-  for (const [fromMs, toMs] of [
-    [startMs, middleMs],
-    [middleMs, endMs],
-  ] as const) {
-    const half = await reader.readOptional('minute', fromMs, toMs);
-    const chunks = half && (await readByMinute(reader, half, maxChunks / 2));
-    if (chunks === undefined) {
-      return undefined;
-    }
-    samples.push(...chunks);
-  }
-  return samples;
 }
 
 /** Undefined if a key cannot be parsed. */

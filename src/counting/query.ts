@@ -2,7 +2,7 @@
 import { isTransient } from '../base/errors.ts';
 import { COUNTERS } from '../base/model.ts';
 import type { Aggregation, AggregatedResponse, MinuteStream, Question } from '../base/model.ts';
-import { DAY_MS, MINUTE_MS } from './calendar.ts';
+import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import { anyBelow, grandTotal, isZero, sumCounts } from './counts.ts';
 import type { Counts } from './counts.ts';
@@ -162,4 +162,43 @@ export async function readChunks(
   // too large is corrected by the next reading.
   const overlap = late && grandTotal(late.sums) < grandTotal(early.sums) ? early : late;
   return overlap && [...before, ...after, { ...overlap, sign: -1 }];
+}
+
+/** Windows that such a response is split into. */
+const MAX_CHUNKS = 32;
+
+/**
+ * A response by `minute`, for what no counter needs. If the service forced a coarser aggregation,
+ * requests the window in halves, whose edges may be in both; undefined if that takes too many
+ * requests or too long.
+ */
+export async function readByMinute(
+  reader: WindowReader,
+  response: WindowResponse,
+  maxChunks = MAX_CHUNKS,
+): Promise<readonly WindowResponse[] | undefined> {
+  if (isZero(response.sums)) {
+    return [];
+  }
+  if (response.aggregation === 'minute') {
+    return [response];
+  }
+  const { startMs, endMs } = response.window;
+  const middleMs = floorToMinute((startMs + endMs) / 2);
+  if (maxChunks < 2 || middleMs <= startMs) {
+    return undefined;
+  }
+  const parts: WindowResponse[] = [];
+  for (const [fromMs, toMs] of [
+    [startMs, middleMs],
+    [middleMs, endMs],
+  ] as const) {
+    const half = await reader.readOptional('minute', fromMs, toMs);
+    const chunks = half && (await readByMinute(reader, half, maxChunks / 2));
+    if (chunks === undefined) {
+      return undefined;
+    }
+    parts.push(...chunks);
+  }
+  return parts;
 }
