@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CUSTOMER_METRICS, EXPORTER_METRICS, labelsOf } from '../grafana/contract-metrics.ts';
-import { readAlerts, readRecordings } from '../prometheus/rules.ts';
 import { startDemo } from './support/demo.ts';
 import type { Demo } from './support/demo.ts';
 import { debianProgram, eventually, run } from './support/processes.ts';
@@ -92,19 +91,5 @@ describe('/metrics', () => {
     const names = await prometheus.labelValues('__name__', '{__name__=~"library_.+"}');
     expect(names.filter((name) => labelsOf(name) === undefined)).toEqual([]);
     expect(names.length).toBeGreaterThan(Object.keys(CUSTOMER_METRICS).length);
-  });
-});
-
-describe('rules', () => {
-  // Nothing is recorded here: recordings.test.ts and alerts.test.ts prove what the rules find.
-  test.each([
-    ...readRecordings().map(({ record, expr }) => [record, expr] as const),
-    ...readAlerts().map(({ alert, expr }) => [alert, expr] as const),
-  ])('%s can be asked for', async (_, expression) => {
-    expect(await prometheus.query(expression)).toBeInstanceOf(Array);
-  });
-
-  test.each(readAlerts())('$alert is silent where all is well', async ({ expr }) => {
-    expect(await prometheus.query(expr)).toEqual([]);
   });
 });

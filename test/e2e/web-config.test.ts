@@ -1,5 +1,4 @@
 /** The web configuration, by Prometheus's own judgement: promtool reads it, and Prometheus gets in. */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { hashSync } from '@node-rs/bcrypt';
@@ -94,27 +93,3 @@ basic_auth_users:
   const up = await prometheus.query('max_over_time(up[1m]) == 1');
   expect(up.map(({ labels }) => labels['job'])).toEqual(['both']);
 }, 90_000);
-
-test('what promtool refuses of users and certificates is refused here', async () => {
-  const pair = makeCertificate({ name: 'server' });
-  const folder = await folderOf({
-    'server.pem': pair.cert,
-    'server-key.pem': pair.key,
-    'other-key.pem': makeCertificate({ name: 'other' }).key,
-  });
-  const promtool = debianProgram('/usr/bin/promtool');
-  const tls = 'tls_server_config:\n  cert_file: server.pem\n  key_file: server-key.pem\n';
-  for (const text of [
-    'basic_auth_users: { a: password }',
-    tls.replace('server-key', 'other-key'),
-    tls.replace('server.pem', 'gone.pem'),
-    `${tls}  client_auth_type: Everybody\n`,
-    `${tls}  min_version: TLS9\n`,
-    `${tls}  colour: red\n`,
-  ]) {
-    const path = join(folder, 'web.yml');
-    writeFileSync(path, text);
-    expect(run(promtool, ['check', 'web-config', path])).not.toMatchObject({ status: 0 });
-    await expect(loadWebConfig({ path, env: {} })).rejects.toThrow(/web\.yml:\d+:\d+: /);
-  }
-});
