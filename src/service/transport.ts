@@ -206,71 +206,67 @@ function revealed(form: Readonly<Record<string, string | Secret>>): Record<strin
   );
 }
 
-function receive(
+async function receive(
   stream: Request,
   request: ExchangeRequest,
   timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<ExchangeAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<ExchangeAnswer>();
+  const received: { head?: IncomingMessage } = {};
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  let head: IncomingMessage | undefined;
-
-  function finish(body: Uint8Array): void {
-    resolve({
-      status: head?.statusCode ?? 0,
-      contentType: head?.headers['content-type'],
-      retryAfter: head?.headers['retry-after'],
-      date: head?.headers.date,
-      body,
-    });
-  }
-
   stream.on('response', (response: IncomingMessage) => {
-    head = response;
+    received.head = response;
   });
   // An answer with status 101, which nobody asked for: Node leaves the socket to us.
   stream.on('upgrade', (response: IncomingMessage, socket: Duplex) => {
-    head = response;
-    finish(new Uint8Array());
+    received.head = response;
     socket.destroy();
     stream.destroy();
   });
-  stream.on('data', (chunk: Uint8Array) => {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) {
-      const message = `${request.title}: the answer is longer than ${MAX_BODY_BYTES / 2 ** 20} MiB`;
-      reject(new ServiceError('malformed', message, { status: head?.statusCode }));
-      stream.destroy();
-    } else {
+  // It stays attached: an error event without a listener would end the process.
+  stream.on('error', () => {});
+  try {
+    for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length;
+      if (bytes > MAX_BODY_BYTES) {
+        break;
+      }
       chunks.push(chunk);
     }
-  });
-  stream.on('end', () => finish(Buffer.concat(chunks)));
-  // It stays attached: an error event without a listener would end the process.
-  stream.on('error', (error: Error) => {
+  } catch (error) {
     if (signal?.aborted === true) {
-      reject(abortError(signal));
-    } else if (head !== undefined && head.statusCode !== 200) {
-      finish(new Uint8Array());
-    } else {
-      reject(connectionError(error, request, timeoutMs, head?.statusCode));
+      throw abortError(signal);
     }
-  });
-  return promise;
+    // An error answer is one even if it is cut off.
+    if (received.head === undefined || received.head.statusCode === 200) {
+      throw connectionError(error, request, timeoutMs, received.head?.statusCode);
+    }
+  }
+  const { statusCode: status = 0, headers = {} } = received.head ?? {};
+  if (bytes > MAX_BODY_BYTES) {
+    const message = `${request.title}: the answer is longer than ${MAX_BODY_BYTES / 2 ** 20} MiB`;
+    throw new ServiceError('malformed', message, { status });
+  }
+  return {
+    status,
+    contentType: headers['content-type'],
+    retryAfter: headers['retry-after'],
+    date: headers.date,
+    body: Buffer.concat(chunks),
+  };
 }
 
 /** Only the code of got's error is shown: its message may contain what was sent. */
 function connectionError(
-  error: Error,
+  error: unknown,
   { url, title }: ExchangeRequest,
   timeoutMs: number,
   status: number | undefined,
 ): ServiceError {
   const place = `${title} at ${new URL(url).host}`;
   // By its name, for got is loaded later.
-  if (error.name === 'TimeoutError') {
+  if (error instanceof Error && error.name === 'TimeoutError') {
     const message = `${place}: no complete answer within ${formatDuration(timeoutMs)}`;
     return new ServiceError('timeout', message, { status });
   }
