@@ -17,7 +17,7 @@ beforeAll(async () => {
   demo = await startDemo();
   asIs = await startScrapeProxy(demo.url);
   asText = await startScrapeProxy(demo.url, 'text/plain;version=0.0.4');
-  prometheus = await startPrometheus({ library: asIs.target, 'library-text': asText.target });
+  prometheus = await startPrometheus({ library: asIs.address, 'library-text': asText.address });
   // A counter has grown by a number, if it be 0, as soon as it was scraped twice.
   await eventually('two scrapes of five customers in each format', async () => {
     const grown = await prometheus.query('increase(library_people_entered_total[1h])');

@@ -11,7 +11,7 @@ import { makeBlocks } from '../e2e/support/history-prometheus.ts';
 import { startPrometheus } from '../e2e/support/prometheus.ts';
 import { labelsOf } from '../grafana/contract-metrics.ts';
 import { selectorsOf } from '../grafana/promql.ts';
-import { RULE_FILES, readRecordings, readRuleFile } from './rules.ts';
+import { RULE_FILES, readRecordings, readRuleFile, secondsOf } from './rules.ts';
 
 const SCRAPE_SECONDS = 30;
 const TIMES_MEASURED = 3;
@@ -183,11 +183,6 @@ function valueOf(metric: string, seconds: number): number {
     return Math.floor((seconds % 86_400) / 60);
   }
   return /:(increase|usual)/.test(metric) ? 60 : 1;
-}
-
-function secondsOf(duration: string | undefined): number {
-  const [, count = '0', unit = 's'] = /^\[?(\d+)([smhdw])\]?$/.exec(duration ?? '') ?? [];
-  return Number(count) * ({ s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 }[unit as 's' | 'm'] ?? 0);
 }
 
 function print(line: string): void {

@@ -51,7 +51,6 @@ export interface Steps {
 export interface ReplayedLibrary {
   readonly customer: string;
   readonly visitsPerDay: number;
-  readonly description: string;
   readonly fault: Fault | undefined;
   /** When the fault begins; without one, when four weeks are known. */
   readonly faultSeconds: number;
@@ -75,51 +74,28 @@ const LAG_SECONDS = 1_800;
 const TWO_DAYS_A_WEEK: readonly OpeningInterval[] = [
   { weekdays: [1, 3], fromMinute: 14 * 60, toMinute: 18 * 60 },
 ];
-const OPENINGS = {
-  'office hours': OFFICE_HOURS,
-  'six to midnight': OPEN_EARLY_AND_LATE,
-  'two afternoons a week': TWO_DAYS_A_WEEK,
-  'always open': ALWAYS_OPEN,
-};
+const OPENINGS = [OFFICE_HOURS, OPEN_EARLY_AND_LATE, TWO_DAYS_A_WEEK, ALWAYS_OPEN];
 const ZONES = ['Europe/Copenhagen', 'America/New_York', 'Pacific/Auckland'];
 /** Month and day: public holidays, Easter 2026 among them. */
-const HOLIDAYS = new Set([
-  '1-1',
-  '4-3',
-  '4-5',
-  '4-6',
-  '5-1',
-  '5-14',
-  '5-25',
-  '10-3',
-  '12-25',
-  '12-26',
-]);
-const CLOSES_AT_14 = new Set(['2-16', '4-2', '6-23', '12-23', '12-24', '12-31']);
+const HOLIDAYS = new Set('1-1 4-3 4-5 4-6 5-1 5-14 5-25 10-3 12-25 12-26'.split(' '));
+const CLOSES_AT_14 = new Set('2-16 4-2 6-23 12-23 12-24 12-31'.split(' '));
 const SUMMER = { fromDay: Date.UTC(2026, 6, 13) / DAY_MS, days: 21 };
 
 /** Libraries from 3 to 6,000 visitors a day: each without a fault, and a copy with each fault. */
 export function* replayedLibraries(count: number, steps: Steps): Generator<ReplayedLibrary> {
   const zones = createZones();
-  const openings = Object.entries(OPENINGS);
   for (let i = 0; i < count; i++) {
     const visitsPerDay = Math.round(3 * 2_000 ** (i / Math.max(1, count - 1)));
-    const [openingName, opening] = openings[i % openings.length] ?? ['', ALWAYS_OPEN];
+    const opening = OPENINGS[i % OPENINGS.length] ?? ALWAYS_OPEN;
     const timezone = ZONES[i % ZONES.length] ?? 'UTC';
     const library = drawLibrary(7, i + 1, { visitsPerDay, opening, timezone });
-    const hasHours = (i + Math.floor(i / openings.length)) % 2 === 0;
+    const hasHours = (i + Math.floor(i / OPENINGS.length)) % 2 === 0;
     const lagSeconds = i % 6 === 5 ? LAG_SECONDS : 0;
     const zone = zones(timezone);
     const traffic = countedTraffic(library, zone, steps, lagSeconds);
-    const description = [
-      `${visitsPerDay} a day`,
-      openingName,
-      ...(hasHours ? [] : ['hours not configured']),
-      ...(lagSeconds === 0 ? [] : ['half an hour late']),
-    ].join(', ');
     const random = seededRandom(i);
     for (const fault of [undefined, ...(Object.keys(FAULTS) as Fault[])]) {
-      yield replayed(library, zone, steps, traffic, { description, hasHours, fault, random });
+      yield replayed(library, zone, steps, traffic, { hasHours, fault, random });
     }
   }
 }
@@ -200,13 +176,14 @@ function replayed(
   zone: Zone,
   steps: Steps,
   traffic: Traffic,
-  given: Pick<ReplayedLibrary, 'description' | 'fault'> & {
+  given: {
+    readonly fault: Fault | undefined;
     readonly hasHours: boolean;
     readonly random: Random;
   },
 ): ReplayedLibrary {
   const { visitsPerDay, opening } = library;
-  const { description, fault, hasHours, random } = given;
+  const { fault, hasHours, random } = given;
   const { stepSeconds } = steps;
   const stepsOfDay = DAY_SECONDS / stepSeconds;
 
@@ -268,7 +245,6 @@ function replayed(
   return {
     customer,
     visitsPerDay,
-    description,
     fault,
     faultSeconds: secondsOf(faultStep),
     endSeconds: secondsOf(endStep),

@@ -24,7 +24,7 @@ import type { Prometheus } from '../e2e/support/prometheus.ts';
 import { selectorsOf } from '../grafana/promql.ts';
 import { FAULTS, LEARNING_DAYS, replayedLibraries } from './replay-libraries.ts';
 import type { ReplayedLibrary, Steps } from './replay-libraries.ts';
-import { RULE_FILES, readAlerts, readRuleFile, recordingsFor } from './rules.ts';
+import { RULE_FILES, readAlerts, readRuleFile, recordingsFor, secondsOf } from './rules.ts';
 import type { Alert } from './rules.ts';
 import { ruleFileOf } from './story.ts';
 
@@ -79,10 +79,6 @@ const { values: flags } = parseArgs({
   options: {
     days: { type: 'string', default: '365' },
     libraries: { type: 'string', default: '30' },
-    /** Also prints each false alarm and each delay. */
-    list: { type: 'boolean', default: false },
-    /** Keeps the storage of Prometheus. */
-    keep: { type: 'boolean', default: false },
   },
 });
 const days = Number(flags.days);
@@ -112,11 +108,7 @@ process.chdir(folder);
 try {
   await replay();
 } finally {
-  if (flags.keep) {
-    progress(`the storage is ${storage}`);
-  } else {
-    rmSync(folder, { recursive: true });
-  }
+  rmSync(folder, { recursive: true });
 }
 
 async function replay(): Promise<void> {
@@ -349,11 +341,6 @@ async function firingsOf(
   });
 }
 
-function secondsOf(duration = '0s'): number {
-  const [, count = '0', unit = 's'] = /^(\d+)([smhd])$/.exec(duration) ?? [];
-  return Number(count) * { s: 1, m: 60, h: 3_600, d: DAY_SECONDS }[unit as 's' | 'm' | 'h' | 'd'];
-}
-
 interface Seen {
   readonly library: ReplayedLibrary;
   /** From the fault on, or after learning. */
@@ -366,9 +353,6 @@ function falseRow(alert: string, seen: readonly Seen[]): string {
   const others = seen.filter(
     ({ library: { fault } }) => fault !== undefined && !FAULTS[fault].fires.includes(alert),
   );
-  for (const { library, firings } of [...well, ...others]) {
-    firings.forEach((firing) => list('false alarm', alert, library, firing));
-  }
   const rates = bySize(well).map(([, some]) =>
     (some.flatMap(({ firings }) => firings).length / some.length / years).toFixed(2),
   );
@@ -383,7 +367,6 @@ function delayRowsOf(alert: string, seen: readonly Seen[]): readonly string[] {
   );
   return bySize(faulty).map(([size, some]) => {
     const delays = some.map(({ library, firings: [first] }) => {
-      list(first === undefined ? 'missed' : 'found', alert, library, first);
       const { faultSeconds, openSecondsOfDay } = library;
       const isFound = first !== undefined;
       const seconds = isFound ? library.openSeconds(faultSeconds, first.fromSeconds) : Infinity;
@@ -431,16 +414,6 @@ function quantile(values: readonly number[], share: number): number {
   // Infinity, where an alert never fired, must not be subtracted.
   const sorted = values.toSorted((a, b) => (a < b ? -1 : Number(a > b)));
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN;
-}
-
-function list(what: string, alert: string, library: ReplayedLibrary, firing?: Firing): void {
-  if (flags.list) {
-    const { customer, description, faultSeconds } = library;
-    const times = [faultSeconds, firing?.fromSeconds, firing?.toSeconds].map((seconds) =>
-      seconds === undefined ? '-' : new Date(seconds * 1_000).toISOString().slice(0, 16),
-    );
-    process.stdout.write(`${[what, alert, customer, ...times, description].join(' ')}\n`);
-  }
 }
 
 /** Calls `use` for each item, for two at a time. */

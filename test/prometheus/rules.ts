@@ -83,6 +83,12 @@ export function recordingsFor(expression: string): readonly Recording[] {
   return [...needed];
 }
 
+/** Of a duration like `15m`, also in brackets as after a selector. */
+export function secondsOf(duration = '0s'): number {
+  const [, count = '0', unit = 's'] = /^\[?(\d+)([smhdw])\]?$/.exec(duration) ?? [];
+  return Number(count) * ({ s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 }[unit] ?? 0);
+}
+
 function rules(): readonly (Recording | Alert)[] {
   return RULE_FILES.flatMap((path) => readRuleFile(path).groups.flatMap((group) => group.rules));
 }

@@ -84,44 +84,30 @@ describe('a token', () => {
     expect(fixture.requests).toBe(1);
   });
 
-  test('is renewed in the background after 0.8 of its life', async () => {
-    const fixture = createFixture();
-    await fixture.get();
-    await fixture.clock.advance(48 * MINUTE_MS - 1);
-    expect(await fixture.get()).toBe('1');
-    expect(fixture.requests).toBe(1);
-    await fixture.clock.advance(1);
-    expect(await fixture.get()).toBe('1');
-    await settle();
-    expect(await fixture.get()).toBe('2');
-    expect(fixture.requests).toBe(2);
-  });
-
-  test('is renewed up to a tenth earlier, by chance', async () => {
-    const fixture = createFixture(0.5);
-    await fixture.get();
-    await fixture.clock.advance(48 * MINUTE_MS * 0.95);
-    await fixture.get();
-    expect(fixture.requests).toBe(2);
-  });
-
   test.for([
-    [120, 96],
-    [0, 48],
-    ['1800', 1440],
-    [undefined, 2880],
-    [1e12, 69_120],
-  ] as const)('with expires_in %s is renewed after %d s', async ([expiresIn, seconds]) => {
-    const fixture = createFixture();
-    fixture.answer = (request) => Promise.resolve(token(request, expiresIn));
-    await fixture.get();
-    await fixture.clock.advance(seconds * 1_000 - 1);
-    await fixture.get();
-    expect(fixture.requests).toBe(1);
-    await fixture.clock.advance(1);
-    await fixture.get();
-    expect(fixture.requests).toBe(2);
-  });
+    [3600, 0, 2880],
+    [3600, 0.5, 2736],
+    [120, 0, 96],
+    [0, 0, 48],
+    ['1800', 0, 1440],
+    [undefined, 0, 2880],
+    [1e12, 0, 69_120],
+  ] as const)(
+    'with expires_in %s is renewed in the background, with the draw %d after %d s',
+    async ([expiresIn, draw, seconds]) => {
+      const fixture = createFixture(draw);
+      fixture.answer = (request) => Promise.resolve(token(request, expiresIn));
+      await fixture.get();
+      await fixture.clock.advance(seconds * 1_000 - 1);
+      expect(await fixture.get()).toBe('1');
+      expect(fixture.requests).toBe(1);
+      await fixture.clock.advance(1);
+      expect(await fixture.get()).toBe('1');
+      await settle();
+      expect(await fixture.get()).toBe('2');
+      expect(fixture.requests).toBe(2);
+    },
+  );
 
   test('serves to its end while renewals fail, with one attempt a minute', async () => {
     const fixture = createFixture();

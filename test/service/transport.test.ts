@@ -9,6 +9,7 @@ import {
   body,
   endless,
   inTurn,
+  listen,
   peopleAnswer,
   raw,
   startFakeService,
@@ -47,32 +48,29 @@ async function outcomeOf(answer: Answer, timeoutMs = 5_000): Promise<Outcome> {
   return { reason, message, codes };
 }
 
-describe('an answer that breaks off is unreachable', () => {
-  test.for([
-    ['in the head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'none'],
-    ['in the body', `${OK}Content-Length: 50\r\n\r\n{"metadata":`, '200'],
-    ['before the last chunk', `${CHUNKED}2\r\n{}\r\n`, '200'],
-    ['after interim answers', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'none'],
-    [
-      'in a compressed body',
-      Buffer.concat([
-        Buffer.from(`${OK}Content-Encoding: gzip\r\nContent-Length: 500\r\n\r\n`),
-        gzipSync(GOOD).subarray(0, 40),
-      ]),
-      '200',
-    ],
-  ] as const)('%s', async ([, bytes, code]) => {
-    for (const then of ['end', 'reset'] as const) {
-      const { reason, codes } = await outcomeOf(raw(bytes, then));
-      expect({ reason, codes }).toEqual({ reason: 'unreachable', codes: Array(4).fill(code) });
-    }
-  });
-});
+const CUT_GZIP = Buffer.concat([
+  Buffer.from(`${OK}Content-Encoding: gzip\r\nContent-Length: 500\r\n\r\n`),
+  gzipSync(GOOD).subarray(0, 40),
+]);
 
-test('an error answer that breaks off is that error', async () => {
-  const answer = raw('HTTP/1.1 429 Too Many\r\nContent-Length: 50\r\n\r\n{"err', 'end');
-  const { reason, codes } = await outcomeOf(answer);
-  expect({ reason, codes }).toEqual({ reason: 'rate_limited', codes: Array(4).fill('429') });
+test.for([
+  ['in the head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'unreachable', 'none'],
+  ['in the body', `${OK}Content-Length: 50\r\n\r\n{"metadata":`, 'unreachable', '200'],
+  ['before the last chunk', `${CHUNKED}2\r\n{}\r\n`, 'unreachable', '200'],
+  ['after interim answers', 'HTTP/1.1 103 Early Hints\r\n\r\n', 'unreachable', 'none'],
+  ['in a compressed body', CUT_GZIP, 'unreachable', '200'],
+  [
+    'in an error answer',
+    'HTTP/1.1 429 Too Many\r\nContent-Length: 50\r\n\r\n{"err',
+    'rate_limited',
+    '429',
+  ],
+] as const)('an answer that breaks off %s is retried as its reason', async (row) => {
+  const [, bytes, expected, code] = row;
+  for (const then of ['end', 'reset'] as const) {
+    const { reason, codes } = await outcomeOf(raw(bytes, then));
+    expect({ reason, codes }).toEqual({ reason: expected, codes: Array(4).fill(code) });
+  }
 });
 
 describe('an answer that does not come is a timeout', () => {
@@ -158,16 +156,14 @@ test('a kept connection that the service closes costs a retry', async () => {
   expect((await ask(harness.riverside)).rows).toHaveLength(1);
 });
 
-describe('a service that cannot be reached', () => {
-  test('names host and port, after all attempts', async () => {
-    const gone = await startFakeService();
-    await gone[Symbol.asyncDispose]();
-    using harness = createHarness(gone.url);
-    const { reason, message } = await failureOf(ask(harness.riverside));
-    expect(reason).toBe('unreachable');
-    expect(message).toBe(`POST /connect/token at ${new URL(gone.url).host}: ECONNREFUSED`);
-    expect(harness.requests).toEqual(Array(4).fill('token:none'));
-  });
+test('the error of a service that cannot be reached names host and port', async () => {
+  const gone = await startFakeService();
+  await gone[Symbol.asyncDispose]();
+  using harness = createHarness(gone.url);
+  const { reason, message } = await failureOf(ask(harness.riverside));
+  expect(reason).toBe('unreachable');
+  expect(message).toBe(`POST /connect/token at ${new URL(gone.url).host}: ECONNREFUSED`);
+  expect(harness.requests).toEqual(Array(4).fill('token:none'));
 });
 
 describe('TLS', () => {
@@ -204,10 +200,8 @@ describe('TLS', () => {
   ] as const)('that %s', async ([, then, expected]) => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => {}).once('data', () => then === 'destroy' && socket.destroy());
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    const port = typeof address === 'object' ? address?.port : undefined;
+    });
+    const port = await listen(server);
     using harness = createHarness(`https://127.0.0.1:${port}`, { config: { timeoutMs: 100 } });
     expect((await failureOf(ask(harness.riverside))).reason).toBe(expected);
     server.close();

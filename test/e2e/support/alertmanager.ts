@@ -5,17 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { debianProgram, startServer } from './processes.ts';
+import { debianProgram, listening, startServer } from './processes.ts';
 
-export interface Notification {
-  /** Of the webhook: `/libraries`. */
-  readonly path: string;
-  readonly alerts: readonly {
-    readonly status: string;
-    readonly labels: Readonly<Record<string, string>>;
-    readonly annotations: Readonly<Record<string, string>>;
-  }[];
-}
+const LABELS = z.record(z.string(), z.string());
+const BODY = z.object({
+  alerts: z.array(z.object({ status: z.string(), labels: LABELS, annotations: LABELS })),
+});
+
+/** `path` is that of the webhook: `/libraries`. */
+export type Notification = z.infer<typeof BODY> & { readonly path: string };
 
 export interface Webhook {
   /** Host and port. */
@@ -23,17 +21,6 @@ export interface Webhook {
   readonly notifications: readonly Notification[];
   readonly stop: () => Promise<void>;
 }
-
-const ADDRESS = z.object({ port: z.number() });
-const BODY = z.object({
-  alerts: z.array(
-    z.object({
-      status: z.string(),
-      labels: z.record(z.string(), z.string()),
-      annotations: z.record(z.string(), z.string()),
-    }),
-  ),
-});
 
 export async function startWebhook(): Promise<Webhook> {
   const notifications: Notification[] = [];
@@ -43,16 +30,7 @@ export async function startWebhook(): Promise<Webhook> {
       outgoing.end();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    address: `127.0.0.1:${ADDRESS.parse(server.address()).port}`,
-    notifications,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { notifications, ...(await listening(server)) };
 }
 
 /** Resolves when it listens. `address` is host and port. */

@@ -3,7 +3,10 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -107,6 +110,21 @@ export interface Outcome {
   readonly status: number | null;
   /** Standard output and standard error. */
   readonly output: string;
+}
+
+/** Lets a server of ours listen on a free port. Stopping it ends its connections. */
+export async function listening(
+  server: Server,
+): Promise<{ readonly address: string; readonly stop: () => Promise<void> }> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      const closed = once(server.close(), 'close');
+      server.closeAllConnections();
+      await closed;
+    },
+  };
 }
 
 /** Runs a program to its end, while this process goes on. */

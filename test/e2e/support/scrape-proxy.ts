@@ -4,17 +4,15 @@
  * place.
  */
 import { createServer, request } from 'node:http';
-import { z } from 'zod';
+import { listening } from './processes.ts';
 
 export interface ScrapeProxy {
   /** Host and port. */
-  readonly target: string;
+  readonly address: string;
   /** Of every answer so far, without repetition. */
   readonly contentTypes: () => readonly string[];
   readonly stop: () => Promise<void>;
 }
-
-const ADDRESS = z.object({ port: z.number() });
 
 /** Passes everything on to `url`, with another Accept if one is given. */
 export async function startScrapeProxy(url: string, accept?: string): Promise<ScrapeProxy> {
@@ -29,14 +27,5 @@ export async function startScrapeProxy(url: string, accept?: string): Promise<Sc
     onward.on('error', () => outgoing.destroy());
     onward.end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    target: `127.0.0.1:${ADDRESS.parse(server.address()).port}`,
-    contentTypes: () => [...contentTypes],
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { contentTypes: () => [...contentTypes], ...(await listening(server)) };
 }

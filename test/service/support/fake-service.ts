@@ -4,9 +4,9 @@
  */
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { makeAuthority, makeCertificate } from '../../support/certificates.ts';
 import type { Certified } from '../../support/certificates.ts';
 

@@ -29,7 +29,6 @@ export interface Harness extends Disposable {
   /** `endpoint:code` of every request. */
   readonly requests: string[];
   readonly credentials: boolean[];
-  /** Lifetimes of the tokens received. */
   /** Everything that was logged or given to the observer. */
   readonly reported: string[];
   /** What `readSecret` returns. */
