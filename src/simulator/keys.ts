@@ -33,51 +33,51 @@ export function createBuckets(
   }
 
   if (aggregation === 'day') {
-    const write = {
+    const keys = {
       start: dayStartText,
       date: (day: number) => `"${dateText(day)}"`,
       compact: (day: number) => dateText(day).replaceAll('-', ''),
-      index: undefined,
-    }[dayKey];
+      index: indexKey,
+    };
     return {
       bucketOf: (instantMs) => dayZone.dayOf(instantMs),
       startMs: (day) => dayZone.dayStartMs(day),
-      key: keyWriter(write),
+      key: keys[dayKey],
     };
   }
   if (aggregation === 'quarter' && quarter === '3 months') {
-    const write = {
+    const keys = {
       start: (bucket: number) => dayStartText(firstDayOfQuarter(bucket)),
       label: (bucket: number) => `"${Math.floor(bucket / 4)}-Q${(bucket % 4) + 1}"`,
-      index: undefined,
-    }[quarterKey];
+      index: indexKey,
+    };
     return {
       bucketOf: (instantMs) => quarterOfYear(dayZone.dayOf(instantMs)),
       startMs: (bucket) => dayZone.dayStartMs(firstDayOfQuarter(bucket)),
-      key: keyWriter(write),
+      key: keys[quarterKey],
     };
   }
   const isMinute = aggregation === 'minute';
   const lengthMs = isMinute ? MINUTE_MS : 15 * MINUTE_MS;
-  const isIndex = minuteKey.form === 'index' || (!isMinute && quarterKey === 'index');
-  const write =
-    !isMinute && quarterKey === 'label'
-      ? (bucket: number) => String(Math.floor(minuteOfDay(dayZone, bucket * lengthMs) / 15))
-      : (bucket: number) => minuteText(bucket * lengthMs);
-  const indexType = isMinute && minuteKey.form === 'index' ? minuteKey.type : 'number';
+  const keys = {
+    start(bucket: number, firstBucket: number): string {
+      return minuteKey.form === 'index'
+        ? typed(bucket - firstBucket, isMinute ? minuteKey.type : 'number')
+        : minuteText(bucket * lengthMs);
+    },
+    label: (bucket: number) => String(Math.floor(minuteOfDay(dayZone, bucket * lengthMs) / 15)),
+    index: indexKey,
+  };
   return {
     bucketOf: (instantMs) => Math.floor(instantMs / lengthMs),
     startMs: (bucket) => bucket * lengthMs,
-    key: keyWriter(isIndex ? undefined : write, indexType),
+    key: keys[isMinute || minuteKey.form === 'index' ? 'start' : quarterKey],
   };
 }
 
-/** Without `write`, the key is the number of the bucket in the window. */
-function keyWriter(
-  write: ((bucket: number) => string) | undefined,
-  indexType: KeyType = 'number',
-): Buckets['key'] {
-  return write ?? ((bucket, firstBucket) => typed(bucket - firstBucket, indexType));
+/** The number of the bucket in the window. */
+function indexKey(bucket: number, firstBucket: number): string {
+  return String(bucket - firstBucket);
 }
 
 /** The number of the three months that a date is in. */

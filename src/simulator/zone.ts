@@ -26,18 +26,15 @@ export function createZones(): (name: string) => Zone {
 
 function createZone(name: string) {
   const spans: OffsetSpan[] = [];
-  let last: OffsetSpan = { fromMs: 0, toMs: 0, offsetMs: 0 };
 
   /** How far local time is ahead of UTC. */
   function offsetMsAt(instantMs: number): number {
-    if (!(instantMs >= last.fromMs && instantMs < last.toMs)) {
-      const known = spans.find(({ fromMs, toMs }) => instantMs >= fromMs && instantMs < toMs);
-      last = known ?? offsetSpanAt(name, Math.floor(instantMs));
-      if (known === undefined) {
-        spans.push(last);
-      }
+    let span = spans.find(({ fromMs, toMs }) => instantMs >= fromMs && instantMs < toMs);
+    if (span === undefined) {
+      span = offsetSpanAt(name, Math.floor(instantMs));
+      spans.push(span);
     }
-    return last.offsetMs;
+    return span.offsetMs;
   }
 
   /** The instant of a local time: the earlier of two, or after the gap where clocks are set forward. */
