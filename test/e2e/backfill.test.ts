@@ -36,11 +36,7 @@ describe('sixty days across a change of the clocks and two counting periods', ()
   const calendar = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
   const fromMs = calendar.dayAt(Date.UTC(2026, 8, 6, 12)).startMs;
   const toMs = calendar.dayAt(Date.UTC(2026, 10, 5, 12)).startMs;
-  const world = new HistoryWorld({
-    timezone: 'Europe/Copenhagen',
-    nowMs: () => toMs + 6 * HOUR_MS,
-    historyDays: 70,
-  });
+  const world = new HistoryWorld('Europe/Copenhagen', 70, () => toMs + 6 * HOUR_MS);
   let prometheus: Prometheus;
   let samples: { readonly written: number; readonly inBlocks: number };
 
@@ -133,7 +129,7 @@ describe('before a live exporter', () => {
   const hour = new Date().getUTCHours();
   const zone = hour < 12 ? `Etc/GMT+${hour}` : `Etc/GMT-${24 - hour}`;
   const calendar = new Calendar(new Zone(zone), { hour: 4, minute: 0 });
-  const world = new HistoryWorld({ timezone: zone, historyDays: 70 });
+  const world = new HistoryWorld(zone, 70);
   const storage = join(world.folder, 'prometheus');
   let daemon: Running;
   let prometheus: Prometheus;

@@ -2,15 +2,15 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
 import { z } from 'zod';
 import { systemClock } from '../../../src/base/clock.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { DAY_MS, plainConventions } from '../../../src/simulator/conventions.ts';
+import { exporterConfigYaml } from '../../../src/simulator/environment.ts';
 import { createFaults } from '../../../src/simulator/faults.ts';
 import { startSimulator } from '../../../src/simulator/http.ts';
 import type { Simulator } from '../../../src/simulator/http.ts';
-import { drawLibrary, OFFICE_HOURS, openingHoursText } from '../../../src/simulator/libraries.ts';
+import { drawLibrary, OFFICE_HOURS } from '../../../src/simulator/libraries.ts';
 import { createSimulatedService } from '../../../src/simulator/service.ts';
 import type { SimulatedService } from '../../../src/simulator/service.ts';
 import { makeBlocks } from './history-prometheus.ts';
@@ -20,24 +20,15 @@ export const CUSTOMER = 'riverside';
 
 const META = z.object({ stats: z.object({ numSamples: z.number() }) });
 
-export interface HistoryWorldOptions {
-  readonly timezone: string;
-  /** The service's now; by default it goes on. */
-  readonly nowMs?: () => number;
-  readonly historyDays: number;
-}
-
 export class HistoryWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'history-world-'));
   readonly service: SimulatedService;
   readonly config = join(this.folder, 'config.yaml');
   readonly blocks = join(this.folder, 'blocks');
-  readonly #options: HistoryWorldOptions;
   #simulator: Simulator | undefined;
 
-  constructor(options: HistoryWorldOptions) {
-    this.#options = options;
-    const { timezone, nowMs = Date.now, historyDays } = options;
+  /** `nowMs` is the service's now; by default it goes on. */
+  constructor(timezone: string, historyDays: number, nowMs = Date.now) {
     const given = { name: CUSTOMER, timezone, visitsPerDay: 300, opening: OFFICE_HOURS };
     this.service = createSimulatedService({
       seed: 1,
@@ -58,21 +49,14 @@ export class HistoryWorld {
       clock: systemClock,
       listenAddress: '127.0.0.1:0',
     });
-    const { url } = this.#simulator;
-    const customer = {
-      name: CUSTOMER,
-      client_id: 'riverside-api',
-      client_secret: 'sesame',
-      timezone: this.#options.timezone,
-      opening_hours: openingHoursText(OFFICE_HOURS),
-      capacity: 150,
-      labels: { region: 'north' },
+    const { service } = this;
+    const { customers } = service;
+    const yaml = exporterConfigYaml({ service, customers }, this.#simulator.url, {
+      service: { max_requests_per_second: 1_000 },
+      polling: { interval: '1s', reconcile_interval: '2s', breakdown_interval: '1s' },
       breakdowns: ['branch'],
-    };
-    const limits = { max_requests_per_second: 1_000 };
-    const service = { base_url: url, auth_url: url, ...limits };
-    const polling = { interval: '1s', reconcile_interval: '2s', breakdown_interval: '1s' };
-    writeFileSync(this.config, stringify({ service, polling, customers: [customer] }));
+    });
+    writeFileSync(this.config, yaml);
   }
 
   /** Runs it with these flags and makes the blocks. How many samples it says, and how many they have. */
