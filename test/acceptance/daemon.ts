@@ -13,8 +13,7 @@ import type { LedgerService, ServiceCustomer } from './ledger-service.ts';
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** In JSON and pretty. */
-const LISTENING =
-  /"msg":"listening".*?"url":"([^"]+)"|"url":"([^"]+)".*?"msg":"listening"| listening url="([^"]+)"/;
+const LISTENING = /"url":"([^"]+)","msg":"listening"| listening url="([^"]+)"/;
 
 /** Ends a process that a signal did not end. Long, because other tests run at the same time. */
 const WATCHDOG_MS = 30_000;
@@ -128,8 +127,8 @@ export class Daemon {
 
   /** Where it serves; empty until it does. */
   get url(): string {
-    const match = LISTENING.exec(this.stderr);
-    const url = match?.[1] ?? match?.[2] ?? match?.[3];
+    const [, json, pretty] = LISTENING.exec(this.stderr) ?? [];
+    const url = json ?? pretty;
     return url === undefined ? '' : new URL(url).origin;
   }
 

@@ -16,22 +16,25 @@ const DOORS = [
 ];
 const ESTIMABLE = 'library_occupancy_estimable';
 
-test('a library that empties at night has an estimate, one that never closes has none', async () => {
-  const flags = ['--customers=2', '--web.listen-address=127.0.0.1:0'];
-  const demo = await launch(harness.workspace, ['demo', ...flags]).listening();
+test('demo counts five customers, and those that empty at night have an estimate', async () => {
+  const flags = ['demo', '--web.listen-address=127.0.0.1:0'];
+  const demo = await launch(harness.workspace, flags).listening();
   await eventually(async () => {
     const exposition = await demo.scrape();
-    expect(exposition.all(ESTIMABLE).map(({ value }) => value)).toEqual([0, 1]);
-    const [, closing] = exposition.all(ESTIMABLE).map(({ labels }) => labels);
+    expect(exposition.all('library_people_entered_total')).toHaveLength(5);
+    // The first one never closes.
+    const estimable = exposition.all(ESTIMABLE);
+    expect(estimable.map(({ value }) => value)).toEqual([0, 1, 1, 1, 1]);
+    const closing = estimable.slice(1).map(({ labels }) => labels);
     for (const family of ESTIMATE) {
-      expect(exposition.all(family).map(({ labels }) => labels)).toEqual([closing]);
+      expect(exposition.all(family).map(({ labels }) => labels)).toEqual(closing);
     }
     const kinds = exposition.all('library_door_suspect').map(({ labels }) => labels['kind']);
     expect(kinds.slice(0, 3)).toEqual(['exits_missing', 'entries_missing', 'silent']);
-    expect(exposition.all('library_door_count_ratio')).toHaveLength(2);
-    expect(exposition.all('library_door_count_ratio_stddev')).toHaveLength(2);
+    expect(exposition.all('library_door_count_ratio')).toHaveLength(5);
+    expect(exposition.all('library_door_count_ratio_stddev')).toHaveLength(5);
   });
-  expect(await demo.stop()).toBe(0);
+  expect(await demo.stop('SIGINT')).toBe(0);
 });
 
 test('estimate: false removes the metrics and the requests', async () => {

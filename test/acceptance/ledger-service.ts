@@ -11,6 +11,8 @@ import { text } from 'node:stream/consumers';
 import { aggregations, Ledger } from './ledger.ts';
 import type { Aggregation, Answer, Conventions, Stream } from './ledger.ts';
 
+const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/;
+
 /** What the data endpoints may do instead of answering; a number is a bare status. */
 export type Fault =
   | number
@@ -43,7 +45,6 @@ export interface ServiceCustomer {
 }
 
 export interface RecordedRequest {
-  readonly atMs: number;
   readonly customer: string | undefined;
   readonly endpoint: 'token' | 'peoplecount' | 'login';
   readonly query: URLSearchParams;
@@ -150,13 +151,12 @@ export class LedgerService {
     const customer = this.customers.get(form.get('client_id') ?? '');
     this.#record(customer, 'token', new URLSearchParams());
     const type = request.headers['content-type'] ?? '';
-    this.#rule(request.method === 'POST', 'the token request is a POST');
-    this.#rule(
-      /^application\/x-www-form-urlencoded\b/.test(type),
-      `the token request is form-encoded, not ${type}`,
-    );
-    this.#rule(form.get('grant_type') === 'client_credentials', 'grant_type client_credentials');
-    this.#rule(form.get('scope') === 'ServiceAPI', 'scope ServiceAPI');
+    this.#require({
+      'the token request is a POST': request.method === 'POST',
+      'the token request is form-encoded': /^application\/x-www-form-urlencoded\b/.test(type),
+      'grant_type client_credentials': form.get('grant_type') === 'client_credentials',
+      'scope ServiceAPI': form.get('scope') === 'ServiceAPI',
+    });
     if (!customer || form.get('client_secret') !== customer.secret) {
       return sendJson(response, 400, { error: 'invalid_client' });
     }
@@ -182,8 +182,10 @@ export class LedgerService {
     const token = authorization.replace(/^Bearer /, '');
     const customer = this.issuedTokens.get(token);
     this.#record(customer, stream === 'people' ? 'peoplecount' : 'login', query);
-    this.#rule(request.method === 'GET', `only GET is allowed, not ${String(request.method)}`);
-    this.#rule(authorization.startsWith('Bearer '), 'data requests carry a bearer token');
+    this.#require({
+      'data requests are GET': request.method === 'GET',
+      'data requests carry a bearer token': authorization.startsWith('Bearer '),
+    });
     if (!customer || this.#revoked.has(token)) {
       return sendJson(response, 401, { error: 'unauthorized' });
     }
@@ -201,24 +203,20 @@ export class LedgerService {
     stream: Stream,
     query: URLSearchParams,
   ): { aggregation: Aggregation; fromMs: number; toMs: number } | undefined {
-    const before = this.violations.length;
     const aggregation = aggregations.find((known) => known === query.get('aggregation'));
-    this.#rule(aggregation !== undefined, `unknown aggregation: ${query.toString()}`);
-    const groups = aggregation === 'branch' || aggregation === 'client' || aggregation === 'device';
-    this.#rule(stream === 'people' || !groups, 'logins cannot be grouped by place');
-    this.#rule(!query.has('limit'), 'aggregation never goes with limit');
-    this.#rule(!query.has('startToken'), 'aggregation never goes with startToken');
-    this.#rule(!query.has('to') || query.has('from'), 'to needs from');
-    for (const name of ['from', 'to']) {
-      const time = query.get(name);
-      const isIso =
-        time === null || /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/.test(time);
-      this.#rule(isIso, `${name} is not ISO 8601: ${String(time)}`);
-    }
-    if (aggregation === undefined || this.violations.length > before) {
+    const [from, to] = [query.get('from'), query.get('to')];
+    const isGood = this.#require({
+      'a known aggregation': aggregation !== undefined,
+      'logins by time only':
+        stream === 'people' || /^(minute|quarter|day)$/.test(aggregation ?? ''),
+      'aggregation without limit': !query.has('limit'),
+      'aggregation without startToken': !query.has('startToken'),
+      'to only with from': to === null || from !== null,
+      'from and to in ISO 8601': [from, to].every((time) => time === null || ISO_8601.test(time)),
+    });
+    if (aggregation === undefined || !isGood) {
       return undefined;
     }
-    const [from, to] = [query.get('from'), query.get('to')];
     return {
       aggregation,
       fromMs: from === null ? -Infinity : Date.parse(from),
@@ -231,13 +229,14 @@ export class LedgerService {
     endpoint: RecordedRequest['endpoint'],
     query: URLSearchParams,
   ): void {
-    this.requests.push({ atMs: Date.now(), customer: customer?.name, endpoint, query });
+    this.requests.push({ customer: customer?.name, endpoint, query });
   }
 
-  #rule(kept: boolean, sentence: string): void {
-    if (!kept) {
-      this.violations.push(sentence);
-    }
+  /** Whether all rules were kept; the others are violations. */
+  #require(rules: Readonly<Record<string, boolean>>): boolean {
+    const broken = Object.keys(rules).filter((rule) => rules[rule] !== true);
+    this.violations.push(...broken);
+    return broken.length === 0;
   }
 }
 
