@@ -1,6 +1,6 @@
 /** Reading and atomic replacement of files, and a lock on a folder against a second process. */
 import { constants } from 'node:fs';
-import { lstat, open, rename, rm, writeFile } from 'node:fs/promises';
+import { open, rename, rm, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { codeOf, messageOf } from './errors.ts';
 
@@ -86,12 +86,4 @@ export async function readTextFile(path: string, maxBytes: number): Promise<File
     const reason = code === undefined ? messageOf(error) : REASONS[code];
     throw new Error(reason ?? `cannot be read: ${code}`);
   }
-}
-
-/** Whether there is anything, be it a broken link or in a folder that cannot be searched. */
-export async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    (error: unknown) => codeOf(error) === 'EACCES',
-  );
 }

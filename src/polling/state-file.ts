@@ -2,11 +2,12 @@
  * `state.json` under `--storage.path`: the high-water marks, replaced as a whole, and a lock against a
  * second process. The file is a cache: whatever is wrong with it is a warning.
  */
+import { existsSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { exists, isLocked, lockFolder, readTextFile, replaceFile } from '../base/files.ts';
+import { isLocked, lockFolder, readTextFile, replaceFile } from '../base/files.ts';
 import type { FolderLock } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
 import type { HighWaterMarks } from '../counting/high-water-marks.ts';
@@ -105,7 +106,7 @@ export class StateFile {
   async #restore(): Promise<void> {
     const { marks, clock, log } = this.#options;
     const file = this.#file;
-    if (!(await exists(file))) {
+    if (!existsSync(file)) {
       return;
     }
     try {
