@@ -24,7 +24,7 @@ function counted(
 }
 
 describe('a breakdown', () => {
-  test('shows nothing before the first poll, then totals and today, with two requests', async () => {
+  test('exports nothing before the first poll, then totals and today by two requests', async () => {
     const branches = counted();
     expect(branches.metrics()).toEqual({ keys: [], droppedKeys: undefined, names: [] });
     await branches.poll();
@@ -37,7 +37,7 @@ describe('a breakdown', () => {
     ]);
   });
 
-  test('holds a counter when the service takes counts back, and says by how much', async () => {
+  test('keeps a counter when the service removes counts, and exports the excess', async () => {
     const branches = counted();
     await branches.poll();
     branches.totalRows = [
@@ -52,7 +52,7 @@ describe('a breakdown', () => {
     expect(branches.asked).toHaveLength(2);
   });
 
-  test('keeps a branch that the service lists no more until the counting period ends, over a restart too', async () => {
+  test('keeps a branch that the service no longer lists until the counting period ends, over a restart too', async () => {
     const branches = counted();
     await branches.poll();
     branches.totalRows = [[101, 401, 390]];
@@ -71,7 +71,7 @@ describe('a breakdown', () => {
     expect(branches.totals()).toEqual({ '101': [2, 1], '102': [0, 0] });
   });
 
-  test('takes 101 and "101" for one branch, and sums rows with one key', async () => {
+  test('adds up rows with the same key, 101 and "101" among them', async () => {
     const branches = counted([
       [101, 5, 1],
       ['101', 2, 2],
@@ -90,7 +90,7 @@ describe('a breakdown', () => {
     'people_entered:',
     '\ud83d\udcda',
     '__proto__',
-  ])('shows the key %j, and knows it again after a restart', async (key) => {
+  ])('exports the key %j, also after a restart', async (key) => {
     const branches = counted([[key, 7, 3]], [[key, 1, 0]]);
     await branches.poll();
     branches.totalRows = [[key, 6, 3]];
@@ -101,7 +101,7 @@ describe('a breakdown', () => {
     expect(only?.counters.people_entered).toEqual({ total: 7, excess: 1, today: 1 });
   });
 
-  test('tells no two series apart by halves of characters, which are written alike', async () => {
+  test('replaces lone surrogates, which would give two series the same label', async () => {
     const branches = counted([
       ['\ud800', 5, 0],
       ['\udbff', 4, 0],
@@ -110,7 +110,7 @@ describe('a breakdown', () => {
     expect(branches.totals()).toEqual({ '\ufffd': [9, 0] });
   });
 
-  test('changes nothing when a poll fails half-way, and fails where another aggregation comes', async () => {
+  test('changes nothing when a poll fails, as for another aggregation', async () => {
     const branches = counted();
     await branches.poll();
     const before = branches.totals();
@@ -129,7 +129,7 @@ describe('a breakdown', () => {
 });
 
 describe('the time of the scrape', () => {
-  test('hides yesterday at the start of the day, and goes on with the totals', async () => {
+  test('hides the values of yesterday, and keeps the totals', async () => {
     const branches = counted();
     await branches.poll();
     branches.nowMs = DAY_END_MS - 1;
@@ -158,7 +158,7 @@ describe('the time of the scrape', () => {
     expect(branches.totals()['102']).toEqual([2, 0]);
   });
 
-  test('shows who is inside a branch, never below 0, while the newest good poll tells it', async () => {
+  test('shows the occupancy of a branch, never below 0, for 15 minutes after a poll', async () => {
     const branches = counted(TOTALS, [
       [101, 9, 4],
       [102, 1, 3],
@@ -173,7 +173,7 @@ describe('the time of the scrape', () => {
     expect(branches.occupancies()).toEqual({ '101': undefined, '102': undefined });
   });
 
-  test('takes three polls for new enough where they are further apart', async () => {
+  test('shows the occupancy for three intervals if these are longer', async () => {
     const branches = counted();
     branches.intervalMs = 60 * MINUTE_MS;
     branches.configure();
@@ -184,7 +184,7 @@ describe('the time of the scrape', () => {
     expect(branches.occupancies()['101']).toBeUndefined();
   });
 
-  test('names every branch that is shown or configured, by its key where it has no other', async () => {
+  test('names every branch that is exported or configured; without a name, by its key', async () => {
     const branches = counted();
     branches.branchNames = { 101: 'Main Library', 99: 'Old Town' };
     branches.configure();
@@ -208,7 +208,7 @@ describe('the time of the scrape', () => {
   });
 });
 
-describe('more keys than there is room for', () => {
+describe('keys above the limit', () => {
   function many(count: number, first = 1): Rows {
     return Array.from({ length: count }, (_, i) => [first + i, 1 + i, i] as const);
   }
@@ -223,7 +223,7 @@ describe('more keys than there is room for', () => {
     expect(branches.notes).toEqual([]);
   });
 
-  test('do not take the place of those that were shown, also after a restart', async () => {
+  test('do not replace exported ones, also after a restart', async () => {
     const branches = counted(many(MAX_KEYS, 51));
     await branches.poll();
     expect(branches.metrics().droppedKeys).toBe(0);
@@ -356,7 +356,7 @@ describe('what is not accepted at once (rules 3 and 5)', () => {
     expect(branches.totals()).toEqual({ '101': [12_001, 4_900], '102': [40_000, 39_000] });
   });
 
-  test('a branch that comes back as it was is no increase', async () => {
+  test('a branch that is listed again is no increase', async () => {
     const branches = await polled();
     branches.totalRows = [[101, 5_000, 4_900]];
     await branches.polls(1);

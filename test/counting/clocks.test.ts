@@ -187,7 +187,7 @@ describe('our clock', () => {
     expect(fixture.metrics.occupancy).toBeUndefined();
   });
 
-  test('goes back by an hour over the start of the period, which stays', async () => {
+  test('goes back by an hour over the start of the period: the period stays', async () => {
     await using fixture = new ClockFixture({ startMs: local(31, 3, 50) });
     await fixture.minutes(30);
     fixture.step(-HOUR_MS);
@@ -195,7 +195,7 @@ describe('our clock', () => {
     expect(fixture.totals).toEqual(fixture.truth.totals);
   });
 
-  test('goes by days into the next period and back, and the old mark holds', async () => {
+  test('goes by days into the next period and back: the old mark stays', async () => {
     await using fixture = new ClockFixture({ startMs: local(29, 12) });
     await fixture.minutes(5);
     const [before = NaN] = fixture.totals;

@@ -47,7 +47,7 @@ async function diagnosed(
 
 const MORNING = [5 * MINUTE_MS, 20 * MINUTE_MS, 2 * HOUR_MS];
 
-test('a service without surprises takes the requests of one poll and one more', async () => {
+test('a plain service takes the requests of one poll and one more', async () => {
   const { diagnosis, asked } = await diagnosed({}, MORNING);
   expect(diagnosis).toMatchObject({
     day: { agrees: true },
@@ -58,7 +58,7 @@ test('a service without surprises takes the requests of one poll and one more', 
   expect(asked).toBe(6);
 });
 
-test('nothing is accepted only after it came again, and nothing agrees with it', async () => {
+test('an empty answer is confirmed, and there is nothing to compare', async () => {
   const { diagnosis } = await diagnosed({}, []);
   expect(diagnosis).toMatchObject({
     day: { agrees: undefined },
@@ -79,7 +79,7 @@ test('a day that lags is compared with the minutes', async () => {
   expect(diagnosis.isMinuteForced).toBe(false);
 });
 
-test('a day that lags is found where today is answered by it, and so agrees with itself', async () => {
+test('a day that lags is found although the minutes of today are forced into days', async () => {
   const { diagnosis } = await diagnosed(
     { dayLagMs: HOUR_MS, mostRows: 40, listZeros: true },
     MORNING,
@@ -92,7 +92,7 @@ test('a day that lags is found where today is answered by it, and so agrees with
   });
 });
 
-test('where even half an hour by the minute is forced into days, nothing can be compared', async () => {
+test('if half an hour by minute is forced into days, nothing can be compared', async () => {
   const { diagnosis } = await diagnosed(
     { dayLagMs: HOUR_MS, mostRows: 20, listZeros: true },
     MORNING,
@@ -100,7 +100,7 @@ test('where even half an hour by the minute is forced into days, nothing can be 
   expect(diagnosis).toMatchObject({ day: { agrees: undefined }, isMinuteForced: true });
 });
 
-test.each([2, 9, 13])('a newest minute %d days ago is found, and its key read', async (days) => {
+test.each([2, 9, 13])('a newest minute %d days ago is found, and its key format', async (days) => {
   const { diagnosis } = await diagnosed({ key: 'seconds' }, [
     days * DAY_MS,
     days * DAY_MS + HOUR_MS,

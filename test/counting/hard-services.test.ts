@@ -7,7 +7,7 @@ import { countedPeople, HOUR_MS, MINUTE_MS, RECONCILE_MS, START_MS } from './cou
 const PERIOD_MS = Date.UTC(2026, 10, 1, 3);
 
 describe('the aggregation of the totals', () => {
-  test('is not given up for a fault of one poll', async () => {
+  test('stays after a fault of one poll', async () => {
     const { counted, empty, record, minutes, truth } = countedPeople({
       records: [],
       conventions: { mostRows: 200, fromInclusive: false, resolutionMs: MINUTE_MS },
@@ -26,7 +26,7 @@ describe('the aggregation of the totals', () => {
     expect(counted.excess()).toEqual([0, 0]);
   });
 
-  test('is not trusted because nothing equals nothing on a closed day', async () => {
+  test('is not verified by two empty answers on a closed day', async () => {
     const { counted, record, truth } = countedPeople({
       records: [],
       startMs: Date.UTC(2026, 10, 18, 4),
@@ -38,7 +38,7 @@ describe('the aggregation of the totals', () => {
     expect(counted.totals()).toEqual(truth());
   });
 
-  test('is tried anew when a counting period starts', async () => {
+  test('starts with `day` again in a new counting period', async () => {
     const { counted, service, record, minutes } = countedPeople({
       records: [],
       conventions: { dayLagMs: 20 * HOUR_MS },
@@ -56,7 +56,7 @@ describe('the aggregation of the totals', () => {
 });
 
 describe('an empty response', () => {
-  test('for the window, twice, does not make it grow twice', async () => {
+  test('for the recent window, twice, does not add its counts twice', async () => {
     const { counted, empty, record, minutes, truth } = countedPeople({ records: [] });
     for (let ms = START_MS - 5 * HOUR_MS; ms < START_MS + 5 * HOUR_MS; ms += 2 * MINUTE_MS) {
       record(ms + 1, [1, 0]);
@@ -86,7 +86,7 @@ describe('an empty response', () => {
 
 // Found by the simulation: a library nobody had come to since the counting period started, and then an outage.
 describe('an empty response for the first day of a counting period', () => {
-  test('is requested again where `day` may lag, and so speaks for it', async () => {
+  test('is requested again where `day` may lag', async () => {
     const { counted, empty, record, minutes, truth } = countedPeople({
       records: [],
       startMs: Date.UTC(2026, 10, 1, 3, 30),
@@ -108,7 +108,7 @@ describe('an empty response for the first day of a counting period', () => {
 });
 
 describe('a service that reads local time as UTC', () => {
-  test('is found out at the next baseline, and followed from then on', async () => {
+  test('is detected at the next baseline', async () => {
     const { counted, service, minutes, record } = countedPeople({
       records: [],
       serviceZone: new Zone('UTC'),
@@ -126,8 +126,8 @@ describe('a service that reads local time as UTC', () => {
   });
 });
 
-describe('the keys of a first visitor after an empty night', () => {
-  test('are looked into within two minutes, where the window leaves several readings', async () => {
+describe('the keys of the first visitor after an empty night', () => {
+  test('are detected within two minutes if the window allows several formats', async () => {
     const startMs = Date.UTC(2026, 10, 18, 4);
     const { counted, record, minutes } = countedPeople({
       records: [],

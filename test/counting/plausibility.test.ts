@@ -96,23 +96,27 @@ describe('an implausible increase', () => {
   };
 
   test.each<[string, (number | 'fails')[], (number | undefined)[]]>([
-    ['is no rise of exactly 1,000', [400, 1400], [400, 1400]],
-    ['is a rise of one more', [400, 1401, 1401], [400, 400, 1401]],
-    ['is accepted when more has come meanwhile', [400, 5000, 5040], [400, 400, 5040]],
+    ['is not one of exactly 1,000', [400, 1400], [400, 1400]],
+    ['is one of 1,001', [400, 1401, 1401], [400, 400, 1401]],
+    ['is accepted if more was counted meanwhile', [400, 5000, 5040], [400, 400, 5040]],
     [
-      'that is lower when it comes again has to come again',
+      'that is lower at the second poll must be confirmed again',
       [400, 9e4, 8e4, 8e4],
       [400, 400, 400, 8e4],
     ],
-    ['that goes on is accepted at any rate', [400, 9e4, 2e5, 200_500], [400, 400, 2e5, 200_500]],
-    ['that does not come again is forgotten', [400, 9e4, 401, 9e4, 402], [400, 400, 401, 401, 402]],
-    ['waits over a poll that fails', [400, 9e4, 'fails', 9e4], [400, 400, 400, 9e4]],
-    ['that comes twice is accepted, and exported then', [400, 9e4, 9e4, 401], [400, 400, 9e4, 9e4]],
+    ['that continues is accepted at any rate', [400, 9e4, 2e5, 200_500], [400, 400, 2e5, 200_500]],
+    [
+      'that is gone at the second poll is forgotten',
+      [400, 9e4, 401, 9e4, 402],
+      [400, 400, 401, 401, 402],
+    ],
+    ['still waits after a failed poll', [400, 9e4, 'fails', 9e4], [400, 400, 400, 9e4]],
+    ['that comes twice is accepted', [400, 9e4, 9e4, 401], [400, 400, 9e4, 9e4]],
   ])('%s', async (_, readings, shown) => {
     expect(await shownAfter(readings)).toEqual(shown);
   });
 
-  test('is more than 1,000 for each minute since the last good poll', async () => {
+  test('is more than 1,000 for each minute since the last successful poll', async () => {
     const outage = Array.from({ length: 59 }, () => 'fails' as const);
     expect((await shownAfter([1e5, ...outage, 160_000])).at(-1)).toBe(160_000);
     expect((await shownAfter([1e5, ...outage, 160_001])).at(-1)).toBe(1e5);
@@ -136,7 +140,7 @@ describe('an implausible increase', () => {
     expect(await shownAfter([5000, 10_001], options)).toEqual([5000, undefined]);
   });
 
-  test('at the first poll of all is more than 1,000 a minute since the counting period began', async () => {
+  test('at the first poll is more than 1,000 a minute since the counting period started', async () => {
     const startMs = NOVEMBER.startMs + 100 * MINUTE_MS;
     expect(await shownAfter([100_000], { startMs })).toEqual([100_000]);
     expect(await shownAfter([100_001, 100_001], { startMs })).toEqual([undefined, 100_001]);

@@ -6,7 +6,7 @@ import type { SmallConventions } from '../support/small-service.ts';
 import { countedPeople, HOUR_MS, MINUTE_MS, RECONCILE_MS, START_MS } from './counted.ts';
 
 describe('a stream', () => {
-  test('shows the total since the counting period after the first poll, with five requests', async () => {
+  test('exports totals and today after the first poll, which takes five requests', async () => {
     const { counted, truth } = countedPeople();
     expect(counted.totals()).toEqual([undefined, undefined]);
     await counted.poll();
@@ -26,7 +26,7 @@ describe('a stream', () => {
     ]);
   });
 
-  test('asks once at an ordinary poll', async () => {
+  test('sends one request at an ordinary poll', async () => {
     const { counted, minutes, record, truth } = countedPeople();
     await counted.poll();
     record(counted.nowMs + 10_000, [3, 1]);
@@ -48,7 +48,7 @@ describe('a stream', () => {
     expect(counted.totals()).toEqual(truth());
   });
 
-  test('holds the counter when the service takes records back, and says by how much', async () => {
+  test('keeps the counter when the service removes records, and exports the excess', async () => {
     const { counted, minutes, record, truth } = countedPeople();
     await counted.poll();
     record(counted.nowMs - 5 * MINUTE_MS, [-3, 0], counted.nowMs + 1);
@@ -63,7 +63,7 @@ describe('a stream', () => {
     expect(counted.excess()).toEqual([0, 0]);
   });
 
-  test('does not fall below its mark over a restart', async () => {
+  test('keeps the counter over a restart', async () => {
     const { counted, record } = countedPeople();
     await counted.poll();
     record(counted.nowMs - 5 * MINUTE_MS, [-3, 0], counted.nowMs + 1);
@@ -75,7 +75,7 @@ describe('a stream', () => {
     expect(counted.excess()).toEqual([3, 0]);
   });
 
-  test('changes nothing when a poll fails, wherever it fails', async () => {
+  test('changes nothing when a poll fails, at whichever request', async () => {
     for (let failing = 1; failing <= 5; failing++) {
       const { counted, distort, minutes, truth } = countedPeople();
       let asked = 0;
@@ -93,7 +93,7 @@ describe('a stream', () => {
     }
   });
 
-  test('keeps a baseline only if the window stood still while it was taken', async () => {
+  test('uses a baseline again only if nobody was counted while it was read', async () => {
     const { counted, record, minutes, truth } = countedPeople();
     for (let ms = 0; ms < 60_000; ms += 1000) {
       record(counted.nowMs + ms, [1, 0]);
@@ -127,8 +127,8 @@ describe('a stream', () => {
   });
 });
 
-describe('the keys of the minutes', () => {
-  test.each(SMALL_KEYS)('are recognised as %s, also long after the last visitor', async (key) => {
+describe('minute keys', () => {
+  test.each(SMALL_KEYS)('are detected as %s, also long after the last visitor', async (key) => {
     for (const afterMs of [0, 8 * HOUR_MS]) {
       const { counted } = countedPeople({ conventions: { key } });
       counted.nowMs += afterMs;
@@ -138,7 +138,7 @@ describe('the keys of the minutes', () => {
     }
   });
 
-  test('of no known form cost occupancy and last seen, and no counter', async () => {
+  test('of an unknown format make occupancy and last seen absent, and change no counter', async () => {
     const { counted, distort, truth } = countedPeople();
     distort((reading) => ({
       ...reading,
@@ -154,7 +154,7 @@ describe('the keys of the minutes', () => {
 });
 
 describe('the time of the scrape', () => {
-  test('switches the day by the time of the scrape', async () => {
+  test('decides which day it is', async () => {
     const { counted, truth } = countedPeople();
     await counted.poll();
     counted.nowMs = Date.UTC(2026, 10, 19, 3) - 1;
@@ -167,7 +167,7 @@ describe('the time of the scrape', () => {
     expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
   });
 
-  test('knows after a restart when the day before was last seen anybody', async () => {
+  test('shows who was last seen on the day before, also after a restart', async () => {
     const { counted, minutes } = countedPeople();
     counted.nowMs = Date.UTC(2026, 10, 19, 3, 10);
     await counted.poll();
@@ -176,7 +176,7 @@ describe('the time of the scrape', () => {
     expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
   });
 
-  test('was last seen today or the day before, not earlier', async () => {
+  test('hides who was last seen before the day before', async () => {
     const { counted, minutes } = countedPeople();
     await counted.poll();
     for (const day of [19, 20]) {
@@ -187,7 +187,7 @@ describe('the time of the scrape', () => {
     expect(counted.figures().streams.people?.lastSeenMs).toBeUndefined();
   });
 
-  test('switches the counting period by the time of the scrape, and starts the new one at what came in it', async () => {
+  test('decides which counting period it is', async () => {
     const { counted, record, minutes } = countedPeople();
     await counted.poll();
     const december = Date.UTC(2026, 11, 1, 3);
@@ -199,7 +199,7 @@ describe('the time of the scrape', () => {
     expect(counted.totals()).toEqual([2, 0]);
   });
 
-  test('leaves minutes that have not come yet out of occupancy and last seen, not out of the counters', async () => {
+  test('hides minutes of the future from occupancy and last seen, not from the counters', async () => {
     const { counted, record, truth } = countedPeople();
     record(counted.nowMs + 20 * MINUTE_MS, [8, 0], counted.nowMs - 1);
     await counted.poll();
@@ -208,7 +208,7 @@ describe('the time of the scrape', () => {
     expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
   });
 
-  test('hides the occupancy when the newest good poll is older than 15 minutes', async () => {
+  test('hides the occupancy 15 minutes after the last successful poll', async () => {
     const { counted } = countedPeople();
     await counted.poll();
     counted.nowMs += 15 * MINUTE_MS;
@@ -226,7 +226,7 @@ describe('the time of the scrape', () => {
 describe('at the end of a month', () => {
   const december = Date.UTC(2026, 11, 1, 3);
 
-  test('who comes after its last good poll is in no counter', async () => {
+  test('who comes after the last successful poll is in no counter', async () => {
     const { counted, record, minutes } = countedPeople();
     await counted.poll();
     record(december - MINUTE_MS, [3, 0]);
@@ -235,7 +235,7 @@ describe('at the end of a month', () => {
     expect(counted.totals()).toEqual([0, 0]);
   });
 
-  test('a record that is shown after it is in no counter', async () => {
+  test('a record that arrives afterwards is in no counter', async () => {
     const { counted, record, minutes } = countedPeople();
     counted.nowMs = december - 2 * MINUTE_MS;
     await counted.poll();

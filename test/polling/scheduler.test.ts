@@ -27,7 +27,7 @@ describe('the schedule', () => {
     );
   });
 
-  test('is spread again when customers come and go, who change nothing for the others', async () => {
+  test('is spread again when customers are added and removed, without effect on the others', async () => {
     await using fixture = new SchedulerFixture();
     const { clock, requests, scheduler } = fixture;
     const stays = fixture.polled('stays');
@@ -66,7 +66,7 @@ describe('the schedule', () => {
     expect(fixture.healthOf(slow).skipped).toBe(2);
   });
 
-  test('counts polls as skipped that were due while the process stood still', async () => {
+  test('counts polls as skipped that were due while the process was suspended', async () => {
     await using fixture = new SchedulerFixture();
     const customer = fixture.polled('a');
     fixture.start([customer]);
@@ -116,7 +116,7 @@ describe('a poll', () => {
     expect(new Set(fixture.ended)).toEqual(new Set(['timeout', undefined]));
   });
 
-  test('that is stopped leaves no trace', async () => {
+  test('that is stopped changes nothing', async () => {
     await using fixture = new SchedulerFixture();
     const dead = fixture.polled('dead', hang);
     fixture.start([dead]);
@@ -214,7 +214,7 @@ describe('baselines', () => {
     expect(customers.filter((one) => fixture.healthOf(one).polls === 0)).toEqual([]);
   });
 
-  test('of the living do not wait for all of the dead at the start', async () => {
+  test('at the start do not wait for all customers whose service hangs', async () => {
     await using fixture = new SchedulerFixture();
     const dead = Array.from({ length: 100 }, (_, i) => fixture.polled(`dead-${i}`, hang));
     const alive = fixture.polled('alive');
@@ -223,7 +223,7 @@ describe('baselines', () => {
     expect(fixture.healthOf(alive).polls).toBeGreaterThan(0);
   });
 
-  test('of a new day reach every customer, even if dead ones take the places', async () => {
+  test('of a new day reach every customer, even if hanging ones take the slots', async () => {
     const startMs = Date.UTC(2026, 10, 18, 2, 30);
     await using fixture = new SchedulerFixture({ startMs, maxRequestsPerSecond: 1 });
     let dead = false;
