@@ -8,7 +8,6 @@ import { machineText } from './machine.ts';
 import type { Measured } from './measured.ts';
 import { measureMemory } from './memory/measure.ts';
 import { measureOccupancy } from './occupancy/measure.ts';
-import type { Accuracy } from './occupancy/measure.ts';
 import { occupancyTable } from './occupancy/table.ts';
 import { measureRequests } from './requests/measure.ts';
 import { measureScrape } from './scrape.ts';
@@ -50,12 +49,7 @@ if (rows.length > 0) {
   report('../docs/bench.md', tableOf(rows), `, on: ${machineText()}`);
 }
 if (isWanted('occupancy')) {
-  const cells: Accuracy[] = [];
-  for (const cell of measureOccupancy()) {
-    tell(`occupancy: ${cell.library}, ${cell.regime}`);
-    cells.push(cell);
-  }
-  report('../docs/occupancy.md', occupancyTable(cells), '');
+  report('../docs/occupancy.md', occupancyTable(await measureOccupancy(tell)), '');
 }
 
 function isWanted(part: string): boolean {

@@ -1,9 +1,9 @@
 /** The accuracy of the occupancy estimate as a table for docs/occupancy.md. */
 import { alignTable } from '../table.ts';
 import type { Accuracy } from './measure.ts';
-import { LIBRARIES } from './worlds.ts';
+import { LIBRARIES } from './visitors.ts';
 
-/** What the specification of the method found, with other visitors: small, branch, town, univ. */
+/** What the specification of the method found: small, branch, town, univ. */
 const SPECIFIED: Readonly<Record<string, readonly number[]>> = {
   'u98/98': [0.99, 0.94, 0.98, 1.0],
   'u95/95': [0.9, 0.86, 0.96, 1.01],
@@ -33,7 +33,7 @@ const SPECIFIED: Readonly<Record<string, readonly number[]>> = {
 /** A figure that is worse by more than this is bold. */
 const TOLERANCE = 0.05;
 
-/** Each cell: relative error, coverage, and the share of minutes withheld unless it is 0. */
+/** Each cell: relative error ± standard error, coverage, and the share of minutes withheld unless it is 0. */
 export function occupancyTable(cells: readonly Accuracy[]): string {
   const libraries = Object.keys(LIBRARIES);
   const regimes = Map.groupBy(cells, ({ regime }) => regime);
@@ -50,14 +50,15 @@ export function occupancyTable(cells: readonly Accuracy[]): string {
 }
 
 function cellText(
-  { relativeError, rawError, coverage, withheld }: Accuracy,
+  { relativeError, standardError, rawError, coverage, withheld }: Accuracy,
   specified: number | undefined,
 ): string {
   if (withheld === 1) {
     return 'no estimate';
   }
   const isWorse = specified !== undefined && relativeError > specified + TOLERANCE;
-  const error = rawError === 0 ? 'exact' : relativeError.toFixed(2);
+  const error =
+    rawError === 0 ? 'exact' : `${relativeError.toFixed(2)} ± ${standardError.toFixed(2)}`;
   return [
     isWorse ? `**${error}**` : error,
     `${Math.round(coverage * 100)} %`,

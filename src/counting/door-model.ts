@@ -2,8 +2,7 @@
  * What the last four weeks say about the doors of a library: how many entries they count per exit,
  * how much their counts scatter, and how soon people leave. Learned once a day, pure.
  *
- * Method and evidence: docs/occupancy.md. Every constant below was varied there by a factor of two
- * without a change of the error by more than 2 %; none is fitted to one library.
+ * docs/occupancy.md describes the method and its accuracy. None of the constants is fitted to one library.
  */
 import { at } from './counts.ts';
 

@@ -148,12 +148,14 @@ export function estimateFrom(model: DoorModel, state: EstimateState): Estimate |
     return undefined;
   }
   const { people } = state;
-  const { countVariance, logRatio, isExact } = model;
+  const { countVariance, logRatio } = model;
   const bias = Math.abs(logRatio);
-  const doubled = isExact ? 0 : Math.min(MAX_SCALE_ERROR, (countVariance + bias) / 2);
-  const missed = isExact
-    ? 0
-    : clamp((UPPER_COUNT_VARIANCE_FACTOR * countVariance - bias) / 2, 0, MAX_SCALE_ERROR);
+  const doubled = Math.min(MAX_SCALE_ERROR, (countVariance + bias) / 2);
+  const missed = clamp(
+    (UPPER_COUNT_VARIANCE_FACTOR * countVariance - bias) / 2,
+    0,
+    MAX_SCALE_ERROR,
+  );
   const margin = INTERVAL_SDS * Math.sqrt(state.variance);
   return {
     people,

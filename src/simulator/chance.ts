@@ -51,15 +51,18 @@ export function weightedPicker<Choice>(
 /** A Poisson-distributed number; large means are approximated by the normal distribution. */
 export function drawPoisson(random: Random, mean: number): number {
   if (mean > 50) {
-    const normal =
-      Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
-    return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal));
+    return Math.max(0, Math.round(mean + Math.sqrt(mean) * drawNormal(random)));
   }
   let count = 0;
   for (let rest = Math.exp(-mean), left = random.next(); left > rest; left *= random.next()) {
     count++;
   }
   return count;
+}
+
+/** A number from the standard normal distribution. */
+export function drawNormal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 }
 
 function scramble(value: number): number {

@@ -113,12 +113,15 @@ export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffi
 }
 
 /** What the sensors of a library count of some passes. */
-export function countPasses(library: Library, passes: readonly Pass[]): readonly CountedPass[] {
-  const neighbours = neighbourCounter(library, passes);
+export function countPasses(
+  { devices }: Pick<Library, 'devices'>,
+  passes: readonly Pass[],
+): readonly CountedPass[] {
+  const neighbours = neighbourCounter(devices, passes);
   const counted: CountedPass[] = [];
   for (const pass of passes) {
     const { timeMs, device, people, luck } = pass;
-    const setting = settingAt(library.devices[device], timeMs);
+    const setting = settingAt(devices[device], timeMs);
     if (setting === undefined) {
       continue;
     }
@@ -137,7 +140,10 @@ function settingAt(device: Device | undefined, timeMs: number): SensorSetting | 
 }
 
 /** Counts the other people at the same door in the same minute, if a sensor depends on it. */
-function neighbourCounter({ devices }: Library, passes: readonly Pass[]): (pass: Pass) => number {
+function neighbourCounter(
+  devices: readonly Device[],
+  passes: readonly Pass[],
+): (pass: Pass) => number {
   const isNeeded = devices.some(({ sensor }) =>
     sensor.some((setting) => setting.in.missedPerNeighbour + setting.out.missedPerNeighbour > 0),
   );

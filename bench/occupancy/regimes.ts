@@ -1,0 +1,212 @@
+/**
+ * The ways in which doors count wrongly: the regimes of the specification. The sensors are those of the
+ * simulator; hidden members of groups, passes of cleaners and bursts of false counts are added. Where
+ * the specification names no number, the error of the raw occupancy is about that of its table. The
+ * raw error does not depend on the estimate.
+ */
+import { seededRandom } from '../../src/base/random.ts';
+import type { Random } from '../../src/base/random.ts';
+import { chance, mixSeeds, pick } from '../../src/simulator/chance.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/simulator/conventions.ts';
+import type { Detection, Device, SensorSetting } from '../../src/simulator/libraries.ts';
+import type { CountedPass, Pass } from '../../src/simulator/traffic.ts';
+import { DAYS, openingHours } from './visitors.ts';
+import type { BenchLibrary, OpenDay, VisitorPass } from './visitors.ts';
+
+const CHANGE_DAY = 64;
+const DEAD_DAYS = 3;
+const MIN_CROWD = 0.5;
+
+/** A number for entries, and one for exits. */
+interface EachWay {
+  readonly entries: number;
+  readonly exits: number;
+}
+
+export interface Regime {
+  readonly entries: Partial<Detection>;
+  readonly exits: Partial<Detection>;
+  /** The share of a direction that a door counts on a day, if it is not the one above. */
+  readonly changed?: (day: number, door: number, doors: number) => Partial<EachWay>;
+  /** On a fifth of the days a door is offline for six hours. */
+  readonly isLate?: true;
+  readonly hasCleaners?: true;
+  readonly hasBursts?: true;
+  /** A third of the people come in groups; each one behind the first is missed with these shares. */
+  readonly hiddenInGroups?: EachWay;
+  /** Misses for each person at the door in that minute, relative to the library's mean per minute. */
+  readonly missedInCrowds?: EachWay;
+}
+
+function counted(entries: number, exits: number, more: Partial<Regime> = {}): Regime {
+  return { entries: { counted: entries }, exits: { counted: exits }, ...more };
+}
+
+function isDead(day: number): boolean {
+  return day >= CHANGE_DAY && day < CHANGE_DAY + DEAD_DAYS;
+}
+
+export const REGIMES: Readonly<Record<string, Regime>> = {
+  perfect: counted(1, 1),
+  'u98/98': counted(0.98, 0.98),
+  'u95/95': counted(0.95, 0.95),
+  'b97/95': counted(0.97, 0.95),
+  'b95/97': counted(0.95, 0.97),
+  'b90/95': counted(0.9, 0.95),
+  'b95/90': counted(0.95, 0.9),
+  bydoor: counted(0.97, 0.94, {
+    changed: (_, door) => (door === 1 || door === 2 ? { entries: 0.94, exits: 0.97 } : {}),
+  }),
+  drift: counted(0.97, 0.97, { changed: (day) => ({ exits: 0.97 - (0.07 * day) / DAYS }) }),
+  season: counted(0.96, 0.96, {
+    changed: (day) => ({ entries: 0.96 + 0.02 * Math.sin((2 * Math.PI * day) / 57) }),
+  }),
+  sudden: counted(0.97, 0.96, { changed: (day) => (day < CHANGE_DAY ? {} : { entries: 0.9 }) }),
+  deadout: counted(0.97, 0.95, {
+    changed: (day, door) => (door === 0 && isDead(day) ? { exits: 0 } : {}),
+  }),
+  deadin: counted(0.97, 0.95, {
+    changed: (day, door) => (door === 0 && isDead(day) ? { entries: 0 } : {}),
+  }),
+  deadpart: counted(0.97, 0.95, {
+    changed: (day, door, doors) => (door === doors - 1 && isDead(day) ? { exits: 0 } : {}),
+  }),
+  groups: counted(0.98, 0.98, { hiddenInGroups: { entries: 0.3, exits: 0.12 } }),
+  groupsym: counted(0.98, 0.98, { hiddenInGroups: { entries: 0.15, exits: 0.15 } }),
+  doubles: { entries: { counted: 0.97, twice: 0.03 }, exits: { counted: 0.97, twice: 0.03 } },
+  dblbias: { entries: { counted: 0.995, twice: 0.04 }, exits: { counted: 0.995, twice: 0.01 } },
+  bursts: counted(0.97, 0.97, { hasBursts: true }),
+  late: counted(0.97, 0.95, { isLate: true }),
+  lateu: counted(0.96, 0.96, { isLate: true }),
+  flow: counted(0.98, 0.98, { missedInCrowds: { entries: 0.05, exits: 0.025 } }),
+  flowsym: counted(0.98, 0.98, { missedInCrowds: { entries: 0.04, exits: 0.04 } }),
+  cleaners: counted(0.96, 0.96, { hasCleaners: true }),
+  cleanbias: counted(0.97, 0.95, { hasCleaners: true }),
+};
+
+const USUAL_GROUP_SHARE = 0.1;
+const GROUP_REGIME_SHARE = 0.35;
+
+/** The share of people who come in groups. */
+export function groupShareOf({ hiddenInGroups }: Regime): number {
+  return hiddenInGroups === undefined ? USUAL_GROUP_SHARE : GROUP_REGIME_SHARE;
+}
+
+/** The doors of a library with the sensors of a regime. */
+export function equip(library: BenchLibrary, regime: Regime, seed: number): readonly Device[] {
+  const { doors } = library;
+  const crowd = usualCrowd(library);
+  return doors.map((weight, door) => ({
+    id: door,
+    name: `Door ${door + 1}`,
+    kind: 'door',
+    branchId: 1,
+    clientId: door,
+    weight,
+    sensor: Array.from({ length: regime.changed ? DAYS : 1 }, (_, day): SensorSetting => {
+      const changed = regime.changed?.(day, door, doors.length);
+      return {
+        fromMs: day * DAY_MS,
+        in: detection(regime.entries, changed?.entries, regime.missedInCrowds?.entries, crowd),
+        out: detection(regime.exits, changed?.exits, regime.missedInCrowds?.exits, crowd),
+      };
+    }),
+    offline: regime.isLate ? outages(library, seed, door) : [],
+  }));
+}
+
+function detection(
+  usual: Partial<Detection>,
+  changed: number | undefined,
+  missedInCrowd = 0,
+  crowd: number,
+): Detection {
+  // The person who passes is part of the crowd, but no neighbour.
+  const missedPerNeighbour = missedInCrowd / crowd;
+  return {
+    twice: 0,
+    ...usual,
+    counted: (changed ?? usual.counted ?? 1) - missedPerNeighbour,
+    missedPerNeighbour,
+  };
+}
+
+/** Entries and exits through all doors on an average weekday. One person is never a crowd. */
+function usualCrowd(library: BenchLibrary): number {
+  const [opens, closes] = openingHours(library, 2) ?? [0, 24];
+  return Math.max(MIN_CROWD, (2 * library.visitsPerDay) / ((closes - opens) * 60));
+}
+
+function outages(
+  library: BenchLibrary,
+  seed: number,
+  door: number,
+): NonNullable<Device['offline']> {
+  return Array.from({ length: DAYS }, (_, day) => day).flatMap((day) => {
+    const [opens = 0] = openingHours(library, day) ?? [];
+    const isOffline =
+      chance(seed, day, 3) < 0.2 &&
+      Math.floor(chance(seed, day, 4) * library.doors.length) === door;
+    const fromMs = day * DAY_MS + (opens - 3 + 2 * chance(seed, day, 5)) * HOUR_MS;
+    return isOffline ? [{ fromMs, toMs: fromMs + 6 * HOUR_MS }] : [];
+  });
+}
+
+/** The passes of a day as the sensors meet them: with cleaners, and luck -1 for those who are hidden. */
+export function passesFor(
+  { hasCleaners, hiddenInGroups }: Regime,
+  open: OpenDay,
+  seed: number,
+  visitors: readonly VisitorPass[],
+): readonly Pass[] {
+  const random = seededRandom(mixSeeds(seed, open.opensMs / HOUR_MS, 6));
+  const seen =
+    hiddenInGroups === undefined
+      ? visitors
+      : visitors.map((pass) => {
+          const hidden = pass.people > 0 ? hiddenInGroups.entries : hiddenInGroups.exits;
+          return pass.isBehind && random.next() < hidden ? { ...pass, luck: -1 } : pass;
+        });
+  return hasCleaners ? [...seen, ...drawCleaners(random, open)] : seen;
+}
+
+/** Two to four people, each five times in and out, before the opening or after closing. */
+function drawCleaners(random: Random, { opensMs, closesMs }: OpenDay): readonly Pass[] {
+  if (closesMs === Infinity) {
+    return [];
+  }
+  const startMs = random.next() < 0.5 ? opensMs - 100 * MINUTE_MS : closesMs + 10 * MINUTE_MS;
+  return Array.from({ length: 2 + Math.floor(random.next() * 3) }).flatMap(() => {
+    const times = Array.from({ length: 10 }, () => startMs + random.next() * 80 * MINUTE_MS);
+    return times
+      .toSorted((a, b) => a - b)
+      .map((timeMs, i) => ({
+        timeMs,
+        device: 0,
+        people: i % 2 === 0 ? 1 : -1,
+        luck: random.next(),
+      }));
+  });
+}
+
+/** On 40 % of the days, false counts in one direction, in a quarter of an hour after some pass. */
+export function drawBurst(
+  { hasBursts }: Regime,
+  { visitsPerDay }: BenchLibrary,
+  { opensMs }: OpenDay,
+  seed: number,
+  visitors: readonly Pass[],
+): readonly CountedPass[] {
+  const random = seededRandom(mixSeeds(seed, opensMs / HOUR_MS, 7));
+  if (hasBursts === undefined || random.next() >= 0.4) {
+    return [];
+  }
+  const size = Math.round((0.5 + random.next()) * 0.8 * Math.sqrt(visitsPerDay));
+  const { timeMs } = pick(random, visitors);
+  const people = random.next() < 0.5 ? 1 : -1;
+  return Array.from({ length: size }, () => ({
+    timeMs: timeMs + random.next() * 15 * MINUTE_MS,
+    device: 0,
+    people,
+  }));
+}
