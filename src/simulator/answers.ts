@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.ts';
 import { openInterval } from './libraries.ts';
 import { writeStartToken } from './queries.ts';
 import type { Cursor, DataQuery } from './queries.ts';
-import { addCounts } from './records.ts';
+import { addCounts, countsAt } from './records.ts';
 import type { Counts, ServiceRecord } from './records.ts';
 import { isoText, minuteOfDay, weekdayOf } from './zone.ts';
 
@@ -90,31 +90,23 @@ function timeRows(
   const shown = isNightly ? lastRollUp(ledger, nowMs) : { knownAtMs: nowMs, keyBeforeMs: Infinity };
 
   const counts = new Map<number, Counts>();
-  function countsIn(bucket: number): Counts {
-    let found = counts.get(bucket);
-    if (found === undefined) {
-      found = { in: 0, out: 0 };
-      counts.set(bucket, found);
-    }
-    return found;
-  }
   const span = { stream: query.stream, fromMs, toMs, nowMs: shown.knownAtMs };
   ledger.forEachRecord(span, (record) => {
     if (record.keyMs < shown.keyBeforeMs) {
-      addCounts(countsIn(buckets.bucketOf(record.keyMs)), record);
+      addCounts(countsAt(counts, buckets.bucketOf(record.keyMs)), record);
     }
   });
   if (conventions.emptyBuckets === 'listed') {
     const lastMs = Math.min(toMs, nowMs + conventions.serviceClockMs, shown.keyBeforeMs - 1);
     const last = buckets.bucketOf(lastMs);
     for (let at = buckets.bucketOf(Math.max(fromMs, ledger.startMs)); at <= last; at++) {
-      countsIn(at);
+      countsAt(counts, at);
     }
   }
   const numbers = Array.from(counts.keys()).sort((a, b) => a - b);
   const first =
     query.fromMs === -Infinity ? (numbers[0] ?? 0) : buckets.bucketOf(query.requestedFromMs);
-  const rows = numbers.map((at) => ({ key: buckets.key(at, first), counts: countsIn(at) }));
+  const rows = numbers.map((at) => ({ key: buckets.key(at, first), counts: countsAt(counts, at) }));
   return conventions.repeatedKeys === 'merged' ? merge(rows) : rows;
 }
 
@@ -156,24 +148,17 @@ function lastRollUp(
 }
 
 function groupRows(ledger: Ledger, query: DataQuery, aggregation: Breakdown, nowMs: number): Row[] {
-  const { library, conventions } = ledger;
-  const byDevice = library.devices.map(() => ({ in: 0, out: 0 }));
-  ledger.forEachRecord({ ...query, nowMs }, (record) =>
-    addCounts(byDevice[record.device] ?? { in: 0, out: 0 }, record),
-  );
-  const rows = new Map<number, Row>();
-  library.devices.forEach(({ kind }, index) => {
-    const counts = byDevice[index] ?? { in: 0, out: 0 };
-    const isListed = conventions.emptyBuckets === 'listed' && kind === 'door';
-    if (isListed || counts.in + counts.out > 0) {
-      const id = groupId(ledger, aggregation, index);
-      const key = groupKey(ledger, aggregation, id);
-      const row = rows.get(id) ?? { key, counts: { in: 0, out: 0 } };
-      rows.set(id, row);
-      addCounts(row.counts, counts);
-    }
-  });
-  return [...rows.values()];
+  const counts = new Map<number, Counts>();
+  function countsOf(device: number): Counts {
+    return countsAt(counts, groupId(ledger, aggregation, device));
+  }
+  if (ledger.conventions.emptyBuckets === 'listed') {
+    ledger.library.devices.forEach(({ kind }, device) => kind === 'door' && countsOf(device));
+  }
+  ledger.forEachRecord({ ...query, nowMs }, (record) => addCounts(countsOf(record.device), record));
+  return [...counts]
+    .toSorted(([a], [b]) => a - b)
+    .map(([id, counts]) => ({ key: groupKey(ledger, aggregation, id), counts }));
 }
 
 function groupKey({ library, conventions }: Ledger, aggregation: Breakdown, id: number): string {

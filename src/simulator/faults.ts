@@ -2,7 +2,7 @@
 import type { Random } from '../base/random.ts';
 import { pick } from './chance.ts';
 import { SECOND_MS } from './conventions.ts';
-import { HTML_TYPE, errorResponse, htmlPage } from './responses.ts';
+import { HTML_TYPE, errorResponse, htmlPage, retryAfterHeader } from './responses.ts';
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
 import type { SimulatedService } from './service.ts';
 
@@ -61,8 +61,7 @@ export function createFaults({ random }: { readonly random: Random }) {
   /** Seconds or a date, equally often. */
   function retryAfter(dateMs: number): Record<string, string> {
     const seconds = 1 + Math.floor(random.next() * MAX_RETRY_AFTER_SECONDS);
-    const date = new Date(dateMs + seconds * SECOND_MS).toUTCString();
-    return { 'retry-after': random.next() < 0.5 ? String(seconds) : date };
+    return retryAfterHeader(random.next() < 0.5 ? 'seconds' : 'date', seconds, dateMs);
   }
 
   function apply(kind: FaultKind, good: SimulatedResponse): Outcome {

@@ -2,7 +2,7 @@
 import type { Breakdown } from '../base/model.ts';
 import { MINUTE_MS } from './conventions.ts';
 import type { Ledger, Span } from './ledger.ts';
-import { addCounts } from './records.ts';
+import { addCounts, countsAt } from './records.ts';
 import type { Counts, RecordStream } from './records.ts';
 
 export interface Totals {
@@ -57,15 +57,13 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
       nowMs = clockMs(),
     ): ReadonlyMap<number, Omit<Totals, 'logins'>> {
       const ledger = ledgerOf(customer);
-      const groups = new Map<number, { entered: number; exited: number }>();
+      const groups = new Map<number, Counts>();
       ledger.forEachRecord(openWindow(ledger, 'people', fromMs, nowMs), (record) => {
-        const id = groupId(ledger, breakdown, record.device);
-        const sum = groups.get(id) ?? { entered: 0, exited: 0 };
-        groups.set(id, sum);
-        sum.entered += record.in;
-        sum.exited += record.out;
+        addCounts(countsAt(groups, groupId(ledger, breakdown, record.device)), record);
       });
-      return groups;
+      return new Map(
+        Array.from(groups, ([id, { in: entered, out: exited }]) => [id, { entered, exited }]),
+      );
     },
     /**
      * Counted in minus counted out over the minutes of the records that a window from `dayStartMs` has,
@@ -79,10 +77,7 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
       const ledger = ledgerOf(customer);
       const minutes = new Map<number, Counts>();
       ledger.forEachRecord(openWindow(ledger, 'people', dayStartMs, nowMs), (record) => {
-        const minuteMs = Math.floor(record.keyMs / MINUTE_MS) * MINUTE_MS;
-        const sum = minutes.get(minuteMs) ?? { in: 0, out: 0 };
-        minutes.set(minuteMs, sum);
-        addCounts(sum, record);
+        addCounts(countsAt(minutes, Math.floor(record.keyMs / MINUTE_MS) * MINUTE_MS), record);
       });
       let people = 0;
       return [...minutes]

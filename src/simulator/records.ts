@@ -122,6 +122,13 @@ export function addCounts(sum: Counts, more: Readonly<Counts>): void {
   sum.out += more.out;
 }
 
+/** The counts under a key, which are 0 at first. */
+export function countsAt(sums: Map<number, Counts>, key: number): Counts {
+  const counts = sums.get(key) ?? { in: 0, out: 0 };
+  sums.set(key, counts);
+  return counts;
+}
+
 /** When a device that is offline at an event delivers its records; -Infinity if it is online. */
 function outageEndMs(
   library: Library,

@@ -1,5 +1,6 @@
 /** Requests and responses without sockets. */
 import { STATUS_CODES } from 'node:http';
+import { SECOND_MS } from './conventions.ts';
 import type { ErrorBody } from './conventions.ts';
 
 export interface SimulatedRequest {
@@ -45,6 +46,16 @@ export function errorResponse(
     empty: [TEXT_TYPE, ''],
   }[form] as [string, string];
   return { status, headers: { ...headers(type, dateMs), ...more }, body };
+}
+
+/** `dateMs` is the service's now. */
+export function retryAfterHeader(
+  form: 'seconds' | 'date' | 'none',
+  seconds: number,
+  dateMs: number,
+): Record<string, string> {
+  const date = new Date(dateMs + seconds * SECOND_MS).toUTCString();
+  return form === 'none' ? {} : { 'retry-after': form === 'date' ? date : String(seconds) };
 }
 
 /** A page that a proxy or a firewall sends instead of the answer. */

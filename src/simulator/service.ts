@@ -13,7 +13,7 @@ import type { AddedRecord } from './ledger.ts';
 import type { Library } from './libraries.ts';
 import { parseQuery } from './queries.ts';
 import type { RecordStream } from './records.ts';
-import { errorResponse, jsonResponse } from './responses.ts';
+import { errorResponse, jsonResponse, retryAfterHeader } from './responses.ts';
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
 import { createZones } from './zone.ts';
 
@@ -148,7 +148,9 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
     const { ledger, rate } = token.account;
     const waitMs = retryAfterMs(rate, conventions, nowMs);
     if (waitMs !== undefined) {
-      return refuse(429, 'too many requests', retryAfterHeader(conventions, waitMs, dateMs));
+      const { retryAfter = 'none' } = conventions.rateLimit ?? {};
+      const header = retryAfterHeader(retryAfter, Math.ceil(waitMs / SECOND_MS), dateMs);
+      return refuse(429, 'too many requests', header);
     }
     const parameters = new URLSearchParams(request.query ?? {});
     const query = parseQuery(stream, parameters, conventions, ledger.zone);
@@ -219,17 +221,4 @@ function retryAfterMs(
   }
   rate.requests++;
   return rate.requests > rateLimit.requests ? rate.startMs + rateLimit.perMs - nowMs : undefined;
-}
-
-/** In the service's format, if it sends one. `dateMs` is its now. */
-function retryAfterHeader(
-  { rateLimit }: Conventions,
-  waitMs: number,
-  dateMs: number,
-): Record<string, string> {
-  const seconds = Math.ceil(waitMs / SECOND_MS);
-  const date = new Date(dateMs + seconds * SECOND_MS).toUTCString();
-  const texts = { seconds: String(seconds), date, none: undefined };
-  const text = texts[rateLimit?.retryAfter ?? 'none'];
-  return text === undefined ? {} : { 'retry-after': text };
 }
