@@ -23,12 +23,10 @@ export interface AcceptedByKey {
   readonly atMs: number;
 }
 
-/** The accepted values of one poll. */
+/** The accepted values of one poll: of each exported key, in their order, also of those no longer listed. */
 export interface BreakdownSnapshot extends AcceptedByKey {
   readonly period: CountingPeriod;
   readonly day: Span;
-  /** The exported keys in their order, including those that the service no longer lists. */
-  readonly keys: readonly string[];
   /** The service's figures since the day started. */
   readonly today: CountsByKey;
   /** Number of keys above the limit. */
@@ -79,27 +77,24 @@ export async function pollBreakdown(
   const totals = await readLargerByKey(reader, breakdown, period.startMs, last?.totals ?? marked);
   const today = await readLargerByKey(reader, breakdown, day.startMs, todayBefore ?? new Map());
   const keys = exportedKeys([...marked.keys()], context.keysOfLastPeriod, [...totals.keys()]);
-  const exported = only(totals, keys);
-  const droppedKeys = totals.size - exported.size;
-  const flat = flatCounts(totals, keys);
+  const droppedKeys = [...totals.keys()].filter((key) => !keys.has(key)).length;
+  const exported = { totals: only(totals, keys), today: only(today, keys) };
+  const flat = flatCounts(exported.totals);
   const verdict = await checkPlausibility(
     state.pending,
     {
       emptiness: emptinessOf(
-        { totals: flat, today: flatCounts(today, keys) },
-        {
-          totals: last && flatCounts(last.totals, last.keys),
-          today: todayBefore && flatCounts(todayBefore, keys),
-        },
+        { totals: flat, today: flatCounts(exported.today) },
+        { totals: last && flatCounts(last.totals), today: todayBefore && flatCounts(todayBefore) },
         before === undefined && marks === undefined,
       ),
       // Each key is compared with its own mark, which it would keep until the period ends.
       before: {
-        totals: flatCounts(marked, keys),
+        totals: flatCounts(only(marked, keys)),
         atMs: last?.atMs ?? marks?.atMs ?? period.startMs,
       },
       totals: flat,
-      sum: grandTotal(sumsOf(totals, keys)),
+      sum: grandTotal(sumOf(exported.totals)),
       atMs: nowMs(),
       periodStartMs: period.startMs,
     },
@@ -109,15 +104,7 @@ export async function pollBreakdown(
   if (verdict.kind === 'pending') {
     return { state: { ...state, pending: verdict.pending }, notes: [verdict.note] };
   }
-  const snapshot = {
-    period,
-    day,
-    atMs: nowMs(),
-    keys,
-    totals: exported,
-    today: only(today, keys),
-    droppedKeys,
-  };
+  const snapshot = { ...exported, period, day, atMs: nowMs(), droppedKeys };
   return {
     state: { snapshot, pending: NOTHING_PENDING },
     notes: droppedKeys > 0 && (before?.droppedKeys ?? 0) === 0 ? ['breakdown_keys_dropped'] : [],
@@ -134,7 +121,7 @@ async function readLargerByKey(
   return readLarger(
     () => readByKey(reader, breakdown, fromMs),
     (table) => anyKeyBelow(table, expected),
-    (table) => grandTotal(sumsOf(table, [...table.keys()])),
+    (table) => grandTotal(sumOf(table)),
   );
 }
 
@@ -162,9 +149,9 @@ function exportedKeys(
   marked: readonly string[],
   ofLastPeriod: readonly string[],
   listed: readonly string[],
-): readonly string[] {
+): ReadonlySet<string> {
   const byPriority = [marked, ofLastPeriod, listed].flatMap((keys) => keys.toSorted(compareKeys));
-  return [...new Set(byPriority)].slice(0, MAX_KEYS).toSorted(compareKeys);
+  return new Set([...new Set(byPriority)].slice(0, MAX_KEYS).toSorted(compareKeys));
 }
 
 /** Rows with the same key are added up; 101 and "101" are the same key. */
@@ -181,12 +168,12 @@ function byKey(rows: readonly Row[]): CountsByKey {
 
 /** A key that is not listed has no counts. */
 export function countsOf(table: CountsByKey, key: string): Counts {
-  return table.get(key) ?? [];
+  return table.get(key) ?? NO_COUNTS;
 }
 
-function only(table: CountsByKey, keys: readonly string[]): CountsByKey {
-  const wanted = new Set(keys);
-  return new Map([...table].filter(([key]) => wanted.has(key)));
+/** The counts of each of these keys, in their order. */
+function only(table: CountsByKey, keys: ReadonlySet<string>): CountsByKey {
+  return new Map(Array.from(keys, (key) => [key, countsOf(table, key)]));
 }
 
 function anyKeyBelow(table: CountsByKey, expected: CountsByKey): boolean {
@@ -195,14 +182,13 @@ function anyKeyBelow(table: CountsByKey, expected: CountsByKey): boolean {
   );
 }
 
-/** The counts of these keys in a row, and their sums at the end: many small increases show there. */
-function flatCounts(table: CountsByKey, keys: readonly string[]): Counts {
-  const counts = keys.map((key) => plus(NO_COUNTS, countsOf(table, key)));
-  return [...counts.flat(), ...sumsOf(table, keys)];
+/** The counts of all keys in a row, and their sums at the end: many small increases show there. */
+function flatCounts(table: CountsByKey): Counts {
+  return [...[...table.values()].flat(), ...sumOf(table)];
 }
 
-function sumsOf(table: CountsByKey, keys: readonly string[]): Counts {
-  return keys.reduce((sums, key) => plus(sums, countsOf(table, key)), NO_COUNTS);
+function sumOf(table: CountsByKey): Counts {
+  return [...table.values()].reduce(plus, NO_COUNTS);
 }
 
 /** Whole numbers by their value, then the rest as text. */

@@ -76,11 +76,10 @@ export class Breakdowns {
   /** Replaces the state after a poll, and updates the high-water marks (rule 7). */
   polled(breakdown: Breakdown, state: BreakdownState, nowMs: number): void {
     const { snapshot } = state;
-    snapshot?.keys.forEach((key) => {
+    snapshot?.totals.forEach((totals, key) => {
       COUNTERS.people.forEach((counter, i) => {
-        const total = at(countsOf(snapshot.totals, key), i);
         const kind = kindOfKey(breakdown, counter, key);
-        this.#marks.update(this.#owner, kind, snapshot.period, total, nowMs);
+        this.#marks.update(this.#owner, kind, snapshot.period, at(totals, i), nowMs);
       });
     });
     this.#states = new Map(this.#states).set(breakdown, state);
@@ -98,7 +97,7 @@ export class Breakdowns {
       // After a clock step back, the last poll is in the future.
       const isRecent = ofDay && Math.abs(nowMs - ofDay.atMs) <= this.#maxOccupancyAgeMs();
       const hasOccupancy = breakdown === 'branch' && isRecent === true;
-      const keys = (ofPeriod ?? ofDay)?.keys ?? [];
+      const keys = [...((ofPeriod ?? ofDay)?.totals.keys() ?? [])];
       metrics[breakdown] = {
         keys: keys.map((key) => this.#keyMetrics(breakdown, key, ofPeriod, ofDay, hasOccupancy)),
         droppedKeys: ofPeriod?.droppedKeys,
