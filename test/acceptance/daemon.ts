@@ -150,11 +150,7 @@ export class Daemon {
 
   /** The complete lines of the JSON log. */
   logLines(): readonly Readonly<Record<string, unknown>>[] {
-    return this.stderr
-      .slice(0, this.stderr.lastIndexOf('\n') + 1)
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    return objectsOf(this.stderr.slice(0, this.stderr.lastIndexOf('\n') + 1));
   }
 
   /** The log lines with this message. */
@@ -195,6 +191,12 @@ export class Daemon {
     clearTimeout(watchdog);
     return exit;
   }
+}
+
+/** The objects of JSON lines; other lines are left out. */
+export function objectsOf(text: string): readonly Readonly<Record<string, unknown>>[] {
+  const lines = text.split('\n').filter((line) => line.startsWith('{'));
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
 /** Repeats the assertions until they hold; their last failure is the test's. */

@@ -1,10 +1,10 @@
 /** `query` against a service whose pages do not end, or fail in the middle. */
 import { afterAll, expect, test } from 'vitest';
-import { Workspace } from '../acceptance/daemon.ts';
+import { objectsOf, Workspace } from '../acceptance/daemon.ts';
 import { inTurn, json, startFakeService } from '../service/support/fake-service.ts';
 import type { Answer, Asked } from '../service/support/fake-service.ts';
 import { ran } from './terminal.ts';
-import { configFlag, objectsOf, SECRET } from './simulated-world.ts';
+import { configFlag, SECRET } from './simulated-world.ts';
 
 const workspace = new Workspace();
 afterAll(async () => {

@@ -1,7 +1,7 @@
 /** `query` against the simulated service. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Workspace } from '../acceptance/daemon.ts';
-import { configFlag, objectsOf, SECRET, startWorld, ZONE } from './simulated-world.ts';
+import { objectsOf, Workspace } from '../acceptance/daemon.ts';
+import { configFlag, SECRET, startWorld, ZONE } from './simulated-world.ts';
 import { ran, Terminal } from './terminal.ts';
 
 const workspace = new Workspace();

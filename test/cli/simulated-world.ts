@@ -118,9 +118,3 @@ export function configFlag(
   };
   return `--config.file=${workspace.write('config.yaml', JSON.stringify(config))}`;
 }
-
-/** The objects of JSON lines. */
-export function objectsOf(text: string): readonly Readonly<Record<string, unknown>>[] {
-  const lines = text.split('\n').filter((line) => line !== '');
-  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-}

@@ -1,6 +1,7 @@
 /** Runs a command line in this process, records its output, and can stop it. */
 import { runCommandLine } from '../../src/cli/program.ts';
 import type { ExitStatus, Io } from '../../src/cli/io.ts';
+import { objectsOf } from '../acceptance/daemon.ts';
 
 export interface Ran {
   readonly status: ExitStatus;
@@ -49,10 +50,7 @@ export class Terminal implements Io {
 
   /** The log so far, one object a line. */
   logLines(): readonly Readonly<Record<string, unknown>>[] {
-    return this.err
-      .split('\n')
-      .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    return objectsOf(this.err);
   }
 
   /** The address of the daemon once it listens. */

@@ -2,11 +2,10 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from '../../src/base/errors.ts';
 import { loadWebConfig } from '../../src/config/web.ts';
 import type { WebConfig } from '../../src/config/types.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
-import { folderOf } from './folder.ts';
+import { folderOf, problemsIn } from './folder.ts';
 
 /** Parts of every secret of the cases. */
 const SECRETS = /battery|X0h1gDs|EsimhC7zG|MII/;
@@ -29,18 +28,6 @@ async function load(text: string, running?: WebConfig) {
   const folder = await folderOf({ ...CERTIFICATES, 'web.yaml': text });
   const path = join(folder, 'web.yaml');
   return { ...(await loadWebConfig({ path, env: { HASH }, running })), folder };
-}
-
-async function problemsOf(text: string, running?: WebConfig): Promise<string> {
-  try {
-    await load(text, running);
-  } catch (error) {
-    if (error instanceof ConfigError) {
-      return error.message.replaceAll(/\/\S*config-test-[^/]*\//g, '');
-    }
-    throw error;
-  }
-  return 'no problem';
 }
 
 const AUTH_TYPES =
@@ -75,7 +62,7 @@ test.each([
   [`basic_auth_users: { __proto__: battery, b: '${HASH}' }`, '1:21: basic_auth_users: unsupported key'],
 ])('%j is a problem', async (text, expected) => {
   const [, headline = '', caret] = /^(.*?)( \^)?$/.exec(expected) ?? [];
-  const [first, ...others] = (await problemsOf(text)).split('\n');
+  const [first, ...others] = (await problemsIn(load(text))).split('\n');
   expect(first).toBe(`web.yaml:${headline}`);
   expect(others).toHaveLength(caret === undefined ? 0 : 2);
   expect(others.join('')).not.toMatch(SECRETS);
@@ -133,7 +120,7 @@ describe('while the server runs', () => {
     ['client certificates cannot become required', TLS, requiring, '4:21: tls_server_config'],
     ['client certificates cannot become optional', requiring, TLS, '2:3: tls_server_config'],
   ])('%s', async (_what, running, next, place) => {
-    const problems = await problemsOf(next, (await load(running)).config);
+    const problems = await problemsIn(load(next, (await load(running)).config));
     expect(problems).toMatch(/: cannot change while running: restart the exporter/);
     expect(problems).toContain(`web.yaml:${place}`);
   });
@@ -141,6 +128,7 @@ describe('while the server runs', () => {
   test('everything else can change', async () => {
     const { config } = await load(TLS);
     expect(config).toMatchObject({ tls: { clientAuth: 'NoClientCert' }, users: new Map() });
-    expect(await problemsOf(`${TLS}  min_version: TLS13\n${plain}`, config)).toBe('no problem');
+    const next = `${TLS}  min_version: TLS13\n${plain}`;
+    expect(await problemsIn(load(next, config))).toBe('no problem');
   });
 });
