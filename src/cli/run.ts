@@ -7,7 +7,7 @@ import { systemRandom } from '../base/random.ts';
 import { loadConfig } from '../config/load.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { loadWebConfig } from '../config/web.ts';
-import type { WebConfig } from '../config/types.ts';
+import type { WebConfig } from '../base/web-config.ts';
 import { createDaemon } from '../daemon.ts';
 import type { Daemon, DaemonOptions, Shard } from '../daemon.ts';
 import { proxyEnvironmentFrom } from '../service/transport.ts';

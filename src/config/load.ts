@@ -9,6 +9,7 @@ import { parseDuration } from '../base/duration.ts';
 import { messageOf } from '../base/errors.ts';
 import type { FileContent } from '../base/files.ts';
 import { Secret } from '../base/secret.ts';
+import type { WebConfig } from '../base/web-config.ts';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
 import { EXPOSED, parseCertificates, parseSecret } from './files.ts';
 import { failOn, Loading } from './loading.ts';
@@ -22,7 +23,6 @@ import type {
   PollingConfig,
   SecretSource,
   ServiceConfig,
-  WebConfig,
 } from './types.ts';
 import { loadWebConfig } from './web.ts';
 import type { Environment, Path, YamlFile } from './yaml-file.ts';

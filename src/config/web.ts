@@ -7,11 +7,11 @@ import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
 import type { FileContent } from '../base/files.ts';
 import { Secret } from '../base/secret.ts';
+import { CLIENT_AUTHS } from '../base/web-config.ts';
+import type { ClientAuth, TlsConfig, WebConfig } from '../base/web-config.ts';
 import { EXPOSED, parseCertificates, parsePrivateKey } from './files.ts';
 import { failOn, Loading } from './loading.ts';
 import type { DeepPartial, LoadResult } from './loading.ts';
-import { CLIENT_AUTHS } from './types.ts';
-import type { ClientAuth, TlsConfig, WebConfig } from './types.ts';
 import { oneOf, path } from './values.ts';
 import type { Environment, YamlFile } from './yaml-file.ts';
 

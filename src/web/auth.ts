@@ -2,12 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { verify } from '@node-rs/bcrypt';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Secret } from '../base/secret.ts';
-
-export interface AuthRules {
-  /** The bcrypt hash of each user's password. Empty: no authentication. */
-  readonly users: ReadonlyMap<string, Secret>;
-}
+import type { WebConfig } from '../base/web-config.ts';
 
 interface Credentials {
   readonly user: string;
@@ -31,7 +26,7 @@ const DECOY = '$2y$10$.DzGU/ut6wFJXSpL7Ccnluc8jztWSbzQmEmT8JDgmvu5kTWV5TaPS';
  * `compare`.
  */
 export function createAuth(
-  rules: () => AuthRules,
+  config: () => Pick<WebConfig, 'users'>,
   compare: (password: Uint8Array, hash: string) => Promise<boolean> = verify,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<401 | 503 | undefined> {
   const key = randomBytes(32);
@@ -64,7 +59,7 @@ export function createAuth(
   }
 
   return async (request, reply) => {
-    const { users } = rules();
+    const { users } = config();
     if (users.size === 0 || OPEN_PATHS.includes(request.url.split('?', 1)[0] ?? '')) {
       return undefined;
     }

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import type { SecureContextOptions, TLSSocket, TlsOptions } from 'node:tls';
 import { codeOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { Secret } from '../base/secret.ts';
+import type { ClientAuth, TlsConfig } from '../base/web-config.ts';
 
 /** More than the kernel's backlog of 511: a client must not be displaced before its request is read. */
 const MAX_CONNECTIONS = 1_024;
@@ -24,33 +24,16 @@ const STALLED_TIMEOUT_MS = 30_000;
 /** Longer than most scrape intervals, so that a scraper keeps its connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 125_000;
 
-/** As in the configuration; see config/types.ts. */
-export interface ServerTls {
-  readonly cert: string;
-  readonly key: Secret;
-  readonly clientAuth: ClientAuth;
-  readonly clientCa: string | undefined;
-  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
-}
-
-type ClientAuth =
-  | 'NoClientCert'
-  | 'RequestClientCert'
-  | 'RequireClientCert'
-  | 'RequireAnyClientCert'
-  | 'VerifyClientCertIfGiven'
-  | 'RequireAndVerifyClientCert';
-
 export interface Connections {
   readonly server: Server;
   /** For new connections; idle ones are closed. Ignored on plain http. */
-  setTls(tls: ServerTls): void;
+  setTls(tls: TlsConfig): void;
   destroyAll(): void;
 }
 
 export function createConnections(
   listener: RequestListener,
-  tls: ServerTls | undefined,
+  tls: TlsConfig | undefined,
   log: Logger,
 ): Connections {
   const options: ServerOptions = {
@@ -135,7 +118,7 @@ function isInProgress(response: ServerResponse | undefined): boolean {
 }
 
 /** What can change while the server runs. */
-function secureContextOf(tls: ServerTls): SecureContextOptions {
+function secureContextOf(tls: TlsConfig): SecureContextOptions {
   return {
     cert: tls.cert,
     key: tls.key.reveal(),
@@ -144,7 +127,7 @@ function secureContextOf(tls: ServerTls): SecureContextOptions {
   };
 }
 
-function tlsOptionsOf(tls: ServerTls): TlsOptions {
+function tlsOptionsOf(tls: TlsConfig): TlsOptions {
   return {
     ...secureContextOf(tls),
     ALPNProtocols: ['http/1.1'],

@@ -10,10 +10,10 @@ import Negotiator from 'negotiator';
 import type { Clock } from '../base/clock.ts';
 import { UsageError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import type { WebConfig } from '../base/web-config.ts';
 import { createAuth } from './auth.ts';
-import type { AuthRules } from './auth.ts';
 import { createConnections } from './connections.ts';
-import type { Connections, ServerTls } from './connections.ts';
+import type { Connections } from './connections.ts';
 import { listen, parseListenAddress } from './listen.ts';
 import { renderStatusPage } from './status-page.ts';
 import type { StatusData } from './status-page.ts';
@@ -50,12 +50,7 @@ export interface WebServerOptions {
   readonly status: () => StatusData;
   readonly reload: () => Promise<ReloadResult>;
   /** Undefined: plain http without authentication. */
-  readonly protection?: Protection | undefined;
-}
-
-/** As in the configuration; see config/types.ts. */
-export interface Protection extends AuthRules {
-  readonly tls: ServerTls | undefined;
+  readonly protection?: WebConfig | undefined;
 }
 
 /** `problems` is shown to the client: it must not contain a secret. */
@@ -69,7 +64,7 @@ export interface WebServer {
    * Applies to the next request, and TLS to the next connection. `clientAuth` and the choice between
    * http and https stay as they were.
    */
-  protect(protection: Protection): void;
+  protect(protection: WebConfig): void;
   /** Ends all connections; requests in progress have half a second to finish. */
   stop(): Promise<void>;
 }

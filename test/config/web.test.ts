@@ -3,7 +3,7 @@ import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadWebConfig } from '../../src/config/web.ts';
-import type { WebConfig } from '../../src/config/types.ts';
+import type { WebConfig } from '../../src/base/web-config.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { folderOf, problemsIn } from './folder.ts';
 

@@ -3,7 +3,7 @@ import { verify } from '@node-rs/bcrypt';
 import { fastify } from 'fastify';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createAuth } from '../../src/web/auth.ts';
-import type { AuthRules } from '../../src/web/auth.ts';
+import type { WebConfig } from '../../src/base/web-config.ts';
 import {
   CHALLENGE,
   GOOD,
@@ -22,7 +22,7 @@ const DECOY_COST = '10';
 
 /** A server behind authentication, and what bcrypt was given. */
 async function authServer(
-  users: AuthRules['users'] = new Map([['alice', HASH]]),
+  users: WebConfig['users'] = new Map([['alice', HASH]]),
   compare: (password: string, hash: string) => Promise<boolean> = verify,
 ) {
   const rules = { users };

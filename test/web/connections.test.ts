@@ -5,7 +5,8 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { codeOf } from '../../src/base/errors.ts';
-import type { Protection, WebServerOptions } from '../../src/web/server.ts';
+import type { WebConfig } from '../../src/base/web-config.ts';
+import type { WebServerOptions } from '../../src/web/server.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { GOOD, USERS, ask, connected, protectedServer, tlsWith } from './protected.ts';
 import type { RawConnection } from './protected.ts';
@@ -48,7 +49,7 @@ function silentClients(url: string, count: number): void {
 }
 
 describe('silent clients', () => {
-  test.each<[string, Partial<Protection>]>([
+  test.each<[string, Partial<WebConfig>]>([
     ['without authentication', {}],
     ['with basic authentication', { users: USERS }],
     ['with TLS', { tls: tlsWith(certificate) }],

@@ -10,8 +10,8 @@ import { hashSync } from '@node-rs/bcrypt';
 import { onTestFinished } from 'vitest';
 import { Secret } from '../../src/base/secret.ts';
 import { createWebServer } from '../../src/web/server.ts';
-import type { Protection, WebServer, WebServerOptions } from '../../src/web/server.ts';
-import type { ServerTls } from '../../src/web/connections.ts';
+import type { TlsConfig, WebConfig } from '../../src/base/web-config.ts';
+import type { WebServer, WebServerOptions } from '../../src/web/server.ts';
 import type { Certified } from '../support/certificates.ts';
 import { webOptions } from './fixtures.ts';
 
@@ -34,11 +34,11 @@ export const CHALLENGE = 'Basic realm="library-stats-exporter", charset="UTF-8"'
 
 export const GOOD = { authorization: basic('prometheus', PASSWORD) };
 
-export function protectionWith(changes: Partial<Protection> = {}): Protection {
+export function protectionWith(changes: Partial<WebConfig> = {}): WebConfig {
   return { tls: undefined, users: new Map(), ...changes };
 }
 
-export function tlsWith({ cert, key }: Certified, changes: Partial<ServerTls> = {}): ServerTls {
+export function tlsWith({ cert, key }: Certified, changes: Partial<TlsConfig> = {}): TlsConfig {
   return {
     cert,
     key: new Secret(key),
@@ -50,7 +50,7 @@ export function tlsWith({ cert, key }: Certified, changes: Partial<ServerTls> = 
 }
 
 export async function protectedServer(
-  protection: Partial<Protection>,
+  protection: Partial<WebConfig>,
   changes: Partial<WebServerOptions> = {},
 ): Promise<{ readonly server: WebServer; readonly url: string }> {
   const server = createWebServer(

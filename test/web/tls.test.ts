@@ -3,7 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
-import type { ServerTls } from '../../src/web/connections.ts';
+import type { TlsConfig } from '../../src/base/web-config.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { ask, connected, protectedServer, protectionWith, tlsWith, USERS } from './protected.ts';
 
@@ -104,7 +104,7 @@ describe('client certificates', () => {
   test('of a new authority are allowed from the next connection on, those of the old one are not', async () => {
     const others = makeAuthority('others');
     const other = makeCertificate({ name: 'other', issuer: others });
-    const required: Partial<ServerTls> = { clientAuth: 'RequireAndVerifyClientCert' };
+    const required: Partial<TlsConfig> = { clientAuth: 'RequireAndVerifyClientCert' };
     const { url, server } = await protectedServer({
       tls: tlsWith(first, { ...required, clientCa: clients.cert }),
     });
