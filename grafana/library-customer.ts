@@ -1,5 +1,5 @@
 /** Everything about one library, from people inside to dead doors. */
-import { GraphTransform } from '@grafana/grafana-foundation-sdk/common';
+import { BigValueTextMode, GraphTransform } from '@grafana/grafana-foundation-sdk/common';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import { branches, devices, doorFaults, doorRatio, drift } from './branch-panels.ts';
@@ -38,6 +38,7 @@ import {
   INSIDE,
   LOGINS_TODAY,
   OPEN,
+  RAW_INSIDE,
   byLocalHour,
   growth,
   perCustomer,
@@ -92,16 +93,21 @@ function needsAttention() {
 }
 
 function insideNow() {
-  return stat(1, 'Inside now', 'People inside, counted from the doors since the day started.')
+  return stat(
+    1,
+    'Inside now',
+    'People inside: the estimate where there is one, else the raw value (entries minus exits).',
+  )
     .span(4)
-    .withTarget(now(INSIDE));
+    .textMode(BigValueTextMode.ValueAndName)
+    .withTarget(now(INSIDE, '{{source}}'));
 }
 
 function fullness() {
   return stat(
     2,
     'Share of capacity',
-    'People inside against the configured capacity: orange from 80 %, red from 100 %. Not known without a capacity.',
+    'The same people inside against the configured capacity: orange from 80 %, red from 100 %. Not known without a capacity.',
   )
     .span(4)
     .withTarget(now(FULLNESS))
@@ -155,7 +161,7 @@ function insideOverTime() {
     .withTarget(overTime(perCustomer('library_occupancy_estimate_people'), 'estimate'))
     .withTarget(overTime(perCustomer('library_occupancy_estimate_lower_people'), 'lower'))
     .withTarget(overTime(perCustomer('library_occupancy_estimate_upper_people'), 'upper'))
-    .withTarget(overTime(INSIDE, 'raw'))
+    .withTarget(overTime(RAW_INSIDE, 'raw'))
     .withTarget(overTime(perCustomer('library_occupancy_people', 'offset 1w'), 'a week ago'))
     .overrideByName('estimate', inColour('blue'))
     .overrideByName('lower', band())

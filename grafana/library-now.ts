@@ -10,7 +10,7 @@ import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import { customerChoice, frame } from './frame.ts';
 import { columns, now, stat } from './panels.ts';
-import { FULLNESS, INSIDE, OPEN, byLocalHour, perCustomer } from './queries.ts';
+import { FULLNESS, INSIDE, OPEN, RAW_INSIDE, byLocalHour, perCustomer } from './queries.ts';
 import { NOT_KNOWN, base, mappings, step, thresholds } from './theme.ts';
 
 const LEVELS: readonly (readonly [from: number, to: number | null, text: string])[] = [
@@ -34,7 +34,11 @@ export function libraryNow(): Dashboard {
 }
 
 function level() {
-  return stat(1, 'How busy is it?', 'People inside against the capacity, in words.')
+  return stat(
+    1,
+    'How busy is it?',
+    'People inside against the capacity, in words: by the estimate where there is one, else by entries minus exits.',
+  )
     .span(24)
     .height(10)
     .withTarget(now(FULLNESS))
@@ -54,7 +58,11 @@ function level() {
 }
 
 function inside() {
-  return stat(2, 'People inside', 'Entries minus exits since the day started.')
+  return stat(
+    2,
+    'People inside',
+    'The estimate where there is one, else entries minus exits since the day started.',
+  )
     .span(12)
     .height(6)
     .textMode(BigValueTextMode.Value)
@@ -77,9 +85,9 @@ function usually() {
   return columns(
     4,
     'Usually, on this weekday',
-    'Average people inside by local hour, four weeks.',
+    'Average of entries minus exits since the day started, by local hour, four weeks.',
     'hour',
-    `sum by (hour) (${byLocalHour(INSIDE, '4w')} and on (customer, weekday) ${today})`,
+    `sum by (hour) (${byLocalHour(RAW_INSIDE, '4w')} and on (customer, weekday) ${today})`,
   )
     .span(24)
     .text(new VizTextDisplayOptionsBuilder().valueSize(22));

@@ -30,6 +30,7 @@ import {
   INSIDE,
   LOGINS_TODAY,
   OPEN,
+  RAW_INSIDE,
   growth,
   perCustomer,
   twelveOf,
@@ -77,7 +78,11 @@ function needsAttention() {
 }
 
 function insideTotal() {
-  return stat(2, 'People inside', 'In all chosen libraries together.')
+  return stat(
+    2,
+    'People inside',
+    'In all chosen libraries together: a sum of estimates and, for libraries without one, of raw values (entries minus exits).',
+  )
     .span(6)
     .withTarget(now(`sum(${INSIDE})`, 'inside'));
 }
@@ -118,7 +123,7 @@ function libraries() {
   const empty = table(
     6,
     'Libraries',
-    'One row for each library, the fullest first; *Last person* is the time since anybody was counted. An empty cell is a value that is not known. Click a library to see more.',
+    'One row for each library, the fullest first; *Inside is* says whether people inside are an estimate or raw (entries minus exits). *Last person* is the time since anybody was counted. An empty cell is a value that is not known. Click a library to see more.',
   )
     .span(24)
     .height(11)
@@ -147,7 +152,7 @@ function libraries() {
         ['Data age', DATA_AGE, [...inUnit(units.Seconds), ...coloured(AGE_STEPS)]],
         ['', FIRST_PROBLEM],
       ],
-      { problem: 'Problem' },
+      { source: 'Inside is', problem: 'Problem' },
     ),
     'Inside',
   );
@@ -157,7 +162,7 @@ function fullness() {
   return bars(
     7,
     'Share of capacity',
-    'People inside against the capacity, the twelve fullest libraries without a problem: orange from 80 %, red from 100 %.',
+    'People inside against the capacity, by the estimate where there is one, else by the raw value; the twelve fullest libraries without a problem: orange from 80 %, red from 100 %.',
   )
     .span(24)
     .height(8)
@@ -167,16 +172,20 @@ function fullness() {
     .thresholds(thresholds(FULLNESS_STEPS));
 }
 
+/**
+ * The raw value only: a change between raw and estimate would look like people who come or leave, and
+ * the query of both takes Prometheus three times as long.
+ */
 function insideOverTime() {
   return lines(
     8,
-    'People inside',
-    'People inside over time, the twelve libraries that were fullest on average. A gap means no recent data.',
+    'People inside over time (raw)',
+    'Entries minus exits since the day started, also where there is an estimate; the dashboard of a library shows both. The twelve libraries that were fullest on average. A gap means no recent data.',
   )
     .withTarget(
       overTime(
         twelveOf(
-          INSIDE,
+          RAW_INSIDE,
           'max by (customer) (avg_over_time(library_occupancy_people{job=~"$job",customer=~"$customer"}[$__range] @ end()))',
         ),
       ),

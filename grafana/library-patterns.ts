@@ -18,9 +18,9 @@ import { bars, explanation, groupedColumns, lines, now, overTime } from './panel
 import {
   CHOSEN,
   ENTRY_RATE,
-  FULLNESS,
-  INSIDE,
   OPEN,
+  RAW_FULLNESS,
+  RAW_INSIDE,
   byLocalHour,
   growth,
   perCustomer,
@@ -30,12 +30,12 @@ import { sorted, table, weekByHour, withColumns } from './tables.ts';
 /** The panel whose answer others use as well: its query is the most expensive one. */
 const ENTRIES_PANEL = 1;
 /** While open; always if no opening hours are configured. */
-const FULLNESS_WHILE_OPEN = `(${FULLNESS} unless on (customer) ${OPEN} == 0)`;
+const FULLNESS_WHILE_OPEN = `(${RAW_FULLNESS} unless on (customer) ${OPEN} == 0)`;
 const PEAK = `max by (customer) (max_over_time(library_occupancy_people{${CHOSEN}}[$__range]))`;
 /** When the last five minutes with the peak ended. */
 const PEAK_TIME =
-  `max_over_time((time() + 0 * (${INSIDE} == on (customer)` +
-  ` max_over_time(${INSIDE}[$__range:5m] @ end())))[$__range:5m])`;
+  `max_over_time((time() + 0 * (${RAW_INSIDE} == on (customer)` +
+  ` max_over_time(${RAW_INSIDE}[$__range:5m] @ end())))[$__range:5m])`;
 /** Entries per hour while open. */
 const ENTRY_RATE_WHILE_OPEN = `(${ENTRY_RATE} unless on (customer) ${OPEN} == 0)`;
 
@@ -73,8 +73,8 @@ function insideByHour() {
   return weekByHour(
     2,
     'People inside by weekday and hour',
-    'Average over the time range, in local time. The stronger the colour, the fuller.',
-    `sum by (weekday, hour) (${byLocalHour(INSIDE, '$__range')})`,
+    'Average of the raw value (entries minus exits) over the time range, in local time. The stronger the colour, the fuller.',
+    `sum by (weekday, hour) (${byLocalHour(RAW_INSIDE, '$__range')})`,
   );
 }
 
@@ -115,7 +115,7 @@ function insideThisWeek() {
     lines(
       6,
       'People inside, weeks compared',
-      'People inside over the last seven days; dashed the same times of earlier weeks. A gap means no recent data.',
+      'People inside (raw) over the last seven days; dashed the same times of earlier weeks. A gap means no recent data.',
     ).span(24),
     'library_occupancy_people',
   );
@@ -125,7 +125,7 @@ function peaks() {
   const empty = table(
     8,
     'Peaks',
-    'The fullest five minutes of the time range for each library, in the viewer’s time.',
+    'The fullest five minutes of the time range for each library by the raw value, in the viewer’s time.',
   )
     .span(12)
     .overrideByName('Library', toCustomer());
@@ -151,7 +151,7 @@ function use() {
   const empty = table(
     9,
     'Use while open',
-    'Over the time range while open; always if no opening hours are configured.',
+    'Over the time range while open, people inside as raw values; always if no opening hours are configured.',
   )
     .span(12)
     .overrideByName('Library', toCustomer());
@@ -163,7 +163,7 @@ function use() {
         ['Entries per hour', `avg_over_time(${ENTRY_RATE_WHILE_OPEN}[$__range:30m])`],
         [
           'Average inside',
-          `avg_over_time((${INSIDE} unless on (customer) ${OPEN} == 0)[$__range:30m])`,
+          `avg_over_time((${RAW_INSIDE} unless on (customer) ${OPEN} == 0)[$__range:30m])`,
         ],
         [
           'Average share',
@@ -183,7 +183,7 @@ function use() {
 
 function words() {
   return explanation(10, [
-    'Weekdays and hours in tables are local; time axes show the viewer’s time. Choose four weeks for an average week, one week for the last one.',
+    'People inside are raw values here: entries minus exits, never below 0. Weekdays and hours in tables are local; time axes show the viewer’s time. Choose four weeks for an average week, one week for the last one.',
     'Weekday tables and bar charts add the chosen libraries up; the last two tables list them one by one. *Share of capacity* needs a configured capacity, *while open* opening hours.',
     'Earlier weeks need a Prometheus that keeps them (`--storage.tsdb.retention.time`, 15 days by default); `backfill` adds those before the installation. No recording rules are needed.',
   ]);

@@ -4,8 +4,8 @@ import {
   DATA_AGE,
   ENTERED_TODAY,
   EXITED_TODAY,
-  FULLNESS,
   LAST_POLL,
+  RAW_INSIDE,
   growth,
   perCustomer,
 } from './queries.ts';
@@ -16,7 +16,7 @@ const DAY = 24 * HOUR;
 /** Seconds without a count. If nobody was counted since yesterday, occupancy is 0: at least one day. */
 const SILENCE =
   `time() - ${perCustomer('library_people_last_seen_timestamp_seconds')}` +
-  ` or (${perCustomer('library_occupancy_people')} == 0) + ${DAY}`;
+  ` or (${RAW_INSIDE} == 0) + ${DAY}`;
 const USUAL_IN_THIS_HOUR = growth('library_people_entered_total', '1h', 'offset 1w');
 const USUAL_BY_NOW = perCustomer('library_people_entered_today', 'offset 1w');
 /** For at least an hour: after opening, the first people take a while. */
@@ -39,14 +39,21 @@ const SILENT_DEVICE =
   ` and on (customer) ${ENTERED_TODAY} >= 100`;
 
 /** Entries and exits differ by a fifth, people inside not included. */
-const DRIFT = `(abs(${ENTERED_TODAY} - ${EXITED_TODAY} - ${perCustomer('library_occupancy_people')}) / ${ENTERED_TODAY} > 0.2) and on (customer) ${ENTERED_TODAY} >= 100`;
+const DRIFT = `(abs(${ENTERED_TODAY} - ${EXITED_TODAY} - ${RAW_INSIDE}) / ${ENTERED_TODAY} > 0.2) and on (customer) ${ENTERED_TODAY} >= 100`;
+
+/** As the alert LibraryOverCapacity: by the lower bound of the estimate where there is one. */
+const OVER_CAPACITY = `(${perCustomer('library_occupancy_estimate_lower_people')} or on (customer) ${RAW_INSIDE}) > on (customer) ${perCustomer('library_capacity_people')}`;
+
+/** `silent` is not among them: it is similar to {@link NOBODY_IS_COUNTED}. */
+const DOOR_FAULT = `max by (customer) (library_door_suspect{${CHOSEN},kind=~"entries_missing|exits_missing"}) == 1`;
 
 /** Problem, and a query with a series for each library that has it. */
 const PROBLEMS: readonly (readonly [words: string, query: string])[] = [
   ['nobody is being counted', `(${NOBODY_IS_COUNTED}) or (${NEVER_COUNTED})`],
   ['a door counter counts nobody', SILENT_DEVICE],
-  ['more people than the capacity', `${FULLNESS} > 1`],
+  ['more people than the capacity', OVER_CAPACITY],
   ['entries and exits drift apart', DRIFT],
+  ['entries or exits are not counted', DOOR_FAULT],
   ['the data is old', `(${DATA_AGE}) > 900`],
   ['polls fail', `${LAST_POLL} == 0 unless on (customer) (${DATA_AGE}) > 900`],
   ['the credentials are refused', `${perCustomer('library_credentials_valid')} == 0`],

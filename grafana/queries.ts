@@ -32,8 +32,19 @@ export function growth(metric: string, window: string, offset = ''): string {
 /** Breakdowns are polled less often. */
 const OF_MINUTES = 'stream=~"people|logins"';
 
-export const INSIDE = perCustomer('library_occupancy_people');
-export const FULLNESS = `${INSIDE} / on (customer) (${perCustomer('library_capacity_people')} > 0)`;
+/** Entries minus exits since the day started. */
+export const RAW_INSIDE = perCustomer('library_occupancy_people');
+/**
+ * People inside now: the estimate where there is one, else the raw value. The label `source` says
+ * which. Not for averages and charts over time: an estimate comes and goes.
+ */
+export const INSIDE =
+  `(label_replace(${perCustomer('library_occupancy_estimate_people')}, "source", "estimate", "", "")` +
+  ` or on (customer) label_replace(${RAW_INSIDE}, "source", "raw", "", ""))`;
+const CAPACITY = `(${perCustomer('library_capacity_people')} > 0)`;
+/** Share of the capacity, by {@link INSIDE}; without its label. */
+export const FULLNESS = `${INSIDE} / on (customer) ${CAPACITY}`;
+export const RAW_FULLNESS = `${RAW_INSIDE} / on (customer) ${CAPACITY}`;
 export const ENTERED_TODAY = perCustomer('library_people_entered_today');
 export const EXITED_TODAY = perCustomer('library_people_exited_today');
 export const LOGINS_TODAY = perCustomer('library_logins_today');

@@ -122,6 +122,34 @@ test('the total of a month is its last value, also where the library never close
   expect(months.find(({ labels }) => labels['month'] === month)?.value).toBe(last?.value);
 });
 
+test('people inside are the estimate where there is one, else raw, and the table says which', async () => {
+  const table = queryOf('library-overview', 'Libraries');
+  const [inside, estimates, raw] = await eventually('an estimate of old-town', async () => {
+    // Samples of the last seconds may still arrive between the queries.
+    const at = Date.now() - 5_000;
+    const answers = await Promise.all([
+      prometheus.query(table, at),
+      prometheus.query('max by (customer) (library_occupancy_estimate_people)', at),
+      prometheus.query('max by (customer) (library_occupancy_people)', at),
+    ]);
+    return valueOf(answers[1], 'old-town') === undefined ? undefined : answers;
+  });
+  expect(inside).toHaveLength(demo.customers.length);
+  for (const { labels, value } of inside) {
+    const customer = labels['customer'] ?? '';
+    const estimate = valueOf(estimates, customer);
+    expect([customer, labels['source']]).toEqual([
+      customer,
+      estimate === undefined ? 'raw' : 'estimate',
+    ]);
+    expect(value).toBe(estimate ?? valueOf(raw, customer));
+  }
+  const sources = inside.map(({ labels }) => [labels['customer'], labels['source']]);
+  expect(sources).toContainEqual(['old-town', 'estimate']);
+  // It never closes, so it has no estimate.
+  expect(sources).toContainEqual(['riverside', 'raw']);
+});
+
 test('the overview shows the libraries of a region', async () => {
   const [, overview] = DASHBOARDS.find(([, { uid }]) => uid === 'library-overview') ?? [];
   const query = overview?.templating.list.find(({ name }) => name === 'customer')?.query ?? '';
@@ -214,6 +242,10 @@ function filledIn({ uid, time }: Dashboard, expression: string, customer?: strin
     .replaceAll(/\$__(rate_interval|interval)\b/g, '1h')
     .replaceAll(/\$(job|instance|value)\b/g, '.+')
     .replaceAll('$customer', customer ?? CUSTOMERS[uid] ?? '.+');
+}
+
+function valueOf(samples: readonly Sample[], customer: string): number | undefined {
+  return samples.find(({ labels }) => labels['customer'] === customer)?.value;
 }
 
 function named({ labels }: Sample): string {

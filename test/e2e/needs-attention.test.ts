@@ -84,6 +84,16 @@ test.each<readonly [string, Story, string]>([
     { library_people_exited_today: 50 },
     'entries and exits drift apart',
   ],
+  [
+    'more are inside than may be, by the lower bound of the estimate',
+    { library_occupancy_estimate_lower_people: 101 },
+    'more people than the capacity',
+  ],
+  [
+    'its doors count no entries',
+    { 'library_door_suspect{kind="entries_missing"}': 1 },
+    'entries or exits are not counted',
+  ],
   ['its logins were not read for an hour', OLD, 'the data is old'],
   ['its last poll failed', { 'library_up{stream="people"}': 0 }, 'polls fail'],
   [
@@ -112,6 +122,15 @@ test.each<readonly [string, Story]>([
       'library_device_people_entered_total{device="2"}': (minute) => 0.04 * minute,
     },
   ],
+  [
+    'more are inside than may be, but not by the lower bound of the estimate',
+    {
+      library_occupancy_people: 101,
+      library_people_exited_today: 399,
+      library_occupancy_estimate_lower_people: 100,
+    },
+  ],
+  ['no door fault is suspected', { 'library_door_suspect{kind="entries_missing"}': 0 }],
   ['nothing is known of its capacity', { library_capacity_people: null }],
 ])('a library needs no attention where %s', async (_, change) => {
   expect(await failuresWith({ ...WELL, ...change }, [])).toBe('');
