@@ -19,12 +19,13 @@ const SERVICE: Effects = {
 };
 const DEFAULTS: Effects = { others: 'as in customers, for those that use it' };
 const CUSTOMER: Effects = {
-  name: 'a new customer: its counters do not continue those of the old name',
+  name: 'new series, with the same totals',
   client_id: AGAIN,
   timezone: `${AGAIN}; the counting period stays`,
   day_starts_at: `${AGAIN}; the counting period stays`,
   streams: AGAIN,
-  client_secret_file: 'at once; a changed file is read without a reload',
+  client_secret_file:
+    'at once; a changed file is read without a reload (with systemd: after a restart)',
   others: AT_ONCE,
 };
 const TOP: Effects = { others: 'as its keys' };

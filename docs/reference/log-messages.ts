@@ -30,7 +30,7 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   ],
   'implausible increase ignored until confirmed': [
     'warn',
-    'A total rose too much at once. The values stay until another reading confirms it.',
+    'A total rose too much at once. The values stay until another poll confirms it.',
   ],
   'day totals inconsistent, using quarter': [
     'warn',
@@ -80,7 +80,7 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   ],
   'state file unreadable, starting empty': [
     'warn',
-    'The file was moved to `moved_to`. Only an excess of this month is forgotten.',
+    'The file was moved to `moved_to`. See operations.md, Backup, for what is lost.',
   ],
   'state file entries ignored': ['warn', 'Some entries are invalid or too old.'],
   'state file write failed, retrying': ['warn', 'See `error`: disk full, permissions.'],
@@ -94,7 +94,7 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   'service not available, retrying': ['warn', '`backfill` waits and requests again.'],
   'Prometheus still changes the hours of its first samples, load the blocks later': [
     'warn',
-    'Load the blocks after three hours, or they overlap with the head block.',
+    'Load the blocks after the time in `not_before`, or they overlap with the head block.',
   ],
 };
 

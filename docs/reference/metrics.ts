@@ -34,7 +34,7 @@ in [How it counts](../how-it-counts.md).
 - The **counting period** is a calendar month in the customer's time zone. It starts at the first
   \`day_starts_at\` of the month. Counters then start again at 0, which Prometheus handles as a reset.
 - A **day** starts at \`day_starts_at\`.
-- A **complete reading** is a successful poll whose values were accepted as plausible.
+- An **accepted poll** is a successful poll whose values were accepted as plausible.
 - With \`--web.openmetrics-created\`, counters that start with the counting period have \`_created\` in
   the OpenMetrics format: the start of the counting period.
 
@@ -49,7 +49,7 @@ ${CUSTOMER_FAMILIES.map(familyText).join('\n')}
 ## Branches, clients and devices
 
 Only for customers with \`breakdowns\`. They are parts of the sums above, and have the label \`customer\` and
-that of the breakdown. A key of the previous counting period is 0 from the first complete reading of the
+that of the breakdown. A key of the previous counting period is 0 from the first accepted poll of the
 new one on.
 
 ${breakdownFamilies(new Set(BREAKDOWNS)).map(familyText).join('\n')}

@@ -7,7 +7,7 @@ import type { Family, LabelPair, Sample } from './family.ts';
 
 const DIRECTION = { people_entered: 'in', people_exited: 'out' } as const;
 
-const UNTIL_READ = 'until the first complete reading of the counting period';
+const UNTIL_READ = 'until the first accepted poll of the counting period';
 
 /** The families of these breakdowns; none if there are none. */
 export function breakdownFamilies(configured: ReadonlySet<Breakdown>): readonly Family[] {
@@ -45,7 +45,7 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
         `${counter}_today`,
         `People counted ${DIRECTION[counter]} by ${breakdown} since the day started.`,
         ({ counters }) => counters[counter]?.today,
-        'until the first complete reading of the day',
+        'until the first accepted poll of the day',
       ),
     ),
     ...(breakdown === 'branch' ? [BRANCH_OCCUPANCY, BRANCH_INFO] : []),
@@ -77,8 +77,8 @@ const BRANCH_OCCUPANCY = ofKeys(
   'occupancy_people',
   'People inside now, by branch.',
   ({ occupancy }) => occupancy,
-  'until the first complete reading of the day, and while the newest successful poll is older than ' +
-    'both 15 minutes and three intervals',
+  'until the first accepted poll of the day, and while the newest one is older than both 15 minutes ' +
+    'and three intervals',
 );
 
 const BRANCH_INFO: Family = {

@@ -107,8 +107,8 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
     'library_occupancy_people',
     'People inside now.',
     (metrics) => metrics.occupancy,
-    'until the first complete reading of the day, while the newest successful poll is older than ' +
-      'both 15 minutes and three intervals, and while the format of the minute keys is unknown',
+    'until the first accepted poll of the day, while the newest one is older than 15 minutes, and ' +
+      'while the format of the minute keys is unknown',
   ),
   ...ESTIMATE_FAMILIES,
   counter('people_entered', 'People counted in since the counting period started.'),
@@ -129,7 +129,7 @@ const POLLING_FAMILIES: readonly Family[] = [
     'counter',
     ALL_COUNTERS,
     ({ counters }, name) => counters[name]?.excess,
-    'until the first complete reading of the counting period',
+    'until the first accepted poll of the counting period',
   ),
   ofStreams(
     'library_up',
@@ -161,7 +161,7 @@ const POLLING_FAMILIES: readonly Family[] = [
 export const CUSTOMER_FAMILIES: readonly Family[] = [...BACKFILL_FAMILIES, ...POLLING_FAMILIES];
 
 function counter(name: CounterName, help: string): Family {
-  const absent = 'until the first complete reading of the counting period';
+  const absent = 'until the first accepted poll of the counting period';
   const total = single(
     `library_${name}_total`,
     help,
@@ -172,7 +172,7 @@ function counter(name: CounterName, help: string): Family {
 }
 
 function today(name: CounterName, help: string): Family {
-  const absent = 'until the first complete reading of the day';
+  const absent = 'until the first accepted poll of the day';
   return single(`library_${name}_today`, help, ({ counters }) => counters[name]?.today, absent);
 }
 
