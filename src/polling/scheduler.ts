@@ -38,9 +38,8 @@ export interface PolledCustomer {
 const REQUESTS_PER_BASELINE = 10;
 /** Histories at once, compared with baselines: polls come first. */
 const HISTORY_SHARE = 0.1;
-/** Histories begin one by one, so that those of many customers take an hour. */
-const HISTORIES_MS = 3_600_000;
-const MAX_HISTORY_GAP_MS = 1000;
+/** Histories begin one by one, those of 10,000 customers within an hour. */
+const HISTORY_GAP_MS = 360;
 /** A baseline is early by one poll, but by no more than this share, so that it is never late. */
 const RECONCILE_SHARE = 0.9;
 /**
@@ -65,7 +64,6 @@ export class Scheduler {
   readonly #running = new Set<Promise<void>>();
   #baselines = 0;
   #histories = 0;
-  #historyGapMs = 0;
   #nextHistoryMs = -Infinity;
   #warnedOfSlowService = false;
   #stopping = false;
@@ -106,7 +104,6 @@ export class Scheduler {
     const before = this.#jobs;
     this.#jobs = new Map(jobs.map((job) => [keyOf(job.customer, job.stream), job]));
     this.#tickMs = this.#tickOf(jobs);
-    this.#historyGapMs = Math.min(MAX_HISTORY_GAP_MS, HISTORIES_MS / customers.length);
     for (const [key, job] of before) {
       if (this.#jobs.get(key) !== job) {
         this.#pending.delete(job);
@@ -285,7 +282,7 @@ export class Scheduler {
     const stop = new AbortController();
     job.readingHistory = stop;
     this.#histories += 1;
-    this.#nextHistoryMs = nowMs + this.#historyGapMs;
+    this.#nextHistoryMs = nowMs + HISTORY_GAP_MS;
     this.#track(readHistory(job, stop, clock, observer, limiter), () => {
       job.readingHistory = undefined;
       this.#histories -= 1;
