@@ -16,14 +16,7 @@ import { DAY_MS, MINUTE_MS } from '../../src/simulator/conventions.ts';
 import { countPasses } from '../../src/simulator/traffic.ts';
 import { drawBurst, equip, groupShareOf, passesFor, REGIMES } from './regimes.ts';
 import type { Regime } from './regimes.ts';
-import {
-  DAYS,
-  DAY_STARTS_AT_HOUR,
-  drawOpenDays,
-  drawPasses,
-  LIBRARIES,
-  openingHours,
-} from './visitors.ts';
+import { DAYS, drawOpenDays, drawPasses, LIBRARIES } from './visitors.ts';
 import type { BenchLibrary, LibraryName, OpenDay, VisitorPass } from './visitors.ts';
 
 const JUDGED_FROM_DAY = 42;
@@ -62,7 +55,7 @@ export function judgeLibrary(name: LibraryName, seed: number): readonly ErrorSum
     const ofRegime = visitors.get(groupShare) ?? drawVisitors(library, openDays, seed, groupShare);
     visitors.set(groupShare, ofRegime);
     const days = countDays(library, regime, seed, openDays, ofRegime);
-    return { regime: regimeName, ...judge(library, days) };
+    return { regime: regimeName, ...judge(openDays, days) };
   });
 }
 
@@ -115,19 +108,23 @@ function countDays(
   });
 }
 
-function judge(library: BenchLibrary, days: readonly Day[]): Omit<ErrorSums, 'regime'> {
+function judge(
+  openDays: readonly (OpenDay | undefined)[],
+  days: readonly Day[],
+): Omit<ErrorSums, 'regime'> {
   const sums = { minutes: 0, raw: 0, shown: 0, rawWhereShown: 0, estimated: 0, covered: 0 };
   const history = days.map(({ counts }, day) => countedDay(counts, day % 7));
   for (let day = JUDGED_FROM_DAY; day < DAYS; day++) {
+    const open = openDays[day];
     const { counts, inside } = days[day] ?? { counts: [], inside: [] };
+    if (open === undefined) {
+      continue;
+    }
     const model = learnDoors(history.slice(day - HISTORY_DAYS, day), day % 7);
-    const [opens, closes] = openingHours(library, day) ?? [0, 0];
-    const [openMinute, closingMinute] = [opens, closes].map(
-      (hour) => (hour - DAY_STARTS_AT_HOUR) * 60,
-    ) as [number, number];
-    for (const minute of figuresOf(model, counts)) {
-      if (minute.minute >= openMinute && minute.minute < closingMinute) {
-        addMinute(sums, inside[minute.minute] ?? 0, minute.raw, minute.estimate);
+    for (const { minute, raw, estimate } of figuresOf(model, counts)) {
+      const timeMs = day * DAY_MS + minute * MINUTE_MS;
+      if (timeMs >= open.opensMs && timeMs < open.closesMs) {
+        addMinute(sums, inside[minute] ?? 0, raw, estimate);
       }
     }
   }
