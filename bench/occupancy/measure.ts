@@ -13,9 +13,9 @@ const FIRST_SEED = 50_000;
 /** More where few people make the figures of one library random. */
 const SAMPLES: Readonly<Record<LibraryName, number>> = {
   univ: 6,
-  town: 16,
-  branch: 32,
-  small: 48,
+  town: 20,
+  branch: 40,
+  small: 80,
   open24: 1,
 };
 
