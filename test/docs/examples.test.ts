@@ -12,6 +12,7 @@ const PAGES = [
   'docs/alerts.md',
   'docs/backfill.md',
   'docs/commands.md',
+  'docs/occupancy.md',
   'docs/operations.md',
   'docs/trying-the-interface.md',
 ];
