@@ -547,6 +547,12 @@ export const ALERT_CASES: readonly AlertCase[] = [
     { hours: 48 },
   ],
   [
+    'three of ten exits are missed from the first day of recording on',
+    { ...NO_USUAL, ...DRIFT, [OPEN]: null },
+    { LibraryEntriesExitsDrift: 26 * HOUR + 10 },
+    { hours: 48 },
+  ],
+  [
     'three of ten exits are missed, and the ratio of the doors is known',
     { ...DRIFT, [RATIO]: 1.4, [OPEN]: null },
     {},
