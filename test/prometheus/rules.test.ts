@@ -81,7 +81,7 @@ describe.each(ALERTS)('$alert', ({ alert, expr, annotations }) => {
 
   test('has a section in docs/alerts.md with its meaning, a first step and PromQL', () => {
     const section = DOCS.split(/^### /m).find((one) => one.startsWith(`${alert}\n`));
-    expect(section).toMatch(/\sFirst:\s[^]*PromQL: `[^`]+`/);
+    expect(section).toMatch(/\sFirst:\s[^]*PromQL:\s`[^`]+`/);
   });
 
   test('counts a customer once, whatever exporters show it', () => {
