@@ -1,5 +1,5 @@
-/** Reloads of a daemon whose configuration the test provides. The service is never reached. */
-import { expect, onTestFinished, test } from 'vitest';
+/** Reloads of a daemon whose configuration the test provides. Its service does not exist, or is a function. */
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { ConfigError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -9,14 +9,20 @@ import type { DaemonOptions } from '../../src/daemon.ts';
 import { load } from '../config/folder.ts';
 
 function configured(...names: readonly string[]): Promise<LoadedConfig> {
-  const service = { base_url: 'http://127.0.0.1:9', auth_url: 'http://127.0.0.1:9' };
+  return configuredAt('http://127.0.0.1:9', ...names);
+}
+
+function configuredAt(address: string, ...names: readonly string[]): Promise<LoadedConfig> {
+  const service = { base_url: address, auth_url: address };
   const customers = names.map((name) => ({
     name,
     client_id: `${name}-api`,
     client_secret: 'otter-quay',
     timezone: 'Europe/Copenhagen',
   }));
-  return load({ 'config.yaml': JSON.stringify({ service, customers }) });
+  return load({
+    'config.yaml': JSON.stringify({ service, polling: { interval: '1s' }, customers }),
+  });
 }
 
 const WEB = { config: { tls: undefined, users: new Map() }, files: [], warnings: [] };
@@ -41,7 +47,7 @@ async function started(options: Partial<DaemonOptions>) {
     proxyEnvironment: {},
     clock: systemClock,
     random: { next: () => 0 },
-    log: { ...silentLogger, info: log, error: log },
+    log: { ...silentLogger, info: log, warn: log, error: log },
     ...options,
   });
   const { url } = await daemon.start();
@@ -63,6 +69,7 @@ async function started(options: Partial<DaemonOptions>) {
 }
 
 const SUCCESSFUL = 'library_exporter_config_last_reload_successful';
+const VALID = 'library_credentials_valid\\{.*\\}';
 
 test('reloads requested during another one wait for its end', async () => {
   const events: string[] = [];
@@ -146,4 +153,33 @@ test('a shard logs the number of its own customers', async () => {
   expect(customers).toBeLessThan(4);
   expect(logged).toContain(`starting {"version":"0","customers":${customers}}`);
   expect(logged).toContain(`config reloaded {"scope":"all","customers":${customers}}`);
+});
+
+test('a new address of the service gets the next requests, and refused credentials are logged', async () => {
+  const hosts: string[] = [];
+  const { daemon, logged, metric } = await started({
+    load: () => configuredAt('http://127.0.0.2:9', 'riverside'),
+    transport: {
+      exchange: ({ url, form }) => {
+        const { hostname } = new URL(url);
+        hosts.push(hostname);
+        const refused = hostname === '127.0.0.1' && form !== undefined;
+        const token = { access_token: 'heron', token_type: 'Bearer', expires_in: 3600 };
+        return Promise.resolve({
+          status: refused ? 401 : 200,
+          contentType: 'application/json',
+          retryAfter: undefined,
+          date: undefined,
+          body: Buffer.from(JSON.stringify(token)),
+        });
+      },
+      close: () => {},
+    },
+  });
+  await vi.waitFor(() => expect(logged).toContain('credentials refused {"customer":"riverside"}'));
+  expect(new Set(hosts)).toEqual(new Set(['127.0.0.1']));
+  expect(await metric(VALID)).toBe(0);
+  expect(await daemon.reload()).toEqual({ ok: true });
+  await vi.waitFor(() => expect(hosts).toContain('127.0.0.2'), { timeout: 10_000 });
+  await vi.waitFor(async () => expect(await metric(VALID)).toBe(1), { timeout: 10_000 });
 });
