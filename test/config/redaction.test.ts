@@ -131,13 +131,16 @@ describe('after random changes of config.example.yaml', async () => {
     return start !== -1 && !KEYS.test(text.slice(Math.max(0, start - 20), start)) && line !== '';
   }
 
+  /** A path that was tried is shown, so a secret as a path cannot be hidden. */
+  const SECRET_AS_PATH = /client_secret_file[^\n]*\n?[^\n]*HILLSIDE_SECRET/;
+
   test('no message shows the secret', async () => {
     const folder = await folderOf({ 'secrets/riverside': 'ZZQQJJQZ\n' });
     const path = join(folder, 'config.yaml');
     await fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
         const text = changes.reduce(apply, original);
-        fc.pre(!isElsewhere(text));
+        fc.pre(!isElsewhere(text) && !SECRET_AS_PATH.test(text));
         await writeFile(path, Buffer.from(text, 'latin1'));
         const env = { HILLSIDE_SECRET: 'JJJQQQ' };
         const result = await loadConfig({ path, env }).catch((error: unknown) => error);
