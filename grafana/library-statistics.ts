@@ -86,7 +86,7 @@ function perDay(id: number, title: string, counter: string) {
 }
 
 /**
- * The counters restart with the month, so the last value of a month is its exact total. Each step has the
+ * The counters restart with the month, so the last value of a month is its total. Each step has the
  * month in which the hour after it begins, and the hour's greatest value: also the last one before a restart.
  */
 function monthly(counter: string): string {
@@ -122,7 +122,7 @@ function perYear(id: number, title: string, panelId: number) {
 
 function words() {
   return explanation(11, [
-    'Monthly totals are exact, corrections included, because the counters restart with each month. Daily totals are increases as Prometheus computes them, rounded.',
+    'A monthly total is the last value of the month’s counter: the service’s total then, without records that arrive later. Daily totals are increases as Prometheus computes them, rounded.',
     'Earlier months need a Prometheus that keeps them (`--storage.tsdb.retention.time`, 15 days by default); `backfill` adds those before the installation. Choose the time range accordingly.',
   ]);
 }
