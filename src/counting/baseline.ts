@@ -18,8 +18,14 @@ import {
 import type { Counts } from './counts.ts';
 import { detectKeyFormat, keyParser } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
-import { lastSeenIn, minutesOf, minutesOfSamples, subtractMinutes } from './occupancy.ts';
-import type { Minutes } from './occupancy.ts';
+import {
+  lastSeenIn,
+  minutesOf,
+  minutesOfSamples,
+  packMinutes,
+  subtractMinutes,
+} from './occupancy.ts';
+import type { Minutes, PackedMinutes } from './occupancy.ts';
 import type { PollContext, StreamState } from './poll.ts';
 import { readByMinute, readLarger } from './query.ts';
 import type { WindowReader, WindowResponse } from './query.ts';
@@ -36,7 +42,7 @@ export interface Baseline {
   readonly periodTotal: Counts;
   readonly todayByMinute: Counts;
   /** Today's minutes without those of `recentAtBaseline`; undefined if keys cannot be parsed. */
-  readonly minutes: Minutes | undefined;
+  readonly minutes: PackedMinutes | undefined;
 }
 
 /** Whether a baseline may be used by later polls. */
@@ -245,7 +251,7 @@ async function assemble(
     recentAtBaseline: { aggregation, sums },
     periodTotal,
     todayByMinute: todayByMinute.sums,
-    minutes,
+    minutes: minutes && packMinutes(minutes),
   };
   const use = baselineUse(context, responses, minutes);
   return { baseline, recent: recentAtBaseline, use, source, keyFormat };

@@ -54,6 +54,8 @@ export const ANY_KEY_FORMAT: KeyFormatState = { status: 'ambiguous', formats: KE
 const MAX_PROBES = 4;
 /** A key farther from its window than this is outside of it in any zone. */
 const MAX_DISTANCE_MS = 366 * DAY_MS;
+/** Four weeks by quarter-hour and two days by minute, in a few time zones. */
+const MAX_KNOWN_KEYS = 50_000;
 
 /** ISO 8601 in the forms that services write. */
 const ISO =
@@ -76,9 +78,9 @@ export function parseKey(
   const text = String(key);
   switch (form) {
     case 'iso':
-      return parseDateTime(ISO.exec(text), keyZone, window, zone);
+      return instantOf(parseIso(text), keyZone, window, zone);
     case 'compact':
-      return parseDateTime(COMPACT.exec(text), keyZone, window, zone);
+      return instantOf(parseCompact(text), keyZone, window, zone);
     case 'epoch_milliseconds':
       return WHOLE_NUMBER.test(text) ? floorToMinute(Number(text)) : undefined;
     case 'epoch_seconds':
@@ -95,12 +97,33 @@ export function parseKey(
   }
 }
 
-function parseDateTime(
-  match: RegExpExecArray | null,
-  keyZone: KeyFormat['zone'],
-  window: Span,
-  zone: Zone,
-): number | undefined {
+/** Local date and time as if it were UTC, and the offset if one is written. */
+interface DateTime {
+  readonly ms: number;
+  readonly offsetMs: number | undefined;
+}
+
+const parseIso = dateTimeParser(ISO);
+const parseCompact = dateTimeParser(COMPACT);
+
+/** Remembers what it has parsed: all customers have the same keys, poll after poll. */
+function dateTimeParser(pattern: RegExp): (text: string) => DateTime | undefined {
+  const known = new Map<string, DateTime | undefined>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined || known.has(text)) {
+      return found;
+    }
+    if (known.size >= MAX_KNOWN_KEYS) {
+      known.clear();
+    }
+    const parsed = parseDateTime(pattern.exec(text));
+    known.set(text, parsed);
+    return parsed;
+  };
+}
+
+function parseDateTime(match: RegExpExecArray | null): DateTime | undefined {
   if (match === null) {
     return undefined;
   }
@@ -117,7 +140,19 @@ function parseDateTime(
   ) {
     return undefined;
   }
-  const offsetMs = parseOffset(match[6]);
+  return { ms, offsetMs: parseOffset(match[6]) };
+}
+
+function instantOf(
+  dateTime: DateTime | undefined,
+  keyZone: KeyFormat['zone'],
+  window: Span,
+  zone: Zone,
+): number | undefined {
+  if (dateTime === undefined) {
+    return undefined;
+  }
+  const { ms, offsetMs } = dateTime;
   switch (keyZone) {
     case 'utc':
       return ms;

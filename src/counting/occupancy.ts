@@ -19,6 +19,32 @@ export interface CountedMinute {
 /** Sorted, each minute once, without minutes that counted nobody. */
 export type Minutes = readonly CountedMinute[];
 
+/** Minutes as numbers: the start of the first one, its counts, the start of the second one… */
+export interface PackedMinutes {
+  readonly counterCount: number;
+  readonly values: Float64Array;
+}
+
+/** Minutes that are kept until the next baseline. Objects take five times the memory (docs/bench.md). */
+export function packMinutes(minutes: Minutes): PackedMinutes {
+  return {
+    counterCount: minutes[0]?.counts.length ?? 0,
+    values: Float64Array.from(minutes.flatMap(({ startMs, counts }) => [startMs, ...counts])),
+  };
+}
+
+export function unpackMinutes({ counterCount, values }: PackedMinutes): Minutes {
+  const minutes: CountedMinute[] = [];
+  for (let start = 0; start < values.length; start += 1 + counterCount) {
+    const counts: number[] = [];
+    for (let counter = 1; counter <= counterCount; counter++) {
+      counts.push(values[start + counter] ?? 0);
+    }
+    minutes.push({ startMs: values[start] ?? 0, counts });
+  }
+  return minutes;
+}
+
 /** The start of a row's minute; undefined if its key cannot be parsed. */
 export type ParseRow = (row: Row) => number | undefined;
 

@@ -5,7 +5,7 @@ import { contains, MINUTE_MS } from './calendar.ts';
 import { isZero, minus, plus, sumCounts } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { detectKeyFormat, keyParser } from './key-format.ts';
-import { addMinutes, computeOccupancy, lastSeenIn, minutesOf } from './occupancy.ts';
+import { addMinutes, computeOccupancy, lastSeenIn, minutesOf, unpackMinutes } from './occupancy.ts';
 import type { PollContext, StreamState } from './poll.ts';
 import type { WindowReader, WindowResponse } from './query.ts';
 import { estimateToday } from './today-estimate.ts';
@@ -54,7 +54,7 @@ export function createSnapshot(
   const isByMinute = recent.aggregation === 'minute' || isZero(recent.sums);
   const parse = keyParser(keyFormat, recent.window, context.calendar.zone);
   const added = isByMinute ? minutesOf(recent.rows, parse) : undefined;
-  const minutes = baseline.minutes && added && addMinutes(baseline.minutes, added);
+  const minutes = baseline.minutes && added && addMinutes(unpackMinutes(baseline.minutes), added);
   // Rows that are dated before the day arrived today, but are not of today.
   const before = (minutes ?? []).filter(({ startMs }) => startMs < day.startMs);
   const beforeDay = sumCounts(before, came.length);

@@ -9,6 +9,7 @@ import { at } from './counts.ts';
 import type { DoorModel } from './door-model.ts';
 import { continueEstimate, estimateFrom, START_OF_DAY } from './estimate.ts';
 import type { DoorFault, Estimate, EstimateState, MinuteCounts } from './estimate.ts';
+import { unpackMinutes } from './occupancy.ts';
 import type { Minutes } from './occupancy.ts';
 import type { OpeningHours } from './opening-hours.ts';
 
@@ -54,7 +55,12 @@ export function estimateToday(
       : continueEstimate(
           model,
           START_OF_DAY,
-          minuteCounts(baseline.minutes ?? [], doors.day, startMs, baseline.recentStartMs),
+          minuteCounts(
+            baseline.minutes ? unpackMinutes(baseline.minutes) : [],
+            doors.day,
+            startMs,
+            baseline.recentStartMs,
+          ),
           recentMinute,
           emptyFromMinute,
         );
