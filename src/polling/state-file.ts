@@ -2,11 +2,10 @@
  * `state.json` under `--storage.path`: the high-water marks, replaced as a whole, and a lock against a
  * second process. The file is a cache: whatever is wrong with it is a warning.
  */
-import { existsSync } from 'node:fs';
-import { mkdir, rename } from 'node:fs/promises';
+import { lstat, mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
+import { codeOf, messageOf } from '../base/errors.ts';
 import { isLocked, lockFolder, readTextFile, replaceFile } from '../base/files.ts';
 import type { FolderLock } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
@@ -106,7 +105,12 @@ export class StateFile {
   async #restore(): Promise<void> {
     const { marks, clock, log } = this.#options;
     const file = this.#file;
-    if (!existsSync(file)) {
+    // A broken link, or a folder that cannot be searched, is a warning below.
+    const isMissing = await lstat(file).then(
+      () => false,
+      (error: unknown) => codeOf(error) !== 'EACCES',
+    );
+    if (isMissing) {
       return;
     }
     try {
