@@ -29,10 +29,7 @@ export function serviceCommand(io: Io): Command {
     .option('--listen-address <address>', 'loopback address to listen on', '127.0.0.1:0')
     .addHelpText(
       'after',
-      helpNotes('trying-the-interface.md', [
-        'service',
-        'service --seed=7 --listen-address=127.0.0.1:8080',
-      ]),
+      helpNotes('commands.md', ['service', 'service --seed=7 --listen-address=127.0.0.1:8080']),
     )
     .action(async (flags: ServiceFlags) => {
       const simulation = await startSimulation(flags, flags.listenAddress);

@@ -1,6 +1,6 @@
 /**
  * The simulated service as an HTTP server on loopback. Paths under /simulator/, which the vendor does
- * not have, show the ground truth and inject faults (docs/trying-the-interface.md).
+ * not have, show the ground truth and inject faults (docs/commands.md).
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -14,7 +14,6 @@ const PAGES = [
   'docs/commands.md',
   'docs/occupancy.md',
   'docs/operations.md',
-  'docs/trying-the-interface.md',
 ];
 
 const TEXTS = PAGES.map((page) => readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8'));

@@ -1,4 +1,4 @@
-/** What is under /simulator/, and the answers of the service, are tested by test/docs/trying-the-interface. */
+/** What is under /simulator/, and the answers of the service, are tested by test/docs/commands. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { UsageError } from '../../src/base/errors.ts';
