@@ -4,10 +4,10 @@
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Clock } from '../base/clock.ts';
 import { UsageError } from '../base/errors.ts';
+import { listen, parseListenAddress } from '../base/listen.ts';
 import { FAULT_KINDS } from './faults.ts';
 import type { FaultPlan, Faults } from './faults.ts';
 import { errorResponse, jsonResponse } from './responses.ts';
@@ -31,9 +31,8 @@ export interface Simulator {
 
 /** Throws a UsageError if the address is not on loopback: anybody who can connect can set faults. */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
-  const [, host = '', port] =
-    /^(127(?:\.\d{1,3}){3}|localhost|\[::1\]):(\d{1,5})$/.exec(options.listenAddress) ?? [];
-  if (port === undefined || Number(port) > 65_535) {
+  const listenAddress = parseListenAddress(options.listenAddress);
+  if (!/^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/.test(listenAddress.host ?? '')) {
     throw new UsageError(
       `expected a loopback address like 127.0.0.1:0, got "${options.listenAddress}"`,
     );
@@ -44,12 +43,9 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       outgoing.destroy(error instanceof Error ? error : undefined);
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(Number(port), host.replace(/^\[|\]$/g, ''), resolve);
-  });
-  const { family, address, port: bound } = server.address() as AddressInfo;
+  const url = `http://${await listen(server, listenAddress)}`;
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`,
+    url,
     async close() {
       closing.abort();
       await new Promise<void>((resolve) => {

@@ -9,12 +9,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 import type { Clock } from '../base/clock.ts';
 import { UsageError, messageOf } from '../base/errors.ts';
+import { listen, parseListenAddress } from '../base/listen.ts';
 import type { Logger } from '../base/log.ts';
 import type { WebConfig } from '../base/web-config.ts';
 import { createAuth } from './auth.ts';
 import { createConnections } from './connections.ts';
 import type { Connections } from './connections.ts';
-import { listen, parseListenAddress } from './listen.ts';
 import { renderStatusPage } from './status-page.ts';
 import type { StatusData } from './status-page.ts';
 import { CONTENT_SECURITY_POLICY } from './status-style.ts';
@@ -85,7 +85,7 @@ const RESERVED_PATHS = ['/-/healthy', '/-/ready', '/-/reload'];
 
 /** Throws a UsageError for an invalid address or path. Opens nothing before `start`. */
 export function createWebServer(options: WebServerOptions): WebServer {
-  parseListenAddress(options.listenAddress);
+  const listenAddress = parseListenAddress(options.listenAddress);
   checkTelemetryPath(options.telemetryPath);
   let protection = options.protection ?? { tls: undefined, users: new Map() };
   const scheme = protection.tls === undefined ? 'http' : 'https';
@@ -117,8 +117,13 @@ export function createWebServer(options: WebServerOptions): WebServer {
   addRoutes(app, options);
   return {
     async start() {
-      // With a server of our own the framework takes every scheme for http.
-      return { url: (await listen(app, options.listenAddress)).replace('http', scheme) };
+      await app.ready();
+      try {
+        return { url: `${scheme}://${await listen(app.server, listenAddress)}` };
+      } catch (error) {
+        const message = `cannot listen on ${options.listenAddress}: ${messageOf(error)}`;
+        throw new Error(`${message}; set --web.listen-address`, { cause: error });
+      }
     },
     protect(next) {
       if (next.tls !== undefined) {
@@ -132,7 +137,8 @@ export function createWebServer(options: WebServerOptions): WebServer {
         () => connections?.destroyAll(),
         () => undefined,
       );
-      await app.close();
+      const ended = new Promise((resolve) => app.server.close(resolve));
+      await Promise.all([app.close(), ended]);
       closed.abort();
       await cut;
     },

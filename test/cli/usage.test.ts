@@ -33,8 +33,8 @@ test.each([
     invalid('--customers <number>', '0', 'Expected an integer from 1 to 100000.'),
   ],
   [
-    ['service', '--listen-address=nowhere'],
-    'expected a loopback address like 127.0.0.1:0, got "nowhere"',
+    ['service', '--listen-address=:8080'],
+    'expected a loopback address like 127.0.0.1:0, got ":8080"',
   ],
   [['query'], "missing required argument 'peoplecount|login'"],
   [['query', 'login', '--from=yesterday'], invalid('--from <time>', 'yesterday', TIME)],

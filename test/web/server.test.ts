@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { UsageError } from '../../src/base/errors.ts';
 import type { Logger } from '../../src/base/log.ts';
-import { parseListenAddress } from '../../src/web/listen.ts';
+import { parseListenAddress } from '../../src/base/listen.ts';
 import { createWebServer } from '../../src/web/server.ts';
 import type { ReloadResult, WebServerOptions } from '../../src/web/server.ts';
 import { webOptions } from './fixtures.ts';
