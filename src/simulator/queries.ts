@@ -1,8 +1,8 @@
 /** Parses the parameters of the data endpoints (service-interface.md, 4.2 to 4.4). */
+import { Temporal } from 'temporal-polyfill';
 import type { Aggregation } from '../base/model.ts';
 import type { Conventions } from './conventions.ts';
 import type { RecordStream } from './records.ts';
-import { wallText } from './zone.ts';
 import type { Zone } from './zone.ts';
 
 /** The position of a record in the order of raw answers. */
@@ -28,8 +28,8 @@ export interface DataQuery {
   readonly echo: { readonly from: string | undefined; readonly to: string | undefined };
 }
 
+/** The answer is status 400. */
 export interface QueryError {
-  readonly status: number;
   readonly error: string;
 }
 
@@ -52,34 +52,29 @@ export function parseQuery(
   conventions: Conventions,
   zone: Zone,
 ): DataQuery | QueryError {
-  const { status } = conventions;
   const given = query.get('aggregation') ?? undefined;
   const aggregation = AGGREGATIONS[stream].find((name) => name === given);
   if (given !== undefined && aggregation === undefined) {
     const allowed = AGGREGATIONS[stream].join(', ');
-    return { status: status.badValue, error: `aggregation must be one of ${allowed}` };
+    return { error: `aggregation must be one of ${allowed}` };
   }
-  const isPaged = query.has('limit') || query.has('startToken');
-  if (aggregation !== undefined && isPaged && status.forbiddenCombination !== 'ignored') {
-    return {
-      status: status.forbiddenCombination,
-      error: 'aggregation must not be used together with limit or startToken',
-    };
+  if (aggregation !== undefined && (query.has('limit') || query.has('startToken'))) {
+    return { error: 'aggregation must not be used together with limit or startToken' };
   }
-  if (query.has('to') && !query.has('from') && status.toWithoutFrom !== 'ignored') {
-    return { status: status.toWithoutFrom, error: 'when to is used, from is required' };
+  if (query.has('to') && !query.has('from')) {
+    return { error: 'when to is used, from is required' };
   }
-  const page = aggregation === undefined ? parsePage(stream, query, conventions) : {};
+  const page = parsePage(stream, query, conventions);
   if ('error' in page) {
     return page;
   }
   const from = query.get('from') ?? page.from;
-  const to = query.has('from') ? (query.get('to') ?? page.to) : page.to;
+  const to = query.get('to') ?? page.to;
   const fromMs = from === undefined ? -Infinity : parseTime(from, conventions, zone);
   const toMs = to === undefined ? Infinity : parseTime(to, conventions, zone);
   if (fromMs === undefined || toMs === undefined) {
     const wrong = fromMs === undefined ? 'from' : 'to';
-    return { status: status.badValue, error: `${wrong} must be a timestamp in ISO 8601 format` };
+    return { error: `${wrong} must be a timestamp in ISO 8601 format` };
   }
   return {
     stream,
@@ -96,20 +91,20 @@ export function parseQuery(
 function parsePage(
   stream: RecordStream,
   query: URLSearchParams,
-  { maximumLimit, aboveMaximumLimit, defaultLimit, status }: Conventions,
+  { maximumLimit, aboveMaximumLimit }: Conventions,
 ): Page | QueryError {
   const startToken = query.get('startToken');
   const start = startToken === null ? {} : parseStartToken(stream, startToken);
   if (start === undefined) {
-    return { status: status.badValue, error: 'startToken is invalid' };
+    return { error: 'startToken is invalid' };
   }
   const limitText = query.get('limit');
   if (limitText === null) {
-    return { ...start, limit: start.limit ?? defaultLimit };
+    return start;
   }
   const limit = /^\d{1,9}$/.test(limitText) ? Number(limitText) : 0;
   if (limit < 1 || (limit > maximumLimit && aboveMaximumLimit === 'rejected')) {
-    return { status: status.badValue, error: `limit must be a number from 1 to ${maximumLimit}` };
+    return { error: `limit must be a number from 1 to ${maximumLimit}` };
   }
   return { ...start, limit: Math.min(limit, maximumLimit) };
 }
@@ -141,21 +136,19 @@ function parseStartToken(stream: RecordStream, token: string): Page | undefined 
   }
 }
 
-const ISO_TIME =
-  /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?))?(?:Z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)?$/i;
-
 /** Milliseconds since 1970; undefined if the text is not an ISO 8601 timestamp. */
 function parseTime(text: string, { designator }: Conventions, zone: Zone): number | undefined {
-  const [, date, clock = '00:00', hours, minutes = '00'] = ISO_TIME.exec(text) ?? [];
-  const wallMs = Date.parse(`${date}T${clock.replace(',', '.')}Z`);
-  // Date.parse moves 30 February to March.
-  if (date === undefined || Number.isNaN(wallMs) || wallText(wallMs, 10) !== date) {
+  try {
+    const wall = Temporal.PlainDateTime.from(text.replace(/z$/i, ''));
+    const wallMs = wall.toZonedDateTime('UTC').epochMilliseconds;
+    if (designator === 'ignored, read as UTC') {
+      return wallMs;
+    }
+    const hasOffset = /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(text.slice('2026-03-18'.length));
+    return designator === 'honoured' && hasOffset
+      ? Temporal.Instant.from(text).epochMilliseconds
+      : zone.instantOf(wallMs);
+  } catch {
     return undefined;
   }
-  if (designator === 'honoured' && hours !== undefined) {
-    return Date.parse(`${date}T${clock.replace(',', '.')}${hours}:${minutes}`);
-  }
-  const isUtc =
-    designator === 'honoured' ? /z$/i.test(text) : designator === 'ignored, read as UTC';
-  return isUtc ? wallMs : zone.instantOf(wallMs);
 }

@@ -59,7 +59,6 @@ const STREAMS: Readonly<Record<string, RecordStream>> = {
   '/v1/peoplecount': 'people',
   '/v1/login': 'logins',
 };
-const MAX_TOKENS = 100_000;
 
 export function createSimulatedService(options: SimulatedServiceOptions) {
   const { seed, customers, clock } = options;
@@ -118,10 +117,6 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
     const expires_in = account.ledger.conventions.tokenLifetimeSeconds;
     const access_token = `simulated.${hexadecimal(40, seed, issuedTokens++)}`;
     tokens.set(access_token, { account, expiresMs: nowMs + expires_in * SECOND_MS });
-    const [oldest] = tokens.keys();
-    if (tokens.size > MAX_TOKENS && oldest !== undefined) {
-      tokens.delete(oldest);
-    }
     const answer = { access_token, expires_in, token_type: 'Bearer', scope: SCOPE };
     return jsonResponse(200, JSON.stringify(answer), dateMs);
   }
@@ -155,7 +150,7 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
     const parameters = new URLSearchParams(request.query ?? {});
     const query = parseQuery(stream, parameters, conventions, ledger.zone);
     return 'error' in query
-      ? refuse(query.status, query.error)
+      ? refuse(400, query.error)
       : jsonResponse(200, answer(ledger, query, nowMs), dateMs);
   }
 

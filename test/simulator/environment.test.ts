@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
-import { createEnvironment, exporterConfigYaml } from '../../src/simulator/environment.ts';
+import { createEnvironment } from '../../src/simulator/environment.ts';
 import { openInterval } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import { createZones, minuteOfDay, weekdayOf } from '../../src/simulator/zone.ts';
@@ -64,29 +63,4 @@ test('names, secrets and ids are unique among thousands of customers', () => {
   expect(new Set(customers.map(({ library }) => library.name)).size).toBe(7_000);
   const devices = customers.flatMap(({ library }) => library.devices.map(({ id }) => id));
   expect(new Set(devices).size).toBe(devices.length);
-});
-
-test('the configuration of an exporter has every customer', () => {
-  const environment = environmentAt(NOW_MS);
-  const text = exporterConfigYaml(environment, 'http://127.0.0.1:1234', {
-    polling: { interval: '5s' },
-  });
-  const config = parse(text) as { service: unknown; polling: unknown; customers: unknown[] };
-  expect(config.service).toEqual({
-    base_url: 'http://127.0.0.1:1234',
-    auth_url: 'http://127.0.0.1:1234',
-    scope: 'ServiceAPI',
-  });
-  expect(config.polling).toEqual({ interval: '5s' });
-  expect(config.customers).toHaveLength(5);
-  expect(config.customers[4]).toEqual({
-    name: 'old-town',
-    client_id: 'old-town-api',
-    client_secret: environment.customers[4]?.clientSecret,
-    timezone: 'Europe/London',
-    capacity: 90,
-    opening_hours: 'Mo-Fr 08:00-20:00; Sa 10:00-17:00; Su 11:00-16:00',
-    labels: { region: 'north' },
-    branches: { 501: 'Old Town' },
-  });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { plainConventions } from '../../src/simulator/conventions.ts';
-import { LOGIN, NOW_MS, PEOPLE, at, silent, small } from './support.ts';
+import { LOGIN, NOW_MS, PEOPLE, at, small } from './support.ts';
 import type { Answer, RawRecord, Small } from './support.ts';
 
 describe('raw records', () => {
@@ -30,7 +30,6 @@ describe('raw records', () => {
       },
     ],
     ['limited by bytes', { forced: { ...plainConventions.forced, limit: 5_000 } }],
-    ['default limit', { defaultLimit: 50 }],
   ] as const)('have pages that join to the whole: %s', (_, conventions) => {
     const { ask, service } = small(conventions);
     const from = '2026-03-17T11:00:00Z';
@@ -54,20 +53,6 @@ describe('raw records', () => {
     const ids = [...first.result, ...second.result].map(({ id }) => id);
     expect(new Set(ids).size).toBe(20);
     expect(ids.filter((id) => id.endsWith('4000000-0'))).toEqual([]);
-  });
-
-  test('have the categories and time format of the conventions', () => {
-    const { ask, service } = silent({
-      categories: { in: 'ENTRY', out: 'EXIT', login: 'PATRON' },
-      recordTimes: 'none',
-      resolutionMs: 1_000,
-    });
-    service.record('lone', { kind: 'out', atMs: at('2026-03-18T12:00:00.5Z') });
-    expect(ask<RawRecord>(PEOPLE).result[0]).toMatchObject({
-      category: 'EXIT',
-      localTime: '2026-03-18T13:00:00',
-      serverTime: '2026-03-18T12:00:00',
-    });
   });
 });
 
