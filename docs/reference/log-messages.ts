@@ -72,7 +72,6 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
     'warn',
     'By `service_ahead_seconds`. Counters are not affected; up to a day it is corrected.',
   ],
-  'service clock in sync again': ['info', 'The difference is below a minute.'],
   'service request finished': ['debug', 'One HTTP exchange.'],
   'storage not writable, state is kept in memory only': [
     'warn',

@@ -10,14 +10,12 @@ import type { CustomerAccess, ServiceOptions } from './types.ts';
 const MINUTE_MS = 60_000;
 /** A wrong life costs one 401, after which the token is requested again. */
 const MIN_LIFE_SECONDS = 60;
-const MAX_LIFE_SECONDS = 86_400;
 /** As the document shows it (service-interface.md, 8). */
 const DEFAULT_LIFE_SECONDS = 3_600;
 const RENEWAL_SHARE = 0.8;
 const RENEWAL_RETRY_MS = MINUTE_MS;
-/** An identity server may lock out a client that tries too often: the pause doubles. */
-const MIN_REFUSAL_PAUSE_MS = MINUTE_MS;
-const MAX_REFUSAL_PAUSE_MS = 15 * MINUTE_MS;
+/** Refused credentials are not sent more often. */
+const REFUSAL_PAUSE_MS = MINUTE_MS;
 const MIN_AGE_TO_DOUBT_MS = 15 * MINUTE_MS;
 
 const REQUEST_TITLE = 'POST /connect/token';
@@ -37,7 +35,6 @@ export type TokenOptions = Pick<ServiceOptions, 'clock' | 'random' | 'observer'>
 interface Refusal {
   readonly clientSecret: Secret;
   readonly error: ServiceError;
-  readonly pauseMs: number;
   readonly untilMs: number;
 }
 
@@ -133,7 +130,7 @@ export class TokenCache {
       throw this.#refused(answer, clientSecret);
     }
     const { value, expiresInSeconds = DEFAULT_LIFE_SECONDS } = decodeToken(answer);
-    const lifeMs = 1_000 * Math.min(Math.max(expiresInSeconds, MIN_LIFE_SECONDS), MAX_LIFE_SECONDS);
+    const lifeMs = 1_000 * Math.max(expiresInSeconds, MIN_LIFE_SECONDS);
     const token = { value: new Secret(value), clientSecret, fromMs, endsMs: fromMs + lifeMs };
     this.#refusal = undefined;
     this.#token = token;
@@ -144,25 +141,20 @@ export class TokenCache {
   }
 
   #refused(answer: ExchangeAnswer, clientSecret: Secret): ServiceError {
-    const { clock } = this.#options;
     const { status } = answer;
     const code = decodeRefusal(answer) ?? (status === 401 ? 'no reason given' : undefined);
     // Without an error object it may be a proxy that answers.
     if (code === undefined) {
       return statusError(REQUEST_TITLE, answer);
     }
-    const before = this.#refusal;
-    const pauseMs =
-      before?.clientSecret.equals(clientSecret) === true
-        ? Math.min(before.pauseMs * 2, MAX_REFUSAL_PAUSE_MS)
-        : MIN_REFUSAL_PAUSE_MS;
     const error = new ServiceError(
       'auth',
       `the service refused the credentials (status ${status}, ${code}): ` +
         'check client_id and client secret against the API module',
       { status },
     );
-    this.#refusal = { clientSecret, error, pauseMs, untilMs: clock.monotonicMs() + pauseMs };
+    const untilMs = this.#options.clock.monotonicMs() + REFUSAL_PAUSE_MS;
+    this.#refusal = { clientSecret, error, untilMs };
     this.#report(false);
     return error;
   }

@@ -193,8 +193,7 @@ export function decodeToken(answer: AnswerContent): {
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
     throw malformed('"token_type": expected "Bearer"');
   }
-  const life = token['expires_in'];
-  const seconds = typeof life === 'string' && /^\d+$/.test(life) ? Number(life) : life;
+  const seconds = token['expires_in'];
   return { value, expiresInSeconds: typeof seconds === 'number' ? seconds : undefined };
 }
 

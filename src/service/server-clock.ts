@@ -1,5 +1,5 @@
 /**
- * The service's time, from the Date header of its answers: one clock for all customers. It logs when the
+ * The service's time, from the Date header of its answers: one clock for all customers. It warns while the
  * service's clock and ours differ.
  */
 import type { Clock } from '../base/clock.ts';
@@ -12,16 +12,14 @@ const MAX_IGNORED_OFFSET_MS = 60_000;
 const MAX_FOLLOWED_OFFSET_MS = 86_400_000;
 /** Date has whole seconds (RFC 9110, 6.6.1). */
 const HALF_RESOLUTION_MS = 500;
-/** The offset may oscillate around the limit, or differ between servers behind one address. */
-const MIN_WARNING_INTERVAL_MS = 3_600_000;
+const WARNING_INTERVAL_MS = 3_600_000;
 
 export class ServerClock {
   readonly #clock: Clock;
   readonly #log: Logger;
   /** The service's time when our monotonic clock was 0; undefined before the first answer. */
   #startMs: number | undefined;
-  #isSkewed = false;
-  #warnAgainAtMs = 0;
+  #warnAgainAtMs = -Infinity;
 
   constructor(clock: Clock, log: Logger) {
     this.#clock = clock;
@@ -63,18 +61,11 @@ export class ServerClock {
   }
 
   #logSkew(aheadMs: number): void {
-    const isSkewed = Math.abs(aheadMs) > MAX_IGNORED_OFFSET_MS;
     const nowMs = this.#clock.monotonicMs();
-    if (isSkewed === this.#isSkewed || (isSkewed && nowMs < this.#warnAgainAtMs)) {
-      return;
-    }
-    this.#isSkewed = isSkewed;
-    const fields = { service_ahead_seconds: Math.round(aheadMs / 1_000) };
-    if (isSkewed) {
-      this.#warnAgainAtMs = nowMs + MIN_WARNING_INTERVAL_MS;
+    if (Math.abs(aheadMs) > MAX_IGNORED_OFFSET_MS && nowMs >= this.#warnAgainAtMs) {
+      this.#warnAgainAtMs = nowMs + WARNING_INTERVAL_MS;
+      const fields = { service_ahead_seconds: Math.round(aheadMs / 1_000) };
       this.#log.warn('service clock differs by more than a minute', fields);
-    } else {
-      this.#log.info('service clock in sync again', fields);
     }
   }
 }
