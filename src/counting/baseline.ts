@@ -19,13 +19,15 @@ import type { Counts } from './counts.ts';
 import { detectKeyFormat, keyParser } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
 import {
+  continueDay,
   lastSeenIn,
   minutesOf,
   minutesOfSamples,
+  NO_MINUTES,
   packMinutes,
   subtractMinutes,
 } from './occupancy.ts';
-import type { Minutes, PackedMinutes } from './occupancy.ts';
+import type { DayState, Minutes, PackedMinutes } from './occupancy.ts';
 import type { PollContext, StreamState } from './poll.ts';
 import { readByMinute, readLarger } from './query.ts';
 import type { WindowReader, WindowResponse } from './query.ts';
@@ -43,6 +45,8 @@ export interface Baseline {
   readonly todayByMinute: Counts;
   /** Today's minutes without those of `recentAtBaseline`; undefined if keys cannot be parsed. */
   readonly minutes: PackedMinutes | undefined;
+  /** What those before the recent window show. Kept so that a poll reads only the last minutes. */
+  readonly beforeRecent: DayState;
 }
 
 /** Whether a baseline may be used by later polls. */
@@ -252,6 +256,7 @@ async function assemble(
     periodTotal,
     todayByMinute: todayByMinute.sums,
     minutes: minutes && packMinutes(minutes),
+    beforeRecent: continueDay(NO_MINUTES, minutes ?? [], { ...day, endMs: window.startMs }),
   };
   const use = baselineUse(context, responses, minutes);
   return { baseline, recent: recentAtBaseline, use, source, keyFormat };

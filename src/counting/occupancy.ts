@@ -33,16 +33,17 @@ export function packMinutes(minutes: Minutes): PackedMinutes {
   };
 }
 
-export function unpackMinutes({ counterCount, values }: PackedMinutes): Minutes {
+/** The minutes that start at `fromMs` or later. */
+export function unpackMinutes({ counterCount, values }: PackedMinutes, fromMs: number): Minutes {
   const minutes: CountedMinute[] = [];
-  for (let start = 0; start < values.length; start += 1 + counterCount) {
-    const counts: number[] = [];
-    for (let counter = 1; counter <= counterCount; counter++) {
-      counts.push(values[start + counter] ?? 0);
+  for (let end = values.length; end > 0; end -= 1 + counterCount) {
+    const [startMs = 0, ...counts] = values.subarray(end - 1 - counterCount, end);
+    if (startMs < fromMs) {
+      break;
     }
-    minutes.push({ startMs: values[start] ?? 0, counts });
+    minutes.push({ startMs, counts });
   }
-  return minutes;
+  return minutes.reverse();
 }
 
 /** The start of a row's minute; undefined if its key cannot be parsed. */
@@ -94,28 +95,59 @@ export const SAMPLE_MS = 15 * MINUTE_MS;
 /** 26 hours. Minutes after the longest possible day are in the last sample. */
 const MAX_SAMPLES = 104;
 
+/** What the minutes of a day show up to one of them. Immutable; continue with {@link continueDay}. */
+export interface DayState {
+  /** People inside at the end of each quarter of an hour before the last minute. */
+  readonly occupancy: readonly number[];
+  /** People inside after the last minute. */
+  readonly inside: number;
+  /** Start of the newest minute that counted anybody. */
+  readonly lastSeenMs: number | undefined;
+  /** Sums of the minutes before the day. */
+  readonly sumsBefore: Counts;
+}
+
+export const NO_MINUTES: DayState = {
+  occupancy: [],
+  inside: 0,
+  lastSeenMs: undefined,
+  sumsBefore: [],
+};
+
 /**
- * People inside at the end of each quarter of an hour of `span`; the last sample is at the end of
- * the span. Clamped at 0 in each minute: after a missed entry, an exit is ignored and does not lower
- * the rest of the day.
+ * Adds later minutes; those after the span are left out. Occupancy is clamped at 0 in each minute:
+ * after a missed entry, an exit is ignored and does not lower the rest of the day.
  */
-export function computeOccupancy(minutes: Minutes, { startMs: fromMs, endMs }: Span): number[] {
-  const samples: number[] = [];
-  let inside = 0;
+export function continueDay(before: DayState, minutes: Minutes, day: Span): DayState {
+  const occupancy = [...before.occupancy];
+  let { inside, lastSeenMs, sumsBefore } = before;
   for (const { startMs, counts } of minutes) {
-    if (startMs < fromMs || startMs >= endMs) {
-      continue;
+    if (startMs < day.startMs) {
+      sumsBefore = plus(counts, sumsBefore);
+    } else if (startMs < day.endMs) {
+      const ended = Math.floor((startMs - day.startMs) / SAMPLE_MS);
+      addSamples(occupancy, inside, Math.min(ended, MAX_SAMPLES - 1));
+      inside = nextOccupancy(inside, at(counts, 0), at(counts, 1));
+      lastSeenMs = counts.some((count) => count > 0) ? startMs : lastSeenMs;
     }
-    const ended = Math.min(Math.floor((startMs - fromMs) / SAMPLE_MS), MAX_SAMPLES - 1);
-    while (samples.length < ended) {
-      samples.push(inside);
-    }
-    inside = nextOccupancy(inside, at(counts, 0), at(counts, 1));
   }
-  while (samples.length < MAX_SAMPLES && samples.length * SAMPLE_MS < endMs - fromMs) {
+  return { occupancy, inside, lastSeenMs, sumsBefore };
+}
+
+/** People inside at the end of each quarter of an hour of a day; the last sample is at its end. */
+export function occupancyUntil(
+  { occupancy, inside }: DayState,
+  { startMs, endMs }: Span,
+): number[] {
+  const samples = [...occupancy];
+  addSamples(samples, inside, Math.min(Math.ceil((endMs - startMs) / SAMPLE_MS), MAX_SAMPLES));
+  return samples;
+}
+
+function addSamples(samples: number[], inside: number, length: number): void {
+  while (samples.length < length) {
     samples.push(inside);
   }
-  return samples;
 }
 
 /** People inside after a minute. */

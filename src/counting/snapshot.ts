@@ -2,10 +2,18 @@
 import type { Baseline, BaselineResult } from './baseline.ts';
 import type { CountingPeriod, Span } from './calendar.ts';
 import { contains, MINUTE_MS } from './calendar.ts';
-import { isZero, minus, plus, sumCounts } from './counts.ts';
+import { isZero, minus, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { detectKeyFormat, keyParser } from './key-format.ts';
-import { addMinutes, computeOccupancy, lastSeenIn, minutesOf, unpackMinutes } from './occupancy.ts';
+import {
+  addMinutes,
+  continueDay,
+  lastSeenIn,
+  minutesOf,
+  NO_MINUTES,
+  occupancyUntil,
+  unpackMinutes,
+} from './occupancy.ts';
 import type { PollContext, StreamState } from './poll.ts';
 import type { WindowReader, WindowResponse } from './query.ts';
 import { estimateToday } from './today-estimate.ts';
@@ -49,33 +57,36 @@ export function createSnapshot(
   { keyFormat, lastSeenBeforeMs, snapshot: previous }: StreamState,
 ): Snapshot {
   const { doors } = context;
-  const { period, day, periodTotal, todayByMinute } = baseline;
+  const { period, day, recentStartMs, periodTotal, todayByMinute } = baseline;
   const came = minus(recent.sums, baseline.recentAtBaseline.sums);
   const isByMinute = recent.aggregation === 'minute' || isZero(recent.sums);
   const parse = keyParser(keyFormat, recent.window, context.calendar.zone);
   const added = isByMinute ? minutesOf(recent.rows, parse) : undefined;
-  const minutes = baseline.minutes && added && addMinutes(unpackMinutes(baseline.minutes), added);
-  // Rows that are dated before the day arrived today, but are not of today.
-  const before = (minutes ?? []).filter(({ startMs }) => startMs < day.startMs);
-  const beforeDay = sumCounts(before, came.length);
+  // A service may put late records into the recent window: then the whole day is read again.
+  const isInOrder = added?.every(({ startMs }) => startMs >= recentStartMs) === true;
+  const fromMs = isInOrder ? recentStartMs : -Infinity;
+  const minutes =
+    baseline.minutes && added && addMinutes(unpackMinutes(baseline.minutes, fromMs), added);
   const passed = { startMs: day.startMs, endMs: latestNowMs(context) + 1 };
+  const soFar = continueDay(isInOrder ? baseline.beforeRecent : NO_MINUTES, minutes ?? [], passed);
   return {
     period,
     day,
     atMs: context.nowMs(),
     totals: plus(periodTotal, came),
-    today: minus(plus(todayByMinute, came), beforeDay),
+    // Rows that are dated before the day arrived today, but are not of today.
+    today: minus(plus(todayByMinute, came), soFar.sumsBefore),
     order: minutes && {
-      occupancy: context.stream === 'people' ? computeOccupancy(minutes, passed) : [],
-      lastSeenMs: lastSeenIn(minutes, passed) ?? lastSeenBeforeMs,
+      occupancy: context.stream === 'people' ? occupancyUntil(soFar, passed) : [],
+      lastSeenMs: soFar.lastSeenMs ?? lastSeenBeforeMs,
       estimate:
         doors?.day.startMs === day.startMs
           ? estimateToday(
               doors,
               baseline,
               minutes,
-              added,
-              latestNowMs(context),
+              isInOrder,
+              passed.endMs,
               previous?.order?.estimate,
             )
           : undefined,

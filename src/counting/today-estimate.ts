@@ -35,15 +35,15 @@ export interface TodayEstimate {
 const LEAVING_MINUTES = 45;
 
 /**
- * @param minutes those of the baseline and `added`, which came since
+ * @param minutes if they are in order, those since the start of the recent window, else all of today
  * @param before the estimate at the poll before
  */
 export function estimateToday(
   doors: DayDoors,
   baseline: Baseline,
   minutes: Minutes,
-  added: Minutes,
-  nowMs: number,
+  isInOrder: boolean,
+  endMs: number,
   before: TodayEstimate | undefined,
 ): TodayEstimate {
   const { startMs } = doors.day;
@@ -56,7 +56,7 @@ export function estimateToday(
           model,
           START_OF_DAY,
           minuteCounts(
-            baseline.minutes ? unpackMinutes(baseline.minutes) : [],
+            baseline.minutes ? unpackMinutes(baseline.minutes, startMs) : [],
             doors.day,
             startMs,
             baseline.recentStartMs,
@@ -64,14 +64,12 @@ export function estimateToday(
           recentMinute,
           emptyFromMinute,
         );
-  // A service may put late records into the recent window: then the state at its start is wrong.
-  const isCurrent = added.every((minute) => minute.startMs >= baseline.recentStartMs);
-  const from = isCurrent ? atBaseline : START_OF_DAY;
+  const from = isInOrder ? atBaseline : START_OF_DAY;
   const state = continueEstimate(
     model,
     from,
-    minuteCounts(minutes, doors.day, startMs + from.minutes * MINUTE_MS, nowMs + 1),
-    Math.floor((nowMs - startMs) / MINUTE_MS) + 1,
+    minuteCounts(minutes, doors.day, startMs + from.minutes * MINUTE_MS, endMs),
+    Math.ceil((endMs - startMs) / MINUTE_MS),
     emptyFromMinute,
   );
   const { fault } = state;

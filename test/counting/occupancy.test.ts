@@ -2,20 +2,29 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   addMinutes,
-  computeOccupancy,
+  continueDay,
   lastSeenIn,
   minutesOf,
+  NO_MINUTES,
+  occupancyUntil,
+  packMinutes,
   SAMPLE_MS,
   subtractMinutes,
+  unpackMinutes,
 } from '../../src/counting/occupancy.ts';
 import type { Minutes } from '../../src/counting/occupancy.ts';
 import type { Row } from '../../src/base/model.ts';
+import type { Span } from '../../src/counting/calendar.ts';
 
 const ALL = { startMs: 0, endMs: 100 };
 
 /** Keys are milliseconds. */
 function minutes(...rows: readonly Row[]): Minutes {
   return minutesOf(rows, ({ key }) => Number(key)) ?? [];
+}
+
+function computeOccupancy(some: Minutes, span: Span): number[] {
+  return occupancyUntil(continueDay(NO_MINUTES, some, span), span);
 }
 
 const rows = fc.array(
@@ -42,6 +51,15 @@ describe('minutes', () => {
       fc.property(rows, rows, (some, others) => {
         const sums = addMinutes(minutes(...some), minutes(...others));
         expect(subtractMinutes(sums, minutes(...others))).toEqual(minutes(...some));
+      }),
+    );
+  });
+
+  test('are the same after packing, from whatever minute on', () => {
+    fc.assert(
+      fc.property(rows, fc.integer({ min: -1, max: 31 }), (some, fromMs) => {
+        const since = minutes(...some).filter(({ startMs }) => startMs >= fromMs);
+        expect(unpackMinutes(packMinutes(minutes(...some)), fromMs)).toEqual(since);
       }),
     );
   });
@@ -85,6 +103,19 @@ describe('occupancy', () => {
     const some = minutes({ key: 0, counts: [2, 0] }, { key: year, counts: [3, 0] });
     const samples = computeOccupancy(some, { startMs: 0, endMs: year + 1 });
     expect(samples).toEqual([...Array.from({ length: 103 }, () => 2), 5]);
+  });
+
+  test('continues what the minutes before have shown', () => {
+    fc.assert(
+      fc.property(rows, fc.nat({ max: 31 }), fc.nat({ max: 31 }), (some, startMs, middleMs) => {
+        fc.pre(startMs <= middleMs);
+        const day = { startMs, endMs: 31 };
+        const all = minutes(...some);
+        const before = continueDay(NO_MINUTES, all, { ...day, endMs: middleMs });
+        const after = all.filter((minute) => minute.startMs >= middleMs);
+        expect(continueDay(before, after, day)).toEqual(continueDay(NO_MINUTES, all, day));
+      }),
+    );
   });
 
   test('and last seen leave out minutes outside the span, and those that counted nobody', () => {
