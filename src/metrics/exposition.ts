@@ -22,12 +22,16 @@ export type Exposition = ReturnType<typeof createExposition>;
 
 /** Takes 3 ms to render and compress. Larger blocks render more that did not change. */
 const CUSTOMERS_PER_BLOCK = 128;
-const RENDER_INTERVAL_MS = 2_000;
+const RENDER_INTERVAL_MS = 1_000;
+/** A block that changed this recently is about to change again: its customers are polled in turn. */
+const SETTLE_MS = 500;
 
 /** Neighbours in the order of the customers, which is also the order of polls. */
 interface Block {
   readonly sources: readonly MetricsSource[];
   isChanged: boolean;
+  /** Monotonic. */
+  changedAtMs: number;
   /** The values are true from the first instant up to the second. */
   renderedAtMs: number;
   validUntilMs: number;
@@ -88,10 +92,10 @@ export function createExposition({
     });
   }
 
-  /** Renders and compresses what changed, yielding to the event loop between blocks. */
-  async function renderPending(): Promise<void> {
+  /** Renders and compresses what changed up to an instant, yielding to the event loop between blocks. */
+  async function renderPending(untilMs = Infinity): Promise<void> {
     for (const block of blocks) {
-      if (isPending(block)) {
+      if (isPending(block) && block.changedAtMs <= untilMs) {
         renderBlock(block);
         for (const { text, openmetrics } of block.chunks) {
           text.deflated();
@@ -120,6 +124,7 @@ export function createExposition({
       blocks = Array.from({ length: Math.ceil(sources.length / CUSTOMERS_PER_BLOCK) }, (_, i) => ({
         sources: sources.slice(i * CUSTOMERS_PER_BLOCK, (i + 1) * CUSTOMERS_PER_BLOCK),
         isChanged: true,
+        changedAtMs: -Infinity,
         renderedAtMs: 0,
         validUntilMs: 0,
         chunks: [],
@@ -134,6 +139,7 @@ export function createExposition({
       const block = blockOf.get(customer);
       if (block !== undefined) {
         block.isChanged = true;
+        block.changedAtMs = clock.monotonicMs();
       }
     },
 
@@ -147,12 +153,12 @@ export function createExposition({
       });
     },
 
-    renderPending,
+    renderPending: () => renderPending(),
 
-    /** Renders every two seconds until the signal aborts, so that scrapes are fast. */
+    /** Renders what has settled until the signal aborts, so that scrapes are fast. */
     async keepRendered(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
-        await renderPending();
+        await renderPending(clock.monotonicMs() - SETTLE_MS);
         await clock.sleep(RENDER_INTERVAL_MS, signal).catch(() => {});
       }
     },

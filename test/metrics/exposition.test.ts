@@ -367,16 +367,18 @@ describe('rendering', () => {
     expect(textOf(exposition)).not.toMatch(/riverside|region/);
   });
 
-  test('happens before a scrape, every two seconds, and ends with the signal', async () => {
+  test('happens before a scrape, once the polls have settled, and ends with the signal', async () => {
     const { clock, exposition, sources } = exposing(riverside());
     const stopping = new AbortController();
     const kept = exposition.keepRendered(stopping.signal);
-    await clock.advance(2_000);
+    await clock.advance(700);
     const [source] = sources;
     const before = source?.asked ?? 0;
     exposition.changed('riverside');
     exposition.changed('riverside');
-    await clock.advance(2_000);
+    await clock.advance(300);
+    expect(source?.asked).toBe(before);
+    await clock.advance(1_000);
     expect(source?.asked).toBe(before + 1);
     textOf(exposition);
     expect(source?.asked).toBe(before + 1);
