@@ -19,25 +19,42 @@ export interface CountedMinute {
 /** Sorted, each minute once, without minutes that counted nobody. */
 export type Minutes = readonly CountedMinute[];
 
-/** Minutes as numbers: the start of the first one, its counts, the start of the second one… */
+const MAX_INT16 = 32_767;
+
+/** Minutes as numbers: which minute of the day, its counts, which one comes next, its counts… */
 export interface PackedMinutes {
+  readonly dayStartMs: number;
   readonly counterCount: number;
-  readonly values: Float64Array;
+  readonly values: Int16Array | Float64Array;
 }
 
-/** Minutes that are kept until the next baseline. Objects take five times the memory (docs/bench.md). */
-export function packMinutes(minutes: Minutes): PackedMinutes {
+/**
+ * Minutes that are kept until the next baseline. As objects, those of 10,000 customers would take
+ * 1 GB, as numbers of two bytes 40 MB.
+ */
+export function packMinutes(minutes: Minutes, dayStartMs: number): PackedMinutes {
+  const values = minutes.flatMap(({ startMs, counts }) => [
+    (startMs - dayStartMs) / MINUTE_MS,
+    ...counts,
+  ]);
   return {
+    dayStartMs,
     counterCount: minutes[0]?.counts.length ?? 0,
-    values: Float64Array.from(minutes.flatMap(({ startMs, counts }) => [startMs, ...counts])),
+    values: values.every((value) => Number.isInteger(value) && Math.abs(value) <= MAX_INT16)
+      ? Int16Array.from(values)
+      : Float64Array.from(values),
   };
 }
 
 /** The minutes that start at `fromMs` or later. */
-export function unpackMinutes({ counterCount, values }: PackedMinutes, fromMs: number): Minutes {
+export function unpackMinutes(
+  { dayStartMs, counterCount, values }: PackedMinutes,
+  fromMs: number,
+): Minutes {
   const minutes: CountedMinute[] = [];
   for (let end = values.length; end > 0; end -= 1 + counterCount) {
-    const [startMs = 0, ...counts] = values.subarray(end - 1 - counterCount, end);
+    const [minute = 0, ...counts] = values.subarray(end - 1 - counterCount, end);
+    const startMs = dayStartMs + minute * MINUTE_MS;
     if (startMs < fromMs) {
       break;
     }
