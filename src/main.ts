@@ -42,7 +42,6 @@ async function main(): Promise<void> {
       new Promise((resolve, reject) => {
         process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
       }),
-    outIsTerminal: process.stdout.isTTY,
     errorIsTerminal: process.stderr.isTTY,
     stop: stop.signal,
     onHangup: (listener) => process.on('SIGHUP', listener),

@@ -4,19 +4,9 @@ import type { Io } from '../../src/cli/io.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { code, table, typed } from './markdown.ts';
 
-export async function commandLinePage(): Promise<string> {
-  let written = '';
-  const program = await createProgram(['--help'], {
-    ...NO_IO,
-    writeOut: (text) => {
-      written += text;
-    },
-  });
-  const parts = program.commands.map((command) => {
-    written = '';
-    command.outputHelp();
-    return commandText(program, command, written.slice(command.helpInformation().length));
-  });
+export function commandLinePage(): string {
+  const program = createProgram([], NO_IO);
+  const parts = program.commands.map((command) => commandText(program, command));
   return `# Command line
 
 \`${program.name()} [command] [flags]\`; in a clone, \`npm start -- [command] [flags]\`. Without a command it is
@@ -46,12 +36,9 @@ ${table(
 ${parts.join('\n')}`;
 }
 
-/** `notes` is the part of the help after the flags. */
-function commandText(program: Command, command: Command, notes: string): string {
+function commandText(program: Command, command: Command): string {
   const names = command.registeredArguments.map((argument) => `<${argument.name()}>`);
   const usage = [program.name(), command.name(), ...names, '[flags]'].join(' ');
-  const [prose = '', rest = ''] = notes.split('Examples:\n');
-  const [examples = '', page] = rest.trimEnd().split('\n\nDocumentation: docs/');
   return `## \`${command.name()}\`
 
 \`${usage}\`
@@ -61,15 +48,7 @@ ${typed(command.description())}
 ${argumentsOf(command)}${table(
     ['flag', 'default', 'meaning'],
     command.options.filter(({ long }) => long !== '--version').map(rowOf),
-  )}
-${typed(prose.trim())}
-
-\`\`\`sh
-${examples.replaceAll(/^ {2}/gm, '')}
-\`\`\`
-
-More: [docs/${page}](../${page})
-`;
+  )}`;
 }
 
 function argumentsOf(command: Command): string {
@@ -103,7 +82,6 @@ const NO_IO: Io = {
   writeOut: () => {},
   writeError: () => {},
   deliverOut: () => Promise.resolve(),
-  outIsTerminal: false,
   errorIsTerminal: false,
   stop: new AbortController().signal,
   onHangup: () => {},

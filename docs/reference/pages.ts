@@ -16,7 +16,7 @@ export async function referencePages(): Promise<
   const pages = {
     'metrics.md': metricsPage(),
     'configuration.md': configurationPage(),
-    'command-line.md': await commandLinePage(),
+    'command-line.md': commandLinePage(),
     'log-messages.md': logMessagesPage(),
   };
   return Promise.all(

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { codeOf, messageOf } from './errors.ts';
 
 /** The lock file; it stays in the folder when the lock is released. */
-export const LOCK_FILE = 'lock';
+const LOCK_FILE = 'lock';
 /** SQLite's result code for a file that another connection has locked. */
 const SQLITE_BUSY = 5;
 

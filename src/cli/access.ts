@@ -3,12 +3,11 @@ import { systemClock } from '../base/clock.ts';
 import { UsageError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
-import type { Config, ServiceConfig } from '../config/types.ts';
+import type { Config, CustomerConfig, ServiceConfig } from '../config/types.ts';
 import { proxyEnvironmentFrom } from '../service/transport.ts';
 import { createService } from '../service/client.ts';
 import type { Service, ServiceObserver } from '../service/types.ts';
 import type { Io } from './io.ts';
-import { listed } from './output.ts';
 
 /** Opens no connection yet. Throws a ConfigError if the proxy is not a valid address. */
 export function serviceOf(
@@ -26,11 +25,13 @@ export function serviceOf(
   });
 }
 
-/** The error for a --customer that the configuration does not have, or that is missing. */
-export function noSuchCustomer({ customers }: Config, name: string | undefined): UsageError {
-  const names = listed(customers.map((customer) => customer.name));
-  const found = name === undefined ? 'nothing' : JSON.stringify(name);
-  return new UsageError(`--customer: expected one of ${names}, got ${found}`);
+/** Throws a UsageError if the configuration has no customer of this name. */
+export function findCustomer({ customers }: Config, name: string): CustomerConfig {
+  const found = customers.find((customer) => customer.name === name);
+  if (found === undefined) {
+    throw new UsageError(`--customer: no customer ${JSON.stringify(name)} in the configuration`);
+  }
+  return found;
 }
 
 /**

@@ -1,131 +1,112 @@
 /** `backfill`: history from before the exporter was installed, as OpenMetrics for promtool. */
+import { mkdir } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
+import { UsageError } from '../base/errors.ts';
+import { isLocked, lockFolder } from '../base/files.ts';
+import type { FolderLock } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
 import { loadConfig } from '../config/load.ts';
 import type { LabelPair } from '../metrics/family.ts';
-import { customersAtOnce, serviceOf } from './access.ts';
+import { customersAtOnce, findCustomer, serviceOf } from './access.ts';
 import { findLiveStarts } from './backfill/live-start.ts';
-import { OutputFolder, settingsDigest } from './backfill/output-folder.ts';
 import { createReader } from './backfill/reading.ts';
+import { BackfillState } from './backfill/state.ts';
 import {
   createTargets,
   infoLabelNames,
   scrapeLabels,
-  selectCustomers,
   splitIntoMonths,
+  STEPS_MS,
 } from './backfill/targets.ts';
 import type { BackfillFlags } from './backfill/targets.ts';
 import { writeMonths } from './backfill/writing.ts';
-import { configOption, helpNotes, loggerFor, logOptions, parseTimeFlag } from './flags.ts';
+import { configOption, loggerFor, logOptions, parseTimeFlag, TIME_FORMATS } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
-import { ProgressLine } from './output.ts';
-
-/** Longer steps would leave gaps: Prometheus ignores samples that are older than five minutes. */
-const STEPS_MS = new Map([
-  ['1m', 60_000],
-  ['5m', 300_000],
-]);
-
-/** Labels that the series have already. Prometheus would rename a scrape's label of the same name. */
-const USED_LABELS = 'job instance customer timezone branch client device name counter stream'.split(
-  ' ',
-);
-
-const NOTES = `Times are ISO 8601 (2026-11-01T04:00:00+01:00), in each customer's time zone if
-they have no offset; dates (2026-11-01), which mean midnight; or durations
-before now (-35d).
-
-The output is one file per month. Run the same command again to continue after
-an interruption.`;
+import { counted } from './output.ts';
 
 export function backfillCommand(io: Io): Command {
   const command = new Command('backfill')
     .summary('write history from before the exporter was installed')
-    .description('Writes what the exporter would have exported in the past, as OpenMetrics.')
-    .addOption(configOption())
-    .requiredOption('--from <time>', 'start of the history; required', checkTime)
-    .option('--to <time>', 'its end (default: the first live sample, or 3 hours ago)', checkTime)
-    .option('--customer <name>', 'customer name, repeatable (default: all)', addCustomer)
-    .addOption(
-      new Option('--step <duration>', 'between two samples: 1m or 5m')
-        .argParser(parseStep)
-        .default(60_000, '1m'),
+    .description(
+      'Writes what the exporter would have exported in the past: one OpenMetrics file per month. Run the same command again to continue after an interruption.',
     )
-    .option('--instance <value>', 'instance label of the series', nonEmpty, 'localhost:10096')
-    .option('--job <value>', 'job label of the series', nonEmpty, 'library')
+    .addOption(configOption())
+    .requiredOption('--from <time>', `start of the history; required; ${TIME_FORMATS}`, checkTime)
+    .option('--to <time>', 'its end (default: the first live sample, or 3 hours ago)', checkTime)
+    .option('--customer <name>', 'customer name, repeatable (default: all)', append<string>)
+    .addOption(
+      new Option('--step <duration>', 'between two samples')
+        .choices(Object.keys(STEPS_MS))
+        .default('1m'),
+    )
+    .option('--instance <value>', 'instance label of the series', 'localhost:10096')
+    .option('--job <value>', 'job label of the series', 'library')
     .option('--label <name=value>', 'another label of the series, repeatable', addLabel)
     .option(
       '--prometheus.url <url>',
       'a Prometheus that scrapes the exporter: the history ends at its first sample',
       parsePrometheusUrl,
     )
-    .requiredOption('--output <folder>', 'folder for the files; required')
-    .addHelpText(
-      'after',
-      helpNotes(
-        'backfill.md',
-        [
-          'backfill --from=2026-01-01 --output=history',
-          'backfill --from=-90d --step=5m --output=history',
-        ],
-        NOTES,
-      ),
-    );
+    .requiredOption('--output <folder>', 'folder for the files; required');
   logOptions().forEach((option) => command.addOption(option));
   return command.action((flags: BackfillFlags) => backfill(flags, io));
 }
 
 /** Throws a UsageError or ConfigError before the service is queried, and an Error after that. */
 async function backfill(flags: BackfillFlags, io: Io): Promise<void> {
-  const progress = new ProgressLine(io);
-  const log = loggerFor(flags, { ...io, writeError: (text) => progress.write(text) });
+  const log = loggerFor(flags, io);
   try {
-    const summary = await writeHistory(flags, io, progress, log);
-    progress.clear();
-    io.writeOut(summary);
+    await writeHistory(flags, io, log);
   } catch (error) {
-    progress.clear();
     throw io.stop.aborted
       ? new InterruptedError('stopped; run the same command again to continue', { cause: error })
       : error;
   }
 }
 
-async function writeHistory(
-  flags: BackfillFlags,
-  io: Io,
-  progress: ProgressLine,
-  log: Logger,
-): Promise<string> {
+async function writeHistory(flags: BackfillFlags, io: Io, log: Logger): Promise<void> {
   const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
   warnings.forEach((warning) => log.warn('config warning', { warning }));
-  const customers = selectCustomers(config, flags.customer);
+  const chosen = flags.customer?.map((name) => findCustomer(config, name));
+  const customers = config.customers.filter((customer) => chosen?.includes(customer) ?? true);
   const labels = scrapeLabels(flags, config);
-  const folder = await OutputFolder.read(flags.output, settingsDigest(flags, config, customers));
+  const state = await BackfillState.read(flags, config, customers);
   const nowMs = systemClock.nowMs();
   const liveStarts = await findLiveStarts(flags, customers, labels, nowMs, log, io.stop);
   const months = splitIntoMonths(createTargets(customers, liveStarts, flags, nowMs));
-  await folder.lock();
+  await mkdir(flags.output, { recursive: true });
+  const lock = lockOutput(flags.output);
   const service = serviceOf(config, io);
   try {
     await writeMonths(months, {
-      folder,
+      folder: flags.output,
+      state,
       breakdowns: new Set(customers.flatMap(({ breakdowns }) => breakdowns)),
-      stepMs: flags.step,
+      stepMs: STEPS_MS[flags.step],
       scrapeLabels: labels,
       infoLabelNames: infoLabelNames(config),
       read: createReader(service, log, io.stop),
       workers: customersAtOnce(config.service),
-      progress,
       log,
       stop: io.stop,
     });
-    return folder.summary(months, customers);
+    const { samples, files } = state.summary(months);
+    io.writeOut(`${samples} samples in ${counted(files, 'file')} in ${flags.output}\n`);
   } finally {
     service.close();
-    folder.unlock();
+    lock.close();
+  }
+}
+
+function lockOutput(folder: string): FolderLock {
+  try {
+    return lockFolder(folder);
+  } catch (error) {
+    throw isLocked(error)
+      ? new UsageError(`--output: another backfill is writing to ${folder}`)
+      : error;
   }
 }
 
@@ -135,35 +116,16 @@ function checkTime(text: string): string {
   return text;
 }
 
-function parseStep(text: string): number {
-  const stepMs = STEPS_MS.get(text);
-  if (stepMs === undefined) {
-    throw new InvalidArgumentError(`Expected ${[...STEPS_MS.keys()].join(' or ')}.`);
-  }
-  return stepMs;
+function append<Value>(value: Value, before: readonly Value[] = []): readonly Value[] {
+  return [...before, value];
 }
 
-function addCustomer(name: string, before: readonly string[] = []): readonly string[] {
-  return [...before, name];
-}
-
-/** Prometheus drops labels without a value. */
-function nonEmpty(text: string): string {
-  if (text === '') {
-    throw new InvalidArgumentError('Expected a value.');
-  }
-  return text;
-}
-
-function addLabel(text: string, before: readonly LabelPair[] = []): readonly LabelPair[] {
+function addLabel(text: string, before?: readonly LabelPair[]): readonly LabelPair[] {
   const [, name, value] = /^((?!__)[a-zA-Z_][a-zA-Z0-9_]*)=(.+)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) {
     throw new InvalidArgumentError('Expected NAME=VALUE such as datacenter=north.');
   }
-  if (USED_LABELS.includes(name) || before.some(([other]) => other === name)) {
-    throw new InvalidArgumentError(`Expected another name than ${name}, which is already used.`);
-  }
-  return [...before, [name, value]];
+  return append<LabelPair>([name, value], before);
 }
 
 function parsePrometheusUrl(text: string): URL {

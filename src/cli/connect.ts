@@ -5,7 +5,6 @@
 import { systemClock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
-import { COUNTERS } from '../base/model.ts';
 import type { AggregatedResponse, MinuteStream, Question } from '../base/model.ts';
 import { accessOf } from '../config/files.ts';
 import type { Config } from '../config/types.ts';
@@ -13,9 +12,10 @@ import { grandTotal, isZero } from '../counting/counts.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import { readDoorModel } from '../counting/door-history.ts';
 import { diagnoseStream } from '../counting/diagnose.ts';
-import type { StreamDiagnosis } from '../counting/diagnose.ts';
+import type { DayAgreement, StreamDiagnosis } from '../counting/diagnose.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
-import { Zone } from '../counting/zone.ts';
+import type { KeyFormatState } from '../counting/key-format.ts';
+import type { Zone } from '../counting/zone.ts';
 import { CustomerRegistry } from '../polling/customers.ts';
 import type { RegisteredCustomer } from '../polling/customers.ts';
 import { streamContext } from '../polling/poll-job.ts';
@@ -23,77 +23,53 @@ import type { ClockReading, Service } from '../service/types.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
-import { ABSENT, counted, ProgressLine } from './output.ts';
 
-/** What `--format=json` prints of a stream; null where there is no value. */
-export type StreamReport = Readonly<Record<string, string | number | boolean | null>> & {
-  readonly customer: string;
-  readonly stream: MinuteStream;
-};
-
-/** `error`: the exporter's values are incomplete. The texts are the same for all customers. */
-interface Finding {
-  readonly severity: 'error' | 'warning';
-  readonly message: string;
-  readonly fix: string;
-}
-
-/** A finding and the names of its customers. */
-export type CustomersFinding = Finding & { readonly customers: string[] };
-
-interface Report<Found extends Finding> {
+export interface CustomerReport {
+  /** The values that the exporter would export. */
+  readonly metrics: CustomerMetrics;
   readonly streams: readonly StreamReport[];
-  readonly findings: readonly Found[];
+  readonly clock: ClockReading | undefined;
 }
 
-/**
- * Streams in the order of the configuration, errors before warnings. Throws an InterruptedError if the
- * signal of `io` aborts.
- */
-export async function readCustomers(config: Config, io: Io): Promise<Report<CustomersFinding>> {
+/** What the service returns of a stream; what is not known is undefined. */
+export interface StreamReport {
+  readonly stream: MinuteStream;
+  /** Why the stream could not be read. */
+  readonly failure?: FailureReason;
+  /** Local time of the newest minute with counts. */
+  readonly newest?: string | undefined;
+  /** The format of the minute keys, or the state of its detection. */
+  readonly keys?: string;
+  /** `agrees` if `day` agrees with the minutes, else the sum of `day` of that of the minutes. */
+  readonly day?: string | undefined;
+  /** What an operator should know, beginning with `error:` or `warning:`. */
+  readonly findings: readonly string[];
+  /** Whether values are missing in the exporter. */
+  readonly hasError: boolean;
+}
+
+/** In the order of the configuration. Throws an InterruptedError if the signal of `io` aborts. */
+export async function readCustomers(config: Config, io: Io): Promise<readonly CustomerReport[]> {
   const registry = new CustomerRegistry(new HighWaterMarks());
   const service = serviceOf(config, io, {
     credentials: (name, valid) => registry.get(name)?.credentialsChecked(valid),
   });
-  const progress = new ProgressLine(io);
-  const total = counted(config.customers.length, 'customer');
-  const reports: Report<Finding>[] = [];
+  const reports: CustomerReport[] = [];
   const queue = registry.update(config).entries();
-  let customersRead = 0;
   async function work(): Promise<void> {
     for (const [i, customer] of queue) {
-      const report = await readCustomer(customer, service, config, io.stop);
+      reports[i] = await readCustomer(customer, service, config, io.stop);
       if (io.stop.aborted) {
-        return;
+        throw new InterruptedError('stopped');
       }
-      reports[i] = report;
-      customersRead += 1;
-      progress.show(`${customersRead} of ${total} read`);
     }
   }
   try {
     await Promise.all(Array.from({ length: customersAtOnce(config.service) }, work));
+    return reports;
   } finally {
-    progress.clear();
     service.close();
   }
-  if (io.stop.aborted) {
-    throw new InterruptedError(`stopped, ${customersRead} of ${total} read`);
-  }
-  const found = new Map<string, CustomersFinding>();
-  config.customers.forEach(({ name }, i) => {
-    for (const finding of reports[i]?.findings ?? []) {
-      const group = found.get(finding.message) ?? { ...finding, customers: [] };
-      found.set(finding.message, group);
-      if (group.customers.at(-1) !== name) {
-        group.customers.push(name);
-      }
-    }
-  });
-  return {
-    streams: reports.flatMap(({ streams }) => streams),
-    findings: [...found.values()].toSorted((a, b) => a.severity.localeCompare(b.severity)),
-  };
 }
 
 /** More requests than a poll makes, because a short interval may allow fewer than are needed here. */
@@ -104,12 +80,12 @@ async function readCustomer(
   service: Service,
   { service: { maxRequestsPerSecond, timeoutMs }, polling: { intervalMs } }: Config,
   stop: AbortSignal,
-): Promise<Report<Finding>> {
+): Promise<CustomerReport> {
   const client = service.clientFor(accessOf(config));
   const requestsOfInterval = Math.floor((maxRequestsPerSecond * intervalMs) / 1_000);
   const maxRequests = Math.max(MIN_REQUESTS, requestsOfInterval);
 
-  async function readStream(stream: MinuteStream): Promise<StreamDiagnosis | ServiceError> {
+  async function readStream(stream: MinuteStream): Promise<StreamReport> {
     let requests = 0;
     function query(question: Question): Promise<AggregatedResponse> {
       requests += 1;
@@ -131,12 +107,14 @@ async function readCustomer(
     const firstPoll = { ...context, beginBaseline: () => true, hasTime: () => true };
     const diagnosis = await diagnoseStream(firstPoll, query).catch(serviceErrorOf);
     if (diagnosis instanceof ServiceError) {
-      return diagnosis;
+      const { reason, message } = diagnosis;
+      const findings = [`error: ${reason}: ${message}`];
+      return { stream, failure: reason, findings, hasError: true };
     }
     customer.pollSucceeded(stream, diagnosis.state, systemClock.nowMs());
+    const { calendar } = context;
     const { keyFormat } = diagnosis;
     if (stream === 'people' && customer.isEstimated && keyFormat.status === 'detected') {
-      const { calendar } = context;
       const today = calendar.dayAt(systemClock.nowMs());
       const model = await readDoorModel(query, calendar, today, keyFormat).catch(serviceErrorOf);
       // A failure leaves the doors unknown, as it does in the exporter.
@@ -144,17 +122,12 @@ async function readCustomer(
         customer.doorsLearned(today, model);
       }
     }
-    return diagnosis;
+    return reportOf(stream, diagnosis, service.clockReading(), calendar.zone);
   }
 
-  const outcomes = await Promise.all(
-    config.streams.map(async (stream) => ({ stream, outcome: await readStream(stream) })),
-  );
+  const streams = await Promise.all(config.streams.map(readStream));
   const metrics = customer.metricsAt(systemClock.nowMs());
-  return {
-    streams: outcomes.map(({ stream, outcome }) => reportOf(stream, outcome, metrics, service)),
-    findings: outcomes.flatMap(({ outcome }) => findingsOf(outcome, service.clockReading())),
-  };
+  return { metrics, streams, clock: service.clockReading() };
 }
 
 /** Other errors are the program's. */
@@ -167,89 +140,40 @@ function serviceErrorOf(error: unknown): ServiceError {
 
 function reportOf(
   stream: MinuteStream,
-  outcome: StreamDiagnosis | ServiceError,
-  metrics: CustomerMetrics,
-  service: Service,
-): StreamReport {
-  const { customer, counters, credentialsValid, estimate, occupancy, periodStartMs } = metrics;
-  const zone = new Zone(metrics.timezone);
-  const clock = service.clockReading();
-  return {
-    customer,
-    stream,
-    ...(outcome instanceof ServiceError
-      ? { failure: outcome.reason, newest: null, lag_seconds: null, keys: ABSENT, day: ABSENT }
-      : diagnosisFields(outcome, zone, service.nowMs())),
-    token: credentialsValid === undefined ? 'none' : credentialsValid ? 'good' : 'refused',
-    counter_start: zone.format(periodStartMs),
-    ...Object.fromEntries(
-      COUNTERS[stream].flatMap((name) => [
-        [name, counters[name]?.total ?? null],
-        [`${name}_today`, counters[name]?.today ?? null],
-      ]),
-    ),
-    ...(stream === 'people' && {
-      occupancy: occupancy ?? null,
-      door_count_ratio: estimate.ratio?.value ?? null,
-      door_count_ratio_stddev: estimate.ratio?.stddev ?? null,
-      empty_at_night: estimate.isEstimable ?? null,
-    }),
-    clock_ahead_seconds: clock === undefined ? null : Math.round(clock.aheadMs / 1_000),
-  };
-}
-
-/**
- * `newest` is the newest minute with counts, `keys` the format of the minute keys or the state of its
- * detection, `day` whether `day` agrees with the minutes, or its sum of theirs.
- */
-function diagnosisFields(
-  { lastSeenMs, keyFormat, day }: StreamDiagnosis,
-  zone: Zone,
-  atMs: number,
-) {
-  const { status, formats } = keyFormat;
-  const [{ form, zone: keyZone } = { form: status, zone: 'written' }] = formats;
-  const formatName = keyZone === 'written' ? form : `${form} ${keyZone}`;
-  return {
-    failure: null,
-    newest: lastSeenMs === undefined ? null : zone.format(lastSeenMs),
-    lag_seconds:
-      lastSeenMs === undefined ? null : Math.round(Math.max(0, atMs - lastSeenMs) / 1_000),
-    keys: status === 'detected' ? formatName : status,
-    day:
-      day.agrees === undefined
-        ? ABSENT
-        : day.agrees
-          ? 'agrees'
-          : `${grandTotal(day.byDay)} of ${grandTotal(day.byMinute)}`,
-  };
-}
-
-function findingsOf(
-  outcome: StreamDiagnosis | ServiceError,
+  diagnosis: StreamDiagnosis,
   clock: ClockReading | undefined,
-): readonly Finding[] {
-  if (outcome instanceof ServiceError) {
-    const { reason, message } = outcome;
-    return [{ severity: 'error', message: `${reason}: ${message}`, fix: FIXES[reason] }];
-  }
-  return RULES.filter(({ applies }) => applies(outcome, clock));
+  zone: Zone,
+): StreamReport {
+  const { lastSeenMs, keyFormat, day } = diagnosis;
+  const found = RULES.filter(({ applies }) => applies(diagnosis, clock));
+  return {
+    stream,
+    newest: lastSeenMs === undefined ? undefined : zone.format(lastSeenMs),
+    keys: keysText(keyFormat),
+    day: dayText(day),
+    findings: found.map(({ severity, message }) => `${severity}: ${message}`),
+    hasError: found.some(({ severity }) => severity === 'error'),
+  };
 }
 
-const FIXES = {
-  auth: 'compare client_id, the secret and service.scope with the access administration tool',
-  rate_limited: 'lower max_requests_per_second or raise polling.interval',
-  timeout: 'raise timeout or polling.interval, or ask the operator of the service why it is slow',
-  unreachable: 'check base_url, auth_url, proxy_url, ca_file, and firewalls',
-  server: 'try again later; if it persists, contact the operator of the service',
-  rejected: 'check base_url and auth_url: /v1/… and /connect/token are appended to them',
-  malformed: 'check base_url and auth_url: another program may answer, such as a login page',
-} as const satisfies Record<FailureReason, string>;
+function keysText({ status, formats: [format] }: KeyFormatState): string {
+  if (status !== 'detected' || format === undefined) {
+    return status;
+  }
+  return format.zone === 'written' ? format.form : `${format.form} ${format.zone}`;
+}
 
-const ASK_OPERATOR = 'contact the operator of the service';
-const COUNTERS_RIGHT = 'the counters are right nevertheless;';
+function dayText(day: DayAgreement): string | undefined {
+  if (day.agrees === false) {
+    return `${grandTotal(day.byDay)} of ${grandTotal(day.byMinute)}`;
+  }
+  return day.agrees === true ? 'agrees' : undefined;
+}
 
-interface Rule extends Finding {
+interface Rule {
+  /** `error`: the exporter's values are incomplete. */
+  readonly severity: 'error' | 'warning';
+  readonly message: string;
   readonly applies: (diagnosis: StreamDiagnosis, clock: ClockReading | undefined) => boolean;
 }
 
@@ -257,59 +181,51 @@ const RULES: readonly Rule[] = [
   {
     severity: 'warning',
     message: 'the clocks of the service and of this machine differ by more than a minute',
-    fix: `nothing is lost; set the clock of this machine, or ${ASK_OPERATOR}`,
     applies: (_diagnosis, clock) => clock?.verdict === 'followed',
   },
   {
     severity: 'error',
     message: 'the clocks of the service and of this machine differ by more than a day',
-    fix: `days and months change at the wrong time; set the clock of this machine, or ${ASK_OPERATOR}`,
     applies: (_diagnosis, clock) => clock?.verdict === 'ignored',
   },
   {
     severity: 'error',
     message: 'implausible totals, different at each request',
-    fix: `nothing is exported until the totals are confirmed; ${ASK_OPERATOR}`,
     applies: ({ state }) => state.snapshot === undefined,
   },
   {
     severity: 'warning',
     message: 'day totals differ from minute totals, using a finer aggregation',
-    fix: 'nothing: the counters are right; the column DAY shows what day has of today',
     applies: ({ day, isMinuteForced }) =>
       day.agrees === false && day.totalAggregation !== 'day' && !isMinuteForced,
   },
   {
     severity: 'error',
-    message: 'day totals differ from minute totals, and the service does not return minutes',
-    fix: `the totals may be too low; ${ASK_OPERATOR}`,
+    message:
+      'day totals differ from minute totals, and the service does not return minutes: the totals may be too low',
     applies: ({ day, isMinuteForced }) =>
       day.agrees === false && (day.totalAggregation === 'day' || isMinuteForced),
   },
   {
     severity: 'error',
     message: 'unknown minute key format, occupancy and last seen are unavailable',
-    fix: `${COUNTERS_RIGHT} report the key format to this project`,
     applies: ({ keyFormat }) => keyFormat.status === 'unknown',
   },
   {
     severity: 'error',
     message: "the service does not return today's minutes, occupancy and last seen are unavailable",
-    fix: `${COUNTERS_RIGHT} ${ASK_OPERATOR}`,
     applies: (diagnosis) =>
       lacksMinutes(diagnosis) && diagnosis.state.keyFormat.status === 'detected',
   },
   {
     severity: 'warning',
     message: 'ambiguous minute key format, occupancy is unavailable until it is known',
-    fix: 'nothing: the exporter tries again at every minute with counts',
     applies: (diagnosis) =>
       lacksMinutes(diagnosis) && diagnosis.state.keyFormat.status !== 'detected',
   },
   {
     severity: 'warning',
-    message: 'no counts in this month and in the last 14 days',
-    fix: 'nothing for a new library; otherwise check that client_id belongs to this customer',
+    message: 'no counts in this month and in the last 14 days: does client_id belong to it?',
     applies: ({ lastSeenMs, state }) =>
       lastSeenMs === undefined && state.snapshot !== undefined && isZero(state.snapshot.totals),
   },

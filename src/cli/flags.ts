@@ -1,4 +1,4 @@
-/** Flags that several commands have, and what every `--help` ends with. */
+/** Flags that several commands have. */
 import { InvalidArgumentError, Option } from 'commander';
 import { Temporal } from 'temporal-polyfill';
 import { systemClock } from '../base/clock.ts';
@@ -65,6 +65,9 @@ export function integer(min: number, max: number): (text: string) => number {
   };
 }
 
+export const TIME_FORMATS =
+  'ISO 8601, local without an offset; a date; or a duration before now such as -24h';
+
 /** Milliseconds since 1970, whole seconds, once the customer's zone and the time are known. */
 export type TimeFlag = (zone: Zone, nowMs: number) => number;
 
@@ -109,10 +112,4 @@ function refuseTime(): never {
     'Expected a time such as 2026-11-01T04:00:00+01:00, a date such as 2026-11-01, ' +
       'or a duration before now such as -24h.',
   );
-}
-
-/** The end of a `--help`. `page` is a file in docs. Examples are arguments of the program. */
-export function helpNotes(page: string, examples: readonly string[], notes = ''): string {
-  const lines = examples.map((example) => `  library-stats-exporter ${example}\n`);
-  return `\n${notes === '' ? '' : `${notes}\n\n`}Examples:\n${lines.join('')}\nDocumentation: docs/${page}`;
 }

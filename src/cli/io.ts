@@ -4,11 +4,6 @@ import packageJson from '../../package.json' with { type: 'json' };
 
 export const VERSION = packageJson.version;
 
-/** What to write before a command's name: in a clone the sources run, installed they are compiled. */
-export const PROGRAM = import.meta.filename.endsWith('.ts')
-  ? 'npm start --silent --'
-  : 'library-stats-exporter';
-
 /** Only main.ts provides it. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -21,7 +16,6 @@ export interface Io {
    * be written: with the code `EPIPE` if its reader has gone.
    */
   readonly deliverOut: (text: string) => Promise<void>;
-  readonly outIsTerminal: boolean;
   readonly errorIsTerminal: boolean;
   /** Aborts at SIGTERM and SIGINT, with the name of the signal as its reason. */
   readonly stop: AbortSignal;

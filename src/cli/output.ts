@@ -1,6 +1,5 @@
-/** Text for terminals, files and programs: tables, CSV, JSON lines, progress. */
+/** Rows as text: tables, CSV, JSON lines. */
 import type { RawRecord } from '../base/model.ts';
-import type { Io } from './io.ts';
 
 export const FORMATS = ['table', 'csv', 'ndjson'] as const;
 
@@ -12,22 +11,16 @@ export type Formatter = (rows: readonly RawRecord[]) => string;
 /** A missing value in a table of results. Columns of numbers may have it. */
 export const ABSENT = '-';
 
-const MAX_NAMES = 8;
-
 /** What a terminal executes, or what reorders the rest of a line. */
 const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** CSV (RFC 4180) keeps control characters, because values must be exact, but not for a terminal. */
-export function createFormatter(
-  format: Format,
-  columns: readonly string[],
-  forTerminal: boolean,
-): Formatter {
+/** CSV (RFC 4180) keeps control characters, because values must be exact. */
+export function createFormatter(format: Format, columns: readonly string[]): Formatter {
   switch (format) {
     case 'table':
       return createTable(columns);
     case 'csv':
-      return createCsv(columns, forTerminal ? printable : (text) => text);
+      return createCsv(columns);
     case 'ndjson':
       return (rows) => rows.map((row) => jsonLine(columns, row)).join('');
   }
@@ -44,46 +37,6 @@ export function printable(text: string): string {
 /** `1 file`, `2 files`. */
 export function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
-}
-
-/** The names, or the first of them and how many more there are. */
-export function listed(names: readonly string[]): string {
-  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : '';
-  return names.slice(0, MAX_NAMES).join(', ') + more;
-}
-
-/** Moves to the start of the line and clears it (ECMA-48, EL). */
-const CLEAR_LINE = '\r\u001b[K';
-
-/** One line on a terminal that is rewritten in place. Elsewhere nothing is written. */
-export class ProgressLine {
-  readonly #io: Pick<Io, 'errorIsTerminal' | 'writeError'>;
-  #isShown = false;
-
-  constructor(io: Pick<Io, 'errorIsTerminal' | 'writeError'>) {
-    this.#io = io;
-  }
-
-  show(text: string): void {
-    if (this.#io.errorIsTerminal) {
-      this.#io.writeError(CLEAR_LINE + text);
-      this.#isShown = true;
-    }
-  }
-
-  /** Writes to standard error in place of the line. */
-  write(text: string): void {
-    this.clear();
-    this.#io.writeError(text);
-  }
-
-  /** Before anything else is written to the terminal. */
-  clear(): void {
-    if (this.#isShown) {
-      this.#io.writeError(CLEAR_LINE);
-      this.#isShown = false;
-    }
-  }
 }
 
 /** Columns are as wide as the first rows need; longer values that come later shift their line. */
@@ -109,11 +62,11 @@ function createTable(columns: readonly string[]): Formatter {
   };
 }
 
-function createCsv(columns: readonly string[], shown: (text: string) => string): Formatter {
+function createCsv(columns: readonly string[]): Formatter {
   let head: readonly RawRecord[] = [columns];
   return (rows) => {
     const lines = [...head, ...rows].map(
-      (row) => `${row.map((value) => csvField(shown(String(value ?? '')))).join(',')}\r\n`,
+      (row) => `${row.map((value) => csvField(String(value ?? ''))).join(',')}\r\n`,
     );
     head = [];
     return lines.join('');

@@ -2,7 +2,7 @@
 import { Argument, Command, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { formatDuration } from '../base/duration.ts';
-import { codeOf, messageOf, ServiceError, UsageError } from '../base/errors.ts';
+import { codeOf, messageOf, UsageError } from '../base/errors.ts';
 import { AGGREGATIONS } from '../base/model.ts';
 import type {
   AggregatedQuestion,
@@ -15,21 +15,20 @@ import type {
 import type { Secret } from '../base/secret.ts';
 import { loadConfig } from '../config/load.ts';
 import { accessOf } from '../config/files.ts';
-import type { Config, CustomerConfig } from '../config/types.ts';
 import { Zone } from '../counting/zone.ts';
 import { recordFields, rowFields } from '../service/decode.ts';
 import type { ServiceClient } from '../service/types.ts';
-import { noSuchCustomer, serviceOf } from './access.ts';
-import { configOption, helpNotes, integer, parseTimeFlag, refuseReversed } from './flags.ts';
+import { findCustomer, serviceOf } from './access.ts';
+import { configOption, integer, parseTimeFlag, refuseReversed, TIME_FORMATS } from './flags.ts';
 import type { TimeFlag } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
-import { counted, createFormatter, FORMATS, printable, ProgressLine } from './output.ts';
+import { createFormatter, FORMATS, printable } from './output.ts';
 import type { Format } from './output.ts';
 
 interface QueryFlags {
   readonly 'config.file': string;
-  readonly customer?: string;
+  readonly customer: string;
   readonly aggregation?: Aggregation;
   readonly from?: TimeFlag;
   readonly to?: TimeFlag;
@@ -40,51 +39,33 @@ interface QueryFlags {
 
 /** A page of this many records is a third of the 1 MB above which the service aggregates. */
 const DEFAULT_LIMIT = 1_000;
-
-const NOTES = `Without --aggregation, all raw records are read, page by page.
-
-Times are ISO 8601 (2026-11-01T04:00:00+01:00), in the customer's time zone if
-they have no offset; dates (2026-11-01), which mean midnight; or durations
-before now (-24h).`;
+/** A user can wait longer than a poll. */
+const RETRIES = { maxAttempts: 6, maxWaitMs: 3_600_000 };
 
 export function queryCommand(io: Io): Command {
+  const endpoints = Object.keys(AGGREGATIONS);
   return new Command('query')
     .summary('read data of a customer from the service, once')
     .description('Reads people counts or logins of a customer from the service and prints them.')
-    .addArgument(
-      new Argument(`<${Object.keys(AGGREGATIONS).join('|')}>`, 'what to read').choices(
-        Object.keys(AGGREGATIONS),
-      ),
-    )
+    .addArgument(new Argument(`<${endpoints.join('|')}>`, 'what to read').choices(endpoints))
     .addOption(configOption())
-    .option('--customer <name>', 'customer; required if the configuration has several')
+    .requiredOption('--customer <name>', 'customer name; required')
     .addOption(
       new Option(
         '--aggregation <name>',
-        'aggregation; for login only day, quarter, minute',
+        'aggregation, for login only day, quarter, minute; raw records without',
       ).choices(AGGREGATIONS.peoplecount),
     )
-    .option('--from <time>', 'start', parseTimeFlag)
+    .option('--from <time>', `start: ${TIME_FORMATS}`, parseTimeFlag)
     .option('--to <time>', 'end; needs --from', parseTimeFlag)
     .addOption(
-      new Option('--limit <number>', 'raw records per page')
+      new Option('--limit <number>', 'raw records per page; all pages are read')
         .argParser(integer(1, 1_000_000))
         .default(DEFAULT_LIMIT)
         .conflicts('aggregation'),
     )
     .option('--include-patron-fields', "print patrons' age, gender and address as well", false)
     .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default('table'))
-    .addHelpText(
-      'after',
-      helpNotes(
-        'commands.md',
-        [
-          'query peoplecount --aggregation=day --from=2026-11-01',
-          'query login --from=-24h --format=csv > logins.csv',
-        ],
-        NOTES,
-      ),
-    )
     .action((endpoint: Endpoint, flags: QueryFlags) => query(endpoint, flags, io));
 }
 
@@ -102,63 +83,40 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
   }
   const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
   warnings.forEach((warning) => io.writeError(`warning: ${warning}\n`));
-  const customer = selectCustomer(config, flags.customer);
+  const customer = findCustomer(config, flags.customer);
   const window = resolveWindow(flags, new Zone(customer.timezone));
   const columns =
     aggregation === undefined ? recordFields(endpoint, includePatronFields) : rowFields(endpoint);
-  const format = createFormatter(flags.format, columns, io.outIsTerminal);
-  const progress = new ProgressLine(io);
+  const format = createFormatter(flags.format, columns);
   const service = serviceOf(config, io);
   const client = service.clientFor(accessOf(customer), {
-    // A user can wait longer than a poll.
-    maxAttempts: 6,
-    maxWaitMs: 3_600_000,
+    ...RETRIES,
     onWait(error, waitMs) {
       const wait = formatDuration(Math.ceil(waitMs / 1_000) * 1_000);
-      progress.write(`${error.message}: retrying in ${wait}\n`);
+      io.writeError(`${error.message}: retrying in ${wait}\n`);
     },
   });
   const pages =
     aggregation === undefined
       ? readPages(client, { endpoint, limit, includePatronFields, ...window }, io.stop)
       : readAggregated(client, { endpoint, aggregation, ...window }, io.stop);
-  let pageCount = 0;
-  let rowCount = 0;
+  let rowsWritten = 0;
   try {
     for await (const rows of pages) {
-      progress.clear();
       await io.deliverOut(format(rows));
-      pageCount += 1;
-      rowCount += rows.length;
-      progress.show(`${counted(pageCount, 'page')}, ${counted(rowCount, 'row')}`);
+      rowsWritten += rows.length;
     }
   } catch (error) {
-    const isOfService = error instanceof ServiceError;
-    if (!isOfService && codeOf(error) === 'EPIPE') {
+    if (codeOf(error) === 'EPIPE') {
       return; // Nobody reads the rows any more, as in `query … | head -1`.
     }
-    const written = `${counted(rowCount, 'row')} written`;
-    if (io.stop.aborted) {
-      throw new InterruptedError(`stopped, ${written}`, { cause: error });
-    }
-    const reason = isOfService ? `${error.reason}: ` : '';
-    throw new Error(`${customer.name}: ${endpoint}: ${reason}${messageOf(error)} (${written})`, {
-      cause: error,
-    });
+    const [Failure, reason] = io.stop.aborted
+      ? [InterruptedError, 'stopped']
+      : [Error, messageOf(error)];
+    throw new Failure(`${reason} (rows written: ${rowsWritten})`, { cause: error });
   } finally {
-    progress.clear();
     service.close();
   }
-}
-
-function selectCustomer(config: Config, name: string | undefined): CustomerConfig {
-  const { customers } = config;
-  const isOnly = name === undefined && customers.length === 1;
-  const found = customers.find((customer) => isOnly || customer.name === name);
-  if (found === undefined) {
-    throw noSuchCustomer(config, name);
-  }
-  return found;
 }
 
 function resolveWindow({ from, to }: QueryFlags, zone: Zone): Window {
@@ -174,17 +132,14 @@ function resolveWindow({ from, to }: QueryFlags, zone: Zone): Window {
   };
 }
 
-const MAX_EMPTY_PAGES = 10;
-
-/** The records of each page; some pages may be empty. Throws if the pages never end. */
+/** The records of each page; some pages may be empty. Throws if the service repeats a page. */
 async function* readPages(
   client: ServiceClient,
   question: PageQuestion,
   signal: AbortSignal,
 ): AsyncGenerator<readonly RawRecord[]> {
   /** A service that repeats pages may give them new tokens. */
-  const firstIds = new Set<RawRecord[number]>();
-  let emptyPages = 0;
+  const firstIds = new Set<RawRecord[number] | undefined>();
   let startToken: Secret | undefined;
   do {
     const token = startToken === undefined ? {} : { startToken };
@@ -196,17 +151,10 @@ async function* readPages(
       );
     }
     const [id] = page.records[0] ?? [];
-    if (id === undefined) {
-      emptyPages += 1;
-    } else if (firstIds.has(id)) {
+    if (id !== undefined && firstIds.has(id)) {
       throw new Error('the service returned a page twice');
-    } else {
-      firstIds.add(id);
-      emptyPages = 0;
     }
-    if (emptyPages > MAX_EMPTY_PAGES) {
-      throw new Error(`the service returned ${emptyPages} empty pages in a row`);
-    }
+    firstIds.add(id);
     yield page.records;
     ({ startToken } = page);
   } while (startToken !== undefined);

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { createFormatter } from '../../src/cli/output.ts';
 import type { Format } from '../../src/cli/output.ts';
 
-function formatter(format: Format, forTerminal = false) {
-  return createFormatter(format, ['id', 'name', 'deviceId'], forTerminal);
+function formatter(format: Format) {
+  return createFormatter(format, ['id', 'name', 'deviceId']);
 }
 
 test('a table has one head, texts left, numbers right, no trailing spaces', () => {
@@ -38,12 +38,11 @@ const UNSAFE = 'a\u001b[2Jb\u009bd\u202ee\u2028f\u007f';
 const ESCAPED = String.raw`a\u001b[2Jb\u009bd\u202ee\u2028f\u007f`;
 
 test.each([
-  ['table', false, ESCAPED],
-  ['csv', false, UNSAFE],
-  ['csv', true, ESCAPED],
-  ['ndjson', false, ESCAPED],
-] as const)('control characters as %s (terminal: %j) are %j', (format, forTerminal, expected) => {
-  expect(formatter(format, forTerminal)([['1', UNSAFE, 1]])).toContain(expected);
+  ['table', ESCAPED],
+  ['csv', UNSAFE],
+  ['ndjson', ESCAPED],
+] as const)('control characters as %s are %j', (format, expected) => {
+  expect(formatter(format)([['1', UNSAFE, 1]])).toContain(expected);
 });
 
 test('JSON lines are one object a line, with exact values', () => {

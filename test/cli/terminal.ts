@@ -14,7 +14,6 @@ export class Terminal implements Io {
   readonly hostname = 'exporter-2.exporters.example.org';
   readonly nodeVersion = process.version;
   readonly hangups: (() => void)[] = [];
-  outIsTerminal = false;
   errorIsTerminal = false;
   out = '';
   err = '';

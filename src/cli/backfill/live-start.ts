@@ -7,6 +7,7 @@ import { request as requestHttp } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { z } from 'zod';
 import { codeOf, messageOf, UsageError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { CustomerConfig } from '../../config/types.ts';
@@ -114,14 +115,29 @@ function liveStartOf(series: readonly Series[], known: readonly LabelPair[]): Li
   };
 }
 
-/** A vector has `value`, a matrix `values`. */
-interface ApiSeries {
-  readonly metric: Series['labels'];
-  readonly value?: ApiSample;
-  readonly values?: readonly ApiSample[];
-}
+const SAMPLE = z.tuple([z.number(), z.string()]);
 
-type ApiSample = readonly [seconds: number, value: string];
+/** A response to an instant query: `data` after success, else `error`. */
+const RESPONSE = z.object({
+  error: z.string().optional(),
+  data: z
+    .object({
+      result: z.array(
+        // A vector has `value`, a matrix `values`.
+        z.object({
+          metric: z.record(z.string(), z.string()),
+          value: SAMPLE.optional(),
+          values: z.array(SAMPLE).optional(),
+        }),
+      ),
+    })
+    .optional(),
+});
+
+interface HttpResponse {
+  readonly status: number | undefined;
+  readonly body: string;
+}
 
 /** `base` may have a path, a user and a password. Messages show neither user nor password. */
 async function query(
@@ -135,38 +151,41 @@ async function query(
   const shown = `${url.origin}${url.pathname}`;
   const form = new URLSearchParams({ query: expression, time: String(atMs / 1_000) });
   const signal = AbortSignal.any([stop, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
-  const [status, body] = await post(url, form.toString(), signal).catch((error: unknown) => {
+  const { status, body } = await post(url, form, signal).catch((error: unknown) => {
     throw new Error(`${shown}: no response (${codeOf(error) ?? messageOf(error)})`, {
       cause: error,
     });
   });
-  const { data, error = 'not a response of Prometheus' } = parse(body);
-  if (status !== 200 || !Array.isArray(data?.result)) {
+  const { data, error = 'not a response of Prometheus' } = parseResponse(body);
+  if (status !== 200 || data === undefined) {
     throw new Error(`${shown}: status ${status}: ${error}`);
   }
-  return data.result.flatMap(({ metric: labels, value, values = [] }) => {
-    const [[seconds, first] = value ?? []] = values;
-    return seconds === undefined
-      ? []
-      : [{ labels, sample: { atMs: Math.round(seconds * 1_000), value: Number(first) } }];
+  return data.result.flatMap(({ metric: labels, value, values }) => {
+    const first = values?.[0] ?? value;
+    return first === undefined ? [] : [{ labels, sample: sampleOf(first) }];
   });
 }
 
-function parse(body: string): { error?: string; data?: { result?: readonly ApiSeries[] } } {
+/** Empty if it is not a response of Prometheus. */
+function parseResponse(body: string): z.output<typeof RESPONSE> {
   try {
-    return JSON.parse(body) ?? {};
+    return RESPONSE.parse(JSON.parse(body));
   } catch {
     return {};
   }
 }
 
-async function post(url: URL, body: string, signal: AbortSignal) {
+function sampleOf([seconds, value]: z.output<typeof SAMPLE>): Sample {
+  return { atMs: Math.round(seconds * 1_000), value: Number(value) };
+}
+
+async function post(url: URL, form: URLSearchParams, signal: AbortSignal): Promise<HttpResponse> {
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   const request = send(url, { method: 'POST', headers, signal });
-  request.end(body);
+  request.end(form.toString());
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   // From now on, an error of the request is also one of the response.
   request.on('error', () => {});
-  return [response.statusCode, await text(response)] as const;
+  return { status: response.statusCode, body: await text(response) };
 }

@@ -8,7 +8,6 @@ import { createOpeningHoursParser } from '../../counting/opening-hours.ts';
 import { Zone } from '../../counting/zone.ts';
 import type { LabelPair } from '../../metrics/family.ts';
 import { descriptionOf } from '../../polling/customers.ts';
-import { noSuchCustomer } from '../access.ts';
 import { parseTimeFlag, refuseReversed } from '../flags.ts';
 import type { LogFlags } from '../flags.ts';
 import type { LiveStart } from './live-start.ts';
@@ -17,6 +16,21 @@ import type { LiveStart } from './live-start.ts';
 const DEFAULT_END_AGE_MS = 3 * 3_600_000;
 const MIN_HISTORY_MS = 300_000;
 
+/** Longer steps would leave gaps: Prometheus ignores samples that are older than five minutes. */
+export const STEPS_MS = { '1m': 60_000, '5m': 300_000 } as const;
+
+/** Prometheus would rename a scrape's label of the same name. */
+const USED_LABELS = [
+  'job',
+  'instance',
+  'customer',
+  'timezone',
+  'branch',
+  'client',
+  'device',
+  'name',
+];
+
 export interface BackfillFlags extends LogFlags {
   readonly 'config.file': string;
   /** For {@link parseTimeFlag}. */
@@ -24,8 +38,7 @@ export interface BackfillFlags extends LogFlags {
   readonly to?: string;
   /** All customers if undefined. */
   readonly customer?: readonly string[];
-  /** Milliseconds. */
-  readonly step: number;
+  readonly step: keyof typeof STEPS_MS;
   readonly instance: string;
   readonly job: string;
   readonly label?: readonly LabelPair[];
@@ -57,37 +70,22 @@ export interface Month {
   readonly parts: readonly MonthPart[];
 }
 
-/** In the order of the configuration. Throws a UsageError for an unknown name. */
-export function selectCustomers(
-  config: Config,
-  names: readonly string[] | undefined,
-): readonly CustomerConfig[] {
-  for (const name of names ?? []) {
-    if (!config.customers.some((customer) => customer.name === name)) {
-      throw noSuchCustomer(config, name);
-    }
-  }
-  return config.customers.filter(({ name }) => names?.includes(name) ?? true);
-}
-
 /** The label names of library_customer_info. */
 export function infoLabelNames({ customers }: Config): readonly string[] {
   return [...new Set(customers.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
 }
 
-/** The labels that a scrape would add. Throws a UsageError if customers have one of them. */
+/** The labels that a scrape would add. Throws a UsageError if the series have one of them. */
 export function scrapeLabels(
   { instance, job, label = [] }: BackfillFlags,
   config: Config,
 ): readonly LabelPair[] {
-  const taken = infoLabelNames(config);
-  const duplicate = label.find(([name]) => taken.includes(name));
+  const used = [...USED_LABELS, ...infoLabelNames(config)];
+  const duplicate = label.find(([name]) => used.includes(name));
   if (duplicate !== undefined) {
-    throw new UsageError(
-      `--label=${duplicate.join('=')}: customers have a label of that name in the configuration`,
-    );
+    throw new UsageError(`--label=${duplicate.join('=')}: the series have a label of that name`);
   }
-  return [['instance', instance], ['job', job], ...label];
+  return [['instance', instance], ['job', job], ...new Map(label)];
 }
 
 /** Throws a UsageError if a range is empty or ends in the future. */

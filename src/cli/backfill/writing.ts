@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { ALL_COUNTERS, COUNTERS, MINUTE_STREAMS } from '../../base/model.ts';
+import { ALL_COUNTERS, MINUTE_STREAMS } from '../../base/model.ts';
 import type { Breakdown, CounterName, MinuteStream } from '../../base/model.ts';
 import { keyMetricsAt } from '../../counting/breakdown-history.ts';
 import type { BreakdownHistory } from '../../counting/breakdown-history.ts';
@@ -21,33 +21,32 @@ import { BACKFILL_FAMILIES } from '../../metrics/families.ts';
 import type { Family, FamilyContext, LabelPair } from '../../metrics/family.ts';
 import { END_OF, writeHead, writeLabel, writePastSample } from '../../metrics/format.ts';
 import { counted } from '../output.ts';
-import type { ProgressLine } from '../output.ts';
 import { counterId } from './live-start.ts';
-import type { CustomerRecord, OutputFolder, Totals } from './output-folder.ts';
 import type { PartHistory, ReadPart } from './reading.ts';
+import type { BackfillState, CustomerRecord } from './state.ts';
 import { sampleTimes } from './targets.ts';
 import type { Month, MonthPart } from './targets.ts';
 
 export interface Run extends FamilyContext {
-  readonly folder: OutputFolder;
+  readonly folder: string;
+  readonly state: BackfillState;
   readonly breakdowns: ReadonlySet<Breakdown>;
   readonly stepMs: number;
   readonly scrapeLabels: readonly LabelPair[];
   readonly read: ReadPart;
   /** How many customers are read at the same time. */
   readonly workers: number;
-  readonly progress: ProgressLine;
   readonly log: Logger;
   readonly stop: AbortSignal;
 }
 
 /** Skips finished months. Throws an Error that names the customers that failed. */
 export async function writeMonths(months: readonly Month[], run: Run): Promise<void> {
-  const { folder, log } = run;
-  log.info('backfill started', { months: months.length, output: folder.path });
+  const { folder, state, log } = run;
+  log.info('backfill started', { months: months.length, output: folder });
   for (const month of months) {
-    if (!(await folder.isFinished(month))) {
-      const temporary = join(folder.path, `${month.name}.unfinished`);
+    if (!(await state.isFinished(month))) {
+      const temporary = join(folder, `${month.name}.unfinished`);
       try {
         await rm(temporary, { recursive: true, force: true });
         await mkdir(temporary);
@@ -66,12 +65,12 @@ async function writeMonth(
   temporary: string,
   run: Run,
 ): Promise<void> {
-  const { folder, read, workers, progress, log, stop } = run;
+  const { folder, state, read, workers, log, stop } = run;
   const families = [...BACKFILL_FAMILIES, ...breakdownFamilies(run.breakdowns)];
   const customers: Record<string, CustomerRecord> = {};
   const failures: string[] = [];
+  let samples = 0;
   for (let done = 0; done < parts.length; done += workers) {
-    progress.show(`${month}: ${done} of ${counted(parts.length, 'customer')}`);
     const batch = parts.slice(done, done + workers);
     const results = await Promise.allSettled(batch.map(read));
     stop.throwIfAborted();
@@ -79,10 +78,12 @@ async function writeMonth(
       const { name } = part.target.config;
       const result = results[i];
       if (result?.status === 'fulfilled') {
-        const totals = totalsOf(result.value);
-        const streams = streamsWithData([...folder.totalsBefore(month, name), totals]);
-        const samples = await writePart(part, result.value, streams, families, temporary, run);
-        customers[name] = { endMs: part.range.endMs, samples, totals };
+        const history = result.value;
+        logDayDifferences(history, name, month, log);
+        const withCounts = [...state.streamsBefore(month, name), ...streamsWithCounts(history)];
+        const streams = MINUTE_STREAMS.filter((stream) => withCounts.includes(stream));
+        samples += await writePart(part, history, streams, families, temporary, run);
+        customers[name] = { endMs: part.range.endMs, streams };
       } else if (result?.reason instanceof ServiceError) {
         failures.push(`  ${name}: ${result.reason.reason}: ${result.reason.message}`);
       } else {
@@ -96,9 +97,32 @@ async function writeMonth(
         'run the same command again to continue, or use --customer and another --output',
     );
   }
-  const bytes = await joinFamilies(families, temporary, join(folder.path, `${month}.om`));
-  await folder.finish(month, { bytes, customers });
-  log.info('month written', { month, bytes });
+  const bytes = await joinFamilies(families, temporary, join(folder, `${month}.om`));
+  await state.finish(month, { bytes, samples, customers });
+  log.info('month written', { month, samples, bytes });
+}
+
+function streamsWithCounts({ streams }: PartHistory): readonly MinuteStream[] {
+  return MINUTE_STREAMS.filter((stream) => {
+    const { sums = [], byDay = [] } = streams[stream] ?? {};
+    return [...sums, ...byDay].some((sum) => sum > 0);
+  });
+}
+
+/** Days may lag, cover other hours, or records came while the service was queried. */
+function logDayDifferences(
+  { streams }: PartHistory,
+  customer: string,
+  month: string,
+  log: Logger,
+): void {
+  for (const stream of MINUTE_STREAMS) {
+    const { sums = [], byDay = [] } = streams[stream] ?? {};
+    if (sums.some((sum, i) => sum !== byDay[i])) {
+      const totals = { by_minute: sums.join(), by_day: byDay.join() };
+      log.warn('day totals inconsistent, using minute', { customer, month, stream, ...totals });
+    }
+  }
 }
 
 /** The size in bytes; 0 and no file if there is no sample. */
@@ -133,16 +157,16 @@ async function joinFamilies(
 async function writePart(
   part: MonthPart,
   history: PartHistory,
-  streams: ReadonlySet<MinuteStream>,
+  streams: readonly MinuteStream[],
   families: readonly Family[],
   temporary: string,
   run: Run,
 ): Promise<number> {
-  if (streams.size === 0) {
+  if (streams.length === 0) {
     return 0;
   }
   const past = replay(part, history, streams, run.stepMs);
-  const breakdowns = streams.has('people') ? history.breakdowns : [];
+  const breakdowns = streams.includes('people') ? history.breakdowns : [];
   let samples = 0;
   for (const family of families) {
     for (const metrics of seriesOf(family, part, breakdowns, past)) {
@@ -159,7 +183,7 @@ async function writePart(
 function replay(
   part: MonthPart,
   { streams, daysBefore }: PartHistory,
-  withData: ReadonlySet<MinuteStream>,
+  withData: readonly MinuteStream[],
   stepMs: number,
 ): readonly PastMetrics[] {
   const { config, calendar, description } = part.target;
@@ -170,12 +194,7 @@ function replay(
       description,
       calendar,
       period: part.period,
-      streams: Object.fromEntries(
-        MINUTE_STREAMS.filter((stream) => withData.has(stream)).map((stream) => [
-          stream,
-          streams[stream],
-        ]),
-      ),
+      streams: Object.fromEntries(withData.map((stream) => [stream, streams[stream]])),
       daysBefore,
       maxValues: maxValues(part, (name) => counterId(name)),
     },
@@ -254,21 +273,4 @@ function writeSeries(family: Family, past: Iterable<PastMetrics>, run: Run): rea
     }
   }
   return [...series.values()].flat();
-}
-
-function totalsOf({ streams }: PartHistory): Totals {
-  const totals = MINUTE_STREAMS.flatMap((stream) => {
-    const { sums = [], byDay = [] } = streams[stream] ?? {};
-    return sums.map((sum, i) => [COUNTERS[stream][i], { byMinute: sum, byDay: byDay[i] ?? 0 }]);
-  });
-  return Object.fromEntries(totals) as Totals;
-}
-
-/** A stream that had no counts in any month up to this one is unknown rather than 0. */
-function streamsWithData(months: readonly Totals[]): ReadonlySet<MinuteStream> {
-  function hasData(stream: MinuteStream): boolean {
-    const totals = months.flatMap((month) => COUNTERS[stream].map((name) => month[name]));
-    return totals.some((total) => total !== undefined && total.byMinute + total.byDay > 0);
-  }
-  return new Set(MINUTE_STREAMS.filter(hasData));
 }
