@@ -33,9 +33,14 @@ const SPECIFIED: Readonly<Record<string, readonly number[]>> = {
 /** A figure that is worse by more than this is bold. */
 const TOLERANCE = 0.05;
 
-/** Each cell: relative error ± standard error, coverage, and the share of minutes withheld unless it is 0. */
+/**
+ * Each cell: relative error ± standard error, coverage, and the share of minutes withheld unless it is 0.
+ * Libraries that never have an estimate are left out.
+ */
 export function occupancyTable(cells: readonly Accuracy[]): string {
-  const libraries = Object.keys(LIBRARIES);
+  const libraries = Object.keys(LIBRARIES).filter((library) =>
+    cells.some((cell) => cell.library === library && cell.withheld < 1),
+  );
   const regimes = Map.groupBy(cells, ({ regime }) => regime);
   return alignTable([
     ['regime', ...libraries],

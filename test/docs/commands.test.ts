@@ -55,26 +55,3 @@ test('every curl command prints what is written below it', async () => {
   const replayed = await replay(readFileSync(FILE, 'utf8'));
   await expect(replayed).toMatchFileSnapshot(FILE);
 });
-
-test('the commands have every endpoint and parameter', () => {
-  const commands = readFileSync(FILE, 'utf8')
-    .split('\n')
-    .filter((line) => line.startsWith('$ '))
-    .join('\n');
-  for (const path of ['/connect/token', '/v1/peoplecount', '/v1/login']) {
-    expect(commands).toContain(`$SERVICE${path}`);
-  }
-  const parameters = ['startToken', 'limit', 'from', 'to', 'aggregation'];
-  const aggregations = ['branch', 'client', 'device', 'day', 'quarter', 'minute'];
-  for (const [path, most] of [
-    ['peoplecount', aggregations],
-    ['login', aggregations.slice(3)],
-  ] as const) {
-    const asked = commands.split('\n').filter((line) => line.includes(`/v1/${path}?`));
-    const found = asked.flatMap((line) => Array.from(line.matchAll(/[?&](\w+)=([\w$]*)/g)));
-    const names = new Set(found.map(([, name]) => name));
-    const values = found.filter(([, name]) => name === 'aggregation').map(([, , value]) => value);
-    expect([...names]).toEqual(expect.arrayContaining(parameters));
-    expect(values).toEqual(expect.arrayContaining([...most]));
-  }
-});

@@ -111,10 +111,6 @@ function headerOf(text: string): [name: string, value: string] {
 }
 
 function through(stage: string, input: string): string {
-  const lines = /^head -(\d+)$/.exec(stage)?.[1];
-  if (lines !== undefined) {
-    return `${input.split('\n').slice(0, Number(lines)).join('\n')}\n`;
-  }
   const [, flag, filter] = /^jq (?:-(\w) )?'?(.*?)'?$/.exec(stage) ?? [];
   if (filter === undefined) {
     throw new Error(`${stage} is not a part of the documentation's shell`);

@@ -31,7 +31,7 @@ test('the table has its rows', () => {
   expect(ROWS).toHaveLength(
     PAGE.match(/^\| \S+ \S+ \S+ \S+ \S+ \S+ +\| +[\d.]+ \|/gm)?.length ?? 0,
   );
-  expect(ROWS.length).toBeGreaterThan(8);
+  expect(ROWS.length).toBeGreaterThan(5);
 });
 
 test.each(ROWS)('increase() of the samples %s is %s', async (samples, increase) => {
