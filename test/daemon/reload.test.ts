@@ -1,72 +1,10 @@
-/** Reloads of a daemon whose configuration the test provides. Its service does not exist, or is a function. */
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+/** Reloads of a daemon whose configuration the test provides. */
+import { expect, test, vi } from 'vitest';
 import { ConfigError } from '../../src/base/errors.ts';
-import { silentLogger } from '../../src/base/log.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
-import { createDaemon } from '../../src/daemon.ts';
-import type { DaemonOptions } from '../../src/daemon.ts';
-import { load } from '../config/folder.ts';
-
-function configured(...names: readonly string[]): Promise<LoadedConfig> {
-  return configuredAt('http://127.0.0.1:9', ...names);
-}
-
-function configuredAt(address: string, ...names: readonly string[]): Promise<LoadedConfig> {
-  const service = { base_url: address, auth_url: address };
-  const customers = names.map((name) => ({
-    name,
-    client_id: `${name}-api`,
-    client_secret: 'otter-quay',
-    timezone: 'Europe/Copenhagen',
-  }));
-  return load({
-    'config.yaml': JSON.stringify({ service, polling: { interval: '1s' }, customers }),
-  });
-}
+import { configured, configuredAt, started } from './fixture.ts';
 
 const WEB = { config: { tls: undefined, users: new Map() }, files: [], warnings: [] };
-
-/** A started daemon, what it logged, and the values of its own metrics. */
-async function started(options: Partial<DaemonOptions>) {
-  const logged: string[] = [];
-  function log(message: string, fields?: object): void {
-    logged.push(`${message} ${JSON.stringify(fields)}`);
-  }
-  const daemon = createDaemon({
-    loaded: await configured('riverside'),
-    load: () => configured('riverside'),
-    listenAddress: '127.0.0.1:0',
-    telemetryPath: '/metrics',
-    enableLifecycle: false,
-    storagePath: '',
-    shard: { shard: 0, shards: 1 },
-    version: '0',
-    revision: 'test',
-    nodeVersion: process.version,
-    proxyEnvironment: {},
-    clock: systemClock,
-    random: { next: () => 0 },
-    log: { ...silentLogger, info: log, warn: log, error: log },
-    ...options,
-  });
-  const { url } = await daemon.start();
-  onTestFinished(() => daemon.stop());
-  async function metric(name: string): Promise<number> {
-    const text = await (await fetch(new URL('/metrics', url))).text();
-    return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
-  }
-  /** The alert of the status page. */
-  async function alert(): Promise<string | undefined> {
-    const page = await (await fetch(url)).text();
-    const [, text] = /role="alert">([^]*?)<\/p>/.exec(page) ?? [];
-    return text
-      ?.replaceAll(/<[^>]*>/g, '')
-      .replaceAll(/\s+/g, ' ')
-      .trim();
-  }
-  return { daemon, logged, metric, alert };
-}
 
 const SUCCESSFUL = 'library_exporter_config_last_reload_successful';
 const VALID = 'library_credentials_valid\\{.*\\}';
@@ -155,7 +93,7 @@ test('a shard logs the number of its own customers', async () => {
   expect(logged).toContain(`config reloaded {"scope":"all","customers":${customers}}`);
 });
 
-test('a new address of the service gets the next requests, and refused credentials are logged', async () => {
+test('a new token endpoint gets the next requests, and refused and accepted credentials are logged', async () => {
   const hosts: string[] = [];
   const { daemon, logged, metric } = await started({
     load: () => configuredAt('http://127.0.0.2:9', 'riverside'),
@@ -182,4 +120,5 @@ test('a new address of the service gets the next requests, and refused credentia
   expect(await daemon.reload()).toEqual({ ok: true });
   await vi.waitFor(() => expect(hosts).toContain('127.0.0.2'), { timeout: 10_000 });
   await vi.waitFor(async () => expect(await metric(VALID)).toBe(1), { timeout: 10_000 });
+  expect(logged).toContain('credentials accepted again {"customer":"riverside"}');
 });

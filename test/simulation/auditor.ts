@@ -7,7 +7,6 @@ import { BreakdownAuditor } from './breakdown-auditor.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import { CounterAuditor } from './counter-auditor.ts';
 import type { CustomerScrape } from './counter-auditor.ts';
-import type { Situation } from './coverage.ts';
 import type { Environment } from './environment.ts';
 import { EstimateAuditor } from './estimate-auditor.ts';
 import { mayOccur, mayLackRows } from './tolerances.ts';
@@ -23,7 +22,6 @@ export interface AuditContext {
   readonly clock: VirtualClock;
   readonly polls: PollTimes;
   readonly report: (what: string) => void;
-  readonly situation: (what: Situation) => void;
 }
 
 const MAX_VIOLATIONS = 20;
@@ -32,14 +30,12 @@ const THOROUGH_EVERY = 8;
 
 export class Auditor {
   readonly violations: string[] = [];
-  readonly situations = new Set<Situation>();
   readonly polls = new PollTimes();
   readonly #environment: Environment;
   readonly #service: SimulatedService;
   readonly #clock: VirtualClock;
   /** By exporter; a text that has not changed is not audited again on the same day. */
   readonly #lastTexts = new Map<string, string>();
-  readonly #periods = new Map<string, { readonly periodMs: number; readonly dayMs: number }>();
   readonly #counters: CounterAuditor;
   readonly #occupancy: OccupancyAuditor;
   readonly #estimates: EstimateAuditor;
@@ -57,7 +53,6 @@ export class Auditor {
       clock,
       polls: this.polls,
       report: (what) => this.report(what),
-      situation: (what) => this.situations.add(what),
     };
     this.#counters = new CounterAuditor(context);
     this.#occupancy = new OccupancyAuditor(context);
@@ -122,10 +117,6 @@ export class Auditor {
     }
   }
 
-  expectIncreases(): void {
-    this.#counters.increases.violations().forEach((finding) => this.report(finding));
-  }
-
   #customersOf(exporter: string, scrape: Scrape, aheadMs: number): readonly CustomerScrape[] {
     const dayMs = dayStart(this.#clock.nowMs() + aheadMs, this.#environment.timezone);
     return this.#service.customers.map(({ library: { name: customer } }) => {
@@ -140,23 +131,13 @@ export class Auditor {
   }
 
   /** The counting period is that of the month. */
-  #auditCalendar({ exporter, customer, scrape, periodMs, dayMs, aheadMs }: CustomerScrape): void {
+  #auditCalendar({ exporter, customer, periodMs, aheadMs }: CustomerScrape): void {
     const runningMs = periodStart(this.#clock.nowMs() + aheadMs, this.#environment.timezone);
     // A clock that steps back over the start of a period stays in it.
     if (periodMs !== runningMs && !this.#mayStep()) {
       this.report(
         `${exporter} counts ${customer} from ${periodMs}, and the period started at ${runningMs}`,
       );
-    }
-    const whose = `${exporter} ${customer}`;
-    const before = this.#periods.get(whose);
-    this.#periods.set(whose, { periodMs, dayMs });
-    const isUp = scrape.value('library_up', customer, 'people') === 1;
-    if (before !== undefined && before.dayMs !== dayMs) {
-      this.situations.add(isUp ? 'the day changed' : 'the day changed while polls failed');
-    }
-    if (before !== undefined && before.periodMs !== periodMs) {
-      this.situations.add(isUp ? 'the period changed' : 'the period changed while polls failed');
     }
   }
 }

@@ -1,13 +1,6 @@
 /** Audits the counters of people and logins. */
 import type { AuditContext } from './auditor.ts';
-import {
-  isExactAfterPoll,
-  lagMs,
-  mayAcceptEmpty,
-  mayDecrease,
-  removedCounts,
-} from './tolerances.ts';
-import { IncreaseAuditor } from './increase-auditor.ts';
+import { isExactAfterPoll, lagMs, mayDecrease, removedCounts } from './tolerances.ts';
 import type { Scrape } from './scrape.ts';
 
 /** Names of a counter: metric without its ending, label `counter`, ground truth, stream. */
@@ -32,7 +25,6 @@ interface Seen {
   shownSinceMs: number;
   /** The value exported before that. */
   shownBefore: number;
-  excess: number;
   /** The service's highest total at any scrape. */
   most: number;
 }
@@ -51,11 +43,9 @@ export interface CustomerScrape {
 export class CounterAuditor {
   readonly #context: AuditContext;
   readonly #seen = new Map<string, Seen>();
-  readonly increases: IncreaseAuditor;
 
   constructor(context: AuditContext) {
     this.#context = context;
-    this.increases = new IncreaseAuditor(context.environment, context.service);
   }
 
   /** After a kill only high-water marks on the disk count. */
@@ -70,8 +60,8 @@ export class CounterAuditor {
   }
 
   audit(of: CustomerScrape): void {
-    const { exporter, customer, scrape, periodMs, dayMs, aheadMs } = of;
-    const { environment, service, clock, polls, report, situation } = this.#context;
+    const { exporter, customer, scrape, periodMs, dayMs } = of;
+    const { environment, service, polls, report } = this.#context;
     const served = service.served(customer, periodMs);
     const sinceDay = service.served(customer, dayMs);
     for (const [name, kind, truth, stream] of COUNTERS) {
@@ -84,7 +74,6 @@ export class CounterAuditor {
       seen.most = Math.max(seen.most, served[truth]);
       const value = scrape.value(`${name}_total`, customer);
       if (value === undefined) {
-        situation('no counter at the first scrapes');
         continue;
       }
       const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
@@ -93,20 +82,9 @@ export class CounterAuditor {
         continue;
       }
       const excess = scrape.value('library_counter_excess', customer, kind) ?? NaN;
-      this.#expectCounted(series, of, truth, value, lastSuccessMs);
       const tookMs = polls.tookMs(exporter, stream, lastSuccessMs);
       this.#expectExact(series, of, truth, value - excess, { lastSuccessMs, tookMs });
       this.#expectNoDecrease(series, value, excess, seen);
-      const atMs = clock.nowMs();
-      this.increases.add(series, {
-        customer,
-        truth,
-        periodMs,
-        value,
-        atMs,
-        aheadMs,
-        lastSuccessMs,
-      });
     }
   }
 
@@ -141,29 +119,9 @@ export class CounterAuditor {
     if (known?.periodMs === periodMs) {
       return known;
     }
-    const seen = { periodMs, shown: 0, shownSinceMs: 0, shownBefore: 0, excess: 0, most: 0 };
+    const seen = { periodMs, shown: 0, shownSinceMs: 0, shownBefore: 0, most: 0 };
     this.#seen.set(series, seen);
     return seen;
-  }
-
-  /** A counter is not 0 for longer than a reconcile interval after counts. */
-  #expectCounted(
-    series: string,
-    { customer, periodMs, aheadMs }: CustomerScrape,
-    truth: CounterName,
-    value: number,
-    lastSuccessMs: number,
-  ): void {
-    const { environment, service, report } = this.#context;
-    const readMs =
-      lastSuccessMs - aheadMs - environment.reconcileIntervalMs - 4 * environment.intervalMs;
-    if (
-      value === 0 &&
-      !mayAcceptEmpty(environment) &&
-      service.served(customer, periodMs, readMs)[truth] > 0
-    ) {
-      report(`${series} is shown as 0`);
-    }
   }
 
   /** Every successful poll shows the service's total, where nothing is late and no answer lacks rows. */
@@ -187,7 +145,7 @@ export class CounterAuditor {
   }
 
   #expectNoDecrease(series: string, value: number, excess: number, seen: Seen): void {
-    const { environment, clock, report, situation } = this.#context;
+    const { environment, clock, report } = this.#context;
     if (value < seen.shown) {
       report(`${series} decreases from ${seen.shown} to ${value}`);
     }
@@ -200,17 +158,11 @@ export class CounterAuditor {
     if (!mayDecrease(environment) && excess > 0) {
       report(`${series} has an excess of ${excess}, though the service removed nothing`);
     }
-    if (excess > 0) {
-      situation('a counter had an excess');
-    } else if (seen.excess > 0) {
-      situation('the excess returned to 0');
-    }
     if (value !== seen.shown) {
       seen.shownBefore = seen.shown;
       seen.shownSinceMs = clock.nowMs();
     }
     seen.shown = value;
-    seen.excess = excess;
   }
 
   #rangeOf(

@@ -31,7 +31,7 @@ export class EstimateAuditor {
 
   audit(of: CustomerScrape): void {
     const { exporter, customer, scrape } = of;
-    const { report, situation } = this.#context;
+    const { report } = this.#context;
     const [people, lower, upper] = NAMES.map((name) => scrape.value(name, customer));
     if (people === undefined || lower === undefined || upper === undefined) {
       if (people !== lower || lower !== upper) {
@@ -39,7 +39,6 @@ export class EstimateAuditor {
       }
       return;
     }
-    situation('the estimate was shown');
     if (!(lower >= 0 && lower <= people && people <= upper && upper < Infinity)) {
       report(
         `${exporter} estimates ${people} people in ${customer}, between ${lower} and ${upper}`,
@@ -70,7 +69,7 @@ export class EstimateAuditor {
    * in the same minute, between which nobody was counted.
    */
   #expectSame({ exporter, customer, scrape, dayMs }: CustomerScrape, values: string): void {
-    const { environment, service, polls, report, situation } = this.#context;
+    const { environment, service, polls, report } = this.#context;
     // Who comes just before the day's end is not yet in a history that is read just after.
     const isTooEarly = environment.startMs - dayMs < 10 * MINUTE_MS && environment.startMs > dayMs;
     if (isTooEarly || !isExactAfterPoll(environment)) {
@@ -91,7 +90,6 @@ export class EstimateAuditor {
       JSON.stringify(service.served(customer, dayMs, ms)),
     );
     if (minuteOf(firstMs) === minuteOf(lastMs) && before === after) {
-      situation('two polls in one minute had an estimate');
       if (values !== other.values) {
         const both = `${values} by ${exporter} and ${other.values} by ${other.exporter}`;
         report(`people in ${customer} are estimated as ${both} from the same records`);

@@ -1,0 +1,70 @@
+/** A daemon in this process, on a free port. Its service does not exist, unless a test replaces the transport. */
+import { onTestFinished } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import type { LoadedConfig } from '../../src/config/load.ts';
+import { createDaemon } from '../../src/daemon.ts';
+import type { DaemonOptions } from '../../src/daemon.ts';
+import { load } from '../config/folder.ts';
+
+/** Nobody listens there. */
+const SERVICE_URL = 'http://127.0.0.1:9';
+
+export function configured(...names: readonly string[]): Promise<LoadedConfig> {
+  return configuredAt(SERVICE_URL, ...names);
+}
+
+/** With another token endpoint than the data's. */
+export function configuredAt(authUrl: string, ...names: readonly string[]): Promise<LoadedConfig> {
+  const service = { base_url: SERVICE_URL, auth_url: authUrl };
+  const customers = names.map((name) => ({
+    name,
+    client_id: `${name}-api`,
+    client_secret: 'otter-quay',
+    timezone: 'Europe/Copenhagen',
+  }));
+  return load({
+    'config.yaml': JSON.stringify({ service, polling: { interval: '1s' }, customers }),
+  });
+}
+
+/** A started daemon, what it logged, and the values of its own metrics. */
+export async function started(options: Partial<DaemonOptions>) {
+  const logged: string[] = [];
+  function log(message: string, fields?: object): void {
+    logged.push(`${message} ${JSON.stringify(fields)}`);
+  }
+  const daemon = createDaemon({
+    loaded: await configured('riverside'),
+    load: () => configured('riverside'),
+    listenAddress: '127.0.0.1:0',
+    telemetryPath: '/metrics',
+    enableLifecycle: false,
+    storagePath: '',
+    shard: { shard: 0, shards: 1 },
+    version: '0',
+    revision: 'test',
+    nodeVersion: process.version,
+    proxyEnvironment: {},
+    clock: systemClock,
+    random: { next: () => 0 },
+    log: { ...silentLogger, info: log, warn: log, error: log },
+    ...options,
+  });
+  const { url } = await daemon.start();
+  onTestFinished(() => daemon.stop());
+  async function metric(name: string): Promise<number> {
+    const text = await (await fetch(new URL('/metrics', url))).text();
+    return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+  }
+  /** The alert of the status page. */
+  async function alert(): Promise<string | undefined> {
+    const page = await (await fetch(url)).text();
+    const [, text] = /role="alert">([^]*?)<\/p>/.exec(page) ?? [];
+    return text
+      ?.replaceAll(/<[^>]*>/g, '')
+      .replaceAll(/\s+/g, ' ')
+      .trim();
+  }
+  return { daemon, url, logged, metric, alert };
+}

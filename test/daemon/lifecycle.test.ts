@@ -1,0 +1,115 @@
+/** Start and stop of the daemon, and of the process around it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { lockFolder } from '../../src/base/files.ts';
+import { StorageInUseError } from '../../src/polling/state-file.ts';
+import { createEnvironment, exporterConfigYaml } from '../../src/simulator/environment.ts';
+import { folderOf, load } from '../config/folder.ts';
+import { toAnswer, toSimulated } from '../support/exporter-process.ts';
+import { started } from './fixture.ts';
+
+const PATIENT = { timeout: 20_000 };
+
+test('stop ends readiness and reloads first, then polls, and writes the state file last', async () => {
+  const { service, customers } = createEnvironment({ seed: 1, customers: 1, clock: systemClock });
+  const polling = { interval: '1s' };
+  const yaml = exporterConfigYaml({ service, customers }, 'http://127.0.0.1:9', { polling });
+  const storagePath = await folderOf({});
+  const answered = Promise.withResolvers<void>();
+  let [hanging, aborted] = [0, 0];
+  let isHanging = false;
+  const { daemon, url, logged, metric } = await started({
+    loaded: await load({ 'config.yaml': yaml }),
+    storagePath,
+    transport: {
+      async exchange(request, signal) {
+        if (isHanging) {
+          hanging += 1;
+          signal?.addEventListener('abort', () => (aborted += 1));
+          await answered.promise;
+        }
+        return toAnswer(service.handle(toSimulated(request)));
+      },
+      close() {},
+    },
+  });
+  const total = 'library_people_entered_total\\{.*\\}';
+  async function readiness(): Promise<string> {
+    const answer = await fetch(new URL('/-/ready', url));
+    return `${answer.status} ${await answer.text()}`;
+  }
+  await vi.waitFor(async () => expect(await metric(total)).toBeGreaterThan(0), PATIENT);
+  expect(await readiness()).toMatch(/^200 /);
+  expect((await fetch(new URL('/-/healthy', url))).status).toBe(200);
+  isHanging = true;
+  await vi.waitFor(() => expect(hanging).toBeGreaterThan(0), PATIENT);
+
+  const stopped = daemon.stop();
+  await vi.waitFor(() => expect(aborted).toBeGreaterThan(0), PATIENT);
+  expect(await readiness()).toMatch(/^503 .*: the exporter is stopping\n/);
+  expect(await daemon.reload()).toEqual({ ok: false, problems: 'the exporter is stopping' });
+  expect(() => lockFolder(storagePath)).toThrow('locked');
+  answered.resolve();
+  await stopped;
+  expect(logged.at(-1)).toMatch(/^stopped/);
+  await expect(fetch(url)).rejects.toThrow('fetch failed');
+  expect(readFileSync(join(storagePath, 'state.json'), 'utf8')).toContain('people_entered');
+  lockFolder(storagePath).close();
+});
+
+test('an address or a storage that is in use ends the start with an error', async () => {
+  const storagePath = await folderOf({});
+  const { url } = await started({ storagePath });
+  await expect(started({ storagePath })).rejects.toThrow(StorageInUseError);
+  await expect(started({ listenAddress: new URL(url).host })).rejects.toThrow(
+    '--web.listen-address',
+  );
+});
+
+test('the process exits with the status of its command after SIGTERM, and reads SIGHUP', async () => {
+  const { argv } = process;
+  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+  const before = signals.map((signal) => process.listeners(signal));
+  function added(signal: (typeof signals)[number]) {
+    const known = before[signals.indexOf(signal)] ?? [];
+    return process.listeners(signal).filter((listener) => !known.includes(listener));
+  }
+  let log = '';
+  const exit = vi.spyOn(process, 'exit').mockImplementation((() => {}) as () => never);
+  const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    log += String(text);
+    return true;
+  });
+  onTestFinished(() => {
+    process.argv = argv;
+    exit.mockRestore();
+    write.mockRestore();
+    signals.forEach((signal) => added(signal).forEach((listener) => process.off(signal, listener)));
+  });
+  const config = { 'config.yaml': JSON.stringify(CONFIG) };
+  const path = join(await folderOf(config), 'config.yaml');
+  const flags = ['--web.listen-address=127.0.0.1:0', '--storage.path=', '--log.format=json'];
+  process.argv = [process.execPath, 'main.ts', `--config.file=${path}`, ...flags];
+  await import('../../src/main.ts');
+  await vi.waitFor(() => expect(log).toContain('"msg":"listening"'), PATIENT);
+  added('SIGHUP').forEach((listener) => listener('SIGHUP'));
+  await vi.waitFor(() => expect(log).toContain('"msg":"config reloaded"'), PATIENT);
+  expect(exit).not.toHaveBeenCalled();
+  added('SIGTERM').forEach((listener) => listener('SIGTERM'));
+  await vi.waitFor(() => expect(exit).toHaveBeenCalledExactlyOnceWith(0), PATIENT);
+  expect(log).toContain('"msg":"stopped"');
+});
+
+const CONFIG = {
+  service: { base_url: 'http://127.0.0.1:9', auth_url: 'http://127.0.0.1:9' },
+  customers: [
+    {
+      name: 'riverside',
+      client_id: 'riverside-api',
+      client_secret: 'otter-quay',
+      timezone: 'Europe/Copenhagen',
+    },
+  ],
+};
