@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { generatedFiles } from '../../grafana/dashboards.ts';
 import { labelsOf } from './contract-metrics.ts';
-import { RATE_INTERVAL, asPromql, labelValues, readDashboards } from './dashboard.ts';
+import { RATE_INTERVAL, asPromql, queriesOf, readDashboards } from './dashboard.ts';
 import type { Panel } from './dashboard.ts';
 import { groupingLabels, madeLabels, matchedLabels, selectorsOf, syntaxErrors } from './promql.ts';
 import type { Selector } from './promql.ts';
@@ -31,182 +31,163 @@ const WITHOUT_ALERTS = new Set(['library-statistics', 'library-now']);
 const WITH_TOTALS = new Set(['library-overview', 'library-customer', 'library-statistics']);
 /** Of those that Grafana knows: a misspelt one shows no unit and no error. */
 const UNITS = ['none', 'locale', 'm', 'percentunit', 's', 'dateTimeFromNow', 'reqps', 'bytes'];
-/** Besides the text. */
-const COUNTERS = ['stat', 'table', 'timeseries', 'bargauge', 'barchart', 'state-timeline'];
+
+/** The oldest Grafana that the dashboards are for. */
+const MINIMUM_GRAFANA = '12.2.0';
+const SCHEMA_VERSION = 42;
+/** The options and field settings in use that its panels have, by @grafana/schema of that version. */
+const KNOWN: Readonly<Record<string, string>> = {
+  barchart:
+    'barRadius barWidth fillOpacity fullHighlight gradientMode groupWidth legend lineWidth orientation ' +
+    'showValue stacking text tooltip xField xTickLabelMaxLength xTickLabelRotation xTickLabelSpacing',
+  bargauge:
+    'displayMode legend maxVizHeight minVizHeight minVizWidth namePlacement orientation ' +
+    'reduceOptions showUnfilled sizing valueMode',
+  stat:
+    'colorMode graphMode justifyMode orientation percentChangeColorMode reduceOptions ' +
+    'showPercentChange textMode wideLayout',
+  'state-timeline':
+    'alignValue fillOpacity legend lineWidth mergeValues perPage rowHeight showValue tooltip',
+  table:
+    'align cellHeight cellOptions frameIndex inspect minWidth showHeader showTypeIcons sortBy width',
+  text: 'content mode',
+  timeseries:
+    'axisSoftMax axisSoftMin barAlignment drawStyle fillBelowTo fillOpacity hideFrom legend lineStyle ' +
+    'lineWidth showPoints spanNulls stacking thresholdsStyle tooltip transform',
+};
+const TRANSFORMATIONS =
+  'calculateField filterFieldsByName groupBy groupingToMatrix joinByField organize sortBy';
 
 const ORGANIZED = z.object({
   renameByName: z.record(z.string(), z.string()),
   indexByName: z.record(z.string(), z.number()),
 });
-const GROUPED = z.object({ fields: z.record(z.string(), z.unknown()) });
-const SORTED = z.object({ sort: z.array(z.object({ field: z.string() })) });
 
 function read(path: string): string {
-  return readFileSync(new URL(`../../grafana/${path}`, import.meta.url), 'utf8');
+  return readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 }
 
 test.each(generatedFiles())('the committed %s is what npm run dashboards makes', (name, text) => {
-  expect(read(name)).toBe(text);
+  expect(read(`grafana/${name}`)).toBe(text);
 });
 
 test('there is no other dashboard than those that are made', () => {
   const files = readdirSync(new URL('../../grafana/dashboards/', import.meta.url));
+  const made = generatedFiles().map(([name]) => name);
   expect([...files.map((name) => `dashboards/${name}`).toSorted(), 'rules.json']).toEqual(
-    generatedFiles()
-      .map(([name]) => name)
-      .toSorted(),
+    made.toSorted(),
   );
-  expect(
+  expect(files).toEqual(readDashboards().map(([, { uid }]) => `${uid}.json`));
+  expect(files.toSorted()).toEqual(
     Object.keys(CHOSEN)
       .map((uid) => `${uid}.json`)
       .toSorted(),
-  ).toEqual(readDashboards().map(([name]) => name));
+  );
 });
 
-describe.each(readDashboards())('%s', (file, dashboard) => {
-  const queries = dashboard.panels.flatMap((panel) => panel.targets.map(({ expr }) => expr));
-  const choice = file === 'library-exporter.json' ? 'instance' : 'customer';
+describe.each(readDashboards())('%s', (_file, dashboard) => {
+  const { uid, panels, links, annotations, templating } = dashboard;
+  const queries = panels.flatMap(queriesOf);
+  const choice = uid === 'library-exporter' ? 'instance' : 'customer';
 
-  test('has its own uid and cannot be edited in place', () => {
-    expect(`${dashboard.uid}.json`).toBe(file);
-    expect(dashboard.editable).toBe(false);
-    expect(dashboard.annotations.list[0]).toMatchObject({ type: 'dashboard' });
-  });
-
-  test('marks the alerts that fired, unless it is for librarians and visitors', () => {
-    const alerts = dashboard.annotations.list.filter(({ type }) => type !== 'dashboard');
-    expect(alerts).toHaveLength(WITHOUT_ALERTS.has(dashboard.uid) ? 0 : 1);
+  test('cannot be edited in place, and marks alerts unless it is for librarians and visitors', () => {
+    const [builtIn, ...alerts] = annotations.list;
+    expect([dashboard.editable, dashboard.schemaVersion]).toEqual([false, SCHEMA_VERSION]);
+    expect(builtIn).toMatchObject({ type: 'dashboard' });
+    expect(alerts).toHaveLength(WITHOUT_ALERTS.has(uid) ? 0 : 1);
     for (const { datasource, expr } of alerts) {
+      const matchers = ['alertname=~"Library.+"', 'alertstate="firing"'];
       expect(datasource).toEqual(DATASOURCE);
       expect(selectorsOf(expr ?? '')).toMatchObject([
-        {
-          metric: 'ALERTS',
-          matchers: expect.arrayContaining(['alertname=~"Library.+"', 'alertstate="firing"']),
-        },
+        { metric: 'ALERTS', matchers: expect.arrayContaining(matchers) },
       ]);
     }
   });
 
   test('links to all others, and passes the library only where it is one', () => {
-    const others = Object.keys(CHOSEN).filter((uid) => uid !== dashboard.uid);
-    const linked = dashboard.links.map(({ url }) => /^\/d\/([\w-]+)\?/.exec(url)?.[1] ?? '');
-    expect(linked.toSorted()).toEqual(others.toSorted());
-    for (const [index, uid] of linked.entries()) {
-      const passesLibrary = dashboard.links[index]?.url.includes('${customer:') ?? false;
-      expect(passesLibrary).toBe(hasOneLibrary(dashboard.uid) && takesOneLibrary(uid));
+    const linked = links.map(({ url }) => /^\/d\/([\w-]+)\?/.exec(url)?.[1] ?? '');
+    expect([...linked, uid].toSorted()).toEqual(Object.keys(CHOSEN).toSorted());
+    for (const [index, other] of linked.entries()) {
+      const passesLibrary = links[index]?.url.includes('${customer:') ?? false;
+      expect(passesLibrary).toBe(hasOneLibrary(uid) && takesOneLibrary(other));
     }
   });
 
   test('lets its reader choose data source, job and whom, in that order', () => {
-    expect(dashboard.templating.list).toMatchObject([
+    expect(templating.list).toMatchObject([
       { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' },
       { name: 'job', label: 'Job', ...CHOICE, ...ANY },
-      ...(dashboard.uid === 'library-overview' ? LABELS : []),
-      { ...CHOICE, ...CHOSEN[dashboard.uid] },
+      ...(uid === 'library-overview' ? LABELS : []),
+      { ...CHOICE, ...CHOSEN[uid] },
     ]);
   });
 
-  test('has at most twenty panels, one of them a text', () => {
-    expect(dashboard.panels.length).toBeLessThanOrEqual(20);
-    const words = dashboard.panels.filter(({ type }) => type === 'text');
-    expect(words).toHaveLength(dashboard.uid === 'library-now' ? 0 : 1);
-    for (const { options } of words) {
-      expect(options.content?.length).toBeLessThan(1_000);
-    }
+  test('numbers its panels, and lays them side by side without a hole', () => {
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
+    );
+    const rows = Math.max(...panels.map(({ gridPos: { y, h } }) => y + h));
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    expect(Math.max(...panels.map(({ gridPos: { x, w } }) => x + w))).toBe(24);
+    expect([new Set(cells).size, cells.length]).toEqual([24 * rows, 24 * rows]);
   });
 
-  test('numbers its panels, and lays them side by side', () => {
-    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
-    for (const panel of dashboard.panels) {
-      expect(panel.gridPos.x + panel.gridPos.w).toBeLessThanOrEqual(24);
-      expect(dashboard.panels.filter((other) => overlap(panel, other))).toEqual([panel]);
-    }
-  });
-
-  test('leaves no hole between its panels', () => {
-    const cells = dashboard.panels.reduce((sum, { gridPos: { w, h } }) => sum + w * h, 0);
-    const rows = Math.max(...dashboard.panels.map(({ gridPos: { y, h } }) => y + h));
-    expect(cells).toBe(24 * rows);
-  });
-
-  test.each(
-    dashboard.panels.filter(({ type }) => type !== 'text').map((p) => [p.title, p] as const),
-  )('%s says how its values are to be read', (_, panel) => {
-    expect(COUNTERS).toContain(panel.type);
-    const shares = panel.sharedPanels.length > 0;
-    expect(panel.datasource).toEqual(shares ? OTHER_PANEL : DATASOURCE);
-    expect(panel.targets.length + panel.sharedPanels.length).toBeGreaterThan(0);
-    for (const target of panel.targets) {
-      expect(target.datasource).toEqual(DATASOURCE);
-      expect(target.instant).toBe(!target.range);
-    }
-    const letters = panel.targets.map(({ refId }) => refId);
-    expect(letters).toEqual([...new Set(letters)]);
-    expect(UNITS).toContain(panel.fieldConfig?.defaults.unit);
-    expect(panel.fieldConfig?.defaults.thresholds).toBeDefined();
-    expect(panel.fieldConfig?.defaults.noValue).toMatch(/\w/);
-    expect(panel.fieldConfig?.defaults.custom?.spanNulls ?? false).toBe(false);
-    expect(panel.options.reduceOptions?.calcs ?? ['lastNotNull']).toEqual(['lastNotNull']);
-  });
-
-  test.each(dashboard.panels.map((panel) => [panel.title, panel] as const))(
-    '%s gives looks only to columns and lines that it has',
+  test.each(panels.map((panel) => [panel.title, panel] as const))(
+    '%s shows values with a unit and a text for none, by options that Grafana has',
     (_, panel) => {
-      const names = panel.fieldConfig?.overrides.filter(({ matcher }) => matcher.id === 'byName');
-      for (const { matcher } of names ?? []) {
-        expect(shownNames(panel)).toContain(matcher.options);
+      const { type, targets, options, transformations, fieldConfig } = panel;
+      const { defaults, overrides } = fieldConfig;
+      for (const { expr, datasource } of targets) {
+        expect(datasource).toEqual(expr === undefined ? OTHER_PANEL : DATASOURCE);
       }
+      expect(type === 'text' || targets.length > 0).toBe(true);
+      expect(type === 'text' ? UNITS[0] : defaults.unit).toBeOneOf(UNITS);
+      expect(type === 'text' ? 'none' : defaults.noValue).toMatch(/\w/);
+      const settings = overrides
+        .flatMap(({ properties }) => properties.map(({ id }) => id))
+        .flatMap((id) => /^custom\.(.+)$/.exec(id)?.[1] ?? []);
+      const used = [...Object.keys(options), ...Object.keys(defaults.custom), ...settings];
+      expect(KNOWN[type]?.split(' ')).toEqual(expect.arrayContaining(used));
+      expect(TRANSFORMATIONS.split(' ')).toEqual(
+        expect.arrayContaining(transformations.map(({ id }) => id)),
+      );
+      const byName = overrides.filter(({ matcher }) => matcher.id === 'byName');
+      expect(shownNames(panel)).toEqual(
+        expect.arrayContaining(byName.map(({ matcher }) => matcher.options)),
+      );
     },
   );
 
-  test.each(
-    dashboard.panels.filter(({ type }) => type === 'table').map((p) => [p.title, p] as const),
-  )('%s has a heading for each query and label, in an order', (_, { targets, transformations }) => {
-    const { renameByName, indexByName } = ORGANIZED.parse(transformations.at(-1)?.options);
-    const values = targets.length > 1 ? targets.map(({ refId }) => `Value #${refId}`) : [];
-    expect(Object.keys(indexByName)).toEqual(expect.arrayContaining(Object.keys(renameByName)));
-    expect(Object.keys(renameByName)).toEqual(expect.arrayContaining(values));
-    const labels = Object.keys(renameByName).filter((name) => /^\w+$/.test(name));
-    const made = targets.flatMap(({ expr }) => [
-      ...groupingLabels(asPromql(expr)),
-      ...madeLabels(asPromql(expr)),
-      ...selectorsOf(asPromql(expr)).flatMap(({ metric }) => labelsOf(metric) ?? []),
-    ]);
-    expect(made).toEqual(expect.arrayContaining(labels));
-    for (const { format } of targets) {
-      expect(format).toBe('table');
-    }
-  });
-
-  test('shares only answers that have the fields it groups by', () => {
-    for (const { sharedPanels, transformations } of dashboard.panels) {
-      for (const id of sharedPanels) {
-        const source = dashboard.panels.find((panel) => panel.id === id);
-        const labels = source?.targets.flatMap(({ expr }) => groupingLabels(asPromql(expr))) ?? [];
-        const { fields } = GROUPED.parse(transformations[0]?.options);
-        expect(source?.targets.map(({ format }) => format)).toEqual(['table']);
-        expect([...labels, 'Value']).toEqual(expect.arrayContaining(Object.keys(fields)));
-      }
-    }
-  });
+  test.each(panels.filter(({ type }) => type === 'table').map((p) => [p.title, p] as const))(
+    '%s has a heading for each query and label, in an order',
+    (_, { targets, transformations }) => {
+      const { renameByName, indexByName } = ORGANIZED.parse(transformations.at(-1)?.options);
+      const values = targets.length > 1 ? targets.map(({ refId }) => `Value #${refId}`) : [];
+      expect(Object.keys(indexByName)).toEqual(expect.arrayContaining(Object.keys(renameByName)));
+      expect(Object.keys(renameByName)).toEqual(expect.arrayContaining(values));
+      const labels = Object.keys(renameByName).filter((name) => /^\w+$/.test(name));
+      const known = targets.flatMap(({ expr = '' }) => labelsAfter(asPromql(expr)));
+      expect(known).toEqual(expect.arrayContaining(labels));
+      const own = targets.filter(({ expr }) => expr !== undefined);
+      expect(own.filter(({ format }) => format !== 'table')).toEqual([]);
+    },
+  );
 
   test.each(queries)('%s selects what was chosen, of series and labels that exist', (query) => {
-    const selectors = selectorsOf(asPromql(query));
-    expect(syntaxErrors(asPromql(query))).toEqual([]);
+    const expression = asPromql(query);
+    const selectors = selectorsOf(expression);
+    expect(syntaxErrors(expression)).toEqual([]);
     expect(selectors).not.toEqual([]);
     for (const selector of selectors) {
-      expect(selector.matchers).toContain('job=~"$job"');
       const isOfAll = choice === 'customer' && isAboutExporters(selector);
-      const wanted = isOfAll ? [] : [`${choice}=~"$${choice}"`];
-      expect(selector.matchers).toEqual(expect.arrayContaining(wanted));
+      const chosen = isOfAll ? [] : [`${choice}=~"$${choice}"`];
+      expect(selector.matchers).toEqual(expect.arrayContaining(['job=~"$job"', ...chosen]));
       expect(labelsOf(selector.metric) ?? [`no metric ${selector.metric}`]).toEqual(
         expect.arrayContaining([...matchedLabels(selector)]),
       );
     }
-    const known = selectors.flatMap(({ metric }) => labelsOf(metric) ?? []);
-    const made = madeLabels(asPromql(query));
-    expect([...known, ...made, 'le']).toEqual(
-      expect.arrayContaining([...groupingLabels(asPromql(query))]),
+    expect([...labelsAfter(expression), 'le']).toEqual(
+      expect.arrayContaining([...groupingLabels(expression)]),
     );
   });
 
@@ -217,51 +198,32 @@ describe.each(readDashboards())('%s', (file, dashboard) => {
     const values = selectors
       .filter(({ metric }) => /_(total|sum|count|bucket)$/.test(metric))
       .filter(({ call = '' }) => !['rate', 'irate', 'increase'].includes(call));
-    expect(WITH_TOTALS.has(dashboard.uid) ? [] : values).toEqual([]);
-  });
-
-  test.each(queries.filter((query) => choice === 'customer' || query.includes('by (customer')))(
-    '%s counts no customer twice that two exporters show',
-    (query) => {
-      const selectors = selectorsOf(asPromql(query)).filter((one) => !isAboutExporters(one));
-      for (const { metric, aggregation } of selectors) {
-        expect(`${metric}: ${aggregation}`).toMatch(/: max by \((customer|device)\b/);
-      }
-    },
-  );
-
-  test('asks its variables of series that exist', () => {
-    const asked = dashboard.templating.list.flatMap(({ query }) => labelValues(query) ?? []);
-    expect(asked).toHaveLength(dashboard.uid === 'library-overview' ? 3 : 2);
-    for (const { series, label } of asked) {
-      expect(syntaxErrors(series)).toEqual([]);
-      expect(selectorsOf(series).flatMap(({ metric }) => labelsOf(metric) ?? [])).toContain(label);
-    }
+    expect(WITH_TOTALS.has(uid) ? [] : values).toEqual([]);
   });
 });
 
-describe('provisioning', () => {
-  test('puts the dashboards into a folder of their own, from classic files', () => {
-    expect(parse(read('provisioning/dashboards/library.yaml'))).toMatchObject({
-      apiVersion: 1,
-      providers: [
-        { type: 'file', allowUiUpdates: false, options: { foldersFromFilesStructure: false } },
-      ],
-    });
+test('provisioning puts the files into one folder, and knows the interval of the example', () => {
+  expect(parse(read('grafana/provisioning/dashboards/library.yaml'))).toMatchObject({
+    providers: [
+      { type: 'file', allowUiUpdates: false, options: { foldersFromFilesStructure: false } },
+    ],
   });
-
-  test('tells Grafana the interval at which the example scrapes', () => {
-    const example = parse(
-      readFileSync(new URL('../../prometheus/prometheus.yml', import.meta.url), 'utf8'),
-    ) as { global: { scrape_interval: string } };
-    expect(parse(read('provisioning/datasources/prometheus.yaml'))).toMatchObject({
-      apiVersion: 1,
-      datasources: [
-        { type: 'prometheus', jsonData: { timeInterval: example.global.scrape_interval } },
-      ],
-    });
+  const example = z
+    .object({ global: z.object({ scrape_interval: z.string() }) })
+    .parse(parse(read('prometheus/prometheus.yml')));
+  expect(parse(read('grafana/provisioning/datasources/prometheus.yaml'))).toMatchObject({
+    datasources: [
+      { type: 'prometheus', jsonData: { timeInterval: example.global.scrape_interval } },
+    ],
   });
+  expect(read('deploy/compose.yaml')).toContain(`image: grafana/grafana:${MINIMUM_GRAFANA}\n`);
 });
+
+/** The labels of the series of an expression, and those that it makes. */
+function labelsAfter(expression: string): readonly string[] {
+  const selectors = selectorsOf(expression);
+  return [...selectors.flatMap(({ metric }) => labelsOf(metric) ?? []), ...madeLabels(expression)];
+}
 
 /** Queries of "Needs attention" about the exporters themselves. */
 function isAboutExporters({ metric, call }: Selector): boolean {
@@ -281,16 +243,12 @@ function takesOneLibrary(uid: string): boolean {
 
 /** What Grafana calls the columns and lines of a panel, as far as it is known without data. */
 function shownNames({ targets, transformations }: Panel): readonly unknown[] {
-  const organized = ORGANIZED.safeParse(transformations.at(-1)?.options).data?.renameByName ?? {};
-  const sorted = SORTED.safeParse(transformations.at(-1)?.options).data?.sort ?? [];
+  const options = transformations.at(-1)?.options;
+  const renamed = ORGANIZED.safeParse(options).data?.renameByName ?? {};
+  const sorted = z.object({ sort: z.array(z.object({ field: z.string() })) }).safeParse(options);
   return [
-    ...Object.values(organized),
-    ...sorted.map(({ field }) => field),
+    ...Object.values(renamed),
+    ...(sorted.data?.sort.map(({ field }) => field) ?? []),
     ...targets.map(({ legendFormat }) => legendFormat),
   ];
-}
-
-function overlap(one: Panel, other: Panel): boolean {
-  const [a, b] = [one.gridPos, other.gridPos];
-  return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }

@@ -11,8 +11,6 @@ export interface Selector {
   readonly matchers: readonly string[];
   /** The function or aggregation that it is given to directly, in lower case. */
   readonly call: string | undefined;
-  /** The nearest aggregation around it, with what it groups by: `max by (customer)`. */
-  readonly aggregation: string | undefined;
   /** As written: `5m`. */
   readonly range: string | undefined;
 }
@@ -35,7 +33,6 @@ export function selectorsOf(expression: string): readonly Selector[] {
               .filter(({ name }) => name.endsWith('LabelMatcher'))
               .map((matcher) => text(expression, matcher)),
             call: callAround(matrix ?? node, expression),
-            aggregation: aggregationAround(node, expression),
             range: matrix === undefined ? undefined : text(expression, lastOf(matrix)),
           };
     });
@@ -87,16 +84,6 @@ function callAround(node: Node, expression: string): string | undefined {
     }
     if (!WRAPPERS.has(around.name)) {
       return undefined;
-    }
-  }
-  return undefined;
-}
-
-function aggregationAround(node: Node, expression: string): string | undefined {
-  for (let around = node.parent; around !== null; around = around.parent) {
-    if (around.name === 'AggregateExpr') {
-      const body = around.getChild('FunctionCallBody');
-      return expression.slice(around.from, body?.from).trim();
     }
   }
   return undefined;
