@@ -14,21 +14,16 @@ const breakdowns = ['branch', 'client', 'device'] as const;
 type Breakdown = (typeof breakdowns)[number];
 let daemon: Daemon;
 
-function write(settings: object = {}): string {
-  return harness.configure([whole, plain], {
-    polling: { breakdown_interval: '1s' },
-    customers: {
-      whole: { breakdowns, branches: { 101: 'Main Library', 7: 'Old Town' }, ...settings },
-    },
-  });
-}
-
 beforeAll(async () => {
   // Without logins in between, consecutive records are of different branches.
   for (const hours of [3, 30, 300]) {
     whole.ledger.add('people', { in: hours, out: 2 }, Date.now() - hours * hourMs);
   }
-  daemon = await harness.start(write(), ['--web.enable-lifecycle']);
+  const config = harness.configure([whole, plain], {
+    polling: { breakdown_interval: '1s' },
+    customers: { whole: { breakdowns, branches: { 101: 'Main Library', 7: 'Old Town' } } },
+  });
+  daemon = await harness.start(config);
 });
 
 /** The ledger's sum of each branch, client or device since an instant. */
@@ -98,21 +93,4 @@ test('branches have names and an occupancy', async () => {
     Math.max(0, entered - (exited[branch] ?? NaN)),
   ]);
   expect(shown(exposition, 'branch', 'occupancy_people')).toEqual(Object.fromEntries(inside));
-});
-
-test('a reload that removes and adds breakdowns changes no counter', async () => {
-  await exact(daemon, whole, plain);
-  const before = await settled();
-  write({ breakdowns: ['device'] });
-  expect((await daemon.reload()).status).toBe(200);
-  const without = await daemon.scrape();
-  expect(shown(without, 'branch', 'people_entered_total')).toEqual({});
-  expect(without.value('library_up', { customer: 'whole', stream: 'branch' })).toBeUndefined();
-  for (const name of ['library_device_people_entered_total', 'library_people_entered_total']) {
-    expect(without.all(name)).toEqual(before.all(name));
-  }
-  write({ branches: { 102: 'West Branch' } });
-  expect((await daemon.reload()).status).toBe(200);
-  const name = { customer: 'whole', branch: '102', name: 'West Branch' };
-  expect((await settled()).value('library_branch_info', name)).toBe(1);
 });

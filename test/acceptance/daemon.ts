@@ -4,13 +4,14 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { Exposition } from './exposition.ts';
 import type { Labels } from './exposition.ts';
 import type { LedgerService, ServiceCustomer } from './ledger-service.ts';
 
-const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** In JSON and pretty. */
 const LISTENING = /"url":"([^"]+)","msg":"listening"| listening url="([^"]+)"/;
@@ -92,8 +93,9 @@ export function launch(
   workspace: Workspace,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  [node, main]: readonly [node: string, main: string] = [process.execPath, MAIN],
 ): Daemon {
-  const child = spawn(process.execPath, [mainFile, ...args], {
+  const child = spawn(node, [main, ...args], {
     cwd: workspace.folder,
     env: { PATH: process.env['PATH'], HOME: workspace.folder, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -137,14 +139,15 @@ export class Daemon {
     return this;
   }
 
-  /** Waits until the condition holds; the end of the process before that is an error. */
+  /** Waits until the condition holds; an error after half a minute, or if the process ends. */
   async until(condition: () => boolean): Promise<void> {
-    await vi.waitUntil(() => condition() || this.ended !== undefined, {
-      timeout: 30_000,
-      interval: 10,
-    });
+    for (let tries = 0; tries < 3_000 && !condition() && this.ended === undefined; tries += 1) {
+      await sleep(10);
+    }
     if (!condition()) {
-      throw new Error(`it ended with ${String(this.ended)}: ${this.stderr}${this.stdout}`);
+      throw new Error(
+        `waited in vain; it ended with ${String(this.ended)}: ${this.stderr}${this.stdout}`,
+      );
     }
   }
 

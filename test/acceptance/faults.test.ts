@@ -23,9 +23,8 @@ const cases = (
   ] as const
 ).map(([fault, reason], i) => ({ fault, reason, customer: harness.addCustomer(`case-${i}`) }));
 const emptied = harness.addCustomer('emptied');
-const interrupted = harness.addCustomer('interrupted');
 const customers = cases.map(({ customer }) => customer);
-const all = [...customers, emptied, interrupted];
+const all = [...customers, emptied];
 let daemon: Daemon;
 
 beforeAll(async () => {
@@ -102,15 +101,6 @@ test('responses without rows keep the counters', async () => {
   service.heal(emptied);
   emptied.ledger.add('people', { in: 2, out: 2 });
   await exact(daemon, emptied);
-});
-
-test('one bad response is retried', async () => {
-  for (const fault of [503, 'reset', 'truncated'] as const) {
-    service.fail(interrupted, fault, { times: 1 });
-    interrupted.ledger.add('people', { in: 1, out: 1 });
-    await exact(daemon, interrupted);
-    expect(interrupted.faults.data?.left).toBe(0);
-  }
 });
 
 test('a customer whose service hangs from the start delays no other and has no counters', async () => {

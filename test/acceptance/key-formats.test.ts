@@ -21,15 +21,8 @@ const formats = names.map((keyFormat) => [`keys: ${keyFormat}`, { keyFormat }] a
 
 const table: Readonly<Record<string, Partial<Conventions>>> = {
   ...Object.fromEntries(formats),
-  'minutes without counts are listed': { zeros: true },
-  'they are, with HH:mm': { zeros: true, keyFormat: 'HH:mm, local' },
-  'from is inclusive, times are whole minutes': { fromInclusive: true, resolutionMs: minuteMs },
-  'from is exclusive, times are whole minutes': { resolutionMs: minuteMs },
-  'from means the time of arrival': { fromMeans: 'arrival' },
   'day and quarter lag': { lagging: ['day', 'quarter'] },
-  'day lags and answers with whole days': { lagging: ['day'], daySnaps: true },
-  'above 40 rows, day is forced': { forceAboveRows: 40, forcedTo: 'day' },
-  'above 40 rows, quarter is forced': { forceAboveRows: 40, forcedTo: 'quarter' },
+  'above 40 rows, day is forced': { forceAboveRows: 40 },
 };
 
 const cases = Object.entries(table).map(([convention, conventions], index) => ({

@@ -17,22 +17,16 @@ const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/
 export type Fault =
   | number
   | 'unavailable, Retry-After: 1'
-  | 'unavailable, Retry-After: 20'
   | 'html'
   | 'truncated'
   | 'one malformed row'
   | 'empty'
   | 'reset'
   | 'hang'
-  | 'drip'
   // These repeat what was sent, secrets and tokens included.
-  | 'echo in html'
   | 'echo in the error'
-  | 'echo in a redirect'
   | 'echo in the rows'
-  | 'echo in the aggregation'
-  | 'echo in the headers'
-  | 'echo in the status';
+  | 'echo in the headers';
 
 export interface ServiceCustomer {
   readonly name: string;
@@ -270,8 +264,7 @@ function answerOr(
     case undefined:
       return send(200, json, body);
     case 'unavailable, Retry-After: 1':
-    case 'unavailable, Retry-After: 20':
-      return send(503, { ...json, 'retry-after': fault.split(': ')[1] }, '{}');
+      return send(503, { ...json, 'retry-after': '1' }, '{}');
     case 'html':
       return send(200, { 'content-type': 'text/html' }, '<html>Signed out</html>');
     case 'truncated':
@@ -285,34 +278,19 @@ function answerOr(
       return;
     case 'hang':
       return;
-    case 'drip': {
-      response.writeHead(200, { ...json, 'content-length': 1_000 });
-      const drip = setInterval(() => response.write(' '), 50);
-      response.on('close', () => clearInterval(drip));
-      return;
-    }
-    case 'echo in html':
-      return send(200, { 'content-type': 'text/html' }, `<html>${sent}</html>`);
     case 'echo in the error':
       return sendJson(response, 400, { error: sent, message: sent });
-    case 'echo in a redirect':
-      return send(302, { location: `/elsewhere?${echo}` });
     case 'echo in the rows':
       return sendJson(response, 200, {
         metadata: { aggregation: 'minute' },
         result: [{ key: sent.slice(0, 60), in: sent, out: sent, value: sent }],
       });
-    case 'echo in the aggregation':
-      return sendJson(response, 200, { metadata: { aggregation: sent }, result: [] });
     case 'echo in the headers':
       return send(
         200,
         { 'content-type': echo, 'retry-after': echo, date: echo, server: echo },
         sent,
       );
-    case 'echo in the status':
-      response.socket?.end(`HTTP/1.1 500 ${echo}\r\nX-Echo: ${echo}\r\n\r\n`);
-      return;
     default:
       return sendJson(response, fault, { error: 'injected' });
   }

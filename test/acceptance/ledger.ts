@@ -13,7 +13,6 @@ export type Aggregation = (typeof aggregations)[number];
 export interface LedgerRecord {
   readonly stream: Stream;
   readonly eventMs: number;
-  readonly arrivalMs: number;
   in: number;
   out: number;
   readonly branch: number;
@@ -48,31 +47,13 @@ export const keyFormats = {
 
 export interface Conventions {
   readonly keyFormat: keyof typeof keyFormats;
-  /** Whether buckets without counts are listed. */
-  readonly zeros: boolean;
-  /** Whether an item at the very instant of `from` is in the answer. */
-  readonly fromInclusive: boolean;
-  readonly fromMeans: 'event' | 'arrival';
-  readonly resolutionMs: number;
   /** These know nothing newer than the last local midnight. */
   readonly lagging: readonly Aggregation[];
-  /** `day` answers with whole local days, whatever the time in `from`. */
-  readonly daySnaps: boolean;
+  /** Above so many rows, `day` is forced. */
   readonly forceAboveRows: number;
-  readonly forcedTo: Aggregation;
 }
 
-const plain: Conventions = {
-  keyFormat: 'ISO with Z',
-  zeros: false,
-  fromInclusive: false,
-  fromMeans: 'event',
-  resolutionMs: 1,
-  lagging: [],
-  daySnaps: false,
-  forceAboveRows: Infinity,
-  forcedTo: 'day',
-};
+const plain: Conventions = { keyFormat: 'ISO with Z', lagging: [], forceAboveRows: Infinity };
 
 export interface Row {
   readonly key: string | number;
@@ -95,19 +76,12 @@ export class Ledger {
     this.conventions = { ...plain, ...conventions };
   }
 
-  /** Adds a record of an event at `eventMs` that the service receives at `arrivalMs`. */
-  add(
-    stream: Stream,
-    counts: Partial<Record<Side, number>>,
-    eventMs = Date.now(),
-    arrivalMs = Date.now(),
-  ): LedgerRecord {
-    const { resolutionMs } = this.conventions;
+  /** Adds a record that the service receives now. */
+  add(stream: Stream, counts: Partial<Record<Side, number>>, eventMs = Date.now()): LedgerRecord {
     const number = this.records.length;
     const record = {
       stream,
-      eventMs: Math.floor(eventMs / resolutionMs) * resolutionMs,
-      arrivalMs,
+      eventMs,
       in: counts.in ?? 0,
       out: counts.out ?? 0,
       branch: 101 + (number % 2),
@@ -118,7 +92,7 @@ export class Ledger {
     return record;
   }
 
-  /** The service's total since `sinceMs`, by what `from` means to it. */
+  /** The service's total since `sinceMs`. */
   total(stream: Stream, side: Side, sinceMs: number): number {
     return this.#since(stream, sinceMs).reduce((sum, record) => sum + record[side], 0);
   }
@@ -143,39 +117,21 @@ export class Ledger {
 
   answer(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number): Answer {
     const rows = this.#rows(stream, aggregation, fromMs, toMs);
-    const { forceAboveRows, forcedTo } = this.conventions;
-    if (rows.length > forceAboveRows && aggregation !== 'day' && aggregation !== forcedTo) {
-      return { aggregation: forcedTo, rows: this.#rows(stream, forcedTo, fromMs, toMs) };
-    }
-    return { aggregation, rows };
-  }
-
-  #timeOf(record: LedgerRecord): number {
-    return this.conventions.fromMeans === 'event' ? record.eventMs : record.arrivalMs;
+    return rows.length > this.conventions.forceAboveRows && aggregation !== 'day'
+      ? { aggregation: 'day', rows: this.#rows(stream, 'day', fromMs, toMs) }
+      : { aggregation, rows };
   }
 
   #since(stream: Stream, fromMs: number): readonly LedgerRecord[] {
-    const { fromInclusive } = this.conventions;
-    return this.records.filter((record) => {
-      const time = this.#timeOf(record);
-      return record.stream === stream && (time > fromMs || (fromInclusive && time === fromMs));
-    });
+    return this.records.filter((record) => record.stream === stream && record.eventMs > fromMs);
   }
 
-  #rows(stream: Stream, aggregation: Aggregation, askedFromMs: number, toMs: number): Row[] {
-    const { keyFormat, zeros, daySnaps, lagging } = this.conventions;
-    const snaps = daySnaps && aggregation === 'day';
-    const fromMs = snaps ? this.#midnight(askedFromMs) - 1 : askedFromMs;
+  #rows(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number): Row[] {
+    const { keyFormat, lagging } = this.conventions;
     const freshUntilMs = lagging.includes(aggregation) ? this.#midnight(Date.now()) : Infinity;
     const buckets = new Map<number, { in: number; out: number }>();
-    if (zeros && aggregation === 'minute') {
-      const firstMs = Math.ceil(fromMs / minuteMs) * minuteMs;
-      for (let at = firstMs; at < Math.min(toMs, Date.now()); at += minuteMs) {
-        buckets.set(at, { in: 0, out: 0 });
-      }
-    }
     for (const record of this.#since(stream, fromMs)) {
-      if (this.#timeOf(record) < toMs && record.eventMs < freshUntilMs) {
+      if (record.eventMs < Math.min(toMs, freshUntilMs)) {
         const bucket = this.#bucketOf(record, aggregation);
         const sum = buckets.get(bucket) ?? { in: 0, out: 0 };
         buckets.set(bucket, { in: sum.in + record.in, out: sum.out + record.out });
@@ -184,7 +140,7 @@ export class Ledger {
     const isTime = aggregation === 'minute' || aggregation === 'quarter' || aggregation === 'day';
     return [...buckets]
       .toSorted(([a], [b]) => a - b)
-      .filter(([, sum]) => zeros || sum.in !== 0 || sum.out !== 0)
+      .filter(([, sum]) => sum.in !== 0 || sum.out !== 0)
       .map(([bucket, sum]) => ({
         key: isTime ? keyFormats[keyFormat](bucket, this.zone) : bucket,
         ...sum,

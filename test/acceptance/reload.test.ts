@@ -91,24 +91,6 @@ test('settings of one customer change at PUT, with no effect on the others', asy
   expect(service.requestsOf(steady, 'token')).toHaveLength(1);
 });
 
-test('a changed secret is used after a reload', async () => {
-  const valid = { customer: 'changing' };
-  const { secret } = changing;
-  changing.secret = `changed-${secret}`;
-  service.revokeTokens(changing);
-  await eventually(async () => {
-    expect(await daemon.value('library_credentials_valid', valid)).toBe(0);
-  });
-  const inline = { client_secret: changing.secret, client_secret_file: undefined };
-  harness.configure(everybody, { customers: { changing: inline } });
-  expect((await daemon.reload()).status).toBe(200);
-  changing.ledger.add('people', { in: 5 });
-  const after = await exact(daemon, changing, steady);
-  expect(after.value('library_credentials_valid', valid)).toBe(1);
-  changing.secret = secret;
-  service.revokeTokens(changing);
-});
-
 test('a new zone and start of the day change today at once and the counters next month', async () => {
   const labels = { customer: 'changing' };
   const kept = ['people_entered_total', 'logins_total', 'counter_start_timestamp_seconds'];
@@ -131,23 +113,6 @@ test('a new zone and start of the day change today at once and the counters next
   });
 });
 
-test('sections polling and service change, and no counter falls', async () => {
-  harness.configure(everybody, { polling: { interval: '1h', reconcile_interval: '2h' } });
-  await hangUp();
-  expect(pollsOf(await daemon.scrape())).toBeGreaterThan(0);
-  service.fail(changing, 'hang');
-  harness.configure(everybody, { service: { timeout: '300ms' } });
-  await hangUp();
-  const timeouts = { stream: 'people', reason: 'timeout' };
-  await eventually(async () => {
-    const failures = await daemon.value('library_exporter_poll_failures_total', timeouts);
-    expect(failures).toBeGreaterThan(0);
-  });
-  service.heal(changing);
-  steady.ledger.add('logins', { in: 2 });
-  await exact(daemon, ...everybody);
-});
-
 const FAILED = 'config reload failed, keeping previous config';
 const BAD = `service:
   base_url: https://statistics.example.org
@@ -159,7 +124,7 @@ customers:
 `;
 
 /** Reloads a bad configuration; returns the problems. */
-async function reloadFailing(way: 'SIGHUP' | 'POST' | 'PUT'): Promise<string> {
+async function reloadFailing(way: 'SIGHUP' | 'POST'): Promise<string> {
   if (way === 'SIGHUP') {
     await hangUp(FAILED);
     return String(daemon.logged(FAILED).at(-1)?.['problems']);
@@ -169,7 +134,7 @@ async function reloadFailing(way: 'SIGHUP' | 'POST' | 'PUT'): Promise<string> {
   return answer.text();
 }
 
-test.each(['SIGHUP', 'POST', 'PUT'] as const)(
+test.each(['SIGHUP', 'POST'] as const)(
   'a bad configuration at %s changes nothing, and all problems are reported without a secret',
   async (way) => {
     const before = await daemon.scrape();

@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { afterEach, expect, test, vi } from 'vitest';
 import { flagsFor, launch } from './daemon.ts';
-import type { Daemon, Settings } from './daemon.ts';
+import type { Daemon } from './daemon.ts';
 import { exact } from './expected.ts';
 import { Harness } from './harness.ts';
 
@@ -15,35 +15,26 @@ afterEach(() => {
   rmSync(`${workspace.folder}/data`, { recursive: true, force: true });
 });
 
-function start(settings: Settings = {}, environment: Record<string, string> = {}): Daemon {
-  const flags = flagsFor(workspace, harness.configure([riverside], settings));
-  return launch(workspace, [...flags, '--web.enable-lifecycle'], environment);
-}
-
-async function counting(): Promise<Daemon> {
-  const daemon = await start().listening();
-  await exact(daemon, riverside);
-  return daemon;
-}
-
-/** The regular write comes after ten seconds only. */
-function expectMarksWritten(): void {
-  const text = readFileSync(`${workspace.folder}/data/state.json`, 'utf8');
-  const { marks } = JSON.parse(text) as { marks: unknown[][] };
-  const counters = marks.map((mark) => String(mark[3]));
-  expect(counters.toSorted()).toEqual(['logins', 'people_entered', 'people_exited']);
+function start(environment: Record<string, string> = {}): Daemon {
+  const config = harness.configure([riverside], { service: { timeout: '60s' } });
+  return launch(workspace, flagsFor(workspace, config), environment);
 }
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s, also repeated, ends a daemon', async (signal) => {
-  const daemon = await counting();
+  const daemon = await start().listening();
+  await exact(daemon, riverside);
   daemon.signal(signal);
   daemon.signal('SIGINT');
   expect(await daemon.stop(signal)).toBe(0);
   expect(daemon.logged('stopped')).toHaveLength(1);
-  expectMarksWritten();
+  // The regular write comes after ten seconds only.
+  const text = readFileSync(`${workspace.folder}/data/state.json`, 'utf8');
+  const { marks } = JSON.parse(text) as { marks: unknown[][] };
+  const counters = marks.map((mark) => String(mark[3]));
+  expect(counters.toSorted()).toEqual(['logins', 'people_entered', 'people_exited']);
 });
 
-/** Sends SIGTERM when the module is loaded, or as soon as the process listens to the signal. */
+/** Sends SIGTERM when the module is loaded. */
 const AT_MODULE = `
   import { registerHooks } from 'node:module';
   registerHooks({
@@ -55,41 +46,16 @@ const AT_MODULE = `
     },
   });
 `;
-const WHEN_LISTENED_TO = `
-  const watch = setInterval(() => {
-    if (process.listenerCount('SIGTERM') > 0) {
-      clearInterval(watch);
-      process.kill(process.pid, 'SIGTERM');
-    }
-  }, 1);
-`;
-
-test.each([
-  ['while modules are loaded', AT_MODULE],
-  ['as soon as it is listened to', WHEN_LISTENED_TO],
-])('SIGTERM at the start: %s', async (_, preload) => {
-  const file = workspace.write('preload.mjs', preload);
-  expect(await start({}, { NODE_OPTIONS: `--import=${file}` }).exited).toBe(0);
+test('SIGTERM at the start, while modules are loaded', async () => {
+  const file = workspace.write('preload.mjs', AT_MODULE);
+  expect(await start({ NODE_OPTIONS: `--import=${file}` }).exited).toBe(0);
 });
 
-test.each(['hang', 'drip', 'unavailable, Retry-After: 20'] as const)(
-  'SIGTERM during a request: %s',
-  async (fault) => {
-    service.fail(riverside, fault);
-    const before = service.requests.length;
-    const daemon = await start({ service: { timeout: '60s' } }).listening();
-    await vi.waitUntil(() => service.requests.length > before + 1, { timeout: 30_000 });
-    expect(await daemon.stop()).toBe(0);
-    expect(daemon.logged('poll failed')).toEqual([]);
-  },
-);
-
-test('SIGTERM during reloads', async () => {
-  const daemon = await counting();
-  harness.configure([riverside], { service: { timeout: '9s' } });
-  const answers = Promise.allSettled([daemon.reload(), daemon.reload(), daemon.reload()]);
-  daemon.signal('SIGHUP');
+test('SIGTERM during a request', async () => {
+  service.fail(riverside, 'hang');
+  const before = service.requests.length;
+  const daemon = await start().listening();
+  await vi.waitUntil(() => service.requests.length > before + 1, { timeout: 30_000 });
   expect(await daemon.stop()).toBe(0);
-  await answers;
-  expectMarksWritten();
+  expect(daemon.logged('poll failed')).toEqual([]);
 });

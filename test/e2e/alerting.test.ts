@@ -2,9 +2,6 @@
  * A door dies in the simulator, and a notification is sent: through the real exporter, Prometheus and
  * Alertmanager, with the rules and routes that are shipped. Only waiting times are shortened.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
@@ -13,17 +10,16 @@ import { startSimulator } from '../../src/simulator/http.ts';
 import { ALWAYS_OPEN, deadFrom } from '../../src/simulator/libraries.ts';
 import { createSimulatedService } from '../../src/simulator/service.ts';
 import { createEnvironment, exporterConfigYaml } from '../../src/simulator/environment.ts';
+import { Workspace, launch } from '../acceptance/daemon.ts';
 import { RULE_FILES, readPrometheusFile, readRuleFile } from '../prometheus/rules.ts';
 import { startAlertmanager, startWebhook } from './support/alertmanager.ts';
 import type { Webhook } from './support/alertmanager.ts';
-import { listeningUrl } from './support/demo.ts';
-import { MAIN, eventually, start } from './support/processes.ts';
-import type { Running } from './support/processes.ts';
+import { eventually } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 
 const DAY_MS = 86_400_000;
 
-const folder = mkdtempSync(join(tmpdir(), 'alerting-'));
+const workspace = new Workspace();
 const stopping: (() => Promise<unknown>)[] = [];
 let webhook: Webhook;
 
@@ -67,20 +63,15 @@ beforeAll(async () => {
       listenAddress: '127.0.0.1:0',
     });
     stopping.push(() => started.close());
-    writeFileSync(
-      join(folder, 'config.yaml'),
+    workspace.write(
+      'config.yaml',
       exporterConfigYaml({ service, customers }, started.url, { polling: { interval: '2s' } }),
     );
   }
 
   async function startExporter(): Promise<string> {
-    const daemon: Running = start(
-      process.execPath,
-      [MAIN, '--config.file=config.yaml', '--web.listen-address=127.0.0.1:0', '--storage.path='],
-      folder,
-    );
-    stopping.push(daemon.stop);
-    return new URL(await daemon.lineWhere(listeningUrl)).host;
+    const flags = ['--web.listen-address=127.0.0.1:0', '--storage.path='];
+    return new URL((await launch(workspace, flags).listening()).url).host;
   }
 });
 
@@ -88,7 +79,7 @@ afterAll(async () => {
   for (const stop of stopping.toReversed()) {
     await stop();
   }
-  rmSync(folder, { recursive: true });
+  await workspace.close();
 });
 
 test('a dead door ends as a notification about its library, and about no other', async () => {
@@ -131,9 +122,7 @@ function shortenedRules(): readonly string[] {
       interval: '1s',
       rules: group.rules.map((rule) => ('alert' in rule ? { ...rule, for: '5s' } : rule)),
     }));
-    const file = join(folder, `rules-${i}.json`);
-    writeFileSync(file, JSON.stringify({ groups: shortened }));
-    return file;
+    return workspace.write(`rules-${i}.json`, JSON.stringify({ groups: shortened }));
   });
 }
 

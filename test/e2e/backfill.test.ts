@@ -4,10 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Zone } from '../../src/counting/zone.ts';
-import { listeningUrl } from './support/demo.ts';
+import { Workspace, launch } from '../acceptance/daemon.ts';
 import { CUSTOMER, HistoryWorld } from './support/history-world.ts';
-import { MAIN, eventually, start } from './support/processes.ts';
-import type { Running } from './support/processes.ts';
+import { eventually } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 import type { Prometheus } from './support/prometheus.ts';
 
@@ -93,29 +92,6 @@ describe('sixty days across a change of the clocks and two counting periods', ()
       }
     },
   );
-
-  test('occupancy is what it was', async () => {
-    const { startMs } = calendar.dayAt(Date.UTC(2026, 9, 27, 12));
-    const path = world.service
-      .countedOccupancy(CUSTOMER, startMs)
-      .filter(({ minuteMs }) => minuteMs < startMs + DAY_MS);
-    const series = `library_occupancy_people{customer="${CUSTOMER}"}`;
-    for (let atMs = startMs + 5 * MINUTE_MS; atMs < startMs + DAY_MS; atMs += 65 * MINUTE_MS) {
-      const truth = path.findLast(({ minuteMs }) => minuteMs < atMs)?.people ?? 0;
-      expect(await valueOf(prometheus, series, atMs)).toBe(truth);
-    }
-  });
-
-  test('branches have the sums of their days', async () => {
-    const { startMs, endMs } = calendar.dayAt(Date.UTC(2026, 9, 25, 12));
-    const branches = 'library_branch_people_entered_total';
-    const shown = await valueOf(
-      prometheus,
-      `sum(increase(${over(branches, startMs, endMs)}))`,
-      endMs,
-    );
-    expect(shown).toBeCloseTo(world.since(startMs).entered - world.since(endMs).entered, 2);
-  });
 });
 
 describe('before a live exporter', () => {
@@ -131,20 +107,15 @@ describe('before a live exporter', () => {
   const calendar = new Calendar(new Zone(zone), { hour: 4, minute: 0 });
   const world = new HistoryWorld(zone, 70);
   const storage = join(world.folder, 'prometheus');
-  let daemon: Running;
+  const workspace = new Workspace();
   let prometheus: Prometheus;
   let samples: { readonly written: number; readonly inBlocks: number };
   let firstLiveMs: number;
 
   beforeAll(async () => {
     await world.start();
-    daemon = start(
-      process.execPath,
-      [MAIN, `--config.file=${world.config}`, '--web.listen-address=127.0.0.1:0'],
-      world.folder,
-    );
-    const url = await daemon.lineWhere(listeningUrl);
-    const target = new URL(url).host;
+    const flags = [`--config.file=${world.config}`, '--web.listen-address=127.0.0.1:0'];
+    const target = new URL((await launch(workspace, flags).listening()).url).host;
     prometheus = await startPrometheus({ library: target }, { storage });
     firstLiveMs = await eventually('a live sample of every counter', async () => {
       const seen = await valueOf(prometheus, `min_over_time(timestamp(${SERIES})[1m:1s])`);
@@ -173,7 +144,7 @@ describe('before a live exporter', () => {
   });
   afterAll(async () => {
     await prometheus?.stop();
-    await daemon?.stop();
+    await workspace.close();
     await world.stop();
   });
 
@@ -209,37 +180,11 @@ describe('before a live exporter', () => {
     }
   });
 
-  test('counters are reset at the start of a counting period only', async () => {
-    const nowMs = Date.now();
-    const fromMs = firstLiveMs - 39 * DAY_MS;
-    let period = calendar.periodAt(nowMs);
-    let begun = 0;
-    for (; period.startMs > fromMs; period = calendar.periodAt(period.startMs - 1)) {
-      begun += 1;
-    }
-    expect(begun).toBeGreaterThanOrEqual(1);
-    expect(await valueOf(prometheus, `resets(${over(SERIES, fromMs, nowMs)})`, nowMs)).toBe(begun);
-    const branches = await prometheus.query(
-      `resets(${over('library_branch_people_entered_total', fromMs, nowMs)})`,
-      nowMs,
-    );
-    expect(branches.length).toBeGreaterThan(0);
-    branches.forEach(({ value }) => expect(value).toBe(begun));
-  });
-
   test('the history ends before the first live sample, and not above it', async () => {
     const before = await valueOf(prometheus, SERIES, firstLiveMs - 1);
     const first = await valueOf(prometheus, SERIES, firstLiveMs);
     expect(before).toBe(first);
     const { startMs } = calendar.periodAt(Date.now());
     expect(first).toBe(world.since(startMs).entered - late(startMs));
-  });
-
-  test('branches do not jump at the first live sample', async () => {
-    const branches = 'library_branch_people_entered_total';
-    const increase = `sum(increase(${over(branches, firstLiveMs - HOUR_MS, firstLiveMs)}))`;
-    const truth = world.since(firstLiveMs - HOUR_MS).entered - world.since(firstLiveMs).entered;
-    const shown = await valueOf(prometheus, increase, firstLiveMs + 2_000);
-    expect(shown).toBeLessThan(truth + LATE + 1);
   });
 });

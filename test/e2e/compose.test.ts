@@ -2,47 +2,41 @@
  * The commands of deploy/compose.yaml, one after the other as Compose would, without containers: the
  * folders of its volumes and the exporter's port are others, all else is as written.
  */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DEPLOY_FOLDER, mountsOf, scriptOf, serviceNamed } from '../container/compose.ts';
-import { listeningUrl } from './support/demo.ts';
-import { MAIN, debianProgram, eventually, outcomeOf, run, start } from './support/processes.ts';
-import type { Outcome, Running } from './support/processes.ts';
+import { parse } from 'yaml';
+import { MAIN, Workspace, launch } from '../acceptance/daemon.ts';
+import { DEPLOY_FOLDER, mountsOf, readCompose, scriptOf, serviceNamed } from './support/compose.ts';
+import { debianProgram, eventually, outcomeOf, run } from './support/processes.ts';
+import type { Outcome } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'compose-'));
+const workspace = new Workspace();
+const { folder } = workspace;
 const data = join(folder, 'data');
 const storage = join(folder, 'prometheus');
-let exporter: Running;
 
 beforeAll(async () => {
   mkdirSync(data);
   mkdirSync(storage);
   const { command = [], environment = {} } = serviceNamed('exporter');
-  exporter = start(
-    'env',
-    [
-      ...Object.entries(environment).map(([name, value]) => `${name}=${inFolders(value)}`),
-      process.execPath,
-      MAIN,
-      ...command.map((argument) => argument.replace(':10096', '127.0.0.1:0')),
-    ],
-    folder,
+  const exporter = launch(
+    workspace,
+    command.map((argument) => argument.replace(':10096', '127.0.0.1:0')),
+    Object.fromEntries(
+      Object.entries(environment).map(([name, value]) => [name, inFolders(value)]),
+    ),
   );
-  const url = await exporter.lineWhere(listeningUrl);
+  await exporter.listening();
   await eventually('an exporter that is healthy', async () => {
-    const { ok } = await fetch(new URL('/-/healthy', url));
+    const { ok } = await exporter.get('/-/healthy');
     return ok || undefined;
   });
 });
 
-afterAll(async () => {
-  await exporter?.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => workspace.close());
 
 test('ends in a Prometheus with five weeks of five libraries', { timeout: 900_000 }, async () => {
   expect(await runScript('history')).toMatchObject({ status: 0 });
@@ -90,6 +84,52 @@ test.each([
   const { status, output } = run(debianProgram(program), [...command, join(place, config)]);
   expect({ status, output }).toMatchObject({ status: 0 });
 });
+
+test.each(Object.entries(readCompose().services))(
+  '%s has files and volumes that exist, and is reached from this machine only',
+  (_, service) => {
+    const { image, pull_policy: pullPolicy, ports = [] } = service;
+    const missing = mountsOf(service).filter(({ source }) =>
+      source.startsWith('.')
+        ? !existsSync(new URL(source, DEPLOY_FOLDER))
+        : !Object.keys(readCompose().volumes).includes(source),
+    );
+    expect(missing).toEqual([]);
+    // Built here and never asked for at a registry, or of one version.
+    expect(pullPolicy === 'never').toBe(image === 'library-stats-exporter');
+    expect(image).toMatch(/^library-stats-exporter$|^[a-z]+\/[a-z]+:v?\d+\.\d+\.\d+$/);
+    expect(ports.filter((port) => !/^127\.0\.0\.1:(\d+):\1$/.test(port))).toEqual([]);
+  },
+);
+
+test.each([
+  ['compose/prometheus.yml', '../prometheus/prometheus.yml', ['exporter', 'alertmanager']],
+  [
+    'compose/datasource.yaml',
+    '../grafana/provisioning/datasources/prometheus.yaml',
+    ['prometheus'],
+  ],
+] as const)('%s is %s with the names of the services', (file, example, names) => {
+  let text = read(file);
+  for (const name of names) {
+    text = text.replaceAll(new RegExp(`\\b${name}:(?=\\d+)`, 'g'), 'localhost:');
+  }
+  expect(parse(text)).toEqual(parse(read(example)));
+});
+
+test('Grafana finds the dashboards where the provisioning looks, and begins with one that exists', () => {
+  const grafana = serviceNamed('grafana');
+  const mounted = mountsOf(grafana).find(({ source }) => source === '../grafana/dashboards');
+  const provisioning = read('../grafana/provisioning/dashboards/library.yaml');
+  expect(provisioning).toContain(`path: ${mounted?.target}\n`);
+  const home = grafana.environment?.['GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH'] ?? '';
+  const files = readdirSync(new URL('../grafana/dashboards/', DEPLOY_FOLDER));
+  expect(files.map((name) => `${mounted?.target}/${name}`)).toContain(home);
+});
+
+function read(path: string): string {
+  return readFileSync(new URL(path, DEPLOY_FOLDER), 'utf8');
+}
 
 /** The script of a service, in the folders of this test. */
 function runScript(name: string): Promise<Outcome> {

@@ -158,7 +158,7 @@ describe.each([
   });
 
   test('demo counts five customers, and ends when it is told to', async () => {
-    const demo = await startDemo(program, node);
+    const demo = await startDemo([node, program]);
     const answer = await fetch(`${demo.url}/metrics`);
     expect(await demo.stop()).toBe(0);
     const text = await answer.text();

@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { debianProgram, listening, startServer } from './processes.ts';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { debianProgram, startServer } from './processes.ts';
+import type { Server } from './processes.ts';
 
 const LABELS = z.record(z.string(), z.string());
 const BODY = z.object({
@@ -30,13 +33,20 @@ export async function startWebhook(): Promise<Webhook> {
       outgoing.end();
     });
   });
-  return { notifications, ...(await listening(server)) };
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    notifications,
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      const closed = once(server.close(), 'close');
+      server.closeAllConnections();
+      await closed;
+    },
+  };
 }
 
-/** Resolves when it listens. `address` is host and port. */
-export async function startAlertmanager(
-  config: string,
-): Promise<{ readonly address: string; readonly stop: () => Promise<void> }> {
+/** Resolves when it listens. */
+export async function startAlertmanager(config: string): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), 'alertmanager-'));
   writeFileSync(join(folder, 'alertmanager.yml'), config);
   return startServer(

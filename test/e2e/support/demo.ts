@@ -1,56 +1,35 @@
 /** The daemon as a newcomer starts it, from a folder in which nothing of the project lies. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { z } from 'zod';
-import { MAIN, eventually, start } from './processes.ts';
-import type { Running } from './processes.ts';
+import { Workspace, launch } from '../../acceptance/daemon.ts';
+import type { Exit } from '../../acceptance/daemon.ts';
+import { eventually } from './processes.ts';
 
 export interface Demo {
   /** Without a slash at the end. */
   readonly url: string;
   /** The names of its customers. */
   readonly customers: readonly string[];
-  readonly stop: Running['stop'];
+  readonly stop: () => Promise<Exit>;
 }
 
-const LISTENING = z.object({ msg: z.literal('listening'), url: z.url() });
-
 /** Resolves as soon as the counters of five customers are there. */
-export async function startDemo(main = MAIN, node = process.execPath): Promise<Demo> {
-  const folder = mkdtempSync(join(tmpdir(), 'demo-'));
-  const daemon = start(node, [main, 'demo', '--web.listen-address=127.0.0.1:0'], folder);
-  async function stop(): ReturnType<Running['stop']> {
-    const status = await daemon.stop();
-    rmSync(folder, { recursive: true });
-    return status;
+export async function startDemo(command?: readonly [node: string, main: string]): Promise<Demo> {
+  const workspace = new Workspace();
+  const daemon = launch(workspace, ['demo', '--web.listen-address=127.0.0.1:0'], {}, command);
+  async function stop(): Promise<Exit> {
+    const exit = await daemon.stop();
+    await workspace.close();
+    return exit;
   }
   try {
-    const url = (await daemon.lineWhere(listeningUrl)).replace(/\/$/, '');
+    const { url } = await daemon.listening();
     const customers = await eventually('the counters of five customers', async () => {
-      const found = await customersAt(url);
-      return found.length === 5 ? found : undefined;
+      const counters = (await daemon.scrape()).all('library_people_entered_total');
+      const names = counters.map(({ labels }) => labels['customer'] ?? '');
+      return names.length === 5 ? names : undefined;
     });
     return { url, customers, stop };
   } catch (error) {
     await stop();
     throw error;
   }
-}
-
-/** The address in a line of the log, where it says that the daemon listens. */
-export function listeningUrl(line: string): string | undefined {
-  if (!line.startsWith('{')) {
-    return undefined;
-  }
-  return LISTENING.safeParse(JSON.parse(line)).data?.url;
-}
-
-async function customersAt(url: string): Promise<string[]> {
-  const answer = await fetch(`${url}/metrics`);
-  const lines = (await answer.text()).split('\n');
-  return lines.flatMap((line) => {
-    const customer = /^library_people_entered_total\{customer="([^"]*)"\}/.exec(line)?.[1];
-    return customer === undefined ? [] : [customer];
-  });
 }

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { BREAKDOWNS } from '../../../src/base/model.ts';
 import { startSimulation } from '../../../src/cli/service.ts';
 import { exporterConfigYaml } from '../../../src/simulator/environment.ts';
-import { MAIN, debianProgram, finished } from './processes.ts';
+import { MAIN } from '../../acceptance/daemon.ts';
+import { debianProgram, finished } from './processes.ts';
 import { startPrometheus } from './prometheus.ts';
 import type { Prometheus } from './prometheus.ts';
 

@@ -14,7 +14,8 @@ import { drawLibrary, OFFICE_HOURS } from '../../../src/simulator/libraries.ts';
 import { createSimulatedService } from '../../../src/simulator/service.ts';
 import type { SimulatedService } from '../../../src/simulator/service.ts';
 import { makeBlocks } from './history-prometheus.ts';
-import { MAIN, finished } from './processes.ts';
+import { MAIN } from '../../acceptance/daemon.ts';
+import { finished } from './processes.ts';
 
 export const CUSTOMER = 'riverside';
 

@@ -3,14 +3,8 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-
-export const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 const PROMETHEUS_PACKAGES = {
   '/usr/bin/prometheus': 'prometheus',
@@ -32,13 +26,13 @@ const PROMETHEUS_ROOT = process.env['PROMETHEUS_ROOT'] ?? '';
 
 export type DebianProgram = keyof typeof DEBIAN_PACKAGES;
 
-export interface Running {
-  /** What it has written to standard error so far. */
-  readonly log: () => string;
+export interface Server {
+  /** Host and port. */
+  readonly address: string;
   /** The first answer of `find` about a line of standard error. Throws where the program ends first. */
   readonly lineWhere: <T>(find: (line: string) => T | undefined) => Promise<T>;
-  /** Ends it with SIGTERM. Its exit status, or the signal that ended it. */
-  readonly stop: () => Promise<number | string | null>;
+  /** Ends it with SIGTERM, and removes its folder. */
+  readonly stop: () => Promise<void>;
 }
 
 /** The path of the installed program. Throws with the name of its package if it is missing. */
@@ -52,54 +46,33 @@ export function debianProgram(path: DebianProgram): string {
   return found;
 }
 
-/** Starts a program that goes on until it is stopped. */
-export function start(path: string, args: readonly string[], folder: string): Running {
-  const child = spawn(path, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
-  let log = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    log += text;
-  });
-  child.on('error', (error) => {
-    log += `${error.message}\n`;
-  });
-  return {
-    log: () => log,
-    lineWhere: (find) =>
-      eventually(`a line of ${path} that says what was awaited`, () => {
-        const lines = log.split('\n').slice(0, -1);
-        const found = lines.map((line) => find(line)).find((answer) => answer !== undefined);
-        if (found === undefined && hasEnded(child)) {
-          throw new Error(`${path} ended too early:\n${log}`);
-        }
-        return found;
-      }),
-    stop: () => end(child),
-  };
-}
-
-/**
- * Starts one of Prometheus's servers in a folder of its own, and resolves with its host and port when
- * it listens. The folder is gone after `stop`.
- */
+/** Starts one of Prometheus's servers in a folder of its own, and resolves when it listens. */
 export async function startServer(
   path: string,
   args: readonly string[],
   folder: string,
-): Promise<{
-  readonly address: string;
-  readonly server: Running;
-  readonly stop: () => Promise<void>;
-}> {
-  const server = start(path, args, folder);
+): Promise<Server> {
+  const child = spawn(path, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  child.on('error', (error) => (log += error.message));
+  function lineWhere<T>(find: (line: string) => T | undefined): Promise<T> {
+    return eventually(`a line of ${path} that says what was awaited`, () => {
+      const lines = log.split('\n').slice(0, -1);
+      const found = lines.map((line) => find(line)).find((answer) => answer !== undefined);
+      if (found === undefined && hasEnded(child)) {
+        throw new Error(`${path} ended too early:\n${log}`);
+      }
+      return found;
+    });
+  }
   async function stop(): Promise<void> {
-    await server.stop();
+    await end(child);
     rmSync(folder, { recursive: true });
   }
   try {
-    const address = await server.lineWhere(
-      (line) => /msg="Listening on".* address=(\S+)/.exec(line)?.[1],
-    );
-    return { address, server, stop };
+    const address = await lineWhere((line) => /msg="Listening on".* address=(\S+)/.exec(line)?.[1]);
+    return { address, lineWhere, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -110,21 +83,6 @@ export interface Outcome {
   readonly status: number | null;
   /** Standard output and standard error. */
   readonly output: string;
-}
-
-/** Lets a server of ours listen on a free port. Stopping it ends its connections. */
-export async function listening(
-  server: Server,
-): Promise<{ readonly address: string; readonly stop: () => Promise<void> }> {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async stop() {
-      const closed = once(server.close(), 'close');
-      server.closeAllConnections();
-      await closed;
-    },
-  };
 }
 
 /** Runs a program to its end, while this process goes on. */
@@ -188,7 +146,7 @@ export async function eventually<T>(
   throw new Error(`waited a minute in vain for ${what}`);
 }
 
-async function end(child: ChildProcess): Promise<number | string | null> {
+async function end(child: ChildProcess): Promise<void> {
   if (!hasEnded(child)) {
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGTERM');
@@ -196,7 +154,6 @@ async function end(child: ChildProcess): Promise<number | string | null> {
     await ended;
     clearTimeout(kill);
   }
-  return child.exitCode ?? child.signalCode;
 }
 
 function hasEnded(child: ChildProcess): boolean {

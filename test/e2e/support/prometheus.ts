@@ -67,7 +67,7 @@ export async function startPrometheus(
   if (blocks !== undefined) {
     cpSync(blocks, data, { recursive: true });
   }
-  const { address, server, stop } = await startServer(
+  const { address, lineWhere, stop } = await startServer(
     program,
     [
       `--config.file=${join(folder, 'prometheus.yml')}`,
@@ -79,7 +79,7 @@ export async function startPrometheus(
     folder,
   );
   try {
-    await server.lineWhere((line) => line.includes('Server is ready') || undefined);
+    await lineWhere((line) => line.includes('Server is ready') || undefined);
   } catch (error) {
     await stop();
     throw error;

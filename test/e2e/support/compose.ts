@@ -2,16 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
-export interface Service {
+interface Service {
   readonly image: string;
-  readonly build?: string;
   readonly pull_policy?: string;
   readonly command?: readonly string[];
   readonly entrypoint?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  readonly depends_on?: readonly string[] | Readonly<Record<string, { condition: string }>>;
-  readonly network_mode?: string;
-  readonly restart?: string;
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
 }
@@ -22,7 +18,7 @@ interface Compose {
 }
 
 /** The folder that the paths in it start from. */
-export const DEPLOY_FOLDER = new URL('../../deploy/', import.meta.url);
+export const DEPLOY_FOLDER = new URL('../../../deploy/', import.meta.url);
 
 export function readCompose(): Compose {
   return parse(readFileSync(new URL('compose.yaml', DEPLOY_FOLDER), 'utf8')) as Compose;

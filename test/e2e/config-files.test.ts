@@ -1,12 +1,18 @@
-/** The example for Alertmanager: who receives which alert, and which alerts are inhibited. */
+/** promtool and amtool accept rules and examples; who receives which alert, and which are inhibited. */
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { PROMETHEUS_FOLDER, readAlerts, readPrometheusFile } from '../prometheus/rules.ts';
+import {
+  PROMETHEUS_FOLDER,
+  RULE_FILES,
+  readAlerts,
+  readPrometheusFile,
+  readRuleFile,
+} from '../prometheus/rules.ts';
 import { debianProgram, run } from './support/processes.ts';
 
-const FILE = fileURLToPath(new URL('alertmanager.yml', PROMETHEUS_FOLDER));
+const FILE = pathOf('alertmanager.yml');
 const MATCHERS = z.array(z.string());
 const { inhibit_rules: RULES } = z
   .object({
@@ -23,10 +29,20 @@ const FOR_LIBRARIES = [
   'LibraryZeroTraffic',
 ];
 
-test('amtool accepts it', () => {
-  const { status, output } = amtool('check-config', FILE);
+test.each(RULE_FILES)('promtool accepts %s, and finds no rule twice', (path) => {
+  const args = ['check', 'rules', '--lint=all', pathOf(path)];
+  const { status, output } = run(debianProgram('/usr/bin/promtool'), args);
   expect({ status, output }).toMatchObject({ status: 0 });
-  expect(output).toContain('SUCCESS');
+  const rules = readRuleFile(path).groups.flatMap((group) => group.rules);
+  expect(output).toContain(`${rules.length} rules found`);
+});
+
+test('promtool and amtool accept the example configurations', () => {
+  const args = ['check', 'config', pathOf('prometheus.yml')];
+  const prometheus = run(debianProgram('/usr/bin/promtool'), args);
+  expect(prometheus).toMatchObject({ status: 0 });
+  expect(prometheus.output).toContain(`${RULE_FILES.length} rule files found`);
+  expect(amtool('check-config', FILE)).toMatchObject({ status: 0 });
 });
 
 test.each(readAlerts())('$alert has a receiver', ({ alert, labels: { severity, service } }) => {
@@ -77,6 +93,10 @@ test('inhibitions need an equal cluster, and never concern other systems', () =>
     expect(equal).toContain('cluster');
   }
 });
+
+function pathOf(name: string): string {
+  return fileURLToPath(new URL(name, PROMETHEUS_FOLDER));
+}
 
 function amtool(...args: readonly string[]): ReturnType<typeof run> {
   return run(debianProgram('/usr/bin/amtool'), args);
