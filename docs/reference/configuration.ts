@@ -76,12 +76,11 @@ ${keys(customers, CUSTOMER)}
 
 Exactly one of \`client_secret\` and \`client_secret_file\` is required. \`PH\` in \`opening_hours\` needs
 \`holidays\`. \`breakdowns\` need \`people\` in \`streams\`. Labels must not be \`customer\`, \`timezone\`, \`job\` or
-\`instance\`, nor begin with \`__\`. Names are trimmed and normalized (NFC).
+\`instance\`, nor begin with \`__\`.
 
 \`holidays\` knows the countries ${[...HOLIDAY_REGIONS.keys()].join(', ')}, and states of some of them.
 
-A file with a secret that others can read is a warning. It is not if the file belongs to another user, only its
-group can read it, and the exporter is in that group, as with Kubernetes' secrets.
+A file with a secret that others can read is a warning.
 
 ## The web configuration
 

@@ -53,8 +53,6 @@ export async function replaceFile(file: string, text: string | Iterable<string>)
 export interface FileContent {
   readonly text: string;
   readonly mode: number;
-  readonly uid: number;
-  readonly gid: number;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -80,7 +78,7 @@ export async function readTextFile(path: string, maxBytes: number): Promise<File
       throw new Error(`is larger than ${maxBytes / 1_024} KiB`);
     }
     const text = new TextDecoder('utf-8', { fatal: true }).decode(await file.readFile());
-    return { text, mode: stats.mode, uid: stats.uid, gid: stats.gid };
+    return { text, mode: stats.mode };
   } catch (error) {
     const code = codeOf(error);
     const reason = code === undefined ? messageOf(error) : REASONS[code];

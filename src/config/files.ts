@@ -1,5 +1,5 @@
-/** Secrets, certificates and keys in files of their own. Messages follow the name of the file. */
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+/** Secrets and certificates in files of their own. Messages follow the name of the file. */
+import { X509Certificate } from 'node:crypto';
 import { readTextFile } from '../base/files.ts';
 import type { FileContent } from '../base/files.ts';
 import { Secret } from '../base/secret.ts';
@@ -8,16 +8,11 @@ import type { CustomerConfig } from './types.ts';
 export const MAX_CONFIG_FILE_BYTES = 4 * 1_048_576;
 export const MAX_SECRET_BYTES = 65_536;
 
-export const EXPOSED = 'can be read by its group or by others: expected mode 600 or 400';
+export const EXPOSED = 'can be read by others: expected mode 640 or 600';
 
-/**
- * Whether users that need not know a secret in the file can read it. Kubernetes gives secrets to root and the
- * group of the pod, mode 440: a file of another user that only our group can read is not exposed.
- */
-export function isExposed({ mode, uid, gid }: FileContent): boolean {
-  const ourGroups = [process.getegid?.(), ...(process.getgroups?.() ?? [])];
-  const isGroupFine = uid !== process.geteuid?.() && ourGroups.includes(gid);
-  return (mode & 0o004) !== 0 || ((mode & 0o040) !== 0 && !isGroupFine);
+/** Whether everybody on the machine can read the file. */
+export function isExposed({ mode }: FileContent): boolean {
+  return (mode & 0o004) !== 0;
 }
 
 /** What the service's client needs to know of a customer. A secret in a file is read at each call. */
@@ -48,15 +43,5 @@ export function parseCertificates({ text }: FileContent): string {
     return text;
   } catch {
     throw new Error('holds no certificate or an invalid one, expected PEM');
-  }
-}
-
-export function parsePrivateKey({ text }: FileContent): Secret {
-  try {
-    createPrivateKey(text);
-    return new Secret(text);
-  } catch {
-    // The library's message may quote the key.
-    throw new Error('holds no private key without a password, expected PEM');
   }
 }

@@ -8,9 +8,7 @@ import { EXPOSED, isExposed, MAX_CONFIG_FILE_BYTES, MAX_SECRET_BYTES } from './f
 import { ProblemFormatter } from './problems.ts';
 import { innerType, metaOf, typeIn } from './values.ts';
 import { YamlFile } from './yaml-file.ts';
-import type { Environment, Path, Problem } from './yaml-file.ts';
-
-const MAX_SHOWN_PROBLEMS = 1_000;
+import type { Environment, Path } from './yaml-file.ts';
 
 export interface LoadResult<Config> {
   readonly config: Config;
@@ -58,17 +56,22 @@ export class Loading {
   }
 
   #validate(file: YamlFile, schema: z.ZodType): unknown {
-    const value = file.read(schema);
-    const result = value === undefined ? undefined : schema.safeParse(value);
-    if (result?.success === true) {
-      return result.data;
+    const value = file.read();
+    if (value === undefined) {
+      return {};
     }
-    for (const issue of result?.error.issues ?? []) {
+    for (const issue of schema.safeParse(value).error?.issues ?? []) {
+      convert(file, value, issue);
+    }
+    const { success, data, error } = schema.safeParse(value);
+    if (success) {
+      return data;
+    }
+    for (const issue of error.issues) {
       this.#addIssue(file, schema, value, issue);
-      const container = valueAt(value, issue.path.slice(0, -1));
       // The path of an unknown key is that of its mapping.
-      if (issue.code !== 'unrecognized_keys' && isObject(container)) {
-        container[issue.path.at(-1) ?? ''] = undefined;
+      if (issue.code !== 'unrecognized_keys') {
+        replaceAt(value, issue.path, undefined);
       }
     }
     return isObject(value) ? value : {};
@@ -81,10 +84,9 @@ export class Loading {
       const inner = innerType(type);
       const known = inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
       for (const key of issue.keys) {
-        const nearest = nearestOf(key, known);
-        const hint = nearest ? `did you mean ${nearest}?` : `expected one of ${known.join(', ')}`;
         const at = [...path, key];
-        file.add(at, `unknown key, ${hint}`, file.locate(at, 'key')[0]);
+        const message = `unknown key, expected one of ${known.join(', ')}`;
+        file.add(at, message, file.locate(at, 'key')[0]);
       }
       return;
     }
@@ -98,20 +100,14 @@ export class Loading {
 
   /** Completes "got …". */
   #found(file: YamlFile, value: unknown, issue: z.core.$ZodIssue): string {
-    if (Array.isArray(value)) {
-      return issue.code === 'too_small' ? 'an empty list' : 'a list';
-    }
     if (isObject(value)) {
-      return 'a mapping';
+      return Array.isArray(value) ? 'a list' : 'a mapping';
     }
     if (value === undefined || value === null) {
       return value === null ? 'an empty value' : 'nothing';
     }
     if (issue.code === 'invalid_type' && typeof value !== 'number') {
       return `a ${typeof value}`;
-    }
-    if (issue.code === 'too_big' && issue.origin === 'string') {
-      return `more than ${issue.maximum} characters`;
     }
     return this.formatter.quote(file, issue.path) ?? 'another value';
   }
@@ -147,27 +143,17 @@ export class Loading {
 
   /** In the order of files and lines. */
   get problems(): readonly string[] {
-    const problems = this.#sorted('problems');
-    const shown = problems.slice(0, MAX_SHOWN_PROBLEMS).map((one) => this.formatter.format(one));
-    const more = problems.length - shown.length;
-    return more === 0 ? shown : [...shown, `and ${more} more problems`];
+    return this.#formatted('problems');
   }
 
   result<Config>(config: Config): LoadResult<Config> {
-    return { config, files: [...this.#files], warnings: this.#warnings() };
+    return { config, files: [...this.#files], warnings: this.#formatted('warnings') };
   }
 
-  /** In the order of files and lines; the same warning at several places is one. */
-  #warnings(): readonly string[] {
-    const groups = Map.groupBy(this.#sorted('warnings'), ({ message }) => message).values();
-    return Array.from(groups).flatMap(([first, ...others]) => {
-      const more = others.length === 0 ? '' : ` (and ${others.length} more of these)`;
-      return first ? this.formatter.format({ ...first, message: first.message + more }) : [];
-    });
-  }
-
-  #sorted(kind: 'problems' | 'warnings'): readonly Problem[] {
-    return this.#yamlFiles.flatMap((file) => file[kind].toSorted((a, b) => a.offset - b.offset));
+  #formatted(kind: 'problems' | 'warnings'): readonly string[] {
+    return this.#yamlFiles
+      .flatMap((file) => file[kind].toSorted((a, b) => a.offset - b.offset))
+      .map((problem) => this.formatter.format(problem));
   }
 }
 
@@ -190,22 +176,24 @@ function valueAt(value: unknown, path: Path): unknown {
   return path.reduce((inner, step) => (isObject(inner) ? inner[step] : undefined), value);
 }
 
-/** The word that was probably meant: one of three characters may be different, two at most. Case does not matter. */
-function nearestOf(word: string, words: readonly string[]): string | undefined {
-  const limit = Math.min(2, Math.ceil(word.length / 3));
-  return words.find((one) => editDistance(word.toLowerCase(), one) <= limit);
+function replaceAt(value: unknown, path: Path, replacement: unknown): void {
+  const container = valueAt(value, path.slice(0, -1));
+  if (isObject(container)) {
+    container[path.at(-1) ?? ''] = replacement;
+  }
 }
 
-/** How many characters to delete, insert or replace (Levenshtein). */
-function editDistance(a: string, b: string): number {
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const replaced = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(replaced, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
-    }
-    last = row;
+/**
+ * Where the schema expects text, a scalar is the text as it is written (`client_id: 0123`). A mapping
+ * whose entries are all commented out is empty.
+ */
+function convert(file: YamlFile, value: unknown, issue: z.core.$ZodIssue): void {
+  if (issue.code !== 'invalid_type') {
+    return;
   }
-  return last[b.length] ?? 0;
+  if (issue.expected === 'string') {
+    replaceAt(value, issue.path, file.scalarAt(issue.path) ?? valueAt(value, issue.path));
+  } else if (['object', 'record'].includes(issue.expected) && valueAt(value, issue.path) === null) {
+    replaceAt(value, issue.path, {});
+  }
 }

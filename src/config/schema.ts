@@ -5,14 +5,13 @@
  */
 import { z } from 'zod';
 import { BREAKDOWNS, MINUTE_STREAMS } from '../base/model.ts';
-import { MAX_SECRET_BYTES } from './files.ts';
 import {
   decimal,
   duration,
   holidayRegion,
   integer,
-  line,
   listOf,
+  opaque,
   path,
   proxyUrl,
   serviceUrl,
@@ -31,10 +30,10 @@ export type CustomerEntry = ConfigFile['customers'][number];
 export function createConfigSchema() {
   const zone = timezone();
   const service = z.strictObject({
-    base_url: serviceUrl('/v1', 'https://statistics.example.org').describe(
+    base_url: serviceUrl('https://statistics.example.org').describe(
       'Address of the data service; /v1/… is appended.',
     ),
-    auth_url: serviceUrl('/connect/token', 'https://identity.example.org').describe(
+    auth_url: serviceUrl('https://identity.example.org').describe(
       'Address of the identity server; /connect/token is appended.',
     ),
     scope: text('a scope such as ServiceAPI').default('ServiceAPI').describe('OAuth2 scope.'),
@@ -69,13 +68,13 @@ export function createConfigSchema() {
   });
   const customer = z
     .strictObject({
-      name: text('a name of up to 128 visible characters', { maxLength: 128 }).describe(
+      name: text('a name of up to 128 characters', { maxLength: 128 }).describe(
         'Unique; the value of the label customer.',
       ),
       client_id: text('the id from the API module tab').describe(
         "From the API module tab of the customer's configuration.",
       ),
-      client_secret: line('the secret on one line', MAX_SECRET_BYTES)
+      client_secret: opaque('the secret')
         .optional()
         .describe('The secret. Prefer client_secret_file or ${NAME}.'),
       client_secret_file: path('a file with the secret')

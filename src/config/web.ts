@@ -9,7 +9,7 @@ import type { FileContent } from '../base/files.ts';
 import { Secret } from '../base/secret.ts';
 import { CLIENT_AUTHS } from '../base/web-config.ts';
 import type { ClientAuth, TlsConfig, WebConfig } from '../base/web-config.ts';
-import { EXPOSED, parseCertificates, parsePrivateKey } from './files.ts';
+import { EXPOSED, parseCertificates } from './files.ts';
 import { failOn, Loading } from './loading.ts';
 import type { DeepPartial, LoadResult } from './loading.ts';
 import { oneOf, path } from './values.ts';
@@ -104,7 +104,7 @@ async function readTls(
     return loading.readNamed(file, path, section?.[key], parse, key === 'key_file');
   }
   const cert = await read('cert_file', parseCertificates);
-  const key = await read('key_file', parsePrivateKey);
+  const key = await read('key_file', ({ text }) => new Secret(text));
   const clientCa = await read('client_ca_file', parseCertificates);
   const clientAuth = checkClientAuth(file, section.client_auth_type);
   if (cert === undefined || key === undefined) {
@@ -113,8 +113,9 @@ async function readTls(
   try {
     createSecureContext({ cert, key: key.reveal() });
   } catch {
-    const expected = 'expected the key of the certificate in cert_file, RSA of at least 2048 bits';
-    file.add(['tls_server_config', 'key_file'], `${expected} or ECDSA, got another`);
+    // The library's message may quote the key.
+    const expected = 'expected the unencrypted PEM key of the certificate in cert_file';
+    file.add(['tls_server_config', 'key_file'], `${expected}, got another or none`);
   }
   const minVersion = TLS_VERSIONS[section.min_version ?? 'TLS12'];
   return { cert, key, clientAuth, clientCa, minVersion };

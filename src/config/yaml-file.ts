@@ -1,20 +1,21 @@
-/** A YAML file: its values as a schema expects them, the place of each, and what is wrong with it. */
+/** A YAML file: its values, the place of each, and what is wrong with it. */
 import { resolve } from 'node:path';
 import {
   isAlias,
   isCollection,
   isMap,
   isNode,
+  isPair,
   isScalar,
   isSeq,
   LineCounter,
   parseDocument,
+  Scalar,
+  visit,
 } from 'yaml';
-import type { Document, Pair } from 'yaml';
-import { z } from 'zod';
+import type { Alias, Document, YAMLMap } from 'yaml';
 import type { FileContent } from '../base/files.ts';
 import { isExposed } from './files.ts';
-import { innerType, typeIn } from './values.ts';
 
 /** Of keys and of positions in lists, from the top of the file. Empty for the file as a whole. */
 export type Path = readonly PropertyKey[];
@@ -28,10 +29,8 @@ export interface Problem {
   readonly message: string;
 }
 
-/** A syntax error often causes others. */
-const MAX_SYNTAX_PROBLEMS = 10;
-/** The limit on what aliases may expand to. */
-const MAX_ENTRIES = 1_000_000;
+/** What aliases of aliases expand to counts, too. */
+const MAX_ALIASES = 100_000;
 
 /** By code: in place of the parser's messages that quote the file or are for its developers. */
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -53,47 +52,50 @@ export class YamlFile {
   readonly isExposed: boolean;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
-  readonly #env: Environment;
   readonly #reported = new Set<string>();
   readonly #lines = new LineCounter();
   /** Undefined if the file cannot be read or parsed. */
   readonly #document: Document | undefined;
-  /** By name, the last node before the one that is read. */
-  readonly #anchors = new Map<string, unknown>();
-  #entries = 0;
 
   /** `content` may be the reason why the file cannot be read. */
   constructor(name: string, content: FileContent | string, env: Environment) {
     const isRead = typeof content !== 'string';
     this.name = name;
     this.path = resolve(name);
-    this.#env = env;
     this.text = isRead ? content.text : '';
     this.isExposed = isRead && isExposed(content);
     if (!isRead) {
       this.add([], `${this.path} ${content}`, 0);
     }
-    this.#document = this.#parse();
+    const document = parseDocument(this.text, {
+      lineCounter: this.#lines,
+      logLevel: 'error',
+      prettyErrors: false,
+      resolveKnownTags: false,
+      stringKeys: true,
+      uniqueKeys: false,
+    });
+    for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
+      this.add([], MESSAGES[code] ?? message, pos[0]);
+    }
+    if (this.problems.length === 0) {
+      this.#document = document;
+      visit(document, {
+        Scalar: (_key, node, ancestors) => this.#expand(node, ancestors, env),
+      });
+      visit(document, {
+        Alias: (_key, node, ancestors) => this.#checkAlias(node, ancestors, document),
+        Map: (_key, node, ancestors) => this.#checkKeys(node, ancestors),
+      });
+    }
   }
 
-  #parse(): Document | undefined {
+  /** The values; text with `${NAME}` is expanded. Undefined if the file cannot be read. */
+  read(): unknown {
     try {
-      const document = parseDocument(this.text, {
-        lineCounter: this.#lines,
-        logLevel: 'error',
-        prettyErrors: false,
-        resolveKnownTags: false,
-        stringKeys: true,
-        uniqueKeys: false,
-      });
-      const errors = [...document.errors, ...document.warnings];
-      for (const { code, message, pos } of errors.slice(0, MAX_SYNTAX_PROBLEMS)) {
-        this.add([], MESSAGES[code] ?? message, pos[0]);
-      }
-      return this.problems.length === 0 ? document : undefined;
+      return this.#document?.toJS({ maxAliasCount: MAX_ALIASES });
     } catch {
-      // The parser is recursive, and the stack is limited.
-      this.add([], 'nested too deeply', 0);
+      this.add([], 'too many aliases');
       return undefined;
     }
   }
@@ -111,16 +113,28 @@ export class YamlFile {
     this.warnings.push({ file: this, offset: this.locate(path)[0], path, message });
   }
 
-  /** Aliases are not followed. */
   #nodeAt(path: Path): unknown {
-    return this.#document?.getIn(path, true);
+    const document = this.#document;
+    function follow(node: unknown): unknown {
+      return document !== undefined && isAlias(node) ? node.resolve(document) : node;
+    }
+    return path.reduce<unknown>(
+      (node, step) => (isCollection(node) ? follow(node.get(step, true)) : undefined),
+      document?.contents,
+    );
+  }
+
+  /** The scalar at a path as it is written, with `${NAME}` expanded; undefined if there is none. */
+  scalarAt(path: Path): string | undefined {
+    const node = this.#nodeAt(path);
+    return isScalar(node) && node.value !== null ? node.source : undefined;
   }
 
   has(path: Path): boolean {
     return this.#nodeAt(path) !== undefined;
   }
 
-  /** Offsets of the value or key at a path. What is missing or behind an alias is where its container is. */
+  /** Offsets of the value or key at a path. What is missing is where its container is. */
   locate(path: Path, part: 'key' | 'value' = 'value'): readonly [start: number, end: number] {
     const parent = part === 'key' ? this.#nodeAt(path.slice(0, -1)) : undefined;
     const pairs = isMap(parent) ? parent.items : [];
@@ -146,109 +160,70 @@ export class YamlFile {
     return { line, column: Array.from(this.text.slice(start, offset)).length + 1, start, text };
   }
 
-  /**
-   * Reads the file, once, as the schema expects it: a text field gets a scalar as it is written
-   * (`client_id: 0123`), with `${NAME}` expanded. What does not fit is left for the schema to reject. What
-   * is unknown is not read, so that aliases cannot expand it. Undefined if nothing could be read.
-   */
-  read(schema: z.ZodType): unknown {
-    const value = this.#document && this.#read(this.#document.contents, schema, []);
-    return this.#entries > MAX_ENTRIES ? undefined : value;
-  }
-
-  #read(node: unknown, type: z.ZodType, path: Path): unknown {
-    const inner = innerType(type);
-    if (isAlias(node)) {
-      const target = this.#anchors.get(node.source);
-      if (target === undefined) {
-        const message = 'unknown anchor; put a value that begins with * in quotes';
-        this.add(path, message, node.range?.[0]);
-      }
-      return this.#read(target, type, path);
-    }
-    if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) {
-      this.#anchors.set(node.anchor, node);
-    }
-    if (isMap(node)) {
-      return this.#readMapping(node.items, inner, path);
-    }
-    if (isSeq(node)) {
-      const itemType = typeIn(inner, 0);
-      return itemType !== undefined && this.#mayRead(node.items.length)
-        ? node.items.map((item, i) => this.#read(item, itemType, [...path, i]))
-        : [];
-    }
-    if (!isScalar(node) || node.value === null) {
-      // All entries of a mapping may be commented out, but not a whole file.
-      const isMapping = inner instanceof z.ZodObject || inner instanceof z.ZodRecord;
-      return isMapping && path.length > 0 ? {} : null;
-    }
-    const { value, source = '', range } = node;
-    const text = this.#expand(source, path, range?.[0]);
-    if (inner instanceof z.ZodString || inner instanceof z.ZodEnum) {
-      return text;
-    }
-    // A scalar with ${NAME} has no type of its own, quoted or not.
-    return typeof value === 'string' && text === source ? value : typed(text);
-  }
-
-  #readMapping(pairs: readonly Pair[], type: z.ZodType, path: Path) {
-    const result: Record<string, unknown> = Object.create(null);
-    const isRecord = type instanceof z.ZodRecord;
-    if (!(isRecord || type instanceof z.ZodObject) || !this.#mayRead(pairs.length)) {
-      return result;
-    }
-    for (const { key: node, value } of pairs) {
-      if (!isScalar(node)) {
-        continue;
-      }
-      const offset = node.range?.[0];
-      if (isRecord) {
-        node.value = this.#expand(node.source ?? '', path, offset);
-      }
-      const key = String(node.value);
-      const at = [...path, key];
-      // Zod ignores __proto__ silently.
-      if (key === '__proto__' || Object.hasOwn(result, key)) {
-        const message = key === '__proto__' ? 'unsupported key' : 'duplicate key';
-        this.add(at, message, offset);
-        continue;
-      }
-      const valueType = typeIn(type, key);
-      result[key] = valueType === undefined ? null : this.#read(value, valueType, at);
-    }
-    return result;
-  }
-
-  #mayRead(entries: number): boolean {
-    this.#entries += entries;
-    if (this.#entries > MAX_ENTRIES) {
-      this.add([], `more than ${MAX_ENTRIES} entries, with aliases expanded`);
-    }
-    return this.#entries <= MAX_ENTRIES;
-  }
-
   /** `${NAME}` is the environment's value, `$${` a literal `${`. Values are not expanded again. */
-  #expand(text: string, path: Path, offset: number | undefined): string {
-    return text.replaceAll(/\$\$\{|\$\{([^}]*)(\}?)/g, (whole, name: string, end: string) => {
-      if (whole === '$${') {
-        return '${';
+  #expand(node: Scalar, ancestors: readonly unknown[], env: Environment): void {
+    const { source = '' } = node;
+    const text = source.replaceAll(
+      /\$\$\{|\$\{([^}]*)(\}?)/g,
+      (whole, name: string, end: string) => {
+        if (whole === '$${') {
+          return '${';
+        }
+        const isName = end !== '' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
+        const value = isName && Object.hasOwn(env, name) ? env[name] : undefined;
+        if (value === undefined) {
+          const problem = isName ? `environment variable ${name} is not set` : 'expected ${NAME}';
+          const message = `${problem}; write $\${ for a literal \${`;
+          this.add(pathOf([...ancestors, node]), message, node.range?.[0]);
+        }
+        return value ?? '';
+      },
+    );
+    if (text !== source) {
+      const parent = ancestors.at(-1);
+      const isKey = isPair(parent) && parent.key === node;
+      node.source = text;
+      node.value = isKey ? text : typed(text);
+    }
+  }
+
+  /** Reports and replaces an alias without an anchor. */
+  #checkAlias(node: Alias, ancestors: readonly unknown[], document: Document): Scalar | undefined {
+    if (node.resolve(document) !== undefined) {
+      return undefined;
+    }
+    const message = 'unknown anchor; put a value that begins with * in quotes';
+    this.add(pathOf([...ancestors, node]), message, node.range?.[0]);
+    const empty = new Scalar(null);
+    empty.range = node.range ?? null;
+    return empty;
+  }
+
+  #checkKeys(map: YAMLMap, ancestors: readonly unknown[]): void {
+    const keys = new Set<unknown>();
+    for (const pair of map.items) {
+      if (isScalar(pair.key) && keys.has(pair.key.value)) {
+        this.add(pathOf([...ancestors, map, pair]), 'duplicate key', pair.key.range?.[0]);
       }
-      const isName = end !== '' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
-      const value = isName && Object.hasOwn(this.#env, name) ? this.#env[name] : undefined;
-      if (value === undefined) {
-        const problem = isName ? `environment variable ${name} is not set` : 'expected ${NAME}';
-        this.add(path, `${problem}; write $\${ for a literal \${`, offset);
-      }
-      return value ?? '';
-    });
+      keys.add(isScalar(pair.key) ? pair.key.value : pair.key);
+    }
   }
 }
 
-/** A number in decimal digits (0x10, 1e3 and 0123 are not what was meant), a boolean, or the text. */
+/** Of the last one of `nodes`, which the others contain. */
+function pathOf(nodes: readonly unknown[]): Path {
+  return nodes.flatMap((node, i): Path => {
+    if (isPair(node) && isScalar(node.key)) {
+      return [String(node.key.value)];
+    }
+    return isSeq(node) ? [node.items.indexOf(nodes[i + 1])] : [];
+  });
+}
+
+/** What an environment variable stands for: a number, a boolean, or the text. */
 function typed(text: string): unknown {
-  if (/^(true|false)$/i.test(text)) {
-    return text.toLowerCase() === 'true';
+  if (/^(true|false)$/.test(text)) {
+    return text === 'true';
   }
   return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text) ? Number(text) : text;
 }

