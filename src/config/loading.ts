@@ -160,7 +160,7 @@ export class Loading {
 /** Throws a ConfigError if there are problems. */
 export function failOn(problems: readonly string[]): void {
   if (problems.length > 0) {
-    throw new ConfigError(problems.join('\n'), problems.length);
+    throw new ConfigError(problems.join('\n'));
   }
 }
 

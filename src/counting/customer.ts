@@ -25,11 +25,9 @@ import type {
   Health,
   MetricsSource,
   StreamMetrics,
-  OccupancySeries,
 } from './customer-metrics.ts';
 import type { DoorModel } from './door-model.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
-import { SAMPLE_MS } from './occupancy.ts';
 import type { AcceptedTotals } from './plausibility.ts';
 import { INITIAL_STATE } from './poll.ts';
 import type { StreamState } from './poll.ts';
@@ -179,15 +177,6 @@ export class Customer implements MetricsSource {
     return Object.fromEntries(streams.map((stream) => [stream, this.#healthOf(stream)]));
   }
 
-  /** Today's occupancy so far, however old the last successful poll is; undefined if unknown. */
-  occupancySeriesAt(nowMs: number): OccupancySeries | undefined {
-    const snapshot = this.#streams.get('people')?.snapshot;
-    const day = this.calendar.dayAt(nowMs);
-    return snapshot?.order === undefined || snapshot.day.startMs !== day.startMs
-      ? undefined
-      : { day, stepMs: SAMPLE_MS, inside: snapshot.order.occupancy, atMs: snapshot.atMs };
-  }
-
   metricsAt(nowMs: number): CustomerMetrics {
     const { name, timezone, calendar, owner, marks } = this.#options;
     const period = this.periodAt(nowMs);
@@ -218,7 +207,7 @@ export class Customer implements MetricsSource {
       ...descriptionMetrics(this.#description, calendar.zone, timezone, nowMs),
       periodStartMs: period.startMs,
       credentialsValid: this.credentialsValid,
-      occupancy: order && (order.occupancy.at(-1) ?? 0),
+      occupancy: order?.occupancy,
       estimate: this.#estimateAt(nowMs),
       counters,
       breakdowns: this.breakdowns.metricsAt(nowMs, period.startMs, dayStartMs),

@@ -107,15 +107,8 @@ function sumMinutes(minutes: readonly CountedMinute[]): Minutes {
   return sums.filter(({ counts }) => !isZero(counts));
 }
 
-/** The distance of two samples of an occupancy series. */
-export const SAMPLE_MS = 15 * MINUTE_MS;
-/** 26 hours. Minutes after the longest possible day are in the last sample. */
-const MAX_SAMPLES = 104;
-
 /** What the minutes of a day show up to one of them. Immutable; continue with {@link continueDay}. */
 export interface DayState {
-  /** People inside at the end of each quarter of an hour before the last minute. */
-  readonly occupancy: readonly number[];
   /** People inside after the last minute. */
   readonly inside: number;
   /** Start of the newest minute that counted anybody. */
@@ -125,7 +118,6 @@ export interface DayState {
 }
 
 export const NO_MINUTES: DayState = {
-  occupancy: [],
   inside: 0,
   lastSeenMs: undefined,
   sumsBefore: [],
@@ -136,35 +128,16 @@ export const NO_MINUTES: DayState = {
  * after a missed entry, an exit is ignored and does not lower the rest of the day.
  */
 export function continueDay(before: DayState, minutes: Minutes, day: Span): DayState {
-  const occupancy = [...before.occupancy];
   let { inside, lastSeenMs, sumsBefore } = before;
   for (const { startMs, counts } of minutes) {
     if (startMs < day.startMs) {
       sumsBefore = plus(counts, sumsBefore);
     } else if (startMs < day.endMs) {
-      const ended = Math.floor((startMs - day.startMs) / SAMPLE_MS);
-      addSamples(occupancy, inside, Math.min(ended, MAX_SAMPLES - 1));
       inside = nextOccupancy(inside, at(counts, 0), at(counts, 1));
       lastSeenMs = counts.some((count) => count > 0) ? startMs : lastSeenMs;
     }
   }
-  return { occupancy, inside, lastSeenMs, sumsBefore };
-}
-
-/** People inside at the end of each quarter of an hour of a day; the last sample is at its end. */
-export function occupancyUntil(
-  { occupancy, inside }: DayState,
-  { startMs, endMs }: Span,
-): number[] {
-  const samples = [...occupancy];
-  addSamples(samples, inside, Math.min(Math.ceil((endMs - startMs) / SAMPLE_MS), MAX_SAMPLES));
-  return samples;
-}
-
-function addSamples(samples: number[], inside: number, length: number): void {
-  while (samples.length < length) {
-    samples.push(inside);
-  }
+  return { inside, lastSeenMs, sumsBefore };
 }
 
 /** People inside after a minute. */

@@ -11,7 +11,6 @@ import {
   lastSeenIn,
   minutesOf,
   NO_MINUTES,
-  occupancyUntil,
   unpackMinutes,
 } from './occupancy.ts';
 import type { PollContext, StreamState } from './poll.ts';
@@ -31,8 +30,8 @@ export interface Snapshot {
   /** What depends on the order of the minutes; undefined if keys cannot be parsed. */
   readonly order:
     | {
-        /** People inside after each quarter of an hour of the day, the last one at the poll; of people only. */
-        readonly occupancy: readonly number[];
+        /** People inside now; of people only. */
+        readonly occupancy: number;
         /** The newest minute, today or the day before, that counted anybody. */
         readonly lastSeenMs: number | undefined;
         /** Undefined while the doors are not known. */
@@ -77,7 +76,7 @@ export function createSnapshot(
     // Rows that are dated before the day arrived today, but are not of today.
     today: minus(plus(todayByMinute, came), soFar.sumsBefore),
     order: minutes && {
-      occupancy: context.stream === 'people' ? occupancyUntil(soFar, passed) : [],
+      occupancy: soFar.inside,
       lastSeenMs: soFar.lastSeenMs ?? lastSeenBeforeMs,
       estimate:
         doors?.day.startMs === day.startMs

@@ -57,14 +57,5 @@ export async function started(options: Partial<DaemonOptions>) {
     const text = await (await fetch(new URL('/metrics', url))).text();
     return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
   }
-  /** The alert of the status page. */
-  async function alert(): Promise<string | undefined> {
-    const page = await (await fetch(url)).text();
-    const [, text] = /role="alert">([^]*?)<\/p>/.exec(page) ?? [];
-    return text
-      ?.replaceAll(/<[^>]*>/g, '')
-      .replaceAll(/\s+/g, ' ')
-      .trim();
-  }
-  return { daemon, url, logged, metric, alert };
+  return { daemon, url, logged, metric };
 }
