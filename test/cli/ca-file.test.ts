@@ -9,7 +9,7 @@ const FLAGS = ['--web.listen-address=127.0.0.1:0', '--storage.path=', '--web.ena
 const PATIENT = { timeout: 30_000 };
 
 test('a reload applies a changed ca_file and proxy_url', async () => {
-  await using service = await startFakeService({ certificate: 'good' });
+  const service = await startFakeService({ certificate: 'good' });
   const workspace = new Workspace();
   onTestFinished(() => workspace.close());
   function configure(settings: object = {}): string {

@@ -142,7 +142,7 @@ function page(ids: readonly number[], startToken?: string): Answer {
 
 /** Answers by start token; that of the first page is empty. */
 async function queryPages(pages: Readonly<Record<string, Answer>>, ...flags: readonly string[]) {
-  await using fake = await startFakeService();
+  const fake = await startFakeService();
   fake.data = (asked, response) => {
     const answer = pages[parametersOf(asked).get('startToken') ?? ''] ?? json(400, {});
     answer(asked, response);

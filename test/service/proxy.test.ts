@@ -3,33 +3,32 @@ import { describe, expect, test } from 'vitest';
 import { proxyEnvironmentFrom } from '../../src/service/transport.ts';
 import { startProxy } from './support/fake-proxy.ts';
 import { AUTHORITY, startFakeService } from './support/fake-service.ts';
-import { ask, createHarness, failureOf } from './support/harness.ts';
+import { ask, createHarness, failureOf, start } from './support/harness.ts';
 
 const BASIC = `Basic ${Buffer.from('user:proxy-password').toString('base64')}`;
 
 describe('service.proxy_url', () => {
   test('carries TLS through one tunnel and sees no token', async () => {
-    await using fake = await startFakeService({ certificate: 'good' });
-    await using proxy = await startProxy(true);
-    using harness = createHarness(fake.url, { config: { ca: AUTHORITY, proxyUrl: proxy.url } });
+    const fake = await startFakeService({ certificate: 'good' });
+    const proxy = await startProxy(true);
+    const harness = createHarness(fake.url, { config: { ca: AUTHORITY, proxyUrl: proxy.url } });
     await ask(harness.riverside);
     await ask(harness.riverside);
     expect(proxy.seen).toEqual([`CONNECT ${new URL(fake.url).host} ${BASIC}`]);
   });
 
   test('carries plain HTTP, too', async () => {
-    await using fake = await startFakeService();
-    await using proxy = await startProxy(true);
-    using harness = createHarness(fake.url, { config: { proxyUrl: proxy.url } });
+    const proxy = await startProxy(true);
+    const { fake, harness } = await start({ config: { proxyUrl: proxy.url } });
     expect((await failureOf(ask(harness.riverside))).status).toBe(502);
     expect(proxy.seen[0]).toBe(`POST ${fake.url}/connect/token ${BASIC}`);
     expect(fake.asked).toEqual([]);
   });
 
   test('that refuses is unreachable, without its password in a message', async () => {
-    await using fake = await startFakeService({ certificate: 'good' });
-    await using proxy = await startProxy(false);
-    using harness = createHarness(fake.url, { config: { proxyUrl: proxy.url } });
+    const fake = await startFakeService({ certificate: 'good' });
+    const proxy = await startProxy(false);
+    const harness = createHarness(fake.url, { config: { proxyUrl: proxy.url } });
     const { reason, message } = await failureOf(ask(harness.riverside));
     expect(reason).toBe('unreachable');
     expect(message).toContain('ERR_PROXY_TUNNEL');
@@ -57,33 +56,32 @@ describe('HTTPS_PROXY', () => {
     ['localhost', 'host', true],
     ['library.localhost', 'localhost', false],
   ] as const)('with %s and NO_PROXY "%s" is used: %s', async ([host, noProxy, used]) => {
-    await using fake = await startFakeService({ certificate: 'good' });
-    await using proxy = await startProxy(true);
+    const fake = await startFakeService({ certificate: 'good' });
+    const proxy = await startProxy(true);
     const url = fake.url.replace('127.0.0.1', host);
     const environment = {
       HTTPS_PROXY: proxy.url,
       NO_PROXY: noProxy.replace('PORT', new URL(url).port),
     };
-    using harness = createHarness(url, { config: { ca: AUTHORITY }, environment });
+    const harness = createHarness(url, { config: { ca: AUTHORITY }, environment });
     await ask(harness.riverside).catch(() => undefined);
     expect(proxy.seen.length > 0).toBe(used);
   });
 
   test('is used for one of two hosts if NO_PROXY names the other', async () => {
-    await using tokens = await startFakeService({ certificate: 'good' });
-    await using data = await startFakeService({ certificate: 'good' });
-    await using proxy = await startProxy(true);
+    const tokens = await startFakeService({ certificate: 'good' });
+    const data = await startFakeService({ certificate: 'good' });
+    const proxy = await startProxy(true);
     const environment = { HTTPS_PROXY: proxy.url, NO_PROXY: new URL(tokens.url).host };
     const config = { ca: AUTHORITY, authUrl: tokens.url };
-    using harness = createHarness(data.url, { config, environment });
+    const harness = createHarness(data.url, { config, environment });
     await ask(harness.riverside);
     expect(proxy.seen).toEqual([`CONNECT ${new URL(data.url).host} ${BASIC}`]);
     expect(tokens.asked).toHaveLength(1);
   });
 
   test('does not concern plain HTTP', async () => {
-    await using fake = await startFakeService();
-    using harness = createHarness(fake.url, { environment: { HTTPS_PROXY: 'socks://x' } });
+    const { harness } = await start({ environment: { HTTPS_PROXY: 'socks://x' } });
     expect((await ask(harness.riverside)).rows).toHaveLength(1);
   });
 

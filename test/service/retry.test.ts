@@ -2,14 +2,14 @@
 import { describe, expect, test } from 'vitest';
 import { FAILURE_REASONS, ServiceError } from '../../src/base/errors.ts';
 import { parseRetryAfter, POLL_RETRIES, withRetries } from '../../src/service/retry.ts';
-import { GOOD, inTurn, startFakeService, status } from './support/fake-service.ts';
+import { GOOD, inTurn, status } from './support/fake-service.ts';
 import {
   ask,
-  createHarness,
   driven,
   failureOf,
   never,
   QUESTION,
+  start,
   until,
   virtualClock,
 } from './support/harness.ts';
@@ -120,9 +120,8 @@ describe('Retry-After', () => {
     'with %i fails this query and the next ones if it is long',
     async ([code, reason]) => {
       const clock = virtualClock();
-      await using fake = await startFakeService();
+      const { fake, harness } = await start({ clock });
       fake.data = inTurn(status(code, { 'retry-after': '120' }), GOOD);
-      using harness = createHarness(fake.url, { clock });
       const error = await failureOf(ask(harness.riverside));
       expect(error).toMatchObject({ reason, status: code, retryAfterMs: 120_000 });
       await clock.advance(89_000);
@@ -144,9 +143,8 @@ describe('Retry-After', () => {
 
   test('is waited for with a policy that allows it, and each wait is reported', async () => {
     const clock = virtualClock();
-    await using fake = await startFakeService();
+    const { fake, harness } = await start({ clock });
     fake.data = inTurn(status(429, { 'retry-after': '600' }), GOOD);
-    using harness = createHarness(fake.url, { clock });
     const waits: string[] = [];
     const client = harness.clientFor('patient', {
       maxAttempts: 2,
@@ -162,9 +160,8 @@ describe('Retry-After', () => {
     'holds back a request that waits for its place with %j',
     async (config) => {
       const clock = virtualClock();
-      await using fake = await startFakeService();
+      const { fake, harness } = await start({ clock, config });
       fake.data = inTurn(status(429, { 'retry-after': '20' }), GOOD);
-      using harness = createHarness(fake.url, { clock, config });
       const queries = [ask(harness.riverside), ask(harness.riverside)];
       // The token takes the first second of one request per second.
       await until(() => harness.requests.length === 1);
@@ -178,18 +175,16 @@ describe('Retry-After', () => {
   );
 
   test('concerns the customer who received it, and nobody else', async () => {
-    await using fake = await startFakeService();
+    const { fake, harness } = await start();
     fake.data = inTurn(status(429, { 'retry-after': '3600' }), GOOD);
-    using harness = createHarness(fake.url);
     await failureOf(ask(harness.riverside));
     await ask(harness.clientFor('hillside'));
     expect(fake.count('/v1/')).toBe(2);
   });
 
   test('of the token endpoint is observed, too', async () => {
-    await using fake = await startFakeService();
+    const { fake, harness } = await start();
     fake.token = status(429, { 'retry-after': '600' });
-    using harness = createHarness(fake.url);
     expect((await failureOf(ask(harness.riverside))).reason).toBe('rate_limited');
     expect((await failureOf(ask(harness.riverside))).reason).toBe('rate_limited');
     expect(fake.count('/connect/token')).toBe(1);
@@ -200,9 +195,8 @@ describe('Retry-After', () => {
     [new ServiceError('unreachable', 'gone'), { reason: 'unreachable', message: 'gone' }],
   ] as const)('is waited for no longer than the deadline: %s', async ([reason, expected]) => {
     const clock = virtualClock();
-    await using fake = await startFakeService();
+    const { fake, harness } = await start({ clock });
     fake.data = status(429, { 'retry-after': '20' });
-    using harness = createHarness(fake.url, { clock });
     const first = new AbortController();
     const failed = failureOf(harness.riverside.query(QUESTION, first.signal));
     await until(() => clock.sleepers > 0);
@@ -218,25 +212,16 @@ describe('Retry-After', () => {
   });
 });
 
-describe('the deadline of a query', () => {
-  test('ends a request that is not answered, as timeout', async () => {
-    await using fake = await startFakeService();
-    const controller = new AbortController();
-    fake.data = () => controller.abort();
-    using harness = createHarness(fake.url);
-    const error = await failureOf(harness.riverside.query(QUESTION, controller.signal));
-    expect(error).toMatchObject({ reason: 'timeout', status: undefined });
-    expect(harness.requests).toEqual(['token:200', 'peoplecount:none']);
-    await until(() => fake.sockets.size <= 1);
-  });
-
-  test('with a ServiceError as its reason fails with that', async () => {
-    await using fake = await startFakeService();
-    const controller = new AbortController();
-    const reason = new ServiceError('unreachable', 'the customer was removed');
-    fake.data = () => controller.abort(reason);
-    using harness = createHarness(fake.url);
-    expect(await failureOf(harness.riverside.query(QUESTION, controller.signal))).toBe(reason);
-    expect(await failureOf(harness.riverside.query(QUESTION, controller.signal))).toBe(reason);
-  });
+test.for([
+  [undefined, { reason: 'timeout', status: undefined }],
+  [new ServiceError('unreachable', 'gone'), { reason: 'unreachable', message: 'gone' }],
+] as const)('the deadline of a query ends a request: %s', async ([reason, expected]) => {
+  const { fake, harness } = await start();
+  const controller = new AbortController();
+  fake.data = () => controller.abort(reason);
+  expect(await failureOf(harness.riverside.query(QUESTION, controller.signal))).toMatchObject(
+    expected,
+  );
+  expect(harness.requests).toEqual(['token:200', 'peoplecount:none']);
+  await until(() => fake.sockets.size <= 1);
 });

@@ -2,14 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { ServerClock } from '../../src/service/server-clock.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import {
-  json,
-  peopleAnswer,
-  startFakeService,
-  status,
-  tokenAnswer,
-} from './support/fake-service.ts';
-import { ask, createHarness, failureOf } from './support/harness.ts';
+import { json, peopleAnswer, status, tokenAnswer } from './support/fake-service.ts';
+import { ask, failureOf, start } from './support/harness.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -105,11 +99,10 @@ describe('the log', () => {
 });
 
 test('a service is read by its good answers of data only', async () => {
-  await using fake = await startFakeService();
+  const { fake, harness } = await start();
   const date = dateHeader(Date.now() + HOUR_MS);
   fake.token = json(200, tokenAnswer(), { date });
   fake.data = status(404, { date });
-  using harness = createHarness(fake.url);
   await failureOf(ask(harness.riverside));
   expect(harness.service.clockReading()).toBeUndefined();
   fake.data = json(200, peopleAnswer([]), { date });

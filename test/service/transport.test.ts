@@ -15,7 +15,7 @@ import {
   startFakeService,
 } from './support/fake-service.ts';
 import type { Answer, CertificateName } from './support/fake-service.ts';
-import { ask, createHarness, failureOf, until } from './support/harness.ts';
+import { ask, createHarness, failureOf, until, start } from './support/harness.ts';
 
 const MIB = 1024 * 1024;
 const GOOD = JSON.stringify(peopleAnswer([{ key: 1, in: 3, out: 1 }]));
@@ -32,9 +32,8 @@ interface Outcome {
 
 /** What becomes of a query that gets this answer. It must leave no connection open. */
 async function outcomeOf(answer: Answer, timeoutMs = 5_000): Promise<Outcome> {
-  await using fake = await startFakeService();
+  const { fake, harness } = await start({ config: { timeoutMs } });
   fake.data = answer;
-  using harness = createHarness(fake.url, { config: { timeoutMs } });
   const outcome = await ask(harness.riverside).then(
     (response) => ({ reason: 'good' as const, message: JSON.stringify(response.rows) }),
     () => undefined,
@@ -134,8 +133,7 @@ describe('an answer is good when', () => {
 });
 
 test('an answer to no request is not taken for the next one', async () => {
-  await using fake = await startFakeService();
-  using harness = createHarness(fake.url);
+  const { fake, harness } = await start();
   fake.data = raw(WHOLE);
   await ask(harness.riverside);
   const [socket] = fake.sockets;
@@ -146,20 +144,19 @@ test('an answer to no request is not taken for the next one', async () => {
 });
 
 test('a kept connection that the service closes costs a retry', async () => {
-  await using fake = await startFakeService();
+  const { fake, harness } = await start();
   fake.data = inTurn((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(GOOD, () => response.socket?.destroy());
   }, body(GOOD));
-  using harness = createHarness(fake.url);
   await ask(harness.riverside);
   expect((await ask(harness.riverside)).rows).toHaveLength(1);
 });
 
 test('the error of a service that cannot be reached names host and port', async () => {
   const gone = await startFakeService();
-  await gone[Symbol.asyncDispose]();
-  using harness = createHarness(gone.url);
+  await gone.close();
+  const harness = createHarness(gone.url);
   const { reason, message } = await failureOf(ask(harness.riverside));
   expect(reason).toBe('unreachable');
   expect(message).toBe(`POST /connect/token at ${new URL(gone.url).host}: ECONNREFUSED`);
@@ -168,8 +165,8 @@ test('the error of a service that cannot be reached names host and port', async 
 
 describe('TLS', () => {
   test('trusts the certificate authority of the configuration', async () => {
-    await using fake = await startFakeService({ certificate: 'good' });
-    using harness = createHarness(fake.url, { config: { ca: AUTHORITY } });
+    const fake = await startFakeService({ certificate: 'good' });
+    const harness = createHarness(fake.url, { config: { ca: AUTHORITY } });
     expect((await ask(harness.riverside)).rows).toHaveLength(1);
   });
 
@@ -178,8 +175,8 @@ describe('TLS', () => {
     ['that has expired', 'expired', AUTHORITY],
     ['for another host', 'wrong-name', AUTHORITY],
   ])('with a certificate %s is unreachable, and nothing is sent', async ([, certificate, ca]) => {
-    await using fake = await startFakeService({ certificate });
-    using harness = createHarness(fake.url, { config: { ca } });
+    const fake = await startFakeService({ certificate });
+    const harness = createHarness(fake.url, { config: { ca } });
     const { reason, message } = await failureOf(ask(harness.riverside));
     expect(reason).toBe('unreachable');
     expect(message).toMatch(
@@ -189,8 +186,8 @@ describe('TLS', () => {
   });
 
   test('to a port that speaks plain HTTP is unreachable', async () => {
-    await using fake = await startFakeService();
-    using harness = createHarness(fake.url.replace('http:', 'https:'));
+    const fake = await startFakeService();
+    const harness = createHarness(fake.url.replace('http:', 'https:'));
     expect((await failureOf(ask(harness.riverside))).reason).toBe('unreachable');
   });
 
@@ -202,7 +199,7 @@ describe('TLS', () => {
       socket.on('error', () => {}).once('data', () => then === 'destroy' && socket.destroy());
     });
     const port = await listen(server);
-    using harness = createHarness(`https://127.0.0.1:${port}`, { config: { timeoutMs: 100 } });
+    const harness = createHarness(`https://127.0.0.1:${port}`, { config: { timeoutMs: 100 } });
     expect((await failureOf(ask(harness.riverside))).reason).toBe(expected);
     server.close();
   });

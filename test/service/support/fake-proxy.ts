@@ -1,11 +1,11 @@
-/** A proxy that records requests, and opens tunnels or refuses them. */
-import { once } from 'node:events';
+/** A proxy that records requests, and opens tunnels or refuses them. It ends with the test. */
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 import { listen } from './fake-service.ts';
 
-export interface Proxy extends AsyncDisposable {
+export interface Proxy {
   readonly url: string;
   readonly seen: string[];
 }
@@ -33,16 +33,10 @@ export async function startProxy(allow: boolean): Promise<Proxy> {
     target.on('error', () => client.destroy());
   });
   const port = await listen(server);
-  return {
-    url: `http://user:proxy-password@127.0.0.1:${port}`,
-    seen,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) {
-        socket.destroy();
-      }
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  onTestFinished(async () => {
+    sockets.forEach((socket) => socket.destroy());
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { url: `http://user:proxy-password@127.0.0.1:${port}`, seen };
 }

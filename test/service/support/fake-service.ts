@@ -7,6 +7,7 @@ import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { Server, Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 import { makeAuthority, makeCertificate } from '../../support/certificates.ts';
 import type { Certified } from '../../support/certificates.ts';
 
@@ -19,7 +20,7 @@ export interface Asked {
 
 export type Answer = (request: Asked, response: ServerResponse) => void;
 
-export interface FakeService extends AsyncDisposable {
+export interface FakeService {
   readonly url: string;
   readonly asked: Asked[];
   readonly sockets: Set<Socket>;
@@ -29,6 +30,7 @@ export interface FakeService extends AsyncDisposable {
   readonly connections: () => number;
   token: Answer;
   data: Answer;
+  close(): Promise<void>;
 }
 
 export type CertificateName = 'good' | 'expired' | 'wrong-name';
@@ -58,7 +60,7 @@ const CERTIFICATES: Readonly<Record<CertificateName, Certified>> = {
   }),
 };
 
-/** Good answers by default: one token, one row. */
+/** Good answers by default: one token, one row. It ends with the test. */
 export async function startFakeService(
   options: { certificate?: CertificateName } = {},
 ): Promise<FakeService> {
@@ -99,14 +101,12 @@ export async function startFakeService(
     connections: () => connections,
     token: json(200, tokenAnswer()),
     data: GOOD,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) {
-        socket.destroy();
-      }
-      server.close();
-      await once(server, 'close');
+    async close() {
+      sockets.forEach((socket) => socket.destroy());
+      await new Promise((resolve) => server.close(resolve));
     },
   };
+  onTestFinished(() => service.close());
   return service;
 }
 

@@ -1,5 +1,5 @@
 /** A service client as the daemon creates it, with everything recorded that it reports. */
-import { vi } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
 import { createLogger } from '../../../src/base/log.ts';
@@ -15,7 +15,7 @@ import type {
   ServiceSettings,
 } from '../../../src/service/types.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
-import { SECRET } from './fake-service.ts';
+import { SECRET, startFakeService } from './fake-service.ts';
 
 export const QUESTION: Question = {
   endpoint: 'peoplecount',
@@ -23,7 +23,7 @@ export const QUESTION: Question = {
   from: '2026-11-01T04:00:00+01:00',
 };
 
-export interface Harness extends Disposable {
+export interface Harness {
   readonly service: Service;
   readonly riverside: ServiceClient;
   /** `endpoint:code` of every request. */
@@ -40,7 +40,7 @@ export interface HarnessOptions extends Partial<Omit<ServiceOptions, 'config'>> 
   readonly config?: Partial<ServiceSettings>;
 }
 
-/** Waits between retries are drawn as 0, unless a test has another `random`. */
+/** Waits between retries are drawn as 0, unless a test has another `random`. It ends with the test. */
 export function createHarness(url: string, options: HarnessOptions = {}): Harness {
   const { config, ...rest } = options;
   const requests: string[] = [];
@@ -78,6 +78,7 @@ export function createHarness(url: string, options: HarnessOptions = {}): Harnes
     },
     ...rest,
   });
+  onTestFinished(() => service.close());
   const harness = {
     service,
     requests,
@@ -93,9 +94,14 @@ export function createHarness(url: string, options: HarnessOptions = {}): Harnes
         },
         retries,
       ),
-    [Symbol.dispose]: () => service.close(),
   };
   return Object.assign(harness, { riverside: harness.clientFor('riverside') });
+}
+
+/** A fake service and a client for it. */
+export async function start(options: HarnessOptions = {}) {
+  const fake = await startFakeService();
+  return { fake, harness: createHarness(fake.url, options) };
 }
 
 /** A signal that never aborts. */
