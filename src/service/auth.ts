@@ -28,7 +28,7 @@ export interface AccessToken {
   readonly endsMs: number;
 }
 
-export type TokenOptions = Pick<ServiceOptions, 'clock' | 'random' | 'observer'> & {
+export type TokenOptions = Pick<ServiceOptions, 'clock' | 'observer'> & {
   readonly config: Pick<ServiceOptions['config'], 'authUrl' | 'scope'>;
 };
 
@@ -104,7 +104,7 @@ export class TokenCache {
   }
 
   async #requestToken(): Promise<AccessToken> {
-    const { config, clock, random } = this.#options;
+    const { config, clock } = this.#options;
     const { clientId } = this.#access;
     const clientSecret = await readSecret(this.#access);
     const refusal = this.#refusal;
@@ -134,8 +134,7 @@ export class TokenCache {
     const token = { value: new Secret(value), clientSecret, fromMs, endsMs: fromMs + lifeMs };
     this.#refusal = undefined;
     this.#token = token;
-    // Up to a tenth earlier, to spread customers that started together.
-    this.#renewAtMs = fromMs + RENEWAL_SHARE * lifeMs * (1 - 0.1 * random.next());
+    this.#renewAtMs = fromMs + RENEWAL_SHARE * lifeMs;
     this.#report(true);
     return token;
   }

@@ -119,8 +119,6 @@ const REASONS: Readonly<Record<number, FailureReason>> = {
   401: 'auth',
   403: 'auth',
   408: 'timeout',
-  // Too Early (RFC 8470): the same request may succeed later.
-  425: 'server',
   429: 'rate_limited',
 };
 

@@ -98,7 +98,6 @@ describe('a status', () => {
     [403, 'auth', 1],
     [404, 'rejected', 1],
     [408, 'timeout', 4],
-    [425, 'server', 4],
     [429, 'rate_limited', 4],
     [500, 'server', 4],
     [999, 'server', 4],

@@ -172,10 +172,9 @@ describe('the page', () => {
     expect(textOf(pageOf(numbered(51), path))).toContain(text);
   });
 
-  test('keeps the filter in its links, up to 128 characters', () => {
+  test('keeps the filter in its links', () => {
     const page = pageOf(numbered(51), '/?filter=library');
     expect(page).toContain('href="?filter=library&amp;page=2"');
-    expect(pageOf([], `/?filter=${'x'.repeat(200)}`)).toContain(`value="${'x'.repeat(128)}"`);
   });
 
   test('escapes everything that comes from outside', () => {
