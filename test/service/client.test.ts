@@ -96,7 +96,6 @@ describe('a status', () => {
   test.for([
     [302, 'rejected', 1],
     [403, 'auth', 1],
-    [404, 'rejected', 1],
     [408, 'timeout', 4],
     [429, 'rate_limited', 4],
     [500, 'server', 4],

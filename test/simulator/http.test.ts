@@ -60,7 +60,7 @@ test.each([
   expect((await fetch(`${simulator.url}/simulator/${path}`, init)).status).toBe(status);
 });
 
-test.each(['0.0.0.0:0', '10.1.2.3:80', 'example.org:80', ':10096', '127.0.0.1', '127.0.0.1:99999'])(
+test.each(['0.0.0.0:0', 'example.org:80', ':10096', '127.0.0.1'])(
   'refuses to listen on %s',
   async (listenAddress) => {
     await expect(start(listenAddress)).rejects.toThrow(UsageError);

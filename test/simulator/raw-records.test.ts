@@ -1,24 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { plainConventions } from '../../src/simulator/conventions.ts';
-import { LOGIN, NOW_MS, PEOPLE, at, small } from './support.ts';
+import { NOW_MS, PEOPLE, at, small } from './support.ts';
 import type { Answer, RawRecord, Small } from './support.ts';
 
 describe('raw records', () => {
-  test.each([
-    [
-      PEOPLE,
-      'id amount name localTime serverTime clientTime category libraryControllerState customerId branchId clientId deviceId',
-    ],
-    [
-      LOGIN,
-      'id patronAge patronGender patronAddress2 name localTime serverTime clientTime category customerId branchId clientId deviceId',
-    ],
-  ])('of %s have the fields of the interface', (path, fields) => {
-    const query = { from: '2026-03-18T11:00:00Z', limit: '1' };
-    const [record] = small().ask<Record<string, unknown>>(path, query).result;
-    expect(Object.keys(record ?? {})).toEqual(fields.split(' '));
-  });
-
   test.each([
     ['plain', {}],
     ['whole minutes', { resolutionMs: 60_000 }],
@@ -54,14 +39,6 @@ describe('raw records', () => {
     expect(new Set(ids).size).toBe(20);
     expect(ids.filter((id) => id.endsWith('4000000-0'))).toEqual([]);
   });
-});
-
-test('a limit above the maximum is clamped, or rejected', () => {
-  const query = { limit: '101' };
-  const { metadata } = small({ maximumLimit: 100 }).ask(PEOPLE, query);
-  expect(metadata).toMatchObject({ limit: 100, count: 100 });
-  const strict = small({ maximumLimit: 100, aboveMaximumLimit: 'rejected' });
-  expect(strict.request(PEOPLE, query).status).toBe(400);
 });
 
 function readPages({ ask }: Pick<Small, 'ask'>, query: Record<string, string>): RawRecord[] {
