@@ -138,7 +138,7 @@ class Client implements ServiceClient {
     }
   }
 
-  /** One request within the limits, when no Retry-After holds it back. */
+  /** One request within the limits. Fails if the customer was told to wait, perhaps while this one queued. */
   async #send(
     endpoint: ObservedEndpoint,
     request: ExchangeRequest,
@@ -146,23 +146,11 @@ class Client implements ServiceClient {
     signal?: AbortSignal,
     question?: AnyQuestion,
   ): Promise<ExchangeAnswer> {
-    return this.#semaphore.run(async () => {
-      for (;;) {
-        await this.#gate.wait(this.#retries.maxWaitMs, signal);
-        const answer = await this.#shared.semaphore.run(
-          // While this request waited for its place, another one may have got a Retry-After.
-          async () =>
-            this.#gate.remainingMs() > 0
-              ? undefined
-              : this.#exchange(endpoint, request, signal, question),
-          signal,
-          urgent,
-        );
-        if (answer !== undefined) {
-          return answer;
-        }
-      }
-    }, signal);
+    const send = async (): Promise<ExchangeAnswer> => {
+      this.#gate.check();
+      return this.#exchange(endpoint, request, signal, question);
+    };
+    return this.#semaphore.run(() => this.#shared.semaphore.run(send, signal, urgent), signal);
   }
 
   /**

@@ -80,29 +80,13 @@ export class RetryAfterGate {
     }
   }
 
-  /** Whole milliseconds; not above 0 if nothing is held back. */
-  remainingMs(): number {
-    return Math.ceil(this.#untilMs - this.#clock.monotonicMs());
-  }
-
-  /** Throws a ServiceError at once if the wait is longer than `maxWaitMs`, or when the signal aborts. */
-  async wait(maxWaitMs: number, signal?: AbortSignal): Promise<void> {
-    for (;;) {
-      const retryAfterMs = this.remainingMs();
-      if (retryAfterMs <= 0) {
-        return;
-      }
+  /** Throws a ServiceError while requests are held back. {@link withRetries} waits for the end. */
+  check(): void {
+    const retryAfterMs = Math.ceil(this.#untilMs - this.#clock.monotonicMs());
+    if (retryAfterMs > 0) {
       const seconds = Math.ceil(retryAfterMs / 1_000);
       const message = `no request for another ${seconds} s: the service sent Retry-After`;
-      const error = new ServiceError(this.#reason, message, { retryAfterMs });
-      if (retryAfterMs > maxWaitMs) {
-        throw error;
-      }
-      try {
-        await this.#clock.sleep(retryAfterMs, signal);
-      } catch {
-        throw signal === undefined ? error : abortError(signal, error);
-      }
+      throw new ServiceError(this.#reason, message, { retryAfterMs });
     }
   }
 }

@@ -14,6 +14,8 @@ import {
   virtualClock,
 } from './support/harness.ts';
 
+const GONE = new ServiceError('unreachable', 'gone');
+
 /** When the attempts were made that all fail with this error. */
 async function attemptsMs(error: Error, { draw = 1, policy = POLL_RETRIES } = {}) {
   const clock = virtualClock();
@@ -81,7 +83,10 @@ describe('withRetries', () => {
     expect(waits).toEqual([30_001]);
   });
 
-  test('fails with the last error when the signal aborts a wait', async () => {
+  test.for([
+    [undefined, failure],
+    [GONE, GONE],
+  ] as const)('ends a wait when the signal aborts with %s', async ([reason, expected]) => {
     const clock = virtualClock();
     const controller = new AbortController();
     const { signal } = controller;
@@ -90,8 +95,8 @@ describe('withRetries', () => {
       withRetries(() => Promise.reject(failure), POLL_RETRIES, seams, signal),
     );
     await clock.advance(10);
-    controller.abort();
-    expect(await outcome).toBe(failure);
+    controller.abort(reason);
+    expect(await outcome).toBe(expected);
     expect(clock.sleepers).toBe(0);
   });
 });
@@ -189,32 +194,11 @@ describe('Retry-After', () => {
     expect((await failureOf(ask(harness.riverside))).reason).toBe('rate_limited');
     expect(fake.count('/connect/token')).toBe(1);
   });
-
-  test.for([
-    [undefined, { reason: 'rate_limited', retryAfterMs: 20_000 }],
-    [new ServiceError('unreachable', 'gone'), { reason: 'unreachable', message: 'gone' }],
-  ] as const)('is waited for no longer than the deadline: %s', async ([reason, expected]) => {
-    const clock = virtualClock();
-    const { fake, harness } = await start({ clock });
-    fake.data = status(429, { 'retry-after': '20' });
-    const first = new AbortController();
-    const failed = failureOf(harness.riverside.query(QUESTION, first.signal));
-    await until(() => clock.sleepers > 0);
-    first.abort();
-    await failed;
-    const second = new AbortController();
-    const held = failureOf(harness.riverside.query(QUESTION, second.signal));
-    await until(() => clock.sleepers > 0);
-    second.abort(reason);
-    expect(await held).toMatchObject(expected);
-    expect(fake.count('/v1/')).toBe(1);
-    expect(clock.sleepers).toBe(0);
-  });
 });
 
 test.for([
   [undefined, { reason: 'timeout', status: undefined }],
-  [new ServiceError('unreachable', 'gone'), { reason: 'unreachable', message: 'gone' }],
+  [GONE, GONE],
 ] as const)('the deadline of a query ends a request: %s', async ([reason, expected]) => {
   const { fake, harness } = await start();
   const controller = new AbortController();
