@@ -60,10 +60,11 @@ export class Loading {
     if (value === undefined) {
       return {};
     }
-    for (const issue of schema.safeParse(value).error?.issues ?? []) {
+    const asWritten = schema.safeParse(value);
+    for (const issue of asWritten.error?.issues ?? []) {
       convert(file, value, issue);
     }
-    const { success, data, error } = schema.safeParse(value);
+    const { success, data, error } = asWritten.success ? asWritten : schema.safeParse(value);
     if (success) {
       return data;
     }

@@ -81,11 +81,13 @@ export class YamlFile {
     if (this.problems.length === 0) {
       this.#document = document;
       visit(document, {
-        Scalar: (_key, node, ancestors) => this.#expand(node, ancestors, env),
-      });
-      visit(document, {
         Alias: (_key, node, ancestors) => this.#checkAlias(node, ancestors, document),
-        Map: (_key, node, ancestors) => this.#checkKeys(node, ancestors),
+        Map: (_key, node, ancestors) => this.#readKeys(node, ancestors, env),
+        Scalar: (key, node, ancestors) => {
+          if (key !== 'key') {
+            this.#readScalar(node, ancestors, env);
+          }
+        },
       });
     }
   }
@@ -160,33 +162,6 @@ export class YamlFile {
     return { line, column: Array.from(this.text.slice(start, offset)).length + 1, start, text };
   }
 
-  /** `${NAME}` is the environment's value, `$${` a literal `${`. Values are not expanded again. */
-  #expand(node: Scalar, ancestors: readonly unknown[], env: Environment): void {
-    const { source = '' } = node;
-    const text = source.replaceAll(
-      /\$\$\{|\$\{([^}]*)(\}?)/g,
-      (whole, name: string, end: string) => {
-        if (whole === '$${') {
-          return '${';
-        }
-        const isName = end !== '' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
-        const value = isName && Object.hasOwn(env, name) ? env[name] : undefined;
-        if (value === undefined) {
-          const problem = isName ? `environment variable ${name} is not set` : 'expected ${NAME}';
-          const message = `${problem}; write $\${ for a literal \${`;
-          this.add(pathOf([...ancestors, node]), message, node.range?.[0]);
-        }
-        return value ?? '';
-      },
-    );
-    if (text !== source) {
-      const parent = ancestors.at(-1);
-      const isKey = isPair(parent) && parent.key === node;
-      node.source = text;
-      node.value = isKey ? text : typed(text);
-    }
-  }
-
   /** Reports and replaces an alias without an anchor. */
   #checkAlias(node: Alias, ancestors: readonly unknown[], document: Document): Scalar | undefined {
     if (node.resolve(document) !== undefined) {
@@ -199,14 +174,43 @@ export class YamlFile {
     return empty;
   }
 
-  #checkKeys(map: YAMLMap, ancestors: readonly unknown[]): void {
+  #readKeys(map: YAMLMap, ancestors: readonly unknown[], env: Environment): void {
     const keys = new Set<unknown>();
     for (const pair of map.items) {
-      if (isScalar(pair.key) && keys.has(pair.key.value)) {
-        this.add(pathOf([...ancestors, map, pair]), 'duplicate key', pair.key.range?.[0]);
+      const { key } = pair;
+      if (isScalar(key)) {
+        const nodes = [...ancestors, map, pair];
+        key.value = this.#expand(key, nodes, env);
+        if (keys.has(key.value)) {
+          this.add(pathOf(nodes), 'duplicate key', key.range?.[0]);
+        }
+        keys.add(key.value);
       }
-      keys.add(isScalar(pair.key) ? pair.key.value : pair.key);
     }
+  }
+
+  #readScalar(node: Scalar, ancestors: readonly unknown[], env: Environment): void {
+    const text = this.#expand(node, [...ancestors, node], env);
+    if (text !== (node.source ?? '')) {
+      node.source = text;
+      node.value = typed(text);
+    }
+  }
+
+  /** `${NAME}` is the environment's value, `$${` a literal `${`. Values are not expanded again. */
+  #expand({ source = '', range }: Scalar, nodes: readonly unknown[], env: Environment): string {
+    return source.replaceAll(/\$\$\{|\$\{([^}]*)(\}?)/g, (whole, name: string, end: string) => {
+      if (whole === '$${') {
+        return '${';
+      }
+      const isName = end !== '' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
+      const value = isName && Object.hasOwn(env, name) ? env[name] : undefined;
+      if (value === undefined) {
+        const problem = isName ? `environment variable ${name} is not set` : 'expected ${NAME}';
+        this.add(pathOf(nodes), `${problem}; write $\${ for a literal \${`, range?.[0]);
+      }
+      return value ?? '';
+    });
   }
 }
 
