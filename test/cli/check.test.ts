@@ -112,13 +112,6 @@ interface FindingCase {
 
 test.each<FindingCase>([
   {
-    what: 'lagging days',
-    conventions: { dayFreshness: 'nightly' },
-    finding: 'warning: day totals differ from minute totals, using a finer aggregation',
-    service: / iso 0 of 15 \/ 0 of 10 \S+$/,
-    values: VALUES,
-  },
-  {
     what: 'lagging days and quarters',
     conventions: NIGHTLY,
     finding: 'warning: day totals differ from minute totals, using a finer aggregation',

@@ -62,16 +62,13 @@ function write(name: string, content: string): string {
   return file;
 }
 
-test.each(['config.yaml', 'riverside.secret'])(
-  'a changed %s is reloaded once, a written one that is the same never',
-  async (name) => {
-    const reloadsAfter = await watch('all');
-    expect(await reloadsAfter('config.yaml', 'one')).toBe(0);
-    expect(await reloadsAfter(name, 'two')).toBe(1);
-    expect(await reloadsAfter()).toBe(1);
-    expect(await reloadsAfter(name, 'three')).toBe(2);
-  },
-);
+test('a changed file is reloaded once, a written one that is the same never', async () => {
+  const reloadsAfter = await watch('all');
+  expect(await reloadsAfter('config.yaml', 'one')).toBe(0);
+  expect(await reloadsAfter('config.yaml', 'two')).toBe(1);
+  expect(await reloadsAfter()).toBe(1);
+  expect(await reloadsAfter('riverside.secret', 'second')).toBe(2);
+});
 
 test('files that disappear, come back or are new with the same ending lead to a reload', async () => {
   const reloadsAfter = await watch('all');

@@ -147,73 +147,44 @@ test('secrets are read from files, relative to the file that names them', async 
   );
 });
 
-test('an alias means the last anchor of its name, also with a byte-order mark and CRLF', async () => {
+test('anchors, a byte-order mark and CRLF are understood, and text is as it is written', async () => {
   const text = configWith({
-    customer: 'labels: &north { region: north } # of all',
-    more: [
-      '  - { name: &it a, client_id: *it, client_secret: &s hunter3hunter3, timezone: &z UTC }',
-      '  - { name: &it b, client_id: *it, client_secret: *s, timezone: *z, labels: *north }',
-    ].join('\n'),
+    customer: 'labels: &north { region: 0123 }',
+    more: '  - { name: b, client_id: 007, client_secret: 1e3, timezone: UTC, labels: *north }',
   });
   const { config } = await load({ 'config.yaml': `\uFEFF${text.replaceAll('\n', '\r\n')}` });
-  const [, ...customers] = config.customers;
-  expect(customers.map(({ clientId }) => clientId)).toEqual(['a', 'b']);
-  expect(customers[1]?.clientSecret.secret.reveal()).toBe('hunter3hunter3');
-  expect(customers[1]?.labels).toEqual({ region: 'north' });
+  const [, customer] = config.customers;
+  expect(customer).toMatchObject({ clientId: '007', labels: { region: '0123' } });
+  expect(customer?.clientSecret.secret.reveal()).toBe('1e3');
 });
 
-test('text may be on several lines, and keys quoted', async () => {
-  const text = `"service": { base_url: https://a.example, auth_url: https://b.example }
-customers: [
-  { "name": "river\\
-  side", ? client_id
-      : 0123, client_secret: x, timezone: "U\\
-  TC" }
-]`;
-  const { config } = await load({ 'config.yaml': text });
-  expect(config.customers).toMatchObject([
-    { name: 'riverside', clientId: '0123', timezone: 'UTC' },
-  ]);
+const ENVIRONMENT = { YES: 'true', PER: '7.5', CAP: '250', ID: '0123', NESTED: '${ID}' };
+
+test('environment variables take the type of their place, quoted or not', async () => {
+  const text = configWith({
+    service: 'allow_insecure: ${YES}\nmax_requests_per_second: "${PER}"',
+    customer: 'capacity: ${CAP}\nlabels: { "x${ID}": a }',
+  }).replace('riverside-api', '${CAP}');
+  const { config } = await load({ 'config.yaml': text }, ENVIRONMENT);
+  expect(config.service).toMatchObject({ allowInsecure: true, maxRequestsPerSecond: 7.5 });
+  expect(config.customers[0]).toMatchObject({
+    clientId: '250',
+    capacity: 250,
+    labels: { x0123: 'a' },
+  });
 });
 
-describe('environment variables', () => {
-  const env = {
-    CAP: '250',
-    YES: 'true',
-    PER: '7.5',
-    FOR: '30s',
-    ID: '0123',
-    NESTED: '${ID}',
-    QUOTES: 'a, b: 1 } # "\' [',
-  };
-
-  test('take the type of their place, quoted or not', async () => {
-    const text = configWith({
-      service: 'allow_insecure: ${YES}\nmax_requests_per_second: "${PER}"\ntimeout: ${FOR}',
-      customer: 'capacity: ${CAP}',
-    }).replace('riverside-api', '${ID}');
-    const { config } = await load({ 'config.yaml': text }, env);
-    expect(config.service).toMatchObject({
-      allowInsecure: true,
-      maxRequestsPerSecond: 7.5,
-      timeoutMs: 30_000,
-    });
-    expect(config.customers[0]).toMatchObject({ clientId: '0123', capacity: 250 });
-  });
-
-  test.each([
-    ['x${CAP}y${ID}z', 'x250y0123z'],
-    ['$', '$'],
-    ['$5 and $A', '$5 and $A'],
-    ['$${A}', '${A}'],
-    ['$$${A}', '$${A}'],
-    ['${NESTED}', '${ID}'],
-    ['${QUOTES}', env.QUOTES],
-  ])('%s is %s', async (text, value) => {
-    const file = configWith({ customer: `labels: { region: "${text}" }` });
-    const { config } = await load({ 'config.yaml': file }, env);
-    expect(config.customers[0]?.labels).toEqual({ region: value });
-  });
+test.each([
+  ['x${CAP}y${ID}z', 'x250y0123z'],
+  ['$', '$'],
+  ['$5 and $A', '$5 and $A'],
+  ['$${A}', '${A}'],
+  ['$$${A}', '$${A}'],
+  ['${NESTED}', '${ID}'],
+])('%s is expanded to %s', async (text, value) => {
+  const file = configWith({ customer: `labels: { region: "${text}" }` });
+  const { config } = await load({ 'config.yaml': file }, ENVIRONMENT);
+  expect(config.customers[0]?.labels).toEqual({ region: value });
 });
 
 describe('config.example.yaml', async () => {
@@ -237,9 +208,6 @@ describe('config.example.yaml', async () => {
       proxyUrl: 'http://proxy.example.org:3128',
       ca: files['ca.pem'],
     });
-    expect(JSON.stringify(full.customers.slice(1, 2))).toBe(
-      JSON.stringify(config.customers.slice(1)),
-    );
     expect(full.customers.map(({ name }) => name)).toEqual(['riverside', 'hillside', 'more']);
   });
 

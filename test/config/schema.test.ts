@@ -78,24 +78,11 @@ describe('what the schema rejects, the exporter rejects', () => {
     const rejected = VALUES.map((value) => configWith(section, key, value)).filter(
       (config) => !validate(config),
     );
+    expect(rejected.length).toBeGreaterThan(0);
     expect(rejected.length).toBeLessThan(VALUES.length);
     for (const config of rejected) {
       await writeFile(path, JSON.stringify(config), { mode: 0o600 });
       await expect(loadConfig({ path, env: ENVIRONMENT })).rejects.toThrow(ConfigError);
     }
   });
-});
-
-test('the schema rejects wrong keys, types, words and ranges', () => {
-  const configs = [
-    { ...BASE, colour: 'red' },
-    { service: BASE.service },
-    { ...BASE, customers: [{ name: 'a', client_id: 'a' }] },
-    configWith('customers', 'capacity', '250'),
-    configWith('customers', 'capacity', 0),
-    configWith('customers', 'streams', ['login']),
-    configWith('customers', 'labels', { job: 'x' }),
-    configWith('polling', 'interval', 60),
-  ];
-  expect(configs.filter((config) => validate(config))).toEqual([]);
 });

@@ -1,8 +1,6 @@
 /** `backfill` over HTTP: the files, interruption and continuation, rejected flags. */
-import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import { lockFolder } from '../../../src/base/files.ts';
 import { Calendar } from '../../../src/counting/calendar.ts';
@@ -184,17 +182,6 @@ test('uses the minutes if day lags, and logs the difference', async () => {
     expect.objectContaining({ customer: 'lone', month: '2026-11', stream: 'people' }),
     expect.objectContaining({ customer: 'lone', month: '2026-11', stream: 'logins' }),
   ]);
-});
-
-test('a full disk is an error, not the end of a file', async () => {
-  await start();
-  const program = join(import.meta.dirname, 'testdata/backfill-on-full-disk.ts');
-  const limited = ['-c', 'ulimit -f 200; exec "$0" "$@"', process.execPath, program];
-  const flags = [fixture.configFlag, `--output=${fixture.output}`, ...RANGE];
-  const { stdout } = await promisify(execFile)('/bin/sh', [...limited, ...flags]);
-  expect(stdout).toContain('"status":1');
-  expect(stdout).toContain('EFBIG');
-  expect(fixture.files()).toEqual(['lock']);
 });
 
 test('rejects a folder with a backfill of other flags or another configuration, or a damaged one', async () => {
