@@ -1,6 +1,6 @@
 /** The status page in a real browser: against the demo, and with a world in which there is trouble. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createWebServer } from '../../src/web/server.ts';
 import type { WebServer } from '../../src/web/server.ts';
@@ -9,9 +9,6 @@ import { customersOfEachKind, webOptions } from '../web/fixtures.ts';
 import { launchBrowser } from './support/browser.ts';
 import { startDemo } from './support/demo.ts';
 import { eventually } from './support/processes.ts';
-
-const NASTY = `"><img src=x onerror="document.title='taken'"><script>document.title='taken'</script>`;
-const SCHEMES = ['light', 'dark'] as const;
 
 let browser: Browser;
 let server: WebServer;
@@ -94,43 +91,25 @@ test('a filter needs no script, and stays when the page loads itself again', asy
   expect(complaints).toEqual([]);
 });
 
-test('what is no style of the page, or a script, is refused by its policy', async () => {
-  const { page, complaints } = await newPage();
-  await page.route('**/*', async (route) => {
-    const response = await route.fetch();
-    const body = await response.text();
-    await route.fulfill({
-      response,
-      body: body.replace('</main>', `${NASTY}<p style="color:red">`),
-    });
-  });
-  await page.goto(url);
-  expect(await page.title()).not.toContain('taken');
-  expect(complaints.join('\n')).toMatch(/Content Security Policy/);
-});
-
-describe.each(SCHEMES)('in %s colours', (colorScheme) => {
-  test.each([
-    ['a small phone', 320],
-    ['a phone', 390],
-    ['a tablet', 800],
-    ['a desktop', 1_280],
-  ])('nothing runs out of the page on %s, and it is still a table', async (_, width) => {
-    const { page } = await newPage({ viewport: { width, height: 800 }, colorScheme });
+test.each([320, 390, 800, 1_280])(
+  'on %i pixels, no text is cut off, and it is still a table',
+  async (width) => {
+    const { page } = await newPage({ viewport: { width, height: 800 } });
     await page.goto(url);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-    // Nothing is cut off either: no cell is wider than its place.
+    // No cell is wider than its place.
     const cut = await page.evaluate(
       `Array.from(document.querySelectorAll('td')).filter((cell) => cell.scrollWidth > cell.clientWidth + 1).length`,
     );
     expect(cut).toBe(0);
-    expect(await page.getByRole('table').count()).toBe(1);
     expect(await page.getByRole('columnheader').count()).toBe(7);
-    expect(await page.getByRole('rowheader').count()).toBe(50);
     expect(await page.getByRole('cell').count()).toBe(50 * 6);
-  });
+  },
+);
 
-  test('every text can be read: its contrast is 4.5 at least (WCAG 2.2, 1.4.3)', async () => {
+test.each(['light', 'dark'] as const)(
+  'in %s colours, the contrast of every text is 4.5 at least (WCAG 2.2, 1.4.3)',
+  async (colorScheme) => {
     for (const width of [390, 1_280]) {
       const { page } = await newPage({ viewport: { width, height: 800 }, colorScheme });
       await page.goto(`${url}?filter=e`);
@@ -138,21 +117,8 @@ describe.each(SCHEMES)('in %s colours', (colorScheme) => {
       expect(contrasts.length).toBeGreaterThan(500);
       expect(contrasts.filter(({ ratio }) => ratio < 4.5)).toEqual([]);
     }
-  });
-});
-
-test('the headings go down without a gap, and everything to be filled in has a name', async () => {
-  const { page } = await newPage();
-  await page.goto(url);
-  expect(await page.locator('html').getAttribute('lang')).toBe('en');
-  expect(
-    await page.getByRole('heading').evaluateAll((all) => all.map(({ tagName }) => tagName)),
-  ).toEqual(['H1', 'H2']);
-  expect(await page.getByRole('searchbox', { name: 'Filter by name' }).count()).toBe(1);
-  expect(await page.getByRole('search').count()).toBe(1);
-  expect(await page.getByRole('navigation', { name: 'Pages' }).count()).toBe(1);
-  expect(await page.getByRole('meter').count()).toBeGreaterThan(0);
-});
+  },
+);
 
 const CONTRASTS = z.array(z.object({ text: z.string(), ratio: z.number() }));
 
