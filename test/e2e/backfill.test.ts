@@ -1,11 +1,13 @@
 /** History in a real Prometheus, made by promtool: alone, and before a live exporter's samples. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Zone } from '../../src/counting/zone.ts';
-import { Workspace, launch } from '../acceptance/daemon.ts';
-import { CUSTOMER, HistoryWorld } from './support/history-world.ts';
+import { launch } from '../acceptance/daemon.ts';
+import { CUSTOMER, startHistoryWorld } from './support/history-world.ts';
+import type { HistoryWorld } from './support/history-world.ts';
 import { eventually } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 import type { Prometheus } from './support/prometheus.ts';
@@ -35,19 +37,22 @@ describe('sixty days across a change of the clocks and two counting periods', ()
   const calendar = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
   const fromMs = calendar.dayAt(Date.UTC(2026, 8, 6, 12)).startMs;
   const toMs = calendar.dayAt(Date.UTC(2026, 10, 5, 12)).startMs;
-  const world = new HistoryWorld('Europe/Copenhagen', 70, () => toMs + 6 * HOUR_MS);
+  let world: HistoryWorld;
   let prometheus: Prometheus;
   let samples: { readonly written: number; readonly inBlocks: number };
 
   beforeAll(async () => {
-    await world.start();
+    world = await startHistoryWorld('Europe/Copenhagen', 70, {
+      ...systemClock,
+      nowMs: () => toMs + 6 * HOUR_MS,
+    });
     const times = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
     samples = await world.backfill(`--from=${times[0]}`, `--to=${times[1]}`, '--step=5m');
     prometheus = await startPrometheus({}, { blocks: world.blocks });
   });
   afterAll(async () => {
     await prometheus?.stop();
-    await world.stop();
+    await world?.[Symbol.asyncDispose]();
   });
 
   test('the blocks have every sample that was written', () => {
@@ -105,17 +110,16 @@ describe('before a live exporter', () => {
   const hour = new Date().getUTCHours();
   const zone = hour < 12 ? `Etc/GMT+${hour}` : `Etc/GMT-${24 - hour}`;
   const calendar = new Calendar(new Zone(zone), { hour: 4, minute: 0 });
-  const world = new HistoryWorld(zone, 70);
-  const storage = join(world.folder, 'prometheus');
-  const workspace = new Workspace();
+  let world: HistoryWorld;
   let prometheus: Prometheus;
   let samples: { readonly written: number; readonly inBlocks: number };
   let firstLiveMs: number;
 
   beforeAll(async () => {
-    await world.start();
-    const flags = [`--config.file=${world.config}`, '--web.listen-address=127.0.0.1:0'];
-    const target = new URL((await launch(workspace, flags).listening()).url).host;
+    world = await startHistoryWorld(zone, 70);
+    const storage = join(world.workspace.folder, 'prometheus');
+    const flags = [world.configFlag, '--web.listen-address=127.0.0.1:0'];
+    const target = new URL((await launch(world.workspace, flags).listening()).url).host;
     prometheus = await startPrometheus({ library: target }, { storage });
     firstLiveMs = await eventually('a live sample of every counter', async () => {
       const seen = await valueOf(prometheus, `min_over_time(timestamp(${SERIES})[1m:1s])`);
@@ -144,8 +148,7 @@ describe('before a live exporter', () => {
   });
   afterAll(async () => {
     await prometheus?.stop();
-    await workspace.close();
-    await world.stop();
+    await world?.[Symbol.asyncDispose]();
   });
 
   test('the blocks have every sample that was written, and it is one series', async () => {

@@ -3,17 +3,17 @@
  * internals. This auditor checks calendar and secrets, and runs the others.
  */
 import type { SimulatedService } from '../../src/simulator/service.ts';
+import { dayStart, periodStart } from '../acceptance/local-time.ts';
 import { BreakdownAuditor } from './breakdown-auditor.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import { CounterAuditor } from './counter-auditor.ts';
 import type { CustomerScrape } from './counter-auditor.ts';
 import type { Environment } from './environment.ts';
 import { EstimateAuditor } from './estimate-auditor.ts';
-import { mayOccur, mayLackRows } from './tolerances.ts';
+import { DAY_STARTS_AT, mayOccur, mayLackRows } from './tolerances.ts';
 import { OccupancyAuditor } from './occupancy-auditor.ts';
 import { PollTimes } from './poll-times.ts';
 import { Scrape } from './scrape.ts';
-import { dayStart, periodStart } from './calendar.ts';
 
 /** What all auditors are given. */
 export interface AuditContext {
@@ -82,7 +82,11 @@ export class Auditor {
 
   /** Checks what must hold at every moment. */
   audit(exporter: string, text: string | undefined, aheadMs: number): void {
-    const dayMs = dayStart(this.#clock.nowMs() + aheadMs, this.#environment.timezone);
+    const dayMs = dayStart(
+      this.#clock.nowMs() + aheadMs,
+      this.#environment.timezone,
+      DAY_STARTS_AT,
+    );
     if (text === undefined || this.#lastTexts.get(exporter) === `${dayMs} ${text}`) {
       return;
     }
@@ -118,7 +122,11 @@ export class Auditor {
   }
 
   #customersOf(exporter: string, scrape: Scrape, aheadMs: number): readonly CustomerScrape[] {
-    const dayMs = dayStart(this.#clock.nowMs() + aheadMs, this.#environment.timezone);
+    const dayMs = dayStart(
+      this.#clock.nowMs() + aheadMs,
+      this.#environment.timezone,
+      DAY_STARTS_AT,
+    );
     return this.#service.customers.map(({ library: { name: customer } }) => {
       const startName = 'library_counter_start_timestamp_seconds';
       const periodMs = 1000 * (scrape.value(startName, customer) ?? NaN);
@@ -132,7 +140,11 @@ export class Auditor {
 
   /** The counting period is that of the month. */
   #auditCalendar({ exporter, customer, periodMs, aheadMs }: CustomerScrape): void {
-    const runningMs = periodStart(this.#clock.nowMs() + aheadMs, this.#environment.timezone);
+    const runningMs = periodStart(
+      this.#clock.nowMs() + aheadMs,
+      this.#environment.timezone,
+      DAY_STARTS_AT,
+    );
     // A clock that steps back over the start of a period stays in it.
     if (periodMs !== runningMs && !this.#mayStep()) {
       this.report(

@@ -2,14 +2,20 @@
  * Audits occupancy and last seen: they must follow from the records that the service had at some
  * instant of the last successful poll.
  */
+import { Temporal } from 'temporal-polyfill';
 import type { OccupancyMinute } from '../../src/simulator/ground-truth.ts';
+import { dayStart } from '../acceptance/local-time.ts';
 import type { AuditContext } from './auditor.ts';
-import { hasLocalKeys, canAuditOccupancy } from './tolerances.ts';
+import { DAY_STARTS_AT, hasLocalKeys, canAuditOccupancy } from './tolerances.ts';
 import type { Scrape } from './scrape.ts';
-import { dayStart, repeatedTimes } from './calendar.ts';
-import type { TimeRange } from './calendar.ts';
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+interface TimeRange {
+  readonly startMs: number;
+  readonly endMs: number;
+}
 
 export class OccupancyAuditor {
   readonly #context: AuditContext;
@@ -22,7 +28,7 @@ export class OccupancyAuditor {
   audit(exporter: string, customer: string, scrape: Scrape, inTheEnd: boolean): void {
     const { environment, clock, polls, report } = this.#context;
     const nowMs = clock.nowMs();
-    const dayMs = dayStart(nowMs, environment.timezone);
+    const dayMs = dayStart(nowMs, environment.timezone, DAY_STARTS_AT);
     const readSeconds = scrape.value(
       'library_poll_last_success_timestamp_seconds',
       customer,
@@ -103,4 +109,15 @@ function dependsOnOrder(path: readonly OccupancyMinute[], repeated: TimeRange): 
 
 function isWithin({ minuteMs }: OccupancyMinute, stretch: TimeRange | undefined): boolean {
   return stretch !== undefined && minuteMs >= stretch.startMs && minuteMs < stretch.endMs;
+}
+
+/** The local times that occur twice within a day after an instant, if clocks are set back. */
+function repeatedTimes(fromMs: number, timezone: string): TimeRange | undefined {
+  const start = Temporal.Instant.fromEpochMilliseconds(fromMs).toZonedDateTimeISO(timezone);
+  const change = start.getTimeZoneTransition('next');
+  const backMs = change === null ? 0 : (start.offsetNanoseconds - change.offsetNanoseconds) / 1e6;
+  const changeMs = change?.epochMilliseconds ?? Infinity;
+  return backMs > 0 && changeMs < fromMs + DAY_MS
+    ? { startMs: changeMs - backMs, endMs: changeMs + backMs }
+    : undefined;
 }

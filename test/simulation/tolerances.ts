@@ -1,6 +1,8 @@
 /** What the audits tolerate, given the conventions, faults and incidents of an environment. */
 import type { Environment, IncidentKind } from './environment.ts';
 
+/** In every environment. */
+export const DAY_STARTS_AT = '04:00';
 const MINUTE_MS = 60_000;
 const CROWD = 600;
 

@@ -1,94 +1,59 @@
-/** A simulated service over HTTP with one library, a configuration for it, and `backfill` run on both. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** One simulated library, `backfill` run on it, and the blocks that promtool makes of the history. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { systemClock } from '../../../src/base/clock.ts';
-import { seededRandom } from '../../../src/base/random.ts';
-import { DAY_MS, plainConventions } from '../../../src/simulator/conventions.ts';
-import { exporterConfigYaml } from '../../../src/simulator/environment.ts';
-import { createFaults } from '../../../src/simulator/faults.ts';
-import { startSimulator } from '../../../src/simulator/http.ts';
-import type { Simulator } from '../../../src/simulator/http.ts';
-import { drawLibrary, OFFICE_HOURS } from '../../../src/simulator/libraries.ts';
-import { createSimulatedService } from '../../../src/simulator/service.ts';
-import type { SimulatedService } from '../../../src/simulator/service.ts';
-import { makeBlocks } from './history-prometheus.ts';
+import { DAY_MS } from '../../../src/simulator/conventions.ts';
+import { OFFICE_HOURS, openingHoursText } from '../../../src/simulator/libraries.ts';
 import { MAIN } from '../../acceptance/daemon.ts';
+import { startWorld } from '../../cli/simulated-world.ts';
+import { makeBlocks } from './history-prometheus.ts';
 import { finished } from './processes.ts';
 
 export const CUSTOMER = 'riverside';
 
 const META = z.object({ stats: z.object({ numSamples: z.number() }) });
 
-export class HistoryWorld {
-  readonly folder = mkdtempSync(join(tmpdir(), 'history-world-'));
-  readonly service: SimulatedService;
-  readonly config = join(this.folder, 'config.yaml');
-  readonly blocks = join(this.folder, 'blocks');
-  #simulator: Simulator | undefined;
+export type HistoryWorld = Awaited<ReturnType<typeof startHistoryWorld>>;
 
-  /** `nowMs` is the service's now; by default it goes on. */
-  constructor(timezone: string, historyDays: number, nowMs = Date.now) {
-    const given = { name: CUSTOMER, timezone, visitsPerDay: 300, opening: OFFICE_HOURS };
-    this.service = createSimulatedService({
-      seed: 1,
-      // Then a minute of the truth is a minute of the history to the last millisecond.
-      conventions: { ...plainConventions, fromEdge: 'inclusive' },
-      clock: { nowMs },
-      historyMs: historyDays * DAY_MS,
-      customers: [
-        { library: drawLibrary(1, 1, given), clientId: 'riverside-api', clientSecret: 'sesame' },
-      ],
-    });
-  }
-
-  async start(): Promise<void> {
-    this.#simulator = await startSimulator({
-      service: this.service,
-      faults: createFaults({ random: seededRandom(1) }),
-      clock: systemClock,
-      listenAddress: '127.0.0.1:0',
-    });
-    const { service } = this;
-    const { customers } = service;
-    const yaml = exporterConfigYaml({ service, customers }, this.#simulator.url, {
-      service: { max_requests_per_second: 1_000 },
-      polling: { interval: '1s', reconcile_interval: '2s', breakdown_interval: '1s' },
-      breakdowns: ['branch'],
-    });
-    writeFileSync(this.config, yaml);
-  }
-
-  /** Runs it with these flags and makes the blocks. How many samples it says, and how many they have. */
-  async backfill(
-    ...flags: readonly string[]
-  ): Promise<{ readonly written: number; readonly inBlocks: number }> {
-    const output = join(this.folder, 'history');
-    const said = await finished(process.execPath, [
-      MAIN,
-      'backfill',
-      `--config.file=${this.config}`,
-      `--output=${output}`,
-      ...flags,
-    ]);
-    await makeBlocks(output, this.blocks);
-    const metas = readdirSync(this.blocks).map((block) =>
-      META.parse(JSON.parse(readFileSync(join(this.blocks, block, 'meta.json'), 'utf8'))),
-    );
-    return {
-      written: Number(/^(\d+) samples in/m.exec(said)?.[1]),
-      inBlocks: metas.reduce((sum, { stats }) => sum + stats.numSamples, 0),
-    };
-  }
-
-  /** How many were counted from an instant on. */
-  since(fromMs: number): { readonly entered: number; readonly logins: number } {
-    return this.service.served(CUSTOMER, fromMs);
-  }
-
-  async stop(): Promise<void> {
-    await this.#simulator?.close();
-    rmSync(this.folder, { recursive: true });
-  }
+/** `nowMs` is the service's now; by default it goes on. */
+export async function startHistoryWorld(
+  timezone: string,
+  historyDays: number,
+  { nowMs } = systemClock,
+) {
+  const library = { timezone, visitsPerDay: 300, opening: OFFICE_HOURS };
+  const world = await startWorld(
+    { [CUSTOMER]: { library } },
+    // Then a minute of the truth is a minute of the history to the last millisecond.
+    { fromEdge: 'inclusive' },
+    { clock: { nowMs }, historyMs: historyDays * DAY_MS },
+  );
+  const config = world.config({
+    polling: { interval: '1s', reconcile_interval: '2s', breakdown_interval: '1s' },
+    customer: { breakdowns: ['branch'], opening_hours: openingHoursText(OFFICE_HOURS) },
+  });
+  const blocks = join(world.workspace.folder, 'blocks');
+  return {
+    ...world,
+    /** The flag that names the configuration. */
+    configFlag: config,
+    blocks,
+    /** Runs it with these flags and makes the blocks. How many samples it says, and how many they have. */
+    async backfill(...flags: readonly string[]) {
+      const output = join(world.workspace.folder, 'history');
+      const args = ['backfill', config, `--output=${output}`, ...flags];
+      const said = await finished(process.execPath, [MAIN, ...args]);
+      await makeBlocks(output, blocks);
+      const metas = readdirSync(blocks).map((block) =>
+        META.parse(JSON.parse(readFileSync(join(blocks, block, 'meta.json'), 'utf8'))),
+      );
+      return {
+        written: Number(/^(\d+) samples in/m.exec(said)?.[1]),
+        inBlocks: metas.reduce((sum, { stats }) => sum + stats.numSamples, 0),
+      };
+    },
+    /** How many were counted from an instant on. */
+    since: (fromMs: number) => world.service.served(CUSTOMER, fromMs),
+  };
 }
