@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { systemClock } from '../../../src/base/clock.ts';
+import type { Clock } from '../../../src/base/clock.ts';
 import { DAY_MS } from '../../../src/simulator/conventions.ts';
 import { OFFICE_HOURS, openingHoursText } from '../../../src/simulator/libraries.ts';
 import { MAIN } from '../../acceptance/daemon.ts';
@@ -16,18 +17,18 @@ const META = z.object({ stats: z.object({ numSamples: z.number() }) });
 
 export type HistoryWorld = Awaited<ReturnType<typeof startHistoryWorld>>;
 
-/** `nowMs` is the service's now; by default it goes on. */
+/** The clock is the service's. */
 export async function startHistoryWorld(
   timezone: string,
   historyDays: number,
-  { nowMs } = systemClock,
+  clock: Pick<Clock, 'nowMs'> = systemClock,
 ) {
   const library = { timezone, visitsPerDay: 300, opening: OFFICE_HOURS };
   const world = await startWorld(
     { [CUSTOMER]: { library } },
     // Then a minute of the truth is a minute of the history to the last millisecond.
     { fromEdge: 'inclusive' },
-    { clock: { nowMs }, historyMs: historyDays * DAY_MS },
+    { clock, historyMs: historyDays * DAY_MS },
   );
   const config = world.config({
     polling: { interval: '1s', reconcile_interval: '2s', breakdown_interval: '1s' },
