@@ -56,7 +56,7 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
     io.writeOut(`\n${findings.join('')}`);
     const failed = reports.filter(({ streams }) => streams.some(({ hasError }) => hasError)).length;
     if (failed > 0) {
-      throw new Error(`errors for ${failed} of ${customers}`);
+      throw new Error(`${failed} of ${customers} failed`);
     }
   }
 }

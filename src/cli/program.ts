@@ -48,7 +48,9 @@ function exitStatus(error: unknown, io: Io): ExitStatus {
   if (error instanceof CommanderError) {
     return error.exitCode === 0 ? 0 : 2;
   }
-  io.writeError(`library-stats-exporter: ${messageOf(error).trimEnd()}\n`);
+  const message = messageOf(error).trimEnd();
+  // Each line of a ConfigError begins with its place.
+  io.writeError(error instanceof ConfigError ? `${message}\n` : `error: ${message}\n`);
   if (error instanceof InterruptedError) {
     return io.stop.reason === 'SIGINT' ? 130 : 143;
   }

@@ -62,7 +62,7 @@ test.concurrent.each([['run'], ['check'], ['query', 'login', '--customer=riversi
     const { ended, stdout, stderr } = await harness.run(...command, `--config.file=${file}`);
     expect(ended).toBe(2);
     const output = stdout + stderr;
-    const found = Array.from(output.matchAll(/bad\.yaml:(\d+):\d+: ([^:]+)/g));
+    const found = Array.from(output.matchAll(/^\S*bad\.yaml:(\d+):\d+: ([^:]+)/gm));
     expect(found.map(([, line, path]) => `${line} ${path}`)).toEqual(PROBLEMS);
     expect(output).not.toMatch(/horse|battery|obvious|staple/);
   },
