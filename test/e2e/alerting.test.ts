@@ -3,14 +3,10 @@
  * Alertmanager, with the rules and routes that are shipped. Only waiting times are shortened.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { createFaults } from '../../src/simulator/faults.ts';
-import { startSimulator } from '../../src/simulator/http.ts';
-import { ALWAYS_OPEN, deadFrom } from '../../src/simulator/libraries.ts';
-import { createSimulatedService } from '../../src/simulator/service.ts';
-import { createEnvironment, exporterConfigYaml } from '../../src/simulator/environment.ts';
-import { Workspace, launch } from '../acceptance/daemon.ts';
+import { ALWAYS_OPEN, deadFrom, drawLibrary } from '../../src/simulator/libraries.ts';
+import { launch } from '../acceptance/daemon.ts';
+import type { Workspace } from '../acceptance/daemon.ts';
+import { startWorld } from '../cli/simulated-world.ts';
 import { RULE_FILES, readPrometheusFile, readRuleFile } from '../prometheus/rules.ts';
 import { startAlertmanager, startWebhook } from './support/alertmanager.ts';
 import type { Webhook } from './support/alertmanager.ts';
@@ -19,67 +15,43 @@ import { startPrometheus } from './support/prometheus.ts';
 
 const DAY_MS = 86_400_000;
 
-const workspace = new Workspace();
 const stopping: (() => Promise<unknown>)[] = [];
 let webhook: Webhook;
 
 beforeAll(async () => {
-  await twoLibrariesOneOfThemDead();
-  const exporter = await startExporter();
+  const library = { visitsPerDay: 400, opening: ALWAYS_OPEN };
+  const devices = drawLibrary(1, 2, library).devices.map((device) =>
+    device.kind === 'door' ? deadFrom(device, Date.now() - 1.25 * DAY_MS) : device,
+  );
+  const world = await startWorld({
+    riverside: { library },
+    'harbour-point': { library: { ...library, devices } },
+  });
+  stopping.push(() => world[Symbol.asyncDispose]());
+  const settings = { polling: { interval: '2s' }, customer: { opening_hours: '24/7' } };
+  const flags = [world.config(settings), '--web.listen-address=127.0.0.1:0'];
+  const exporter = await launch(world.workspace, flags).listening();
   webhook = await startWebhook();
   stopping.push(webhook.stop);
   const alertmanager = await startAlertmanager(shortenedRoutes(webhook.address));
   stopping.push(alertmanager.stop);
   const prometheus = await startPrometheus(
-    { library: exporter },
+    { library: new URL(exporter.url).host },
     {
       config: {
         global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
-        rule_files: shortenedRules(),
+        rule_files: shortenedRules(world.workspace),
         alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager.address] }] }] },
       },
     },
   );
   stopping.push(prometheus.stop);
-
-  async function twoLibrariesOneOfThemDead(): Promise<void> {
-    const nowMs = systemClock.nowMs();
-    const world = createEnvironment({ seed: 1, customers: 2, clock: systemClock });
-    const customers = world.customers.map(({ library, ...customer }, i) => ({
-      ...customer,
-      library: {
-        ...library,
-        opening: ALWAYS_OPEN,
-        devices: library.devices.map((device) =>
-          device.kind === 'door' && i === 1 ? deadFrom(device, nowMs - 1.25 * DAY_MS) : device,
-        ),
-      },
-    }));
-    const service = createSimulatedService({ seed: 1, customers, clock: systemClock });
-    const started = await startSimulator({
-      service,
-      faults: createFaults({ random: seededRandom(1) }),
-      clock: systemClock,
-      listenAddress: '127.0.0.1:0',
-    });
-    stopping.push(() => started.close());
-    workspace.write(
-      'config.yaml',
-      exporterConfigYaml({ service, customers }, started.url, { polling: { interval: '2s' } }),
-    );
-  }
-
-  async function startExporter(): Promise<string> {
-    const flags = ['--web.listen-address=127.0.0.1:0', '--storage.path='];
-    return new URL((await launch(workspace, flags).listening()).url).host;
-  }
 });
 
 afterAll(async () => {
   for (const stop of stopping.toReversed()) {
     await stop();
   }
-  await workspace.close();
 });
 
 test('a dead door ends as a notification about its library, and about no other', async () => {
@@ -114,7 +86,7 @@ test('a dead door ends as a notification about its library, and about no other',
 });
 
 /** The shipped rules, evaluated every second, and pending for seconds instead of minutes. */
-function shortenedRules(): readonly string[] {
+function shortenedRules(workspace: Workspace): readonly string[] {
   return RULE_FILES.map((path, i) => {
     const { groups } = readRuleFile(path);
     const shortened = groups.map((group) => ({
