@@ -1,6 +1,6 @@
 /** The only module that reads the time or sets a timer. Everything else is given a Clock. */
 import { performance } from 'node:perf_hooks';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout as resolveAfter } from 'node:timers/promises';
 
 export interface Clock {
   /** Wall time: milliseconds since 1970-01-01T00:00Z. May step in either direction. */
@@ -9,6 +9,8 @@ export interface Clock {
   monotonicMs(): number;
   /** Resolves after `ms`; rejects as soon as the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls the action after `ms`, unless the returned function is called before. */
+  after(ms: number, action: () => void): () => void;
 }
 
 /** Node fires a longer timer at once. */
@@ -22,9 +24,17 @@ export const systemClock: Clock = {
     return performance.now();
   },
   async sleep(ms, signal) {
-    await setTimeout(Math.min(Math.max(0, ms), MAX_TIMER_MS), undefined, { signal });
+    await resolveAfter(timerMs(ms), undefined, { signal });
+  },
+  after(ms, action) {
+    const timer = setTimeout(action, timerMs(ms));
+    return () => clearTimeout(timer);
   },
 };
+
+function timerMs(ms: number): number {
+  return Math.min(Math.max(0, ms), MAX_TIMER_MS);
+}
 
 /** Yields to the event loop once, so that I/O and timers that are due can run. */
 export async function nextTurn(): Promise<void> {

@@ -136,17 +136,11 @@ function breakdownContext(
 
 /** The reason to abort polls that must leave no trace. */
 export const DROPPED = new ServiceError('unreachable', 'the exporter is stopping');
-/** Shared: aborting without a reason creates an error with a stack for each poll. */
-const POLL_ENDED = new Error('the poll has ended');
-
 /** Aborts at a deadline, unless the returned function is called before. */
 export function abortAfter(clock: Clock, deadlineMs: number, stop: AbortController): () => void {
-  const ended = new AbortController();
-  clock.sleep(deadlineMs, ended.signal).then(
-    () => stop.abort(new DOMException('The poll reached its deadline', 'TimeoutError')),
-    () => {},
+  return clock.after(deadlineMs, () =>
+    stop.abort(new DOMException('The poll reached its deadline', 'TimeoutError')),
   );
-  return () => ended.abort(POLL_ENDED);
 }
 
 export interface PollLimits {

@@ -132,15 +132,10 @@ export function createWebServer(options: WebServerOptions): WebServer {
       protection = next;
     },
     async stop() {
-      const closed = new AbortController();
-      const cut = options.clock.sleep(STOP_GRACE_MS, closed.signal).then(
-        () => connections?.destroyAll(),
-        () => undefined,
-      );
+      const cancel = options.clock.after(STOP_GRACE_MS, () => connections?.destroyAll());
       const ended = new Promise((resolve) => app.server.close(resolve));
       await Promise.all([app.close(), ended]);
-      closed.abort();
-      await cut;
+      cancel();
     },
   };
 }

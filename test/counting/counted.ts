@@ -94,6 +94,7 @@ abstract class Counted {
         nowMs: () => this.nowMs,
         monotonicMs: () => this.#elapsedMs,
         sleep: () => new Promise(() => {}),
+        after: () => () => {},
       },
       serviceNowMs: () => this.nowMs,
       reconcileIntervalMs: RECONCILE_MS,

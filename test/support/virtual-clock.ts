@@ -50,25 +50,31 @@ export class VirtualClock implements Clock {
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const { trueMs, sleepers } = this.#timeline;
-      const sleeper = { dueMs: trueMs + Math.max(0, ms), owner: this as VirtualClock, wake };
-      function wake(): void {
+      const cancel = this.after(ms, () => {
         signal?.removeEventListener('abort', abort);
         resolve();
-      }
+      });
       function abort(): void {
-        remove(sleepers, sleeper);
+        cancel();
         reject(new Error('aborted'));
       }
       if (!this.killed) {
-        sleepers.splice(
-          sleepers.findLastIndex(({ dueMs }) => dueMs <= sleeper.dueMs) + 1,
-          0,
-          sleeper,
-        );
         signal?.addEventListener('abort', abort, { once: true });
       }
     });
+  }
+
+  after(ms: number, action: () => void): () => void {
+    const { trueMs, sleepers } = this.#timeline;
+    const sleeper = { dueMs: trueMs + Math.max(0, ms), owner: this as VirtualClock, wake: action };
+    if (!this.killed) {
+      sleepers.splice(
+        sleepers.findLastIndex(({ dueMs }) => dueMs <= sleeper.dueMs) + 1,
+        0,
+        sleeper,
+      );
+    }
+    return () => remove(sleepers, sleeper);
   }
 
   /** Lets `ms` pass: wakes every sleeper that is due, in order, and lets promises settle in between. */

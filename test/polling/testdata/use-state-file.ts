@@ -39,6 +39,7 @@ const stateFile = new StateFile({
     nowMs: () => NOW_MS,
   }),
   clock: {
+    ...systemClock,
     nowMs: () => NOW_MS,
     monotonicMs: () => elapsedMs,
     async sleep(ms, signal) {
