@@ -23,10 +23,11 @@ export interface DoorModel {
   /** The same as learned; undefined before {@link MIN_RATIO_DAYS} usable days. */
   readonly learnedLogRatio: number | undefined;
   readonly logRatioVariance: number;
-  /** Variance of the error of one count: about the missed share of entries plus that of exits. */
+  /**
+   * Variance of the error of one count: about the missed share of entries plus that of exits. 0 if
+   * entries equal exits on most days: then the estimate is the raw occupancy.
+   */
   readonly countVariance: number;
-  /** True if entries equal exits on most days: the estimate is the raw occupancy. */
-  readonly isExact: boolean;
   /** Undefined before {@link MIN_DEPARTURE_DAYS} usable days. */
   readonly departures: DeparturePattern | undefined;
   /** False if people are counted around the day's start, when the building should be empty. */
@@ -93,12 +94,30 @@ const NIGHT_FROM_QUARTER = 92;
 const MAX_NIGHT_COUNTS = 1;
 const MIN_EMPTY_NIGHTS_SHARE = 0.8;
 
-interface UsableDay extends CountedDay {
+interface SummedDay extends CountedDay {
   /** Place in the history, for the distance in days. */
   readonly index: number;
-  readonly totalEntered: number;
-  readonly totalExited: number;
+  readonly counts: number;
+  /** Of entries to exits; not finite if a direction counted nobody. */
+  readonly logRatio: number;
+  /** Harmonic mean of entries and exits: the variance of the log ratio is proportional to 1 / n. */
+  readonly effectiveCounts: number;
 }
+
+type Ratio = Pick<DoorModel, 'logRatio' | 'learnedLogRatio' | 'logRatioVariance' | 'countVariance'>;
+
+const UNKNOWN_RATIO: Ratio = {
+  logRatio: 0,
+  learnedLogRatio: undefined,
+  logRatioVariance: PRIOR_RATIO_SD ** 2,
+  countVariance: UNKNOWN_COUNT_VARIANCE,
+};
+const EXACT_RATIO: Ratio = {
+  logRatio: 0,
+  learnedLogRatio: 0,
+  logRatioVariance: 0,
+  countVariance: 0,
+};
 
 /**
  * @param days complete days before today, oldest first, at most {@link HISTORY_DAYS}; a day without
@@ -106,22 +125,14 @@ interface UsableDay extends CountedDay {
  * @param weekday that of today
  */
 export function learnDoors(days: readonly CountedDay[], weekday: number): DoorModel {
-  const all = days.map((day, index) => ({
-    ...day,
-    index,
-    totalEntered: sum(day.entered),
-    totalExited: sum(day.exited),
-  }));
-  const busy = all.filter((day) => day.totalEntered + day.totalExited >= MIN_COUNTS_PER_DAY);
-  const usable = busy.filter(
-    (day) =>
-      day.totalEntered > 0 && day.totalExited > 0 && Math.abs(logRatioOf(day)) <= MAX_ABS_LOG_RATIO,
-  );
+  const all = days.map(sumDay);
+  const busy = all.filter(({ counts }) => counts >= MIN_COUNTS_PER_DAY);
+  const usable = busy.filter(({ logRatio }) => Math.abs(logRatio) <= MAX_ABS_LOG_RATIO);
   const ratio = learnRatio(usable);
   return {
     ...ratio,
     departures:
-      usable.length >= MIN_DEPARTURE_DAYS && !ratio.isExact
+      usable.length >= MIN_DEPARTURE_DAYS && ratio !== EXACT_RATIO
         ? learnDepartures(usable, weekday)
         : undefined,
     emptiesAtNight: emptiesAtNight(all),
@@ -130,8 +141,19 @@ export function learnDoors(days: readonly CountedDay[], weekday: number): DoorMo
   };
 }
 
-function emptiesAtNight(days: readonly UsableDay[]): boolean {
-  const counted = days.filter((day) => day.totalEntered + day.totalExited > 0);
+function sumDay(day: CountedDay, index: number): SummedDay {
+  const [entered, exited] = [sum(day.entered), sum(day.exited)];
+  return {
+    ...day,
+    index,
+    counts: entered + exited,
+    logRatio: Math.log(entered / exited),
+    effectiveCounts: 2 / (1 / entered + 1 / exited),
+  };
+}
+
+function emptiesAtNight(days: readonly SummedDay[]): boolean {
+  const counted = days.filter(({ counts }) => counts > 0);
   const emptyNights = counted.filter(
     ({ entered, exited }) =>
       sum(entered.slice(NIGHT_FROM_QUARTER)) + sum(exited.slice(NIGHT_FROM_QUARTER)) <=
@@ -142,41 +164,22 @@ function emptiesAtNight(days: readonly UsableDay[]): boolean {
   );
 }
 
-type Ratio = Pick<
-  DoorModel,
-  'logRatio' | 'learnedLogRatio' | 'logRatioVariance' | 'countVariance' | 'isExact'
->;
-
-function learnRatio(days: readonly UsableDay[]): Ratio {
+function learnRatio(days: readonly SummedDay[]): Ratio {
   if (days.length < MIN_RATIO_DAYS) {
-    return {
-      logRatio: 0,
-      learnedLogRatio: undefined,
-      logRatioVariance: PRIOR_RATIO_SD ** 2,
-      countVariance: UNKNOWN_COUNT_VARIANCE,
-      isExact: false,
-    };
+    return UNKNOWN_RATIO;
   }
-  const equalDays = days.filter((day) => day.totalEntered === day.totalExited);
-  if (equalDays.length * 2 >= days.length) {
-    return {
-      logRatio: 0,
-      learnedLogRatio: 0,
-      logRatioVariance: 0,
-      countVariance: 0,
-      isExact: true,
-    };
-  }
-  const countVariance = learnCountVariance(days);
-  return { ...filterRatio(days, countVariance), countVariance, isExact: false };
+  const exactDays = days.filter(({ logRatio }) => logRatio === 0);
+  return exactDays.length * 2 >= days.length
+    ? EXACT_RATIO
+    : filterRatio(days, learnCountVariance(days));
 }
 
 /** From differences of successive days, so that a slow drift is not taken for noise. */
-function learnCountVariance(days: readonly UsableDay[]): number {
+function learnCountVariance(days: readonly SummedDay[]): number {
   const squares = days.slice(1).map((day, i) => {
     const before = days[i] ?? day;
-    const difference = logRatioOf(day) - logRatioOf(before);
-    return difference ** 2 / (1 / effectiveCounts(day) + 1 / effectiveCounts(before));
+    const difference = day.logRatio - before.logRatio;
+    return difference ** 2 / (1 / day.effectiveCounts + 1 / before.effectiveCounts);
   });
   const max = (MAX_SQUARED_DEVIATION * median(squares)) / CHI_SQUARED_MEDIAN;
   return (
@@ -186,55 +189,50 @@ function learnCountVariance(days: readonly UsableDay[]): number {
   );
 }
 
+/** A log ratio and its variance. */
+interface Measured {
+  readonly ratio: number;
+  readonly variance: number;
+}
+
 /**
  * A scalar Kalman filter over the days. One outlier is ignored; a second one like it means that the
  * door has changed, and the filter starts again from these two.
  */
-function filterRatio(
-  days: readonly UsableDay[],
-  countVariance: number,
-): Pick<DoorModel, 'logRatio' | 'learnedLogRatio' | 'logRatioVariance'> {
-  let ratio = 0;
-  let variance = PRIOR_RATIO_SD ** 2;
+function filterRatio(days: readonly SummedDay[], countVariance: number): Ratio {
+  let learned: Measured = { ratio: 0, variance: PRIOR_RATIO_SD ** 2 };
   let index = days[0]?.index ?? 0;
-  let outlier: { readonly ratio: number; readonly variance: number } | undefined;
+  let outlier: Measured | undefined;
   for (const day of days) {
-    variance += DAILY_RATIO_SD ** 2 * (day.index - index);
+    learned = afterDays(learned, day.index - index);
     ({ index } = day);
     const measured = {
-      ratio: logRatioOf(day),
-      variance: countVariance / effectiveCounts(day) + EXTRA_DAY_SD ** 2,
+      ratio: day.logRatio,
+      variance: countVariance / day.effectiveCounts + EXTRA_DAY_SD ** 2,
     };
-    const error = measured.ratio - ratio;
-    if (error ** 2 <= OUTLIER_SDS ** 2 * (variance + measured.variance)) {
-      const gain = variance / (variance + measured.variance);
-      ratio += gain * error;
-      variance *= 1 - gain;
-      outlier = undefined;
-    } else if (outlier !== undefined && areAlike(measured, outlier)) {
-      const gain = outlier.variance / (measured.variance + outlier.variance);
-      ratio = outlier.ratio + gain * (measured.ratio - outlier.ratio);
-      variance = gain * measured.variance;
-      outlier = undefined;
-    } else {
-      outlier = measured;
-    }
+    const alike = [learned, outlier].find((known) => known && areAlike(known, measured));
+    outlier = alike === undefined ? measured : undefined;
+    learned = alike === undefined ? learned : combine(alike, measured);
   }
-  variance += DAILY_RATIO_SD ** 2;
-  if (outlier !== undefined) {
-    variance += (outlier.ratio - ratio) ** 2;
-    return { logRatio: ratio, learnedLogRatio: ratio, logRatioVariance: variance };
-  }
+  const { ratio, variance } = afterDays(learned, 1);
+  const logRatioVariance = variance + (outlier === undefined ? 0 : (outlier.ratio - ratio) ** 2);
   // The positive-part James-Stein factor: it keeps the estimate of an unbiased door at the raw value.
-  const shrinkage = Math.max(0, 1 - variance / Math.max(ratio ** 2, 1e-12));
-  return { logRatio: ratio * shrinkage, learnedLogRatio: ratio, logRatioVariance: variance };
+  const shrinkage = outlier === undefined ? Math.max(0, 1 - variance / ratio ** 2) : 1;
+  return { logRatio: ratio * shrinkage, learnedLogRatio: ratio, logRatioVariance, countVariance };
 }
 
-function areAlike(
-  a: { readonly ratio: number; readonly variance: number },
-  b: { readonly ratio: number; readonly variance: number },
-): boolean {
+function afterDays({ ratio, variance }: Measured, days: number): Measured {
+  return { ratio, variance: variance + DAILY_RATIO_SD ** 2 * days };
+}
+
+function areAlike(a: Measured, b: Measured): boolean {
   return (a.ratio - b.ratio) ** 2 <= OUTLIER_SDS ** 2 * (a.variance + b.variance);
+}
+
+/** The mean, weighted by the inverse variances. */
+function combine(a: Measured, b: Measured): Measured {
+  const gain = a.variance / (a.variance + b.variance);
+  return { ratio: a.ratio + gain * (b.ratio - a.ratio), variance: a.variance * (1 - gain) };
 }
 
 /** A past day, scaled to end with nobody inside. */
@@ -244,48 +242,47 @@ interface BalancedDay {
   readonly exited: readonly number[];
   /** People inside at the start of each quarter-hour. */
   readonly inside: readonly number[];
+  /** People who could leave in it: half of those who enter in it are counted. */
+  readonly couldLeave: readonly number[];
 }
 
-function learnDepartures(days: readonly UsableDay[], weekday: number): DeparturePattern {
-  const balanced = days.map((day) => balance(day, weekday));
+function learnDepartures(days: readonly SummedDay[], weekday: number): DeparturePattern {
   const sameWeekday = days.filter((day) => day.weekday === weekday);
-  const balancedSameWeekday = balanced.filter((day) => day.isSameWeekday);
-  function usual(counts: (day: CountedDay, quarter: number) => number): number[] {
-    return byQuarter((quarter) =>
-      sameWeekday.length < MIN_WEEKDAY_DAYS
-        ? 0
-        : sum(sameWeekday.map((day) => counts(day, quarter))) / sameWeekday.length,
-    );
+  const isUsualKnown = sameWeekday.length >= MIN_WEEKDAY_DAYS;
+  function usual(counts: (day: CountedDay) => readonly number[]): number[] {
+    return isUsualKnown
+      ? sumByQuarter(sameWeekday.map(counts)).map((total) => total / sameWeekday.length)
+      : byQuarter(() => 0);
   }
-  const usualEntries = usual((day, quarter) => at(day.entered, quarter));
-  const usualCounts = usual((day, quarter) => at(day.entered, quarter) + at(day.exited, quarter));
-  const ofAllDays = byQuarter((quarter) => {
-    const { exits, people } = departuresIn(balanced, quarter);
-    return Math.min(1, exits / (people + 1));
-  });
-  const ofWeekday = byQuarter((quarter) => {
-    const { exits, people } = departuresIn(balancedSameWeekday, quarter);
-    return Math.min(1, (exits + WEEKDAY_PRIOR * at(ofAllDays, quarter)) / (people + WEEKDAY_PRIOR));
-  });
-  const quietFromQuarter =
-    sameWeekday.length < MIN_WEEKDAY_DAYS
-      ? QUARTERS_PER_DAY
-      : usualCounts.findLastIndex((counts) => counts >= QUIET_COUNTS) + 1;
-  const probabilities = ofWeekday.map((probability, quarter) =>
+  const usualEntries = usual(({ entered }) => entered);
+  const usualExits = usual(({ exited }) => exited);
+  const usualCounts = byQuarter((quarter) => at(usualEntries, quarter) + at(usualExits, quarter));
+  const quietFromQuarter = isUsualKnown
+    ? usualCounts.findLastIndex((counts) => counts >= QUIET_COUNTS) + 1
+    : QUARTERS_PER_DAY;
+
+  const balanced = days.map((day) => balance(day, weekday));
+  const ofAllDays = leaveProbability(balanced, 1, () => 0);
+  const ofWeekday = leaveProbability(
+    balanced.filter(({ isSameWeekday }) => isSameWeekday),
+    WEEKDAY_PRIOR,
+    (quarter) => at(ofAllDays, quarter),
+  );
+  const ofToday = ofWeekday.map((probability, quarter) =>
     quarter >= quietFromQuarter ? QUIET_LEAVE_PROBABILITY : probability,
   );
   return {
-    leaveProbability: probabilities.map(perMinute),
+    leaveProbability: ofToday.map(perMinute),
     quietFromQuarter,
-    ...learnVariability(balanced, probabilities, ofAllDays),
+    ...learnVariability(balanced, ofToday, ofAllDays),
     usualCounts,
     usualEntries,
   };
 }
 
-function balance(day: UsableDay, weekday: number): BalancedDay {
-  const entryScale = Math.max(1, day.totalExited / day.totalEntered);
-  const exitScale = Math.max(1, day.totalEntered / day.totalExited);
+function balance(day: SummedDay, weekday: number): BalancedDay {
+  const entryScale = Math.exp(Math.max(0, -day.logRatio));
+  const exitScale = Math.exp(Math.max(0, day.logRatio));
   const entered = day.entered.map((count) => count * entryScale);
   const exited = day.exited.map((count) => count * exitScale);
   let people = 0;
@@ -294,22 +291,24 @@ function balance(day: UsableDay, weekday: number): BalancedDay {
     people += at(entered, quarter) - at(exited, quarter);
     return atStart;
   });
-  return { isSameWeekday: day.weekday === weekday, entered, exited, inside };
+  const couldLeave = byQuarter((quarter) =>
+    Math.max(0, at(inside, quarter) + at(entered, quarter) / 2),
+  );
+  return { isSameWeekday: day.weekday === weekday, entered, exited, inside, couldLeave };
 }
 
-/** Exits in a quarter-hour, and the people who could have left in it. */
-function departuresIn(
+/** By quarter-hour; `priorPeople` who leave with the probability `prior` are added. */
+function leaveProbability(
   days: readonly BalancedDay[],
-  quarter: number,
-): { readonly exits: number; readonly people: number } {
-  return {
-    exits: sum(days.map(({ exited }) => at(exited, quarter))),
-    people: sum(days.map((day) => couldLeave(day, quarter))),
-  };
-}
-
-function couldLeave({ inside, entered }: BalancedDay, quarter: number): number {
-  return Math.max(0, at(inside, quarter) + at(entered, quarter) / 2);
+  priorPeople: number,
+  prior: (quarter: number) => number,
+): number[] {
+  const exits = sumByQuarter(days.map(({ exited }) => exited));
+  const people = sumByQuarter(days.map(({ couldLeave }) => couldLeave));
+  return byQuarter((quarter) => {
+    const leaving = at(exits, quarter) + priorPeople * prior(quarter);
+    return Math.min(1, leaving / (at(people, quarter) + priorPeople));
+  });
 }
 
 /** Over whole days, because the stays of one day vary together. */
@@ -330,7 +329,7 @@ function learnVariability(
       const probability = at(probabilities, quarter);
       const entered = at(day.entered, quarter);
       const inside = at(day.inside, quarter);
-      const expected = couldLeave(day, quarter) * probability;
+      const expected = at(day.couldLeave, quarter) * probability;
       residual += at(day.exited, quarter) - expected;
       expectedVariance += expected * (1 - probability);
       squaredModelErrors += (modelInside - inside) ** 2;
@@ -350,17 +349,12 @@ function perMinute(perQuarter: number): number {
   return 1 - (1 - Math.min(MAX_LEAVE_PROBABILITY, perQuarter)) ** (1 / MINUTES_PER_QUARTER);
 }
 
-function logRatioOf({ totalEntered, totalExited }: UsableDay): number {
-  return Math.log(totalEntered / totalExited);
-}
-
-/** Harmonic mean of entries and exits: the variance of a day's log ratio is proportional to 1 / n. */
-function effectiveCounts({ totalEntered, totalExited }: UsableDay): number {
-  return 2 / (1 / totalEntered + 1 / totalExited);
-}
-
 function byQuarter(value: (quarter: number) => number): number[] {
   return Array.from({ length: QUARTERS_PER_DAY }, (_, quarter) => value(quarter));
+}
+
+function sumByQuarter(days: readonly (readonly number[])[]): number[] {
+  return byQuarter((quarter) => days.reduce((total, day) => total + at(day, quarter), 0));
 }
 
 function sum(values: readonly number[]): number {

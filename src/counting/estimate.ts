@@ -49,7 +49,6 @@ export interface EstimateState extends Inside {
   readonly usualRecentEntries: number;
   /** Counts that would have been usual since the last one; -Infinity before the first of the day. */
   readonly missedCounts: number;
-  readonly isFrozen: boolean;
   readonly afterLastCount: Inside;
   readonly fault: DoorFault | undefined;
 }
@@ -72,7 +71,6 @@ export const START_OF_DAY: EstimateState = {
   recentEntries: 0,
   usualRecentEntries: 0,
   missedCounts: -Infinity,
-  isFrozen: false,
   afterLastCount: NOBODY_INSIDE,
   fault: undefined,
 };
@@ -86,7 +84,6 @@ const ENTRIES_WEIGHT = Math.exp(-1 / ENTRIES_FADE_MINUTES);
 const DISPERSION_FACTOR = 2;
 /** A correction by exits is at most this many standard deviations: a class leaves at once. */
 const MAX_CORRECTION_SDS = 2;
-const MIN_LEAVE_PROBABILITY = 1e-5;
 
 /** Missed counts from which the last minutes are ignored, and from which the doors are silent. */
 const FREEZE_MISSED_COUNTS = 7;
@@ -104,9 +101,9 @@ const MIN_EXPECTED_EXITS = 25;
 /** Exits are suspected only while entries are at this share of usual. */
 const LIVELY_SHARE = 0.7;
 const MIN_MODEL_ERROR = 0.25;
-const SUSPECT_SDS = 4;
-const NEGATIVE_BALANCE_SDS = 5;
-const MIN_SUSPECT_PEOPLE = 5;
+/** A difference is suspect from so many standard deviations and people on. */
+const SUSPECT_SDS = 5;
+const SUSPECT_PEOPLE = 5;
 
 /** 1.4 and not 1.645: the two scale errors already widen the interval. */
 const INTERVAL_SDS = 1.4;
@@ -188,7 +185,7 @@ function afterMinute(
     const isOffline =
       next.usualRecentEntries >= MIN_USUAL_ENTRIES &&
       next.recentEntries < OFFLINE_SHARE * next.usualRecentEntries;
-    if (next.isFrozen) {
+    if (isFrozen(next)) {
       next.variance +=
         (at(departures.usualCounts, quarter) / MINUTES_PER_QUARTER) * FROZEN_VARIANCE;
     } else if (!isOffline) {
@@ -230,20 +227,23 @@ function watchSilence(
   next.usualRecentEntries =
     next.usualRecentEntries * ENTRIES_WEIGHT +
     at(departures.usualEntries, quarter) / MINUTES_PER_QUARTER;
+  const wasFrozen = isFrozen(next);
   if (isSilenceExplained) {
     next.missedCounts = 0;
-    next.isFrozen = false;
     next.fault = next.fault === 'silent' ? undefined : next.fault;
   } else {
     next.missedCounts += at(departures.usualCounts, quarter) / MINUTES_PER_QUARTER;
   }
-  if (next.missedCounts >= FREEZE_MISSED_COUNTS && !next.isFrozen) {
-    next.isFrozen = true;
+  if (isFrozen(next) && !wasFrozen) {
     Object.assign(next, next.afterLastCount);
   }
   if (next.missedCounts >= SILENT_MISSED_COUNTS && next.fault === undefined) {
     next.fault = 'silent';
   }
+}
+
+function isFrozen({ missedCounts }: EstimateState): boolean {
+  return missedCounts >= FREEZE_MISSED_COUNTS;
 }
 
 /** A Kalman filter step: more exits than usual mean that more people were inside. */
@@ -255,7 +255,7 @@ function correctByExits(
   exited: number,
 ): void {
   const probability = at(departures.leaveProbability, quarter);
-  if (probability > MIN_LEAVE_PROBABILITY && next.variance > 0 && next.fault !== 'exits_missing') {
+  if (probability > 0 && next.variance > 0 && next.fault !== 'exits_missing') {
     const innovationVariance =
       probability ** 2 * next.variance +
       DISPERSION_FACTOR * departures.dispersion * probability * Math.max(next.people, 0.5);
@@ -285,9 +285,8 @@ function watchDirections(
     expectedExits >= MIN_EXPECTED_EXITS &&
     !isOffline &&
     Math.abs(balance - modelPeople) >
-      SUSPECT_SDS * Math.sqrt(balanceVariance + modelVariance) + MIN_SUSPECT_PEOPLE;
-  const isNegative =
-    balance < -NEGATIVE_BALANCE_SDS * Math.sqrt(balanceVariance) - MIN_SUSPECT_PEOPLE;
+      SUSPECT_SDS * Math.sqrt(balanceVariance + modelVariance) + SUSPECT_PEOPLE;
+  const isNegative = balance < -SUSPECT_SDS * Math.sqrt(balanceVariance) - SUSPECT_PEOPLE;
   if (
     isNegative ||
     (differs && balance < modelPeople && recentExits * DEAD_SHARE > expectedExits)
