@@ -10,7 +10,7 @@ import {
 } from '../../src/counting/door-model.ts';
 import type { CountedDay, DoorModel } from '../../src/counting/door-model.ts';
 import { continueEstimate, estimateFrom, START_OF_DAY } from '../../src/counting/estimate.ts';
-import type { Estimate, EstimateState, MinuteCounts } from '../../src/counting/estimate.ts';
+import type { Estimate } from '../../src/counting/estimate.ts';
 import { nextOccupancy } from '../../src/counting/occupancy.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/simulator/conventions.ts';
 import { countPasses } from '../../src/simulator/traffic.ts';
@@ -35,100 +35,127 @@ export interface ErrorSums {
   covered: number;
 }
 
-/** Counts of a minute, and the minute at which the service has them. */
-interface KnownCounts extends MinuteCounts {
-  readonly knownFrom: number;
-}
-
-interface Day {
-  readonly counts: readonly KnownCounts[];
+/** A day on which the library is open, without what the doors count. */
+interface VisitedDay {
+  readonly day: number;
+  readonly open: OpenDay;
+  readonly passes: readonly VisitorPass[];
   /** People inside at the end of each minute. */
   readonly inside: Float64Array;
+}
+
+/** By minute or quarter-hour of the day. */
+interface Counts {
+  readonly entered: number[];
+  readonly exited: number[];
+}
+
+interface CountsOfDay {
+  readonly byQuarter: Counts;
+  /** Known at once. */
+  readonly byMinute: Counts;
+  /** By the minute at which the service has them. */
+  readonly late: ReadonlyMap<number, Counts>;
 }
 
 export function judgeLibrary(name: LibraryName, seed: number): readonly ErrorSums[] {
   const library = LIBRARIES[name];
   const openDays = drawOpenDays(library, seed);
-  const visitors = new Map<number, VisitorsByDay>();
+  const visited = new Map<number, readonly VisitedDay[]>();
   return Object.entries(REGIMES).map(([regimeName, regime]) => {
     const groupShare = groupShareOf(regime);
-    const ofRegime = visitors.get(groupShare) ?? drawVisitors(library, openDays, seed, groupShare);
-    visitors.set(groupShare, ofRegime);
-    const days = countDays(library, regime, seed, openDays, ofRegime);
-    return { regime: regimeName, ...judge(openDays, days) };
+    const days = visited.get(groupShare) ?? drawVisitors(library, openDays, seed, groupShare);
+    visited.set(groupShare, days);
+    return { regime: regimeName, ...judge(library, regime, seed, days) };
   });
 }
 
-type VisitorsByDay = ReadonlyMap<number, readonly VisitorPass[]>;
-
-/** By the day of the pass: in a library that never closes it may be the day after the visit began. */
 function drawVisitors(
   library: BenchLibrary,
   openDays: readonly (OpenDay | undefined)[],
   seed: number,
   groupShare: number,
-): VisitorsByDay {
-  const passes = openDays.flatMap((open) =>
-    open === undefined ? [] : drawPasses(library, open, seed, groupShare),
+): readonly VisitedDay[] {
+  // In a library that never closes, people leave on the day after that of their entry.
+  const byDay = Map.groupBy(
+    openDays.flatMap((open) =>
+      open === undefined ? [] : drawPasses(library, open, seed, groupShare),
+    ),
+    ({ timeMs }) => Math.floor(timeMs / DAY_MS),
   );
-  return Map.groupBy(passes, ({ timeMs }) => Math.floor(timeMs / DAY_MS));
-}
-
-function countDays(
-  library: BenchLibrary,
-  regime: Regime,
-  seed: number,
-  openDays: readonly (OpenDay | undefined)[],
-  visitors: VisitorsByDay,
-): readonly Day[] {
-  const devices = equip(library, regime, seed);
   let people = 0;
-  return openDays.map((open, day) => {
-    const startMs = day * DAY_MS;
-    const passes = open === undefined ? [] : passesFor(regime, open, seed, visitors.get(day) ?? []);
+  return openDays.flatMap((open, day) => {
+    if (open === undefined) {
+      return [];
+    }
+    const passes = byDay.get(day) ?? [];
     const inside = new Float64Array(MINUTES_PER_DAY);
     for (const pass of passes) {
-      const minute = Math.floor((pass.timeMs - startMs) / MINUTE_MS);
+      const minute = minuteOf(pass.timeMs);
       inside[minute] = (inside[minute] ?? 0) + pass.people;
     }
     inside.forEach((change, minute) => (inside[minute] = people += change));
-    const bursts = open === undefined ? [] : drawBurst(regime, library, open, seed, passes);
-    const counts = [...countPasses({ devices }, passes), ...bursts].map((pass): KnownCounts => {
-      const outage = devices[pass.device]?.offline?.find(
-        ({ fromMs, toMs }) => pass.timeMs >= fromMs && pass.timeMs < toMs,
-      );
-      return {
-        minute: Math.floor((pass.timeMs - startMs) / MINUTE_MS),
-        knownFrom: Math.floor(((outage?.toMs ?? pass.timeMs) - startMs) / MINUTE_MS),
-        entered: Math.max(0, pass.people),
-        exited: Math.max(0, -pass.people),
-      };
-    });
-    return { counts, inside };
+    return [{ day, open, passes, inside }];
   });
 }
 
 function judge(
-  openDays: readonly (OpenDay | undefined)[],
-  days: readonly Day[],
+  library: BenchLibrary,
+  regime: Regime,
+  seed: number,
+  days: readonly VisitedDay[],
 ): Omit<ErrorSums, 'regime'> {
   const sums = { minutes: 0, raw: 0, shown: 0, rawWhereShown: 0, estimated: 0, covered: 0 };
-  const history = days.map(({ counts }, day) => countedDay(counts, day % 7));
-  for (let day = JUDGED_FROM_DAY; day < DAYS; day++) {
-    const open = openDays[day];
-    const { counts, inside } = days[day] ?? { counts: [], inside: [] };
-    if (open === undefined) {
-      continue;
-    }
-    const model = learnDoors(history.slice(day - HISTORY_DAYS, day), day % 7);
-    for (const { minute, raw, estimate } of figuresOf(model, counts)) {
-      const timeMs = day * DAY_MS + minute * MINUTE_MS;
-      if (timeMs >= open.opensMs && timeMs < open.closesMs) {
-        addMinute(sums, inside[minute] ?? 0, raw, estimate);
+  const history = Array.from({ length: DAYS }, (_, day): CountedDay => ({
+    weekday: day % 7,
+    ...noCounts(QUARTERS_PER_DAY),
+  }));
+  for (const { day, open, passes, inside } of days) {
+    const counted = countDay(library, regime, seed, day, open, passes);
+    history[day] = { weekday: day % 7, ...counted.byQuarter };
+    if (day >= JUDGED_FROM_DAY) {
+      const model = learnDoors(history.slice(day - HISTORY_DAYS, day), day % 7);
+      const opens = minuteOf(open.opensMs);
+      const closes = open.closesMs === Infinity ? MINUTES_PER_DAY : minuteOf(open.closesMs);
+      for (const { minute, raw, estimate } of figuresUntil(closes, model, counted)) {
+        if (minute >= opens) {
+          addMinute(sums, inside[minute] ?? 0, raw, estimate);
+        }
       }
     }
   }
   return sums;
+}
+
+function countDay(
+  library: BenchLibrary,
+  regime: Regime,
+  seed: number,
+  day: number,
+  open: OpenDay,
+  visitors: readonly VisitorPass[],
+): CountsOfDay {
+  const devices = equip(library, regime, seed, day);
+  const passes = passesFor(regime, open, seed, visitors);
+  const bursts = drawBurst(regime, library, open, seed, passes);
+  const byQuarter = noCounts(QUARTERS_PER_DAY);
+  const byMinute = noCounts(MINUTES_PER_DAY);
+  const late = new Map<number, Counts>();
+  for (const { timeMs, device, people } of [...countPasses({ devices }, passes), ...bursts]) {
+    const outage = devices[device]?.offline?.find(
+      ({ fromMs, toMs }) => timeMs >= fromMs && timeMs < toMs,
+    );
+    let counts = byMinute;
+    if (outage !== undefined) {
+      const knownFrom = minuteOf(outage.toMs);
+      counts = late.get(knownFrom) ?? noCounts(MINUTES_PER_DAY);
+      late.set(knownFrom, counts);
+    }
+    const minute = minuteOf(timeMs);
+    addPeople(counts, minute, people);
+    addPeople(byQuarter, Math.floor(minute / MINUTES_PER_QUARTER), people);
+  }
+  return { byQuarter, byMinute, late };
 }
 
 interface Figures {
@@ -138,26 +165,30 @@ interface Figures {
 }
 
 /** What was shown at each minute of a day. Late counts change the minutes before, as in the exporter. */
-function* figuresOf(model: DoorModel, counts: readonly KnownCounts[]): Generator<Figures> {
-  const releases = counts.filter(({ minute, knownFrom }) => knownFrom > minute);
-  const changes = new Set([...releases.map(({ knownFrom }) => knownFrom), MINUTES_PER_DAY]);
-  let fromMinute = 0;
-  for (const toMinute of [...changes].toSorted((a, b) => a - b)) {
-    const known = byMinute(
-      counts.filter(({ knownFrom, minute }) => knownFrom <= Math.max(fromMinute, minute)),
-    );
+function* figuresUntil(
+  endMinute: number,
+  model: DoorModel,
+  { byMinute, late }: CountsOfDay,
+): Generator<Figures> {
+  let known = byMinute;
+  const releases = [0, ...late.keys()].toSorted((a, b) => a - b);
+  for (const [i, fromMinute] of releases.entries()) {
+    const toMinute = Math.min(releases[i + 1] ?? endMinute, endMinute);
+    known = plus(known, late.get(fromMinute));
     let state = START_OF_DAY;
     let raw = 0;
-    for (let minute = 0; minute < Math.min(toMinute, MINUTES_PER_DAY); minute++) {
-      const { entered, exited } = known[minute] ?? NO_COUNTS;
+    for (let minute = 0; minute < toMinute; minute++) {
+      const [entered = 0, exited = 0] = [known.entered[minute], known.exited[minute]];
       raw = nextOccupancy(raw, entered, exited);
-      state = nextState(model, state, { minute, entered, exited });
+      if (model.emptiesAtNight) {
+        const counts = [{ minute, entered, exited }];
+        state = continueEstimate(model, state, counts, minute + 1, Infinity);
+      }
       if (minute >= fromMinute) {
         const estimate = model.emptiesAtNight ? estimateFrom(model, state) : undefined;
         yield { minute, raw, estimate };
       }
     }
-    fromMinute = toMinute;
   }
 }
 
@@ -178,31 +209,25 @@ function addMinute(
   }
 }
 
-const NO_COUNTS = { entered: 0, exited: 0 };
-
-function nextState(model: DoorModel, state: EstimateState, counts: MinuteCounts): EstimateState {
-  return model.emptiesAtNight
-    ? continueEstimate(model, state, [counts], counts.minute + 1, Infinity)
-    : state;
+function noCounts(length: number): Counts {
+  return { entered: Array.from({ length }, () => 0), exited: Array.from({ length }, () => 0) };
 }
 
-function byMinute(counts: readonly KnownCounts[]): readonly (typeof NO_COUNTS | undefined)[] {
-  const sums: (typeof NO_COUNTS | undefined)[] = [];
-  for (const { minute, entered, exited } of counts) {
-    const sum = (sums[minute] ??= { ...NO_COUNTS });
-    sum.entered += entered;
-    sum.exited += exited;
-  }
-  return sums;
+function plus(a: Counts, b: Counts | undefined): Counts {
+  return b === undefined
+    ? a
+    : {
+        entered: a.entered.map((count, minute) => count + (b.entered[minute] ?? 0)),
+        exited: a.exited.map((count, minute) => count + (b.exited[minute] ?? 0)),
+      };
 }
 
-function countedDay(counts: readonly KnownCounts[], weekday: number): CountedDay {
-  const [entered, exited] = [0, 1].map(() => Array.from({ length: QUARTERS_PER_DAY }, () => 0));
-  const day = { weekday, entered: entered ?? [], exited: exited ?? [] };
-  for (const { minute, ...count } of counts) {
-    const quarter = Math.floor(minute / MINUTES_PER_QUARTER);
-    day.entered[quarter] = (day.entered[quarter] ?? 0) + count.entered;
-    day.exited[quarter] = (day.exited[quarter] ?? 0) + count.exited;
-  }
-  return day;
+function addPeople({ entered, exited }: Counts, index: number, people: number): void {
+  const counts = people > 0 ? entered : exited;
+  counts[index] = (counts[index] ?? 0) + Math.abs(people);
+}
+
+/** Of its day. */
+function minuteOf(timeMs: number): number {
+  return Math.floor((timeMs % DAY_MS) / MINUTE_MS);
 }

@@ -12,9 +12,9 @@ import type { Task } from './worker.ts';
 const FIRST_SEED = 50_000;
 /** More where few people make the figures of one library random. */
 const SAMPLES: Readonly<Record<LibraryName, number>> = {
-  univ: 6,
-  town: 20,
-  branch: 40,
+  univ: 16,
+  town: 40,
+  branch: 60,
   small: 80,
   open24: 1,
 };

@@ -10,11 +10,24 @@ import { chance, mixSeeds, pick } from '../../src/simulator/chance.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/simulator/conventions.ts';
 import type { Detection, Device, SensorSetting } from '../../src/simulator/libraries.ts';
 import type { CountedPass, Pass } from '../../src/simulator/traffic.ts';
-import { DAYS, openingHours } from './visitors.ts';
+import { DAY_STARTS_AT_HOUR, DAYS, openingHours } from './visitors.ts';
 import type { BenchLibrary, OpenDay, VisitorPass } from './visitors.ts';
 
 const CHANGE_DAY = 64;
+/** As in the test vectors: from Monday to Wednesday. */
+const DEAD_FROM_DAY = 56;
 const DEAD_DAYS = 3;
+/** Together as many entries as exits are missed, where there are two or four doors. */
+const BIAS_BY_DOOR: readonly EachWay[] = [
+  { entries: 0.97, exits: 0.94 },
+  { entries: 0.9, exits: 0.97 },
+  { entries: 0.945, exits: 0.915 },
+  { entries: 0.945, exits: 0.915 },
+];
+const OUTAGE_SHARE = 0.2;
+const OUTAGE_HOURS = 6;
+/** An outage begins so long after the opening, at most. */
+const MAX_OUTAGE_START_HOURS = 4;
 const MIN_CROWD = 0.5;
 
 /** A number for entries, and one for exits. */
@@ -43,7 +56,7 @@ function counted(entries: number, exits: number, more: Partial<Regime> = {}): Re
 }
 
 function isDead(day: number): boolean {
-  return day >= CHANGE_DAY && day < CHANGE_DAY + DEAD_DAYS;
+  return day >= DEAD_FROM_DAY && day < DEAD_FROM_DAY + DEAD_DAYS;
 }
 
 export const REGIMES: Readonly<Record<string, Regime>> = {
@@ -54,9 +67,7 @@ export const REGIMES: Readonly<Record<string, Regime>> = {
   'b95/97': counted(0.95, 0.97),
   'b90/95': counted(0.9, 0.95),
   'b95/90': counted(0.95, 0.9),
-  bydoor: counted(0.97, 0.94, {
-    changed: (_, door) => (door === 1 || door === 2 ? { entries: 0.94, exits: 0.97 } : {}),
-  }),
+  bydoor: counted(1, 1, { changed: (_, door) => BIAS_BY_DOOR[door] ?? {} }),
   drift: counted(0.97, 0.97, { changed: (day) => ({ exits: 0.97 - (0.07 * day) / DAYS }) }),
   season: counted(0.96, 0.96, {
     changed: (day) => ({ entries: 0.96 + 0.02 * Math.sin((2 * Math.PI * day) / 57) }),
@@ -74,7 +85,7 @@ export const REGIMES: Readonly<Record<string, Regime>> = {
   groups: counted(0.98, 0.98, { hiddenInGroups: { entries: 0.3, exits: 0.12 } }),
   groupsym: counted(0.98, 0.98, { hiddenInGroups: { entries: 0.15, exits: 0.15 } }),
   doubles: { entries: { counted: 0.97, twice: 0.03 }, exits: { counted: 0.97, twice: 0.03 } },
-  dblbias: { entries: { counted: 0.995, twice: 0.04 }, exits: { counted: 0.995, twice: 0.01 } },
+  dblbias: { entries: { counted: 0.99, twice: 0.04 }, exits: { counted: 0.99, twice: 0.01 } },
   bursts: counted(0.97, 0.97, { hasBursts: true }),
   late: counted(0.97, 0.95, { isLate: true }),
   lateu: counted(0.96, 0.96, { isLate: true }),
@@ -92,27 +103,33 @@ export function groupShareOf({ hiddenInGroups }: Regime): number {
   return hiddenInGroups === undefined ? USUAL_GROUP_SHARE : GROUP_REGIME_SHARE;
 }
 
-/** The doors of a library with the sensors of a regime. */
-export function equip(library: BenchLibrary, regime: Regime, seed: number): readonly Device[] {
+/** The doors of a library on a day, with the sensors of a regime. */
+export function equip(
+  library: BenchLibrary,
+  regime: Regime,
+  seed: number,
+  day: number,
+): readonly Device[] {
   const { doors } = library;
   const crowd = usualCrowd(library);
-  return doors.map((weight, door) => ({
-    id: door,
-    name: `Door ${door + 1}`,
-    kind: 'door',
-    branchId: 1,
-    clientId: door,
-    weight,
-    sensor: Array.from({ length: regime.changed ? DAYS : 1 }, (_, day): SensorSetting => {
-      const changed = regime.changed?.(day, door, doors.length);
-      return {
-        fromMs: day * DAY_MS,
-        in: detection(regime.entries, changed?.entries, regime.missedInCrowds?.entries, crowd),
-        out: detection(regime.exits, changed?.exits, regime.missedInCrowds?.exits, crowd),
-      };
-    }),
-    offline: regime.isLate ? outages(library, seed, door) : [],
-  }));
+  return doors.map((weight, door) => {
+    const changed = regime.changed?.(day, door, doors.length);
+    const sensor: SensorSetting = {
+      fromMs: 0,
+      in: detection(regime.entries, changed?.entries, regime.missedInCrowds?.entries, crowd),
+      out: detection(regime.exits, changed?.exits, regime.missedInCrowds?.exits, crowd),
+    };
+    return {
+      id: door,
+      name: `Door ${door + 1}`,
+      kind: 'door',
+      branchId: 1,
+      clientId: door,
+      weight,
+      sensor: [sensor],
+      offline: regime.isLate ? drawOutage(library, seed, day, door) : [],
+    };
+  });
 }
 
 function detection(
@@ -137,19 +154,19 @@ function usualCrowd(library: BenchLibrary): number {
   return Math.max(MIN_CROWD, (2 * library.visitsPerDay) / ((closes - opens) * 60));
 }
 
-function outages(
+function drawOutage(
   library: BenchLibrary,
   seed: number,
+  day: number,
   door: number,
 ): NonNullable<Device['offline']> {
-  return Array.from({ length: DAYS }, (_, day) => day).flatMap((day) => {
-    const [opens = 0] = openingHours(library, day) ?? [];
-    const isOffline =
-      chance(seed, day, 3) < 0.2 &&
-      Math.floor(chance(seed, day, 4) * library.doors.length) === door;
-    const fromMs = day * DAY_MS + (opens - 3 + 2 * chance(seed, day, 5)) * HOUR_MS;
-    return isOffline ? [{ fromMs, toMs: fromMs + 6 * HOUR_MS }] : [];
-  });
+  const [opens = 0] = openingHours(library, day) ?? [];
+  const isOffline =
+    chance(seed, day, 3) < OUTAGE_SHARE &&
+    Math.floor(chance(seed, day, 4) * library.doors.length) === door;
+  const startHours = opens - DAY_STARTS_AT_HOUR + MAX_OUTAGE_START_HOURS * chance(seed, day, 5);
+  const fromMs = day * DAY_MS + startHours * HOUR_MS;
+  return isOffline ? [{ fromMs, toMs: fromMs + OUTAGE_HOURS * HOUR_MS }] : [];
 }
 
 /** The passes of a day as the sensors meet them: with cleaners, and luck -1 for those who are hidden. */

@@ -13,7 +13,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/simulator/conventions.ts';
 import type { Pass } from '../../src/simulator/traffic.ts';
 
 export const DAYS = 84;
-const DAY_STARTS_AT_HOUR = 4;
+export const DAY_STARTS_AT_HOUR = 4;
 
 interface Peak {
   readonly weight: number;
