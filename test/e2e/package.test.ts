@@ -139,7 +139,7 @@ describe.each([
   });
 
   test.each([
-    ['query', ['peoplecount']],
+    ['query', ['peoplecount', '--customer=riverside']],
     ['backfill', ['--from=-1d', '--output=history']],
   ])('what %s loads when it begins is there', async (command, args) => {
     const { status, error } = await exporter([command, ...args, '--config.file=absent.yaml']);

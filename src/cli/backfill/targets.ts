@@ -1,11 +1,14 @@
 /** What the flags of a backfill ask for: the customers, their time range, and its months. Pure. */
 import { UsageError } from '../../base/errors.ts';
+import { BREAKDOWNS } from '../../base/model.ts';
 import type { Config, CustomerConfig } from '../../config/types.ts';
 import { Calendar, floorToMinute } from '../../counting/calendar.ts';
 import type { CountingPeriod, Span } from '../../counting/calendar.ts';
 import type { CustomerDescription } from '../../counting/customer-metrics.ts';
 import { createOpeningHoursParser } from '../../counting/opening-hours.ts';
 import { Zone } from '../../counting/zone.ts';
+import { breakdownFamilies } from '../../metrics/breakdown-families.ts';
+import { BACKFILL_FAMILIES } from '../../metrics/families.ts';
 import type { LabelPair } from '../../metrics/family.ts';
 import { descriptionOf } from '../../polling/customers.ts';
 import { parseTimeFlag, refuseReversed } from '../flags.ts';
@@ -18,18 +21,6 @@ const MIN_HISTORY_MS = 300_000;
 
 /** Longer steps would leave gaps: Prometheus ignores samples that are older than five minutes. */
 export const STEPS_MS = { '1m': 60_000, '5m': 300_000 } as const;
-
-/** Prometheus would rename a scrape's label of the same name. */
-const USED_LABELS = [
-  'job',
-  'instance',
-  'customer',
-  'timezone',
-  'branch',
-  'client',
-  'device',
-  'name',
-];
 
 export interface BackfillFlags extends LogFlags {
   readonly 'config.file': string;
@@ -75,12 +66,22 @@ export function infoLabelNames({ customers }: Config): readonly string[] {
   return [...new Set(customers.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
 }
 
-/** The labels that a scrape would add. Throws a UsageError if the series have one of them. */
+/**
+ * The labels that a scrape would add. Throws a UsageError if the series have one of them: Prometheus
+ * would rename it.
+ */
 export function scrapeLabels(
   { instance, job, label = [] }: BackfillFlags,
   config: Config,
 ): readonly LabelPair[] {
-  const used = [...USED_LABELS, ...infoLabelNames(config)];
+  const families = [...BACKFILL_FAMILIES, ...breakdownFamilies(new Set(BREAKDOWNS))];
+  const used = [
+    'job',
+    'instance',
+    'customer',
+    ...families.flatMap(({ labels }) => labels),
+    ...infoLabelNames(config),
+  ];
   const duplicate = label.find(([name]) => used.includes(name));
   if (duplicate !== undefined) {
     throw new UsageError(`--label=${duplicate.join('=')}: the series have a label of that name`);

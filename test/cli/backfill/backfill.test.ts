@@ -224,6 +224,7 @@ test.each([
   [['--from=2026-11-01', '--label=__x=y'], '--label'],
   [['--from=2026-11-01', '--label=job=x'], '--label=job=x'],
   [['--from=2026-11-01', '--label=region=x'], '--label=region=x'],
+  [['--from=2026-11-01', '--label=kind=x'], '--label=kind=x'],
   [['--from=2026-11-01', '--prometheus.url=localhost'], '--prometheus.url'],
 ])('rejects %j before anything is read or written', async (flags, message) => {
   await start({ config: { labels: { region: 'north' } } });
