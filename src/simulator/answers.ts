@@ -6,11 +6,12 @@ import type { Conventions } from './conventions.ts';
 import { groupId } from './ground-truth.ts';
 import type { Buckets, TimeAggregation } from './keys.ts';
 import type { Ledger } from './ledger.ts';
+import { openInterval } from './libraries.ts';
 import { writeStartToken } from './queries.ts';
 import type { Cursor, DataQuery } from './queries.ts';
 import { addCounts, countsAt } from './records.ts';
 import type { Counts, ServiceRecord } from './records.ts';
-import { isoText } from './zone.ts';
+import { isoText, minuteOfDay, weekdayOf } from './zone.ts';
 
 /** `key` is JSON. */
 interface Row {
@@ -183,7 +184,7 @@ function rawAnswer(ledger: Ledger, query: DataQuery, nowMs: number): string | un
   const { conventions } = ledger;
   const { forced } = conventions;
   const { limit } = query;
-  const mayCut = limit !== undefined && conventions.oversizedPage === 'paged';
+  const oversized = limit === undefined ? conventions.oversizedRaw : conventions.oversizedPage;
   const found = findRecords(ledger, query, nowMs);
   const texts: string[] = [];
   let bytes = 200;
@@ -191,7 +192,7 @@ function rawAnswer(ledger: Ledger, query: DataQuery, nowMs: number): string | un
     const text = JSON.stringify(rawRecord(ledger, query, record));
     bytes += text.length + 1;
     const full = forced.above === 'rows' ? texts.length >= forced.limit : bytes > forced.limit;
-    if (full && !mayCut) {
+    if (full && oversized === 'aggregated') {
       return undefined;
     }
     if (full && texts.length > 0) {
@@ -225,14 +226,15 @@ function compare(a: Cursor, b: Cursor): number {
 
 function rawRecord(ledger: Ledger, { stream }: DataQuery, record: ServiceRecord): object {
   const { library, conventions, zone, utc, timeOf } = ledger;
+  const { categories, recordTimes: designator } = conventions;
   const { day, number } = record;
   const device = library.devices[record.device];
   function time(which: 'local' | 'server' | 'client'): string {
     const precision = conventions.resolutionMs === 1 ? 'fraction' : 'second';
+    const isLocal = which === 'local';
+    const utcDesignator = designator === 'offset' ? 'Z' : designator;
     const ms = timeOf(which, record);
-    return which === 'local'
-      ? isoText(zone, 'offset', precision, ms)
-      : isoText(utc, 'Z', precision, ms);
+    return isoText(isLocal ? zone : utc, isLocal ? designator : utcDesignator, precision, ms);
   }
   const common = {
     name: device?.name ?? '',
@@ -251,15 +253,15 @@ function rawRecord(ledger: Ledger, { stream }: DataQuery, record: ServiceRecord)
         id: `p-${day}-${number}`,
         amount: record.in + record.out,
         ...common,
-        category: record.in > 0 ? 'in' : 'out',
-        libraryControllerState: 'SelfService',
+        category: record.in > 0 ? categories.in : categories.out,
+        libraryControllerState: controllerState(ledger, record.eventMs),
         ...ids,
       }
     : {
         id: `l-${day}-${number}`,
         ...patron(library.seed, library.customerId, day, number),
         ...common,
-        category: 'login',
+        category: categories.login,
         ...ids,
       };
 }
@@ -271,4 +273,13 @@ function patron(...parts: readonly number[]): Record<string, unknown> {
     patronGender: gender < 0.5 ? 'F' : gender < 0.97 ? 'M' : '',
     patronAddress2: TOWNS[Math.floor(chance(...parts, 3) * TOWNS.length)],
   };
+}
+
+/** Staffed from nine to five while open. */
+function controllerState({ library, zone }: Ledger, eventMs: number): string {
+  const minute = minuteOfDay(zone, eventMs);
+  if (openInterval(library.opening, weekdayOf(zone.dayOf(eventMs)), minute) === undefined) {
+    return 'Closed';
+  }
+  return minute >= 9 * 60 && minute < 17 * 60 ? 'Staffed' : 'SelfService';
 }

@@ -25,7 +25,7 @@ export type MinuteKey =
   /** HH:mm */
   | { readonly form: 'clock'; readonly zone: KeyZone };
 
-export type ErrorBody = 'error' | 'html' | 'empty';
+export type ErrorBody = 'error' | 'message' | 'problem' | 'text' | 'html' | 'empty';
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
@@ -54,7 +54,7 @@ const FORCED = {
 
 const SWITCHES = {
   /** `start`: the first minute of the bucket, in the format of a minute key. */
-  dayKey: choices('start', 'date'),
+  dayKey: choices('start', 'date', 'compact', 'index'),
   /** `label`: 2026-Q1, or the number of the quarter hour within its day. */
   quarterKey: choices('start', 'label', 'index'),
   /** Keys of branch, client and device: id as number or string, or name. */
@@ -79,6 +79,13 @@ const SWITCHES = {
   designator: choices('honoured', 'ignored, read as local', 'ignored, read as UTC'),
   /** Windows of `day` and `quarter` may be widened to whole buckets. */
   window: choices('as asked', 'whole buckets'),
+  /** Format of times in raw records. */
+  recordTimes: choices('offset', 'Z', 'none'),
+  /** Values of the field `category`. */
+  categories: choices<Readonly<Record<'in' | 'out' | 'login', string>>>(
+    { in: 'in', out: 'out', login: 'login' },
+    { in: 'ENTRY', out: 'EXIT', login: 'PATRON' },
+  ),
   /**
    * A record of an online device arrives within `usualMs`. In a share of hours a device is offline;
    * its records arrive at most `offlineMaxMs` after the hour.
@@ -108,8 +115,12 @@ const SWITCHES = {
     { share: 0.3, aheadMs: 20 * MINUTE_MS },
     { share: 0.1, aheadMs: 30 * DAY_MS },
   ),
+  /** A raw answer above the forced limit, requested without `limit`: cut with a startToken, or not. */
+  oversizedRaw: choices('aggregated', 'paged'),
   /** A raw answer above the forced limit, requested with `limit`. */
   oversizedPage: choices('paged', 'aggregated'),
+  /** Page size of raw answers requested without `limit`; undefined: not paged. */
+  defaultLimit: choices<number | undefined>(undefined, 100, 5_000),
   maximumLimit: choices<number>(10_000, 100, 1_000),
   aboveMaximumLimit: choices('clamped', 'rejected'),
   tokenLifetimeSeconds: choices<number>(3_600, 300, 86_400),
@@ -127,13 +138,16 @@ const SWITCHES = {
     { requests: 20, perMs: 10 * SECOND_MS, retryAfter: 'date' },
     { requests: 30, perMs: MINUTE_MS, retryAfter: 'none' },
   ),
-  errorBody: choices<ErrorBody>('error', 'html', 'empty'),
+  errorBody: choices<ErrorBody>('error', 'message', 'problem', 'text', 'html', 'empty'),
 };
 
 const STATUS = {
   invalidClient: choices(400, 401),
   missingToken: choices(401, 403),
   expiredToken: choices(401, 403),
+  forbiddenCombination: choices<400 | 422 | 'ignored'>(400, 422, 'ignored'),
+  toWithoutFrom: choices<400 | 422 | 'ignored'>(400, 422, 'ignored'),
+  badValue: choices(400, 422),
 };
 
 type Switches = Readonly<Record<string, Choices<unknown>>>;

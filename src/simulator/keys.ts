@@ -36,6 +36,8 @@ export function createBuckets(
     const keys = {
       start: dayStartText,
       date: (day: number) => `"${dateText(day)}"`,
+      compact: (day: number) => dateText(day).replaceAll('-', ''),
+      index: indexKey,
     };
     return {
       bucketOf: (instantMs) => dayZone.dayOf(instantMs),

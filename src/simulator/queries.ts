@@ -28,8 +28,8 @@ export interface DataQuery {
   readonly echo: { readonly from: string | undefined; readonly to: string | undefined };
 }
 
-/** The answer is status 400. */
 export interface QueryError {
+  readonly status: number;
   readonly error: string;
 }
 
@@ -52,29 +52,34 @@ export function parseQuery(
   conventions: Conventions,
   zone: Zone,
 ): DataQuery | QueryError {
+  const { status } = conventions;
   const given = query.get('aggregation') ?? undefined;
   const aggregation = AGGREGATIONS[stream].find((name) => name === given);
   if (given !== undefined && aggregation === undefined) {
     const allowed = AGGREGATIONS[stream].join(', ');
-    return { error: `aggregation must be one of ${allowed}` };
+    return { status: status.badValue, error: `aggregation must be one of ${allowed}` };
   }
-  if (aggregation !== undefined && (query.has('limit') || query.has('startToken'))) {
-    return { error: 'aggregation must not be used together with limit or startToken' };
+  const isPaged = query.has('limit') || query.has('startToken');
+  if (aggregation !== undefined && isPaged && status.forbiddenCombination !== 'ignored') {
+    return {
+      status: status.forbiddenCombination,
+      error: 'aggregation must not be used together with limit or startToken',
+    };
   }
-  if (query.has('to') && !query.has('from')) {
-    return { error: 'when to is used, from is required' };
+  if (query.has('to') && !query.has('from') && status.toWithoutFrom !== 'ignored') {
+    return { status: status.toWithoutFrom, error: 'when to is used, from is required' };
   }
-  const page = parsePage(stream, query, conventions);
+  const page = aggregation === undefined ? parsePage(stream, query, conventions) : {};
   if ('error' in page) {
     return page;
   }
   const from = query.get('from') ?? page.from;
-  const to = query.get('to') ?? page.to;
+  const to = query.has('from') ? (query.get('to') ?? page.to) : page.to;
   const fromMs = from === undefined ? -Infinity : parseTime(from, conventions, zone);
   const toMs = to === undefined ? Infinity : parseTime(to, conventions, zone);
   if (fromMs === undefined || toMs === undefined) {
     const wrong = fromMs === undefined ? 'from' : 'to';
-    return { error: `${wrong} must be a timestamp in ISO 8601 format` };
+    return { status: status.badValue, error: `${wrong} must be a timestamp in ISO 8601 format` };
   }
   return {
     stream,
@@ -91,20 +96,20 @@ export function parseQuery(
 function parsePage(
   stream: RecordStream,
   query: URLSearchParams,
-  { maximumLimit, aboveMaximumLimit }: Conventions,
+  { maximumLimit, aboveMaximumLimit, defaultLimit, status }: Conventions,
 ): Page | QueryError {
   const startToken = query.get('startToken');
   const start = startToken === null ? {} : parseStartToken(stream, startToken);
   if (start === undefined) {
-    return { error: 'startToken is invalid' };
+    return { status: status.badValue, error: 'startToken is invalid' };
   }
   const limitText = query.get('limit');
   if (limitText === null) {
-    return start;
+    return { ...start, limit: start.limit ?? defaultLimit };
   }
   const limit = /^\d{1,9}$/.test(limitText) ? Number(limitText) : 0;
   if (limit < 1 || (limit > maximumLimit && aboveMaximumLimit === 'rejected')) {
-    return { error: `limit must be a number from 1 to ${maximumLimit}` };
+    return { status: status.badValue, error: `limit must be a number from 1 to ${maximumLimit}` };
   }
   return { ...start, limit: Math.min(limit, maximumLimit) };
 }

@@ -1,4 +1,5 @@
 /** Requests and responses without sockets. */
+import { STATUS_CODES } from 'node:http';
 import { SECOND_MS } from './conventions.ts';
 import type { ErrorBody } from './conventions.ts';
 
@@ -20,6 +21,7 @@ export interface SimulatedResponse {
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
+const TEXT_TYPE = 'text/plain; charset=utf-8';
 export const HTML_TYPE = 'text/html; charset=utf-8';
 
 export function jsonResponse(status: number, body: string, dateMs: number): SimulatedResponse {
@@ -34,10 +36,14 @@ export function errorResponse(
   dateMs: number,
   more: Readonly<Record<string, string>> = {},
 ): SimulatedResponse {
+  const title = STATUS_CODES[status] ?? 'Error';
   const [type, body] = {
     error: [JSON_TYPE, JSON.stringify({ error: message })],
+    message: [JSON_TYPE, JSON.stringify({ message })],
+    problem: ['application/problem+json', JSON.stringify({ title, status, detail: message })],
+    text: [TEXT_TYPE, message],
     html: [HTML_TYPE, htmlPage(message)],
-    empty: ['text/plain; charset=utf-8', ''],
+    empty: [TEXT_TYPE, ''],
   }[form] as [string, string];
   return { status, headers: { ...headers(type, dateMs), ...more }, body };
 }

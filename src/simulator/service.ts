@@ -150,7 +150,7 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
     const parameters = new URLSearchParams(request.query ?? {});
     const query = parseQuery(stream, parameters, conventions, ledger.zone);
     return 'error' in query
-      ? refuse(400, query.error)
+      ? refuse(query.status, query.error)
       : jsonResponse(200, answer(ledger, query, nowMs), dateMs);
   }
 

@@ -114,6 +114,8 @@ describe('the key of a larger bucket', () => {
   test.each([
     ['day', {}, '2026-03-18T00:00:00+01:00'],
     ['day', { dayKey: 'date' }, '2026-03-18'],
+    ['day', { dayKey: 'compact' }, 20260318],
+    ['day', { dayKey: 'index' }, 2],
     ['quarter', {}, '2026-03-18T12:30:00+01:00'],
     ['quarter', { quarterKey: 'label' }, 50],
     ['quarter', { quarterKey: 'index' }, 190],

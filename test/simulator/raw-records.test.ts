@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { plainConventions } from '../../src/simulator/conventions.ts';
-import { NOW_MS, PEOPLE, at, small } from './support.ts';
+import { NOW_MS, PEOPLE, at, silent, small } from './support.ts';
 import type { Answer, RawRecord, Small } from './support.ts';
 
 describe('raw records', () => {
@@ -15,6 +15,7 @@ describe('raw records', () => {
       },
     ],
     ['limited by bytes', { forced: { ...plainConventions.forced, limit: 5_000 } }],
+    ['default limit', { defaultLimit: 50 }],
   ] as const)('have pages that join to the whole: %s', (_, conventions) => {
     const { ask, service } = small(conventions);
     const from = '2026-03-17T11:00:00Z';
@@ -39,6 +40,29 @@ describe('raw records', () => {
     expect(new Set(ids).size).toBe(20);
     expect(ids.filter((id) => id.endsWith('4000000-0'))).toEqual([]);
   });
+
+  test('have the categories and time format of the conventions', () => {
+    const { ask, service } = silent({
+      categories: { in: 'ENTRY', out: 'EXIT', login: 'PATRON' },
+      recordTimes: 'none',
+      resolutionMs: 1_000,
+    });
+    service.record('lone', { kind: 'out', atMs: at('2026-03-18T12:00:00.5Z') });
+    expect(ask<RawRecord>(PEOPLE).result[0]).toMatchObject({
+      category: 'EXIT',
+      libraryControllerState: 'Staffed',
+      localTime: '2026-03-18T13:00:00',
+      serverTime: '2026-03-18T12:00:00',
+    });
+  });
+});
+
+test('a limit above the maximum is clamped, or rejected', () => {
+  const query = { limit: '101' };
+  const { metadata } = small({ maximumLimit: 100 }).ask(PEOPLE, query);
+  expect(metadata).toMatchObject({ limit: 100, count: 100 });
+  const strict = small({ maximumLimit: 100, aboveMaximumLimit: 'rejected' });
+  expect(strict.request(PEOPLE, query).status).toBe(400);
 });
 
 function readPages({ ask }: Pick<Small, 'ask'>, query: Record<string, string>): RawRecord[] {

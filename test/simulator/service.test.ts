@@ -104,13 +104,30 @@ describe('a data endpoint', () => {
     expect([status, body]).toEqual([400, expect.stringMatching(/^\{"error":/)]);
   });
 
+  test('may ignore a forbidden combination, and `to` without `from`', () => {
+    const { ask } = small({
+      status: {
+        ...plainConventions.status,
+        forbiddenCombination: 'ignored',
+        toWithoutFrom: 'ignored',
+      },
+    });
+    const days = ask(PEOPLE, { aggregation: 'day' });
+    expect(ask(PEOPLE, { aggregation: 'day', limit: '1' })).toEqual(days);
+    expect(ask(PEOPLE, { aggregation: 'day', to: '2026-03-01T12:00:00Z' })).toEqual(days);
+  });
+
   test.each([
     ['error', 'application/json; charset=utf-8', /^\{"error":/],
+    ['message', 'application/json; charset=utf-8', /^\{"message":/],
+    ['problem', 'application/problem+json', /"status":422/],
+    ['text', 'text/plain; charset=utf-8', /^limit must/],
     ['html', 'text/html; charset=utf-8', /^<!DOCTYPE/],
     ['empty', 'text/plain; charset=utf-8', /^$/],
   ] as const)('has errors in the format %s', (errorBody, type, body) => {
-    const response = silent({ errorBody }).request(PEOPLE, { limit: '-' });
-    expect([response.status, response.headers['content-type']]).toEqual([400, type]);
+    const status = { ...plainConventions.status, badValue: 422 } as const;
+    const response = silent({ errorBody, status }).request(PEOPLE, { limit: '-' });
+    expect([response.status, response.headers['content-type']]).toEqual([422, type]);
     expect(response.body).toMatch(body);
   });
 
@@ -165,8 +182,10 @@ describe('forced aggregation', () => {
     expect(sum(answer.result).in).toBeGreaterThan(sum(days.result).in);
   });
 
-  test('may cut pages instead', () => {
+  test('may page raw answers instead, with a limit or without', () => {
     const forced = { above: 'rows', limit: 10, to: 'day', window: 'as asked' } as const;
+    const paged = small({ forced, oversizedRaw: 'paged' }).ask(PEOPLE, query).metadata;
+    expect(paged).toMatchObject({ count: 10, startToken: expect.any(String) as string });
     const page = { ...query, limit: '20' };
     expect(small({ forced }).ask(PEOPLE, page).metadata.count).toBe(10);
     const strict = small({ forced, oversizedPage: 'aggregated' });
