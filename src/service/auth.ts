@@ -14,8 +14,9 @@ const MIN_LIFE_SECONDS = 60;
 const DEFAULT_LIFE_SECONDS = 3_600;
 const RENEWAL_SHARE = 0.8;
 const RENEWAL_RETRY_MS = MINUTE_MS;
-/** Refused credentials are not sent more often. */
-const REFUSAL_PAUSE_MS = MINUTE_MS;
+/** An identity server may lock out a client that tries too often: the pause doubles. */
+const MIN_REFUSAL_PAUSE_MS = MINUTE_MS;
+const MAX_REFUSAL_PAUSE_MS = 15 * MINUTE_MS;
 const MIN_AGE_TO_DOUBT_MS = 15 * MINUTE_MS;
 
 const REQUEST_TITLE = 'POST /connect/token';
@@ -35,6 +36,7 @@ export type TokenOptions = Pick<ServiceOptions, 'clock' | 'observer'> & {
 interface Refusal {
   readonly clientSecret: Secret;
   readonly error: ServiceError;
+  readonly pauseMs: number;
   readonly untilMs: number;
 }
 
@@ -152,8 +154,13 @@ export class TokenCache {
         'check client_id and client secret against the API module',
       { status },
     );
-    const untilMs = this.#options.clock.monotonicMs() + REFUSAL_PAUSE_MS;
-    this.#refusal = { clientSecret, error, untilMs };
+    const before = this.#refusal;
+    const pauseMs =
+      before?.clientSecret.equals(clientSecret) === true
+        ? Math.min(before.pauseMs * 2, MAX_REFUSAL_PAUSE_MS)
+        : MIN_REFUSAL_PAUSE_MS;
+    const untilMs = this.#options.clock.monotonicMs() + pauseMs;
+    this.#refusal = { clientSecret, error, pauseMs, untilMs };
     this.#report(false);
     return error;
   }

@@ -86,7 +86,9 @@ describe('a token', () => {
   test.for([
     [3600, 2880],
     [0, 48],
+    [-1, 48],
     [undefined, 2880],
+    [1e12, 8e11],
   ] as const)(
     'with expires_in %s is renewed in the background after %d s',
     async ([expiresIn, seconds]) => {
@@ -147,22 +149,37 @@ describe('a token', () => {
 });
 
 describe('refused credentials', () => {
-  test('are sent once a minute, or at once with another secret', async () => {
+  test('are sent again after one minute, then two, four, eight, fifteen', async () => {
+    const fixture = createFixture();
+    fixture.answer = () => Promise.resolve(REFUSAL);
+    const requestedMinutes: number[] = [];
+    for (let minute = 0; minute < 62; minute += 1) {
+      const before = fixture.requests;
+      expect((await failureOf(fixture.get())).reason).toBe('auth');
+      if (fixture.requests > before) {
+        requestedMinutes.push(minute);
+      }
+      await fixture.clock.advance(MINUTE_MS);
+    }
+    expect(requestedMinutes).toEqual([0, 1, 3, 7, 15, 30, 45, 60]);
+    expect(fixture.credentials).toEqual([false]);
+  });
+
+  test('are sent at once with another secret, and the pauses start over', async () => {
     const fixture = createFixture();
     fixture.answer = () => Promise.resolve(REFUSAL);
     for (const [seconds, secret, requests] of [
       [0, 'secret', 1],
-      [59, 'secret', 1],
-      [1, 'secret', 2],
-      [1, 'another', 3],
-      [60, 'another', 4],
+      [60, 'secret', 2],
+      [0, 'another', 3],
+      [59, 'another', 3],
+      [1, 'another', 4],
     ] as const) {
       await fixture.clock.advance(seconds * 1_000);
       fixture.secret = secret;
-      expect((await failureOf(fixture.get())).reason).toBe('auth');
+      await failureOf(fixture.get());
       expect(fixture.requests).toBe(requests);
     }
-    expect(fixture.credentials).toEqual([false]);
   });
 
   test('at a renewal leave the old token valid to its end', async () => {
