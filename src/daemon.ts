@@ -23,6 +23,7 @@ import type { ProxyEnvironment, Transport } from './service/transport.ts';
 import type { CustomerClient, Service, ServiceObserver } from './service/types.ts';
 import { createWebServer } from './web/server.ts';
 import type { ReloadResult } from './web/server.ts';
+import type { FailedReload } from './web/status-page.ts';
 
 export interface DaemonOptions {
   readonly loaded: LoadedConfig;
@@ -95,14 +96,18 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const stopping = new AbortController();
   let rendering = Promise.resolve();
   let lastReload: Promise<unknown> = Promise.resolve();
-  const failedReloads = new Set<ReloadScope>();
+  const failedReloads = new Map<ReloadScope, FailedReload>();
 
   const web = createWebServer({
     ...options,
     exposition: (format, gzip) => renderScrape(exposition, exporterMetrics, format, gzip),
     healthy: () => runtime.scheduler.lateMs() < MAX_LATE_MS,
     ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
-    status: () => ({ nowMs: clock.nowMs(), customers: registry.customers }),
+    status: () => ({
+      nowMs: clock.nowMs(),
+      customers: registry.customers,
+      failedReload: [...failedReloads.values()].at(-1),
+    }),
     reload: () => reload(),
     protection: webConfig?.config,
   });
@@ -189,7 +194,8 @@ export function createDaemon(options: DaemonOptions): Daemon {
       if (!(error instanceof ConfigError)) {
         throw error;
       }
-      failedReloads.add(scope);
+      failedReloads.delete(scope);
+      failedReloads.set(scope, { atMs: startMs, problems: error.problems });
       exporterMetrics.configReloaded(false, startMs / 1000);
       log.error('config reload failed, keeping previous config', { problems: error.message });
       return { ok: false, problems: error.message };

@@ -67,7 +67,7 @@ export function poll(customer: Customer, number: number, polls: number, nowMs: n
       totals: counts,
       today: counts.map((count) => count % 1_000),
       order: {
-        occupancy: counted % 211,
+        occupancy: { inside: counted % 211, samples: [] },
         lastSeenMs: Math.floor(nowMs / 60_000) * 60_000,
         estimate: undefined,
       },

@@ -52,6 +52,13 @@ export class UsageError extends Error {
 /** A bad configuration. Exit status 2. The message lists all problems, ready to print, without secrets. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
+  /** How many problems the message lists. */
+  readonly problems: number;
+
+  constructor(message: string, problems = 1) {
+    super(message);
+    this.problems = problems;
+  }
 }
 
 export function messageOf(error: unknown): string {

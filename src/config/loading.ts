@@ -161,7 +161,7 @@ export class Loading {
 /** Throws a ConfigError if there are problems. */
 export function failOn(problems: readonly string[]): void {
   if (problems.length > 0) {
-    throw new ConfigError(problems.join('\n'));
+    throw new ConfigError(problems.join('\n'), problems.length);
   }
 }
 

@@ -1,6 +1,7 @@
 /** The values of a customer at one instant. `undefined` is not known: the series is absent, never 0. */
 import type { Breakdown, CounterName, Stream } from '../base/model.ts';
 import { MINUTE_MS } from './calendar.ts';
+import type { Span } from './calendar.ts';
 import type { DoorModel } from './door-model.ts';
 import type { DoorFault, Estimate } from './estimate.ts';
 import type { Mark } from './high-water-marks.ts';
@@ -107,6 +108,15 @@ export const UNPOLLED: Health = {
 export interface MetricsSource {
   readonly customer: string;
   metricsAt(nowMs: number): CustomerMetrics;
+}
+
+/** The occupancy of a day. */
+export interface OccupancySeries {
+  readonly day: Span;
+  readonly stepMs: number;
+  /** People inside at the end of each step since the day's start; the last one ends at `atMs`. */
+  readonly inside: readonly number[];
+  readonly atMs: number;
 }
 
 /** Occupancy that is older is not exported (rule 9). */

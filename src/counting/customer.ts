@@ -25,9 +25,11 @@ import type {
   Health,
   MetricsSource,
   StreamMetrics,
+  OccupancySeries,
 } from './customer-metrics.ts';
 import type { DoorModel } from './door-model.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
+import { occupancyUntil, SAMPLE_MS } from './occupancy.ts';
 import type { AcceptedTotals } from './plausibility.ts';
 import { INITIAL_STATE } from './poll.ts';
 import type { StreamState } from './poll.ts';
@@ -177,6 +179,18 @@ export class Customer implements MetricsSource {
     return Object.fromEntries(streams.map((stream) => [stream, this.#healthOf(stream)]));
   }
 
+  /** Today's occupancy so far, however old the last successful poll is; undefined if unknown. */
+  occupancySeriesAt(nowMs: number): OccupancySeries | undefined {
+    const snapshot = this.#streams.get('people')?.snapshot;
+    const day = this.calendar.dayAt(nowMs);
+    if (snapshot?.order === undefined || snapshot.day.startMs !== day.startMs) {
+      return undefined;
+    }
+    const { atMs, order } = snapshot;
+    const inside = occupancyUntil(order.occupancy, { startMs: day.startMs, endMs: atMs });
+    return { day, stepMs: SAMPLE_MS, inside, atMs };
+  }
+
   metricsAt(nowMs: number): CustomerMetrics {
     const { name, timezone, calendar, owner, marks } = this.#options;
     const period = this.periodAt(nowMs);
@@ -207,7 +221,7 @@ export class Customer implements MetricsSource {
       ...descriptionMetrics(this.#description, calendar.zone, timezone, nowMs),
       periodStartMs: period.startMs,
       credentialsValid: this.credentialsValid,
-      occupancy: order?.occupancy,
+      occupancy: order?.occupancy.inside,
       estimate: this.#estimateAt(nowMs),
       counters,
       breakdowns: this.breakdowns.metricsAt(nowMs, period.startMs, dayStartMs),

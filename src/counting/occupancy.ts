@@ -107,8 +107,15 @@ function sumMinutes(minutes: readonly CountedMinute[]): Minutes {
   return sums.filter(({ counts }) => !isZero(counts));
 }
 
+/** The distance of two samples of a day. */
+export const SAMPLE_MS = 15 * MINUTE_MS;
+/** 26 hours. Minutes after the longest possible day are in the last sample. */
+const MAX_SAMPLES = 104;
+
 /** What the minutes of a day show up to one of them. Immutable; continue with {@link continueDay}. */
 export interface DayState {
+  /** People inside at the end of each quarter of an hour before the last minute; of people only. */
+  readonly samples: readonly number[];
   /** People inside after the last minute. */
   readonly inside: number;
   /** Start of the newest minute that counted anybody. */
@@ -118,6 +125,7 @@ export interface DayState {
 }
 
 export const NO_MINUTES: DayState = {
+  samples: [],
   inside: 0,
   lastSeenMs: undefined,
   sumsBefore: [],
@@ -128,16 +136,38 @@ export const NO_MINUTES: DayState = {
  * after a missed entry, an exit is ignored and does not lower the rest of the day.
  */
 export function continueDay(before: DayState, minutes: Minutes, day: Span): DayState {
+  const samples = [...before.samples];
   let { inside, lastSeenMs, sumsBefore } = before;
   for (const { startMs, counts } of minutes) {
     if (startMs < day.startMs) {
       sumsBefore = plus(counts, sumsBefore);
     } else if (startMs < day.endMs) {
+      if (counts.length > 1) {
+        addSamples(samples, inside, startMs - day.startMs);
+      }
       inside = nextOccupancy(inside, at(counts, 0), at(counts, 1));
       lastSeenMs = counts.some((count) => count > 0) ? startMs : lastSeenMs;
     }
   }
-  return { inside, lastSeenMs, sumsBefore };
+  // A copy is without the room that push() reserves.
+  return { samples: samples.slice(), inside, lastSeenMs, sumsBefore };
+}
+
+/** People inside at the end of each quarter of an hour of the span, and at its end. */
+export function occupancyUntil(
+  { samples, inside }: Pick<DayState, 'samples' | 'inside'>,
+  { startMs, endMs }: Span,
+): number[] {
+  const all = [...samples];
+  addSamples(all, inside, endMs - startMs);
+  return [...all, inside];
+}
+
+function addSamples(samples: number[], inside: number, elapsedMs: number): void {
+  const ended = Math.min(Math.floor(elapsedMs / SAMPLE_MS), MAX_SAMPLES - 1);
+  while (samples.length < ended) {
+    samples.push(inside);
+  }
 }
 
 /** People inside after a minute. */

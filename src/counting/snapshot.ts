@@ -13,6 +13,7 @@ import {
   NO_MINUTES,
   unpackMinutes,
 } from './occupancy.ts';
+import type { DayState } from './occupancy.ts';
 import type { PollContext, StreamState } from './poll.ts';
 import type { WindowReader, WindowResponse } from './query.ts';
 import { estimateToday } from './today-estimate.ts';
@@ -30,8 +31,8 @@ export interface Snapshot {
   /** What depends on the order of the minutes; undefined if keys cannot be parsed. */
   readonly order:
     | {
-        /** People inside now; of people only. */
-        readonly occupancy: number;
+        /** People inside now, and at the end of each quarter of an hour until the last minute; of people only. */
+        readonly occupancy: Pick<DayState, 'inside' | 'samples'>;
         /** The newest minute, today or the day before, that counted anybody. */
         readonly lastSeenMs: number | undefined;
         /** Undefined while the doors are not known. */
@@ -76,7 +77,7 @@ export function createSnapshot(
     // Rows that are dated before the day arrived today, but are not of today.
     today: minus(plus(todayByMinute, came), soFar.sumsBefore),
     order: minutes && {
-      occupancy: soFar.inside,
+      occupancy: { inside: soFar.inside, samples: soFar.samples },
       lastSeenMs: soFar.lastSeenMs ?? lastSeenBeforeMs,
       estimate:
         doors?.day.startMs === day.startMs

@@ -2,13 +2,29 @@
  * The status page: a table of all customers, failing ones first. Rendered on the server; it loads
  * nothing else: no script, no image, no font.
  */
-import { COLUMNS, Html, NOTHING, formatCount, html, renderRow, severityOf } from './status-row.ts';
+import {
+  COLUMNS,
+  Html,
+  NOTHING,
+  formatCount,
+  html,
+  renderAgo,
+  renderRow,
+  severityOf,
+} from './status-row.ts';
 import type { CustomerStatus, Severity } from './status-row.ts';
 import { STYLE } from './status-style.ts';
 
 export interface StatusData {
   readonly nowMs: number;
   readonly customers: readonly CustomerStatus[];
+  readonly failedReload: FailedReload | undefined;
+}
+
+/** The newest reload that failed, if no later one succeeded. */
+export interface FailedReload {
+  readonly atMs: number;
+  readonly problems: number;
 }
 
 const ROWS_PER_PAGE = 50;
@@ -18,7 +34,7 @@ const BY_SEVERITY: readonly Severity[] = ['credentials', 'failing', 'waiting', '
 
 /** The whole document. Only the customers on the page are asked for their values. */
 export function renderStatusPage(
-  { nowMs, customers }: StatusData,
+  { nowMs, customers, failedReload }: StatusData,
   version: string,
   telemetryPath: string,
   query: URLSearchParams,
@@ -52,6 +68,7 @@ export function renderStatusPage(
           <a href="${telemetryPath}">Metrics</a>
         </header>
         <main>
+          ${failedReload === undefined ? NOTHING : renderFailedReload(failedReload, nowMs)}
           <h2 class="hidden">Summary</h2>
           <dl class="summary">
             ${renderTile('customers', customers.length, '')}
@@ -64,6 +81,13 @@ export function renderStatusPage(
         </main>
       </body>
     </html> `.toString();
+}
+
+function renderFailedReload({ atMs, problems }: FailedReload, nowMs: number): Html {
+  return html`<p class="alert" role="alert">
+    Configuration reload failed ${renderAgo(atMs, nowMs)} (problems: ${formatCount(problems)}). The
+    previous configuration stays in use; the log has the details.
+  </p>`;
 }
 
 function renderTile(name: string, count: number, style: string): Html {

@@ -1,7 +1,12 @@
 /** One customer on the status page, and HTML that is safe against injection. */
 import { formatDuration } from '../base/duration.ts';
 import type { Stream } from '../base/model.ts';
-import type { CustomerMetrics, Health, MetricsSource } from '../counting/customer-metrics.ts';
+import type {
+  CustomerMetrics,
+  Health,
+  MetricsSource,
+  OccupancySeries,
+} from '../counting/customer-metrics.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -58,7 +63,7 @@ function renderCount(count: number | undefined): Html {
 }
 
 /** `1h12m ago`, with the instant as a tooltip. */
-function renderAgo(atMs: number, nowMs: number): Html {
+export function renderAgo(atMs: number, nowMs: number): Html {
   const instant = new Date(atMs).toISOString();
   return html`<time datetime="${instant}" title="${instant}">${formatAge(nowMs - atMs)} ago</time>`;
 }
@@ -70,10 +75,16 @@ function formatAge(ageMs: number): string {
   return formatDuration(Math.floor(seconds / unit) * unit * 1_000);
 }
 
+/** Local hours and minutes. */
+function formatWallTime(atMs: number, utcOffsetSeconds: number): string {
+  return new Date(atMs + utcOffsetSeconds * 1_000).toISOString().slice(11, 16);
+}
+
 /** What the page shows of a customer. Values are computed for the customers on the page only. */
 export interface CustomerStatus extends MetricsSource {
   readonly credentialsValid: boolean | undefined;
   readonly health: Readonly<Partial<Record<Stream, Health>>>;
+  occupancySeriesAt(nowMs: number): OccupancySeries | undefined;
 }
 
 /** The columns, in order. The narrow layout repeats them beside each value. */
@@ -81,6 +92,7 @@ export const COLUMNS = [
   { name: 'Customer', isNumber: false },
   { name: 'State', isNumber: false },
   { name: 'Inside now', isNumber: false },
+  { name: 'Inside today', isNumber: false },
   { name: 'Entered today', isNumber: true },
   { name: 'Exited today', isNumber: true },
   { name: 'Logins today', isNumber: true },
@@ -111,6 +123,7 @@ export function severityOf({ credentialsValid, health }: CustomerStatus): Severi
 /** The roles repeat those of a table, which the narrow layout would lose. */
 export function renderRow(customer: CustomerStatus, nowMs: number): Html {
   const figures = customer.metricsAt(nowMs);
+  const series = customer.occupancySeriesAt(nowMs);
   const { counters } = figures;
   const severity = severityOf(customer);
   return html`<tr role="row" class="${severity}">
@@ -120,6 +133,9 @@ export function renderRow(customer: CustomerStatus, nowMs: number): Html {
     </th>
     <td role="cell" class="state" data-label="State">${renderOpen(figures.open)}</td>
     <td role="cell" class="inside" data-label="Inside now">${renderOccupancy(figures)}</td>
+    <td role="cell" class="path" data-label="Inside today">
+      ${series === undefined ? renderCount(undefined) : renderSparkline(series, figures.utcOffsetSeconds)}
+    </td>
     ${renderNumber('Entered today', counters.people_entered?.today)}
     ${renderNumber('Exited today', counters.people_exited?.today)}
     ${renderNumber('Logins today', counters.logins?.today)}
@@ -232,4 +248,49 @@ function renderLastError(streams: readonly Health[], nowMs: number): Html {
     : html`<p class="error">
         ${newest.message} <span class="soft">${renderAgo(newest.atMs, nowMs)}</span>
       </p> `;
+}
+
+const WIDTH = 120;
+const HEIGHT = 28;
+/** Room for half of the line above the peak. */
+const TOP = 1.5;
+
+/** Today's occupancy: the width is the whole day, the height is the peak. */
+function renderSparkline(series: OccupancySeries, utcOffsetSeconds: number): Html {
+  const { day, stepMs, inside, atMs } = series;
+  const peak = Math.max(0, ...inside);
+
+  /** A point is at the end of its step; the last one is at the time of the reading. */
+  function instantOf(point: number): number {
+    return Math.min(day.startMs + (point + 1) * stepMs, atMs);
+  }
+  function x(instantMs: number): number {
+    const share = (instantMs - day.startMs) / (day.endMs - day.startMs);
+    return round(Math.min(1, Math.max(0, share)) * WIDTH);
+  }
+  function y(count: number): number {
+    return round(HEIGHT - 1 - (count / Math.max(1, peak)) * (HEIGHT - 1 - TOP));
+  }
+
+  const peakTime = formatWallTime(instantOf(inside.indexOf(peak)), utcOffsetSeconds);
+  const caption = peak === 0 ? 'no visitors yet' : `peak ${formatCount(peak)} at ${peakTime}`;
+  const since = formatWallTime(day.startMs, utcOffsetSeconds);
+  const line = inside.map((count, i) => `${x(instantOf(i))} ${y(count)}`).join('L');
+  return html`<svg
+      class="spark"
+      viewBox="0 0 ${WIDTH} ${HEIGHT}"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label="People inside since ${since}: ${caption}"
+    >
+      <path class="ground" d="M0 ${HEIGHT - 0.5}H${WIDTH}" />
+      <path class="area" d="M0 ${HEIGHT}L${line}V${HEIGHT}Z" />
+      <path class="line" d="M0 ${y(0)}L${line}" />
+      <path class="now" d="M${x(atMs)} ${HEIGHT}V0" />
+    </svg>
+    <small>${caption}</small>`;
+}
+
+function round(number: number): number {
+  return Math.round(number * 10) / 10;
 }

@@ -4,11 +4,11 @@ import { createHash } from 'node:crypto';
 export const STYLE = `
 :root { color-scheme: light dark; --ink: #1a1f26; --soft: #57606b; --line: #e1e5ea; --page: #f4f6f8;
   --card: #fff; --track: #e4e8ed; --good: #13703a; --bad: #b3261e; --bad-soft: #fdf0ef; --wait: #7a5600;
-  --wait-soft: #fff6e0; --link: #0b57d0; --draw: #2f6fd6; }
+  --wait-soft: #fff6e0; --link: #0b57d0; --draw: #2f6fd6; --draw-soft: #2f6fd626; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e8ebee; --soft: #a0aab4; --line: #2c333b; --page: #0f1317; --card: #181d23; --track: #2c343d;
     --good: #62d392; --bad: #ff9389; --bad-soft: #2e1b1b; --wait: #ecc06a; --wait-soft: #2c2517;
-    --link: #8cb8ff; --draw: #78a9ff; } }
+    --link: #8cb8ff; --draw: #78a9ff; --draw-soft: #78a9ff2e; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1.5rem; max-width: 92rem; color: var(--ink); background: var(--page);
   font: 15px/1.45 system-ui, sans-serif; font-variant-numeric: tabular-nums; }
@@ -64,11 +64,19 @@ meter::-webkit-meter-optimum-value { background: var(--draw); }
 meter::-webkit-meter-suboptimum-value { background: var(--bad); }
 meter:-moz-meter-optimum::-moz-meter-bar { background: var(--draw); }
 meter:-moz-meter-sub-optimum::-moz-meter-bar { background: var(--bad); }
+.path { min-width: 8.8rem; white-space: nowrap; }
+.spark { display: block; width: 100%; height: 2.1rem; }
+.spark path { fill: none; stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+.spark .ground { stroke: var(--track); }
+.spark .area { fill: var(--draw-soft); }
+.spark .line { stroke: var(--draw); stroke-linejoin: round; }
+.spark .now { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 2; }
 .polls { width: 24rem; min-width: 17rem; font-size: .9rem; }
 .polls small { display: block; margin-left: 1.1rem; }
 ul { list-style: none; margin: 0; padding: 0; }
 .error { margin: .3rem 0 0; color: var(--bad); overflow-wrap: anywhere; }
 .seen { margin: .2rem 0 0; }
+.alert { padding: .7rem .9rem; color: var(--bad); background: var(--bad-soft); border: 1px solid; border-radius: .6rem; }
 .empty { padding: 2rem; text-align: center; color: var(--soft); background: var(--card); border: 1px solid var(--line);
   border-radius: .6rem; }
 @media (max-width: 78rem) {
@@ -86,7 +94,9 @@ ul { list-style: none; margin: 0; padding: 0; }
   tbody th { grid-column: span 2; font-size: 1.05rem; }
   tbody .state { text-align: right; }
   tbody .state::before { display: none; }
-  tbody .inside, tbody .polls { grid-column: 1 / -1; min-width: 0; width: auto; }
+  tbody .inside, tbody .path, tbody .polls { min-width: 0; width: auto; }
+  tbody .path { grid-column: span 2; }
+  tbody .polls { grid-column: 1 / -1; }
   td::before { content: attr(data-label); display: block; white-space: normal; color: var(--soft); font-size: .78rem; }
 }
 `;

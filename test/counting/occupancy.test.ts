@@ -6,7 +6,9 @@ import {
   lastSeenIn,
   minutesOf,
   NO_MINUTES,
+  occupancyUntil,
   packMinutes,
+  SAMPLE_MS,
   subtractMinutes,
   unpackMinutes,
 } from '../../src/counting/occupancy.ts';
@@ -22,8 +24,8 @@ function minutes(...rows: readonly Row[]): Minutes {
   return minutesOf(rows, ({ key }) => Number(key)) ?? [];
 }
 
-function computeOccupancy(some: Minutes, span: Span): number {
-  return continueDay(NO_MINUTES, some, span).inside;
+function computeOccupancy(some: Minutes, span: Span): number[] {
+  return occupancyUntil(continueDay(NO_MINUTES, some, span), span);
 }
 
 const rows = fc.array(
@@ -86,9 +88,29 @@ describe('occupancy', () => {
           sum += (counts[0] ?? 0) - (counts[1] ?? 0);
           lowest = Math.min(lowest, sum);
         }
-        expect(computeOccupancy(minutes(...some), ALL)).toBe(sum - lowest);
+        expect(computeOccupancy(minutes(...some), ALL).at(-1)).toBe(sum - lowest);
       }),
     );
+  });
+
+  test('has a sample at the end of each quarter of an hour and one at the end of the span', () => {
+    const some = minutes(
+      { key: 0, counts: [2, 0] },
+      { key: SAMPLE_MS - 1, counts: [0, 1] },
+      { key: SAMPLE_MS, counts: [9, 0] },
+      { key: 3 * SAMPLE_MS + 1, counts: [0, 4] },
+    );
+    const span = { startMs: 0, endMs: 3 * SAMPLE_MS + 2 };
+    expect(computeOccupancy(some, span)).toEqual([1, 10, 10, 6]);
+    expect(computeOccupancy([], { startMs: 0, endMs: 2 * SAMPLE_MS })).toEqual([0, 0, 0]);
+    expect(computeOccupancy([], { startMs: 0, endMs: 0 })).toEqual([0]);
+  });
+
+  test('has at most 104 samples, however far ahead a device clock is', () => {
+    const year = 365 * 86_400_000;
+    const some = minutes({ key: 0, counts: [2, 0] }, { key: year, counts: [3, 0] });
+    const samples = computeOccupancy(some, { startMs: 0, endMs: year + 1 });
+    expect(samples).toEqual([...Array.from({ length: 103 }, () => 2), 5]);
   });
 
   test('continues what the minutes before have shown', () => {
@@ -111,7 +133,7 @@ describe('occupancy', () => {
       { key: 6, counts: [0, 0] },
       { key: 9, counts: [4, 0] },
     );
-    expect(computeOccupancy(some, { startMs: 2, endMs: 9 })).toBe(3);
+    expect(computeOccupancy(some, { startMs: 2, endMs: 9 }).at(-1)).toBe(3);
     expect(lastSeenIn(some, { startMs: 2, endMs: 9 })).toBe(5);
     expect(lastSeenIn(some, { startMs: 2, endMs: 5 })).toBeUndefined();
   });

@@ -57,5 +57,14 @@ export async function started(options: Partial<DaemonOptions>) {
     const text = await (await fetch(new URL('/metrics', url))).text();
     return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
   }
-  return { daemon, url, logged, metric };
+  /** The alert of the status page. */
+  async function alert(): Promise<string | undefined> {
+    const page = await (await fetch(url)).text();
+    const [, text] = /role="alert">([^]*?)<\/p>/.exec(page) ?? [];
+    return text
+      ?.replaceAll(/<[^>]*>/g, '')
+      .replaceAll(/\s+/g, ' ')
+      .trim();
+  }
+  return { daemon, url, logged, metric, alert };
 }

@@ -26,6 +26,23 @@ test('reloads requested during another one wait for its end', async () => {
   expect(events).toEqual(['all', 'web', 'all']);
 });
 
+test('a bad configuration is shown on the status page until the next good one', async () => {
+  const problems = 'config.yaml:1:1: bad';
+  let isGood = false;
+  const { daemon, metric, alert } = await started({
+    load: () =>
+      isGood ? configured('riverside', 'hilltop') : Promise.reject(new ConfigError(problems, 2)),
+  });
+  expect(await daemon.reload()).toEqual({ ok: false, problems });
+  expect(await alert()).toMatch(
+    /^Configuration reload failed \S+ ago \(problems: 2\)\. The previous/,
+  );
+  isGood = true;
+  expect(await daemon.reload()).toEqual({ ok: true });
+  expect(await metric('library_exporter_customers')).toBe(2);
+  expect(await alert()).toBeUndefined();
+});
+
 test('the reload gauge is 1 only if the last reload of every scope succeeded', async () => {
   let bad: readonly string[] = [];
   function failing<T>(scope: string, value: Promise<T>): Promise<T> {

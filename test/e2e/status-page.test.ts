@@ -16,7 +16,9 @@ let url: string;
 
 beforeAll(async () => {
   const customers = customersOfEachKind(200);
-  server = createWebServer(webOptions({ status: () => ({ nowMs: NOW_MS, customers }) }));
+  server = createWebServer(
+    webOptions({ status: () => ({ nowMs: NOW_MS, customers, failedReload: undefined }) }),
+  );
   ({ url } = await server.start());
   browser = await launchBrowser();
 });
@@ -60,9 +62,12 @@ test('the page of the demo shows every customer, complains of nothing and asks n
     expect(await row.count()).toBe(1);
     expect(await row.isVisible()).toBe(true);
   }
-  await eventually('a poll', async () => {
+  await eventually('a drawing of each day', async () => {
     await page.reload();
-    return (await page.locator('li', { hasText: '● people' }).count()) > 0 || undefined;
+    const drawings = await page
+      .getByRole('img', { name: /^People inside since \d\d:\d\d/ })
+      .count();
+    return drawings === 5 ? drawings : undefined;
   });
   expect(await page.locator('li').first().textContent()).toMatch(/● people\s+\d+s ago/);
   expect(complaints).toEqual([]);
@@ -102,8 +107,8 @@ test.each([320, 390, 800, 1_280])(
       `Array.from(document.querySelectorAll('td')).filter((cell) => cell.scrollWidth > cell.clientWidth + 1).length`,
     );
     expect(cut).toBe(0);
-    expect(await page.getByRole('columnheader').count()).toBe(7);
-    expect(await page.getByRole('cell').count()).toBe(50 * 6);
+    expect(await page.getByRole('columnheader').count()).toBe(8);
+    expect(await page.getByRole('cell').count()).toBe(50 * 7);
   },
 );
 

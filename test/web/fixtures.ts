@@ -3,6 +3,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
 import type { CustomerMetrics, StreamMetrics } from '../../src/counting/customer-metrics.ts';
+import type { OccupancySeries } from '../../src/counting/customer-metrics.ts';
 import type { CustomerStatus } from '../../src/web/status-row.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { NOW_MS, riverside } from '../metrics/fixtures.ts';
@@ -18,14 +19,19 @@ export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOp
     exposition: (format, gzip) => Promise.resolve([Buffer.from(`${format} gzip=${gzip}\n`)]),
     healthy: () => true,
     ready: () => ({ ready: true, why: '' }),
-    status: () => ({ nowMs: NOW_MS, customers: [customer()] }),
+    status: () => ({ nowMs: NOW_MS, customers: [customer()], failedReload: undefined }),
     reload: () => Promise.resolve({ ok: true }),
     ...changes,
   };
 }
 
+export type CustomerChanges = Partial<
+  CustomerMetrics & { readonly series: OccupancySeries | undefined }
+>;
+
 /** Without changes, a customer whose polls succeed. */
-export function customer(metrics: Partial<CustomerMetrics> = {}): CustomerStatus {
+export function customer(changes: CustomerChanges = {}): CustomerStatus {
+  const { series = seriesOf([0, 0, 7, 31, 42]), ...metrics } = changes;
   const figures = riverside({
     counters: {
       people_entered: { total: 1, excess: 0, today: 1_321 },
@@ -41,6 +47,7 @@ export function customer(metrics: Partial<CustomerMetrics> = {}): CustomerStatus
     credentialsValid: figures.credentialsValid,
     health: figures.streams,
     metricsAt: () => figures,
+    occupancySeriesAt: () => ('series' in changes ? changes.series : series),
   };
 }
 
@@ -57,13 +64,27 @@ export function stream(changes: Partial<StreamMetrics> = {}): StreamMetrics {
   };
 }
 
-function failing(message: string, lastSuccessMs: number | undefined): CustomerMetrics['streams'] {
+/** From 04:00 in Copenhagen on. */
+export function seriesOf(inside: readonly number[]): OccupancySeries {
+  const startMs = Date.UTC(2026, 2, 10, 3);
+  return {
+    day: { startMs, endMs: startMs + 86_400_000 },
+    stepMs: 900_000,
+    inside,
+    atMs: NOW_MS - 12_000,
+  };
+}
+
+function failing(
+  message: string,
+  lastSuccessMs: number | undefined,
+): CustomerChanges['streams'] & object {
   const lastError = { message, atMs: NOW_MS - 21_000 };
   const bad = stream({ up: false, lastSuccessMs, failures: 4, lastError });
   return { people: bad, logins: bad };
 }
 
-const LIBRARIES: readonly Partial<CustomerMetrics>[] = [
+const LIBRARIES: readonly CustomerChanges[] = [
   { customer: 'riverside' },
   { customer: 'harbour-point', timezone: 'Australia/Perth', capacity: 45 },
   {
@@ -71,11 +92,12 @@ const LIBRARIES: readonly Partial<CustomerMetrics>[] = [
     capacity: undefined,
     credentialsValid: false,
     occupancy: undefined,
+    series: undefined,
     counters: {},
     streams: failing('the service refused the credentials', undefined),
   },
   { customer: 'old-town', streams: failing('no answer within 10s', NOW_MS - 240_000) },
-  { customer: 'southern-cross', open: false, occupancy: 0 },
+  { customer: 'southern-cross', open: false, occupancy: 0, series: seriesOf([0, 0]) },
 ];
 
 /** Customers that work and that fail in each way. */

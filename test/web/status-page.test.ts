@@ -4,13 +4,18 @@ import { describe, expect, test } from 'vitest';
 import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
 import type { CustomerStatus } from '../../src/web/status-row.ts';
 import { renderStatusPage } from '../../src/web/status-page.ts';
+import type { StatusData } from '../../src/web/status-page.ts';
 import { NOW_MS } from '../metrics/fixtures.ts';
-import { customer, stream } from './fixtures.ts';
+import { customer, seriesOf, stream } from './fixtures.ts';
 import { ask, protectedServer } from './protected.ts';
 
-function pageOf(customers: readonly CustomerStatus[], path = '/'): string {
+function pageOf(
+  customers: readonly CustomerStatus[],
+  path = '/',
+  changes: Partial<StatusData> = {},
+): string {
   return renderStatusPage(
-    { nowMs: NOW_MS, customers },
+    { nowMs: NOW_MS, customers, failedReload: undefined, ...changes },
     '1.2.3',
     '/metrics',
     new URL(path, 'http://x').searchParams,
@@ -37,6 +42,7 @@ const UNKNOWN = customer({
   credentialsValid: undefined,
   counters: {},
   streams: { people: stream({ up: undefined, lastSuccessMs: undefined, polls: 0 }) },
+  series: undefined,
 });
 
 const FAILING = { streams: { people: stream({ up: false }) } };
@@ -46,17 +52,18 @@ describe('a customer', () => {
     [
       'that works',
       customer(),
-      'riverside Europe/Copenhagen Open 42 of 250 17 % 1 321 279 55 ' + '● people 12s ago',
+      'riverside Europe/Copenhagen Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ' +
+        '● people 12s ago',
     ],
     [
       'that was not polled yet',
       UNKNOWN,
-      'riverside Europe/Copenhagen Not polled yet – – – – – ○ people not polled yet',
+      'riverside Europe/Copenhagen Not polled yet – – – – – – ○ people not polled yet',
     ],
     [
       'that is closed and empty',
-      customer({ open: false, occupancy: 0 }),
-      'Closed 0 of 250 0 % 1 321',
+      customer({ open: false, occupancy: 0, series: seriesOf([0, 0]) }),
+      'Closed 0 of 250 0 % no visitors yet',
     ],
     [
       'whose estimate differs from the counts by more than 5 %, with a suspected door',
@@ -95,7 +102,7 @@ describe('a customer', () => {
           }),
         },
       }),
-      'Polls failing Open 42 of 250 17 % 1 321 279 55 ✕ people failing , ' +
+      'Polls failing Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ✕ people failing , ' +
         'last success 2d1h ago 7 of 100 polls failed, 2 skipped HTTP 503 1m1s ago',
     ],
     [
@@ -122,6 +129,14 @@ describe('a customer', () => {
     expect(text).toContain('✕ people failing , never succeeded ✕ logins failing');
     expect(text.match(/(old|new) \S+ ago/g)).toEqual(['new 3s ago']);
   });
+
+  test('has a sparkline over the width of the whole day, up to the last reading', () => {
+    // From 04:00 to 09:59:48 in Copenhagen: a quarter of the day of 120 units.
+    const page = pageOf([customer({ series: seriesOf([...Array(23).fill(0), 10]) })]);
+    expect(page).toMatch(/class="line"\s+d="M0 27L1.3 27L2.5 27L.*L28.8 27L30 1.5"/);
+    expect(page).toContain('aria-label="People inside since 04:00: peak 10 at 09:59"');
+    expect(pageOf([customer({ series: seriesOf([]) })])).not.toContain('NaN');
+  });
 });
 
 describe('the page', () => {
@@ -145,6 +160,14 @@ describe('the page', () => {
     ]);
     expect(textOf(page)).toMatch(/^\(3\) library-stats-exporter library-stats-exporter 1\.2\.3 /);
     expect(textOf(page)).toContain('customers 6 failing 3 not polled yet 1 OK 2');
+  });
+
+  test('shows a failed reload on top, with its time and the number of problems', () => {
+    const failedReload = { atMs: NOW_MS - 300_000, problems: 3 };
+    expect(textOf(pageOf([customer()], '/', { failedReload }))).toContain(
+      'Metrics Configuration reload failed 5m ago (problems: 3). The previous configuration stays in use',
+    );
+    expect(pageOf([customer()])).not.toContain('reload failed');
   });
 
   test('has 50 rows and links to the others, and asks only those for details', () => {
