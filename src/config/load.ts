@@ -42,6 +42,10 @@ interface Entry {
 /** The default of `max_requests_per_second` is at least this. */
 const MIN_REQUESTS_PER_SECOND = 10;
 
+const MAX_CUSTOMER_FILES = 10_000;
+/** The kernel makes their files, and some have no end. */
+const UNSEARCHED_FOLDERS: ReadonlySet<string> = new Set(['/dev', '/proc', '/sys']);
+
 /**
  * Loads the configuration and, if there is one, the web configuration. Throws a ConfigError with the
  * problems of both. `running` is what the web server was started with.
@@ -116,16 +120,26 @@ async function findCustomerFiles({
   values,
 }: Loaded<ConfigFile>): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
+  const cwd = dirname(file.path);
   for (const [i, pattern] of (values.customer_files ?? []).entries()) {
     if (pattern === undefined) {
       continue;
     }
     const names: string[] = [];
-    for await (const name of glob(pattern, { cwd: dirname(file.path) })) {
+    const matches = glob(pattern, {
+      cwd,
+      exclude: (path) => UNSEARCHED_FOLDERS.has(resolve(cwd, path)),
+    });
+    for await (const name of matches) {
       names.push(isAbsolute(name) ? name : join(dirname(file.name), name));
+      if (names.length > MAX_CUSTOMER_FILES) {
+        break;
+      }
     }
-    if (names.length === 0) {
-      file.add(['customer_files', i], 'expected at least one file, got none');
+    if (names.length === 0 || names.length > MAX_CUSTOMER_FILES) {
+      const got = names.length === 0 ? 'none' : 'more';
+      file.add(['customer_files', i], `expected 1 to ${MAX_CUSTOMER_FILES} files, got ${got}`);
+      continue;
     }
     names.toSorted().forEach((name) => found.add(name));
   }

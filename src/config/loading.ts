@@ -8,7 +8,9 @@ import { EXPOSED, isExposed, MAX_CONFIG_FILE_BYTES, MAX_SECRET_BYTES } from './f
 import { ProblemFormatter } from './problems.ts';
 import { innerType, metaOf, typeIn } from './values.ts';
 import { YamlFile } from './yaml-file.ts';
-import type { Environment, Path } from './yaml-file.ts';
+import type { Environment, Path, Problem } from './yaml-file.ts';
+
+const MAX_SHOWN_PROBLEMS = 1_000;
 
 export interface LoadResult<Config> {
   readonly config: Config;
@@ -86,8 +88,9 @@ export class Loading {
       const known = inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
       for (const key of issue.keys) {
         const at = [...path, key];
-        const message = `unknown key, expected one of ${known.join(', ')}`;
-        file.add(at, message, file.locate(at, 'key')[0]);
+        const nearest = nearestOf(key, known);
+        const hint = nearest ? `did you mean ${nearest}?` : `expected one of ${known.join(', ')}`;
+        file.add(at, `unknown key, ${hint}`, file.locate(at, 'key')[0]);
       }
       return;
     }
@@ -144,17 +147,27 @@ export class Loading {
 
   /** In the order of files and lines. */
   get problems(): readonly string[] {
-    return this.#formatted('problems');
+    const problems = this.#sorted('problems');
+    const shown = problems.slice(0, MAX_SHOWN_PROBLEMS).map((one) => this.formatter.format(one));
+    const more = problems.length - shown.length;
+    return more === 0 ? shown : [...shown, `and ${more} more problems`];
   }
 
   result<Config>(config: Config): LoadResult<Config> {
-    return { config, files: [...this.#files], warnings: this.#formatted('warnings') };
+    return { config, files: [...this.#files], warnings: this.#warnings() };
   }
 
-  #formatted(kind: 'problems' | 'warnings'): readonly string[] {
-    return this.#yamlFiles
-      .flatMap((file) => file[kind].toSorted((a, b) => a.offset - b.offset))
-      .map((problem) => this.formatter.format(problem));
+  /** The same warning at several places is one. */
+  #warnings(): readonly string[] {
+    const groups = Map.groupBy(this.#sorted('warnings'), ({ message }) => message).values();
+    return Array.from(groups).flatMap(([first, ...others]) => {
+      const more = others.length === 0 ? '' : ` (and ${others.length} more of these)`;
+      return first ? this.formatter.format({ ...first, message: first.message + more }) : [];
+    });
+  }
+
+  #sorted(kind: 'problems' | 'warnings'): readonly Problem[] {
+    return this.#yamlFiles.flatMap((file) => file[kind].toSorted((a, b) => a.offset - b.offset));
   }
 }
 
@@ -182,6 +195,30 @@ function replaceAt(value: unknown, path: Path, replacement: unknown): void {
   if (isObject(container)) {
     container[path.at(-1) ?? ''] = replacement;
   }
+}
+
+/** The word that was probably meant: one of three characters may be different, two at most. */
+function nearestOf(word: string, words: readonly string[]): string | undefined {
+  const limit = Math.min(2, Math.ceil(word.length / 3));
+  const [nearest] = words
+    .map((known) => ({ known, distance: editDistance(word.toLowerCase(), known) }))
+    .filter(({ distance }) => distance <= limit)
+    .toSorted((a, b) => a.distance - b.distance);
+  return nearest?.known;
+}
+
+/** How many characters to delete, insert or replace (Levenshtein). */
+function editDistance(a: string, b: string): number {
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(replaced, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+    }
+    last = row;
+  }
+  return last[b.length] ?? 0;
 }
 
 /**

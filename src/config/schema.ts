@@ -68,7 +68,7 @@ export function createConfigSchema() {
   });
   const customer = z
     .strictObject({
-      name: text('a name of up to 128 characters', { maxLength: 128 }).describe(
+      name: text('a name of up to 128 visible characters', { maxLength: 128 }).describe(
         'Unique; the value of the label customer.',
       ),
       client_id: text('the id from the API module tab').describe(

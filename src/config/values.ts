@@ -41,13 +41,26 @@ export function metaOf(type: z.ZodType): ValueMeta {
   return { ...innerType(type).meta(), ...type.meta() };
 }
 
+/** Control characters, lone surrogates, line separators, and what changes the direction of text. */
+const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
+/** Letters of other scripts that look like a space count as invisible. */
+const VISIBLE = /[^\p{C}\p{Z}\p{M}\u115F\u1160\u2800\u3164\uFFA0]/u;
+
 /** What is sent or stored as it is, such as a secret. */
 export function opaque(expected: string): z.ZodString {
   return z.string().min(1).meta({ expected });
 }
 
+/** Trimmed, in Unicode's normal form C, with a visible character. */
 export function text(expected: string, { minLength = 1, maxLength = 256 } = {}): z.ZodString {
-  return z.string().min(minLength).max(maxLength).meta({ expected, harmless: true });
+  return z
+    .string()
+    .trim()
+    .normalize('NFC')
+    .min(minLength)
+    .max(maxLength)
+    .refine((value) => !UNSAFE.test(value) && (value === '' || VISIBLE.test(value)))
+    .meta({ expected, harmless: true });
 }
 
 export function path(expected: string): z.ZodString {
@@ -122,7 +135,7 @@ function url(pattern: RegExp): z.ZodString {
   return z
     .string()
     .regex(pattern)
-    .refine((value) => URL.canParse(value));
+    .refine((value) => URL.canParse(value) && new URL(value).port !== '0');
 }
 
 export function timezone(): z.ZodString {

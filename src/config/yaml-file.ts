@@ -29,8 +29,8 @@ export interface Problem {
   readonly message: string;
 }
 
-/** What aliases of aliases expand to counts, too. */
-const MAX_ALIASES = 100_000;
+/** What aliases expand to counts, too. */
+const MAX_ENTRIES = 1_000_000;
 
 /** By code: in place of the parser's messages that quote the file or are for its developers. */
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -95,11 +95,16 @@ export class YamlFile {
   /** The values; text with `${NAME}` is expanded. Undefined if the file cannot be read. */
   read(): unknown {
     try {
-      return this.#document?.toJS({ maxAliasCount: MAX_ALIASES });
+      // The values of an alias are those of its anchor, so that they take no memory.
+      const value: unknown = this.#document?.toJS({ maxAliasCount: -1 });
+      if (isAtMost(MAX_ENTRIES, value)) {
+        return value;
+      }
     } catch {
-      this.add([], 'too many aliases');
-      return undefined;
+      // An alias of a list or mapping that contains it.
     }
+    this.add([], `more than ${MAX_ENTRIES} entries, with aliases expanded`);
+    return undefined;
   }
 
   /** Adds a problem. At the same place and path, only the first one counts. The message quotes nothing from the file. */
@@ -181,6 +186,10 @@ export class YamlFile {
       if (isScalar(key)) {
         const nodes = [...ancestors, map, pair];
         key.value = this.#expand(key, nodes, env);
+        if (key.value === '__proto__') {
+          // Zod ignores it silently.
+          this.add(pathOf(nodes), 'unsupported key', key.range?.[0]);
+        }
         if (keys.has(key.value)) {
           this.add(pathOf(nodes), 'duplicate key', key.range?.[0]);
         }
@@ -222,6 +231,21 @@ function pathOf(nodes: readonly unknown[]): Path {
     }
     return isSeq(node) ? [node.items.indexOf(nodes[i + 1])] : [];
   });
+}
+
+/** Whether a value and all that it contains are at most this many. */
+function isAtMost(limit: number, value: unknown): boolean {
+  const left = [value];
+  for (let count = 0; left.length > 0; count += 1) {
+    const next = left.pop();
+    if (count === limit) {
+      return false;
+    }
+    if (typeof next === 'object' && next !== null) {
+      Object.values(next).forEach((inner) => left.push(inner));
+    }
+  }
+  return true;
 }
 
 /** What an environment variable stands for: a number, a boolean, or the text. */

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { chmod, mkdir, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { readTextFile } from '../../src/base/files.ts';
 import { accessOf, parseSecret } from '../../src/config/files.ts';
@@ -17,6 +17,7 @@ const WITH_SECRET_FILE = configWith({}).replace(
 test.each([
   ['UTF-16', Buffer.from(`\uFEFF${configWith({})}`, 'utf16le'), 'is not text in UTF-8'],
   ['Latin-1', Buffer.from('branches: { 1: Nørrebro }', 'latin1'), 'is not text in UTF-8'],
+  ['5 MiB', Buffer.alloc(5 * 1_048_576), 'is larger than 4096 KiB'],
   ['nothing', undefined, 'does not exist'],
 ])('in place of a configuration, %s is refused', async (_what, content, message) => {
   const problems = await problemsOf(content === undefined ? {} : { 'config.yaml': content });
@@ -119,9 +120,47 @@ test('files with secrets that others can read are warnings', async () => {
   ]);
 });
 
-test('a pattern of customer_files that matches no file is a problem', async () => {
-  const text = configWith({ more: 'customer_files: ["none/*.yaml"]' });
-  expect(await problemsOf({ 'config.yaml': text })).toMatch(
-    /^config\.yaml:9:18: customer_files\[0\]: /,
-  );
+test('the same warning at several places is one', async () => {
+  function customer(name: string): string {
+    return `  - { name: ${name}, client_id: ${name}, client_secret_file: secrets/${name}, timezone: UTC }`;
+  }
+  const folder = await folderOf({
+    'config.yaml': WITH_SECRET_FILE + [customer('a'), customer('b')].join('\n'),
+    'secrets/riverside': 'hunter2hunter2',
+    'secrets/a': 'hunter3hunter3',
+    'secrets/b': 'hunter4hunter4',
+  });
+  for (const [name, mode] of [
+    ['riverside', 0o440],
+    ['a', 0o644],
+    ['b', 0o644],
+  ] as const) {
+    await chmod(join(folder, 'secrets', name), mode);
+  }
+  const { warnings } = await loadConfig({ path: join(folder, 'config.yaml'), env: {} });
+  expect(warnings.map((warning) => warning.replaceAll(`${folder}/`, ''))).toEqual([
+    'config.yaml:9:50: customers[1].client_secret_file: the file can be read by others: expected mode 640 or 600 (and 1 more of these)',
+  ]);
+});
+
+describe('customer_files', () => {
+  function config(pattern: string): string {
+    return configWith({ more: `customer_files: ["${pattern}"]` });
+  }
+
+  test.each(['none/*.yaml', '/proc/**/status'])('%s matches no file', async (pattern) => {
+    expect(await problemsOf({ 'config.yaml': config(pattern) })).toMatch(
+      /^config\.yaml:9:18: customer_files\[0\]: expected 1 to 10000 files, got none/,
+    );
+  });
+
+  test('with more than 10,000 matches are refused', async () => {
+    const folder = await folderOf({ 'config.yaml': config('many/*'), 'many/0': '' });
+    await Promise.all(
+      Array.from({ length: 10_001 }, (_, i) => symlink('0', join(folder, 'many', `x${i}`))),
+    );
+    await expect(loadConfig({ path: join(folder, 'config.yaml'), env: {} })).rejects.toThrow(
+      'customer_files[0]: expected 1 to 10000 files, got more',
+    );
+  });
 });

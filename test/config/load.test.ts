@@ -43,7 +43,7 @@ test('a minimal configuration has every default', async () => {
   expect(config.customers[0]?.clientSecret.path).toBeUndefined();
 });
 
-test('values have their types, and numbers can be text', async () => {
+test('values are normalized, and numbers can be text', async () => {
   const { config } = await load({
     'config.yaml': configWith({
       service: 'max_requests_per_second: 0.5\nproxy_url: http://proxy.example.org:3128/',
@@ -56,7 +56,7 @@ test('values have their types, and numbers can be text', async () => {
         'labels: { region: 7, open: on, _x: "" }',
         'streams: [logins, people]',
         'breakdowns: [device, branch]',
-        'branches: { 0101: Café, constructor: No }',
+        'branches: { 0101: " Caf\u0065\u0301 ", constructor: No }',
       ].join('\n'),
       more: 'polling:\ndefaults:',
     }).replace('statistics.example.org', 'statistics.example.org/library/'),

@@ -39,6 +39,7 @@ const WRONG_HASH =
 // prettier-ignore
 test.each([
   ['', '1:1: (file): expected a mapping with tls_server_config or basic_auth_users, got an empty value'],
+  ['tls_server_confg: {}', '1:1: tls_server_confg: unknown key, did you mean tls_server_config?'],
   ['rate_limit: { burst: 1 }', '1:1: rate_limit: unknown key, expected one of tls_server_config, basic_auth_users'],
   [`${TLS}  key: battery`, `4:3: tls_server_config.key: unknown key, expected one of ${TLS_KEYS}`],
   [TLS.replace('server.pem', 'gone.pem'), '2:14: tls_server_config.cert_file: gone.pem does not exist'],
