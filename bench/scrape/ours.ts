@@ -34,7 +34,12 @@ const web = createWebServer({
   exposition: (format, gzip) => renderScrape(exposition, exporterMetrics, format, gzip),
   healthy: () => true,
   ready: () => ({ ready: true, why: '' }),
-  status: () => ({ nowMs: clock.nowMs(), customers: [], failedReload: undefined }),
+  status: () => ({
+    nowMs: clock.nowMs(),
+    customers: [],
+    failedReload: undefined,
+    nextPollInMs: () => 0,
+  }),
   reload: () => Promise.resolve({ ok: true }),
 });
 

@@ -130,6 +130,15 @@ export class Scheduler {
     return Math.max(0, this.#options.clock.monotonicMs() - this.#wakesAtMs);
   }
 
+  /** Time until the next poll of a stream: 0 while it runs or waits; undefined if it is not polled. */
+  nextPollInMs(customer: NamedCustomer, stream: string): number | undefined {
+    const job = this.#jobs.get(keyOf(customer, stream));
+    if (job === undefined || job.running !== undefined || job.dueMs === Infinity) {
+      return job && 0;
+    }
+    return Math.max(0, job.dueMs - this.#options.clock.monotonicMs());
+  }
+
   /** Jobs evenly over the interval. */
   #spread(
     customers: readonly PolledCustomer[],
@@ -326,7 +335,9 @@ export class Scheduler {
   }
 }
 
-function keyOf({ customer }: Customer, stream: Stream): string {
+type NamedCustomer = Pick<Customer, 'customer'>;
+
+function keyOf({ customer }: NamedCustomer, stream: string): string {
   return `${stream} ${customer}`;
 }
 

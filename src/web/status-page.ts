@@ -19,6 +19,8 @@ export interface StatusData {
   readonly nowMs: number;
   readonly customers: readonly CustomerStatus[];
   readonly failedReload: FailedReload | undefined;
+  /** 0 for a stream that is being polled; undefined if it is not known. */
+  readonly nextPollInMs: (customer: CustomerStatus, stream: string) => number | undefined;
 }
 
 /** The newest reload that failed, if no later one succeeded. */
@@ -34,11 +36,12 @@ const BY_SEVERITY: readonly Severity[] = ['credentials', 'failing', 'waiting', '
 
 /** The whole document. Only the customers on the page are asked for their values. */
 export function renderStatusPage(
-  { nowMs, customers, failedReload }: StatusData,
+  data: StatusData,
   version: string,
   telemetryPath: string,
   query: URLSearchParams,
 ): string {
+  const { nowMs, customers, failedReload } = data;
   const filter = (query.get('filter') ?? '').trim();
   const groups = Map.groupBy(customers, severityOf);
   const found = BY_SEVERITY.flatMap((severity) => groups.get(severity) ?? []).filter(
@@ -76,7 +79,7 @@ export function renderStatusPage(
             ${renderTile('not polled yet', countOf('waiting'), 'waits')}
             ${renderTile('OK', countOf('ok'), 'works')}
           </dl>
-          ${renderForm(filter, nowMs)} ${renderTable(rows, nowMs)}
+          ${renderForm(filter, nowMs)} ${renderTable(rows, data)}
           ${renderPager(found.length, filter, page, pages)}
         </main>
       </body>
@@ -118,7 +121,10 @@ function renderForm(filter: string, nowMs: number): Html {
   </form>`;
 }
 
-function renderTable(customers: readonly CustomerStatus[], nowMs: number): Html {
+function renderTable(
+  customers: readonly CustomerStatus[],
+  { nowMs, nextPollInMs }: StatusData,
+): Html {
   if (customers.length === 0) {
     return html`<p class="empty">No customers found.</p>`;
   }
@@ -138,7 +144,9 @@ function renderTable(customers: readonly CustomerStatus[], nowMs: number): Html 
         </tr>
       </thead>
       <tbody role="rowgroup">
-        ${customers.map((customer) => renderRow(customer, nowMs))}
+        ${customers.map((customer) =>
+          renderRow(customer, nowMs, (stream) => nextPollInMs(customer, stream)),
+        )}
       </tbody>
     </table>
   </div>`;

@@ -121,7 +121,11 @@ export function severityOf({ credentialsValid, health }: CustomerStatus): Severi
 }
 
 /** The roles repeat those of a table, which the narrow layout would lose. */
-export function renderRow(customer: CustomerStatus, nowMs: number): Html {
+export function renderRow(
+  customer: CustomerStatus,
+  nowMs: number,
+  nextPollInMs: (stream: string) => number | undefined,
+): Html {
   const figures = customer.metricsAt(nowMs);
   const series = customer.occupancySeriesAt(nowMs);
   const { counters } = figures;
@@ -139,7 +143,9 @@ export function renderRow(customer: CustomerStatus, nowMs: number): Html {
     ${renderNumber('Entered today', counters.people_entered?.today)}
     ${renderNumber('Exited today', counters.people_exited?.today)}
     ${renderNumber('Logins today', counters.logins?.today)}
-    <td role="cell" class="polls" data-label="Polls">${renderPolls(figures.streams, nowMs)}</td>
+    <td role="cell" class="polls" data-label="Polls">
+      ${renderPolls(figures.streams, nowMs, nextPollInMs)}
+    </td>
   </tr> `;
 }
 
@@ -199,10 +205,14 @@ function renderOccupancy(figures: CustomerMetrics): Html {
     </meter>`;
 }
 
-function renderPolls(streams: CustomerMetrics['streams'], nowMs: number): Html {
+function renderPolls(
+  streams: CustomerMetrics['streams'],
+  nowMs: number,
+  nextPollInMs: (stream: string) => number | undefined,
+): Html {
   const lastSeenMs = streams.people?.lastSeenMs;
   return html`<ul>
-      ${Object.entries(streams).map(([name, stream]) => renderStream(name, stream, nowMs))}
+      ${Object.entries(streams).map(([name, stream]) => renderStream(name, stream, nowMs, nextPollInMs(name)))}
     </ul>
     ${renderLastError(Object.values(streams), nowMs)}
     ${
@@ -212,16 +222,28 @@ function renderPolls(streams: CustomerMetrics['streams'], nowMs: number): Html {
     }`;
 }
 
-function renderStream(name: string, health: Health, nowMs: number): Html {
+function renderStream(
+  name: string,
+  health: Health,
+  nowMs: number,
+  nextPollInMs: number | undefined,
+): Html {
   const { polls, failures, skipped } = health;
   const counts = [
     failures === 0 ? '' : `${formatCount(failures)} of ${formatCount(polls)} polls failed`,
     skipped === 0 ? '' : `${formatCount(skipped)} skipped`,
   ].filter((text) => text !== '');
   return html`<li>
-    ${renderUp(name, health, nowMs)}
+    ${renderUp(name, health, nowMs)}${renderNextPoll(nextPollInMs)}
     ${counts.length === 0 ? NOTHING : html`<small>${counts.join(', ')}</small>`}
   </li> `;
+}
+
+function renderNextPoll(inMs: number | undefined): string {
+  if (inMs === undefined) {
+    return '';
+  }
+  return inMs === 0 ? ', polling now' : `, next in ${formatAge(Math.ceil(inMs / 1_000) * 1_000)}`;
 }
 
 function renderUp(name: string, { up, lastSuccessMs }: Health, nowMs: number): Html {

@@ -4,8 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createWebServer } from '../../src/web/server.ts';
 import type { WebServer } from '../../src/web/server.ts';
-import { NOW_MS } from '../metrics/fixtures.ts';
-import { customersOfEachKind, webOptions } from '../web/fixtures.ts';
+import { customersOfEachKind, statusOf, webOptions } from '../web/fixtures.ts';
 import { launchBrowser } from './support/browser.ts';
 import { startDemo } from './support/demo.ts';
 import { eventually } from './support/processes.ts';
@@ -16,9 +15,7 @@ let url: string;
 
 beforeAll(async () => {
   const customers = customersOfEachKind(200);
-  server = createWebServer(
-    webOptions({ status: () => ({ nowMs: NOW_MS, customers, failedReload: undefined }) }),
-  );
+  server = createWebServer(webOptions({ status: () => statusOf(customers) }));
   ({ url } = await server.start());
   browser = await launchBrowser();
 });
@@ -69,7 +66,9 @@ test('the page of the demo shows every customer, complains of nothing and asks n
       .count();
     return drawings === 5 ? drawings : undefined;
   });
-  expect(await page.locator('li').first().textContent()).toMatch(/● people\s+\d+s ago/);
+  expect(await page.locator('li').first().textContent()).toMatch(
+    /● people\s+\d+s ago, (next in \d+s|polling now)/,
+  );
   expect(complaints).toEqual([]);
   expect([...origins]).toEqual([new URL(demo.url).origin]);
 });

@@ -27,6 +27,20 @@ describe('the schedule', () => {
     );
   });
 
+  test('has the time until the next poll of a stream', async () => {
+    await using fixture = new SchedulerFixture();
+    const { clock, scheduler } = fixture;
+    const polled = fixture.polled('riverside');
+    function nextPollInMs(): number | undefined {
+      return scheduler.nextPollInMs(polled.customer, 'people');
+    }
+    expect(nextPollInMs()).toBeUndefined();
+    fixture.start([polled]);
+    expect(nextPollInMs()).toBe(0);
+    await clock.advance(20_000);
+    expect(nextPollInMs()).toBe(40_000);
+  });
+
   test('is spread again when customers are added and removed, without effect on the others', async () => {
     await using fixture = new SchedulerFixture();
     const { clock, requests, scheduler } = fixture;

@@ -4,6 +4,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
 import type { CustomerMetrics, StreamMetrics } from '../../src/counting/customer-metrics.ts';
 import type { OccupancySeries } from '../../src/counting/customer-metrics.ts';
+import type { StatusData } from '../../src/web/status-page.ts';
 import type { CustomerStatus } from '../../src/web/status-row.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { NOW_MS, riverside } from '../metrics/fixtures.ts';
@@ -19,7 +20,7 @@ export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOp
     exposition: (format, gzip) => Promise.resolve([Buffer.from(`${format} gzip=${gzip}\n`)]),
     healthy: () => true,
     ready: () => ({ ready: true, why: '' }),
-    status: () => ({ nowMs: NOW_MS, customers: [customer()], failedReload: undefined }),
+    status: () => statusOf([customer()]),
     reload: () => Promise.resolve({ ok: true }),
     ...changes,
   };
@@ -28,6 +29,11 @@ export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOp
 export type CustomerChanges = Partial<
   CustomerMetrics & { readonly series: OccupancySeries | undefined }
 >;
+
+/** Everything is polled again in 48 s. */
+export function statusOf(customers: readonly CustomerStatus[]): StatusData {
+  return { nowMs: NOW_MS, customers, failedReload: undefined, nextPollInMs: () => 48_000 };
+}
 
 /** Without changes, a customer whose polls succeed. */
 export function customer(changes: CustomerChanges = {}): CustomerStatus {

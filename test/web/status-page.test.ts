@@ -6,7 +6,7 @@ import type { CustomerStatus } from '../../src/web/status-row.ts';
 import { renderStatusPage } from '../../src/web/status-page.ts';
 import type { StatusData } from '../../src/web/status-page.ts';
 import { NOW_MS } from '../metrics/fixtures.ts';
-import { customer, seriesOf, stream } from './fixtures.ts';
+import { customer, seriesOf, statusOf, stream } from './fixtures.ts';
 import { ask, protectedServer } from './protected.ts';
 
 function pageOf(
@@ -15,7 +15,7 @@ function pageOf(
   changes: Partial<StatusData> = {},
 ): string {
   return renderStatusPage(
-    { nowMs: NOW_MS, customers, failedReload: undefined, ...changes },
+    { ...statusOf(customers), ...changes },
     '1.2.3',
     '/metrics',
     new URL(path, 'http://x').searchParams,
@@ -53,12 +53,12 @@ describe('a customer', () => {
       'that works',
       customer(),
       'riverside Europe/Copenhagen Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ' +
-        '● people 12s ago',
+        '● people 12s ago , next in 48s',
     ],
     [
       'that was not polled yet',
       UNKNOWN,
-      'riverside Europe/Copenhagen Not polled yet – – – – – – ○ people not polled yet',
+      'riverside Europe/Copenhagen Not polled yet – – – – – – ○ people not polled yet, next in 48s',
     ],
     [
       'that is closed and empty',
@@ -103,7 +103,7 @@ describe('a customer', () => {
         },
       }),
       'Polls failing Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ✕ people failing , ' +
-        'last success 2d1h ago 7 of 100 polls failed, 2 skipped HTTP 503 1m1s ago',
+        'last success 2d1h ago , next in 48s 7 of 100 polls failed, 2 skipped HTTP 503 1m1s ago',
     ],
     [
       'that counted its last visitor long ago',
@@ -126,8 +126,17 @@ describe('a customer', () => {
     }
     const streams = { people: failing('old', 9_000), logins: failing('new', 3_000) };
     const text = textOf(pageOf([customer({ streams })]));
-    expect(text).toContain('✕ people failing , never succeeded ✕ logins failing');
+    expect(text).toContain('✕ people failing , never succeeded, next in 48s ✕ logins failing');
     expect(text.match(/(old|new) \S+ ago/g)).toEqual(['new 3s ago']);
+  });
+
+  test.each([
+    [59_001, 'ago , next in 1m Last'],
+    [0, 'ago , polling now Last'],
+    [undefined, 'ago Last'],
+  ])('whose next poll is in %s ms has the text %s', (inMs, text) => {
+    const lastSeen = customer({ streams: { people: stream({ lastSeenMs: NOW_MS }) } });
+    expect(textOf(pageOf([lastSeen], '/', { nextPollInMs: () => inMs }))).toContain(text);
   });
 
   test('has a sparkline over the width of the whole day, up to the last reading', () => {
