@@ -21,7 +21,14 @@ import {
 } from './backfill/targets.ts';
 import type { BackfillFlags } from './backfill/targets.ts';
 import { writeMonths } from './backfill/writing.ts';
-import { configOption, loggerFor, logOptions, parseTimeFlag, TIME_FORMATS } from './flags.ts';
+import {
+  configOption,
+  helpNotes,
+  loggerFor,
+  logOptions,
+  parseTimeFlag,
+  TIME_FORMATS,
+} from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
 import { counted } from './output.ts';
@@ -49,7 +56,15 @@ export function backfillCommand(io: Io): Command {
       'a Prometheus that scrapes the exporter: the history ends at its first sample',
       parsePrometheusUrl,
     )
-    .requiredOption('--output <folder>', 'folder for the files; required');
+    .requiredOption('--output <folder>', 'folder for the files; required')
+    .addHelpText(
+      'after',
+      helpNotes(
+        'backfill.md',
+        'backfill --from=2026-01-01 --output=history',
+        'backfill --from=-90d --step=5m --output=history',
+      ),
+    );
   logOptions().forEach((option) => command.addOption(option));
   return command.action((flags: BackfillFlags) => backfill(flags, io));
 }

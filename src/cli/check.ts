@@ -2,10 +2,10 @@
 import { Command } from 'commander';
 import { ConfigError } from '../base/errors.ts';
 import type { CounterName, MinuteStream } from '../base/model.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadConfig, requestsPerSecond } from '../config/load.ts';
 import { readCustomers } from './connect.ts';
 import type { CustomerReport } from './connect.ts';
-import { configOption, webConfigOption } from './flags.ts';
+import { configOption, helpNotes, webConfigOption } from './flags.ts';
 import type { Io } from './io.ts';
 import { ABSENT, counted, createFormatter } from './output.ts';
 
@@ -22,6 +22,10 @@ export function checkCommand(io: Io): Command {
     .addOption(configOption())
     .addOption(webConfigOption())
     .option('--connect', 'also read every customer from the service, and print the result', false)
+    .addHelpText(
+      'after',
+      helpNotes('commands.md', 'check --config.file=config.yaml', 'check --connect'),
+    )
     .action((flags: CheckFlags) => check(flags, io));
 }
 
@@ -40,7 +44,10 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
   for (const warning of [...loaded.warnings, ...(web?.warnings ?? [])]) {
     io.writeOut(`warning: ${warning}\n`);
   }
-  io.writeOut(`${path}: good, ${customers}\n`);
+  const perMinute = Number(
+    (60 * requestsPerSecond(config.polling, config.customers)).toPrecision(3),
+  );
+  io.writeOut(`${path}: good, ${customers}, ${perMinute} requests a minute\n`);
   if (web !== undefined) {
     io.writeOut(`${webPath}: good\n`);
   }

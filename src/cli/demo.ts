@@ -7,9 +7,9 @@ import { BREAKDOWNS } from '../base/model.ts';
 import { loadConfig } from '../config/load.ts';
 import { createDaemon } from '../daemon.ts';
 import { exporterConfigYaml } from '../simulator/environment.ts';
-import { customersOption, loggerFor, logOptions, seedOption } from './flags.ts';
+import { customersOption, helpNotes, loggerFor, logOptions, seedOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
-import { untilStopped } from './io.ts';
+import { PROGRAM, untilStopped } from './io.ts';
 import type { Io } from './io.ts';
 import { daemonDefaults, reloadOnHangup } from './run.ts';
 import { describeSimulation, startSimulation } from './service.ts';
@@ -34,7 +34,11 @@ export function demoCommand(io: Io): Command {
     .description('Runs the exporter with simulated libraries, without configuration or network.')
     .addOption(customersOption())
     .addOption(seedOption())
-    .option('--web.listen-address <address>', 'address to listen on', '127.0.0.1:10096');
+    .option('--web.listen-address <address>', 'address to listen on', '127.0.0.1:10096')
+    .addHelpText(
+      'after',
+      helpNotes('commands.md', 'demo', 'demo --customers=200 --web.listen-address=127.0.0.1:0'),
+    );
   logOptions().forEach((option) => command.addOption(option));
   return command.action((flags: DemoFlags) => demo(flags, io));
 }
@@ -63,11 +67,21 @@ async function demo(flags: DemoFlags, io: Io): Promise<void> {
     io.writeOut(`${describeSimulation(simulation)}\n`);
     io.onHangup(() => reloadOnHangup(daemon, log));
     const { url } = await daemon.start();
-    io.writeOut(`Status page: ${url}/\n`);
+    // Of a browser or a Prometheus on this machine.
+    const address = new URL(url).host.replace('127.0.0.1', 'localhost');
+    io.writeOut(`${historyRecipe(path, address)}\nStatus page: http://${address}/\n`);
     await untilStopped(io);
     await daemon.stop();
   } finally {
     await simulation.simulator.close();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function historyRecipe(config: string, address: string): string {
+  return `To load the last five weeks into a new Prometheus while this runs (docs/backfill.md):
+  ${PROGRAM} backfill --config.file=${config} --from=-35d --to=-1m --step=5m --instance=${address} --output=demo-history
+  for month in demo-history/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics $month demo-prometheus; done
+  prometheus --config.file=prometheus/prometheus.yml --storage.tsdb.path=demo-prometheus --storage.tsdb.retention.time=1y
+`;
 }

@@ -1,4 +1,4 @@
-/** Flags that several commands have. */
+/** Flags that several commands have, and what every `--help` ends with. */
 import { InvalidArgumentError, Option } from 'commander';
 import { Temporal } from 'temporal-polyfill';
 import { systemClock } from '../base/clock.ts';
@@ -112,4 +112,10 @@ function refuseTime(): never {
     'Expected a time such as 2026-11-01T04:00:00+01:00, a date such as 2026-11-01, ' +
       'or a duration before now such as -24h.',
   );
+}
+
+/** The end of a `--help`. `page` is a file in docs. Examples are arguments of the program. */
+export function helpNotes(page: string, ...examples: readonly string[]): string {
+  const lines = examples.map((example) => `  library-stats-exporter ${example}\n`);
+  return `\nExamples:\n${lines.join('')}\nDocumentation: docs/${page}`;
 }

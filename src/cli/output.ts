@@ -1,5 +1,6 @@
-/** Rows as text: tables, CSV, JSON lines. */
+/** Text for terminals, files and programs: tables, CSV, JSON lines, progress. */
 import type { RawRecord } from '../base/model.ts';
+import type { Io } from './io.ts';
 
 export const FORMATS = ['table', 'csv', 'ndjson'] as const;
 
@@ -37,6 +38,40 @@ export function printable(text: string): string {
 /** `1 file`, `2 files`. */
 export function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** Moves to the start of the line and clears it (ECMA-48, EL). */
+const CLEAR_LINE = '\r\u001b[K';
+
+/** One line on a terminal that is rewritten in place. Elsewhere nothing is written. */
+export class ProgressLine {
+  readonly #io: Pick<Io, 'errorIsTerminal' | 'writeError'>;
+  #isShown = false;
+
+  constructor(io: Pick<Io, 'errorIsTerminal' | 'writeError'>) {
+    this.#io = io;
+  }
+
+  show(text: string): void {
+    if (this.#io.errorIsTerminal) {
+      this.#io.writeError(CLEAR_LINE + text);
+      this.#isShown = true;
+    }
+  }
+
+  /** Writes to standard error in place of the line. */
+  write(text: string): void {
+    this.clear();
+    this.#io.writeError(text);
+  }
+
+  /** Before anything else is written to the terminal. */
+  clear(): void {
+    if (this.#isShown) {
+      this.#io.writeError(CLEAR_LINE);
+      this.#isShown = false;
+    }
+  }
 }
 
 /** Columns are as wide as the first rows need; longer values that come later shift their line. */

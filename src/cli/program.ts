@@ -1,10 +1,12 @@
 /** The command line: its commands, its help, and the exit status. */
+import { existsSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { ConfigError, messageOf, UsageError } from '../base/errors.ts';
 import { backfillCommand } from './backfill.ts';
 import { checkCommand } from './check.ts';
 import { demoCommand } from './demo.ts';
-import { InterruptedError, VERSION } from './io.ts';
+import { helpNotes } from './flags.ts';
+import { InterruptedError, PROGRAM, VERSION } from './io.ts';
 import type { ExitStatus, Io } from './io.ts';
 import { queryCommand } from './query.ts';
 import { runCommand } from './run.ts';
@@ -33,15 +35,39 @@ export function createProgram([first = '']: readonly string[], io: Io): Command 
   const program = new Command('library-stats-exporter')
     .description('Exports visitor and login statistics of libraries to Prometheus.')
     .version(VERSION, '--version')
+    .addHelpText(
+      'after',
+      helpNotes(
+        'commands.md',
+        'demo',
+        'check --config.file=config.yaml',
+        '--config.file=config.yaml',
+      ),
+    )
+    .configureHelp({ minWidthToWrap: 20 })
     .configureOutput({ writeOut: io.writeOut, writeErr: io.writeError })
     .exitOverride();
   // An unknown command is not an argument of run.
   const hasDefault = first === '' || first.startsWith('-');
   for (const create of COMMANDS) {
-    const command = create(io).copyInheritedSettings(program).version(VERSION, '--version');
+    const command = create(io)
+      .copyInheritedSettings(program)
+      .version(VERSION, '--version')
+      .hook('preAction', requireConfigFile);
     program.addCommand(command, { isDefault: hasDefault && create === runCommand });
   }
   return program;
+}
+
+/** Whoever starts without a configuration learns how to get one. */
+function requireConfigFile(command: Command): void {
+  const { 'config.file': file } = command.opts<{ 'config.file'?: string }>();
+  if (file !== undefined && !existsSync(file)) {
+    throw new ConfigError(
+      `${file}: no such file. Name the configuration with --config.file; config.example.yaml is an example.\n` +
+        `To try the exporter without a configuration: ${PROGRAM} demo`,
+    );
+  }
 }
 
 function exitStatus(error: unknown, io: Io): ExitStatus {

@@ -19,11 +19,18 @@ import { Zone } from '../counting/zone.ts';
 import { recordFields, rowFields } from '../service/decode.ts';
 import type { ServiceClient } from '../service/types.ts';
 import { findCustomer, serviceOf } from './access.ts';
-import { configOption, integer, parseTimeFlag, refuseReversed, TIME_FORMATS } from './flags.ts';
+import {
+  configOption,
+  helpNotes,
+  integer,
+  parseTimeFlag,
+  refuseReversed,
+  TIME_FORMATS,
+} from './flags.ts';
 import type { TimeFlag } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
-import { createFormatter, FORMATS, printable } from './output.ts';
+import { counted, createFormatter, FORMATS, printable, ProgressLine } from './output.ts';
 import type { Format } from './output.ts';
 
 interface QueryFlags {
@@ -66,6 +73,14 @@ export function queryCommand(io: Io): Command {
     )
     .option('--include-patron-fields', "print patrons' age, gender and address as well", false)
     .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default('table'))
+    .addHelpText(
+      'after',
+      helpNotes(
+        'commands.md',
+        'query peoplecount --customer=main --aggregation=day',
+        'query login --customer=main --from=-24h --format=csv',
+      ),
+    )
     .action((endpoint: Endpoint, flags: QueryFlags) => query(endpoint, flags, io));
 }
 
@@ -88,23 +103,28 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
   const columns =
     aggregation === undefined ? recordFields(endpoint, includePatronFields) : rowFields(endpoint);
   const format = createFormatter(flags.format, columns);
+  const progress = new ProgressLine(io);
   const service = serviceOf(config, io);
   const client = service.clientFor(accessOf(customer), {
     ...RETRIES,
     onWait(error, waitMs) {
       const wait = formatDuration(Math.ceil(waitMs / 1_000) * 1_000);
-      io.writeError(`${error.message}: retrying in ${wait}\n`);
+      progress.write(`${error.message}: retrying in ${wait}\n`);
     },
   });
   const pages =
     aggregation === undefined
       ? readPages(client, { endpoint, limit, includePatronFields, ...window }, io.stop)
       : readAggregated(client, { endpoint, aggregation, ...window }, io.stop);
+  let pageCount = 0;
   let rowsWritten = 0;
   try {
     for await (const rows of pages) {
+      progress.clear();
       await io.deliverOut(format(rows));
+      pageCount += 1;
       rowsWritten += rows.length;
+      progress.show(`${counted(pageCount, 'page')}, ${counted(rowsWritten, 'record')}`);
     }
   } catch (error) {
     if (codeOf(error) === 'EPIPE') {
@@ -115,6 +135,7 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
       : [Error, messageOf(error)];
     throw new Failure(`${reason} (rows written: ${rowsWritten})`, { cause: error });
   } finally {
+    progress.clear();
     service.close();
   }
 }
@@ -132,14 +153,17 @@ function resolveWindow({ from, to }: QueryFlags, zone: Zone): Window {
   };
 }
 
-/** The records of each page; some pages may be empty. Throws if the service repeats a page. */
+const MAX_EMPTY_PAGES = 10;
+
+/** The records of each page; some pages may be empty. Throws if the pages never end. */
 async function* readPages(
   client: ServiceClient,
   question: PageQuestion,
   signal: AbortSignal,
 ): AsyncGenerator<readonly RawRecord[]> {
   /** A service that repeats pages may give them new tokens. */
-  const firstIds = new Set<RawRecord[number] | undefined>();
+  const firstIds = new Set<RawRecord[number]>();
+  let emptyPages = 0;
   let startToken: Secret | undefined;
   do {
     const token = startToken === undefined ? {} : { startToken };
@@ -151,10 +175,17 @@ async function* readPages(
       );
     }
     const [id] = page.records[0] ?? [];
-    if (id !== undefined && firstIds.has(id)) {
+    if (id === undefined) {
+      emptyPages += 1;
+    } else if (firstIds.has(id)) {
       throw new Error('the service returned a page twice');
+    } else {
+      firstIds.add(id);
+      emptyPages = 0;
     }
-    firstIds.add(id);
+    if (emptyPages > MAX_EMPTY_PAGES) {
+      throw new Error(`the service returned ${emptyPages} empty pages in a row`);
+    }
     yield page.records;
     ({ startToken } = page);
   } while (startToken !== undefined);

@@ -11,7 +11,7 @@ import type { WebConfig } from '../base/web-config.ts';
 import { createDaemon } from '../daemon.ts';
 import type { Daemon, DaemonOptions, Shard } from '../daemon.ts';
 import { proxyEnvironmentFrom } from '../service/transport.ts';
-import { configOption, loggerFor, logOptions, webConfigOption } from './flags.ts';
+import { configOption, helpNotes, loggerFor, logOptions, webConfigOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { untilStopped, VERSION } from './io.ts';
 import type { Io } from './io.ts';
@@ -66,6 +66,14 @@ export function runCommand(io: Io): Command {
       )
         .argParser((text) => parseShard(text, io.hostname))
         .default({ shard: 0, shards: 1 }, '0/1'),
+    )
+    .addHelpText(
+      'after',
+      helpNotes(
+        'operations.md',
+        '--config.file=/etc/library-stats-exporter/config.yaml',
+        'run --config.auto-reload-interval=30s',
+      ),
     );
   logOptions().forEach((option) => command.addOption(option));
   return command.action((flags: RunFlags) => run(flags, io));

@@ -7,7 +7,7 @@ import { startSimulator } from '../simulator/http.ts';
 import type { Simulator } from '../simulator/http.ts';
 import { createEnvironment } from '../simulator/environment.ts';
 import type { Environment } from '../simulator/environment.ts';
-import { customersOption, seedOption } from './flags.ts';
+import { customersOption, helpNotes, seedOption } from './flags.ts';
 import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
 
@@ -27,6 +27,10 @@ export function serviceCommand(io: Io): Command {
     .addOption(customersOption())
     .addOption(seedOption())
     .option('--listen-address <address>', 'loopback address to listen on', '127.0.0.1:0')
+    .addHelpText(
+      'after',
+      helpNotes('commands.md', 'service', 'service --seed=7 --listen-address=127.0.0.1:8080'),
+    )
     .action(async (flags: ServiceFlags) => {
       const simulation = await startSimulation(flags, flags.listenAddress);
       io.writeOut(describeSimulation(simulation));

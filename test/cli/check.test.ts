@@ -33,7 +33,7 @@ test('good files are reported with warnings, bad ones with all problems, without
   const hash = `$2y$10$${'x'.repeat(53)}`;
   const web = workspace.write('web.yaml', `basic_auth_users: { prometheus: ${hash} }\n`);
   const flags = [world.config(), `--web.config.file=${web}`];
-  const good = `${workspace.folder}/config.yaml: good, 2 customers\n${web}: good\n`;
+  const good = `${workspace.folder}/config.yaml: good, 2 customers, 4 requests a minute\n${web}: good\n`;
   expect(await ran('check', ...flags)).toEqual({ status: 0, out: good, err: '' });
   chmodSync(web, 0o644);
   const warned = await ran('check', ...flags);

@@ -8,7 +8,7 @@ import { objectsOf, Workspace } from '../acceptance/daemon.ts';
 import { inTurn, json, startFakeService } from '../service/support/fake-service.ts';
 import type { Answer, Asked } from '../service/support/fake-service.ts';
 import { configFlag, SECRET, startWorld, ZONE } from './simulated-world.ts';
-import { ran } from './terminal.ts';
+import { ran, Terminal } from './terminal.ts';
 
 const workspace = new Workspace();
 const MINUTE_MS = 60_000;
@@ -140,6 +140,8 @@ function page(ids: readonly number[], startToken?: string): Answer {
   return json(200, { metadata: { count: ids.length, startToken }, result });
 }
 
+let onTerminal = false;
+
 /** Answers by start token; that of the first page is empty. */
 async function queryPages(pages: Readonly<Record<string, Answer>>, ...flags: readonly string[]) {
   const fake = await startFakeService();
@@ -149,7 +151,9 @@ async function queryPages(pages: Readonly<Record<string, Answer>>, ...flags: rea
   };
   const config = configFlag(workspace, fake.url, { riverside: 'Europe/Copenhagen' });
   const args = ['query', 'login', config, '--customer=riverside', '--format=ndjson', ...flags];
-  const { status, out, err } = await ran(...args);
+  const terminal = new Terminal();
+  terminal.errorIsTerminal = onTerminal;
+  const { status, out, err } = await terminal.run(...args);
   expect(err + out).not.toContain(SECRET);
   const ids = objectsOf(out).map(({ id }) => Number(String(id).slice(2)));
   return { status, ids, err, asked: fake.asked.filter(({ method }) => method === 'GET') };
@@ -174,6 +178,22 @@ test('every page is requested with the same limit and window, and with the exact
     common,
     { ...common, startToken: token },
   ]);
+});
+
+test('on a terminal, pages and records are counted while they are read', async () => {
+  onTerminal = true;
+  const { err } = await queryPages({ '': page([1, 2], 'a'), a: page([3]) });
+  onTerminal = false;
+  expect(err.split('\r\u001b[K')).toEqual(['', '1 page, 2 records', '', '2 pages, 3 records', '']);
+});
+
+test('ten empty pages are read, and one more ends the query', async () => {
+  const tokens = 'abcdefghijk'.split('');
+  const empty = tokens.map((token, i) => [token, page([], tokens[i + 1])]);
+  const pages = { '': page([1], 'a'), ...Object.fromEntries(empty) };
+  const { status, ids, err } = await queryPages(pages);
+  expect({ status, ids }).toEqual({ status: 1, ids: [1] });
+  expect(err).toContain('the service returned 11 empty pages in a row');
 });
 
 test.each([

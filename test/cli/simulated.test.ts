@@ -1,4 +1,5 @@
 /** `service` and `demo`: what they print and serve, and how they end. */
+import { existsSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { Terminal } from './terminal.ts';
 
@@ -40,11 +41,16 @@ test('service prints addresses and credentials that are accepted, the same for t
   }
 });
 
-test('demo prints credentials and its status page, reloads at SIGHUP, and ends with 0', async () => {
+test('demo prints its status page and how to load its history, reloads at SIGHUP, and ends with 0', async () => {
   const flags = ['--customers=1', '--web.listen-address=127.0.0.1:0'];
   const { terminal, stop } = await start('demo', ...flags);
-  await expect.poll(() => terminal.url, PATIENT).toBeDefined();
-  await expect.poll(() => terminal.out, PATIENT).toContain(`Status page: ${terminal.url}/\n`);
+  await expect.poll(() => terminal.out, PATIENT).toContain('\nStatus page: ');
+  const address = new URL(terminal.url ?? '').host.replace('127.0.0.1', 'localhost');
+  expect(terminal.out).toMatch(new RegExp(`\\nStatus page: http://${address}/\\n$`));
+  const [, config = '', others = ''] =
+    /npm start --silent -- backfill --config\.file=(\S+) (.+)$/m.exec(terminal.out) ?? [];
+  expect(existsSync(config)).toBe(true);
+  expect(others).toBe(`--from=-35d --to=-1m --step=5m --instance=${address} --output=demo-history`);
   terminal.hangups.forEach((hangup) => hangup());
   await expect
     .poll(() => terminal.logLines().map(({ msg }) => msg), PATIENT)

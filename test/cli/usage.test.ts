@@ -25,22 +25,50 @@ test.each([
   expect(err).toContain(named);
 });
 
+test.each([[[]], [['check']], [['query', 'login', '--customer=x']]])(
+  '%j without a configuration names the flag, the example and the demo',
+  async (args) => {
+    const { status, out, err } = await ran(...args);
+    expect({ status, out }).toEqual({ status: 2, out: '' });
+    expect(err).toMatch(/^config\.yaml: no such file\. .*--config\.file.*config\.example\.yaml/);
+    expect(err).toMatch(/: npm start --silent -- demo\n$/);
+  },
+);
+
 const COMMANDS = ['run', 'demo', 'service', 'check', 'query', 'backfill'];
 
-test.each(COMMANDS)('%s has help and --version, and no flag for a secret', async (command) => {
-  const long = await ran(command, '--help');
-  expect(long).toMatchObject({ status: 0, err: '' });
-  expect([await ran(command, '-h'), await ran('help', command)]).toEqual([long, long]);
-  expect(long.out).toContain(`Usage: library-stats-exporter ${command} `);
-  // The list of processes would show a secret in a flag.
-  expect(long.out).not.toMatch(/^ +--\S*(secret|password|token|key|user)/m);
-  expect(await ran(command, '--version')).toEqual(await ran('--version'));
+test.each(COMMANDS)(
+  '%s has help with two examples and a page, and no flag for a secret',
+  async (command) => {
+    const long = await ran(command, '--help');
+    expect(long).toMatchObject({ status: 0, err: '' });
+    expect([await ran(command, '-h'), await ran('help', command)]).toEqual([long, long]);
+    expect(long.out).toContain(`Usage: library-stats-exporter ${command} `);
+    expect(long.out).toMatch(
+      /\nExamples:\n( {2}library-stats-exporter .*\n){2}\nDocumentation: docs\/[\w-]+\.md\n$/,
+    );
+    expect(long.out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    // The list of processes would show a secret in a flag.
+    expect(long.out).not.toMatch(/^ +--\S*(secret|password|token|key|user)/m);
+    expect(await ran(command, '--version')).toEqual(await ran('--version'));
+  },
+);
+
+test.each([
+  ['query', ['--customer']],
+  ['backfill', ['--from', '--output']],
+])('the help of %s marks %j as required', async (command, flags) => {
+  const { out } = await ran('help', command);
+  const words = out.replaceAll(/\s+/g, ' ');
+  for (const flag of flags) {
+    expect(words).toMatch(new RegExp(` ${flag} <\\w+> [^<]*required`));
+  }
 });
 
 test.each([['--help'], ['-h'], ['help']])('%s lists the commands', async (arg) => {
   const { status, out, err } = await ran(arg);
   expect({ status, err }).toEqual({ status: 0, err: '' });
-  const [, list = ''] = /\nCommands:\n(.*)\n$/s.exec(out) ?? [];
+  const [, list = ''] = /\nCommands:\n(.*?)\n\n/s.exec(out) ?? [];
   expect(Array.from(list.matchAll(/^ {2}(\w+) /gm), ([, name]) => name)).toEqual([
     ...COMMANDS,
     'help',
