@@ -75,6 +75,16 @@ describe('a query', () => {
   });
 });
 
+test('a request is logged with method, path, aggregation, window, status and duration only', async () => {
+  const { harness } = await start();
+  await ask(harness.riverside);
+  const lines = harness.reported.filter((line) => line.includes('"msg"'));
+  expect(lines.map((line) => Object.keys(JSON.parse(line) as object))).toEqual([
+    'level time customer method path status duration_ms msg'.split(' '),
+    'level time customer method path aggregation from status duration_ms msg'.split(' '),
+  ]);
+});
+
 test('a page of raw records is requested with limit, token and window, and retried', async () => {
   const question = { endpoint: 'login', limit: 2, includePatronFields: false } as const;
   const { fake, harness } = await start();
@@ -94,11 +104,16 @@ test('a page of raw records is requested with limit, token and window, and retri
 
 describe('a status', () => {
   test.for([
+    [204, 'rejected', 1],
     [302, 'rejected', 1],
+    [400, 'rejected', 1],
     [403, 'auth', 1],
+    [404, 'rejected', 1],
+    [405, 'rejected', 1],
     [408, 'timeout', 4],
     [429, 'rate_limited', 4],
     [500, 'server', 4],
+    [503, 'server', 4],
     [999, 'server', 4],
   ] as const)('of %i is the reason %s after %i requests', async ([code, reason, requests]) => {
     const { fake, harness } = await start();

@@ -158,6 +158,12 @@ describe('TLS', () => {
     );
     expect(fake.asked).toEqual([]);
   });
+
+  test('to a port that speaks plain HTTP is unreachable', async () => {
+    const fake = await startFakeService();
+    const harness = createHarness(fake.url.replace('http:', 'https:'));
+    expect((await failureOf(ask(harness.riverside))).reason).toBe('unreachable');
+  });
 });
 
 function gzipped(content: Uint8Array): Answer {
