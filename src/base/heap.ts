@@ -7,7 +7,6 @@ import { runInNewContext } from 'node:vm';
  */
 export function compactHeap(): void {
   setFlagsFromString('--heap-growing-percent=50');
-  setFlagsFromString('--optimize-for-size');
   setFlagsFromString('--no-allocation-site-pretenuring');
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as NodeJS.GCFunction;
