@@ -90,10 +90,6 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   'backfill started': ['info', '`backfill` reads `months`.'],
   'month written': ['info', 'One file is complete.'],
   'backfill finished': ['info', 'All files are complete.'],
-  'day totals inconsistent, using minute': [
-    'warn',
-    '`backfill`: the totals of a month by `day` differ from those by `minute`, which are used.',
-  ],
   'service not available, retrying': ['warn', '`backfill` waits and requests again.'],
   'Prometheus still changes the hours of its first samples, load the blocks later': [
     'warn',

@@ -10,6 +10,7 @@ import { loadConfig } from '../config/load.ts';
 import type { LabelPair } from '../metrics/family.ts';
 import { customersAtOnce, findCustomer, serviceOf } from './access.ts';
 import { findLiveStarts } from './backfill/live-start.ts';
+import { BackfillProgress } from './backfill/progress.ts';
 import { createReader } from './backfill/reading.ts';
 import { BackfillState } from './backfill/state.ts';
 import {
@@ -31,7 +32,7 @@ import {
 } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
-import { counted } from './output.ts';
+import { ProgressLine } from './output.ts';
 
 export function backfillCommand(io: Io): Command {
   const command = new Command('backfill')
@@ -71,17 +72,26 @@ export function backfillCommand(io: Io): Command {
 
 /** Throws a UsageError or ConfigError before the service is queried, and an Error after that. */
 async function backfill(flags: BackfillFlags, io: Io): Promise<void> {
-  const log = loggerFor(flags, io);
+  const line = new ProgressLine(io);
+  const log = loggerFor(flags, { ...io, writeError: (text) => line.write(text) });
   try {
-    await writeHistory(flags, io, log);
+    const summary = await writeHistory(flags, io, new BackfillProgress(line), log);
+    line.clear();
+    io.writeOut(summary);
   } catch (error) {
+    line.clear();
     throw io.stop.aborted
       ? new InterruptedError('stopped; run the same command again to continue', { cause: error })
       : error;
   }
 }
 
-async function writeHistory(flags: BackfillFlags, io: Io, log: Logger): Promise<void> {
+async function writeHistory(
+  flags: BackfillFlags,
+  io: Io,
+  progress: BackfillProgress,
+  log: Logger,
+): Promise<string> {
   const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
   warnings.forEach((warning) => log.warn('config warning', { warning }));
   const chosen = flags.customer?.map((name) => findCustomer(config, name));
@@ -93,7 +103,11 @@ async function writeHistory(flags: BackfillFlags, io: Io, log: Logger): Promise<
   const months = splitIntoMonths(createTargets(customers, liveStarts, flags, nowMs));
   await mkdir(flags.output, { recursive: true });
   const lock = lockOutput(flags.output);
-  const service = serviceOf(config, io);
+  const service = serviceOf(config, io, {
+    request() {
+      progress.requests += 1;
+    },
+  });
   try {
     await writeMonths(months, {
       folder: flags.output,
@@ -104,11 +118,11 @@ async function writeHistory(flags: BackfillFlags, io: Io, log: Logger): Promise<
       infoLabelNames: infoLabelNames(config),
       read: createReader(service, log, io.stop),
       workers: customersAtOnce(config.service),
+      progress,
       log,
       stop: io.stop,
     });
-    const { samples, files } = state.summary(months);
-    io.writeOut(`${samples} samples in ${counted(files, 'file')} in ${flags.output}\n`);
+    return state.summary(months);
   } finally {
     service.close();
     lock.close();

@@ -1,16 +1,19 @@
-/** The file in the output folder of a backfill that records finished months. */
+/** The file in the output folder of a backfill that records finished months, and their summary. */
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { codeOf, UsageError } from '../../base/errors.ts';
 import { replaceFile } from '../../base/files.ts';
-import type { MinuteStream } from '../../base/model.ts';
+import { MINUTE_STREAMS } from '../../base/model.ts';
+import type { MinuteStream, RawRecord } from '../../base/model.ts';
 import type { Config, CustomerConfig } from '../../config/types.ts';
+import type { MinuteHistory } from '../../counting/minute-history.ts';
+import { counted, createFormatter } from '../output.ts';
 import type { BackfillFlags, Month } from './targets.ts';
 
 const STATE_FILE = 'backfill.json';
 /** Part of the digest: another version of the file does not match. */
-const STATE_VERSION = 4;
+const STATE_VERSION = 5;
 
 interface StateFile {
   readonly settings: string;
@@ -26,9 +29,11 @@ export interface MonthRecord {
 
 export interface CustomerRecord {
   readonly endMs: number;
-  /** The streams with counts in this month or before. */
-  readonly streams: readonly MinuteStream[];
+  /** The service's totals of the month. */
+  readonly totals: Totals;
 }
+
+export type Totals = Readonly<Partial<Record<MinuteStream, Pick<MinuteHistory, 'sums' | 'byDay'>>>>;
 
 export class BackfillState {
   readonly #folder: string;
@@ -58,11 +63,11 @@ export class BackfillState {
     return new BackfillState(flags.output, found ?? { settings, months: {} });
   }
 
-  /** The streams of a customer with counts before a month. */
-  streamsBefore(month: string, customer: string): readonly MinuteStream[] {
+  /** The totals of a customer in the months before. */
+  totalsBefore(month: string, customer: string): readonly Totals[] {
     return Object.entries(this.#months)
       .filter(([name]) => name < month)
-      .flatMap(([, { customers }]) => customers[customer]?.streams ?? []);
+      .flatMap(([, { customers }]) => customers[customer]?.totals ?? []);
   }
 
   /** False for a month that was still running, and was written up to another end. */
@@ -83,14 +88,44 @@ export class BackfillState {
     await replaceFile(join(this.#folder, STATE_FILE), `${JSON.stringify(state)}\n`);
   }
 
-  /** What the files of these months have. */
-  summary(months: readonly Month[]): { readonly samples: number; readonly files: number } {
+  /** A row for each month and customer, and the command that makes blocks of the files. */
+  summary(months: readonly Month[]): string {
+    const columns = ['month', 'customer', 'entered', 'exited', 'logins', 'day'];
+    const rows = months.flatMap(({ name: month }) =>
+      Object.entries(this.#months[month]?.customers ?? {}).map(([name, { totals }]): RawRecord => [
+        month,
+        name,
+        ...totalsRow(totals),
+      ]),
+    );
     const records = months.flatMap(({ name }) => this.#months[name] ?? []);
-    return {
-      samples: records.reduce((sum, { samples }) => sum + samples, 0),
-      files: records.filter(({ bytes }) => bytes > 0).length,
-    };
+    const samples = records.reduce((sum, record) => sum + record.samples, 0);
+    const files = records.filter(({ bytes }) => bytes > 0).length;
+    return [
+      createFormatter('table', columns)(rows),
+      `${samples} samples in ${counted(files, 'file')} in ${this.#folder}\n`,
+      files > 0 ? nextCommand(this.#folder) : 'The service has no data of this time.\n',
+    ].join('');
   }
+}
+
+/** The totals by minute, and whether those by day are the same. */
+function totalsRow(totals: Totals): RawRecord {
+  const [entered = null, exited = null] = totals.people?.sums ?? [];
+  const [logins = null] = totals.logins?.sums ?? [];
+  const differences = MINUTE_STREAMS.flatMap((stream) => {
+    const { sums = [], byDay = [] } = totals[stream] ?? {};
+    return sums.map((sum, i) => (byDay[i] ?? 0) - sum);
+  });
+  const agrees = differences.every((difference) => difference === 0);
+  return [entered, exited, logins, agrees ? 'agrees' : differences.join()];
+}
+
+function nextCommand(folder: string): string {
+  const quoted = `'${folder.replaceAll("'", String.raw`'\''`)}'`;
+  return `Next, make blocks for Prometheus (docs/backfill.md):
+  for month in ${quoted}/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics "$month" blocks; done
+`;
 }
 
 /** Undefined without a file, null if it cannot be parsed. */
@@ -103,6 +138,9 @@ async function readStateFile(path: string): Promise<StateFile | null | undefined
     }
     if (codeOf(error) === 'ENOENT') {
       return undefined;
+    }
+    if (codeOf(error) === 'ENOTDIR') {
+      throw new UsageError(`--output: expected a folder, ${dirname(path)} is a file`);
     }
     throw error;
   }

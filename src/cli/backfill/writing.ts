@@ -22,8 +22,9 @@ import type { Family, FamilyContext, LabelPair } from '../../metrics/family.ts';
 import { END_OF, writeHead, writeLabel, writePastSample } from '../../metrics/format.ts';
 import { counted } from '../output.ts';
 import { counterId } from './live-start.ts';
+import type { BackfillProgress } from './progress.ts';
 import type { PartHistory, ReadPart } from './reading.ts';
-import type { BackfillState, CustomerRecord } from './state.ts';
+import type { BackfillState, CustomerRecord, Totals } from './state.ts';
 import { sampleTimes } from './targets.ts';
 import type { Month, MonthPart } from './targets.ts';
 
@@ -36,41 +37,46 @@ export interface Run extends FamilyContext {
   readonly read: ReadPart;
   /** How many customers are read at the same time. */
   readonly workers: number;
+  readonly progress: BackfillProgress;
   readonly log: Logger;
   readonly stop: AbortSignal;
 }
 
 /** Skips finished months. Throws an Error that names the customers that failed. */
 export async function writeMonths(months: readonly Month[], run: Run): Promise<void> {
-  const { folder, state, log } = run;
+  const { folder, state, progress, log } = run;
   log.info('backfill started', { months: months.length, output: folder });
+  const unfinished: Month[] = [];
   for (const month of months) {
     if (!(await state.isFinished(month))) {
-      const temporary = join(folder, `${month.name}.unfinished`);
-      try {
-        await rm(temporary, { recursive: true, force: true });
-        await mkdir(temporary);
-        await writeMonth(month, temporary, run);
-      } finally {
-        await rm(temporary, { recursive: true, force: true });
-      }
+      unfinished.push(month);
+    }
+  }
+  progress.start(unfinished);
+  for (const month of unfinished) {
+    const temporary = join(folder, `${month.name}.unfinished`);
+    try {
+      await rm(temporary, { recursive: true, force: true });
+      await mkdir(temporary);
+      await writeMonth(month, temporary, run);
+      progress.finish(month);
+    } finally {
+      await rm(temporary, { recursive: true, force: true });
     }
   }
   log.info('backfill finished', { months: months.length });
 }
 
 /** Reads some customers at the same time, and writes them in their order. */
-async function writeMonth(
-  { name: month, parts }: Month,
-  temporary: string,
-  run: Run,
-): Promise<void> {
-  const { folder, state, read, workers, log, stop } = run;
+async function writeMonth(whole: Month, temporary: string, run: Run): Promise<void> {
+  const { name: month, parts } = whole;
+  const { folder, state, read, workers, progress, log, stop } = run;
   const families = [...BACKFILL_FAMILIES, ...breakdownFamilies(run.breakdowns)];
   const customers: Record<string, CustomerRecord> = {};
   const failures: string[] = [];
   let samples = 0;
   for (let done = 0; done < parts.length; done += workers) {
+    progress.show(whole, done);
     const batch = parts.slice(done, done + workers);
     const results = await Promise.allSettled(batch.map(read));
     stop.throwIfAborted();
@@ -79,11 +85,10 @@ async function writeMonth(
       const result = results[i];
       if (result?.status === 'fulfilled') {
         const history = result.value;
-        logDayDifferences(history, name, month, log);
-        const withCounts = [...state.streamsBefore(month, name), ...streamsWithCounts(history)];
-        const streams = MINUTE_STREAMS.filter((stream) => withCounts.includes(stream));
+        const totals = totalsOf(history);
+        const streams = streamsWithCounts([...state.totalsBefore(month, name), totals]);
         samples += await writePart(part, history, streams, families, temporary, run);
-        customers[name] = { endMs: part.range.endMs, streams };
+        customers[name] = { endMs: part.range.endMs, totals };
       } else if (result?.reason instanceof ServiceError) {
         failures.push(`  ${name}: ${result.reason.reason}: ${result.reason.message}`);
       } else {
@@ -102,27 +107,21 @@ async function writeMonth(
   log.info('month written', { month, samples, bytes });
 }
 
-function streamsWithCounts({ streams }: PartHistory): readonly MinuteStream[] {
-  return MINUTE_STREAMS.filter((stream) => {
-    const { sums = [], byDay = [] } = streams[stream] ?? {};
-    return [...sums, ...byDay].some((sum) => sum > 0);
-  });
+/** A stream that had no counts in any month up to this one is unknown rather than 0. */
+function streamsWithCounts(months: readonly Totals[]): readonly MinuteStream[] {
+  return MINUTE_STREAMS.filter((stream) =>
+    months.some(({ [stream]: { sums = [], byDay = [] } = {} }) =>
+      [...sums, ...byDay].some((sum) => sum > 0),
+    ),
+  );
 }
 
-/** Days may lag, cover other hours, or records came while the service was queried. */
-function logDayDifferences(
-  { streams }: PartHistory,
-  customer: string,
-  month: string,
-  log: Logger,
-): void {
-  for (const stream of MINUTE_STREAMS) {
-    const { sums = [], byDay = [] } = streams[stream] ?? {};
-    if (sums.some((sum, i) => sum !== byDay[i])) {
-      const totals = { by_minute: sums.join(), by_day: byDay.join() };
-      log.warn('day totals inconsistent, using minute', { customer, month, stream, ...totals });
-    }
-  }
+function totalsOf({ streams }: PartHistory): Totals {
+  const totals = MINUTE_STREAMS.flatMap((stream) => {
+    const history = streams[stream];
+    return history === undefined ? [] : [[stream, { sums: history.sums, byDay: history.byDay }]];
+  });
+  return Object.fromEntries(totals) as Totals;
 }
 
 /** The size in bytes; 0 and no file if there is no sample. */

@@ -1,11 +1,12 @@
 /** `backfill` over HTTP: the files, interruption and continuation, rejected flags. */
+import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import { lockFolder } from '../../../src/base/files.ts';
 import { Calendar } from '../../../src/counting/calendar.ts';
 import { Zone } from '../../../src/counting/zone.ts';
-import { objectsOf } from '../../acceptance/daemon.ts';
 import { SECRET } from '../simulated-world.ts';
 import { Terminal } from '../terminal.ts';
 import { BackfillFixture, readMonth, seriesOf } from './fixture.ts';
@@ -27,7 +28,7 @@ async function start(options?: FixtureOptions): Promise<void> {
 
 afterEach(() => fixture.stop());
 
-test('writes the totals of the service month by month, and prints the number of samples', async () => {
+test('writes the totals of the service month by month, and prints them and the next command', async () => {
   await start();
   const flags = ['--job=visits', '--instance=here:1', '--label=site=a"b', '--log.level=debug'];
   const { status, out, err } = await fixture.run([...RANGE, ...flags]);
@@ -43,8 +44,11 @@ test('writes the totals of the service month by month, and prints the number of 
   const samples = [...readMonth(fixture.month('2026-10')), ...readMonth(fixture.month('2026-11'))]
     .map(([, series]) => series.length)
     .reduce((sum, length) => sum + length, 0);
-  expect(out).toBe(`${samples} samples in 2 files in ${fixture.output}\n`);
-  expect(err).not.toContain('day totals inconsistent');
+  expect(out).toMatch(new RegExp(`^2026-10 +lone +${total} +\\d+ +\\d+ +agrees$`, 'm'));
+  expect(out).toContain(`\n${samples} samples in 2 files in ${fixture.output}\n`);
+  expect(out).toContain(
+    `for month in '${fixture.output}'/*.om; do promtool tsdb create-blocks-from`,
+  );
   const text = fixture.month('2026-11');
   const labels = 'customer="lone",instance="here:1",job="visits",site="a\\"b"';
   expect(text).toContain(`${ENTERED}{${labels}} `);
@@ -96,6 +100,7 @@ test('stopped by SIGTERM, it keeps finished months and continues after them', as
   await start();
   await fixture.run([...RANGE, `--output=${fixture.folder}/whole`]);
   const terminal = new Terminal();
+  terminal.errorIsTerminal = true;
   fixture.onRequest = (request) => {
     if (request.startsWith('/v1/login 2026-11-01')) {
       terminal.terminate();
@@ -103,6 +108,9 @@ test('stopped by SIGTERM, it keeps finished months and continues after them', as
   };
   const stopped = await fixture.run(RANGE, terminal);
   expect(stopped).toMatchObject({ status: 143, out: '' });
+  const [first, ...others] = stopped.err.match(/2026-1[01]: .* of .*/g) ?? [];
+  expect(first).toBe('2026-10: 0 of 1 customer; 0 of 6 days, 0 requests');
+  expect(others.join()).toMatch(/2026-11: 0 of 1 customer; 3 of 6 days, \d+ requests, \d+s left/);
   expect(stopped.err).toContain('stopped; run the same command again to continue');
   expect(fixture.files()).toEqual(['2026-10.om', 'backfill.json', 'lock']);
   fixture.onRequest = () => {};
@@ -170,18 +178,12 @@ test('has no file for a month without data, and no series of a stream without da
   expect(fixture.requests).toEqual([]);
 });
 
-test('uses the minutes if day lags, and logs the difference', async () => {
+test('uses the minutes if day lags, and prints the difference', async () => {
   await start({ conventions: { dayFreshness: 'nightly' } });
-  const { err } = await fixture.run(['--from=2026-11-05', '--to=2026-11-06T15:00', '--step=5m']);
+  const { out } = await fixture.run(['--from=2026-11-05', '--to=2026-11-06T15:00', '--step=5m']);
   const total = fixture.entered(NOVEMBER.startMs, Date.UTC(2026, 10, 6, 14));
   expect(seriesOf(fixture.month('2026-11'), ENTERED).at(-1)?.value).toBe(total);
-  const differences = objectsOf(err).filter(
-    ({ msg }) => msg === 'day totals inconsistent, using minute',
-  );
-  expect(differences).toEqual([
-    expect.objectContaining({ customer: 'lone', month: '2026-11', stream: 'people' }),
-    expect.objectContaining({ customer: 'lone', month: '2026-11', stream: 'logins' }),
-  ]);
+  expect(out).toMatch(/^2026-11 +lone .* -\d+,-\d+,-\d+$/m);
 });
 
 test('rejects a folder with a backfill of other flags or another configuration, or a damaged one', async () => {
@@ -205,8 +207,24 @@ test('rejects a folder with a backfill of other flags or another configuration, 
   }
 });
 
-test('rejects an --output that is locked', async () => {
+test('a full disk is an error, not the end of a file', async () => {
   await start();
+  const program = join(import.meta.dirname, 'testdata/backfill-on-full-disk.ts');
+  const limited = ['-c', 'ulimit -f 200; exec "$0" "$@"', process.execPath, program];
+  const flags = [fixture.configFlag, `--output=${fixture.output}`, ...RANGE];
+  const { stdout } = await promisify(execFile)('/bin/sh', [...limited, ...flags]);
+  expect(stdout).toContain('"status":1');
+  expect(stdout).toContain('EFBIG');
+  expect(fixture.files()).toEqual(['lock']);
+});
+
+test('rejects an --output that is a file, or is locked', async () => {
+  await start();
+  const file = join(fixture.folder, 'file');
+  writeFileSync(file, 'mine');
+  const rejected = await fixture.run([...RANGE, `--output=${file}`]);
+  expect(rejected).toMatchObject({ status: 2, out: '' });
+  expect(rejected.err).toContain(`--output: expected a folder, ${file} is a file`);
   mkdirSync(fixture.output);
   const lock = lockFolder(fixture.output);
   const { status, err } = await fixture.run(RANGE);
