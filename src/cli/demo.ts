@@ -67,7 +67,6 @@ async function demo(flags: DemoFlags, io: Io): Promise<void> {
     io.writeOut(`${describeSimulation(simulation)}\n`);
     io.onHangup(() => reloadOnHangup(daemon, log));
     const { url } = await daemon.start();
-    // Of a browser or a Prometheus on this machine.
     const address = new URL(url).host.replace('127.0.0.1', 'localhost');
     io.writeOut(`${historyRecipe(path, address)}\nStatus page: http://${address}/\n`);
     await untilStopped(io);

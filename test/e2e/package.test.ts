@@ -135,7 +135,7 @@ describe.each([
       HILLSIDE_SECRET: 'hunter3hunter3',
     });
     expect({ status, error }).toEqual({ status: 0, error: '' });
-    expect(out).toBe('config.yaml: good, 2 customers\n');
+    expect(out).toBe('config.yaml: good, 2 customers, 4.4 requests a minute\n');
   });
 
   test.each([
