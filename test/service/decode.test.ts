@@ -1,4 +1,5 @@
 /** What an answer may look like, and what is malformed. */
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { Endpoint, PageQuestion, RawPage } from '../../src/base/model.ts';
@@ -133,6 +134,40 @@ describe('an answer is malformed', () => {
       'row 0: "key": expected an integer or a short string',
     );
   });
+});
+
+test('an answer with a changed byte or value is decoded whole or malformed', () => {
+  const good = rows({ key: 'a', in: 3, out: 1 }, { key: 7, in: 0, out: 12 });
+  const text = JSON.stringify(good);
+  const values = [...text.matchAll(/"[^"]*"(?!:)|\d+|\{[^{}]*\}|\[.*\]/g)];
+  const changed = fc.oneof(
+    fc.tuple(fc.nat(text.length - 1), fc.uint8Array({ maxLength: 3 })).map(([position, bytes]) => {
+      const before = Buffer.from(text.slice(0, position));
+      return Buffer.concat([before, bytes, Buffer.from(text.slice(position + 1))]);
+    }),
+    fc.tuple(fc.constantFrom(...values), fc.jsonValue()).map(([{ 0: old, index }, value]) => {
+      const rest = text.slice(index + old.length);
+      return Buffer.from(text.slice(0, index) + JSON.stringify(value) + rest);
+    }),
+  );
+  function countsIn(content: Buffer): readonly number[] {
+    try {
+      const decoded = decodeAggregated('peoplecount', { ...answer(good), body: content }, []);
+      return decoded.rows.flatMap((row) => row.counts);
+    } catch (error) {
+      if (error instanceof ServiceError && error.reason === 'malformed') {
+        return [];
+      }
+      throw error;
+    }
+  }
+  fc.assert(
+    fc.property(changed, (content) => {
+      const bad = countsIn(content).filter((count) => !Number.isInteger(count) || count < 0);
+      expect(bad).toEqual([]);
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 describe('a token answer', () => {
