@@ -15,6 +15,7 @@ import type {
 import type { Secret } from '../base/secret.ts';
 import { loadConfig } from '../config/load.ts';
 import { accessOf } from '../config/files.ts';
+import { DAY_MS, MINUTE_MS } from '../counting/calendar.ts';
 import { Zone } from '../counting/zone.ts';
 import { recordFields, rowFields } from '../service/decode.ts';
 import type { ServiceClient } from '../service/types.ts';
@@ -46,6 +47,7 @@ interface QueryFlags {
 
 /** A page of this many records is a third of the 1 MB above which the service aggregates. */
 const DEFAULT_LIMIT = 1_000;
+const QUARTER_MS = 15 * MINUTE_MS;
 /** A user can wait longer than a poll. */
 const RETRIES = { maxAttempts: 6, maxWaitMs: 3_600_000 };
 
@@ -100,6 +102,11 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
   warnings.forEach((warning) => io.writeError(`warning: ${warning}\n`));
   const customer = findCustomer(config, flags.customer);
   const window = resolveWindow(flags, new Zone(customer.timezone));
+  for (const [end, time] of Object.entries(window)) {
+    if (isInsideBucket(time, aggregation)) {
+      io.writeError(`note: --${end} cuts a ${aggregation}: its row has a part of its counts\n`);
+    }
+  }
   const columns =
     aggregation === undefined ? recordFields(endpoint, includePatronFields) : rowFields(endpoint);
   const format = createFormatter(flags.format, columns);
@@ -151,6 +158,12 @@ function resolveWindow({ from, to }: QueryFlags, zone: Zone): Window {
     ...(fromMs === undefined ? {} : { from: zone.format(fromMs) }),
     ...(toMs === undefined ? {} : { to: zone.format(toMs) }),
   };
+}
+
+/** Whether a local time is not the start of a row, as far as the service documents its rows. */
+function isInsideBucket(time: string, aggregation: Aggregation | undefined): boolean {
+  const bucketMs = aggregation === 'day' ? DAY_MS : aggregation === 'quarter' ? QUARTER_MS : 1;
+  return Date.parse(`${time.slice(0, 19)}Z`) % bucketMs !== 0;
 }
 
 const MAX_EMPTY_PAGES = 10;

@@ -109,6 +109,21 @@ test.each([
   expect([status, recordsIn(out)]).toEqual([0, 25]);
 });
 
+test.each([
+  ['day', '2026-03-01T00:00', '2026-03-03T00:00', ''],
+  ['day', '2026-03-01T00:15', '2026-03-03T00:00', /^note: --from cuts a day: .*\n$/],
+  ['quarter', '2026-03-01T00:15', '2026-03-03T00:01', /^note: --to cuts a quarter: .*\n$/],
+  ['minute', '2026-03-01T00:15', '2026-03-03T00:01', ''],
+] as const)('a %s that --from or --to cuts is named', async (aggregation, from, to, expected) => {
+  const { err } = await query(
+    'login',
+    `--aggregation=${aggregation}`,
+    `--from=${from}`,
+    `--to=${to}`,
+  );
+  expect(err).toMatch(expected === '' ? /^$/ : expected);
+});
+
 test('the rows of a forced aggregation are printed, and the status is 1', async () => {
   await using limited = await startWorld({ riverside: RIVERSIDE }, FEW);
   const args = ['--customer=riverside', '--aggregation=minute', '--format=csv'];
