@@ -13,7 +13,7 @@ COPY package.json package-lock.json ./
 # No package needs its install script: native modules come prebuilt.
 RUN npm ci --omit=dev --ignore-scripts
 
-# Node.js without a package manager.
+# Node.js without npm and its relatives.
 FROM ${NODE_IMAGE} AS runtime
 RUN rm -rf /opt/yarn* /usr/local/lib/node_modules \
       /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
