@@ -1,11 +1,10 @@
 /** How far a backfill is, on a terminal. */
 import { systemClock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
+import { DAY_MS } from '../../counting/calendar.ts';
 import { counted } from '../output.ts';
 import type { ProgressLine } from '../output.ts';
 import type { Month, MonthPart } from './targets.ts';
-
-const DAY_MS = 86_400_000;
 
 export class BackfillProgress {
   readonly line: ProgressLine;
