@@ -7,7 +7,7 @@ import { ALWAYS_OPEN, deadFrom, drawLibrary } from '../../src/simulator/librarie
 import { launch } from '../acceptance/daemon.ts';
 import type { Workspace } from '../acceptance/daemon.ts';
 import { startWorld } from '../cli/simulated-world.ts';
-import { RULE_FILES, readPrometheusFile, readRuleFile } from '../prometheus/rules.ts';
+import { RULE_FILES, groupsOf, readPrometheusFile } from '../prometheus/rules.ts';
 import { startAlertmanager, startWebhook } from './support/alertmanager.ts';
 import type { Webhook } from './support/alertmanager.ts';
 import { eventually } from './support/processes.ts';
@@ -88,8 +88,7 @@ test('a dead door ends as a notification about its library, and about no other',
 /** The shipped rules, evaluated every second, and pending for seconds instead of minutes. */
 function shortenedRules(workspace: Workspace): readonly string[] {
   return RULE_FILES.map((path, i) => {
-    const { groups } = readRuleFile(path);
-    const shortened = groups.map((group) => ({
+    const shortened = groupsOf(path).map((group) => ({
       ...group,
       interval: '1s',
       rules: group.rules.map((rule) => ('alert' in rule ? { ...rule, for: '5s' } : rule)),

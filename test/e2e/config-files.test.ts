@@ -6,9 +6,9 @@ import { z } from 'zod';
 import {
   PROMETHEUS_FOLDER,
   RULE_FILES,
+  groupsOf,
   readAlerts,
   readPrometheusFile,
-  readRuleFile,
 } from '../prometheus/rules.ts';
 import { debianProgram, run } from './support/processes.ts';
 
@@ -33,7 +33,7 @@ test.each(RULE_FILES)('promtool accepts %s, and finds no rule twice', (path) => 
   const args = ['check', 'rules', '--lint=all', pathOf(path)];
   const { status, output } = run(debianProgram('/usr/bin/promtool'), args);
   expect({ status, output }).toMatchObject({ status: 0 });
-  const rules = readRuleFile(path).groups.flatMap((group) => group.rules);
+  const rules = groupsOf(path).flatMap((group) => group.rules);
   expect(output).toContain(`${rules.length} rules found`);
 });
 

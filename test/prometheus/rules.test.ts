@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { labelsOf } from '../grafana/contract-metrics.ts';
 import { groupingLabels, madeLabels, matchedLabels, selectorsOf } from '../grafana/promql.ts';
 import type { Selector } from '../grafana/promql.ts';
-import { RULE_FILES, readAlerts, readRecordings, readRuleFile, ruleFilesThere } from './rules.ts';
+import { PROMETHEUS_FOLDER, RULE_FILES, readAlerts, readGroups, readRecordings } from './rules.ts';
 
 const ALERTS = readAlerts();
 const RECORDINGS = readRecordings();
@@ -37,14 +37,14 @@ test('every recording is read by a rule', () => {
 });
 
 test('a recording that is older than the look-back of five minutes is read over a range', () => {
-  const rare = RULE_FILES.flatMap((path) => readRuleFile(path).groups)
+  const rare = readGroups()
     .filter(({ interval }) => interval === '15m' || interval === '1h')
     .flatMap(({ name, rules }) =>
       rules.flatMap((rule) => ('record' in rule ? [{ name, record: rule.record }] : [])),
     );
   expect(rare).not.toEqual([]);
   for (const { name, record } of rare) {
-    const readers = RULE_FILES.flatMap((path) => readRuleFile(path).groups)
+    const readers = readGroups()
       // In one group each rule reads what the rules before it have just recorded.
       .filter((group) => group.name !== name)
       .flatMap(({ rules }) => rules.flatMap(({ expr }) => selectorsOf(expr)))
@@ -56,7 +56,8 @@ test('a recording that is older than the look-back of five minutes is read over 
 test('names are unique, and every file of the folder is known', () => {
   const names = EXPRESSIONS.map(([name]) => name);
   expect(new Set(names).size).toBe(names.length);
-  expect(ruleFilesThere().toSorted()).toEqual([...RULE_FILES].toSorted());
+  const files = readdirSync(new URL('rules/', PROMETHEUS_FOLDER)).map((name) => `rules/${name}`);
+  expect(files.toSorted()).toEqual([...RULE_FILES].toSorted());
 });
 
 test.each(ALERTS)('$alert links to its runbook section and dashboard', (alert) => {

@@ -1,5 +1,5 @@
 /** The rule files as data. Promtool checks their PromQL in test/e2e. */
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { selectorsOf } from '../grafana/promql.ts';
@@ -23,19 +23,16 @@ const ALERT = z.strictObject({
   }),
 });
 
-const RULE_FILE = z.strictObject({
-  groups: z.array(
-    z.strictObject({
-      name: z.string(),
-      interval: z.string(),
-      rules: z.array(z.union([RECORDING, ALERT])),
-    }),
-  ),
+const GROUP = z.strictObject({
+  name: z.string(),
+  interval: z.string(),
+  rules: z.array(z.union([RECORDING, ALERT])),
 });
+const RULE_FILE = z.strictObject({ groups: z.array(GROUP) });
 
 export type Recording = z.infer<typeof RECORDING>;
 export type Alert = z.infer<typeof ALERT>;
-export type RuleFile = z.infer<typeof RULE_FILE>;
+type Group = z.infer<typeof GROUP>;
 
 /** The folder with rules/ and the example configurations. */
 export const PROMETHEUS_FOLDER = new URL('../../prometheus/', import.meta.url);
@@ -43,27 +40,26 @@ export const PROMETHEUS_FOLDER = new URL('../../prometheus/', import.meta.url);
 /** Recordings first: alerts read them at the same instant. */
 export const RULE_FILES = ['rules/recording.yml', 'rules/devices.yml', 'rules/alerts.yml'] as const;
 
-/** The files of the folder with the rules, as paths from the folder above. */
-export function ruleFilesThere(): readonly string[] {
-  return readdirSync(new URL('rules/', PROMETHEUS_FOLDER)).map((name) => `rules/${name}`);
-}
-
 /** A file of the folder as text. */
 export function readPrometheusFile(path: string): string {
   return readFileSync(new URL(path, PROMETHEUS_FOLDER), 'utf8');
 }
 
-/** One file with rules. Throws where a rule lacks what every rule has. */
-export function readRuleFile(path: (typeof RULE_FILES)[number]): RuleFile {
-  return RULE_FILE.parse(parse(readPrometheusFile(path)));
+/** The groups of one file. Throws where a rule lacks what every rule has. */
+export function groupsOf(path: (typeof RULE_FILES)[number]): readonly Group[] {
+  return RULE_FILE.parse(parse(readPrometheusFile(path))).groups;
+}
+
+export function readGroups(): readonly Group[] {
+  return RULE_FILES.flatMap(groupsOf);
 }
 
 export function readRecordings(): readonly Recording[] {
-  return rules().filter((rule) => 'record' in rule);
+  return readGroups().flatMap(({ rules }) => rules.filter((rule) => 'record' in rule));
 }
 
 export function readAlerts(): readonly Alert[] {
-  return rules().filter((rule) => 'alert' in rule);
+  return readGroups().flatMap(({ rules }) => rules.filter((rule) => 'alert' in rule));
 }
 
 /** The recordings that an expression reads, directly or through others, each before its reader. */
@@ -81,14 +77,4 @@ export function recordingsFor(expression: string): readonly Recording[] {
   }
   add(expression);
   return [...needed];
-}
-
-/** Of a duration like `15m`, also in brackets as after a selector. */
-export function secondsOf(duration = '0s'): number {
-  const [, count = '0', unit = 's'] = /^\[?(\d+)([smhdw])\]?$/.exec(duration) ?? [];
-  return Number(count) * ({ s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 }[unit] ?? 0);
-}
-
-function rules(): readonly (Recording | Alert)[] {
-  return RULE_FILES.flatMap((path) => readRuleFile(path).groups.flatMap((group) => group.rules));
 }

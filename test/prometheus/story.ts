@@ -2,7 +2,6 @@
  * Time series as functions of the minute, written as input for promtool's unit tests. Minute 0 is the
  * start of 1970, a Thursday.
  */
-import type { Alert, Recording } from './rules.ts';
 
 /** The value of a series at a minute; undefined where it is absent. */
 export type Value = number | ((minute: number) => number | undefined);
@@ -75,11 +74,6 @@ export function inputSeries(
           values: valuesOf(value, minutes, step),
         },
   );
-}
-
-/** A rule file with one group. */
-export function ruleFileOf(rules: readonly (Recording | Alert)[]): object {
-  return { groups: [{ name: 'tested', rules }] };
 }
 
 /** A series with further labels. Labels that it has stay; `customer` is only for series of customers. */

@@ -2,16 +2,17 @@
  * A real Prometheus that has the simulated service's last weeks, as a newcomer gets them there: by
  * `backfill` and promtool.
  */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BREAKDOWNS } from '../../../src/base/model.ts';
 import { startSimulation } from '../../../src/cli/service.ts';
 import { exporterConfigYaml } from '../../../src/simulator/environment.ts';
 import { MAIN } from '../../acceptance/daemon.ts';
-import { debianProgram, finished } from './processes.ts';
+import { finished } from './processes.ts';
 import { startPrometheus } from './prometheus.ts';
 import type { Prometheus } from './prometheus.ts';
+import { blocksFromFiles } from './promtool.ts';
 
 /**
  * Resolves when five weeks of five customers can be queried: series with job="library" and
@@ -42,25 +43,10 @@ export async function historyPrometheus(
       `--output=${history}`,
     ]);
     const blocks = join(folder, 'blocks');
-    await makeBlocks(history, blocks);
+    await blocksFromFiles(history, blocks);
     return await startPrometheus(targets, { blocks });
   } finally {
     await running.simulator.close();
     rmSync(folder, { recursive: true });
-  }
-}
-
-/** What docs/backfill.md says, of each month. */
-export async function makeBlocks(history: string, blocks: string): Promise<void> {
-  for (const file of readdirSync(history).filter((name) => name.endsWith('.om'))) {
-    await finished(debianProgram('/usr/bin/promtool'), [
-      'tsdb',
-      'create-blocks-from',
-      '--max-block-duration=162h',
-      'openmetrics',
-      '--quiet',
-      join(history, file),
-      blocks,
-    ]);
   }
 }

@@ -8,8 +8,8 @@ import { DAY_MS } from '../../../src/simulator/conventions.ts';
 import { OFFICE_HOURS, openingHoursText } from '../../../src/simulator/libraries.ts';
 import { MAIN } from '../../acceptance/daemon.ts';
 import { startWorld } from '../../cli/simulated-world.ts';
-import { makeBlocks } from './history-prometheus.ts';
 import { finished } from './processes.ts';
+import { blocksFromFiles } from './promtool.ts';
 
 export const CUSTOMER = 'riverside';
 
@@ -45,7 +45,7 @@ export async function startHistoryWorld(
       const output = join(world.workspace.folder, 'history');
       const args = ['backfill', config, `--output=${output}`, ...flags];
       const said = await finished(process.execPath, [MAIN, ...args]);
-      await makeBlocks(output, blocks);
+      await blocksFromFiles(output, blocks);
       const metas = readdirSync(blocks).map((block) =>
         META.parse(JSON.parse(readFileSync(join(blocks, block, 'meta.json'), 'utf8'))),
       );

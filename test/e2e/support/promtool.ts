@@ -1,11 +1,13 @@
-/** promtool's unit tests of rules and expressions. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+/** promtool's unit tests of rules and expressions, and its blocks of history. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Alert, Recording } from '../../prometheus/rules.ts';
-import { ruleFileOf } from '../../prometheus/story.ts';
 import type { InputSeries } from '../../prometheus/story.ts';
-import { debianProgram, outcomeOf } from './processes.ts';
+import { debianProgram, finished, outcomeOf } from './processes.ts';
+
+/** The longest block of docs/backfill.md. */
+export const BLOCK_HOURS = 162;
 
 export interface Expectation {
   readonly expr: string;
@@ -28,7 +30,8 @@ export async function failuresOf(unitTest: UnitTest): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'promtool-'));
   try {
     const file = join(folder, 'tests.json');
-    writeFileSync(join(folder, 'rules.json'), JSON.stringify(ruleFileOf(rules)));
+    const groups = [{ name: 'tested', rules }];
+    writeFileSync(join(folder, 'rules.json'), JSON.stringify({ groups }));
     const test = {
       interval: `${step}m`,
       input_series: series,
@@ -46,4 +49,18 @@ export async function failuresOf(unitTest: UnitTest): Promise<string> {
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Makes blocks of the files of a folder, as docs/backfill.md says. */
+export async function blocksFromFiles(history: string, blocks: string): Promise<void> {
+  for (const file of readdirSync(history).filter((name) => name.endsWith('.om'))) {
+    await createBlocks(['openmetrics', '--quiet', join(history, file), blocks]);
+  }
+}
+
+/** Runs `promtool tsdb create-blocks-from` in the current folder. */
+export async function createBlocks(args: readonly string[]): Promise<void> {
+  const longest = `--max-block-duration=${BLOCK_HOURS}h`;
+  const promtool = debianProgram('/usr/bin/promtool');
+  await finished(promtool, ['tsdb', 'create-blocks-from', longest, ...args]);
 }

@@ -1,4 +1,4 @@
-/** The libraries of `npm run alerts:replay`, and what an exporter shows of them. */
+/** The simulated libraries of `npm run alerts:replay`, and what an exporter shows of them. */
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import {
@@ -8,7 +8,7 @@ import {
   drawLibrary,
   openInterval,
 } from '../../src/simulator/libraries.ts';
-import type { Library, OpeningInterval } from '../../src/simulator/libraries.ts';
+import type { Library } from '../../src/simulator/libraries.ts';
 import { countPasses, dayTraffic } from '../../src/simulator/traffic.ts';
 import { createZones, minuteOfDay, weekdayOf } from '../../src/simulator/zone.ts';
 import type { Zone } from '../../src/simulator/zone.ts';
@@ -40,13 +40,6 @@ export const FAULTS: Readonly<
   },
 };
 
-/** The evenly spaced times of a replay. */
-export interface Steps {
-  readonly startSeconds: number;
-  readonly stepSeconds: number;
-  readonly count: number;
-}
-
 /** A library without a fault over the whole time, or a copy of it around a fault. */
 export interface ReplayedLibrary {
   readonly customer: string;
@@ -64,16 +57,19 @@ export interface ReplayedLibrary {
   readonly firstStep: number;
 }
 
-const DAY_SECONDS = 86_400;
-const DAY_MS = 86_400_000;
+export const STEP_SECONDS = 300;
+export const DAY_SECONDS = 86_400;
+/** Monday, 5 January 2026, so that a year has both changes of the clocks, Easter and a summer. */
+export const START_SECONDS = Date.UTC(2026, 0, 5) / 1_000;
 /** What is usual is the median of four weeks. */
 export const LEARNING_DAYS = 28;
+
+const DAY_MS = 86_400_000;
+const STEPS_OF_DAY = DAY_SECONDS / STEP_SECONDS;
 const FAULT_DAYS = 10;
 const OUTAGE_SECONDS = 26 * 3_600;
 const LAG_SECONDS = 1_800;
-const TWO_DAYS_A_WEEK: readonly OpeningInterval[] = [
-  { weekdays: [1, 3], fromMinute: 14 * 60, toMinute: 18 * 60 },
-];
+const TWO_DAYS_A_WEEK = [{ weekdays: [1, 3], fromMinute: 14 * 60, toMinute: 18 * 60 }];
 const OPENINGS = [OFFICE_HOURS, OPEN_EARLY_AND_LATE, TWO_DAYS_A_WEEK, ALWAYS_OPEN];
 const ZONES = ['Europe/Copenhagen', 'America/New_York', 'Pacific/Auckland'];
 /** Month and day: public holidays, Easter 2026 among them. */
@@ -81,82 +77,92 @@ const HOLIDAYS = new Set('1-1 4-3 4-5 4-6 5-1 5-14 5-25 10-3 12-25 12-26'.split(
 const CLOSES_AT_14 = new Set('2-16 4-2 6-23 12-23 12-24 12-31'.split(' '));
 const SUMMER = { fromDay: Date.UTC(2026, 6, 13) / DAY_MS, days: 21 };
 
+/** What the service newly shows in a step. */
+interface Counts {
+  entered: number;
+  exited: number;
+  logins: number;
+  /** The times of the last pass and of the last login, 0 for none. */
+  seenSeconds: number;
+  loginSeconds: number;
+}
+
+const NOBODY: Counts = { entered: 0, exited: 0, logins: 0, seenSeconds: 0, loginSeconds: 0 };
+
+interface Simulated {
+  readonly library: Library;
+  readonly zone: Zone;
+  /** Of the whole time. */
+  readonly steps: number;
+  /** Whether the exporter knows the opening hours. */
+  readonly hasHours: boolean;
+  /** By step. */
+  readonly traffic: ReadonlyMap<number, Counts>;
+  /** How many people were ever inside at once. */
+  readonly maxInside: number;
+}
+
 /** Libraries from 3 to 6,000 visitors a day: each without a fault, and a copy with each fault. */
-export function* replayedLibraries(count: number, steps: Steps): Generator<ReplayedLibrary> {
+export function* replayedLibraries(count: number, days: number): Generator<ReplayedLibrary> {
   const zones = createZones();
+  const steps = days * STEPS_OF_DAY;
   for (let i = 0; i < count; i++) {
     const visitsPerDay = Math.round(3 * 2_000 ** (i / Math.max(1, count - 1)));
     const opening = OPENINGS[i % OPENINGS.length] ?? ALWAYS_OPEN;
     const timezone = ZONES[i % ZONES.length] ?? 'UTC';
     const library = drawLibrary(7, i + 1, { visitsPerDay, opening, timezone });
     const hasHours = (i + Math.floor(i / OPENINGS.length)) % 2 === 0;
-    const lagSeconds = i % 6 === 5 ? LAG_SECONDS : 0;
     const zone = zones(timezone);
-    const traffic = countedTraffic(library, zone, steps, lagSeconds);
+    const counted = countedTraffic(library, zone, steps, i % 6 === 5 ? LAG_SECONDS : 0);
+    const simulated = { library, zone, steps, hasHours, ...counted };
     const random = seededRandom(i);
     for (const fault of [undefined, ...(Object.keys(FAULTS) as Fault[])]) {
-      yield replayed(library, zone, steps, traffic, { hasHours, fault, random });
+      yield replayed(simulated, fault, random);
     }
   }
-}
-
-/** By step: what the service has newly shown. */
-interface Traffic {
-  readonly entered: Float64Array;
-  readonly exited: Float64Array;
-  readonly logins: Float64Array;
-  /** The times of the last pass and of the last login, 0 for none. */
-  readonly seenSeconds: Float64Array;
-  readonly loginSeconds: Float64Array;
-  /** How many people were ever inside at once. */
-  readonly maxInside: number;
 }
 
 function countedTraffic(
   library: Library,
   zone: Zone,
-  { startSeconds, stepSeconds, count }: Steps,
+  steps: number,
   lagSeconds: number,
-): Traffic {
-  const [entered, exited, logins, seenSeconds, loginSeconds] = Array.from(
-    { length: 5 },
-    () => new Float64Array(count),
-  ) as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
+): Pick<Simulated, 'traffic' | 'maxInside'> {
+  const traffic = new Map<number, Counts>();
   let maxInside = 0;
-  const firstDay = zone.dayOf(startSeconds * 1_000);
-  const lastDay = zone.dayOf((startSeconds + count * stepSeconds) * 1_000);
+  const firstDay = zone.dayOf(START_SECONDS * 1_000);
+  const lastDay = zone.dayOf(secondsOf(steps) * 1_000);
   for (let day = firstDay; day <= lastDay; day++) {
     if (isClosed(day)) {
       continue;
     }
-    const drawn = dayTraffic(onDay(library, day), zone, day);
+    const { people: passes, logins } = dayTraffic(onDay(library, day), zone, day);
     // A library that is always open leaves its visitors no time after closing.
     const endMs = isClosed(day + 1) ? zone.dayStartMs(day + 1) : Infinity;
     let inside = 0;
-    for (const { people } of drawn.people) {
+    for (const { people } of passes) {
       inside += people;
       maxInside = Math.max(maxInside, inside);
     }
-    for (const { timeMs, people } of countPasses(library, drawn.people)) {
-      add(people > 0 ? entered : exited, seenSeconds, Math.min(timeMs, endMs), Math.abs(people));
+    for (const { timeMs, people } of countPasses(library, passes)) {
+      const { counts, minuteSeconds } = shown(Math.min(timeMs, endMs));
+      counts[people > 0 ? 'entered' : 'exited'] += Math.abs(people);
+      counts.seenSeconds = Math.max(counts.seenSeconds, minuteSeconds);
     }
-    for (const { timeMs, people } of countPasses(library, drawn.logins)) {
-      add(logins, loginSeconds, Math.min(timeMs, endMs), people);
+    for (const { timeMs, people } of countPasses(library, logins)) {
+      const { counts, minuteSeconds } = shown(Math.min(timeMs, endMs));
+      counts.logins += people;
+      counts.loginSeconds = Math.max(counts.loginSeconds, minuteSeconds);
     }
   }
-  return { entered, exited, logins, seenSeconds, loginSeconds, maxInside };
+  return { traffic, maxInside };
 
-  function add(
-    counts: Float64Array,
-    lastSeconds: Float64Array,
-    timeMs: number,
-    people: number,
-  ): void {
-    const step = Math.ceil((timeMs / 1_000 + lagSeconds - startSeconds) / stepSeconds);
-    if (step >= 0 && step < count) {
-      counts[step] = (counts[step] ?? 0) + people;
-      lastSeconds[step] = Math.max(lastSeconds[step] ?? 0, Math.floor(timeMs / 60_000) * 60);
-    }
+  /** The counts of the step in which the service shows a time, and the minute of that time. */
+  function shown(timeMs: number) {
+    const step = stepAt(timeMs / 1_000 + lagSeconds);
+    const counts = traffic.get(step) ?? { ...NOBODY };
+    traffic.set(step, counts);
+    return { counts, minuteSeconds: Math.floor(timeMs / 60_000) * 60 };
   }
 }
 
@@ -171,57 +177,33 @@ function onDay(library: Library, day: number): Library {
   return { ...library, opening, visitsPerDay: library.visitsPerDay / 2 };
 }
 
-function replayed(
-  library: Library,
-  zone: Zone,
-  steps: Steps,
-  traffic: Traffic,
-  given: {
-    readonly fault: Fault | undefined;
-    readonly hasHours: boolean;
-    readonly random: Random;
-  },
-): ReplayedLibrary {
+function replayed(simulated: Simulated, fault: Fault | undefined, random: Random): ReplayedLibrary {
+  const { library, zone, steps, hasHours, traffic, maxInside } = simulated;
   const { visitsPerDay, opening } = library;
-  const { fault, hasHours, random } = given;
-  const { stepSeconds } = steps;
-  const stepsOfDay = DAY_SECONDS / stepSeconds;
 
-  function secondsOf(step: number): number {
-    return steps.startSeconds + step * stepSeconds;
-  }
   function isOpen(seconds: number): boolean {
     const day = zone.dayOf(seconds * 1_000);
     const minute = minuteOfDay(zone, seconds * 1_000);
     return !isClosed(day) && openInterval(opening, weekdayOf(day), minute) !== undefined;
   }
 
-  let [faultStep, firstStep, endStep] = [LEARNING_DAYS * stepsOfDay, 0, steps.count];
+  let [faultStep, firstStep, endStep] = [LEARNING_DAYS * STEPS_OF_DAY, 0, steps];
   if (fault !== undefined) {
-    const spare = steps.count - (LEARNING_DAYS + FAULT_DAYS + 7) * stepsOfDay;
+    const spare = steps - (LEARNING_DAYS + FAULT_DAYS + 7) * STEPS_OF_DAY;
     faultStep += Math.floor(random.next() * spare);
     while (!isOpen(secondsOf(faultStep))) {
       faultStep++;
     }
-    firstStep = faultStep - LEARNING_DAYS * stepsOfDay;
-    endStep = Math.min(steps.count, faultStep + FAULT_DAYS * stepsOfDay);
+    firstStep = faultStep - LEARNING_DAYS * STEPS_OF_DAY;
+    endStep = Math.min(steps, faultStep + FAULT_DAYS * STEPS_OF_DAY);
   }
-  const openDays = new Set(opening.flatMap(({ weekdays }) => weekdays)).size;
-  const openMinutes = opening.reduce(
-    (sum, { weekdays, fromMinute, toMinute }) => sum + weekdays.length * (toMinute - fromMinute),
-    0,
-  );
-  const openSecondsOfDay = (openMinutes * 60) / openDays;
-  const visits = fault === 'dead logins' ? traffic.logins : traffic.entered;
-
-  const customer = `library-${library.customerId}${fault === undefined ? '' : `-${fault.replace(' ', '-')}`}`;
   const series = new Map<string, Float64Array>();
-  let row: Readonly<Record<string, number>> = {};
   const exporter = simulatedExporter(zone);
+  let row: Readonly<Record<string, number>> = {};
   for (let step = firstStep; step < endStep; step++) {
     const seconds = secondsOf(step);
     const active = step >= faultStep ? fault : undefined;
-    const counted = exporter(seconds, countsAt(traffic, step, active));
+    const counted = exporter(seconds, withFault(traffic.get(step) ?? NOBODY, active));
     const isOut = active === 'outage' && seconds < secondsOf(faultStep) + OUTAGE_SECONDS;
     row = {
       // While no poll succeeds, the exporter shows what it has.
@@ -230,65 +212,57 @@ function replayed(
       'library_up{stream="logins"}': isOut ? 0 : 1,
       library_utc_offset_seconds: zone.offsetMsAt(seconds * 1_000) / 1_000,
       // A fifth more than were ever inside: an alarm is false.
-      library_capacity_people: Math.ceil(1.2 * traffic.maxInside),
+      library_capacity_people: Math.ceil(1.2 * maxInside),
       ...(hasHours ? { library_open: isOpen(seconds) ? 1 : 0 } : {}),
     };
     for (const [metric, value] of Object.entries(row)) {
-      let values = series.get(metric);
-      if (values === undefined) {
-        values = new Float64Array(endStep - firstStep).fill(NaN);
-        series.set(metric, values);
-      }
+      const values = series.get(metric) ?? new Float64Array(endStep - firstStep).fill(NaN);
       values[step - firstStep] = value;
+      series.set(metric, values);
     }
   }
+
+  function sumOfSteps(from: number, to: number, valueOf: (step: number) => number): number {
+    let sum = 0;
+    for (let step = stepAt(from); step < stepAt(to); step++) {
+      sum += valueOf(step);
+    }
+    return sum;
+  }
+  const visits = fault === 'dead logins' ? 'logins' : 'entered';
+  const openDays = new Set(opening.flatMap(({ weekdays }) => weekdays)).size;
+  const openMinutes = opening.reduce(
+    (sum, { weekdays, fromMinute, toMinute }) => sum + weekdays.length * (toMinute - fromMinute),
+    0,
+  );
   return {
-    customer,
+    customer: `library-${library.customerId}${fault === undefined ? '' : `-${fault.replace(' ', '-')}`}`,
     visitsPerDay,
     fault,
     faultSeconds: secondsOf(faultStep),
     endSeconds: secondsOf(endStep),
-    visitors: (fromSeconds, toSeconds) =>
-      visits
-        .subarray(
-          Math.ceil((fromSeconds - steps.startSeconds) / stepSeconds),
-          Math.ceil((toSeconds - steps.startSeconds) / stepSeconds),
-        )
-        .reduce((sum, count) => sum + count, 0),
-    openSecondsOfDay,
-    openSeconds: (fromSeconds, toSeconds) => {
-      let open = 0;
-      for (let seconds = fromSeconds; seconds < toSeconds; seconds += stepSeconds) {
-        open += isOpen(seconds) ? stepSeconds : 0;
-      }
-      return open;
-    },
+    visitors: (from, to) => sumOfSteps(from, to, (step) => traffic.get(step)?.[visits] ?? 0),
+    openSecondsOfDay: (openMinutes * 60) / openDays,
+    openSeconds: (from, to) =>
+      sumOfSteps(from, to, (step) => (isOpen(secondsOf(step)) ? STEP_SECONDS : 0)),
     firstStep,
     series,
   };
 }
 
-interface Counts {
-  readonly entered: number;
-  readonly exited: number;
-  readonly logins: number;
-  readonly seenSeconds: number;
-  readonly loginSeconds: number;
-}
-
-/** What is counted in a step, with a fault. */
-function countsAt(traffic: Traffic, step: number, fault: Fault | undefined): Counts {
-  const isDead = fault === 'dead door';
-  const entered = isDead || fault === 'dead entries' ? 0 : (traffic.entered[step] ?? 0);
-  const exited = isDead ? 0 : (traffic.exited[step] ?? 0);
-  const logins = fault === 'dead logins' ? 0 : (traffic.logins[step] ?? 0);
-  return {
-    entered,
-    exited,
-    logins,
-    seenSeconds: entered + exited > 0 ? (traffic.seenSeconds[step] ?? 0) : 0,
-    loginSeconds: logins > 0 ? (traffic.loginSeconds[step] ?? 0) : 0,
-  };
+/** What the service still counts of a step. */
+function withFault(counts: Counts, fault: Fault | undefined): Counts {
+  switch (fault) {
+    case 'dead door':
+      return { ...counts, entered: 0, exited: 0, seenSeconds: 0 };
+    case 'dead entries':
+      return { ...counts, entered: 0, seenSeconds: counts.exited > 0 ? counts.seenSeconds : 0 };
+    case 'dead logins':
+      return { ...counts, logins: 0, loginSeconds: 0 };
+    case 'outage':
+    case undefined:
+      return counts;
+  }
 }
 
 /** Adds up counts as the exporter does. Days start at 04:00, counting periods with the month. */
@@ -298,7 +272,7 @@ function simulatedExporter(
   let [entered, exited, enteredToday, exitedToday, loginsToday, inside] = [0, 0, 0, 0, 0, 0];
   let [day, month, seenSeconds, loginSeconds] = [NaN, NaN, 0, 0];
   return (seconds, counts) => {
-    const nowDay = zone.dayOf(seconds * 1_000 - 4 * 3_600_000);
+    const nowDay = countingDay(seconds);
     if (nowDay !== day) {
       [enteredToday, exitedToday, loginsToday, inside, day] = [0, 0, 0, 0, nowDay];
       const nowMonth = new Date(nowDay * DAY_MS).getUTCMonth();
@@ -328,10 +302,22 @@ function simulatedExporter(
     };
   };
 
+  function countingDay(seconds: number): number {
+    return zone.dayOf(seconds * 1_000 - 4 * 3_600_000);
+  }
   /** The exporter knows the last count of today and of the day before. */
   function knownSeconds(lastSeconds: number): number {
-    return zone.dayOf(lastSeconds * 1_000 - 4 * 3_600_000) >= day - 1 ? lastSeconds : NaN;
+    return countingDay(lastSeconds) >= day - 1 ? lastSeconds : NaN;
   }
+}
+
+function secondsOf(step: number): number {
+  return START_SECONDS + step * STEP_SECONDS;
+}
+
+/** The first step that is not before a time. */
+function stepAt(seconds: number): number {
+  return Math.ceil((seconds - START_SECONDS) / STEP_SECONDS);
 }
 
 function isClosed(day: number): boolean {
@@ -342,5 +328,5 @@ function isClosed(day: number): boolean {
 
 function monthAndDay(day: number): string {
   const date = new Date(day * DAY_MS);
-  return `${String(date.getUTCMonth() + 1)}-${String(date.getUTCDate())}`;
+  return `${date.getUTCMonth() + 1}-${date.getUTCDate()}`;
 }
