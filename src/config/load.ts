@@ -5,9 +5,7 @@
 import { glob } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { z } from 'zod';
-import { parseDuration } from '../base/duration.ts';
 import { messageOf } from '../base/errors.ts';
-import type { FileContent } from '../base/files.ts';
 import { Secret } from '../base/secret.ts';
 import type { WebConfig } from '../base/web-config.ts';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
@@ -24,6 +22,7 @@ import type {
   SecretSource,
   ServiceConfig,
 } from './types.ts';
+import { milliseconds } from './values.ts';
 import { loadWebConfig } from './web.ts';
 import type { Environment, Path, YamlFile } from './yaml-file.ts';
 
@@ -61,12 +60,14 @@ export async function loadConfig(options: {
   const loading = new Loading(schema, env);
   const main = await loading.readYaml(path, schema);
   const entries = await readEntries(main, schema.shape.customers.unwrap(), loading);
-  const intervals = main.values.polling ?? {};
+  // What is left of these sections after a problem is valid.
+  const intervals = schema.shape.polling.parse(main.values.polling);
   const polling = {
-    intervalMs: milliseconds(intervals.interval ?? '60s'),
-    reconcileIntervalMs: milliseconds(intervals.reconcile_interval ?? '1h'),
-    breakdownIntervalMs: milliseconds(intervals.breakdown_interval ?? '5m'),
+    intervalMs: milliseconds(intervals.interval),
+    reconcileIntervalMs: milliseconds(intervals.reconcile_interval),
+    breakdownIntervalMs: milliseconds(intervals.breakdown_interval),
   };
+  const defaults = schema.shape.defaults.parse(main.values.defaults);
   const needPerSecond = requestsPerSecond(
     polling,
     entries.map(({ values }) => values),
@@ -75,24 +76,21 @@ export async function loadConfig(options: {
   checkService(main, polling, needPerSecond);
   const customers: CustomerConfig[] = [];
   for (const entry of entries) {
-    const customer = await readCustomer(entry, main.values, loading);
-    if (customer !== undefined) {
-      customers.push(customer);
+    const clientSecret = await readSecret(entry, loading);
+    if (clientSecret !== undefined) {
+      customers.push(customerOf(entry.values as CustomerEntry, defaults, clientSecret));
     }
   }
-  const ca = await loading.readNamed(
-    main.file,
-    ['service', 'ca_file'],
-    main.values.service?.ca_file,
-    parseCertificates,
-  );
+  const { file, values } = main;
+  const caFile = ['service', 'ca_file'];
+  const ca = await loading.readNamed(file, caFile, values.service?.ca_file, parseCertificates);
   const web =
     webPath === undefined
       ? undefined
       : await loadWebConfig({ ...options, path: webPath }, loading.problems);
   failOn(loading.problems);
   // Without a problem, nothing is missing.
-  const service = serviceOf(main.values.service as ConfigFile['service'], ca, needPerSecond);
+  const service = serviceOf(values.service as ConfigFile['service'], ca, needPerSecond);
   const config = { service, polling, customers };
   return { ...loading.result(config), web };
 }
@@ -217,36 +215,34 @@ function isLoopback(url: string): boolean {
   return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-/** Undefined after a problem with the secret, else incomplete after any problem. */
-async function readCustomer(
-  customer: Entry,
-  { defaults }: DeepPartial<ConfigFile>,
-  loading: Loading,
-): Promise<CustomerConfig | undefined> {
-  const clientSecret = await readSecret(customer, loading);
-  const entry = customer.values as CustomerEntry;
-  const startsAt = entry.day_starts_at ?? defaults?.day_starts_at ?? '';
-  const [hour = 0, minute = 0] = startsAt.split(':').map(Number);
-  return (
-    clientSecret && {
-      name: entry.name,
-      clientId: entry.client_id,
-      clientSecret,
-      timezone: entry.timezone ?? defaults?.timezone ?? '',
-      dayStartsAt: { hour, minute },
-      estimate: entry.estimate ?? defaults?.estimate ?? true,
-      capacity: entry.capacity,
-      openingHours: entry.opening_hours,
-      holidays: entry.holidays,
-      // Without a prototype, `constructor` is a key only if it was given.
-      labels: Object.assign(Object.create(null), entry.labels),
-      streams: entry.streams,
-      breakdowns: entry.breakdowns,
-      branches: Object.assign(Object.create(null), entry.branches),
-    }
-  );
+/** Incomplete after a problem. */
+function customerOf(
+  entry: CustomerEntry,
+  defaults: ConfigFile['defaults'],
+  clientSecret: SecretSource,
+): CustomerConfig {
+  const [hour = NaN, minute = NaN] = (entry.day_starts_at ?? defaults.day_starts_at)
+    .split(':')
+    .map(Number);
+  return {
+    name: entry.name,
+    clientId: entry.client_id,
+    clientSecret,
+    timezone: entry.timezone ?? defaults.timezone ?? '',
+    dayStartsAt: { hour, minute },
+    estimate: entry.estimate ?? defaults.estimate,
+    capacity: entry.capacity,
+    openingHours: entry.opening_hours,
+    holidays: entry.holidays,
+    // Without a prototype, `constructor` is a key only if it was given.
+    labels: Object.assign(Object.create(null), entry.labels),
+    streams: entry.streams,
+    breakdowns: entry.breakdowns,
+    branches: Object.assign(Object.create(null), entry.branches),
+  };
 }
 
+/** Undefined after a problem. */
 async function readSecret(
   { file, path, values: { client_secret: inline, client_secret_file: name } }: Entry,
   loading: Loading,
@@ -265,12 +261,17 @@ async function readSecret(
     }
     return { secret: new Secret(inline), path: undefined };
   }
-  function parse(content: FileContent): SecretSource {
-    const secret = parseSecret(content);
-    loading.formatter.addSecret(secret.reveal());
-    return { secret, path: resolve(dirname(file.path), name ?? '') };
-  }
-  return loading.readNamed(file, filePath, name, parse, true);
+  return loading.readNamed(
+    file,
+    filePath,
+    name,
+    (content, secretPath) => {
+      const secret = parseSecret(content);
+      loading.formatter.addSecret(secret.reveal());
+      return { secret, path: secretPath };
+    },
+    true,
+  );
 }
 
 /**
@@ -311,8 +312,4 @@ function serviceOf(
 /** Without a slash at the end. */
 function addressOf(url: string): string {
   return new URL(url).href.replace(/\/+$/, '');
-}
-
-function milliseconds(duration: string): number {
-  return parseDuration(duration) ?? 0;
 }

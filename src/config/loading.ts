@@ -6,7 +6,7 @@ import { readTextFile } from '../base/files.ts';
 import type { FileContent } from '../base/files.ts';
 import { EXPOSED, isExposed, MAX_CONFIG_FILE_BYTES, MAX_SECRET_BYTES } from './files.ts';
 import { ProblemFormatter } from './problems.ts';
-import { innerType, metaOf, typeIn } from './values.ts';
+import { innerType, metaOf, typeAt } from './values.ts';
 import { YamlFile } from './yaml-file.ts';
 import type { Environment, Path, Problem } from './yaml-file.ts';
 
@@ -62,58 +62,61 @@ export class Loading {
     if (value === undefined) {
       return {};
     }
-    const asWritten = schema.safeParse(value);
-    for (const issue of asWritten.error?.issues ?? []) {
-      convert(file, value, issue);
+    const asWritten = schema.safeParse(value, { reportInput: true });
+    asWritten.error?.issues.forEach((issue) => convert(file, value, issue));
+    const result = asWritten.success ? asWritten : schema.safeParse(value, { reportInput: true });
+    if (result.success) {
+      return result.data;
     }
-    const { success, data, error } = asWritten.success ? asWritten : schema.safeParse(value);
-    if (success) {
-      return data;
-    }
-    for (const issue of error.issues) {
-      this.#addIssue(file, schema, value, issue);
-      // The path of an unknown key is that of its mapping.
-      if (issue.code !== 'unrecognized_keys') {
+    for (const issue of result.error.issues) {
+      if (issue.code === 'unrecognized_keys') {
+        this.#addUnknownKeys(file, schema, issue);
+        issue.keys.forEach((key) => Reflect.deleteProperty(issue.input as object, key));
+      } else {
+        this.#addIssue(file, schema, issue);
         replaceAt(value, issue.path, undefined);
       }
     }
     return isObject(value) ? value : {};
   }
 
-  #addIssue(file: YamlFile, schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): void {
-    const { path } = issue;
-    const type = typeAt(schema, path);
-    if (issue.code === 'unrecognized_keys') {
-      const inner = innerType(type);
-      const known = inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
-      for (const key of issue.keys) {
-        const at = [...path, key];
-        const nearest = nearestOf(key, known);
-        const hint = nearest ? `did you mean ${nearest}?` : `expected one of ${known.join(', ')}`;
-        file.add(at, `unknown key, ${hint}`, file.locate(at, 'key')[0]);
-      }
-      return;
+  #addUnknownKeys(
+    file: YamlFile,
+    schema: z.ZodType,
+    { path, keys }: z.core.$ZodIssueUnrecognizedKeys,
+  ): void {
+    // The path is that of the mapping.
+    const known = Object.keys((innerType(typeAt(schema, path)) as z.ZodObject).shape);
+    for (const key of keys) {
+      const at = [...path, key];
+      const nearest = nearestOf(key, known);
+      const hint = nearest ? `did you mean ${nearest}?` : `expected one of ${known.join(', ')}`;
+      file.add(at, `unknown key, ${hint}`, file.locate(at, 'key')[0]);
     }
+  }
+
+  #addIssue(file: YamlFile, schema: z.ZodType, issue: z.core.$ZodIssue): void {
+    const { path } = issue;
     const parent = innerType(typeAt(schema, path.slice(0, -1)));
     const isKey = parent instanceof z.ZodRecord && issue.code === 'invalid_key';
-    const { expected } = metaOf(isKey ? (parent.keyType as z.ZodType) : type);
-    const got = isKey ? 'another key' : this.#found(file, valueAt(value, path), issue);
+    const type = isKey ? (parent.keyType as z.ZodType) : typeAt(schema, path);
+    const got = isKey ? 'another key' : this.#found(file, issue);
     const [offset] = file.locate(path, isKey ? 'key' : 'value');
-    file.add(path, `expected ${expected}, got ${got}`, offset);
+    file.add(path, `expected ${metaOf(type).expected}, got ${got}`, offset);
   }
 
   /** Completes "got …". */
-  #found(file: YamlFile, value: unknown, issue: z.core.$ZodIssue): string {
-    if (isObject(value)) {
-      return Array.isArray(value) ? 'a list' : 'a mapping';
+  #found(file: YamlFile, { code, input, path }: z.core.$ZodIssue): string {
+    if (isObject(input)) {
+      return Array.isArray(input) ? 'a list' : 'a mapping';
     }
-    if (value === undefined || value === null) {
-      return value === null ? 'an empty value' : 'nothing';
+    if (input === undefined || input === null) {
+      return input === null ? 'an empty value' : 'nothing';
     }
-    if (issue.code === 'invalid_type' && typeof value !== 'number') {
-      return `a ${typeof value}`;
+    if (code === 'invalid_type' && typeof input !== 'number') {
+      return `a ${typeof input}`;
     }
-    return this.formatter.quote(file, issue.path) ?? 'another value';
+    return this.formatter.quote(file, path) ?? 'another value';
   }
 
   /**
@@ -124,7 +127,7 @@ export class Loading {
     file: YamlFile,
     path: Path,
     name: string | undefined,
-    parse: (content: FileContent) => Result,
+    parse: (content: FileContent, path: string) => Result,
     isSecret = false,
   ): Promise<Result | undefined> {
     if (name === undefined) {
@@ -138,7 +141,7 @@ export class Loading {
       if (isSecret && isExposed(content)) {
         file.warn(path, `the file ${EXPOSED}`);
       }
-      return parse(content);
+      return parse(content, absolute);
     } catch (error) {
       file.add(path, `${absolute} ${messageOf(error)}`);
       return undefined;
@@ -182,16 +185,10 @@ function isObject(value: unknown): value is Record<PropertyKey, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-function typeAt(schema: z.ZodType, path: Path): z.ZodType {
-  return path.reduce((type, step) => typeIn(type, step) ?? type, schema);
-}
-
-function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce((inner, step) => (isObject(inner) ? inner[step] : undefined), value);
-}
-
 function replaceAt(value: unknown, path: Path, replacement: unknown): void {
-  const container = valueAt(value, path.slice(0, -1));
+  const container = path
+    .slice(0, -1)
+    .reduce((inner, step) => (isObject(inner) ? inner[step] : undefined), value);
   if (isObject(container)) {
     container[path.at(-1) ?? ''] = replacement;
   }
@@ -230,8 +227,8 @@ function convert(file: YamlFile, value: unknown, issue: z.core.$ZodIssue): void 
     return;
   }
   if (issue.expected === 'string') {
-    replaceAt(value, issue.path, file.scalarAt(issue.path) ?? valueAt(value, issue.path));
-  } else if (['object', 'record'].includes(issue.expected) && valueAt(value, issue.path) === null) {
+    replaceAt(value, issue.path, file.scalarAt(issue.path) ?? issue.input);
+  } else if (['object', 'record'].includes(issue.expected) && issue.input === null) {
     replaceAt(value, issue.path, {});
   }
 }

@@ -23,18 +23,18 @@ export function innerType(type: z.ZodType): z.ZodType {
     : type;
 }
 
-/** The type of what is in a list or a mapping at a position or key, if the type allows it. */
-export function typeIn(container: z.ZodType, step: PropertyKey): z.ZodType | undefined {
-  const type = innerType(container);
-  const inner =
-    type instanceof z.ZodObject
-      ? type.shape[String(step)]
-      : type instanceof z.ZodRecord
-        ? type.valueType
-        : type instanceof z.ZodArray && typeof step === 'number'
-          ? type.element
-          : undefined;
-  return inner as z.ZodType | undefined;
+/** The type of what is at a path that the schema allows. */
+export function typeAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType {
+  return path.reduce<z.ZodType>((container, step) => {
+    const type = innerType(container);
+    const inner =
+      type instanceof z.ZodObject
+        ? type.shape[String(step)]
+        : type instanceof z.ZodRecord
+          ? type.valueType
+          : (type as z.ZodArray).element;
+    return inner as z.ZodType;
+  }, schema);
 }
 
 export function metaOf(type: z.ZodType): ValueMeta {
@@ -97,18 +97,18 @@ export function listOf<const Word extends string>(words: readonly Word[], minLen
 }
 
 export function duration(min: string, max: string, usual: string): z.ZodDefault<z.ZodString> {
-  const minMs = parseDuration(min) ?? 0;
-  const maxMs = parseDuration(max) ?? Infinity;
-  const expected = `a duration from ${min} to ${max}, such as ${usual}`;
+  const [minMs, maxMs] = [milliseconds(min), milliseconds(max)];
   return z
     .string()
     .regex(DURATION_PATTERN)
-    .refine((value) => {
-      const ms = parseDuration(value) ?? NaN;
-      return ms >= minMs && ms <= maxMs;
-    })
-    .meta({ expected, harmless: true })
+    .refine((value) => milliseconds(value) >= minMs && milliseconds(value) <= maxMs)
+    .meta({ expected: `a duration from ${min} to ${max}, such as ${usual}`, harmless: true })
     .default(usual);
+}
+
+/** Of a duration; NaN of another text. */
+export function milliseconds(duration: string): number {
+  return parseDuration(duration) ?? NaN;
 }
 
 export function timeOfDay(): z.ZodString {

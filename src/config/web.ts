@@ -74,17 +74,17 @@ export async function loadWebConfig(
   const loading = new Loading(schema, options.env);
   const { file, values } = await loading.readYaml(options.path, schema);
   const tls = await readTls(file, values.tls_server_config, loading);
-  const users = Object.entries(values.basic_auth_users ?? {});
-  if (users.length > 0 && file.isExposed) {
+  if (values.basic_auth_users !== undefined && file.isExposed) {
     file.warn(['basic_auth_users'], `hashes in a file that ${EXPOSED}`);
   }
   if (options.running !== undefined && file.problems.length === 0) {
     checkUnchanged(file, tls, options.running.tls);
   }
   failOn([...others, ...loading.problems]);
+  const { basic_auth_users: users = {} } = values as WebFile;
   return loading.result({
     tls,
-    users: new Map(users.map(([user, hash]) => [user, new Secret(hash ?? '')])),
+    users: new Map(Object.entries(users).map(([user, hash]) => [user, new Secret(hash)])),
   });
 }
 

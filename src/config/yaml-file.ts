@@ -13,7 +13,7 @@ import {
   Scalar,
   visit,
 } from 'yaml';
-import type { Alias, Document, YAMLMap } from 'yaml';
+import type { Alias, Document, Pair, YAMLMap } from 'yaml';
 import type { FileContent } from '../base/files.ts';
 import { isExposed } from './files.ts';
 
@@ -181,20 +181,19 @@ export class YamlFile {
 
   #readKeys(map: YAMLMap, ancestors: readonly unknown[], env: Environment): void {
     const keys = new Set<unknown>();
-    for (const pair of map.items) {
+    // Another key than a scalar is an error of the parser.
+    for (const pair of map.items as Pair<Scalar>[]) {
       const { key } = pair;
-      if (isScalar(key)) {
-        const nodes = [...ancestors, map, pair];
-        key.value = this.#expand(key, nodes, env);
-        if (key.value === '__proto__') {
-          // Zod ignores it silently.
-          this.add(pathOf(nodes), 'unsupported key', key.range?.[0]);
-        }
-        if (keys.has(key.value)) {
-          this.add(pathOf(nodes), 'duplicate key', key.range?.[0]);
-        }
-        keys.add(key.value);
+      const nodes = [...ancestors, map, pair];
+      key.value = this.#expand(key, nodes, env);
+      if (key.value === '__proto__') {
+        // Zod ignores it silently.
+        this.add(pathOf(nodes), 'unsupported key', key.range?.[0]);
       }
+      if (keys.has(key.value)) {
+        this.add(pathOf(nodes), 'duplicate key', key.range?.[0]);
+      }
+      keys.add(key.value);
     }
   }
 
@@ -226,7 +225,7 @@ export class YamlFile {
 /** Of the last one of `nodes`, which the others contain. */
 function pathOf(nodes: readonly unknown[]): Path {
   return nodes.flatMap((node, i): Path => {
-    if (isPair(node) && isScalar(node.key)) {
+    if (isPair<Scalar>(node)) {
       return [String(node.key.value)];
     }
     return isSeq(node) ? [node.items.indexOf(nodes[i + 1])] : [];

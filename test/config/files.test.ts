@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { readTextFile } from '../../src/base/files.ts';
 import { accessOf, parseSecret } from '../../src/config/files.ts';
-import { configWith, folderOf, problemsOf } from './folder.ts';
+import { configWith, folderOf, load, problemsOf } from './folder.ts';
 
 const WITH_SECRET_FILE = configWith({}).replace(
   'client_secret: hunter2hunter2',
@@ -28,7 +28,6 @@ test.each([
 const OBSTACLES: readonly (readonly [string, string, (path: string) => Promise<unknown>])[] = [
   ['nothing', 'does not exist', async () => {}],
   ['a directory', 'is not a regular file', (path) => mkdir(path)],
-  ['a broken link', 'does not exist', (path) => symlink('nothing', path)],
   ['a link to itself', 'cannot be read: ELOOP', (path) => symlink(path, path)],
   [
     'a pipe without a writer',
@@ -94,12 +93,21 @@ test('a secret file is read again when the secret is needed', async () => {
   expect((await (customer && accessOf(customer).readSecret()))?.reveal()).toBe('new');
 });
 
+test('an inline secret is that of the configuration', async () => {
+  const { config } = await load({ 'config.yaml': configWith({}) });
+  const [secret] = await Promise.all(config.customers.map((one) => accessOf(one).readSecret()));
+  expect(secret?.reveal()).toBe('hunter2hunter2');
+});
+
 test('files with secrets that others can read are warnings', async () => {
-  const fromEnvironment = configWith({}).replace('hunter2hunter2', '${SECRET}');
   const folder = await folderOf({
     'inline.yaml': configWith({}),
     'file.yaml': WITH_SECRET_FILE,
-    'env.yaml': fromEnvironment,
+    'env.yaml': configWith({}).replace('hunter2hunter2', '${SECRET}'),
+    'proxy.yaml': configWith({ service: 'proxy_url: http://me:hunter3@proxy' }).replace(
+      'hunter2hunter2',
+      '${SECRET}',
+    ),
     'secrets/riverside': 'hunter2hunter2',
   });
   await chmod(join(folder, 'secrets/riverside'), 0o644);
@@ -109,6 +117,7 @@ test('files with secrets that others can read are warnings', async () => {
     ['inline.yaml', 0o640],
     ['file.yaml', 0o644],
     ['env.yaml', 0o644],
+    ['proxy.yaml', 0o644],
   ] as const) {
     const path = join(folder, name);
     await chmod(path, mode);
@@ -117,6 +126,7 @@ test('files with secrets that others can read are warnings', async () => {
   expect(warnings.map((warning) => warning.replace(/: (a secret in a|the) file .*/, ''))).toEqual([
     `${folder}/inline.yaml:7:20: customers[0].client_secret`,
     `${folder}/file.yaml:7:25: customers[0].client_secret_file`,
+    `${folder}/proxy.yaml:4:14: service.proxy_url`,
   ]);
 });
 
@@ -152,6 +162,13 @@ describe('customer_files', () => {
     expect(await problemsOf({ 'config.yaml': config(pattern) })).toMatch(
       /^config\.yaml:9:18: customer_files\[0\]: expected 1 to 10000 files, got none/,
     );
+  });
+
+  test('may be absolute', async () => {
+    const customer = '- { name: a, client_id: a, client_secret: of a, timezone: UTC }';
+    const folder = await folderOf({ 'customers/a.yaml': customer });
+    const { config: loaded } = await load({ 'config.yaml': config(`${folder}/customers/*.yaml`) });
+    expect(loaded.customers.map(({ name }) => name)).toEqual(['riverside', 'a']);
   });
 
   test('with more than 10,000 matches are refused', async () => {
