@@ -6,28 +6,27 @@ import { failureOf, virtualClock } from './support/harness.ts';
 /** Starts actions that end when the test says so, and records the order of their starts. */
 function startAll(semaphore: Semaphore, count: number) {
   const started: number[] = [];
-  const end: (() => void)[] = [];
-  for (let i = 0; i < count; i += 1) {
+  const ends = Array.from({ length: count }, (_, i) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
     void semaphore.run(() => {
       started.push(i);
-      return new Promise<void>((resolve) => {
-        end[i] = resolve;
-      });
+      return promise;
     });
-  }
-  return { started, end };
+    return resolve;
+  });
+  return { started, ends };
 }
 
 describe('a semaphore', () => {
   test('runs as many actions as it has places, first come first served', async () => {
-    const { started, end } = startAll(new Semaphore(2), 5);
+    const { started, ends } = startAll(new Semaphore(2), 5);
     await settle();
     expect(started).toEqual([0, 1]);
-    end[1]?.();
+    ends[1]?.();
     await settle();
     expect(started).toEqual([0, 1, 2]);
-    end[0]?.();
-    end[2]?.();
+    ends[0]?.();
+    ends[2]?.();
     await settle();
     expect(started).toEqual([0, 1, 2, 3, 4]);
   });
@@ -54,19 +53,21 @@ describe('a semaphore', () => {
 
   test('drops a waiter that aborts, first, last or in the middle', async () => {
     const semaphore = new Semaphore(1);
-    const { end } = startAll(semaphore, 1);
-    const controllers = Array.from({ length: 5 }, () => new AbortController());
+    const { ends } = startAll(semaphore, 1);
     const started: number[] = [];
+    const controllers = Array.from({ length: 5 }, () => new AbortController());
     const waiting = controllers.map(({ signal }, i) =>
       semaphore.run(() => Promise.resolve(started.push(i)), signal),
     );
-    const failures = Promise.all([0, 2, 4].map((i) => failureOf(waiting[i] ?? Promise.resolve())));
-    for (const i of [0, 2, 4]) {
-      controllers[i]?.abort();
-    }
-    expect((await failures).map(({ reason }) => reason)).toEqual(['timeout', 'timeout', 'timeout']);
-    end[0]?.();
-    await settle();
+    [0, 2, 4].forEach((i) => controllers[i]?.abort());
+    ends[0]?.();
+    expect(await Promise.allSettled(waiting)).toMatchObject([
+      { reason: { reason: 'timeout' } },
+      { value: 1 },
+      { reason: { reason: 'timeout' } },
+      { value: 2 },
+      { reason: { reason: 'timeout' } },
+    ]);
     expect(started).toEqual([1, 3]);
     const aborted = semaphore.run(() => Promise.resolve(), AbortSignal.abort());
     expect((await failureOf(aborted)).reason).toBe('timeout');

@@ -3,28 +3,24 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { listen } from './fake-service.ts';
+import { listen } from '../../../src/base/listen.ts';
+import { LOOPBACK } from './fake-service.ts';
 
-export interface Proxy {
-  readonly url: string;
-  readonly seen: string[];
-}
-
-export async function startProxy(allow: boolean): Promise<Proxy> {
+export async function startProxy(allow: boolean) {
   const seen: string[] = [];
   const sockets = new Set<Socket>();
-  const server = createServer((request, response) => {
-    seen.push(`${request.method} ${request.url} ${request.headers['proxy-authorization']}`);
+  const server = createServer(({ method, url, headers }, response) => {
+    seen.push(`${method} ${url} ${headers['proxy-authorization']}`);
     response.writeHead(502).end();
   });
-  server.on('connect', (request, client: Socket) => {
-    seen.push(`CONNECT ${request.url} ${request.headers['proxy-authorization']}`);
+  server.on('connect', ({ url, headers }, client: Socket) => {
+    seen.push(`CONNECT ${url} ${headers['proxy-authorization']}`);
     client.on('error', () => {});
     if (!allow) {
       client.end('HTTP/1.1 403 Forbidden\r\n\r\n');
       return;
     }
-    const { hostname, port } = new URL(`http://${request.url}`);
+    const { hostname, port } = new URL(`http://${url}`);
     const target = connect(Number(port), hostname, () => {
       client.write('HTTP/1.1 200 OK\r\n\r\n');
       client.pipe(target).pipe(client);
@@ -32,11 +28,11 @@ export async function startProxy(allow: boolean): Promise<Proxy> {
     sockets.add(client).add(target);
     target.on('error', () => client.destroy());
   });
-  const port = await listen(server);
+  const address = await listen(server, LOOPBACK);
   onTestFinished(async () => {
     sockets.forEach((socket) => socket.destroy());
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  return { url: `http://user:proxy-password@127.0.0.1:${port}`, seen };
+  return { url: `http://user:proxy-password@${address}`, seen };
 }

@@ -2,14 +2,15 @@
  * A small fake of the service over real sockets: the test writes each answer, as HTTP or as raw bytes, and
  * sees what was requested. It shares no code with the client.
  */
-import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { Server, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
+import { listen } from '../../../src/base/listen.ts';
 import { makeAuthority, makeCertificate } from '../../support/certificates.ts';
-import type { Certified } from '../../support/certificates.ts';
+import type { CertificateWish } from '../../support/certificates.ts';
 
 export interface Asked {
   readonly method: string;
@@ -20,125 +21,79 @@ export interface Asked {
 
 export type Answer = (request: Asked, response: ServerResponse) => void;
 
-export interface FakeService {
-  readonly url: string;
-  readonly asked: Asked[];
-  readonly sockets: Set<Socket>;
-  /** How many requests had a path that starts with this. */
-  count(path: string): number;
-  /** How many connections were opened so far. */
-  readonly connections: () => number;
-  token: Answer;
-  data: Answer;
-  close(): Promise<void>;
-}
-
-export type CertificateName = 'good' | 'expired' | 'wrong-name';
-
 export const TOKEN = 'token-3f9c1e77aa';
 export const SECRET = 'secret-81d2c0ffee';
+export const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
 const authority = makeAuthority();
-const hosts = ['127.0.0.1', 'localhost'];
 
 /** PEM of the authority that signed every certificate here. */
 export const AUTHORITY = authority.cert;
 
-const CERTIFICATES: Readonly<Record<CertificateName, Certified>> = {
-  good: makeCertificate({ name: 'good', hosts, issuer: authority }),
-  expired: makeCertificate({
-    name: 'expired',
-    hosts,
-    issuer: authority,
-    validFrom: new Date('2019-06-01'),
-    validTo: new Date('2020-06-01'),
-  }),
-  'wrong-name': makeCertificate({
-    name: 'wrong-name',
-    hosts: ['elsewhere.example.org'],
-    issuer: authority,
-  }),
+const CERTIFICATES = {
+  good: certified({}),
+  expired: certified({ validFrom: new Date('2019-06-01'), validTo: new Date('2020-06-01') }),
+  'wrong-name': certified({ hosts: ['elsewhere.example.org'] }),
 };
 
+export type CertificateName = keyof typeof CERTIFICATES;
+
+function certified(changes: Partial<CertificateWish>) {
+  const hosts = ['127.0.0.1', 'localhost'];
+  return makeCertificate({ name: 'service', hosts, issuer: authority, ...changes });
+}
+
 /** Good answers by default: one token, one row. It ends with the test. */
-export async function startFakeService(
-  options: { certificate?: CertificateName } = {},
-): Promise<FakeService> {
-  const { certificate } = options;
-  function listener(request: IncomingMessage, response: ServerResponse): void {
-    void answer(request, response);
-  }
+export async function startFakeService({ certificate }: { certificate?: CertificateName } = {}) {
   const server =
     certificate === undefined
       ? createHttpServer(listener)
       : createHttpsServer(CERTIFICATES[certificate], listener);
-  let connections = 0;
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    connections += 1;
-    sockets.add(socket);
-    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
-  });
-  server.on('tlsClientError', () => {});
-  const port = await listen(server);
-
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let body = '';
-    for await (const chunk of request) {
-      body += String(chunk);
-    }
-    const { method = '', url = '', headers } = request;
-    const asked = { method, url, headers, body };
-    service.asked.push(asked);
-    (url.startsWith('/connect/token') ? service.token : service.data)(asked, response);
+  function listener(request: IncomingMessage, response: ServerResponse): void {
+    void answer(request, response);
   }
-
-  const service: FakeService = {
-    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
-    asked: [],
-    sockets,
-    count: (path) => service.asked.filter(({ url }) => url.startsWith(path)).length,
-    connections: () => connections,
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url = '', headers } = request;
+    const asked = { method, url, headers, body: await text(request) };
+    fake.asked.push(asked);
+    (url.startsWith('/connect/token') ? fake.token : fake.data)(asked, response);
+  }
+  const fake = {
+    url: `${certificate === undefined ? 'http' : 'https'}://${await listen(server, LOOPBACK)}`,
+    asked: [] as Asked[],
+    sockets: new Set<Socket>(),
+    /** How many connections were opened so far. */
+    connections: 0,
     token: json(200, tokenAnswer()),
     data: GOOD,
-    async close() {
-      sockets.forEach((socket) => socket.destroy());
+    /** How many requests had a path that starts with this. */
+    count: (path: string): number => fake.asked.filter(({ url }) => url.startsWith(path)).length,
+    async close(): Promise<void> {
+      fake.sockets.forEach((socket) => socket.destroy());
       await new Promise((resolve) => server.close(resolve));
     },
   };
-  onTestFinished(() => service.close());
-  return service;
+  server.on('connection', (socket: Socket) => {
+    fake.connections += 1;
+    fake.sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => fake.sockets.delete(socket));
+  });
+  server.on('tlsClientError', () => {});
+  onTestFinished(() => fake.close());
+  return fake;
 }
 
-export async function listen(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) {
-    throw new Error('The server does not listen on a port');
-  }
-  return address.port;
-}
-
-export function json(
-  status: number,
-  value: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): Answer {
+export function json(status: number, value: unknown, headers = {}): Answer {
   return body(JSON.stringify(value), headers, status);
 }
 
-export function body(
-  content: string | Uint8Array,
-  headers: Readonly<Record<string, string>> = {},
-  status = 200,
-): Answer {
+export function body(content: string | Uint8Array, headers = {}, status = 200): Answer {
   return (_request, response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(content);
   };
 }
 
-export function status(code: number, headers: Readonly<Record<string, string>> = {}): Answer {
+export function status(code: number, headers = {}): Answer {
   return (_request, response) => void response.writeHead(code, headers).end();
 }
 
@@ -168,12 +123,15 @@ export function endless(head: string, piece: string): Answer {
 }
 
 /** One answer after the other; the last one for ever. */
-export function inTurn(...answers: readonly Answer[]): Answer {
-  let next = 0;
-  return (request, response) => {
-    const answer = answers[Math.min(next, answers.length - 1)];
-    next += 1;
-    answer?.(request, response);
+export function inTurn<A extends unknown[], R>(
+  first: (...request: A) => R,
+  ...others: readonly ((...request: A) => R)[]
+): (...request: A) => R {
+  const answers = [first, ...others];
+  let next: typeof first = first;
+  return (...request) => {
+    next = answers.shift() ?? next;
+    return next(...request);
   };
 }
 

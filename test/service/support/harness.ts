@@ -7,15 +7,10 @@ import type { AggregatedResponse, Question } from '../../../src/base/model.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { createService } from '../../../src/service/client.ts';
 import type { RetryPolicy } from '../../../src/service/retry.ts';
-import type {
-  CustomerClient,
-  Service,
-  ServiceClient,
-  ServiceOptions,
-  ServiceSettings,
-} from '../../../src/service/types.ts';
-import { settle, VirtualClock } from '../../support/virtual-clock.ts';
-import { SECRET, startFakeService } from './fake-service.ts';
+import type { ExchangeAnswer, ExchangeRequest } from '../../../src/service/transport.ts';
+import type { CustomerClient, ServiceOptions } from '../../../src/service/types.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { peopleAnswer, SECRET, startFakeService, tokenAnswer } from './fake-service.ts';
 
 export const QUESTION: Question = {
   endpoint: 'peoplecount',
@@ -23,29 +18,21 @@ export const QUESTION: Question = {
   from: '2026-11-01T04:00:00+01:00',
 };
 
-export interface Harness {
-  readonly service: Service;
-  readonly riverside: ServiceClient;
-  /** `endpoint:code` of every request. */
-  readonly requests: string[];
-  readonly credentials: boolean[];
-  /** Everything that was logged or given to the observer. */
-  readonly reported: string[];
-  /** What `readSecret` returns. */
-  secret: string;
-  clientFor(name: string, retries?: RetryPolicy): ServiceClient;
-}
-
 export interface HarnessOptions extends Partial<Omit<ServiceOptions, 'config'>> {
-  readonly config?: Partial<ServiceSettings>;
+  readonly config?: Partial<ServiceOptions['config']>;
 }
 
 /** Waits between retries are drawn as 0, unless a test has another `random`. It ends with the test. */
-export function createHarness(url: string, options: HarnessOptions = {}): Harness {
-  const { config, ...rest } = options;
+export function createHarness(url: string, { config, ...options }: HarnessOptions = {}) {
   const requests: string[] = [];
   const credentials: boolean[] = [];
   const reported: string[] = [];
+  const log = createLogger({
+    level: 'debug',
+    format: 'json',
+    write: (line) => reported.push(line),
+    nowMs: () => 0,
+  });
   const service = createService({
     config: {
       baseUrl: url,
@@ -60,12 +47,7 @@ export function createHarness(url: string, options: HarnessOptions = {}): Harnes
     },
     clock: systemClock,
     random: { next: () => 0 },
-    log: createLogger({
-      level: 'debug',
-      format: 'json',
-      write: (line) => reported.push(line),
-      nowMs: () => 0,
-    }),
+    log,
     observer: {
       request(event) {
         requests.push(`${event.endpoint}:${event.code}`);
@@ -76,32 +58,59 @@ export function createHarness(url: string, options: HarnessOptions = {}): Harnes
         reported.push(`${customer} ${valid}`);
       },
     },
-    ...rest,
+    ...options,
   });
   onTestFinished(() => service.close());
-  const harness = {
+  const access = { readSecret: () => Promise.resolve(new Secret(SECRET)) };
+  function clientFor(name: string, retries?: RetryPolicy) {
+    return service.clientFor(
+      { name, clientId: `${name}-api`, readSecret: () => access.readSecret() },
+      retries,
+    );
+  }
+  return {
     service,
+    /** `endpoint:code` of every request. */
     requests,
     credentials,
+    /** Everything that was logged or given to the observer. */
     reported,
-    secret: SECRET,
-    clientFor: (name: string, retries?: RetryPolicy) =>
-      service.clientFor(
-        {
-          name,
-          clientId: `${name}-api`,
-          readSecret: () => Promise.resolve(new Secret(harness.secret)),
-        },
-        retries,
-      ),
+    /** Where the secret of every customer comes from. */
+    access,
+    clientFor,
+    riverside: clientFor('riverside'),
   };
-  return Object.assign(harness, { riverside: harness.clientFor('riverside') });
 }
 
 /** A fake service and a client for it. */
 export async function start(options: HarnessOptions = {}) {
   const fake = await startFakeService();
   return { fake, harness: createHarness(fake.url, options) };
+}
+
+export type Reply = (request: ExchangeRequest) => ExchangeAnswer | Promise<ExchangeAnswer>;
+
+/** An answer in memory. */
+export function reply(status: number, value: unknown, headers: Partial<ExchangeAnswer> = {}) {
+  const none = { contentType: 'application/json', retryAfter: undefined, date: undefined };
+  return () => ({ ...none, status, body: Buffer.from(JSON.stringify(value)), ...headers });
+}
+
+export const ROWS = reply(200, peopleAnswer([{ key: 1, in: 3, out: 1 }]));
+
+/** A service in memory and a client for it, on a virtual clock. */
+export function startInMemory(options: HarnessOptions = {}) {
+  const clock = virtualClock();
+  const fake: { token: Reply; data: Reply } = { token: reply(200, tokenAnswer()), data: ROWS };
+  async function exchange(request: ExchangeRequest): Promise<ExchangeAnswer> {
+    return request.form === undefined ? fake.data(request) : fake.token(request);
+  }
+  const harness = createHarness('https://service', {
+    clock,
+    transport: { exchange, close() {} },
+    ...options,
+  });
+  return { clock, fake, harness };
 }
 
 /** A signal that never aborts. */
@@ -131,17 +140,6 @@ export async function failureOf(promise: Promise<unknown>): Promise<ServiceError
 /** Waits in real time, for what happens over sockets. */
 export async function until(condition: () => boolean): Promise<void> {
   await vi.waitUntil(condition, { interval: 1, timeout: 20_000 });
-}
-
-/** Real sockets under a virtual clock: the clock advances whenever something sleeps on it. */
-export async function driven<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
-  const state = { settled: false };
-  promise.finally(() => (state.settled = true)).catch(() => undefined);
-  while (!state.settled) {
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    await (clock.sleepers > 0 ? clock.advance(100) : settle());
-  }
-  return promise;
 }
 
 export function virtualClock(): VirtualClock {
