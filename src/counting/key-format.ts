@@ -161,7 +161,7 @@ function instantOf(
     case 'local':
       // Keys of many different years would fill the zone's cache of offsets.
       if (Math.abs(ms - window.startMs) > MAX_DISTANCE_MS) {
-        return ms;
+        return ms - (offsetMs ?? 0);
       }
       // An offset that the zone has then tells which hour it is when clocks are set back.
       return offsetMs !== undefined && zone.offsetMsAt(ms - offsetMs) === offsetMs
