@@ -22,6 +22,8 @@ export interface AddedRecord {
   readonly atMs: number;
   /** Default: `atMs`. */
   readonly arrivesMs?: number;
+  /** When the service removes it. Default: never. */
+  readonly goneMs?: number;
   /** Default: 1. */
   readonly amount?: number;
 }
@@ -98,7 +100,7 @@ export class Ledger {
     this.#added[stream].forEach(visitShown);
   }
 
-  add({ kind, atMs, arrivesMs = atMs, amount = 1 }: AddedRecord): void {
+  add({ kind, atMs, arrivesMs = atMs, goneMs = Infinity, amount = 1 }: AddedRecord): void {
     const stream = kind === 'login' ? 'logins' : 'people';
     const deviceKind = kind === 'login' ? 'station' : 'door';
     const device = this.library.devices.findIndex((one) => one.kind === deviceKind);
@@ -112,7 +114,7 @@ export class Ledger {
       eventMs: atMs,
       deliveredMs: arrivesMs,
       knownFromMs: arrivesMs,
-      goneMs: Infinity,
+      goneMs,
       ...countsOf(kind === 'out' ? -amount : amount),
     };
     this.#added[stream].push(withTimes(record, this.conventions, this.timeOf));

@@ -3,31 +3,19 @@
  * each value must be the service's or absent.
  */
 import { describe, expect, test } from 'vitest';
-import { silentLogger } from '../../src/base/log.ts';
-import { COUNTERS } from '../../src/base/model.ts';
-import type { Question } from '../../src/base/model.ts';
-import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
-import { Zone } from '../../src/counting/zone.ts';
-import { ServerClock } from '../../src/service/server-clock.ts';
-import { customerNamed, schedulerOn } from '../support/polled.ts';
-import { SmallService } from '../support/small-service.ts';
-import type { SmallConventions } from '../support/small-service.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-/** Values are checked this long after the poll of a minute. */
-const AFTER_POLL_MS = 500;
+import { DAY_MS } from '../../src/counting/calendar.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
+import { NOVEMBER } from '../support/owner.ts';
+import { MINUTE_KEYS } from '../support/simulated-people.ts';
+import { countedPeople, HOUR_MS, MINUTE_MS } from './counted.ts';
 
 interface Options {
   /** The service's time at the start. */
   readonly startMs?: number;
   /** By how much our clock is ahead of the service's at the start. */
-  readonly oursAheadMs?: number;
-  readonly conventions?: Partial<SmallConventions>;
-  /** Whether the service tells its time. */
-  readonly tellsTime?: boolean;
+  readonly aheadMs?: number;
+  readonly conventions?: Partial<Conventions>;
+  readonly traffic?: (minute: number) => readonly number[];
 }
 
 /** In local time of Copenhagen in winter; day 31 of November is 1 December. */
@@ -35,120 +23,69 @@ function local(day: number, hour: number, minute = 0): number {
   return Date.UTC(2026, 10, day, hour - 1, minute);
 }
 
-/** The scheduler and a busy library between our clock, which steps, and the service's, which does not. */
-class ClockFixture implements AsyncDisposable {
-  readonly clock: VirtualClock;
-  readonly service: SmallService;
-  readonly customer = customerNamed('riverside');
-  readonly violations: string[] = [];
-  /** The counts of each minute of the service, at its half. */
-  traffic = (minute: number): readonly number[] => [1 + (minute % 3), 1];
-  requests = 0;
-  readonly #startMs: number;
-  readonly #scheduler;
+/** A library with visitors in each minute, which is polled once a minute. */
+async function busyLibrary(options: Options = {}) {
+  const { aheadMs = 0, traffic = (minute) => [1 + (minute % 3), 1], ...given } = options;
+  const { counted, service, record } = countedPeople({ startMs: local(18, 11), ...given });
+  counted.aheadMs = aheadMs;
+  const violations: string[] = [];
   /** The highest total seen, by counting period and counter. */
-  readonly #highest = new Map<string, number>();
-
-  constructor(options: Options = {}) {
-    const { startMs = local(18, 11), oursAheadMs = 0, conventions, tellsTime = true } = options;
-    this.#startMs = startMs;
-    this.clock = new VirtualClock(startMs + oursAheadMs);
-    this.service = new SmallService(new Zone('Europe/Copenhagen'), 2, conventions);
-    this.record(-5 * DAY_MS, [40, 38]);
-    this.record(-2 * HOUR_MS, [5, 1]);
-    this.record(-7 * MINUTE_MS, [2, 1]);
-    const serviceClock = new ServerClock(this.clock, silentLogger);
-    this.#scheduler = schedulerOn(this.clock, { serviceNowMs: () => serviceClock.nowMs() });
-    const query = (question: Question) => {
-      this.requests += 1;
-      if (tellsTime) {
-        serviceClock.update(new Date(this.serviceMs).toUTCString(), 0);
-      }
-      return Promise.resolve(this.service.answer(question, this.serviceMs));
-    };
-    this.#scheduler.start();
-    this.#scheduler.setCustomers([{ customer: this.customer, client: { query } }]);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#scheduler.stop();
-  }
-
-  get serviceMs(): number {
-    return this.#startMs + this.clock.monotonicMs();
-  }
-
-  get metrics(): CustomerMetrics {
-    return this.customer.metricsAt(this.clock.nowMs());
-  }
-
-  get totals(): (number | undefined)[] {
-    return COUNTERS.people.map((counter) => this.metrics.counters[counter]?.total);
-  }
-
-  get today(): (number | undefined)[] {
-    return COUNTERS.people.map((counter) => this.metrics.counters[counter]?.today);
-  }
+  const highest = new Map<string, number>();
 
   /** The service's own totals, of the counting period and of the day by our clock. */
-  get truth(): { readonly totals: number[]; readonly today: number[] } {
-    const day = this.customer.calendar.dayAt(this.clock.nowMs());
+  function truth() {
+    const { periodStartMs } = counted.figures();
+    const day = counted.customer.calendar.dayAt(counted.clockMs);
     return {
-      totals: this.service.total(this.metrics.periodStartMs, this.serviceMs),
-      today: this.service.total(day.startMs, this.serviceMs),
+      totals: service.total(periodStartMs, counted.nowMs),
+      today: service.total(day.startMs, counted.nowMs),
     };
   }
-
-  /** Counts that arrive so long after now; dated later by a device whose clock is ahead. */
-  record(afterMs: number, counts: readonly number[], aheadMs = 0): void {
-    const arrivalMs = this.serviceMs + afterMs;
-    this.service.records.push({ eventMs: arrivalMs + aheadMs, arrivalMs, counts });
+  function check(): void {
+    const { totals, today } = truth();
+    const at = new Date(counted.clockMs).toISOString();
+    counted.totals().forEach((total, i) => {
+      const key = `${counted.figures().periodStartMs} ${i}`;
+      const before = highest.get(key) ?? 0;
+      if (total !== undefined && (total < before || total !== totals[i])) {
+        violations.push(`${at}: total ${total} after ${before}, of ${totals[i]}`);
+      }
+      highest.set(key, Math.max(before, total ?? 0));
+    });
+    counted.today().forEach((count, i) => {
+      if (count !== undefined && count !== today[i]) {
+        violations.push(`${at}: today ${count} of ${today[i]}`);
+      }
+    });
   }
-
-  /** So many minutes with traffic, each with a poll. */
-  async minutes(count: number): Promise<void> {
+  async function minutes(count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
-      const restMs = AFTER_POLL_MS - (this.clock.monotonicMs() % MINUTE_MS);
-      const afterMs = restMs + MINUTE_MS / 2;
-      const minute = Math.floor((this.serviceMs + afterMs) / MINUTE_MS);
-      this.record(afterMs, this.traffic(minute));
-      await this.clock.advance(restMs + MINUTE_MS);
-      this.check();
+      record(counted.nowMs + MINUTE_MS / 2, traffic(counted.nowMs / MINUTE_MS));
+      await counted.polls(1);
+      check();
     }
   }
-
-  step(ms: number): void {
-    this.clock.step(ms);
-    this.check();
-  }
-
-  check(): void {
-    const { metrics, truth } = this;
-    const at = new Date(this.clock.nowMs()).toISOString();
-    this.totals.forEach((total, i) => {
-      const key = `${metrics.periodStartMs} ${i}`;
-      const highest = this.#highest.get(key) ?? 0;
-      if (total !== undefined && (total < highest || total !== truth.totals[i])) {
-        this.violations.push(`${at}: total ${total} after ${highest}, of ${truth.totals[i]}`);
-      }
-      this.#highest.set(key, Math.max(highest, total ?? 0));
-    });
-    this.today.forEach((count, i) => {
-      if (count !== undefined && count !== truth.today[i]) {
-        this.violations.push(`${at}: today ${count} of ${truth.today[i]}`);
-      }
-    });
-  }
-
-  get shown() {
-    const { violations, totals, today, metrics } = this;
-    return { violations, totals, today, isOccupancyKnown: metrics.occupancy !== undefined };
-  }
-
-  /** What `shown` must be: no value was wrong, and all are there. */
-  get exact() {
-    return { violations: [], ...this.truth, isOccupancyKnown: true };
-  }
+  await counted.poll();
+  return {
+    counted,
+    record,
+    minutes,
+    truth,
+    /** Our clock steps. */
+    step: (ms: number) => {
+      counted.aheadMs += ms;
+      check();
+    },
+    lastSeenMs: () => counted.figures().streams.people?.lastSeenMs,
+    shown: () => ({
+      violations,
+      totals: counted.totals(),
+      today: counted.today(),
+      isOccupancyKnown: counted.figures().occupancy !== undefined,
+    }),
+    /** What `shown` must be: no value was wrong, and all are there. */
+    exact: () => ({ violations: [], ...truth(), isOccupancyKnown: true }),
+  };
 }
 
 describe('our clock', () => {
@@ -167,92 +104,106 @@ describe('our clock', () => {
     ['a little every minute', local(18, 3, 30), '-3 1 +3 1 '.repeat(60)],
     ['not at all for an hour, and is corrected', local(31, 3, 30), `${'1 -1 '.repeat(60)}+60 40`],
   ])('goes %s: no value is wrong, and all are back', async (_, startMs, moves) => {
-    await using fixture = new ClockFixture({ startMs });
+    const library = await busyLibrary({ startMs });
     for (const move of moves.trim().split(' ')) {
       if (/^[+-]/.test(move)) {
-        fixture.step(Number(move) * MINUTE_MS);
+        library.step(Number(move) * MINUTE_MS);
       } else {
-        await fixture.minutes(Number(move));
+        await library.minutes(Number(move));
       }
     }
-    expect(fixture.shown).toEqual(fixture.exact);
+    expect(library.shown()).toEqual(library.exact());
   });
 
   test('hides the values of another period and day at once', async () => {
-    await using fixture = new ClockFixture({ startMs: local(31, 3, 30) });
-    await fixture.minutes(5);
-    fixture.step(HOUR_MS);
-    expect(fixture.metrics.periodStartMs).toBe(local(31, 4));
-    expect([...fixture.totals, ...fixture.today]).toEqual(Array(4).fill(undefined));
-    expect(fixture.metrics.occupancy).toBeUndefined();
+    const { counted, minutes, step } = await busyLibrary({ startMs: local(31, 3, 30) });
+    await minutes(5);
+    step(HOUR_MS);
+    expect(counted.figures().periodStartMs).toBe(local(31, 4));
+    expect([...counted.totals(), ...counted.today()]).toEqual(Array(4).fill(undefined));
+    expect(counted.figures().occupancy).toBeUndefined();
   });
 
   test('goes back by an hour over the start of the period: the period stays', async () => {
-    await using fixture = new ClockFixture({ startMs: local(31, 3, 50) });
-    await fixture.minutes(30);
-    fixture.step(-HOUR_MS);
-    expect(fixture.metrics.periodStartMs).toBe(local(31, 4));
-    expect(fixture.totals).toEqual(fixture.truth.totals);
+    const { counted, minutes, step, truth } = await busyLibrary({ startMs: local(31, 3, 50) });
+    await minutes(30);
+    step(-HOUR_MS);
+    expect(counted.figures().periodStartMs).toBe(local(31, 4));
+    expect(counted.totals()).toEqual(truth().totals);
   });
 
   test('goes by days into the next period and back: the old mark stays', async () => {
-    await using fixture = new ClockFixture({ startMs: local(29, 12) });
-    await fixture.minutes(5);
-    const [before = NaN] = fixture.totals;
-    fixture.record(0, [-3, 0], -2 * MINUTE_MS);
-    fixture.traffic = () => [0, 0];
-    fixture.clock.step(3 * DAY_MS);
-    await fixture.clock.advance(5 * MINUTE_MS);
-    expect(fixture.totals).toEqual([0, 0]);
-    fixture.clock.step(-3 * DAY_MS);
-    await fixture.clock.advance(MINUTE_MS);
-    expect(fixture.metrics.counters.people_entered).toMatchObject({ total: before, excess: 3 });
+    const { counted, record } = countedPeople({ startMs: local(29, 12) });
+    record(local(29, 11), [3, 0], { goneMs: local(29, 12, 2) });
+    await counted.poll();
+    expect(counted.totals()).toEqual([50, 39]);
+    counted.aheadMs = 3 * DAY_MS;
+    // A first total of 0 is confirmed after a reconcile interval.
+    await counted.polls(62);
+    expect(counted.totals()).toEqual([0, 0]);
+    counted.aheadMs = 0;
+    await counted.polls(1);
+    expect(counted.totals()).toEqual([50, 39]);
+    expect(counted.excess()).toEqual([3, 0]);
+  });
+
+  test('goes by hours into the next period and back: the new period is discarded, also by a restart', async () => {
+    const { counted, record } = countedPeople({ startMs: local(30, 21) });
+    record(local(31, 5), [1, 0], { arrivesMs: local(30, 20) });
+    await counted.poll();
+    counted.aheadMs = 10 * HOUR_MS;
+    await counted.polls(1);
+    expect(counted.figures().periodStartMs).toBe(NOVEMBER.endMs);
+    expect(counted.totals()).toEqual([1, 0]);
+    counted.aheadMs = 0;
+    counted.restart();
+    await counted.polls(1);
+    expect(counted.figures().periodStartMs).toBe(NOVEMBER.startMs);
+    expect(counted.totals()).toEqual([48, 39]);
+    const state = [...counted.marks.serialize(counted.nowMs)].join('');
+    expect(state).not.toContain(String(NOVEMBER.endMs));
   });
 });
 
 describe('the clock of a device is ahead', () => {
   const AHEAD = [2 * MINUTE_MS, 20 * MINUTE_MS, 3 * HOUR_MS, 65 * DAY_MS, 4000 * DAY_MS];
-  const CONVENTIONS: readonly Partial<SmallConventions>[] = [
-    {},
-    { fromMeans: 'arrival' },
-    { key: 'utc', fromInclusive: false },
+  const CONVENTIONS: readonly Partial<Conventions>[] = [
+    { fromEdge: 'inclusive' },
+    { windowTime: 'server' },
+    { minuteKey: MINUTE_KEYS['UTC without Z'] },
   ];
   const CASES = AHEAD.flatMap((aheadMs) => CONVENTIONS.map((own) => [aheadMs, own] as const));
 
   test.each(CASES)('by %i ms at a service with %j: who comes counts at once', async (...one) => {
     const [aheadMs, conventions] = one;
-    await using fixture = new ClockFixture({ conventions });
-    fixture.traffic = () => [1, 1];
-    await fixture.minutes(5);
-    const inside = fixture.metrics.occupancy ?? NaN;
-    fixture.record(1000, [30, 0], aheadMs);
-    await fixture.minutes(1);
-    expect(fixture.shown).toEqual(fixture.exact);
-    expect(fixture.metrics.occupancy).toBe(inside);
-    const lastSeenMs = fixture.metrics.streams.people?.lastSeenMs;
-    expect(lastSeenMs).toBeLessThanOrEqual(fixture.clock.nowMs());
-    await fixture.minutes(80);
-    expect(fixture.shown).toEqual(fixture.exact);
+    const library = await busyLibrary({ conventions, traffic: () => [1, 1] });
+    const { counted, minutes, record } = library;
+    await minutes(5);
+    const inside = counted.figures().occupancy ?? NaN;
+    const arrivesMs = counted.nowMs + 1000;
+    record(arrivesMs + aheadMs, [30, 0], { arrivesMs });
+    await minutes(1);
+    expect(library.shown()).toEqual(library.exact());
+    expect(counted.figures().occupancy).toBe(inside);
+    expect(library.lastSeenMs()).toBeLessThanOrEqual(counted.nowMs);
+    await minutes(80);
+    expect(library.shown()).toEqual(library.exact());
     // Inside from its minute on.
-    expect(fixture.metrics.occupancy).toBe(inside + (aheadMs < HOUR_MS ? 30 : 0));
+    expect(counted.figures().occupancy).toBe(inside + (aheadMs < HOUR_MS ? 30 : 0));
   });
 
   test('as all devices are: what cannot be dated is absent, and no counter is wrong', async () => {
-    await using fixture = new ClockFixture();
-    fixture.service.records.length = 0;
-    fixture.traffic = () => [0, 0];
-    await fixture.minutes(2);
+    const { counted, record } = countedPeople({ records: [] });
+    await counted.polls(2);
     for (let i = 0; i < 20; i++) {
-      fixture.record(1000, [3, 1], 3 * HOUR_MS);
-      await fixture.minutes(1);
-      expect(fixture.metrics.occupancy ?? 0).toBe(0);
-      expect(fixture.metrics.streams.people?.lastSeenMs).toBeUndefined();
+      const arrivesMs = counted.nowMs + 1000;
+      record(arrivesMs + 3 * HOUR_MS, [3, 1], { arrivesMs });
+      await counted.polls(1);
+      expect(counted.totals()).toEqual([3 * i + 3, i + 1]);
+      expect(counted.today()).toEqual(counted.totals());
+      expect(counted.figures().occupancy ?? 0).toBe(0);
+      expect(counted.figures().streams.people?.lastSeenMs).toBeUndefined();
     }
-    expect(fixture.violations).toEqual([]);
-    expect([fixture.totals, fixture.today]).toEqual([
-      [60, 20],
-      [60, 20],
-    ]);
   });
 });
 
@@ -260,46 +211,46 @@ describe('our clock is ahead of the service by', () => {
   const OFFSETS = [10, -16, 60, -60, 185, -185].map((min) => min * MINUTE_MS);
 
   /** The start of a day or a period may lie between both clocks. */
-  test.each(OFFSETS)('%i ms, and every counter is exact', async (oursAheadMs) => {
+  test.each(OFFSETS)('%i ms, and every counter is exact', async (aheadMs) => {
     for (const startMs of [local(18, 10), local(18, 2, 30), local(31, 2, 30)]) {
-      await using fixture = new ClockFixture({ startMs, oursAheadMs });
-      await fixture.minutes(130);
-      expect(fixture.shown).toEqual(fixture.exact);
+      const library = await busyLibrary({ startMs, aheadMs });
+      await library.minutes(130);
+      expect(library.shown()).toEqual(library.exact());
     }
   });
 
-  test.each(OFFSETS)(
-    '%i ms, and the people of the last minutes are inside',
-    async (oursAheadMs) => {
-      for (const key of ['iso_z', 'local', 'time_local'] as const) {
-        await using fixture = new ClockFixture({ oursAheadMs, conventions: { key } });
-        for (let i = 0; i < 70; i++) {
-          await fixture.minutes(1);
-          const [entered = NaN, exited = NaN] = fixture.truth.today;
-          expect(fixture.metrics.occupancy).toBe(entered - exited);
-        }
+  test.each(OFFSETS)('%i ms, and the people of the last minutes are inside', async (aheadMs) => {
+    for (const key of ['UTC with Z', 'local time', 'local time of day'] as const) {
+      const conventions = { minuteKey: MINUTE_KEYS[key] };
+      const { counted, minutes, truth } = await busyLibrary({ aheadMs, conventions });
+      for (let i = 0; i < 70; i++) {
+        await minutes(1);
+        const [entered = NaN, exited = NaN] = truth().today;
+        expect(counted.figures().occupancy).toBe(entered - exited);
       }
-    },
-  );
+    }
+  });
 
   test('an hour, and a poll costs no more than otherwise', async () => {
-    await using fixture = new ClockFixture({ oursAheadMs: HOUR_MS });
-    await fixture.minutes(5);
-    const before = fixture.requests;
-    await fixture.minutes(30);
-    expect(fixture.requests - before).toBe(30);
+    const { counted, minutes } = await busyLibrary({ aheadMs: HOUR_MS });
+    await minutes(5);
+    for (let i = 0; i < 30; i++) {
+      await minutes(1);
+      expect(counted.asked).toHaveLength(1);
+    }
   });
 
   test('an hour that it does not tell: no counter is too high, and each is exact once an hour', async () => {
-    await using fixture = new ClockFixture({ oursAheadMs: HOUR_MS, tellsTime: false });
-    await fixture.minutes(10);
+    const { counted, minutes, truth } = await busyLibrary({ aheadMs: HOUR_MS });
+    counted.serviceTellsTime = false;
+    await minutes(10);
     let exact = 0;
     for (let i = 0; i < 130; i++) {
-      await fixture.minutes(1);
-      const [entered = NaN] = fixture.totals;
-      const [truth = NaN] = fixture.truth.totals;
-      expect(entered).toBeLessThanOrEqual(truth);
-      exact += entered === truth ? 1 : 0;
+      await minutes(1);
+      const [entered = NaN] = counted.totals();
+      const [total = NaN] = truth().totals;
+      expect(entered).toBeLessThanOrEqual(total);
+      exact += entered === total ? 1 : 0;
     }
     expect(exact).toBeGreaterThanOrEqual(2);
   });

@@ -3,11 +3,11 @@ import { COUNTERS } from '../../src/base/model.ts';
 import type {
   AggregatedResponse,
   Breakdown,
-  CounterName,
   MinuteStream,
   Question,
   Stream,
 } from '../../src/base/model.ts';
+import { MINUTE_MS } from '../../src/counting/calendar.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import type {
   BreakdownMetrics,
@@ -18,50 +18,54 @@ import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { PollNote } from '../../src/counting/poll.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { runPoll } from '../../src/polling/poll-job.ts';
-import type { PollJob } from '../../src/polling/poll-job.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
 import { queryFrom } from '../support/ask.ts';
-import { NOW_MS, OWNER } from '../support/owner.ts';
+import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
-import { SmallService } from '../support/small-service.ts';
-import type { SmallConventions } from '../support/small-service.ts';
+import { SimulatedPeople } from '../support/simulated-people.ts';
 
-export const MINUTE_MS = 60_000;
+export { MINUTE_MS };
 export const HOUR_MS = 3_600_000;
-export const RECONCILE_MS = 3_600_000;
-const COPENHAGEN = new Zone('Europe/Copenhagen');
+export const RECONCILE_MS = 60 * MINUTE_MS;
 /** A Wednesday, 11:00 in Copenhagen. */
 export const START_MS = NOW_MS;
-const PERIOD_MS = Date.UTC(2026, 10, 1, 3);
+
+type Answer = (question: Question, nowMs: number) => AggregatedResponse;
+type Values = readonly (number | undefined)[];
 
 abstract class Counted {
-  /** What is polled. */
-  protected abstract readonly polled: Stream;
-  readonly #zone: Zone;
+  readonly #polled: Stream;
   readonly #streams: readonly MinuteStream[];
+  readonly #timezone: string;
   readonly #startMs: number;
   customer: Customer;
   marks = new HighWaterMarks();
+  /** The service's time, and by how much the exporter's clock is ahead of it. */
   nowMs: number;
+  aheadMs = 0;
+  serviceTellsTime = true;
+  intervalMs = MINUTE_MS;
   /** The requests of the last poll, and what it logs. */
   asked: Question[] = [];
   notes: readonly PollNote[] = [];
 
-  constructor(zone: Zone, nowMs: number, stream: MinuteStream) {
-    this.#zone = zone;
+  constructor(polled: Stream, streams: readonly MinuteStream[], nowMs: number, timezone?: string) {
+    this.#polled = polled;
+    this.#streams = streams;
+    this.#timezone = timezone ?? 'Europe/Copenhagen';
     this.nowMs = nowMs;
     this.#startMs = nowMs;
-    this.#streams = [stream];
     this.customer = this.#create();
   }
 
   protected abstract answer(question: Question): AggregatedResponse;
 
-  get #elapsedMs(): number {
-    return this.nowMs - this.#startMs;
+  get clockMs(): number {
+    return this.nowMs + this.aheadMs;
   }
 
   figures(): CustomerMetrics {
-    return this.customer.metricsAt(this.nowMs);
+    return this.customer.metricsAt(this.clockMs);
   }
 
   /** One poll, in which each response takes `answerMs`. It fails if the service throws a ServiceError. */
@@ -72,9 +76,9 @@ abstract class Counted {
       this.nowMs += answerMs;
       return this.answer(question);
     }, this.asked);
-    const job: PollJob = {
+    const job = {
       customer: this.customer,
-      stream: this.polled,
+      stream: this.#polled,
       client: { query },
       intervalMs: HOUR_MS,
       phase: 0,
@@ -84,101 +88,97 @@ abstract class Counted {
       readingHistory: undefined,
       historyRetryMs: undefined,
     };
+    const elapsedMs = this.nowMs - this.#startMs;
     const limits = {
-      renewalMs: Math.floor(this.#elapsedMs / RECONCILE_MS) * RECONCILE_MS,
+      renewalMs: Math.floor(elapsedMs / RECONCILE_MS) * RECONCILE_MS,
       takeSlot: () => true,
       stop: new AbortController(),
     };
     await runPoll(job, limits, {
       clock: {
-        nowMs: () => this.nowMs,
-        monotonicMs: () => this.#elapsedMs,
+        nowMs: () => this.clockMs,
+        monotonicMs: () => this.nowMs - this.#startMs,
         sleep: () => new Promise(() => {}),
         after: () => () => {},
       },
-      serviceNowMs: () => this.nowMs,
+      serviceNowMs: () => (this.serviceTellsTime ? this.nowMs : this.clockMs),
       reconcileIntervalMs: RECONCILE_MS,
       log: { succeeded: (_, notes) => (this.notes = notes), failed() {} },
       observer: { pollEnded() {}, changed() {} },
     });
   }
 
+  /** So many polls, one interval apart. */
+  async polls(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      this.nowMs += this.intervalMs;
+      await this.poll();
+    }
+  }
+
   /** As after a kill: only the marks as text survive, or not even they. */
   restart(keepMarks = true): void {
-    const text = [...this.marks.serialize(this.nowMs)].join('');
+    const text = [...this.marks.serialize(this.clockMs)].join('');
     this.marks = new HighWaterMarks();
     if (keepMarks) {
-      this.marks.restore(text, this.nowMs);
+      this.marks.restore(text, this.clockMs);
     }
     this.customer = this.#create();
   }
 
   #create(): Customer {
-    const [zone, streams] = [this.#zone, this.#streams];
+    const [zone, streams] = [new Zone(this.#timezone), this.#streams];
     return customerNamed(OWNER.customer, this.marks, { zone, streams, owner: OWNER });
   }
 }
 
 export class CountedStream extends Counted {
-  protected readonly polled: MinuteStream;
-  readonly #answer: (question: Question, nowMs: number) => AggregatedResponse;
+  readonly #stream: MinuteStream;
+  readonly #answer: Answer;
 
-  constructor(
-    zone: Zone,
-    nowMs: number,
-    answer: (question: Question, nowMs: number) => AggregatedResponse,
-    stream: MinuteStream = 'people',
-  ) {
-    super(zone, nowMs, stream);
+  constructor(answer: Answer, nowMs: number, timezone?: string, stream: MinuteStream = 'people') {
+    super(stream, [stream], nowMs, timezone);
+    this.#stream = stream;
     this.#answer = answer;
-    this.polled = stream;
   }
 
   protected answer(question: Question): AggregatedResponse {
     return this.#answer(question, this.nowMs);
   }
 
-  /** So many polls, a minute apart. */
-  async minutes(count: number): Promise<void> {
-    for (let i = 0; i < count; i++) {
-      this.nowMs += MINUTE_MS;
-      await this.poll();
-    }
-  }
-
   /** The exported counters of the stream; undefined where there is no series. */
-  totals(): (number | undefined)[] {
+  totals(): Values {
     return this.#values('total');
   }
 
-  excess(): (number | undefined)[] {
+  excess(): Values {
     return this.#values('excess');
   }
 
-  today(): (number | undefined)[] {
+  today(): Values {
     return this.#values('today');
   }
 
-  #values(value: keyof CounterValues): (number | undefined)[] {
+  #values(value: keyof CounterValues): Values {
     const { counters } = this.figures();
-    return COUNTERS[this.polled].map((counter) => counters[counter]?.[value]);
+    return COUNTERS[this.#stream].map((counter) => counters[counter]?.[value]);
   }
 }
 
 /** Logins whose total is whatever a test says, without keys that can be parsed. */
 export function countedLogins(total: () => number, nowMs = NOW_MS): CountedStream {
   return new CountedStream(
-    COPENHAGEN,
-    nowMs,
     ({ aggregation }) => ({ aggregation, rows: [{ key: 'x', counts: [total()] }] }),
+    nowMs,
+    undefined,
     'logins',
   );
 }
 
 interface People {
-  readonly conventions?: Partial<SmallConventions>;
+  readonly conventions?: Partial<Conventions>;
   readonly startMs?: number;
-  readonly serviceZone?: Zone;
+  readonly timezone?: string;
   /** People of the days before, one row each. */
   readonly records?: readonly (readonly [agoMs: number, counts: readonly number[]])[];
 }
@@ -189,26 +189,29 @@ const RECORDS = [
   [7 * MINUTE_MS, [2, 1]],
 ] as const;
 
-/** People of a small service whose responses can be changed. */
+/** People of a simulated service whose responses can be changed. */
 export function countedPeople(people: People = {}) {
-  const { conventions, startMs = START_MS, serviceZone = COPENHAGEN, records = RECORDS } = people;
-  const service = new SmallService(serviceZone, 2, conventions);
+  const {
+    conventions,
+    startMs = START_MS,
+    timezone = 'Europe/Copenhagen',
+    records = RECORDS,
+  } = people;
+  const service = new SimulatedPeople(conventions, { timezone });
   let change:
     ((response: AggregatedResponse, question: Question) => AggregatedResponse) | undefined;
-  const counted: CountedStream = new CountedStream(COPENHAGEN, startMs, (question, nowMs) => {
+  function answer(question: Question, nowMs: number): AggregatedResponse {
     const response = service.answer(question, nowMs);
     return change?.(response, question) ?? response;
-  });
-  function record(eventMs: number, counts: readonly number[], arrivalMs = eventMs): void {
-    service.records.push({ eventMs, arrivalMs, counts });
   }
-  records.forEach(([agoMs, counts]) => record(startMs - agoMs, counts));
+  const counted = new CountedStream(answer, startMs, timezone);
+  records.forEach(([agoMs, counts]) => service.record(startMs - agoMs, counts));
   return {
     counted,
     service,
-    record,
-    minutes: (count: number) => counted.minutes(count),
-    truth: () => service.total(PERIOD_MS, counted.nowMs),
+    record: service.record.bind(service),
+    minutes: (count: number) => counted.polls(count),
+    truth: () => service.total(NOVEMBER.startMs, counted.nowMs),
     /** Changes every response from now on. */
     distort: (by: NonNullable<typeof change>) => {
       change = by;
@@ -222,27 +225,28 @@ export function countedPeople(people: People = {}) {
 
 /** Key, entered and exited. */
 export type Rows = readonly (readonly [key: string | number, ...counts: number[]])[];
-type ValuesByKey = Readonly<Record<string, readonly (number | undefined)[]>>;
+type ValuesByKey = Readonly<Record<string, Values>>;
 
 export class CountedBreakdown extends Counted {
-  protected readonly polled: Breakdown;
+  readonly #breakdown: Breakdown;
   /** What the service counts since the period started, and since the day started. */
   totalRows: Rows = [];
   todayRows: Rows = [];
   /** What it responds to single requests instead, the next one first. */
   readonly glitches: AggregatedResponse[] = [];
   branchNames: Readonly<Record<string, string>> = {};
-  intervalMs = 5 * MINUTE_MS;
+  override intervalMs = 5 * MINUTE_MS;
 
   constructor(breakdown: Breakdown = 'branch') {
-    super(COPENHAGEN, START_MS, 'people');
-    this.polled = breakdown;
+    super(breakdown, ['people'], START_MS);
+    this.#breakdown = breakdown;
     this.configure();
   }
 
   configure(): void {
-    const { polled, branchNames, intervalMs } = this;
-    this.customer.breakdowns.configure({ breakdowns: [polled], branchNames, intervalMs });
+    const { branchNames, intervalMs } = this;
+    const breakdowns = [this.#breakdown];
+    this.customer.breakdowns.configure({ breakdowns, branchNames, intervalMs });
   }
 
   override restart(keepMarks = true): void {
@@ -256,18 +260,10 @@ export class CountedBreakdown extends Counted {
     return this.glitches.shift() ?? responseOf(rows, aggregation);
   }
 
-  /** So many polls, one interval apart. */
-  async polls(count: number): Promise<void> {
-    for (let i = 0; i < count; i += 1) {
-      this.nowMs += this.intervalMs;
-      await this.poll();
-    }
-  }
-
   metrics(): BreakdownMetrics {
-    const metrics = this.figures().breakdowns[this.polled];
+    const metrics = this.figures().breakdowns[this.#breakdown];
     if (metrics === undefined) {
-      throw new Error(`there is no ${this.polled}`);
+      throw new Error(`there is no ${this.#breakdown}`);
     }
     return metrics;
   }
@@ -294,11 +290,10 @@ export class CountedBreakdown extends Counted {
   }
 
   #byKey(value: keyof CounterValues): ValuesByKey {
-    const names: readonly CounterName[] = COUNTERS.people;
     return Object.fromEntries(
       this.metrics().keys.map(({ key, counters }) => [
         key,
-        names.map((name) => counters[name]?.[value]),
+        COUNTERS.people.map((name) => counters[name]?.[value]),
       ]),
     );
   }

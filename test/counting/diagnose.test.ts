@@ -1,31 +1,28 @@
 /** A diagnosis of a stream: what the exporter's first polls would come to, and what explains it. */
 import { expect, test } from 'vitest';
+import type { Question } from '../../src/base/model.ts';
 import { diagnoseStream } from '../../src/counting/diagnose.ts';
 import type { StreamDiagnosis } from '../../src/counting/diagnose.ts';
-import { Zone } from '../../src/counting/zone.ts';
 import { streamContext } from '../../src/polling/poll-job.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
 import { queryFrom } from '../support/ask.ts';
 import { customerNamed } from '../support/polled.ts';
-import { SmallService } from '../support/small-service.ts';
-import type { SmallConventions } from '../support/small-service.ts';
+import { forcedAbove, MINUTE_KEYS, SimulatedPeople } from '../support/simulated-people.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
-const ZONE = new Zone('Europe/Copenhagen');
 /** The third of a month, a Tuesday, 11:00 in Copenhagen. */
 const NOW_MS = Date.UTC(2026, 10, 3, 10);
 
 /** A diagnosis of people who came `agoMs` before now, one in at each. */
 async function diagnosed(
-  conventions: Partial<SmallConventions>,
+  conventions: Partial<Conventions>,
   agoMs: readonly number[],
+  dayLagMs = 0,
 ): Promise<Readonly<{ diagnosis: StreamDiagnosis; asked: number }>> {
-  const service = new SmallService(ZONE, 2, conventions);
-  for (const ms of agoMs) {
-    const eventMs = NOW_MS - ms;
-    service.records.push({ eventMs, arrivalMs: eventMs, counts: [1, 0] });
-  }
+  const service = new SimulatedPeople(conventions);
+  agoMs.forEach((ms) => service.record(NOW_MS - ms, [1, 0]));
   const times = {
     clock: { nowMs: () => NOW_MS, monotonicMs: () => 0 },
     serviceNowMs: () => NOW_MS,
@@ -36,13 +33,15 @@ async function diagnosed(
     beginBaseline: () => true,
     hasTime: () => true,
   };
-  let asked = 0;
+  const asked: Question[] = [];
   const query = queryFrom((question) => {
-    asked += 1;
-    return service.answer(question, NOW_MS);
-  });
+    const response = service.answer(question, NOW_MS);
+    return response.aggregation === 'day'
+      ? service.answer({ ...question, aggregation: 'day' }, NOW_MS - dayLagMs)
+      : response;
+  }, asked);
   const diagnosis = await diagnoseStream(context, query);
-  return { diagnosis, asked };
+  return { diagnosis, asked: asked.length };
 }
 
 const MORNING = [5 * MINUTE_MS, 20 * MINUTE_MS, 2 * HOUR_MS];
@@ -69,7 +68,7 @@ test('an empty answer is confirmed, and there is nothing to compare', async () =
 });
 
 test('a day that lags is compared with the minutes', async () => {
-  const { diagnosis } = await diagnosed({ dayLagMs: HOUR_MS }, MORNING);
+  const { diagnosis } = await diagnosed({}, MORNING, HOUR_MS);
   expect(diagnosis.day).toEqual({
     agrees: false,
     totalAggregation: 'quarter',
@@ -81,8 +80,9 @@ test('a day that lags is compared with the minutes', async () => {
 
 test('a day that lags is found although the minutes of today are forced into days', async () => {
   const { diagnosis } = await diagnosed(
-    { dayLagMs: HOUR_MS, mostRows: 40, listZeros: true },
+    { ...forcedAbove(40), emptyBuckets: 'listed' },
     MORNING,
+    HOUR_MS,
   );
   expect(diagnosis.day).toEqual({
     agrees: false,
@@ -94,14 +94,15 @@ test('a day that lags is found although the minutes of today are forced into day
 
 test('if half an hour by minute is forced into days, nothing can be compared', async () => {
   const { diagnosis } = await diagnosed(
-    { dayLagMs: HOUR_MS, mostRows: 20, listZeros: true },
+    { ...forcedAbove(20), emptyBuckets: 'listed' },
     MORNING,
+    HOUR_MS,
   );
   expect(diagnosis).toMatchObject({ day: { agrees: undefined }, isMinuteForced: true });
 });
 
 test.each([2, 9, 13])('a newest minute %d days ago is found, and its key format', async (days) => {
-  const { diagnosis } = await diagnosed({ key: 'seconds' }, [
+  const { diagnosis } = await diagnosed({ minuteKey: MINUTE_KEYS.seconds }, [
     days * DAY_MS,
     days * DAY_MS + HOUR_MS,
   ]);

@@ -1,40 +1,37 @@
 import { describe, expect, test } from 'vitest';
 import type { Question } from '../../src/base/model.ts';
-import { Calendar } from '../../src/counting/calendar.ts';
 import { readDoorModel } from '../../src/counting/door-history.ts';
 import type { DoorModel } from '../../src/counting/door-model.ts';
 import { KEY_FORMATS } from '../../src/counting/key-format.ts';
 import type { KeyFormatState } from '../../src/counting/key-format.ts';
-import { Zone } from '../../src/counting/zone.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
 import { queryFrom } from '../support/ask.ts';
-import { SmallService } from '../support/small-service.ts';
-import type { SmallConventions } from '../support/small-service.ts';
+import { CALENDAR } from '../support/owner.ts';
+import { forcedAbove, MINUTE_KEYS, SimulatedPeople } from '../support/simulated-people.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const ZONE = new Zone('Europe/Copenhagen');
-const CALENDAR = new Calendar(ZONE, { hour: 4, minute: 0 });
 /** Clocks are set back within the four weeks before. */
 const NOW_MS = Date.UTC(2026, 10, 18, 12);
 const TODAY = CALENDAR.dayAt(NOW_MS);
 
 /** 100 visits a day; every 25th exit is missed. Today and the 29th day before count differently. */
-function libraryOf(conventions: Partial<SmallConventions>): SmallService {
-  const service = new SmallService(ZONE, 2, conventions);
+function libraryOf(conventions: Partial<Conventions>): SimulatedPeople {
+  const service = new SimulatedPeople(conventions);
   for (let day = -29; day <= 0; day++) {
     for (let visit = 0; visit < 100; visit++) {
       const inMs = TODAY.startMs + day * DAY_MS + (5 + (visit % 50) / 10) * HOUR_MS;
       const outMs = inMs + (20 + visit) * 60_000;
       const counted = day === 0 || day === -29 ? 0 : Number(visit % 25 > 0);
-      service.records.push({ eventMs: inMs, arrivalMs: inMs, counts: [1, 0] });
-      service.records.push({ eventMs: outMs, arrivalMs: outMs, counts: [0, counted] });
+      service.record(inMs, [1, 0]);
+      service.record(outMs, [0, counted]);
     }
   }
   return service;
 }
 
 async function read(
-  conventions: Partial<SmallConventions>,
+  conventions: Partial<Conventions>,
   key: Partial<(typeof KEY_FORMATS)[number]>,
 ): Promise<{ model: DoorModel | undefined; asked: Question[] }> {
   const service = libraryOf(conventions);
@@ -51,11 +48,21 @@ const ISO = { form: 'iso' } as const;
 const BY_QUARTER = ['quarter', 'minute'];
 
 describe('the doors are learned from the 28 days before today', () => {
-  test.each<[string, Partial<SmallConventions>, Parameters<typeof read>[1], readonly string[]]>([
+  test.each<[string, Partial<Conventions>, Parameters<typeof read>[1], readonly string[]]>([
     ['by quarter', {}, ISO, BY_QUARTER],
-    ['with local keys', { key: 'local' }, { form: 'iso', zone: 'local' }, BY_QUARTER],
-    ['with numbers as keys', { key: 'seconds' }, { form: 'epoch_seconds' }, BY_QUARTER],
-    ['if quarters lag by a day', { quarterLagMs: DAY_MS }, ISO, BY_QUARTER],
+    [
+      'with local keys',
+      { minuteKey: MINUTE_KEYS['local time'] },
+      { form: 'iso', zone: 'local' },
+      BY_QUARTER,
+    ],
+    [
+      'with numbers as keys',
+      { minuteKey: MINUTE_KEYS.seconds },
+      { form: 'epoch_seconds' },
+      BY_QUARTER,
+    ],
+    ['if quarters lag', { quarterFreshness: 'nightly' }, ISO, BY_QUARTER],
   ])('%s', async (_, conventions, key, aggregations) => {
     const { model, asked } = await read(conventions, key);
     expect(model?.usableDays).toBe(28);
@@ -67,7 +74,7 @@ describe('the doors are learned from the 28 days before today', () => {
 
   test('day by day if keys name the time of day only', async () => {
     const { model, asked } = await read(
-      { key: 'time_local' },
+      { minuteKey: MINUTE_KEYS['local time of day'] },
       { form: 'time_of_day', zone: 'local' },
     );
     expect(model).toEqual((await read({}, ISO)).model);
@@ -75,12 +82,12 @@ describe('the doors are learned from the 28 days before today', () => {
   });
 
   test('in shorter windows if the service forces another aggregation', async () => {
-    const { model, asked } = await read({ mostRows: 600 }, ISO);
+    const { model, asked } = await read(forcedAbove(600), ISO);
     expect(model).toEqual((await read({}, ISO)).model);
     expect(asked.length).toBeLessThan(40);
   });
 
   test('not at all if the service never answers by the minute', async () => {
-    expect((await read({ mostRows: 2 }, ISO)).model).toBeUndefined();
+    expect((await read(forcedAbove(2), ISO)).model).toBeUndefined();
   });
 });

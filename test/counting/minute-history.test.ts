@@ -13,9 +13,8 @@ import { drawConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { ALWAYS_OPEN, OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import { pick } from '../../src/simulator/chance.ts';
-import { small } from '../simulator/support.ts';
-import type { Row } from '../simulator/support.ts';
 import { queryFrom } from '../support/ask.ts';
+import { SimulatedPeople } from '../support/simulated-people.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -54,7 +53,12 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
     const visitsPerDay = pick(random, [3, 60, 400]);
     const hasQuietNights = opening === OFFICE_HOURS;
     const quietHours = hasQuietNights ? 0.15 : 0.5;
-    const world = small(conventions, { timezone, opening, visitsPerDay, quietHours }, NOW_MS);
+    const service = new SimulatedPeople(conventions, {
+      timezone,
+      opening,
+      visitsPerDay,
+      quietHours,
+    });
 
     const calendar = new Calendar(new Zone(timezone), { hour: 4, minute: 0 });
     const endMs = calendar.dayAt(NOW_MS - 2 * DAY_MS).startMs;
@@ -62,21 +66,12 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
     const { history } = await readMinuteHistory(
       { stream: 'people', calendar, span: { startMs, endMs }, needsDayBefore: true },
       ANY_KEY_FORMAT,
-      queryFrom(({ aggregation, from, to = '' }) => {
-        const { metadata, result } = world.ask<Row>('/v1/peoplecount', { aggregation, from, to });
-        return {
-          aggregation: metadata.aggregation ?? '',
-          rows: result.map((row) => ({ key: row.key, counts: [row.in, row.out] })),
-        };
-      }),
+      queryFrom((question) => service.answer(question, NOW_MS)),
     );
 
     function servedBefore(atMs: number): number[] {
-      const [first, rest] = [startMs, atMs].map((ms) => world.service.served('lone', ms));
-      return [
-        (first?.entered ?? NaN) - (rest?.entered ?? NaN),
-        (first?.exited ?? NaN) - (rest?.exited ?? NaN),
-      ];
+      const rest = service.total(atMs, NOW_MS);
+      return service.total(startMs, NOW_MS).map((total, i) => total - (rest[i] ?? NaN));
     }
     // A record exactly at the end is in the range or not: the service decides.
     const tolerance = hasQuietNights ? 0 : 3;

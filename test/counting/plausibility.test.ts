@@ -3,7 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { AggregatedResponse } from '../../src/base/model.ts';
 import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
-import { countedLogins, countedPeople, HOUR_MS, MINUTE_MS, RECONCILE_MS } from './counted.ts';
+import { DAY_LAGS } from '../support/simulated-people.ts';
+import {
+  countedLogins,
+  countedPeople,
+  HOUR_MS,
+  MINUTE_MS,
+  RECONCILE_MS,
+  START_MS,
+} from './counted.ts';
 
 const DAY_MS = 24 * HOUR_MS;
 
@@ -34,8 +42,7 @@ describe('a response without counts', () => {
   });
 
   test('is a first total of 0 only after a reconcile interval, at a low cost', async () => {
-    const { counted, minutes, service } = countedPeople();
-    service.records.length = 0;
+    const { counted, minutes } = countedPeople({ records: [] });
     await counted.poll();
     await minutes(59);
     expect(counted.totals()).toEqual([undefined, undefined]);
@@ -53,6 +60,50 @@ describe('a response without counts', () => {
     expect(counted.totals()).toEqual([undefined, undefined]);
     distort((reading) => reading);
     await minutes(1);
+    expect(counted.totals()).toEqual(truth());
+  });
+
+  test('for the recent window, twice, does not add its counts twice', async () => {
+    const { counted, empty, record, minutes, truth } = countedPeople({ records: [] });
+    for (let ms = START_MS - 5 * HOUR_MS; ms < START_MS + 5 * HOUR_MS; ms += 2 * MINUTE_MS) {
+      record(ms + 1, [1, 0]);
+    }
+    await counted.poll();
+    await minutes(59);
+    empty(({ aggregation, from }) => aggregation === 'minute' && !from.includes('T04:00'));
+    await minutes(1);
+    empty(() => false);
+    await minutes(2);
+    expect(counted.totals()).toEqual(truth());
+    expect(counted.excess()).toEqual([0, 0]);
+  });
+
+  test('for today, once at the first poll, is requested again', async () => {
+    const { counted, empty } = countedPeople();
+    empty(() => counted.asked.length === 3);
+    await counted.poll();
+    expect(counted.asked.slice(2, 4)).toMatchObject(Array(2).fill({ aggregation: 'minute' }));
+    expect(counted.today()).toEqual([7, 1]);
+  });
+
+  // Found by the simulation: a library nobody had come to since the counting period started, and then an outage.
+  test('for the first day of a counting period is requested again where `day` may lag', async () => {
+    const { counted, empty, record, minutes, truth } = countedPeople({
+      records: [],
+      startMs: NOVEMBER.startMs + 30 * MINUTE_MS,
+      conventions: DAY_LAGS,
+    });
+    record(Date.UTC(2026, 10, 1, 9), [4, 1]);
+    await minutes(62);
+    expect(counted.totals()).toEqual([0, 0]);
+    counted.nowMs = Date.UTC(2026, 10, 1, 13);
+    let emptied = 0;
+    empty(
+      ({ aggregation, from }) =>
+        aggregation === 'minute' && from.includes('T04:00') && (emptied += 1) === 1,
+    );
+    await counted.poll();
+    expect(emptied).toBeGreaterThan(1);
     expect(counted.totals()).toEqual(truth());
   });
 });

@@ -1,9 +1,12 @@
 /** One stream, poll by poll: totals, baselines, keys and the time of the scrape. */
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import { SMALL_KEYS } from '../support/small-service.ts';
-import type { SmallConventions } from '../support/small-service.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
+import { NOVEMBER } from '../support/owner.ts';
+import { DAY_LAGS, forcedAbove, MINUTE_KEYS } from '../support/simulated-people.ts';
 import { countedPeople, HOUR_MS, MINUTE_MS, RECONCILE_MS, START_MS } from './counted.ts';
+
+const LAST_SEEN_MS = START_MS - 7 * MINUTE_MS;
 
 describe('a stream', () => {
   test('exports totals and today after the first poll, which takes five requests', async () => {
@@ -31,8 +34,7 @@ describe('a stream', () => {
     await counted.poll();
     record(counted.nowMs + 10_000, [3, 1]);
     await minutes(1);
-    expect(counted.asked).toHaveLength(1);
-    expect(counted.asked[0]).toMatchObject({ aggregation: 'minute' });
+    expect(counted.asked).toMatchObject([{ aggregation: 'minute' }]);
     expect(counted.totals()).toEqual(truth());
     expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS);
   });
@@ -40,39 +42,32 @@ describe('a stream', () => {
   test('counts late records of the last minutes at once, and older ones at the next baseline', async () => {
     const { counted, minutes, record, truth } = countedPeople();
     await counted.poll();
-    record(counted.nowMs - 3 * MINUTE_MS, [4, 0], counted.nowMs + 1000);
+    record(counted.nowMs - 3 * MINUTE_MS, [4, 0], { arrivesMs: counted.nowMs + 1000 });
     await minutes(1);
     expect(counted.totals()).toEqual(truth());
-    record(counted.nowMs - 30 * HOUR_MS, [9, 9], counted.nowMs + 1000);
+    record(counted.nowMs - 30 * HOUR_MS, [9, 9], { arrivesMs: counted.nowMs + 1000 });
     await minutes(RECONCILE_MS / MINUTE_MS);
     expect(counted.totals()).toEqual(truth());
   });
 
-  test('keeps the counter when the service removes records, and exports the excess', async () => {
+  test('keeps the counter when the service removes records, also over a restart', async () => {
     const { counted, minutes, record, truth } = countedPeople();
+    record(START_MS - 5 * MINUTE_MS, [3, 0], { goneMs: START_MS + 1 });
     await counted.poll();
-    record(counted.nowMs - 5 * MINUTE_MS, [-3, 0], counted.nowMs + 1);
     await minutes(1);
-    expect(truth()).toEqual([44, 39]);
-    expect(counted.totals()).toEqual([47, 39]);
+    expect(truth()).toEqual([47, 39]);
+    expect(counted.totals()).toEqual([50, 39]);
     expect(counted.excess()).toEqual([3, 0]);
-    expect(counted.today()).toEqual([4, 1]);
-    record(counted.nowMs + 1, [5, 0]);
-    await minutes(1);
-    expect(counted.totals()).toEqual([49, 39]);
-    expect(counted.excess()).toEqual([0, 0]);
-  });
-
-  test('keeps the counter over a restart', async () => {
-    const { counted, record } = countedPeople();
-    await counted.poll();
-    record(counted.nowMs - 5 * MINUTE_MS, [-3, 0], counted.nowMs + 1);
-    counted.nowMs += MINUTE_MS;
+    expect(counted.today()).toEqual([7, 1]);
     counted.restart();
     expect(counted.totals()).toEqual([undefined, undefined]);
     await counted.poll();
-    expect(counted.totals()).toEqual([47, 39]);
+    expect(counted.totals()).toEqual([50, 39]);
     expect(counted.excess()).toEqual([3, 0]);
+    record(counted.nowMs + 1, [5, 0]);
+    await minutes(1);
+    expect(counted.totals()).toEqual([52, 39]);
+    expect(counted.excess()).toEqual([0, 0]);
   });
 
   test('changes nothing when a poll fails, at whichever request', async () => {
@@ -95,7 +90,7 @@ describe('a stream', () => {
 
   test('uses a baseline again only if nobody was counted while it was read', async () => {
     const { counted, record, minutes, truth } = countedPeople();
-    for (let ms = 0; ms < 60_000; ms += 1000) {
+    for (let ms = 0; ms < MINUTE_MS; ms += 1000) {
       record(counted.nowMs + ms, [1, 0]);
     }
     await counted.poll(2000);
@@ -106,15 +101,16 @@ describe('a stream', () => {
     expect(counted.asked).toHaveLength(1);
   });
 
-  test.each<Partial<SmallConventions>>([
-    { dayLagMs: 20 * HOUR_MS },
-    { dayLagMs: 20 * HOUR_MS, quarterLagMs: 2 * HOUR_MS },
-    { daySnaps: true },
-    { mostRows: 20 },
-    { fromMeans: 'arrival' },
-    { designator: 'ignored' },
-    { fromInclusive: false, resolutionMs: MINUTE_MS },
-    { listZeros: true },
+  test.each<Partial<Conventions>>([
+    DAY_LAGS,
+    { ...DAY_LAGS, quarterFreshness: 'nightly' },
+    { window: 'whole buckets' },
+    forcedAbove(20),
+    { windowTime: 'server' },
+    { designator: 'ignored, read as local' },
+    { fromEdge: 'inclusive' },
+    { resolutionMs: 60_000 },
+    { emptyBuckets: 'listed' },
   ])('is exact where the service is %j', async (conventions) => {
     const { counted, record, minutes, truth } = countedPeople({ conventions });
     record(START_MS - 9 * HOUR_MS, [11, 2]);
@@ -125,24 +121,70 @@ describe('a stream', () => {
       expect(counted.totals()).toEqual(truth());
     }
   });
-});
 
-describe('minute keys', () => {
-  test.each(SMALL_KEYS)('are detected as %s, also long after the last visitor', async (key) => {
-    for (const afterMs of [0, 8 * HOUR_MS]) {
-      const { counted } = countedPeople({ conventions: { key } });
-      counted.nowMs += afterMs;
-      await counted.poll();
-      expect(counted.figures().occupancy).toBe(6);
-      expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
+  test('corrects a first total that is too low at the next baseline', async () => {
+    const { counted, distort, minutes } = countedPeople();
+    distort((response, { from }) =>
+      from.startsWith('2026-11-01') ? { ...response, rows: response.rows.slice(1) } : response,
+    );
+    await counted.poll();
+    distort((response) => response);
+    await minutes(30);
+    expect(counted.totals()).toEqual([7, 1]);
+    await minutes(RECONCILE_MS / MINUTE_MS);
+    expect(counted.totals()).toEqual([47, 39]);
+  });
+
+  test('detects at the next baseline that the service reads local time as UTC', async () => {
+    const { counted, service, minutes, record } = countedPeople({
+      records: [],
+      conventions: { designator: 'ignored, read as UTC' },
+    });
+    for (let i = -300; i < 300; i++) {
+      record(START_MS + i * MINUTE_MS, [1, 0]);
+    }
+    await counted.poll();
+    await minutes(62);
+    for (let i = 0; i < 70; i++) {
+      await minutes(1);
+      expect(counted.totals()).toEqual(service.total(NOVEMBER.startMs + HOUR_MS, counted.nowMs));
     }
   });
 
+  test('leaves out of today the rows dated before, which arrived today', async () => {
+    const { counted, minutes, record, truth } = countedPeople({
+      conventions: { windowTime: 'server' },
+    });
+    const dayBefore = counted.nowMs - 20 * HOUR_MS;
+    record(dayBefore, [9, 4], { arrivesMs: counted.nowMs - HOUR_MS });
+    await counted.poll();
+    expect(counted.today()).toEqual([7, 1]);
+    record(dayBefore, [5, 5], { arrivesMs: counted.nowMs + 1 });
+    await minutes(1);
+    expect(counted.today()).toEqual([7, 1]);
+    expect(counted.totals()).toEqual(truth());
+  });
+});
+
+describe('minute keys', () => {
+  test.each(Object.entries(MINUTE_KEYS))(
+    'are detected as %s, also long after the last visitor',
+    async (_, minuteKey) => {
+      for (const afterMs of [0, 8 * HOUR_MS]) {
+        const { counted } = countedPeople({ conventions: { minuteKey } });
+        counted.nowMs += afterMs;
+        await counted.poll();
+        expect(counted.figures().occupancy).toBe(6);
+        expect(counted.figures().streams.people?.lastSeenMs).toBe(LAST_SEEN_MS);
+      }
+    },
+  );
+
   test('of an unknown format make occupancy and last seen absent, and change no counter', async () => {
     const { counted, distort, truth } = countedPeople();
-    distort((reading) => ({
-      ...reading,
-      rows: reading.rows.map((row, i) => ({ ...row, key: `bucket ${i}` })),
+    distort((response) => ({
+      ...response,
+      rows: response.rows.map((row, i) => ({ ...row, key: `bucket ${i}` })),
     }));
     await counted.poll();
     expect(counted.totals()).toEqual(truth());
@@ -151,11 +193,112 @@ describe('minute keys', () => {
     expect(counted.figures().streams.people?.lastSeenMs).toBeUndefined();
     expect(counted.notes).toContain('key_format_unknown');
   });
+
+  test('of the first visitor after an empty night are detected within two minutes', async () => {
+    const startMs = Date.UTC(2026, 10, 18, 4);
+    const { counted, record, minutes } = countedPeople({
+      records: [],
+      startMs,
+      conventions: { minuteKey: MINUTE_KEYS['UTC without Z'] },
+    });
+    record(startMs - 9 * 24 * HOUR_MS, [1, 0]);
+    record(startMs + 172 * MINUTE_MS + 5, [1, 0]);
+    await counted.poll();
+    await minutes(175);
+    expect(counted.figures().occupancy).toBe(1);
+  });
+});
+
+describe('the aggregation of the totals', () => {
+  test('stays after a fault of one poll', async () => {
+    const { counted, empty, record, minutes, truth } = countedPeople({
+      records: [],
+      conventions: { ...forcedAbove(200), resolutionMs: 60_000 },
+    });
+    for (let ms = START_MS - 7 * HOUR_MS; ms < START_MS + 5 * HOUR_MS; ms += 20_000) {
+      record(ms + 1, [1, 0]);
+    }
+    await counted.poll();
+    await minutes(59);
+    empty(({ aggregation }) => aggregation === 'minute');
+    await minutes(1);
+    empty(() => false);
+    await minutes(130);
+    expect(counted.customer.stateOf('people').totalSource.aggregation).toBe('day');
+    expect(counted.totals()).toEqual(truth());
+    expect(counted.excess()).toEqual([0, 0]);
+  });
+
+  test('is not verified by two empty answers on a closed day', async () => {
+    const { counted, record, truth } = countedPeople({
+      records: [],
+      startMs: Date.UTC(2026, 10, 18, 4),
+      conventions: DAY_LAGS,
+    });
+    record(Date.UTC(2026, 10, 10, 14), [30, 30]);
+    record(Date.UTC(2026, 10, 17, 14), [10, 10]);
+    await counted.poll();
+    expect(counted.totals()).toEqual(truth());
+  });
+
+  test('starts with `day` again in a new counting period', async () => {
+    const { counted, empty, record, minutes } = countedPeople({ records: [[HOUR_MS, [7, 1]]] });
+    empty(({ aggregation }) => aggregation === 'day');
+    await counted.poll();
+    expect(counted.customer.stateOf('people').totalSource.aggregation).toBe('quarter');
+    empty(() => false);
+    counted.nowMs = Date.UTC(2026, 11, 1, 12);
+    record(counted.nowMs - HOUR_MS, [5, 2]);
+    await minutes(1);
+    expect(counted.customer.stateOf('people').totalSource.aggregation).toBe('day');
+    expect(counted.totals()).toEqual([5, 2]);
+  });
+});
+
+describe('minutes that are returned twice', () => {
+  /** 200 people a day for two weeks, an hour after the first poll; the last minutes had `recent`. */
+  async function afterAnHour(recent: readonly number[]) {
+    const people = countedPeople();
+    for (let days = 1; days < 15; days++) {
+      people.record(START_MS - days * 24 * HOUR_MS, [200, 190]);
+    }
+    people.record(START_MS + 55 * MINUTE_MS, recent);
+    await people.counted.poll();
+    await people.minutes(57);
+    const before = people.counted.totals();
+    people.distort((response, { aggregation }) =>
+      aggregation === 'minute'
+        ? { ...response, rows: [...response.rows, ...response.rows] }
+        : response,
+    );
+    return { ...people, before };
+  }
+
+  test('keep the accepted values, and recovery takes one poll', async () => {
+    const { counted, minutes, distort, record, truth } = await afterAnHour([0, 0]);
+    await minutes(20);
+    // The recent window had too few to be noticed. The next baseline rejects the rest.
+    expect(counted.totals()).toEqual([2849, 2700]);
+    expect(counted.notes).toContain('aggregations_inconsistent');
+    record(counted.nowMs - MINUTE_MS, [3, 1]);
+    distort((response) => response);
+    await minutes(1);
+    expect(counted.totals()).toEqual(truth());
+    expect(counted.excess()).toEqual([0, 0]);
+    expect(counted.today()).toEqual([10, 2]);
+  });
+
+  test('are noticed between two baselines if 20 people came or more', async () => {
+    const { counted, minutes, before } = await afterAnHour([20, 20]);
+    await minutes(1);
+    expect(counted.notes).toContain('aggregations_inconsistent');
+    expect(counted.totals()).toEqual(before);
+  });
 });
 
 describe('the time of the scrape', () => {
   test('decides which day it is', async () => {
-    const { counted, truth } = countedPeople();
+    const { counted, minutes, truth } = countedPeople();
     await counted.poll();
     counted.nowMs = Date.UTC(2026, 10, 19, 3) - 1;
     expect(counted.today()).toEqual([7, 1]);
@@ -164,48 +307,38 @@ describe('the time of the scrape', () => {
     expect(counted.totals()).toEqual(truth());
     await counted.poll();
     expect(counted.today()).toEqual([0, 0]);
-    expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
+    expect(counted.figures().streams.people?.lastSeenMs).toBe(LAST_SEEN_MS);
+    counted.nowMs = Date.UTC(2026, 10, 20, 2, 55);
+    await minutes(10);
+    expect(counted.today()).toEqual([0, 0]);
+    expect(counted.figures().streams.people?.lastSeenMs).toBeUndefined();
   });
 
   test('shows who was last seen on the day before, also after a restart', async () => {
-    const { counted, minutes } = countedPeople();
+    const { counted } = countedPeople();
     counted.nowMs = Date.UTC(2026, 10, 19, 3, 10);
     await counted.poll();
-    await minutes(1);
-    expect(counted.today()).toEqual([0, 0]);
-    expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
-  });
-
-  test('hides who was last seen before the day before', async () => {
-    const { counted, minutes } = countedPeople();
-    await counted.poll();
-    for (const day of [19, 20]) {
-      counted.nowMs = Date.UTC(2026, 10, day, 2, 55);
-      await minutes(10);
-    }
-    expect(counted.today()).toEqual([0, 0]);
-    expect(counted.figures().streams.people?.lastSeenMs).toBeUndefined();
+    expect(counted.figures().streams.people?.lastSeenMs).toBe(LAST_SEEN_MS);
   });
 
   test('decides which counting period it is', async () => {
     const { counted, record, minutes } = countedPeople();
     await counted.poll();
-    const december = Date.UTC(2026, 11, 1, 3);
-    counted.nowMs = december;
+    counted.nowMs = NOVEMBER.endMs;
     expect(counted.totals()).toEqual([undefined, undefined]);
-    expect(counted.figures().periodStartMs).toBe(december);
-    record(december + 90_000, [2, 0]);
+    expect(counted.figures().periodStartMs).toBe(NOVEMBER.endMs);
+    record(NOVEMBER.endMs + 90_000, [2, 0]);
     await minutes(3);
     expect(counted.totals()).toEqual([2, 0]);
   });
 
   test('hides minutes of the future from occupancy and last seen, not from the counters', async () => {
     const { counted, record, truth } = countedPeople();
-    record(counted.nowMs + 20 * MINUTE_MS, [8, 0], counted.nowMs - 1);
+    record(counted.nowMs + 20 * MINUTE_MS, [8, 0], { arrivesMs: counted.nowMs - 1 });
     await counted.poll();
     expect(counted.totals()).toEqual(truth());
     expect(counted.figures().occupancy).toBe(6);
-    expect(counted.figures().streams.people?.lastSeenMs).toBe(START_MS - 7 * MINUTE_MS);
+    expect(counted.figures().streams.people?.lastSeenMs).toBe(LAST_SEEN_MS);
   });
 
   test('hides the occupancy 15 minutes after the last successful poll', async () => {
@@ -221,25 +354,16 @@ describe('the time of the scrape', () => {
       expect(counted.totals()).toEqual([47, 39]);
     }
   });
-});
 
-describe('at the end of a month', () => {
-  const december = Date.UTC(2026, 11, 1, 3);
-
-  test('who comes after the last successful poll is in no counter', async () => {
+  test.each([
+    ['who comes after the last successful poll', NOVEMBER.endMs - MINUTE_MS],
+    ['a record that arrives afterwards', NOVEMBER.endMs + 5 * MINUTE_MS],
+  ])('at the end of a month: %s is in no counter', async (_, arrivesMs) => {
     const { counted, record, minutes } = countedPeople();
+    counted.nowMs = NOVEMBER.endMs - 2 * MINUTE_MS;
     await counted.poll();
-    record(december - MINUTE_MS, [3, 0]);
-    counted.nowMs = december + MINUTE_MS;
-    await minutes(3);
-    expect(counted.totals()).toEqual([0, 0]);
-  });
-
-  test('a record that arrives afterwards is in no counter', async () => {
-    const { counted, record, minutes } = countedPeople();
-    counted.nowMs = december - 2 * MINUTE_MS;
-    await counted.poll();
-    record(december - HOUR_MS, [3, 0], december + 5 * MINUTE_MS);
+    record(NOVEMBER.endMs - MINUTE_MS, [3, 0], { arrivesMs });
+    counted.nowMs = NOVEMBER.endMs;
     await minutes(70);
     expect(counted.totals()).toEqual([0, 0]);
   });

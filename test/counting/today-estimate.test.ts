@@ -1,16 +1,12 @@
 import { expect, test } from 'vitest';
-import { Calendar } from '../../src/counting/calendar.ts';
 import { learnDoors, QUARTERS_PER_DAY } from '../../src/counting/door-model.ts';
 import { parseOpeningHours } from '../../src/counting/opening-hours.ts';
 import { findEmptyFromMinute } from '../../src/counting/today-estimate.ts';
-import { Zone } from '../../src/counting/zone.ts';
-import { CountedStream } from './counted.ts';
-import { SmallService } from '../support/small-service.ts';
-import type { SmallConventions } from '../support/small-service.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
+import { CALENDAR } from '../support/owner.ts';
+import { countedPeople, MINUTE_MS } from './counted.ts';
+import type { CountedStream } from './counted.ts';
 
-const MINUTE_MS = 60_000;
-const ZONE = new Zone('Europe/Copenhagen');
-const CALENDAR = new Calendar(ZONE, { hour: 4, minute: 0 });
 const START_MS = Date.UTC(2026, 10, 18, 8);
 const TODAY = CALENDAR.dayAt(START_MS);
 
@@ -31,28 +27,25 @@ function doorsBefore(emptyAtNight = true) {
   );
 }
 
-function polledStream(conventions: Partial<SmallConventions> = {}): CountedStream {
-  const service = new SmallService(ZONE, 2, conventions);
+function polledStream(conventions: Partial<Conventions> = {}): CountedStream {
+  const { counted, record } = countedPeople({ startMs: START_MS, records: [], conventions });
   for (let minute = 0; minute < 480; minute++) {
     const eventMs = START_MS - 60 * MINUTE_MS + minute * MINUTE_MS + 20_000;
-    const arrivalMs = eventMs + (minute % 11 === 0 ? 8 * MINUTE_MS : 0);
-    service.records.push({ eventMs, arrivalMs, counts: [minute % 3, Number(minute % 2 > 0)] });
+    const arrivesMs = eventMs + (minute % 11 === 0 ? 8 * MINUTE_MS : 0);
+    record(eventMs, [minute % 3, Number(minute % 2 > 0)], { arrivesMs });
   }
-  const stream = new CountedStream(ZONE, START_MS, (question, nowMs) =>
-    service.answer(question, nowMs),
-  );
-  stream.customer.setDescription({
+  counted.customer.setDescription({
     labels: {},
     capacity: undefined,
     openingHours: undefined,
     estimate: true,
   });
-  return stream;
+  return counted;
 }
 
 test.each([
   ['of records by event', {}],
-  ['of records by arrival', { fromMeans: 'arrival' }],
+  ['of records by arrival', { windowTime: 'server' }],
 ] as const)(
   'a poll that continues the last one gives the same estimate: %s',
   async (_, service) => {
@@ -109,5 +102,5 @@ test.each([
   ['24/7', Infinity],
 ])('with the hours %s the building is empty from minute %d of a Wednesday on', (hours, minute) => {
   const openingHours = parseOpeningHours(hours, undefined);
-  expect(findEmptyFromMinute(TODAY, openingHours, ZONE.name)).toBe(minute);
+  expect(findEmptyFromMinute(TODAY, openingHours, 'Europe/Copenhagen')).toBe(minute);
 });

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
-import { Zone } from '../../src/counting/zone.ts';
-import { SmallService } from '../support/small-service.ts';
+import { SimulatedPeople } from '../support/simulated-people.ts';
 import { MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
@@ -11,9 +10,9 @@ const DAY_START_MS = Date.UTC(2026, 10, 19, 3);
 
 /** A customer with an hourly visitor, whose history is answered as `history` says. */
 function estimated(fixture: SchedulerFixture, history: () => void, name = 'a'): PolledCustomer {
-  const service = new SmallService(new Zone('Europe/Copenhagen'), 2);
+  const service = new SimulatedPeople();
   for (let ms = DAY_START_MS - 40 * 24 * HOUR_MS; ms < DAY_START_MS + 48 * HOUR_MS; ms += HOUR_MS) {
-    service.records.push({ eventMs: ms, arrivalMs: ms, counts: [1, 1] });
+    service.record(ms, [1, 1]);
   }
   const polled = fixture.polled(name, (question) => {
     if (question.aggregation === 'quarter') {

@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { AggregatedResponse, Breakdown, Question } from '../../src/base/model.ts';
-import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import { Zone } from '../../src/counting/zone.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
-import { customerNamed } from '../support/polled.ts';
-import { SmallService } from '../support/small-service.ts';
 import { GOOD, hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
@@ -159,34 +155,6 @@ describe('a poll', () => {
     expect(new Set(fixture.ended)).toEqual(new Set([undefined]));
     expect(fixture.enteredOf(coarse).total).toBe(3);
   });
-});
-
-test('minutes that the service returns twice between two baselines do not double a counter', async () => {
-  await using fixture = new SchedulerFixture();
-  const { clock } = fixture;
-  const service = new SmallService(new Zone('Europe/Copenhagen'), 2);
-  for (let minute = -20_000; minute < 0; minute += 8) {
-    const eventMs = clock.nowMs() + minute * MINUTE_MS;
-    service.records.push({ eventMs, arrivalMs: eventMs, counts: [20, 20] });
-  }
-  let isDoubled = false;
-  const customer = fixture.polled('a', (question) => {
-    const response = service.answer(question, clock.nowMs());
-    const copies = isDoubled && question.aggregation === 'minute' ? 2 : 1;
-    return Promise.resolve({
-      ...response,
-      rows: Array.from({ length: copies }, () => response.rows).flat(),
-    });
-  });
-  fixture.start([customer]);
-  await clock.advance(3 * MINUTE_MS);
-  const before = fixture.enteredOf(customer);
-  isDoubled = true;
-  await clock.advance(20 * MINUTE_MS);
-  expect(fixture.enteredOf(customer)).toEqual(before);
-  isDoubled = false;
-  await clock.advance(MINUTE_MS);
-  expect(fixture.enteredOf(customer)).toEqual(before);
 });
 
 describe('baselines', () => {
@@ -373,38 +341,4 @@ describe('breakdowns', () => {
     expect(fixture.healthOf(one, 'branch')).toEqual({ polls: 1, failures: 0, skipped: 0 });
     expect(one.customer.metricsAt(clock.nowMs()).breakdowns.branch?.keys).toEqual([]);
   });
-});
-
-test('a period that a wrong clock has started is discarded when the clock is right', async () => {
-  const startMs = Date.UTC(2026, 10, 30, 20);
-  const december = Date.UTC(2026, 11, 1, 3);
-  await using fixture = new SchedulerFixture({ startMs });
-  const { clock, scheduler } = fixture;
-  const marks = new HighWaterMarks();
-  function start(): () => unknown {
-    const { client } = fixture.polled('a', ({ from }) =>
-      Promise.resolve({
-        aggregation: 'minute',
-        rows: [{ key: 1, counts: Date.parse(from) < december ? [3, 1] : [1, 0] }],
-      }),
-    );
-    const customer = customerNamed('a', marks);
-    scheduler.setCustomers([{ customer, client }]);
-    return () => {
-      const { periodStartMs, counters } = customer.metricsAt(clock.nowMs());
-      return { periodStartMs, total: counters.people_entered?.total };
-    };
-  }
-  scheduler.start();
-  const first = start();
-  await clock.advance(MINUTE_MS);
-  clock.step(10 * HOUR_MS);
-  await clock.advance(MINUTE_MS);
-  expect(first()).toEqual({ periodStartMs: december, total: 1 });
-  clock.step(-10 * HOUR_MS);
-  const restarted = start();
-  const november = { periodStartMs: Date.UTC(2026, 10, 1, 3), total: 3 };
-  await clock.advance(MINUTE_MS);
-  expect(restarted()).toEqual(november);
-  expect([...marks.serialize(clock.nowMs())].join('')).not.toContain(String(december));
 });

@@ -1,4 +1,9 @@
 /** Whose marks the tests keep, and the months that they are of: one customer in Copenhagen. */
+import { Calendar } from '../../src/counting/calendar.ts';
+import { Zone } from '../../src/counting/zone.ts';
+
+export const COPENHAGEN = new Zone('Europe/Copenhagen');
+export const CALENDAR = new Calendar(COPENHAGEN, { hour: 4, minute: 0 });
 export const OWNER = {
   service: 'https://s.example.org',
   clientId: 'riverside-api',
