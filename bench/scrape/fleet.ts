@@ -7,7 +7,7 @@ import { COUNTERS } from '../../src/base/model.ts';
 import type { MinuteStream } from '../../src/base/model.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
-import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import { counterOwner, HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { createOpeningHoursParser } from '../../src/counting/opening-hours.ts';
 import { INITIAL_STATE } from '../../src/counting/poll.ts';
 import { Zone } from '../../src/counting/zone.ts';
@@ -44,7 +44,7 @@ export function createFleet(customers: number): readonly Customer[] {
       },
       calendar,
       streams: STREAMS,
-      owner: { service: 'https://statistics.example.org', clientId: name, customer: name },
+      owner: counterOwner('https://statistics.example.org', name, name),
       marks,
     });
     customer.credentialsChecked(true);

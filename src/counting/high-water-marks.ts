@@ -7,11 +7,14 @@ import type { Breakdown, CounterName } from '../base/model.ts';
 import { DAY_MS, isFuturePeriod } from './calendar.ts';
 import type { CountingPeriod } from './calendar.ts';
 
-/** Another service or client id under the same customer name is another counter. */
-export interface CounterOwner {
-  readonly service: string;
-  readonly clientId: string;
-  readonly customer: string;
+/**
+ * Whose counters: another service or client id under the same customer name are other counters. Text,
+ * made once for each customer, because every poll and every rendering asks for marks.
+ */
+export type CounterOwner = string;
+
+export function counterOwner(service: string, clientId: string, customer: string): CounterOwner {
+  return JSON.stringify([service, clientId, customer]);
 }
 
 /** A counter of the customer, or of one key of a breakdown: everything after the colon is the key. */
@@ -37,7 +40,7 @@ const MAX_PERIODS = 2;
 
 export class HighWaterMarks {
   /** By owner and counter; of each, the period that was updated last first. */
-  readonly #marks = new Map<string, Map<string, readonly Mark[]>>();
+  readonly #marks = new Map<CounterOwner, Map<string, readonly Mark[]>>();
   #changes = 0;
 
   /** Grows with every change. */
@@ -63,7 +66,7 @@ export class HighWaterMarks {
   ): ReadonlyMap<string, Mark> {
     const prefix = kindOfKey(breakdown, kind, '');
     const found = new Map<string, Mark>();
-    for (const [counter, marks] of this.#marks.get(textOf(owner)) ?? []) {
+    for (const [counter, marks] of this.#marks.get(owner) ?? []) {
       const mark = marks.find((one) => one.periodStartMs === periodStartMs);
       if (mark !== undefined && counter.startsWith(prefix)) {
         found.set(counter.slice(prefix.length), mark);
@@ -82,14 +85,14 @@ export class HighWaterMarks {
   ): void {
     const highest = this.ofPeriod(owner, kind, periodStartMs)?.value ?? -Infinity;
     if (value > highest) {
-      this.#put(textOf(owner), kind, { periodStartMs, month, value, atMs });
+      this.#put(owner, kind, { periodStartMs, month, value, atMs });
       this.#changes += 1;
     }
   }
 
   /** Removes what a clock that was ahead has left: marks of periods that start in the future. */
   discardFuture(owner: CounterOwner, nowMs: number): void {
-    const counters = this.#marks.get(textOf(owner)) ?? new Map<string, readonly Mark[]>();
+    const counters = this.#marks.get(owner) ?? new Map<string, readonly Mark[]>();
     for (const [counter, marks] of counters) {
       const kept = marks.filter(({ periodStartMs }) => !isFuturePeriod(periodStartMs, nowMs));
       if (kept.length < marks.length) {
@@ -135,7 +138,7 @@ export class HighWaterMarks {
     for (const line of parseLines(text).toReversed()) {
       if (isLine(line) && nowMs - line[4] <= MAX_AGE_MS && startsInMonth(line[4], line[5])) {
         const [service, clientId, customer, counter, periodStartMs, month, value, atMs] = line;
-        const owner = textOf({ service, clientId, customer });
+        const owner = counterOwner(service, clientId, customer);
         this.#put(owner, counter, { periodStartMs, month, value, atMs });
       } else {
         ignored += 1;
@@ -145,11 +148,11 @@ export class HighWaterMarks {
   }
 
   #of(owner: CounterOwner, kind: MarkedKind): readonly Mark[] {
-    return this.#marks.get(textOf(owner))?.get(kind) ?? [];
+    return this.#marks.get(owner)?.get(kind) ?? [];
   }
 
   /** Puts a mark first, unless there is a higher one of its period. */
-  #put(owner: string, counter: string, mark: Mark): void {
+  #put(owner: CounterOwner, counter: string, mark: Mark): void {
     const counters = this.#marks.get(owner) ?? new Map<string, readonly Mark[]>();
     const known = counters.get(counter) ?? [];
     const same = known.find(({ periodStartMs }) => periodStartMs === mark.periodStartMs);
@@ -163,10 +166,6 @@ export class HighWaterMarks {
 /** The name of a counter of one key. */
 export function kindOfKey(breakdown: Breakdown, kind: CounterName, key: string): MarkedKind {
   return `${breakdown}_${kind}:${key}`;
-}
-
-function textOf({ service, clientId, customer }: CounterOwner): string {
-  return JSON.stringify([service, clientId, customer]);
 }
 
 function parseLines(text: string): readonly unknown[] {

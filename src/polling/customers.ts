@@ -4,6 +4,7 @@ import type { Config, CustomerConfig } from '../config/types.ts';
 import { Calendar } from '../counting/calendar.ts';
 import { Customer } from '../counting/customer.ts';
 import type { CustomerDescription } from '../counting/customer-metrics.ts';
+import { counterOwner } from '../counting/high-water-marks.ts';
 import type { HighWaterMarks } from '../counting/high-water-marks.ts';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
 import type { OpeningHoursParser } from '../counting/opening-hours.ts';
@@ -71,7 +72,7 @@ export class CustomerRegistry {
       description,
       calendar: this.#calendarOf(config),
       streams,
-      owner: { service, clientId, customer: name },
+      owner: counterOwner(service, clientId, name),
       marks: this.#marks,
     });
   }

@@ -128,7 +128,7 @@ abstract class Counted {
 
   #create(): Customer {
     const [zone, streams] = [new Zone(this.#timezone), this.#streams];
-    return customerNamed(OWNER.customer, this.marks, { zone, streams, owner: OWNER });
+    return customerNamed('riverside', this.marks, { zone, streams, owner: OWNER });
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HighWaterMarks, kindOfKey } from '../../src/counting/high-water-marks.ts';
+import { counterOwner, HighWaterMarks, kindOfKey } from '../../src/counting/high-water-marks.ts';
 import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
 
 const DAY_MS = 86_400_000;
@@ -7,9 +7,9 @@ const DECEMBER = { startMs: NOVEMBER.endMs, endMs: Date.UTC(2027, 0, 1, 3), mont
 
 /** A good line of the state file, to be spoilt. */
 const GOOD: readonly unknown[] = [
-  OWNER.service,
-  OWNER.clientId,
-  OWNER.customer,
+  'https://s.example.org',
+  'riverside-api',
+  'riverside',
   'logins',
   NOVEMBER.startMs,
   NOVEMBER.month,
@@ -48,10 +48,10 @@ describe('high-water marks', () => {
   test('are restored as they were, by service, client id and customer', () => {
     const marks = new HighWaterMarks();
     const owners = [
-      { service: 'a"b', clientId: 'c\\d', customer: 'é,]\n' },
-      { ...OWNER, service: 'https://other.example.org' },
-      { ...OWNER, clientId: 'other-api' },
-      { ...OWNER, customer: 'hilltop' },
+      counterOwner('a"b', 'c\\d', 'é,]\n'),
+      counterOwner('https://other.example.org', 'riverside-api', 'riverside'),
+      counterOwner('https://s.example.org', 'other-api', 'riverside'),
+      counterOwner('https://s.example.org', 'riverside-api', 'hilltop'),
     ];
     owners.forEach((owner, i) => marks.update(owner, 'logins', NOVEMBER, 412 + i, NOW_MS));
     const again = restored(serialized(marks));
@@ -95,7 +95,7 @@ describe('high-water marks', () => {
     marks.update(OWNER, kindOfKey('device', 'people_entered', 'door'), NOVEMBER, 7, NOW_MS);
     marks.update(OWNER, kindOfKey('branch', 'people_entered', 'old'), OCTOBER, 7, NOW_MS);
     marks.update(OWNER, 'people_entered', NOVEMBER, 9, NOW_MS);
-    const other = { ...OWNER, customer: 'hillside' };
+    const other = counterOwner('https://s.example.org', 'riverside-api', 'hillside');
     marks.update(other, kindOfKey('branch', 'people_entered', 'theirs'), NOVEMBER, 7, NOW_MS);
     for (const one of [marks, restored(serialized(marks)).marks]) {
       const found = one.ofKeys(OWNER, 'branch', 'people_entered', NOVEMBER.startMs);
@@ -129,7 +129,7 @@ describe('a line of the state file', () => {
     ['an owner without a name', GOOD.with(2, null)],
     ['too few fields', GOOD.slice(1)],
     ['too many fields', [...GOOD, 1]],
-    ['an object', { ...OWNER, value: 7 }],
+    ['an object', { customer: 'riverside', value: 7 }],
     ['null', null],
   ])('with %s is ignored', (_, line) => {
     const { marks, ignored, value } = restored(textOf([line, GOOD.with(3, 'people_entered')]));

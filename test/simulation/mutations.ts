@@ -66,7 +66,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
         readonly #highest = new Map<string, number>();
         override update(...call: Parameters<HighWaterMarks['update']>): void {
           const [owner, counter, period, value, atMs] = call;
-          const key = `${owner.customer} ${counter}`;
+          const key = `${owner} ${counter}`;
           const highest = Math.max(value, this.#highest.get(key) ?? 0);
           this.#highest.set(key, highest);
           super.update(owner, counter, period, highest, atMs);

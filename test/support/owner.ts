@@ -1,14 +1,11 @@
 /** Whose marks the tests keep, and the months that they are of: one customer in Copenhagen. */
 import { Calendar } from '../../src/counting/calendar.ts';
+import { counterOwner } from '../../src/counting/high-water-marks.ts';
 import { Zone } from '../../src/counting/zone.ts';
 
 export const COPENHAGEN = new Zone('Europe/Copenhagen');
 export const CALENDAR = new Calendar(COPENHAGEN, { hour: 4, minute: 0 });
-export const OWNER = {
-  service: 'https://s.example.org',
-  clientId: 'riverside-api',
-  customer: 'riverside',
-};
+export const OWNER = counterOwner('https://s.example.org', 'riverside-api', 'riverside');
 export const NOW_MS = Date.UTC(2026, 10, 18, 10);
 export const OCTOBER = {
   startMs: Date.UTC(2026, 9, 1, 2),

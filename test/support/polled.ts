@@ -3,7 +3,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { Calendar } from '../../src/counting/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
 import type { CustomerOptions } from '../../src/counting/customer.ts';
-import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import { counterOwner, HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { Zone } from '../../src/counting/zone.ts';
 import { LogLimiter } from '../../src/polling/log-limiter.ts';
 import { Scheduler } from '../../src/polling/scheduler.ts';
@@ -23,7 +23,7 @@ export function customerNamed(
     description: { labels: {}, capacity: undefined, openingHours: undefined, estimate: false },
     calendar: new Calendar(zone, { hour: 4, minute: 0 }),
     streams: ['people'],
-    owner: { service: 's', clientId: name, customer: name },
+    owner: counterOwner('s', name, name),
     marks,
     ...options,
   });

@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../../../src/base/clock.ts';
 import { createLogger } from '../../../src/base/log.ts';
-import { HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
+import { counterOwner, HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
 import { StateFile } from '../../../src/polling/state-file.ts';
 import { NOVEMBER, NOW_MS, OWNER } from '../../support/owner.ts';
 
@@ -22,7 +22,7 @@ process.on('SIGXFSZ', () => {});
 const marks = new HighWaterMarks();
 function updateAll(value: number): void {
   for (let i = 0; i < CUSTOMERS; i++) {
-    marks.update({ ...OWNER, customer: `c${i}` }, 'logins', NOVEMBER, value, NOW_MS);
+    marks.update(counterOwner('s', 'c', `c${i}`), 'logins', NOVEMBER, value, NOW_MS);
   }
 }
 
@@ -48,7 +48,7 @@ const stateFile = new StateFile({
       }
       process.send?.(value);
       elapsedMs += 10_000;
-      value = (marks.get({ ...OWNER, customer: 'c0' }, 'logins')?.value ?? 0) + 1;
+      value = (marks.get(counterOwner('s', 'c', 'c0'), 'logins')?.value ?? 0) + 1;
       updateAll(value);
       await setImmediate();
     },
