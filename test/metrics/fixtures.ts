@@ -1,6 +1,10 @@
 /** Metrics of two customers, and sources that a test can change. */
-import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
-import type { CustomerMetrics, MetricsSource } from '../../src/counting/customer-metrics.ts';
+import { NO_ESTIMATE, UNPOLLED } from '../../src/counting/customer-metrics.ts';
+import type {
+  CustomerMetrics,
+  MetricsSource,
+  StreamMetrics,
+} from '../../src/counting/customer-metrics.ts';
 
 /** 2026-03-10T09:00:00Z. */
 export const NOW_MS = Date.UTC(2026, 2, 10, 9);
@@ -30,28 +34,30 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
     },
     breakdowns: {},
     streams: {
-      people: {
+      people: streamMetrics({
         up: true,
         lastSuccessMs: NOW_MS - 12_250,
         lastSeenMs: NOW_MS - 60_000,
         polls: 100,
         failures: 3,
         skipped: 1,
-        lastError: undefined,
-      },
-      logins: {
+      }),
+      logins: streamMetrics({
         up: false,
         lastSuccessMs: NOW_MS - 600_000,
         lastSeenMs: NOW_MS - 900_000,
         polls: 99,
         failures: 10,
-        skipped: 0,
-        lastError: { message: 'HTTP 503', atMs: NOW_MS - 5_000 },
-      },
+      }),
     },
     validUntilMs: Infinity,
     ...changes,
   };
+}
+
+/** Without changes, of a stream that was not polled yet. */
+export function streamMetrics(changes: Partial<StreamMetrics>): StreamMetrics {
+  return { ...UNPOLLED, lastSeenMs: undefined, ...changes };
 }
 
 /** A customer that was not polled yet, with the stream people only. */
@@ -70,17 +76,7 @@ export function harbour(changes: Partial<CustomerMetrics> = {}): CustomerMetrics
     estimate: NO_ESTIMATE,
     counters: { people_entered: unknown, people_exited: unknown },
     breakdowns: {},
-    streams: {
-      people: {
-        up: undefined,
-        lastSuccessMs: undefined,
-        lastSeenMs: undefined,
-        polls: 0,
-        failures: 0,
-        skipped: 0,
-        lastError: undefined,
-      },
-    },
+    streams: { people: streamMetrics({}) },
     validUntilMs: Infinity,
     ...changes,
   };

@@ -9,7 +9,6 @@ import type { WebConfig } from '../../src/base/web-config.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { GOOD, USERS, ask, connected, protectedServer, tlsWith } from './protected.ts';
-import type { RawConnection } from './protected.ts';
 
 const SCRAPE = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
 const MAX_SCRAPES = 40;
@@ -145,7 +144,7 @@ test('idle connections and slow requests make room, requests in progress do not'
   expect(slow).toHaveLength(half);
 }, 60_000);
 
-async function slowReader(url: string): Promise<RawConnection> {
+async function slowReader(url: string) {
   const reader = await connected(url);
   reader.socket.pause();
   reader.socket.write(SCRAPE);

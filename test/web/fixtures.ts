@@ -2,12 +2,15 @@
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
-import type { CustomerMetrics, StreamMetrics } from '../../src/counting/customer-metrics.ts';
-import type { OccupancySeries } from '../../src/counting/customer-metrics.ts';
+import type {
+  CustomerMetrics,
+  OccupancySeries,
+  StreamMetrics,
+} from '../../src/counting/customer-metrics.ts';
 import type { StatusData } from '../../src/web/status-page.ts';
 import type { CustomerStatus } from '../../src/web/status-row.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
-import { NOW_MS, riverside } from '../metrics/fixtures.ts';
+import { NOW_MS, riverside, streamMetrics } from '../metrics/fixtures.ts';
 
 export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOptions {
   return {
@@ -57,17 +60,9 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
   };
 }
 
+/** Without changes, of a stream whose polls succeed. */
 export function stream(changes: Partial<StreamMetrics> = {}): StreamMetrics {
-  return {
-    up: true,
-    lastSuccessMs: NOW_MS - 12_000,
-    lastSeenMs: undefined,
-    polls: 100,
-    failures: 0,
-    skipped: 0,
-    lastError: undefined,
-    ...changes,
-  };
+  return streamMetrics({ up: true, lastSuccessMs: NOW_MS - 12_000, polls: 100, ...changes });
 }
 
 /** From 04:00 in Copenhagen on. */
@@ -81,10 +76,7 @@ export function seriesOf(inside: readonly number[]): OccupancySeries {
   };
 }
 
-function failing(
-  message: string,
-  lastSuccessMs: number | undefined,
-): CustomerChanges['streams'] & object {
+function failing(message: string, lastSuccessMs: number | undefined) {
   const lastError = { message, atMs: NOW_MS - 21_000 };
   const bad = stream({ up: false, lastSuccessMs, failures: 4, lastError });
   return { people: bad, logins: bad };

@@ -4,7 +4,7 @@ import { UsageError } from '../../src/base/errors.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { parseListenAddress } from '../../src/base/listen.ts';
 import { createWebServer } from '../../src/web/server.ts';
-import type { ReloadResult, WebServerOptions } from '../../src/web/server.ts';
+import type { WebServerOptions } from '../../src/web/server.ts';
 import { webOptions } from './fixtures.ts';
 import { ask, protectedServer } from './protected.ts';
 
@@ -20,55 +20,39 @@ const PROMETHEUS_3_TEXT =
   'text/plain;version=1.0.0;escaping=underscores;q=0.6,text/plain;version=0.0.4;q=0.5,application/openmetrics-text;version=1.0.0; escaping=underscores;q=0.4,*/*;q=0.2';
 const PROTOBUF =
   'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.7,application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
+const OLD_OPENMETRICS = 'application/openmetrics-text;version=0.0.1,text/plain;version=0.0.4;q=0.5';
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
 
 const TEXT_PLAIN = 'text/plain; charset=utf-8';
 
+const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8';
+const OPENMETRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
+
 describe('/metrics', () => {
-  test('is the text format by default', async () => {
-    const { status, headers, body } = await ask(await urlOf(), '/metrics');
-    expect([status, body]).toEqual([200, 'text gzip=false\n']);
-    expect(headers).toMatchObject({
-      'content-type': 'text/plain; version=0.0.4; charset=utf-8',
-      'content-length': '16',
+  test.each([
+    [{}, 'text', undefined],
+    [{ accept: BROWSER }, 'text', undefined],
+    [{ accept: PROMETHEUS_2 }, 'openmetrics', undefined],
+    [{ accept: PROMETHEUS_3 }, 'openmetrics', undefined],
+    [{ accept: PROMETHEUS_3_TEXT }, 'text', undefined],
+    [{ accept: PROTOBUF }, 'openmetrics', undefined],
+    [{ accept: OLD_OPENMETRICS }, 'text', undefined],
+    [{ accept: 'application/openmetrics-text;q=0, */*' }, 'text', undefined],
+    [{ accept: 'image/png' }, 'text', undefined],
+    [{ 'accept-encoding': 'gzip' }, 'text', 'gzip'],
+    [{ 'accept-encoding': 'identity' }, 'text', undefined],
+    [{ 'accept-encoding': 'gzip;q=0, *' }, 'text', undefined],
+    [{ 'accept-encoding': 'identity, gzip;q=0.5' }, 'text', undefined],
+  ])('for %j is %s with the encoding %s, whatever the query says', async (...row) => {
+    const [headers, format, encoding] = row;
+    const answer = await ask(await urlOf(), '/metrics?format=openmetrics', { headers });
+    expect([answer.status, answer.body]).toEqual([200, `${format} gzip=${encoding === 'gzip'}\n`]);
+    expect(answer.headers).toMatchObject({
+      'content-type': format === 'text' ? TEXT_FORMAT : OPENMETRICS,
       'cache-control': 'no-store',
       vary: 'Accept, Accept-Encoding',
     });
-    expect(headers).not.toHaveProperty('content-encoding');
-  });
-
-  test.each([
-    [BROWSER, 'text'],
-    [PROMETHEUS_2, 'openmetrics'],
-    [PROMETHEUS_3, 'openmetrics'],
-    [PROMETHEUS_3_TEXT, 'text'],
-    [PROTOBUF, 'openmetrics'],
-    ['application/openmetrics-text;version=0.0.1,text/plain;version=0.0.4;q=0.5', 'text'],
-    ['application/openmetrics-text;q=0, */*', 'text'],
-    ['image/png', 'text'],
-  ])('for Accept: %s is %s, whatever the query says', async (accept, format) => {
-    const { headers, body } = await ask(await urlOf(), '/metrics?format=text', {
-      headers: { accept },
-    });
-    expect(body).toBe(`${format} gzip=false\n`);
-    expect(headers['content-type']).toBe(
-      format === 'text'
-        ? 'text/plain; version=0.0.4; charset=utf-8'
-        : 'application/openmetrics-text; version=1.0.0; charset=utf-8',
-    );
-  });
-
-  test.each([
-    ['gzip', true],
-    ['identity', false],
-    ['gzip;q=0, *', false],
-    ['identity, gzip;q=0.5', false],
-  ])('for Accept-Encoding: %s is compressed: %s', async (encoding, gzip) => {
-    const { headers, body } = await ask(await urlOf(), '/metrics', {
-      headers: { 'accept-encoding': encoding },
-    });
-    expect(body).toBe(`text gzip=${gzip}\n`);
-    expect(headers['content-encoding']).toBe(gzip ? 'gzip' : undefined);
+    expect(answer.headers['content-encoding']).toBe(encoding);
   });
 
   test('is all parts in their order, with the length in advance', async () => {
@@ -98,53 +82,41 @@ describe('/metrics', () => {
   });
 });
 
-test('/-/healthy and /-/ready are 200, or 503 with the reason', async () => {
-  const good = await urlOf();
-  const bad = await urlOf({
-    healthy: () => false,
-    ready: () => ({ ready: false, why: 'it is stopping.' }),
-  });
-  const answers = [];
-  for (const url of [good, bad]) {
-    for (const path of ['/-/healthy', '/-/ready']) {
-      const { status, body } = await ask(url, path);
-      answers.push([status, body]);
-    }
-  }
-  expect(answers).toEqual([
-    [200, 'library-stats-exporter is healthy.\n'],
-    [200, 'library-stats-exporter is ready.\n'],
-    [503, 'library-stats-exporter is not healthy: the polling loop makes no progress.\n'],
-    [503, 'library-stats-exporter is not ready: it is stopping.\n'],
-  ]);
+const STOPPING: Partial<WebServerOptions> = {
+  healthy: () => false,
+  ready: () => ({ ready: false, why: 'it is stopping.' }),
+};
+
+test.each([
+  ['/-/healthy', {}, 200, 'is healthy.'],
+  ['/-/ready', {}, 200, 'is ready.'],
+  ['/-/healthy', STOPPING, 503, 'is not healthy: the polling loop makes no progress.'],
+  ['/-/ready', STOPPING, 503, 'is not ready: it is stopping.'],
+])('%s with %j is %d: %s', async (path, changes, status, text) => {
+  const answer = await ask(await urlOf(changes), path);
+  expect([answer.status, answer.body]).toEqual([status, `library-stats-exporter ${text}\n`]);
 });
 
-describe('/-/reload', () => {
-  const problems = 'config.yaml:1:1: customers: expected a list\n';
+const PROBLEMS = 'config.yaml:1:1: customers: expected a list\n';
+const FORBIDDEN = 'Reload over HTTP is disabled: set --web.enable-lifecycle\n';
+const FAILED: Partial<WebServerOptions> = {
+  reload: () => Promise.resolve({ ok: false, problems: PROBLEMS }),
+};
 
-  test.each<[string, string, Partial<WebServerOptions>, ReloadResult, number, string, number]>([
-    ['POST', '', {}, { ok: true }, 200, 'Configuration reloaded.\n', 1],
-    ['PUT', '{', {}, { ok: true }, 200, 'Configuration reloaded.\n', 1],
-    ['POST', '', {}, { ok: false, problems }, 400, problems, 1],
-    ['POST', 'x'.repeat(1_025), {}, { ok: true }, 413, 'Payload Too Large\n', 0],
-    [
-      'POST',
-      '',
-      { enableLifecycle: false },
-      { ok: true },
-      403,
-      'Reload over HTTP is disabled: set --web.enable-lifecycle\n',
-      0,
-    ],
-  ])('by %s with the body %j, %j and the result %j is %d', async (...row) => {
-    const [method, content, changes, result, status, body, reloads] = row;
-    const reload = vi.fn<WebServerOptions['reload']>(() => Promise.resolve(result));
-    const url = await urlOf({ ...changes, reload });
-    const response = await fetch(`${url}/-/reload`, { method, body: content });
-    expect([response.status, await response.text()]).toEqual([status, body]);
-    expect(reload).toHaveBeenCalledTimes(reloads);
-    expect(response.headers.get('content-type')).toBe(TEXT_PLAIN);
-  });
+test.each<[string, string, Partial<WebServerOptions>, number, string]>([
+  ['POST', '', {}, 200, 'Configuration reloaded.\n'],
+  ['PUT', '{', {}, 200, 'Configuration reloaded.\n'],
+  ['POST', '', FAILED, 400, PROBLEMS],
+  ['POST', 'x'.repeat(1_025), {}, 413, 'Payload Too Large\n'],
+  ['POST', '', { enableLifecycle: false }, 403, FORBIDDEN],
+])('/-/reload by %s with the body %j and %j is %d', async (...row) => {
+  const [method, content, changes, status, body] = row;
+  const reload = vi.fn<WebServerOptions['reload']>(changes.reload ?? webOptions().reload);
+  const url = await urlOf({ ...changes, reload });
+  const response = await fetch(`${url}/-/reload`, { method, body: content });
+  expect([response.status, await response.text()]).toEqual([status, body]);
+  expect(reload).toHaveBeenCalledTimes(status <= 400 ? 1 : 0);
+  expect(response.headers.get('content-type')).toBe(TEXT_PLAIN);
 });
 
 test.each([
