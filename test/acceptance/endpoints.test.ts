@@ -1,11 +1,6 @@
 /** CONTRACT.md, sections 3 and 4: the endpoints, and every family with its type and labels. */
 import { beforeAll, expect, test, vi } from 'vitest';
-import {
-  CONDITIONAL_METRICS,
-  CUSTOMER_METRICS,
-  EXPORTER_METRICS,
-  labelsOf,
-} from '../grafana/contract-metrics.ts';
+import { CONTRACT_METRICS, labelsOf } from '../grafana/contract-metrics.ts';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import { exact } from './expected.ts';
@@ -20,11 +15,9 @@ let daemon: Daemon;
 const openMetrics = { accept: 'application/openmetrics-text; version=1.0.0' };
 
 /** Every family but those of the estimate, which needs days of history. */
-const families = Object.entries({
-  ...CUSTOMER_METRICS,
-  ...CONDITIONAL_METRICS,
-  ...EXPORTER_METRICS,
-}).filter(([name]) => !/^library_(occupancy_esti|door)/.test(name));
+const families = Object.entries(CONTRACT_METRICS).filter(
+  ([name]) => !/^library_(occupancy_esti|door)/.test(name),
+);
 
 async function untilUp(stream: string, expected: 0 | 1): Promise<void> {
   const labels = { customer: 'riverside', stream };

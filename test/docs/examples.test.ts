@@ -1,54 +1,58 @@
-/** The examples of the pages: configuration, commands and queries. */
+/** The examples of the pages: configurations, commands and queries. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { loadWebConfig } from '../../src/config/web.ts';
 import { Terminal } from '../cli/terminal.ts';
-import { load } from '../config/folder.ts';
+import { folderOf, load } from '../config/folder.ts';
 import { labelsOf } from '../grafana/contract-metrics.ts';
 import { selectorsOf, syntaxErrors } from '../grafana/promql.ts';
 import { readRecordings } from '../prometheus/rules.ts';
+import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 
-const PAGES = [
-  'README.md',
-  'docs/alerts.md',
-  'docs/backfill.md',
-  'docs/commands.md',
-  'docs/occupancy.md',
-  'docs/operations.md',
-];
+const PAGES = ['../README', 'alerts', 'backfill', 'commands', 'occupancy', 'operations'];
+const TEXT = PAGES.map((page) =>
+  readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8'),
+).join('\n');
 
-const TEXTS = PAGES.map((page) => readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8'));
-
-function matches(pattern: RegExp): readonly (readonly [string, string])[] {
-  return TEXTS.flatMap((text) =>
-    Array.from(text.matchAll(pattern), ([, first = '', second = '']) => [first, second] as const),
-  );
+function matches(pattern: RegExp): readonly string[] {
+  return Array.from(TEXT.matchAll(pattern), ([, found = '']) => found);
 }
 
 test('the configuration of the README is complete', async () => {
-  const [example] = matches(/```yaml\n(service:\n[^`]+)```/g);
-  const { config, warnings } = await load({
-    'config.yaml': example?.[0] ?? '',
-    'secrets/riverside': 'hunter2hunter2',
-  });
+  const [example = ''] = matches(/```yaml\n(service:\n[^`]+)```/g);
+  const files = { 'config.yaml': example, 'secrets/riverside': 'hunter2hunter2' };
+  const { config, warnings } = await load(files);
   expect(config.customers.map(({ name }) => name)).toEqual(['riverside']);
   expect(warnings).toEqual([]);
 });
 
-const QUERIES = [
-  ...matches(/```promql\n([^`]+)```/g).flatMap(([block]) => block.trimEnd().split('\n')),
-  ...matches(/PromQL:\s`([^`]+)`/g).map(([query]) => query),
-  ...matches(/^\| [^|]+\? +\| `([^`]+)` +\|$/gm).map(([query]) => query),
-];
-
-test('there are queries', () => {
-  expect(QUERIES.length).toBeGreaterThan(30);
+test('the web.yml of docs/operations.md is valid and causes no warning', async () => {
+  const { cert, key } = makeCertificate({ name: 'server' });
+  const [example = ''] = matches(/```yaml\n(# web\.yml\n[^]*?)```/g);
+  const folder = await folderOf({
+    'web.yml': example,
+    'server.pem': cert,
+    'server-key.pem': key,
+    'clients-ca.pem': makeAuthority().cert,
+  });
+  const { config, warnings } = await loadWebConfig({ path: join(folder, 'web.yml'), env: {} });
+  expect(warnings).toEqual([]);
+  expect(config.tls?.clientAuth).toBe('RequireAndVerifyClientCert');
+  expect([...config.users.keys()]).toEqual(['prometheus']);
 });
 
+const QUERIES = [
+  ...matches(/```promql\n([^`]+)```/g).flatMap((block) => block.trimEnd().split('\n')),
+  ...matches(/PromQL:\s`([^`]+)`/g),
+  ...matches(/^\| [^|]+\? +\| `([^`]+)` +\|$/gm),
+];
+
 test.each(QUERIES)('%s reads metrics that exist', (query) => {
-  const others = ['ALERTS', ...readRecordings().map(({ record }) => record)];
+  const recordings = readRecordings().map(({ record }) => record);
   const unknown = selectorsOf(query)
     .map(({ metric }) => metric)
-    .filter((metric) => labelsOf(metric) === undefined && !others.includes(metric));
+    .filter((metric) => !labelsOf(metric) && !['ALERTS', ...recordings].includes(metric));
   expect(syntaxErrors(query)).toEqual([]);
   expect(unknown).toEqual([]);
 });
@@ -56,11 +60,7 @@ test.each(QUERIES)('%s reads metrics that exist', (query) => {
 /** The command and the flags of each command line, continued lines included. */
 const COMMANDS = matches(
   /(?:(?<!-u )library-stats-exporter|npm start(?: --silent)? --) ((?:\\\n|[^\n`#|>])+)/g,
-).map(([line]) => line.replaceAll('\\\n', ' ').trim());
-
-test('there are command lines', () => {
-  expect(COMMANDS.length).toBeGreaterThan(8);
-});
+).map((line) => line.replaceAll('\\\n', ' ').trim());
 
 test.each([...new Set(COMMANDS)])('%s has flags that exist', async (line) => {
   const [first = ''] = line.split(' ');
@@ -70,4 +70,9 @@ test.each([...new Set(COMMANDS)])('%s has flags that exist', async (line) => {
   for (const [flag] of line.matchAll(/--[a-z][\w.-]+/g)) {
     expect(out).toContain(`  ${flag}`);
   }
+});
+
+test('there are queries and command lines', () => {
+  expect(QUERIES.length).toBeGreaterThan(30);
+  expect(COMMANDS.length).toBeGreaterThan(8);
 });
