@@ -1,6 +1,7 @@
 /** The exporter as a child process, seen from outside only: files, output, HTTP. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +10,6 @@ import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { Exposition } from './exposition.ts';
 import type { Labels } from './exposition.ts';
-import type { LedgerService, ServiceCustomer } from './ledger-service.ts';
 
 export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -22,6 +22,13 @@ const WATCHDOG_MS = 30_000;
 /** An exit status, or the name of the signal that ended the process. */
 export type Exit = number | NodeJS.Signals;
 
+export interface Settings {
+  /** `config.yaml` if not given. */
+  readonly file?: string;
+  readonly service?: object;
+  readonly polling?: object;
+}
+
 /** A folder for one test file and the processes started in it; `close` stops and removes them. */
 export class Workspace {
   readonly folder = mkdtempSync(join(tmpdir(), 'acceptance-'));
@@ -33,45 +40,28 @@ export class Workspace {
     return file;
   }
 
+  /** Writes a configuration (JSON is YAML) of customers by name, with their keys; returns its path. */
+  configure(
+    url: string,
+    customers: Readonly<Record<string, object>>,
+    { file = 'config.yaml', service, polling }: Settings = {},
+  ): string {
+    const config = {
+      service: { base_url: url, auth_url: url, max_requests_per_second: 1_000, ...service },
+      polling,
+      customers: Object.entries(customers).map(([name, keys]) => ({
+        name,
+        client_id: `${name}-api`,
+        ...keys,
+      })),
+    };
+    return this.write(file, JSON.stringify(config, undefined, 2));
+  }
+
   async close(): Promise<void> {
-    await Promise.all(this.daemons.map(async (daemon) => daemon.stop()));
+    await Promise.all(this.daemons.map((daemon) => daemon.stop()));
     rmSync(this.folder, { recursive: true, force: true });
   }
-}
-
-export interface Settings {
-  /** `config.yaml` if not given. */
-  readonly file?: string;
-  readonly service?: object;
-  readonly polling?: object;
-  /** Further keys of single customers, by name. */
-  readonly customers?: Readonly<Record<string, object>>;
-}
-
-/** Writes a configuration (JSON is YAML) with a secret file for each customer; returns its path. */
-export function writeConfig(
-  workspace: Workspace,
-  service: LedgerService,
-  customers: readonly ServiceCustomer[],
-  settings: Settings = {},
-): string {
-  const config = {
-    service: {
-      base_url: service.url,
-      auth_url: service.url,
-      max_requests_per_second: 500,
-      ...settings.service,
-    },
-    polling: { interval: '1s', reconcile_interval: '3s', ...settings.polling },
-    customers: customers.map((customer) => ({
-      name: customer.name,
-      client_id: customer.clientId,
-      client_secret_file: workspace.write(`${customer.name}.secret`, `${customer.secret}\n`),
-      timezone: customer.ledger.zone,
-      ...settings.customers?.[customer.name],
-    })),
-  };
-  return workspace.write(settings.file ?? 'config.yaml', JSON.stringify(config, undefined, 2));
 }
 
 /** The flags of a daemon on a free port of loopback. Of a flag given twice, the last one counts. */
@@ -118,13 +108,9 @@ export class Daemon {
     this.#child = child;
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
-    this.exited = new Promise((resolve, reject) => {
-      child.on('error', reject);
-      child.on('close', (code, signal) => {
-        this.ended = code ?? signal ?? 'SIGKILL';
-        resolve(this.ended);
-      });
-    });
+    this.exited = once(child, 'close').then(
+      ([code, signal]) => (this.ended = (code ?? signal) as Exit),
+    );
   }
 
   /** Where it serves; empty until it does. */

@@ -1,7 +1,4 @@
-/**
- * A reader of Prometheus's text format and of OpenMetrics, just large enough for the checks and
- * strict about what it reads: an odd line is an error.
- */
+/** Reads Prometheus's text format and OpenMetrics strictly: an odd line is an error. */
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Sample {
@@ -10,41 +7,36 @@ export interface Sample {
   readonly value: number;
 }
 
-const samplePattern = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
-const labelPattern = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\.)*)"(?:,|$)/gy;
+const COMMENT = /^# (HELP|TYPE) (\S+) (.+)$/;
+const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\.)*)"/;
+const SAMPLE = new RegExp(
+  String.raw`^([a-zA-Z_:][\w:]*)(?:\{(${LABEL.source}(?:,${LABEL.source})*)\})? (\S+)$`,
+);
 
 /** One name for a series, whatever the order of its labels. */
 export function seriesName(name: string, labels: Labels): string {
   const pairs = Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `${name}{${pairs.map(([label, value]) => `${label}=${JSON.stringify(value)}`).join(',')}}`;
+  return `${name}${JSON.stringify(pairs)}`;
 }
 
 export class Exposition {
-  readonly samples: readonly Sample[];
+  readonly samples: Sample[] = [];
   readonly help = new Map<string, string>();
   readonly type = new Map<string, string>();
   readonly #values = new Map<string, number>();
 
   /** Throws with the line that does not belong into an exposition, or that is there twice. */
   constructor(text: string) {
-    const samples: Sample[] = [];
-    for (const line of text.split('\n')) {
-      if (line === '' || line === '# EOF') {
-        continue;
+    for (const line of text.split('\n').filter((one) => one !== '' && one !== '# EOF')) {
+      const [, keyword, family = '', about = ''] = COMMENT.exec(line) ?? [];
+      if (keyword !== undefined) {
+        setOnce(keyword === 'TYPE' ? this.type : this.help, family, about);
+      } else {
+        const sample = readSample(line);
+        setOnce(this.#values, seriesName(sample.name, sample.labels), sample.value);
+        this.samples.push(sample);
       }
-      if (line.startsWith('#')) {
-        this.#readComment(line);
-        continue;
-      }
-      const sample = readSample(line);
-      const series = seriesName(sample.name, sample.labels);
-      if (this.#values.has(series)) {
-        throw new Error(`there twice: ${line}`);
-      }
-      this.#values.set(series, sample.value);
-      samples.push(sample);
     }
-    this.samples = samples;
   }
 
   /** The sample with exactly these labels. */
@@ -55,34 +47,26 @@ export class Exposition {
   all(name: string): readonly Sample[] {
     return this.samples.filter((sample) => sample.name === name);
   }
+}
 
-  #readComment(line: string): void {
-    const [, keyword, name = '', rest = ''] = line.match(/^# (HELP|TYPE|UNIT) (\S+) (.+)$/) ?? [];
-    const known = keyword === 'HELP' ? this.help : keyword === 'TYPE' ? this.type : undefined;
-    if (keyword === undefined || known?.has(name)) {
-      throw new Error(`no comment of the format, or there twice: ${line}`);
-    }
-    known?.set(name, rest);
+function setOnce<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  if (map.has(key)) {
+    throw new Error(`there twice: ${key}`);
   }
+  map.set(key, value);
 }
 
 function readSample(line: string): Sample {
-  const [, name, labelText = '', number = ''] = line.match(samplePattern) ?? [];
-  const value = Number(number.replace('+Inf', 'Infinity').replace('-Inf', '-Infinity'));
-  if (name === undefined || (Number.isNaN(value) && !/^nan$/i.test(number))) {
+  const match = SAMPLE.exec(line);
+  const [name, pairs = '', text = ''] = [match?.[1], match?.[2], match?.at(-1)];
+  const value = Number(text.replace('Inf', 'Infinity'));
+  if (name === undefined || (Number.isNaN(value) && text !== 'NaN')) {
     throw new Error(`no sample: ${line}`);
   }
-  const labels: Record<string, string> = {};
-  let readTo = 0;
-  for (const match of labelText.matchAll(labelPattern)) {
-    const [whole, label = '', text = ''] = match;
-    labels[label] = text.replaceAll(/\\(.)/g, (_, escaped: string) =>
-      escaped === 'n' ? '\n' : escaped,
-    );
-    readTo += whole.length;
-  }
-  if (readTo !== labelText.length) {
-    throw new Error(`no labels: ${line}`);
-  }
-  return { name, labels, value };
+  const labels = Array.from(
+    pairs.matchAll(new RegExp(LABEL, 'g')),
+    // The escapes are JSON's.
+    ([, label = '', quoted]) => [label, JSON.parse(`"${quoted}"`) as string],
+  );
+  return { name, labels: Object.fromEntries(labels) as Labels, value };
 }

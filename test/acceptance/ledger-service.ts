@@ -9,24 +9,42 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { aggregations, Ledger } from './ledger.ts';
-import type { Aggregation, Answer, Conventions, Stream } from './ledger.ts';
+import type { Answer, Conventions, Stream } from './ledger.ts';
 
 const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/;
 
-/** What the data endpoints may do instead of answering; a number is a bare status. */
-export type Fault =
-  | number
-  | 'unavailable, Retry-After: 1'
-  | 'html'
-  | 'truncated'
-  | 'one malformed row'
-  | 'empty'
-  | 'reset'
-  | 'hang'
-  // These repeat what was sent, secrets and tokens included.
-  | 'echo in the error'
-  | 'echo in the rows'
-  | 'echo in the headers';
+interface Reply {
+  readonly status?: number;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: string;
+}
+
+/** What a fault makes of a good body. An echo repeats what was sent, secrets and tokens included. */
+const FAULTS = {
+  unavailable: () => ({ status: 503, headers: { 'retry-after': '1' } }),
+  html: () => ({ headers: { 'content-type': 'text/html' }, body: '<html>Signed out</html>' }),
+  truncated: (body) => ({ body: body.slice(0, -5) }),
+  'one malformed row': (body) => ({ body: body.replace(/("in"|"value"):\d+/, '$1:"many"') }),
+  empty: (body) => ({ body: body.replace(/"result":.*$/, '"result":[]}') }),
+  'echo in the error': (_body, sent) => ({
+    status: 400,
+    body: JSON.stringify({ error: sent, message: sent }),
+  }),
+  'echo in the rows': (_body, sent) => ({
+    body: JSON.stringify({
+      metadata: { aggregation: 'minute' },
+      result: [{ key: sent.slice(0, 60), in: sent, out: sent, value: sent }],
+    }),
+  }),
+  'echo in the headers': (_body, sent) => {
+    const echo = encodeURI(sent);
+    const headers = { 'content-type': echo, 'retry-after': echo, date: echo, server: echo };
+    return { headers, body: sent };
+  },
+} satisfies Readonly<Record<string, (body: string, sent: string) => Reply>>;
+
+/** A number is a bare status. */
+export type Fault = number | keyof typeof FAULTS | 'reset' | 'hang';
 
 export interface ServiceCustomer {
   readonly name: string;
@@ -39,7 +57,7 @@ export interface ServiceCustomer {
 }
 
 export interface RecordedRequest {
-  readonly customer: string | undefined;
+  readonly customer: ServiceCustomer | undefined;
   readonly endpoint: 'token' | 'peoplecount' | 'login';
   readonly query: URLSearchParams;
 }
@@ -92,9 +110,9 @@ export class LedgerService {
     customer.faults[endpoint] = { fault, left: times };
   }
 
-  heal(customer: ServiceCustomer): void {
-    delete customer.faults.token;
-    delete customer.faults.data;
+  heal({ faults }: ServiceCustomer): void {
+    delete faults.token;
+    delete faults.data;
   }
 
   revokeTokens(customer: ServiceCustomer): void {
@@ -111,7 +129,7 @@ export class LedgerService {
     endpoint: RecordedRequest['endpoint'],
   ): readonly RecordedRequest[] {
     return this.requests.filter(
-      (request) => request.customer === customer.name && request.endpoint === endpoint,
+      (request) => request.customer === customer && request.endpoint === endpoint,
     );
   }
 
@@ -143,7 +161,7 @@ export class LedgerService {
     const body = await text(request);
     const form = new URLSearchParams(body);
     const customer = this.customers.get(form.get('client_id') ?? '');
-    this.#record(customer, 'token', new URLSearchParams());
+    this.requests.push({ customer, endpoint: 'token', query: new URLSearchParams() });
     const type = request.headers['content-type'] ?? '';
     this.#require({
       'the token request is a POST': request.method === 'POST',
@@ -156,14 +174,9 @@ export class LedgerService {
     }
     const token = `token-${randomUUID()}`;
     this.issuedTokens.set(token, customer);
-    const answer = {
-      access_token: token,
-      expires_in: 3600,
-      token_type: 'Bearer',
-      scope: 'ServiceAPI',
-    };
+    const terms = { expires_in: 3600, token_type: 'Bearer', scope: 'ServiceAPI' };
     const sent = [body, ...form.values(), token].join(' ');
-    return answerOr(nextFault(customer, 'token'), answer, sent, response);
+    return answerOrFail(customer, 'token', { access_token: token, ...terms }, sent, response);
   }
 
   #serveData(
@@ -175,7 +188,8 @@ export class LedgerService {
     const authorization = request.headers.authorization ?? '';
     const token = authorization.replace(/^Bearer /, '');
     const customer = this.issuedTokens.get(token);
-    this.#record(customer, stream === 'people' ? 'peoplecount' : 'login', query);
+    const endpoint = stream === 'people' ? 'peoplecount' : 'login';
+    this.requests.push({ customer, endpoint, query });
     this.#require({
       'data requests are GET': request.method === 'GET',
       'data requests carry a bearer token': authorization.startsWith('Bearer '),
@@ -189,41 +203,24 @@ export class LedgerService {
     }
     const answer = customer.ledger.answer(stream, asked.aggregation, asked.fromMs, asked.toMs);
     const body = envelope(stream, query, answer);
-    return answerOr(nextFault(customer, 'data'), body, authorization, response);
+    return answerOrFail(customer, 'data', body, authorization, response);
   }
 
   /** Verifies the rules of service-interface.md, 4.4; undefined if one is broken. */
-  #readQuery(
-    stream: Stream,
-    query: URLSearchParams,
-  ): { aggregation: Aggregation; fromMs: number; toMs: number } | undefined {
+  #readQuery(stream: Stream, query: URLSearchParams) {
     const aggregation = aggregations.find((known) => known === query.get('aggregation'));
     const [from, to] = [query.get('from'), query.get('to')];
     const isGood = this.#require({
       'a known aggregation': aggregation !== undefined,
       'logins by time only':
         stream === 'people' || /^(minute|quarter|day)$/.test(aggregation ?? ''),
-      'aggregation without limit': !query.has('limit'),
-      'aggregation without startToken': !query.has('startToken'),
+      'aggregation without limit or startToken': !query.has('limit') && !query.has('startToken'),
       'to only with from': to === null || from !== null,
       'from and to in ISO 8601': [from, to].every((time) => time === null || ISO_8601.test(time)),
     });
-    if (aggregation === undefined || !isGood) {
-      return undefined;
-    }
-    return {
-      aggregation,
-      fromMs: from === null ? -Infinity : Date.parse(from),
-      toMs: to === null ? Infinity : Date.parse(to),
-    };
-  }
-
-  #record(
-    customer: ServiceCustomer | undefined,
-    endpoint: RecordedRequest['endpoint'],
-    query: URLSearchParams,
-  ): void {
-    this.requests.push({ customer: customer?.name, endpoint, query });
+    const fromMs = from === null ? -Infinity : Date.parse(from);
+    const toMs = to === null ? Infinity : Date.parse(to);
+    return aggregation !== undefined && isGood ? { aggregation, fromMs, toMs } : undefined;
   }
 
   /** Whether all rules were kept; the others are violations. */
@@ -235,64 +232,32 @@ export class LedgerService {
 }
 
 function sendJson(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  send(response, { status, body: JSON.stringify(body) });
 }
 
-function nextFault(customer: ServiceCustomer, endpoint: 'token' | 'data'): Fault | undefined {
-  const entry = customer.faults[endpoint];
-  if (entry === undefined || entry.left === 0) {
-    return undefined;
-  }
-  entry.left -= 1;
-  return entry.fault;
+function send(response: ServerResponse, { status = 200, headers, body = '{}' }: Reply): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
 }
 
-/** Sends the good answer, or what the fault makes of it. `sent` is what an echo repeats. */
-function answerOr(
-  fault: Fault | undefined,
+/** Sends the good answer, or what the customer's fault makes of it. */
+function answerOrFail(
+  customer: ServiceCustomer,
+  endpoint: 'token' | 'data',
   good: object,
   sent: string,
   response: ServerResponse,
 ): void {
-  const body = JSON.stringify(good);
-  const json = { 'content-type': 'application/json' };
-  const echo = encodeURI(sent);
-  function send(status: number, headers: OutgoingHttpHeaders, content = ''): void {
-    response.writeHead(status, headers).end(content);
+  const injected = customer.faults[endpoint];
+  if (injected === undefined || injected.left === 0) {
+    return sendJson(response, 200, good);
   }
-  switch (fault) {
-    case undefined:
-      return send(200, json, body);
-    case 'unavailable, Retry-After: 1':
-      return send(503, { ...json, 'retry-after': '1' }, '{}');
-    case 'html':
-      return send(200, { 'content-type': 'text/html' }, '<html>Signed out</html>');
-    case 'truncated':
-      return send(200, json, body.slice(0, -5));
-    case 'one malformed row':
-      return send(200, json, body.replace(/("in"|"value"):\d+/, '$1:"many"'));
-    case 'empty':
-      return send(200, json, body.replace(/"result":.*$/, '"result":[]}'));
-    case 'reset':
-      response.socket?.resetAndDestroy();
-      return;
-    case 'hang':
-      return;
-    case 'echo in the error':
-      return sendJson(response, 400, { error: sent, message: sent });
-    case 'echo in the rows':
-      return sendJson(response, 200, {
-        metadata: { aggregation: 'minute' },
-        result: [{ key: sent.slice(0, 60), in: sent, out: sent, value: sent }],
-      });
-    case 'echo in the headers':
-      return send(
-        200,
-        { 'content-type': echo, 'retry-after': echo, date: echo, server: echo },
-        sent,
-      );
-    default:
-      return sendJson(response, fault, { error: 'injected' });
+  injected.left -= 1;
+  const { fault } = injected;
+  if (fault === 'reset') {
+    response.socket?.resetAndDestroy();
+  } else if (fault !== 'hang') {
+    const isStatus = typeof fault === 'number';
+    send(response, isStatus ? { status: fault } : FAULTS[fault](JSON.stringify(good), sent));
   }
 }
 

@@ -99,14 +99,10 @@ export class Ledger {
 
   /** People inside: the running in minus out since `dayStartMs`, never below 0 after any minute. */
   occupancy(dayStartMs: number): number {
-    const byMinute = new Map<number, number>();
-    for (const record of this.#since('people', dayStartMs)) {
-      const minute = Math.floor(record.eventMs / minuteMs);
-      byMinute.set(minute, (byMinute.get(minute) ?? 0) + record.in - record.out);
-    }
-    return [...byMinute]
-      .toSorted(([a], [b]) => a - b)
-      .reduce((inside, [, change]) => Math.max(0, inside + change), 0);
+    return this.#rows('people', 'minute', dayStartMs, Infinity).reduce(
+      (inside, row) => Math.max(0, inside + row.in - row.out),
+      0,
+    );
   }
 
   /** Start of the newest minute that counted anybody, in milliseconds. */
@@ -129,22 +125,19 @@ export class Ledger {
   #rows(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number): Row[] {
     const { keyFormat, lagging } = this.conventions;
     const freshUntilMs = lagging.includes(aggregation) ? this.#midnight(Date.now()) : Infinity;
-    const buckets = new Map<number, { in: number; out: number }>();
-    for (const record of this.#since(stream, fromMs)) {
-      if (record.eventMs < Math.min(toMs, freshUntilMs)) {
-        const bucket = this.#bucketOf(record, aggregation);
-        const sum = buckets.get(bucket) ?? { in: 0, out: 0 };
-        buckets.set(bucket, { in: sum.in + record.in, out: sum.out + record.out });
-      }
-    }
-    const isTime = aggregation === 'minute' || aggregation === 'quarter' || aggregation === 'day';
+    const records = this.#since(stream, fromMs).filter(
+      ({ eventMs }) => eventMs < Math.min(toMs, freshUntilMs),
+    );
+    const buckets = Map.groupBy(records, (record) => this.#bucketOf(record, aggregation));
+    const isTime = /^(minute|quarter|day)$/.test(aggregation);
     return [...buckets]
       .toSorted(([a], [b]) => a - b)
-      .filter(([, sum]) => sum.in !== 0 || sum.out !== 0)
-      .map(([bucket, sum]) => ({
+      .map(([bucket, ofBucket]) => ({
         key: isTime ? keyFormats[keyFormat](bucket, this.zone) : bucket,
-        ...sum,
-      }));
+        in: ofBucket.reduce((sum, record) => sum + record.in, 0),
+        out: ofBucket.reduce((sum, record) => sum + record.out, 0),
+      }))
+      .filter((row) => row.in !== 0 || row.out !== 0);
   }
 
   #midnight(instantMs: number): number {
@@ -153,17 +146,13 @@ export class Ledger {
   }
 
   #bucketOf(record: LedgerRecord, aggregation: Aggregation): number {
-    switch (aggregation) {
-      case 'minute':
-        return Math.floor(record.eventMs / minuteMs) * minuteMs;
-      case 'quarter':
-        return Math.floor(record.eventMs / (15 * minuteMs)) * 15 * minuteMs;
-      case 'day':
-        return this.#midnight(record.eventMs);
-      case 'branch':
-      case 'client':
-      case 'device':
-        return record[aggregation];
+    if (aggregation === 'day') {
+      return this.#midnight(record.eventMs);
     }
+    if (aggregation === 'minute' || aggregation === 'quarter') {
+      const bucketMs = (aggregation === 'minute' ? 1 : 15) * minuteMs;
+      return Math.floor(record.eventMs / bucketMs) * bucketMs;
+    }
+    return record[aggregation];
   }
 }

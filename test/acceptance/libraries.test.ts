@@ -50,20 +50,16 @@ function addAroundEdges({ ledger }: ServiceCustomer, startsAt: string): void {
 beforeAll(async () => {
   const settings = cases.map(({ name, zone, startsAt, hours, customer }) => {
     addAroundEdges(customer, startsAt);
-    return [
-      name,
-      {
-        day_starts_at: startsAt,
-        ...(hours && { opening_hours: hours(zone) }),
-        ...(name === 'york' && { capacity: 250, labels: { region: 'north' } }),
-        ...(name === 'greenwich' && { labels: { floor: 'two' } }),
-      },
-    ] as const;
+    const others = {
+      york: { capacity: 250, labels: { region: 'north' } },
+      greenwich: { labels: { floor: 'two' } },
+    }[name];
+    return [name, { day_starts_at: startsAt, opening_hours: hours?.(zone), ...others }] as const;
   });
-  const customers = cases.map(({ customer }) => customer);
-  configFile = harness.configure(customers, {
-    customers: Object.fromEntries(settings),
-  });
+  configFile = harness.configure(
+    cases.map(({ customer }) => customer),
+    { customers: Object.fromEntries(settings) },
+  );
   // No value depends on the zone of the machine.
   daemon = await harness.start(configFile, [], { TZ: 'Pacific/Chatham' });
 });
@@ -74,15 +70,14 @@ test.each(cases)(
     const labels = { customer: name };
     await eventually(async () => {
       const exposition = await daemon.scrape();
+      expectCountsExact(exposition, customer, startsAt);
       expect(exposition.value('library_counter_start_timestamp_seconds', labels)).toBe(
         periodStart(Date.now(), zone, startsAt) / 1_000,
       );
-      expectCountsExact(exposition, customer, startsAt);
+      const offset = offsetMs(Date.now(), zone) / 1_000;
+      expect(exposition.value('library_utc_offset_seconds', labels)).toBe(offset);
+      expect(exposition.value('library_open', labels)).toBe(open);
     });
-    const exposition = await daemon.scrape();
-    const offset = offsetMs(Date.now(), zone) / 1_000;
-    expect(exposition.value('library_utc_offset_seconds', labels)).toBe(offset);
-    expect(exposition.value('library_open', labels)).toBe(open);
   },
 );
 
@@ -103,22 +98,14 @@ test('capacity and info are as configured; every customer has the same labels', 
 });
 
 test('each customer is on one shard', async () => {
-  const shards = await Promise.all(
-    ['0/2', '1/2'].map(async (shard, index) =>
-      harness.start(configFile, [
-        `--shard=${shard}`,
-        `--storage.path=${workspace.folder}/${index}`,
-      ]),
-    ),
-  );
-  const scrapes = await Promise.all(shards.map((shard) => shard.scrape()));
-  const customers = scrapes.map((scrape) =>
-    scrape.all('library_customer_info').map(({ labels }) => labels['customer'] ?? ''),
-  );
-  expect(customers.flat().toSorted()).toEqual(cases.map(({ name }) => name).toSorted());
-  for (const [index, scrape] of scrapes.entries()) {
-    const shard = { shard: String(index), shards: '2' };
-    expect(scrape.value('library_exporter_shard_info', shard)).toBe(1);
-    expect(scrape.value('library_exporter_customers')).toBe(customers[index]?.length);
+  const names: string[] = [];
+  for (const shard of ['0', '1']) {
+    const flags = [`--shard=${shard}/2`, `--storage.path=${workspace.folder}/${shard}`];
+    const exposition = await (await harness.start(configFile, flags)).scrape();
+    const infos = exposition.all('library_customer_info');
+    names.push(...infos.map(({ labels }) => labels['customer'] ?? ''));
+    expect(exposition.value('library_exporter_shard_info', { shard, shards: '2' })).toBe(1);
+    expect(exposition.value('library_exporter_customers')).toBe(infos.length);
   }
+  expect(names.toSorted()).toEqual(cases.map(({ name }) => name).toSorted());
 });

@@ -1,6 +1,6 @@
 /**
- * Nothing that leaves the process contains a secret or a token, in part or encoded: debug logs in both formats, pages, metrics, files, the output of `check`, while the service
- * repeats what it was sent in every part of its answers.
+ * Nothing that leaves the process contains a secret or a token, in part or encoded: debug logs in both
+ * formats, pages, metrics, files, while the service repeats what it was sent in every part of its answers.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -10,6 +10,7 @@ import { drawLibrary } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import { createSimulatedService } from '../../src/simulator/service.ts';
 import { Workspace } from '../acceptance/daemon.ts';
+import type { Settings as FileSettings } from '../acceptance/daemon.ts';
 import { afternoonZone } from '../acceptance/local-time.ts';
 
 export const SECRET = 'quartz-otter-lantern';
@@ -25,9 +26,7 @@ export interface Sort {
   readonly visitsAgo?: readonly number[];
 }
 
-export interface Settings {
-  readonly service?: object;
-  readonly polling?: object;
+interface Settings extends Pick<FileSettings, 'service' | 'polling'> {
   /** Keys of all customers. */
   readonly customer?: object;
 }
@@ -103,18 +102,11 @@ export function configFlag(
   workspace: Workspace,
   url: string,
   zones: Readonly<Record<string, string>>,
-  { customer, service, polling }: Settings = {},
+  { customer, ...settings }: Settings = {},
 ): string {
-  const config = {
-    service: { base_url: url, auth_url: url, max_requests_per_second: 1_000, ...service },
-    ...(polling === undefined ? {} : { polling }),
-    customers: Object.entries(zones).map(([name, timezone]) => ({
-      name,
-      client_id: `${name}-api`,
-      client_secret: SECRET,
-      timezone,
-      ...customer,
-    })),
-  };
-  return `--config.file=${workspace.write('config.yaml', JSON.stringify(config))}`;
+  const customers = Object.entries(zones).map(([name, timezone]) => [
+    name,
+    { client_secret: SECRET, timezone, ...customer },
+  ]);
+  return `--config.file=${workspace.configure(url, Object.fromEntries(customers), settings)}`;
 }
