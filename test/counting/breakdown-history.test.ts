@@ -2,14 +2,9 @@ import { expect, test } from 'vitest';
 import type { AggregatedResponse, Question } from '../../src/base/model.ts';
 import { keyMetricsAt, readBreakdownHistory } from '../../src/counting/breakdown-history.ts';
 import type { BreakdownHistory } from '../../src/counting/breakdown-history.ts';
-import { Calendar } from '../../src/counting/calendar.ts';
-import { Zone } from '../../src/counting/zone.ts';
 import { queryFrom } from '../support/ask.ts';
-import { responseOf } from './counted.ts';
-
-const CALENDAR = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
-const PERIOD = CALENDAR.periodAt(Date.UTC(2026, 9, 10));
-const HOUR_MS = 3_600_000;
+import { CALENDAR, OCTOBER } from '../support/owner.ts';
+import { HOUR_MS, responseOf } from './counted.ts';
 
 /** 04:00 of a day of October, which ends the day before. */
 function october(day: number): number {
@@ -18,19 +13,16 @@ function october(day: number): number {
 
 function read(
   answer: (question: Question) => AggregatedResponse,
-  { fromMs = PERIOD.startMs, endMs = october(5), asked = [] as Question[] } = {},
+  { fromMs = OCTOBER.startMs, endMs = october(5), asked = [] as Question[] } = {},
 ): Promise<BreakdownHistory> {
-  const span = { startMs: PERIOD.startMs, endMs };
+  const span = { startMs: OCTOBER.startMs, endMs };
   return readBreakdownHistory('branch', CALENDAR, span, fromMs, queryFrom(answer, asked));
 }
 
 /** Ten an hour enter branch 101, three an hour branch 20. */
 function steady({ to = '' }: Question): AggregatedResponse {
-  const hours = (Date.parse(to) - PERIOD.startMs) / HOUR_MS;
-  return responseOf([
-    ['101', 10 * hours, 9 * hours],
-    [20, 3 * hours, 0],
-  ]);
+  const hours = (Date.parse(to) - OCTOBER.startMs) / HOUR_MS;
+  return responseOf({ 101: [10 * hours, 9 * hours], 20: [3 * hours, 0] });
 }
 
 function entered(history: BreakdownHistory, key: string, atMs: number): number | undefined {
@@ -42,7 +34,7 @@ test('a counter rises at the end of each day, one second before it', async () =>
   const history = await read(steady, { asked });
   expect(history.keys).toEqual(['20', '101']);
   expect(
-    [PERIOD.startMs, october(2) - 2_000, october(2) - 1_000, october(5)].map((atMs) =>
+    [OCTOBER.startMs, october(2) - 2_000, october(2) - 1_000, october(5)].map((atMs) =>
       entered(history, '101', atMs),
     ),
   ).toEqual([0, 0, 240, 960]);
@@ -70,9 +62,8 @@ test('a range that ends within a day has the counts up to an hour before its end
 });
 
 test('a counter does not decrease if the service lowers a total or omits the key', async () => {
-  const answers = [[['a', 5, 1]], [['a', 4, 2]], [['b', 1, 0]], [['a', 7, 2]]] as const;
-  const responses = answers.map((rows) => responseOf(rows));
-  const history = await read(() => responses.shift() ?? responseOf([]));
+  const answers = [{ a: [5, 1] }, { a: [4, 2] }, { b: [1, 0] }, { a: [7, 2] }];
+  const history = await read(() => responseOf(answers.shift() ?? {}));
   const days = [2, 3, 4, 5].map(october);
   expect(days.map((atMs) => entered(history, 'a', atMs))).toEqual([5, 5, 5, 7]);
   expect(days.map((atMs) => entered(history, 'b', atMs))).toEqual([0, 0, 1, 1]);
@@ -84,13 +75,13 @@ test('a counter is limited to the first live value', async () => {
 });
 
 test('has at most a thousand keys', async () => {
-  const rows = Array.from({ length: 1_002 }, (_, i) => [i, 1, 1] as const);
+  const rows = Array.from({ length: 1_002 }, (_, key) => ({ key, counts: [1, 1] }));
   const { keys } = await read(() => responseOf(rows));
   expect([keys.length, keys.at(-1)]).toEqual([1_000, '999']);
 });
 
 test('fails if the service forces another aggregation', async () => {
-  await expect(read(() => responseOf([['2026-10-01', 5, 5]], 'day'))).rejects.toThrow(
+  await expect(read(() => responseOf({ '2026-10-01': [5, 5] }, 'day'))).rejects.toThrow(
     'expected aggregation "branch"',
   );
 });

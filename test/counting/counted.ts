@@ -5,6 +5,7 @@ import type {
   Breakdown,
   MinuteStream,
   Question,
+  Row,
   Stream,
 } from '../../src/base/model.ts';
 import { MINUTE_MS } from '../../src/counting/calendar.ts';
@@ -223,23 +224,25 @@ export function countedPeople(people: People = {}) {
   };
 }
 
-/** Key, entered and exited. */
-export type Rows = readonly (readonly [key: string | number, ...counts: number[]])[];
+/** Entered and exited by key, or the rows of a response. */
+export type Rows = Readonly<Record<string, readonly number[]>> | readonly Row[];
 type ValuesByKey = Readonly<Record<string, Values>>;
 
 export class CountedBreakdown extends Counted {
   readonly #breakdown: Breakdown;
   /** What the service counts since the period started, and since the day started. */
-  totalRows: Rows = [];
-  todayRows: Rows = [];
+  totalRows: Rows;
+  todayRows: Rows;
   /** What it responds to single requests instead, the next one first. */
   readonly glitches: AggregatedResponse[] = [];
   branchNames: Readonly<Record<string, string>> = {};
   override intervalMs = 5 * MINUTE_MS;
 
-  constructor(breakdown: Breakdown = 'branch') {
+  constructor(totalRows: Rows = {}, todayRows: Rows = {}, breakdown: Breakdown = 'branch') {
     super(breakdown, ['people'], START_MS);
     this.#breakdown = breakdown;
+    this.totalRows = totalRows;
+    this.todayRows = todayRows;
     this.configure();
   }
 
@@ -299,6 +302,10 @@ export class CountedBreakdown extends Counted {
   }
 }
 
-export function responseOf(rows: Rows, aggregation = 'branch'): AggregatedResponse {
-  return { aggregation, rows: rows.map(([key, ...counts]) => ({ key, counts })) };
+export function responseOf(given: Rows, aggregation = 'branch'): AggregatedResponse {
+  const rows =
+    given instanceof Array
+      ? given
+      : Object.entries(given).map(([key, counts]) => ({ key, counts }));
+  return { aggregation, rows };
 }

@@ -118,171 +118,77 @@ test('is never NaN or negative, and lies inside its interval', () => {
   );
 });
 
-test('is the same whether continued in steps or computed from the start of the day', () => {
+test('is the same whether continued in steps or computed at once, whatever comes later', () => {
+  const split = fc.integer({ min: 0, max: 1500 });
   fc.assert(
-    fc.property(
-      anyHistory,
-      anyMinutes,
-      fc.integer({ min: 0, max: 1500 }),
-      (history, minutes, n) => {
-        const model = learnDoors(history, 3);
-        const split = Math.min(n, minutes.length);
-        const first = walk(model, minutes, split, 1200);
-        expect(continueEstimate(model, first, minutes, minutes.length, 1200)).toEqual(
-          walk(model, minutes, minutes.length, 1200),
-        );
-      },
-    ),
+    fc.property(anyHistory, anyMinutes, split, (history, minutes, n) => {
+      const model = learnDoors(history, 3);
+      const end = Math.min(n, minutes.length);
+      const first = walk(model, minutes, end, 1200);
+      expect(walk(model, minutes.slice(0, end), end, 1200)).toEqual(first);
+      expect(continueEstimate(model, first, minutes, minutes.length, 1200)).toEqual(
+        walk(model, minutes, minutes.length, 1200),
+      );
+    }),
     { numRuns: 40 },
   );
 });
 
-test('does not change an earlier minute by a later one', () => {
+/** A library from 09:00 to 17:00, whose people stay for an hour. */
+const MONTH = Array.from({ length: HISTORY_DAYS }, (_, day): CountedDay => {
+  const entered = Array.from({ length: QUARTERS_PER_DAY }, (__, quarter) =>
+    quarter >= 20 && quarter < 52 ? 100 + 10 * (day % 3) : 0,
+  );
+  return { weekday: day % 7, entered, exited: entered.map((_count, i) => entered[i - 4] ?? 0) };
+});
+
+test('exact doors give the raw occupancy with an interval of width 0, whatever is counted', () => {
+  const model = learnDoors(MONTH, 3);
   fc.assert(
-    fc.property(
-      anyHistory,
-      anyMinutes,
-      fc.integer({ min: 0, max: 1500 }),
-      (history, minutes, n) => {
-        const model = learnDoors(history, 3);
-        const end = Math.min(n, minutes.length);
-        expect(walk(model, minutes.slice(0, end), end)).toEqual(walk(model, minutes, end));
-      },
-    ),
-    { numRuns: 40 },
+    fc.property(anyMinutes, (minutes) => {
+      let raw = 0;
+      let state = START_OF_DAY;
+      for (const row of minutes) {
+        raw = nextOccupancy(raw, row.entered, row.exited);
+        state = continueEstimate(model, state, [row], row.minute + 1, Infinity);
+        expect(estimateFrom(model, state)).toEqual({ people: raw, lower: raw, upper: raw });
+      }
+    }),
+    { numRuns: 20 },
   );
 });
 
-/** A day with `visits` people from 09:00 to 17:00 who stay for an hour; a door counts only a share. */
-function openDay(weekday: number, visits: number, exitShare = 1): CountedDay {
-  const entered = Array.from({ length: QUARTERS_PER_DAY }, (_, quarter) =>
-    quarter >= 20 && quarter < 52 ? visits / 32 : 0,
+describe('doors that miss a tenth of the exits', () => {
+  const model = learnDoors(
+    MONTH.map((day) => ({ ...day, exited: day.exited.map((exits) => exits * 0.9) })),
+    3,
   );
-  const exited = entered.map((_, quarter) => (entered[quarter - 4] ?? 0) * exitShare);
-  return { weekday, entered, exited };
-}
-
-function month(exitShare: number): CountedDay[] {
-  return Array.from({ length: HISTORY_DAYS }, (_, day) =>
-    openDay(day % 7, 3200 + 320 * (day % 3), exitShare),
-  );
-}
-
-/** Today by the minute: 7 people enter each minute from minute 300 to 780, and leave an hour later. */
-function today(exits: (count: number, minute: number) => number): MinuteCounts[] {
-  return Array.from({ length: 900 }, (_, minute) => ({
+  /** 7 people enter each minute from minute 300 to 780, and leave an hour later. */
+  const today = Array.from({ length: 900 }, (_, minute) => ({
     minute,
     entered: minute >= 300 && minute < 780 ? 7 : 0,
-    exited: exits(minute >= 360 && minute < 840 ? 7 : 0, minute),
+    exited: minute >= 360 && minute < 840 ? 6.3 : 0,
   }));
-}
 
-describe('by what was learned', () => {
-  test('exact doors give the raw occupancy with an interval of width 0, whatever is counted', () => {
-    const model = learnDoors(month(1), 3);
-    fc.assert(
-      fc.property(anyMinutes, (minutes) => {
-        let raw = 0;
-        let state = START_OF_DAY;
-        for (const row of minutes) {
-          raw = nextOccupancy(raw, row.entered, row.exited);
-          state = continueEstimate(model, state, [row], row.minute + 1, Infinity);
-          expect(estimateFrom(model, state)).toEqual({ people: raw, lower: raw, upper: raw });
-        }
-      }),
-      { numRuns: 20 },
-    );
+  test('are corrected, until dead entries end the estimate for the day', () => {
+    expect(estimateFrom(model, walk(model, today, 700))?.people).toBeCloseTo(420, -1.5);
+    const counts = today.map((row) => (row.minute > 400 ? { ...row, entered: 0 } : row));
+    for (const minute of [700, 900]) {
+      expect(walk(model, counts, minute).fault).toBe('entries_missing');
+      expect(estimateFrom(model, walk(model, counts, minute))).toBeUndefined();
+    }
   });
 
-  test('a new library gives the raw occupancy with a wide interval', () => {
-    const model = learnDoors([], 3);
-    const stated = estimateFrom(
-      model,
-      walk(
-        model,
-        today((exits) => exits),
-        500,
-      ),
-    );
-    expect(stated?.people).toBe(420);
-    expect(stated?.lower).toBeLessThan(420 * 0.95);
-    expect(stated?.upper).toBeGreaterThan(420 * 1.05);
-    expect(model.learnedLogRatio).toBeUndefined();
+  test('have no estimate from a silence in a busy hour until something is counted', () => {
+    const counts = today.filter(({ minute }) => minute < 400 || minute >= 450);
+    const [silent, counting] = [440, 452].map((minute) => walk(model, counts, minute));
+    expect([silent?.fault, counting?.fault]).toEqual(['silent', undefined]);
+    expect(silent && estimateFrom(model, silent)).toBeUndefined();
+    expect(counting && estimateFrom(model, counting)).toBeDefined();
   });
 
-  test('doors that miss a tenth of the exits do not fill the building', () => {
-    const model = learnDoors(month(0.9), 3);
-    expect(Math.exp(model.learnedLogRatio ?? NaN)).toBeCloseTo(1 / 0.9, 2);
-    const state = walk(
-      model,
-      today((exits) => exits * 0.9),
-      780,
-    );
-    expect(state.balance).toBeCloseTo(420, -1.5);
-    expect(estimateFrom(model, state)?.people).toBeCloseTo(420, -1.5);
-  });
-
-  test('the ratio does not depend on the size of the library', () => {
-    const doubled = month(0.9).map(({ weekday, entered, exited }) => ({
-      weekday,
-      entered: entered.map((n) => n * 2),
-      exited: exited.map((n) => n * 2),
-    }));
-    expect(learnDoors(doubled, 3).learnedLogRatio).toBeCloseTo(
-      learnDoors(month(0.9), 3).learnedLogRatio ?? NaN,
-      3,
-    );
-  });
-
-  test('a day with a dead direction is rejected and teaches nothing', () => {
-    const days = month(0.95);
-    const model = learnDoors([...days.slice(0, -1), openDay(6, 3200, 0)], 3);
-    expect(model).toMatchObject({ rejectedDays: 1, usableDays: HISTORY_DAYS - 1 });
-    expect(model.logRatio).toBeCloseTo(learnDoors(days, 3).logRatio, 3);
-  });
-
-  test('a building with people around the day’s start is not estimable', () => {
-    const always = month(0.95).map((day) => ({ ...day, exited: day.exited.with(94, 9) }));
-    expect(learnDoors(always, 3).emptiesAtNight).toBe(false);
-    expect(learnDoors(month(0.95), 3).emptiesAtNight).toBe(true);
-  });
-});
-
-describe('by what is counted today', () => {
-  const model = learnDoors(month(0.95), 3);
-
-  test('dead exits are suspected, and the estimate follows the entries', () => {
-    const state = walk(
-      model,
-      today((exits, minute) => (minute < 420 ? exits : 0)),
-      780,
-    );
-    expect(state.fault).toBe('exits_missing');
-    const stated = estimateFrom(model, state);
-    expect(stated?.people).toBeGreaterThan(300);
-    expect(stated?.people).toBeLessThan(600);
-  });
-
-  test('dead entries end the estimate for the day', () => {
-    const counts = today((exits) => exits).map((row) =>
-      row.minute > 400 ? { ...row, entered: 0 } : row,
-    );
-    const state = walk(model, counts, 700);
-    expect(state.fault).toBe('entries_missing');
-    expect(estimateFrom(model, state)).toBeUndefined();
-    expect(walk(model, counts, 900).fault).toBe('entries_missing');
-  });
-
-  test('silence in a busy hour ends the estimate until something is counted', () => {
-    const counts = today((exits) => exits).filter(({ minute }) => minute < 400 || minute >= 450);
-    expect(estimateFrom(model, walk(model, counts, 440))).toBeUndefined();
-    expect(walk(model, counts, 440).fault).toBe('silent');
-    expect(walk(model, counts, 452).fault).toBeUndefined();
-    expect(estimateFrom(model, walk(model, counts, 452))).toBeDefined();
-  });
-
-  test('nobody is inside after closing', () => {
-    const counts = today((exits) => exits * 0.9).filter(({ minute }) => minute < 600);
+  test('have nobody inside after closing', () => {
+    const counts = today.filter(({ minute }) => minute < 600);
     expect(estimateFrom(model, walk(model, counts, 646, 645))?.people).toBe(0);
   });
 });

@@ -164,47 +164,21 @@ test('Date and the console are unchanged after a mistake', () => {
   vi.restoreAllMocks();
 });
 
-describe('a mistake', () => {
-  test.each([
-    [
-      '',
-      undefined,
-      "invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00",
-    ],
-    [
-      'Mo-Fr 25:00-30:00',
-      undefined,
-      'invalid syntax at character 11: Time range starts outside of the current day',
-    ],
-    [
-      'Mo-Fr 10:00',
-      undefined,
-      'invalid syntax at character 11: hyphen (-) or open end (+) in time range expected',
-    ],
-    ['PH off', undefined, 'PH needs the key holidays, as in holidays: dk'],
-    [
-      'PH off',
-      'gb',
-      'gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls',
-    ],
-    ['SH off', 'de-by', 'school holidays (SH) are not supported: write the dates'],
-    ['10:00+', undefined, 'open ends are not supported: write the closing time, as in 10:00-18:00'],
-    [
-      'sunrise-sunset',
-      undefined,
-      'sunrise, sunset, dawn and dusk are not supported: write times, as in 08:00-20:00',
-    ],
-    [
-      '08:00-20:00 unknown',
-      undefined,
-      '"unknown" is not supported: write times, or remove this key',
-    ],
-    ['Mo-Fr 8-20', undefined, 'ambiguous: write it as Mo-Fr 08:00-20:00'],
-    ['Montag 08:00-20:00', undefined, 'ambiguous: write it as Mo 08:00-20:00'],
-    ['Mo '.repeat(400), undefined, 'expected at most 1000 characters, got 1200'],
-  ])('in %j with holidays %s is explained', (text, holidays, message) => {
-    expect(() => parseOpeningHours(text, holidays)).toThrow(new Error(message));
-  });
+test.each([
+  ['', undefined, "expected OpenStreetMap's"],
+  ['Mo-Fr 25:00-30:00', undefined, 'at character 11: Time range starts outside'],
+  ['Mo-Fr 10:00', undefined, 'at character 11: hyphen (-)'],
+  ['PH off', undefined, 'PH needs the key holidays'],
+  ['PH off', 'gb', 'set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls'],
+  ['SH off', 'de-by', 'school holidays (SH) are not supported'],
+  ['10:00+', undefined, 'open ends are not supported'],
+  ['sunrise-sunset', undefined, 'sunrise, sunset, dawn and dusk are not supported'],
+  ['08:00-20:00 unknown', undefined, '"unknown" is not supported'],
+  ['Mo-Fr 8-20', undefined, 'ambiguous: write it as Mo-Fr 08:00-20:00'],
+  ['Montag 08:00-20:00', undefined, 'ambiguous: write it as Mo 08:00-20:00'],
+  ['Mo '.repeat(400), undefined, 'at most 1000 characters, got 1200'],
+])('a mistake in %j with holidays %s is explained', (text, holidays, message) => {
+  expect(() => parseOpeningHours(text, holidays)).toThrow(message);
 });
 
 test('the list of holiday regions is that of the opening_hours library', () => {
