@@ -47,14 +47,10 @@ export function createConnections(
     const server = createHttpServer(options, listener);
     return { server, setTls() {}, destroyAll: limitConnections(server) };
   }
-  const server = createHttpsServer(
-    { ...options, ...tlsOptionsOf(tls), handshakeTimeout: HANDSHAKE_TIMEOUT_MS },
-    listener,
-  );
-  const { clientAuth } = tls;
+  const server = createHttpsServer({ ...options, ...tlsOptionsOf(tls) }, listener);
   // Prepended, to run before HTTP uses the connection.
   server.prependListener('secureConnection', (socket) => {
-    if (!isClientAllowed(clientAuth, socket)) {
+    if (!isClientAllowed(tls.clientAuth, socket)) {
       log.debug('client certificate refused');
       socket.destroy();
     }
@@ -131,10 +127,18 @@ function tlsOptionsOf(tls: TlsConfig): TlsOptions {
   return {
     ...secureContextOf(tls),
     ALPNProtocols: ['http/1.1'],
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     requestCert: tls.clientAuth !== 'NoClientCert',
     rejectUnauthorized: tls.clientAuth === 'RequireAndVerifyClientCert',
   };
 }
+
+const REQUIRING: readonly ClientAuth[] = [
+  'RequireClientCert',
+  'RequireAnyClientCert',
+  'RequireAndVerifyClientCert',
+];
+const VERIFYING: readonly ClientAuth[] = ['VerifyClientCertIfGiven', 'RequireAndVerifyClientCert'];
 
 /**
  * Whether the client's certificate, or its absence, is allowed. Call it for every policy: OpenSSL keeps
@@ -142,17 +146,7 @@ function tlsOptionsOf(tls: TlsConfig): TlsOptions {
  * read of TLS 1.2, unless the certificate was looked at before.
  */
 function isClientAllowed(clientAuth: ClientAuth, socket: TLSSocket): boolean {
-  const isGiven = socket.getPeerX509Certificate() !== undefined;
-  switch (clientAuth) {
-    case 'NoClientCert':
-    case 'RequestClientCert':
-      return true;
-    case 'RequireClientCert':
-    case 'RequireAnyClientCert':
-      return isGiven;
-    case 'VerifyClientCertIfGiven':
-      return socket.authorized || !isGiven;
-    case 'RequireAndVerifyClientCert':
-      return socket.authorized;
-  }
+  return socket.getPeerX509Certificate() === undefined
+    ? !REQUIRING.includes(clientAuth)
+    : !VERIFYING.includes(clientAuth) || socket.authorized;
 }

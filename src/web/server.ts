@@ -5,7 +5,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { fastify } from 'fastify';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import Negotiator from 'negotiator';
 import type { Clock } from '../base/clock.ts';
 import { UsageError, messageOf } from '../base/errors.ts';
@@ -21,15 +21,10 @@ import { CONTENT_SECURITY_POLICY } from './status-style.ts';
 
 type ExpositionFormat = 'text' | 'openmetrics';
 
+/** In the order of our preference. */
 const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
   text: 'text/plain; version=0.0.4; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
-};
-
-/** In the order of our preference. */
-const MEDIA_TYPES: Readonly<Record<string, ExpositionFormat>> = {
-  'text/plain;version=0.0.4': 'text',
-  'application/openmetrics-text;version=1.0.0': 'openmetrics',
 };
 
 export interface WebServerOptions {
@@ -110,7 +105,7 @@ export function createWebServer(options: WebServerOptions): WebServer {
     const refusal = await authenticate(request, reply);
     if (refusal !== undefined) {
       reply.headers({ ...REFUSAL_HEADERS[refusal], connection: 'close' });
-      return sendText(reply, refusal, STATUS_CODES[refusal] ?? '');
+      return sendText(reply, refusal);
     }
   });
   app.setErrorHandler(handleError);
@@ -140,11 +135,6 @@ export function createWebServer(options: WebServerOptions): WebServer {
   };
 }
 
-type Handler = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => FastifyReply | Promise<FastifyReply>;
-
 /** Any method reads, as in Prometheus's own exporters. */
 function addRoutes(app: FastifyInstance, options: WebServerOptions): void {
   app.all(options.telemetryPath, scrapeHandler(options));
@@ -163,10 +153,10 @@ function addRoutes(app: FastifyInstance, options: WebServerOptions): void {
       : sendText(reply, 503, `${NAME} is not ready: ${why}`);
   });
   app.all('/-/reload', reloadHandler(options));
-  app.setNotFoundHandler((_request, reply) => sendText(reply, 404, 'Not Found'));
+  app.setNotFoundHandler((_request, reply) => sendText(reply, 404));
 }
 
-function scrapeHandler({ exposition }: WebServerOptions): Handler {
+function scrapeHandler({ exposition }: WebServerOptions): RouteHandlerMethod {
   let scrapes = 0;
   return async (request, reply) => {
     if (scrapes >= MAX_SCRAPES) {
@@ -196,15 +186,15 @@ function scrapeHandler({ exposition }: WebServerOptions): Handler {
 function negotiateFormat({ accept }: IncomingHttpHeaders): ExpositionFormat {
   // Prometheus 3 sends `escaping`. negotiator accepts no parameter that we do not offer.
   const headers = { accept: accept?.replaceAll(/;\s*escaping=[^;,]*/g, '') };
-  const [best = ''] = new Negotiator({ headers }).mediaTypes(Object.keys(MEDIA_TYPES));
-  return MEDIA_TYPES[best] ?? 'text';
+  const [best] = new Negotiator({ headers }).mediaTypes(Object.values(CONTENT_TYPES));
+  return best === CONTENT_TYPES.openmetrics ? 'openmetrics' : 'text';
 }
 
 function acceptsGzip(headers: IncomingHttpHeaders): boolean {
   return new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip';
 }
 
-function statusHandler({ status, version, telemetryPath }: WebServerOptions): Handler {
+function statusHandler({ status, version, telemetryPath }: WebServerOptions): RouteHandlerMethod {
   return (request, reply) => {
     reply.headers({
       'content-type': 'text/html; charset=utf-8',
@@ -216,7 +206,7 @@ function statusHandler({ status, version, telemetryPath }: WebServerOptions): Ha
   };
 }
 
-function reloadHandler({ enableLifecycle, reload }: WebServerOptions): Handler {
+function reloadHandler({ enableLifecycle, reload }: WebServerOptions): RouteHandlerMethod {
   return async ({ method }, reply) => {
     if (method !== 'POST' && method !== 'PUT') {
       return sendText(reply.header('allow', 'POST, PUT'), 405, 'Use POST or PUT');
@@ -231,7 +221,7 @@ function reloadHandler({ enableLifecycle, reload }: WebServerOptions): Handler {
   };
 }
 
-function sendText(reply: FastifyReply, status: number, text: string): FastifyReply {
+function sendText(reply: FastifyReply, status: number, text = STATUS_CODES[status]): FastifyReply {
   return reply.code(status).type('text/plain; charset=utf-8').send(`${text}\n`);
 }
 
@@ -244,7 +234,7 @@ function createErrorHandler(log: Logger) {
     if (status === 500) {
       log.error('request failed', { method, path: routeOptions.url, error: messageOf(error) });
     }
-    void sendText(reply, status, STATUS_CODES[status] ?? 'Error');
+    void sendText(reply, status);
   };
 }
 

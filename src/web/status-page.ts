@@ -135,12 +135,8 @@ function renderTable(
       </caption>
       <thead role="rowgroup">
         <tr role="row">
-          ${COLUMNS.map(
-            ({ name, isNumber }) =>
-              html`<th role="columnheader" scope="col" class="${isNumber ? 'number' : ''}">
-                ${name}
-              </th> `,
-          )}
+          <th role="columnheader" scope="col">Customer</th>
+          ${COLUMNS.map(({ name, style }) => html`<th role="columnheader" scope="col" class="${style === 'number' ? style : ''}">${name}</th> `)}
         </tr>
       </thead>
       <tbody role="rowgroup">

@@ -1,8 +1,9 @@
 /** One customer on the status page, and HTML that is safe against injection. */
 import { formatDuration } from '../base/duration.ts';
-import type { Stream } from '../base/model.ts';
+import type { CounterName, Stream } from '../base/model.ts';
 import type {
   CustomerMetrics,
+  EstimateMetrics,
   Health,
   MetricsSource,
   OccupancySeries,
@@ -87,18 +88,6 @@ export interface CustomerStatus extends MetricsSource {
   occupancySeriesAt(nowMs: number): OccupancySeries | undefined;
 }
 
-/** The columns, in order. The narrow layout repeats them beside each value. */
-export const COLUMNS = [
-  { name: 'Customer', isNumber: false },
-  { name: 'State', isNumber: false },
-  { name: 'Inside now', isNumber: false },
-  { name: 'Inside today', isNumber: false },
-  { name: 'Entered today', isNumber: true },
-  { name: 'Exited today', isNumber: true },
-  { name: 'Logins today', isNumber: true },
-  { name: 'Polls', isNumber: false },
-] as const;
-
 /** Refused credentials need a person; a failed poll may recover by itself. */
 export type Severity = 'credentials' | 'failing' | 'waiting' | 'ok';
 
@@ -120,37 +109,62 @@ export function severityOf({ credentialsValid, health }: CustomerStatus): Severi
   return polled.some(({ up }) => up === undefined) ? 'waiting' : 'ok';
 }
 
+const DOOR_FAULT_BADGES = {
+  exits_missing: html`<span class="badge wait">Exits missing?</span>`,
+  entries_missing: html`<span class="badge wait">Entries missing?</span>`,
+  silent: html`<span class="badge wait">Doors silent?</span>`,
+  none: NOTHING,
+} satisfies Record<NonNullable<EstimateMetrics['fault']>, Html>;
+
+/** A customer's values at the time of the page. */
+interface Row {
+  readonly metrics: CustomerMetrics;
+  readonly series: OccupancySeries | undefined;
+  readonly nowMs: number;
+  /** Of a stream. */
+  readonly nextPollInMs: (stream: string) => number | undefined;
+}
+
+/** The columns after the customer's name. The narrow layout repeats the names beside the values. */
+export const COLUMNS: readonly {
+  readonly name: string;
+  readonly style: string;
+  readonly render: (row: Row) => Html;
+}[] = [
+  { name: 'State', style: 'state', render: ({ metrics }) => renderOpen(metrics.open) },
+  { name: 'Inside now', style: 'inside', render: ({ metrics }) => renderOccupancy(metrics) },
+  { name: 'Inside today', style: 'path', render: renderSparkline },
+  columnOf('Entered today', 'people_entered'),
+  columnOf('Exited today', 'people_exited'),
+  columnOf('Logins today', 'logins'),
+  { name: 'Polls', style: 'polls', render: renderPolls },
+];
+
+function columnOf(name: string, counter: CounterName) {
+  return {
+    name,
+    style: 'number',
+    render: ({ metrics }: Row) => renderCount(metrics.counters[counter]?.today),
+  };
+}
+
 /** The roles repeat those of a table, which the narrow layout would lose. */
 export function renderRow(
   customer: CustomerStatus,
   nowMs: number,
-  nextPollInMs: (stream: string) => number | undefined,
+  nextPollInMs: Row['nextPollInMs'],
 ): Html {
-  const figures = customer.metricsAt(nowMs);
-  const series = customer.occupancySeriesAt(nowMs);
-  const { counters } = figures;
+  const metrics = customer.metricsAt(nowMs);
+  const row = { metrics, series: customer.occupancySeriesAt(nowMs), nowMs, nextPollInMs };
+  const { fault } = metrics.estimate;
   const severity = severityOf(customer);
   return html`<tr role="row" class="${severity}">
     <th role="rowheader" scope="row">
-      ${customer.customer} <small>${figures.timezone}</small> ${BADGES[severity]}
-      ${renderDoorFault(figures)}
+      ${customer.customer} <small>${metrics.timezone}</small> ${BADGES[severity]}
+      ${fault === undefined ? NOTHING : DOOR_FAULT_BADGES[fault]}
     </th>
-    <td role="cell" class="state" data-label="State">${renderOpen(figures.open)}</td>
-    <td role="cell" class="inside" data-label="Inside now">${renderOccupancy(figures)}</td>
-    <td role="cell" class="path" data-label="Inside today">
-      ${series === undefined ? renderCount(undefined) : renderSparkline(series, figures.utcOffsetSeconds)}
-    </td>
-    ${renderNumber('Entered today', counters.people_entered?.today)}
-    ${renderNumber('Exited today', counters.people_exited?.today)}
-    ${renderNumber('Logins today', counters.logins?.today)}
-    <td role="cell" class="polls" data-label="Polls">
-      ${renderPolls(figures.streams, nowMs, nextPollInMs)}
-    </td>
+    ${COLUMNS.map(({ name, style, render }) => html`<td role="cell" class="${style}" data-label="${name}">${render(row)}</td> `)}
   </tr> `;
-}
-
-function renderNumber(label: string, count: number | undefined): Html {
-  return html`<td role="cell" class="number" data-label="${label}">${renderCount(count)}</td> `;
 }
 
 function renderOpen(open: boolean | undefined): Html {
@@ -160,29 +174,11 @@ function renderOpen(open: boolean | undefined): Html {
   return open ? html`<span class="open">Open</span>` : html`<span class="closed">Closed</span>`;
 }
 
-const DOOR_FAULT_TEXTS = {
-  exits_missing: 'Exits missing?',
-  entries_missing: 'Entries missing?',
-  silent: 'Doors silent?',
-} as const satisfies Record<
-  Exclude<CustomerMetrics['estimate']['fault'], 'none' | undefined>,
-  string
->;
-
-function renderDoorFault({ estimate: { fault } }: CustomerMetrics): Html {
-  return fault === undefined || fault === 'none'
-    ? NOTHING
-    : html`<span class="badge wait">${DOOR_FAULT_TEXTS[fault]}</span>`;
-}
-
 /** The estimate is shown if it differs from the raw occupancy by more than this. */
 const MIN_DIFFERENCE = 0.05;
 
 function renderEstimate({ occupancy = NaN, estimate }: CustomerMetrics): Html {
-  if (estimate.people === undefined) {
-    return NOTHING;
-  }
-  const { people, lower, upper } = estimate.people;
+  const { people, lower, upper } = estimate.people ?? { people: NaN, lower: NaN, upper: NaN };
   const differs =
     Math.abs(people - occupancy) > MIN_DIFFERENCE * occupancy && Math.round(people) !== occupancy;
   return differs
@@ -205,14 +201,10 @@ function renderOccupancy(figures: CustomerMetrics): Html {
     </meter>`;
 }
 
-function renderPolls(
-  streams: CustomerMetrics['streams'],
-  nowMs: number,
-  nextPollInMs: (stream: string) => number | undefined,
-): Html {
+function renderPolls({ metrics: { streams }, nowMs, nextPollInMs }: Row): Html {
   const lastSeenMs = streams.people?.lastSeenMs;
   return html`<ul>
-      ${Object.entries(streams).map(([name, stream]) => renderStream(name, stream, nowMs, nextPollInMs(name)))}
+      ${Object.entries(streams).map(([name, health]) => renderStream(name, health, nowMs, nextPollInMs(name)))}
     </ul>
     ${renderLastError(Object.values(streams), nowMs)}
     ${
@@ -222,42 +214,32 @@ function renderPolls(
     }`;
 }
 
-function renderStream(
-  name: string,
-  health: Health,
-  nowMs: number,
-  nextPollInMs: number | undefined,
-): Html {
+function renderStream(name: string, health: Health, nowMs: number, nextInMs?: number): Html {
   const { polls, failures, skipped } = health;
   const counts = [
-    failures === 0 ? '' : `${formatCount(failures)} of ${formatCount(polls)} polls failed`,
-    skipped === 0 ? '' : `${formatCount(skipped)} skipped`,
-  ].filter((text) => text !== '');
+    failures === 0 ? [] : `${formatCount(failures)} of ${formatCount(polls)} polls failed`,
+    skipped === 0 ? [] : `${formatCount(skipped)} skipped`,
+  ].flat();
   return html`<li>
-    ${renderUp(name, health, nowMs)}${renderNextPoll(nextPollInMs)}
+    ${renderUp(name, health, nowMs)}${nextInMs === undefined ? '' : formatNextPoll(nextInMs)}
     ${counts.length === 0 ? NOTHING : html`<small>${counts.join(', ')}</small>`}
   </li> `;
 }
 
-function renderNextPoll(inMs: number | undefined): string {
-  if (inMs === undefined) {
-    return '';
-  }
+function formatNextPoll(inMs: number): string {
   return inMs === 0 ? ', polling now' : `, next in ${formatAge(Math.ceil(inMs / 1_000) * 1_000)}`;
 }
 
 function renderUp(name: string, { up, lastSuccessMs }: Health, nowMs: number): Html {
+  const lastSuccess = lastSuccessMs === undefined ? undefined : renderAgo(lastSuccessMs, nowMs);
   if (up === undefined) {
     return html`<span class="waits">○ ${name}</span> not polled yet`;
   }
-  if (up && lastSuccessMs !== undefined) {
-    return html`<span class="works">● ${name}</span> ${renderAgo(lastSuccessMs, nowMs)}`;
+  if (up && lastSuccess !== undefined) {
+    return html`<span class="works">● ${name}</span> ${lastSuccess}`;
   }
-  const last =
-    lastSuccessMs === undefined
-      ? 'never succeeded'
-      : html`last success ${renderAgo(lastSuccessMs, nowMs)}`;
-  return html`<span class="fails">✕ ${name} failing</span>, ${last}`;
+  return html`<span class="fails">✕ ${name} failing</span>,
+    ${lastSuccess === undefined ? 'never succeeded' : html`last success ${lastSuccess}`}`;
 }
 
 /** The newest one of all streams. */
@@ -278,7 +260,10 @@ const HEIGHT = 28;
 const TOP = 1.5;
 
 /** Today's occupancy: the width is the whole day, the height is the peak. */
-function renderSparkline(series: OccupancySeries, utcOffsetSeconds: number): Html {
+function renderSparkline({ series, metrics: { utcOffsetSeconds } }: Row): Html {
+  if (series === undefined) {
+    return renderCount(undefined);
+  }
   const { day, stepMs, inside, atMs } = series;
   const peak = Math.max(0, ...inside);
 
