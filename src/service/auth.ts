@@ -29,10 +29,6 @@ export interface AccessToken {
   readonly endsMs: number;
 }
 
-export type TokenOptions = Pick<ServiceOptions, 'clock' | 'observer'> & {
-  readonly config: Pick<ServiceOptions['config'], 'authUrl' | 'scope'>;
-};
-
 interface Refusal {
   readonly clientSecret: Secret;
   readonly error: ServiceError;
@@ -42,7 +38,7 @@ interface Refusal {
 
 export class TokenCache {
   readonly #access: CustomerAccess;
-  readonly #options: TokenOptions;
+  readonly #options: ServiceOptions;
   readonly #send: (request: ExchangeRequest) => Promise<ExchangeAnswer>;
   #token: AccessToken | undefined;
   #renewAtMs = Infinity;
@@ -53,7 +49,7 @@ export class TokenCache {
   /** `send` returns answers with status 200, 400, 401 and 403, and throws for others. */
   constructor(
     access: CustomerAccess,
-    options: TokenOptions,
+    options: ServiceOptions,
     send: (request: ExchangeRequest) => Promise<ExchangeAnswer>,
   ) {
     this.#access = access;

@@ -4,7 +4,7 @@ import { ServiceError } from '../base/errors.ts';
 
 /** At most `perSecond` starts in any second. A fraction counts over longer: 2.5 allows 3 in 1.2 s. */
 export class RateLimiter {
-  readonly #clock: Clock;
+  readonly clock: Clock;
   readonly #windowMs: number;
   /** A ring of the newest starts: no more than it holds may start within the window. */
   readonly #starts: Float64Array;
@@ -12,7 +12,7 @@ export class RateLimiter {
 
   constructor(perSecond: number, clock: Clock) {
     const count = Math.ceil(perSecond);
-    this.#clock = clock;
+    this.clock = clock;
     this.#windowMs = (count / perSecond) * 1_000;
     this.#starts = new Float64Array(count).fill(-Infinity);
   }
@@ -20,16 +20,12 @@ export class RateLimiter {
   /** Whole milliseconds until the next start is allowed; 0 is now. */
   waitMs(): number {
     const freeAtMs = (this.#starts[this.#oldest] ?? 0) + this.#windowMs;
-    return Math.max(0, Math.ceil(freeAtMs - this.#clock.monotonicMs()));
+    return Math.max(0, Math.ceil(freeAtMs - this.clock.monotonicMs()));
   }
 
   recordStart(): void {
-    this.#starts[this.#oldest] = this.#clock.monotonicMs();
+    this.#starts[this.#oldest] = this.clock.monotonicMs();
     this.#oldest = (this.#oldest + 1) % this.#starts.length;
-  }
-
-  async sleep(ms: number): Promise<void> {
-    await this.#clock.sleep(ms);
   }
 }
 
@@ -108,7 +104,7 @@ export class Semaphore {
   async #admitAfter(waitMs: number): Promise<void> {
     if (!this.#sleeping) {
       this.#sleeping = true;
-      await this.#limiter?.sleep(waitMs);
+      await this.#limiter?.clock.sleep(waitMs);
       this.#sleeping = false;
       this.#admit();
     }

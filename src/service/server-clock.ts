@@ -4,7 +4,6 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import type { ClockReading } from './types.ts';
 
 /** Counts have a resolution of a minute: smaller offsets change nothing. */
 const MAX_IGNORED_OFFSET_MS = 60_000;
@@ -13,6 +12,13 @@ const MAX_FOLLOWED_OFFSET_MS = 86_400_000;
 /** Date has whole seconds (RFC 9110, 6.6.1). */
 const HALF_RESOLUTION_MS = 500;
 const WARNING_INTERVAL_MS = 3_600_000;
+
+/** How the service's clock compares with ours. */
+export interface ClockReading {
+  readonly aheadMs: number;
+  /** Up to a minute it agrees, up to a day it is used in place of ours, beyond that it is ignored. */
+  readonly verdict: 'agrees' | 'followed' | 'ignored';
+}
 
 export class ServerClock {
   readonly #clock: Clock;

@@ -12,6 +12,7 @@ import type {
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import type { RetryPolicy } from './retry.ts';
+import type { ClockReading } from './server-clock.ts';
 import type { ProxyEnvironment, Transport, TransportSettings } from './transport.ts';
 
 /** The part of the configuration that this module needs. URLs have no slash at the end. */
@@ -73,13 +74,6 @@ export interface ServiceObserver {
   }): void;
   /** Called when the credentials are first accepted or refused, and at each change. */
   credentials(customer: string, valid: boolean): void;
-}
-
-/** How the service's clock compares with ours. */
-export interface ClockReading {
-  readonly aheadMs: number;
-  /** Up to a minute it agrees, up to a day it is used in place of ours, beyond that it is ignored. */
-  readonly verdict: 'agrees' | 'followed' | 'ignored';
 }
 
 /** Shared by all customers: one connection pool, one set of limits. */
