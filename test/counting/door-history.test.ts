@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Question } from '../../src/base/model.ts';
 import { readDoorModel } from '../../src/counting/door-history.ts';
 import type { DoorModel } from '../../src/counting/door-model.ts';
-import { KEY_FORMATS } from '../../src/counting/key-format.ts';
-import type { KeyFormatState } from '../../src/counting/key-format.ts';
+import type { KeyFormat } from '../../src/counting/key-format.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { queryFrom } from '../support/ask.ts';
 import { CALENDAR } from '../support/owner.ts';
@@ -32,44 +31,31 @@ function libraryOf(conventions: Partial<Conventions>): SimulatedPeople {
 
 async function read(
   conventions: Partial<Conventions>,
-  key: Partial<(typeof KEY_FORMATS)[number]>,
+  ofKeys: Partial<KeyFormat> = {},
 ): Promise<{ model: DoorModel | undefined; asked: Question[] }> {
   const service = libraryOf(conventions);
-  const formats = KEY_FORMATS.filter(
-    ({ form, zone }) => form === key.form && zone === (key.zone ?? 'written'),
-  );
-  const keyFormat: KeyFormatState = { status: 'detected', formats };
+  const formats: KeyFormat[] = [{ form: 'iso', zone: 'written', ...ofKeys }];
   const asked: Question[] = [];
   const query = queryFrom((question) => service.answer(question, NOW_MS), asked);
-  return { model: await readDoorModel(query, CALENDAR, TODAY, keyFormat), asked };
+  return {
+    model: await readDoorModel(query, CALENDAR, TODAY, { status: 'detected', formats }),
+    asked,
+  };
 }
 
-const ISO = { form: 'iso' } as const;
-const BY_QUARTER = ['quarter', 'minute'];
-
 describe('the doors are learned from the 28 days before today', () => {
-  test.each<[string, Partial<Conventions>, Parameters<typeof read>[1], readonly string[]]>([
-    ['by quarter', {}, ISO, BY_QUARTER],
-    [
-      'with local keys',
-      { minuteKey: MINUTE_KEYS['local time'] },
-      { form: 'iso', zone: 'local' },
-      BY_QUARTER,
-    ],
-    [
-      'with numbers as keys',
-      { minuteKey: MINUTE_KEYS.seconds },
-      { form: 'epoch_seconds' },
-      BY_QUARTER,
-    ],
-    ['if quarters lag', { quarterFreshness: 'nightly' }, ISO, BY_QUARTER],
-  ])('%s', async (_, conventions, key, aggregations) => {
-    const { model, asked } = await read(conventions, key);
+  test.each<[string, Partial<Conventions>, Partial<KeyFormat>]>([
+    ['by quarter', {}, {}],
+    ['with local keys', { minuteKey: MINUTE_KEYS['local time'] }, { zone: 'local' }],
+    ['with numbers as keys', { minuteKey: MINUTE_KEYS.seconds }, { form: 'epoch_seconds' }],
+    ['if quarters lag', { quarterFreshness: 'nightly' }, {}],
+  ])('%s', async (_, conventions, ofKeys) => {
+    const { model, asked } = await read(conventions, ofKeys);
     expect(model?.usableDays).toBe(28);
     expect(model?.rejectedDays).toBe(0);
     expect(Math.exp(model?.learnedLogRatio ?? NaN)).toBeCloseTo(100 / 96, 3);
     expect(model?.emptiesAtNight).toBe(true);
-    expect(asked.map(({ aggregation }) => aggregation)).toEqual(aggregations);
+    expect(asked.map(({ aggregation }) => aggregation)).toEqual(['quarter', 'minute']);
   });
 
   test('day by day if keys name the time of day only', async () => {
@@ -77,17 +63,17 @@ describe('the doors are learned from the 28 days before today', () => {
       { minuteKey: MINUTE_KEYS['local time of day'] },
       { form: 'time_of_day', zone: 'local' },
     );
-    expect(model).toEqual((await read({}, ISO)).model);
+    expect(model).toEqual((await read({})).model);
     expect(asked.map(({ aggregation }) => aggregation)).toEqual(Array(28).fill('minute'));
   });
 
   test('in shorter windows if the service forces another aggregation', async () => {
-    const { model, asked } = await read(forcedAbove(600), ISO);
-    expect(model).toEqual((await read({}, ISO)).model);
+    const { model, asked } = await read(forcedAbove(600));
+    expect(model).toEqual((await read({})).model);
     expect(asked.length).toBeLessThan(40);
   });
 
   test('not at all if the service never answers by the minute', async () => {
-    expect((await read(forcedAbove(2), ISO)).model).toBeUndefined();
+    expect((await read(forcedAbove(2))).model).toBeUndefined();
   });
 });

@@ -4,7 +4,6 @@ import { readDaysBefore, readDoorModel } from '../../src/counting/door-history.t
 import { learnDoors } from '../../src/counting/door-model.ts';
 import { replayPeriod } from '../../src/counting/history.ts';
 import type { PeriodHistory } from '../../src/counting/history.ts';
-import { KEY_FORMATS } from '../../src/counting/key-format.ts';
 import type { KeyFormatState } from '../../src/counting/key-format.ts';
 import { readMinuteHistory } from '../../src/counting/minute-history.ts';
 import type { MinuteHistory } from '../../src/counting/minute-history.ts';
@@ -136,10 +135,7 @@ describe('the estimate', () => {
   const NOON_MS = Date.parse('2026-11-09T12:00Z');
   const TODAY = CALENDAR.dayAt(NOON_MS);
   const PERIOD = CALENDAR.periodAt(NOON_MS);
-  const ISO: KeyFormatState = {
-    status: 'detected',
-    formats: KEY_FORMATS.filter(({ form, zone }) => form === 'iso' && zone === 'written'),
-  };
+  const ISO: KeyFormatState = { status: 'detected', formats: [{ form: 'iso', zone: 'written' }] };
   /** 120 visits a day for forty days; every tenth exit is missed. */
   function library(visitsLater = 120) {
     const people = countedPeople({ records: [] });

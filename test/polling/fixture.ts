@@ -67,6 +67,16 @@ export class SchedulerFixture implements AsyncDisposable {
     };
   }
 
+  /** So many customers, `c0` and so on. */
+  polledMany(count: number, answer?: Answer): PolledCustomer[] {
+    return Array.from({ length: count }, (_, i) => this.polled(`c${i}`, answer));
+  }
+
+  /** Answers after a time. */
+  after(ms: number): Answer {
+    return (_, signal) => this.clock.sleep(ms, signal).then(() => GOOD);
+  }
+
   healthOf({ customer }: PolledCustomer, stream: Stream = 'people') {
     const { polls = 0, failures = 0, skipped = 0 } = customer.health[stream] ?? {};
     return { polls, failures, skipped };

@@ -72,16 +72,11 @@ test('the history waits until every customer has begun its first poll', async ()
     startMs: DAY_START_MS + 6 * HOUR_MS,
     maxConcurrency: 1,
   });
-  const slow = ['b', 'c', 'd'].map((name) =>
-    fixture.polled(name, () =>
-      fixture.clock.sleep(5_000).then(() => ({ aggregation: 'minute', rows: [] })),
-    ),
-  );
-  fixture.start([estimated(fixture, () => {}), ...slow]);
+  fixture.start([estimated(fixture, () => {}), ...fixture.polledMany(3, fixture.after(5_000))]);
   await fixture.clock.advance(5 * MINUTE_MS);
   const { requests } = fixture;
   const history = requests.findIndex(({ question }) => question.aggregation === 'quarter');
-  const first = ['a', 'b', 'c', 'd'].map((name) =>
+  const first = ['a', 'c0', 'c1', 'c2'].map((name) =>
     requests.findIndex(({ customer }) => customer === name),
   );
   expect(Math.min(...first)).toBe(0);

@@ -10,16 +10,15 @@ describe('the schedule', () => {
   test('polls every stream once an interval, spread over it and in the same order', async () => {
     await using fixture = new SchedulerFixture();
     const { clock, requests } = fixture;
-    const customers = ['a', 'b', 'c', 'd'].map((name) => fixture.polled(name));
+    const customers = fixture.polledMany(4);
     fixture.start(customers);
     await clock.advance(0);
     requests.length = 0;
-    await clock.advance(3 * MINUTE_MS);
-    expect(requests.map(({ customer }) => customer).join('')).toBe('bcdabcdabcda');
-    const seconds = requests.map(({ atMs }) => Math.round((atMs % MINUTE_MS) / 1000));
-    expect(seconds).toEqual([15, 30, 45, 0, 15, 30, 45, 0, 15, 30, 45, 0]);
+    await clock.advance(2 * MINUTE_MS);
+    const polls = requests.map(({ customer, atMs }) => `${customer} ${Math.round(atMs / 1000)}`);
+    expect(polls.join()).toBe('c1 15,c2 30,c3 45,c0 60,c1 75,c2 90,c3 105,c0 120');
     expect(customers.map((one) => fixture.healthOf(one))).toEqual(
-      customers.map(() => ({ polls: 4, failures: 0, skipped: 0 })),
+      Array(4).fill({ polls: 3, failures: 0, skipped: 0 }),
     );
   });
 
@@ -160,12 +159,11 @@ describe('a poll', () => {
 describe('baselines', () => {
   test('are read within the reconcile interval, spread over it', async () => {
     await using fixture = new SchedulerFixture();
-    const names = Array.from({ length: 12 }, (_, i) => `c${i}`);
-    fixture.start(names.map((name) => fixture.polled(name)));
+    fixture.start(fixture.polledMany(12));
     await fixture.clock.advance(5.5 * HOUR_MS);
     const baselines = fixture.requests.filter(({ question }) => question.aggregation === 'day');
-    for (const name of names) {
-      const atMs = baselines.filter(({ customer }) => customer === name).map((one) => one.atMs);
+    for (const ofOne of Map.groupBy(baselines, ({ customer }) => customer).values()) {
+      const atMs = ofOne.map((one) => one.atMs);
       const gaps = atMs.slice(1).map((ms, i) => ms - (atMs[i] ?? 0));
       expect(Math.max(...gaps)).toBeLessThanOrEqual(HOUR_MS);
       expect(gaps.filter((ms) => ms > 0).length).toBeLessThanOrEqual(6);
@@ -180,27 +178,24 @@ describe('baselines', () => {
     await using fixture = new SchedulerFixture({ maxRequestsPerSecond: 1 });
     let running = 0;
     let most = 0;
-    const customers = Array.from({ length: 30 }, (_, i) =>
-      fixture.polled(`c${i}`, async () => {
-        running += 1;
-        most = Math.max(most, running);
-        await fixture.clock.sleep(1000);
-        running -= 1;
-        return GOOD;
-      }),
-    );
+    const customers = fixture.polledMany(30, async (question, signal) => {
+      running += 1;
+      most = Math.max(most, running);
+      const response = await fixture.after(1000)(question, signal);
+      running -= 1;
+      return response;
+    });
     fixture.start(customers);
     await fixture.clock.advance(5 * MINUTE_MS);
     expect(most).toBeLessThanOrEqual(8);
-    expect(customers.filter((one) => fixture.healthOf(one).skipped > 0)).toEqual([]);
-    expect(customers.filter((one) => fixture.healthOf(one).polls === 0)).toEqual([]);
+    const health = customers.map((one) => fixture.healthOf(one));
+    expect(health.filter(({ polls, skipped }) => polls === 0 || skipped > 0)).toEqual([]);
   });
 
   test('at the start do not wait for all customers whose service hangs', async () => {
     await using fixture = new SchedulerFixture();
-    const dead = Array.from({ length: 100 }, (_, i) => fixture.polled(`dead-${i}`, hang));
     const alive = fixture.polled('alive');
-    fixture.start([...dead, alive]);
+    fixture.start([...fixture.polledMany(100, hang), alive]);
     await fixture.clock.advance(4 * MINUTE_MS);
     expect(fixture.healthOf(alive).polls).toBeGreaterThan(0);
   });
@@ -208,29 +203,19 @@ describe('baselines', () => {
   test('of a new day reach every customer, even if hanging ones take the slots', async () => {
     const startMs = Date.UTC(2026, 10, 18, 2, 30);
     await using fixture = new SchedulerFixture({ startMs, maxRequestsPerSecond: 1 });
-    let dead = false;
-    const customers = Array.from({ length: 24 }, (_, i) =>
-      fixture.polled(`c${i}`, (question, signal) =>
-        dead && i < 12 ? hang(question, signal) : Promise.resolve(GOOD),
-      ),
+    const dead = fixture.polledMany(12, (question, signal) =>
+      fixture.clock.monotonicMs() < 2 * MINUTE_MS ? Promise.resolve(GOOD) : hang(question, signal),
     );
-    fixture.start(customers);
-    await fixture.clock.advance(2 * MINUTE_MS);
-    dead = true;
-    await fixture.clock.advance(40 * MINUTE_MS);
-    const today = customers.slice(12).map((customer) => fixture.enteredOf(customer).today);
-    expect(new Set(today)).toEqual(new Set([3]));
+    const alive = Array.from({ length: 12 }, (_, i) => fixture.polled(`alive-${i}`));
+    fixture.start([...dead, ...alive]);
+    await fixture.clock.advance(42 * MINUTE_MS);
+    expect(new Set(alive.map((one) => fixture.enteredOf(one).today))).toEqual(new Set([3]));
   });
 
   test('between two scheduled polls skip none', async () => {
     const startMs = Date.UTC(2026, 10, 18, 2, 55);
     await using fixture = new SchedulerFixture({ startMs, maxRequestsPerSecond: 1 });
-    const customers = Array.from({ length: 60 }, (_, i) =>
-      fixture.polled(`c${i}`, async () => {
-        await fixture.clock.sleep(4_000);
-        return GOOD;
-      }),
-    );
+    const customers = fixture.polledMany(60, fixture.after(4_000));
     fixture.start(customers);
     await fixture.clock.advance(HOUR_MS);
     expect(customers.filter((one) => fixture.healthOf(one).skipped > 0)).toEqual([]);
@@ -239,12 +224,7 @@ describe('baselines', () => {
 
   test('may take longer than a short interval: polls are skipped meanwhile, with one warning', async () => {
     await using fixture = new SchedulerFixture({ intervalMs: 1_000 });
-    const customers = ['a', 'b'].map((name) =>
-      fixture.polled(name, async (_question, signal) => {
-        await fixture.clock.sleep(250, signal);
-        return GOOD;
-      }),
-    );
+    const customers = fixture.polledMany(2, fixture.after(250));
     fixture.start(customers);
     await fixture.clock.advance(2 * HOUR_MS);
     expect(new Set(fixture.ended)).toEqual(new Set([undefined]));
@@ -255,7 +235,7 @@ describe('baselines', () => {
     }
     const slow = fixture.lines.filter(({ msg }) => !String(msg).startsWith('unknown minute key'));
     expect(slow).toMatchObject([
-      { msg: 'service too slow for the polling interval', customer: 'a', interval_seconds: 1 },
+      { msg: 'service too slow for the polling interval', customer: 'c0', interval_seconds: 1 },
     ]);
   });
 });
