@@ -7,7 +7,7 @@ import { ServiceError } from '../base/errors.ts';
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, Row } from '../base/model.ts';
 import type { Calendar, CountingPeriod, Span } from './calendar.ts';
-import { at, grandTotal, plus } from './counts.ts';
+import { anyBelow, grandTotal, plus } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { checkPlausibility, emptinessOf, NOTHING_PENDING } from './plausibility.ts';
 import type { ConfirmationContext, Pending } from './plausibility.ts';
@@ -177,9 +177,7 @@ function only(table: CountsByKey, keys: ReadonlySet<string>): CountsByKey {
 }
 
 function anyKeyBelow(table: CountsByKey, expected: CountsByKey): boolean {
-  return [...expected].some(([key, counts]) =>
-    counts.some((count, counter) => at(countsOf(table, key), counter) < count),
-  );
+  return [...expected].some(([key, counts]) => anyBelow(countsOf(table, key), counts));
 }
 
 /** The counts of all keys in a row, and their sums at the end: many small increases show there. */

@@ -4,15 +4,15 @@
  */
 import { contains, MINUTE_MS } from './calendar.ts';
 import type { Calendar, Span } from './calendar.ts';
-import { at, grandTotal, isZero } from './counts.ts';
+import { ANY_COUNT, at } from './counts.ts';
 import { HISTORY_DAYS, learnDoors, MINUTES_PER_QUARTER, QUARTERS_PER_DAY } from './door-model.ts';
 import type { CountedDay, DoorModel } from './door-model.ts';
 import { keyParser, namesTimeOfDay } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
 import { minutesOf, minutesOfSamples } from './occupancy.ts';
 import type { Minutes } from './occupancy.ts';
-import { readByMinute, readLarger, WindowReader } from './query.ts';
-import type { Query, WindowResponse } from './query.ts';
+import { readByMinute, WindowReader } from './query.ts';
+import type { Query } from './query.ts';
 
 const QUARTER_MS = MINUTES_PER_QUARTER * MINUTE_MS;
 /** A nightly roll-up may not have these yet. */
@@ -104,7 +104,7 @@ async function readQuarters(
     return undefined;
   }
   const span = spanOf(days);
-  const response = await readNotEmpty(() => reader.read('quarter', span.startMs, span.endMs));
+  const response = await reader.readAgainIfBelow(ANY_COUNT, 'quarter', span.startMs, span.endMs);
   const quarters = minutesOf(response.rows, keyParser(keyFormat, response.window, zone));
   const inSpan = quarters?.filter(
     ({ startMs }) => contains(span, startMs) && startMs % QUARTER_MS === 0,
@@ -127,7 +127,7 @@ async function readMinutes(
   const all: Minutes[] = [];
   // A time of day can be placed only in a window of one day.
   for (const span of namesTimeOfDay(keyFormat) ? days : [spanOf(days)]) {
-    const response = await readNotEmpty(() => reader.read('minute', span.startMs, span.endMs));
+    const response = await reader.readAgainIfBelow(ANY_COUNT, 'minute', span.startMs, span.endMs);
     const samples = await readByMinute(reader, response);
     const minutes = samples && minutesOfSamples(samples, keyFormat, zone);
     if (minutes === undefined) {
@@ -136,15 +136,6 @@ async function readMinutes(
     all.push(minutes.filter(({ startMs }) => contains(span, startMs)));
   }
   return all.flat();
-}
-
-/** An empty response may be a fault, so it is requested again. */
-function readNotEmpty(read: () => Promise<WindowResponse>): Promise<WindowResponse> {
-  return readLarger(
-    read,
-    ({ sums }) => isZero(sums),
-    ({ sums }) => grandTotal(sums),
-  );
 }
 
 function spanOf(days: readonly Span[]): Span {

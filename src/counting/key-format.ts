@@ -33,7 +33,7 @@ export interface KeyFormatState {
   readonly formats: readonly KeyFormat[];
 }
 
-/** The most likely first (research/semantics.md, section 4). */
+/** The most likely first. */
 export const KEY_FORMATS: readonly KeyFormat[] = [
   { form: 'iso', zone: 'written' },
   { form: 'iso', zone: 'local' },

@@ -58,9 +58,10 @@ export class WindowReader {
     expected: Counts | undefined,
     aggregation: Aggregation,
     fromMs: number,
+    toMs?: number,
   ): Promise<WindowResponse> {
     return readLarger(
-      () => this.read(aggregation, fromMs),
+      () => this.read(aggregation, fromMs, toMs),
       ({ sums }) => expected !== undefined && anyBelow(sums, expected),
       ({ sums }) => grandTotal(sums),
     );

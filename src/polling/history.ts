@@ -4,12 +4,12 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
+import { MINUTE_MS } from '../counting/calendar.ts';
 import { readDoorModel } from '../counting/door-history.ts';
 import type { LogLimiter } from './log-limiter.ts';
 import { abortAfter, DROPPED } from './poll-job.ts';
 import type { PollJob, PollObserver } from './poll-job.ts';
 
-const MINUTE_MS = 60_000;
 /** After the day's start, so that a nightly roll-up has ended. */
 const DELAY_MS = 30 * MINUTE_MS;
 const DEADLINE_MS = 5 * MINUTE_MS;

@@ -2,11 +2,11 @@
 import type { Clock } from '../base/clock.ts';
 import type { FailureReason, ServiceError } from '../base/errors.ts';
 import type { LogFields, Logger } from '../base/log.ts';
+import { MINUTE_MS } from '../counting/calendar.ts';
 import type { PollNote } from '../counting/poll.ts';
 
 /** Of each message. */
 const MAX_LINES_PER_MINUTE = 20;
-const MINUTE_MS = 60_000;
 
 export class LogLimiter {
   readonly #log: Logger;
