@@ -101,11 +101,11 @@ test('stopped by SIGTERM, it keeps finished months and continues after them', as
   await fixture.run([...RANGE, `--output=${fixture.folder}/whole`]);
   const terminal = new Terminal();
   terminal.errorIsTerminal = true;
-  fixture.onRequest = (request) => {
+  fixture.onRequest((request) => {
     if (request.startsWith('/v1/login 2026-11-01')) {
       terminal.terminate();
     }
-  };
+  });
   const stopped = await fixture.run(RANGE, terminal);
   expect(stopped).toMatchObject({ status: 143, out: '' });
   const [first, ...others] = stopped.err.match(/2026-1[01]: .* of .*/g) ?? [];
@@ -113,7 +113,7 @@ test('stopped by SIGTERM, it keeps finished months and continues after them', as
   expect(others.join()).toMatch(/2026-11: 0 of 1 customer; 3 of 6 days, \d+ requests, \d+s left/);
   expect(stopped.err).toContain('stopped; run the same command again to continue');
   expect(fixture.files()).toEqual(['2026-10.om', 'backfill.json', 'lock']);
-  fixture.onRequest = () => {};
+  fixture.onRequest();
   expect((await fixture.run(RANGE)).status).toBe(0);
   expect(fixture.requests.join()).not.toContain(' 2026-10-01');
   for (const month of ['2026-10', '2026-11']) {

@@ -29,17 +29,12 @@ export class BackfillFixture {
   configFlag = '';
   /** Data requests of the last run: endpoint, `from` and `to`. */
   requests: string[] = [];
-  /** Called before each data request is answered. */
-  onRequest: (request: string) => void = () => {};
 
-  private constructor(world: World) {
+  constructor(world: World) {
     this.world = world;
     this.folder = world.workspace.folder;
     this.output = join(this.folder, 'history');
-    world.onRequest = (request) => {
-      this.requests.push(request);
-      this.onRequest(request);
-    };
+    this.onRequest();
   }
 
   static async start(options: FixtureOptions = {}): Promise<BackfillFixture> {
@@ -57,6 +52,14 @@ export class BackfillFixture {
     );
     fixture.configure(config);
     return fixture;
+  }
+
+  /** Calls back before each data request is answered. */
+  onRequest(listener: (request: string) => void = () => {}): void {
+    this.world.onRequest = (request) => {
+      this.requests.push(request);
+      listener(request);
+    };
   }
 
   configure(customer: object = {}): void {

@@ -1,9 +1,10 @@
 /** `backfill --prometheus.url` against a fake Prometheus. */
+import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { Calendar } from '../../../src/counting/calendar.ts';
 import { Zone } from '../../../src/counting/zone.ts';
 import { Terminal } from '../terminal.ts';
@@ -23,60 +24,39 @@ interface Series {
   readonly samples: readonly (readonly [number, number])[];
 }
 
-/** Answers only the queries that `backfill` sends, as with --enable-feature=type-and-unit-labels. */
-class FakePrometheus {
-  readonly queries: string[] = [];
-  readonly headers: IncomingHttpHeaders[] = [];
-  series: readonly Series[] = [];
-  answer: { readonly status: number; readonly body: string } | undefined;
-  /** Called before each query is answered. */
-  onQuery: () => void = () => {};
-  readonly #server = createServer((incoming, outgoing) => {
-    void text(incoming).then((form) =>
-      this.#respond(new URLSearchParams(form), incoming, outgoing),
-    );
-  });
-
-  #respond(asked: URLSearchParams, incoming: IncomingMessage, outgoing: ServerResponse): void {
-    this.queries.push(asked.get('query') ?? '');
-    this.headers.push(incoming.headers);
-    this.onQuery();
-    const body = JSON.stringify({ status: 'success', data: { result: this.#result(asked) } });
-    const answer = this.answer ?? { status: 200, body };
-    outgoing.writeHead(answer.status).end(answer.body);
+/** The answer to the queries that `backfill` sends, as with --enable-feature=type-and-unit-labels. */
+function resultOf(query: string, untilMs: number): readonly object[] {
+  const matching = prometheus.series.filter(({ labels }) =>
+    ['customer', 'instance', 'job'].every((name) => query.includes(`${name}="${labels[name]}"`)),
+  );
+  if (query.startsWith('min_over_time(timestamp(count(last_over_time(')) {
+    const first = Math.min(...matching.flatMap(({ samples }) => samples.map(([at]) => at)));
+    const step = Math.ceil(first / 300_000) * 300;
+    return matching.length === 0 ? [] : [{ metric: {}, value: [0, String(step)] }];
   }
+  const [, length] = /\[(\d+)ms\]$/.exec(query) ?? [];
+  return matching
+    .map(({ labels, samples }) => ({
+      metric: { __type__: 'counter', __unit__: '', ...labels },
+      values: samples
+        .filter(([at]) => at > untilMs - Number(length) && at <= untilMs)
+        .map(([at, value]) => [at / 1_000, String(value)]),
+    }))
+    .filter(({ values }) => values.length > 0);
+}
 
-  async start(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  #result(asked: URLSearchParams): readonly object[] {
-    const query = asked.get('query') ?? '';
-    const matching = this.series.filter(({ labels }) =>
-      ['customer', 'instance', 'job'].every((name) => query.includes(`${name}="${labels[name]}"`)),
-    );
-    if (query.startsWith('min_over_time(timestamp(count(last_over_time(')) {
-      const first = Math.min(...matching.flatMap(({ samples }) => samples.map(([at]) => at)));
-      const step = Math.ceil(first / 300_000) * 300;
-      return matching.length === 0 ? [] : [{ metric: {}, value: [0, String(step)] }];
-    }
-    const until = 1_000 * Number(asked.get('time'));
-    const [, length] = /\[(\d+)ms\]$/.exec(query) ?? [];
-    return matching
-      .map(({ labels, samples }) => ({
-        metric: { __type__: 'counter', __unit__: '', ...labels },
-        values: samples
-          .filter(([at]) => at > until - Number(length) && at <= until)
-          .map(([at, value]) => [at / 1_000, String(value)]),
-      }))
-      .filter(({ values }) => values.length > 0);
-  }
+async function answerQuery(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const form = new URLSearchParams(await text(incoming));
+  const query = form.get('query') ?? '';
+  prometheus.queries.push(query);
+  prometheus.authorization = incoming.headers.authorization;
+  prometheus.onQuery();
+  const result = resultOf(query, 1_000 * Number(form.get('time')));
+  const { status, body } = prometheus.answer ?? {
+    status: 200,
+    body: JSON.stringify({ status: 'success', data: { result } }),
+  };
+  outgoing.writeHead(status).end(body);
 }
 
 /** A sample every quarter of a minute, for an hour. */
@@ -87,18 +67,28 @@ function scraped(value: number, fromMs = FIRST_MS): Series['samples'] {
 vi.setConfig({ testTimeout: 120_000 });
 
 let fixture: BackfillFixture;
-let prometheus: FakePrometheus;
 let host: string;
+/** What Prometheus has, and what it was asked. */
+let prometheus: {
+  series: readonly Series[];
+  answer?: { readonly status: number; readonly body: string };
+  authorization?: string | undefined;
+  /** Called before each query is answered. */
+  onQuery: () => void;
+  readonly queries: string[];
+};
+const server = createServer((incoming, outgoing) => void answerQuery(incoming, outgoing));
 
+beforeAll(async () => {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
 beforeEach(async () => {
+  prometheus = { series: [], onQuery() {}, queries: [] };
   fixture = await BackfillFixture.start();
-  prometheus = new FakePrometheus();
-  host = await prometheus.start();
 });
-afterEach(async () => {
-  await fixture.stop();
-  await prometheus.stop();
-});
+afterEach(() => fixture.stop());
+afterAll(() => server.close());
 
 test('ends before the first live sample, and not above it', async () => {
   const value = fixture.entered(PERIOD_MS, FIRST_MS) - 4;
@@ -125,21 +115,19 @@ test('ends at the earliest sample of all counters, even if --to is later', async
 test.each([
   [
     'another target',
-    [{ labels: { ...LABELS, instance: 'x:1' }, samples: scraped(1) }],
-    'check --job, --instance and --label, or use --to instead',
+    { ...LABELS, instance: 'x:1' },
+    FIRST_MS,
+    'check --job, --instance and --label',
   ],
-  [
-    'another label',
-    [{ labels: { ...LABELS, site: 'north' }, samples: scraped(1) }],
-    'add --label=site=north',
-  ],
+  ['another label', { ...LABELS, site: 'north' }, FIRST_MS, 'add --label=site=north'],
   [
     'samples since --from',
-    [{ labels: LABELS, samples: scraped(1, Date.UTC(2026, 10, 2, 3, 1)) }],
+    LABELS,
+    Date.UTC(2026, 10, 2, 3, 1),
     'Prometheus has samples of lone since 2026-11-02T04:01:00+01:00: nothing to write',
   ],
-])('explains the problem if Prometheus has %s', async (_name, series, sentence) => {
-  prometheus.series = series;
+])('explains the problem if Prometheus has %s', async (_name, labels, fromMs, sentence) => {
+  prometheus.series = [{ labels, samples: scraped(1, fromMs) }];
   const { status, err, out } = await fixture.run([FROM, `--prometheus.url=http://${host}`]);
   expect({ status, out }).toEqual({ status: 2, out: '' });
   expect(err).toContain(sentence);
@@ -147,27 +135,17 @@ test.each([
 });
 
 test.each([
-  [
-    'an error',
-    422,
-    '{"status":"error","error":"too many samples"}',
-    'status 422: too many samples',
-  ],
-  ['a login page', 200, '<html>', 'status 200: not a response of Prometheus'],
-  ['no answer of a query', 200, '{"data":7}', 'status 200: not a response of Prometheus'],
-])(
-  'fails if Prometheus returns %s, without showing its password',
-  async (_name, status, body, words) => {
-    prometheus.answer = { status, body };
-    const ran = await fixture.run([FROM, `--prometheus.url=http://tom:sardines@${host}/prom/`]);
-    expect(ran.status).toBe(1);
-    expect(ran.err).toContain(`http://${host}/prom/api/v1/query: ${words}`);
-    expect(ran.err).not.toContain('sardines');
-    expect(prometheus.headers[0]?.authorization).toBe(
-      `Basic ${Buffer.from('tom:sardines').toString('base64')}`,
-    );
-  },
-);
+  [422, '{"status":"error","error":"too many samples"}', 'too many samples'],
+  [200, '<html>', 'not a response of Prometheus'],
+  [200, '{"data":7}', 'not a response of Prometheus'],
+])('fails after status %i with %s, without showing its password', async (status, body, words) => {
+  prometheus.answer = { status, body };
+  const ran = await fixture.run([FROM, `--prometheus.url=http://tom:sardines@${host}/prom/`]);
+  expect(ran.status).toBe(1);
+  expect(ran.err).toContain(`http://${host}/prom/api/v1/query: status ${status}: ${words}`);
+  expect(ran.err).not.toContain('sardines');
+  expect(prometheus.authorization).toBe(`Basic ${btoa('tom:sardines')}`);
+});
 
 test('stops while it waits for Prometheus', async () => {
   const terminal = new Terminal();
@@ -178,10 +156,7 @@ test('stops while it waits for Prometheus', async () => {
 });
 
 test('fails if Prometheus does not respond', async () => {
-  await prometheus.stop();
-  const ran = await fixture.run([FROM, `--prometheus.url=http://${host}`]);
+  const ran = await fixture.run([FROM, '--prometheus.url=http://127.0.0.1:1']);
   expect(ran.status).toBe(1);
   expect(ran.err).toContain(': no response (ECONNREFUSED)');
-  prometheus = new FakePrometheus();
-  await prometheus.start();
 });
