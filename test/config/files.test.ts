@@ -58,11 +58,9 @@ const OBSTACLES: readonly (readonly [string, string, (path: string) => Promise<u
 test.each(OBSTACLES)(
   'in place of a secret file, %s is reported with its path',
   async (_what, message, create) => {
-    const folder = await folderOf({ 'config.yaml': WITH_SECRET_FILE, 'secrets/other': '' });
-    for (const path of ['.', 'secrets']) {
-      await chmod(join(folder, path), 0o755);
-    }
-    await chmod(join(folder, 'config.yaml'), 0o644);
+    const files = { 'config.yaml': WITH_SECRET_FILE, 'secrets/other': '' };
+    const folder = await folderOf(files, { 'config.yaml': 0o644 });
+    await chmod(folder, 0o755);
     const secret = join(folder, 'secrets/riverside');
     await create(secret);
     const path = join(folder, 'config.yaml');
@@ -84,72 +82,46 @@ test.each([
   expect(parseSecret(await readTextFile(join(folder, 'secret'), 64)).reveal()).toBe(secret);
 });
 
-test('a secret file is read again when the secret is needed', async () => {
-  const folder = await folderOf({ 'config.yaml': WITH_SECRET_FILE, 'secrets/riverside': 'old' });
+test('a secret file is read again when the secret is needed, an inline secret is not', async () => {
+  const more = '  - { name: b, client_id: b, client_secret: inline, timezone: UTC }';
+  const text = WITH_SECRET_FILE + more;
+  const folder = await folderOf({ 'config.yaml': text, 'secrets/riverside': 'old' });
   const { config } = await loadConfig({ path: join(folder, 'config.yaml'), env: {} });
   await writeFile(join(folder, 'secrets/riverside'), 'new');
-  const [customer] = config.customers;
-  expect(customer?.clientSecret.secret.reveal()).toBe('old');
-  expect((await (customer && accessOf(customer).readSecret()))?.reveal()).toBe('new');
+  const read = await Promise.all(config.customers.map((one) => accessOf(one).readSecret()));
+  expect(read.map((secret) => secret.reveal())).toEqual(['new', 'inline']);
 });
 
-test('an inline secret is that of the configuration', async () => {
-  const { config } = await load({ 'config.yaml': configWith({}) });
-  const [secret] = await Promise.all(config.customers.map((one) => accessOf(one).readSecret()));
-  expect(secret?.reveal()).toBe('hunter2hunter2');
-});
+const SECRET = 'hunter2hunter2';
 
-test('files with secrets that others can read are warnings', async () => {
-  const folder = await folderOf({
-    'inline.yaml': configWith({}),
-    'file.yaml': WITH_SECRET_FILE,
-    'env.yaml': configWith({}).replace('hunter2hunter2', '${SECRET}'),
-    'proxy.yaml': configWith({ service: 'proxy_url: http://me:hunter3@proxy' }).replace(
-      'hunter2hunter2',
-      '${SECRET}',
-    ),
-    'secrets/riverside': 'hunter2hunter2',
-  });
-  await chmod(join(folder, 'secrets/riverside'), 0o644);
-  const warnings: string[] = [];
-  for (const [name, mode] of [
-    ['inline.yaml', 0o644],
-    ['inline.yaml', 0o640],
-    ['file.yaml', 0o644],
-    ['env.yaml', 0o644],
-    ['proxy.yaml', 0o644],
-  ] as const) {
-    const path = join(folder, name);
-    await chmod(path, mode);
-    warnings.push(...(await loadConfig({ path, env: { SECRET: 'hunter2hunter2' } })).warnings);
-  }
-  expect(warnings.map((warning) => warning.replace(/: (a secret in a|the) file .*/, ''))).toEqual([
-    `${folder}/inline.yaml:7:20: customers[0].client_secret`,
-    `${folder}/file.yaml:7:25: customers[0].client_secret_file`,
-    `${folder}/proxy.yaml:4:14: service.proxy_url`,
-  ]);
+test.each([
+  [configWith({}), 0o644, ['7:20: customers[0].client_secret']],
+  [configWith({}), 0o640, []],
+  [configWith({}).replace(SECRET, '${SECRET}'), 0o644, []],
+  [
+    configWith({ service: 'proxy_url: http://me:it@proxy' }).replace(SECRET, '${SECRET}'),
+    0o644,
+    ['4:14: service.proxy_url'],
+  ],
+  [WITH_SECRET_FILE, 0o644, ['7:25: customers[0].client_secret_file']],
+])('%j with the mode %o has the warnings %j', async (text, mode, places) => {
+  const files = { 'config.yaml': text, 'secrets/riverside': SECRET };
+  const modes = { 'config.yaml': mode, 'secrets/riverside': 0o644 };
+  const { warnings } = await load(files, { SECRET }, modes);
+  expect(warnings.map((warning) => /config\.yaml:(\S+ \S+): /.exec(warning)?.[1])).toEqual(places);
 });
 
 test('the same warning at several places is one', async () => {
-  function customer(name: string): string {
-    return `  - { name: ${name}, client_id: ${name}, client_secret_file: secrets/${name}, timezone: UTC }`;
-  }
-  const folder = await folderOf({
-    'config.yaml': WITH_SECRET_FILE + [customer('a'), customer('b')].join('\n'),
-    'secrets/riverside': 'hunter2hunter2',
-    'secrets/a': 'hunter3hunter3',
-    'secrets/b': 'hunter4hunter4',
-  });
-  for (const [name, mode] of [
-    ['riverside', 0o440],
-    ['a', 0o644],
-    ['b', 0o644],
-  ] as const) {
-    await chmod(join(folder, 'secrets', name), mode);
-  }
-  const { warnings } = await loadConfig({ path: join(folder, 'config.yaml'), env: {} });
-  expect(warnings.map((warning) => warning.replaceAll(`${folder}/`, ''))).toEqual([
-    'config.yaml:9:50: customers[1].client_secret_file: the file can be read by others: expected mode 640 or 600 (and 1 more of these)',
+  const customers = ['a', 'b', 'c'].map(
+    (name) => `  - { name: ${name}, client_id: x, client_secret_file: ${name}, timezone: UTC }`,
+  );
+  const { warnings } = await load(
+    { 'config.yaml': configWith({ more: customers.join('\n') }), a: SECRET, b: SECRET, c: SECRET },
+    {},
+    { a: 0o440, b: 0o644, c: 0o644 },
+  );
+  expect(warnings.map((warning) => warning.replace(/^.*\//, ''))).toEqual([
+    'config.yaml:10:50: customers[2].client_secret_file: the file can be read by others: expected mode 640 or 600 (and 1 more of these)',
   ]);
 });
 

@@ -1,5 +1,5 @@
 /** A folder of configuration files, and what reading one of them gives. */
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -8,21 +8,23 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 
 export type Files = Readonly<Record<string, string | Uint8Array>>;
+type Modes = Readonly<Record<string, number>>;
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Writes files into a new folder, readable by their owner alone. */
-export async function folderOf(files: Files): Promise<string> {
+/** Writes files into a new folder, readable by their owner alone unless `modes` says otherwise. */
+export async function folderOf(files: Files, modes: Modes = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'config-test-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), content, { mode: 0o600 });
+    await writeFile(join(folder, name), content);
+    await chmod(join(folder, name), modes[name] ?? 0o600);
   }
   return folder;
 }
 
-export async function load(files: Files, env: Env = {}): Promise<LoadedConfig> {
-  const folder = await folderOf(files);
+export async function load(files: Files, env: Env = {}, modes?: Modes): Promise<LoadedConfig> {
+  const folder = await folderOf(files, modes);
   return loadConfig({ path: join(folder, 'config.yaml'), env });
 }
 

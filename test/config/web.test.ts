@@ -1,5 +1,4 @@
 /** The web configuration: invalid files with their problems, valid ones, warnings, and reloads. */
-import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadWebConfig } from '../../src/config/web.ts';
@@ -97,9 +96,8 @@ basic_auth_users:
 });
 
 test('a key and hashes that others can read are warnings', async () => {
-  const { folder } = await load(`${TLS}basic_auth_users: { a: ${HASH} }\n`);
-  await chmod(join(folder, 'server-key.pem'), 0o644);
-  await chmod(join(folder, 'web.yaml'), 0o644);
+  const files = { ...CERTIFICATES, 'web.yaml': `${TLS}basic_auth_users: { a: ${HASH} }\n` };
+  const folder = await folderOf(files, { 'server-key.pem': 0o644, 'web.yaml': 0o644 });
   const { warnings } = await loadWebConfig({ path: join(folder, 'web.yaml'), env: {} });
   expect(warnings.map((warning) => warning.replace(`${folder}/`, ''))).toEqual([
     'web.yaml:3:13: tls_server_config.key_file: the file can be read by others: expected mode 640 or 600',
