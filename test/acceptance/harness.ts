@@ -42,7 +42,7 @@ export class Harness {
     afterAll(async () => {
       await Promise.all([...this.#watches.keys()].map((daemon) => this.#leave(daemon)));
       await this.workspace.close();
-      await this.service.stop();
+      this.service.stop();
       assert.deepEqual([...this.#violations, ...this.service.violations], []);
       const shown = this.workspace.daemons.map(({ stdout, stderr }) => stdout + stderr).join('\n');
       assert.deepEqual(

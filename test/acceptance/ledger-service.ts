@@ -4,12 +4,13 @@
  * service-interface.md alone; it shares no code with src.
  */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { aggregations, Ledger } from './ledger.ts';
-import type { Answer, Conventions, Stream } from './ledger.ts';
+import type { Conventions, Stream } from './ledger.ts';
 
 const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/;
 
@@ -80,13 +81,13 @@ export class LedgerService {
   });
 
   async start(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
     this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  async stop(): Promise<void> {
+  stop(): void {
+    this.#server.close();
     this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
   }
 
   addCustomer(name: string, zone: string, conventions: Partial<Conventions> = {}): ServiceCustomer {
@@ -116,11 +117,8 @@ export class LedgerService {
   }
 
   revokeTokens(customer: ServiceCustomer): void {
-    for (const [token, owner] of this.issuedTokens) {
-      if (owner === customer) {
-        this.#revoked.add(token);
-      }
-    }
+    const owned = [...this.issuedTokens].filter(([, owner]) => owner === customer);
+    owned.forEach(([token]) => this.#revoked.add(token));
   }
 
   /** The customer's requests to an endpoint so far. */
@@ -135,10 +133,8 @@ export class LedgerService {
 
   /** Every secret and every issued token. */
   secrets(): readonly string[] {
-    return [
-      ...[...this.customers.values()].map(({ secret }) => secret),
-      ...this.issuedTokens.keys(),
-    ];
+    const secrets = Array.from(this.customers.values(), ({ secret }) => secret);
+    return [...secrets, ...this.issuedTokens.keys()];
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -179,6 +175,7 @@ export class LedgerService {
     return answerOrFail(customer, 'token', { access_token: token, ...terms }, sent, response);
   }
 
+  /** Verifies the rules of service-interface.md, 4.4. */
   #serveData(
     stream: Stream,
     query: URLSearchParams,
@@ -190,27 +187,11 @@ export class LedgerService {
     const customer = this.issuedTokens.get(token);
     const endpoint = stream === 'people' ? 'peoplecount' : 'login';
     this.requests.push({ customer, endpoint, query });
-    this.#require({
-      'data requests are GET': request.method === 'GET',
-      'data requests carry a bearer token': authorization.startsWith('Bearer '),
-    });
-    if (!customer || this.#revoked.has(token)) {
-      return sendJson(response, 401, { error: 'unauthorized' });
-    }
-    const asked = this.#readQuery(stream, query);
-    if (!asked) {
-      return sendJson(response, 400, { error: 'bad request' });
-    }
-    const answer = customer.ledger.answer(stream, asked.aggregation, asked.fromMs, asked.toMs);
-    const body = envelope(stream, query, answer);
-    return answerOrFail(customer, 'data', body, authorization, response);
-  }
-
-  /** Verifies the rules of service-interface.md, 4.4; undefined if one is broken. */
-  #readQuery(stream: Stream, query: URLSearchParams) {
     const aggregation = aggregations.find((known) => known === query.get('aggregation'));
     const [from, to] = [query.get('from'), query.get('to')];
     const isGood = this.#require({
+      'data requests are GET': request.method === 'GET',
+      'data requests carry a bearer token': authorization.startsWith('Bearer '),
       'a known aggregation': aggregation !== undefined,
       'logins by time only':
         stream === 'people' || /^(minute|quarter|day)$/.test(aggregation ?? ''),
@@ -218,9 +199,26 @@ export class LedgerService {
       'to only with from': to === null || from !== null,
       'from and to in ISO 8601': [from, to].every((time) => time === null || ISO_8601.test(time)),
     });
+    if (!customer || this.#revoked.has(token)) {
+      return sendJson(response, 401, { error: 'unauthorized' });
+    }
+    if (aggregation === undefined || !isGood) {
+      return sendJson(response, 400, { error: 'bad request' });
+    }
     const fromMs = from === null ? -Infinity : Date.parse(from);
     const toMs = to === null ? Infinity : Date.parse(to);
-    return aggregation !== undefined && isGood ? { aggregation, fromMs, toMs } : undefined;
+    const answer = customer.ledger.answer(stream, aggregation, fromMs, toMs);
+    const rows =
+      stream === 'people'
+        ? answer.rows
+        : answer.rows.map((row) => ({ key: row.key, value: row.in }));
+    const metadata = {
+      from: from ?? '',
+      to: to ?? new Date().toISOString(),
+      count: rows.length,
+      aggregation: answer.aggregation,
+    };
+    return answerOrFail(customer, 'data', { metadata, result: rows }, authorization, response);
   }
 
   /** Whether all rules were kept; the others are violations. */
@@ -259,16 +257,4 @@ function answerOrFail(
     const isStatus = typeof fault === 'number';
     send(response, isStatus ? { status: fault } : FAULTS[fault](JSON.stringify(good), sent));
   }
-}
-
-function envelope(stream: Stream, query: URLSearchParams, { aggregation, rows }: Answer): object {
-  return {
-    metadata: {
-      from: query.get('from') ?? '',
-      to: query.get('to') ?? new Date().toISOString(),
-      count: rows.length,
-      aggregation,
-    },
-    result: stream === 'people' ? rows : rows.map((row) => ({ key: row.key, value: row.in })),
-  };
 }

@@ -20,6 +20,7 @@ export interface LedgerRecord {
   readonly device: number;
 }
 
+/** Without a zone. */
 function naive(wall: number): string {
   return new Date(wall).toISOString().slice(0, 19);
 }
