@@ -1,5 +1,6 @@
 /** One load of a configuration: reads files and validates them, and collects problems and warnings. */
 import { dirname, resolve } from 'node:path';
+import { closestMatch } from 'leven';
 import { z } from 'zod';
 import { ConfigError, messageOf } from '../base/errors.ts';
 import { readTextFile } from '../base/files.ts';
@@ -89,7 +90,9 @@ export class Loading {
     const known = Object.keys((innerType(typeAt(schema, path)) as z.ZodObject).shape);
     for (const key of keys) {
       const at = [...path, key];
-      const nearest = nearestOf(key, known);
+      // One of three characters may be different, two at most.
+      const maxDistance = Math.min(2, Math.ceil(key.length / 3));
+      const nearest = closestMatch(key.toLowerCase(), known, { maxDistance });
       const hint = nearest ? `did you mean ${nearest}?` : `expected one of ${known.join(', ')}`;
       file.add(at, `unknown key, ${hint}`, file.locate(at, 'key')[0]);
     }
@@ -192,30 +195,6 @@ function replaceAt(value: unknown, path: Path, replacement: unknown): void {
   if (isObject(container)) {
     container[path.at(-1) ?? ''] = replacement;
   }
-}
-
-/** The word that was probably meant: one of three characters may be different, two at most. */
-function nearestOf(word: string, words: readonly string[]): string | undefined {
-  const limit = Math.min(2, Math.ceil(word.length / 3));
-  const [nearest] = words
-    .map((known) => ({ known, distance: editDistance(word.toLowerCase(), known) }))
-    .filter(({ distance }) => distance <= limit)
-    .toSorted((a, b) => a.distance - b.distance);
-  return nearest?.known;
-}
-
-/** How many characters to delete, insert or replace (Levenshtein). */
-function editDistance(a: string, b: string): number {
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const replaced = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(replaced, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
-    }
-    last = row;
-  }
-  return last[b.length] ?? 0;
 }
 
 /**
