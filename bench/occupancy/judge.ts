@@ -136,7 +136,7 @@ function countDay(
   visitors: readonly VisitorPass[],
 ): CountsOfDay {
   const devices = equip(library, regime, seed, day);
-  const passes = passesFor(regime, open, seed, visitors);
+  const passes = passesFor(library, regime, open, seed, visitors);
   const bursts = drawBurst(regime, library, open, seed, passes);
   const byQuarter = noCounts(QUARTERS_PER_DAY);
   const byMinute = noCounts(MINUTES_PER_DAY);

@@ -28,7 +28,6 @@ const OUTAGE_SHARE = 0.2;
 const OUTAGE_HOURS = 6;
 /** An outage begins so long after the opening, at most. */
 const MAX_OUTAGE_START_HOURS = 4;
-const MIN_CROWD = 0.5;
 
 /** A number for entries, and one for exits. */
 interface EachWay {
@@ -47,8 +46,8 @@ export interface Regime {
   readonly hasBursts?: true;
   /** A third of the people come in groups; each one behind the first is missed with these shares. */
   readonly hiddenInGroups?: EachWay;
-  /** Misses for each person at the door in that minute, relative to the library's mean per minute. */
-  readonly missedInCrowds?: EachWay;
+  /** Missed where twice the usual number of people pass; as much again for each further doubling. */
+  readonly hiddenInCrowds?: EachWay;
 }
 
 function counted(entries: number, exits: number, more: Partial<Regime> = {}): Regime {
@@ -89,8 +88,8 @@ export const REGIMES: Readonly<Record<string, Regime>> = {
   bursts: counted(0.97, 0.97, { hasBursts: true }),
   late: counted(0.97, 0.95, { isLate: true }),
   lateu: counted(0.96, 0.96, { isLate: true }),
-  flow: counted(0.98, 0.98, { missedInCrowds: { entries: 0.05, exits: 0.025 } }),
-  flowsym: counted(0.98, 0.98, { missedInCrowds: { entries: 0.04, exits: 0.04 } }),
+  flow: counted(0.98, 0.98, { hiddenInCrowds: { entries: 0.1, exits: 0.05 } }),
+  flowsym: counted(0.98, 0.98, { hiddenInCrowds: { entries: 0.08, exits: 0.08 } }),
   cleaners: counted(0.96, 0.96, { hasCleaners: true }),
   cleanbias: counted(0.97, 0.95, { hasCleaners: true }),
 };
@@ -111,13 +110,12 @@ export function equip(
   day: number,
 ): readonly Device[] {
   const { doors } = library;
-  const crowd = usualCrowd(library);
   return doors.map((weight, door) => {
     const changed = regime.changed?.(day, door, doors.length);
     const sensor: SensorSetting = {
       fromMs: 0,
-      in: detection(regime.entries, changed?.entries, regime.missedInCrowds?.entries, crowd),
-      out: detection(regime.exits, changed?.exits, regime.missedInCrowds?.exits, crowd),
+      in: detection(regime.entries, changed?.entries),
+      out: detection(regime.exits, changed?.exits),
     };
     return {
       id: door,
@@ -132,26 +130,8 @@ export function equip(
   });
 }
 
-function detection(
-  usual: Partial<Detection>,
-  changed: number | undefined,
-  missedInCrowd = 0,
-  crowd: number,
-): Detection {
-  // The person who passes is part of the crowd, but no neighbour.
-  const missedPerNeighbour = missedInCrowd / crowd;
-  return {
-    twice: 0,
-    ...usual,
-    counted: (changed ?? usual.counted ?? 1) - missedPerNeighbour,
-    missedPerNeighbour,
-  };
-}
-
-/** Entries and exits through all doors on an average weekday. One person is never a crowd. */
-function usualCrowd(library: BenchLibrary): number {
-  const [opens, closes] = openingHours(library, 2) ?? [0, 24];
-  return Math.max(MIN_CROWD, (2 * library.visitsPerDay) / ((closes - opens) * 60));
+function detection(usual: Partial<Detection>, changed: number | undefined): Detection {
+  return { twice: 0, ...usual, counted: changed ?? usual.counted ?? 1 };
 }
 
 function drawOutage(
@@ -171,20 +151,35 @@ function drawOutage(
 
 /** The passes of a day as the sensors meet them: with cleaners, and luck -1 for those who are hidden. */
 export function passesFor(
-  { hasCleaners, hiddenInGroups }: Regime,
+  library: BenchLibrary,
+  { hasCleaners, hiddenInGroups, hiddenInCrowds }: Regime,
   open: OpenDay,
   seed: number,
   visitors: readonly VisitorPass[],
 ): readonly Pass[] {
   const random = seededRandom(mixSeeds(seed, open.opensMs / HOUR_MS, 6));
-  const seen =
-    hiddenInGroups === undefined
-      ? visitors
-      : visitors.map((pass) => {
-          const hidden = pass.people > 0 ? hiddenInGroups.entries : hiddenInGroups.exits;
-          return pass.isBehind && random.next() < hidden ? { ...pass, luck: -1 } : pass;
-        });
+  const usual = usualCrowd(library);
+  const crowds = Map.groupBy(hiddenInCrowds === undefined ? [] : visitors, doorMinute);
+  const seen = visitors.map((pass) => {
+    const direction = pass.people > 0 ? 'entries' : 'exits';
+    const crowd = crowds.get(doorMinute(pass))?.length ?? 0;
+    const doublings = Math.log2(Math.max(1, crowd / usual));
+    const hidden =
+      doublings * (hiddenInCrowds?.[direction] ?? 0) +
+      (pass.isBehind ? (hiddenInGroups?.[direction] ?? 0) : 0);
+    return random.next() < hidden ? { ...pass, luck: -1 } : pass;
+  });
   return hasCleaners ? [...seen, ...drawCleaners(random, open)] : seen;
+}
+
+function doorMinute({ device, timeMs }: Pass): string {
+  return `${device} ${Math.floor(timeMs / MINUTE_MS)}`;
+}
+
+/** Entries and exits through all doors in a minute of an average weekday. */
+function usualCrowd(library: BenchLibrary): number {
+  const [opens, closes] = openingHours(library, 2) ?? [0, 24];
+  return (2 * library.visitsPerDay) / ((closes - opens) * 60);
 }
 
 /** Two to four people, each five times in and out, before the opening or after closing. */

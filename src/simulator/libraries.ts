@@ -21,8 +21,6 @@ export interface Detection {
   readonly counted: number;
   /** Share of passes that are counted twice. */
   readonly twice: number;
-  /** Share of passes missed in addition for each other person at the same door in the same minute. */
-  readonly missedPerNeighbour: number;
 }
 
 /** How a device counts from an instant on, until its next setting. */
@@ -146,8 +144,8 @@ export function drawLibrary(seed: number, customerId: number, given: Partial<Lib
 export function sensorSetting(fromMs: number, entries: number, exits = entries): SensorSetting {
   return {
     fromMs,
-    in: { counted: entries, twice: 0, missedPerNeighbour: 0 },
-    out: { counted: exits, twice: 0, missedPerNeighbour: 0 },
+    in: { counted: entries, twice: 0 },
+    out: { counted: exits, twice: 0 },
   };
 }
 

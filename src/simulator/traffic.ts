@@ -117,17 +117,14 @@ export function countPasses(
   { devices }: Pick<Library, 'devices'>,
   passes: readonly Pass[],
 ): readonly CountedPass[] {
-  const neighbours = neighbourCounter(devices, passes);
   const counted: CountedPass[] = [];
-  for (const pass of passes) {
-    const { timeMs, device, people, luck } = pass;
+  for (const { timeMs, device, people, luck } of passes) {
     const setting = settingAt(devices[device], timeMs);
     if (setting === undefined) {
       continue;
     }
     const detection = people > 0 ? setting.in : setting.out;
-    const missed = 1 - detection.counted + detection.missedPerNeighbour * neighbours(pass);
-    if (luck >= missed) {
+    if (luck >= 1 - detection.counted) {
       const times = luck >= 1 - detection.twice ? 2 : 1;
       counted.push({ timeMs, device, people: people * times });
     }
@@ -137,29 +134,6 @@ export function countPasses(
 
 function settingAt(device: Device | undefined, timeMs: number): SensorSetting | undefined {
   return device?.sensor.findLast(({ fromMs }) => fromMs <= timeMs);
-}
-
-/** Counts the other people at the same door in the same minute, if a sensor depends on it. */
-function neighbourCounter(
-  devices: readonly Device[],
-  passes: readonly Pass[],
-): (pass: Pass) => number {
-  const isNeeded = devices.some(({ sensor }) =>
-    sensor.some((setting) => setting.in.missedPerNeighbour + setting.out.missedPerNeighbour > 0),
-  );
-  if (!isNeeded) {
-    return () => 0;
-  }
-  const people = new Map<string, number>();
-  for (const pass of passes) {
-    const key = doorMinute(pass);
-    people.set(key, (people.get(key) ?? 0) + Math.abs(pass.people));
-  }
-  return (pass) => (people.get(doorMinute(pass)) ?? 1) - 1;
-}
-
-function doorMinute({ device, timeMs }: Pass): string {
-  return `${device} ${Math.floor(timeMs / MINUTE_MS)}`;
 }
 
 function byTime(a: Pass, b: Pass): number {
