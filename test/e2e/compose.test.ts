@@ -7,11 +7,33 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { z } from 'zod';
 import { MAIN, Workspace, launch } from '../acceptance/daemon.ts';
-import { DEPLOY_FOLDER, mountsOf, readCompose, scriptOf, serviceNamed } from './support/compose.ts';
 import { debianProgram, eventually, outcomeOf, run } from './support/processes.ts';
 import type { Outcome } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
+
+/** The folder that the paths of compose.yaml start from. */
+const DEPLOY_FOLDER = new URL('../../deploy/', import.meta.url);
+const STRINGS = z.array(z.string()).default([]);
+const SERVICE = z.object({
+  image: z.string(),
+  pull_policy: z.string().optional(),
+  command: STRINGS,
+  entrypoint: STRINGS,
+  environment: z.record(z.string(), z.string()).default({}),
+  ports: STRINGS,
+  volumes: STRINGS.transform((volumes) =>
+    volumes.map((volume) => {
+      const [source = '', target = ''] = volume.split(':');
+      return { source, target };
+    }),
+  ),
+});
+type Service = z.infer<typeof SERVICE>;
+const COMPOSE = z
+  .object({ services: z.record(z.string(), SERVICE), volumes: z.record(z.string(), z.unknown()) })
+  .parse(parse(read('compose.yaml')));
 
 const workspace = new Workspace();
 const { folder } = workspace;
@@ -21,7 +43,7 @@ const storage = join(folder, 'prometheus');
 beforeAll(async () => {
   mkdirSync(data);
   mkdirSync(storage);
-  const { command = [], environment = {} } = serviceNamed('exporter');
+  const { command, environment } = serviceNamed('exporter');
   const exporter = launch(
     workspace,
     command.map((argument) => argument.replace(':10096', '127.0.0.1:0')),
@@ -43,11 +65,8 @@ test('ends in a Prometheus with five weeks of five libraries', { timeout: 900_00
   const months = readdirSync(join(data, 'history')).filter((name) => name.endsWith('.om'));
   expect(months.length).toBeGreaterThanOrEqual(2);
   // Prometheus's image runs as somebody else.
-  for (const path of [
-    join(data, 'history'),
-    ...months.map((name) => join(data, 'history', name)),
-  ]) {
-    expect(statSync(path).mode & 0o004).toBe(0o004);
+  for (const name of ['.', ...months]) {
+    expect(statSync(join(data, 'history', name)).mode & 0o004).toBe(0o004);
   }
   expect(await runScript('blocks')).toMatchObject({ status: 0 });
 
@@ -72,7 +91,7 @@ test.each([
   ['/usr/bin/amtool', 'alertmanager', ['check-config'], 'alertmanager.yml'],
 ] as const)('%s takes what %s mounts', (program, name, command, file) => {
   const place = join(folder, name, 'mounted');
-  for (const { source, target } of mountsOf(serviceNamed(name))) {
+  for (const { source, target } of serviceNamed(name).volumes) {
     if (source.startsWith('.')) {
       cpSync(fileURLToPath(new URL(source, DEPLOY_FOLDER)), join(place, target), {
         recursive: true,
@@ -85,14 +104,14 @@ test.each([
   expect({ status, output }).toMatchObject({ status: 0 });
 });
 
-test.each(Object.entries(readCompose().services))(
+test.each(Object.entries(COMPOSE.services))(
   '%s has files and volumes that exist, and is reached from this machine only',
   (_, service) => {
-    const { image, pull_policy: pullPolicy, ports = [] } = service;
-    const missing = mountsOf(service).filter(({ source }) =>
+    const { image, pull_policy: pullPolicy, ports } = service;
+    const missing = service.volumes.filter(({ source }) =>
       source.startsWith('.')
         ? !existsSync(new URL(source, DEPLOY_FOLDER))
-        : !Object.keys(readCompose().volumes).includes(source),
+        : !Object.keys(COMPOSE.volumes).includes(source),
     );
     expect(missing).toEqual([]);
     // Built here and never asked for at a registry, or of one version.
@@ -118,26 +137,36 @@ test.each([
 });
 
 test('Grafana finds the dashboards where the provisioning looks, and begins with one that exists', () => {
-  const grafana = serviceNamed('grafana');
-  const mounted = mountsOf(grafana).find(({ source }) => source === '../grafana/dashboards');
+  const { volumes, environment } = serviceNamed('grafana');
+  const target = volumes.find(({ source }) => source === '../grafana/dashboards')?.target;
   const provisioning = read('../grafana/provisioning/dashboards/library.yaml');
-  expect(provisioning).toContain(`path: ${mounted?.target}\n`);
-  const home = grafana.environment?.['GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH'] ?? '';
+  expect(provisioning).toContain(`path: ${target}\n`);
   const files = readdirSync(new URL('../grafana/dashboards/', DEPLOY_FOLDER));
-  expect(files.map((name) => `${mounted?.target}/${name}`)).toContain(home);
+  expect(files.map((name) => `${target}/${name}`)).toContain(
+    environment['GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH'],
+  );
 });
 
 function read(path: string): string {
   return readFileSync(new URL(path, DEPLOY_FOLDER), 'utf8');
 }
 
-/** The script of a service, in the folders of this test. */
+function serviceNamed(name: string): Service {
+  const service = COMPOSE.services[name];
+  if (service === undefined) {
+    throw new Error(`compose.yaml has no service ${name}`);
+  }
+  return service;
+}
+
+/** Runs the script of a service as the shell gets it, in the folders of this test. */
 function runScript(name: string): Promise<Outcome> {
-  const service = serviceNamed(name);
-  const [shell = '', ...flags] = service.entrypoint ?? [];
-  const script = inFolders(scriptOf(service)).replace('/app/src/main.ts', MAIN);
+  const { entrypoint, command } = serviceNamed(name);
+  const [shell = '', ...flags] = entrypoint;
+  const script = inFolders(command.join('\n').replaceAll('$$', '$'));
   const path = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`;
-  return outcomeOf(shell, [...flags, script], { env: { PATH: path } });
+  const args = [...flags, script.replace('/app/src/main.ts', MAIN)];
+  return outcomeOf(shell, args, { env: { PATH: path } });
 }
 
 function inFolders(text: string): string {

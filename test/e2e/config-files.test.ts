@@ -12,14 +12,15 @@ import {
 } from '../prometheus/rules.ts';
 import { debianProgram, run } from './support/processes.ts';
 
-const FILE = pathOf('alertmanager.yml');
+const ALERTMANAGER = pathOf('alertmanager.yml');
 const MATCHERS = z.array(z.string());
-const { inhibit_rules: RULES } = z
-  .object({
-    inhibit_rules: z.array(
-      z.object({ source_matchers: MATCHERS, target_matchers: MATCHERS, equal: MATCHERS }),
-    ),
-  })
+const INHIBITION = z.object({
+  source_matchers: MATCHERS,
+  target_matchers: MATCHERS,
+  equal: MATCHERS,
+});
+const { inhibit_rules: INHIBITIONS } = z
+  .object({ inhibit_rules: z.array(INHIBITION) })
   .parse(parse(readPrometheusFile('alertmanager.yml')));
 const FOR_LIBRARIES = [
   'LibraryDeviceSilent',
@@ -30,64 +31,51 @@ const FOR_LIBRARIES = [
 ];
 
 test.each(RULE_FILES)('promtool accepts %s, and finds no rule twice', (path) => {
-  const args = ['check', 'rules', '--lint=all', pathOf(path)];
-  const { status, output } = run(debianProgram('/usr/bin/promtool'), args);
-  expect({ status, output }).toMatchObject({ status: 0 });
   const rules = groupsOf(path).flatMap((group) => group.rules);
-  expect(output).toContain(`${rules.length} rules found`);
+  expect(said('/usr/bin/promtool', 'check', 'rules', '--lint=all', pathOf(path))).toContain(
+    `${rules.length} rules found`,
+  );
 });
 
 test('promtool and amtool accept the example configurations', () => {
-  const args = ['check', 'config', pathOf('prometheus.yml')];
-  const prometheus = run(debianProgram('/usr/bin/promtool'), args);
-  expect(prometheus).toMatchObject({ status: 0 });
-  expect(prometheus.output).toContain(`${RULE_FILES.length} rule files found`);
-  expect(amtool('check-config', FILE)).toMatchObject({ status: 0 });
+  expect(said('/usr/bin/promtool', 'check', 'config', pathOf('prometheus.yml'))).toContain(
+    `${RULE_FILES.length} rule files found`,
+  );
+  said('/usr/bin/amtool', 'check-config', ALERTMANAGER);
 });
 
 test.each(readAlerts())('$alert has a receiver', ({ alert, labels: { severity, service } }) => {
-  const { status, output } = amtool(
-    'config',
-    'routes',
-    'test',
-    `--config.file=${FILE}`,
-    `alertname=${alert}`,
-    `severity=${severity}`,
-    `service=${service}`,
-  );
-  expect(status).toBe(0);
-  expect(output.split('\n')[0]).toBe(
+  const labels = [`alertname=${alert}`, `severity=${severity}`, `service=${service}`];
+  const file = `--config.file=${ALERTMANAGER}`;
+  const receivers = said('/usr/bin/amtool', 'config', 'routes', 'test', file, ...labels);
+  expect(receivers.split('\n')[0]).toBe(
     severity === 'critical' ? 'pager' : FOR_LIBRARIES.includes(alert) ? 'libraries' : 'operators',
   );
 });
 
 test.each([
-  ['LibraryExporterAbsent', ['LibraryExporterDown']],
-  ['LibraryShardsMissing', ['LibraryCustomersMissing', 'LibraryExporterDown']],
-  [
-    'LibraryServiceDown',
-    [
-      'LibraryCustomerDown',
-      'LibraryDataDelayed',
-      'LibraryDataStale',
-      'LibraryPollsFailing',
-      'LibraryPollsSkipped',
-    ],
-  ],
-  ['LibraryCredentialsRefused', ['LibraryCustomerDown', 'LibraryDataStale', 'LibraryPollsFailing']],
-  ['LibraryCustomerDown', ['LibraryDataStale', 'LibraryPollsFailing']],
-  ['LibraryManySilent', ['LibraryZeroTraffic']],
-  ['LibraryMonthEndsWithoutPolls', []],
-  ['LibraryCounterExcess', []],
-])('%s inhibits %j', (source, targets) => {
+  ['LibraryExporterAbsent', 'ExporterDown'],
+  ['LibraryShardsMissing', 'CustomersMissing ExporterDown'],
+  ['LibraryServiceDown', 'CustomerDown DataDelayed DataStale PollsFailing PollsSkipped'],
+  ['LibraryCredentialsRefused', 'CustomerDown DataStale PollsFailing'],
+  ['LibraryCustomerDown', 'DataStale PollsFailing'],
+  ['LibraryManySilent', 'ZeroTraffic'],
+  ['LibraryMonthEndsWithoutPolls', ''],
+  ['LibraryCounterExcess', ''],
+])('%s inhibits %s', (source, targets) => {
   const inhibited = readAlerts()
     .map(({ alert }) => alert)
-    .filter((target) => RULES.some((rule) => inhibits(rule, source, target)));
-  expect(inhibited.toSorted()).toEqual(targets);
+    .filter((alert) => alert !== source)
+    .filter((alert) =>
+      INHIBITIONS.some(
+        (rule) => matches(rule.source_matchers, source) && matches(rule.target_matchers, alert),
+      ),
+    );
+  expect(inhibited.toSorted().join(' ').replaceAll('Library', '')).toBe(targets);
 });
 
 test('inhibitions need an equal cluster, and never concern other systems', () => {
-  for (const { source_matchers: sources, target_matchers: targets, equal } of RULES) {
+  for (const { source_matchers: sources, target_matchers: targets, equal } of INHIBITIONS) {
     expect(sources).toContain('service="library-stats"');
     expect(targets).toContain('service="library-stats"');
     expect(equal).toContain('cluster');
@@ -98,16 +86,14 @@ function pathOf(name: string): string {
   return fileURLToPath(new URL(name, PROMETHEUS_FOLDER));
 }
 
-function amtool(...args: readonly string[]): ReturnType<typeof run> {
-  return run(debianProgram('/usr/bin/amtool'), args);
-}
-
-function inhibits(
-  { source_matchers: sources, target_matchers: targets }: (typeof RULES)[number],
-  source: string,
-  target: string,
-): boolean {
-  return source !== target && matches(sources, source) && matches(targets, target);
+/** What a program prints that succeeds. */
+function said(
+  program: '/usr/bin/amtool' | '/usr/bin/promtool',
+  ...args: readonly string[]
+): string {
+  const { status, output } = run(debianProgram(program), args);
+  expect({ status, output }).toMatchObject({ status: 0 });
+  return output;
 }
 
 /** Whether the matchers on the name accept it. */

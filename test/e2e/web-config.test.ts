@@ -42,24 +42,21 @@ basic_auth_users:
   const { config } = await loadWebConfig({ path, env: {} });
   const { url } = await protectedServer(config, {
     exposition(format, gzip) {
-      const text = format === 'text' ? 'library_open 1\n' : 'library_open 1\n# EOF\n';
-      return Promise.resolve([gzip ? gzipSync(text) : Buffer.from(text)]);
+      const text = Buffer.from(`library_open 1\n${format === 'text' ? '' : '# EOF\n'}`);
+      return Promise.resolve([gzip ? gzipSync(text) : text]);
     },
   });
-  const files = {
-    ca_file: join(folder, 'ca.pem'),
-    cert_file: join(folder, 'prometheus.pem'),
-    key_file: join(folder, 'prometheus-key.pem'),
-  };
   const prometheus = await startPrometheus(
     { library: new URL(url).host },
     {
-      settings: {
-        library: {
-          scheme: 'https',
-          tls_config: files,
-          basic_auth: { username: 'prometheus', password_file: join(folder, 'password') },
+      scrape: {
+        scheme: 'https',
+        tls_config: {
+          ca_file: join(folder, 'ca.pem'),
+          cert_file: join(folder, 'prometheus.pem'),
+          key_file: join(folder, 'prometheus-key.pem'),
         },
+        basic_auth: { username: 'prometheus', password_file: join(folder, 'password') },
       },
     },
   );

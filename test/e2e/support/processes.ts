@@ -1,30 +1,24 @@
 /**
  * Real programs, started and ended by their process, never by name. Knows nothing of what they do.
  */
-import { spawn, spawnSync } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const PROMETHEUS_PACKAGES = {
-  '/usr/bin/prometheus': 'prometheus',
-  '/usr/bin/prometheus-alertmanager': 'prometheus-alertmanager',
-  '/usr/bin/promtool': 'prometheus',
-  '/usr/bin/amtool': 'prometheus-alertmanager',
-} as const;
-
 const DEBIAN_PACKAGES = {
-  ...PROMETHEUS_PACKAGES,
+  '/usr/bin/amtool': 'prometheus-alertmanager',
   '/usr/bin/chromium': 'chromium',
   '/usr/bin/jsonnet': 'jsonnet',
   '/usr/bin/kubectl': 'kubernetes-client',
+  '/usr/bin/prometheus': 'prometheus',
+  '/usr/bin/prometheus-alertmanager': 'prometheus-alertmanager',
+  '/usr/bin/promtool': 'prometheus',
   '/usr/bin/systemd-analyze': 'systemd',
 } as const;
 
 /** Where another version of Prometheus is unpacked, with `usr/bin` below it; empty for the installed one. */
 const PROMETHEUS_ROOT = process.env['PROMETHEUS_ROOT'] ?? '';
-
-export type DebianProgram = keyof typeof DEBIAN_PACKAGES;
 
 export interface Server {
   /** Host and port. */
@@ -36,12 +30,11 @@ export interface Server {
 }
 
 /** The path of the installed program. Throws with the name of its package if it is missing. */
-export function debianProgram(path: DebianProgram): string {
-  const found = path in PROMETHEUS_PACKAGES ? `${PROMETHEUS_ROOT}${path}` : path;
+export function debianProgram(path: keyof typeof DEBIAN_PACKAGES): string {
+  const name = DEBIAN_PACKAGES[path];
+  const found = name.startsWith('prometheus') ? `${PROMETHEUS_ROOT}${path}` : path;
   if (!existsSync(found)) {
-    throw new Error(
-      `${found} is missing: the end-to-end tests need it. apt-get install ${DEBIAN_PACKAGES[path]}`,
-    );
+    throw new Error(`${found} is missing: the end-to-end tests need it. apt-get install ${name}`);
   }
   return found;
 }
@@ -56,18 +49,27 @@ export async function startServer(
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
   child.on('error', (error) => (log += error.message));
+  function hasEnded(): boolean {
+    return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+  }
   function lineWhere<T>(find: (line: string) => T | undefined): Promise<T> {
     return eventually(`a line of ${path} that says what was awaited`, () => {
       const lines = log.split('\n').slice(0, -1);
       const found = lines.map((line) => find(line)).find((answer) => answer !== undefined);
-      if (found === undefined && hasEnded(child)) {
+      if (found === undefined && hasEnded()) {
         throw new Error(`${path} ended too early:\n${log}`);
       }
       return found;
     });
   }
   async function stop(): Promise<void> {
-    await end(child);
+    if (!hasEnded()) {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      const kill = setTimeout(() => child.kill('SIGKILL'), 20_000);
+      await ended;
+      clearTimeout(kill);
+    }
     rmSync(folder, { recursive: true });
   }
   try {
@@ -86,27 +88,28 @@ export interface Outcome {
 }
 
 /** Runs a program to its end, while this process goes on. */
-export async function outcomeOf(
+export function outcomeOf(
   path: string,
   args: readonly string[],
   options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<Outcome & { readonly out: string; readonly error: string }> {
   const env = { ...process.env, ...options.env };
-  const child = spawn(path, args, { ...options, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let [output, out, error] = ['', '', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text;
-    output += text;
+  return new Promise((resolve, reject) => {
+    const child = execFile(
+      path,
+      args,
+      { ...options, env, maxBuffer: Infinity },
+      (failure, out, error) => {
+        const status = failure === null ? 0 : (failure.code ?? null);
+        if (typeof status === 'string') {
+          reject(new Error(`${path} cannot be run`, { cause: failure }));
+        } else {
+          resolve({ status, out, error, output: out + error });
+        }
+      },
+    );
+    child.stdin?.end();
   });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    error += text;
-    output += text;
-  });
-  const status = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', resolve);
-  });
-  return { status, output, out, error };
 }
 
 /** As above. What it has written; throws where it fails. */
@@ -144,18 +147,4 @@ export async function eventually<T>(
     await sleep(200);
   }
   throw new Error(`waited a minute in vain for ${what}`);
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (!hasEnded(child)) {
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGTERM');
-    const kill = setTimeout(() => child.kill('SIGKILL'), 20_000);
-    await ended;
-    clearTimeout(kill);
-  }
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 }

@@ -32,13 +32,13 @@ const VECTOR = z.object({
 });
 const VALUES = z.object({ data: z.array(z.string()) });
 
-export interface PrometheusOptions {
+interface PrometheusOptions {
   /** A folder of blocks that it begins with; they are copied. Whatever their age, they stay. */
   readonly blocks?: string;
   /** Its storage, which is there after its end; without, it is gone then. */
   readonly storage?: string;
-  /** Further settings of the scrapes, by job. */
-  readonly settings?: Readonly<Record<string, object>>;
+  /** Further settings of the scrapes. */
+  readonly scrape?: object;
   /** Further sections of its configuration. */
   readonly config?: object;
   /** Further flags. */
@@ -48,7 +48,7 @@ export interface PrometheusOptions {
 /** `targets` are host and port, by the name of their job; each is scraped every second. */
 export async function startPrometheus(
   targets: Readonly<Record<string, string>>,
-  { blocks, storage, settings = {}, config: sections = {}, flags = [] }: PrometheusOptions = {},
+  { blocks, storage, scrape = {}, config: sections = {}, flags = [] }: PrometheusOptions = {},
 ): Promise<Prometheus> {
   const program = debianProgram('/usr/bin/prometheus');
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
@@ -58,7 +58,7 @@ export async function startPrometheus(
     scrape_configs: Object.entries(targets).map(([job, target]) => ({
       job_name: job,
       static_configs: [{ targets: [target] }],
-      ...settings[job],
+      ...scrape,
     })),
     ...sections,
   };
