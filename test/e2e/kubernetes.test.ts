@@ -5,7 +5,7 @@
 import { readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { z } from 'zod';
 import { parseShard } from '../../src/cli/run.ts';
@@ -20,7 +20,6 @@ const NAME = 'library-stats-exporter';
 const LABELS = { 'app.kubernetes.io/name': NAME };
 
 const RESOURCE = z.looseObject({
-  apiVersion: z.string(),
   kind: z.string(),
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
 });
@@ -32,7 +31,7 @@ const CONTAINER = z.object({
   readinessProbe: PROBE,
   livenessProbe: PROBE,
   volumeMounts: z.array(
-    z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().optional() }),
+    z.object({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().default(false) }),
   ),
 });
 const STATEFUL_SET = z.object({
@@ -43,17 +42,11 @@ const STATEFUL_SET = z.object({
 type Resource = z.infer<typeof RESOURCE>;
 
 const workspace = new Workspace();
-let resources: readonly Resource[];
-let replicas: number;
-let container: z.infer<typeof CONTAINER>;
-
-beforeAll(() => {
-  resources = build();
-  const spec = STATEFUL_SET.parse(resourceOf('StatefulSet')['spec']);
-  [container] = spec.template.spec.containers;
-  ({ replicas } = spec);
-});
 afterAll(() => workspace.close());
+
+const resources = build();
+const { replicas, template } = STATEFUL_SET.parse(resourceOf('StatefulSet')['spec']);
+const [container] = template.spec.containers;
 
 function build(folder = FOLDER): readonly Resource[] {
   const { status, output } = run(debianProgram('/usr/bin/kubectl'), ['kustomize', folder]);
@@ -62,23 +55,13 @@ function build(folder = FOLDER): readonly Resource[] {
 }
 
 function resourceOf(kind: string, among = resources): Resource {
-  const found = among.filter((resource) => resource.kind === kind);
-  expect(found).toHaveLength(1);
-  return RESOURCE.parse(found[0]);
+  return RESOURCE.parse(among.find((resource) => resource.kind === kind));
 }
 
 test('kustomize builds one of each resource, all in one namespace', () => {
-  expect(resources.map(({ kind }) => kind).toSorted()).toEqual([
-    'ConfigMap',
-    'Namespace',
-    'NetworkPolicy',
-    'PodDisruptionBudget',
-    'PodMonitor',
-    'PrometheusRule',
-    'Secret',
-    'Service',
-    'StatefulSet',
-  ]);
+  const kinds =
+    'ConfigMap Namespace NetworkPolicy PodDisruptionBudget PodMonitor PrometheusRule Secret Service StatefulSet';
+  expect(resources.map(({ kind }) => kind).toSorted()).toEqual(kinds.split(' '));
   const namespace = resourceOf('Namespace').metadata.name;
   for (const { kind, metadata } of resources.filter((resource) => resource.kind !== 'Namespace')) {
     expect([kind, metadata.name, metadata.namespace]).toEqual([kind, NAME, namespace]);
@@ -145,8 +128,10 @@ test('the rules are those of prometheus/rules', async () => {
   const groups = readdirSync(RULES)
     .toSorted()
     .flatMap((name) => {
-      const text = readFileSync(join(RULES, name), 'utf8');
-      return z.object({ groups: z.array(z.unknown()) }).parse(parse(text)).groups;
+      const { groups }: { readonly groups: readonly unknown[] } = parse(
+        readFileSync(join(RULES, name), 'utf8'),
+      );
+      return groups;
     });
   const rule = {
     apiVersion: 'monitoring.coreos.com/v1',
@@ -201,9 +186,11 @@ test('whatever selects the pods does, and only the folder of the state can be wr
   expect(resourceOf('NetworkPolicy')['spec']).toMatchObject({ podSelector: selector });
   expect(resourceOf('Service')['spec']).toMatchObject({ clusterIP: 'None', selector: LABELS });
   const { volumeMounts, ports, args } = container;
-  expect(volumeMounts.map(({ name }) => name)).toEqual(['config', 'secrets', 'data']);
-  const writable = volumeMounts.filter(({ readOnly }) => readOnly !== true);
-  expect(writable).toEqual([{ name: 'data', mountPath: '/data' }]);
+  expect(volumeMounts).toMatchObject([
+    { name: 'config', readOnly: true },
+    { name: 'secrets', readOnly: true },
+    { name: 'data', mountPath: '/data', readOnly: false },
+  ]);
   expect(args).toContain('--storage.path=/data');
   expect(image).toContain(`EXPOSE ${ports[0].containerPort}\n`);
 });
@@ -214,12 +201,15 @@ test('a pod starts with its arguments, configuration and secrets, and answers it
   for (const [name, value] of Object.entries(secrets)) {
     workspace.write(name, Buffer.from(value, 'base64').toString());
   }
-  const folders = new Map(container.volumeMounts.map(({ name, mountPath }) => [name, mountPath]));
+  /** With the folders of this test in place of those of the container. */
   function here(text: string): string {
-    return text
-      .replaceAll(folders.get('secrets') ?? '?', workspace.folder)
-      .replaceAll(folders.get('config') ?? '?', workspace.folder)
-      .replaceAll('=/data', `=${join(workspace.folder, 'data')}`)
+    const data = join(workspace.folder, 'data');
+    return container.volumeMounts
+      .reduce(
+        (changed, { name, mountPath }) =>
+          changed.replaceAll(`${mountPath}`, name === 'data' ? data : workspace.folder),
+        text,
+      )
       .replaceAll('=auto/', '=0/');
   }
   // Nobody answers there; the names of the example would be looked up.
