@@ -98,6 +98,7 @@ describe.each(readDashboards())('%s', (_file, dashboard) => {
     for (const { datasource, expr } of alerts) {
       const matchers = ['alertname=~"Library.+"', 'alertstate="firing"'];
       expect(datasource).toEqual(DATASOURCE);
+      expect(syntaxErrors(expr ?? '')).toEqual([]);
       expect(selectorsOf(expr ?? '')).toMatchObject([
         { metric: 'ALERTS', matchers: expect.arrayContaining(matchers) },
       ]);
