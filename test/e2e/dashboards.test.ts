@@ -163,20 +163,19 @@ test('people inside are the estimate where there is one, else raw, and the table
   });
   const shown = inside.map(({ labels: { customer = '', source }, value }) => [
     customer,
-    source,
-    value,
+    { source, value },
   ]);
   const expected = demo.customers.map((customer) => {
     const estimate = valueOf(estimates, customer);
-    return estimate === undefined
-      ? [customer, 'raw', valueOf(raw, customer)]
-      : [customer, 'estimate', estimate];
+    const value = estimate ?? valueOf(raw, customer);
+    return [customer, { source: estimate === undefined ? 'raw' : 'estimate', value }];
   });
-  expect(shown.toSorted()).toEqual(expected.toSorted());
-  const sources = shown.map(([customer, source]) => [customer, source]);
-  expect(sources).toContainEqual(['old-town', 'estimate']);
-  // It never closes, so it has no estimate.
-  expect(sources).toContainEqual(['riverside', 'raw']);
+  expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(expected));
+  // Riverside never closes, so it has no estimate.
+  expect(Object.fromEntries(shown)).toMatchObject({
+    'old-town': { source: 'estimate' },
+    riverside: { source: 'raw' },
+  });
 });
 
 describe('the hours of the week', () => {
