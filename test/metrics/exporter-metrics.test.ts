@@ -5,21 +5,18 @@ import { FAILURE_REASONS } from '../../src/base/errors.ts';
 import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 
 function created() {
-  const metrics = createExporterMetrics({
-    version: '1.2.3',
-    revision: 'abc',
-    nodeVersion: 'v24.0.0',
-  });
-  async function linesOf(prefix: string): Promise<readonly string[]> {
-    const text = await metrics.render('text');
-    return text.split('\n').filter((line) => line.startsWith(prefix));
+  const metrics = createExporterMetrics({ version: '1.2.3', revision: 'abc', nodeVersion: 'v24' });
+  /** The lines that start so, in order. */
+  async function linesOf(prefix: string): Promise<string> {
+    const lines = (await metrics.render('text')).split('\n');
+    return lines.filter((line) => line.startsWith(prefix)).join('\n');
   }
   return { metrics, linesOf };
 }
 
 test('at first there is nothing but the build and the requests', async () => {
   const { linesOf } = created();
-  const names = (await linesOf('library_exporter_')).map((line) => line.split('{')[0]);
+  const names = (await linesOf('library_exporter_')).match(/^\w+/gm);
   expect([...new Set(names)]).toEqual([
     'library_exporter_service_requests_total',
     'library_exporter_service_request_duration_seconds_bucket',
@@ -27,77 +24,66 @@ test('at first there is nothing but the build and the requests', async () => {
     'library_exporter_service_request_duration_seconds_count',
     'library_exporter_build_info',
   ]);
-  expect(await linesOf('library_exporter_build_info')).toEqual([
-    'library_exporter_build_info{version="1.2.3",revision="abc",nodeversion="v24.0.0"} 1',
-  ]);
+  expect(await linesOf('library_exporter_build_info')).toBe(
+    'library_exporter_build_info{version="1.2.3",revision="abc",nodeversion="v24"} 1',
+  );
 });
 
 test('series of a stream start at 0, and setting streams again keeps their values', async () => {
   const { metrics, linesOf } = created();
   metrics.setStreams(['people']);
-  expect(await linesOf('library_exporter_poll_failures_total')).toEqual(
+  expect(await linesOf('library_exporter_poll_failures_total')).toBe(
     FAILURE_REASONS.map(
       (reason) => `library_exporter_poll_failures_total{stream="people",reason="${reason}"} 0`,
-    ),
+    ).join('\n'),
   );
   metrics.pollEnded('people', 0.2);
   metrics.pollEnded('people', 7, 'timeout');
   metrics.setStreams(['people', 'logins']);
-  expect(await linesOf('library_exporter_poll_duration_seconds_count')).toEqual([
-    'library_exporter_poll_duration_seconds_count{stream="people"} 2',
-    'library_exporter_poll_duration_seconds_count{stream="logins"} 0',
-  ]);
-  expect(await linesOf('library_exporter_poll_')).toEqual(
-    expect.arrayContaining([
-      'library_exporter_poll_failures_total{stream="people",reason="timeout"} 1',
-      'library_exporter_poll_duration_seconds_bucket{stream="people",le="1.0"} 1',
-      'library_exporter_poll_duration_seconds_bucket{stream="people",le="+Inf"} 2',
-    ]),
-  );
+  expect(await linesOf('library_exporter_poll_duration_seconds_count')).toBe(`\
+library_exporter_poll_duration_seconds_count{stream="people"} 2
+library_exporter_poll_duration_seconds_count{stream="logins"} 0`);
+  const lines = await linesOf('library_exporter_poll_');
+  expect(lines).toContain('poll_failures_total{stream="people",reason="timeout"} 1\n');
+  expect(lines).toContain('poll_duration_seconds_bucket{stream="people",le="1.0"} 1\n');
+  expect(lines).toContain('poll_duration_seconds_bucket{stream="people",le="+Inf"} 2\n');
 });
 
 test('requests are counted by endpoint and status; durations are in seconds', async () => {
   const { metrics, linesOf } = created();
   metrics.requestEnded({ endpoint: 'token', code: 401, durationMs: 30 });
   metrics.requestEnded({ endpoint: 'token', code: 'none', durationMs: 20 });
-  expect(await linesOf('library_exporter_service_requests_total{endpoint="token"')).toEqual([
-    'library_exporter_service_requests_total{endpoint="token",code="200"} 0',
-    'library_exporter_service_requests_total{endpoint="token",code="none"} 1',
-    'library_exporter_service_requests_total{endpoint="token",code="401"} 1',
-  ]);
+  expect(await linesOf('library_exporter_service_requests_total{endpoint="token"')).toBe(`\
+library_exporter_service_requests_total{endpoint="token",code="200"} 0
+library_exporter_service_requests_total{endpoint="token",code="none"} 1
+library_exporter_service_requests_total{endpoint="token",code="401"} 1`);
   expect(await linesOf('library_exporter_service_request_duration_seconds_sum')).toContain(
     'library_exporter_service_request_duration_seconds_sum{endpoint="token"} 0.05',
   );
 });
 
-test('a failed reload keeps the time of the last successful one', async () => {
-  const { metrics, linesOf } = created();
-  metrics.configReloaded(true, 1_000);
-  metrics.configReloaded(false, 2_000);
-  expect(await linesOf('library_exporter_config')).toEqual([
-    'library_exporter_config_last_reload_successful 0',
-    'library_exporter_config_last_reload_success_timestamp_seconds 1000',
-  ]);
-});
-
-test('customers and shard have their newest values', async () => {
+test('customers, shard and reload have their newest values; a failed reload keeps the time', async () => {
   const { metrics, linesOf } = created();
   metrics.setCustomers(5);
   metrics.setCustomers(0);
   metrics.setShard(0, 2);
   metrics.setShard(1, 4);
-  expect(await linesOf('library_exporter_customers')).toEqual(['library_exporter_customers 0']);
-  expect(await linesOf('library_exporter_shard_info')).toEqual([
+  metrics.configReloaded(true, 1_000);
+  metrics.configReloaded(false, 2_000);
+  expect(await linesOf('library_exporter_c')).toBe(`\
+library_exporter_customers 0
+library_exporter_config_last_reload_successful 0
+library_exporter_config_last_reload_success_timestamp_seconds 1000`);
+  expect(await linesOf('library_exporter_shard_info')).toBe(
     'library_exporter_shard_info{shard="1",shards="4"} 1',
-  ]);
+  );
 });
 
 test('process metrics leave out gauges that promtool rejects', async () => {
-  const { linesOf } = created();
-  const types = await linesOf('# TYPE ');
-  expect(types.filter((line) => line.endsWith('_total gauge'))).toEqual([]);
-  expect(types).toContain('# TYPE nodejs_active_handles gauge');
-  expect(types).toContain('# TYPE process_resident_memory_bytes gauge');
+  const types = await created().linesOf('# TYPE ');
+  expect(types).not.toContain('_total gauge');
+  expect(types).toContain('# TYPE nodejs_active_handles gauge\n');
+  expect(types).toContain('# TYPE process_resident_memory_bytes gauge\n');
 });
 
 test('the text format is the same before and after OpenMetrics was rendered', async () => {
@@ -109,7 +95,7 @@ test('the text format is the same before and after OpenMetrics was rendered', as
   expect(openmetrics).toContain(
     '\nlibrary_exporter_poll_failures_total{stream="people",reason="auth"} 1\n',
   );
-  expect(await linesOf('library_exporter_poll')).toEqual(before);
+  expect(await linesOf('library_exporter_poll')).toBe(before);
 });
 
 test('special values and HELP texts are written as each format requires', async () => {

@@ -21,29 +21,18 @@ const certificate = makeCertificate({ name: 'x', hosts: ['127.0.0.1'], issuer: a
 
 /** Clients that send nothing, and connect again as soon as they are disconnected. */
 function silentClients(url: string, count: number): void {
+  const { hostname: host, port } = new URL(url);
   const sockets = new Set<Socket>();
-  let isEnded = false;
   function open(): void {
-    const socket = connect({
-      port: Number(new URL(url).port),
-      host: '127.0.0.1',
-      allowHalfOpen: true,
-    });
+    const socket = connect({ host, port: Number(port), allowHalfOpen: true });
     sockets.add(socket);
-    socket.on('error', () => {});
-    socket.on('close', () => {
-      sockets.delete(socket);
-      if (!isEnded) {
-        open();
-      }
-    });
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket) && open());
   }
-  for (let i = 0; i < count; i += 1) {
-    open();
-  }
+  Array.from({ length: count }, open);
   onTestFinished(() => {
-    isEnded = true;
-    sockets.forEach((socket) => socket.destroy());
+    const remaining = [...sockets];
+    sockets.clear();
+    remaining.forEach((socket) => socket.destroy());
   });
 }
 
@@ -109,19 +98,15 @@ test('an unfinished request is ended, whether it stalls or goes on slowly', asyn
 /** A server with a scrape in progress, which ends with `answer`. */
 async function scraping() {
   const asked = Promise.withResolvers<void>();
-  const exposition = Promise.withResolvers<readonly Uint8Array[]>();
-  const { server, url } = await protectedServer(
-    {},
-    {
-      exposition() {
-        asked.resolve();
-        return exposition.promise;
-      },
-    },
-  );
+  const parts = Promise.withResolvers<readonly Uint8Array[]>();
+  function exposition(): Promise<readonly Uint8Array[]> {
+    asked.resolve();
+    return parts.promise;
+  }
+  const { server, url } = await protectedServer({}, { exposition });
   const response = ask(url, '/metrics');
   await asked.promise;
-  return { server, url, response, answer: () => exposition.resolve([Buffer.from('whole\n')]) };
+  return { server, url, response, answer: () => parts.resolve([Buffer.from('whole\n')]) };
 }
 
 test('idle connections and slow requests make room, requests in progress do not', async () => {
@@ -130,18 +115,15 @@ test('idle connections and slow requests make room, requests in progress do not'
   onTestFinished(() => agent.destroy());
   const half = MAX_CONNECTIONS / 2;
   await Promise.all(Array.from({ length: half }, () => ask(url, '/-/ready', { agent })));
-  const slow = await Promise.all(
-    Array.from({ length: half }, async () => {
-      const { socket } = await connected(url);
-      return socket.write('POST /nope HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n');
-    }),
-  );
+  for (let i = 0; i < half; i += 1) {
+    const { socket } = await connected(url);
+    socket.write('POST /nope HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n');
+  }
   for (let i = 0; i < MAX_CONNECTIONS; i += 1) {
     expect((await ask(url, '/-/ready')).status).toBe(200);
   }
   answer();
   expect((await response).body).toBe('whole\n');
-  expect(slow).toHaveLength(half);
 }, 60_000);
 
 async function slowReader(url: string) {
