@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Secret } from '../../src/base/secret.ts';
 import type { ExchangeAnswer } from '../../src/service/transport.ts';
 import { settle } from '../support/virtual-clock.ts';
-import { tokenAnswer } from './support/fake-service.ts';
+import { SECRET, tokenAnswer } from './support/fake-service.ts';
 import { failureOf, never, QUESTION, reply, ROWS, startInMemory } from './support/harness.ts';
 import type { Reply } from './support/harness.ts';
 
@@ -112,6 +112,32 @@ describe('a token', () => {
 });
 
 describe('refused credentials', () => {
+  test.for([
+    [400, { error: 'invalid_client' }, 'auth', /status 400, invalid_client/, [false]],
+    [401, { error: `no client ${SECRET}` }, 'auth', /status 401, other/, [false]],
+    [403, { error: 'unauthorized_client' }, 'auth', /status 403, unauthorized_client/, [false]],
+    [401, 'nothing', 'auth', /status 401, no reason given/, [false]],
+    // Without an error object it may be a proxy that answers.
+    [400, 'nothing', 'rejected', /status 400$/, []],
+    [403, 'nothing', 'auth', /status 403$/, []],
+  ] as const)(
+    'are those with status %i and %j: %s',
+    async ([status, value, reason, words, valid]) => {
+      const { fake, harness, requests, use } = startTokens();
+      fake.token = reply(status, value);
+      const error = await failureOf(use());
+      expect(error).toMatchObject({
+        reason,
+        status,
+        message: expect.stringMatching(words) as string,
+      });
+      expect(harness.credentials).toEqual(valid);
+      // They are not sent again.
+      expect((await failureOf(use())).reason).toBe(reason);
+      expect(requests()).toHaveLength(2 - valid.length);
+    },
+  );
+
   test('are sent again after one minute, then two, four, eight, fifteen', async () => {
     const { clock, fake, harness, requests, use } = startTokens();
     fake.token = REFUSAL;

@@ -3,7 +3,6 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { RawPage } from '../../src/base/model.ts';
 import {
-  body,
   GOOD,
   inTurn,
   json,
@@ -153,34 +152,6 @@ test('a 401 renews the token and repeats the request once; a second one ends the
   fake.data = GOOD;
   await ask(harness.riverside);
   expect(harness.requests.slice(7)).toEqual(['token:200', 'peoplecount:200']);
-});
-
-describe('the token endpoint', () => {
-  test.for([
-    [400, { error: 'invalid_client' }, 'status 400, invalid_client'],
-    [401, { error: `no client ${SECRET}` }, 'status 401, other'],
-    [403, { error: 'unauthorized_client' }, 'status 403, unauthorized_client'],
-    [401, 'nothing', 'status 401, no reason given'],
-  ] as const)('that refuses with %i is the reason auth, once', async ([code, value, words]) => {
-    const { fake, harness } = await start();
-    fake.token = json(code, value);
-    const error = await failureOf(ask(harness.riverside));
-    expect(error).toMatchObject({ reason: 'auth', status: code });
-    expect(error.message).toContain(words);
-    expect(harness.credentials).toEqual([false]);
-    expect((await failureOf(ask(harness.riverside))).reason).toBe('auth');
-    expect(harness.requests).toEqual([`token:${code}`]);
-  });
-
-  test.for([
-    [400, 'rejected'],
-    [403, 'auth'],
-  ] as const)('without an error object has not refused: %i', async ([code, reason]) => {
-    const { fake, harness } = await start();
-    fake.token = body('<p>no</p>', { 'content-type': 'text/html' }, code);
-    expect(await failureOf(ask(harness.riverside))).toMatchObject({ reason, status: code });
-    expect(harness.credentials).toEqual([]);
-  });
 });
 
 test('a customer whose requests hang does not take the places of the others', async () => {

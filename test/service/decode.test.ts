@@ -222,9 +222,7 @@ describe('a page of raw records', () => {
     });
     const all = page([more], {}, { includePatronFields: true });
     expect(all).toMatchObject({ records: [Object.values(LOGIN)] });
-  });
-
-  test('has null for missing values', () => {
+    // Missing values are null.
     const records = [['l-1', ...Array<null>(9).fill(null)]];
     expect(page([{ id: 'l-1', name: null }])).toMatchObject({ records });
   });

@@ -76,32 +76,38 @@ export function seriesOf(inside: readonly number[]): OccupancySeries {
   };
 }
 
-function failing(message: string, lastSuccessMs: number | undefined) {
-  const lastError = { message, atMs: NOW_MS - 21_000 };
-  const bad = stream({ up: false, lastSuccessMs, failures: 4, lastError });
-  return { people: bad, logins: bad };
-}
+/** A customer that was not polled yet. */
+export const UNKNOWN: CustomerChanges = {
+  open: undefined,
+  capacity: undefined,
+  occupancy: undefined,
+  credentialsValid: undefined,
+  counters: {},
+  streams: { people: streamMetrics({}) },
+  series: undefined,
+};
 
-const LIBRARIES: readonly CustomerChanges[] = [
-  { customer: 'riverside' },
-  { customer: 'harbour-point', timezone: 'Australia/Perth', capacity: 45 },
-  {
-    customer: 'hillside',
-    capacity: undefined,
-    credentialsValid: false,
-    occupancy: undefined,
-    series: undefined,
-    counters: {},
-    streams: failing('the service refused the credentials', undefined),
+export const FAILING: CustomerChanges = {
+  streams: {
+    people: stream({
+      up: false,
+      failures: 4,
+      lastError: { message: 'no answer within 10s', atMs: NOW_MS - 21_000 },
+    }),
   },
-  { customer: 'old-town', streams: failing('no answer within 10s', NOW_MS - 240_000) },
-  { customer: 'southern-cross', open: false, occupancy: 0, series: seriesOf([0, 0]) },
+};
+
+const KINDS: readonly CustomerChanges[] = [
+  {},
+  UNKNOWN,
+  FAILING,
+  { credentialsValid: false, timezone: 'Australia/Perth' },
+  { open: false, occupancy: 0, series: seriesOf([0, 0]) },
 ];
 
 /** Customers that work and that fail in each way. */
 export function customersOfEachKind(count: number): readonly CustomerStatus[] {
-  return Array.from({ length: count }, (_, i) => {
-    const library = LIBRARIES[i % LIBRARIES.length];
-    return customer({ ...library, customer: `${library?.customer}-${i}` });
-  });
+  return Array.from({ length: count }, (_, i) =>
+    customer({ ...KINDS[i % KINDS.length], customer: `riverside-${i}` }),
+  );
 }

@@ -6,8 +6,8 @@ import type { DoorFault } from '../../src/counting/estimate.ts';
 import type { CustomerStatus } from '../../src/web/status-row.ts';
 import { renderStatusPage } from '../../src/web/status-page.ts';
 import type { StatusData } from '../../src/web/status-page.ts';
-import { NOW_MS, streamMetrics } from '../metrics/fixtures.ts';
-import { customer, seriesOf, statusOf, stream } from './fixtures.ts';
+import { NOW_MS } from '../metrics/fixtures.ts';
+import { FAILING, UNKNOWN, customer, seriesOf, statusOf, stream } from './fixtures.ts';
 import type { CustomerChanges } from './fixtures.ts';
 import { ask, protectedServer } from './protected.ts';
 
@@ -36,18 +36,6 @@ function textOf(page: string): string {
 function numbered(count: number): readonly CustomerStatus[] {
   return Array.from({ length: count }, (_, i) => customer({ customer: `library-${i}` }));
 }
-
-const UNKNOWN: CustomerChanges = {
-  open: undefined,
-  capacity: undefined,
-  occupancy: undefined,
-  credentialsValid: undefined,
-  counters: {},
-  streams: { people: streamMetrics({}) },
-  series: undefined,
-};
-
-const FAILING: CustomerChanges = { streams: { people: stream({ up: false }) } };
 
 function estimated(people: number, lower: number, upper: number, fault: DoorFault | 'none') {
   return { estimate: { ...NO_ESTIMATE, people: { people, lower, upper }, fault } };
