@@ -1,9 +1,9 @@
 /** The families of the breakdowns: parts of the customer's sums, under names of their own. */
 import { BREAKDOWNS, COUNTERS } from '../base/model.ts';
 import type { Breakdown } from '../base/model.ts';
-import type { BreakdownMetrics, KeyMetrics } from '../counting/customer-metrics.ts';
-import { known, typeOf } from './family.ts';
-import type { Family, LabelPair, Sample } from './family.ts';
+import type { KeyMetrics } from '../counting/customer-metrics.ts';
+import { known, labelled, typeOf } from './family.ts';
+import type { Family } from './family.ts';
 
 const DIRECTION = { people_entered: 'in', people_exited: 'out' } as const;
 
@@ -15,17 +15,14 @@ export function breakdownFamilies(configured: ReadonlySet<Breakdown>): readonly 
   return families.length === 0 ? [] : [...families, KEYS_DROPPED];
 }
 
-const KEYS_DROPPED: Family = {
-  name: 'library_breakdown_keys_dropped',
-  type: 'gauge',
-  help: 'Keys above the limit of 1000 that are not exported.',
-  labels: ['stream'],
-  absent: UNTIL_READ,
-  samples: ({ breakdowns }) =>
-    BREAKDOWNS.flatMap((breakdown) =>
-      known(breakdowns[breakdown]?.droppedKeys, [['stream', breakdown]]),
-    ),
-};
+const KEYS_DROPPED = labelled(
+  'library_breakdown_keys_dropped',
+  'Keys above the limit of 1000 that are not exported.',
+  'stream',
+  BREAKDOWNS,
+  ({ breakdowns }, breakdown) => breakdowns[breakdown]?.droppedKeys,
+  UNTIL_READ,
+);
 
 function familiesOf(breakdown: Breakdown): readonly Family[] {
   return [
@@ -61,7 +58,7 @@ function counterExcess(breakdown: Breakdown): Family {
     labels: [breakdown, 'counter'],
     absent: UNTIL_READ,
     samples: ({ breakdowns }) =>
-      eachKey(breakdowns[breakdown], ({ key, counters }) =>
+      (breakdowns[breakdown]?.keys ?? []).flatMap(({ key, counters }) =>
         COUNTERS.people.flatMap((counter) =>
           known(counters[counter]?.excess, [
             [breakdown, key],
@@ -88,13 +85,12 @@ const BRANCH_INFO: Family = {
   labels: ['branch', 'name'],
   absent: 'until the first reading for a branch that is not under `branches`',
   samples: ({ breakdowns }) =>
-    (breakdowns.branch?.names ?? []).map(([key, name]) => {
-      const labels: readonly LabelPair[] = [
+    (breakdowns.branch?.names ?? []).flatMap(([key, name]) =>
+      known(1, [
         ['branch', key],
         ['name', name],
-      ];
-      return { labels, value: 1 };
-    }),
+      ]),
+    ),
 };
 
 /** A family with one series for each key. */
@@ -112,15 +108,8 @@ function ofKeys(
     absent,
     labels: [breakdown],
     samples: ({ breakdowns }) =>
-      eachKey(breakdowns[breakdown], (metrics) =>
+      (breakdowns[breakdown]?.keys ?? []).flatMap((metrics) =>
         known(value(metrics), [[breakdown, metrics.key]]),
       ),
   };
-}
-
-function eachKey(
-  metrics: BreakdownMetrics | undefined,
-  samples: (metrics: KeyMetrics) => readonly Sample[],
-): readonly Sample[] {
-  return metrics === undefined ? [] : metrics.keys.flatMap(samples);
 }
