@@ -16,6 +16,13 @@ export function configured(...names: readonly string[]): Promise<LoadedConfig> {
 
 /** With another token endpoint than the data's. */
 export function configuredAt(authUrl: string, ...names: readonly string[]): Promise<LoadedConfig> {
+  return load({ 'config.yaml': configText(authUrl, names) });
+}
+
+export function configText(
+  authUrl = SERVICE_URL,
+  names: readonly string[] = ['riverside'],
+): string {
   const service = { base_url: SERVICE_URL, auth_url: authUrl };
   const customers = names.map((name) => ({
     name,
@@ -23,9 +30,7 @@ export function configuredAt(authUrl: string, ...names: readonly string[]): Prom
     client_secret: 'otter-quay',
     timezone: 'Europe/Copenhagen',
   }));
-  return load({
-    'config.yaml': JSON.stringify({ service, polling: { interval: '1s' }, customers }),
-  });
+  return JSON.stringify({ service, polling: { interval: '1s' }, customers });
 }
 
 /** A started daemon, what it logged, and the values of its own metrics. */
@@ -57,14 +62,5 @@ export async function started(options: Partial<DaemonOptions>) {
     const text = await (await fetch(new URL('/metrics', url))).text();
     return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
   }
-  /** The alert of the status page. */
-  async function alert(): Promise<string | undefined> {
-    const page = await (await fetch(url)).text();
-    const [, text] = /role="alert">([^]*?)<\/p>/.exec(page) ?? [];
-    return text
-      ?.replaceAll(/<[^>]*>/g, '')
-      .replaceAll(/\s+/g, ' ')
-      .trim();
-  }
-  return { daemon, url, logged, metric, alert };
+  return { daemon, url, logged, metric };
 }

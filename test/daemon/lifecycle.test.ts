@@ -8,7 +8,7 @@ import { StorageInUseError } from '../../src/polling/state-file.ts';
 import { createEnvironment, exporterConfigYaml } from '../../src/simulator/environment.ts';
 import { folderOf, load } from '../config/folder.ts';
 import { toAnswer, toSimulated } from '../support/exporter-process.ts';
-import { started } from './fixture.ts';
+import { configText, started } from './fixture.ts';
 
 const PATIENT = { timeout: 20_000 };
 
@@ -88,8 +88,7 @@ test('the process exits with the status of its command after SIGTERM, and reads 
     write.mockRestore();
     signals.forEach((signal) => added(signal).forEach((listener) => process.off(signal, listener)));
   });
-  const config = { 'config.yaml': JSON.stringify(CONFIG) };
-  const path = join(await folderOf(config), 'config.yaml');
+  const path = join(await folderOf({ 'config.yaml': configText() }), 'config.yaml');
   const flags = ['--web.listen-address=127.0.0.1:0', '--storage.path=', '--log.format=json'];
   process.argv = [process.execPath, 'main.ts', `--config.file=${path}`, ...flags];
   await import('../../src/main.ts');
@@ -101,15 +100,3 @@ test('the process exits with the status of its command after SIGTERM, and reads 
   await vi.waitFor(() => expect(exit).toHaveBeenCalledExactlyOnceWith(0), PATIENT);
   expect(log).toContain('"msg":"stopped"');
 });
-
-const CONFIG = {
-  service: { base_url: 'http://127.0.0.1:9', auth_url: 'http://127.0.0.1:9' },
-  customers: [
-    {
-      name: 'riverside',
-      client_id: 'riverside-api',
-      client_secret: 'otter-quay',
-      timezone: 'Europe/Copenhagen',
-    },
-  ],
-};
