@@ -124,14 +124,6 @@ describe('our clock', () => {
     expect(counted.figures().occupancy).toBeUndefined();
   });
 
-  test('goes back by an hour over the start of the period: the period stays', async () => {
-    const { counted, minutes, step, truth } = await busyLibrary({ startMs: local(31, 3, 50) });
-    await minutes(30);
-    step(-HOUR_MS);
-    expect(counted.figures().periodStartMs).toBe(local(31, 4));
-    expect(counted.totals()).toEqual(truth().totals);
-  });
-
   test('goes by days into the next period and back: the old mark stays', async () => {
     const { counted, record } = countedPeople({ startMs: local(29, 12) });
     record(local(29, 11), [3, 0], { goneMs: local(29, 12, 2) });

@@ -1,5 +1,4 @@
 /** The golden vectors come from an independent reference implementation of the method. */
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { HISTORY_DAYS, learnDoors, QUARTERS_PER_DAY } from '../../src/counting/door-model.ts';
@@ -7,40 +6,8 @@ import type { CountedDay, DoorModel } from '../../src/counting/door-model.ts';
 import { continueEstimate, estimateFrom, START_OF_DAY } from '../../src/counting/estimate.ts';
 import type { EstimateState, MinuteCounts } from '../../src/counting/estimate.ts';
 import { nextOccupancy } from '../../src/counting/occupancy.ts';
+import golden from './testdata/occupancy-golden.json' with { type: 'json' };
 
-interface GoldenCase {
-  readonly name: string;
-  readonly weekday: number;
-  readonly history: readonly {
-    readonly weekday: number;
-    readonly in: readonly number[];
-    readonly out: readonly number[];
-  }[];
-  readonly minutes: { readonly in: readonly number[]; readonly out: readonly number[] };
-  readonly expected: {
-    readonly rho: number;
-    readonly P: number;
-    readonly kappa: number;
-    readonly exact: boolean;
-    readonly empties: boolean;
-    readonly days: number;
-    readonly deadDays: number;
-    readonly phi: number | null;
-    readonly modelCv: number | null;
-    readonly at: readonly {
-      readonly minute: number;
-      readonly estimate: number;
-      readonly stddev: number;
-      readonly lower: number;
-      readonly upper: number;
-      readonly suspect: number;
-    }[];
-  };
-}
-
-const GOLDEN: readonly GoldenCase[] = JSON.parse(
-  readFileSync(new URL('testdata/occupancy-golden.json', import.meta.url), 'utf8'),
-);
 const FAULTS = [undefined, 'exits_missing', 'entries_missing', 'silent'];
 const DIGITS = 9;
 
@@ -59,7 +26,7 @@ function walk(
   return continueEstimate(model, START_OF_DAY, counts, endMinute, emptyFromMinute);
 }
 
-describe.each(GOLDEN)('$name', ({ weekday, history, minutes, expected }) => {
+describe.each(golden)('$name', ({ weekday, history, minutes, expected }) => {
   const days = history.map((day) => ({ weekday: day.weekday, entered: day.in, exited: day.out }));
   const model = learnDoors(days, weekday);
 

@@ -10,6 +10,7 @@ import type { MinuteHistory } from '../../src/counting/minute-history.ts';
 import { parseOpeningHours } from '../../src/counting/opening-hours.ts';
 import { queryFrom } from '../support/ask.ts';
 import { CALENDAR, COPENHAGEN } from '../support/owner.ts';
+import { ESTIMATED } from '../support/polled.ts';
 import { countedPeople, MINUTE_MS } from './counted.ts';
 
 /** Clocks are set back on the 25th. */
@@ -20,10 +21,8 @@ const RIVERSIDE = {
   timezone: COPENHAGEN.name,
   calendar: CALENDAR,
   description: {
-    labels: {},
-    capacity: undefined,
+    ...ESTIMATED,
     openingHours: parseOpeningHours('Mo-Su 08:00-20:00', undefined),
-    estimate: true,
   },
   maxValues: {},
 };

@@ -321,26 +321,6 @@ describe('the time of the scrape', () => {
     expect(counted.figures().streams.people?.lastSeenMs).toBe(LAST_SEEN_MS);
   });
 
-  test('decides which counting period it is', async () => {
-    const { counted, record, minutes } = countedPeople();
-    await counted.poll();
-    counted.nowMs = NOVEMBER.endMs;
-    expect(counted.totals()).toEqual([undefined, undefined]);
-    expect(counted.figures().periodStartMs).toBe(NOVEMBER.endMs);
-    record(NOVEMBER.endMs + 90_000, [2, 0]);
-    await minutes(3);
-    expect(counted.totals()).toEqual([2, 0]);
-  });
-
-  test('hides minutes of the future from occupancy and last seen, not from the counters', async () => {
-    const { counted, record, truth } = countedPeople();
-    record(counted.nowMs + 20 * MINUTE_MS, [8, 0], { arrivesMs: counted.nowMs - 1 });
-    await counted.poll();
-    expect(counted.totals()).toEqual(truth());
-    expect(counted.figures().occupancy).toBe(6);
-    expect(counted.figures().streams.people?.lastSeenMs).toBe(LAST_SEEN_MS);
-  });
-
   test('hides the occupancy 15 minutes after the last successful poll', async () => {
     const { counted } = countedPeople();
     await counted.poll();

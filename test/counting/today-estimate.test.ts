@@ -4,6 +4,7 @@ import { parseOpeningHours } from '../../src/counting/opening-hours.ts';
 import { findEmptyFromMinute } from '../../src/counting/today-estimate.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { CALENDAR } from '../support/owner.ts';
+import { ESTIMATED } from '../support/polled.ts';
 import { countedPeople, MINUTE_MS } from './counted.ts';
 import type { CountedStream } from './counted.ts';
 
@@ -34,12 +35,7 @@ function polledStream(conventions: Partial<Conventions> = {}): CountedStream {
     const arrivesMs = eventMs + (minute % 11 === 0 ? 8 * MINUTE_MS : 0);
     record(eventMs, [minute % 3, Number(minute % 2 > 0)], { arrivesMs });
   }
-  counted.customer.setDescription({
-    labels: {},
-    capacity: undefined,
-    openingHours: undefined,
-    estimate: true,
-  });
+  counted.customer.setDescription(ESTIMATED);
   return counted;
 }
 

@@ -1,9 +1,10 @@
 /** A scheduler with customers whose service answers as the test says. */
 import { ServiceError } from '../../src/base/errors.ts';
 import type { AggregatedResponse, Question, Stream } from '../../src/base/model.ts';
-import { createLogger } from '../../src/base/log.ts';
 import { LogLimiter } from '../../src/polling/log-limiter.ts';
 import type { PolledCustomer, Scheduler, SchedulerOptions } from '../../src/polling/scheduler.ts';
+import { captureLog } from '../support/captured-log.ts';
+import type { Line } from '../support/captured-log.ts';
 import { customerNamed, schedulerOn } from '../support/polled.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -21,17 +22,13 @@ export class SchedulerFixture implements AsyncDisposable {
   readonly requests: { customer: string; question: Question; atMs: number }[] = [];
   /** Reasons of the polls that have ended; undefined of a success. */
   readonly ended: (string | undefined)[] = [];
-  readonly lines: { msg: string; [field: string]: unknown }[] = [];
+  readonly lines: Line[];
 
   constructor(options: Partial<SchedulerOptions> & { readonly startMs?: number } = {}) {
     const clock = new VirtualClock(options.startMs ?? Date.UTC(2026, 10, 18, 10));
-    const log = createLogger({
-      level: 'info',
-      format: 'json',
-      write: (line) => this.lines.push(JSON.parse(line) as { msg: string }),
-      nowMs: () => clock.nowMs(),
-    });
+    const { log, lines } = captureLog(clock);
     this.clock = clock;
+    this.lines = lines;
     this.scheduler = schedulerOn(clock, {
       log,
       limiter: new LogLimiter({ log, clock }),

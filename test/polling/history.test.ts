@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
+import { ESTIMATED } from '../support/polled.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
 import { MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
@@ -20,13 +21,7 @@ function estimated(fixture: SchedulerFixture, history: () => void, name = 'a'): 
     }
     return Promise.resolve(service.answer(question, fixture.clock.nowMs()));
   });
-  const { customer } = polled;
-  customer.setDescription({
-    labels: {},
-    capacity: undefined,
-    openingHours: undefined,
-    estimate: true,
-  });
+  polled.customer.setDescription(ESTIMATED);
   return polled;
 }
 

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { FailureReason } from '../../src/base/errors.ts';
-import { createLogger } from '../../src/base/log.ts';
 import { LogLimiter, PollLog } from '../../src/polling/log-limiter.ts';
+import { captureLog } from '../support/captured-log.ts';
+import type { Line } from '../support/captured-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -10,19 +11,14 @@ const MINUTE_MS = 60_000;
 let clock: VirtualClock;
 let limiter: LogLimiter;
 let pollLog: PollLog;
-let lines: { msg: string; [field: string]: unknown }[];
+let lines: Line[];
 
 beforeEach(() => {
   clock = new VirtualClock(0);
-  lines = [];
-  const log = createLogger({
-    level: 'info',
-    format: 'json',
-    write: (line) => lines.push(JSON.parse(line) as { msg: string }),
-    nowMs: () => clock.nowMs(),
-  });
-  limiter = new LogLimiter({ log, clock });
-  pollLog = new PollLog(log, limiter);
+  const captured = captureLog(clock);
+  lines = captured.lines;
+  limiter = new LogLimiter({ ...captured, clock });
+  pollLog = new PollLog(captured.log, limiter);
 });
 
 function polledStream(customer: string) {

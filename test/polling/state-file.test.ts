@@ -15,9 +15,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createLogger } from '../../src/base/log.ts';
+import type { Logger } from '../../src/base/log.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { StateFile, StorageInUseError } from '../../src/polling/state-file.ts';
+import { captureLog } from '../support/captured-log.ts';
+import type { Line } from '../support/captured-log.ts';
 import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -27,16 +29,12 @@ const WRITE_FAILED = 'state file write failed, retrying';
 const RECOVERED = 'state file write recovered';
 const EMPTY = '{"format":"library-stats-exporter state","version":1,"marks":[]}';
 
-interface Line {
-  readonly msg: string;
-  readonly error?: string;
-}
-
 let clock: VirtualClock;
 let parent: string;
 let folder: string;
 let file: string;
 let lines: Line[];
+let log: Logger;
 let started: StateFile[];
 
 beforeEach(async () => {
@@ -45,7 +43,7 @@ beforeEach(async () => {
   folder = join(parent, 'data');
   file = join(folder, 'state.json');
   await mkdir(folder);
-  lines = [];
+  ({ log, lines } = captureLog(clock));
   started = [];
 });
 afterEach(async () => {
@@ -55,12 +53,6 @@ afterEach(async () => {
 
 async function start(path = folder): Promise<HighWaterMarks> {
   const marks = new HighWaterMarks();
-  const log = createLogger({
-    level: 'info',
-    format: 'json',
-    write: (line) => lines.push(JSON.parse(line) as Line),
-    nowMs: () => clock.nowMs(),
-  });
   const stateFile = new StateFile({ path, marks, clock, log });
   started.push(stateFile);
   await stateFile.start();
@@ -103,12 +95,6 @@ async function runUpdate(command: string, args: readonly string[]): Promise<unkn
 }
 
 describe('the state file', () => {
-  test('restores the marks in the next process', async () => {
-    await store(412);
-    expect(await restored()).toBe(412);
-    expect(lines).toEqual([]);
-  });
-
   test('is written at once, then every ten seconds at most, and only after changes', async () => {
     const marks = await start();
     update(marks, 1);

@@ -11,6 +11,9 @@ import type { SchedulerOptions } from '../../src/polling/scheduler.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
+const UNDESCRIBED = { labels: {}, capacity: undefined, openingHours: undefined };
+/** Of a customer whose occupancy is estimated. */
+export const ESTIMATED = { ...UNDESCRIBED, estimate: true };
 
 export function customerNamed(
   name: string,
@@ -20,7 +23,7 @@ export function customerNamed(
   return new Customer({
     name,
     timezone: zone.name,
-    description: { labels: {}, capacity: undefined, openingHours: undefined, estimate: false },
+    description: { ...UNDESCRIBED, estimate: false },
     calendar: new Calendar(zone, { hour: 4, minute: 0 }),
     streams: ['people'],
     owner: counterOwner('s', name, name),

@@ -4,9 +4,9 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../../../src/base/clock.ts';
-import { createLogger } from '../../../src/base/log.ts';
 import { counterOwner, HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
 import { StateFile } from '../../../src/polling/state-file.ts';
+import { captureLog } from '../../support/captured-log.ts';
 import { NOVEMBER, NOW_MS, OWNER } from '../../support/owner.ts';
 
 const CUSTOMERS = 2_000;
@@ -28,16 +28,11 @@ function updateAll(value: number): void {
 
 let elapsedMs = 0;
 let value = 0;
-const lines: unknown[] = [];
+const { log, lines } = captureLog({ nowMs: () => NOW_MS });
 const stateFile = new StateFile({
   path,
   marks,
-  log: createLogger({
-    level: 'info',
-    format: 'json',
-    write: (line) => lines.push(JSON.parse(line)),
-    nowMs: () => NOW_MS,
-  }),
+  log,
   clock: {
     ...systemClock,
     nowMs: () => NOW_MS,
