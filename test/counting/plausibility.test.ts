@@ -29,6 +29,18 @@ describe('a response without counts', () => {
     expect(counted.today()).toEqual([7, 1]);
   });
 
+  test('is not used if the first response has more', async () => {
+    const { counted, minutes, distort } = countedPeople();
+    await counted.poll();
+    distort((reading) =>
+      counted.asked.length === 1
+        ? { ...reading, rows: reading.rows.map((row) => ({ ...row, counts: [1, 1] })) }
+        : EMPTY,
+    );
+    await minutes(1);
+    expect(counted.today()).toEqual([6, 1]);
+  });
+
   test('is accepted at the third poll in a row', async () => {
     const { counted, minutes, distort } = countedPeople();
     await counted.poll();
