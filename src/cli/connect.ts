@@ -30,6 +30,8 @@ export interface CustomerReport {
   readonly metrics: CustomerMetrics;
   readonly streams: readonly StreamReport[];
   readonly clock: ClockReading | undefined;
+  /** What an operator should know. After `error:`, values are missing in the exporter; else `warning:`. */
+  readonly findings: readonly string[];
 }
 
 /** What the service returns of a stream; what is not known is undefined. */
@@ -43,10 +45,7 @@ export interface StreamReport {
   readonly keys?: string;
   /** `agrees` if `day` agrees with the minutes, else the sum of `day` of that of the minutes. */
   readonly day?: string | undefined;
-  /** What an operator should know, beginning with `error:` or `warning:`. */
   readonly findings: readonly string[];
-  /** Whether values are missing in the exporter. */
-  readonly hasError: boolean;
 }
 
 /** In the order of the configuration. Throws an InterruptedError if the signal of `io` aborts. */
@@ -109,8 +108,7 @@ async function readCustomer(
     const diagnosis = await diagnoseStream(firstPoll, query).catch(serviceErrorOf);
     if (diagnosis instanceof ServiceError) {
       const { reason, message } = diagnosis;
-      const findings = [`error: ${reason}: ${message}`];
-      return { stream, failure: reason, findings, hasError: true };
+      return { stream, failure: reason, findings: [`error: ${reason}: ${message}`] };
     }
     customer.pollSucceeded(stream, diagnosis.state, systemClock.nowMs());
     const { calendar } = context;
@@ -127,8 +125,12 @@ async function readCustomer(
   }
 
   const streams = await Promise.all(config.streams.map(readStream));
-  const metrics = customer.metricsAt(systemClock.nowMs());
-  return { metrics, streams, clock: service.clockReading() };
+  return {
+    metrics: customer.metricsAt(systemClock.nowMs()),
+    streams,
+    clock: service.clockReading(),
+    findings: [...new Set(streams.flatMap(({ findings }) => findings))],
+  };
 }
 
 /** Other errors are the program's. */
@@ -146,14 +148,12 @@ function reportOf(
   zone: Zone,
 ): StreamReport {
   const { lastSeenMs, keyFormat, day } = diagnosis;
-  const found = RULES.filter(({ applies }) => applies(diagnosis, clock));
   return {
     stream,
     newest: lastSeenMs === undefined ? undefined : zone.format(lastSeenMs),
     keys: keysText(keyFormat),
     day: dayText(day),
-    findings: found.map(({ severity, message }) => `${severity}: ${message}`),
-    hasError: found.some(({ severity }) => severity === 'error'),
+    findings: findingsOf(diagnosis, clock),
   };
 }
 
@@ -171,68 +171,41 @@ function dayText(day: DayAgreement): string | undefined {
   return day.agrees === true ? 'agrees' : undefined;
 }
 
-interface Rule {
-  /** `error`: the exporter's values are incomplete. */
-  readonly severity: 'error' | 'warning';
-  readonly message: string;
-  readonly applies: (diagnosis: StreamDiagnosis, clock: ClockReading | undefined) => boolean;
-}
-
-const RULES: readonly Rule[] = [
-  {
-    severity: 'warning',
-    message: 'the clocks of the service and of this machine differ by more than a minute',
-    applies: (_diagnosis, clock) => clock?.verdict === 'followed',
-  },
-  {
-    severity: 'error',
-    message: 'the clocks of the service and of this machine differ by more than a day',
-    applies: (_diagnosis, clock) => clock?.verdict === 'ignored',
-  },
-  {
-    severity: 'error',
-    message: 'implausible totals, different at each request',
-    applies: ({ state }) => state.snapshot === undefined,
-  },
-  {
-    severity: 'warning',
-    message: 'day totals differ from minute totals, using a finer aggregation',
-    applies: ({ day, isMinuteForced }) =>
-      day.agrees === false && day.totalAggregation !== 'day' && !isMinuteForced,
-  },
-  {
-    severity: 'error',
-    message:
-      'day totals differ from minute totals, and the service does not return minutes: the totals may be too low',
-    applies: ({ day, isMinuteForced }) =>
-      day.agrees === false && (day.totalAggregation === 'day' || isMinuteForced),
-  },
-  {
-    severity: 'error',
-    message: 'unknown minute key format, occupancy and last seen are unavailable',
-    applies: ({ keyFormat }) => keyFormat.status === 'unknown',
-  },
-  {
-    severity: 'error',
-    message: "the service does not return today's minutes, occupancy and last seen are unavailable",
-    applies: (diagnosis) =>
-      lacksMinutes(diagnosis) && diagnosis.state.keyFormat.status === 'detected',
-  },
-  {
-    severity: 'warning',
-    message: 'ambiguous minute key format, occupancy is unavailable until it is known',
-    applies: (diagnosis) =>
-      lacksMinutes(diagnosis) && diagnosis.state.keyFormat.status !== 'detected',
-  },
-  {
-    severity: 'warning',
-    message: 'no counts in this month and in the last 14 days: does client_id belong to it?',
-    applies: ({ lastSeenMs, state }) =>
-      lastSeenMs === undefined && state.snapshot !== undefined && isZero(state.snapshot.totals),
-  },
-];
-
-/** Occupancy and last seen need minutes with readable keys. */
-function lacksMinutes({ keyFormat, state: { snapshot } }: StreamDiagnosis): boolean {
-  return keyFormat.status !== 'unknown' && snapshot !== undefined && snapshot.order === undefined;
+function findingsOf(
+  { day, isMinuteForced, keyFormat, lastSeenMs, state }: StreamDiagnosis,
+  clock: ClockReading | undefined,
+): readonly string[] {
+  const { snapshot } = state;
+  const dayDiffers = day.agrees === false;
+  const hasFiner = dayDiffers && day.totalAggregation !== 'day' && !isMinuteForced;
+  // Occupancy and last seen need minutes with readable keys.
+  const isUnknown = keyFormat.status === 'unknown';
+  const lacksMinutes = !isUnknown && snapshot !== undefined && snapshot.order === undefined;
+  const isDetected = state.keyFormat.status === 'detected';
+  const hasNoCounts = lastSeenMs === undefined && snapshot !== undefined && isZero(snapshot.totals);
+  const clocks = 'the clocks of the service and of this machine differ by more than';
+  const all: readonly (readonly [applies: boolean, finding: string])[] = [
+    [clock?.verdict === 'followed', `warning: ${clocks} a minute`],
+    [clock?.verdict === 'ignored', `error: ${clocks} a day`],
+    [snapshot === undefined, 'error: implausible totals, different at each request'],
+    [hasFiner, 'warning: day totals differ from minute totals, using a finer aggregation'],
+    [
+      dayDiffers && !hasFiner,
+      'error: day totals differ from minute totals, and the service does not return minutes: the totals may be too low',
+    ],
+    [isUnknown, 'error: unknown minute key format, occupancy and last seen are unavailable'],
+    [
+      lacksMinutes && isDetected,
+      "error: the service does not return today's minutes, occupancy and last seen are unavailable",
+    ],
+    [
+      lacksMinutes && !isDetected,
+      'warning: ambiguous minute key format, occupancy is unavailable until it is known',
+    ],
+    [
+      hasNoCounts,
+      'warning: no counts in this month and in the last 14 days: does client_id belong to it?',
+    ],
+  ];
+  return all.flatMap(([applies, finding]) => (applies ? [finding] : []));
 }
