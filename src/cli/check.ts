@@ -65,7 +65,9 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
       texts.map((text) => `${metrics.customer}: ${text}\n`),
     );
     io.writeOut(`\n${findings.join('')}`);
-    const failed = reports.filter((report) => report.findings.some((text) => /^error/.test(text)));
+    const failed = reports.filter((report) =>
+      report.findings.some((text) => text.startsWith('error')),
+    );
     if (failed.length > 0) {
       throw new Error(`${failed.length} of ${customers} failed`);
     }

@@ -12,10 +12,8 @@ const riverside = harness.addCustomer('riverside');
 test.concurrent.each([
   [['--version'], 0, packageJson.version],
   [['help', 'run'], 0, '--config.auto-reload-interval'],
-  [['query', '--help'], 0, '--aggregation'],
   [['--no.such-flag=1'], 2, '--no.such-flag'],
   [['--config.file=absent.yaml'], 2, 'absent.yaml'],
-  [['backfill', '--from=2026-01-01'], 2, '--output'],
 ])('%j ends with status %i and prints %s', async (args, status, text) => {
   const { ended, stdout, stderr } = await harness.run(...args);
   const [printed, nothing] = status === 0 ? [stdout, stderr] : [stderr, stdout];

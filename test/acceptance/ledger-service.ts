@@ -26,7 +26,6 @@ const FAULTS = {
   html: () => ({ headers: { 'content-type': 'text/html' }, body: '<html>Signed out</html>' }),
   truncated: (body) => ({ body: body.slice(0, -5) }),
   'one malformed row': (body) => ({ body: body.replace(/("in"|"value"):\d+/, '$1:"many"') }),
-  empty: (body) => ({ body: body.replace(/"result":.*$/, '"result":[]}') }),
   'echo in the error': (_body, sent) => ({
     status: 400,
     body: JSON.stringify({ error: sent, message: sent }),

@@ -1,23 +1,20 @@
 /** SIGTERM at any moment ends the daemon with status 0, and the high-water marks are written. */
 import { readFileSync, rmSync } from 'node:fs';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { flagsFor, launch } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import { exact } from './expected.ts';
 import { Harness } from './harness.ts';
 
 const harness = new Harness();
-const { service, workspace } = harness;
+const { workspace } = harness;
 const riverside = harness.addCustomer('riverside');
 
-afterEach(() => {
-  service.heal(riverside);
-  rmSync(`${workspace.folder}/data`, { recursive: true, force: true });
-});
+afterEach(() => rmSync(`${workspace.folder}/data`, { recursive: true, force: true }));
 
 function start(environment: Record<string, string> = {}): Daemon {
-  const config = harness.configure([riverside], { service: { timeout: '60s' } });
-  return launch(workspace, flagsFor(workspace, config), environment);
+  const flags = flagsFor(workspace, harness.configure([riverside]));
+  return launch(workspace, flags, environment);
 }
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s, also repeated, ends a daemon', async (signal) => {
@@ -49,13 +46,4 @@ const AT_MODULE = `
 test('SIGTERM at the start, while modules are loaded', async () => {
   const file = workspace.write('preload.mjs', AT_MODULE);
   expect(await start({ NODE_OPTIONS: `--import=${file}` }).exited).toBe(0);
-});
-
-test('SIGTERM during a request', async () => {
-  service.fail(riverside, 'hang');
-  const before = service.requests.length;
-  const daemon = await start().listening();
-  await vi.waitUntil(() => service.requests.length > before + 1, { timeout: 30_000 });
-  expect(await daemon.stop()).toBe(0);
-  expect(daemon.logged('poll failed')).toEqual([]);
 });
