@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.ts';
 import { openInterval } from './libraries.ts';
 import { writeStartToken } from './queries.ts';
 import type { Cursor, DataQuery } from './queries.ts';
-import { addCounts, countsAt } from './records.ts';
+import { addCounts } from './records.ts';
 import type { Counts, ServiceRecord } from './records.ts';
 import { isoText, minuteOfDay, weekdayOf } from './zone.ts';
 
@@ -89,39 +89,29 @@ function timeRows(
     (aggregation === 'quarter' && conventions.quarterFreshness === 'nightly');
   const shown = isNightly ? lastRollUp(ledger, nowMs) : { knownAtMs: nowMs, keyBeforeMs: Infinity };
 
-  const counts = new Map<number, Counts>();
   const span = { stream: query.stream, fromMs, toMs, nowMs: shown.knownAtMs };
-  ledger.forEachRecord(span, (record) => {
-    if (record.keyMs < shown.keyBeforeMs) {
-      addCounts(countsAt(counts, buckets.bucketOf(record.keyMs)), record);
-    }
-  });
+  const counts = ledger.sumsBy(span, ({ keyMs }) =>
+    keyMs < shown.keyBeforeMs ? buckets.bucketOf(keyMs) : undefined,
+  );
   if (conventions.emptyBuckets === 'listed') {
     const lastMs = Math.min(toMs, nowMs + conventions.serviceClockMs, shown.keyBeforeMs - 1);
     const last = buckets.bucketOf(lastMs);
     for (let at = buckets.bucketOf(Math.max(fromMs, ledger.startMs)); at <= last; at++) {
-      countsAt(counts, at);
+      addCounts(counts, at);
     }
   }
-  const numbers = Array.from(counts.keys()).sort((a, b) => a - b);
+  const sorted = [...counts].toSorted(([a], [b]) => a - b);
   const first =
-    query.fromMs === -Infinity ? (numbers[0] ?? 0) : buckets.bucketOf(query.requestedFromMs);
-  const rows = numbers.map((at) => ({ key: buckets.key(at, first), counts: countsAt(counts, at) }));
+    query.fromMs === -Infinity ? (sorted[0]?.[0] ?? 0) : buckets.bucketOf(query.requestedFromMs);
+  const rows = sorted.map(([at, counts]) => ({ key: buckets.key(at, first), counts }));
   return conventions.repeatedKeys === 'merged' ? merge(rows) : rows;
 }
 
 /** One row for each key. */
 function merge(rows: readonly Row[]): Row[] {
-  const merged = new Map<string, Row>();
-  for (const row of rows) {
-    const found = merged.get(row.key);
-    if (found === undefined) {
-      merged.set(row.key, row);
-    } else {
-      addCounts(found.counts, row.counts);
-    }
-  }
-  return [...merged.values()];
+  const merged = new Map<string, Counts>();
+  rows.forEach(({ key, counts }) => addCounts(merged, key, counts));
+  return Array.from(merged, ([key, counts]) => ({ key, counts }));
 }
 
 function widen(
@@ -148,14 +138,13 @@ function lastRollUp(
 }
 
 function groupRows(ledger: Ledger, query: DataQuery, aggregation: Breakdown, nowMs: number): Row[] {
-  const counts = new Map<number, Counts>();
-  function countsOf(device: number): Counts {
-    return countsAt(counts, groupId(ledger, aggregation, device));
+  function idOf(device: number): number {
+    return groupId(ledger, aggregation, device);
   }
+  const counts = ledger.sumsBy({ ...query, nowMs }, ({ device }) => idOf(device));
   if (ledger.conventions.emptyBuckets === 'listed') {
-    ledger.library.devices.forEach(({ kind }, device) => kind === 'door' && countsOf(device));
+    ledger.library.devices.forEach(({ kind }, i) => kind === 'door' && addCounts(counts, idOf(i)));
   }
-  ledger.forEachRecord({ ...query, nowMs }, (record) => addCounts(countsOf(record.device), record));
   return [...counts]
     .toSorted(([a], [b]) => a - b)
     .map(([id, counts]) => ({ key: groupKey(ledger, aggregation, id), counts }));
@@ -210,14 +199,11 @@ function rawAnswer(ledger: Ledger, query: DataQuery, nowMs: number): string | un
 /** In order of window time. */
 function findRecords(ledger: Ledger, query: DataQuery, nowMs: number): readonly ServiceRecord[] {
   const { stream, after, toMs } = query;
-  const found: ServiceRecord[] = [];
   const fromMs = Math.max(query.fromMs, after?.windowMs ?? -Infinity);
-  ledger.forEachRecord({ stream, fromMs, toMs, nowMs }, (record) => {
-    if (after === undefined || compare(record, after) > 0) {
-      found.push(record);
-    }
-  });
-  return found.sort(compare);
+  return ledger
+    .records({ stream, fromMs, toMs, nowMs })
+    .filter((record) => after === undefined || compare(record, after) > 0)
+    .toSorted(compare);
 }
 
 function compare(a: Cursor, b: Cursor): number {

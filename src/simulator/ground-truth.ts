@@ -2,8 +2,7 @@
 import type { Breakdown } from '../base/model.ts';
 import { MINUTE_MS } from './conventions.ts';
 import type { Ledger, Span } from './ledger.ts';
-import { addCounts, countsAt } from './records.ts';
-import type { Counts, RecordStream } from './records.ts';
+import type { RecordStream, ServiceRecord } from './records.ts';
 
 export interface Totals {
   readonly entered: number;
@@ -28,25 +27,18 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
    */
   function served(customer: string, fromMs: number, nowMs = clockMs()): Totals {
     const ledger = ledgerOf(customer);
-    return totals((stream, sum) =>
-      ledger.forEachRecord(openWindow(ledger, stream, fromMs, nowMs), (record) =>
-        addCounts(sum, record),
-      ),
-    );
+    return totals((stream) => ledger.records(openWindow(ledger, stream, fromMs, nowMs)));
   }
   return {
     served,
     /** Totals of all records that the service knows whose event took place at or after `fromMs`. */
     truth(customer: string, fromMs: number, nowMs = clockMs()): Totals & { served: Totals } {
       const ledger = ledgerOf(customer);
-      const known = totals((stream, sum) => {
-        const span = { stream, fromMs: fromMs - ledger.spread.earlierMs, toMs: Infinity, nowMs };
-        ledger.forEachRecord(span, (record) => {
-          if (record.eventMs >= fromMs) {
-            addCounts(sum, record);
-          }
-        });
-      });
+      const known = totals((stream) =>
+        ledger
+          .records({ stream, fromMs: fromMs - ledger.earlierMs, toMs: Infinity, nowMs })
+          .filter(({ eventMs }) => eventMs >= fromMs),
+      );
       return { ...known, served: served(customer, fromMs, nowMs) };
     },
     /** People of `served` by the id of branch, client or device; ids without records are absent. */
@@ -57,10 +49,9 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
       nowMs = clockMs(),
     ): ReadonlyMap<number, Omit<Totals, 'logins'>> {
       const ledger = ledgerOf(customer);
-      const groups = new Map<number, Counts>();
-      ledger.forEachRecord(openWindow(ledger, 'people', fromMs, nowMs), (record) => {
-        addCounts(countsAt(groups, groupId(ledger, breakdown, record.device)), record);
-      });
+      const groups = ledger.sumsBy(openWindow(ledger, 'people', fromMs, nowMs), ({ device }) =>
+        groupId(ledger, breakdown, device),
+      );
       return new Map(
         Array.from(groups, ([id, { in: entered, out: exited }]) => [id, { entered, exited }]),
       );
@@ -75,10 +66,10 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
       nowMs = clockMs(),
     ): readonly OccupancyMinute[] {
       const ledger = ledgerOf(customer);
-      const minutes = new Map<number, Counts>();
-      ledger.forEachRecord(openWindow(ledger, 'people', dayStartMs, nowMs), (record) => {
-        addCounts(countsAt(minutes, Math.floor(record.keyMs / MINUTE_MS) * MINUTE_MS), record);
-      });
+      const minutes = ledger.sumsBy(
+        openWindow(ledger, 'people', dayStartMs, nowMs),
+        ({ keyMs }) => Math.floor(keyMs / MINUTE_MS) * MINUTE_MS,
+      );
       let people = 0;
       return [...minutes]
         .toSorted(([a], [b]) => a - b)
@@ -101,10 +92,11 @@ function openWindow(ledger: Ledger, stream: RecordStream, fromMs: number, nowMs:
   return { stream, fromMs: isExclusive ? fromMs + 1 : fromMs, toMs: Infinity, nowMs };
 }
 
-function totals(add: (stream: RecordStream, sum: Counts) => void): Totals {
-  const people = { in: 0, out: 0 };
-  const logins = { in: 0, out: 0 };
-  add('people', people);
-  add('logins', logins);
-  return { entered: people.in, exited: people.out, logins: logins.in };
+function totals(recordsOf: (stream: RecordStream) => readonly ServiceRecord[]): Totals {
+  const people = recordsOf('people');
+  return {
+    entered: people.reduce((sum, record) => sum + record.in, 0),
+    exited: people.reduce((sum, record) => sum + record.out, 0),
+    logins: recordsOf('logins').reduce((sum, record) => sum + record.in, 0),
+  };
 }

@@ -1,10 +1,16 @@
 /** All records of one customer, made date by date when a query needs them. */
 import type { Conventions } from './conventions.ts';
 import { createBuckets } from './keys.ts';
-import type { Buckets, TimeAggregation } from './keys.ts';
 import type { Library } from './libraries.ts';
-import { countsOf, dayRecords, recordTimes, windowSpread, withTimes } from './records.ts';
-import type { ByStream, RecordStream, ServiceRecord, TimeOf } from './records.ts';
+import {
+  addCounts,
+  countsOf,
+  dayRecords,
+  recordTimes,
+  windowSpread,
+  withTimes,
+} from './records.ts';
+import type { ByStream, Counts, RecordStream, ServiceRecord } from './records.ts';
 import { MAX_VISIT_MS, countPasses, dayTraffic } from './traffic.ts';
 import type { Zone } from './zone.ts';
 
@@ -28,7 +34,7 @@ export interface AddedRecord {
   readonly amount?: number;
 }
 
-type DayRecords = ByStream<readonly ServiceRecord[]>;
+type DayRecords = ByStream<ServiceRecord[]>;
 
 /** Days of all customers in memory; the oldest are dropped above a limit, and made again when needed. */
 export type RecordCache = Map<string, DayRecords>;
@@ -37,107 +43,112 @@ const MAX_CACHED_DAYS = 3_000;
 /** Added records have this date, which no calendar reaches. */
 const ADDED_DAY = 4_000_000;
 
-export class Ledger {
-  readonly library: Library;
-  readonly conventions: Conventions;
-  readonly zone: Zone;
-  /** The zone of day buckets. */
-  readonly dayZone: Zone;
-  readonly utc: Zone;
-  /** There are no records before this instant. */
-  readonly startMs: number;
-  readonly timeOf: TimeOf;
-  readonly buckets: Readonly<Record<TimeAggregation, Buckets>>;
-  /** The most that the window time of a record can be after its event, and before it. */
-  readonly spread: { readonly laterMs: number; readonly earlierMs: number };
-  readonly #cache: RecordCache;
-  readonly #added: ByStream<ServiceRecord[]> = { people: [], logins: [] };
-  #nextAdded = 0;
+export type Ledger = ReturnType<typeof createLedger>;
 
-  constructor(
-    library: Library,
-    conventions: Conventions,
-    zones: (name: string) => Zone,
-    sinceMs: number,
-    cache: RecordCache,
-  ) {
-    this.library = library;
-    this.conventions = conventions;
-    this.zone = zones(library.timezone);
-    this.utc = zones('UTC');
-    this.dayZone = conventions.dayZone === 'utc' ? this.utc : this.zone;
-    this.startMs = this.zone.dayStartMs(this.zone.dayOf(sinceMs));
-    this.timeOf = recordTimes(library, conventions);
-    this.spread = windowSpread(library, conventions);
-    this.buckets = {
-      minute: createBuckets('minute', conventions, this.zone, this.utc),
-      quarter: createBuckets('quarter', conventions, this.zone, this.utc),
-      day: createBuckets('day', conventions, this.zone, this.utc),
-    };
-    this.#cache = cache;
-  }
+export function createLedger(
+  library: Library,
+  conventions: Conventions,
+  zones: (name: string) => Zone,
+  sinceMs: number,
+  cache: RecordCache,
+) {
+  const zone = zones(library.timezone);
+  const utc = zones('UTC');
+  const startMs = zone.dayStartMs(zone.dayOf(sinceMs));
+  const timeOf = recordTimes(library, conventions);
+  const { laterMs, earlierMs } = windowSpread(library, conventions);
+  const added: ByStream<ServiceRecord[]> = { people: [], logins: [] };
 
-  /** Calls `visit` for every record of the span, in no particular order. */
-  forEachRecord(
-    { stream, fromMs, toMs, nowMs }: Span,
-    visit: (record: ServiceRecord) => void,
-  ): void {
-    const { laterMs, earlierMs } = this.spread;
-    const expiredMs = nowMs - this.conventions.retentionMs;
-    function visitShown(record: ServiceRecord): void {
-      const { windowMs, knownFromMs, goneMs, eventMs } = record;
-      const isInWindow = windowMs >= fromMs && windowMs <= toMs;
-      if (isInWindow && knownFromMs <= nowMs && goneMs > nowMs && eventMs > expiredMs) {
-        visit(record);
+  /** In no particular order. */
+  function records({ stream, fromMs, toMs, nowMs }: Span): readonly ServiceRecord[] {
+    const expiredMs = nowMs - conventions.retentionMs;
+    const firstMs = Math.max(startMs, Math.max(fromMs - laterMs, expiredMs) - MAX_VISIT_MS);
+    const lastMs = Math.min(nowMs, toMs + earlierMs);
+    const lastDay = lastMs < firstMs ? -Infinity : zone.dayOf(lastMs);
+    const days = [added];
+    for (let day = zone.dayOf(firstMs); day <= lastDay; day++) {
+      days.push(recordsOfDay(day));
+    }
+    const found: ServiceRecord[] = [];
+    for (const day of days) {
+      for (const record of day[stream]) {
+        const { windowMs, knownFromMs, goneMs, eventMs } = record;
+        const isInWindow = windowMs >= fromMs && windowMs <= toMs;
+        if (isInWindow && knownFromMs <= nowMs && goneMs > nowMs && eventMs > expiredMs) {
+          found.push(record);
+        }
       }
     }
-    const firstMs = Math.max(this.startMs, Math.max(fromMs - laterMs, expiredMs) - MAX_VISIT_MS);
-    const lastMs = Math.min(nowMs, toMs + earlierMs);
-    const lastDate = lastMs < firstMs ? -Infinity : this.zone.dayOf(lastMs);
-    for (let date = this.zone.dayOf(firstMs); date <= lastDate; date++) {
-      this.#recordsOf(date)[stream].forEach(visitShown);
-    }
-    this.#added[stream].forEach(visitShown);
+    return found;
   }
 
-  add({ kind, atMs, arrivesMs = atMs, goneMs = Infinity, amount = 1 }: AddedRecord): void {
-    const stream = kind === 'login' ? 'logins' : 'people';
-    const deviceKind = kind === 'login' ? 'station' : 'door';
-    const device = this.library.devices.findIndex((one) => one.kind === deviceKind);
-    if (device < 0) {
-      throw new Error(`${this.library.name} has no ${deviceKind}`);
-    }
-    const record = {
-      day: ADDED_DAY,
-      number: this.#nextAdded++,
-      device,
-      eventMs: atMs,
-      deliveredMs: arrivesMs,
-      knownFromMs: arrivesMs,
-      goneMs,
-      ...countsOf(kind === 'out' ? -amount : amount),
-    };
-    this.#added[stream].push(withTimes(record, this.conventions, this.timeOf));
-  }
-
-  #recordsOf(date: number): DayRecords {
-    const { library, conventions, zone, timeOf } = this;
-    const key = `${library.name} ${date}`;
-    const cached = this.#cache.get(key);
+  function recordsOfDay(day: number): DayRecords {
+    const key = `${library.name} ${day}`;
+    const cached = cache.get(key);
     if (cached !== undefined) {
       return cached;
     }
-    const traffic = dayTraffic(library, zone, date);
-    function recordsOf(stream: RecordStream): readonly ServiceRecord[] {
+    const traffic = dayTraffic(library, zone, day);
+    function recordsOf(stream: RecordStream): ServiceRecord[] {
       const counted = countPasses(library, traffic[stream]);
-      return dayRecords(library, conventions, timeOf, date, stream, counted);
+      return dayRecords(library, conventions, timeOf, day, stream, counted);
     }
-    const records = { people: recordsOf('people'), logins: recordsOf('logins') };
-    this.#cache.set(key, records);
-    const [oldest] = this.#cache.keys();
-    if (oldest !== undefined && this.#cache.size > MAX_CACHED_DAYS) {
-      this.#cache.delete(oldest);
+    const made = { people: recordsOf('people'), logins: recordsOf('logins') };
+    cache.set(key, made);
+    const [oldest] = cache.keys();
+    if (oldest !== undefined && cache.size > MAX_CACHED_DAYS) {
+      cache.delete(oldest);
     }
-    return records;
+    return made;
   }
+
+  return {
+    library,
+    conventions,
+    zone,
+    utc,
+    /** The zone of day buckets. */
+    dayZone: conventions.dayZone === 'utc' ? utc : zone,
+    /** There are no records before this instant. */
+    startMs,
+    timeOf,
+    /** The most that the window time of a record can be before its event. */
+    earlierMs,
+    buckets: {
+      minute: createBuckets('minute', conventions, zone, utc),
+      quarter: createBuckets('quarter', conventions, zone, utc),
+      day: createBuckets('day', conventions, zone, utc),
+    },
+    records,
+    /** Sums of the records of a span by a number; undefined leaves a record out. */
+    sumsBy(span: Span, numberOf: (record: ServiceRecord) => number | undefined) {
+      const sums = new Map<number, Counts>();
+      for (const record of records(span)) {
+        const number = numberOf(record);
+        if (number !== undefined) {
+          addCounts(sums, number, record);
+        }
+      }
+      return sums;
+    },
+    add({ kind, atMs, arrivesMs = atMs, goneMs = Infinity, amount = 1 }: AddedRecord): void {
+      const stream = kind === 'login' ? 'logins' : 'people';
+      const deviceKind = kind === 'login' ? 'station' : 'door';
+      const device = library.devices.findIndex((one) => one.kind === deviceKind);
+      if (device < 0) {
+        throw new Error(`${library.name} has no ${deviceKind}`);
+      }
+      const record = {
+        day: ADDED_DAY,
+        number: added.people.length + added.logins.length,
+        device,
+        eventMs: atMs,
+        deliveredMs: arrivesMs,
+        knownFromMs: arrivesMs,
+        goneMs,
+        ...countsOf(kind === 'out' ? -amount : amount),
+      };
+      added[stream].push(withTimes(record, conventions, timeOf));
+    },
+  };
 }

@@ -116,26 +116,17 @@ function parsePage(
 
 /** The token of the page that starts after a record. */
 export function writeStartToken({ stream, limit, echo }: DataQuery, last: Cursor): string {
-  const parts = [stream, last.windowMs, last.day, last.number, limit, echo.from, echo.to];
-  return Buffer.from(JSON.stringify(parts)).toString('base64url');
+  const { windowMs, day, number } = last;
+  const page = { stream, after: { windowMs, day, number }, limit, ...echo };
+  return Buffer.from(JSON.stringify(page)).toString('base64url');
 }
 
 /** Undefined unless the token was written for this stream. */
 function parseStartToken(stream: RecordStream, token: string): Page | undefined {
   try {
     const text = Buffer.from(token, 'base64url').toString();
-    const [tokenStream, windowMs, day, number, limit, from, to] = JSON.parse(text) as [
-      ...[stream: string, windowMs: number, day: number, number: number],
-      ...[limit: number | null, from: string | null, to: string | null],
-    ];
-    return tokenStream === stream
-      ? {
-          after: { windowMs, day, number },
-          limit: limit ?? undefined,
-          from: from ?? undefined,
-          to: to ?? undefined,
-        }
-      : undefined;
+    const page = JSON.parse(text) as Page & { readonly stream: RecordStream };
+    return page.stream === stream ? page : undefined;
   } catch {
     return undefined;
   }

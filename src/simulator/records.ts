@@ -46,7 +46,7 @@ export function dayRecords(
   day: number,
   stream: RecordStream,
   passes: readonly CountedPass[],
-): readonly ServiceRecord[] {
+): ServiceRecord[] {
   const { corrections, lateness } = conventions;
   const seed = mixSeeds(library.seed, library.customerId, day, stream === 'people' ? 1 : 2);
   const random = seededRandom(seed);
@@ -117,16 +117,19 @@ export function countsOf(people: number): Counts {
   return { in: Math.max(0, people), out: Math.max(0, -people) };
 }
 
-export function addCounts(sum: Counts, more: Readonly<Counts>): void {
-  sum.in += more.in;
-  sum.out += more.out;
-}
-
-/** The counts under a key, which are 0 at first. */
-export function countsAt(sums: Map<number, Counts>, key: number): Counts {
-  const counts = sums.get(key) ?? { in: 0, out: 0 };
-  sums.set(key, counts);
-  return counts;
+/** Adds to the counts under a key, which are 0 at first. */
+export function addCounts<Key>(
+  sums: Map<Key, Counts>,
+  key: Key,
+  more: Readonly<Counts> = { in: 0, out: 0 },
+): void {
+  const sum = sums.get(key);
+  if (sum === undefined) {
+    sums.set(key, { in: more.in, out: more.out });
+  } else {
+    sum.in += more.in;
+    sum.out += more.out;
+  }
 }
 
 /** When a device that is offline at an event delivers its records; -Infinity if it is online. */

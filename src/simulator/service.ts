@@ -8,8 +8,8 @@ import { hexadecimal } from './chance.ts';
 import { DAY_MS, SECOND_MS, plainConventions } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
 import { createGroundTruth } from './ground-truth.ts';
-import { Ledger } from './ledger.ts';
-import type { AddedRecord } from './ledger.ts';
+import { createLedger } from './ledger.ts';
+import type { AddedRecord, Ledger } from './ledger.ts';
 import type { Library } from './libraries.ts';
 import { parseQuery } from './queries.ts';
 import type { RecordStream } from './records.ts';
@@ -72,7 +72,7 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
       secret: clientSecret,
       rotations: 0,
       isRevoked: false,
-      ledger: new Ledger(library, conventions, zones, sinceMs, cache),
+      ledger: createLedger(library, conventions, zones, sinceMs, cache),
       rate: { startMs: -Infinity, requests: 0 },
     }),
   );

@@ -1,4 +1,4 @@
-/** What is under /simulator/, and the answers of the service, are tested by test/docs/commands. */
+/** What is under /simulator/, and the answers of the service, are tested by test/e2e/commands.test.ts. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { UsageError } from '../../src/base/errors.ts';

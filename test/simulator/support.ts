@@ -38,20 +38,14 @@ export interface RawRecord {
   readonly serverTime: string;
 }
 
-export interface Small {
-  readonly service: SimulatedService;
-  readonly clock: VirtualClock;
-  request(this: void, path: string, query?: Record<string, string>): SimulatedResponse;
-  /** The answer; throws if the status is not 200. */
-  ask<Item = Row>(this: void, path: string, query?: Record<string, string>): Answer<Item>;
-}
+export type Small = ReturnType<typeof small>;
 
 /** A service with one customer named `lone`, in Copenhagen unless `library` says otherwise. */
 export function small(
   conventions: Partial<Conventions> = {},
   library: Partial<Library> = {},
   nowMs = NOW_MS,
-): Small {
+) {
   const clock = new VirtualClock(nowMs);
   const service = createSimulatedService({
     seed: 7,
@@ -69,18 +63,15 @@ export function small(
     const headers = { authorization: bearer(service) };
     return service.handle({ method: 'GET', path, query, headers });
   }
-  return {
-    service,
-    clock,
-    request,
-    ask<Item>(path: string, query: Record<string, string> = {}) {
-      const { status, body } = request(path, query);
-      if (status !== 200) {
-        throw new Error(`${status} ${body}`);
-      }
-      return JSON.parse(body) as Answer<Item>;
-    },
-  };
+  /** The answer; throws if the status is not 200. */
+  function ask<Item = Row>(path: string, query?: Record<string, string>): Answer<Item> {
+    const { status, body } = request(path, query);
+    if (status !== 200) {
+      throw new Error(`${status} ${body}`);
+    }
+    return JSON.parse(body) as Answer<Item>;
+  }
+  return { service, clock, request, ask };
 }
 
 /** A service whose customer has no records but those that a test adds. */
@@ -96,21 +87,25 @@ export function oneEntry(conventions: Partial<Conventions>): Small {
 }
 
 export function bearer(service: SimulatedService): string {
-  const [customer] = service.customers;
-  const { body } = service.handle({
-    method: 'POST',
-    path: '/connect/token',
-    body: tokenForm({
-      client_id: customer?.clientId ?? '',
-      client_secret: customer?.clientSecret ?? '',
-    }),
-  });
+  const { body } = askToken(service);
   return `Bearer ${(JSON.parse(body) as { access_token: string }).access_token}`;
 }
 
-export function tokenForm(fields: Record<string, string>): string {
-  const form = { grant_type: 'client_credentials', scope: 'ServiceAPI', ...fields };
-  return new URLSearchParams(form).toString();
+/** A request for a token with the customer's credentials; `fields` replace what is sent. */
+export function askToken(
+  service: SimulatedService,
+  fields: Record<string, string> = {},
+  method = 'POST',
+): SimulatedResponse {
+  const form = {
+    grant_type: 'client_credentials',
+    scope: 'ServiceAPI',
+    client_id: 'lone-api',
+    client_secret: 'open sesame',
+    ...fields,
+  };
+  const body = new URLSearchParams(form).toString();
+  return service.handle({ method, path: '/connect/token', body });
 }
 
 export function at(iso: string): number {
