@@ -60,7 +60,14 @@ export async function readDaysBefore(
     return undefined;
   }
   const all = [...counts, ...newest];
-  return days.map((each) => countDay(calendar, each, all));
+  let next = 0;
+  return days.map((each) => {
+    const first = next;
+    while (next < all.length && (all[next]?.startMs ?? Infinity) < each.endMs) {
+      next += 1;
+    }
+    return countDay(calendar, each, all.slice(first, next));
+  });
 }
 
 /** 0 to 6, of the day's start. */
