@@ -15,27 +15,28 @@ export interface Selector {
   readonly range: string | undefined;
 }
 
-type Tree = ReturnType<typeof parser.parse>;
-type Node = Tree['topNode'];
+type Node = ReturnType<typeof parser.parse>['topNode'];
+
+/** What may stand between a selector and the function that it is given to. */
+const WRAPPERS = ['FunctionCallBody', 'OffsetExpr', 'StepInvariantExpr', 'ParenExpr'];
 
 /** The series that an expression names. */
 export function selectorsOf(expression: string): readonly Selector[] {
-  return nodesOf(expression)
-    .filter(({ name }) => name === 'VectorSelector')
-    .flatMap((node) => {
-      const metric = node.getChild('Identifier');
-      const matrix = node.parent?.name === 'MatrixSelector' ? node.parent : undefined;
-      return metric === null
-        ? []
-        : {
-            metric: text(expression, metric),
-            matchers: nodesWithin(node)
-              .filter(({ name }) => name.endsWith('LabelMatcher'))
-              .map((matcher) => text(expression, matcher)),
-            call: callAround(matrix ?? node, expression),
-            range: matrix === undefined ? undefined : text(expression, lastOf(matrix)),
-          };
-    });
+  return nodesOf(expression).flatMap((node) => {
+    const metric = node.name === 'VectorSelector' ? node.getChild('Identifier') : null;
+    if (metric === null) {
+      return [];
+    }
+    const matrix = node.parent?.name === 'MatrixSelector' ? node.parent : null;
+    const matchers = nodesWithin(node).filter(({ name }) => name.endsWith('LabelMatcher'));
+    const range = matrix?.lastChild;
+    return {
+      metric: text(expression, metric),
+      matchers: matchers.map((matcher) => text(expression, matcher)),
+      call: callAround(matrix ?? node, expression),
+      range: range ? text(expression, range) : undefined,
+    };
+  });
 }
 
 /** The label names that a selector matches on. */
@@ -45,24 +46,28 @@ export function matchedLabels(selector: Selector): readonly string[] {
 
 /** The labels after by, without, on, ignoring, group_left and group_right. */
 export function groupingLabels(expression: string): readonly string[] {
-  return nodesOf(expression)
-    .filter(({ name, parent }) => name === 'LabelName' && parent?.name === 'GroupingLabels')
-    .map((node) => text(expression, node));
+  return textsOf(expression, 'LabelName', 'GroupingLabels');
 }
 
 /** The labels that the expression itself makes, with label_replace or count_values. */
 export function madeLabels(expression: string): readonly string[] {
-  return nodesOf(expression)
-    .filter(({ name }) => name === 'StringLiteral')
-    .filter(({ parent }) => parent?.name === 'FunctionCallBody')
-    .map((node) => text(expression, node).slice(1, -1));
+  return textsOf(expression, 'StringLiteral', 'FunctionCallBody').map((quoted) =>
+    quoted.slice(1, -1),
+  );
 }
 
 /** The pieces that the grammar does not take; none where it is well formed. */
 export function syntaxErrors(expression: string): readonly string[] {
   return nodesOf(expression)
     .filter(({ type }) => type.isError)
-    .map((node) => `at ${node.from}: ${expression.slice(node.from, node.from + 30)}`);
+    .map(({ from }) => `at ${from}: ${expression.slice(from, from + 30)}`);
+}
+
+/** The nodes of a name directly below those of another one. */
+function textsOf(expression: string, child: string, parent: string): readonly string[] {
+  return nodesOf(expression)
+    .filter((node) => node.name === child && node.parent?.name === parent)
+    .map((node) => text(expression, node));
 }
 
 function nodesOf(expression: string): readonly Node[] {
@@ -77,23 +82,13 @@ function nodesWithin(node: Node): readonly Node[] {
   return nodes;
 }
 
-function callAround(node: Node, expression: string): string | undefined {
-  for (let around = node.parent; around !== null; around = around.parent) {
-    if (around.name === 'FunctionCall' || around.name === 'AggregateExpr') {
-      return /^\w+/.exec(text(expression, around))?.[0];
-    }
-    if (!WRAPPERS.has(around.name)) {
-      return undefined;
-    }
+function callAround({ parent }: Node, expression: string): string | undefined {
+  if (parent !== null && WRAPPERS.includes(parent.name)) {
+    return callAround(parent, expression);
   }
-  return undefined;
-}
-
-/** What may stand between a selector and the function that it is given to. */
-const WRAPPERS = new Set(['FunctionCallBody', 'OffsetExpr', 'StepInvariantExpr', 'ParenExpr']);
-
-function lastOf(node: Node): Node {
-  return node.lastChild ?? node;
+  return parent?.name === 'FunctionCall' || parent?.name === 'AggregateExpr'
+    ? /^\w+/.exec(text(expression, parent))?.[0]
+    : undefined;
 }
 
 function text(expression: string, { from, to }: Node): string {

@@ -20,16 +20,11 @@ export interface Prometheus {
   readonly stop: () => Promise<void>;
 }
 
-const VECTOR = z.object({
-  data: z.object({
-    result: z.array(
-      z.object({
-        metric: z.record(z.string(), z.string()),
-        value: z.tuple([z.number(), z.string()]),
-      }),
-    ),
-  }),
+const SAMPLE = z.object({
+  metric: z.record(z.string(), z.string()),
+  value: z.tuple([z.number(), z.string()]),
 });
+const VECTOR = z.object({ data: z.object({ result: z.array(SAMPLE) }) });
 const VALUES = z.object({ data: z.array(z.string()) });
 
 interface PrometheusOptions {
@@ -67,49 +62,37 @@ export async function startPrometheus(
   if (blocks !== undefined) {
     cpSync(blocks, data, { recursive: true });
   }
-  const { address, lineWhere, stop } = await startServer(
-    program,
-    [
-      `--config.file=${join(folder, 'prometheus.yml')}`,
-      `--storage.tsdb.path=${data}`,
-      '--storage.tsdb.retention.time=10y',
-      '--web.listen-address=127.0.0.1:0',
-      ...flags,
-    ],
-    folder,
-  );
+  const flagsHere = [
+    `--config.file=${join(folder, 'prometheus.yml')}`,
+    `--storage.tsdb.path=${data}`,
+    '--storage.tsdb.retention.time=10y',
+    '--web.listen-address=127.0.0.1:0',
+  ];
+  const { address, lineWhere, stop } = await startServer(program, [...flagsHere, ...flags], folder);
   try {
     await lineWhere((line) => line.includes('Server is ready') || undefined);
   } catch (error) {
     await stop();
     throw error;
   }
+  const url = `http://${address}`;
+  async function ask(path: string, parameters: Readonly<Record<string, string>>): Promise<unknown> {
+    const search = new URLSearchParams(parameters).toString();
+    const answer = await fetch(`${url}/api/v1/${path}?${search}`);
+    if (!answer.ok) {
+      throw new Error(`Prometheus refuses ${JSON.stringify(parameters)}: ${await answer.text()}`);
+    }
+    return answer.json();
+  }
   return {
-    url: `http://${address}`,
+    url,
     query: async (expression, atMs) => {
       const time = atMs === undefined ? {} : { time: String(atMs / 1000) };
-      const answer = await ask(address, 'query', { query: expression, ...time });
-      return VECTOR.parse(answer).data.result.map(({ metric, value }) => ({
-        labels: metric,
-        value: Number(value[1]),
-      }));
+      const { data } = VECTOR.parse(await ask('query', { query: expression, ...time }));
+      return data.result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
     },
     labelValues: async (label, selector) =>
-      VALUES.parse(await ask(address, `label/${label}/values`, { 'match[]': selector })).data,
+      VALUES.parse(await ask(`label/${label}/values`, { 'match[]': selector })).data,
     stop,
   };
-}
-
-async function ask(
-  address: string,
-  path: string,
-  parameters: Readonly<Record<string, string>>,
-): Promise<unknown> {
-  const answer = await fetch(
-    `http://${address}/api/v1/${path}?${new URLSearchParams(parameters).toString()}`,
-  );
-  if (!answer.ok) {
-    throw new Error(`Prometheus refuses ${JSON.stringify(parameters)}: ${await answer.text()}`);
-  }
-  return answer.json();
 }
