@@ -1,6 +1,7 @@
 /** The validated configuration, with all defaults, as the other modules use it. */
 import type { Breakdown, MinuteStream } from '../base/model.ts';
 import type { Secret } from '../base/secret.ts';
+import type { ServiceSettings } from '../base/service-settings.ts';
 
 export interface Config {
   readonly service: ServiceConfig;
@@ -9,19 +10,8 @@ export interface Config {
   readonly customers: readonly CustomerConfig[];
 }
 
-export interface ServiceConfig {
-  /** Without a slash at the end. */
-  readonly baseUrl: string;
-  /** Without a slash at the end. */
-  readonly authUrl: string;
-  readonly scope: string;
-  readonly timeoutMs: number;
-  readonly maxConcurrency: number;
-  readonly maxRequestsPerSecond: number;
+export interface ServiceConfig extends ServiceSettings {
   readonly allowInsecure: boolean;
-  readonly proxyUrl: string | undefined;
-  /** PEM text of certificate authorities to trust in addition to those of Node.js. */
-  readonly ca: string | undefined;
 }
 
 export interface PollingConfig {

@@ -12,23 +12,12 @@ import { formatDuration } from '../base/duration.ts';
 import { codeOf, ConfigError, ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type { Secret } from '../base/secret.ts';
+import type { ServiceSettings } from '../base/service-settings.ts';
 import { abortError } from './limits.ts';
 import { parseRetryAfter } from './retry.ts';
 
 /** Of the decompressed body. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
-
-export interface TransportSettings {
-  readonly baseUrl: string;
-  readonly authUrl: string;
-  /** For one exchange, all of it. */
-  readonly timeoutMs: number;
-  readonly maxConcurrency: number;
-  /** For all requests, whatever the environment says. */
-  readonly proxyUrl: string | undefined;
-  /** PEM text of certificate authorities that are trusted beside the system's. */
-  readonly ca: string | undefined;
-}
 
 export interface ProxyEnvironment {
   readonly HTTPS_PROXY?: string | undefined;
@@ -65,7 +54,7 @@ export interface Transport {
 
 /** Opens no connection yet. Throws a ConfigError for an invalid proxy URL. */
 export function createTransport(
-  settings: TransportSettings,
+  settings: ServiceSettings,
   environment: ProxyEnvironment,
 ): Transport {
   const agents = createAgents(settings, environment);
@@ -123,7 +112,7 @@ const REASONS: Readonly<Record<number, FailureReason>> = {
 };
 
 function createAgents(
-  settings: TransportSettings,
+  settings: ServiceSettings,
   environment: ProxyEnvironment,
 ): { http: HttpAgent; https: HttpsAgent } {
   const options: AgentOptions = {
@@ -142,7 +131,7 @@ function createAgents(
 
 /** Throws a ConfigError for a URL that Node's agents would silently ignore, and connect directly. */
 function agentProxies(
-  { proxyUrl, baseUrl, authUrl }: TransportSettings,
+  { proxyUrl, baseUrl, authUrl }: ServiceSettings,
   { HTTPS_PROXY, NO_PROXY = '' }: ProxyEnvironment,
 ): Record<string, string> {
   if (proxyUrl !== undefined) {

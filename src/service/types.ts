@@ -11,15 +11,10 @@ import type {
 } from '../base/model.ts';
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
+import type { ServiceSettings } from '../base/service-settings.ts';
 import type { RetryPolicy } from './retry.ts';
 import type { ClockReading } from './server-clock.ts';
-import type { ProxyEnvironment, Transport, TransportSettings } from './transport.ts';
-
-/** The part of the configuration that this module needs. URLs have no slash at the end. */
-export interface ServiceSettings extends TransportSettings {
-  readonly scope: string;
-  readonly maxRequestsPerSecond: number;
-}
+import type { ProxyEnvironment, Transport } from './transport.ts';
 
 export interface ServiceOptions {
   readonly config: ServiceSettings;
