@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Secret } from '../../src/base/secret.ts';
 import type { ExchangeAnswer } from '../../src/service/transport.ts';
 import { settle } from '../support/virtual-clock.ts';
-import { SECRET, tokenAnswer } from './support/fake-service.ts';
+import { inTurn, SECRET, tokenAnswer } from './support/fake-service.ts';
 import { failureOf, never, QUESTION, reply, ROWS, startInMemory } from './support/harness.ts';
 import type { Reply } from './support/harness.ts';
 
@@ -151,7 +151,16 @@ describe('refused credentials', () => {
       await clock.advance(MINUTE_MS);
     }
     expect(requestedMinutes).toEqual([0, 1, 3, 7, 15, 30, 45, 60]);
-    expect(harness.credentials).toEqual([false]);
+    // Accepted for a minute, they are sent again after one minute.
+    fake.token = inTurn(() => granted('token-9', 60), REFUSAL);
+    await clock.advance(15 * MINUTE_MS);
+    expect(await use()).toBe('token-9');
+    for (const count of [10, 11]) {
+      await clock.advance(MINUTE_MS);
+      await failureOf(use());
+      expect(requests()).toHaveLength(count);
+    }
+    expect(harness.credentials).toEqual([false, true, false]);
   });
 
   test('are sent at once with another secret, and the pauses start over', async () => {

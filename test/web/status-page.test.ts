@@ -69,6 +69,11 @@ describe('a customer', () => {
       estimated(40, 36, 44, 'none'),
       'riverside Europe/Copenhagen Open 42 of 250 17 %',
     ],
+    [
+      'whose estimate differs from the counts by less than a person',
+      { ...estimated(2.3, 1, 4, 'none'), occupancy: 2 },
+      'Open 2 of 250 1 %',
+    ],
     ['that is above its capacity', { occupancy: 300 }, 'Open 300 of 250 120 %'],
     ['whose credentials were refused', { credentialsValid: false }, 'Credentials refused Open'],
     [
