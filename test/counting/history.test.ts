@@ -9,12 +9,9 @@ import { readMinuteHistory } from '../../src/counting/minute-history.ts';
 import type { MinuteHistory } from '../../src/counting/minute-history.ts';
 import { parseOpeningHours } from '../../src/counting/opening-hours.ts';
 import { queryFrom } from '../support/ask.ts';
-import { CALENDAR, COPENHAGEN } from '../support/owner.ts';
+import { CALENDAR, COPENHAGEN, OCTOBER } from '../support/owner.ts';
 import { ESTIMATED } from '../support/polled.ts';
 import { countedPeople, MINUTE_MS } from './counted.ts';
-
-/** Clocks are set back on the 25th. */
-const OCTOBER = CALENDAR.periodAt(Date.parse('2026-10-15T12:00Z'));
 
 const RIVERSIDE = {
   customer: 'riverside',
@@ -27,7 +24,7 @@ const RIVERSIDE = {
   maxValues: {},
 };
 
-/** Counts by local minute. */
+/** Counts by local minute of October, in which clocks are set back on the 25th. */
 function minutes(
   counterCount: number,
   counts: Readonly<Record<string, readonly number[]>>,
