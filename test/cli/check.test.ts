@@ -15,14 +15,12 @@ const VALUES = 'riverside 10 5 10 10 5 10 5';
 async function connect(config: string) {
   const { status, out, err } = await ran('check', '--connect', config);
   expect(out + err).not.toContain(SECRET);
-  const [, service = '', values = '', doors = '', findings = ''] = out.split('\n\n');
-  const [serviceRows = [], valueRows = [], doorRows = []] = [service, values, doors].map((table) =>
-    table
-      .split('\n')
-      .slice(2)
-      .map((row) => row.replaceAll(/ +/g, ' ')),
+  const [, ...tables] = out.split('\n\n').map((part) => part.trimEnd().split('\n'));
+  const findings = tables.pop() ?? [];
+  const [serviceRows = [], valueRows = [], doorRows = []] = tables.map((lines) =>
+    lines.slice(2).map((row) => row.replaceAll(/ +/g, ' ')),
   );
-  return { status, serviceRows, valueRows, doorRows, findings: findings.trimEnd().split('\n') };
+  return { status, serviceRows, valueRows, doorRows, findings };
 }
 
 test('good files are reported with warnings, bad ones with all problems, without a request', async () => {
@@ -165,8 +163,7 @@ test.each<FindingCase>([
 );
 
 test('every customer is read even if the limits allow few requests', async () => {
-  const names = ['a', 'b', 'c', 'd'].map((name) => [name, {}]);
-  await using world = await startWorld(Object.fromEntries(names));
+  await using world = await startWorld({ a: {}, b: {}, c: {}, d: {} });
   // At 24 a second, all requests take longer than two timeouts.
   const service = { max_requests_per_second: 24, max_concurrency: 2, timeout: '2s' };
   const { status, valueRows } = await connect(world.config({ service }));

@@ -117,10 +117,10 @@ function streamsWithCounts(months: readonly Totals[]): readonly MinuteStream[] {
 }
 
 function totalsOf({ streams }: PartHistory): Totals {
-  const totals = MINUTE_STREAMS.flatMap((stream) => {
-    const history = streams[stream];
-    return history === undefined ? [] : [[stream, { sums: history.sums, byDay: history.byDay }]];
-  });
+  const totals = Object.entries(streams).map(([stream, { sums, byDay }]) => [
+    stream,
+    { sums, byDay },
+  ]);
   return Object.fromEntries(totals) as Totals;
 }
 
@@ -235,8 +235,7 @@ function* pastOfKey(
 ): Generator<PastMetrics> {
   const { breakdown, keys } = history;
   const { branches } = part.target.config;
-  const name = Object.hasOwn(branches, key) ? (branches[key] ?? key) : key;
-  const names = breakdown === 'branch' ? [[key, name] as const] : [];
+  const names = breakdown === 'branch' ? [[key, branches[key] ?? key] as const] : [];
   const hasCounts = keys.includes(key);
   const limits = maxValues(part, (counter) => counterId(counter, breakdown, key));
   for (const { atMs, metrics } of past) {
