@@ -42,13 +42,7 @@ export function writePastSample(name: string, labels: string, value: number, atM
 
 /** As Go parses floats: both formats are defined by that. */
 function formatValue(value: number): string {
-  if (Number.isNaN(value)) {
-    return 'NaN';
-  }
-  if (!Number.isFinite(value)) {
-    return value > 0 ? '+Inf' : '-Inf';
-  }
-  return String(value);
+  return value === Infinity ? '+Inf' : value === -Infinity ? '-Inf' : String(value);
 }
 
 function escapeLabelValue(value: string): string {
