@@ -80,7 +80,8 @@ function falseAlarms(alert: string, seen: readonly Seen[], days: number): readon
   const years = (days - LEARNING_DAYS) / 365;
   const rates = SIZE_NAMES.map((size) => {
     const some = seen.filter(({ library }) => !library.fault && sizeOf(library) === size);
-    return (some.flatMap(({ firings }) => firings).length / some.length / years).toFixed(2);
+    const rate = some.flatMap(({ firings }) => firings).length / some.length / years;
+    return some.length === 0 ? '-' : rate.toFixed(2);
   });
   const caused = seen
     .filter(({ library: { fault } }) => fault && !FAULTS[fault].fires.includes(alert))

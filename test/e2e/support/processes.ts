@@ -2,9 +2,9 @@
  * Real programs, started and ended by their process, never by name. Knows nothing of what they do.
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Daemon } from '../../acceptance/daemon.ts';
 
 const DEBIAN_PACKAGES = {
   '/usr/bin/amtool': 'prometheus-alertmanager',
@@ -20,11 +20,12 @@ const DEBIAN_PACKAGES = {
 /** Where another version of Prometheus is unpacked, with `usr/bin` below it; empty for the installed one. */
 const PROMETHEUS_ROOT = process.env['PROMETHEUS_ROOT'] ?? '';
 
+/** How Prometheus and Alertmanager log their address. */
+const LISTENING = /msg="Listening on".* address=(\S+)/;
+
 export interface Server {
   /** Host and port. */
   readonly address: string;
-  /** The first answer of `find` about a line of standard error. Throws where the program ends first. */
-  readonly lineWhere: <T>(find: (line: string) => T | undefined) => Promise<T>;
   /** Ends it with SIGTERM, and removes its folder. */
   readonly stop: () => Promise<void>;
 }
@@ -39,46 +40,26 @@ export function debianProgram(path: keyof typeof DEBIAN_PACKAGES): string {
   return found;
 }
 
-/** Starts one of Prometheus's servers in a folder of its own, and resolves when it listens. */
+/** Starts Prometheus or Alertmanager in a folder of its own, and resolves when its log says that it is ready. */
 export async function startServer(
   path: string,
   args: readonly string[],
   folder: string,
+  ready = LISTENING,
 ): Promise<Server> {
   const child = spawn(path, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
-  let log = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
-  child.on('error', (error) => (log += error.message));
-  function hasEnded(): boolean {
-    return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
-  }
-  function lineWhere<T>(find: (line: string) => T | undefined): Promise<T> {
-    return eventually(`a line of ${path} that says what was awaited`, () => {
-      const lines = log.split('\n').slice(0, -1);
-      const found = lines.map((line) => find(line)).find((answer) => answer !== undefined);
-      if (found === undefined && hasEnded()) {
-        throw new Error(`${path} ended too early:\n${log}`);
-      }
-      return found;
-    });
-  }
+  const daemon = new Daemon(child);
   async function stop(): Promise<void> {
-    if (!hasEnded()) {
-      const ended = once(child, 'exit');
-      child.kill('SIGTERM');
-      const kill = setTimeout(() => child.kill('SIGKILL'), 20_000);
-      await ended;
-      clearTimeout(kill);
-    }
+    await daemon.stop();
     rmSync(folder, { recursive: true });
   }
   try {
-    const address = await lineWhere((line) => /msg="Listening on".* address=(\S+)/.exec(line)?.[1]);
-    return { address, lineWhere, stop };
+    await daemon.until(() => ready.test(daemon.stderr) && LISTENING.test(daemon.stderr));
   } catch (error) {
     await stop();
     throw error;
   }
+  return { address: LISTENING.exec(daemon.stderr)?.[1] ?? '', stop };
 }
 
 export interface Outcome {

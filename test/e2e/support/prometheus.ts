@@ -62,19 +62,18 @@ export async function startPrometheus(
   if (blocks !== undefined) {
     cpSync(blocks, data, { recursive: true });
   }
-  const flagsHere = [
-    `--config.file=${join(folder, 'prometheus.yml')}`,
-    `--storage.tsdb.path=${data}`,
-    '--storage.tsdb.retention.time=10y',
-    '--web.listen-address=127.0.0.1:0',
-  ];
-  const { address, lineWhere, stop } = await startServer(program, [...flagsHere, ...flags], folder);
-  try {
-    await lineWhere((line) => line.includes('Server is ready') || undefined);
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  const { address, stop } = await startServer(
+    program,
+    [
+      `--config.file=${join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${data}`,
+      '--storage.tsdb.retention.time=10y',
+      '--web.listen-address=127.0.0.1:0',
+      ...flags,
+    ],
+    folder,
+    /Server is ready/,
+  );
   const url = `http://${address}`;
   async function ask(path: string, parameters: Readonly<Record<string, string>>): Promise<unknown> {
     const search = new URLSearchParams(parameters).toString();
