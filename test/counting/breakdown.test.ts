@@ -134,26 +134,26 @@ describe('the time of the scrape', () => {
     }
   });
 
-  test('shows the occupancy of a branch, never below 0, for 15 minutes after a poll', async () => {
-    const branches = await polled(TOTALS, { 101: [9, 4], 102: [1, 3] });
-    expect(branches.occupancies()).toEqual({ '101': 5, '102': 0 });
-    const { validUntilMs } = branches.figures();
-    expect(validUntilMs).toBe(START_MS + 15 * MINUTE_MS + 1);
-    branches.nowMs = validUntilMs - 1;
-    expect(branches.occupancies()['101']).toBe(5);
-    branches.nowMs = validUntilMs;
-    expect(branches.occupancies()).toEqual({ '101': undefined, '102': undefined });
-  });
+  test.each([
+    [15, 5],
+    [180, 60],
+  ])(
+    'shows the occupancy, never below 0, for %i minutes if polls are %i apart',
+    async (age, interval) => {
+      const branches = new CountedBreakdown(TOTALS, { 101: [9, 4], 102: [1, 3] });
+      branches.intervalMs = interval * MINUTE_MS;
+      branches.configure();
+      await branches.poll();
+      branches.nowMs = START_MS + age * MINUTE_MS;
+      expect(branches.occupancies()).toEqual({ '101': 5, '102': 0 });
+      branches.nowMs += 1;
+      expect(branches.occupancies()).toEqual({ '101': undefined, '102': undefined });
+    },
+  );
 
-  test('shows the occupancy for three intervals if these are longer', async () => {
-    const branches = new CountedBreakdown(TOTALS, TODAY);
-    branches.intervalMs = 60 * MINUTE_MS;
-    branches.configure();
-    await branches.poll();
-    branches.nowMs = START_MS + 180 * MINUTE_MS;
-    expect(branches.occupancies()['101']).toBe(5);
-    branches.nowMs += 1;
-    expect(branches.occupancies()['101']).toBeUndefined();
+  test('ends the validity of the values when the occupancy is too old', async () => {
+    const { validUntilMs } = (await polled()).figures();
+    expect(validUntilMs).toBe(START_MS + 15 * MINUTE_MS + 1);
   });
 });
 

@@ -67,38 +67,28 @@ test('an empty answer is confirmed, and there is nothing to compare', async () =
   });
 });
 
-test('a day that lags is compared with the minutes', async () => {
-  const { diagnosis } = await diagnosed({}, MORNING, HOUR_MS);
-  expect(diagnosis.day).toEqual({
-    agrees: false,
-    totalAggregation: 'quarter',
-    byDay: [1, 0],
-    byMinute: [3, 0],
-  });
-  expect(diagnosis.isMinuteForced).toBe(false);
-});
-
-test('a day that lags is found although the minutes of today are forced into days', async () => {
-  const { diagnosis } = await diagnosed(
+test.each<[string, Partial<Conventions>, Partial<StreamDiagnosis>]>([
+  [
+    'is compared with the minutes',
+    {},
+    {
+      day: { agrees: false, totalAggregation: 'quarter', byDay: [1, 0], byMinute: [3, 0] },
+      isMinuteForced: false,
+    },
+  ],
+  [
+    'is found although the minutes of today are forced into days',
     { ...forcedAbove(40), emptyBuckets: 'listed' },
-    MORNING,
-    HOUR_MS,
-  );
-  expect(diagnosis.day).toEqual({
-    agrees: false,
-    totalAggregation: 'day',
-    byDay: [0, 0],
-    byMinute: [2, 0],
-  });
-});
-
-test('if half an hour by minute is forced into days, nothing can be compared', async () => {
-  const { diagnosis } = await diagnosed(
+    { day: { agrees: false, totalAggregation: 'day', byDay: [0, 0], byMinute: [2, 0] } },
+  ],
+  [
+    'cannot be compared if half an hour by minute is forced into days',
     { ...forcedAbove(20), emptyBuckets: 'listed' },
-    MORNING,
-    HOUR_MS,
-  );
-  expect(diagnosis).toMatchObject({ day: { agrees: undefined }, isMinuteForced: true });
+    { day: { agrees: undefined }, isMinuteForced: true },
+  ],
+])('a day that lags %s', async (_, conventions, expected) => {
+  const { diagnosis } = await diagnosed(conventions, MORNING, HOUR_MS);
+  expect(diagnosis).toMatchObject(expected);
 });
 
 test.each([2, 9, 13])('a newest minute %d days ago is found, and its key format', async (days) => {

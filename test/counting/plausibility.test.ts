@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { AggregatedResponse } from '../../src/base/model.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
 import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
-import { DAY_LAGS } from '../support/simulated-people.ts';
+import { DAY_LAGS, forcedAbove } from '../support/simulated-people.ts';
 import {
   countedLogins,
   countedPeople,
@@ -75,19 +76,25 @@ describe('a response without counts', () => {
     expect(counted.totals()).toEqual(truth());
   });
 
-  test('for the recent window, twice, does not add its counts twice', async () => {
-    const { counted, empty, record, minutes, truth } = countedPeople({ records: [] });
-    for (let ms = START_MS - 5 * HOUR_MS; ms < START_MS + 5 * HOUR_MS; ms += 2 * MINUTE_MS) {
+  test.each<[string, Partial<Conventions>, (from: string) => boolean]>([
+    ['the recent window', {}, (from) => !from.includes('T04:00')],
+    ['each window', { ...forcedAbove(200), resolutionMs: 60_000 }, () => true],
+  ])('by minute for %s, at a baseline, changes nothing', async (_, conventions, isEmpty) => {
+    const { counted, empty, record, minutes, truth } = countedPeople({ records: [], conventions });
+    for (let ms = START_MS - 7 * HOUR_MS; ms < START_MS + 5 * HOUR_MS; ms += 20_000) {
       record(ms + 1, [1, 0]);
     }
     await counted.poll();
     await minutes(59);
-    empty(({ aggregation, from }) => aggregation === 'minute' && !from.includes('T04:00'));
+    empty(({ aggregation, from }) => aggregation === 'minute' && isEmpty(from));
     await minutes(1);
     empty(() => false);
-    await minutes(2);
-    expect(counted.totals()).toEqual(truth());
-    expect(counted.excess()).toEqual([0, 0]);
+    for (const next of [2, 128]) {
+      await minutes(next);
+      expect(counted.totals()).toEqual(truth());
+      expect(counted.excess()).toEqual([0, 0]);
+    }
+    expect(counted.customer.stateOf('people').totalSource.aggregation).toBe('day');
   });
 
   test('for today, once at the first poll, is requested again', async () => {
