@@ -2,17 +2,16 @@
  * Audits every scrape and the log against the ground truth, without knowledge of the exporter's
  * internals. This auditor checks calendar and secrets, and runs the others.
  */
+import type { Stream } from '../../src/base/model.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import { dayStart, periodStart } from '../acceptance/local-time.ts';
-import { BreakdownAuditor } from './breakdown-auditor.ts';
+import { createBreakdownAuditor } from './breakdown-auditor.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
-import { CounterAuditor } from './counter-auditor.ts';
-import type { CustomerScrape } from './counter-auditor.ts';
+import { createCounterAuditor } from './counter-auditor.ts';
 import type { Environment } from './environment.ts';
-import { EstimateAuditor } from './estimate-auditor.ts';
+import { createEstimateAuditor } from './estimate-auditor.ts';
 import { DAY_STARTS_AT, mayOccur, mayLackRows } from './tolerances.ts';
-import { OccupancyAuditor } from './occupancy-auditor.ts';
-import { PollTimes } from './poll-times.ts';
+import { createOccupancyAuditor } from './occupancy-auditor.ts';
 import { Scrape } from './scrape.ts';
 
 /** What all auditors are given. */
@@ -20,136 +19,137 @@ export interface AuditContext {
   readonly environment: Environment;
   readonly service: SimulatedService;
   readonly clock: VirtualClock;
-  readonly polls: PollTimes;
   readonly report: (what: string) => void;
+}
+
+/** One customer in one scrape. */
+export interface CustomerScrape {
+  readonly exporter: string;
+  readonly customer: string;
+  readonly scrape: Scrape;
+  readonly periodMs: number;
+  readonly dayMs: number;
+  /** How far the exporter's clock is ahead. */
+  readonly aheadMs: number;
+  /** The last successful poll: its values may be of any instant in it. */
+  lastPoll(stream: Stream): { readonly endMs: number; readonly tookMs: number } | undefined;
 }
 
 const MAX_VIOLATIONS = 20;
 /** The ground truth of occupancy and breakdowns is expensive: one scrape in this many. */
 const THOROUGH_EVERY = 8;
 
-export class Auditor {
-  readonly violations: string[] = [];
-  readonly polls = new PollTimes();
-  readonly #environment: Environment;
-  readonly #service: SimulatedService;
-  readonly #clock: VirtualClock;
+export type Auditor = ReturnType<typeof createAuditor>;
+
+export function createAuditor(
+  environment: Environment,
+  service: SimulatedService,
+  clock: VirtualClock,
+) {
+  const violations: string[] = [];
+  const context: AuditContext = { environment, service, clock, report };
+  const counters = createCounterAuditor(context);
+  const occupancy = createOccupancyAuditor(context);
+  const estimates = createEstimateAuditor(context);
+  const breakdowns = createBreakdownAuditor(context);
+  const secret = new RegExp(`secret-of-${environment.seed}|simulated\\.[0-9a-f]{8}|Bearer `);
+  const mayStep = mayOccur(environment, 'clock steps');
   /** By exporter; a text that has not changed is not audited again on the same day. */
-  readonly #lastTexts = new Map<string, string>();
-  readonly #counters: CounterAuditor;
-  readonly #occupancy: OccupancyAuditor;
-  readonly #estimates: EstimateAuditor;
-  readonly #breakdowns: BreakdownAuditor;
-  readonly #secret: RegExp;
-  #audits = 0;
+  const lastTexts = new Map<string, string>();
+  /** The longest of the successful polls that ended in a millisecond. */
+  const pollsMs = new Map<string, number>();
+  let audits = 0;
 
-  constructor(environment: Environment, service: SimulatedService, clock: VirtualClock) {
-    this.#environment = environment;
-    this.#service = service;
-    this.#clock = clock;
-    const context: AuditContext = {
-      environment,
-      service,
-      clock,
-      polls: this.polls,
-      report: (what) => this.report(what),
-    };
-    this.#counters = new CounterAuditor(context);
-    this.#occupancy = new OccupancyAuditor(context);
-    this.#estimates = new EstimateAuditor(context);
-    this.#breakdowns = new BreakdownAuditor(context);
-    this.#secret = new RegExp(`secret-of-${environment.seed}|simulated\\.[0-9a-f]{8}|Bearer `);
-  }
-
-  report(what: string): void {
-    if (this.violations.length < MAX_VIOLATIONS) {
-      this.violations.push(`${new Date(this.#clock.nowMs()).toISOString()} ${what}`);
+  function report(what: string): void {
+    if (violations.length < MAX_VIOLATIONS) {
+      violations.push(`${new Date(clock.nowMs()).toISOString()} ${what}`);
     }
   }
 
-  expectNoSecret(text: string): void {
-    if (this.#secret.test(text)) {
-      this.report('a secret or a token was shown');
+  function expectNoSecret(text: string): void {
+    if (secret.test(text)) {
+      report('a secret or a token was shown');
     }
   }
 
-  killed(exporter: string, disk: 'whole' | 'torn' | 'lost'): void {
-    this.#counters.killed(exporter, disk === 'whole');
-    if (disk !== 'whole' || this.#environment.conventions.corrections.share > 0) {
-      this.#breakdowns.forget(exporter);
+  function killed(exporter: string, disk: 'whole' | 'torn' | 'lost'): void {
+    counters.killed(exporter, disk === 'whole');
+    if (disk !== 'whole' || environment.conventions.corrections.share > 0) {
+      breakdowns.forget(exporter);
     }
+  }
+
+  /** A successful poll ended at `endMs` by the exporter's clock. */
+  function pollEnded(exporter: string, stream: Stream, endMs: number, tookMs: number): void {
+    const poll = `${exporter} ${stream} ${Math.round(endMs)}`;
+    pollsMs.set(poll, Math.max(tookMs, pollsMs.get(poll) ?? 0));
   }
 
   /** Checks what must hold at every moment. */
-  audit(exporter: string, text: string | undefined, aheadMs: number): void {
-    const dayMs = dayStart(
-      this.#clock.nowMs() + aheadMs,
-      this.#environment.timezone,
-      DAY_STARTS_AT,
-    );
-    if (text === undefined || this.#lastTexts.get(exporter) === `${dayMs} ${text}`) {
+  function audit(exporter: string, text: string | undefined, aheadMs: number): void {
+    const dayMs = dayStart(clock.nowMs() + aheadMs, environment.timezone, DAY_STARTS_AT);
+    if (text === undefined || lastTexts.get(exporter) === `${dayMs} ${text}`) {
       return;
     }
-    this.#lastTexts.set(exporter, `${dayMs} ${text}`);
-    this.expectNoSecret(text);
-    this.#audits += 1;
-    const scrape = new Scrape(text);
-    const isThorough = this.#audits % THOROUGH_EVERY === 0;
-    for (const of of this.#customersOf(exporter, scrape, aheadMs)) {
-      this.#auditCalendar(of);
-      this.#counters.audit(of);
-      this.#breakdowns.audit(of, isThorough);
-      this.#estimates.audit(of);
-      const { customer } = of;
-      const inside = scrape.value('library_occupancy_people', customer);
+    lastTexts.set(exporter, `${dayMs} ${text}`);
+    expectNoSecret(text);
+    audits += 1;
+    const isThorough = audits % THOROUGH_EVERY === 0;
+    for (const of of customersOf(exporter, text, aheadMs)) {
+      auditCalendar(of);
+      counters.audit(of);
+      breakdowns.audit(of, isThorough);
+      estimates.audit(of);
+      const inside = of.scrape.value('library_occupancy_people', of.customer);
       if (inside !== undefined && inside < 0) {
-        this.report(`${exporter} shows an occupancy of ${inside}`);
+        report(`${exporter} shows an occupancy of ${inside}`);
       }
-      if (isThorough && !mayLackRows(this.#environment) && !this.#mayStep()) {
-        this.#occupancy.audit(exporter, customer, scrape, false);
+      if (isThorough && !mayLackRows(environment) && !mayStep) {
+        occupancy.audit(of, false);
       }
     }
   }
 
   /** Checks what must hold after a reconcile interval without faults. */
-  expectTruth(exporter: string, text = ''): void {
-    const scrape = new Scrape(text);
-    for (const of of this.#customersOf(exporter, scrape, 0)) {
-      this.#counters.expectTruth(of);
-      this.#breakdowns.expectTruth(of);
-      this.#occupancy.audit(exporter, of.customer, scrape, true);
+  function expectTruth(exporter: string, text = ''): void {
+    for (const of of customersOf(exporter, text, 0)) {
+      counters.expectTruth(of);
+      breakdowns.expectTruth(of);
+      occupancy.audit(of, true);
     }
   }
 
-  #customersOf(exporter: string, scrape: Scrape, aheadMs: number): readonly CustomerScrape[] {
-    const dayMs = dayStart(
-      this.#clock.nowMs() + aheadMs,
-      this.#environment.timezone,
-      DAY_STARTS_AT,
-    );
-    return this.#service.customers.map(({ library: { name: customer } }) => {
+  function customersOf(exporter: string, text: string, aheadMs: number): readonly CustomerScrape[] {
+    const scrape = new Scrape(text);
+    const dayMs = dayStart(clock.nowMs() + aheadMs, environment.timezone, DAY_STARTS_AT);
+    return service.customers.map(({ library: { name: customer } }) => {
       const startName = 'library_counter_start_timestamp_seconds';
       const periodMs = 1000 * (scrape.value(startName, customer) ?? NaN);
-      return { exporter, customer, scrape, periodMs, dayMs, aheadMs };
+      return { exporter, customer, scrape, periodMs, dayMs, aheadMs, lastPoll };
+
+      function lastPoll(stream: Stream): ReturnType<CustomerScrape['lastPoll']> {
+        const endName = 'library_poll_last_success_timestamp_seconds';
+        const endMs = 1000 * (scrape.value(endName, customer, stream) ?? NaN);
+        const tookMs = pollsMs.get(`${exporter} ${stream} ${Math.round(endMs)}`);
+        if (tookMs === undefined && !Number.isNaN(endMs)) {
+          throw new Error(`no poll of ${exporter} ${stream} ended at ${endMs}`);
+        }
+        return tookMs === undefined ? undefined : { endMs, tookMs };
+      }
     });
   }
 
-  #mayStep(): boolean {
-    return mayOccur(this.#environment, 'clock steps');
-  }
-
   /** The counting period is that of the month. */
-  #auditCalendar({ exporter, customer, periodMs, aheadMs }: CustomerScrape): void {
-    const runningMs = periodStart(
-      this.#clock.nowMs() + aheadMs,
-      this.#environment.timezone,
-      DAY_STARTS_AT,
-    );
+  function auditCalendar({ exporter, customer, periodMs, aheadMs }: CustomerScrape): void {
+    const nowMs = clock.nowMs() + aheadMs;
+    const runningMs = periodStart(nowMs, environment.timezone, DAY_STARTS_AT);
     // A clock that steps back over the start of a period stays in it.
-    if (periodMs !== runningMs && !this.#mayStep()) {
-      this.report(
+    if (periodMs !== runningMs && !mayStep) {
+      report(
         `${exporter} counts ${customer} from ${periodMs}, and the period started at ${runningMs}`,
       );
     }
   }
+
+  return { violations, report, expectNoSecret, killed, pollEnded, audit, expectTruth };
 }

@@ -1,32 +1,28 @@
 /** Audits the counters by branch, client and device. */
-import type { AuditContext } from './auditor.ts';
-import type { CustomerScrape } from './counter-auditor.ts';
+import type { AuditContext, CustomerScrape } from './auditor.ts';
 import { removedCounts } from './tolerances.ts';
 
 const SIDES = ['entered', 'exited'] as const;
 const MINUTE_MS = 60_000;
 
-export class BreakdownAuditor {
-  readonly #context: AuditContext;
+export function createBreakdownAuditor({ environment, service, clock, report }: AuditContext) {
   /** The last exported value by exporter, period and series. */
-  readonly #shown = new Map<string, number>();
-
-  constructor(context: AuditContext) {
-    this.#context = context;
-  }
+  const shown = new Map<string, number>();
 
   /** High-water marks were lost. */
-  forget(exporter: string): void {
-    for (const series of this.#shown.keys()) {
+  function forget(exporter: string): void {
+    for (const series of shown.keys()) {
       if (series.startsWith(exporter)) {
-        this.#shown.delete(series);
+        shown.delete(series);
       }
     }
   }
 
   /** No counter decreases; with `isThorough` none is above the service's total, which is slow to compute. */
-  audit({ exporter, customer, scrape, periodMs }: CustomerScrape, isThorough: boolean): void {
-    const { environment, service, clock, report } = this.#context;
+  function audit(
+    { exporter, customer, scrape, periodMs }: CustomerScrape,
+    isThorough: boolean,
+  ): void {
     for (const breakdown of environment.breakdowns) {
       const truth = isThorough
         ? service.breakdownTotals(customer, breakdown, periodMs, clock.nowMs())
@@ -34,8 +30,8 @@ export class BreakdownAuditor {
       for (const side of SIDES) {
         for (const [key, value] of scrape.values(totalName(breakdown, side), customer)) {
           const series = `${exporter} ${periodMs} ${customer} ${breakdown} ${key} ${side}`;
-          const before = this.#shown.get(series) ?? 0;
-          this.#shown.set(series, value);
+          const before = shown.get(series) ?? 0;
+          shown.set(series, value);
           if (value < before) {
             report(`${series} decreases from ${before} to ${value}`);
           }
@@ -49,8 +45,7 @@ export class BreakdownAuditor {
   }
 
   /** Every counter minus its excess is the service's total. */
-  expectTruth({ exporter, customer, scrape, periodMs }: CustomerScrape): void {
-    const { environment, service, clock, report } = this.#context;
+  function expectTruth({ exporter, customer, scrape, periodMs }: CustomerScrape): void {
     const lagMs = environment.breakdownIntervalMs + 10 * environment.maxDelayMs + MINUTE_MS;
     for (const breakdown of environment.breakdowns) {
       const [early, late] = [clock.nowMs() - lagMs, clock.nowMs()].map((nowMs) =>
@@ -76,6 +71,8 @@ export class BreakdownAuditor {
       }
     }
   }
+
+  return { forget, audit, expectTruth };
 }
 
 function totalName(breakdown: string, side: string): string {

@@ -1,7 +1,6 @@
 /** Audits the counters of people and logins. */
-import type { AuditContext } from './auditor.ts';
+import type { AuditContext, CustomerScrape } from './auditor.ts';
 import { isExactAfterPoll, lagMs, mayDecrease, removedCounts } from './tolerances.ts';
-import type { Scrape } from './scrape.ts';
 
 /** Names of a counter: metric without its ending, label `counter`, ground truth, stream. */
 const COUNTERS = [
@@ -11,7 +10,6 @@ const COUNTERS = [
 ] as const;
 type CounterName = (typeof COUNTERS)[number][2];
 
-const LAST_SUCCESS = 'library_poll_last_success_timestamp_seconds';
 const DAY_MS = 86_400_000;
 const ACCEPTED_AT_ONCE = 1000;
 /** A value exported for this long is in the state file. */
@@ -29,39 +27,22 @@ interface Seen {
   most: number;
 }
 
-/** One customer in one scrape. */
-export interface CustomerScrape {
-  readonly exporter: string;
-  readonly customer: string;
-  readonly scrape: Scrape;
-  readonly periodMs: number;
-  readonly dayMs: number;
-  /** How far the exporter's clock is ahead. */
-  readonly aheadMs: number;
-}
-
-export class CounterAuditor {
-  readonly #context: AuditContext;
-  readonly #seen = new Map<string, Seen>();
-
-  constructor(context: AuditContext) {
-    this.#context = context;
-  }
+export function createCounterAuditor({ environment, service, clock, report }: AuditContext) {
+  const seenOfAll = new Map<string, Seen>();
 
   /** After a kill only high-water marks on the disk count. */
-  killed(exporter: string, isWhole: boolean): void {
-    const writtenMs = this.#context.clock.nowMs() - WRITTEN_WITHIN_MS;
-    for (const [series, seen] of this.#seen) {
+  function killed(exporter: string, isWhole: boolean): void {
+    const writtenMs = clock.nowMs() - WRITTEN_WITHIN_MS;
+    for (const [series, seen] of seenOfAll) {
       if (series.startsWith(exporter)) {
         const written = seen.shownSinceMs <= writtenMs ? seen.shown : seen.shownBefore;
-        this.#seen.set(series, { ...seen, shown: isWhole ? written : 0 });
+        seenOfAll.set(series, { ...seen, shown: isWhole ? written : 0 });
       }
     }
   }
 
-  audit(of: CustomerScrape): void {
+  function audit(of: CustomerScrape): void {
     const { exporter, customer, scrape, periodMs, dayMs } = of;
-    const { environment, service, polls, report } = this.#context;
     const served = service.served(customer, periodMs);
     const sinceDay = service.served(customer, dayMs);
     for (const [name, kind, truth, stream] of COUNTERS) {
@@ -70,40 +51,40 @@ export class CounterAuditor {
       if (today > sinceDay[truth] + removedCounts(environment, sinceDay[truth])) {
         report(`${series} today is ${today}, and the service has ${sinceDay[truth]}`);
       }
-      const seen = this.#seenOf(series, periodMs);
+      const seen = seenOf(series, periodMs);
       seen.most = Math.max(seen.most, served[truth]);
       const value = scrape.value(`${name}_total`, customer);
       if (value === undefined) {
         continue;
       }
-      const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
-      if (Number.isNaN(lastSuccessMs)) {
+      const poll = of.lastPoll(stream);
+      if (poll === undefined) {
         report(`${series} is shown before the first good poll`);
         continue;
       }
       const excess = scrape.value('library_counter_excess', customer, kind) ?? NaN;
-      const tookMs = polls.tookMs(exporter, stream, lastSuccessMs);
-      this.#expectExact(series, of, truth, value - excess, { lastSuccessMs, tookMs });
-      this.#expectNoDecrease(series, value, excess, seen);
+      if (isExactAfterPoll(environment)) {
+        expectExact(series, of, truth, value - excess, poll);
+      }
+      expectNoDecrease(series, value, excess, seen);
     }
   }
 
   /** Every counter minus its excess is a total that the service had between the last baseline and now. */
-  expectTruth({ exporter, customer, scrape, periodMs, dayMs }: CustomerScrape): void {
-    const { environment, clock, polls, report } = this.#context;
+  function expectTruth(of: CustomerScrape): void {
+    const { exporter, customer, scrape, periodMs, dayMs } = of;
     for (const [name, kind, truth, stream] of COUNTERS) {
       const series = `${exporter} ${name} ${customer}`;
-      if (scrape.value('library_up', customer, stream) !== 1) {
+      const poll = of.lastPoll(stream);
+      if (scrape.value('library_up', customer, stream) !== 1 || poll === undefined) {
         report(`${exporter} library_up ${customer} ${stream} is not 1 in the end`);
         continue;
       }
       const value = scrape.value(`${name}_total`, customer);
       const excess = scrape.value('library_counter_excess', customer, kind);
       const total = (value ?? NaN) - (excess ?? NaN);
-      const lastSuccessMs = 1000 * (scrape.value(LAST_SUCCESS, customer, stream) ?? NaN);
-      const tookMs = polls.tookMs(exporter, stream, lastSuccessMs);
-      const longestMs = lagMs(environment, lastSuccessMs - dayMs, tookMs);
-      const [least, most] = this.#rangeOf(customer, periodMs, truth, lastSuccessMs, longestMs);
+      const longestMs = lagMs(environment, poll.endMs - dayMs, poll.tookMs);
+      const [least, most] = rangeOf(customer, periodMs, truth, poll.endMs, longestMs);
       // A first total of 0, or a very large one, must be confirmed.
       const isNew = clock.nowMs() - periodMs < 5 * environment.intervalMs;
       const isDoubted = least <= 0 || most > ACCEPTED_AT_ONCE;
@@ -114,38 +95,33 @@ export class CounterAuditor {
     }
   }
 
-  #seenOf(series: string, periodMs: number): Seen {
-    const known = this.#seen.get(series);
+  function seenOf(series: string, periodMs: number): Seen {
+    const known = seenOfAll.get(series);
     if (known?.periodMs === periodMs) {
       return known;
     }
     const seen = { periodMs, shown: 0, shownSinceMs: 0, shownBefore: 0, most: 0 };
-    this.#seen.set(series, seen);
+    seenOfAll.set(series, seen);
     return seen;
   }
 
   /** Every successful poll shows the service's total, where nothing is late and no answer lacks rows. */
-  #expectExact(
+  function expectExact(
     series: string,
     { customer, periodMs, dayMs }: CustomerScrape,
     truth: CounterName,
     total: number,
-    { lastSuccessMs, tookMs }: { readonly lastSuccessMs: number; readonly tookMs: number },
+    { endMs, tookMs }: { readonly endMs: number; readonly tookMs: number },
   ): void {
-    const { environment, service, report } = this.#context;
-    if (!isExactAfterPoll(environment)) {
-      return;
-    }
-    const readMs = lastSuccessMs - lagMs(environment, lastSuccessMs - dayMs, tookMs);
+    const readMs = endMs - lagMs(environment, endMs - dayMs, tookMs);
     const least = service.served(customer, periodMs, readMs)[truth];
-    const most = service.served(customer, periodMs, lastSuccessMs)[truth];
+    const most = service.served(customer, periodMs, endMs)[truth];
     if (total < least || total > most) {
       report(`${series} minus excess is ${total} after a good poll, and not ${least} to ${most}`);
     }
   }
 
-  #expectNoDecrease(series: string, value: number, excess: number, seen: Seen): void {
-    const { environment, clock, report } = this.#context;
+  function expectNoDecrease(series: string, value: number, excess: number, seen: Seen): void {
     if (value < seen.shown) {
       report(`${series} decreases from ${seen.shown} to ${value}`);
     }
@@ -165,14 +141,13 @@ export class CounterAuditor {
     seen.shown = value;
   }
 
-  #rangeOf(
+  function rangeOf(
     customer: string,
     periodMs: number,
     kind: CounterName,
     nowMs: number,
     longestMs: number,
   ): readonly [least: number, most: number] {
-    const { environment, service } = this.#context;
     const stepMs = Math.max(1000, longestMs / 60);
     const totals: number[] = [];
     for (let ms = 0; ms < longestMs + stepMs; ms += stepMs) {
@@ -185,4 +160,6 @@ export class CounterAuditor {
     const slack = share === 0 ? 0 : 3 + Math.ceil(changed);
     return [Math.min(...totals) - slack, Math.max(...totals) + slack];
   }
+
+  return { killed, audit, expectTruth };
 }

@@ -1,6 +1,5 @@
 /** Audits the occupancy estimate; how near it is to the truth is measured in bench/occupancy. */
-import type { AuditContext } from './auditor.ts';
-import type { CustomerScrape } from './counter-auditor.ts';
+import type { AuditContext, CustomerScrape } from './auditor.ts';
 import { isExactAfterPoll, mayLackRows } from './tolerances.ts';
 
 const NAMES = ['people', 'lower_people', 'upper_people'].map(
@@ -20,18 +19,12 @@ interface Seen {
   readonly toMs: number;
 }
 
-export class EstimateAuditor {
-  readonly #context: AuditContext;
+export function createEstimateAuditor({ environment, service, report }: AuditContext) {
   /** The last one by customer. */
-  readonly #seen = new Map<string, Seen>();
+  const lastSeen = new Map<string, Seen>();
 
-  constructor(context: AuditContext) {
-    this.#context = context;
-  }
-
-  audit(of: CustomerScrape): void {
+  function audit(of: CustomerScrape): void {
     const { exporter, customer, scrape } = of;
-    const { report } = this.#context;
     const [people, lower, upper] = NAMES.map((name) => scrape.value(name, customer));
     if (people === undefined || lower === undefined || upper === undefined) {
       if (people !== lower || lower !== upper) {
@@ -47,14 +40,13 @@ export class EstimateAuditor {
     if (scrape.value('library_occupancy_people', customer) === undefined) {
       report(`${exporter} estimates the people in ${customer}, and occupancy is absent`);
     }
-    if (this.#neverEmpties(customer)) {
+    if (neverEmpties(customer)) {
       report(`${exporter} estimates the people in ${customer}, which never closes`);
     }
-    this.#expectSame(of, [people, lower, upper].join(' '));
+    expectSame(of, [people, lower, upper].join(' '));
   }
 
-  #neverEmpties(customer: string): boolean {
-    const { environment, service } = this.#context;
+  function neverEmpties(customer: string): boolean {
     const library = service.customers.find((one) => one.library.name === customer)?.library;
     return (
       environment.alwaysOpen &&
@@ -68,19 +60,19 @@ export class EstimateAuditor {
    * The same rows give the same estimate in a second exporter and after a restart: compares two polls
    * in the same minute, between which nobody was counted.
    */
-  #expectSame({ exporter, customer, scrape, dayMs }: CustomerScrape, values: string): void {
-    const { environment, service, polls, report } = this.#context;
+  function expectSame(of: CustomerScrape, values: string): void {
+    const { exporter, customer, dayMs } = of;
+    const poll = of.lastPoll('people');
     // Who comes just before the day's end is not yet in a history that is read just after.
     const isTooEarly = environment.startMs - dayMs < 10 * MINUTE_MS && environment.startMs > dayMs;
-    if (isTooEarly || !isExactAfterPoll(environment)) {
+    if (poll === undefined || isTooEarly || !isExactAfterPoll(environment)) {
       return;
     }
-    const name = 'library_poll_last_success_timestamp_seconds';
-    const toMs = Math.round(1000 * (scrape.value(name, customer, 'people') ?? NaN));
-    const fromMs = Math.ceil(toMs - polls.tookMs(exporter, 'people', toMs));
+    const toMs = Math.round(poll.endMs);
+    const fromMs = Math.ceil(toMs - poll.tookMs);
     const seen = { exporter, values, fromMs, toMs };
-    const other = this.#seen.get(customer);
-    this.#seen.set(customer, seen);
+    const other = lastSeen.get(customer);
+    lastSeen.set(customer, seen);
     if (other === undefined || other.toMs === toMs) {
       return;
     }
@@ -96,6 +88,8 @@ export class EstimateAuditor {
       }
     }
   }
+
+  return { audit };
 }
 
 function minuteOf(ms: number): number {

@@ -25,11 +25,13 @@ export async function causeIncident(kind: IncidentKind, run: Run): Promise<void>
       exporter.start(run.config);
       return;
     }
-    case 'clock steps':
-      if (exporter.clock !== undefined) {
-        exporter.clock.aheadMs = pick(random, [-HOUR_MS, HOUR_MS, -5 * MINUTE_MS, 0]);
+    case 'clock steps': {
+      const own = exporter.clock();
+      if (own !== undefined) {
+        own.aheadMs = pick(random, [-HOUR_MS, HOUR_MS, -5 * MINUTE_MS, 0]);
       }
       return;
+    }
     case 'outage':
       return failFor(run, { rate: 1, kinds: ['reset', 'timeout'] }, 30 * HOUR_MS);
     case 'empty answers for a while':

@@ -46,7 +46,7 @@ export class Network {
   }
 
   /** For one process. */
-  exchangeOf(clock: VirtualClock, retries: RetryAuditor): Exchange {
+  exchangeOf(clock: VirtualClock, retries: Pick<RetryAuditor, 'answered'>): Exchange {
     const states = new Map<string, RequestState>();
     return async (request, signal) => {
       if (clock.killed) {

@@ -4,10 +4,8 @@
  */
 import { Temporal } from 'temporal-polyfill';
 import type { OccupancyMinute } from '../../src/simulator/ground-truth.ts';
-import { dayStart } from '../acceptance/local-time.ts';
-import type { AuditContext } from './auditor.ts';
-import { DAY_STARTS_AT, hasLocalKeys, canAuditOccupancy } from './tolerances.ts';
-import type { Scrape } from './scrape.ts';
+import type { AuditContext, CustomerScrape } from './auditor.ts';
+import { hasLocalKeys, canAuditOccupancy } from './tolerances.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -17,39 +15,27 @@ interface TimeRange {
   readonly endMs: number;
 }
 
-export class OccupancyAuditor {
-  readonly #context: AuditContext;
-
-  constructor(context: AuditContext) {
-    this.#context = context;
-  }
-
+export function createOccupancyAuditor({ environment, service, clock, report }: AuditContext) {
   /** With faults occupancy may be absent; `inTheEnd` only if the last successful poll is old. */
-  audit(exporter: string, customer: string, scrape: Scrape, inTheEnd: boolean): void {
-    const { environment, clock, polls, report } = this.#context;
-    const nowMs = clock.nowMs();
-    const dayMs = dayStart(nowMs, environment.timezone, DAY_STARTS_AT);
-    const readSeconds = scrape.value(
-      'library_poll_last_success_timestamp_seconds',
-      customer,
-      'people',
-    );
-    if (readSeconds === undefined || !canAuditOccupancy(environment)) {
+  function audit(of: CustomerScrape, inTheEnd: boolean): void {
+    const { exporter, customer, scrape, dayMs } = of;
+    const poll = of.lastPoll('people');
+    if (
+      poll === undefined ||
+      !canAuditOccupancy(environment) ||
+      mayConfuseHours(dayMs, poll.endMs)
+    ) {
       return;
     }
-    const readMs = 1000 * readSeconds;
-    if (this.#mayConfuseHours(dayMs, readMs)) {
-      return;
-    }
-    const inside = scrape.value('library_occupancy_people', customer);
-    const seen = scrape.value('library_people_last_seen_timestamp_seconds', customer);
-    const tookMs = polls.tookMs(exporter, 'people', readMs);
-    const possible = this.#possible(customer, dayMs, readMs, tookMs);
+    const possible = possibleValues(customer, dayMs, poll.endMs, poll.tookMs);
     if (possible === undefined) {
       return;
     }
+    const nowMs = clock.nowMs();
+    const inside = scrape.value('library_occupancy_people', customer);
+    const seen = scrape.value('library_people_last_seen_timestamp_seconds', customer);
     const { inside: possibleInside, seen: possibleSeen } = possible;
-    const isOld = nowMs - readMs > 14 * MINUTE_MS;
+    const isOld = nowMs - poll.endMs > 14 * MINUTE_MS;
     // An empty day must be confirmed three times.
     const isNewDay = nowMs - dayMs < 5 * environment.intervalMs;
     const mayBeAbsent = inside === undefined && (!inTheEnd || isOld || isNewDay);
@@ -65,8 +51,8 @@ export class OccupancyAuditor {
   }
 
   /** If offsets are ignored, a window may start in the wrong one of two hours, until the next baseline. */
-  #mayConfuseHours(dayMs: number, readMs: number): boolean {
-    const { conventions, timezone, reconcileIntervalMs, intervalMs } = this.#context.environment;
+  function mayConfuseHours(dayMs: number, readMs: number): boolean {
+    const { conventions, timezone, reconcileIntervalMs, intervalMs } = environment;
     const repeated = repeatedTimes(dayMs, timezone);
     return (
       conventions.designator !== 'honoured' &&
@@ -80,10 +66,9 @@ export class OccupancyAuditor {
    * Possible values during the last successful poll; undefined if they are ambiguous. `seen` is empty if
    * last seen may be of the day before, or if its key occurs twice.
    */
-  #possible(customer: string, dayMs: number, readMs: number, tookMs: number) {
+  function possibleValues(customer: string, dayMs: number, readMs: number, tookMs: number) {
     const inside = new Set<number>();
     const seen = new Set<number>();
-    const { environment, service } = this.#context;
     const repeated = hasLocalKeys(environment)
       ? repeatedTimes(dayMs, environment.timezone)
       : undefined;
@@ -98,6 +83,8 @@ export class OccupancyAuditor {
     }
     return { inside, seen: seen.has(NaN) ? new Set<number>() : seen };
   }
+
+  return { audit };
 }
 
 /** Occupancy depends on the order of minutes with the same key if more people leave in them than were inside. */

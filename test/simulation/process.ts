@@ -6,7 +6,6 @@ import type { Config } from '../../src/config/types.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
 import { startExporter } from '../support/exporter-process.ts';
-import type { ExporterProcess } from '../support/exporter-process.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import type { Mutation } from './mutations.ts';
 
@@ -27,90 +26,70 @@ export interface SimulatedExporterOptions {
 /** As in state-file.ts. */
 const WRITE_INTERVAL_MS = 10_000;
 
-export class SimulatedExporter {
-  readonly #options: SimulatedExporterOptions;
-  #process: Process | undefined;
+export type SimulatedExporter = ReturnType<typeof createSimulatedExporter>;
+
+export function createSimulatedExporter(options: SimulatedExporterOptions) {
+  const { connect, random, log, mutation = {} } = options;
+  let running: ReturnType<typeof startProcess> | undefined;
   /** The state file on the disk. */
-  #file: string | undefined;
+  let file: string | undefined;
 
-  constructor(options: SimulatedExporterOptions) {
-    this.#options = options;
+  function mutated(config: Config): Config {
+    return mutation.config?.(config) ?? config;
   }
 
-  get clock(): VirtualClock | undefined {
-    return this.#process?.clock;
-  }
-
-  start(config: Config): void {
-    this.#process = startProcess(this.#options, config, this.#file, (text) => (this.#file = text));
-  }
-
-  reload(config: Config): void {
-    this.#process?.apply(config);
-  }
-
-  /** Like kill -9: nothing that is in progress ends. */
-  kill(disk: 'whole' | 'torn' | 'lost'): void {
-    this.#process?.clock.kill();
-    this.#process?.flush();
-    this.#process = undefined;
-    if (disk === 'torn') {
-      this.#file = this.#file?.slice(0, this.#file.length / 2);
-    } else if (disk === 'lost') {
-      this.#file = undefined;
+  function startProcess(config: Config) {
+    const clock = options.clock.process();
+    const network = connect(clock);
+    const marks = mutation.marks?.() ?? new HighWaterMarks();
+    try {
+      marks.restore(file ?? '', clock.nowMs());
+    } catch {
+      // As in state-file.ts: the exporter starts without the file.
     }
-  }
-
-  /** /metrics; undefined while the process does not run. */
-  scrape(): string | undefined {
-    return this.#process?.scrape();
-  }
-}
-
-interface Process extends Pick<ExporterProcess, 'apply' | 'scrape'> {
-  readonly clock: VirtualClock;
-  flush(): void;
-}
-
-function startProcess(
-  { clock: root, connect, random, log, mutation = {} }: SimulatedExporterOptions,
-  config: Config,
-  file: string | undefined,
-  write: (text: string) => void,
-): Process {
-  const clock = root.process();
-  const network = connect(clock);
-  const marks = mutation.marks?.() ?? new HighWaterMarks();
-  try {
-    marks.restore(file ?? '', clock.nowMs());
-  } catch {
-    // As in state-file.ts: the exporter starts without the file.
-  }
-  const disk = delayedWrites(clock, marks, write);
-  const mutated = mutation.config ?? ((unchanged) => unchanged);
-  const started = startExporter(mutated(config), {
-    clock,
-    random,
-    log,
-    marks,
-    exchange: mutation.exchange?.(network.exchange) ?? network.exchange,
-    wrapClient: mutation.client,
-    observer: {
-      pollEnded: (stream, seconds, reason) => {
-        network.pollEnded(stream, seconds, reason === undefined);
+    const disk = delayedWrites(clock, marks, (text) => (file = text));
+    const exporter = startExporter(mutated(config), {
+      clock,
+      random,
+      log,
+      marks,
+      exchange: mutation.exchange?.(network.exchange) ?? network.exchange,
+      wrapClient: mutation.client,
+      observer: {
+        pollEnded: (stream, seconds, reason) => {
+          network.pollEnded(stream, seconds, reason === undefined);
+        },
+        changed: () => disk.marksMayHaveChanged(),
       },
-      changed: () => disk.marksMayHaveChanged(),
-    },
-  });
-  function render(): string {
-    return started.scrape();
+    });
+    function render(): string {
+      return exporter.scrape();
+    }
+    return { clock, exporter, disk, scrape: mutation.scrape?.(render) ?? render };
   }
-  const scrape = mutation.scrape?.(render) ?? render;
+
   return {
-    apply: (next) => started.apply(mutated(next)),
-    scrape,
-    clock,
-    flush: () => disk.flush(),
+    /** Undefined while the process does not run. */
+    clock: () => running?.clock,
+    start(config: Config): void {
+      running = startProcess(config);
+    },
+    reload(config: Config): void {
+      running?.exporter.apply(mutated(config));
+    },
+    /** Like kill -9: nothing that is in progress ends. */
+    kill(disk: 'whole' | 'torn' | 'lost'): void {
+      running?.clock.kill();
+      running?.disk.flush();
+      running = undefined;
+      if (disk === 'torn') {
+        file = file?.slice(0, file.length / 2);
+      } else if (disk === 'lost') {
+        file = undefined;
+      }
+    },
+    /** /metrics; undefined while the process does not run. */
+    scrape: () => running?.scrape(),
   };
 }
 

@@ -13,42 +13,41 @@ interface Requests {
   hadRows: boolean;
 }
 
-export class RetryAuditor {
-  readonly #report: (what: string) => void;
-  readonly #applies: boolean;
+export type RetryAuditor = ReturnType<typeof createRetryAuditor>;
+
+export function createRetryAuditor(
+  { conventions, visitsPerDay }: Environment,
+  report: (what: string) => void,
+) {
   /** By path and query: requests of the running poll, and of the last successful one. */
-  readonly #now = new Map<string, Map<string, Requests>>();
-  readonly #before = new Map<string, Map<string, Requests>>();
+  const now = new Map<string, Map<string, Requests>>();
+  const before = new Map<string, Map<string, Requests>>();
+  // Listed zeros hide empty answers, and the end of a poll does not say which customer it was.
+  const applies =
+    conventions.emptyBuckets === 'omitted' &&
+    conventions.corrections.share === 0 &&
+    visitsPerDay.length === 1;
 
-  constructor(environment: Environment, report: (what: string) => void) {
-    this.#report = report;
-    // Listed zeros hide empty answers, and the end of a poll does not say which customer it was.
-    this.#applies =
-      environment.conventions.emptyBuckets === 'omitted' &&
-      environment.conventions.corrections.share === 0 &&
-      environment.visitsPerDay.length === 1;
-  }
-
-  answered({ path, query }: SimulatedRequest, { status, body }: SimulatedResponse): void {
+  function answered({ path, query }: SimulatedRequest, { status, body }: SimulatedResponse): void {
     const parameters = new URLSearchParams(query ?? {});
-    if (!this.#applies || status !== 200 || parameters.get('aggregation') !== 'minute') {
+    if (!applies || status !== 200 || parameters.get('aggregation') !== 'minute') {
       return;
     }
     const question = parameters.toString();
-    const requests = this.#now.get(path) ?? new Map<string, Requests>();
-    this.#now.set(path, requests);
+    const requests = now.get(path) ?? new Map<string, Requests>();
+    now.set(path, requests);
     const { answers, hadRows } = requests.get(question) ?? { answers: 0, hadRows: false };
     const hasRows = !body.endsWith('"result":[]}');
     requests.set(question, { answers: answers + 1, hadRows: hadRows || hasRows });
   }
 
-  pollEnded(stream: Stream, succeeded: boolean): void {
+  function pollEnded(stream: Stream, succeeded: boolean): void {
     const path = PATHS[stream];
     if (path === undefined) {
       return;
     }
-    const requests = this.#now.get(path) ?? new Map<string, Requests>();
-    this.#now.delete(path);
+    const requests = now.get(path) ?? new Map<string, Requests>();
+    now.delete(path);
     if (!succeeded) {
       return;
     }
@@ -56,10 +55,11 @@ export class RetryAuditor {
     const [only, second] = requests;
     if (only !== undefined && second === undefined) {
       const [question, { answers, hadRows }] = only;
-      if (answers === 1 && !hadRows && this.#before.get(path)?.get(question)?.hadRows === true) {
-        this.#report(`an answer without rows to ${path}?${question} was not requested again`);
+      if (answers === 1 && !hadRows && before.get(path)?.get(question)?.hadRows === true) {
+        report(`an answer without rows to ${path}?${question} was not requested again`);
       }
     }
-    this.#before.set(path, requests);
+    before.set(path, requests);
   }
+  return { answered, pollEnded };
 }

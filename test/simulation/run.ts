@@ -12,15 +12,16 @@ import type { Faults } from '../../src/simulator/faults.ts';
 import type { SimulatedService } from '../../src/simulator/service.ts';
 import { configOf } from '../support/exporter-process.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { Auditor } from './auditor.ts';
+import { createAuditor } from './auditor.ts';
+import type { Auditor } from './auditor.ts';
 import { drawEnvironment, serviceOf } from './environment.ts';
 import type { Environment } from './environment.ts';
 import { causeIncident } from './incidents.ts';
 import type { Mutation } from './mutations.ts';
 import { Network } from './network.ts';
-import { SimulatedExporter } from './process.ts';
-import type { ProcessNetwork } from './process.ts';
-import { RetryAuditor } from './retry-auditor.ts';
+import { createSimulatedExporter } from './process.ts';
+import type { ProcessNetwork, SimulatedExporter } from './process.ts';
+import { createRetryAuditor } from './retry-auditor.ts';
 
 export interface RunResult {
   readonly environment: Environment;
@@ -89,7 +90,7 @@ export class Run {
       { intervalMs, reconcileIntervalMs, breakdownIntervalMs },
       { streams: ['people', 'logins'], breakdowns },
     );
-    this.auditor = new Auditor(environment, this.service, this.clock);
+    this.auditor = createAuditor(environment, this.service, this.clock);
     this.#network = new Network({
       service: this.service,
       faults: this.faults,
@@ -102,7 +103,7 @@ export class Run {
     this.exporters = Array.from({ length: environment.exporters }, (_, i) => {
       const connect = (clock: VirtualClock) => this.#connect(`exporter ${i}`, clock);
       const { clock, random } = this;
-      return new SimulatedExporter({ clock, random, connect, log, mutation: options.mutation });
+      return createSimulatedExporter({ clock, random, connect, log, mutation: options.mutation });
     });
   }
 
@@ -126,13 +127,13 @@ export class Run {
   }
 
   #connect(exporter: string, clock: VirtualClock): ProcessNetwork {
-    const retries = new RetryAuditor(this.environment, (what) => this.auditor.report(what));
+    const retries = createRetryAuditor(this.environment, (what) => this.auditor.report(what));
     return {
       exchange: this.#network.exchangeOf(clock, retries),
       pollEnded: (stream, seconds, succeeded) => {
         this.#polls += 1;
         if (succeeded) {
-          this.auditor.polls.ended(exporter, stream, clock.nowMs(), 1000 * seconds);
+          this.auditor.pollEnded(exporter, stream, clock.nowMs(), 1000 * seconds);
         }
         retries.pollEnded(stream, succeeded);
       },
@@ -166,10 +167,11 @@ export class Run {
     this.faults.clear();
     this.service.customers.forEach(({ library }) => this.service.restore(library.name));
     for (const exporter of this.exporters) {
-      if (exporter.clock === undefined) {
+      const clock = exporter.clock();
+      if (clock === undefined) {
         exporter.start(this.config);
       } else {
-        exporter.clock.aheadMs = 0;
+        clock.aheadMs = 0;
       }
     }
     const { reconcileIntervalMs, breakdownIntervalMs, intervalMs } = this.environment;
@@ -188,7 +190,7 @@ export class Run {
     this.exporters.forEach((exporter, i) => {
       const text = isMissed ? undefined : exporter.scrape();
       this.#scrapes += isMissed ? 0 : 1;
-      this.auditor.audit(`exporter ${i}`, text, exporter.clock?.aheadMs ?? 0);
+      this.auditor.audit(`exporter ${i}`, text, exporter.clock()?.aheadMs ?? 0);
     });
   }
 
