@@ -28,18 +28,17 @@ export function answer(ledger: Ledger, query: DataQuery, nowMs: number): string 
   const { conventions } = ledger;
   const { forced } = conventions;
   const { aggregation } = query;
+  function forcedAnswer(): string {
+    return aggregated(query, forced.to, rowsOf(ledger, query, forced.to, nowMs, true));
+  }
   if (aggregation === undefined) {
-    const raw = rawAnswer(ledger, query, nowMs);
-    return raw ?? aggregated(query, forced.to, rowsOf(ledger, query, forced.to, nowMs, true));
+    return rawAnswer(ledger, query, nowMs) ?? forcedAnswer();
   }
   const rows = rowsOf(ledger, query, aggregation, nowMs, false);
+  const body = aggregated(query, aggregation, rows);
+  const size = forced.above === 'rows' ? rows.length : body.length;
   const mayForce = coarseness(forced.to, conventions) > coarseness(aggregation, conventions);
-  const isLong = mayForce && forced.above === 'rows' && rows.length > forced.limit;
-  const body = isLong ? '' : aggregated(query, aggregation, rows);
-  const isLarge = mayForce && forced.above === 'bytes' && body.length > forced.limit;
-  return isLong || isLarge
-    ? aggregated(query, forced.to, rowsOf(ledger, query, forced.to, nowMs, true))
-    : body;
+  return mayForce && size > forced.limit ? forcedAnswer() : body;
 }
 
 /** An aggregation is only forced to a coarser one; nothing is coarser than groups. */

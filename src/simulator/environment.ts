@@ -8,7 +8,6 @@ import type { Breakdown } from '../base/model.ts';
 import { seededRandom } from '../base/random.ts';
 import { hexadecimal, mixSeeds } from './chance.ts';
 import { DAY_MS, MINUTE_MS } from './conventions.ts';
-import type { Conventions } from './conventions.ts';
 import {
   ALWAYS_OPEN,
   OFFICE_HOURS,
@@ -27,7 +26,6 @@ export interface EnvironmentOptions {
   readonly seed: number;
   readonly customers: number;
   readonly clock: Pick<Clock, 'nowMs'>;
-  readonly conventions?: Conventions;
 }
 
 export interface Environment {
@@ -44,7 +42,6 @@ export function createEnvironment({
   seed,
   customers: count,
   clock,
-  conventions,
 }: EnvironmentOptions): Environment {
   const demo = demoLibraries(seed, clock.nowMs());
   const customers = Array.from({ length: count }, (_, i): SimulatedCustomer => {
@@ -55,13 +52,7 @@ export function createEnvironment({
       clientSecret: hexadecimal(32, seed, library.customerId, 0),
     };
   });
-  const service = createSimulatedService({
-    seed,
-    customers,
-    clock,
-    ...(conventions === undefined ? {} : { conventions }),
-  });
-  return { service, customers };
+  return { service: createSimulatedService({ seed, customers, clock }), customers };
 }
 
 export interface ExporterConfigOptions {
