@@ -104,15 +104,6 @@ describe('without a password', () => {
 
 describe('with credentials', () => {
   test.each([
-    ['/metrics', 200],
-    ['/', 200],
-    ['/nope', 404],
-    ['/%zz', 400],
-  ])('%s is %d', async (path, status) => {
-    expect((await ask(await guarded(), path, { headers: GOOD })).status).toBe(status);
-  });
-
-  test.each([
     ['a wrong password', basic('prometheus', 'x')],
     ['an unknown user', basic('nobody', PASSWORD)],
     ['a property of every object', basic('__proto__', PASSWORD)],
@@ -132,15 +123,12 @@ describe('with credentials', () => {
     expect((await ask(url, '/', { headers: { authorization } })).status).toBe(200);
   });
 
-  test('the first 72 bytes of a password count', async () => {
+  test('the first 72 bytes of a password count, and a NUL does not end it', async () => {
     const long = 'a'.repeat(71);
-    const { login } = await authServer(new Map([['alice', hashOf(`${long}bc`)]]));
+    const { login, rules } = await authServer(new Map([['alice', hashOf(`${long}bc`)]]));
     expect(await login('alice', `${long}bX`)).toBe(200);
     expect(await login('alice', `${long}c`)).toBe(401);
-  });
-
-  test('a NUL does not end a password', async () => {
-    const { login } = await authServer();
+    rules.users = new Map([['alice', HASH]]);
     expect(await verify('right\0right', HASH.reveal())).toBe(true);
     expect(await login('alice', 'right\0right')).toBe(401);
   });
@@ -242,6 +230,7 @@ describe('a flood of guesses', () => {
 
 test('changed rules apply from the next request on', async () => {
   const { url, server } = await protectedServer({ users: USERS });
+  expect((await ask(url, '/metrics', { headers: GOOD })).status).toBe(200);
   server.protect({ tls: undefined, users: new Map([['anna', hashOf('new')]]) });
   expect((await ask(url, '/metrics', { headers: GOOD })).status).toBe(401);
   const headers = { authorization: basic('anna', 'new') };

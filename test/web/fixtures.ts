@@ -65,6 +65,11 @@ export function stream(changes: Partial<StreamMetrics> = {}): StreamMetrics {
   return streamMetrics({ up: true, lastSuccessMs: NOW_MS - 12_000, polls: 100, ...changes });
 }
 
+/** A customer whose people are polled so. */
+export function polled(changes: Partial<StreamMetrics>): CustomerChanges {
+  return { streams: { people: stream(changes) } };
+}
+
 /** From 04:00 in Copenhagen on. */
 export function seriesOf(inside: readonly number[]): OccupancySeries {
   const startMs = Date.UTC(2026, 2, 10, 3);
@@ -87,15 +92,11 @@ export const UNKNOWN: CustomerChanges = {
   series: undefined,
 };
 
-export const FAILING: CustomerChanges = {
-  streams: {
-    people: stream({
-      up: false,
-      failures: 4,
-      lastError: { message: 'no answer within 10s', atMs: NOW_MS - 21_000 },
-    }),
-  },
-};
+export const FAILING = polled({
+  up: false,
+  failures: 4,
+  lastError: { message: 'no answer within 10s', atMs: NOW_MS - 21_000 },
+});
 
 const KINDS: readonly CustomerChanges[] = [
   {},

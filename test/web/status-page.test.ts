@@ -7,9 +7,11 @@ import type { CustomerStatus } from '../../src/web/status-row.ts';
 import { renderStatusPage } from '../../src/web/status-page.ts';
 import type { StatusData } from '../../src/web/status-page.ts';
 import { NOW_MS } from '../metrics/fixtures.ts';
-import { FAILING, UNKNOWN, customer, seriesOf, statusOf, stream } from './fixtures.ts';
+import { FAILING, UNKNOWN, customer, polled, seriesOf, statusOf, stream } from './fixtures.ts';
 import type { CustomerChanges } from './fixtures.ts';
 import { ask, protectedServer } from './protected.ts';
+
+const HOUR_MS = 3_600_000;
 
 function pageOf(
   customers: readonly CustomerStatus[],
@@ -78,28 +80,24 @@ describe('a customer', () => {
     ['whose credentials were refused', { credentialsValid: false }, 'Credentials refused Open'],
     [
       'whose polls fail',
-      {
-        streams: {
-          people: stream({
-            up: false,
-            lastSuccessMs: NOW_MS - 2 * 86_400_000 - 3_600_000 - 59_000,
-            failures: 7,
-            skipped: 2,
-            lastError: { message: 'HTTP 503', atMs: NOW_MS - 61_000 },
-          }),
-        },
-      },
+      polled({
+        up: false,
+        lastSuccessMs: NOW_MS - 49 * HOUR_MS - 59_000,
+        failures: 7,
+        skipped: 2,
+        lastError: { message: 'HTTP 503', atMs: NOW_MS - 61_000 },
+      }),
       'Polls failing Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ✕ people failing , ' +
         'last success 2d1h ago , next in 48s 7 of 100 polls failed, 2 skipped HTTP 503 1m1s ago',
     ],
     [
       'that counted its last visitor long ago',
-      { streams: { people: stream({ lastSeenMs: NOW_MS - 17 * 3_600_000 }) } },
+      polled({ lastSeenMs: NOW_MS - 17 * HOUR_MS }),
       'Last visitor counted 17h ago',
     ],
     [
       'whose last poll is in the future, after the clock stepped back',
-      { streams: { people: stream({ lastSuccessMs: NOW_MS + 60_000 }) } },
+      polled({ lastSuccessMs: NOW_MS + 60_000 }),
       '● people 0s ago',
     ],
   ])('%s', (_name, changes, text) => {
@@ -122,8 +120,8 @@ describe('a customer', () => {
     [0, 'ago , polling now Last'],
     [undefined, 'ago Last'],
   ])('whose next poll is in %s ms has the text %s', (inMs, text) => {
-    const lastSeen = customer({ streams: { people: stream({ lastSeenMs: NOW_MS }) } });
-    expect(textOf(pageOf([lastSeen], '/', { nextPollInMs: () => inMs }))).toContain(text);
+    const lastSeen = polled({ lastSeenMs: NOW_MS });
+    expect(textOf(pageOf([customer(lastSeen)], '/', { nextPollInMs: () => inMs }))).toContain(text);
   });
 
   test('has a sparkline over the width of the whole day, up to the last reading', () => {
@@ -188,9 +186,9 @@ describe('the page', () => {
 
   test('escapes everything that comes from outside', () => {
     const nasty = `"><script>alert('x')</script>&amp;`;
-    const people = stream({ up: false, lastError: { message: nasty, atMs: NOW_MS } });
+    const failing = polled({ up: false, lastError: { message: nasty, atMs: NOW_MS } });
     const page = pageOf(
-      [customer({ customer: nasty, timezone: nasty, streams: { people } })],
+      [customer({ ...failing, customer: nasty, timezone: nasty })],
       `/?filter=${encodeURIComponent(nasty)}`,
     );
     const escaped = '&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;';
