@@ -80,7 +80,7 @@ const ENTRIES_FADE_MINUTES = 30;
 const EXITS_WEIGHT = Math.exp(-1 / EXITS_FADE_MINUTES);
 const ENTRIES_WEIGHT = Math.exp(-1 / ENTRIES_FADE_MINUTES);
 
-/** The exits seen are given half the weight that the model asks for: the world is not the model. */
+/** The exits seen are given half the weight that the model asks for: real departures vary more. */
 const DISPERSION_FACTOR = 2;
 /** A correction by exits is at most this many standard deviations: a class leaves at once. */
 const MAX_CORRECTION_SDS = 2;

@@ -36,7 +36,7 @@ interface CustomerChanges extends Partial<CustomerOptions> {
   readonly zone?: Zone;
 }
 
-/** Streams every minute, anchors every hour, breakdowns every five minutes. */
+/** Streams every minute, baselines every hour, breakdowns every five minutes. */
 export function schedulerOn(
   clock: VirtualClock,
   options: Partial<SchedulerOptions> = {},
