@@ -26,7 +26,7 @@ import {
   configOption,
   helpNotes,
   loggerFor,
-  logOptions,
+  addLogOptions,
   parseTimeFlag,
   TIME_FORMATS,
 } from './flags.ts';
@@ -66,8 +66,7 @@ export function backfillCommand(io: Io): Command {
         'backfill --from=-90d --step=5m --output=history',
       ),
     );
-  logOptions().forEach((option) => command.addOption(option));
-  return command.action((flags: BackfillFlags) => backfill(flags, io));
+  return addLogOptions(command).action((flags: BackfillFlags) => backfill(flags, io));
 }
 
 /** Throws a UsageError or ConfigError before the service is queried, and an Error after that. */

@@ -7,7 +7,7 @@ import { BREAKDOWNS } from '../base/model.ts';
 import { loadConfig } from '../config/load.ts';
 import { createDaemon } from '../daemon.ts';
 import { exporterConfigYaml } from '../simulator/environment.ts';
-import { customersOption, helpNotes, loggerFor, logOptions, seedOption } from './flags.ts';
+import { customersOption, helpNotes, loggerFor, addLogOptions, seedOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { PROGRAM, untilStopped } from './io.ts';
 import type { Io } from './io.ts';
@@ -39,8 +39,7 @@ export function demoCommand(io: Io): Command {
       'after',
       helpNotes('commands.md', 'demo', 'demo --customers=200 --web.listen-address=127.0.0.1:0'),
     );
-  logOptions().forEach((option) => command.addOption(option));
-  return command.action((flags: DemoFlags) => demo(flags, io));
+  return addLogOptions(command).action((flags: DemoFlags) => demo(flags, io));
 }
 
 async function demo(flags: DemoFlags, io: Io): Promise<void> {

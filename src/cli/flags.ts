@@ -1,5 +1,6 @@
 /** Flags that several commands have, and what every `--help` ends with. */
 import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 import { Temporal } from 'temporal-polyfill';
 import { systemClock } from '../base/clock.ts';
 import { parseDuration } from '../base/duration.ts';
@@ -14,14 +15,13 @@ export interface LogFlags {
   readonly 'log.format'?: LogFormat;
 }
 
-export function logOptions(): Option[] {
-  return [
-    new Option('--log.level <level>', 'lowest level to log').choices(LOG_LEVELS).default('info'),
-    new Option(
-      '--log.format <format>',
-      'format of the log; by default pretty on a terminal, else json',
-    ).choices(LOG_FORMATS),
-  ];
+export function addLogOptions(command: Command): Command {
+  const format = 'format of the log; by default pretty on a terminal, else json';
+  return command
+    .addOption(
+      new Option('--log.level <level>', 'lowest level to log').choices(LOG_LEVELS).default('info'),
+    )
+    .addOption(new Option('--log.format <format>', format).choices(LOG_FORMATS));
 }
 
 /** The log goes to standard error. */

@@ -11,7 +11,7 @@ import type { WebConfig } from '../base/web-config.ts';
 import { createDaemon } from '../daemon.ts';
 import type { Daemon, DaemonOptions, Shard } from '../daemon.ts';
 import { proxyEnvironmentFrom } from '../service/transport.ts';
-import { configOption, helpNotes, loggerFor, logOptions, webConfigOption } from './flags.ts';
+import { configOption, helpNotes, loggerFor, addLogOptions, webConfigOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { untilStopped, VERSION } from './io.ts';
 import type { Io } from './io.ts';
@@ -75,8 +75,7 @@ export function runCommand(io: Io): Command {
         'run --config.auto-reload-interval=30s',
       ),
     );
-  logOptions().forEach((option) => command.addOption(option));
-  return command.action((flags: RunFlags) => run(flags, io));
+  return addLogOptions(command).action((flags: RunFlags) => run(flags, io));
 }
 
 async function run(flags: RunFlags, io: Io): Promise<void> {

@@ -37,13 +37,11 @@ export type Totals = Readonly<Partial<Record<MinuteStream, Pick<MinuteHistory, '
 
 export class BackfillState {
   readonly #folder: string;
-  readonly #settings: string;
-  #months: StateFile['months'];
+  #file: StateFile;
 
-  private constructor(folder: string, { settings, months }: StateFile) {
+  private constructor(folder: string, file: StateFile) {
     this.#folder = folder;
-    this.#settings = settings;
-    this.#months = months;
+    this.#file = file;
   }
 
   /** Throws a UsageError if the folder has a backfill with other settings. */
@@ -65,14 +63,14 @@ export class BackfillState {
 
   /** The totals of a customer in the months before. */
   totalsBefore(month: string, customer: string): readonly Totals[] {
-    return Object.entries(this.#months)
+    return Object.entries(this.#file.months)
       .filter(([name]) => name < month)
       .flatMap(([, { customers }]) => customers[customer]?.totals ?? []);
   }
 
   /** False for a month that was still running, and was written up to another end. */
   async isFinished({ name, parts }: Month): Promise<boolean> {
-    const record = this.#months[name];
+    const record = this.#file.months[name];
     const file = await stat(join(this.#folder, `${name}.om`)).catch(() => undefined);
     return (
       record?.bytes === (file?.size ?? 0) &&
@@ -83,22 +81,21 @@ export class BackfillState {
   }
 
   async finish(month: string, record: MonthRecord): Promise<void> {
-    this.#months = { ...this.#months, [month]: record };
-    const state: StateFile = { settings: this.#settings, months: this.#months };
-    await replaceFile(join(this.#folder, STATE_FILE), `${JSON.stringify(state)}\n`);
+    const { settings, months } = this.#file;
+    this.#file = { settings, months: { ...months, [month]: record } };
+    await replaceFile(join(this.#folder, STATE_FILE), `${JSON.stringify(this.#file)}\n`);
   }
 
   /** A row for each month and customer, and the command that makes blocks of the files. */
   summary(months: readonly Month[]): string {
     const columns = ['month', 'customer', 'entered', 'exited', 'logins', 'day'];
-    const rows = months.flatMap(({ name: month }) =>
-      Object.entries(this.#months[month]?.customers ?? {}).map(([name, { totals }]): RawRecord => [
-        month,
-        name,
-        ...totalsRow(totals),
-      ]),
+    const records = months.flatMap(({ name }) => {
+      const record = this.#file.months[name];
+      return record === undefined ? [] : [{ month: name, ...record }];
+    });
+    const rows = records.flatMap(({ month, customers }) =>
+      Object.entries(customers).map(([name, { totals }]) => [month, name, ...totalsRow(totals)]),
     );
-    const records = months.flatMap(({ name }) => this.#months[name] ?? []);
     const samples = records.reduce((sum, record) => sum + record.samples, 0);
     const files = records.filter(({ bytes }) => bytes > 0).length;
     return [
