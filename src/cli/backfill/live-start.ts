@@ -115,7 +115,9 @@ function liveStartOf(series: readonly Series[], known: readonly LabelPair[]): Li
   };
 }
 
-const SAMPLE = z.tuple([z.number(), z.string()]);
+const SAMPLE = z
+  .tuple([z.number(), z.string()])
+  .transform(([seconds, value]) => ({ atMs: Math.round(seconds * 1_000), value: Number(value) }));
 
 /** A response to an instant query: `data` after success, else `error`. */
 const RESPONSE = z.object({
@@ -134,11 +136,6 @@ const RESPONSE = z.object({
     .optional(),
 });
 
-interface HttpResponse {
-  readonly status: number | undefined;
-  readonly body: string;
-}
-
 /** `base` may have a path, a user and a password. Messages show neither user nor password. */
 async function query(
   base: URL,
@@ -152,17 +149,16 @@ async function query(
   const form = new URLSearchParams({ query: expression, time: String(atMs / 1_000) });
   const signal = AbortSignal.any([stop, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
   const { status, body } = await post(url, form, signal).catch((error: unknown) => {
-    throw new Error(`${shown}: no response (${codeOf(error) ?? messageOf(error)})`, {
-      cause: error,
-    });
+    const reason = codeOf(error) ?? messageOf(error);
+    throw new Error(`${shown}: no response (${reason})`, { cause: error });
   });
   const { data, error = 'not a response of Prometheus' } = parseResponse(body);
   if (status !== 200 || data === undefined) {
     throw new Error(`${shown}: status ${status}: ${error}`);
   }
-  return data.result.flatMap(({ metric: labels, value, values }) => {
-    const first = values?.[0] ?? value;
-    return first === undefined ? [] : [{ labels, sample: sampleOf(first) }];
+  return data.result.flatMap(({ metric: labels, value, values = [] }) => {
+    const sample = values[0] ?? value;
+    return sample === undefined ? [] : [{ labels, sample }];
   });
 }
 
@@ -175,11 +171,7 @@ function parseResponse(body: string): z.output<typeof RESPONSE> {
   }
 }
 
-function sampleOf([seconds, value]: z.output<typeof SAMPLE>): Sample {
-  return { atMs: Math.round(seconds * 1_000), value: Number(value) };
-}
-
-async function post(url: URL, form: URLSearchParams, signal: AbortSignal): Promise<HttpResponse> {
+async function post(url: URL, form: URLSearchParams, signal: AbortSignal) {
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
   const request = send(url, { method: 'POST', headers, signal });
