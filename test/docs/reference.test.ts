@@ -3,12 +3,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { referencePages } from '../../docs/reference/pages.ts';
-import { BREAKDOWNS } from '../../src/base/model.ts';
-import { breakdownFamilies } from '../../src/metrics/breakdown-families.ts';
-import { CUSTOMER_FAMILIES } from '../../src/metrics/families.ts';
 import { Terminal } from '../cli/terminal.ts';
 import { CONTRACT_METRICS } from '../grafana/contract-metrics.ts';
-import { riverside } from '../metrics/fixtures.ts';
 
 const FOLDER = new URL('../../docs/reference/', import.meta.url);
 const PAGES = await referencePages();
@@ -49,21 +45,6 @@ test('metrics.md has the metrics of the contract with their labels, and no other
     expect.arrayContaining(['process_resident_memory_bytes', 'nodejs_eventloop_lag_p99_seconds']),
   );
 });
-
-test.each([...CUSTOMER_FAMILIES, ...breakdownFamilies(new Set(BREAKDOWNS))])(
-  'the labels that the table has of $name are those of its series',
-  ({ samples, labels }) => {
-    const { counters } = riverside();
-    const keys = [{ key: '101', counters, occupancy: 5 }];
-    const values = { keys, droppedKeys: 0, names: [['101', 'Main Library'] as const] };
-    const customer = riverside({ breakdowns: { branch: values, client: values, device: values } });
-    const found = samples(customer, { infoLabelNames: [] });
-    expect(found).not.toEqual([]);
-    for (const sample of found) {
-      expect(sample.labels.map(([name]) => name)).toEqual(labels);
-    }
-  },
-);
 
 test('configuration.md has every property of the schema', () => {
   const keys = propertiesOf(JSON.parse(read('../config.schema.json')));
