@@ -167,9 +167,12 @@ export class CountedStream extends Counted {
 }
 
 /** Logins whose total is whatever a test says, without keys that can be parsed. */
-export function countedLogins(total: () => number, nowMs = NOW_MS): CountedStream {
+export function countedLogins(
+  total: (aggregation: string) => number,
+  nowMs = NOW_MS,
+): CountedStream {
   return new CountedStream(
-    ({ aggregation }) => ({ aggregation, rows: [{ key: 'x', counts: [total()] }] }),
+    ({ aggregation }) => ({ aggregation, rows: [{ key: 'x', counts: [total(aggregation)] }] }),
     nowMs,
     undefined,
     'logins',

@@ -217,6 +217,17 @@ describe('an implausible increase', () => {
   });
 
   test('by one aggregation alone is accepted after a reconcile interval, not before', async () => {
+    let total = 400;
+    const counted = countedLogins((aggregation) => (aggregation === 'quarter' ? 400 : total));
+    await counted.poll();
+    total = 9e4;
+    await counted.polls(60);
+    expect(counted.totals()).toEqual([400]);
+    await counted.polls(1);
+    expect(counted.totals()).toEqual([9e4]);
+  });
+
+  test('of the last minutes alone is not accepted', async () => {
     const { counted, minutes, distort } = countedPeople();
     await counted.poll();
     distort((response, { aggregation, from }) =>
