@@ -1,7 +1,8 @@
 /**
- * What the bench's service answers: minutes and days of libraries with some 450 visits in twelve
- * hours, at every hour alike, so that the bench measures the same whenever it runs. Eight histories
- * serve all customers: an answer is made once a minute and kept, for the service must cost little.
+ * What the bench's service answers: minutes and days of libraries with some 37 visits an hour from
+ * eight in the morning to midnight, so that the building empties and its occupancy is estimated. Eight
+ * histories serve all customers: an answer is made once a minute and kept, for the service must cost
+ * little.
  */
 import type { Endpoint } from '../../src/base/model.ts';
 import type { Zone } from '../../src/counting/zone.ts';
@@ -12,6 +13,8 @@ type TimeAggregation = keyof typeof BUCKET_MINUTES;
 
 export const HISTORIES = 8;
 const MINUTE_MS = 60_000;
+const DAY_MINUTES = 1_440;
+const OPEN_FROM_MINUTE = 8 * 60;
 /** By chance: how many came in a minute, how many left, how many logged in. */
 const AMOUNTS = {
   peoplecount: [
@@ -63,7 +66,7 @@ export class Answers {
       const bucket = Math.floor((at + offset) / size);
       const next = Math.min((bucket + 1) * size - offset, untilMinute);
       const counts = AMOUNTS[endpoint].map((amounts, kind) =>
-        sumOf(amounts, history, kind, at, next),
+        sumOf(amounts, history * 2 + kind, at + offset, next + offset),
       );
       if (counts.some((count) => count > 0)) {
         const key = this.#zone.format((bucket * size - offset) * MINUTE_MS);
@@ -77,16 +80,11 @@ export class Answers {
   }
 }
 
-function sumOf(
-  amounts: readonly number[],
-  history: number,
-  kind: number,
-  from: number,
-  to: number,
-): number {
+/** `from` and `to` are minutes of local time. */
+function sumOf(amounts: readonly number[], salt: number, from: number, to: number): number {
   let sum = 0;
   for (let minute = from; minute < to; minute += 1) {
-    sum += amounts[chance(minute, history * 2 + kind)] ?? 0;
+    sum += minute % DAY_MINUTES < OPEN_FROM_MINUTE ? 0 : (amounts[chance(minute, salt)] ?? 0);
   }
   return sum;
 }
