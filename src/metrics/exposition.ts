@@ -98,8 +98,8 @@ export function createExposition({
       if (isPending(block) && block.changedAtMs <= untilMs) {
         renderBlock(block);
         for (const { text, openmetrics } of block.chunks) {
-          text.deflated();
-          openmetrics.deflated();
+          text.compressed();
+          openmetrics.compressed();
         }
         await nextTurn();
       }
