@@ -1,6 +1,7 @@
 /** Every switch of the conventions has an effect on an answer. */
 import { describe, expect, test } from 'vitest';
 import type { Conventions, MinuteKey } from '../../src/simulator/conventions.ts';
+import { ALWAYS_OPEN } from '../../src/simulator/libraries.ts';
 import { PEOPLE, at, keys, oneEntry, silent, small, sum } from './support.ts';
 import type { RawRecord } from './support.ts';
 
@@ -216,8 +217,11 @@ describe('as time passes', () => {
   });
 
   test.each(['day', 'quarter'] as const)('a nightly roll-up of %s lags', (aggregation) => {
-    const { ask } = small({ [`${aggregation}Freshness`]: 'nightly' }, { visitsPerDay: 400 });
-    expect(ask(PEOPLE, { aggregation, from: '2026-03-18T03:00:00Z' }).result).toEqual([]);
+    const library = { visitsPerDay: 400, opening: ALWAYS_OPEN, quietHours: 1 };
+    const { ask } = small({ [`${aggregation}Freshness`]: 'nightly' }, library);
+    const today = { from: '2026-03-17T23:00:00Z' };
+    expect(ask(PEOPLE, { aggregation: 'minute', ...today }).result.length).toBeGreaterThan(100);
+    expect(ask(PEOPLE, { aggregation, ...today }).result).toEqual([]);
     const before = { from: '2026-03-15T23:00:00Z', to: '2026-03-17T23:00:00Z' };
     const minutes = sum(ask(PEOPLE, { aggregation: 'minute', ...before }).result);
     expect(minutes.in).toBeGreaterThan(200);

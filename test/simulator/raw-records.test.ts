@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { plainConventions } from '../../src/simulator/conventions.ts';
-import { NOW_MS, PEOPLE, at, silent, small } from './support.ts';
+import { LOGIN, NOW_MS, PEOPLE, at, silent, small } from './support.ts';
 import type { Answer, RawRecord, Small } from './support.ts';
 
 describe('raw records', () => {
@@ -31,10 +31,11 @@ describe('raw records', () => {
   });
 
   test('that arrive between two pages do not shift the second one', () => {
-    const { ask, service } = small();
+    const { ask, request, service } = small();
     const first = ask<RawRecord>(PEOPLE, { from: '2026-03-18T08:00:00Z', limit: '10' });
     service.record('lone', { kind: 'in', atMs: at('2026-03-18T08:00:01Z'), arrivesMs: NOW_MS });
     const startToken = first.metadata.startToken ?? '';
+    expect(request(LOGIN, { startToken }).status).toBe(400);
     const second = ask<RawRecord>(PEOPLE, { startToken, limit: '10' });
     const ids = [...first.result, ...second.result].map(({ id }) => id);
     expect(new Set(ids).size).toBe(20);

@@ -148,6 +148,12 @@ describe('forced aggregation', () => {
     expect(answer).toEqual(days);
   });
 
+  test.each(['rows', 'bytes'] as const)('counts %s', (above) => {
+    const { ask } = small({ forced: { above, limit: 3_000, to: 'day', window: 'as asked' } });
+    const { aggregation } = ask(PEOPLE, { ...query, aggregation: 'minute' }).metadata;
+    expect(aggregation).toBe(above === 'rows' ? 'minute' : 'day');
+  });
+
   test('never uses a finer aggregation than requested', () => {
     const { ask } = small({
       forced: { above: 'rows', limit: 1, to: 'minute', window: 'as asked' },
