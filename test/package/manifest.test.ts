@@ -22,20 +22,14 @@ test('each dependency is pinned to one version', () => {
   expect(loose).toEqual([]);
 });
 
-test('the newest entry of the changelog is of this version', () => {
-  expect(/^## (\S+)/m.exec(read('CHANGELOG.md'))?.[1]).toBe(MANIFEST.version);
+test.each([
+  ['CHANGELOG.md', /^## (\S+)/m],
+  ['README.md', /\.\/library-stats-exporter-([\d.]+)\.tgz/],
+  ['deploy/kubernetes/kustomization.yaml', /newTag: (\S+)/],
+  ['docs/operations.md', /newTag: (\S+)/],
+])('the version in %s is that of the package', (path, version) => {
+  expect(version.exec(read(path))?.[1]).toBe(MANIFEST.version);
 });
-
-test('the package that the README installs is of this version', () => {
-  expect(read('README.md')).toContain(`./library-stats-exporter-${MANIFEST.version}.tgz`);
-});
-
-test.each(['deploy/kubernetes/kustomization.yaml', 'docs/operations.md'])(
-  'the image that %s names is of this version',
-  (path) => {
-    expect(/newTag: (\S+)/.exec(read(path))?.[1]).toBe(MANIFEST.version);
-  },
-);
 
 // i18next takes a package called typescript from the tree as its optional peer, even for production.
 test('TypeScript is not part of a production installation', () => {
