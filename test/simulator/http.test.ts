@@ -1,4 +1,4 @@
-/** What is under /simulator/, and the answers of the service, are tested by test/e2e/commands.test.ts. */
+/** The simulator over HTTP. test/e2e/commands.test.ts reads its answers as well. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { UsageError } from '../../src/base/errors.ts';
@@ -46,6 +46,26 @@ test('closing the simulator ends requests without an answer', async () => {
   await expect.poll(() => faults.counts.get('timeout')).toBe(1);
   await simulator.close();
   expect(await waiting).toBe('ended');
+});
+
+test('the truth is shown and faults are set and cleared under /simulator/', async () => {
+  const [from, at] = ['2026-03-18T00:00:00Z', '2026-03-18T15:00:00Z'];
+  const [fromMs, atMs] = [Date.parse(from), Date.parse(at)];
+  async function shown(what: string): Promise<unknown> {
+    const answer = await fetch(`${simulator.url}/simulator/${what}?from=${from}&at=${at}`);
+    return answer.json();
+  }
+  const people = service.countedOccupancy('lone', fromMs, atMs).at(-1)?.people ?? 0;
+  expect(await shown('truth')).toEqual({
+    customers: { lone: service.truth('lone', fromMs, atMs) },
+  });
+  expect(await shown('occupancy')).toEqual({ customers: { lone: people } });
+  const url = `${simulator.url}/simulator/faults`;
+  const body = JSON.stringify({ rate: 1, kinds: ['unavailable'] });
+  expect((await fetch(url, { method: 'POST', body })).status).toBe(200);
+  expect((await days()).status).toBe(503);
+  expect((await fetch(url, { method: 'DELETE' })).status).toBe(200);
+  expect((await days()).status).toBe(200);
 });
 
 test.each([
