@@ -2,10 +2,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Collects what loading a configuration has left, and lets the heap grow by at most half from then on.
- * RSS of 600 customers after ten simulated minutes: 300 MiB with this function, 467 MiB without.
- * With --optimize-for-size as well, 10,000 customers take a quarter less memory, half as much processor
- * time again, and twice the event loop delay.
+ * Collects what loading a configuration has left. From then on the heap grows by at most half before
+ * it is collected, and V8's young generation only from 1 to 16 MiB: by itself it grows to 64, and
+ * touches twice that. 10,000 customers take 436 MiB after 30 simulated minutes, 526 MiB without the
+ * limit, for the same processor time a request.
  */
 export function compactHeap(): void {
   setFlagsFromString('--heap-growing-percent=50');
@@ -13,4 +13,8 @@ export function compactHeap(): void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as NodeJS.GCFunction;
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  setFlagsFromString('--semi-space-growth-factor=16');
+  // The young generation grows once more objects than it can hold have survived in it.
+  Array.from({ length: 200_000 }, (_, i) => [i]);
+  setFlagsFromString('--semi-space-growth-factor=1');
 }
