@@ -43,9 +43,6 @@ const web = createWebServer({
   reload: () => Promise.resolve({ ok: true }),
 });
 
-/** Without the exposition, for what the polls and the process itself cost. */
-const isBare = process.argv[2] === 'bare';
-
 let polls = 0;
 let isPolling = false;
 
@@ -55,11 +52,9 @@ function pollUpTo(due: number): void {
     const customer = registry[number];
     if (customer !== undefined) {
       poll(customer, number, Math.floor(polls / CUSTOMERS), clock.nowMs());
-      if (!isBare) {
-        // Once for each of its streams, as the daemon does.
-        exposition.changed(customer.customer);
-        exposition.changed(customer.customer);
-      }
+      // Once for each of its streams, as the daemon does.
+      exposition.changed(customer.customer);
+      exposition.changed(customer.customer);
     }
   }
 }
@@ -74,15 +69,15 @@ async function keepPolling(): Promise<void> {
 }
 
 pollUpTo(CUSTOMERS);
-if (!isBare) {
-  exposition.setCustomers(registry);
-  void exposition.keepRendered(new AbortController().signal);
-}
+exposition.setCustomers(registry);
+void exposition.keepRendered(new AbortController().signal);
 const { url } = await web.start();
 compactHeap();
 process.on('message', (message) => {
   if (message === 'poll everybody') {
     pollUpTo(polls + CUSTOMERS);
+  } else if (message === 'poll a quarter') {
+    pollUpTo(polls + CUSTOMERS / 4);
   } else if (message === 'start polling') {
     isPolling = true;
     void keepPolling();

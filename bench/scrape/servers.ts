@@ -120,7 +120,7 @@ async function readThrough(url: string, encoding: Encoding): Promise<void> {
 }
 
 /** Of all its threads since the start. */
-export function cpuMsOf({ process: { pid } }: Server): number {
+function cpuMsOf({ process: { pid } }: Server): number {
   const tasks = readdirSync(`/proc/${pid}/task`);
   return tasks.reduce((sum, task) => {
     const [ns] = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ');
