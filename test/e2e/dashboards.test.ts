@@ -32,6 +32,7 @@ const MAY_BE_EMPTY = [
   'Entries per day, query B',
   'Logins per day, query B',
   'Needs attention',
+  'Libraries, query I',
   'Libraries with failed polls, last hour',
   'Counter excess',
   'People inside: now and a week ago',
