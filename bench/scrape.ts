@@ -54,7 +54,7 @@ export async function measureScrape(
     await warmUp(servers);
     progress('scrape: all answers say the same, all servers are warm');
     const cpuMs = await cpuOfInterval(ours);
-    const rounds = await runRounds(servers, progress);
+    const rounds = await runRounds(servers, cpuMs, progress);
     await checkAnswers({ ours });
     return rowsOf(rounds, cpuMs);
   } finally {
@@ -90,13 +90,14 @@ async function warmUp({ ours, pushgateway, promClient }: Servers): Promise<void>
 /** The first round is warming up, too: it is the first one at this pace. */
 async function runRounds(
   servers: Servers,
+  cpuMs: number,
   progress: (line: string) => void,
 ): Promise<readonly Round[]> {
   const rounds: Round[] = [];
   await tell(servers.ours, 'start polling');
   for (let round = 0; round <= ROUNDS; round += 1) {
     rounds.push(await runRound(servers));
-    progress(`scrape: round ${round} of ${ROUNDS}: ${wordsOf(rounds.slice(-1))}`);
+    progress(`scrape: round ${round} of ${ROUNDS}: ${wordsOf(rounds.slice(-1), cpuMs)}`);
   }
   await tell(servers.ours, 'stop polling');
   return rounds.slice(1);
@@ -160,8 +161,8 @@ function median(rounds: readonly Round[], of: (round: Round) => number): number 
   return rounds.map(of).toSorted((a, b) => a - b)[Math.floor(rounds.length / 2)] ?? NaN;
 }
 
-function wordsOf(rounds: readonly Round[]): string {
-  return rowsOf(rounds, NaN)
+function wordsOf(rounds: readonly Round[], cpuMs: number): string {
+  return rowsOf(rounds, cpuMs)
     .map(({ ours, peer }) => `${ours} / ${peer}`)
     .join(', ');
 }

@@ -63,7 +63,7 @@ export async function readDaysBefore(
   let next = 0;
   return days.map((each) => {
     const first = next;
-    while (next < all.length && (all[next]?.startMs ?? Infinity) < each.endMs) {
+    while ((all[next]?.startMs ?? Infinity) < each.endMs) {
       next += 1;
     }
     return countDay(calendar, each, all.slice(first, next));

@@ -98,8 +98,8 @@ export function createExposition({
       if (isPending(block) && block.changedAtMs <= untilMs) {
         renderBlock(block);
         for (const { text, openmetrics } of block.chunks) {
-          text.compressed();
-          openmetrics.compressed();
+          text.deflated();
+          openmetrics.deflated();
         }
         await nextTurn();
       }

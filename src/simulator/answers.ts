@@ -142,7 +142,11 @@ function groupRows(ledger: Ledger, query: DataQuery, aggregation: Breakdown, now
   }
   const counts = ledger.sumsBy({ ...query, nowMs }, ({ device }) => idOf(device));
   if (ledger.conventions.emptyBuckets === 'listed') {
-    ledger.library.devices.forEach(({ kind }, i) => kind === 'door' && addCounts(counts, idOf(i)));
+    for (const [device, { kind }] of ledger.library.devices.entries()) {
+      if (kind === 'door') {
+        addCounts(counts, idOf(device));
+      }
+    }
   }
   return [...counts]
     .toSorted(([a], [b]) => a - b)
