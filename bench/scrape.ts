@@ -45,33 +45,33 @@ export async function measureScrape(
   }
   try {
     const ours = await start(startProgram('ours.ts'));
-    const series = ofCustomers(await textOf(ours, 'identity'));
+    await tell(ours, 'stop polling');
+    const series = await checkedAnswer('ours', ours);
+    await tell(ours, 'start polling');
     progress(`scrape: ${countOf(series)} series, ${(series.length / 1e6).toFixed(1)} MB as text`);
     const pushgateway = await start(startPushgateway(series));
     const promClient = await start(startProgram('prom-client.ts', { message: series }));
     const servers = { ours, pushgateway, promClient };
-    await checkAnswers(servers, series);
+    await checkedAnswer('pushgateway', pushgateway, series);
+    await checkedAnswer('prom-client', promClient, series);
     await warmUp(servers);
     progress('scrape: all answers say the same, all servers are warm');
     const cpuMs = await cpuOfInterval(ours);
     const rounds = await runRounds(servers, cpuMs, progress);
-    await checkAnswers({ ours });
+    await tell(ours, 'stop polling');
+    await checkedAnswer('ours', ours);
     return rowsOf(rounds, cpuMs);
   } finally {
     started.forEach(end);
   }
 }
 
-/** Whatever the server and the encoding, the samples are those of `series`; without it, of the first. */
-async function checkAnswers(servers: Partial<Servers>, series?: string): Promise<void> {
-  let expected = series;
-  for (const [name, server] of Object.entries(servers)) {
-    for (const encoding of ['identity', 'gzip'] as const) {
-      const text = await textOf(server, encoding);
-      expected ??= text;
-      assertSame(`${name}, ${encoding}`, expected, text);
-    }
-  }
+/** The customers' samples, the same in both encodings; those of `series`, if it is given. */
+async function checkedAnswer(name: string, server: Server, series?: string): Promise<string> {
+  const plain = ofCustomers(await textOf(server, 'identity'));
+  assertSame(`${name}, gzip`, plain, ofCustomers(await textOf(server, 'gzip')));
+  assertSame(name, series ?? plain, plain);
+  return plain;
 }
 
 async function warmUp({ ours, pushgateway, promClient }: Servers): Promise<void> {
@@ -94,12 +94,10 @@ async function runRounds(
   progress: (line: string) => void,
 ): Promise<readonly Round[]> {
   const rounds: Round[] = [];
-  await tell(servers.ours, 'start polling');
   for (let round = 0; round <= ROUNDS; round += 1) {
     rounds.push(await runRound(servers));
     progress(`scrape: round ${round} of ${ROUNDS}: ${wordsOf(rounds.slice(-1), cpuMs)}`);
   }
-  await tell(servers.ours, 'stop polling');
   return rounds.slice(1);
 }
 
@@ -118,17 +116,15 @@ async function runRound({ ours, pushgateway, promClient }: Servers): Promise<Rou
   return { gzip, plain, pushgatewayGzip, pushgatewayPlain, promClient: scrapedPromClient };
 }
 
-/**
- * A quarter of the customers was polled since the last scrape: this one renders them. Measured while
- * much is polled, as by the daemon: after quiet minutes, V8's young generation is small (base/heap.ts),
- * and the same takes two thirds more.
- */
+/** Of a scrape after a quarter of the customers was polled, which it renders. */
 async function cpuOfInterval(ours: Server): Promise<number> {
   let cpuMs = 0;
+  await tell(ours, 'stop polling');
   for (let i = 0; i < INTERVALS; i += 1) {
     await tell(ours, 'poll a quarter');
     cpuMs += (await scrape(ours, 'gzip')).cpuMs;
   }
+  await tell(ours, 'start polling');
   return cpuMs / INTERVALS;
 }
 

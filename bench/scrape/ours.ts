@@ -1,7 +1,7 @@
 /**
  * Our server with ten thousand customers, as a process of its own: the exposition and the web server
- * are those of the daemon, the polls are made up. Told so, it
- * polls everybody once a minute.
+ * are those of the daemon, the polls are made up. It polls everybody once
+ * a minute unless it is told to stop.
  */
 import { systemClock } from '../../src/base/clock.ts';
 import { compactHeap } from '../../src/base/heap.ts';
@@ -44,10 +44,10 @@ const web = createWebServer({
 });
 
 let polls = 0;
-let isPolling = false;
+let isPolling = true;
 
-function pollUpTo(due: number): void {
-  for (; polls < due; polls += 1) {
+function pollNext(customers: number): void {
+  for (const until = polls + customers; polls < until; polls += 1) {
     const number = polls % CUSTOMERS;
     const customer = registry[number];
     if (customer !== undefined) {
@@ -60,27 +60,27 @@ function pollUpTo(due: number): void {
 }
 
 async function keepPolling(): Promise<void> {
-  const startMs = clock.monotonicMs();
-  const before = polls;
-  while (isPolling) {
-    pollUpTo(before + ((clock.monotonicMs() - startMs) * CUSTOMERS) / POLL_EVERY_MS);
+  for (;;) {
     await clock.sleep(TICK_MS);
+    if (isPolling) {
+      pollNext(Math.round((CUSTOMERS * TICK_MS) / POLL_EVERY_MS));
+    }
   }
 }
 
-pollUpTo(CUSTOMERS);
+pollNext(CUSTOMERS);
 exposition.setCustomers(registry);
 void exposition.keepRendered(new AbortController().signal);
 const { url } = await web.start();
 compactHeap();
+void keepPolling();
 process.on('message', (message) => {
   if (message === 'poll everybody') {
-    pollUpTo(polls + CUSTOMERS);
+    pollNext(CUSTOMERS);
   } else if (message === 'poll a quarter') {
-    pollUpTo(polls + CUSTOMERS / 4);
+    pollNext(CUSTOMERS / 4);
   } else if (message === 'start polling') {
     isPolling = true;
-    void keepPolling();
   } else if (message === 'stop polling') {
     isPolling = false;
   }
