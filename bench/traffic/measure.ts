@@ -13,18 +13,14 @@ export interface TrafficSettings {
   readonly rounds: number;
   readonly roundSeconds: number;
   readonly scrapeEverySeconds: number;
-  readonly bareRounds: number;
-  readonly bareSeconds: number;
 }
 
 export const USUAL_TRAFFIC: TrafficSettings = {
   customers: 10_000,
   maxRequestsPerSecond: 1_000,
-  rounds: 5,
+  rounds: 7,
   roundSeconds: 30,
   scrapeEverySeconds: 15,
-  bareRounds: 3,
-  bareSeconds: 10,
 };
 
 /** As long as the bars themselves say. */
@@ -33,6 +29,8 @@ export const LONG_TRAFFIC: TrafficSettings = { ...USUAL_TRAFFIC, roundSeconds: 6
 interface Round {
   readonly longestMs: number;
   readonly cpuMs: number;
+  /** Of the bare loop, a request. */
+  readonly bareMs: number;
   readonly wallMs: number;
   readonly requests: number;
 }
@@ -47,22 +45,11 @@ export async function measureTraffic(
   try {
     const sweep = await measureSweep(registry, settings, progress);
     const skippedBefore = await skippedPolls(registry);
-    await loopDelayOf(registry.daemon);
-    const rounds: Round[] = [];
-    for (let i = 0; i < settings.rounds; i += 1) {
-      const round = await measureRound(registry, settings);
-      rounds.push(round);
-      progress(
-        `traffic ${i + 1}/${settings.rounds}: event loop ${round.longestMs.toFixed(1)} ms at the longest, ` +
-          `${perRequest(round).toFixed(3)} ms of CPU a request, ${shareOf(round).toFixed(1)} % of a core`,
-      );
-    }
+    const rounds = await measureRounds(registry, settings, progress);
     const skipped = (await skippedPolls(registry)) - skippedBefore;
     const rssMiB = registry.daemon.rssMiB();
     progress(`traffic: ${skipped} polls skipped, ${rssMiB.toFixed(0)} MiB`);
-    await registry.daemon.stop();
-    const bare = await measureBareLoop(registry, settings, progress);
-    return [...sweep, ...rowsOf(rounds, bare, skipped, settings)];
+    return [...sweep, ...rowsOf(rounds, skipped, settings)];
   } finally {
     await registry.stop();
   }
@@ -110,61 +97,81 @@ async function measureSweep(
   ];
 }
 
-async function measureRound(registry: PolledFleet, settings: TrafficSettings): Promise<Round> {
-  const { daemon, service, url } = registry;
-  const before = await service.record();
-  const cpuBeforeMs = daemon.cpuMs();
-  const startMs = performance.now();
-  const scrapes = Math.max(1, Math.floor(settings.roundSeconds / settings.scrapeEverySeconds));
-  for (let i = 0; i < scrapes; i += 1) {
-    await scrape(url);
-    const untilMs = startMs + ((i + 1) * settings.roundSeconds * 1_000) / scrapes;
-    await wait(untilMs - performance.now());
-  }
-  const cpuMs = daemon.cpuMs() - cpuBeforeMs;
-  const wallMs = performance.now() - startMs;
-  const after = await service.stopRecording();
-  const { longestMs } = await loopDelayOf(daemon);
-  const requests = after.requests + after.tokens - before.requests - before.tokens;
-  return { longestMs, cpuMs, wallMs, requests };
-}
-
-/** Replays the answers of the last round at their own pace. Milliseconds of CPU a request. */
-async function measureBareLoop(
-  { service }: PolledFleet,
-  { roundSeconds, bareRounds, bareSeconds }: TrafficSettings,
+/**
+ * The daemon and the bare loop at the same time, so that what else the machine does concerns both. The
+ * loop gets the answers that the daemon got before, at their own pace.
+ */
+async function measureRounds(
+  registry: PolledFleet,
+  settings: TrafficSettings,
   progress: Progress,
-): Promise<number> {
-  const { recorded } = await service.state();
-  const answers = Math.round((recorded * bareSeconds) / roundSeconds);
-  const args = [service.url, String(answers), String(bareSeconds)];
+): Promise<readonly Round[]> {
+  const { service, daemon } = registry;
+  await service.record();
+  await wait(settings.roundSeconds * 1_000);
+  const { recorded } = await service.stopRecording();
+  const args = [service.url, String(recorded), String(settings.roundSeconds)];
   const loop = Program.node('traffic/bare-loop.ts', args, { ipc: true, nodeFlags: PROBE_FLAGS });
   try {
     await loop.says(/(warm)/);
-    const rounds: number[] = [];
-    for (let i = 0; i < bareRounds; i += 1) {
-      const beforeMs = loop.cpuMs();
-      await loop.ask('round');
-      rounds.push((loop.cpuMs() - beforeMs) / answers);
+    await loopDelayOf(daemon);
+    const rounds: Round[] = [];
+    for (let i = 0; i < settings.rounds; i += 1) {
+      const [round, bareMs] = await Promise.all([
+        measureRound(registry, settings),
+        measureBareLoop(loop, recorded),
+      ]);
+      rounds.push({ ...round, bareMs });
       progress(
-        `bare loop ${i + 1}/${bareRounds}: ${rounds.at(-1)?.toFixed(3)} ms of CPU a request`,
+        `traffic ${i + 1}/${settings.rounds}: event loop ${round.longestMs.toFixed(1)} ms at the longest, ` +
+          `${perRequest(round).toFixed(3)} ms of CPU a request, bare loop ${bareMs.toFixed(3)} ms, ` +
+          `${shareOf(round).toFixed(1)} % of a core`,
       );
     }
-    return medianOf(rounds);
+    return rounds;
   } finally {
     await loop.stop();
   }
 }
 
+async function measureRound(
+  { daemon, service, url }: PolledFleet,
+  { roundSeconds, scrapeEverySeconds }: TrafficSettings,
+): Promise<Omit<Round, 'bareMs'>> {
+  const before = await service.state();
+  const cpuBeforeMs = daemon.cpuMs();
+  const startMs = performance.now();
+  const scrapes = Math.max(1, Math.floor(roundSeconds / scrapeEverySeconds));
+  for (let i = 0; i < scrapes; i += 1) {
+    await scrape(url);
+    const untilMs = startMs + ((i + 1) * roundSeconds * 1_000) / scrapes;
+    await wait(untilMs - performance.now());
+  }
+  const cpuMs = daemon.cpuMs() - cpuBeforeMs;
+  const wallMs = performance.now() - startMs;
+  const after = await service.state();
+  const { longestMs } = await loopDelayOf(daemon);
+  const requests = after.requests + after.tokens - before.requests - before.tokens;
+  return { longestMs, cpuMs, wallMs, requests };
+}
+
+/** A round of all recorded answers. Milliseconds of CPU a request. */
+async function measureBareLoop(loop: Program, answers: number): Promise<number> {
+  const beforeMs = loop.cpuMs();
+  await loop.ask('round');
+  return (loop.cpuMs() - beforeMs) / answers;
+}
+
 function rowsOf(
   rounds: readonly Round[],
-  bareMs: number,
   skipped: number,
   { customers, roundSeconds }: TrafficSettings,
 ): readonly Measured[] {
   const ofRounds = `median of ${rounds.length} runs of ${roundSeconds} s`;
   const longestMs = medianOf(rounds.map((round) => round.longestMs));
   const oursMs = medianOf(rounds.map(perRequest));
+  const bareMs = medianOf(rounds.map((round) => round.bareMs));
+  const ratio = medianOf(rounds.map((round) => perRequest(round) / round.bareMs));
   const share = medianOf(rounds.map(shareOf));
   return [
     {
@@ -178,7 +185,7 @@ function rowsOf(
       bar: `CPU a request, all included, ${ofRounds}; peer: bare loop of got and JSON.parse`,
       ours: `${oursMs.toFixed(3)} ms`,
       peer: `${bareMs.toFixed(3)} ms`,
-      value: oursMs / bareMs,
+      value: ratio,
       limit: 1.7,
     },
     {
@@ -198,11 +205,11 @@ function rowsOf(
   ];
 }
 
-function perRequest({ cpuMs, requests }: Round): number {
+function perRequest({ cpuMs, requests }: Pick<Round, 'cpuMs' | 'requests'>): number {
   return cpuMs / requests;
 }
 
-function shareOf({ cpuMs, wallMs }: Round): number {
+function shareOf({ cpuMs, wallMs }: Pick<Round, 'cpuMs' | 'wallMs'>): number {
   return (100 * cpuMs) / wallMs;
 }
 

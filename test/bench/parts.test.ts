@@ -21,14 +21,12 @@ test('the traffic is polled, counted and replayed', async () => {
     customers: 20,
     maxRequestsPerSecond: 100,
     rounds: 1,
-    roundSeconds: 5,
+    roundSeconds: 4,
     scrapeEverySeconds: 2,
-    bareRounds: 1,
-    bareSeconds: 2,
   });
   expectFigures(rows);
   expect(rows).toHaveLength(6);
-  expect(told.at(-1)).toMatch(/^bare loop 1\/1: /);
+  expect(told.at(-2)).toMatch(/bare loop \d/);
 }, 120_000);
 
 test('a start is timed up to its first connection', async () => {
