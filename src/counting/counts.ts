@@ -2,13 +2,14 @@
 /** One number per counter of the stream, in the order of `COUNTERS`. */
 export type Counts = readonly number[];
 
+/** Of each of the stream's `counters`, in the order in which a row has them. */
 export function sumCounts(
   rows: readonly { readonly counts: Counts }[],
-  counterCount: number,
+  counters: readonly unknown[],
 ): Counts {
-  const sums = Array.from({ length: counterCount }, () => 0);
+  const sums = counters.map(() => 0);
   for (const { counts } of rows) {
-    for (let counter = 0; counter < counterCount; counter++) {
+    for (let counter = 0; counter < sums.length; counter++) {
       sums[counter] = at(sums, counter) + at(counts, counter);
     }
   }

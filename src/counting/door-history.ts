@@ -5,7 +5,13 @@
 import { contains, MINUTE_MS } from './calendar.ts';
 import type { Calendar, Span } from './calendar.ts';
 import { ANY_COUNT, at } from './counts.ts';
-import { HISTORY_DAYS, learnDoors, MINUTES_PER_QUARTER, QUARTERS_PER_DAY } from './door-model.ts';
+import {
+  byQuarter,
+  HISTORY_DAYS,
+  learnDoors,
+  MINUTES_PER_QUARTER,
+  QUARTERS_PER_DAY,
+} from './door-model.ts';
 import type { CountedDay, DoorModel } from './door-model.ts';
 import { keyParser, namesTimeOfDay } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
@@ -77,8 +83,8 @@ export function weekdayOf({ zone }: Calendar, { startMs }: Span): number {
 
 /** Sums by elapsed quarter-hour; the 25th hour of a day is added to its last one. */
 export function countDay(calendar: Calendar, day: Span, minutes: Minutes): CountedDay {
-  const entered = Array.from({ length: QUARTERS_PER_DAY }, () => 0);
-  const exited = [...entered];
+  const entered = byQuarter(() => 0);
+  const exited = byQuarter(() => 0);
   for (const { startMs, counts } of minutes) {
     if (contains(day, startMs)) {
       const elapsed = Math.floor((startMs - day.startMs) / QUARTER_MS);

@@ -349,8 +349,11 @@ function perMinute(perQuarter: number): number {
   return 1 - (1 - Math.min(MAX_LEAVE_PROBABILITY, perQuarter)) ** (1 / MINUTES_PER_QUARTER);
 }
 
-function byQuarter(value: (quarter: number) => number): number[] {
-  return Array.from({ length: QUARTERS_PER_DAY }, (_, quarter) => value(quarter));
+const QUARTERS = Array.from({ length: QUARTERS_PER_DAY }, (_, quarter) => quarter);
+
+/** A value for each quarter-hour of a day. */
+export function byQuarter(value: (quarter: number) => number): number[] {
+  return QUARTERS.map(value);
 }
 
 function sumByQuarter(days: readonly (readonly number[])[]): number[] {

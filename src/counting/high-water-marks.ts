@@ -110,11 +110,12 @@ export class HighWaterMarks {
     let chunk = `{"format":"${FORMAT}","version":${VERSION},"marks":[`;
     let separator = '\n';
     for (const [owner, counters] of this.#marks) {
+      const start = owner.slice(0, -1);
       for (const [counter, marks] of counters) {
+        const name = JSON.stringify(counter);
         for (const { periodStartMs, month, value, atMs } of marks) {
           if (nowMs - periodStartMs <= MAX_AGE_MS) {
-            const name = `${owner.slice(0, -1)},${JSON.stringify(counter)}`;
-            chunk += `${separator}${name},${periodStartMs},${month},${value},${atMs}]`;
+            chunk += `${separator}${start},${name},${periodStartMs},${month},${value},${atMs}]`;
             separator = ',\n';
           }
         }

@@ -215,18 +215,36 @@ function placeInWindow(
   return first >= window.startMs - MINUTE_MS ? first : onDay(1);
 }
 
+/** What a format makes of the keys of a sample: the starts of their minutes. */
+interface Reading {
+  readonly format: KeyFormat;
+  /** Undefined for a key that is not of this format. */
+  readonly instants: readonly (number | undefined)[];
+}
+
+export function readKeys(
+  formats: readonly KeyFormat[],
+  { rows, window }: KeySample,
+  zone: Zone,
+): readonly Reading[] {
+  return formats.map((format) => ({
+    format,
+    instants: rows.map(({ key }) => parseKey(format, key, window, zone)),
+  }));
+}
+
 /**
  * The formats that fit a sample: they parse every key, and at least half of the rows are in the
  * window or a minute beside it. Half, because a device with a wrong clock and a late record are in
  * the window by their arrival and not by their key.
  */
-export function matchingFormats(
+export function matchingReadings(
   formats: readonly KeyFormat[],
-  { rows, window }: KeySample,
+  sample: KeySample,
   zone: Zone,
-): KeyFormat[] {
-  return formats.filter((format) => {
-    const instants = rows.map(({ key }) => parseKey(format, key, window, zone));
+): readonly Reading[] {
+  const { rows, window } = sample;
+  return readKeys(formats, sample, zone).filter(({ instants }) => {
     const inside = instants.filter(
       (instantMs = NaN) =>
         instantMs >= window.startMs - MINUTE_MS && instantMs <= window.endMs + MINUTE_MS,
@@ -235,18 +253,10 @@ export function matchingFormats(
   });
 }
 
-/** Whether all formats give the same instants for these rows. */
-export function allAgree(
-  [first, ...others]: readonly KeyFormat[],
-  { rows, window }: KeySample,
-  zone: Zone,
-): boolean {
-  return (
-    first === undefined ||
-    rows.every(({ key }) => {
-      const instantMs = parseKey(first, key, window, zone);
-      return others.every((other) => parseKey(other, key, window, zone) === instantMs);
-    })
+/** Whether all formats give the same instants. */
+export function allAgree([first, ...others]: readonly Reading[]): boolean {
+  return others.every(({ instants }) =>
+    instants.every((instantMs, row) => instantMs === first?.instants[row]),
   );
 }
 
@@ -259,12 +269,14 @@ export function narrowKeyFormat(
   if (sample.rows.length === 0) {
     return state;
   }
-  const matching = matchingFormats(state.formats, sample, zone);
-  const formats = matching.length > 0 ? matching : matchingFormats(KEY_FORMATS, sample, zone);
-  if (formats.length === 0) {
-    return { status: 'unknown', formats: KEY_FORMATS };
-  }
-  return { status: allAgree(formats, sample, zone) ? 'detected' : 'ambiguous', formats };
+  const matching = matchingReadings(state.formats, sample, zone);
+  const readings = matching.length > 0 ? matching : matchingReadings(KEY_FORMATS, sample, zone);
+  return readings.length === 0
+    ? { status: 'unknown', formats: KEY_FORMATS }
+    : {
+        status: allAgree(readings) ? 'detected' : 'ambiguous',
+        formats: readings.map(({ format }) => format),
+      };
 }
 
 /**

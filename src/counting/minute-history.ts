@@ -12,8 +12,9 @@ import {
   detectKeyFormat,
   KEY_FORMATS,
   keyParser,
-  matchingFormats,
+  matchingReadings,
   namesTimeOfDay,
+  readKeys,
 } from './key-format.ts';
 import type { KeyFormatState } from './key-format.ts';
 import { lastSeenIn, minutesOfSamples } from './occupancy.ts';
@@ -169,7 +170,8 @@ async function detectRangeFormat(
   function isClear(state: KeyFormatState): boolean {
     return (
       state.status === 'detected' &&
-      (namesTimeOfDay(state) || shown.every((chunk) => allAgree(state.formats, chunk, zone)))
+      (namesTimeOfDay(state) ||
+        shown.every((chunk) => allAgree(readKeys(state.formats, chunk, zone))))
     );
   }
   if (shown.length === 0 || isClear(known)) {
@@ -191,7 +193,7 @@ async function detectRangeFormat(
   const written = KEY_FORMATS.find(
     (format) =>
       format.zone === 'written' &&
-      shown.every((chunk) => matchingFormats([format], chunk, zone).length > 0),
+      shown.every((chunk) => matchingReadings([format], chunk, zone).length > 0),
   );
   if (written === undefined) {
     throw new ServiceError('malformed', 'unknown minute key format, history unavailable');

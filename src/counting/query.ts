@@ -47,7 +47,7 @@ export class WindowReader {
     });
     return {
       ...response,
-      sums: sumCounts(response.rows, COUNTERS[stream].length),
+      sums: sumCounts(response.rows, COUNTERS[stream]),
       window: { startMs: fromMs, endMs: toMs ?? nowMs() },
       toMs,
     };

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { Key } from '../../src/base/model.ts';
-import { allAgree, KEY_FORMATS, matchingFormats, parseKey } from '../../src/counting/key-format.ts';
-import type { KeyFormat } from '../../src/counting/key-format.ts';
+import {
+  allAgree,
+  KEY_FORMATS,
+  matchingReadings,
+  parseKey,
+  readKeys,
+} from '../../src/counting/key-format.ts';
+import type { KeyFormat, KeySample } from '../../src/counting/key-format.ts';
 import { Zone } from '../../src/counting/zone.ts';
 
 const COPENHAGEN = new Zone('Europe/Copenhagen');
@@ -10,8 +16,12 @@ const LONDON = new Zone('Europe/London');
 const MINUTE = Date.UTC(2026, 10, 18, 12, 7);
 const WINDOW = { startMs: MINUTE - 7 * 60_000, endMs: MINUTE + 8 * 60_000 };
 
-function formatsOf(key: Key, zone = COPENHAGEN): readonly KeyFormat[] {
-  return matchingFormats(KEY_FORMATS, { rows: [{ key, counts: [1, 0] }], window: WINDOW }, zone);
+function sampleOf(window: KeySample['window'], ...keys: readonly Key[]): KeySample {
+  return { rows: keys.map((key) => ({ key, counts: [1, 0] })), window };
+}
+
+function formatsOf(sample: KeySample, zone = COPENHAGEN): readonly KeyFormat[] {
+  return matchingReadings(KEY_FORMATS, sample, zone).map(({ format }) => format);
 }
 
 describe('parseKey', () => {
@@ -39,11 +49,9 @@ describe('parseKey', () => {
     ['727', 'minute_of_day', 'utc'],
   ])('parses %j as %s, %s, and no other format fits', (key, form, zone) => {
     expect(parseKey({ form, zone }, key, WINDOW, COPENHAGEN)).toBe(MINUTE);
-    const fitting = formatsOf(key);
-    expect(fitting).toContainEqual({ form, zone });
-    expect(allAgree(fitting, { rows: [{ key, counts: [1] }], window: WINDOW }, COPENHAGEN)).toBe(
-      true,
-    );
+    const sample = sampleOf(WINDOW, key);
+    expect(formatsOf(sample)).toContainEqual({ form, zone });
+    expect(allAgree(matchingReadings(KEY_FORMATS, sample, COPENHAGEN))).toBe(true);
   });
 
   test.each<Key>([
@@ -61,7 +69,7 @@ describe('parseKey', () => {
     '0x10',
     '1e9',
   ])('no format fits %j', (key) => {
-    expect(formatsOf(key)).toEqual([]);
+    expect(formatsOf(sampleOf(WINDOW, key))).toEqual([]);
   });
 
   test('places a time of day after midnight in a window that starts before it', () => {
@@ -75,21 +83,19 @@ describe('parseKey', () => {
   });
 
   test('several formats agree at offset 0, and not in summer', () => {
-    const fitting = formatsOf('2026-11-18T12:07:00', LONDON);
+    const fitting = formatsOf(sampleOf(WINDOW, '2026-11-18T12:07:00'), LONDON);
     expect(fitting).toEqual([
       { form: 'iso', zone: 'local' },
       { form: 'iso', zone: 'utc' },
     ]);
     const summer = { startMs: Date.UTC(2026, 6, 18), endMs: Date.UTC(2026, 6, 19) };
-    const rows = [{ key: '2026-07-18T12:07:00', counts: [1] }];
-    expect(allAgree(fitting, { rows, window: summer }, LONDON)).toBe(false);
+    const sample = sampleOf(summer, '2026-07-18T12:07:00');
+    expect(allAgree(readKeys(fitting, sample, LONDON))).toBe(false);
   });
 
   test('fits although half of the rows are late or have a wrong clock', () => {
-    const rows = ['2026-11-18T12:07:00Z', '2026-11-18T12:08:00Z', '2026-12-24T12:07:00Z'].map(
-      (key) => ({ key, counts: [1, 0] }),
-    );
-    const fitting = matchingFormats(KEY_FORMATS, { rows, window: WINDOW }, COPENHAGEN);
+    const keys = ['2026-11-18T12:07:00Z', '2026-11-18T12:08:00Z', '2026-12-24T12:07:00Z'];
+    const fitting = formatsOf(sampleOf(WINDOW, ...keys));
     expect(fitting).toContainEqual({ form: 'iso', zone: 'written' });
     expect(fitting).not.toContainEqual({ form: 'iso', zone: 'local' });
   });
