@@ -2,6 +2,7 @@
  * Polls every stream of every customer once an interval, each at its own place in it, and never a
  * stream twice at once.
  */
+import TinyQueue from 'tinyqueue';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Stream } from '../base/model.ts';
@@ -58,6 +59,8 @@ export class Scheduler {
    */
   readonly #maxBaselines: number;
   #jobs: ReadonlyMap<string, PollJob> = new Map();
+  /** Those that have ended their first poll, the next due first. */
+  #queue = new TinyQueue<PollJob>();
   /** Jobs that wait for their first poll or for a baseline, first come first served. */
   readonly #pending = new Set<PollJob>();
   /** Polls and readings of histories. */
@@ -103,6 +106,10 @@ export class Scheduler {
     ];
     const before = this.#jobs;
     this.#jobs = new Map(jobs.map((job) => [keyOf(job.customer, job.stream), job]));
+    this.#queue = new TinyQueue(
+      jobs.filter(({ dueMs }) => dueMs < Infinity),
+      (a, b) => a.dueMs - b.dueMs,
+    );
     this.#tickMs = this.#tickOf(jobs);
     for (const [key, job] of before) {
       if (this.#jobs.get(key) !== job) {
@@ -184,24 +191,21 @@ export class Scheduler {
     while (!this.#stopping) {
       limiter.reportSuppressed();
       const nowMs = clock.monotonicMs();
-      const due: PollJob[] = [];
-      let nextMs = nowMs + intervalMs;
-      // One loop without closures: it sees every job four times a second.
-      for (const job of this.#jobs.values()) {
-        if (job.dueMs <= nowMs) {
-          due.push(job);
-        } else if (job.dueMs < nextMs) {
-          nextMs = job.dueMs;
-        }
-      }
-      for (const job of due.toSorted((a, b) => a.dueMs - b.dueMs)) {
+      for (let job = this.#queue.peek(); job && job.dueMs <= nowMs; job = this.#queue.peek()) {
+        this.#queue.pop();
         this.#startDue(job, nowMs);
-        nextMs = Math.min(nextMs, job.dueMs);
+        this.#queue.push(job);
       }
+      const nextMs = Math.min(this.#queue.peek()?.dueMs ?? Infinity, nowMs + intervalMs);
       this.#wakesAtMs = Math.max(nextMs, nowMs + this.#tickMs);
       this.#waking = new AbortController();
       await clock.sleep(this.#wakesAtMs - nowMs, this.#waking.signal).catch(() => {});
     }
+  }
+
+  /** Whether it has not been dropped. */
+  #isPolled(job: PollJob): boolean {
+    return this.#jobs.get(keyOf(job.customer, job.stream)) === job;
   }
 
   #startDue(job: PollJob, nowMs: number): void {
@@ -242,6 +246,9 @@ export class Scheduler {
       job.running = undefined;
       if (job.dueMs === Infinity) {
         job.dueMs = nextDueMs(job, this.#options.clock.monotonicMs());
+        if (this.#isPolled(job)) {
+          this.#queue.push(job);
+        }
         // Not for less than a tick: a thousand first polls would wake the loop a thousand times.
         if (job.dueMs < this.#wakesAtMs - this.#tickMs) {
           this.#waking.abort();
@@ -287,7 +294,7 @@ export class Scheduler {
     if (
       this.#stopping ||
       job.stream !== 'people' ||
-      this.#jobs.get(keyOf(job.customer, job.stream)) !== job ||
+      !this.#isPolled(job) ||
       nowMs < this.#nextHistoryMs ||
       job.readingHistory !== undefined ||
       this.#histories >= Math.ceil(this.#maxBaselines * HISTORY_SHARE) ||
