@@ -1,7 +1,7 @@
 /**
  * Our server with ten thousand customers, as a process of its own: the exposition and the web server
- * are those of the daemon, the polls are made up. It polls everybody once
- * a minute unless it is told to stop.
+ * are those of the daemon, the polls are made up. It polls everybody once a minute unless it is told
+ * to stop.
  */
 import { systemClock } from '../../src/base/clock.ts';
 import { compactHeap } from '../../src/base/heap.ts';
