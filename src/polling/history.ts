@@ -13,9 +13,11 @@ import type { PollJob, PollObserver } from './poll-job.ts';
 /** After the day's start, so that a nightly roll-up has ended. */
 const DELAY_MS = 30 * MINUTE_MS;
 const DEADLINE_MS = 5 * MINUTE_MS;
-const RETRY_MS = 15 * MINUTE_MS;
+/** Where it always fails, it must not take the requests that polls need: the pause doubles. */
+const MIN_PAUSE_MS = 15 * MINUTE_MS;
+const MAX_PAUSE_MS = 6 * 60 * MINUTE_MS;
 
-export function isHistoryDue({ customer, historyRetryMs }: PollJob, clock: Clock): boolean {
+export function isHistoryDue({ customer, historyRetry }: PollJob, clock: Clock): boolean {
   const nowMs = clock.nowMs();
   const { startMs } = customer.calendar.dayAt(nowMs);
   const { doorsDay } = customer;
@@ -26,7 +28,7 @@ export function isHistoryDue({ customer, historyRetryMs }: PollJob, clock: Clock
     (doorsDay === undefined || nowMs >= startMs + DELAY_MS) &&
     snapshot !== undefined &&
     keyFormat.status === 'detected' &&
-    clock.monotonicMs() >= (historyRetryMs ?? -Infinity)
+    clock.monotonicMs() >= (historyRetry?.atMs ?? -Infinity)
   );
 }
 
@@ -50,7 +52,7 @@ export async function readHistory(
       customer.stateOf('people').keyFormat,
     );
     if (model !== undefined && stop.signal.reason !== DROPPED) {
-      job.historyRetryMs = undefined;
+      job.historyRetry = undefined;
       customer.doorsLearned(today, model);
       observer.changed(customer.customer);
       return;
@@ -64,12 +66,13 @@ export async function readHistory(
     endDeadline();
   }
   if (stop.signal.reason !== DROPPED) {
-    if (job.historyRetryMs === undefined) {
+    if (job.historyRetry === undefined) {
       limiter.tryLog('warn', 'occupancy history unavailable', {
         customer: customer.customer,
         error,
       });
     }
-    job.historyRetryMs = clock.monotonicMs() + RETRY_MS;
+    const pauseMs = Math.min(2 * (job.historyRetry?.pauseMs ?? MIN_PAUSE_MS / 2), MAX_PAUSE_MS);
+    job.historyRetry = { atMs: clock.monotonicMs() + pauseMs, pauseMs };
   }
 }

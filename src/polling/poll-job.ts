@@ -64,8 +64,8 @@ export interface PollJob {
   isExtraPoll: boolean;
   /** Aborts the reading of the history. */
   readingHistory: AbortController | undefined;
-  /** When a history that failed is read again, monotonic. */
-  historyRetryMs: number | undefined;
+  /** When a history that failed is read again, monotonic, and how long that is after the failure. */
+  historyRetry: { readonly atMs: number; readonly pauseMs: number } | undefined;
 }
 
 /** The job's newest place, by `nowMs`, in intervals of this length. */

@@ -170,7 +170,7 @@ export class Scheduler {
           running: undefined,
           isExtraPoll: false,
           readingHistory: undefined,
-          historyRetryMs: undefined,
+          historyRetry: undefined,
         };
       }
       Object.assign(known, { client, phase });

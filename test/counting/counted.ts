@@ -87,7 +87,7 @@ abstract class Counted {
       running: undefined,
       isExtraPoll: false,
       readingHistory: undefined,
-      historyRetryMs: undefined,
+      historyRetry: undefined,
     };
     const elapsedMs = this.nowMs - this.#startMs;
     const limits = {

@@ -39,23 +39,26 @@ test('the history is read after the first poll, then once a day in its first hou
   expect(third - second).toBe(24 * HOUR_MS);
 });
 
-test('a history that fails is read again, logged once, and no poll fails', async () => {
-  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
-  let attempts = 0;
+test('a history that fails is read again, less and less often, and no poll fails', async () => {
+  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + HOUR_MS });
+  const { clock } = fixture;
+  const readMs: number[] = [];
   const polled = estimated(fixture, () => {
-    attempts += 1;
-    if (attempts < 3) {
+    readMs.push(clock.nowMs());
+    if (readMs.length < 8) {
       throw new ServiceError('server', 'status 503', { status: 503 });
     }
   });
-  const { clock } = fixture;
   fixture.start([polled]);
-  await clock.advance(29 * MINUTE_MS);
-  expect(attempts).toBe(2);
+  await clock.advance(19 * HOUR_MS);
   expect(polled.customer.metricsAt(clock.nowMs()).estimate.isEstimable).toBeUndefined();
-  await clock.advance(3 * MINUTE_MS);
-  expect(attempts).toBe(3);
+  await clock.advance(HOUR_MS);
   expect(polled.customer.metricsAt(clock.nowMs()).estimate.isEstimable).toBe(false);
+  // After the first poll that ends when it is due.
+  const pauses = readMs.slice(1).map((ms, i) => (ms - (readMs[i] ?? 0)) / MINUTE_MS);
+  expect(pauses.map((minutes) => Math.floor(minutes / 5) * 5)).toEqual([
+    15, 30, 60, 120, 240, 360, 360,
+  ]);
   expect(fixture.healthOf(polled)).toMatchObject({ failures: 0 });
   expect(fixture.lines).toMatchObject([
     { msg: 'occupancy history unavailable', customer: 'a', error: 'status 503' },
