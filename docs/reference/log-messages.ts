@@ -54,7 +54,7 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   ],
   'occupancy history unavailable': [
     'warn',
-    'The last 28 days could not be read, so there is no estimate. The next attempts are after 15 minutes, then twice as long, up to 6 hours.',
+    'The last 28 days could not be read, so there is no estimate. They are read again after 15 minutes, then after twice as long each time, up to 6 hours.',
   ],
   'minute key format detected': ['debug', 'Occupancy and last seen are available.'],
   'service too slow for the polling interval': [
