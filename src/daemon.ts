@@ -227,7 +227,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       registered.map((one) => ({ customer: one.customer, client: clientFor(one) })),
     );
     ({ files } = loaded);
-    compactHeap();
+    compactHeap(registered.length);
   }
 
   function applyWeb(loaded: LoadResult<WebConfig> | undefined): void {

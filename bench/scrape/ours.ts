@@ -72,7 +72,7 @@ pollNext(CUSTOMERS);
 exposition.setCustomers(registry);
 void exposition.keepRendered(new AbortController().signal);
 const { url } = await web.start();
-compactHeap();
+compactHeap(CUSTOMERS);
 void keepPolling();
 process.on('message', (message) => {
   if (message === 'poll everybody') {
