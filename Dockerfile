@@ -7,11 +7,15 @@
 
 ARG NODE_IMAGE=node:24-bookworm-slim
 
-FROM ${NODE_IMAGE} AS dependencies
+# Compiled code needs 13 MiB less memory than TypeScript, of which Node.js removes the types at each start.
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 # No package needs its install script: native modules come prebuilt.
-RUN npm ci --omit=dev --ignore-scripts
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 # Node.js without npm and its relatives.
 FROM ${NODE_IMAGE} AS runtime
@@ -25,9 +29,9 @@ RUN rm -rf /opt/yarn* /usr/local/lib/node_modules \
 # root owns the application: the exporter, which runs as node, cannot change it. Group 0 can write to
 # /data, because OpenShift runs containers as a random user of that group.
 FROM runtime
-COPY --from=dependencies /app/node_modules /app/node_modules
+COPY --from=build /app/node_modules /app/node_modules
+COPY --from=build /app/dist /app/dist
 COPY package.json LICENSE /app/
-COPY src /app/src
 
 ARG VERSION=unknown
 ARG REVISION=unknown
@@ -50,7 +54,8 @@ VOLUME /data
 EXPOSE 10096
 STOPSIGNAL SIGTERM
 # For the default address. With TLS or another port, start the container with another --health-cmd.
+# `fetch` would need 6 MiB more, which count as the container's.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:10096/-/healthy').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "/app/src/main.ts"]
+  CMD ["node", "-e", "http.get('http://127.0.0.1:10096/-/healthy', ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/dist/main.js"]
 CMD ["--config.file=/etc/library-stats-exporter/config.yaml", "--storage.path=/data"]

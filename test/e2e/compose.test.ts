@@ -165,7 +165,7 @@ function runScript(name: string): Promise<Outcome> {
   const [shell = '', ...flags] = entrypoint;
   const script = inFolders(command.join('\n').replaceAll('$$', '$'));
   const path = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`;
-  const args = [...flags, script.replace('/app/src/main.ts', MAIN)];
+  const args = [...flags, script.replace('/app/dist/main.js', MAIN)];
   return outcomeOf(shell, args, { env: { PATH: path } });
 }
 
