@@ -87,8 +87,12 @@ export class Program {
   }
 
   rssMiB(): number {
-    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
-    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024;
+    return this.#statusMiB('VmRSS');
+  }
+
+  /** Resident memory without that of files, which the system can take back. */
+  anonymousMiB(): number {
+    return this.#statusMiB('RssAnon');
   }
 
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
@@ -97,6 +101,11 @@ export class Program {
       this.#child.kill(signal);
       await ended;
     }
+  }
+
+  #statusMiB(line: string): number {
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
+    return Number(new RegExp(`^${line}:\\s+(\\d+)`, 'm').exec(status)?.[1]) / 1_024;
   }
 
   #throwIfEnded(): void {

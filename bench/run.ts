@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util';
 import { machineText } from './machine.ts';
 import type { Measured } from './measured.ts';
+import { measureContainer } from './memory/container.ts';
 import { measureMemory } from './memory/measure.ts';
 import { measureOccupancy } from './occupancy/measure.ts';
 import { occupancyTable } from './occupancy/table.ts';
@@ -13,7 +14,7 @@ import { measureRequests } from './requests/measure.ts';
 import { measureScrape } from './scrape.ts';
 import { measureStart } from './start/measure.ts';
 import { tableOf, writeResult } from './table.ts';
-import { LONG_TRAFFIC, measureTraffic, USUAL_TRAFFIC } from './traffic/measure.ts';
+import { LONG_TRAFFIC, measureDelay, measureTraffic, USUAL_TRAFFIC } from './traffic/measure.ts';
 
 const { values } = parseArgs({
   options: {
@@ -32,6 +33,8 @@ const PARTS: Readonly<Record<string, Measure>> = {
   scrape: measureScrape,
   start: measureStart,
   traffic: (progress) => measureTraffic(progress, values.full ? LONG_TRAFFIC : USUAL_TRAFFIC),
+  'delay of the event loop': measureDelay,
+  container: measureContainer,
   // No time is measured in these two, so that they share the machine.
   'memory and requests': async (progress) =>
     (await Promise.all([measureMemory(progress), measureRequests(progress)])).flat(),

@@ -42,14 +42,21 @@ export function startDaemon(
   configFile: string,
   folder: string,
   options: { readonly nodeFlags?: readonly string[]; readonly ipc?: boolean } = {},
-  address = '127.0.0.1:0',
+  address?: string,
 ): Program {
-  const flags = [
+  return Program.node('../src/main.ts', daemonFlags(configFile, folder, address), options);
+}
+
+export function daemonFlags(
+  configFile: string,
+  folder: string,
+  address = '127.0.0.1:0',
+): readonly string[] {
+  return [
     `--config.file=${configFile}`,
     `--web.listen-address=${address}`,
     `--storage.path=${folder}/data`,
   ];
-  return Program.node('../src/main.ts', flags, options);
 }
 
 export async function loopDelayOf(program: Program): Promise<LoopDelay> {

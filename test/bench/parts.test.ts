@@ -30,7 +30,7 @@ test('the traffic is polled, counted and replayed', async () => {
 }, 120_000);
 
 test('a start is timed up to its first connection', async () => {
-  const starts = [{ customers: 2, times: 2, limitMs: 400 }];
+  const starts = [{ customers: 2, times: 2 }];
   const rows = await measureStart(() => {}, { starts });
   expectFigures(rows);
   expect(rows).toHaveLength(1);
