@@ -125,21 +125,31 @@ test('exact doors give the raw occupancy with an interval of width 0, whatever i
   );
 });
 
+/** 7 people enter each minute from minute 300 to 780, and leave an hour later. */
+const TODAY = Array.from({ length: 900 }, (_, minute) => ({
+  minute,
+  entered: minute >= 300 && minute < 780 ? 7 : 0,
+  exited: minute >= 360 && minute < 840 ? 6.3 : 0,
+}));
+
+/** As TODAY, with these shares of entries and exits counted from minute 401 until `endMinute`. */
+function todayWith(enteredShare: number, exitedShare: number, endMinute = Infinity) {
+  return TODAY.map((row) =>
+    row.minute > 400 && row.minute < endMinute
+      ? { ...row, entered: row.entered * enteredShare, exited: row.exited * exitedShare }
+      : row,
+  );
+}
+
 describe('doors that miss a tenth of the exits', () => {
   const model = learnDoors(
     MONTH.map((day) => ({ ...day, exited: day.exited.map((exits) => exits * 0.9) })),
     3,
   );
-  /** 7 people enter each minute from minute 300 to 780, and leave an hour later. */
-  const today = Array.from({ length: 900 }, (_, minute) => ({
-    minute,
-    entered: minute >= 300 && minute < 780 ? 7 : 0,
-    exited: minute >= 360 && minute < 840 ? 6.3 : 0,
-  }));
 
   test('are corrected, until dead entries end the estimate for the day', () => {
-    expect(estimateFrom(model, walk(model, today, 700))?.people).toBeCloseTo(420, -1.5);
-    const counts = today.map((row) => (row.minute > 400 ? { ...row, entered: 0 } : row));
+    expect(estimateFrom(model, walk(model, TODAY, 700))?.people).toBeCloseTo(420, -1.5);
+    const counts = todayWith(0, 1);
     for (const minute of [700, 900]) {
       expect(walk(model, counts, minute).fault).toBe('entries_missing');
       expect(estimateFrom(model, walk(model, counts, minute))).toBeUndefined();
@@ -147,7 +157,7 @@ describe('doors that miss a tenth of the exits', () => {
   });
 
   test('have no estimate from a silence in a busy hour until something is counted', () => {
-    const counts = today.filter(({ minute }) => minute < 400 || minute >= 450);
+    const counts = TODAY.filter(({ minute }) => minute < 400 || minute >= 450);
     const [silent, counting] = [440, 452].map((minute) => walk(model, counts, minute));
     expect([silent?.fault, counting?.fault]).toEqual(['silent', undefined]);
     expect(silent && estimateFrom(model, silent)).toBeUndefined();
@@ -155,7 +165,42 @@ describe('doors that miss a tenth of the exits', () => {
   });
 
   test('have nobody inside after closing', () => {
-    const counts = today.filter(({ minute }) => minute < 600);
+    const counts = TODAY.filter(({ minute }) => minute < 600);
     expect(estimateFrom(model, walk(model, counts, 646, 645))?.people).toBe(0);
   });
+
+  test('are not corrected by exits while less than half of the usual entries come', () => {
+    const counts = todayWith(0.4, 0.4);
+    const [before, after] = [450, 600].map((minute) => walk(model, counts, minute).people);
+    expect(after).toBeCloseTo(before ?? NaN, 0);
+  });
+
+  test('have dead exits until exits are counted again', () => {
+    const counts = todayWith(1, 0, 500);
+    expect(walk(model, counts, 500).fault).toBe('exits_missing');
+    expect(walk(model, counts, 700).fault).toBeUndefined();
+  });
+});
+
+describe('doors whose counts differ from day to day', () => {
+  const model = learnDoors(
+    MONTH.map((day, i) => ({
+      ...day,
+      exited: day.exited.map((exits) => exits * (0.8 + 0.03 * (i ** 2 % 7))),
+    })),
+    3,
+  );
+
+  test.each([
+    [1, 0.3, 'exits_missing', 800],
+    [1, 0.5, undefined, 800],
+    [0.6, 0.1, undefined, 800],
+    [1, 1.5, undefined, 650],
+    [1, 4, 'entries_missing', 435],
+  ])(
+    'with %d of the usual entries and %d of the usual exits have the fault %s at minute %i',
+    (enteredShare, exitedShare, fault, minute) => {
+      expect(walk(model, todayWith(enteredShare, exitedShare), minute).fault).toBe(fault);
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { counterOwner, HighWaterMarks, kindOfKey } from '../../src/counting/high-water-marks.ts';
 import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
+import { customerNamed } from '../support/polled.ts';
 
 const DAY_MS = 86_400_000;
 const DECEMBER = { startMs: NOVEMBER.endMs, endMs: Date.UTC(2027, 0, 1, 3), month: 24323 };
@@ -83,6 +84,15 @@ describe('high-water marks', () => {
     expect(marks.changes).toBeGreaterThan(changes);
     marks.discardFuture(OWNER, NOVEMBER.startMs);
     expect(marks.get(OWNER, 'logins')?.value).toBe(900);
+  });
+
+  test('of the newest period keep its start after a change of zone', () => {
+    const marks = new HighWaterMarks();
+    const november = { ...NOVEMBER, startMs: NOVEMBER.startMs - 5 * 3_600_000 };
+    marks.update(OWNER, 'people_entered', OCTOBER, 900, NOW_MS);
+    marks.update(OWNER, 'people_exited', november, 7, NOW_MS);
+    const customer = customerNamed('riverside', marks, { owner: OWNER });
+    expect(customer.metricsAt(NOW_MS).periodStartMs).toBe(november.startMs);
   });
 
   test('of keys are found by breakdown, counter and period, whatever the key', () => {

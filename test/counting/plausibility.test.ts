@@ -105,6 +105,28 @@ describe('a response without counts', () => {
     expect(counted.today()).toEqual([7, 1]);
   });
 
+  test('for the last minutes, once at a baseline, does not prevent its reuse', async () => {
+    let fails = false;
+    const counted = countedLogins(() => (fails && counted.asked.length === 1 ? 0 : 40));
+    await counted.poll();
+    fails = true;
+    counted.nowMs += RECONCILE_MS;
+    await counted.poll();
+    expect(counted.asked).toHaveLength(6);
+    fails = false;
+    await counted.polls(1);
+    expect(counted.asked).toHaveLength(1);
+  });
+
+  test('for the last minutes, twice at a baseline, adds nothing to the next total', async () => {
+    let fails = true;
+    const counted = countedLogins(() => (fails && [1, 5].includes(counted.asked.length) ? 0 : 40));
+    await counted.poll();
+    fails = false;
+    await counted.polls(1);
+    expect(counted.totals()).toEqual([40]);
+  });
+
   // Found by the simulation: a library nobody had come to since the counting period started, and then an outage.
   test('for the first day of a counting period is requested again where `day` may lag', async () => {
     const { counted, empty, record, minutes, truth } = countedPeople({

@@ -135,7 +135,7 @@ describe('a stream', () => {
     expect(counted.totals()).toEqual([47, 39]);
   });
 
-  test('detects at the next baseline that the service reads local time as UTC', async () => {
+  test('detects at the next baseline that the service reads local time as UTC, and stays exact', async () => {
     const { counted, service, minutes, record } = countedPeople({
       records: [],
       conventions: { designator: 'ignored, read as UTC' },
@@ -149,6 +149,11 @@ describe('a stream', () => {
       await minutes(1);
       expect(counted.totals()).toEqual(service.total(NOVEMBER.startMs + HOUR_MS, counted.nowMs));
     }
+    counted.nowMs += 48 * MINUTE_MS;
+    await counted.poll(20_000);
+    expect(counted.asked).toHaveLength(5);
+    await minutes(1);
+    expect(counted.totals()).toEqual(service.total(NOVEMBER.startMs + HOUR_MS, counted.nowMs));
   });
 
   test('leaves out of today the rows dated before, which arrived today', async () => {
@@ -218,6 +223,30 @@ describe('the aggregation of the totals', () => {
     });
     record(Date.UTC(2026, 10, 10, 14), [30, 30]);
     record(Date.UTC(2026, 10, 17, 14), [10, 10]);
+    await counted.poll();
+    expect(counted.totals()).toEqual(truth());
+  });
+
+  test.each([
+    ['day', 'one disagreement', 1],
+    ['quarter', 'two disagreements', 2],
+  ])('is %s after %s with the minutes in one poll', async (aggregation, _, faults) => {
+    const { counted, empty, truth } = countedPeople();
+    let emptied = 0;
+    empty(
+      (question) =>
+        question.aggregation === 'day' &&
+        question.from.startsWith('2026-11-18') &&
+        ++emptied <= faults,
+    );
+    await counted.poll();
+    expect(counted.customer.stateOf('people').totalSource.aggregation).toBe(aggregation);
+    expect(counted.totals()).toEqual(truth());
+  });
+
+  test('is not rejected because `day` lacks late records of the last three days', async () => {
+    const { counted, record, truth } = countedPeople({ conventions: DAY_LAGS });
+    record(START_MS - 72 * HOUR_MS, [4, 2], { arrivesMs: START_MS - HOUR_MS });
     await counted.poll();
     expect(counted.totals()).toEqual(truth());
   });
