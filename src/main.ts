@@ -22,11 +22,8 @@ async function main(): Promise<void> {
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});
 
-  const { enableCompileCache, setSourceMapsSupport } = await import('node:module');
+  const { enableCompileCache } = await import('node:module');
   const { hostname } = await import('node:os');
-  if (import.meta.url.endsWith('.js')) {
-    setSourceMapsSupport(true, { nodeModules: true });
-  }
   // Halves the time of a start. The folder must not be writable by others, because it holds code.
   enableCompileCache(`${import.meta.dirname}/../node_modules/.cache/compiled`);
 

@@ -132,15 +132,6 @@ describe.each([
     expect(error).not.toContain('ERR_MODULE_NOT_FOUND');
   });
 
-  test('a stack names the lines of the source', async () => {
-    // The only crash that can be had from outside: standard output that throws, with a stack.
-    const broken =
-      'data:text/javascript,process.stdout.write=()=>{throw new Error(new Error("broken").stack)}';
-    const { status, error } = await outcomeOf(node, [`--import=${broken}`, program, '--version']);
-    expect(status).toBe(1);
-    expect(error).toMatch(/ at runCommandLine \(\S+\/src\/cli\/program\.ts:\d+:\d+\)/);
-  });
-
   test('demo counts five customers, and ends when it is told to', async () => {
     const demo = await startDemo([node, program]);
     const answer = await fetch(`${demo.url}/metrics`);
