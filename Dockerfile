@@ -7,7 +7,7 @@
 
 ARG NODE_IMAGE=node:24-bookworm-slim
 
-# Compiled code needs 13 MiB less memory than TypeScript, of which Node.js removes the types at each start.
+# Compiled code needs 15 MiB less memory than TypeScript, of which Node.js removes the types at each start.
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -43,8 +43,9 @@ LABEL org.opencontainers.image.title="library-stats-exporter" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.created="${CREATED}"
 
-# The revision is in library_exporter_build_info.
+# The revision is in library_exporter_build_info. Freed memory is kept by thread: 6 MiB less with one arena.
 ENV NODE_ENV=production \
+    MALLOC_ARENA_MAX=1 \
     LIBRARY_STATS_EXPORTER_REVISION=${REVISION}
 # Numbers, because platforms that refuse root cannot resolve names.
 USER 1000:1000
