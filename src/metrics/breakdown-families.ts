@@ -4,6 +4,7 @@ import type { Breakdown } from '../base/model.ts';
 import type { KeyMetrics } from '../counting/customer-metrics.ts';
 import { known, labelled, typeOf } from './family.ts';
 import type { Family } from './family.ts';
+import { writeLabels } from './format.ts';
 
 const DIRECTION = { people_entered: 'in', people_exited: 'out' } as const;
 
@@ -60,10 +61,7 @@ function counterExcess(breakdown: Breakdown): Family {
     samples: ({ breakdowns }) =>
       (breakdowns[breakdown]?.keys ?? []).flatMap(({ key, counters }) =>
         COUNTERS.people.flatMap((counter) =>
-          known(counters[counter]?.excess, [
-            [breakdown, key],
-            ['counter', counter],
-          ]),
+          known(counters[counter]?.excess, writeLabels([breakdown, key], ['counter', counter])),
         ),
       ),
   };
@@ -86,10 +84,7 @@ const BRANCH_INFO: Family = {
   absent: 'until the first reading for a branch that is not under `branches`',
   samples: ({ breakdowns }) =>
     (breakdowns.branch?.names ?? []).flatMap(([key, name]) =>
-      known(1, [
-        ['branch', key],
-        ['name', name],
-      ]),
+      known(1, writeLabels(['branch', key], ['name', name])),
     ),
 };
 
@@ -109,7 +104,7 @@ function ofKeys(
     labels: [breakdown],
     samples: ({ breakdowns }) =>
       (breakdowns[breakdown]?.keys ?? []).flatMap((metrics) =>
-        known(value(metrics), [[breakdown, metrics.key]]),
+        known(value(metrics), writeLabels([breakdown, metrics.key])),
       ),
   };
 }

@@ -6,7 +6,7 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 import { FAILURE_REASONS } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type { Stream } from '../base/model.ts';
-import { writeHead, writeLabel, writeSample } from './format.ts';
+import { writeHead, writeLabels, writeSample } from './format.ts';
 import type { Format } from './format.ts';
 
 export type ExporterMetrics = ReturnType<typeof createExporterMetrics>;
@@ -157,7 +157,7 @@ async function writeRegistry(format: Format, registry: Registry): Promise<string
       text += writeHead(format, { name: family.name, type, help: family.help });
       for (const sample of family.values) {
         const name = sampleName(sample) ?? family.name;
-        text += writeSample(name, writeLabels(sample.labels), sample.value);
+        text += writeSample(name, writeOwnLabels(sample.labels), sample.value);
       }
     }
   }
@@ -171,12 +171,14 @@ function sampleName(sample: object): string | undefined {
     : undefined;
 }
 
-function writeLabels(labels: Readonly<Record<string, string | number | undefined>>): string {
+/** `le` comes last. */
+function writeOwnLabels(labels: Readonly<Record<string, string | number | undefined>>): string {
   const { le, ...others } = labels;
-  const written = Object.entries(others).flatMap(([name, value]) =>
-    value === undefined ? [] : [writeLabel([name, String(value)])],
+  const bound = le === undefined ? undefined : writeBound(le);
+  const written = Object.entries({ ...others, le: bound }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as const],
   );
-  return [...written, ...(le === undefined ? [] : [writeLabel(['le', writeBound(le)])])].join(',');
+  return writeLabels(...written);
 }
 
 /** OpenMetrics requires `1.0`. The text format allows it, too, so that both give the same series. */

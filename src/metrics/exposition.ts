@@ -14,7 +14,7 @@ import { breakdownFamilies } from './breakdown-families.ts';
 import type { ExporterMetrics } from './exporter-metrics.ts';
 import { CUSTOMER_FAMILIES } from './families.ts';
 import type { Family, FamilyContext } from './family.ts';
-import { END_OF, stemOf, writeHead, writeLabel, writeSample } from './format.ts';
+import { END_OF, stemOf, writeHead, writeLabels, writeSample } from './format.ts';
 import type { Format } from './format.ts';
 import { Chunk, joinGzip } from './gzip.ts';
 
@@ -76,7 +76,7 @@ export function createExposition({
     const nowMs = clock.nowMs();
     const customers = block.sources.map((source): LabelledCustomer => {
       const metrics = source.metricsAt(nowMs);
-      return { metrics, label: writeLabel(['customer', metrics.customer]) };
+      return { metrics, label: writeLabels(['customer', metrics.customer]) };
     });
     block.isChanged = false;
     block.renderedAtMs = nowMs;
@@ -185,10 +185,7 @@ function writeFamily(
   let text = '';
   for (const { metrics, label: customer } of customers) {
     for (const { labels, value } of family.samples(metrics, context)) {
-      let written = customer;
-      for (const label of labels) {
-        written += `,${writeLabel(label)}`;
-      }
+      const written = labels === '' ? customer : `${customer},${labels}`;
       text += writeSample(family.name, written, value);
       if (withCreated) {
         const created = `${stemOf(family.name)}_created`;

@@ -7,7 +7,8 @@ import type { CounterName, MinuteStream, Stream } from '../base/model.ts';
 import type { CustomerMetrics, StreamMetrics } from '../counting/customer-metrics.ts';
 import { DOOR_FAULTS } from '../counting/estimate.ts';
 import { labelled, single } from './family.ts';
-import type { Family, LabelPair } from './family.ts';
+import type { Family } from './family.ts';
+import { writeLabels } from './format.ts';
 
 const NO_ESTIMATE =
   'like library_occupancy_people, until the history of the day is read, where the building does not ' +
@@ -73,10 +74,10 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
     labels: ['timezone'],
     samples: (metrics, { infoLabelNames }) => [
       {
-        labels: [
+        labels: writeLabels(
           ['timezone', metrics.timezone],
-          ...infoLabelNames.map((name): LabelPair => [name, labelOf(metrics, name)]),
-        ],
+          ...infoLabelNames.map((name) => [name, labelOf(metrics, name)] as const),
+        ),
         value: 1,
       },
     ],

@@ -1,11 +1,10 @@
 /** What a family is: its name, type and help, and its samples for one customer. */
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
+import { writeLabels } from './format.ts';
 
-export type LabelPair = readonly [name: string, value: string];
-
-/** `labels` are those beside `customer`. */
+/** `labels` are those beside `customer`, as the format has them; may be empty. */
 export interface Sample {
-  readonly labels: readonly LabelPair[];
+  readonly labels: string;
   readonly value: number;
 }
 
@@ -43,11 +42,9 @@ export function single(
     help,
     absent,
     labels: [],
-    samples: (metrics) => known(value(metrics), NO_LABELS),
+    samples: (metrics) => known(value(metrics), ''),
   };
 }
-
-const NO_LABELS: readonly LabelPair[] = [];
 
 /** A family with one series for each value of a label; `valueOf` gives a customer's value. */
 export function labelled<V extends string>(
@@ -58,7 +55,7 @@ export function labelled<V extends string>(
   valueOf: (metrics: CustomerMetrics, labelValue: V) => number | undefined,
   absent?: string,
 ): Family {
-  const series = values.map((value) => ({ value, labels: [[label, value]] as const }));
+  const series = values.map((value) => ({ value, labels: writeLabels([label, value]) }));
   return {
     name,
     type: typeOf(name),
@@ -84,6 +81,6 @@ export function typeOf(name: string): Family['type'] {
 }
 
 /** One sample, or none while the value is unknown. */
-export function known(value: number | undefined, labels: readonly LabelPair[]): readonly Sample[] {
+export function known(value: number | undefined, labels: string): readonly Sample[] {
   return value === undefined ? [] : [{ labels, value }];
 }

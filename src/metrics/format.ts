@@ -2,9 +2,9 @@
  * The text format 0.0.4 and OpenMetrics 1.0.0. Sample lines are the same in both; the heads of
  * families, `_created` and the end differ.
  */
-import type { LabelPair } from './family.ts';
-
 export type Format = 'text' | 'openmetrics';
+
+export type LabelPair = readonly [name: string, value: string];
 
 /** OpenMetrics needs an end marker, so that a cut answer is noticed. */
 export const END_OF: Readonly<Record<Format, string>> = { text: '', openmetrics: '# EOF\n' };
@@ -23,9 +23,9 @@ export function stemOf(counterName: string): string {
   return counterName.replace(/_total$/, '');
 }
 
-/** `name="value"`. */
-export function writeLabel([name, value]: LabelPair): string {
-  return `${name}="${escapeLabelValue(value)}"`;
+/** `name="value",name="value"`. */
+export function writeLabels(...labels: readonly LabelPair[]): string {
+  return labels.map(([name, value]) => `${name}="${escapeLabelValue(value)}"`).join(',');
 }
 
 /** One sample with its line end. `labels` are written labels, joined by commas; may be empty. */

@@ -12,8 +12,8 @@ import { codeOf, messageOf, UsageError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { CustomerConfig } from '../../config/types.ts';
 import { Zone } from '../../counting/zone.ts';
-import type { LabelPair } from '../../metrics/family.ts';
-import { writeLabel } from '../../metrics/format.ts';
+import { writeLabels } from '../../metrics/format.ts';
+import type { LabelPair } from '../../metrics/format.ts';
 import { parseTimeFlag } from '../flags.ts';
 import type { BackfillFlags } from './targets.ts';
 
@@ -67,7 +67,7 @@ export async function findLiveStarts(
   const endMs = Math.ceil(nowMs / STEP_MS) * STEP_MS;
   for (const { name, timezone } of customers) {
     const labels = [['customer', name] as const, ...scrapeLabels];
-    const selector = `{__name__=~"${COUNTERS}",${labels.map(writeLabel).join(',')}}`;
+    const selector = `{__name__=~"${COUNTERS}",${writeLabels(...labels)}}`;
     const rangeMs = endMs - parseTimeFlag(from)(new Zone(timezone), nowMs);
     const steps = `count(last_over_time(${selector}[${STEP_MS}ms]))`;
     const search = `min_over_time(timestamp(${steps})[${rangeMs}ms:${STEP_MS}ms])`;
@@ -80,7 +80,7 @@ export async function findLiveStarts(
   }
   if (starts.size === 0) {
     throw new UsageError(
-      `Prometheus has no counters of these customers with ${scrapeLabels.map(writeLabel).join(', ')} since --from: ` +
+      `Prometheus has no counters of these customers with ${writeLabels(...scrapeLabels)} since --from: ` +
         'check --job, --instance and --label, or use --to instead of --prometheus.url',
     );
   }

@@ -9,7 +9,7 @@ import { createOpeningHoursParser } from '../../counting/opening-hours.ts';
 import { Zone } from '../../counting/zone.ts';
 import { breakdownFamilies } from '../../metrics/breakdown-families.ts';
 import { BACKFILL_FAMILIES } from '../../metrics/families.ts';
-import type { LabelPair } from '../../metrics/family.ts';
+import type { LabelPair } from '../../metrics/format.ts';
 import { descriptionOf } from '../../polling/customers.ts';
 import { parseTimeFlag, refuseReversed } from '../flags.ts';
 import type { LogFlags } from '../flags.ts';

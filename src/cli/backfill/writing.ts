@@ -18,8 +18,9 @@ import { replayPeriod } from '../../counting/history.ts';
 import type { PastMetrics } from '../../counting/history.ts';
 import { breakdownFamilies } from '../../metrics/breakdown-families.ts';
 import { BACKFILL_FAMILIES } from '../../metrics/families.ts';
-import type { Family, FamilyContext, LabelPair } from '../../metrics/family.ts';
-import { END_OF, writeHead, writeLabel, writePastSample } from '../../metrics/format.ts';
+import type { Family, FamilyContext } from '../../metrics/family.ts';
+import { END_OF, writeHead, writeLabels, writePastSample } from '../../metrics/format.ts';
+import type { LabelPair } from '../../metrics/format.ts';
 import { counted } from '../output.ts';
 import { counterId } from './live-start.ts';
 import type { BackfillProgress } from './progress.ts';
@@ -259,12 +260,12 @@ function maxValues(
 
 /** A line for each sample; OpenMetrics wants those of one series together. */
 function writeSeries(family: Family, past: Iterable<PastMetrics>, run: Run): readonly string[] {
-  const added = run.scrapeLabels.map(writeLabel);
+  const added = writeLabels(...run.scrapeLabels);
   const series = new Map<string, string[]>();
   for (const { atMs, metrics } of past) {
     for (const { labels, value } of family.samples(metrics, run)) {
-      const own = [writeLabel(['customer', metrics.customer]), ...labels.map(writeLabel)];
-      const text = [...own, ...added].join(',');
+      const customer = writeLabels(['customer', metrics.customer]);
+      const text = [customer, labels, added].filter((part) => part !== '').join(',');
       const lines = series.get(text) ?? [];
       lines.push(writePastSample(family.name, text, value, atMs));
       series.set(text, lines);
