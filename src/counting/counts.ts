@@ -24,7 +24,7 @@ export function minus(a: Counts, b: Counts): Counts {
   return a.map((count, counter) => count - at(b, counter));
 }
 
-export function at(counts: Counts, counter: number): number {
+export function at(counts: ArrayLike<number>, counter: number): number {
   return counts[counter] ?? 0;
 }
 

@@ -37,10 +37,10 @@ export interface DoorModel {
   readonly rejectedDays: number;
 }
 
-/** By quarter-hour of a day like today. */
+/** By quarter-hour of a day like today. Typed arrays take half the memory of arrays here. */
 export interface DeparturePattern {
   /** Probability that a person inside leaves within one minute of the quarter-hour. */
-  readonly leaveProbability: readonly number[];
+  readonly leaveProbability: Float64Array;
   /** From this quarter-hour on nobody is usually counted. */
   readonly quietFromQuarter: number;
   /** How much more the exits of a day vary than those of independent people; at least 1. */
@@ -48,8 +48,8 @@ export interface DeparturePattern {
   /** Relative error of an occupancy computed from entries and {@link leaveProbability} alone. */
   readonly modelError: number;
   /** Usual entries and exits together; 0 while unknown. */
-  readonly usualCounts: readonly number[];
-  readonly usualEntries: readonly number[];
+  readonly usualCounts: Float64Array;
+  readonly usualEntries: Float64Array;
 }
 
 export const HISTORY_DAYS = 28;
@@ -272,11 +272,11 @@ function learnDepartures(days: readonly SummedDay[], weekday: number): Departure
     quarter >= quietFromQuarter ? QUIET_LEAVE_PROBABILITY : probability,
   );
   return {
-    leaveProbability: ofToday.map(perMinute),
+    leaveProbability: Float64Array.from(ofToday, perMinute),
     quietFromQuarter,
     ...learnVariability(balanced, ofToday, ofAllDays),
-    usualCounts,
-    usualEntries,
+    usualCounts: Float64Array.from(usualCounts),
+    usualEntries: Float64Array.from(usualEntries),
   };
 }
 
