@@ -30,11 +30,12 @@ const { values } = parseArgs({
 type Measure = (progress: (line: string) => void) => Promise<readonly Measured[]>;
 
 const PARTS: Readonly<Record<string, Measure>> = {
+  // First, because it fails at once where no memory cgroup can be made.
+  container: measureContainer,
   scrape: measureScrape,
   start: measureStart,
   traffic: (progress) => measureTraffic(progress, values.full ? LONG_TRAFFIC : USUAL_TRAFFIC),
   'delay of the event loop': measureDelay,
-  container: measureContainer,
   // No time is measured in these two, so that they share the machine.
   'memory and requests': async (progress) =>
     (await Promise.all([measureMemory(progress), measureRequests(progress)])).flat(),

@@ -1,6 +1,6 @@
 /**
  * Five customers in a memory cgroup of 80 MiB, as in a small container: compiled code, and no place for
- * a compile cache. Needs root and a memory cgroup of version 1 or 2.
+ * a compile cache. Needs root and a memory cgroup of version 1 or 2; throws where it cannot make one.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmdirSync, writeFileSync } from 'node:fs';
@@ -19,13 +19,13 @@ const CGROUPS = '/sys/fs/cgroup';
 export async function measureContainer(
   progress: (line: string) => void,
 ): Promise<readonly Measured[]> {
+  const cgroup = makeCgroup();
   execFileSync('npm', ['run', '--silent', 'build'], { cwd: ROOT });
   const timezone = afternoonZone(Date.now());
   const service = await BenchService.start(timezone);
   using folder = temporaryFolder();
   const settings = { customers: CUSTOMERS, serviceUrl: service.url, timezone };
   const file = writeConfiguration(folder.path, { ...settings, maxRequestsPerSecond: 10 });
-  const cgroup = makeCgroup();
   const main = [process.execPath, `${ROOT}/dist/main.js`, ...daemonFlags(file, folder.path)];
   const script = `export NODE_DISABLE_COMPILE_CACHE=1; echo 0 >${cgroup}/cgroup.procs; exec "$@"`;
   const daemon = Program.of('sh', ['-c', script, 'sh', ...main]);

@@ -1,6 +1,6 @@
 /**
  * Ten thousand customers polled over HTTP by the daemon as it is started: its first sweep, its event
- * loop, its processor time beside that of a bare loop, and the memory that it has at the end.
+ * loop, and its processor time beside that of a bare loop. Two thousand: its event loop.
  */
 import { loopDelayOf, PROBE_FLAGS, scrape, startPolledFleet, fetched } from '../daemon/daemon.ts';
 import type { PolledFleet } from '../daemon/daemon.ts';

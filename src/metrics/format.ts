@@ -2,6 +2,7 @@
  * The text format 0.0.4 and OpenMetrics 1.0.0. Sample lines are the same in both; the heads of
  * families, `_created` and the end differ.
  */
+
 export type Format = 'text' | 'openmetrics';
 
 export type LabelPair = readonly [name: string, value: string];

@@ -5,7 +5,7 @@ import { measureOccupancy } from '../../bench/occupancy/measure.ts';
 import { occupancyTable } from '../../bench/occupancy/table.ts';
 import { measureRequests } from '../../bench/requests/measure.ts';
 import { measureStart } from '../../bench/start/measure.ts';
-import { measureTraffic } from '../../bench/traffic/measure.ts';
+import { measureDelay, measureTraffic } from '../../bench/traffic/measure.ts';
 
 function expectFigures(rows: readonly Measured[]): void {
   for (const { bar, ours, peer, value, limit } of rows) {
@@ -15,19 +15,27 @@ function expectFigures(rows: readonly Measured[]): void {
   }
 }
 
+const FEW_CUSTOMERS = {
+  customers: 20,
+  maxRequestsPerSecond: 100,
+  rounds: 1,
+  roundSeconds: 4,
+  scrapeEverySeconds: 2,
+};
+
 test('the traffic is polled, counted and replayed', async () => {
   const told: string[] = [];
-  const rows = await measureTraffic((line) => told.push(line), {
-    customers: 20,
-    maxRequestsPerSecond: 100,
-    rounds: 1,
-    roundSeconds: 4,
-    scrapeEverySeconds: 2,
-  });
+  const rows = await measureTraffic((line) => told.push(line), FEW_CUSTOMERS);
   expectFigures(rows);
   expect(rows).toHaveLength(6);
   expect(told.at(-2)).toMatch(/bare loop \d/);
 }, 120_000);
+
+test('the delay of the event loop is measured alone', async () => {
+  const rows = await measureDelay(() => {}, FEW_CUSTOMERS);
+  expectFigures(rows);
+  expect(rows).toHaveLength(1);
+}, 60_000);
 
 test('a start is timed up to its first connection', async () => {
   const starts = [{ customers: 2, times: 2 }];
