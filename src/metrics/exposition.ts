@@ -47,7 +47,7 @@ export async function renderScrape(
   gzip: boolean,
 ): Promise<readonly Uint8Array[]> {
   await exposition.renderPending();
-  const own = new Chunk(Buffer.from((await exporterMetrics.render(format)) + END_OF[format]));
+  const own = new Chunk((await exporterMetrics.render(format)) + END_OF[format]);
   const chunks = [...exposition.render(format), own];
   return gzip ? [joinGzip(chunks)] : chunks.map(({ plain }) => plain);
 }
@@ -115,10 +115,8 @@ export function createExposition({
       const metrics = sources.map((source) => source.metricsAt(clock.nowMs()));
       families = [...CUSTOMER_FAMILIES, ...breakdownFamilies(breakdownsOf(metrics))];
       heads = {
-        text: families.map((family) => new Chunk(Buffer.from(writeHead('text', family)))),
-        openmetrics: families.map(
-          (family) => new Chunk(Buffer.from(writeHead('openmetrics', family))),
-        ),
+        text: families.map((family) => new Chunk(writeHead('text', family))),
+        openmetrics: families.map((family) => new Chunk(writeHead('openmetrics', family))),
       };
       context = { infoLabelNames: labelNamesOf(metrics) };
       blocks = Array.from({ length: Math.ceil(sources.length / CUSTOMERS_PER_BLOCK) }, (_, i) => ({
@@ -167,8 +165,8 @@ export function createExposition({
 
 /** A chunk that did not change keeps its compressed form. */
 function unlessSame(before: Chunk | undefined, text: string): Chunk {
-  const plain = Buffer.from(text);
-  return before !== undefined && plain.equals(before.plain) ? before : new Chunk(plain);
+  const chunk = new Chunk(text);
+  return before !== undefined && Buffer.compare(chunk.plain, before.plain) === 0 ? before : chunk;
 }
 
 interface LabelledCustomer {

@@ -13,13 +13,16 @@ const LEVEL = 1;
 /** Magic number, deflate, no flags, no time, fastest level, unknown system (RFC 1952). */
 const HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255);
 
-/** Bytes that never change. */
+const encoder = new TextEncoder();
+
+/** A text that never changes. */
 export class Chunk {
   readonly plain: Uint8Array;
   #deflated: Uint8Array | undefined;
 
-  constructor(plain: Uint8Array) {
-    this.plain = plain;
+  constructor(text: string) {
+    // Not Buffer.from: that gives a slice of 64 KiB, all of which stay in memory with it.
+    this.plain = encoder.encode(text);
   }
 
   /** A sync flush ends it at a whole byte, so that another chunk can follow (RFC 1951). */

@@ -112,7 +112,7 @@ function exposing(...metrics: readonly CustomerMetrics[]) {
 function textOf(exposition: Exposition, format: Format = 'text'): string {
   return exposition
     .render(format)
-    .map(({ plain }) => String(plain))
+    .map(({ plain }) => new TextDecoder().decode(plain))
     .join('');
 }
 

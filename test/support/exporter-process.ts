@@ -101,7 +101,7 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
     scrape: () =>
       exposition
         .render('text')
-        .map(({ plain }) => String(plain))
+        .map(({ plain }) => new TextDecoder().decode(plain))
         .join(''),
   };
 }
