@@ -255,7 +255,7 @@ async function assemble(
     recentAtBaseline: { aggregation, sums },
     periodTotal,
     todayByMinute: todayByMinute.sums,
-    minutes: minutes && packMinutes(minutes, day.startMs),
+    minutes: minutes && packMinutes(minutes),
     beforeRecent: continueDay(NO_MINUTES, minutes ?? [], { ...day, endMs: window.startMs }),
   };
   const use = baselineUse(context, responses, minutes);
