@@ -12,8 +12,8 @@ import type { Scraped, Server } from './scrape/servers.ts';
 
 const SCRAPE_EVERY_MS = 15_000;
 const ROUNDS = 5;
-/** Each as between two scrapes, without the time in between. */
-const INTERVALS = 40;
+/** In each round; each as between two scrapes, without the time in between. */
+const INTERVALS = 8;
 /** So that everything is compiled, and every heap as large as it gets. */
 const WARM_UP = 6;
 const WARM_UP_OF_PEERS = 3;
@@ -25,6 +25,8 @@ interface Servers {
 }
 
 interface Round {
+  /** Ours, of a scrape after a quarter of the customers was polled, which it renders; the mean. */
+  readonly intervalCpuMs: number;
   readonly gzip: Scraped;
   readonly plain: Scraped;
   readonly pushgatewayGzip: Scraped;
@@ -56,11 +58,10 @@ export async function measureScrape(
     await checkedAnswer('prom-client', promClient, series);
     await warmUp(servers);
     progress('scrape: all answers say the same, all servers are warm');
-    const cpuMs = await cpuOfInterval(ours);
-    const rounds = await runRounds(servers, cpuMs, progress);
+    const rounds = await runRounds(servers, progress);
     await tell(ours, 'stop polling');
     await checkedAnswer('ours', ours);
-    return rowsOf(rounds, cpuMs);
+    return rowsOf(rounds);
   } finally {
     started.forEach(end);
   }
@@ -90,13 +91,12 @@ async function warmUp({ ours, pushgateway, promClient }: Servers): Promise<void>
 /** The first round is warming up, too: it is the first one at this pace. */
 async function runRounds(
   servers: Servers,
-  cpuMs: number,
   progress: (line: string) => void,
 ): Promise<readonly Round[]> {
   const rounds: Round[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
     rounds.push(await runRound(servers));
-    progress(`scrape: round ${round} of ${ROUNDS}: ${wordsOf(rounds.slice(-1), cpuMs)}`);
+    progress(`scrape: round ${round} of ${ROUNDS}: ${wordsOf(rounds.slice(-1))}`);
   }
   return rounds.slice(1);
 }
@@ -109,14 +109,21 @@ async function runRound({ ours, pushgateway, promClient }: Servers): Promise<Rou
   const pushgatewayGzip = await scrape(pushgateway, 'gzip');
   const pushgatewayPlain = await scrape(pushgateway, 'identity');
   const scrapedPromClient = await scrape(promClient, 'identity');
+  const intervalCpuMs = await cpuOfInterval(ours);
   await until(0.5);
   const plain = await scrape(ours, 'identity');
   await until(1);
   const gzip = await scrape(ours, 'gzip');
-  return { gzip, plain, pushgatewayGzip, pushgatewayPlain, promClient: scrapedPromClient };
+  return {
+    intervalCpuMs,
+    gzip,
+    plain,
+    pushgatewayGzip,
+    pushgatewayPlain,
+    promClient: scrapedPromClient,
+  };
 }
 
-/** Of a scrape after a quarter of the customers was polled, which it renders. */
 async function cpuOfInterval(ours: Server): Promise<number> {
   let cpuMs = 0;
   await tell(ours, 'stop polling');
@@ -128,7 +135,8 @@ async function cpuOfInterval(ours: Server): Promise<number> {
   return cpuMs / INTERVALS;
 }
 
-function rowsOf(rounds: readonly Round[], cpuMs: number): readonly Measured[] {
+function rowsOf(rounds: readonly Round[]): readonly Measured[] {
+  const cpuMs = rounds.reduce((sum, { intervalCpuMs }) => sum + intervalCpuMs, 0) / rounds.length;
   const gzipMs = median(rounds, ({ gzip }) => gzip.wallMs);
   const plainMs = median(rounds, ({ plain }) => plain.wallMs);
   const pushgatewayMs = median(rounds, ({ pushgatewayGzip }) => pushgatewayGzip.wallMs);
@@ -157,8 +165,8 @@ function median(rounds: readonly Round[], of: (round: Round) => number): number 
   return rounds.map(of).toSorted((a, b) => a - b)[Math.floor(rounds.length / 2)] ?? NaN;
 }
 
-function wordsOf(rounds: readonly Round[], cpuMs: number): string {
-  return rowsOf(rounds, cpuMs)
+function wordsOf(rounds: readonly Round[]): string {
+  return rowsOf(rounds)
     .map(({ ours, peer }) => `${ours} / ${peer}`)
     .join(', ');
 }

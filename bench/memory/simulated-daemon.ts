@@ -3,8 +3,11 @@
  * on are those of src; time passes when the bench says so, and the service is a function in this
  * process. What got and its sockets hold is not in it.
  *
- * `simulated-daemon.ts CONFIG`; then `advance MS`, or `jump MS` for a machine that has slept so long.
+ * `simulated-daemon.ts CONFIG`; then `advance MS`, `jump MS` for a machine that has slept so long, or
+ * `live` for the MiB that are in use after a collection.
  */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { loadConfig } from '../../src/config/load.ts';
@@ -52,10 +55,18 @@ process.on('SIGTERM', () => process.exit(0));
 async function obey([order, ms]: readonly string[]): Promise<void> {
   if (order === 'jump') {
     clock.aheadMs += Number(ms);
-  } else {
+  } else if (order === 'advance') {
     await world.advance(Number(ms));
   }
-  process.send?.('done');
+  process.send?.(order === 'live' ? liveMiB() : 'done');
+}
+
+function liveMiB(): number {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as NodeJS.GCFunction;
+  collect({ type: 'major', execution: 'sync' });
+  const { heapUsed, external } = process.memoryUsage();
+  return (heapUsed + external) / 2 ** 20;
 }
 
 function answerTo({ url: asked, bearer, form }: ExchangeRequest): ExchangeAnswer {
