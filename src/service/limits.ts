@@ -17,21 +17,17 @@ export class RateLimiter {
     this.#starts = new Float64Array(count).fill(-Infinity);
   }
 
-  /** Whole milliseconds until the next start is allowed; 0 is now. */
-  waitMs(): number {
+  /** Records a start and gives 0; or gives the whole milliseconds until one is allowed. */
+  start(): number {
+    const nowMs = this.clock.monotonicMs();
     const freeAtMs = (this.#starts[this.#oldest] ?? 0) + this.#windowMs;
-    return Math.max(0, Math.ceil(freeAtMs - this.clock.monotonicMs()));
-  }
-
-  recordStart(): void {
-    this.#starts[this.#oldest] = this.clock.monotonicMs();
+    if (freeAtMs > nowMs) {
+      return Math.ceil(freeAtMs - nowMs);
+    }
+    this.#starts[this.#oldest] = nowMs;
     this.#oldest = (this.#oldest + 1) % this.#starts.length;
+    return 0;
   }
-}
-
-interface Waiter {
-  readonly resolve: () => void;
-  readonly signal: AbortSignal | undefined;
 }
 
 /**
@@ -41,9 +37,9 @@ interface Waiter {
 export class Semaphore {
   readonly #places: number;
   readonly #limiter: RateLimiter | undefined;
-  /** In insertion order, so that the first one is the oldest. */
-  readonly #urgent = new Set<Waiter>();
-  readonly #ordinary = new Set<Waiter>();
+  /** What lets a waiter start. In insertion order, so that the first one is the oldest. */
+  readonly #urgent = new Set<() => void>();
+  readonly #ordinary = new Set<() => void>();
   #lastWasUrgent = false;
   #running = 0;
   #sleeping = false;
@@ -64,23 +60,21 @@ export class Semaphore {
     }
   }
 
-  async #enter(signal: AbortSignal | undefined, waiting: Set<Waiter>): Promise<void> {
+  async #enter(signal: AbortSignal | undefined, waiting: Set<() => void>): Promise<void> {
     if (signal?.aborted === true) {
       throw abortError(signal);
     }
     const { promise, resolve } = Promise.withResolvers<void>();
-    const waiter: Waiter = { resolve, signal };
-    waiting.add(waiter);
+    waiting.add(resolve);
     this.#admit();
-    if (signal === undefined || !waiting.has(waiter)) {
-      return promise;
-    }
-    return untilAborted(promise, signal).finally(() => waiting.delete(waiter));
+    return signal !== undefined && waiting.has(resolve)
+      ? untilAborted(promise, signal, () => waiting.delete(resolve))
+      : promise;
   }
 
   #admit(): void {
     while (this.#running < this.#places && this.#urgent.size + this.#ordinary.size > 0) {
-      const waitMs = this.#limiter?.waitMs() ?? 0;
+      const waitMs = this.#limiter?.start() ?? 0;
       if (waitMs > 0) {
         void this.#admitAfter(waitMs);
         return;
@@ -88,14 +82,11 @@ export class Semaphore {
       this.#lastWasUrgent =
         this.#ordinary.size === 0 || (this.#urgent.size > 0 && !this.#lastWasUrgent);
       const waiting = this.#lastWasUrgent ? this.#urgent : this.#ordinary;
-      const [waiter] = waiting;
-      if (waiter !== undefined) {
-        waiting.delete(waiter);
-        if (waiter.signal?.aborted !== true) {
-          this.#running += 1;
-          this.#limiter?.recordStart();
-          waiter.resolve();
-        }
+      const [start] = waiting;
+      if (start !== undefined) {
+        waiting.delete(start);
+        this.#running += 1;
+        start();
       }
     }
   }
@@ -119,10 +110,15 @@ export function abortError(
   return reason instanceof ServiceError ? reason : otherwise;
 }
 
-/** The promise's outcome, or `abortError` as soon as the signal aborts. */
-export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+/** The promise's outcome, or `abortError` as soon as the signal aborts, after `onAbort`. */
+export async function untilAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal,
+  onAbort?: () => void,
+): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   function abort(): void {
+    onAbort?.();
     reject(abortError(signal));
   }
   signal.addEventListener('abort', abort, { once: true });
