@@ -41,7 +41,7 @@ export interface DaemonOptions {
   readonly version: string;
   readonly revision: string;
   readonly nodeVersion: string;
-  readonly proxyEnvironment: ProxyEnvironment;
+  readonly environment: ProxyEnvironment;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -80,15 +80,12 @@ interface Runtime {
 const MAX_LATE_MS = 30_000;
 
 export function createDaemon(options: DaemonOptions): Daemon {
-  const { clock, log, random, shard, transport } = options;
+  const { clock, log, shard } = options;
   const limiter = new LogLimiter({ log, clock });
   const marks = new HighWaterMarks();
   const stateFile = new StateFile({ path: options.storagePath, marks, clock, log });
   const registry = new CustomerRegistry(marks);
-  const exposition = createExposition({
-    clock,
-    openMetricsCreated: options.openMetricsCreated === true,
-  });
+  const exposition = createExposition(options);
   const exporterMetrics = createExporterMetrics(options);
   let { files, web: webConfig } = options.loaded;
   let runtime = createRuntime(options.loaded.config);
@@ -120,15 +117,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       pollEnded: (stream, seconds, reason) => exporterMetrics.pollEnded(stream, seconds, reason),
       changed: (customer) => exposition.changed(customer),
     } satisfies ServiceObserver & PollObserver;
-    const service = createService({
-      config: config.service,
-      environment: options.proxyEnvironment,
-      clock,
-      random,
-      log,
-      observer,
-      ...(transport === undefined ? {} : { transport }),
-    });
+    const service = createService({ ...options, config: config.service, observer });
     const scheduler = new Scheduler({
       clock,
       log,
@@ -136,7 +125,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       ...config.polling,
       maxConcurrency: config.service.maxConcurrency,
       maxRequestsPerSecond: config.service.maxRequestsPerSecond,
-      serviceNowMs: () => service.nowMs(),
+      serviceNowMs: () => service.serverClock.nowMs(),
       observer,
     });
     return { config, service, scheduler, clients: new WeakMap() };
@@ -195,6 +184,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       if (!(error instanceof ConfigError)) {
         throw error;
       }
+      // Deleted first, so that the newest one is the last.
       failedReloads.delete(scope);
       failedReloads.set(scope, { atMs: startMs, problems: error.problems });
       exporterMetrics.configReloaded(false, startMs / 1000);
@@ -219,7 +209,6 @@ export function createDaemon(options: DaemonOptions): Daemon {
     const registered = registry.update({ ...config, customers });
     exposition.setCustomers(registered.map(({ customer }) => customer));
     exporterMetrics.setCustomers(registered.length);
-    exporterMetrics.setShard(shard.shard, shard.shards);
     exporterMetrics.setStreams([
       ...new Set(customers.flatMap(({ streams, breakdowns }) => [...streams, ...breakdowns])),
     ]);

@@ -38,7 +38,7 @@ const daemon = createDaemon({
   version: '0',
   revision: 'bench',
   nodeVersion: process.version,
-  proxyEnvironment: {},
+  environment: {},
   clock,
   random: seededRandom(1),
   log: silentLogger,
@@ -78,7 +78,8 @@ function answerTo({ url: asked, bearer, form }: ExchangeRequest): ExchangeAnswer
     date: new Date(nowMs).toUTCString(),
   };
   if (form !== undefined) {
-    const access_token = `token-${String(form['client_id']).replace(/\D/g, '')}`;
+    const clientId = new URLSearchParams(form.reveal()).get('client_id') ?? '';
+    const access_token = `token-${clientId.replace(/\D/g, '')}`;
     const granted = { access_token, expires_in: 3_600, token_type: 'Bearer' };
     return { ...head, body: Buffer.from(JSON.stringify(granted)) };
   }

@@ -23,6 +23,7 @@ const exporterMetrics = createExporterMetrics({
   version: '0',
   revision: 'bench',
   nodeVersion: process.version,
+  shard: { shard: 0, shards: 1 },
 });
 const web = createWebServer({
   listenAddress: '127.0.0.1:0',

@@ -81,7 +81,8 @@ ${table(
 /** The exporter's own metrics, in the order of the exposition. */
 function ownMetrics(): readonly Own[] {
   const registry = new Registry();
-  createExporterMetrics({ version: '', revision: '', nodeVersion: '' }, registry);
+  const shard = { shard: 0, shards: 1 };
+  createExporterMetrics({ version: '', revision: '', nodeVersion: '', shard }, registry);
   return registry.getMetricsAsArray().map((metric) => OWN.parse({ ...metric }));
 }
 

@@ -3,8 +3,8 @@ import { systemClock } from '../base/clock.ts';
 import { UsageError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
-import type { Config, CustomerConfig, ServiceConfig } from '../config/types.ts';
-import { proxyEnvironmentFrom } from '../service/transport.ts';
+import type { ServiceSettings } from '../base/service-settings.ts';
+import type { Config, CustomerConfig } from '../config/types.ts';
 import { createService } from '../service/client.ts';
 import type { Service, ServiceObserver } from '../service/types.ts';
 import type { Io } from './io.ts';
@@ -17,7 +17,7 @@ export function serviceOf(
 ): Service {
   return createService({
     config: config.service,
-    environment: proxyEnvironmentFrom(io.env),
+    environment: io.env,
     clock: systemClock,
     random: systemRandom,
     observer: { request() {}, credentials() {}, ...observer },
@@ -38,7 +38,7 @@ export function findCustomer({ customers }: Config, name: string): CustomerConfi
  * The number of customers to read in parallel, each with two requests at a time. With more, requests
  * would time out while they wait for the limits.
  */
-export function customersAtOnce(service: ServiceConfig): number {
+export function customersAtOnce(service: ServiceSettings): number {
   const { maxConcurrency, maxRequestsPerSecond, timeoutMs } = service;
   const requests = Math.min(maxConcurrency, (maxRequestsPerSecond * timeoutMs) / 1_000);
   return Math.max(1, Math.floor(requests / 2));

@@ -101,7 +101,11 @@ async function readCustomer(
     const context = streamContext(
       customer,
       stream,
-      { clock: systemClock, reconcileIntervalMs: 0, serviceNowMs: () => service.nowMs() },
+      {
+        clock: systemClock,
+        reconcileIntervalMs: 0,
+        serviceNowMs: () => service.serverClock.nowMs(),
+      },
       -Infinity,
     );
     const firstPoll = { ...context, beginBaseline: () => true, hasTime: () => true };
@@ -121,14 +125,14 @@ async function readCustomer(
         customer.doorsLearned(today, model);
       }
     }
-    return reportOf(stream, diagnosis, service.clockReading(), calendar.zone);
+    return reportOf(stream, diagnosis, service.serverClock.reading(), calendar.zone);
   }
 
   const streams = await Promise.all(config.streams.map(readStream));
   return {
     metrics: customer.metricsAt(systemClock.nowMs()),
     streams,
-    clock: service.clockReading(),
+    clock: service.serverClock.reading(),
     findings: [...new Set(streams.flatMap(({ findings }) => findings))],
   };
 }

@@ -10,7 +10,6 @@ import { loadWebConfig } from '../config/web.ts';
 import type { WebConfig } from '../base/web-config.ts';
 import { createDaemon } from '../daemon.ts';
 import type { Daemon, DaemonOptions, Shard } from '../daemon.ts';
-import { proxyEnvironmentFrom } from '../service/transport.ts';
 import { configOption, helpNotes, loggerFor, addLogOptions, webConfigOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { untilStopped, VERSION } from './io.ts';
@@ -130,7 +129,7 @@ export function daemonDefaults(io: Io, log: Logger) {
     version: VERSION,
     revision: io.env['LIBRARY_STATS_EXPORTER_REVISION'] ?? 'unknown',
     nodeVersion: io.nodeVersion,
-    proxyEnvironment: proxyEnvironmentFrom(io.env),
+    environment: io.env,
     clock: systemClock,
     random: systemRandom,
     log,

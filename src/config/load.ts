@@ -7,6 +7,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { z } from 'zod';
 import { messageOf } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
+import type { ServiceSettings } from '../base/service-settings.ts';
 import type { WebConfig } from '../base/web-config.ts';
 import { createOpeningHoursParser } from '../counting/opening-hours.ts';
 import { EXPOSED, parseCertificates, parseSecret } from './files.ts';
@@ -15,13 +16,7 @@ import type { DeepPartial, Loaded, LoadResult } from './loading.ts';
 import type { ProblemFormatter } from './problems.ts';
 import { createConfigSchema } from './schema.ts';
 import type { ConfigFile, CustomerEntry } from './schema.ts';
-import type {
-  Config,
-  CustomerConfig,
-  PollingConfig,
-  SecretSource,
-  ServiceConfig,
-} from './types.ts';
+import type { Config, CustomerConfig, PollingConfig, SecretSource } from './types.ts';
 import { milliseconds } from './values.ts';
 import { loadWebConfig } from './web.ts';
 import type { Environment, Path, YamlFile } from './yaml-file.ts';
@@ -293,7 +288,7 @@ function serviceOf(
   service: ConfigFile['service'],
   ca: string | undefined,
   needPerSecond: number,
-): ServiceConfig {
+): ServiceSettings {
   return {
     baseUrl: addressOf(service.base_url),
     authUrl: addressOf(service.auth_url),
@@ -303,7 +298,6 @@ function serviceOf(
     maxRequestsPerSecond:
       service.max_requests_per_second ??
       Math.max(MIN_REQUESTS_PER_SECOND, Math.ceil(2 * needPerSecond)),
-    allowInsecure: service.allow_insecure,
     proxyUrl: service.proxy_url && addressOf(service.proxy_url),
     ca,
   };

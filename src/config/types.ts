@@ -4,14 +4,10 @@ import type { Secret } from '../base/secret.ts';
 import type { ServiceSettings } from '../base/service-settings.ts';
 
 export interface Config {
-  readonly service: ServiceConfig;
+  readonly service: ServiceSettings;
   readonly polling: PollingConfig;
   /** At least one, names unique, in the order of the files. */
   readonly customers: readonly CustomerConfig[];
-}
-
-export interface ServiceConfig extends ServiceSettings {
-  readonly allowInsecure: boolean;
 }
 
 export interface PollingConfig {

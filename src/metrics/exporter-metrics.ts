@@ -24,9 +24,17 @@ const REJECTED_BY_PROMTOOL = [
   'nodejs_active_resources_total',
 ];
 
+interface Process {
+  readonly version: string;
+  readonly revision: string;
+  readonly nodeVersion: string;
+  /** Counts from 0. */
+  readonly shard: { readonly shard: number; readonly shards: number };
+}
+
 /** Starts to observe this process (event loop, garbage collection) until it ends. */
 export function createExporterMetrics(
-  build: { readonly version: string; readonly revision: string; readonly nodeVersion: string },
+  { version, revision, nodeVersion, shard: { shard, shards } }: Process,
   registry: Registry = new Registry(),
 ) {
   const registers = [registry];
@@ -66,14 +74,14 @@ export function createExporterMetrics(
     help: 'Version, revision and Node.js version; always 1.',
     labelNames: ['version', 'revision', 'nodeversion'],
     registers,
-  }).set({ version: build.version, revision: build.revision, nodeversion: build.nodeVersion }, 1);
+  }).set({ version, revision, nodeversion: nodeVersion }, 1);
   const customers = absentGauge('library_exporter_customers', 'Customers polled by this process.');
-  const shardInfo = new Gauge({
+  new Gauge({
     name: 'library_exporter_shard_info',
     help: 'Shard of this process and number of shards; always 1.',
     labelNames: ['shard', 'shards'],
     registers,
-  });
+  }).set({ shard: String(shard), shards: String(shards) }, 1);
   const reloadSuccessful = absentGauge(
     'library_exporter_config_last_reload_successful',
     '1 if the last configuration reload succeeded.',
@@ -133,11 +141,6 @@ export function createExporterMetrics(
     },
     setCustomers(count: number): void {
       customers.set(count);
-    },
-    /** `shard` counts from 0. */
-    setShard(shard: number, shards: number): void {
-      shardInfo.reset();
-      shardInfo.set({ shard: String(shard), shards: String(shards) }, 1);
     },
     /** All families that have a sample. */
     render: (format: Format): Promise<string> => writeRegistry(format, registry),

@@ -8,16 +8,16 @@ import type { ExchangeAnswer, ExchangeRequest } from './transport.ts';
 import type { CustomerAccess, ServiceOptions } from './types.ts';
 
 const MINUTE_MS = 60_000;
-/** A wrong life costs one 401, after which the token is requested again. */
-const MIN_LIFE_SECONDS = 60;
+/** A wrong lifetime costs one 401, after which the token is requested again. */
+const MIN_LIFETIME_SECONDS = 60;
 /** As the document shows it (service-interface.md, 8). */
-const DEFAULT_LIFE_SECONDS = 3_600;
+const DEFAULT_LIFETIME_SECONDS = 3_600;
 const RENEWAL_SHARE = 0.8;
 const RENEWAL_RETRY_MS = MINUTE_MS;
 /** An identity server may lock out a client that tries too often: the pause doubles. */
 const MIN_REFUSAL_PAUSE_MS = MINUTE_MS;
 const MAX_REFUSAL_PAUSE_MS = 15 * MINUTE_MS;
-const MIN_AGE_TO_DOUBT_MS = 15 * MINUTE_MS;
+const MIN_AGE_TO_DISCARD_MS = 15 * MINUTE_MS;
 
 const REQUEST_TITLE = 'POST /connect/token';
 
@@ -25,8 +25,8 @@ export interface AccessToken {
   readonly value: Secret;
   /** The client secret that it was requested with. */
   readonly clientSecret: Secret;
-  readonly fromMs: number;
-  readonly endsMs: number;
+  readonly requestedAtMs: number;
+  readonly expiresAtMs: number;
 }
 
 interface Refusal {
@@ -64,7 +64,7 @@ export class TokenCache {
   async get(signal: AbortSignal): Promise<AccessToken> {
     const nowMs = this.#options.clock.monotonicMs();
     const token = this.#token;
-    if (token === undefined || nowMs >= token.endsMs) {
+    if (token === undefined || nowMs >= token.expiresAtMs) {
       return untilAborted(this.#request(), signal);
     }
     if (nowMs >= this.#renewAtMs && this.#pending === undefined) {
@@ -78,8 +78,8 @@ export class TokenCache {
    * have forgotten: a customer without rights must not cost a token per poll.
    */
   invalidate(token: AccessToken, status: number): void {
-    const ageMs = this.#options.clock.monotonicMs() - token.fromMs;
-    if (this.#token === token && (status === 401 || ageMs >= MIN_AGE_TO_DOUBT_MS)) {
+    const ageMs = this.#options.clock.monotonicMs() - token.requestedAtMs;
+    if (this.#token === token && (status === 401 || ageMs >= MIN_AGE_TO_DISCARD_MS)) {
       this.#token = undefined;
     }
   }
@@ -112,27 +112,34 @@ export class TokenCache {
     ) {
       throw refusal.error;
     }
-    // The service counts the life from a moment after this one.
-    const fromMs = clock.monotonicMs();
+    // The service counts the lifetime from a moment after this one.
+    const requestedAtMs = clock.monotonicMs();
     const answer = await this.#send({
       url: `${config.authUrl}/connect/token`,
       title: REQUEST_TITLE,
-      form: {
-        client_id: clientId,
-        client_secret: clientSecret,
-        grant_type: 'client_credentials',
-        scope: config.scope,
-      },
+      form: new Secret(
+        new URLSearchParams({
+          client_id: clientId,
+          client_secret: clientSecret.reveal(),
+          grant_type: 'client_credentials',
+          scope: config.scope,
+        }).toString(),
+      ),
     });
     if (answer.status !== 200) {
       throw this.#refused(answer, clientSecret);
     }
-    const { value, expiresInSeconds = DEFAULT_LIFE_SECONDS } = decodeToken(answer);
-    const lifeMs = 1_000 * Math.max(expiresInSeconds, MIN_LIFE_SECONDS);
-    const token = { value: new Secret(value), clientSecret, fromMs, endsMs: fromMs + lifeMs };
+    const { value, expiresInSeconds = DEFAULT_LIFETIME_SECONDS } = decodeToken(answer);
+    const lifetimeMs = 1_000 * Math.max(expiresInSeconds, MIN_LIFETIME_SECONDS);
+    const token = {
+      value: new Secret(value),
+      clientSecret,
+      requestedAtMs,
+      expiresAtMs: requestedAtMs + lifetimeMs,
+    };
     this.#refusal = undefined;
     this.#token = token;
-    this.#renewAtMs = fromMs + RENEWAL_SHARE * lifeMs;
+    this.#renewAtMs = requestedAtMs + RENEWAL_SHARE * lifetimeMs;
     this.#report(true);
     return token;
   }

@@ -32,8 +32,7 @@ export function createService(options: ServiceOptions): Service {
   const shared = { ...options, transport, semaphore, serverClock };
   return {
     clientFor: (access, retries = POLL_RETRIES) => new Client(shared, access, retries),
-    nowMs: () => serverClock.nowMs(),
-    clockReading: () => serverClock.reading(),
+    serverClock,
     close: () => transport.close(),
   };
 }
@@ -45,10 +44,19 @@ interface SharedService extends ServiceOptions {
   readonly serverClock: ServerClock;
 }
 
-/** After so many failed queries in a row a query makes one attempt: the next poll is the retry. */
+/**
+ * After so many failed queries in a row a query makes one attempt, so that an outage does not multiply the
+ * load: the next poll is the retry.
+ */
 const MAX_FAILURES_WITH_RETRIES = 3;
 
 type AnyQuestion = AggregatedQuestion | PageQuestion;
+
+/** With what the observer and the log are told. */
+interface ClientRequest extends ExchangeRequest {
+  readonly endpoint: ObservedEndpoint;
+  readonly question?: AnyQuestion;
+}
 
 class Client implements ServiceClient {
   readonly #shared: SharedService;
@@ -66,7 +74,9 @@ class Client implements ServiceClient {
     this.#retries = retries;
     this.#semaphore = new Semaphore(shared.config.maxConcurrency >= 4 ? 2 : 1);
     this.#gate = new RetryAfterGate(shared.clock);
-    this.#tokens = new TokenCache(access, shared, (request) => this.#send('token', request, true));
+    this.#tokens = new TokenCache(access, shared, (request) =>
+      this.#send({ ...request, endpoint: 'token' }, true),
+    );
   }
 
   query(
@@ -122,12 +132,13 @@ class Client implements ServiceClient {
     signal: AbortSignal,
     urgent: boolean,
   ): Promise<{ readonly answer: ExchangeAnswer; readonly token: AccessToken }> {
-    const path = `/v1/${question.endpoint}`;
+    const { endpoint } = question;
+    const path = `/v1/${endpoint}`;
     const url = `${this.#shared.config.baseUrl}${path}?${parameters(question).toString()}`;
     for (let renewed = false; ; renewed = true) {
       const token = await this.#tokens.get(signal);
-      const request = { url, title: `GET ${path}`, bearer: token.value };
-      const answer = await this.#send(question.endpoint, request, urgent, signal, question);
+      const request = { url, title: `GET ${path}`, bearer: token.value, endpoint, question };
+      const answer = await this.#send(request, urgent, signal);
       if (answer.status === 200) {
         return { answer, token };
       }
@@ -138,31 +149,25 @@ class Client implements ServiceClient {
     }
   }
 
-  /** One request within the limits. Fails if the customer was told to wait, perhaps while this one queued. */
+  /** One request within the limits. */
   async #send(
-    endpoint: ObservedEndpoint,
-    request: ExchangeRequest,
+    request: ClientRequest,
     urgent: boolean,
     signal?: AbortSignal,
-    question?: AnyQuestion,
   ): Promise<ExchangeAnswer> {
-    const send = async (): Promise<ExchangeAnswer> => {
-      this.#gate.check();
-      return this.#exchange(endpoint, request, signal, question);
-    };
-    return this.#semaphore.run(() => this.#shared.semaphore.run(send, signal, urgent), signal);
+    const { semaphore } = this.#shared;
+    const exchange = (): Promise<ExchangeAnswer> => this.#exchange(request, signal);
+    return this.#semaphore.run(() => semaphore.run(exchange, signal, urgent), signal);
   }
 
   /**
    * One request, reported to the observer and logged without its query string, headers and body. Returns
-   * status 200 and those that concern the credentials.
+   * status 200 and those that concern the credentials. Fails if the customer was told to wait, perhaps
+   * while this request queued.
    */
-  async #exchange(
-    endpoint: ObservedEndpoint,
-    request: ExchangeRequest,
-    signal: AbortSignal | undefined,
-    question: AnyQuestion | undefined,
-  ): Promise<ExchangeAnswer> {
+  async #exchange(request: ClientRequest, signal?: AbortSignal): Promise<ExchangeAnswer> {
+    this.#gate.check();
+    const { endpoint, question } = request;
     const { transport, clock, serverClock, observer, log } = this.#shared;
     const customer = this.#access.name;
     const startedMs = clock.monotonicMs();

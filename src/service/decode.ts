@@ -1,7 +1,7 @@
 /**
  * Decodes the answers of the data endpoints and of the token endpoint: bytes in, our types out, or a
- * ServiceError `malformed` that names the field and the row and never a value. All or nothing. By hand,
- * since every poll runs through it.
+ * ServiceError `malformed` that names the field and the row and never a value. All or nothing.
+ * Hand-written instead of zod: every poll runs through it.
  */
 import { ServiceError } from '../base/errors.ts';
 import type {
@@ -14,16 +14,14 @@ import type {
   Row,
 } from '../base/model.ts';
 import { Secret } from '../base/secret.ts';
+import type { ExchangeAnswer } from './transport.ts';
 
-/** The part of an answer that decoding needs. `contentType` is the plain header. */
-export interface AnswerContent {
-  readonly contentType: string | undefined;
-  readonly body: Uint8Array;
-}
+/** The part of an answer that decoding needs. */
+export type AnswerContent = Pick<ExchangeAnswer, 'contentType' | 'body'>;
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** No sum of an answer's rows is beyond exact integers, then. */
+/** Keeps the sums of an answer's rows exact: below 2 to the power of 53. */
 const MAX_COUNT = 1_000_000_000;
 const MAX_KEY_LENGTH = 64;
 const MAX_TOKEN_LENGTH = 16_384;

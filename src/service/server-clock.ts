@@ -24,7 +24,7 @@ export class ServerClock {
   readonly #clock: Clock;
   readonly #log: Logger;
   /** The service's time when our monotonic clock was 0; undefined before the first answer. */
-  #startMs: number | undefined;
+  #serverMsAtZero: number | undefined;
   #warnAgainAtMs = -Infinity;
 
   constructor(clock: Clock, log: Logger) {
@@ -34,10 +34,10 @@ export class ServerClock {
 
   /** Undefined before the first answer with a Date. */
   reading(): ClockReading | undefined {
-    if (this.#startMs === undefined) {
+    if (this.#serverMsAtZero === undefined) {
       return undefined;
     }
-    const aheadMs = this.#startMs + this.#clock.monotonicMs() - this.#clock.nowMs();
+    const aheadMs = this.#serverMsAtZero + this.#clock.monotonicMs() - this.#clock.nowMs();
     const offsetMs = Math.abs(aheadMs);
     const verdict =
       offsetMs <= MAX_IGNORED_OFFSET_MS
@@ -62,12 +62,9 @@ export class ServerClock {
     }
     // The header was written at some moment of the request: the middle is wrong by at most half of it.
     const serverMs = dateMs + HALF_RESOLUTION_MS + durationMs / 2;
-    this.#startMs = serverMs - this.#clock.monotonicMs();
-    this.#logSkew(serverMs - this.#clock.nowMs());
-  }
-
-  #logSkew(aheadMs: number): void {
     const nowMs = this.#clock.monotonicMs();
+    this.#serverMsAtZero = serverMs - nowMs;
+    const aheadMs = serverMs - this.#clock.nowMs();
     if (Math.abs(aheadMs) > MAX_IGNORED_OFFSET_MS && nowMs >= this.#warnAgainAtMs) {
       this.#warnAgainAtMs = nowMs + WARNING_INTERVAL_MS;
       const fields = { service_ahead_seconds: Math.round(aheadMs / 1_000) };

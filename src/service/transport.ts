@@ -19,19 +19,18 @@ import { parseRetryAfter } from './retry.ts';
 /** Of the decompressed body. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
-export interface ProxyEnvironment {
-  readonly HTTPS_PROXY?: string | undefined;
-  readonly NO_PROXY?: string | undefined;
-}
+/** Of these variables HTTPS_PROXY and NO_PROXY are read, in either case. */
+export type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** A GET, or a POST with `form`. */
+/** A GET, or a POST of `form`. */
 export interface ExchangeRequest {
   /** With the query string: never shown. */
   readonly url: string;
   /** Method and path, for messages. */
   readonly title: string;
   readonly bearer?: Secret;
-  readonly form?: Readonly<Record<string, string | Secret>>;
+  /** URL-encoded. */
+  readonly form?: Secret;
 }
 
 /** An answer of any status. The body is complete if the status is 200, else it may be empty. */
@@ -52,7 +51,7 @@ export interface Transport {
   close(): void;
 }
 
-/** Opens no connection yet. Throws a ConfigError for an invalid proxy URL. */
+/** Opens no connection yet. Throws a ConfigError for an invalid HTTPS_PROXY. */
 export function createTransport(
   settings: ServiceSettings,
   environment: ProxyEnvironment,
@@ -71,8 +70,11 @@ export function createTransport(
       }
       const stream = got.stream(request.url, {
         method: request.form === undefined ? 'GET' : 'POST',
-        headers: { authorization: request.bearer && `Bearer ${request.bearer.reveal()}` },
-        ...(request.form && { form: revealed(request.form) }),
+        headers: {
+          authorization: request.bearer && `Bearer ${request.bearer.reveal()}`,
+          'content-type': request.form && 'application/x-www-form-urlencoded',
+        },
+        ...(request.form && { body: request.form.reveal() }),
         ...(signal && { signal }),
       });
       return receive(stream, request, settings.timeoutMs, signal);
@@ -82,16 +84,6 @@ export function createTransport(
       agents.http.destroy();
       agents.https.destroy();
     },
-  };
-}
-
-/** HTTPS_PROXY and NO_PROXY in either case; upper case first. */
-export function proxyEnvironmentFrom(
-  env: Readonly<Record<string, string | undefined>>,
-): ProxyEnvironment {
-  return {
-    HTTPS_PROXY: env['HTTPS_PROXY'] ?? env['https_proxy'],
-    NO_PROXY: env['NO_PROXY'] ?? env['no_proxy'],
   };
 }
 
@@ -132,32 +124,24 @@ function createAgents(
 /** Throws a ConfigError for a URL that Node's agents would silently ignore, and connect directly. */
 function agentProxies(
   { proxyUrl, baseUrl, authUrl }: ServiceSettings,
-  { HTTPS_PROXY, NO_PROXY = '' }: ProxyEnvironment,
+  environment: ProxyEnvironment,
 ): Record<string, string> {
   if (proxyUrl !== undefined) {
-    const proxy = checkedProxy(proxyUrl, 'service.proxy_url');
-    return { HTTP_PROXY: proxy, HTTPS_PROXY: proxy };
+    return { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl };
   }
   const needsProxy = [baseUrl, authUrl].some((url) => url.startsWith('https:'));
-  if (!needsProxy || HTTPS_PROXY === undefined || HTTPS_PROXY === '') {
+  const proxy = environment['HTTPS_PROXY'] ?? environment['https_proxy'] ?? '';
+  if (!needsProxy || proxy === '') {
     return {};
   }
-  return {
-    HTTPS_PROXY: checkedProxy(HTTPS_PROXY, 'HTTPS_PROXY'),
-    // A domain also means its subdomains, as curl and Go have it. Node wants them named.
-    NO_PROXY: NO_PROXY.split(',')
-      .flatMap((entry) => [entry.trim(), `*.${entry.trim()}`])
-      .join(','),
-  };
-}
-
-/** The message does not contain the URL, which may contain a password. */
-function checkedProxy(url: string, name: string): string {
-  const protocol = URL.parse(url)?.protocol;
-  if (protocol !== 'http:' && protocol !== 'https:') {
-    throw new ConfigError(`${name}: expected http://HOST:PORT or https://HOST:PORT`);
+  if (!/^https?:$/.test(URL.parse(proxy)?.protocol ?? '')) {
+    // Without the URL, which may contain a password.
+    throw new ConfigError('HTTPS_PROXY: expected http://HOST:PORT or https://HOST:PORT');
   }
-  return url;
+  const noProxy = environment['NO_PROXY'] ?? environment['no_proxy'] ?? '';
+  // A domain also means its subdomains, as curl and Go have it. Node wants them named.
+  const names = noProxy.split(',').flatMap((entry) => [entry.trim(), `*.${entry.trim()}`]);
+  return { HTTPS_PROXY: proxy, NO_PROXY: names.join(',') };
 }
 
 /** got is loaded when it is first needed: that takes longer than most of the start. */
@@ -182,15 +166,6 @@ async function createGot(
       'user-agent': 'library-stats-exporter',
     },
   });
-}
-
-function revealed(form: Readonly<Record<string, string | Secret>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(form).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? value : value.reveal(),
-    ]),
-  );
 }
 
 async function receive(

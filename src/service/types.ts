@@ -13,7 +13,7 @@ import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import type { ServiceSettings } from '../base/service-settings.ts';
 import type { RetryPolicy } from './retry.ts';
-import type { ClockReading } from './server-clock.ts';
+import type { ServerClock } from './server-clock.ts';
 import type { ProxyEnvironment, Transport } from './transport.ts';
 
 export interface ServiceOptions {
@@ -52,7 +52,7 @@ export interface ServiceClient {
   page(question: PageQuestion, signal: AbortSignal): Promise<Page>;
 }
 
-/** All that counting needs. */
+/** All that a poll needs. */
 export interface CustomerClient {
   query(question: Question, signal: AbortSignal, urgent?: boolean): Promise<AggregatedResponse>;
 }
@@ -75,10 +75,7 @@ export interface ServiceObserver {
 export interface Service {
   /** Retries as a poll does, unless another policy is given. */
   clientFor(access: CustomerAccess, retries?: RetryPolicy): ServiceClient;
-  /** The service's time where its clock is minutes or hours off, else ours. */
-  nowMs(): number;
-  /** Undefined before the first answer with a Date. */
-  clockReading(): ClockReading | undefined;
+  readonly serverClock: Pick<ServerClock, 'nowMs' | 'reading'>;
   /** Closes every connection. Requests in flight fail as `unreachable`. */
   close(): void;
 }

@@ -17,7 +17,6 @@ test('a minimal configuration has every default', async () => {
       timeoutMs: 10_000,
       maxConcurrency: 32,
       maxRequestsPerSecond: 10,
-      allowInsecure: false,
       proxyUrl: undefined,
       ca: undefined,
     },
@@ -102,7 +101,8 @@ test('http is allowed on loopback, and elsewhere with allow_insecure', async () 
     expect((await load({ 'config.yaml': text })).config.service.baseUrl).toBe(`http://${host}`);
   }
   const text = configWith({ service: 'allow_insecure: true' }).replaceAll('https:', 'http:');
-  expect((await load({ 'config.yaml': text })).config.service.allowInsecure).toBe(true);
+  const { baseUrl } = (await load({ 'config.yaml': text })).config.service;
+  expect(baseUrl).toBe('http://statistics.example.org');
 });
 
 test('the limit on requests is twice the need where that is above 10', async () => {
@@ -165,8 +165,10 @@ test('environment variables take the type of their place, quoted or not', async 
     service: 'allow_insecure: ${YES}\nmax_requests_per_second: "${PER}"',
     customer: 'capacity: ${CAP}\nlabels: { "x${ID}": a }',
   }).replace('riverside-api', '${CAP}');
-  const { config } = await load({ 'config.yaml': text }, ENVIRONMENT);
-  expect(config.service).toMatchObject({ allowInsecure: true, maxRequestsPerSecond: 7.5 });
+  const insecure = text.replaceAll('https:', 'http:');
+  const { config } = await load({ 'config.yaml': insecure }, ENVIRONMENT);
+  const baseUrl = 'http://statistics.example.org';
+  expect(config.service).toMatchObject({ baseUrl, maxRequestsPerSecond: 7.5 });
   expect(config.customers[0]).toMatchObject({
     clientId: '250',
     capacity: 250,

@@ -50,7 +50,7 @@ export async function started(options: Partial<DaemonOptions>) {
     version: '0',
     revision: 'test',
     nodeVersion: process.version,
-    proxyEnvironment: {},
+    environment: {},
     clock: systemClock,
     random: { next: () => 0 },
     log: { ...silentLogger, info: log, warn: log, error: log },

@@ -4,8 +4,15 @@ import { expect, test } from 'vitest';
 import { FAILURE_REASONS } from '../../src/base/errors.ts';
 import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 
+const PROCESS = {
+  version: '1.2.3',
+  revision: 'abc',
+  nodeVersion: 'v24',
+  shard: { shard: 1, shards: 4 },
+};
+
 function created() {
-  const metrics = createExporterMetrics({ version: '1.2.3', revision: 'abc', nodeVersion: 'v24' });
+  const metrics = createExporterMetrics(PROCESS);
   /** The lines that start so, in order. */
   async function linesOf(prefix: string): Promise<string> {
     const lines = (await metrics.render('text')).split('\n');
@@ -14,7 +21,7 @@ function created() {
   return { metrics, linesOf };
 }
 
-test('at first there is nothing but the build and the requests', async () => {
+test('at first there is nothing but the build, the shard and the requests', async () => {
   const { linesOf } = created();
   const names = (await linesOf('library_exporter_')).match(/^\w+/gm);
   expect([...new Set(names)]).toEqual([
@@ -23,9 +30,13 @@ test('at first there is nothing but the build and the requests', async () => {
     'library_exporter_service_request_duration_seconds_sum',
     'library_exporter_service_request_duration_seconds_count',
     'library_exporter_build_info',
+    'library_exporter_shard_info',
   ]);
   expect(await linesOf('library_exporter_build_info')).toBe(
     'library_exporter_build_info{version="1.2.3",revision="abc",nodeversion="v24"} 1',
+  );
+  expect(await linesOf('library_exporter_shard_info')).toBe(
+    'library_exporter_shard_info{shard="1",shards="4"} 1',
   );
 });
 
@@ -62,21 +73,16 @@ library_exporter_service_requests_total{endpoint="token",code="401"} 1`);
   );
 });
 
-test('customers, shard and reload have their newest values; a failed reload keeps the time', async () => {
+test('customers and reload have their newest values; a failed reload keeps the time', async () => {
   const { metrics, linesOf } = created();
   metrics.setCustomers(5);
   metrics.setCustomers(0);
-  metrics.setShard(0, 2);
-  metrics.setShard(1, 4);
   metrics.configReloaded(true, 1_000);
   metrics.configReloaded(false, 2_000);
   expect(await linesOf('library_exporter_c')).toBe(`\
 library_exporter_customers 0
 library_exporter_config_last_reload_successful 0
 library_exporter_config_last_reload_success_timestamp_seconds 1000`);
-  expect(await linesOf('library_exporter_shard_info')).toBe(
-    'library_exporter_shard_info{shard="1",shards="4"} 1',
-  );
 });
 
 test('process metrics leave out gauges that promtool rejects', async () => {
@@ -100,7 +106,7 @@ test('the text format is the same before and after OpenMetrics was rendered', as
 
 test('special values and HELP texts are written as each format requires', async () => {
   const registry = new Registry();
-  const metrics = createExporterMetrics({ version: '', revision: '', nodeVersion: '' }, registry);
+  const metrics = createExporterMetrics(PROCESS, registry);
   const gauge = new Gauge({
     name: 'x',
     help: 'a \\ "b"\nc',

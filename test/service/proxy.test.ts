@@ -1,6 +1,5 @@
 /** A proxy between the client and the service. */
 import { describe, expect, test } from 'vitest';
-import { proxyEnvironmentFrom } from '../../src/service/transport.ts';
 import { startProxy } from './support/fake-proxy.ts';
 import { AUTHORITY, startFakeService } from './support/fake-service.ts';
 import { ask, createHarness, failureOf, start } from './support/harness.ts';
@@ -35,15 +34,6 @@ describe('service.proxy_url', () => {
     expect(harness.reported.join('')).not.toContain('proxy-password');
     expect(fake.asked).toEqual([]);
   });
-
-  test.for(['socks5://user:proxy-password@127.0.0.1:1080', 'proxy-password:3128', ''])(
-    'that cannot be used is refused at once: %s',
-    (proxyUrl) => {
-      expect(() => createHarness('https://127.0.0.1:1', { config: { proxyUrl } })).toThrow(
-        /^service\.proxy_url: expected http:\/\/HOST:PORT or https:\/\/HOST:PORT$/,
-      );
-    },
-  );
 });
 
 describe('HTTPS_PROXY', () => {
@@ -82,9 +72,28 @@ describe('HTTPS_PROXY', () => {
     expect((await ask(harness.riverside)).rows).toHaveLength(1);
   });
 
-  test('may be in lower case; upper case comes first', () => {
-    const lower = { https_proxy: 'a', no_proxy: 'b' };
-    expect(proxyEnvironmentFrom(lower)).toEqual({ HTTPS_PROXY: 'a', NO_PROXY: 'b' });
-    expect(proxyEnvironmentFrom({ ...lower, HTTPS_PROXY: 'c' }).HTTPS_PROXY).toBe('c');
+  test.for([
+    [{ https_proxy: 'PROXY' }, true],
+    [{ https_proxy: 'PROXY', no_proxy: '127.0.0.1' }, false],
+    [{ https_proxy: 'PROXY', no_proxy: '127.0.0.1', NO_PROXY: 'example.org' }, true],
+    [{ https_proxy: 'socks://x', HTTPS_PROXY: 'PROXY' }, true],
+  ] as const)('may be in lower case; upper case comes first: %j', async ([variables, used]) => {
+    const fake = await startFakeService(SECURE);
+    const proxy = await startProxy(true);
+    const environment = Object.fromEntries(
+      Object.entries(variables).map(([name, value]) => [name, value.replace('PROXY', proxy.url)]),
+    );
+    await ask(createHarness(fake.url, { config: { ca: AUTHORITY }, environment }).riverside);
+    expect(proxy.seen.length > 0).toBe(used);
   });
+
+  test.for(['socks5://user:proxy-password@127.0.0.1:1080', 'proxy-password:3128'])(
+    'that cannot be used is refused at once: %s',
+    (proxy) => {
+      const environment = { HTTPS_PROXY: proxy };
+      expect(() => createHarness('https://127.0.0.1:1', { environment })).toThrow(
+        /^HTTPS_PROXY: expected http:\/\/HOST:PORT or https:\/\/HOST:PORT$/,
+      );
+    },
+  );
 });

@@ -79,10 +79,10 @@ describe('the time', () => {
     fake.token = json(200, tokenAnswer(), { date });
     fake.data = status(404, { date });
     await failureOf(ask(harness.riverside));
-    expect(harness.service.clockReading()).toBeUndefined();
+    expect(harness.service.serverClock.reading()).toBeUndefined();
     fake.data = json(200, peopleAnswer([]), { date });
     await ask(harness.riverside);
-    expect(harness.service.clockReading()).toMatchObject({ verdict: 'followed' });
+    expect(harness.service.serverClock.reading()).toMatchObject({ verdict: 'followed' });
   });
 });
 

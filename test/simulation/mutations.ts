@@ -159,13 +159,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     exchange: (exchange) => async (request, signal) => {
       const answer = await exchange(request, signal);
       if (request.form !== undefined && answer.status !== 200) {
-        const secret = new URLSearchParams(
-          Object.entries(request.form).map(([name, value]): [string, string] => [
-            name,
-            typeof value === 'string' ? value : value.reveal(),
-          ]),
-        );
-        throw new ServiceError('auth', `${CONNECT_PATH} refused ${secret.toString()}`);
+        throw new ServiceError('auth', `${CONNECT_PATH} refused ${request.form.reveal()}`);
       }
       return answer;
     },

@@ -66,7 +66,7 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
     ...config.polling,
     maxConcurrency: config.service.maxConcurrency,
     maxRequestsPerSecond: config.service.maxRequestsPerSecond,
-    serviceNowMs: () => service.nowMs(),
+    serviceNowMs: () => service.serverClock.nowMs(),
     observer: {
       ...observer,
       changed(customer) {
@@ -120,7 +120,6 @@ export function configOf(
       timeoutMs: 10_000,
       maxConcurrency: 8,
       maxRequestsPerSecond: 50,
-      allowInsecure: false,
       proxyUrl: undefined,
       ca: undefined,
     },
@@ -148,11 +147,7 @@ export function toSimulated({ url, bearer, form }: ExchangeRequest): SimulatedRe
     const headers = { authorization: `Bearer ${bearer?.reveal() ?? ''}` };
     return { method: 'GET', path: pathname, query: searchParams, headers };
   }
-  const fields = Object.entries(form).map(([name, value]): [string, string] => [
-    name,
-    value instanceof Secret ? value.reveal() : value,
-  ]);
-  return { method: 'POST', path: pathname, body: new URLSearchParams(fields).toString() };
+  return { method: 'POST', path: pathname, body: form.reveal() };
 }
 
 export function toAnswer({ status, headers, body }: SimulatedResponse): ExchangeAnswer {
