@@ -3,7 +3,7 @@
  * keep others out.
  */
 import { createServer as createHttpServer } from 'node:http';
-import type { RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
+import type { Server, ServerOptions, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions, TLSSocket, TlsOptions } from 'node:tls';
@@ -24,18 +24,15 @@ const STALLED_TIMEOUT_MS = 30_000;
 /** Longer than most scrape intervals, so that a scraper keeps its connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 125_000;
 
-export interface Connections {
+interface Connections {
   readonly server: Server;
   /** For new connections; idle ones are closed. Ignored on plain http. */
   setTls(tls: TlsConfig): void;
   destroyAll(): void;
 }
 
-export function createConnections(
-  listener: RequestListener,
-  tls: TlsConfig | undefined,
-  log: Logger,
-): Connections {
+/** The caller adds the listener that answers requests. */
+export function createConnections(tls: TlsConfig | undefined, log: Logger): Connections {
   const options: ServerOptions = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -44,10 +41,10 @@ export function createConnections(
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   };
   if (tls === undefined) {
-    const server = createHttpServer(options, listener);
+    const server = createHttpServer(options);
     return { server, setTls() {}, destroyAll: limitConnections(server) };
   }
-  const server = createHttpsServer({ ...options, ...tlsOptionsOf(tls) }, listener);
+  const server = createHttpsServer({ ...options, ...tlsOptionsOf(tls) });
   // Prepended, to run before HTTP uses the connection.
   server.prependListener('secureConnection', (socket) => {
     if (!isClientAllowed(tls.clientAuth, socket)) {

@@ -14,7 +14,6 @@ import type { Logger } from '../base/log.ts';
 import type { WebConfig } from '../base/web-config.ts';
 import { createAuth } from './auth.ts';
 import { createConnections } from './connections.ts';
-import type { Connections } from './connections.ts';
 import { renderStatusPage } from './status-page.ts';
 import type { StatusData } from './status-page.ts';
 import { CONTENT_SECURITY_POLICY } from './status-style.ts';
@@ -84,17 +83,14 @@ export function createWebServer(options: WebServerOptions): WebServer {
   checkTelemetryPath(options.telemetryPath);
   let protection = options.protection ?? { tls: undefined, users: new Map() };
   const scheme = protection.tls === undefined ? 'http' : 'https';
-  let connections: Connections | undefined;
+  const connections = createConnections(protection.tls, options.log);
   const handleError = createErrorHandler(options.log);
   const app = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
     exposeHeadRoutes: false,
     frameworkErrors: handleError,
-    serverFactory(listener) {
-      connections = createConnections(listener, protection.tls, options.log);
-      return connections.server;
-    },
+    serverFactory: (listener) => connections.server.on('request', listener),
   });
   // Bodies within the limit are read and ignored, whatever their type.
   app.removeAllContentTypeParsers();
@@ -122,12 +118,12 @@ export function createWebServer(options: WebServerOptions): WebServer {
     },
     protect(next) {
       if (next.tls !== undefined) {
-        connections?.setTls(next.tls);
+        connections.setTls(next.tls);
       }
       protection = next;
     },
     async stop() {
-      const cancel = options.clock.after(STOP_GRACE_MS, () => connections?.destroyAll());
+      const cancel = options.clock.after(STOP_GRACE_MS, () => connections.destroyAll());
       const ended = new Promise((resolve) => app.server.close(resolve));
       await Promise.all([app.close(), ended]);
       cancel();
