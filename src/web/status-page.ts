@@ -12,15 +12,12 @@ import {
   renderRow,
   severityOf,
 } from './status-row.ts';
-import type { CustomerStatus, Severity } from './status-row.ts';
+import type { CustomerStatus, PollTimes, Severity } from './status-row.ts';
 import { STYLE } from './status-style.ts';
 
-export interface StatusData {
-  readonly nowMs: number;
+export interface StatusData extends PollTimes {
   readonly customers: readonly CustomerStatus[];
   readonly failedReload: FailedReload | undefined;
-  /** 0 for a stream that is being polled; undefined if it is not known. */
-  readonly nextPollInMs: (customer: CustomerStatus, stream: string) => number | undefined;
 }
 
 /** The newest reload that failed, if no later one succeeded. */
@@ -121,10 +118,7 @@ function renderForm(filter: string, nowMs: number): Html {
   </form>`;
 }
 
-function renderTable(
-  customers: readonly CustomerStatus[],
-  { nowMs, nextPollInMs }: StatusData,
-): Html {
+function renderTable(customers: readonly CustomerStatus[], times: PollTimes): Html {
   if (customers.length === 0) {
     return html`<p class="empty">No customers found.</p>`;
   }
@@ -140,9 +134,7 @@ function renderTable(
         </tr>
       </thead>
       <tbody role="rowgroup">
-        ${customers.map((customer) =>
-          renderRow(customer, nowMs, (stream) => nextPollInMs(customer, stream)),
-        )}
+        ${customers.map((customer) => renderRow(customer, times))}
       </tbody>
     </table>
   </div>`;

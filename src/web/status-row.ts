@@ -116,13 +116,18 @@ const DOOR_FAULT_BADGES = {
   none: NOTHING,
 } satisfies Record<NonNullable<EstimateMetrics['fault']>, Html>;
 
+/** The time of the page, and the time until the next polls. */
+export interface PollTimes {
+  readonly nowMs: number;
+  /** 0 for a stream that is being polled; undefined if it is not known. */
+  readonly nextPollInMs: (customer: CustomerStatus, stream: string) => number | undefined;
+}
+
 /** A customer's values at the time of the page. */
-interface Row {
+interface Row extends PollTimes {
+  readonly customer: CustomerStatus;
   readonly metrics: CustomerMetrics;
   readonly series: OccupancySeries | undefined;
-  readonly nowMs: number;
-  /** Of a stream. */
-  readonly nextPollInMs: (stream: string) => number | undefined;
 }
 
 /** The columns after the customer's name. The narrow layout repeats the names beside the values. */
@@ -149,13 +154,10 @@ function columnOf(name: string, counter: CounterName) {
 }
 
 /** The roles repeat those of a table, which the narrow layout would lose. */
-export function renderRow(
-  customer: CustomerStatus,
-  nowMs: number,
-  nextPollInMs: Row['nextPollInMs'],
-): Html {
+export function renderRow(customer: CustomerStatus, { nowMs, nextPollInMs }: PollTimes): Html {
   const metrics = customer.metricsAt(nowMs);
-  const row = { metrics, series: customer.occupancySeriesAt(nowMs), nowMs, nextPollInMs };
+  const series = customer.occupancySeriesAt(nowMs);
+  const row = { customer, metrics, series, nowMs, nextPollInMs };
   const { fault } = metrics.estimate;
   const severity = severityOf(customer);
   return html`<tr role="row" class="${severity}">
@@ -201,10 +203,10 @@ function renderOccupancy(figures: CustomerMetrics): Html {
     </meter>`;
 }
 
-function renderPolls({ metrics: { streams }, nowMs, nextPollInMs }: Row): Html {
+function renderPolls({ customer, metrics: { streams }, nowMs, nextPollInMs }: Row): Html {
   const lastSeenMs = streams.people?.lastSeenMs;
   return html`<ul>
-      ${Object.entries(streams).map(([name, health]) => renderStream(name, health, nowMs, nextPollInMs(name)))}
+      ${Object.entries(streams).map(([name, health]) => renderStream(name, health, nowMs, nextPollInMs(customer, name)))}
     </ul>
     ${renderLastError(Object.values(streams), nowMs)}
     ${
