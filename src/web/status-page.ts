@@ -2,16 +2,8 @@
  * The status page: a table of all customers, failing ones first. Rendered on the server; it loads
  * nothing else: no script, no image, no font.
  */
-import {
-  COLUMNS,
-  Html,
-  NOTHING,
-  formatCount,
-  html,
-  renderAgo,
-  renderRow,
-  severityOf,
-} from './status-row.ts';
+import { Html, NOTHING, html } from './html.ts';
+import { COLUMNS, formatCount, renderAgo, renderRow, severityOf } from './status-row.ts';
 import type { CustomerStatus, PollTimes, Severity } from './status-row.ts';
 import { STYLE } from './status-style.ts';
 
@@ -80,7 +72,7 @@ export function renderStatusPage(
           ${renderPager(found.length, filter, page, pages)}
         </main>
       </body>
-    </html> `.toString();
+    </html> `.markup;
 }
 
 function renderFailedReload({ atMs, problems }: FailedReload, nowMs: number): Html {

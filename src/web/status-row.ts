@@ -1,4 +1,4 @@
-/** One customer on the status page, and HTML that is safe against injection. */
+/** One customer on the status page. */
 import { formatDuration } from '../base/duration.ts';
 import type { CounterName, Stream } from '../base/model.ts';
 import type {
@@ -8,48 +8,8 @@ import type {
   MetricsSource,
   OccupancySeries,
 } from '../counting/customer-metrics.ts';
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Text that is HTML already. Create it by the template below, or from constants. */
-export class Html {
-  readonly #text: string;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  toString(): string {
-    return this.#text;
-  }
-}
-
-/** A template of HTML. Strings and numbers are escaped, for text and for quoted attributes. */
-export function html(
-  strings: TemplateStringsArray,
-  ...values: readonly (Html | readonly Html[] | string | number)[]
-): Html {
-  return new Html(
-    strings.reduce((text, string, i) => {
-      const value = values[i - 1] ?? '';
-      const written =
-        typeof value === 'string' || typeof value === 'number'
-          ? String(value).replaceAll(/[&<>"']/g, (char) => ESCAPES[char] ?? '')
-          : value instanceof Html
-            ? value.toString()
-            : value.join('');
-      return text + written + string;
-    }),
-  );
-}
-
-export const NOTHING = new Html('');
+import { NOTHING, html } from './html.ts';
+import type { Html } from './html.ts';
 
 /** With thousands separated by a narrow no-break space, which is unambiguous in every country. */
 export function formatCount(count: number): string {
