@@ -139,8 +139,11 @@ function renderOpen(open: boolean | undefined): Html {
 /** The estimate is shown if it differs from the raw occupancy by more than this. */
 const MIN_DIFFERENCE = 0.05;
 
-function renderEstimate({ occupancy = NaN, estimate }: CustomerMetrics): Html {
-  const { people, lower, upper } = estimate.people ?? { people: NaN, lower: NaN, upper: NaN };
+function renderEstimate({ occupancy, estimate }: CustomerMetrics): Html {
+  if (occupancy === undefined || estimate.people === undefined) {
+    return NOTHING;
+  }
+  const { people, lower, upper } = estimate.people;
   const differs =
     Math.abs(people - occupancy) > MIN_DIFFERENCE * occupancy && Math.round(people) !== occupancy;
   return differs
