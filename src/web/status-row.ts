@@ -98,7 +98,7 @@ export const COLUMNS: readonly {
 }[] = [
   { name: 'State', style: 'state', render: ({ metrics }) => renderOpen(metrics.open) },
   { name: 'Inside now', style: 'inside', render: ({ metrics }) => renderOccupancy(metrics) },
-  { name: 'Inside today', style: 'path', render: renderSparkline },
+  { name: 'Inside today', style: 'series', render: renderSparkline },
   columnOf('Entered today', 'people_entered'),
   columnOf('Exited today', 'people_exited'),
   columnOf('Logins today', 'logins'),
@@ -154,13 +154,13 @@ function renderEstimate({ occupancy, estimate }: CustomerMetrics): Html {
     : NOTHING;
 }
 
-function renderOccupancy(figures: CustomerMetrics): Html {
-  const { occupancy, capacity } = figures;
+function renderOccupancy(metrics: CustomerMetrics): Html {
+  const { occupancy, capacity } = metrics;
   if (occupancy === undefined || capacity === undefined) {
-    return html`<b>${renderCount(occupancy)}</b> ${renderEstimate(figures)}`;
+    return html`<b>${renderCount(occupancy)}</b> ${renderEstimate(metrics)}`;
   }
   return html`<b>${formatCount(occupancy)}</b> <span class="soft">of ${formatCount(capacity)}</span>
-    ${renderEstimate(figures)}
+    ${renderEstimate(metrics)}
     <meter min="0" max="${capacity}" high="${capacity * 0.9}" optimum="0" value="${occupancy}">
       ${Math.round((occupancy / capacity) * 100)} %
     </meter>`;

@@ -64,7 +64,7 @@ meter::-webkit-meter-optimum-value { background: var(--draw); }
 meter::-webkit-meter-suboptimum-value { background: var(--bad); }
 meter:-moz-meter-optimum::-moz-meter-bar { background: var(--draw); }
 meter:-moz-meter-sub-optimum::-moz-meter-bar { background: var(--bad); }
-.path { min-width: 8.8rem; white-space: nowrap; }
+.series { min-width: 8.8rem; white-space: nowrap; }
 .spark { display: block; width: 100%; height: 2.1rem; }
 .spark path { fill: none; stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 .spark .ground { stroke: var(--track); }
@@ -94,8 +94,8 @@ ul { list-style: none; margin: 0; padding: 0; }
   tbody th { grid-column: span 2; font-size: 1.05rem; }
   tbody .state { text-align: right; }
   tbody .state::before { display: none; }
-  tbody .inside, tbody .path, tbody .polls { min-width: 0; width: auto; }
-  tbody .path { grid-column: span 2; }
+  tbody .inside, tbody .series, tbody .polls { min-width: 0; width: auto; }
+  tbody .series { grid-column: span 2; }
   tbody .polls { grid-column: 1 / -1; }
   td::before { content: attr(data-label); display: block; white-space: normal; color: var(--soft); font-size: .78rem; }
 }
