@@ -26,10 +26,10 @@ const ROLL_UP_MINUTE = 150;
 /** The body of a successful answer, as JSON. */
 export function answer(ledger: Ledger, query: DataQuery, nowMs: number): string {
   const { conventions } = ledger;
-  const { forced } = conventions;
+  const { forced, forcedTo } = conventions;
   const { aggregation } = query;
   function forcedAnswer(): string {
-    return aggregated(query, forced.to, rowsOf(ledger, query, forced.to, nowMs, true));
+    return aggregated(query, forcedTo, rowsOf(ledger, query, forcedTo, nowMs, true));
   }
   if (aggregation === undefined) {
     return rawAnswer(ledger, query, nowMs) ?? forcedAnswer();
@@ -37,7 +37,7 @@ export function answer(ledger: Ledger, query: DataQuery, nowMs: number): string 
   const rows = rowsOf(ledger, query, aggregation, nowMs, false);
   const body = aggregated(query, aggregation, rows);
   const size = forced.above === 'rows' ? rows.length : body.length;
-  const mayForce = coarseness(forced.to, conventions) > coarseness(aggregation, conventions);
+  const mayForce = coarseness(forcedTo, conventions) > coarseness(aggregation, conventions);
   return mayForce && size > forced.limit ? forcedAnswer() : body;
 }
 
@@ -80,7 +80,7 @@ function timeRows(
 ): Row[] {
   const { conventions } = ledger;
   const buckets = ledger.buckets[aggregation];
-  const window = isForced ? conventions.forced.window : conventions.window;
+  const window = isForced ? conventions.forcedWindow : conventions.window;
   const isWidened = window === 'whole buckets' && (isForced || aggregation !== 'minute');
   const { fromMs, toMs } = isWidened ? widen(query, buckets) : query;
   const isNightly =

@@ -39,20 +39,18 @@ function choices<const Value>(...values: Choices<Value>): Choices<Value> {
   return values;
 }
 
-/** When a raw answer is above the limit, an aggregation takes its place; of a finer aggregation, too. */
-const FORCED = {
-  size: choices<{ readonly above: 'bytes' | 'rows'; readonly limit: number }>(
+/** In the order of drawing: another order changes the conventions of every seed. */
+const SWITCHES = {
+  /** Larger answers with raw records, or of a finer aggregation, are replaced by `forcedTo`. */
+  forced: choices<{ readonly above: 'bytes' | 'rows'; readonly limit: number }>(
     { above: 'bytes', limit: 1_000_000 },
     { above: 'rows', limit: 20 },
     { above: 'rows', limit: 40 },
     { above: 'rows', limit: 1_000 },
   ),
-  to: choices('day', 'quarter', 'minute'),
+  forcedTo: choices('day', 'quarter', 'minute'),
   /** The window may be widened to whole buckets of the forced aggregation. */
-  window: choices('as asked', 'whole buckets'),
-};
-
-const SWITCHES = {
+  forcedWindow: choices('as asked', 'whole buckets'),
   /** `start`: the first minute of the bucket, in the format of a minute key. */
   dayKey: choices('start', 'date', 'compact', 'index'),
   /** `label`: 2026-Q1, or the number of the quarter hour within its day. */
@@ -139,56 +137,36 @@ const SWITCHES = {
     { requests: 30, perMs: MINUTE_MS, retryAfter: 'none' },
   ),
   errorBody: choices<ErrorBody>('error', 'message', 'problem', 'text', 'html', 'empty'),
+  invalidClientStatus: choices(400, 401),
+  missingTokenStatus: choices(401, 403),
+  expiredTokenStatus: choices(401, 403),
+  forbiddenCombinationStatus: choices<400 | 422 | 'ignored'>(400, 422, 'ignored'),
+  toWithoutFromStatus: choices<400 | 422 | 'ignored'>(400, 422, 'ignored'),
+  badValueStatus: choices(400, 422),
 };
 
-const STATUS = {
-  invalidClient: choices(400, 401),
-  missingToken: choices(401, 403),
-  expiredToken: choices(401, 403),
-  forbiddenCombination: choices<400 | 422 | 'ignored'>(400, 422, 'ignored'),
-  toWithoutFrom: choices<400 | 422 | 'ignored'>(400, 422, 'ignored'),
-  badValue: choices(400, 422),
-};
+type Settings = { readonly [Name in keyof typeof SWITCHES]: (typeof SWITCHES)[Name][number] };
 
-type Switches = Readonly<Record<string, Choices<unknown>>>;
-type Settings<Given extends Switches> = { readonly [Name in keyof Given]: Given[Name][number] };
-
-export interface Conventions extends Settings<typeof SWITCHES> {
+export interface Conventions extends Settings {
   readonly minuteKey: MinuteKey;
-  readonly forced: Settings<Pick<typeof FORCED, 'to' | 'window'>> & (typeof FORCED)['size'][number];
-  readonly status: Settings<typeof STATUS>;
 }
 
-export const plainConventions: Conventions = choose((values) => values[0], {
-  form: 'iso',
-  zone: 'customer',
-  designator: 'offset',
-  precision: 'second',
-});
+export const plainConventions: Conventions = {
+  minuteKey: { form: 'iso', zone: 'customer', designator: 'offset', precision: 'second' },
+  ...settings((values) => values[0]),
+};
 
 /** Every switch at random; half of the draws take the likeliest setting. */
 export function drawConventions(random: Random): Conventions {
-  return choose(
-    (values) => (random.next() < 0.5 ? values[0] : pick(random, values)),
-    drawMinuteKey(random),
-  );
-}
-
-type Choose = <Value>(values: Choices<Value>) => Value;
-
-function choose(chooseOne: Choose, minuteKey: MinuteKey): Conventions {
-  const { size, ...forced } = settingsOf(FORCED, chooseOne);
   return {
-    ...settingsOf(SWITCHES, chooseOne),
-    minuteKey,
-    forced: { ...size, ...forced },
-    status: settingsOf(STATUS, chooseOne),
+    minuteKey: drawMinuteKey(random),
+    ...settings((values) => (random.next() < 0.5 ? values[0] : pick(random, values))),
   };
 }
 
-function settingsOf<Given extends Switches>(given: Given, chooseOne: Choose): Settings<Given> {
-  const settings = Object.entries(given).map(([name, values]) => [name, chooseOne(values)]);
-  return Object.fromEntries(settings) as Settings<Given>;
+function settings(choose: (values: Choices<unknown>) => unknown): Settings {
+  const chosen = Object.entries(SWITCHES).map(([name, values]) => [name, choose(values)]);
+  return Object.fromEntries(chosen) as Settings;
 }
 
 /** Each format is equally likely. */

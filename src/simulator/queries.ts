@@ -52,22 +52,22 @@ export function parseQuery(
   conventions: Conventions,
   zone: Zone,
 ): DataQuery | QueryError {
-  const { status } = conventions;
+  const { badValueStatus, forbiddenCombinationStatus, toWithoutFromStatus } = conventions;
   const given = query.get('aggregation') ?? undefined;
   const aggregation = AGGREGATIONS[stream].find((name) => name === given);
   if (given !== undefined && aggregation === undefined) {
     const allowed = AGGREGATIONS[stream].join(', ');
-    return { status: status.badValue, error: `aggregation must be one of ${allowed}` };
+    return { status: badValueStatus, error: `aggregation must be one of ${allowed}` };
   }
   const isPaged = query.has('limit') || query.has('startToken');
-  if (aggregation !== undefined && isPaged && status.forbiddenCombination !== 'ignored') {
+  if (aggregation !== undefined && isPaged && forbiddenCombinationStatus !== 'ignored') {
     return {
-      status: status.forbiddenCombination,
+      status: forbiddenCombinationStatus,
       error: 'aggregation must not be used together with limit or startToken',
     };
   }
-  if (query.has('to') && !query.has('from') && status.toWithoutFrom !== 'ignored') {
-    return { status: status.toWithoutFrom, error: 'when to is used, from is required' };
+  if (query.has('to') && !query.has('from') && toWithoutFromStatus !== 'ignored') {
+    return { status: toWithoutFromStatus, error: 'when to is used, from is required' };
   }
   const page = aggregation === undefined ? parsePage(stream, query, conventions) : {};
   if ('error' in page) {
@@ -79,7 +79,7 @@ export function parseQuery(
   const toMs = to === undefined ? Infinity : parseTime(to, conventions, zone);
   if (fromMs === undefined || toMs === undefined) {
     const wrong = fromMs === undefined ? 'from' : 'to';
-    return { status: status.badValue, error: `${wrong} must be a timestamp in ISO 8601 format` };
+    return { status: badValueStatus, error: `${wrong} must be a timestamp in ISO 8601 format` };
   }
   return {
     stream,
@@ -96,12 +96,12 @@ export function parseQuery(
 function parsePage(
   stream: RecordStream,
   query: URLSearchParams,
-  { maximumLimit, aboveMaximumLimit, defaultLimit, status }: Conventions,
+  { maximumLimit, aboveMaximumLimit, defaultLimit, badValueStatus }: Conventions,
 ): Page | QueryError {
   const startToken = query.get('startToken');
   const start = startToken === null ? {} : parseStartToken(stream, startToken);
   if (start === undefined) {
-    return { status: status.badValue, error: 'startToken is invalid' };
+    return { status: badValueStatus, error: 'startToken is invalid' };
   }
   const limitText = query.get('limit');
   if (limitText === null) {
@@ -109,7 +109,7 @@ function parsePage(
   }
   const limit = /^\d{1,9}$/.test(limitText) ? Number(limitText) : 0;
   if (limit < 1 || (limit > maximumLimit && aboveMaximumLimit === 'rejected')) {
-    return { status: status.badValue, error: `limit must be a number from 1 to ${maximumLimit}` };
+    return { status: badValueStatus, error: `limit must be a number from 1 to ${maximumLimit}` };
   }
   return { ...start, limit: Math.min(limit, maximumLimit) };
 }

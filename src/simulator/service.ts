@@ -105,7 +105,7 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
     const account = byClientId.get(form.get('client_id') ?? '');
     const isKnown = account !== undefined && !account.isRevoked;
     if (!isKnown || form.get('client_secret') !== account.secret) {
-      const status = account?.ledger.conventions.status.invalidClient ?? 400;
+      const status = account?.ledger.conventions.invalidClientStatus ?? 400;
       return errorResponse(status, 'invalid_client', 'error', dateMs);
     }
     if (form.get('grant_type') !== 'client_credentials') {
@@ -135,10 +135,10 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
       return refuse(405, 'only GET is allowed here', { allow: 'GET' });
     }
     if (token === undefined) {
-      return refuse(conventions.status.missingToken, 'a bearer token of this service is required');
+      return refuse(conventions.missingTokenStatus, 'a bearer token of this service is required');
     }
     if (token.expiresMs <= nowMs) {
-      return refuse(conventions.status.expiredToken, 'the token has expired');
+      return refuse(conventions.expiredTokenStatus, 'the token has expired');
     }
     const { ledger, rate } = token.account;
     const waitMs = retryAfterMs(rate, conventions, nowMs);

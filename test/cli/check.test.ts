@@ -95,7 +95,7 @@ const NIGHTLY = { dayFreshness: 'nightly', quarterFreshness: 'nightly' } as cons
 const ENDLESS = {
   ...NIGHTLY,
   emptyBuckets: 'listed',
-  forced: { above: 'rows', limit: 20, to: 'day', window: 'as asked' },
+  forced: { above: 'rows', limit: 20 },
 } as const;
 
 interface FindingCase {

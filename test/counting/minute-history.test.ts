@@ -30,7 +30,7 @@ function countedBefore({ span, minutes }: MinuteHistory, atMs: number): number[]
 
 /** Without what no reader can correct: unknown keys, offsets read as UTC, forced windows that are wider. */
 function readable(drawn: Conventions): Conventions {
-  const { minuteKey, designator, forced } = drawn;
+  const { minuteKey, designator } = drawn;
   const isUnknown =
     minuteKey.form === 'index' || (minuteKey.form === 'epoch' && minuteKey.unit === 'min');
   return {
@@ -38,7 +38,7 @@ function readable(drawn: Conventions): Conventions {
     minuteKey: isUnknown ? { form: 'epoch', unit: 's', type: 'number' } : minuteKey,
     designator: designator === 'ignored, read as UTC' ? 'ignored, read as local' : designator,
     rateLimit: undefined,
-    forced: { ...forced, window: 'as asked' },
+    forcedWindow: 'as asked',
   };
 }
 

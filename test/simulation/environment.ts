@@ -160,7 +160,8 @@ export function drawEnvironment(seed: number): Environment {
 
 /** A crowd is too slow with small answers, or with a month of minutes. */
 function cheapForCrowds(drawn: Conventions): Conventions {
-  return { ...drawn, dayFreshness: 'live', forced: plainConventions.forced };
+  const { forced, forcedTo, forcedWindow } = plainConventions;
+  return { ...drawn, dayFreshness: 'live', forced, forcedTo, forcedWindow };
 }
 
 /** A week of minutes without counts is too slow. */
@@ -190,14 +191,14 @@ function prompt(drawn: Conventions): Conventions {
  */
 function answerable(drawn: Conventions): Conventions {
   const coarseIsWrong = drawn.dayFreshness === 'nightly' || drawn.quarterFreshness === 'nightly';
-  const forced = coarseIsWrong
-    ? ({ above: 'bytes', limit: 1_000_000, to: 'day', window: 'as asked' } as const)
-    : ({ ...drawn.forced, window: 'as asked' } as const);
+  const { forced, forcedTo } = coarseIsWrong ? plainConventions : drawn;
   return {
     ...drawn,
     forced,
+    forcedTo,
     // Whole days would include the night before the counting period.
     window: 'as asked',
+    forcedWindow: 'as asked',
     // Records from a month ahead are never rolled up, or are among today's for a month.
     deviceClocks:
       coarseIsWrong && drawn.deviceClocks.aheadMs > DAY_MS

@@ -35,7 +35,7 @@ export const FOUND_ENVIRONMENTS: Readonly<Record<string, Environment>> = {
     ...PLAIN,
     conventions: {
       ...plainConventions,
-      forced: { above: 'rows', limit: 40, to: 'day', window: 'as asked' },
+      forced: { above: 'rows', limit: 40 },
     },
     visitsPerDay: [300],
     intervalMs: MINUTE_MS,
@@ -46,7 +46,8 @@ export const FOUND_ENVIRONMENTS: Readonly<Record<string, Environment>> = {
     ...PLAIN,
     conventions: {
       ...plainConventions,
-      forced: { above: 'rows', limit: 20, to: 'quarter', window: 'as asked' },
+      forced: { above: 'rows', limit: 20 },
+      forcedTo: 'quarter',
       rateLimit: { requests: 30, perMs: MINUTE_MS, retryAfter: 'none' },
     },
     visitsPerDay: [300],
@@ -74,7 +75,7 @@ export const FOUND_ENVIRONMENTS: Readonly<Record<string, Environment>> = {
     conventions: {
       ...plainConventions,
       deviceClocks: { share: 0.1, aheadMs: 30 * 24 * HOUR_MS },
-      forced: { above: 'rows', limit: 20, to: 'day', window: 'as asked' },
+      forced: { above: 'rows', limit: 20 },
       rateLimit: { requests: 20, perMs: 10_000, retryAfter: 'date' },
     },
     timezone: 'America/New_York',

@@ -61,7 +61,7 @@ describe('the window', () => {
   ])('finds records of devices whose clock is %i ms ahead', (aheadMs, from, to) => {
     const { ask } = small({
       deviceClocks: { share: 0.5, aheadMs },
-      forced: { above: 'rows', limit: 1_000_000, to: 'day', window: 'as asked' },
+      forced: { above: 'rows', limit: 1_000_000 },
     });
     const within = ask<RawRecord>(PEOPLE).result.filter(({ localTime }) => {
       const localMs = at(localTime);

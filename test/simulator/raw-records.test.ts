@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { plainConventions } from '../../src/simulator/conventions.ts';
 import { LOGIN, NOW_MS, PEOPLE, at, silent, small } from './support.ts';
 import type { Answer, RawRecord, Small } from './support.ts';
 
@@ -14,7 +13,7 @@ describe('raw records', () => {
         lateness: { usualMs: 1_000, offlineShare: 0.3, offlineMaxMs: 3_600_000 },
       },
     ],
-    ['limited by bytes', { forced: { ...plainConventions.forced, limit: 5_000 } }],
+    ['limited by bytes', { forced: { above: 'bytes', limit: 5_000 } }],
     ['default limit', { defaultLimit: 50 }],
   ] as const)('have pages that join to the whole: %s', (_, conventions) => {
     const { ask, service } = small(conventions);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { plainConventions } from '../../src/simulator/conventions.ts';
 import { LOGIN, PEOPLE, askToken, bearer, keys, silent, small, sum } from './support.ts';
 
 describe('the token endpoint', () => {
@@ -27,9 +26,7 @@ describe('the token endpoint', () => {
   });
 
   test('refuses revoked and rotated credentials, and accepts the new ones', () => {
-    const { service } = silent({
-      status: { ...plainConventions.status, invalidClient: 401 },
-    });
+    const { service } = silent({ invalidClientStatus: 401 });
     service.revoke('lone');
     expect(askToken(service).status).toBe(401);
     service.restore('lone');
@@ -93,11 +90,8 @@ describe('a data endpoint', () => {
 
   test('may ignore a forbidden combination, and `to` without `from`', () => {
     const { ask } = small({
-      status: {
-        ...plainConventions.status,
-        forbiddenCombination: 'ignored',
-        toWithoutFrom: 'ignored',
-      },
+      forbiddenCombinationStatus: 'ignored',
+      toWithoutFromStatus: 'ignored',
     });
     const days = ask(PEOPLE, { aggregation: 'day' });
     expect(ask(PEOPLE, { aggregation: 'day', limit: '1' })).toEqual(days);
@@ -112,8 +106,7 @@ describe('a data endpoint', () => {
     ['html', 'text/html; charset=utf-8', /^<!DOCTYPE/],
     ['empty', 'text/plain; charset=utf-8', /^$/],
   ] as const)('has errors in the format %s', (errorBody, type, body) => {
-    const status = { ...plainConventions.status, badValue: 422 } as const;
-    const response = silent({ errorBody, status }).request(PEOPLE, { limit: '-' });
+    const response = silent({ errorBody, badValueStatus: 422 }).request(PEOPLE, { limit: '-' });
     expect([response.status, response.headers['content-type']]).toEqual([422, type]);
     expect(response.body).toMatch(body);
   });
@@ -143,27 +136,26 @@ describe('forced aggregation', () => {
     ['minutes above some bytes', 'minute', 'bytes', 5_000],
     ['minutes above some rows', 'minute', 'rows', 40],
   ] as const)('replaces %s', (_, aggregation, above, limit) => {
-    const { ask } = small({ forced: { above, limit, to: 'day', window: 'as asked' } });
+    const { ask } = small({ forced: { above, limit } });
     const answer = ask(PEOPLE, aggregation === undefined ? query : { ...query, aggregation });
     expect(answer).toEqual(days);
   });
 
   test.each(['rows', 'bytes'] as const)('counts %s', (above) => {
-    const { ask } = small({ forced: { above, limit: 3_000, to: 'day', window: 'as asked' } });
+    const { ask } = small({ forced: { above, limit: 3_000 } });
     const { aggregation } = ask(PEOPLE, { ...query, aggregation: 'minute' }).metadata;
     expect(aggregation).toBe(above === 'rows' ? 'minute' : 'day');
   });
 
   test('never uses a finer aggregation than requested', () => {
-    const { ask } = small({
-      forced: { above: 'rows', limit: 1, to: 'minute', window: 'as asked' },
-    });
+    const { ask } = small({ forced: { above: 'rows', limit: 1 }, forcedTo: 'minute' });
     expect(ask(PEOPLE, { ...query, aggregation: 'day' })).toEqual(days);
   });
 
   test('may widen the window', () => {
     const { ask } = small({
-      forced: { above: 'rows', limit: 9, to: 'day', window: 'whole buckets' },
+      forced: { above: 'rows', limit: 9 },
+      forcedWindow: 'whole buckets',
     });
     const answer = ask(PEOPLE, { ...query, aggregation: 'minute' });
     expect(keys(answer)).toEqual(keys(days));
@@ -171,7 +163,7 @@ describe('forced aggregation', () => {
   });
 
   test('may page raw answers instead, with a limit or without', () => {
-    const forced = { above: 'rows', limit: 10, to: 'day', window: 'as asked' } as const;
+    const forced = { above: 'rows', limit: 10 } as const;
     const paged = small({ forced, oversizedRaw: 'paged' }).ask(PEOPLE, query).metadata;
     expect(paged).toMatchObject({ count: 10, startToken: expect.any(String) as string });
     const page = { ...query, limit: '20' };

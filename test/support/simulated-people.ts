@@ -28,7 +28,7 @@ export const DAY_LAGS = { dayFreshness: 'nightly' } as const;
 
 /** Windows with more rows than this are answered by `day`. */
 export function forcedAbove(limit: number): Partial<Conventions> {
-  return { forced: { above: 'rows', limit, to: 'day', window: 'as asked' } };
+  return { forced: { above: 'rows', limit } };
 }
 
 export class SimulatedPeople {
