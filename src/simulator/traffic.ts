@@ -4,7 +4,7 @@
  */
 import { seededRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
-import { drawPoisson, mixSeeds, weightedPicker } from './chance.ts';
+import { drawPoisson, mixSeeds, pick, weightedPicker } from './chance.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from './conventions.ts';
 import { openInterval } from './libraries.ts';
 import type { Device, Library, OpeningInterval, SensorSetting } from './libraries.ts';
@@ -54,7 +54,10 @@ export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffi
   const { meanVisitMinutes, loginShare, groupChance, visitsPerDay } = library;
   const random = seededRandom(mixSeeds(library.seed, library.customerId, day));
   const slots = openSlots(library, zone, day);
-  const branches = branchesWithDevices(library);
+  const branches = library.branches.map(({ id }) => ({
+    door: devicePicker(library, id, 'door'),
+    station: devicePicker(library, id, 'station'),
+  }));
   const people: Pass[] = [];
   const logins: Pass[] = [];
 
@@ -65,10 +68,7 @@ export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffi
   function visit({ startMs, closesMs }: Slot): void {
     const enterMs = startMs + Math.floor(random.next() * SLOT_MS);
     const size = random.next() < 0.04 ? 2 + Math.floor(random.next() * 3) : 1;
-    const branch = branches[Math.floor(random.next() * branches.length)];
-    if (branch === undefined) {
-      return;
-    }
+    const branch = pick(random, branches);
     const stayMs = drawStayMs(random, meanVisitMinutes);
     const leavesMs = closesMs + Math.floor(random.next() * MAX_LEAVING_MS);
     const exitMs = Math.min(enterMs + stayMs, leavesMs);
@@ -143,23 +143,13 @@ function byTime(a: Pass, b: Pass): number {
 /** Draws an index in the library's devices. */
 type DevicePicker = (random: Random) => number;
 
-/** Branches without a door or without a station have no visits. */
-function branchesWithDevices({
-  branches,
-  devices,
-}: Library): readonly { readonly door: DevicePicker; readonly station: DevicePicker }[] {
-  return branches.flatMap(({ id }) => {
-    const own = devices.flatMap((device, i) => (device.branchId === id ? [{ ...device, i }] : []));
-    const doors = own.filter(({ kind }) => kind === 'door');
-    const stations = own.filter(({ kind }) => kind === 'station');
-    const [door, station] = [doors, stations].map((list) => {
-      const draw = weightedPicker(list, ({ weight }) => weight);
-      return (random: Random) => draw(random).i;
-    });
-    return doors.length > 0 && stations.length > 0 && door !== undefined && station !== undefined
-      ? [{ door, station }]
-      : [];
-  });
+/** Of a branch, which has at least one door and one station. */
+function devicePicker({ devices }: Library, branchId: number, kind: Device['kind']): DevicePicker {
+  const own = devices.flatMap((device, i) =>
+    device.branchId === branchId && device.kind === kind ? [{ i, weight: device.weight }] : [],
+  );
+  const draw = weightedPicker(own, ({ weight }) => weight);
+  return (random) => draw(random).i;
 }
 
 /** Half hours of elapsed time: 46 or 50 on the days on which clocks change. */
