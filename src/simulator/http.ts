@@ -37,9 +37,8 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       `expected a loopback address like 127.0.0.1:0, got "${options.listenAddress}"`,
     );
   }
-  const closing = new AbortController();
   const server = createServer((incoming, outgoing) => {
-    exchange(options, incoming, outgoing, closing.signal).catch((error: unknown) => {
+    exchange(options, incoming, outgoing).catch((error: unknown) => {
       outgoing.destroy(error instanceof Error ? error : undefined);
     });
   });
@@ -47,7 +46,6 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   return {
     url,
     async close() {
-      closing.abort();
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
@@ -60,7 +58,6 @@ async function exchange(
   options: SimulatorOptions,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  closing: AbortSignal,
 ): Promise<void> {
   const { service, faults, clock } = options;
   const [path = '/', query = ''] = (incoming.url ?? '/').split('?', 2);
@@ -86,8 +83,7 @@ async function exchange(
       if (outcome.afterMs > 0) {
         const gone = new AbortController();
         outgoing.once('close', () => gone.abort());
-        const waiting = AbortSignal.any([gone.signal, closing]);
-        await clock.sleep(outcome.afterMs, waiting).catch(() => undefined);
+        await clock.sleep(outcome.afterMs, gone.signal).catch(() => undefined);
       }
       send(outgoing, outcome.response);
   }
@@ -99,7 +95,7 @@ function send(outgoing: ServerResponse, { status, headers, body }: SimulatedResp
 }
 
 /**
- * - GET truth or occupancy ?from=TIME[&at=TIME][&customer=NAME]: by customer, TIME in ISO 8601.
+ * - GET truth?from=TIME[&at=TIME][&customer=NAME]: by customer, TIME in ISO 8601.
  * - POST faults {"rate": 0.1, "kinds": [...], "customer": NAME}: by default all kinds, all customers.
  * - DELETE faults: ends them.
  */
@@ -109,24 +105,18 @@ function handleControl(
 ): SimulatedResponse {
   const nowMs = clock.nowMs();
   switch (`${method} ${path}`) {
-    case 'GET /simulator/truth':
-    case 'GET /simulator/occupancy': {
+    case 'GET /simulator/truth': {
       const fromMs = Date.parse(query.get('from') ?? '');
       const atMs = query.has('at') ? Date.parse(query.get('at') ?? '') : nowMs;
       if (Number.isNaN(fromMs + atMs)) {
         const message = 'from, at: expected a time like 2026-03-01T04:00:00Z';
         return errorResponse(400, message, 'error', nowMs);
       }
-      const names = service.customers.map(({ library: { name } }) => name);
-      const values = names
+      const truths = service.customers
+        .map(({ library: { name } }) => name)
         .filter((name) => name === (query.get('customer') ?? name))
-        .map((name) => [
-          name,
-          path.endsWith('/truth')
-            ? service.truth(name, fromMs, atMs)
-            : (service.countedOccupancy(name, fromMs, atMs).at(-1)?.people ?? 0),
-        ]);
-      return jsonResponse(200, JSON.stringify({ customers: Object.fromEntries(values) }), nowMs);
+        .map((name) => [name, service.truth(name, fromMs, atMs)]);
+      return jsonResponse(200, JSON.stringify({ customers: Object.fromEntries(truths) }), nowMs);
     }
     case 'POST /simulator/faults': {
       const plan = parsePlan(body ?? '');
@@ -141,7 +131,7 @@ function handleControl(
       faults.clear();
       return jsonResponse(200, '{}', nowMs);
     default:
-      return errorResponse(404, 'expected truth, occupancy or faults', 'error', nowMs);
+      return errorResponse(404, 'expected truth or faults', 'error', nowMs);
   }
 }
 
