@@ -142,11 +142,9 @@ function countDay(
   const byMinute = noCounts(MINUTES_PER_DAY);
   const late = new Map<number, Counts>();
   for (const { timeMs, device, people } of [...countPasses({ devices }, passes), ...bursts]) {
-    const outage = devices[device]?.offline?.find(
-      ({ fromMs, toMs }) => timeMs >= fromMs && timeMs < toMs,
-    );
+    const outage = devices[device]?.outage;
     let counts = byMinute;
-    if (outage !== undefined) {
+    if (outage !== undefined && timeMs >= outage.fromMs && timeMs < outage.toMs) {
       const knownFrom = minuteOf(outage.toMs);
       counts = late.get(knownFrom) ?? noCounts(MINUTES_PER_DAY);
       late.set(knownFrom, counts);

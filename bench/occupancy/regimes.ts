@@ -35,6 +35,17 @@ interface EachWay {
   readonly exits: number;
 }
 
+/** A door of the bench on one day. */
+export interface Door extends Device {
+  /** While a door is offline it keeps its counts, and delivers them at the end. */
+  readonly outage: Outage | undefined;
+}
+
+interface Outage {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 export interface Regime {
   readonly entries: Partial<Detection>;
   readonly exits: Partial<Detection>;
@@ -108,7 +119,7 @@ export function equip(
   regime: Regime,
   seed: number,
   day: number,
-): readonly Device[] {
+): readonly Door[] {
   const { doors } = library;
   return doors.map((weight, door) => {
     const changed = regime.changed?.(day, door, doors.length);
@@ -125,7 +136,7 @@ export function equip(
       clientId: door,
       weight,
       sensor: [sensor],
-      offline: regime.isLate ? drawOutage(library, seed, day, door) : [],
+      outage: regime.isLate && drawOutage(library, seed, day, door),
     };
   });
 }
@@ -139,14 +150,14 @@ function drawOutage(
   seed: number,
   day: number,
   door: number,
-): NonNullable<Device['offline']> {
+): Outage | undefined {
   const [opens = 0] = openingHours(library, day) ?? [];
   const isOffline =
     chance(seed, day, 3) < OUTAGE_SHARE &&
     Math.floor(chance(seed, day, 4) * library.doors.length) === door;
   const startHours = opens - DAY_STARTS_AT_HOUR + MAX_OUTAGE_START_HOURS * chance(seed, day, 5);
   const fromMs = day * DAY_MS + startHours * HOUR_MS;
-  return isOffline ? [{ fromMs, toMs: fromMs + OUTAGE_HOURS * HOUR_MS }] : [];
+  return isOffline ? { fromMs, toMs: fromMs + OUTAGE_HOURS * HOUR_MS } : undefined;
 }
 
 /** The passes of a day as the sensors meet them: with cleaners, and luck -1 for those who are hidden. */

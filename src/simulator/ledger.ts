@@ -56,7 +56,7 @@ export function createLedger(
   const utc = zones('UTC');
   const startMs = zone.dayStartMs(zone.dayOf(sinceMs));
   const timeOf = recordTimes(library, conventions);
-  const { laterMs, earlierMs } = windowSpread(library, conventions);
+  const { laterMs, earlierMs } = windowSpread(conventions);
   const added: ByStream<ServiceRecord[]> = { people: [], logins: [] };
 
   /** In no particular order. */

@@ -42,8 +42,6 @@ export interface Device {
   readonly weight: number;
   /** In order of time; before the first setting nothing is counted. */
   readonly sensor: readonly SensorSetting[];
-  /** While a device is offline it keeps its records, and delivers them at the end. */
-  readonly offline?: readonly { readonly fromMs: number; readonly toMs: number }[];
 }
 
 export interface Library {

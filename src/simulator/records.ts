@@ -96,15 +96,15 @@ export function recordTimes(
 }
 
 /** The most that the window time of a record can be after its event, and before it. */
-export function windowSpread(
-  { devices }: Library,
-  { lateness, serviceClockMs, deviceClocks, resolutionMs, windowTime }: Conventions,
-): { readonly laterMs: number; readonly earlierMs: number } {
-  const outagesMs = devices.flatMap(({ offline = [] }) =>
-    offline.map(({ fromMs, toMs }) => toMs - fromMs),
-  );
-  const drawnMs = lateness.offlineShare > 0 ? HOUR_MS + lateness.offlineMaxMs : 0;
-  const deliveryMs = lateness.usualMs + Math.max(drawnMs, ...outagesMs);
+export function windowSpread({
+  lateness,
+  serviceClockMs,
+  deviceClocks,
+  resolutionMs,
+  windowTime,
+}: Conventions): { readonly laterMs: number; readonly earlierMs: number } {
+  const outageMs = lateness.offlineShare > 0 ? HOUR_MS + lateness.offlineMaxMs : 0;
+  const deliveryMs = lateness.usualMs + outageMs;
   const isServer = windowTime === 'server';
   const clockMs = isServer ? serviceClockMs : deviceClocks.share > 0 ? deviceClocks.aheadMs : 0;
   return {
@@ -139,16 +139,12 @@ function outageEndMs(
   deviceIndex: number,
   eventMs: number,
 ): number {
-  const device = library.devices[deviceIndex];
-  const given = device?.offline?.find(({ fromMs, toMs }) => eventMs >= fromMs && eventMs < toMs);
-  if (given !== undefined || device === undefined || lateness.offlineShare === 0) {
-    return given?.toMs ?? -Infinity;
-  }
+  const { id = 0 } = library.devices[deviceIndex] ?? {};
   const hour = Math.floor(eventMs / HOUR_MS);
-  if (chance(library.seed, device.id, hour, 3) >= lateness.offlineShare) {
+  if (chance(library.seed, id, hour, 3) >= lateness.offlineShare) {
     return -Infinity;
   }
-  const afterMs = chance(library.seed, device.id, hour, 4) * lateness.offlineMaxMs;
+  const afterMs = chance(library.seed, id, hour, 4) * lateness.offlineMaxMs;
   return (hour + 1) * HOUR_MS + Math.floor(afterMs);
 }
 
