@@ -6,7 +6,7 @@ import { Command } from 'commander';
 import { BREAKDOWNS } from '../base/model.ts';
 import { loadConfig } from '../config/load.ts';
 import { createDaemon } from '../daemon.ts';
-import { exporterConfigYaml } from '../simulator/environment.ts';
+import { exporterConfigYaml } from '../simulator/demo-service.ts';
 import { customersOption, helpNotes, loggerFor, addLogOptions, seedOption } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { PROGRAM, untilStopped } from './io.ts';
@@ -47,10 +47,10 @@ async function demo(flags: DemoFlags, io: Io): Promise<void> {
   const simulation = await startSimulation(flags, '127.0.0.1:0');
   const folder = await mkdtemp(join(tmpdir(), 'library-stats-exporter-demo-'));
   try {
-    const { environment, simulator } = simulation;
+    const { service, simulator } = simulation;
     const path = join(folder, 'config.yaml');
     const isSmall = flags.customers <= MAX_CUSTOMERS_WITH_SHORT_INTERVALS;
-    const config = exporterConfigYaml(environment, simulator.url, isSmall ? SHORT_INTERVALS : {});
+    const config = exporterConfigYaml(service, simulator.url, isSmall ? SHORT_INTERVALS : {});
     await writeFile(path, config, { mode: 0o600 });
     const loaded = await loadConfig({ path, env: {} });
     const daemon = createDaemon({

@@ -5,8 +5,8 @@ import { seededRandom } from '../base/random.ts';
 import { createFaults } from '../simulator/faults.ts';
 import { startSimulator } from '../simulator/http.ts';
 import type { Simulator } from '../simulator/http.ts';
-import { createEnvironment } from '../simulator/environment.ts';
-import type { Environment } from '../simulator/environment.ts';
+import { createDemoService } from '../simulator/demo-service.ts';
+import type { SimulatedService } from '../simulator/service.ts';
 import { customersOption, helpNotes, seedOption } from './flags.ts';
 import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
@@ -40,7 +40,7 @@ export function serviceCommand(io: Io): Command {
 }
 
 export interface Simulation {
-  readonly environment: Environment;
+  readonly service: SimulatedService;
   readonly simulator: Simulator;
 }
 
@@ -48,20 +48,20 @@ export async function startSimulation(
   { customers, seed }: SimulationFlags,
   listenAddress: string,
 ): Promise<Simulation> {
-  const environment = createEnvironment({ customers, seed, clock: systemClock });
+  const service = createDemoService({ customers, seed, clock: systemClock });
   const simulator = await startSimulator({
-    service: environment.service,
+    service,
     faults: createFaults({ random: seededRandom(seed) }),
     clock: systemClock,
     listenAddress,
   });
-  return { environment, simulator };
+  return { service, simulator };
 }
 
 /** The addresses of the service, and the credentials of each customer. */
-export function describeSimulation({ environment, simulator: { url } }: Simulation): string {
+export function describeSimulation({ service, simulator: { url } }: Simulation): string {
   const month = new Date(systemClock.nowMs()).toISOString().slice(0, 7);
-  const customers = environment.customers.map(
+  const customers = service.customers.map(
     ({ library: { name }, clientId, clientSecret }) =>
       `  ${name}: client_id ${clientId}, client_secret ${clientSecret}\n`,
   );

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { lockFolder } from '../../src/base/files.ts';
 import { StorageInUseError } from '../../src/polling/state-file.ts';
-import { createEnvironment, exporterConfigYaml } from '../../src/simulator/environment.ts';
+import { createDemoService, exporterConfigYaml } from '../../src/simulator/demo-service.ts';
 import { folderOf, load } from '../config/folder.ts';
 import { toAnswer, toSimulated } from '../support/exporter-process.ts';
 import { configText, started } from './fixture.ts';
@@ -13,9 +13,9 @@ import { configText, started } from './fixture.ts';
 const PATIENT = { timeout: 20_000 };
 
 test('stop ends readiness and reloads first, then polls, and writes the state file last', async () => {
-  const { service, customers } = createEnvironment({ seed: 1, customers: 1, clock: systemClock });
+  const service = createDemoService({ seed: 1, customers: 1, clock: systemClock });
   const polling = { interval: '1s' };
-  const yaml = exporterConfigYaml({ service, customers }, 'http://127.0.0.1:9', { polling });
+  const yaml = exporterConfigYaml(service, 'http://127.0.0.1:9', { polling });
   const storagePath = await folderOf({});
   const answered = Promise.withResolvers<void>();
   let [hanging, aborted] = [0, 0];

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { createEnvironment } from '../../src/simulator/environment.ts';
+import { createDemoService } from '../../src/simulator/demo-service.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import { startSimulator } from '../../src/simulator/http.ts';
 import { finished } from './support/processes.ts';
@@ -21,7 +21,7 @@ const BLOCK = /(?<=^```console\n)(?!\$ npm)[^]*?(?=^```$)/gm;
 
 test('every curl command prints what is written below it', async () => {
   const clock = { ...systemClock, nowMs: () => NOW_MS };
-  const { service } = createEnvironment({ seed: 1, customers: 5, clock });
+  const service = createDemoService({ seed: 1, customers: 5, clock });
   const faults = createFaults({ random: seededRandom(1) });
   const listenAddress = '127.0.0.1:0';
   const simulator = await startSimulator({ service, faults, clock, listenAddress });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BREAKDOWNS } from '../../src/base/model.ts';
 import { startSimulation } from '../../src/cli/service.ts';
-import { exporterConfigYaml } from '../../src/simulator/environment.ts';
+import { exporterConfigYaml } from '../../src/simulator/demo-service.ts';
 import { MAIN } from '../acceptance/daemon.ts';
 import { labelValues, readDashboards } from '../grafana/dashboard.ts';
 import type { Dashboard } from '../grafana/dashboard.ts';
@@ -75,14 +75,11 @@ afterAll(async () => {
  * promtool: of five customers with every breakdown, job="library" and instance="localhost:10096".
  */
 async function history(folder: string): Promise<string> {
-  const { environment, simulator } = await startSimulation(
-    { customers: 5, seed: 1 },
-    '127.0.0.1:0',
-  );
+  const { service, simulator } = await startSimulation({ customers: 5, seed: 1 }, '127.0.0.1:0');
   try {
     const config = join(folder, 'config.yaml');
     const settings = { service: { max_requests_per_second: 1_000 }, breakdowns: BREAKDOWNS };
-    writeFileSync(config, exporterConfigYaml(environment, simulator.url, settings));
+    writeFileSync(config, exporterConfigYaml(service, simulator.url, settings));
     const flags = [`--config.file=${config}`, '--from=-35d', '--to=-1m', '--step=5m'];
     const files = join(folder, 'history');
     await finished(process.execPath, [MAIN, 'backfill', ...flags, `--output=${files}`]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createEnvironment } from '../../src/simulator/environment.ts';
+import { createDemoService } from '../../src/simulator/demo-service.ts';
 import { openInterval } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import { createZones, minuteOfDay, weekdayOf } from '../../src/simulator/zone.ts';
@@ -9,8 +9,8 @@ import { NOW_MS } from './support.ts';
 const HOUR_MS = 3_600_000;
 const zones = createZones();
 
-function environmentAt(nowMs: number, customers = 5, seed = 1) {
-  return createEnvironment({ seed, customers, clock: new VirtualClock(nowMs) });
+function serviceAt(nowMs: number, customers = 5, seed = 1) {
+  return createDemoService({ seed, customers, clock: new VirtualClock(nowMs) });
 }
 
 function isOpen({ timezone, opening }: Library, nowMs: number): boolean {
@@ -25,10 +25,10 @@ describe('the five customers of the demo', () => {
     'have three busy libraries and an open one with a dead door in every hour of the week from %s',
     (start) => {
       const startMs = Date.parse(start);
-      const { service, customers } = environmentAt(startMs);
+      const service = serviceAt(startMs);
       for (let hour = 0; hour < 7 * 24; hour++) {
         const nowMs = startMs + hour * HOUR_MS + 20 * 60_000;
-        const open = customers.filter(({ library }) => isOpen(library, nowMs));
+        const open = service.customers.filter(({ library }) => isOpen(library, nowMs));
         const busy = open.filter(
           ({ library: { name } }) => service.truth(name, nowMs - 15 * 60_000, nowMs).entered >= 5,
         );
@@ -43,7 +43,7 @@ describe('the five customers of the demo', () => {
   );
 
   test('have doors that died yesterday, in old-town the only one, and stations that work', () => {
-    const { service } = environmentAt(NOW_MS);
+    const service = serviceAt(NOW_MS);
     const today = service.truth('old-town', Date.parse('2026-03-18T00:00:00Z'));
     expect(today.entered).toBe(0);
     expect(today.logins).toBeGreaterThan(20);
@@ -58,7 +58,7 @@ describe('the five customers of the demo', () => {
 });
 
 test('names, secrets and ids are unique among thousands of customers', () => {
-  const { customers } = environmentAt(NOW_MS, 7_000);
+  const { customers } = serviceAt(NOW_MS, 7_000);
   expect(new Set(customers.map(({ clientSecret }) => clientSecret)).size).toBe(7_000);
   expect(new Set(customers.map(({ library }) => library.name)).size).toBe(7_000);
   const devices = customers.flatMap(({ library }) => library.devices.map(({ id }) => id));

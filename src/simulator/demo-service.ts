@@ -1,6 +1,6 @@
 /**
- * A complete environment from a seed: customers with names and credentials, their libraries, the
- * service that counts for them, and a configuration for the exporter.
+ * The service of the demo, from a seed: libraries, and customers with names and credentials. Also the
+ * configuration of an exporter that polls it.
  */
 import { stringify } from 'yaml';
 import type { Clock } from '../base/clock.ts';
@@ -22,15 +22,10 @@ import { SCOPE, createSimulatedService } from './service.ts';
 import type { SimulatedCustomer, SimulatedService } from './service.ts';
 import { createZones } from './zone.ts';
 
-export interface EnvironmentOptions {
+interface DemoServiceOptions {
   readonly seed: number;
   readonly customers: number;
   readonly clock: Pick<Clock, 'nowMs'>;
-}
-
-export interface Environment {
-  readonly service: SimulatedService;
-  readonly customers: readonly SimulatedCustomer[];
 }
 
 const FIRST_CUSTOMER_ID = 1_001;
@@ -38,11 +33,11 @@ const FIRST_CUSTOMER_ID = 1_001;
 const DEATH_MINUTE = 14 * 60 + 37;
 
 /** Depends on nothing but its options and the clock's time at the call. */
-export function createEnvironment({
+export function createDemoService({
   seed,
   customers: count,
   clock,
-}: EnvironmentOptions): Environment {
+}: DemoServiceOptions): SimulatedService {
   const demo = demoLibraries(seed, clock.nowMs());
   const customers = Array.from({ length: count }, (_, i): SimulatedCustomer => {
     const library = demo[i] ?? drawLibrary(seed, FIRST_CUSTOMER_ID + i, {});
@@ -52,7 +47,7 @@ export function createEnvironment({
       clientSecret: hexadecimal(32, seed, library.customerId, 0),
     };
   });
-  return { service: createSimulatedService({ seed, customers, clock }), customers };
+  return createSimulatedService({ seed, customers, clock });
 }
 
 export interface ExporterConfigOptions {
@@ -66,14 +61,14 @@ export interface ExporterConfigOptions {
 
 /** The configuration file of an exporter whose service is at `baseUrl`. */
 export function exporterConfigYaml(
-  environment: Environment,
+  { customers }: SimulatedService,
   baseUrl: string,
   options: ExporterConfigOptions = {},
 ): string {
   return stringify({
     service: { base_url: baseUrl, auth_url: baseUrl, scope: SCOPE, ...options.service },
     polling: options.polling,
-    customers: environment.customers.map(({ library, clientId, clientSecret }) => ({
+    customers: customers.map(({ library, clientId, clientSecret }) => ({
       name: library.name,
       client_id: clientId,
       client_secret: clientSecret,
