@@ -83,9 +83,8 @@ function timeRows(
   const window = isForced ? conventions.forcedWindow : conventions.window;
   const isWidened = window === 'whole buckets' && (isForced || aggregation !== 'minute');
   const { fromMs, toMs } = isWidened ? widen(query, buckets) : query;
-  const isNightly =
-    (aggregation === 'day' && conventions.dayFreshness === 'nightly') ||
-    (aggregation === 'quarter' && conventions.quarterFreshness === 'nightly');
+  const { dayFreshness: day, quarterFreshness: quarter } = conventions;
+  const isNightly = { minute: 'live', quarter, day }[aggregation] === 'nightly';
   const shown = isNightly ? lastRollUp(ledger, nowMs) : { knownAtMs: nowMs, keyBeforeMs: Infinity };
 
   const span = { stream: query.stream, fromMs, toMs, nowMs: shown.knownAtMs };
@@ -128,11 +127,11 @@ function lastRollUp(
   { zone, dayZone }: Ledger,
   nowMs: number,
 ): { readonly knownAtMs: number; readonly keyBeforeMs: number } {
+  function rollUpMs(day: number): number {
+    return zone.instantOf(day * DAY_MS + ROLL_UP_MINUTE * MINUTE_MS);
+  }
   const today = zone.dayOf(nowMs);
-  const [tonight, before] = [today, today - 1].map((day) =>
-    zone.instantOf(day * DAY_MS + ROLL_UP_MINUTE * MINUTE_MS),
-  ) as [number, number];
-  const knownAtMs = tonight <= nowMs ? tonight : before;
+  const knownAtMs = rollUpMs(rollUpMs(today) <= nowMs ? today : today - 1);
   return { knownAtMs, keyBeforeMs: dayZone.dayStartMs(dayZone.dayOf(knownAtMs)) };
 }
 

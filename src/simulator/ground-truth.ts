@@ -1,8 +1,8 @@
 /** What a perfect reader would know of a customer: sums of records. */
-import type { Breakdown } from '../base/model.ts';
+import type { Breakdown, MinuteStream } from '../base/model.ts';
 import { MINUTE_MS } from './conventions.ts';
 import type { Ledger, Span } from './ledger.ts';
-import type { RecordStream, ServiceRecord } from './records.ts';
+import type { ServiceRecord } from './records.ts';
 
 export interface Totals {
   readonly entered: number;
@@ -87,12 +87,12 @@ export function groupId({ library }: Ledger, breakdown: Breakdown, index: number
   return { branch: branchId, client: clientId, device: id }[breakdown];
 }
 
-function openWindow(ledger: Ledger, stream: RecordStream, fromMs: number, nowMs: number): Span {
+function openWindow(ledger: Ledger, stream: MinuteStream, fromMs: number, nowMs: number): Span {
   const isExclusive = ledger.conventions.fromEdge === 'exclusive';
   return { stream, fromMs: isExclusive ? fromMs + 1 : fromMs, toMs: Infinity, nowMs };
 }
 
-function totals(recordsOf: (stream: RecordStream) => readonly ServiceRecord[]): Totals {
+function totals(recordsOf: (stream: MinuteStream) => readonly ServiceRecord[]): Totals {
   const people = recordsOf('people');
   return {
     entered: people.reduce((sum, record) => sum + record.in, 0),

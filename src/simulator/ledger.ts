@@ -1,4 +1,5 @@
 /** All records of one customer, made date by date when a query needs them. */
+import type { MinuteStream } from '../base/model.ts';
 import type { Conventions } from './conventions.ts';
 import { createBuckets } from './keys.ts';
 import type { Library } from './libraries.ts';
@@ -10,13 +11,13 @@ import {
   windowSpread,
   withTimes,
 } from './records.ts';
-import type { ByStream, Counts, RecordStream, ServiceRecord } from './records.ts';
+import type { Counts, ServiceRecord } from './records.ts';
 import { MAX_VISIT_MS, countPasses, dayTraffic } from './traffic.ts';
 import type { Zone } from './zone.ts';
 
 /** Records with a window time from `fromMs` to `toMs`, both included, as known at `nowMs`. */
 export interface Span {
-  readonly stream: RecordStream;
+  readonly stream: MinuteStream;
   readonly fromMs: number;
   readonly toMs: number;
   readonly nowMs: number;
@@ -34,7 +35,7 @@ export interface AddedRecord {
   readonly amount?: number;
 }
 
-type DayRecords = ByStream<ServiceRecord[]>;
+type DayRecords = Readonly<Record<MinuteStream, ServiceRecord[]>>;
 
 /** Days of all customers in memory; the oldest are dropped above a limit, and made again when needed. */
 export type RecordCache = Map<string, DayRecords>;
@@ -57,7 +58,7 @@ export function createLedger(
   const startMs = zone.dayStartMs(zone.dayOf(sinceMs));
   const timeOf = recordTimes(library, conventions);
   const { laterMs, earlierMs } = windowSpread(conventions);
-  const added: ByStream<ServiceRecord[]> = { people: [], logins: [] };
+  const added: DayRecords = { people: [], logins: [] };
 
   /** In no particular order. */
   function records({ stream, fromMs, toMs, nowMs }: Span): readonly ServiceRecord[] {
@@ -89,7 +90,7 @@ export function createLedger(
       return cached;
     }
     const traffic = dayTraffic(library, zone, day);
-    function recordsOf(stream: RecordStream): ServiceRecord[] {
+    function recordsOf(stream: MinuteStream): ServiceRecord[] {
       const counted = countPasses(library, traffic[stream]);
       return dayRecords(library, conventions, timeOf, day, stream, counted);
     }

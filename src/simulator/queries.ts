@@ -1,8 +1,7 @@
 /** Parses the parameters of the data endpoints (service-interface.md, 4.2 to 4.4). */
 import { Temporal } from 'temporal-polyfill';
-import type { Aggregation } from '../base/model.ts';
+import type { Aggregation, MinuteStream } from '../base/model.ts';
 import type { Conventions } from './conventions.ts';
-import type { RecordStream } from './records.ts';
 import type { Zone } from './zone.ts';
 
 /** The position of a record in the order of raw answers. */
@@ -13,7 +12,7 @@ export interface Cursor {
 }
 
 export interface DataQuery {
-  readonly stream: RecordStream;
+  readonly stream: MinuteStream;
   /** Absent for raw records. */
   readonly aggregation: Aggregation | undefined;
   /** Both included; -Infinity and Infinity if not given. */
@@ -47,7 +46,7 @@ const AGGREGATIONS = {
 } as const;
 
 export function parseQuery(
-  stream: RecordStream,
+  stream: MinuteStream,
   query: URLSearchParams,
   conventions: Conventions,
   zone: Zone,
@@ -94,7 +93,7 @@ export function parseQuery(
 }
 
 function parsePage(
-  stream: RecordStream,
+  stream: MinuteStream,
   query: URLSearchParams,
   { maximumLimit, aboveMaximumLimit, defaultLimit, badValueStatus }: Conventions,
 ): Page | QueryError {
@@ -122,10 +121,10 @@ export function writeStartToken({ stream, limit, echo }: DataQuery, last: Cursor
 }
 
 /** Undefined unless the token was written for this stream. */
-function parseStartToken(stream: RecordStream, token: string): Page | undefined {
+function parseStartToken(stream: MinuteStream, token: string): Page | undefined {
   try {
     const text = Buffer.from(token, 'base64url').toString();
-    const page = JSON.parse(text) as Page & { readonly stream: RecordStream };
+    const page = JSON.parse(text) as Page & { readonly stream: MinuteStream };
     return page.stream === stream ? page : undefined;
   } catch {
     return undefined;

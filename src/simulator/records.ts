@@ -1,13 +1,11 @@
 /** Counted passes as records of the service: when each arrives, which times it has, how it is corrected. */
+import type { MinuteStream } from '../base/model.ts';
 import { seededRandom } from '../base/random.ts';
 import { chance, mixSeeds } from './chance.ts';
 import { HOUR_MS } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
 import type { Library } from './libraries.ts';
 import type { CountedPass } from './traffic.ts';
-
-export type RecordStream = 'people' | 'logins';
-export type ByStream<Value> = Readonly<Record<RecordStream, Value>>;
 
 /** People in and out; logins are `in`. */
 export interface Counts {
@@ -44,7 +42,7 @@ export function dayRecords(
   conventions: Conventions,
   timeOf: TimeOf,
   day: number,
-  stream: RecordStream,
+  stream: MinuteStream,
   passes: readonly CountedPass[],
 ): ServiceRecord[] {
   const { corrections, lateness } = conventions;

@@ -3,16 +3,16 @@
  * response comes out. Sockets are in http.ts, faults in faults.ts.
  */
 import type { Clock } from '../base/clock.ts';
+import type { MinuteStream } from '../base/model.ts';
 import { answer } from './answers.ts';
 import { hexadecimal } from './chance.ts';
 import { DAY_MS, SECOND_MS, plainConventions } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
 import { createGroundTruth } from './ground-truth.ts';
 import { createLedger } from './ledger.ts';
-import type { AddedRecord, Ledger } from './ledger.ts';
+import type { AddedRecord, Ledger, RecordCache } from './ledger.ts';
 import type { Library } from './libraries.ts';
 import { parseQuery } from './queries.ts';
-import type { RecordStream } from './records.ts';
 import { errorResponse, jsonResponse, retryAfterHeader } from './responses.ts';
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
 import { createZones } from './zone.ts';
@@ -55,7 +55,7 @@ interface Token {
 
 export const SCOPE = 'ServiceAPI';
 const TOKEN_PATH = '/connect/token';
-const STREAMS: Readonly<Record<string, RecordStream>> = {
+const STREAMS: Readonly<Record<string, MinuteStream>> = {
   '/v1/peoplecount': 'people',
   '/v1/login': 'logins',
 };
@@ -65,7 +65,7 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
   const conventionsOfAll = options.conventions ?? plainConventions;
   const zones = createZones();
   const sinceMs = clock.nowMs() - (options.historyMs ?? 35 * DAY_MS);
-  const cache = new Map();
+  const cache: RecordCache = new Map();
   const accounts = customers.map(
     ({ library, clientId, clientSecret, conventions = conventionsOfAll }): Account => ({
       clientId,
@@ -79,7 +79,6 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
   const byName = new Map(accounts.map((account) => [account.ledger.library.name, account]));
   const byClientId = new Map(accounts.map((account) => [account.clientId, account]));
   const tokens = new Map<string, Token>();
-  let issuedTokens = 0;
 
   function accountOf(customer: string): Account {
     const found = byName.get(customer);
@@ -115,13 +114,13 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
       return errorResponse(400, 'invalid_scope', 'error', dateMs);
     }
     const expires_in = account.ledger.conventions.tokenLifetimeSeconds;
-    const access_token = `simulated.${hexadecimal(40, seed, issuedTokens++)}`;
+    const access_token = `simulated.${hexadecimal(40, seed, tokens.size)}`;
     tokens.set(access_token, { account, expiresMs: nowMs + expires_in * SECOND_MS });
     const answer = { access_token, expires_in, token_type: 'Bearer', scope: SCOPE };
     return jsonResponse(200, JSON.stringify(answer), dateMs);
   }
 
-  function answerData(stream: RecordStream, request: SimulatedRequest): SimulatedResponse {
+  function answerData(stream: MinuteStream, request: SimulatedRequest): SimulatedResponse {
     const nowMs = clock.nowMs();
     const token = tokenOf(request);
     const conventions = token?.account.ledger.conventions ?? conventionsOfAll;
