@@ -160,7 +160,7 @@ function drawOutage(
   return isOffline ? { fromMs, toMs: fromMs + OUTAGE_HOURS * HOUR_MS } : undefined;
 }
 
-/** The passes of a day as the sensors meet them: with cleaners, and luck -1 for those who are hidden. */
+/** The passes of a day with cleaners; no sensor counts those with a `detectionDraw` of -1, who are hidden. */
 export function passesFor(
   library: BenchLibrary,
   { hasCleaners, hiddenInGroups, hiddenInCrowds }: Regime,
@@ -178,7 +178,7 @@ export function passesFor(
     const hidden =
       doublings * (hiddenInCrowds?.[direction] ?? 0) +
       (pass.isBehind ? (hiddenInGroups?.[direction] ?? 0) : 0);
-    return random.next() < hidden ? { ...pass, luck: -1 } : pass;
+    return random.next() < hidden ? { ...pass, detectionDraw: -1 } : pass;
   });
   return hasCleaners ? [...seen, ...drawCleaners(random, open)] : seen;
 }
@@ -207,7 +207,7 @@ function drawCleaners(random: Random, { opensMs, closesMs }: OpenDay): readonly 
         timeMs,
         device: 0,
         people: i % 2 === 0 ? 1 : -1,
-        luck: random.next(),
+        detectionDraw: random.next(),
       }));
   });
 }

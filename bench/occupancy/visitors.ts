@@ -215,7 +215,7 @@ export function drawPasses(
   const passes: VisitorPass[] = [];
 
   function pass(timeMs: number, people: number, device: number, isBehind = false): void {
-    passes.push({ timeMs, people, device, isBehind, luck: random.next() });
+    passes.push({ timeMs, people, device, isBehind, detectionDraw: random.next() });
   }
 
   function visit(size: number): void {

@@ -19,22 +19,27 @@ interface Row {
   readonly counts: Counts;
 }
 
+/** A different last argument of chance() makes the fields independent. */
+const PATRON_FIELDS = { gender: 1, age: 2, town: 3 };
 const TOWNS = ['Nordby', 'Westhaven', 'Millbrook', 'Kirkham', 'Anand', 'Ponsonby'];
+/** The size of a raw answer without its records, about. */
+const ENVELOPE_BYTES = 200;
 /** The local time of the nightly roll-up. */
 const ROLL_UP_MINUTE = 150;
 
 /** The body of a successful answer, as JSON. */
 export function answer(ledger: Ledger, query: DataQuery, nowMs: number): string {
   const { conventions } = ledger;
-  const { forced, forcedTo } = conventions;
+  const { forced, forcedTo, forcedWindow } = conventions;
   const { aggregation } = query;
   function forcedAnswer(): string {
-    return aggregated(query, forcedTo, rowsOf(ledger, query, forcedTo, nowMs, true));
+    return aggregated(query, forcedTo, rowsOf(ledger, query, forcedTo, forcedWindow, nowMs));
   }
   if (aggregation === undefined) {
     return rawAnswer(ledger, query, nowMs) ?? forcedAnswer();
   }
-  const rows = rowsOf(ledger, query, aggregation, nowMs, false);
+  const window = aggregation === 'minute' ? 'as asked' : conventions.window;
+  const rows = rowsOf(ledger, query, aggregation, window, nowMs);
   const body = aggregated(query, aggregation, rows);
   const size = forced.above === 'rows' ? rows.length : body.length;
   const mayForce = coarseness(forcedTo, conventions) > coarseness(aggregation, conventions);
@@ -62,12 +67,12 @@ function rowsOf(
   ledger: Ledger,
   query: DataQuery,
   aggregation: Aggregation,
+  window: Conventions['window'],
   nowMs: number,
-  isForced: boolean,
 ): readonly Row[] {
   const rows = isGroup(aggregation)
     ? groupRows(ledger, query, aggregation, nowMs)
-    : timeRows(ledger, query, aggregation, nowMs, isForced);
+    : timeRows(ledger, query, aggregation, window, nowMs);
   return ledger.conventions.rowOrder === 'descending' ? rows.reverse() : rows;
 }
 
@@ -75,14 +80,12 @@ function timeRows(
   ledger: Ledger,
   query: DataQuery,
   aggregation: TimeAggregation,
+  window: Conventions['window'],
   nowMs: number,
-  isForced: boolean,
 ): Row[] {
   const { conventions } = ledger;
   const buckets = ledger.buckets[aggregation];
-  const window = isForced ? conventions.forcedWindow : conventions.window;
-  const isWidened = window === 'whole buckets' && (isForced || aggregation !== 'minute');
-  const { fromMs, toMs } = isWidened ? widen(query, buckets) : query;
+  const { fromMs, toMs } = window === 'whole buckets' ? widen(query, buckets) : query;
   const { dayFreshness: day, quarterFreshness: quarter } = conventions;
   const isNightly = { minute: 'live', quarter, day }[aggregation] === 'nightly';
   const shown = isNightly ? lastRollUp(ledger, nowMs) : { knownAtMs: nowMs, keyBeforeMs: Infinity };
@@ -178,7 +181,7 @@ function rawAnswer(ledger: Ledger, query: DataQuery, nowMs: number): string | un
   const oversized = limit === undefined ? conventions.oversizedRaw : conventions.oversizedPage;
   const found = findRecords(ledger, query, nowMs);
   const texts: string[] = [];
-  let bytes = 200;
+  let bytes = ENVELOPE_BYTES;
   for (const record of found.slice(0, limit)) {
     const text = JSON.stringify(rawRecord(ledger, query, record));
     bytes += text.length + 1;
@@ -254,12 +257,12 @@ function rawRecord(ledger: Ledger, { stream }: DataQuery, record: ServiceRecord)
       };
 }
 
-function patron(...parts: readonly number[]): Record<string, unknown> {
-  const gender = chance(...parts, 1);
+function patron(...recordId: readonly number[]): Record<string, unknown> {
+  const gender = chance(...recordId, PATRON_FIELDS.gender);
   return {
-    patronAge: 6 + Math.floor(chance(...parts, 2) * 80),
+    patronAge: 6 + Math.floor(chance(...recordId, PATRON_FIELDS.age) * 80),
     patronGender: gender < 0.5 ? 'F' : gender < 0.97 ? 'M' : '',
-    patronAddress2: TOWNS[Math.floor(chance(...parts, 3) * TOWNS.length)],
+    patronAddress2: TOWNS[Math.floor(chance(...recordId, PATRON_FIELDS.town) * TOWNS.length)],
   };
 }
 

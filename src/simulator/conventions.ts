@@ -41,7 +41,7 @@ function choices<const Value>(...values: Choices<Value>): Choices<Value> {
 
 /** In the order of drawing: another order changes the conventions of every seed. */
 const SWITCHES = {
-  /** Larger answers with raw records, or of a finer aggregation, are replaced by `forcedTo`. */
+  /** An answer above this, of raw records or of a finer aggregation, is replaced by `forcedTo`. */
   forced: choices<{ readonly above: 'bytes' | 'rows'; readonly limit: number }>(
     { above: 'bytes', limit: 1_000_000 },
     { above: 'rows', limit: 20 },

@@ -7,6 +7,11 @@ import type { Conventions } from './conventions.ts';
 import type { Library } from './libraries.ts';
 import type { CountedPass } from './traffic.ts';
 
+/** What is drawn for a device: a different last argument of chance() makes the draws independent. */
+const IS_OFFLINE = 3;
+const OFFLINE_AFTER_HOUR = 4;
+const HAS_WRONG_CLOCK = 5;
+
 /** People in and out; logins are `in`. */
 export interface Counts {
   in: number;
@@ -80,7 +85,9 @@ export function recordTimes(
   { resolutionMs, serviceClockMs, deviceClocks }: Conventions,
 ): TimeOf {
   function aheadMs(id: number): number {
-    return chance(library.seed, id, 5) < deviceClocks.share ? deviceClocks.aheadMs : 0;
+    return chance(library.seed, id, HAS_WRONG_CLOCK) < deviceClocks.share
+      ? deviceClocks.aheadMs
+      : 0;
   }
   const localAheadMs = library.devices.map(({ id }) => aheadMs(id));
   const clientAheadMs = library.devices.map(({ clientId }) => aheadMs(clientId));
@@ -139,10 +146,10 @@ function outageEndMs(
 ): number {
   const { id = 0 } = library.devices[deviceIndex] ?? {};
   const hour = Math.floor(eventMs / HOUR_MS);
-  if (chance(library.seed, id, hour, 3) >= lateness.offlineShare) {
+  if (chance(library.seed, id, hour, IS_OFFLINE) >= lateness.offlineShare) {
     return -Infinity;
   }
-  const afterMs = chance(library.seed, id, hour, 4) * lateness.offlineMaxMs;
+  const afterMs = chance(library.seed, id, hour, OFFLINE_AFTER_HOUR) * lateness.offlineMaxMs;
   return (hour + 1) * HOUR_MS + Math.floor(afterMs);
 }
 

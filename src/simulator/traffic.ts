@@ -19,11 +19,11 @@ export interface Pass {
   /** Positive: people in, or a login; negative: people out. */
   readonly people: number;
   /** Drawn from [0, 1): decides whether the sensor counts the pass. */
-  readonly luck: number;
+  readonly detectionDraw: number;
 }
 
 /** What a sensor counted; `people` as in {@link Pass}. */
-export type CountedPass = Omit<Pass, 'luck'>;
+export type CountedPass = Omit<Pass, 'detectionDraw'>;
 
 export interface DayTraffic {
   readonly people: readonly Pass[];
@@ -62,7 +62,7 @@ export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffi
   const logins: Pass[] = [];
 
   function pass(door: DevicePicker, timeMs: number, count: number): void {
-    people.push({ timeMs, device: door(random), people: count, luck: random.next() });
+    people.push({ timeMs, device: door(random), people: count, detectionDraw: random.next() });
   }
 
   function visit({ startMs, closesMs }: Slot): void {
@@ -75,9 +75,11 @@ export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffi
     pass(branch.door, enterMs, size);
     pass(branch.door, Math.max(exitMs, enterMs + SECOND_MS), -size);
     const timeMs = enterMs + MINUTE_MS + Math.floor(random.next() * 10 * MINUTE_MS);
-    const drawn = random.next();
-    if (drawn < loginShare && timeMs < exitMs) {
-      logins.push({ timeMs, device: branch.station(random), people: 1, luck: drawn / loginShare });
+    const draw = random.next();
+    if (draw < loginShare && timeMs < exitMs) {
+      // Below loginShare, draw / loginShare is uniform in [0, 1).
+      const detectionDraw = draw / loginShare;
+      logins.push({ timeMs, device: branch.station(random), people: 1, detectionDraw });
     }
   }
 
@@ -118,14 +120,14 @@ export function countPasses(
   passes: readonly Pass[],
 ): readonly CountedPass[] {
   const counted: CountedPass[] = [];
-  for (const { timeMs, device, people, luck } of passes) {
+  for (const { timeMs, device, people, detectionDraw } of passes) {
     const setting = settingAt(devices[device], timeMs);
     if (setting === undefined) {
       continue;
     }
     const detection = people > 0 ? setting.in : setting.out;
-    if (luck >= 1 - detection.counted) {
-      const times = luck >= 1 - detection.twice ? 2 : 1;
+    if (detectionDraw >= 1 - detection.counted) {
+      const times = detectionDraw >= 1 - detection.twice ? 2 : 1;
       counted.push({ timeMs, device, people: people * times });
     }
   }
