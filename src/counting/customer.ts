@@ -34,7 +34,7 @@ import type { AcceptedTotals } from './plausibility.ts';
 import { INITIAL_STATE } from './poll.ts';
 import type { StreamState } from './poll.ts';
 import type { Snapshot } from './snapshot.ts';
-import { findEmptyFromMinute } from './today-estimate.ts';
+import { findClosingMinute } from './today-estimate.ts';
 import type { DayDoors } from './today-estimate.ts';
 
 export interface CustomerOptions {
@@ -162,8 +162,8 @@ export class Customer implements MetricsSource {
     if (this.#doors === undefined && this.#learned?.model.emptiesAtNight === true) {
       const { day, model } = this.#learned;
       const { openingHours } = this.#description;
-      const emptyFromMinute = findEmptyFromMinute(day, openingHours, this.#options.timezone);
-      this.#doors = { day, model, emptyFromMinute };
+      const closingMinute = findClosingMinute(day, openingHours, this.#options.timezone);
+      this.#doors = { day, model, closingMinute };
     }
     return this.#doors;
   }

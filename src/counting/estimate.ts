@@ -85,6 +85,9 @@ const DISPERSION_FACTOR = 2;
 /** A correction by exits is at most this many standard deviations: a class leaves at once. */
 const MAX_CORRECTION_SDS = 2;
 
+/** Everybody has left this long after closing. */
+const LEAVING_MINUTES = 45;
+
 /** Missed counts from which the last minutes are ignored, and from which the doors are silent. */
 const FREEZE_MISSED_COUNTS = 7;
 const SILENT_MISSED_COUNTS = 30;
@@ -117,14 +120,14 @@ const DOUBLE_COUNT_WEIGHT = 0.5;
  * @param state after the minutes before; {@link START_OF_DAY} for all of today
  * @param counts minutes from `state.minutes` on, sorted; minutes without counts may be left out
  * @param endMinute the minute after the last one to include
- * @param emptyFromMinute from this minute on the building is known to be empty; Infinity if unknown
+ * @param closingMinute from this minute of the day on it is closed; Infinity if unknown
  */
 export function continueEstimate(
   model: DoorModel,
   state: EstimateState,
   counts: readonly MinuteCounts[],
   endMinute: number,
-  emptyFromMinute: number,
+  closingMinute: number,
 ): EstimateState {
   let next = state;
   let index = counts.findIndex(({ minute }) => minute >= state.minutes);
@@ -132,7 +135,7 @@ export function continueEstimate(
     const row = counts[index];
     const isCounted = row?.minute === next.minutes;
     index += isCounted ? 1 : 0;
-    next = afterMinute(model, next, isCounted ? row : NO_COUNTS, emptyFromMinute);
+    next = afterMinute(model, next, isCounted ? row : NO_COUNTS, closingMinute);
   }
   return next;
 }
@@ -165,13 +168,14 @@ function afterMinute(
   model: DoorModel,
   state: EstimateState,
   counts: Pick<MinuteCounts, 'entered' | 'exited'>,
-  emptyFromMinute: number,
+  closingMinute: number,
 ): EstimateState {
   const { countVariance, logRatioVariance, logRatio, departures } = model;
   const minute = state.minutes;
   const entered = counts.entered * Math.exp(Math.max(0, -logRatio));
   const exited = counts.exited * Math.exp(Math.max(0, logRatio));
   const isCounted = counts.entered + counts.exited > 0;
+  const isEmpty = minute >= closingMinute + LEAVING_MINUTES;
   const next = {
     ...state,
     minutes: minute + 1,
@@ -180,8 +184,10 @@ function afterMinute(
   };
   if (departures !== undefined) {
     const quarter = Math.min(QUARTERS_PER_DAY - 1, Math.floor(minute / MINUTES_PER_QUARTER));
-    const isClosed = minute >= emptyFromMinute || quarter >= departures.quietFromQuarter;
-    watchSilence(next, departures, quarter, counts.entered, isCounted || isClosed);
+    const isQuiet = isEmpty || quarter >= departures.quietFromQuarter;
+    const missedCounts =
+      minute < closingMinute ? at(departures.usualCounts, quarter) / MINUTES_PER_QUARTER : 0;
+    watchSilence(next, departures, quarter, counts.entered, missedCounts, isCounted || isQuiet);
     const isOffline =
       next.usualRecentEntries >= MIN_USUAL_ENTRIES &&
       next.recentEntries < OFFLINE_SHARE * next.usualRecentEntries;
@@ -202,7 +208,7 @@ function afterMinute(
     next.people = next.modelPeople;
     next.variance = (departures.modelError * next.modelPeople) ** 2 + next.modelPeople;
   }
-  if (minute >= emptyFromMinute && !isCounted) {
+  if (isEmpty && !isCounted) {
     next.people = 0;
     next.variance = 0;
     next.modelPeople = 0;
@@ -221,6 +227,7 @@ function watchSilence(
   departures: DeparturePattern,
   quarter: number,
   entered: number,
+  missedCounts: number,
   isSilenceExplained: boolean,
 ): void {
   next.recentEntries = next.recentEntries * ENTRIES_WEIGHT + entered;
@@ -232,7 +239,7 @@ function watchSilence(
     next.missedCounts = 0;
     next.fault = next.fault === 'silent' ? undefined : next.fault;
   } else {
-    next.missedCounts += at(departures.usualCounts, quarter) / MINUTES_PER_QUARTER;
+    next.missedCounts += missedCounts;
   }
   if (isFrozen(next) && !wasFrozen) {
     Object.assign(next, next.afterLastCount);

@@ -23,7 +23,7 @@ import type { EstimateState } from './estimate.ts';
 import type { MinuteHistory } from './minute-history.ts';
 import { nextOccupancy } from './occupancy.ts';
 import type { Minutes } from './occupancy.ts';
-import { findEmptyFromMinute } from './today-estimate.ts';
+import { findClosingMinute } from './today-estimate.ts';
 import type { DayDoors } from './today-estimate.ts';
 
 export interface PeriodHistory {
@@ -194,7 +194,7 @@ class EstimateReplay {
       this.#doors = this.#doorsOf(day);
       this.#state = START_OF_DAY;
     }
-    const { model, emptyFromMinute } = this.#doors;
+    const { model, closingMinute } = this.#doors;
     if (!model.emptiesAtNight) {
       return { ...NO_ESTIMATE, ...doorMetrics(model) };
     }
@@ -214,17 +214,17 @@ class EstimateReplay {
       this.#state,
       counts,
       minuteAt(atMs + 1_000),
-      emptyFromMinute,
+      closingMinute,
     );
-    const now = continueEstimate(model, this.#state, [], minuteAt(atMs) + 1, emptyFromMinute);
+    const now = continueEstimate(model, this.#state, [], minuteAt(atMs) + 1, closingMinute);
     return { people: estimateFrom(model, now), fault: now.fault ?? 'none', ...doorMetrics(model) };
   }
 
   #doorsOf(day: Span): DayDoors {
     const { calendar, description, timezone } = this.#history;
     const model = learnDoors(this.#days.slice(-HISTORY_DAYS), weekdayOf(calendar, day));
-    const emptyFromMinute = findEmptyFromMinute(day, description.openingHours, timezone);
-    return { day, model, emptyFromMinute };
+    const closingMinute = findClosingMinute(day, description.openingHours, timezone);
+    return { day, model, closingMinute };
   }
 }
 

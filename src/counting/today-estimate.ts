@@ -17,8 +17,8 @@ import type { OpeningHours } from './opening-hours.ts';
 export interface DayDoors {
   readonly day: Span;
   readonly model: DoorModel;
-  /** From this minute of the day on the building is known to be empty; Infinity if unknown. */
-  readonly emptyFromMinute: number;
+  /** From this minute of the day on it is closed; Infinity if unknown. */
+  readonly closingMinute: number;
 }
 
 export interface TodayEstimate {
@@ -30,9 +30,6 @@ export interface TodayEstimate {
   /** After the last minute before the baseline's recent window. */
   readonly atBaseline: EstimateState;
 }
-
-/** Everybody has left this long after closing. */
-const LEAVING_MINUTES = 45;
 
 /**
  * @param minutes if they are in order, those since the start of the recent window, else all of today
@@ -47,7 +44,7 @@ export function estimateToday(
   before: TodayEstimate | undefined,
 ): TodayEstimate {
   const { startMs } = doors.day;
-  const { model, emptyFromMinute } = doors;
+  const { model, closingMinute } = doors;
   const recentMinute = Math.floor((baseline.recentStartMs - startMs) / MINUTE_MS);
   const atBaseline =
     before?.baseline === baseline && before.doors === doors
@@ -62,7 +59,7 @@ export function estimateToday(
             baseline.recentStartMs,
           ),
           recentMinute,
-          emptyFromMinute,
+          closingMinute,
         );
   const from = isInOrder ? atBaseline : START_OF_DAY;
   const state = continueEstimate(
@@ -70,7 +67,7 @@ export function estimateToday(
     from,
     minuteCounts(minutes, doors.day, startMs + from.minutes * MINUTE_MS, endMs),
     Math.ceil((endMs - startMs) / MINUTE_MS),
-    emptyFromMinute,
+    closingMinute,
   );
   const { fault } = state;
   return { estimate: estimateFrom(model, state), fault, doors, baseline, atBaseline };
@@ -87,8 +84,8 @@ function minuteCounts(minutes: Minutes, day: Span, fromMs: number, toMs: number)
     }));
 }
 
-/** See {@link DayDoors.emptyFromMinute}. */
-export function findEmptyFromMinute(
+/** See {@link DayDoors.closingMinute}. */
+export function findClosingMinute(
   day: Span,
   openingHours: OpeningHours | undefined,
   timezone: string,
@@ -107,5 +104,5 @@ export function findEmptyFromMinute(
     closedMs = isOpen ? changeMs : closedMs;
     atMs = changeMs;
   }
-  return (closedMs - day.startMs) / MINUTE_MS + LEAVING_MINUTES;
+  return (closedMs - day.startMs) / MINUTE_MS;
 }

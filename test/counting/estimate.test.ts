@@ -21,9 +21,9 @@ function walk(
   model: DoorModel,
   counts: readonly MinuteCounts[],
   endMinute: number,
-  emptyFromMinute = Infinity,
+  closingMinute = Infinity,
 ): EstimateState {
-  return continueEstimate(model, START_OF_DAY, counts, endMinute, emptyFromMinute);
+  return continueEstimate(model, START_OF_DAY, counts, endMinute, closingMinute);
 }
 
 describe.each(golden)('$name', ({ weekday, history, minutes, expected }) => {
@@ -164,9 +164,17 @@ describe('doors that miss a tenth of the exits', () => {
     expect(counting && estimateFrom(model, counting)).toBeDefined();
   });
 
-  test('have nobody inside after closing', () => {
+  test('are not suspected of a silence that begins at closing, one from before stays suspected', () => {
+    const counts = TODAY.filter(({ minute }) => minute < 400);
+    const [closed, silent] = [400, 440].map((minute) => walk(model, counts, 440, minute));
+    expect([closed?.fault, silent?.fault]).toEqual([undefined, 'silent']);
+    const [leaving, empty] = [484, 486].map((minute) => walk(model, counts, minute, 440));
+    expect([leaving?.fault, empty?.fault]).toEqual(['silent', undefined]);
+  });
+
+  test('have nobody inside 45 minutes after closing', () => {
     const counts = TODAY.filter(({ minute }) => minute < 600);
-    expect(estimateFrom(model, walk(model, counts, 646, 645))?.people).toBe(0);
+    expect(estimateFrom(model, walk(model, counts, 646, 600))?.people).toBe(0);
   });
 
   test('are not corrected by exits while less than half of the usual entries come', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { learnDoors, QUARTERS_PER_DAY } from '../../src/counting/door-model.ts';
 import { parseOpeningHours } from '../../src/counting/opening-hours.ts';
-import { findEmptyFromMinute } from '../../src/counting/today-estimate.ts';
+import { findClosingMinute } from '../../src/counting/today-estimate.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { CALENDAR } from '../support/owner.ts';
 import { ESTIMATED } from '../support/polled.ts';
@@ -90,13 +90,13 @@ test('a library that is not empty at night has a ratio, but no estimate', async 
 });
 
 test.each([
-  ['Mo-Su 08:00-20:00', 16 * 60 + 45],
-  ['Mo-Su 08:00-12:00,14:00-18:00', 14 * 60 + 45],
-  ['Mo-Su 10:00-02:00', 22 * 60 + 45],
-  ['Mo,Tu 08:00-20:00', 45],
+  ['Mo-Su 08:00-20:00', 16 * 60],
+  ['Mo-Su 08:00-12:00,14:00-18:00', 14 * 60],
+  ['Mo-Su 10:00-02:00', 22 * 60],
+  ['Mo,Tu 08:00-20:00', 0],
   ['Mo-Su 08:00-05:00', Infinity],
   ['24/7', Infinity],
-])('with the hours %s the building is empty from minute %d of a Wednesday on', (hours, minute) => {
+])('with the hours %s it is closed from minute %d of a Wednesday on', (hours, minute) => {
   const openingHours = parseOpeningHours(hours, undefined);
-  expect(findEmptyFromMinute(TODAY, openingHours, 'Europe/Copenhagen')).toBe(minute);
+  expect(findClosingMinute(TODAY, openingHours, 'Europe/Copenhagen')).toBe(minute);
 });
