@@ -22,7 +22,7 @@ interface DemoFlags extends SimulationFlags, LogFlags {
 /** Shorter than the defaults, so that the first values are there at once. */
 const SHORT_INTERVALS = {
   service: { max_requests_per_second: 200 },
-  polling: { interval: '5s', reconcile_interval: '5m', breakdown_interval: '15s' },
+  polling: { interval: '5s', reconcile_interval: '15s', breakdown_interval: '15s' },
   breakdowns: BREAKDOWNS,
 };
 /** With more customers the demo shows the load, so the intervals are the defaults. */
