@@ -16,7 +16,7 @@ let daemon: Daemon;
 
 beforeAll(async () => {
   // Without logins in between, consecutive records are of different branches.
-  for (const hours of [3, 30, 300]) {
+  for (const hours of [2, 3, 30, 300]) {
     whole.ledger.add('people', { in: hours, out: 2 }, Date.now() - hours * hourMs);
   }
   const config = harness.configure([whole, plain], {
@@ -26,10 +26,14 @@ beforeAll(async () => {
   daemon = await harness.start(config);
 });
 
-/** The ledger's sum of each branch, client or device since an instant. */
+/** The ledger's sum since an instant, of each branch, client or device of the period. */
 function sumsOf(breakdown: Breakdown, side: 'in' | 'out', sinceMs: number) {
   const sums: Record<string, number> = {};
-  for (const record of whole.ledger.records.filter(({ stream }) => stream === 'people')) {
+  const startMs = periodStart(Date.now(), harness.zone, dayStartsAt);
+  for (const record of whole.ledger.records) {
+    if (record.stream !== 'people' || record.eventMs < startMs) {
+      continue;
+    }
     const key = record[breakdown];
     sums[key] = (sums[key] ?? 0) + (record.eventMs > sinceMs ? record[side] : 0);
   }
