@@ -185,15 +185,17 @@ function afterMinute(
   if (departures !== undefined) {
     const quarter = Math.min(QUARTERS_PER_DAY - 1, Math.floor(minute / MINUTES_PER_QUARTER));
     const isQuiet = isEmpty || quarter >= departures.quietFromQuarter;
-    const missedCounts =
-      minute < closingMinute ? at(departures.usualCounts, quarter) / MINUTES_PER_QUARTER : 0;
-    watchSilence(next, departures, quarter, counts.entered, missedCounts, isCounted || isQuiet);
+    const usualCounts = at(departures.usualCounts, quarter) / MINUTES_PER_QUARTER;
+    next.recentEntries = state.recentEntries * ENTRIES_WEIGHT + counts.entered;
+    next.usualRecentEntries =
+      state.usualRecentEntries * ENTRIES_WEIGHT +
+      at(departures.usualEntries, quarter) / MINUTES_PER_QUARTER;
+    watchSilence(next, minute < closingMinute ? usualCounts : 0, isCounted || isQuiet);
     const isOffline =
       next.usualRecentEntries >= MIN_USUAL_ENTRIES &&
       next.recentEntries < OFFLINE_SHARE * next.usualRecentEntries;
     if (isFrozen(next)) {
-      next.variance +=
-        (at(departures.usualCounts, quarter) / MINUTES_PER_QUARTER) * FROZEN_VARIANCE;
+      next.variance += usualCounts * FROZEN_VARIANCE;
     } else if (!isOffline) {
       correctByExits(next, departures, quarter, entered, exited);
     }
@@ -224,16 +226,9 @@ type Mutable<State> = { -readonly [Key in keyof State]: State[Key] };
 /** Nothing is counted although it would be usual: the state after the last count applies. */
 function watchSilence(
   next: Mutable<EstimateState>,
-  departures: DeparturePattern,
-  quarter: number,
-  entered: number,
   missedCounts: number,
   isSilenceExplained: boolean,
 ): void {
-  next.recentEntries = next.recentEntries * ENTRIES_WEIGHT + entered;
-  next.usualRecentEntries =
-    next.usualRecentEntries * ENTRIES_WEIGHT +
-    at(departures.usualEntries, quarter) / MINUTES_PER_QUARTER;
   const wasFrozen = isFrozen(next);
   if (isSilenceExplained) {
     next.missedCounts = 0;
