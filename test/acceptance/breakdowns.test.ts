@@ -30,10 +30,10 @@ beforeAll(async () => {
 function sumsOf(breakdown: Breakdown, side: 'in' | 'out', sinceMs: number) {
   const sums: Record<string, number> = {};
   const startMs = periodStart(Date.now(), harness.zone, dayStartsAt);
-  for (const record of whole.ledger.records) {
-    if (record.stream !== 'people' || record.eventMs < startMs) {
-      continue;
-    }
+  const ofPeriod = whole.ledger.records.filter(
+    ({ stream, eventMs }) => stream === 'people' && eventMs >= startMs,
+  );
+  for (const record of ofPeriod) {
     const key = record[breakdown];
     sums[key] = (sums[key] ?? 0) + (record.eventMs > sinceMs ? record[side] : 0);
   }

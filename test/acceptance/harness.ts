@@ -19,11 +19,11 @@ import { afternoonZone } from './local-time.ts';
 // Tests wait for states, not for times: these limits only end what never happens.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-/** They survive the process. Those of a customer show 0 only in a new period: each has newer counts. */
+/** They survive the process. Every customer has counts, so its totals are 0 in a new period only. */
 const COUNTER_OF_PERIOD =
   /^library_(branch_|client_|device_)?(people_entered|people_exited|logins)_total$/;
-const NEW_PERIOD_SECONDS = 600;
 const COUNTER_OF_PROCESS = /^library_exporter_\w+_(total|count|sum|bucket)$/;
+const NEW_PERIOD_SECONDS = 600;
 
 export interface HarnessSettings extends Settings {
   /** Further keys of single customers, by name. */

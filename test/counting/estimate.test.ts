@@ -164,7 +164,7 @@ describe('doors that miss a tenth of the exits', () => {
     expect(counting && estimateFrom(model, counting)).toBeDefined();
   });
 
-  test('are not suspected of a silence that begins at closing, one from before stays suspected', () => {
+  test('are silent after closing only if they were before', () => {
     const counts = TODAY.filter(({ minute }) => minute < 400);
     const [closed, silent] = [400, 440].map((minute) => walk(model, counts, 440, minute));
     expect([closed?.fault, silent?.fault]).toEqual([undefined, 'silent']);
