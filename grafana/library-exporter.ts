@@ -33,8 +33,8 @@ import { CHOSEN_EXPORTERS as CHOSEN, ofExporters } from './queries.ts';
 import { table, withColumns } from './tables.ts';
 
 const AGE = ageOf(CHOSEN);
-const EXCESS = `max by (customer, counter) (library_counter_excess{${CHOSEN}})`;
-const EXCESS_AT_END = `max by (customer, counter) (library_counter_excess{${CHOSEN}} @ end())`;
+const EXCESS = `max by (customer, counter) (library_count_excess{${CHOSEN}})`;
+const EXCESS_AT_END = `max by (customer, counter) (library_count_excess{${CHOSEN}} @ end())`;
 /** Share of polls. */
 const FAILURE_STEPS = [base('green'), step(0.01, 'orange'), step(0.1, 'red')];
 
@@ -57,7 +57,7 @@ export function libraryExporter(): Dashboard {
     .withPanel(requestDuration())
     .withPanel(requestsByCode())
     .withPanel(dataAge())
-    .withPanel(counterExcess())
+    .withPanel(countExcess())
     .withPanel(instances())
     .withPanel(cpu())
     .withPanel(memory())
@@ -211,7 +211,7 @@ function dataAge() {
     .thresholdsStyle(new GraphThresholdsStyleConfigBuilder().mode(GraphThresholdsStyleMode.Dashed));
 }
 
-function counterExcess() {
+function countExcess() {
   return lines(
     15,
     'Counter excess',

@@ -7,7 +7,7 @@ import { explanation, groupedBy, hourlyBars, now, overTime, stat } from './panel
 import { CHOSEN, growth, perCustomer } from './queries.ts';
 import { matrix, table } from './tables.ts';
 
-const MONTH_START = `${perCustomer('library_counter_start_timestamp_seconds')} + ${perCustomer('library_utc_offset_seconds')}`;
+const MONTH_START = `${perCustomer('library_period_start_timestamp_seconds')} + ${perCustomer('library_utc_offset_seconds')}`;
 
 /** The whole dashboard, before `dashboardFile` finishes it. */
 export function libraryStatistics(): Dashboard {

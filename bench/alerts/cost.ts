@@ -153,9 +153,9 @@ function valueOf(metric: string, seconds: number): number {
   const known: Readonly<Record<string, number>> = {
     library_utc_offset_seconds: 3_600,
     library_capacity_people: 1_000,
-    library_counter_start_timestamp_seconds: Date.UTC(2026, 5, 1, 2) / 1_000,
+    library_period_start_timestamp_seconds: Date.UTC(2026, 5, 1, 2) / 1_000,
     process_start_time_seconds: 1,
-    library_counter_excess: 0,
+    library_count_excess: 0,
     library_poll_failures_total: 0,
     library_polls_skipped_total: 0,
     library_door_suspect: 0,

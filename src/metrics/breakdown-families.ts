@@ -47,13 +47,13 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
       ),
     ),
     ...(breakdown === 'branch' ? [BRANCH_OCCUPANCY, BRANCH_INFO] : []),
-    counterExcess(breakdown),
+    countExcess(breakdown),
   ];
 }
 
-function counterExcess(breakdown: Breakdown): Family {
+function countExcess(breakdown: Breakdown): Family {
   return {
-    name: `library_${breakdown}_counter_excess`,
+    name: `library_${breakdown}_count_excess`,
     type: 'gauge',
     help: `Exported counter minus the service's total now, by ${breakdown}.`,
     labels: [breakdown, 'counter'],

@@ -88,7 +88,7 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
     (metrics) => metrics.utcOffsetSeconds,
   ),
   single(
-    'library_counter_start_timestamp_seconds',
+    'library_period_start_timestamp_seconds',
     'Start of the counting period, when the counters were last 0.',
     (metrics) => seconds(metrics.periodStartMs),
   ),
@@ -125,7 +125,7 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
 /** Only a running exporter knows these. */
 const POLLING_FAMILIES: readonly Family[] = [
   labelled(
-    'library_counter_excess',
+    'library_count_excess',
     "Exported counter minus the service's total now.",
     'counter',
     ALL_COUNTERS,

@@ -57,7 +57,7 @@ test.concurrent.each([
       return [
         exposition.value(`library_${counter}_total`, { customer: name }),
         exposition.value(`library_${counter}_today`, { customer: name }),
-        exposition.value('library_counter_excess', { customer: name, counter }),
+        exposition.value('library_count_excess', { customer: name, counter }),
       ];
     }
     const record = ledger.add(stream, { in: 5 }, Date.now() - ageMs);

@@ -87,7 +87,7 @@ function typeOf(name: string): string {
 test('_created of the counters is the start of the period, in OpenMetrics only', async () => {
   const open = new Exposition(await (await daemon.get('/metrics', openMetrics)).text());
   const labels = { customer: 'riverside' };
-  const start = open.value('library_counter_start_timestamp_seconds', labels);
+  const start = open.value('library_period_start_timestamp_seconds', labels);
   for (const counter of ['people_entered', 'people_exited', 'logins']) {
     expect(open.value(`library_${counter}_created`, labels)).toBe(start);
   }

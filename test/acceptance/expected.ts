@@ -53,7 +53,7 @@ export function expectCountsExact(
     const shown = [
       exposition.value(`library_${counter}_total`, { customer }),
       exposition.value(`library_${counter}_today`, { customer }),
-      exposition.value('library_counter_excess', { customer, counter }),
+      exposition.value('library_count_excess', { customer, counter }),
     ];
     const truth = [ledger.total(stream, side, periodMs), ledger.total(stream, side, todayMs), 0];
     expect(shown, `total, today and excess of ${counter} of ${about}`).toEqual(truth);

@@ -126,7 +126,7 @@ export class Harness {
     for (const { name, labels, value } of exposition.samples) {
       const { customer = '' } = labels;
       const series = seriesName(name, labels);
-      const start = exposition.value('library_counter_start_timestamp_seconds', { customer });
+      const start = exposition.value('library_period_start_timestamp_seconds', { customer });
       const isOfPeriod = COUNTER_OF_PERIOD.test(name);
       const isOldPeriod = isOfPeriod && Date.now() / 1_000 - (start ?? 0) > NEW_PERIOD_SECONDS;
       if (isOfPeriod || COUNTER_OF_PROCESS.test(name)) {

@@ -71,7 +71,7 @@ test.each(cases)(
     await eventually(async () => {
       const exposition = await daemon.scrape();
       expectCountsExact(exposition, customer, startsAt);
-      expect(exposition.value('library_counter_start_timestamp_seconds', labels)).toBe(
+      expect(exposition.value('library_period_start_timestamp_seconds', labels)).toBe(
         periodStart(Date.now(), zone, startsAt) / 1_000,
       );
       const offset = offsetMs(Date.now(), zone) / 1_000;

@@ -71,7 +71,7 @@ test('a scrape after the change shows the values of the new period and day, or n
     expect(valuesOf(exposition, 'total')).toEqual([4, 1, 2]);
     expect(valuesOf(exposition, 'today')).toEqual([4, 1, 2]);
     const labels = { customer: 'riverside' };
-    const start = exposition.value('library_counter_start_timestamp_seconds', labels);
+    const start = exposition.value('library_period_start_timestamp_seconds', labels);
     expect(start).toBe(change / 1_000);
   });
 });

@@ -86,7 +86,7 @@ test('settings of one customer change at PUT, with no effect on the others', asy
 
 test('a new zone and start of the day change today at once and the counters next month', async () => {
   const labels = { customer: 'changing' };
-  const kept = ['people_entered_total', 'logins_total', 'counter_start_timestamp_seconds'];
+  const kept = ['people_entered_total', 'logins_total', 'period_start_timestamp_seconds'];
   const before = await daemon.scrape();
   const timezone = 'Pacific/Honolulu';
   const startsAt = clockFromNow(timezone, -90);

@@ -68,7 +68,7 @@ test.concurrent.each(['SIGTERM', 'SIGKILL'] as const)(
       const exposition = await second.scrape();
       const excess = { ...labels, counter: 'people_entered' };
       expect(exposition.value('library_people_entered_total', labels)).toBe(total);
-      expect(exposition.value('library_counter_excess', excess)).toBe(5);
+      expect(exposition.value('library_count_excess', excess)).toBe(5);
       expect(exposition.value('library_people_entered_today', labels)).toBe(today - 5);
     });
     customer.ledger.add('people', { in: 7 });

@@ -120,7 +120,7 @@ describe('sixty days across a change of the clocks and two counting periods', ()
       const { startMs } = calendar.periodAt(Date.UTC(2026, month, 3));
       expect(await valueOf(prometheus, SERIES, startMs)).toBe(0);
       expect(await valueOf(prometheus, SERIES, startMs - 1_000)).toBeGreaterThan(1_000);
-      const start = `library_counter_start_timestamp_seconds{customer="${CUSTOMER}"}`;
+      const start = `library_period_start_timestamp_seconds{customer="${CUSTOMER}"}`;
       expect(await valueOf(prometheus, start, startMs)).toBe(startMs / 1000);
     }
   });

@@ -137,7 +137,7 @@ describe.each(DASHBOARDS)('%s', (_, dashboard) => {
 
 test('the total of a month is its last value, also where the library never closes', async () => {
   const riverside = '{customer="riverside",job="library"}';
-  const [start] = await prometheus.query(`library_counter_start_timestamp_seconds${riverside}`);
+  const [start] = await prometheus.query(`library_period_start_timestamp_seconds${riverside}`);
   const monthEnd = new Date((start?.value ?? NaN) * 1000 - 1);
   const total = `max_over_time(library_people_entered_total${riverside}[27d])`;
   const [last] = await prometheus.query(total, monthEnd.getTime());

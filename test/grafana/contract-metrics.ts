@@ -12,7 +12,7 @@ export const CONTRACT_METRICS: Metrics = {
     library_people_entered_today library_people_exited_today library_logins_today
     library_occupancy_people library_capacity_people library_open library_credentials_valid
     library_people_last_seen_timestamp_seconds library_logins_last_seen_timestamp_seconds
-    library_counter_start_timestamp_seconds library_utc_offset_seconds
+    library_period_start_timestamp_seconds library_utc_offset_seconds
     library_occupancy_estimate_people library_occupancy_estimate_lower_people
     library_occupancy_estimate_upper_people library_occupancy_estimable
     library_door_count_ratio library_door_count_ratio_stddev`,
@@ -22,7 +22,7 @@ export const CONTRACT_METRICS: Metrics = {
     `library_up library_poll_last_success_timestamp_seconds library_polls_total
     library_poll_failures_total library_polls_skipped_total library_breakdown_keys_dropped`,
   ),
-  ...metrics(['customer', 'counter'], 'library_counter_excess'),
+  ...metrics(['customer', 'counter'], 'library_count_excess'),
   ...metrics(['customer', 'kind'], 'library_door_suspect'),
   ...metrics(['customer', 'timezone'], 'library_customer_info'),
   ...breakdown('branch'),
@@ -62,7 +62,7 @@ function breakdown(key: string): Metrics {
       ['customer', key],
       `${people}_entered_total ${people}_exited_total ${people}_entered_today ${people}_exited_today`,
     ),
-    ...metrics(['customer', key, 'counter'], `library_${key}_counter_excess`),
+    ...metrics(['customer', key, 'counter'], `library_${key}_count_excess`),
   };
 }
 

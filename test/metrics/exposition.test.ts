@@ -16,8 +16,8 @@ library_customer_info{customer="riverside",timezone="Europe/Copenhagen",region="
 library_customer_info{customer="harbour",timezone="America/New_York",region=""} 1
 library_utc_offset_seconds{customer="riverside"} 3600
 library_utc_offset_seconds{customer="harbour"} -14400
-library_counter_start_timestamp_seconds{customer="riverside"} 1772334000
-library_counter_start_timestamp_seconds{customer="harbour"} 1772355600
+library_period_start_timestamp_seconds{customer="riverside"} 1772334000
+library_period_start_timestamp_seconds{customer="harbour"} 1772355600
 library_open{customer="riverside"} 1
 library_capacity_people{customer="riverside"} 250
 library_occupancy_people{customer="riverside"} 42
@@ -38,9 +38,9 @@ library_people_exited_today{customer="riverside"} 279
 library_logins_today{customer="riverside"} 55
 library_people_last_seen_timestamp_seconds{customer="riverside"} 1773133140
 library_logins_last_seen_timestamp_seconds{customer="riverside"} 1773132300
-library_counter_excess{customer="riverside",counter="people_entered"} 0
-library_counter_excess{customer="riverside",counter="people_exited"} 2
-library_counter_excess{customer="riverside",counter="logins"} 0
+library_count_excess{customer="riverside",counter="people_entered"} 0
+library_count_excess{customer="riverside",counter="people_exited"} 2
+library_count_excess{customer="riverside",counter="logins"} 0
 library_up{customer="riverside",stream="people"} 1
 library_up{customer="riverside",stream="logins"} 0
 library_poll_last_success_timestamp_seconds{customer="riverside",stream="people"} 1773133187.75
@@ -95,9 +95,9 @@ library_branch_people_exited_today{customer="riverside",branch="West \\"Wing\\""
 library_branch_occupancy_people{customer="riverside",branch="101"} 5
 library_branch_info{customer="riverside",branch="99",name="Old Town"} 1
 library_branch_info{customer="riverside",branch="101",name="Main Library"} 1
-library_branch_counter_excess{customer="riverside",branch="101",counter="people_entered"} 0
-library_branch_counter_excess{customer="riverside",branch="101",counter="people_exited"} 2
-library_branch_counter_excess{customer="riverside",branch="West \\"Wing\\"",counter="people_entered"} 30
+library_branch_count_excess{customer="riverside",branch="101",counter="people_entered"} 0
+library_branch_count_excess{customer="riverside",branch="101",counter="people_exited"} 2
+library_branch_count_excess{customer="riverside",branch="West \\"Wing\\"",counter="people_entered"} 30
 library_breakdown_keys_dropped{customer="riverside",stream="branch"} 0
 `;
 

@@ -30,7 +30,7 @@ const SEEN = 'library_people_last_seen_timestamp_seconds';
 const LOGIN_SEEN = 'library_logins_last_seen_timestamp_seconds';
 const INSIDE = 'library_occupancy_people';
 const OPEN = 'library_open';
-const EXCESS_IN = 'library_counter_excess{counter="people_entered"}';
+const EXCESS_IN = 'library_count_excess{counter="people_entered"}';
 const USUAL_HOUR = 'customer:library_people_entered:usual1h';
 const USUAL_TODAY = 'customer:library_people_entered_today:usual';
 const USUAL_DAY = 'customer:library_people_entered:usual1d';
@@ -58,7 +58,7 @@ export const WELL: Story = {
   'library_poll_failures_total{stream="people"}': 0,
   'library_polls_skipped_total{stream="people"}': 0,
   library_credentials_valid: 1,
-  library_counter_start_timestamp_seconds: 0,
+  library_period_start_timestamp_seconds: 0,
   library_utc_offset_seconds: 0,
   [IN]: total,
   [OUT]: total,
@@ -71,8 +71,8 @@ export const WELL: Story = {
   library_capacity_people: 100,
   [OPEN]: 1,
   [EXCESS_IN]: 0,
-  'library_counter_excess{counter="people_exited"}': 0,
-  'library_counter_excess{counter="logins"}': 0,
+  'library_count_excess{counter="people_exited"}': 0,
+  'library_count_excess{counter="logins"}': 0,
   [USUAL_HOUR]: 60,
   [USUAL_TODAY]: today,
   [USUAL_DAY]: 600,
@@ -202,7 +202,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       [PEOPLE_POLL]: 0,
       [LOGINS_POLL]: 0,
       library_utc_offset_seconds: 3_600,
-      library_counter_start_timestamp_seconds: 3 * 3_600,
+      library_period_start_timestamp_seconds: 3 * 3_600,
       ...OTHERS_ARE_WELL,
     },
     {

@@ -123,7 +123,7 @@ export function createAuditor(
     const scrape = new Scrape(text);
     const dayMs = dayStart(clock.nowMs() + aheadMs, environment.timezone, DAY_STARTS_AT);
     return service.customers.map(({ library: { name: customer } }) => {
-      const startName = 'library_counter_start_timestamp_seconds';
+      const startName = 'library_period_start_timestamp_seconds';
       const periodMs = 1000 * (scrape.value(startName, customer) ?? NaN);
       return { exporter, customer, scrape, periodMs, dayMs, aheadMs, lastPoll };
 

@@ -55,7 +55,7 @@ export function createBreakdownAuditor({ environment, service, clock, report }: 
         for (const side of SIDES) {
           const values = [...scrape.values(totalName(breakdown, side), customer)];
           const [key = '', value] = values.find(([one]) => idOf(one) === id) ?? [];
-          const excessName = `library_${breakdown}_counter_excess`;
+          const excessName = `library_${breakdown}_count_excess`;
           const excess = scrape.value(excessName, customer, key, `people_${side}`);
           const total = (value ?? NaN) - (excess ?? NaN);
           const ends = [totals[side], late?.get(id)?.[side] ?? 0];

@@ -62,7 +62,7 @@ export function createCounterAuditor({ environment, service, clock, report }: Au
         report(`${series} is shown before the first good poll`);
         continue;
       }
-      const excess = scrape.value('library_counter_excess', customer, kind) ?? NaN;
+      const excess = scrape.value('library_count_excess', customer, kind) ?? NaN;
       if (isExactAfterPoll(environment)) {
         expectExact(series, of, truth, value - excess, poll);
       }
@@ -81,7 +81,7 @@ export function createCounterAuditor({ environment, service, clock, report }: Au
         continue;
       }
       const value = scrape.value(`${name}_total`, customer);
-      const excess = scrape.value('library_counter_excess', customer, kind);
+      const excess = scrape.value('library_count_excess', customer, kind);
       const total = (value ?? NaN) - (excess ?? NaN);
       const longestMs = lagMs(environment, poll.endMs - dayMs, poll.tookMs);
       const [least, most] = rangeOf(customer, periodMs, truth, poll.endMs, longestMs);

@@ -56,7 +56,7 @@ test('writes the totals of the service month by month, and prints them and the n
   expect(`${out}${err}${state}${text}`).not.toContain(SECRET);
   for (const [id, series] of readMonth(text)) {
     // Only what is known of the past.
-    expect(id).not.toMatch(/library_(up|polls|poll_|credentials|counter_excess)/);
+    expect(id).not.toMatch(/library_(up|polls|poll_|credentials|count_excess)/);
     const gaps = series.map(({ atMs }, i) => atMs - (series[i - 1]?.atMs ?? atMs));
     // Two days without visitors have no last seen.
     const maxGap = id.includes('last_seen') ? Infinity : 300_000;
