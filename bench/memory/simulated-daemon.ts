@@ -13,7 +13,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createDaemon } from '../../src/daemon.ts';
 import type { ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
-import { Zone } from '../../src/counting/zone.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import { Answers, HISTORIES } from '../service/answers.ts';
 

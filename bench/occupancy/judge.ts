@@ -7,11 +7,15 @@ import {
   learnDoors,
   MINUTES_PER_QUARTER,
   QUARTERS_PER_DAY,
-} from '../../src/counting/door-model.ts';
-import type { CountedDay, DoorModel } from '../../src/counting/door-model.ts';
-import { continueEstimate, estimateFrom, START_OF_DAY } from '../../src/counting/estimate.ts';
-import type { Estimate } from '../../src/counting/estimate.ts';
-import { nextOccupancy } from '../../src/counting/occupancy.ts';
+} from '../../src/counting/occupancy/door-model.ts';
+import type { CountedDay, DoorModel } from '../../src/counting/occupancy/door-model.ts';
+import {
+  continueEstimate,
+  estimateFrom,
+  START_OF_DAY,
+} from '../../src/counting/occupancy/estimate.ts';
+import type { Estimate } from '../../src/counting/occupancy/estimate.ts';
+import { nextOccupancy } from '../../src/counting/occupancy/occupancy.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/simulator/conventions.ts';
 import { countPasses } from '../../src/simulator/traffic.ts';
 import { drawBurst, equip, groupShareOf, passesFor, REGIMES } from './regimes.ts';

@@ -5,12 +5,12 @@
 import { strict as assert } from 'node:assert';
 import { COUNTERS } from '../../src/base/model.ts';
 import type { MinuteStream } from '../../src/base/model.ts';
-import { Calendar } from '../../src/counting/calendar.ts';
+import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
 import { counterOwner, HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import { createOpeningHoursParser } from '../../src/counting/opening-hours.ts';
-import { INITIAL_STATE } from '../../src/counting/poll.ts';
-import { Zone } from '../../src/counting/zone.ts';
+import { createOpeningHoursParser } from '../../src/counting/calendar/opening-hours.ts';
+import { INITIAL_STATE } from '../../src/counting/totals/poll.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
 
 const STREAMS: readonly MinuteStream[] = ['people', 'logins'];
 const ZONES = ['Europe/Copenhagen', 'Europe/London', 'America/New_York', 'Australia/Sydney'];

@@ -5,7 +5,7 @@
  * little.
  */
 import type { Endpoint } from '../../src/base/model.ts';
-import type { Zone } from '../../src/counting/zone.ts';
+import type { Zone } from '../../src/counting/calendar/zone.ts';
 
 /** The minutes of a row. */
 const BUCKET_MINUTES = { day: 1_440, quarter: 15, minute: 1 } as const;

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import type { Endpoint } from '../../src/base/model.ts';
-import { Zone } from '../../src/counting/zone.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
 import { Answers, HISTORIES } from './answers.ts';
 import { Tally } from './tally.ts';
 

@@ -1,7 +1,7 @@
 /** configuration.md: every key of both configurations, from their schemas. */
 import { z } from 'zod';
 import { createConfigSchema } from '../../src/config/schema.ts';
-import { HOLIDAY_REGIONS } from '../../src/counting/opening-hours.ts';
+import { HOLIDAY_REGIONS } from '../../src/counting/calendar/opening-hours.ts';
 import { innerType, metaOf } from '../../src/config/values.ts';
 import { createWebSchema } from '../../src/config/web.ts';
 import { code, table, typed } from './markdown.ts';

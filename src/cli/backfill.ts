@@ -9,19 +9,19 @@ import type { Logger } from '../base/log.ts';
 import { loadConfig } from '../config/load.ts';
 import type { LabelPair } from '../metrics/format.ts';
 import { customersAtOnce, findCustomer, serviceOf } from './access.ts';
-import { findLiveStarts } from './backfill/live-start.ts';
-import { BackfillProgress } from './backfill/progress.ts';
-import { createReader } from './backfill/reading.ts';
-import { BackfillState } from './backfill/state.ts';
+import { findLiveStarts } from '../backfill/live-start.ts';
+import { BackfillProgress } from '../backfill/progress.ts';
+import { createReader } from '../backfill/reading.ts';
+import { BackfillState } from '../backfill/state.ts';
 import {
   createTargets,
   infoLabelNames,
   scrapeLabels,
   splitIntoMonths,
   STEPS_MS,
-} from './backfill/targets.ts';
-import type { BackfillFlags } from './backfill/targets.ts';
-import { writeMonths } from './backfill/writing.ts';
+} from '../backfill/targets.ts';
+import type { BackfillFlags } from '../backfill/targets.ts';
+import { writeMonths } from '../backfill/writing.ts';
 import {
   configOption,
   helpNotes,

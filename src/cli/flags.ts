@@ -7,7 +7,7 @@ import { parseDuration } from '../base/duration.ts';
 import { UsageError } from '../base/errors.ts';
 import { createLogger, LOG_FORMATS, LOG_LEVELS } from '../base/log.ts';
 import type { LogFormat, Logger, LogLevel } from '../base/log.ts';
-import type { Zone } from '../counting/zone.ts';
+import type { Zone } from '../counting/calendar/zone.ts';
 import type { Io } from './io.ts';
 
 export interface LogFlags {

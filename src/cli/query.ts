@@ -15,8 +15,8 @@ import type {
 import type { Secret } from '../base/secret.ts';
 import { loadConfig } from '../config/load.ts';
 import { accessOf } from '../config/files.ts';
-import { DAY_MS, MINUTE_MS } from '../counting/calendar.ts';
-import { Zone } from '../counting/zone.ts';
+import { DAY_MS, MINUTE_MS } from '../counting/calendar/calendar.ts';
+import { Zone } from '../counting/calendar/zone.ts';
 import { recordFields, rowFields } from '../service/decode.ts';
 import type { ServiceClient } from '../service/types.ts';
 import { findCustomer, serviceOf } from './access.ts';

@@ -9,7 +9,7 @@ import { messageOf } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
 import type { ServiceSettings } from '../base/service-settings.ts';
 import type { WebConfig } from '../base/web-config.ts';
-import { createOpeningHoursParser } from '../counting/opening-hours.ts';
+import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
 import { EXPOSED, parseCertificates, parseSecret } from './files.ts';
 import { failOn, Loading } from './loading.ts';
 import type { DeepPartial, Loaded, LoadResult } from './loading.ts';

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { DURATION_PATTERN, parseDuration } from '../base/duration.ts';
-import { HOLIDAY_REGIONS } from '../counting/opening-hours.ts';
+import { HOLIDAY_REGIONS } from '../counting/calendar/opening-hours.ts';
 
 interface ValueMeta {
   /** Completes "expected …". */

@@ -1,12 +1,12 @@
 /** The values of a customer at one instant. `undefined` is not known: the series is absent, never 0. */
 import type { Breakdown, CounterName, Stream } from '../base/model.ts';
-import { MINUTE_MS } from './calendar.ts';
-import type { Span } from './calendar.ts';
-import type { DoorModel } from './door-model.ts';
-import type { DoorFault, Estimate } from './estimate.ts';
+import { MINUTE_MS } from './calendar/calendar.ts';
+import type { Span } from './calendar/calendar.ts';
+import type { DoorModel } from './occupancy/door-model.ts';
+import type { DoorFault, Estimate } from './occupancy/estimate.ts';
 import type { Mark } from './high-water-marks.ts';
-import type { OpeningHours } from './opening-hours.ts';
-import type { Zone } from './zone.ts';
+import type { OpeningHours } from './calendar/opening-hours.ts';
+import type { Zone } from './calendar/zone.ts';
 
 export interface CustomerMetrics {
   readonly customer: string;

@@ -4,11 +4,11 @@
  */
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName, MinuteStream, Stream } from '../base/model.ts';
-import type { BreakdownState } from './breakdown.ts';
-import { Breakdowns } from './breakdowns.ts';
-import { contains, runningPeriod } from './calendar.ts';
-import type { Calendar, CountingPeriod, Span } from './calendar.ts';
-import { at } from './counts.ts';
+import type { BreakdownState } from './breakdowns/poll-breakdown.ts';
+import { Breakdowns } from './breakdowns/breakdown-states.ts';
+import { contains, runningPeriod } from './calendar/calendar.ts';
+import type { Calendar, CountingPeriod, Span } from './calendar/calendar.ts';
+import { at } from './rows/counts.ts';
 import {
   counterValues,
   descriptionMetrics,
@@ -27,15 +27,15 @@ import type {
   StreamMetrics,
   OccupancySeries,
 } from './customer-metrics.ts';
-import type { DoorModel } from './door-model.ts';
+import type { DoorModel } from './occupancy/door-model.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
-import { occupancyUntil, SAMPLE_MS } from './occupancy.ts';
-import type { AcceptedTotals } from './plausibility.ts';
-import { INITIAL_STATE } from './poll.ts';
-import type { StreamState } from './poll.ts';
-import type { Snapshot } from './snapshot.ts';
-import { findClosingMinute } from './today-estimate.ts';
-import type { DayDoors } from './today-estimate.ts';
+import { occupancyUntil, SAMPLE_MS } from './occupancy/occupancy.ts';
+import type { AcceptedTotals } from './totals/plausibility.ts';
+import { INITIAL_STATE } from './totals/poll.ts';
+import type { StreamState } from './totals/poll.ts';
+import type { Snapshot } from './totals/snapshot.ts';
+import { findClosingMinute } from './occupancy/today-estimate.ts';
+import type { DayDoors } from './occupancy/today-estimate.ts';
 
 export interface CustomerOptions {
   readonly name: string;

@@ -2,19 +2,19 @@
  * One look at a stream for `check --connect`: polls it as the exporter would at its start, and reads
  * what explains the result. Sends more requests than a poll.
  */
-import { DAY_MS } from './calendar.ts';
-import { anyBelow, isZero } from './counts.ts';
-import type { Counts } from './counts.ts';
-import { detectKeyFormat } from './key-format.ts';
-import type { KeyFormatState } from './key-format.ts';
-import { lastSeenIn, minutesOfSamples } from './occupancy.ts';
-import { EMPTY_POLLS_TO_CONFIRM } from './plausibility.ts';
-import { createReader, INITIAL_STATE, pollStream } from './poll.ts';
-import type { PollContext, StreamState } from './poll.ts';
-import { MIN_CHUNK_MS, readByMinute } from './query.ts';
-import type { Query, WindowReader } from './query.ts';
-import { isVerified } from './totals.ts';
-import type { TotalAggregation } from './totals.ts';
+import { DAY_MS } from './calendar/calendar.ts';
+import { anyBelow, isZero } from './rows/counts.ts';
+import type { Counts } from './rows/counts.ts';
+import { detectKeyFormat } from './rows/key-format.ts';
+import type { KeyFormatState } from './rows/key-format.ts';
+import { lastSeenIn, minutesOfSamples } from './occupancy/occupancy.ts';
+import { EMPTY_POLLS_TO_CONFIRM } from './totals/plausibility.ts';
+import { createReader, INITIAL_STATE, pollStream } from './totals/poll.ts';
+import type { PollContext, StreamState } from './totals/poll.ts';
+import { MIN_CHUNK_MS, readByMinute } from './rows/window-reader.ts';
+import type { Query, WindowReader } from './rows/window-reader.ts';
+import { isVerified } from './totals/period-total.ts';
+import type { TotalAggregation } from './totals/period-total.ts';
 
 export interface StreamDiagnosis {
   /** The exporter's state after the polls. */

@@ -4,8 +4,8 @@
  * every counter is the service's total.
  */
 import type { Breakdown, CounterName } from '../base/model.ts';
-import { DAY_MS, isFuturePeriod } from './calendar.ts';
-import type { CountingPeriod } from './calendar.ts';
+import { DAY_MS, isFuturePeriod } from './calendar/calendar.ts';
+import type { CountingPeriod } from './calendar/calendar.ts';
 
 /**
  * Whose counters: another service or client id under the same customer name are other counters. Text,

@@ -5,7 +5,7 @@
 import { ALL_COUNTERS, BREAKDOWNS, MINUTE_STREAMS } from '../base/model.ts';
 import type { CounterName, MinuteStream, Stream } from '../base/model.ts';
 import type { CustomerMetrics, StreamMetrics } from '../counting/customer-metrics.ts';
-import { DOOR_FAULTS } from '../counting/estimate.ts';
+import { DOOR_FAULTS } from '../counting/occupancy/estimate.ts';
 import { labelled, single } from './family.ts';
 import type { Family } from './family.ts';
 import { writeLabels } from './format.ts';

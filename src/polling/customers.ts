@@ -1,14 +1,14 @@
 /** The customers of this process: which ones, and what a new configuration changes of them. */
 import { createHash } from 'node:crypto';
 import type { Config, CustomerConfig } from '../config/types.ts';
-import { Calendar } from '../counting/calendar.ts';
+import { Calendar } from '../counting/calendar/calendar.ts';
 import { Customer } from '../counting/customer.ts';
 import type { CustomerDescription } from '../counting/customer-metrics.ts';
 import { counterOwner } from '../counting/high-water-marks.ts';
 import type { HighWaterMarks } from '../counting/high-water-marks.ts';
-import { createOpeningHoursParser } from '../counting/opening-hours.ts';
-import type { OpeningHoursParser } from '../counting/opening-hours.ts';
-import { Zone } from '../counting/zone.ts';
+import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
+import type { OpeningHoursParser } from '../counting/calendar/opening-hours.ts';
+import { Zone } from '../counting/calendar/zone.ts';
 
 export interface RegisteredCustomer {
   readonly customer: Customer;

@@ -4,8 +4,8 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
-import { MINUTE_MS } from '../counting/calendar.ts';
-import { readDoorModel } from '../counting/door-history.ts';
+import { MINUTE_MS } from '../counting/calendar/calendar.ts';
+import { readDoorModel } from '../counting/occupancy/read-door-days.ts';
 import type { LogLimiter } from './log-limiter.ts';
 import { abortAfter, DROPPED } from './poll-job.ts';
 import type { PollJob, PollObserver } from './poll-job.ts';

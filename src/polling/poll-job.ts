@@ -9,12 +9,12 @@ import type {
   Question,
   Stream,
 } from '../base/model.ts';
-import { pollBreakdown } from '../counting/breakdown.ts';
-import type { BreakdownContext } from '../counting/breakdown.ts';
+import { pollBreakdown } from '../counting/breakdowns/poll-breakdown.ts';
+import type { BreakdownContext } from '../counting/breakdowns/poll-breakdown.ts';
 import type { Customer } from '../counting/customer.ts';
-import { pollStream } from '../counting/poll.ts';
-import type { BaselineNecessity, PollContext, PollNote } from '../counting/poll.ts';
-import type { Query } from '../counting/query.ts';
+import { pollStream } from '../counting/totals/poll.ts';
+import type { BaselineNecessity, PollContext, PollNote } from '../counting/totals/poll.ts';
+import type { Query } from '../counting/rows/window-reader.ts';
 import type { CustomerClient } from '../service/types.ts';
 import type { PollLog } from './log-limiter.ts';
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { Answers } from '../../bench/service/answers.ts';
 import { tableOf } from '../../bench/table.ts';
-import { Zone } from '../../src/counting/zone.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
 import { decodeAggregated } from '../../src/service/decode.ts';
 import type { AggregatedResponse } from '../../src/base/model.ts';
 

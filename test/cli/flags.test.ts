@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { parseTimeFlag } from '../../src/cli/flags.ts';
 import { parseShard } from '../../src/cli/run.ts';
-import { Zone } from '../../src/counting/zone.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
 
 const COPENHAGEN = new Zone('Europe/Copenhagen');
 const NOW_MS = Date.parse('2026-11-21T08:09:10.987Z');

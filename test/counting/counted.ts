@@ -8,7 +8,7 @@ import type {
   Row,
   Stream,
 } from '../../src/base/model.ts';
-import { MINUTE_MS } from '../../src/counting/calendar.ts';
+import { MINUTE_MS } from '../../src/counting/calendar/calendar.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import type {
   BreakdownMetrics,
@@ -16,8 +16,8 @@ import type {
   CustomerMetrics,
 } from '../../src/counting/customer-metrics.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import type { PollNote } from '../../src/counting/poll.ts';
-import { Zone } from '../../src/counting/zone.ts';
+import type { PollNote } from '../../src/counting/totals/poll.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
 import { runPoll } from '../../src/polling/poll-job.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { queryFrom } from '../support/ask.ts';

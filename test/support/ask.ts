@@ -1,6 +1,6 @@
 /** A `query` that responds from a function and records the questions. */
 import type { AggregatedResponse, Question } from '../../src/base/model.ts';
-import type { Query } from '../../src/counting/query.ts';
+import type { Query } from '../../src/counting/rows/window-reader.ts';
 
 export function queryFrom(
   answer: (question: Question) => AggregatedResponse,

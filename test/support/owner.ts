@@ -1,7 +1,7 @@
 /** Whose marks the tests keep, and the months that they are of: one customer in Copenhagen. */
-import { Calendar } from '../../src/counting/calendar.ts';
+import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { counterOwner } from '../../src/counting/high-water-marks.ts';
-import { Zone } from '../../src/counting/zone.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
 
 export const COPENHAGEN = new Zone('Europe/Copenhagen');
 export const CALENDAR = new Calendar(COPENHAGEN, { hour: 4, minute: 0 });

@@ -1,10 +1,10 @@
 /** A customer whose people are polled, and a scheduler as it is by default, for tests of polling. */
 import { silentLogger } from '../../src/base/log.ts';
-import { Calendar } from '../../src/counting/calendar.ts';
+import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
 import type { CustomerOptions } from '../../src/counting/customer.ts';
 import { counterOwner, HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import { Zone } from '../../src/counting/zone.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
 import { LogLimiter } from '../../src/polling/log-limiter.ts';
 import { Scheduler } from '../../src/polling/scheduler.ts';
 import type { SchedulerOptions } from '../../src/polling/scheduler.ts';

@@ -1,0 +1,98 @@
+/**
+ * Reads a breakdown over a past time range. The service cannot combine a breakdown with minutes, so the
+ * totals are read at the end of each day, each in one response that starts with the counting period.
+ */
+import { COUNTERS } from '../base/model.ts';
+import type { Breakdown, CounterName } from '../base/model.ts';
+import {
+  compareKeys,
+  countsOf,
+  readByKey,
+  MAX_KEYS,
+} from '../counting/breakdowns/poll-breakdown.ts';
+import type { CountsByKey } from '../counting/breakdowns/poll-breakdown.ts';
+import { MINUTE_MS } from '../counting/calendar/calendar.ts';
+import type { Calendar, Span } from '../counting/calendar/calendar.ts';
+import { at, higher } from '../counting/rows/counts.ts';
+import type { Counts } from '../counting/rows/counts.ts';
+import type { CounterValues, KeyMetrics } from '../counting/customer-metrics.ts';
+import { isOver } from './replay.ts';
+import { WindowReader } from '../counting/rows/window-reader.ts';
+import type { Query } from '../counting/rows/window-reader.ts';
+
+export interface BreakdownHistory {
+  readonly breakdown: Breakdown;
+  /** Sorted; at most as many as are exported. */
+  readonly keys: readonly string[];
+  /** In ascending order. No total decreases. */
+  readonly steps: readonly BreakdownStep[];
+}
+
+/** The totals since the start of the counting period. */
+interface BreakdownStep {
+  readonly atMs: number;
+  readonly totals: CountsByKey;
+}
+
+const LAST_HOUR_MS = 60 * MINUTE_MS;
+
+/** `startMs` is the start of the counting period; the history is exported from `fromMs` on. */
+export async function readBreakdownHistory(
+  breakdown: Breakdown,
+  calendar: Calendar,
+  { startMs, endMs }: Span,
+  fromMs: number,
+  query: Query,
+): Promise<BreakdownHistory> {
+  const reader = new WindowReader({
+    query,
+    stream: 'people',
+    zone: calendar.zone,
+    nowMs: () => endMs,
+  });
+  const steps: BreakdownStep[] = [];
+  const highest = new Map<string, Counts>();
+  for (const atMs of readTimes(calendar, { startMs, endMs }, fromMs)) {
+    const table = await readByKey(reader, breakdown, startMs, atMs);
+    for (const [key, counts] of table) {
+      highest.set(key, higher(counts, highest.get(key)) ?? counts);
+    }
+    steps.push({ atMs, totals: new Map(highest) });
+  }
+  const keys = [...highest.keys()].toSorted(compareKeys).slice(0, MAX_KEYS);
+  return { breakdown, keys, steps };
+}
+
+/**
+ * Where a day ends, the end of the day before `fromMs` included. Also the end of the range and one hour
+ * before it, so that neither the first live sample nor the hour before it shows a whole day's counts.
+ */
+function readTimes(calendar: Calendar, { startMs, endMs }: Span, fromMs: number): number[] {
+  const times: number[] = [];
+  let atMs = calendar.dayAt(fromMs).startMs;
+  for (; atMs < endMs; atMs = calendar.dayAt(atMs).endMs) {
+    times.push(atMs);
+  }
+  if (atMs > endMs) {
+    times.push(endMs - LAST_HOUR_MS);
+  }
+  times.push(endMs);
+  return [...new Set(times)].filter((ms) => ms > startMs).toSorted((a, b) => a - b);
+}
+
+/** The counters of one key, limited to `maxValues`. */
+export function keyMetricsAt(
+  { steps }: BreakdownHistory,
+  key: string,
+  maxValues: Readonly<Partial<Record<CounterName, number>>>,
+  atMs: number,
+): KeyMetrics {
+  const totals = steps.findLast((step) => isOver(step.atMs, atMs))?.totals;
+  const counts = totals === undefined ? [] : countsOf(totals, key);
+  const counters: Partial<Record<CounterName, CounterValues>> = {};
+  COUNTERS.people.forEach((name, i) => {
+    const total = Math.min(at(counts, i), maxValues[name] ?? Infinity);
+    counters[name] = { total, excess: undefined, today: undefined };
+  });
+  return { key, counters, occupancy: undefined };
+}

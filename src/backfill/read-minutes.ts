@@ -1,0 +1,218 @@
+/** Reads a past time range by the minute, in the largest windows that the service allows. */
+import { ServiceError } from '../base/errors.ts';
+import { COUNTERS } from '../base/model.ts';
+import type { MinuteStream } from '../base/model.ts';
+import { MINUTE_MS } from '../counting/calendar/calendar.ts';
+import type { Calendar, Span } from '../counting/calendar/calendar.ts';
+import { areEqual, grandTotal, isZero } from '../counting/rows/counts.ts';
+import type { Counts } from '../counting/rows/counts.ts';
+import {
+  allAgree,
+  ANY_KEY_FORMAT,
+  detectKeyFormat,
+  KEY_FORMATS,
+  keyParser,
+  matchingReadings,
+  namesTimeOfDay,
+  readKeys,
+} from '../counting/rows/key-format.ts';
+import type { KeyFormatState } from '../counting/rows/key-format.ts';
+import { lastSeenIn, minutesOfSamples } from '../counting/occupancy/occupancy.ts';
+import {
+  isForced,
+  readByMinute,
+  readChunks,
+  WindowReader,
+} from '../counting/rows/window-reader.ts';
+import type { Chunk, Query, WindowResponse } from '../counting/rows/window-reader.ts';
+
+/** One stream of one customer over a time range. */
+export interface MinuteHistory {
+  readonly span: Span;
+  /** For each counter of the stream, the counts of each minute from the start of `span` on. */
+  readonly minutes: readonly Float64Array[];
+  /** The sums of all rows, whatever their keys. */
+  readonly sums: Counts;
+  /** The service's sums of the same range by `day`, for comparison only. */
+  readonly byDay: Counts;
+  /** The newest minute with counts on the day before the range, if it was read. */
+  readonly lastSeenBeforeMs: number | undefined;
+}
+
+export interface MinuteRange {
+  readonly stream: MinuteStream;
+  readonly calendar: Calendar;
+  /** Whole minutes at both ends. */
+  readonly span: Span;
+  readonly needsDayBefore: boolean;
+}
+
+interface RangeReader extends MinuteRange {
+  readonly reader: WindowReader;
+}
+
+/** No poll waits for a history, so a day is read in more windows than for a poll, down to half an hour. */
+const MAX_DAY_CHUNKS = 64;
+/** How many days are searched for rows that show the key format. */
+const MAX_FORMAT_DAYS = 31;
+/** A key that names only the time of day needs windows shorter than a day. */
+const MAX_TIME_OF_DAY_WINDOW_MS = 12 * 60 * MINUTE_MS;
+
+/**
+ * `known` is the key format that the range before showed. Reads twice if `minute` and `day` differ.
+ * Throws a ServiceError if the key format is unknown.
+ */
+export async function readMinuteHistory(
+  range: MinuteRange,
+  known: KeyFormatState,
+  query: Query,
+): Promise<{ readonly history: MinuteHistory; readonly keyFormat: KeyFormatState }> {
+  const { stream, calendar, span } = range;
+  const reader = new WindowReader({
+    query,
+    stream,
+    zone: calendar.zone,
+    nowMs: () => span.endMs,
+  });
+  let byDay = await reader.read('day', span.startMs, span.endMs);
+  let read = await readMinutes({ ...range, reader }, known);
+  if (!areEqual(read.table.sums, byDay.sums)) {
+    // A fault of the service may lower either answer for a moment: the larger one counts.
+    const again = await readMinutes({ ...range, reader }, read.keyFormat);
+    read = grandTotal(again.table.sums) >= grandTotal(read.table.sums) ? again : read;
+    byDay = await reader.read('day', span.startMs, span.endMs);
+  }
+  const { table, keyFormat } = read;
+  const lastSeenBeforeMs = range.needsDayBefore
+    ? await lastSeenBefore({ ...range, reader }, keyFormat)
+    : undefined;
+  return {
+    history: { span, ...table, byDay: byDay.sums, lastSeenBeforeMs },
+    keyFormat,
+  };
+}
+
+/** The counts of each minute, and their sums. */
+interface MinuteTable {
+  readonly minutes: readonly Float64Array[];
+  readonly sums: number[];
+}
+
+async function readMinutes(
+  range: RangeReader,
+  known: KeyFormatState,
+): Promise<{ readonly table: MinuteTable; readonly keyFormat: KeyFormatState }> {
+  const { stream, span, reader } = range;
+  const minuteCount = Math.ceil((span.endMs - span.startMs) / MINUTE_MS);
+  const table: MinuteTable = {
+    minutes: COUNTERS[stream].map(() => new Float64Array(minuteCount)),
+    sums: COUNTERS[stream].map(() => 0),
+  };
+  const whole = await reader.read('minute', span.startMs, span.endMs);
+  let chunks = await readRangeChunks(range, whole, Infinity);
+  const keyFormat = await detectRangeFormat(range, known, chunks);
+  if (namesTimeOfDay(keyFormat)) {
+    chunks = await readRangeChunks(range, whole, MAX_TIME_OF_DAY_WINDOW_MS);
+  }
+  chunks.forEach((chunk) => addRows(table, range, chunk, keyFormat));
+  return { table, keyFormat };
+}
+
+async function readRangeChunks(
+  { reader }: RangeReader,
+  whole: WindowResponse,
+  maxMs: number,
+): Promise<readonly Chunk[]> {
+  const chunks = await readChunks(
+    whole,
+    (fromMs, toMs) => reader.read('minute', fromMs, toMs),
+    (chunk) =>
+      !isZero(chunk.sums) && (isForced(chunk) || chunk.window.endMs - chunk.window.startMs > maxMs),
+  );
+  return chunks ?? [];
+}
+
+/**
+ * A row with an unreadable key, or with the time of a wrong clock, is added to the nearest minute of
+ * the range: the totals are the service's in any case.
+ */
+function addRows(
+  { minutes, sums }: MinuteTable,
+  { span, calendar }: MinuteRange,
+  { aggregation, rows, window, sign }: Chunk,
+  keyFormat: KeyFormatState,
+): void {
+  const last = Math.ceil((span.endMs - span.startMs) / MINUTE_MS) - 1;
+  const parse = keyParser(keyFormat, window, calendar.zone);
+  for (const row of rows) {
+    const rowMs = aggregation === 'minute' ? parse(row) : undefined;
+    const atMs = rowMs ?? window.endMs - MINUTE_MS;
+    const place = Math.min(last, Math.max(0, Math.floor((atMs - span.startMs) / MINUTE_MS)));
+    // If windows include their end, the minute at the end of the range belongs to the next range.
+    const isAfterEnd = atMs === span.endMs;
+    row.counts.forEach((count, i) => {
+      const counts = minutes[i];
+      if (counts !== undefined) {
+        sums[i] = (sums[i] ?? 0) + sign * count;
+        counts[place] = (counts[place] ?? 0) + (isAfterEnd ? 0 : sign * count);
+      }
+    });
+  }
+}
+
+/**
+ * The format by which all chunks can be placed: the known one, else what the newest days show, each
+ * by itself, because in a long window a time of day could be of any day. Throws a ServiceError if
+ * there is none.
+ */
+async function detectRangeFormat(
+  { reader, calendar, span }: RangeReader,
+  known: KeyFormatState,
+  chunks: readonly Chunk[],
+): Promise<KeyFormatState> {
+  const { zone } = calendar;
+  const shown = chunks.filter(({ aggregation, sums }) => aggregation === 'minute' && !isZero(sums));
+  function isClear(state: KeyFormatState): boolean {
+    return (
+      state.status === 'detected' &&
+      (namesTimeOfDay(state) ||
+        shown.every((chunk) => allAgree(readKeys(state.formats, chunk, zone))))
+    );
+  }
+  if (shown.length === 0 || isClear(known)) {
+    return known;
+  }
+  let state = ANY_KEY_FORMAT;
+  let day = calendar.dayAt(span.endMs - 1);
+  for (let days = 0; day.endMs > span.startMs && days < MAX_FORMAT_DAYS; days += 1) {
+    const fromMs = Math.max(day.startMs, span.startMs);
+    const response = await reader.read('minute', fromMs, Math.min(day.endMs, span.endMs));
+    const samples = (await readByMinute(reader, response, MAX_DAY_CHUNKS)) ?? [];
+    state = await detectKeyFormat(reader, state, samples, zone);
+    if (isClear(state)) {
+      return state;
+    }
+    day = calendar.dayBefore(day);
+  }
+  // Devices with wrong clocks hide the format. A key with its own zone needs no proof.
+  const written = KEY_FORMATS.find(
+    (format) =>
+      format.zone === 'written' &&
+      shown.every((chunk) => matchingReadings([format], chunk, zone).length > 0),
+  );
+  if (written === undefined) {
+    throw new ServiceError('malformed', 'unknown minute key format, history unavailable');
+  }
+  return { status: 'detected', formats: [written] };
+}
+
+async function lastSeenBefore(
+  { reader, calendar, span }: RangeReader,
+  keyFormat: KeyFormatState,
+): Promise<number | undefined> {
+  const dayBefore = calendar.dayBefore(calendar.dayAt(span.startMs));
+  const response = await reader.read('minute', dayBefore.startMs, span.startMs);
+  const chunks = (await readByMinute(reader, response, MAX_DAY_CHUNKS)) ?? [];
+  const minutes = minutesOfSamples(chunks, keyFormat, calendar.zone);
+  return minutes && lastSeenIn(minutes, dayBefore);
+}

@@ -1,0 +1,75 @@
+/** Reads one month of one customer from the service. */
+import type { ServiceError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { AggregatedResponse, MinuteStream, Question } from '../base/model.ts';
+import { accessOf } from '../config/files.ts';
+import { readBreakdownHistory } from './read-breakdown.ts';
+import type { BreakdownHistory } from './read-breakdown.ts';
+import { MINUTE_MS } from '../counting/calendar/calendar.ts';
+import { readDaysBefore } from '../counting/occupancy/read-door-days.ts';
+import type { PeriodHistory } from './replay.ts';
+import { ANY_KEY_FORMAT } from '../counting/rows/key-format.ts';
+import type { KeyFormatState } from '../counting/rows/key-format.ts';
+import { readMinuteHistory } from './read-minutes.ts';
+import type { MinuteHistory } from './read-minutes.ts';
+import type { CustomerClient, Service } from '../service/types.ts';
+import type { BackfillTarget, MonthPart } from './targets.ts';
+
+export interface PartHistory extends Pick<PeriodHistory, 'streams' | 'daysBefore'> {
+  readonly breakdowns: readonly BreakdownHistory[];
+}
+
+/** Rejects with a ServiceError unless everything was read. */
+export type ReadPart = (part: MonthPart) => Promise<PartHistory>;
+
+/** Enough for an outage of some minutes, and for any Retry-After. */
+const MAX_ATTEMPTS = 18;
+const MAX_WAIT_MS = 3_600_000;
+const MIN_LOGGED_WAIT_MS = 5_000;
+
+export function createReader(service: Service, log: Logger, stop: AbortSignal): ReadPart {
+  function onWait({ reason, message }: ServiceError, waitMs: number): void {
+    if (waitMs >= MIN_LOGGED_WAIT_MS) {
+      const wait_seconds = Math.ceil(waitMs / 1_000);
+      log.warn('service not available, retrying', { reason, error: message, wait_seconds });
+    }
+  }
+  const retries = { maxAttempts: MAX_ATTEMPTS, maxWaitMs: MAX_WAIT_MS, onWait };
+  /** What is kept from month to month. */
+  const clients = new Map<BackfillTarget, CustomerClient>();
+  const formats = new Map<BackfillTarget, Partial<Record<MinuteStream, KeyFormatState>>>();
+
+  return async ({ target, period: { startMs }, range }) => {
+    const { config, calendar } = target;
+    const client = clients.get(target) ?? service.clientFor(accessOf(config), retries);
+    clients.set(target, client);
+    const known = formats.get(target) ?? {};
+    formats.set(target, known);
+    function query(question: Question): Promise<AggregatedResponse> {
+      return client.query(question, stop);
+    }
+    const span = { startMs, endMs: Math.ceil(range.endMs / MINUTE_MS) * MINUTE_MS };
+    const firstDay = calendar.dayAt(range.startMs);
+    const needsDayBefore = firstDay.startMs === startMs;
+    const streams: Partial<Record<MinuteStream, MinuteHistory>> = {};
+    await Promise.all(
+      config.streams.map(async (stream) => {
+        const minuteRange = { stream, calendar, span, needsDayBefore };
+        const before = known[stream] ?? ANY_KEY_FORMAT;
+        const { history, keyFormat } = await readMinuteHistory(minuteRange, before, query);
+        known[stream] = keyFormat;
+        streams[stream] = history;
+      }),
+    );
+    const breakdowns: BreakdownHistory[] = [];
+    for (const breakdown of config.breakdowns) {
+      const exact = { startMs, endMs: range.endMs };
+      breakdowns.push(await readBreakdownHistory(breakdown, calendar, exact, range.startMs, query));
+    }
+    const daysBefore =
+      config.estimate && known.people !== undefined
+        ? await readDaysBefore(query, calendar, firstDay, known.people, startMs)
+        : undefined;
+    return { streams, breakdowns, daysBefore };
+  };
+}

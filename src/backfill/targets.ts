@@ -1,0 +1,162 @@
+/** What the flags of a backfill ask for: the customers, their time range, and its months. Pure. */
+import { UsageError } from '../base/errors.ts';
+import { BREAKDOWNS } from '../base/model.ts';
+import type { Config, CustomerConfig } from '../config/types.ts';
+import { Calendar, floorToMinute } from '../counting/calendar/calendar.ts';
+import type { CountingPeriod, Span } from '../counting/calendar/calendar.ts';
+import type { CustomerDescription } from '../counting/customer-metrics.ts';
+import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
+import { Zone } from '../counting/calendar/zone.ts';
+import { breakdownFamilies } from '../metrics/breakdown-families.ts';
+import { BACKFILL_FAMILIES } from '../metrics/families.ts';
+import type { LabelPair } from '../metrics/format.ts';
+import { descriptionOf } from '../polling/customers.ts';
+import { parseTimeFlag, refuseReversed } from '../cli/flags.ts';
+import type { LogFlags } from '../cli/flags.ts';
+import type { LiveStart } from './live-start.ts';
+
+/** Prometheus still changes its newest three hours; blocks must not overlap them. */
+const DEFAULT_END_AGE_MS = 3 * 3_600_000;
+const MIN_HISTORY_MS = 300_000;
+
+/** Longer steps would leave gaps: Prometheus ignores samples that are older than five minutes. */
+export const STEPS_MS = { '1m': 60_000, '5m': 300_000 } as const;
+
+export interface BackfillFlags extends LogFlags {
+  readonly 'config.file': string;
+  /** For {@link parseTimeFlag}. */
+  readonly from: string;
+  readonly to?: string;
+  /** All customers if undefined. */
+  readonly customer?: readonly string[];
+  readonly step: keyof typeof STEPS_MS;
+  readonly instance: string;
+  readonly job: string;
+  readonly label?: readonly LabelPair[];
+  readonly 'prometheus.url'?: URL;
+  readonly output: string;
+}
+
+export interface BackfillTarget {
+  readonly config: CustomerConfig;
+  readonly calendar: Calendar;
+  readonly description: CustomerDescription;
+  /** From the first sample up to, and without, the end. Starts at a whole second. */
+  readonly range: Span;
+  readonly liveStart: LiveStart | undefined;
+}
+
+/** What one month has of one customer. */
+export interface MonthPart {
+  readonly target: BackfillTarget;
+  readonly period: CountingPeriod;
+  /** Within the period. */
+  readonly range: Span;
+}
+
+export interface Month {
+  /** `2026-10` */
+  readonly name: string;
+  /** In the order of the configuration. */
+  readonly parts: readonly MonthPart[];
+}
+
+/** The label names of library_customer_info. */
+export function infoLabelNames({ customers }: Config): readonly string[] {
+  return [...new Set(customers.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
+}
+
+/**
+ * The labels that a scrape would add. Throws a UsageError if the series have one of them: Prometheus
+ * would rename it.
+ */
+export function scrapeLabels(
+  { instance, job, label = [] }: BackfillFlags,
+  config: Config,
+): readonly LabelPair[] {
+  const families = [...BACKFILL_FAMILIES, ...breakdownFamilies(new Set(BREAKDOWNS))];
+  const used = [
+    'job',
+    'instance',
+    'customer',
+    ...families.flatMap(({ labels }) => labels),
+    ...infoLabelNames(config),
+  ];
+  const duplicate = label.find(([name]) => used.includes(name));
+  if (duplicate !== undefined) {
+    throw new UsageError(`--label=${duplicate.join('=')}: the series have a label of that name`);
+  }
+  return [['instance', instance], ['job', job], ...new Map(label)];
+}
+
+/** Throws a UsageError if a range is empty or ends in the future. */
+export function createTargets(
+  customers: readonly CustomerConfig[],
+  liveStarts: ReadonlyMap<string, LiveStart>,
+  { from, to }: BackfillFlags,
+  nowMs: number,
+): readonly BackfillTarget[] {
+  const parseOpeningHours = createOpeningHoursParser();
+  return customers.map((config) => {
+    const zone = new Zone(config.timezone);
+    const liveStart = liveStarts.get(config.name);
+    const startMs = Math.ceil(parseTimeFlag(from)(zone, nowMs) / 1_000) * 1_000;
+    if (liveStart !== undefined && liveStart.atMs - startMs < MIN_HISTORY_MS) {
+      throw new UsageError(
+        `Prometheus has samples of ${config.name} since ${zone.format(liveStart.atMs)}: nothing to write. ` +
+          'Use an earlier --from, or omit --prometheus.url if these samples are from another backfill',
+      );
+    }
+    const requestedEndMs = to === undefined ? Infinity : parseTimeFlag(to)(zone, nowMs);
+    const defaultEndMs = to === undefined ? floorToMinute(nowMs - DEFAULT_END_AGE_MS) : Infinity;
+    const endMs = Math.min(requestedEndMs, liveStart?.atMs ?? defaultEndMs);
+    if (endMs > nowMs) {
+      throw new UsageError(`--to must not be in the future: ${zone.format(endMs)}`);
+    }
+    refuseReversed(zone, startMs, endMs);
+    return {
+      config,
+      calendar: new Calendar(zone, config.dayStartsAt),
+      description: descriptionOf(config, parseOpeningHours),
+      range: { startMs, endMs },
+      liveStart,
+    };
+  });
+}
+
+/** In ascending order. A month has only the customers whose range reaches into it. */
+export function splitIntoMonths(targets: readonly BackfillTarget[]): readonly Month[] {
+  const months = new Map<number, MonthPart[]>();
+  for (const target of targets) {
+    const { calendar, range } = target;
+    let period = calendar.periodAt(range.startMs);
+    while (period.startMs < range.endMs) {
+      const startMs = Math.max(range.startMs, period.startMs);
+      const endMs = Math.min(range.endMs, period.endMs);
+      const parts = months.get(period.month) ?? [];
+      parts.push({ target, period, range: { startMs, endMs } });
+      months.set(period.month, parts);
+      period = calendar.periodOfMonth(period.month + 1);
+    }
+  }
+  return [...months]
+    .toSorted(([a], [b]) => a - b)
+    .map(([month, parts]) => ({ name: monthName(month), parts }));
+}
+
+function monthName(month: number): string {
+  return `${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}`;
+}
+
+/**
+ * The start, every whole step, and one second before the end: the final values of a counting period,
+ * or the last values before the first live sample.
+ */
+export function sampleTimes({ startMs, endMs }: Span, stepMs: number): readonly number[] {
+  const lastMs = Math.ceil(endMs / 1_000) * 1_000 - 1_000;
+  const times = [startMs];
+  for (let atMs = (Math.floor(startMs / stepMs) + 1) * stepMs; atMs < lastMs; atMs += stepMs) {
+    times.push(atMs);
+  }
+  return lastMs > startMs ? [...times, lastMs] : times;
+}

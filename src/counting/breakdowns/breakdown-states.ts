@@ -1,0 +1,149 @@
+/** The breakdowns of one customer: their states, and from these the exported values at any instant. */
+import { COUNTERS } from '../../base/model.ts';
+import type { Breakdown, CounterName } from '../../base/model.ts';
+import { compareKeys, countsOf, INITIAL_BREAKDOWN } from './poll-breakdown.ts';
+import type { AcceptedByKey, BreakdownSnapshot, BreakdownState } from './poll-breakdown.ts';
+import { at } from '../rows/counts.ts';
+import type { Counts } from '../rows/counts.ts';
+import { counterValues, MAX_OCCUPANCY_AGE_MS } from '../customer-metrics.ts';
+import type {
+  BreakdownMetrics,
+  CounterValues,
+  CustomerMetrics,
+  KeyMetrics,
+} from '../customer-metrics.ts';
+import { kindOfKey } from '../high-water-marks.ts';
+import type { CounterOwner, HighWaterMarks } from '../high-water-marks.ts';
+
+export interface BreakdownSettings {
+  readonly breakdowns: readonly Breakdown[];
+  /** Names of branches by their keys, as configured. */
+  readonly branchNames: Readonly<Record<string, string>>;
+  /** How often each of them is polled. */
+  readonly intervalMs: number;
+}
+
+/** Occupancy of branches may be this many polls old, because they are rare. */
+const MAX_OCCUPANCY_AGE_POLLS = 3;
+
+export class Breakdowns {
+  readonly #owner: CounterOwner;
+  readonly #marks: HighWaterMarks;
+  #states: ReadonlyMap<Breakdown, BreakdownState> = new Map();
+  #settings: BreakdownSettings = { breakdowns: [], branchNames: {}, intervalMs: 0 };
+
+  constructor(owner: CounterOwner, marks: HighWaterMarks) {
+    this.#owner = owner;
+    this.#marks = marks;
+  }
+
+  /** Breakdowns that stay keep their state. */
+  configure(settings: BreakdownSettings): void {
+    this.#settings = settings;
+    this.#states = new Map(
+      settings.breakdowns.map((breakdown) => [breakdown, this.stateOf(breakdown)]),
+    );
+  }
+
+  get configured(): readonly Breakdown[] {
+    return this.#settings.breakdowns;
+  }
+
+  stateOf(breakdown: Breakdown): BreakdownState {
+    return this.#states.get(breakdown) ?? INITIAL_BREAKDOWN;
+  }
+
+  /** The high-water marks of a period by key; undefined if there are none. */
+  marksOf(breakdown: Breakdown, periodStartMs: number): AcceptedByKey | undefined {
+    const totals = new Map<string, Counts>();
+    let atMs = -Infinity;
+    COUNTERS.people.forEach((counter, i) => {
+      const marks = this.#marks.ofKeys(this.#owner, breakdown, counter, periodStartMs);
+      for (const [key, mark] of marks) {
+        totals.set(key, (totals.get(key) ?? [0, 0]).with(i, mark.value));
+        atMs = Math.max(atMs, mark.atMs);
+      }
+    });
+    return totals.size === 0 ? undefined : { totals, atMs };
+  }
+
+  /** The keys that counted anybody in a period. */
+  countedKeys(breakdown: Breakdown, periodStartMs: number): readonly string[] {
+    const totals = this.marksOf(breakdown, periodStartMs)?.totals ?? [];
+    return [...totals].flatMap(([key, counts]) => (counts.some((count) => count > 0) ? key : []));
+  }
+
+  /** Replaces the state after a poll, and updates the high-water marks (rule 7). */
+  polled(breakdown: Breakdown, state: BreakdownState, nowMs: number): void {
+    const { snapshot } = state;
+    snapshot?.totals.forEach((totals, key) => {
+      COUNTERS.people.forEach((counter, i) => {
+        const kind = kindOfKey(breakdown, counter, key);
+        this.#marks.update(this.#owner, kind, snapshot.period, at(totals, i), nowMs);
+      });
+    });
+    this.#states = new Map(this.#states).set(breakdown, state);
+  }
+
+  metricsAt(
+    nowMs: number,
+    periodStartMs: number,
+    dayStartMs: number,
+  ): CustomerMetrics['breakdowns'] {
+    const metrics: Partial<Record<Breakdown, BreakdownMetrics>> = {};
+    for (const [breakdown, { snapshot }] of this.#states) {
+      const ofPeriod = snapshot?.period.startMs === periodStartMs ? snapshot : undefined;
+      const ofDay = snapshot?.day.startMs === dayStartMs ? snapshot : undefined;
+      // After a clock step back, the last poll is in the future.
+      const isRecent = ofDay && Math.abs(nowMs - ofDay.atMs) <= this.#maxOccupancyAgeMs();
+      const hasOccupancy = breakdown === 'branch' && isRecent === true;
+      const keys = [...((ofPeriod ?? ofDay)?.totals.keys() ?? [])];
+      metrics[breakdown] = {
+        keys: keys.map((key) => this.#keyMetrics(breakdown, key, ofPeriod, ofDay, hasOccupancy)),
+        droppedKeys: ofPeriod?.droppedKeys,
+        names: breakdown === 'branch' ? this.#names(keys) : [],
+      };
+    }
+    return metrics;
+  }
+
+  /** When the occupancy of the branches becomes too old without a poll. */
+  occupancyEndMs(): number {
+    const polledMs = this.#states.get('branch')?.snapshot?.atMs ?? Infinity;
+    return polledMs + this.#maxOccupancyAgeMs() + 1;
+  }
+
+  #maxOccupancyAgeMs(): number {
+    return Math.max(MAX_OCCUPANCY_AGE_MS, MAX_OCCUPANCY_AGE_POLLS * this.#settings.intervalMs);
+  }
+
+  /** Of each branch that is exported or configured. */
+  #names(keys: readonly string[]): BreakdownMetrics['names'] {
+    const names = new Map(Object.entries(this.#settings.branchNames));
+    return [...new Set([...keys, ...names.keys()])]
+      .toSorted(compareKeys)
+      .map((key) => [key, names.get(key) ?? key]);
+  }
+
+  #keyMetrics(
+    breakdown: Breakdown,
+    key: string,
+    ofPeriod: BreakdownSnapshot | undefined,
+    ofDay: BreakdownSnapshot | undefined,
+    hasOccupancy: boolean,
+  ): KeyMetrics {
+    const today = ofDay && countsOf(ofDay.today, key);
+    const totals = ofPeriod && countsOf(ofPeriod.totals, key);
+    const counters: Partial<Record<CounterName, CounterValues>> = {};
+    COUNTERS.people.forEach((counter, i) => {
+      const kind = kindOfKey(breakdown, counter, key);
+      counters[counter] = counterValues(
+        ofPeriod && this.#marks.ofPeriod(this.#owner, kind, ofPeriod.period.startMs),
+        totals && at(totals, i),
+        today && at(today, i),
+      );
+    });
+    const inside = today && Math.max(0, at(today, 0) - at(today, 1));
+    return { key, counters, occupancy: hasOccupancy ? inside : undefined };
+  }
+}

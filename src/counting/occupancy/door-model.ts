@@ -1,0 +1,373 @@
+/**
+ * What the last four weeks say about the doors of a library: how many entries they count per exit,
+ * how much their counts scatter, and how soon people leave. Learned once a day, pure.
+ *
+ * docs/occupancy.md describes the method and its accuracy. None of the constants is fitted to one library.
+ */
+import { at } from '../rows/counts.ts';
+
+/** A complete past day. Both lists have {@link QUARTERS_PER_DAY} counts, by elapsed quarter-hour. */
+export interface CountedDay {
+  /** 0 to 6, of the day's start. */
+  readonly weekday: number;
+  readonly entered: readonly number[];
+  readonly exited: readonly number[];
+}
+
+export interface DoorModel {
+  /**
+   * Natural logarithm of entries counted per exit counted, as applied to today: 0 where it cannot be
+   * distinguished from 0.
+   */
+  readonly logRatio: number;
+  /** The same as learned; undefined before {@link MIN_RATIO_DAYS} usable days. */
+  readonly learnedLogRatio: number | undefined;
+  readonly logRatioVariance: number;
+  /**
+   * Variance of the error of one count: about the missed share of entries plus that of exits. 0 if
+   * entries equal exits on most days: then the estimate is the raw occupancy.
+   */
+  readonly countVariance: number;
+  /** Undefined before {@link MIN_DEPARTURE_DAYS} usable days. */
+  readonly departures: DeparturePattern | undefined;
+  /** False if people are counted around the day's start, when the building should be empty. */
+  readonly emptiesAtNight: boolean;
+  readonly usableDays: number;
+  /** Busy days whose entries and exits differ too much to learn from: a direction was dead. */
+  readonly rejectedDays: number;
+}
+
+/** By quarter-hour of a day like today. Typed arrays take half the memory of arrays here. */
+export interface DeparturePattern {
+  /** Probability that a person inside leaves within one minute of the quarter-hour. */
+  readonly leaveProbability: Float64Array;
+  /** From this quarter-hour on nobody is usually counted. */
+  readonly quietFromQuarter: number;
+  /** How much more the exits of a day vary than those of independent people; at least 1. */
+  readonly dispersion: number;
+  /** Relative error of an occupancy computed from entries and {@link leaveProbability} alone. */
+  readonly modelError: number;
+  /** Usual entries and exits together; 0 while unknown. */
+  readonly usualCounts: Float64Array;
+  readonly usualEntries: Float64Array;
+}
+
+export const HISTORY_DAYS = 28;
+export const QUARTERS_PER_DAY = 96;
+export const MINUTES_PER_QUARTER = 15;
+
+/** A day teaches something about the doors from this many counts on. */
+const MIN_COUNTS_PER_DAY = 40;
+/** A larger log ratio of a day means a dead direction, not a bias. */
+const MAX_ABS_LOG_RATIO = 0.25;
+const MIN_RATIO_DAYS = 3;
+const MIN_DEPARTURE_DAYS = 12;
+
+/** Standard deviation of the log ratio before anything is known: doors are 95 to 98 % accurate. */
+const PRIOR_RATIO_SD = 0.03;
+/** How far a log ratio moves from one day to the next. */
+const DAILY_RATIO_SD = 0.002;
+/** Error of a day's log ratio beyond that of its counts. */
+const EXTRA_DAY_SD = 0.001;
+/** A day further away than this many standard deviations is an outlier. */
+const OUTLIER_SDS = 4;
+
+/** Count variance before it can be learned, and as prior worth some days afterwards. */
+const UNKNOWN_COUNT_VARIANCE = 0.1;
+const PRIOR_COUNT_VARIANCE = 0.08;
+const PRIOR_COUNT_VARIANCE_DAYS = 4;
+/** Median of the chi-squared distribution with one degree of freedom. */
+const CHI_SQUARED_MEDIAN = 0.455;
+const MAX_SQUARED_DEVIATION = 9;
+
+/** Person-quarters of prior for the pattern of one weekday: that of all days. */
+const WEEKDAY_PRIOR = 20;
+const MIN_WEEKDAY_DAYS = 2;
+/** Below this many counts a quarter-hour at the end of the day is quiet. */
+const QUIET_COUNTS = 0.5;
+const QUIET_LEAVE_PROBABILITY = 0.9;
+const MAX_LEAVE_PROBABILITY = 0.95;
+const UNKNOWN_DISPERSION = 10;
+
+/** The last hour of a day. A night with at most one count in it was empty. */
+const NIGHT_FROM_QUARTER = 92;
+const MAX_NIGHT_COUNTS = 1;
+const MIN_EMPTY_NIGHTS_SHARE = 0.8;
+
+interface SummedDay extends CountedDay {
+  /** Place in the history, for the distance in days. */
+  readonly index: number;
+  readonly counts: number;
+  /** Of entries to exits; not finite if a direction counted nobody. */
+  readonly logRatio: number;
+  /** Harmonic mean of entries and exits: the variance of the log ratio is proportional to 1 / n. */
+  readonly effectiveCounts: number;
+}
+
+type Ratio = Pick<DoorModel, 'logRatio' | 'learnedLogRatio' | 'logRatioVariance' | 'countVariance'>;
+
+const UNKNOWN_RATIO: Ratio = {
+  logRatio: 0,
+  learnedLogRatio: undefined,
+  logRatioVariance: PRIOR_RATIO_SD ** 2,
+  countVariance: UNKNOWN_COUNT_VARIANCE,
+};
+const EXACT_RATIO: Ratio = {
+  logRatio: 0,
+  learnedLogRatio: 0,
+  logRatioVariance: 0,
+  countVariance: 0,
+};
+
+/**
+ * @param days complete days before today, oldest first, at most {@link HISTORY_DAYS}; a day without
+ *   counts stays in the list
+ * @param weekday that of today
+ */
+export function learnDoors(days: readonly CountedDay[], weekday: number): DoorModel {
+  const all = days.map(sumDay);
+  const busy = all.filter(({ counts }) => counts >= MIN_COUNTS_PER_DAY);
+  const usable = busy.filter(({ logRatio }) => Math.abs(logRatio) <= MAX_ABS_LOG_RATIO);
+  const ratio = learnRatio(usable);
+  return {
+    ...ratio,
+    departures:
+      usable.length >= MIN_DEPARTURE_DAYS && ratio !== EXACT_RATIO
+        ? learnDepartures(usable, weekday)
+        : undefined,
+    emptiesAtNight: emptiesAtNight(all),
+    usableDays: usable.length,
+    rejectedDays: busy.length - usable.length,
+  };
+}
+
+function sumDay(day: CountedDay, index: number): SummedDay {
+  const [entered, exited] = [sum(day.entered), sum(day.exited)];
+  return {
+    ...day,
+    index,
+    counts: entered + exited,
+    logRatio: Math.log(entered / exited),
+    effectiveCounts: 2 / (1 / entered + 1 / exited),
+  };
+}
+
+function emptiesAtNight(days: readonly SummedDay[]): boolean {
+  const counted = days.filter(({ counts }) => counts > 0);
+  const emptyNights = counted.filter(
+    ({ entered, exited }) =>
+      sum(entered.slice(NIGHT_FROM_QUARTER)) + sum(exited.slice(NIGHT_FROM_QUARTER)) <=
+      MAX_NIGHT_COUNTS,
+  );
+  return (
+    counted.length < MIN_RATIO_DAYS || emptyNights.length >= MIN_EMPTY_NIGHTS_SHARE * counted.length
+  );
+}
+
+function learnRatio(days: readonly SummedDay[]): Ratio {
+  if (days.length < MIN_RATIO_DAYS) {
+    return UNKNOWN_RATIO;
+  }
+  const exactDays = days.filter(({ logRatio }) => logRatio === 0);
+  return exactDays.length * 2 >= days.length
+    ? EXACT_RATIO
+    : filterRatio(days, learnCountVariance(days));
+}
+
+/** From differences of successive days, so that a slow drift is not taken for noise. */
+function learnCountVariance(days: readonly SummedDay[]): number {
+  const squares = days.slice(1).map((day, i) => {
+    const before = days[i] ?? day;
+    const difference = day.logRatio - before.logRatio;
+    return difference ** 2 / (1 / day.effectiveCounts + 1 / before.effectiveCounts);
+  });
+  const max = (MAX_SQUARED_DEVIATION * median(squares)) / CHI_SQUARED_MEDIAN;
+  return (
+    (sum(squares.map((square) => Math.min(square, max))) +
+      PRIOR_COUNT_VARIANCE_DAYS * PRIOR_COUNT_VARIANCE) /
+    (squares.length + PRIOR_COUNT_VARIANCE_DAYS)
+  );
+}
+
+/** A log ratio and its variance. */
+interface Measured {
+  readonly ratio: number;
+  readonly variance: number;
+}
+
+/**
+ * A scalar Kalman filter over the days. One outlier is ignored; a second one like it means that the
+ * door has changed, and the filter starts again from these two.
+ */
+function filterRatio(days: readonly SummedDay[], countVariance: number): Ratio {
+  let learned: Measured = { ratio: 0, variance: PRIOR_RATIO_SD ** 2 };
+  let index = days[0]?.index ?? 0;
+  let outlier: Measured | undefined;
+  for (const day of days) {
+    learned = afterDays(learned, day.index - index);
+    ({ index } = day);
+    const measured = {
+      ratio: day.logRatio,
+      variance: countVariance / day.effectiveCounts + EXTRA_DAY_SD ** 2,
+    };
+    const alike = [learned, outlier].find((known) => known && areAlike(known, measured));
+    outlier = alike === undefined ? measured : undefined;
+    learned = alike === undefined ? learned : combine(alike, measured);
+  }
+  const { ratio, variance } = afterDays(learned, 1);
+  const logRatioVariance = variance + (outlier === undefined ? 0 : (outlier.ratio - ratio) ** 2);
+  // The positive-part James-Stein factor: it keeps the estimate of an unbiased door at the raw value.
+  const shrinkage = outlier === undefined ? Math.max(0, 1 - variance / ratio ** 2) : 1;
+  return { logRatio: ratio * shrinkage, learnedLogRatio: ratio, logRatioVariance, countVariance };
+}
+
+function afterDays({ ratio, variance }: Measured, days: number): Measured {
+  return { ratio, variance: variance + DAILY_RATIO_SD ** 2 * days };
+}
+
+function areAlike(a: Measured, b: Measured): boolean {
+  return (a.ratio - b.ratio) ** 2 <= OUTLIER_SDS ** 2 * (a.variance + b.variance);
+}
+
+/** The mean, weighted by the inverse variances. */
+function combine(a: Measured, b: Measured): Measured {
+  const gain = a.variance / (a.variance + b.variance);
+  return { ratio: a.ratio + gain * (b.ratio - a.ratio), variance: a.variance * (1 - gain) };
+}
+
+/** A past day, scaled to end with nobody inside. */
+interface BalancedDay {
+  readonly isSameWeekday: boolean;
+  readonly entered: readonly number[];
+  readonly exited: readonly number[];
+  /** People inside at the start of each quarter-hour. */
+  readonly inside: readonly number[];
+  /** People who could leave in it: half of those who enter in it are counted. */
+  readonly couldLeave: readonly number[];
+}
+
+function learnDepartures(days: readonly SummedDay[], weekday: number): DeparturePattern {
+  const sameWeekday = days.filter((day) => day.weekday === weekday);
+  const isUsualKnown = sameWeekday.length >= MIN_WEEKDAY_DAYS;
+  function usual(counts: (day: CountedDay) => readonly number[]): number[] {
+    return isUsualKnown
+      ? sumByQuarter(sameWeekday.map(counts)).map((total) => total / sameWeekday.length)
+      : byQuarter(() => 0);
+  }
+  const usualEntries = usual(({ entered }) => entered);
+  const usualExits = usual(({ exited }) => exited);
+  const usualCounts = byQuarter((quarter) => at(usualEntries, quarter) + at(usualExits, quarter));
+  const quietFromQuarter = isUsualKnown
+    ? usualCounts.findLastIndex((counts) => counts >= QUIET_COUNTS) + 1
+    : QUARTERS_PER_DAY;
+
+  const balanced = days.map((day) => balance(day, weekday));
+  const ofAllDays = leaveProbability(balanced, 1, () => 0);
+  const ofWeekday = leaveProbability(
+    balanced.filter(({ isSameWeekday }) => isSameWeekday),
+    WEEKDAY_PRIOR,
+    (quarter) => at(ofAllDays, quarter),
+  );
+  const ofToday = ofWeekday.map((probability, quarter) =>
+    quarter >= quietFromQuarter ? QUIET_LEAVE_PROBABILITY : probability,
+  );
+  return {
+    leaveProbability: Float64Array.from(ofToday, perMinute),
+    quietFromQuarter,
+    ...learnVariability(balanced, ofToday, ofAllDays),
+    usualCounts: Float64Array.from(usualCounts),
+    usualEntries: Float64Array.from(usualEntries),
+  };
+}
+
+function balance(day: SummedDay, weekday: number): BalancedDay {
+  const entryScale = Math.exp(Math.max(0, -day.logRatio));
+  const exitScale = Math.exp(Math.max(0, day.logRatio));
+  const entered = day.entered.map((count) => count * entryScale);
+  const exited = day.exited.map((count) => count * exitScale);
+  let people = 0;
+  const inside = byQuarter((quarter) => {
+    const atStart = people;
+    people += at(entered, quarter) - at(exited, quarter);
+    return atStart;
+  });
+  const couldLeave = byQuarter((quarter) =>
+    Math.max(0, at(inside, quarter) + at(entered, quarter) / 2),
+  );
+  return { isSameWeekday: day.weekday === weekday, entered, exited, inside, couldLeave };
+}
+
+/** By quarter-hour; `priorPeople` who leave with the probability `prior` are added. */
+function leaveProbability(
+  days: readonly BalancedDay[],
+  priorPeople: number,
+  prior: (quarter: number) => number,
+): number[] {
+  const exits = sumByQuarter(days.map(({ exited }) => exited));
+  const people = sumByQuarter(days.map(({ couldLeave }) => couldLeave));
+  return byQuarter((quarter) => {
+    const leaving = at(exits, quarter) + priorPeople * prior(quarter);
+    return Math.min(1, leaving / (at(people, quarter) + priorPeople));
+  });
+}
+
+/** Over whole days, because the stays of one day vary together. */
+function learnVariability(
+  days: readonly BalancedDay[],
+  sameWeekday: readonly number[],
+  allDays: readonly number[],
+): Pick<DeparturePattern, 'dispersion' | 'modelError'> {
+  let squaredResiduals = 0;
+  let expectedVariance = 0;
+  let squaredModelErrors = 0;
+  let squaredInside = 0;
+  for (const day of days) {
+    const probabilities = day.isSameWeekday ? sameWeekday : allDays;
+    let residual = 0;
+    let modelInside = 0;
+    for (let quarter = 0; quarter < QUARTERS_PER_DAY; quarter++) {
+      const probability = at(probabilities, quarter);
+      const entered = at(day.entered, quarter);
+      const inside = at(day.inside, quarter);
+      const expected = at(day.couldLeave, quarter) * probability;
+      residual += at(day.exited, quarter) - expected;
+      expectedVariance += expected * (1 - probability);
+      squaredModelErrors += (modelInside - inside) ** 2;
+      squaredInside += inside ** 2;
+      modelInside += entered - probability * (modelInside + entered / 2);
+    }
+    squaredResiduals += residual ** 2;
+  }
+  return {
+    dispersion:
+      expectedVariance > 0 ? Math.max(1, squaredResiduals / expectedVariance) : UNKNOWN_DISPERSION,
+    modelError: squaredInside > 0 ? Math.sqrt(squaredModelErrors / squaredInside) : 1,
+  };
+}
+
+function perMinute(perQuarter: number): number {
+  return 1 - (1 - Math.min(MAX_LEAVE_PROBABILITY, perQuarter)) ** (1 / MINUTES_PER_QUARTER);
+}
+
+const QUARTERS = Array.from({ length: QUARTERS_PER_DAY }, (_, quarter) => quarter);
+
+/** A value for each quarter-hour of a day. */
+export function byQuarter(value: (quarter: number) => number): number[] {
+  return QUARTERS.map(value);
+}
+
+function sumByQuarter(days: readonly (readonly number[])[]): number[] {
+  return byQuarter((quarter) => days.reduce((total, day) => total + at(day, quarter), 0));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1
+    ? at(sorted, middle)
+    : (at(sorted, middle - 1) + at(sorted, middle)) / 2;
+}

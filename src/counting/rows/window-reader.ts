@@ -1,0 +1,205 @@
+/** How counting reads the service: one window at a time, through the `query` that it is given. */
+import { isTransient } from '../../base/errors.ts';
+import { COUNTERS } from '../../base/model.ts';
+import type { Aggregation, AggregatedResponse, MinuteStream, Question } from '../../base/model.ts';
+import { DAY_MS, floorToMinute, MINUTE_MS } from '../calendar/calendar.ts';
+import type { Span } from '../calendar/calendar.ts';
+import { anyBelow, grandTotal, isZero, sumCounts } from './counts.ts';
+import type { Counts } from './counts.ts';
+import type { Zone } from '../calendar/zone.ts';
+
+/** Sends one question to the service. Rejects with a ServiceError if there is no valid response. */
+export type Query = (question: Question) => Promise<AggregatedResponse>;
+
+export interface WindowResponse extends AggregatedResponse {
+  readonly sums: Counts;
+  /** The requested window; without an end, up to when the response came. */
+  readonly window: Span;
+  /** The requested end. */
+  readonly toMs: number | undefined;
+}
+
+export interface WindowReaderOptions {
+  readonly query: Query;
+  readonly stream: MinuteStream;
+  readonly zone: Zone;
+  readonly nowMs: () => number;
+  /** Whether optional requests are still allowed. Default: always. */
+  readonly hasTime?: () => boolean;
+}
+
+/** The requests of one poll. Without `toMs` a window is open at the end. */
+export class WindowReader {
+  readonly #options: WindowReaderOptions;
+  #serviceFailed = false;
+
+  constructor(options: WindowReaderOptions) {
+    this.#options = options;
+  }
+
+  async read(aggregation: Aggregation, fromMs: number, toMs?: number): Promise<WindowResponse> {
+    const { query, stream, zone, nowMs } = this.#options;
+    const response = await query({
+      endpoint: stream === 'people' ? 'peoplecount' : 'login',
+      aggregation,
+      from: zone.format(fromMs),
+      ...(toMs !== undefined && { to: zone.format(toMs) }),
+    });
+    return {
+      ...response,
+      sums: sumCounts(response.rows, COUNTERS[stream]),
+      window: { startMs: fromMs, endMs: toMs ?? nowMs() },
+      toMs,
+    };
+  }
+
+  /** Requests again if any sum is below `expected`, and returns the larger response (rule 3). */
+  readAgainIfBelow(
+    expected: Counts | undefined,
+    aggregation: Aggregation,
+    fromMs: number,
+    toMs?: number,
+  ): Promise<WindowResponse> {
+    return readLarger(
+      () => this.read(aggregation, fromMs, toMs),
+      ({ sums }) => expected !== undefined && anyBelow(sums, expected),
+      ({ sums }) => grandTotal(sums),
+    );
+  }
+
+  /**
+   * For what no counter needs. Undefined if half of the poll's time is over or the service did not
+   * respond, so that the poll can succeed without it.
+   */
+  async readOptional(
+    aggregation: Aggregation,
+    fromMs: number,
+    toMs?: number,
+  ): Promise<WindowResponse | undefined> {
+    if (this.#serviceFailed || this.#options.hasTime?.() === false) {
+      return undefined;
+    }
+    try {
+      return await this.read(aggregation, fromMs, toMs);
+    } catch (error) {
+      // A missing response can be ignored here. A malformed one fails the poll.
+      if (!isTransient(error)) {
+        throw error;
+      }
+      this.#serviceFailed = true;
+      return undefined;
+    }
+  }
+}
+
+/**
+ * Rule 3: a low response is requested again, and the larger one is used. A fault of the service
+ * lowers a response for a moment, or empties it.
+ */
+export async function readLarger<Response>(
+  read: () => Promise<Response>,
+  isLow: (response: Response) => boolean,
+  total: (response: Response) => number,
+): Promise<Response> {
+  const first = await read();
+  if (!isLow(first)) {
+    return first;
+  }
+  const second = await read();
+  return total(second) >= total(first) ? second : first;
+}
+
+/** A part of a window. Parts overlap; the overlap is a chunk of its own, to be subtracted. */
+export interface Chunk extends WindowResponse {
+  readonly sign: 1 | -1;
+}
+
+/** Chunks this short are used even if the service forced another aggregation. */
+export const MIN_CHUNK_MS = 30 * MINUTE_MS;
+const OVERLAP_MS = 2 * MINUTE_MS;
+
+/** Whether the service forced another aggregation, as it does for long windows. */
+export function isForced({ aggregation, window }: WindowResponse): boolean {
+  return aggregation !== 'minute' && window.endMs - window.startMs > MIN_CHUNK_MS;
+}
+
+/**
+ * `whole` if it is not `tooLong`, else both halves of its window, by minute. They overlap, and the
+ * overlap is read by itself: so each record counts once, whether or not a window includes its edges.
+ * Undefined if `read` returns undefined.
+ */
+export async function readChunks(
+  whole: WindowResponse,
+  read: (fromMs: number, toMs: number | undefined) => Promise<WindowResponse | undefined>,
+  tooLong: (response: WindowResponse) => boolean,
+): Promise<readonly Chunk[] | undefined> {
+  if (!tooLong(whole)) {
+    return [{ ...whole, sign: 1 }];
+  }
+  async function readHalf(
+    fromMs: number,
+    toMs: number | undefined,
+  ): Promise<readonly Chunk[] | undefined> {
+    const half = await read(fromMs, toMs);
+    return half && readChunks(half, read, tooLong);
+  }
+  // Windows start with a day, when few people are counted. So do halves of a long one.
+  const { startMs, endMs } = whole.window;
+  const lengthMs = endMs - startMs;
+  const stepMs = lengthMs > 2 * DAY_MS ? DAY_MS : MINUTE_MS;
+  const middleMs = startMs + Math.floor(lengthMs / 2 / stepMs) * stepMs;
+  const overlapEndMs = middleMs + OVERLAP_MS;
+  const early = await read(middleMs, overlapEndMs);
+  const before = early && (await readHalf(startMs, overlapEndMs));
+  const after = before && (await readHalf(middleMs, whole.toMs));
+  if (early === undefined || before === undefined || after === undefined) {
+    return undefined;
+  }
+  if ([before, after].some((half) => half.every(({ sums }) => isZero(sums)))) {
+    return [...before, ...after];
+  }
+  const late = await read(middleMs, overlapEndMs);
+  // A fault may lower a response, and too small an overlap would make the total too high. One that is
+  // too large is corrected by the next reading.
+  const overlap = late && grandTotal(late.sums) < grandTotal(early.sums) ? early : late;
+  return overlap && [...before, ...after, { ...overlap, sign: -1 }];
+}
+
+/** Windows that such a response is split into. */
+const MAX_CHUNKS = 32;
+
+/**
+ * A response by `minute`, for what no counter needs. If the service forced a coarser aggregation,
+ * requests the window in halves, whose edges may be in both; undefined if that takes too many
+ * requests or too long.
+ */
+export async function readByMinute(
+  reader: WindowReader,
+  response: WindowResponse,
+  maxChunks = MAX_CHUNKS,
+): Promise<readonly WindowResponse[] | undefined> {
+  if (isZero(response.sums)) {
+    return [];
+  }
+  if (response.aggregation === 'minute') {
+    return [response];
+  }
+  const { startMs, endMs } = response.window;
+  const middleMs = floorToMinute((startMs + endMs) / 2);
+  if (maxChunks < 2 || middleMs <= startMs) {
+    return undefined;
+  }
+  const parts: WindowResponse[] = [];
+  for (const [fromMs, toMs] of [
+    [startMs, middleMs],
+    [middleMs, endMs],
+  ] as const) {
+    const half = await reader.readOptional('minute', fromMs, toMs);
+    const chunks = half && (await readByMinute(reader, half, maxChunks / 2));
+    if (chunks === undefined) {
+      return undefined;
+    }
+    parts.push(...chunks);
+  }
+  return parts;
+}

@@ -1,0 +1,344 @@
+/**
+ * The baseline (rule 1): the period's total, and around it twice the same request for the last
+ * minutes. What later polls get for that request, minus what it returned at the baseline, is what
+ * came since, however the service defines its windows.
+ */
+import { DAY_MS, floorToMinute, MINUTE_MS } from '../calendar/calendar.ts';
+import type { CountingPeriod, Span } from '../calendar/calendar.ts';
+import {
+  ANY_COUNT,
+  anyBelow,
+  areEqual,
+  grandTotal,
+  higher,
+  isZero,
+  minus,
+  plus,
+} from '../rows/counts.ts';
+import type { Counts } from '../rows/counts.ts';
+import { detectKeyFormat, keyParser } from '../rows/key-format.ts';
+import type { KeyFormatState } from '../rows/key-format.ts';
+import {
+  continueDay,
+  lastSeenIn,
+  minutesOf,
+  minutesOfSamples,
+  NO_MINUTES,
+  packMinutes,
+  subtractMinutes,
+} from '../occupancy/occupancy.ts';
+import type { DayState, Minutes, PackedMinutes } from '../occupancy/occupancy.ts';
+import type { PollContext, StreamState } from './poll.ts';
+import { readByMinute, readLarger } from '../rows/window-reader.ts';
+import type { WindowReader, WindowResponse } from '../rows/window-reader.ts';
+import { finerSource, isVerified, totalByMinute } from './period-total.ts';
+import type { TotalSource } from './period-total.ts';
+
+export interface Baseline {
+  readonly period: CountingPeriod;
+  readonly day: Span;
+  readonly takenAtMonotonicMs: number;
+  /** Start of the window that every later poll requests. */
+  readonly recentStartMs: number;
+  readonly recentAtBaseline: Pick<WindowResponse, 'aggregation' | 'sums'>;
+  readonly periodTotal: Counts;
+  readonly todayByMinute: Counts;
+  /** Today's minutes without those of `recentAtBaseline`; undefined if keys cannot be parsed. */
+  readonly minutes: PackedMinutes | undefined;
+  /** What those before the recent window show. Kept so that a poll reads only the last minutes. */
+  readonly beforeRecent: DayState;
+}
+
+/** Whether a baseline may be used by later polls. */
+export type BaselineUse =
+  | 'reusable'
+  /** Somebody came while it was read, or its window starts in the future by the service's clock. */
+  | 'once'
+  /** Its recent window was empty although the day has counts in it. */
+  | 'window_empty';
+
+export interface BaselineResult {
+  readonly baseline: Baseline;
+  readonly recent: WindowResponse;
+  readonly use: BaselineUse;
+  readonly source: TotalSource;
+  readonly keyFormat: KeyFormatState;
+}
+
+export interface BaselineContext extends PollContext {
+  readonly reader: WindowReader;
+  readonly day: Span;
+  /** The last accepted values. A lower response is requested again. */
+  readonly expected: {
+    readonly total: Counts | undefined;
+    readonly today: Counts | undefined;
+    readonly recentHadCounts: boolean;
+  };
+  /** How much longer than usual the recent window is. */
+  readonly extraWindowMs: number;
+}
+
+const RECENT_WINDOW_MS = 15 * MINUTE_MS;
+const WEEK_MS = 7 * DAY_MS;
+/** Disagreements with the minutes after which a finer aggregation is tried. */
+const MAX_DISAGREEMENTS = 2;
+
+/**
+ * Reads until the total agrees with the minutes: by day, then by quarter, then by minute. Undefined
+ * if no aggregation agrees with the others, so that no total can be used now.
+ */
+export async function readBaseline(
+  context: BaselineContext,
+  startWith: TotalSource,
+  keyFormat: KeyFormatState,
+): Promise<BaselineResult | undefined> {
+  let source: TotalSource | undefined = startWith;
+  for (let attempt = 1; source !== undefined; attempt++) {
+    const responses = await readResponses(context, source);
+    if (responses !== undefined) {
+      return assemble(context, responses, keyFormat);
+    }
+    if (attempt % MAX_DISAGREEMENTS === 0) {
+      source = await finerSource(context.reader, source, context.day.startMs);
+    }
+  }
+  return undefined;
+}
+
+interface Responses {
+  readonly recentBefore: WindowResponse;
+  readonly periodTotal: Counts;
+  readonly todayByMinute: WindowResponse;
+  readonly recentAtBaseline: WindowResponse;
+  readonly source: TotalSource;
+}
+
+/**
+ * The requests of rule 1, in its order; `todayByDay` is by the aggregation of the total. Undefined
+ * if they do not agree.
+ */
+async function readResponses(
+  context: BaselineContext,
+  source: TotalSource,
+): Promise<Responses | undefined> {
+  const { reader, period, day, expected } = context;
+  const recentStartMs = recentStart(context);
+  const recentBefore = await reader.readAgainIfBelow(
+    expected.recentHadCounts ? ANY_COUNT : undefined,
+    'minute',
+    recentStartMs,
+  );
+  const total = await readPeriodTotal(context, source);
+  // The recent window is in the day, so that the day must not have less.
+  const recentMinutes = recentBefore.aggregation === 'minute' ? recentBefore.sums : undefined;
+  const todayByMinute = await reader.readAgainIfBelow(
+    higher(recentMinutes, minimumToday(context, source, total.sums)),
+    'minute',
+    day.startMs,
+  );
+  const comparison =
+    source.kind === 'minutes' ? undefined : await readComparison(context, source, todayByMinute);
+  // If the recent window was empty and the day is not, an empty response is requested again: if both
+  // were a fault, all of its counts would be added later.
+  const mayBeFault = isZero(recentBefore.sums) && !isZero(todayByMinute.sums);
+  const recentAtBaseline = await reader.readAgainIfBelow(
+    mayBeFault ? ANY_COUNT : recentBefore.sums,
+    'minute',
+    recentStartMs,
+  );
+  const responses = { recentBefore, periodTotal: total.sums, todayByMinute, recentAtBaseline };
+  if (source.kind === 'minutes' || comparison === undefined) {
+    return { ...responses, source };
+  }
+  const { minutes, coarse } = comparison;
+  const came = minus(recentAtBaseline.sums, recentBefore.sums).map((count) => Math.max(0, count));
+  const isConsistent =
+    coarse.aggregation === total.aggregation &&
+    !anyBelow(coarse.sums, minutes.sums) &&
+    !anyBelow(plus(minutes.sums, came), coarse.sums) &&
+    !(recentMinutes !== undefined && anyBelow(todayByMinute.sums, recentMinutes));
+  if (!isConsistent) {
+    return undefined;
+  }
+  // Only counts of the last minutes verify it: everything older may have been rolled up since.
+  return recentMinutes === undefined || isZero(recentMinutes)
+    ? { ...responses, source }
+    : { ...responses, source: { ...source, kind: 'verified', periodStartMs: period.startMs } };
+}
+
+/** Not in the service's future, and not before the day. */
+function recentStart(context: BaselineContext): number {
+  const { period, day, nowMs, serviceNowMs, extraWindowMs } = context;
+  const startMs = Math.min(nowMs(), serviceNowMs()) - RECENT_WINDOW_MS - extraWindowMs;
+  return Math.max(day.startMs, period.startMs, floorToMinute(startMs));
+}
+
+async function readPeriodTotal(
+  { reader, period, expected }: BaselineContext,
+  source: TotalSource,
+): Promise<Pick<WindowResponse, 'aggregation' | 'sums'>> {
+  if (source.kind !== 'minutes') {
+    return reader.readAgainIfBelow(expected.total, source.aggregation, period.startMs);
+  }
+  const sums = await readLarger(
+    () => totalByMinute(reader, period.startMs),
+    (total) => expected.total !== undefined && anyBelow(total, expected.total),
+    grandTotal,
+  );
+  return { aggregation: 'minute', sums };
+}
+
+/**
+ * What today must have at least. An empty response is requested again if nothing else would show
+ * that it is wrong: the first one of a day, and one beside a total of 0 that may lag.
+ */
+function minimumToday(
+  { expected, period }: BaselineContext,
+  source: TotalSource,
+  periodTotal: Counts,
+): Counts | undefined {
+  const mayBeWrong = isZero(periodTotal)
+    ? !isVerified(source, period)
+    : expected.today === undefined;
+  return mayBeWrong ? higher(expected.today, ANY_COUNT) : expected.today;
+}
+
+/**
+ * The same window by minute and by the aggregation of the totals: today; or the last week, if nobody
+ * came today and the aggregation is not verified yet, because two empty responses prove nothing.
+ */
+async function readComparison(
+  { reader, period, day, expected }: BaselineContext,
+  source: Exclude<TotalSource, { kind: 'minutes' }>,
+  todayByMinute: WindowResponse,
+): Promise<{ readonly minutes: WindowResponse; readonly coarse: WindowResponse }> {
+  const { aggregation } = source;
+  const weekStartMs = Math.max(period.startMs, day.startMs - WEEK_MS);
+  if (!isZero(todayByMinute.sums) || isVerified(source, period) || weekStartMs >= day.startMs) {
+    const coarse = await reader.readAgainIfBelow(expected.today, aggregation, day.startMs);
+    return { minutes: todayByMinute, coarse };
+  }
+  let fromMs = weekStartMs;
+  let minutes = await reader.read('minute', fromMs);
+  if (minutes.aggregation !== 'minute') {
+    // Forced into the aggregation that is to be compared, it would agree with itself.
+    fromMs = Math.max(period.startMs, day.startMs - 2 * DAY_MS);
+    minutes = await reader.read('minute', fromMs);
+  }
+  return { minutes, coarse: await reader.read(aggregation, fromMs) };
+}
+
+async function assemble(
+  context: BaselineContext,
+  responses: Responses,
+  keyFormatBefore: KeyFormatState,
+): Promise<BaselineResult> {
+  const { reader, period, day, monotonicMs } = context;
+  const { zone } = context.calendar;
+  const { recentAtBaseline, todayByMinute, periodTotal, source } = responses;
+  const { aggregation, sums, rows, window } = recentAtBaseline;
+  const samples = await readByMinute(reader, todayByMinute);
+  const keyFormat = await detectKeyFormat(
+    reader,
+    keyFormatBefore,
+    [...(aggregation === 'minute' ? [recentAtBaseline] : []), ...(samples ?? [])],
+    zone,
+  );
+  const today = samples && minutesOfSamples(samples, keyFormat, zone);
+  const recent = minutesOf(rows, keyParser(keyFormat, window, zone));
+  const minutes = today && recent && subtractMinutes(today, recent);
+  const baseline: Baseline = {
+    period,
+    day,
+    takenAtMonotonicMs: monotonicMs,
+    recentStartMs: window.startMs,
+    recentAtBaseline: { aggregation, sums },
+    periodTotal,
+    todayByMinute: todayByMinute.sums,
+    minutes: minutes && packMinutes(minutes),
+    beforeRecent: continueDay(NO_MINUTES, minutes ?? [], { ...day, endMs: window.startMs }),
+  };
+  const use = baselineUse(context, responses, minutes);
+  return { baseline, recent: recentAtBaseline, use, source, keyFormat };
+}
+
+function baselineUse(
+  { serviceNowMs }: BaselineContext,
+  { recentBefore, recentAtBaseline }: Responses,
+  minutes: Minutes | undefined,
+): BaselineUse {
+  const { startMs } = recentAtBaseline.window;
+  const isStable =
+    recentBefore.aggregation === recentAtBaseline.aggregation &&
+    areEqual(recentBefore.sums, recentAtBaseline.sums) &&
+    startMs <= serviceNowMs();
+  if (!isStable) {
+    return 'once';
+  }
+  const hasMissedCounts =
+    isZero(recentAtBaseline.sums) &&
+    minutes !== undefined &&
+    lastSeenIn(minutes, { startMs, endMs: serviceNowMs() + 1 }) !== undefined;
+  return hasMissedCounts ? 'window_empty' : 'reusable';
+}
+
+/** Whether the window of the last minutes shows what comes, and so whether a baseline can be reused. */
+export type RecentWindow =
+  | { readonly kind: 'usable' }
+  /** Empty at so many baselines in a row although the day had counts in it. */
+  | { readonly kind: 'suspect'; readonly baselines: number }
+  /**
+   * It begins earlier by the zone's offset: the service takes local times for UTC, so that in the
+   * east the usual window is in its future.
+   */
+  | { readonly kind: 'extended' };
+
+/** An empty window may be a fault for this many baselines in a row. */
+const MAX_SUSPECT_BASELINES = 2;
+
+/** The one transition of {@link RecentWindow}. */
+export function nextRecentWindow(
+  state: StreamState,
+  baseline: Baseline,
+  use: BaselineUse,
+): RecentWindow {
+  const before = state.recentWindow;
+  switch (before.kind) {
+    case 'extended':
+      return before;
+    case 'usable':
+    case 'suspect': {
+      const baselines = before.kind === 'suspect' ? before.baselines : 0;
+      if (hasMissedGrowth(state, baseline)) {
+        return { kind: 'extended' };
+      }
+      if (use !== 'window_empty') {
+        return { kind: 'usable' };
+      }
+      return baselines >= MAX_SUSPECT_BASELINES
+        ? { kind: 'extended' }
+        : { kind: 'suspect', baselines: baselines + 1 };
+    }
+  }
+}
+
+/** Whether today grew by far more than the recent window, which was empty at both baselines. */
+function hasMissedGrowth({ baseline: before, recent }: StreamState, baseline: Baseline): boolean {
+  return (
+    before?.day.startMs === baseline.day.startMs &&
+    isZero(before.recentAtBaseline.sums) &&
+    isZero(baseline.recentAtBaseline.sums) &&
+    grandTotal(minus(baseline.todayByMinute, before.todayByMinute)) > 2 * grandTotal(recent ?? [])
+  );
+}
+
+/** Whether later polls may use the baseline, given the state of the window before it and now. */
+export function isBaselineReusable(
+  before: RecentWindow,
+  now: RecentWindow,
+  use: BaselineUse,
+): boolean {
+  return (
+    use !== 'once' && (before.kind === 'extended' || (use === 'reusable' && now.kind === 'usable'))
+  );
+}

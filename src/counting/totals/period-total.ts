@@ -1,0 +1,108 @@
+/**
+ * The total since the period started, by the coarsest aggregation that agrees with `minute` (rule 4):
+ * `day` in one request, else `quarter` in one, else `minute` in chunks that the service does not
+ * force into another aggregation.
+ */
+import { DAY_MS } from '../calendar/calendar.ts';
+import type { CountingPeriod } from '../calendar/calendar.ts';
+import { anyBelow, minus, plus } from '../rows/counts.ts';
+import type { Counts } from '../rows/counts.ts';
+import { isForced, readChunks } from '../rows/window-reader.ts';
+import type { WindowReader } from '../rows/window-reader.ts';
+
+export type TotalAggregation = 'day' | 'quarter' | 'minute';
+
+/** What totals are read by. */
+export type TotalSource =
+  | { readonly kind: 'unverified'; readonly aggregation: 'day' | 'quarter' }
+  /** It agreed with minutes that had just counted somebody, in the period that starts then. */
+  | {
+      readonly kind: 'verified';
+      readonly aggregation: 'day' | 'quarter';
+      readonly periodStartMs: number;
+    }
+  /** Minutes need no verification: they are what the others are compared with. */
+  | { readonly kind: 'minutes'; readonly aggregation: 'minute' };
+
+export const BY_DAY: TotalSource = { kind: 'unverified', aggregation: 'day' };
+
+export function isVerified(source: TotalSource, period: CountingPeriod): boolean {
+  return source.kind === 'verified'
+    ? source.periodStartMs === period.startMs
+    : source.kind === 'minutes';
+}
+
+/** The sum of everything from `fromMs` on, by minute. */
+export async function totalByMinute(reader: WindowReader, fromMs: number): Promise<Counts> {
+  const whole = await reader.read('minute', fromMs);
+  const chunks = await readChunks(
+    whole,
+    (startMs, toMs) => reader.read('minute', startMs, toMs),
+    isForced,
+  );
+  return (chunks ?? []).reduce<Counts>(
+    (total, { sums, sign }) => (sign > 0 ? plus(total, sums) : minus(total, sums)),
+    whole.sums.map(() => 0),
+  );
+}
+
+/**
+ * The next finer aggregation that agrees with `day` over older days; undefined if there is none, so
+ * that no total may be read now. A lag of `day` explains only missing rows of the newest days.
+ */
+export async function finerSource(
+  reader: WindowReader,
+  { aggregation }: TotalSource,
+  dayStartMs: number,
+): Promise<TotalSource | undefined> {
+  const fromMs = dayStartMs - OLDER_FROM_MS;
+  const toMs = dayStartMs - OLDER_TO_MS;
+  const byDay = await sumBetween(reader, 'day', fromMs, toMs);
+  // Minutes first: today's are what the coarser aggregation was compared with.
+  if (!(await agreesWithDay(reader, 'minute', byDay, fromMs, toMs))) {
+    return undefined;
+  }
+  return aggregation === 'day' && (await agreesWithDay(reader, 'quarter', byDay, fromMs, toMs))
+    ? { kind: 'unverified', aggregation: 'quarter' }
+    : { kind: 'minutes', aggregation: 'minute' };
+}
+
+/** Days so old that no lag of `day` reaches them: two to eight days back. */
+const OLDER_FROM_MS = 8 * DAY_MS;
+const OLDER_TO_MS = 2 * DAY_MS;
+
+/**
+ * Whether an aggregation has the counts that `day` has. `day` may start its windows a day early, at
+ * both ends: its sum is at least that of a window that ends a day earlier, and at most that of one
+ * that starts a day earlier. True if there is nothing to compare.
+ */
+async function agreesWithDay(
+  reader: WindowReader,
+  aggregation: 'quarter' | 'minute',
+  byDay: Counts | undefined,
+  fromMs: number,
+  toMs: number,
+): Promise<boolean> {
+  const shorter = byDay && (await sumBetween(reader, aggregation, fromMs, toMs - DAY_MS));
+  const longer = shorter && (await sumBetween(reader, aggregation, fromMs - DAY_MS, toMs));
+  return (
+    byDay === undefined ||
+    shorter === undefined ||
+    longer === undefined ||
+    (!anyBelow(byDay, shorter) && !anyBelow(longer, byDay))
+  );
+}
+
+/** Two windows that are open at the end, subtracted. Undefined if another aggregation was forced. */
+async function sumBetween(
+  reader: WindowReader,
+  aggregation: TotalAggregation,
+  fromMs: number,
+  toMs: number,
+): Promise<Counts | undefined> {
+  const after = await reader.read(aggregation, toMs);
+  const all = await reader.read(aggregation, fromMs);
+  return all.aggregation === aggregation && after.aggregation === aggregation
+    ? minus(all.sums, after.sums)
+    : undefined;
+}

@@ -1,0 +1,342 @@
+/**
+ * One poll of the people or logins of a customer: the previous state and `query` in, the next state
+ * and what to log out. A poll that fails changes nothing (rule 6). README.md has the numbered rules.
+ */
+import type { MinuteStream } from '../../base/model.ts';
+import { isBaselineReusable, nextRecentWindow, readBaseline } from './baseline.ts';
+import type { Baseline, RecentWindow } from './baseline.ts';
+import { MINUTE_MS } from '../calendar/calendar.ts';
+import type { Calendar, CountingPeriod, Span } from '../calendar/calendar.ts';
+import { at, grandTotal, isZero } from '../rows/counts.ts';
+import type { Counts } from '../rows/counts.ts';
+import { ANY_KEY_FORMAT, narrowKeyFormat } from '../rows/key-format.ts';
+import type { KeyFormatState } from '../rows/key-format.ts';
+import { checkPlausibility, emptinessOf, NOTHING_PENDING } from './plausibility.ts';
+import type { AcceptedTotals, Emptiness, Pending, PlausibilityNote } from './plausibility.ts';
+import { WindowReader } from '../rows/window-reader.ts';
+import type { Query, WindowResponse } from '../rows/window-reader.ts';
+import { createSnapshot, findLastSeenBefore, latestNowMs } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
+import type { DayDoors } from '../occupancy/today-estimate.ts';
+import { BY_DAY } from './period-total.ts';
+import type { TotalSource } from './period-total.ts';
+
+/** What is kept of one stream between two polls. Immutable: replaced as a whole. */
+export interface StreamState {
+  readonly baseline: Baseline | undefined;
+  readonly snapshot: Snapshot | undefined;
+  readonly totalSource: TotalSource;
+  readonly recentWindow: RecentWindow;
+  readonly keyFormat: KeyFormatState;
+  /** Sums of `recent` at the last accepted poll. */
+  readonly recent: Counts | undefined;
+  readonly pending: Pending;
+  /** The newest minute before today that counted anybody. */
+  readonly lastSeenBeforeMs: number | undefined;
+}
+
+export const INITIAL_STATE: StreamState = {
+  baseline: undefined,
+  snapshot: undefined,
+  totalSource: BY_DAY,
+  recentWindow: { kind: 'usable' },
+  keyFormat: ANY_KEY_FORMAT,
+  recent: undefined,
+  pending: NOTHING_PENDING,
+  lastSeenBeforeMs: undefined,
+};
+
+export type BaselineNecessity = 'required' | 'optional';
+
+export interface PollContext {
+  readonly stream: MinuteStream;
+  readonly calendar: Calendar;
+  readonly period: CountingPeriod;
+  readonly nowMs: () => number;
+  /** The service's clock, by which it dates and windows records. */
+  readonly serviceNowMs: () => number;
+  readonly monotonicMs: number;
+  /** Baselines taken before this moment of the monotonic clock are due for renewal. */
+  readonly renewalMs: number;
+  readonly reconcileIntervalMs: number;
+  /** Whether half of the poll's time is left. */
+  readonly hasTime: () => boolean;
+  /** Whether a baseline may be read now, which takes more time. A required one always may. */
+  readonly beginBaseline: (necessity: BaselineNecessity) => boolean;
+  /** The high-water marks of the period from before the start. */
+  readonly marks: AcceptedTotals | undefined;
+  /** Undefined if there is no estimate. */
+  readonly doors: DayDoors | undefined;
+}
+
+export type PollNote =
+  | PlausibilityNote
+  | 'aggregations_inconsistent'
+  | 'totals_by_quarter'
+  | 'totals_by_minute'
+  | 'breakdown_keys_dropped'
+  | 'key_format_unknown'
+  | 'key_format_detected';
+
+export interface PollOutcome {
+  readonly state: StreamState;
+  readonly notes: readonly PollNote[];
+}
+
+const TOTAL_SOURCE_NOTES = {
+  day: [],
+  quarter: ['totals_by_quarter'],
+  minute: ['totals_by_minute'],
+} as const satisfies Record<TotalSource['aggregation'], readonly PollNote[]>;
+
+const KEY_FORMAT_NOTES = {
+  ambiguous: [],
+  unknown: ['key_format_unknown'],
+  detected: ['key_format_detected'],
+} as const satisfies Record<KeyFormatState['status'], readonly PollNote[]>;
+
+/** While the key format is ambiguous, a new baseline may be taken after this time. */
+const AMBIGUOUS_KEYS_RETRY_MS = MINUTE_MS;
+/** `recent` that doubles from at least this is verified by a baseline: the service may list rows twice. */
+const MIN_DOUBLED_COUNTS = 20;
+
+/** Whether this poll takes a baseline: it must if there is none, and may if it is old. */
+function baselineDue(state: StreamState, context: PollContext): BaselineNecessity | 'no' {
+  const { baseline, keyFormat, recent } = state;
+  if (baseline === undefined) {
+    return 'required';
+  }
+  const ageMs = context.monotonicMs - baseline.takenAtMonotonicMs;
+  const hasRows = baseline.minutes === undefined || (recent !== undefined && !isZero(recent));
+  const isDue =
+    baseline.takenAtMonotonicMs < context.renewalMs ||
+    baseline.period.startMs !== context.period.startMs ||
+    baseline.day.startMs !== context.calendar.dayAt(context.nowMs()).startMs ||
+    (keyFormat.status === 'ambiguous' && hasRows && ageMs >= AMBIGUOUS_KEYS_RETRY_MS) ||
+    (isAwaitingFirstCounts(state) && mayConfirmEmpty(state, context));
+  return isDue ? 'optional' : 'no';
+}
+
+/** Whether there is a baseline whose total of 0 has not been confirmed. */
+function isAwaitingFirstCounts({ baseline, snapshot }: StreamState): boolean {
+  return baseline !== undefined && snapshot === undefined;
+}
+
+function mayConfirmEmpty(
+  { pending }: StreamState,
+  { monotonicMs, reconcileIntervalMs }: Pick<PollContext, 'monotonicMs' | 'reconcileIntervalMs'>,
+): boolean {
+  return pending.kind === 'empty' && monotonicMs - pending.sinceMs >= reconcileIntervalMs;
+}
+
+/** Requests `recent` (rule 2), or takes a baseline (rule 1). */
+export async function pollStream(
+  state: StreamState,
+  context: PollContext,
+  query: Query,
+): Promise<PollOutcome> {
+  const reader = createReader(context, query);
+  const { baseline } = state;
+  const due = baselineDue(state, context);
+  if ((due !== 'no' && context.beginBaseline(due)) || baseline === undefined) {
+    return pollWithBaseline(state, context, reader);
+  }
+  const recent = await reader.readAgainIfBelow(state.recent, 'minute', baseline.recentStartMs);
+  const necessity = verificationOf(state, context, baseline, recent);
+  if (necessity === 'no') {
+    return pollRecent(state, context, reader, baseline, recent);
+  }
+  return context.beginBaseline(necessity)
+    ? pollWithBaseline(state, context, reader)
+    : { state, notes: ['increase_pending'] };
+}
+
+export function createReader(context: PollContext, query: Query): WindowReader {
+  const { stream, calendar, hasTime } = context;
+  return new WindowReader({
+    query,
+    stream,
+    zone: calendar.zone,
+    nowMs: () => latestNowMs(context),
+    hasTime,
+  });
+}
+
+/** Whether a new baseline must verify `recent`. Until it can be read, the accepted values stay. */
+function verificationOf(
+  state: StreamState,
+  context: PollContext,
+  { recentAtBaseline }: Baseline,
+  recent: WindowResponse,
+): BaselineNecessity | 'no' {
+  if (
+    recent.aggregation !== recentAtBaseline.aggregation ||
+    (isAwaitingFirstCounts(state) && (!isZero(recent.sums) || mayConfirmEmpty(state, context)))
+  ) {
+    return 'required';
+  }
+  const before = state.recent ?? recentAtBaseline.sums;
+  const hasDoubled = recent.sums.some(
+    (count, counter) =>
+      at(before, counter) >= MIN_DOUBLED_COUNTS && count >= 2 * at(before, counter),
+  );
+  return hasDoubled ? 'optional' : 'no';
+}
+
+function pollRecent(
+  state: StreamState,
+  context: PollContext,
+  reader: WindowReader,
+  baseline: Baseline,
+  recent: WindowResponse,
+): Promise<PollOutcome> {
+  const keyFormat =
+    recent.aggregation === 'minute'
+      ? narrowKeyFormat(state.keyFormat, recent, context.calendar.zone)
+      : state.keyFormat;
+  const next = { ...state, keyFormat, recent: recent.sums };
+  const lostCounts = isZero(recent.sums) && state.recent !== undefined && !isZero(state.recent);
+  return conclude(state, context, reader, {
+    emptiness: isAwaitingFirstCounts(state) ? 'initial' : lostCounts ? 'unexpected' : 'none',
+    snapshot: createSnapshot(context, baseline, recent, next),
+    next,
+    ifPending: { ...state, keyFormat },
+  });
+}
+
+async function pollWithBaseline(
+  state: StreamState,
+  context: PollContext,
+  reader: WindowReader,
+): Promise<PollOutcome> {
+  const { calendar, period, nowMs, marks } = context;
+  const day = calendar.dayAt(nowMs());
+  const accepted = acceptedValues(state, period, day);
+  const isExtended = state.recentWindow.kind === 'extended';
+  const result = await readBaseline(
+    {
+      ...context,
+      reader,
+      day,
+      expected: {
+        total: accepted.totals ?? marks?.totals,
+        today: accepted.today,
+        recentHadCounts: state.recent !== undefined && !isZero(state.recent),
+      },
+      extraWindowMs: isExtended ? Math.max(0, calendar.zone.offsetMsAt(nowMs())) : 0,
+    },
+    // Each period starts with the cheapest aggregation again: a lag may have ended.
+    accepted.totals === undefined ? BY_DAY : state.totalSource,
+    state.keyFormat,
+  );
+  if (result === undefined) {
+    return { state, notes: ['aggregations_inconsistent'] };
+  }
+  const { baseline, recent, source, use } = result;
+  const { lastSeenBeforeMs, keyFormat } = await findLastSeenBefore(state, context, reader, result);
+  const recentWindow = nextRecentWindow(state, baseline, use);
+  const next: StreamState = {
+    ...state,
+    baseline: isBaselineReusable(state.recentWindow, recentWindow, use) ? baseline : undefined,
+    recent: recent.sums,
+    totalSource: source,
+    recentWindow,
+    keyFormat,
+    lastSeenBeforeMs,
+  };
+  const emptiness = emptinessOf(
+    { totals: baseline.periodTotal, today: baseline.todayByMinute },
+    accepted,
+    state.snapshot === undefined && marks === undefined,
+  );
+  // Until a first total of 0 is confirmed, `recent` shows at a low cost when counts come.
+  const keepsBaseline =
+    emptiness === 'initial' && state.pending.kind === 'empty' && state.pending.polls >= 2;
+  return conclude(state, context, reader, {
+    emptiness,
+    snapshot: createSnapshot(context, baseline, recent, next),
+    next,
+    ifPending: {
+      ...state,
+      keyFormat,
+      ...(keepsBaseline && { baseline: next.baseline, recent: next.recent }),
+    },
+  });
+}
+
+/** The last accepted values of the period and the day. */
+function acceptedValues(
+  { snapshot }: StreamState,
+  period: CountingPeriod,
+  day: Span,
+): { readonly totals: Counts | undefined; readonly today: Counts | undefined } {
+  return {
+    totals: snapshot?.period.startMs === period.startMs ? snapshot.totals : undefined,
+    today: snapshot?.day.startMs === day.startMs ? snapshot.today : undefined,
+  };
+}
+
+interface Conclusion {
+  readonly emptiness: Emptiness;
+  readonly snapshot: Snapshot;
+  /** The state if the values are accepted, and if they must be confirmed first. */
+  readonly next: StreamState;
+  readonly ifPending: StreamState;
+}
+
+/** Accepts the values, or keeps the accepted ones until the new ones are confirmed (rule 5). */
+async function conclude(
+  state: StreamState,
+  context: PollContext,
+  reader: WindowReader,
+  { emptiness, snapshot, next, ifPending }: Conclusion,
+): Promise<PollOutcome> {
+  const { period, totals, atMs } = snapshot;
+  const verdict = await checkPlausibility(
+    state.pending,
+    {
+      emptiness,
+      before: acceptedBefore(state, context, period),
+      totals,
+      sum: grandTotal(totals),
+      atMs,
+      periodStartMs: period.startMs,
+    },
+    context,
+    () => readSecondSum(reader, next.totalSource, period),
+  );
+  const notes =
+    next.keyFormat.status === state.keyFormat.status ? [] : KEY_FORMAT_NOTES[next.keyFormat.status];
+  if (verdict.kind === 'pending') {
+    return { state: { ...ifPending, pending: verdict.pending }, notes: [...notes, verdict.note] };
+  }
+  const { aggregation } = next.totalSource;
+  const sourceNotes =
+    aggregation === state.totalSource.aggregation ? [] : TOTAL_SOURCE_NOTES[aggregation];
+  return {
+    state: { ...next, snapshot, pending: NOTHING_PENDING },
+    notes: [...notes, ...sourceNotes],
+  };
+}
+
+function acceptedBefore(
+  { snapshot }: StreamState,
+  context: PollContext,
+  period: CountingPeriod,
+): AcceptedTotals {
+  if (snapshot?.period.startMs === period.startMs) {
+    return snapshot;
+  }
+  const marks = context.period.startMs === period.startMs ? context.marks : undefined;
+  return marks ?? { totals: [], atMs: period.startMs };
+}
+
+async function readSecondSum(
+  reader: WindowReader,
+  { aggregation }: TotalSource,
+  period: CountingPeriod,
+): Promise<number | undefined> {
+  const second = aggregation === 'quarter' ? 'day' : 'quarter';
+  const response = await reader.read(second, period.startMs);
+  return response.aggregation === aggregation ? undefined : grandTotal(response.sums);
+}

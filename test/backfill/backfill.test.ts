@@ -1,0 +1,254 @@
+/** `backfill` over HTTP: the files, interruption and continuation, rejected flags. */
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, expect, test, vi } from 'vitest';
+import { lockFolder } from '../../src/base/files.ts';
+import { Calendar } from '../../src/counting/calendar/calendar.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
+import { SECRET } from '../cli/simulated-world.ts';
+import { Terminal } from '../cli/terminal.ts';
+import { BackfillFixture, readMonth, seriesOf } from './fixture.ts';
+import type { FixtureOptions } from './fixture.ts';
+
+const CALENDAR = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
+const OCTOBER = CALENDAR.periodAt(Date.UTC(2026, 9, 15));
+const NOVEMBER = CALENDAR.periodAt(Date.UTC(2026, 10, 3));
+const ENTERED = 'library_people_entered_total';
+const RANGE = ['--from=2026-10-29T04:00', '--to=2026-11-03T12:00', '--step=5m'];
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let fixture: BackfillFixture;
+
+async function start(options?: FixtureOptions): Promise<void> {
+  fixture = await BackfillFixture.start(options);
+}
+
+afterEach(() => fixture.stop());
+
+test('writes the totals of the service month by month, and prints them and the next command', async () => {
+  await start();
+  const flags = ['--job=visits', '--instance=here:1', '--label=site=a"b', '--log.level=debug'];
+  const { status, out, err } = await fixture.run([...RANGE, ...flags]);
+  expect(status).toBe(0);
+  expect(fixture.files()).toEqual(['2026-10.om', '2026-11.om', 'backfill.json', 'lock']);
+  const october = seriesOf(fixture.month('2026-10'), ENTERED);
+  const total = fixture.entered(OCTOBER.startMs, NOVEMBER.startMs);
+  expect(october[0]?.atMs).toBe(Date.UTC(2026, 9, 29, 3));
+  expect(october.at(-1)).toEqual({ atMs: NOVEMBER.startMs - 1_000, value: total });
+  const november = seriesOf(fixture.month('2026-11'), ENTERED);
+  expect(november[0]).toEqual({ atMs: NOVEMBER.startMs, value: 0 });
+  expect(november.at(-1)?.atMs).toBe(Date.UTC(2026, 10, 3, 11) - 1_000);
+  const samples = [...readMonth(fixture.month('2026-10')), ...readMonth(fixture.month('2026-11'))]
+    .map(([, series]) => series.length)
+    .reduce((sum, length) => sum + length, 0);
+  expect(out).toMatch(new RegExp(`^2026-10 +lone +${total} +\\d+ +\\d+ +agrees$`, 'm'));
+  expect(out).toContain(`\n${samples} samples in 2 files in ${fixture.output}\n`);
+  expect(out).toContain(
+    `for month in '${fixture.output}'/*.om; do promtool tsdb create-blocks-from`,
+  );
+  const text = fixture.month('2026-11');
+  const labels = 'customer="lone",instance="here:1",job="visits",site="a\\"b"';
+  expect(text).toContain(`${ENTERED}{${labels}} `);
+  const state = readFileSync(join(fixture.output, 'backfill.json'), 'utf8');
+  expect(`${out}${err}${state}${text}`).not.toContain(SECRET);
+  for (const [id, series] of readMonth(text)) {
+    // Only what is known of the past.
+    expect(id).not.toMatch(/library_(up|polls|poll_|credentials|count_excess)/);
+    const gaps = series.map(({ atMs }, i) => atMs - (series[i - 1]?.atMs ?? atMs));
+    // Two days without visitors have no last seen.
+    const maxGap = id.includes('last_seen') ? Infinity : 300_000;
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(maxGap);
+  }
+});
+
+test('has the estimate, learned from the month before, and none with estimate: false', async () => {
+  await start();
+  const flags = ['--from=2026-11-03T04:00', '--to=2026-11-03T20:00', '--step=5m'];
+  await fixture.run(flags);
+  const text = fixture.month('2026-11');
+  const [ratio] = seriesOf(text, 'library_door_count_ratio');
+  expect(ratio?.value).toBeCloseTo(1, 1);
+  for (const bound of ['', 'lower_', 'upper_']) {
+    expect(seriesOf(text, `library_occupancy_estimate_${bound}people`)).toHaveLength(193);
+  }
+  const requests = fixture.requests.length;
+  fixture.configure({ estimate: false });
+  await fixture.run([...flags, `--output=${fixture.folder}/raw`]);
+  expect(fixture.requests.length).toBeLessThan(requests);
+  expect(fixture.month('2026-11', `${fixture.folder}/raw`)).not.toMatch(
+    /library_(occupancy_estim|door)/,
+  );
+});
+
+test('finished months are not read again, unless their file is damaged', async () => {
+  await start();
+  const first = await fixture.run(RANGE);
+  const before = fixture.month('2026-10');
+  expect(await fixture.run(RANGE)).toMatchObject({ status: 0, out: first.out });
+  expect(fixture.requests).toEqual([]);
+  writeFileSync(join(fixture.output, '2026-10.om'), before.slice(0, 1_000));
+  expect((await fixture.run(RANGE)).status).toBe(0);
+  expect(fixture.requests.length).toBeGreaterThan(3);
+  expect(fixture.requests.join()).not.toContain(' 2026-11-01T04:00:00+01:00 ');
+  expect(fixture.month('2026-10')).toBe(before);
+});
+
+test('stopped by SIGTERM, it keeps finished months and continues after them', async () => {
+  await start();
+  await fixture.run([...RANGE, `--output=${fixture.folder}/whole`]);
+  const terminal = new Terminal();
+  terminal.errorIsTerminal = true;
+  fixture.onRequest((request) => {
+    if (request.startsWith('/v1/login 2026-11-01')) {
+      terminal.terminate();
+    }
+  });
+  const stopped = await fixture.run(RANGE, terminal);
+  expect(stopped).toMatchObject({ status: 143, out: '' });
+  const [first, ...others] = stopped.err.match(/2026-1[01]: .* of .*/g) ?? [];
+  expect(first).toBe('2026-10: 0 of 1 customer; 0 of 6 days, 0 requests');
+  expect(others.join()).toMatch(/2026-11: 0 of 1 customer; 3 of 6 days, \d+ requests, \d+s left/);
+  expect(stopped.err).toContain('stopped; run the same command again to continue');
+  expect(fixture.files()).toEqual(['2026-10.om', 'backfill.json', 'lock']);
+  fixture.onRequest();
+  expect((await fixture.run(RANGE)).status).toBe(0);
+  expect(fixture.requests.join()).not.toContain(' 2026-10-01');
+  for (const month of ['2026-10', '2026-11']) {
+    expect(fixture.month(month)).toBe(fixture.month(month, `${fixture.folder}/whole`));
+  }
+});
+
+test('a month that was still running is read again up to the new end', async () => {
+  await start();
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 4, 12) });
+  const open = ['--from=2026-10-29', '--to=-1h', '--step=5m'];
+  await fixture.run(open);
+  vi.setSystemTime(Date.UTC(2026, 10, 5, 12));
+  await fixture.run(open);
+  vi.useRealTimers();
+  expect(fixture.requests.join()).not.toContain(' 2026-10-01');
+  expect(seriesOf(fixture.month('2026-11'), ENTERED).at(-1)?.atMs).toBe(
+    Date.UTC(2026, 10, 5, 11) - 1_000,
+  );
+});
+
+test('several customers are in one file, each with its own counting period', async () => {
+  await start({
+    libraries: { north: {}, south: { timezone: 'Pacific/Auckland' } },
+    config: { breakdowns: ['branch', 'device'], labels: { region: 'x' }, capacity: 9 },
+  });
+  expect((await fixture.run(RANGE)).status).toBe(0);
+  const auckland = new Calendar(new Zone('Pacific/Auckland'), { hour: 4, minute: 0 });
+  const text = fixture.month('2026-11');
+  expect(seriesOf(text, ENTERED, 'north')[0]?.atMs).toBe(NOVEMBER.startMs);
+  const south = seriesOf(text, ENTERED, 'south');
+  expect(south[0]?.atMs).toBe(auckland.periodAt(Date.UTC(2026, 10, 3)).startMs);
+  // The branches have all counts at the end, so that the first live sample is no jump.
+  const branches = [...readMonth(text)].filter(([id]) =>
+    id.startsWith('library_branch_people_entered_total{customer="south"'),
+  );
+  const sum = branches.reduce((total, [, samples]) => total + (samples.at(-1)?.value ?? NaN), 0);
+  expect(sum).toBe(south.at(-1)?.value);
+});
+
+test('names the customers that failed, and continues when they are repaired', async () => {
+  await start({ libraries: { good: {}, bad: {} } });
+  fixture.world.service.revoke('bad');
+  const failed = await fixture.run(RANGE);
+  expect(failed.status).toBe(1);
+  expect(failed.err).toContain('2026-10 failed for 1 customer:\n  bad: auth: ');
+  expect(fixture.files()).toEqual(['lock']);
+  fixture.world.service.restore('bad');
+  expect((await fixture.run(RANGE)).status).toBe(0);
+  expect(seriesOf(fixture.month('2026-10'), ENTERED, 'bad').length).toBeGreaterThan(100);
+});
+
+test('has no file for a month without data, and no series of a stream without data', async () => {
+  await start({ libraries: { lone: { loginShare: 0 } }, historyDays: 5 });
+  const { status, out } = await fixture.run(RANGE);
+  expect(status).toBe(0);
+  expect(out).toContain(' in 1 file in ');
+  expect(fixture.files()).toEqual(['2026-11.om', 'backfill.json', 'lock']);
+  expect(seriesOf(fixture.month('2026-11'), ENTERED).length).toBeGreaterThan(100);
+  expect(seriesOf(fixture.month('2026-11'), 'library_logins_total')).toEqual([]);
+  await fixture.run(RANGE);
+  expect(fixture.requests).toEqual([]);
+});
+
+test('uses the minutes if day lags, and prints the difference', async () => {
+  await start({ conventions: { dayFreshness: 'nightly' } });
+  const { out } = await fixture.run(['--from=2026-11-05', '--to=2026-11-06T15:00', '--step=5m']);
+  const total = fixture.entered(NOVEMBER.startMs, Date.UTC(2026, 10, 6, 14));
+  expect(seriesOf(fixture.month('2026-11'), ENTERED).at(-1)?.value).toBe(total);
+  expect(out).toMatch(/^2026-11 +lone .* -\d+,-\d+,-\d+$/m);
+});
+
+test('rejects a folder with a backfill of other flags or another configuration, or a damaged one', async () => {
+  await start();
+  await fixture.run(RANGE);
+  for (const [flags, config, damaged] of [
+    [['--step=1m'], {}, undefined],
+    [['--label=a=b'], {}, undefined],
+    [[], { capacity: 80 }, undefined],
+    [[], {}, 'null'],
+    [[], {}, ''],
+  ] as const) {
+    fixture.configure(config);
+    if (damaged !== undefined) {
+      writeFileSync(join(fixture.output, 'backfill.json'), damaged);
+    }
+    const { status, err, out } = await fixture.run([...RANGE, ...flags]);
+    expect({ status, out }).toEqual({ status: 2, out: '' });
+    expect(err).toContain('has a backfill with other flags or another configuration');
+    expect(fixture.requests).toEqual([]);
+  }
+});
+
+test('a full disk is an error, not the end of a file', async () => {
+  await start();
+  const program = join(import.meta.dirname, 'testdata/backfill-on-full-disk.ts');
+  const limited = ['-c', 'ulimit -f 200; exec "$0" "$@"', process.execPath, program];
+  const flags = [fixture.configFlag, `--output=${fixture.output}`, ...RANGE];
+  const { stdout } = await promisify(execFile)('/bin/sh', [...limited, ...flags]);
+  expect(stdout).toContain('"status":1');
+  expect(stdout).toContain('EFBIG');
+  expect(fixture.files()).toEqual(['lock']);
+});
+
+test('rejects an --output that is a file, or is locked', async () => {
+  await start();
+  const file = join(fixture.folder, 'file');
+  writeFileSync(file, 'mine');
+  const rejected = await fixture.run([...RANGE, `--output=${file}`]);
+  expect(rejected).toMatchObject({ status: 2, out: '' });
+  expect(rejected.err).toContain(`--output: expected a folder, ${file} is a file`);
+  mkdirSync(fixture.output);
+  const lock = lockFolder(fixture.output);
+  const { status, err } = await fixture.run(RANGE);
+  expect({ status, requests: fixture.requests }).toEqual({ status: 2, requests: [] });
+  expect(err).toContain('another backfill');
+  lock.close();
+});
+
+test.each([
+  [['--from=soon'], '--from'],
+  [['--from=2026-11-03', '--to=2026-11-01'], '--to'],
+  [['--from=2026-11-03', '--to=2999-01-01'], '--to'],
+  [['--from=2026-11-01', '--customer=nobody'], '"nobody"'],
+  [['--from=2026-11-01', '--label=x'], '--label'],
+  [['--from=2026-11-01', '--label=__x=y'], '--label'],
+  [['--from=2026-11-01', '--label=job=x'], '--label=job=x'],
+  [['--from=2026-11-01', '--label=region=x'], '--label=region=x'],
+  [['--from=2026-11-01', '--label=kind=x'], '--label=kind=x'],
+  [['--from=2026-11-01', '--prometheus.url=localhost'], '--prometheus.url'],
+])('rejects %j before anything is read or written', async (flags, message) => {
+  await start({ config: { labels: { region: 'north' } } });
+  const { status, out, err } = await fixture.run(flags);
+  expect({ status, out }).toEqual({ status: 2, out: '' });
+  expect(err).toContain(message);
+  expect(fixture.requests).toEqual([]);
+  expect(() => fixture.files()).toThrow('ENOENT');
+});

@@ -1,0 +1,139 @@
+/** Simulated libraries at a fixed instant, `backfill` run on them, and the files it writes. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DAY_MS } from '../../src/simulator/conventions.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
+import { OFFICE_HOURS } from '../../src/simulator/libraries.ts';
+import type { Library } from '../../src/simulator/libraries.ts';
+import { startWorld } from '../cli/simulated-world.ts';
+import type { World } from '../cli/simulated-world.ts';
+import { Terminal } from '../cli/terminal.ts';
+import type { Ran } from '../cli/terminal.ts';
+
+/** The sixth of November, in the afternoon of Europe. */
+const NOW_MS = Date.UTC(2026, 10, 6, 15);
+const LIBRARY = { timezone: 'Europe/Copenhagen', visitsPerDay: 100, opening: OFFICE_HOURS };
+
+export interface FixtureOptions {
+  readonly conventions?: Partial<Conventions>;
+  readonly libraries?: Readonly<Record<string, Partial<Library>>>;
+  readonly historyDays?: number;
+  /** Keys of every customer in the configuration. */
+  readonly config?: object;
+}
+
+export class BackfillFixture {
+  readonly world: World;
+  readonly folder: string;
+  readonly output: string;
+  configFlag = '';
+  /** Data requests of the last run: endpoint, `from` and `to`. */
+  requests: string[] = [];
+
+  constructor(world: World) {
+    this.world = world;
+    this.folder = world.workspace.folder;
+    this.output = join(this.folder, 'history');
+    this.onRequest();
+  }
+
+  static async start(options: FixtureOptions = {}): Promise<BackfillFixture> {
+    const { conventions, libraries = { lone: {} }, historyDays = 70, config } = options;
+    const sorts = Object.entries(libraries).map(([name, library]) => [
+      name,
+      { library: { ...LIBRARY, ...library } },
+    ]);
+    const fixture = new BackfillFixture(
+      await startWorld(
+        Object.fromEntries(sorts),
+        { fromEdge: 'inclusive', ...conventions },
+        { clock: { nowMs: () => NOW_MS }, historyMs: historyDays * DAY_MS },
+      ),
+    );
+    fixture.configure(config);
+    return fixture;
+  }
+
+  /** Calls back before each data request is answered. */
+  onRequest(listener: (request: string) => void = () => {}): void {
+    this.world.onRequest = (request) => {
+      this.requests.push(request);
+      listener(request);
+    };
+  }
+
+  configure(customer: object = {}): void {
+    this.configFlag = this.world.config({ customer });
+  }
+
+  run(flags: readonly string[], terminal = new Terminal()): Promise<Ran> {
+    this.requests = [];
+    return terminal.run('backfill', this.configFlag, `--output=${this.output}`, ...flags);
+  }
+
+  files(): readonly string[] {
+    return readdirSync(this.output).toSorted();
+  }
+
+  month(name: string, output = this.output): string {
+    return readFileSync(join(output, `${name}.om`), 'utf8');
+  }
+
+  /** People who entered between two instants, by the service. */
+  entered(startMs: number, endMs: number): number {
+    const { service } = this.world;
+    return service.served('lone', startMs).entered - service.served('lone', endMs).entered;
+  }
+
+  async stop(): Promise<void> {
+    await this.world[Symbol.asyncDispose]();
+  }
+}
+
+export interface WrittenSample {
+  readonly atMs: number;
+  readonly value: number;
+}
+
+/** The samples of each series of a file. Throws if promtool would drop one or reject the file. */
+export function readMonth(text: string): ReadonlyMap<string, readonly WrittenSample[]> {
+  const series = new Map<string, WrittenSample[]>();
+  const families = new Set<string>();
+  let family = '';
+  let lastId = '';
+  for (const line of text.replace(/\n# EOF\n$/, '').split('\n')) {
+    const [, name] = /^# TYPE (\S+) /.exec(line) ?? [];
+    if (name !== undefined && !families.has(name)) {
+      families.add(name);
+      family = name;
+    } else if (!line.startsWith('# HELP ')) {
+      const [, id = '', value, seconds] = /^(\S+\{.*\}) (\S+) (\S+)$/.exec(line) ?? [];
+      const samples = series.get(id) ?? [];
+      const sample = { atMs: Number(seconds) * 1000, value: Number(value) };
+      const isNext = id === lastId ? sample.atMs > (samples.at(-1)?.atMs ?? NaN) : !series.has(id);
+      const isOfFamily = id.replace('_total{', '{').startsWith(`${family}{`);
+      if (!isNext || !isOfFamily || !Number.isFinite(sample.value)) {
+        throw new Error(`not of ${family}, not in order, or not a number: ${line}`);
+      }
+      lastId = id;
+      samples.push(sample);
+      series.set(id, samples);
+    }
+  }
+  return series;
+}
+
+/** The series of a metric and customer; empty if there is none. */
+export function seriesOf(
+  text: string,
+  metric: string,
+  customer = 'lone',
+): readonly WrittenSample[] {
+  const found = [...readMonth(text)].filter(([id]) =>
+    id.startsWith(`${metric}{customer="${customer}"`),
+  );
+  if (found.length > 1) {
+    throw new Error(`${metric} has ${found.length} series`);
+  }
+  return found[0]?.[1] ?? [];
+}

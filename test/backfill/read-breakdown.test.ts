@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import type { AggregatedResponse, Question } from '../../src/base/model.ts';
+import { keyMetricsAt, readBreakdownHistory } from '../../src/backfill/read-breakdown.ts';
+import type { BreakdownHistory } from '../../src/backfill/read-breakdown.ts';
+import { queryFrom } from '../support/ask.ts';
+import { CALENDAR, OCTOBER } from '../support/owner.ts';
+import { HOUR_MS, responseOf } from '../counting/counted.ts';
+
+/** 04:00 of a day of October, which ends the day before. */
+function october(day: number): number {
+  return Date.UTC(2026, 9, day, 2);
+}
+
+function read(
+  answer: (question: Question) => AggregatedResponse,
+  { fromMs = OCTOBER.startMs, endMs = october(5), asked = [] as Question[] } = {},
+): Promise<BreakdownHistory> {
+  const span = { startMs: OCTOBER.startMs, endMs };
+  return readBreakdownHistory('branch', CALENDAR, span, fromMs, queryFrom(answer, asked));
+}
+
+/** Ten an hour enter branch 101, three an hour branch 20. */
+function steady({ to = '' }: Question): AggregatedResponse {
+  const hours = (Date.parse(to) - OCTOBER.startMs) / HOUR_MS;
+  return responseOf({ 101: [10 * hours, 9 * hours], 20: [3 * hours, 0] });
+}
+
+function entered(history: BreakdownHistory, key: string, atMs: number): number | undefined {
+  return keyMetricsAt(history, key, {}, atMs).counters.people_entered?.total;
+}
+
+test('a counter rises at the end of each day, one second before it', async () => {
+  const asked: Question[] = [];
+  const history = await read(steady, { asked });
+  expect(history.keys).toEqual(['20', '101']);
+  expect(
+    [OCTOBER.startMs, october(2) - 2_000, october(2) - 1_000, october(5)].map((atMs) =>
+      entered(history, '101', atMs),
+    ),
+  ).toEqual([0, 0, 240, 960]);
+  expect(asked.map(({ from, to }) => `${from} ${to?.slice(0, 16)}`)).toEqual([
+    '2026-10-01T04:00:00+02:00 2026-10-02T04:00',
+    '2026-10-01T04:00:00+02:00 2026-10-03T04:00',
+    '2026-10-01T04:00:00+02:00 2026-10-04T04:00',
+    '2026-10-01T04:00:00+02:00 2026-10-05T04:00',
+  ]);
+});
+
+test('a range that ends within a day has the counts up to an hour before its end, and to its end', async () => {
+  const asked: Question[] = [];
+  const endMs = october(5) + 6 * HOUR_MS;
+  const history = await read(steady, { fromMs: october(3) + HOUR_MS, endMs, asked });
+  expect(asked.map(({ to }) => to?.slice(0, 16))).toEqual([
+    '2026-10-03T04:00',
+    '2026-10-04T04:00',
+    '2026-10-05T04:00',
+    '2026-10-05T09:00',
+    '2026-10-05T10:00',
+  ]);
+  expect(entered(history, '101', endMs - HOUR_MS)).toBe(1_010);
+  expect(entered(history, '101', endMs - 1_000)).toBe(1_020);
+});
+
+test('a counter does not decrease if the service lowers a total or omits the key', async () => {
+  const answers = [{ a: [5, 1] }, { a: [4, 2] }, { b: [1, 0] }, { a: [7, 2] }];
+  const history = await read(() => responseOf(answers.shift() ?? {}));
+  const days = [2, 3, 4, 5].map(october);
+  expect(days.map((atMs) => entered(history, 'a', atMs))).toEqual([5, 5, 5, 7]);
+  expect(days.map((atMs) => entered(history, 'b', atMs))).toEqual([0, 0, 1, 1]);
+});
+
+test('a counter is limited to the first live value', async () => {
+  const { counters } = keyMetricsAt(await read(steady), '101', { people_entered: 33 }, october(5));
+  expect([counters.people_entered?.total, counters.people_exited?.total]).toEqual([33, 864]);
+});
+
+test('has at most a thousand keys', async () => {
+  const rows = Array.from({ length: 1_002 }, (_, key) => ({ key, counts: [1, 1] }));
+  const { keys } = await read(() => responseOf(rows));
+  expect([keys.length, keys.at(-1)]).toEqual([1_000, '999']);
+});
+
+test('fails if the service forces another aggregation', async () => {
+  await expect(read(() => responseOf({ '2026-10-01': [5, 5] }, 'day'))).rejects.toThrow(
+    'expected aggregation "branch"',
+  );
+});

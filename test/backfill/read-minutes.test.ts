@@ -1,0 +1,89 @@
+/**
+ * Services with drawn conventions: whatever their windows and keys mean, the totals are those of the
+ * service, and each day has its own counts.
+ */
+import { expect, test } from 'vitest';
+import { seededRandom } from '../../src/base/random.ts';
+import { Calendar } from '../../src/counting/calendar/calendar.ts';
+import { ANY_KEY_FORMAT } from '../../src/counting/rows/key-format.ts';
+import { readMinuteHistory } from '../../src/backfill/read-minutes.ts';
+import type { MinuteHistory } from '../../src/backfill/read-minutes.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
+import { drawConventions } from '../../src/simulator/conventions.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
+import { ALWAYS_OPEN, OFFICE_HOURS } from '../../src/simulator/libraries.ts';
+import { pick } from '../../src/simulator/chance.ts';
+import { queryFrom } from '../support/ask.ts';
+import { SimulatedPeople } from '../support/simulated-people.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** After the clocks were set back in Europe and America, and after the month began. */
+const NOW_MS = Date.parse('2026-11-05T15:00:00Z');
+const ZONES = ['Europe/Copenhagen', 'Europe/London', 'America/New_York', 'Asia/Kathmandu'];
+
+/** The totals of the minutes before an instant. */
+function countedBefore({ span, minutes }: MinuteHistory, atMs: number): number[] {
+  const count = Math.round((atMs - span.startMs) / MINUTE_MS);
+  return minutes.map((counts) => counts.subarray(0, count).reduce((sum, more) => sum + more, 0));
+}
+
+/** Without what no reader can correct: unknown keys, offsets read as UTC, forced windows that are wider. */
+function readable(drawn: Conventions): Conventions {
+  const { minuteKey, designator } = drawn;
+  const isUnknown =
+    minuteKey.form === 'index' || (minuteKey.form === 'epoch' && minuteKey.unit === 'min');
+  return {
+    ...drawn,
+    minuteKey: isUnknown ? { form: 'epoch', unit: 's', type: 'number' } : minuteKey,
+    designator: designator === 'ignored, read as UTC' ? 'ignored, read as local' : designator,
+    rateLimit: undefined,
+    forcedWindow: 'as asked',
+  };
+}
+
+test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
+  'has the totals of the service with the drawn conventions %i',
+  { timeout: 120_000 },
+  async (seed) => {
+    const random = seededRandom(seed);
+    const conventions = readable(drawConventions(random));
+    const timezone = pick(random, ZONES);
+    const opening = pick(random, [ALWAYS_OPEN, OFFICE_HOURS]);
+    const visitsPerDay = pick(random, [3, 60, 400]);
+    const hasQuietNights = opening === OFFICE_HOURS;
+    const quietHours = hasQuietNights ? 0.15 : 0.5;
+    const service = new SimulatedPeople(conventions, {
+      timezone,
+      opening,
+      visitsPerDay,
+      quietHours,
+    });
+
+    const calendar = new Calendar(new Zone(timezone), { hour: 4, minute: 0 });
+    const endMs = calendar.dayAt(NOW_MS - 2 * DAY_MS).startMs;
+    const startMs = calendar.dayAt(endMs - 11 * DAY_MS).startMs;
+    const { history } = await readMinuteHistory(
+      { stream: 'people', calendar, span: { startMs, endMs }, needsDayBefore: true },
+      ANY_KEY_FORMAT,
+      queryFrom((question) => service.answer(question, NOW_MS)),
+    );
+
+    function servedBefore(atMs: number): number[] {
+      const rest = service.total(atMs, NOW_MS);
+      return service.total(startMs, NOW_MS).map((total, i) => total - (rest[i] ?? NaN));
+    }
+    // A record exactly at the end is in the range or not: the service decides.
+    const tolerance = hasQuietNights ? 0 : 3;
+    const [entered = NaN, exited = NaN] = servedBefore(endMs);
+    const [countedIn = NaN, countedOut = NaN] = countedBefore(history, endMs);
+    expect(Math.abs(countedIn - entered)).toBeLessThanOrEqual(tolerance);
+    expect(Math.abs(countedOut - exited)).toBeLessThanOrEqual(tolerance);
+    const hasTrueDays = hasQuietNights && conventions.windowTime === conventions.keyTime;
+    const days: number[] = [];
+    for (let dayMs = startMs; hasTrueDays && dayMs < endMs; dayMs = calendar.dayAt(dayMs).endMs) {
+      days.push(dayMs);
+    }
+    expect(days.map((dayMs) => countedBefore(history, dayMs))).toEqual(days.map(servedBefore));
+  },
+);

@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'vitest';
+import type { EstimateMetrics } from '../../src/counting/customer-metrics.ts';
+import { readDaysBefore, readDoorModel } from '../../src/counting/occupancy/read-door-days.ts';
+import { learnDoors } from '../../src/counting/occupancy/door-model.ts';
+import { replayPeriod } from '../../src/backfill/replay.ts';
+import type { PeriodHistory } from '../../src/backfill/replay.ts';
+import type { KeyFormatState } from '../../src/counting/rows/key-format.ts';
+import { readMinuteHistory } from '../../src/backfill/read-minutes.ts';
+import type { MinuteHistory } from '../../src/backfill/read-minutes.ts';
+import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
+import { queryFrom } from '../support/ask.ts';
+import { CALENDAR, COPENHAGEN, OCTOBER } from '../support/owner.ts';
+import { ESTIMATED } from '../support/polled.ts';
+import { countedPeople, MINUTE_MS } from '../counting/counted.ts';
+
+const RIVERSIDE = {
+  customer: 'riverside',
+  timezone: COPENHAGEN.name,
+  calendar: CALENDAR,
+  description: {
+    ...ESTIMATED,
+    openingHours: parseOpeningHours('Mo-Su 08:00-20:00', undefined),
+  },
+  maxValues: {},
+};
+
+/** Counts by local minute of October, in which clocks are set back on the 25th. */
+function minutes(
+  counterCount: number,
+  counts: Readonly<Record<string, readonly number[]>>,
+): MinuteHistory {
+  const length = (OCTOBER.endMs - OCTOBER.startMs) / MINUTE_MS;
+  const tables = Array.from({ length: counterCount }, () => new Float64Array(length));
+  for (const [minute, values] of Object.entries(counts)) {
+    const place = (at(minute) - OCTOBER.startMs) / MINUTE_MS;
+    tables.forEach((table, i) => table.fill(values[i] ?? 0, place, place + 1));
+  }
+  return { span: OCTOBER, minutes: tables, sums: [], byDay: [], lastSeenBeforeMs: undefined };
+}
+
+/** An instant by its local time; `24 18:30` is in October. */
+function at(time: string): number {
+  const full = time.replace(/^(\d\d) /, '2026-10-$1T');
+  return COPENHAGEN.instantOfWall(Date.parse(`${full}Z`));
+}
+
+interface Replayed {
+  /** Of people entered, people exited and logins. */
+  readonly totals: readonly (number | undefined)[];
+  readonly today: readonly (number | undefined)[];
+  readonly inside: number | undefined;
+  readonly open: boolean | undefined;
+  readonly utcOffset: number;
+  /** Of people and logins. */
+  readonly seen: readonly (number | undefined)[];
+}
+
+function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}): Replayed[] {
+  const past = replayPeriod(
+    {
+      ...RIVERSIDE,
+      period: OCTOBER,
+      streams: {
+        people: minutes(2, {
+          '24 18:29': [3, 5],
+          '24 18:30': [4, 1],
+          '25 03:59': [1, 0],
+          '25 12:00': [2, 0],
+        }),
+        logins: minutes(1, { '24 09:00': [7] }),
+      },
+      daysBefore: undefined,
+      ...changes,
+    },
+    times.map(at),
+  );
+  return Array.from(past, ({ metrics }) => {
+    const { people_entered: entered, people_exited: exited, logins } = metrics.counters;
+    return {
+      totals: [entered?.total, exited?.total, logins?.total],
+      today: [entered?.today, exited?.today, logins?.today],
+      inside: metrics.occupancy,
+      open: metrics.open,
+      utcOffset: metrics.utcOffsetSeconds / 3_600,
+      seen: [metrics.streams.people?.lastSeenMs, metrics.streams.logins?.lastSeenMs],
+    };
+  });
+}
+
+test('replays the minutes that are over, day by day, across a change of the clocks', () => {
+  const people = ['24 18:29', '24 18:30', '25 03:59', '25 12:00'].map(at);
+  const logins = at('24 09:00');
+  const rows: [string, number[], number[], number, boolean, number, (number | undefined)[]][] = [
+    ['24 04:00', [0, 0, 0], [0, 0, 0], 0, false, 2, [undefined, undefined]],
+    ['24 18:30:30', [3, 5, 7], [3, 5, 7], 0, true, 2, [people[0], logins]],
+    ['24 18:31', [7, 6, 7], [7, 6, 7], 3, true, 2, [people[1], logins]],
+    ['25 04:00', [8, 6, 7], [0, 0, 0], 0, false, 1, [people[2], logins]],
+    ['25 12:01', [10, 6, 7], [2, 0, 0], 2, true, 1, [people[3], logins]],
+    ['26 04:00', [10, 6, 7], [0, 0, 0], 0, false, 1, [people[3], undefined]],
+  ];
+  expect(replay(rows.map(([time]) => time))).toEqual(
+    rows.map(([, totals, today, inside, open, utcOffset, seen]) => {
+      return { totals, today, inside, open, utcOffset, seen };
+    }),
+  );
+});
+
+test('includes the last minute one second before the period ends', () => {
+  const people = minutes(2, { '2026-11-01T03:59': [3, 1] });
+  const times = ['2026-11-01T03:59:58', '2026-11-01T03:59:59'];
+  expect(replay(times, { streams: { people } })).toMatchObject([
+    { totals: [0, 0, undefined] },
+    { totals: [3, 1, undefined] },
+  ]);
+});
+
+test('limits the counters, but not the values of today', () => {
+  expect(
+    replay(['25 12:01'], { maxValues: { people_entered: 9, people_exited: 9 } }),
+  ).toMatchObject([{ totals: [9, 6, 7], today: [2, 0, 0] }]);
+});
+
+test('a counter does not decrease for a negative minute', () => {
+  const streams = { people: minutes(2, { '24 12:00': [5, 0], '24 12:01': [-2, 0] }) };
+  expect(replay(['24 12:02'], { streams })).toMatchObject([{ totals: [5, 0, undefined] }]);
+});
+
+describe('the estimate', () => {
+  const DAY_MS = 24 * 60 * MINUTE_MS;
+  /** A Monday of November; its 28 days before begin in October, before the clocks are set back. */
+  const NOON_MS = Date.parse('2026-11-09T12:00Z');
+  const TODAY = CALENDAR.dayAt(NOON_MS);
+  const PERIOD = CALENDAR.periodAt(NOON_MS);
+  const ISO: KeyFormatState = { status: 'detected', formats: [{ form: 'iso', zone: 'written' }] };
+  /** 120 visits a day for forty days; every tenth exit is missed. */
+  function library(visitsLater = 120) {
+    const people = countedPeople({ records: [] });
+    for (let day = -40; day <= 2; day++) {
+      const visits = day > 0 ? visitsLater : 120;
+      for (let visit = 0; visit < visits; visit++) {
+        const inMs = TODAY.startMs + day * DAY_MS + (300 + 4 * visit) * MINUTE_MS + 20_000;
+        const outMs = inMs + (25 + ((visit * 7 + day * 3) % 90)) * MINUTE_MS;
+        people.record(inMs, [1, 0]);
+        people.record(outMs, [0, visit % 10 ? 1 : 0]);
+      }
+    }
+    return people;
+  }
+
+  /** What a running exporter shows at an instant. */
+  async function live(
+    { counted, service }: ReturnType<typeof library>,
+    atMs: number,
+  ): Promise<EstimateMetrics> {
+    const today = CALENDAR.dayAt(atMs);
+    const query = queryFrom((question) => service.answer(question, atMs));
+    const model = await readDoorModel(query, CALENDAR, today, ISO);
+    counted.restart(false);
+    counted.nowMs = atMs;
+    counted.customer.setDescription(RIVERSIDE.description);
+    counted.customer.doorsLearned(today, model ?? learnDoors([], 0));
+    await counted.poll();
+    return counted.figures().estimate;
+  }
+
+  async function past(
+    { service }: ReturnType<typeof library>,
+    times: readonly number[],
+  ): Promise<readonly EstimateMetrics[]> {
+    const query = queryFrom((question) => service.answer(question, NOON_MS + 2 * DAY_MS));
+    const span = { startMs: PERIOD.startMs, endMs: TODAY.endMs + DAY_MS };
+    const range = { stream: 'people', calendar: CALENDAR, span, needsDayBefore: false } as const;
+    const { history } = await readMinuteHistory(range, ISO, query);
+    const firstDay = CALENDAR.dayAt(times[0] ?? NaN);
+    const samples = replayPeriod(
+      {
+        ...RIVERSIDE,
+        period: PERIOD,
+        streams: { people: history },
+        daysBefore: await readDaysBefore(query, CALENDAR, firstDay, ISO, PERIOD.startMs),
+      },
+      times,
+    );
+    return Array.from(samples, ({ metrics }) => metrics.estimate);
+  }
+
+  test('is the one that the running exporter has shown, on a day and on the next', async () => {
+    const people = library();
+    const hours = [0, 1, 5, 7, 9, 11, 13, 15, 16.99, 24, 32, 40].map((hour) => hour * 60);
+    const times = hours.map((minute) => TODAY.startMs + Math.round(minute) * MINUTE_MS);
+    const shown = await past(people, times);
+    for (const [i, atMs] of times.entries()) {
+      const expected = await live(people, atMs);
+      expect(expected.people).toBeDefined();
+      expect(shown[i]).toEqual(expected);
+    }
+    expect(shown[4]?.people?.people).toBeGreaterThan(5);
+    expect(shown[4]?.ratio?.value).toBeCloseTo(1 / 0.9, 1);
+  });
+
+  test('depends neither on later days nor on where the samples start', async () => {
+    const [before] = await past(library(), [NOON_MS]);
+    expect((await past(library(20), [NOON_MS]))[0]).toEqual(before);
+    expect((await past(library(), [NOON_MS - 5 * DAY_MS, NOON_MS]))[1]).toEqual(before);
+  });
+
+  test('is absent in a building that does not empty at night', async () => {
+    const people = library();
+    for (let day = -40; day < 0; day++) {
+      people.record(TODAY.startMs + day * DAY_MS - 20 * MINUTE_MS, [5, 5]);
+    }
+    expect(await past(people, [NOON_MS])).toMatchObject([
+      { people: undefined, fault: undefined, isEstimable: false },
+    ]);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { Calendar, contains, runningPeriod } from '../../../src/counting/calendar/calendar.ts';
+import { Zone } from '../../../src/counting/calendar/zone.ts';
+
+const HOUR_MS = 3_600_000;
+
+function calendarOf(zone: string, hour = 4, minute = 0): Calendar {
+  return new Calendar(new Zone(zone), { hour, minute });
+}
+
+describe('Calendar', () => {
+  test('starts the day at day_starts_at', () => {
+    const calendar = calendarOf('Europe/Copenhagen');
+    const atFour = Date.UTC(2026, 10, 21, 3);
+    expect(calendar.dayAt(atFour)).toEqual({ startMs: atFour, endMs: atFour + 24 * HOUR_MS });
+    expect(calendar.dayAt(atFour - 1)).toEqual({ startMs: atFour - 24 * HOUR_MS, endMs: atFour });
+  });
+
+  test('has days of 23 and 25 hours when clocks change', () => {
+    const calendar = calendarOf('Europe/Copenhagen');
+    const spring = calendar.dayAt(Date.UTC(2026, 2, 28, 12));
+    const autumn = calendar.dayAt(Date.UTC(2026, 9, 24, 12));
+    expect(spring.endMs - spring.startMs).toBe(23 * HOUR_MS);
+    expect(autumn.endMs - autumn.startMs).toBe(25 * HOUR_MS);
+  });
+
+  test('starts the counting period at the first day start of the month', () => {
+    const calendar = calendarOf('America/New_York');
+    const startMs = Date.UTC(2026, 10, 1, 9);
+    expect(calendar.periodAt(startMs)).toMatchObject({ startMs, endMs: Date.UTC(2026, 11, 1, 9) });
+    expect(calendar.periodAt(startMs - 1)).toMatchObject({ endMs: startMs });
+    expect(calendar.periodAt(Date.UTC(2027, 0, 1, 3)).startMs).toBe(Date.UTC(2026, 11, 1, 9));
+  });
+
+  test.each(['Africa/Cairo', 'Australia/Lord_Howe', 'America/Sao_Paulo', 'Asia/Kolkata'])(
+    'covers two years in %s without a gap',
+    (zone) => {
+      const calendar = calendarOf(zone, 0, 30);
+      let day = calendar.dayAt(Date.UTC(2025, 0, 1));
+      while (day.endMs < Date.UTC(2027, 0, 1)) {
+        expect(contains(calendar.periodAt(day.startMs), day.endMs - 1)).toBe(true);
+        const next = calendar.dayAt(day.endMs);
+        expect(next.startMs).toBe(day.endMs);
+        expect(calendar.dayBefore(next)).toEqual(day);
+        day = next;
+      }
+    },
+  );
+});
+
+describe('runningPeriod', () => {
+  const calendar = calendarOf('Europe/Copenhagen');
+  const november = calendar.periodAt(Date.UTC(2026, 10, 15));
+  const december = calendar.periodAt(november.endMs);
+
+  test('keeps the running period after a change of zone until the next one starts', () => {
+    const before = { startMs: november.startMs - 5 * HOUR_MS, month: november.month };
+    const kept = runningPeriod(calendar, before, Date.UTC(2026, 10, 20));
+    expect(kept).toEqual({ ...before, endMs: november.endMs });
+    expect(runningPeriod(calendar, kept, november.endMs)).toEqual(december);
+  });
+
+  test('does not return to the old period when the clock is corrected by an hour', () => {
+    expect(runningPeriod(calendar, december, november.endMs - HOUR_MS)).toEqual(december);
+  });
+
+  test('drops a period that starts further in the future', () => {
+    expect(runningPeriod(calendar, december, november.endMs - 10 * HOUR_MS)).toEqual(november);
+  });
+});

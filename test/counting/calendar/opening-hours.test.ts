@@ -1,0 +1,177 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test, vi } from 'vitest';
+import {
+  createOpeningHoursParser,
+  HOLIDAY_REGIONS,
+  parseOpeningHours,
+} from '../../../src/counting/calendar/opening-hours.ts';
+
+const LIBRARY_HOURS = 'Mo-Fr 08:00-20:00; Sa 10:00-16:00; PH off';
+const COPENHAGEN = 'Europe/Copenhagen';
+
+interface Hours {
+  readonly text: string;
+  readonly holidays?: string;
+  readonly zone: string;
+}
+
+/** Every opening and closing between two instants, found by following nextChangeAfter. */
+function changes({ text, holidays, zone }: Hours, from: string, to: string): string {
+  const hours = parseOpeningHours(text, holidays);
+  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
+  const found: string[] = [];
+  let open = hours.isOpenAt(fromMs, zone);
+  for (let next = hours.nextChangeAfter(fromMs, zone); next < toMs;) {
+    expect(hours.isOpenAt(next - 1, zone)).toBe(open);
+    if (hours.isOpenAt(next, zone) !== open) {
+      open = !open;
+      found.push(`${open ? 'opens' : 'closes'} ${new Date(next).toISOString().slice(8, 16)}`);
+    }
+    next = hours.nextChangeAfter(next, zone);
+  }
+  return found.join(', ');
+}
+
+describe('opening hours', () => {
+  test.each<[string, Hours, string, string, string]>([
+    [
+      // 2 and 3 April 2026 are Maundy Thursday and Good Friday, 6 April is Easter Monday.
+      'are in local time and know public holidays',
+      { text: LIBRARY_HOURS, holidays: 'dk', zone: COPENHAGEN },
+      '2026-04-01',
+      '2026-04-08',
+      'opens 01T06:00, closes 01T18:00, opens 04T08:00, closes 04T14:00, opens 07T06:00, closes 07T18:00',
+    ],
+    [
+      'in a skipped hour do not occur',
+      { text: '02:15-02:45', zone: COPENHAGEN },
+      '2026-03-28T12:00Z',
+      '2026-03-30',
+      '',
+    ],
+    [
+      'in a repeated hour occur twice',
+      { text: '02:15-02:45', zone: COPENHAGEN },
+      '2026-10-25',
+      '2026-10-25T12:00Z',
+      'opens 25T00:15, closes 25T00:45, opens 25T01:15, closes 25T01:45',
+    ],
+    [
+      'work where midnight is skipped',
+      { text: '00:00-01:30', zone: 'Africa/Cairo' },
+      '2026-04-23T12:00Z',
+      '2026-04-25T12:00Z',
+      'opens 23T22:00, closes 23T22:30, opens 24T21:00, closes 24T22:30',
+    ],
+    [
+      // The iterator of the opening_hours library fails here: the observed New Year's Day of 2028 lies
+      // in the year before.
+      'are right in the weeks in which the iterator fails',
+      { text: 'open; PH off', holidays: 'us', zone: 'UTC' },
+      '2028-12-20',
+      '2029-01-03',
+      'closes 25T00:00, opens 26T00:00, closes 01T00:00, opens 02T00:00',
+    ],
+  ])('%s', (_, hours, from, to, expected) => {
+    expect(changes(hours, from, to)).toBe(expected);
+  });
+
+  test('use the holidays of the state', () => {
+    const epiphany = Date.UTC(2026, 0, 6, 12);
+    const [bavaria, germany] = ['de-by', 'de'].map((region) =>
+      parseOpeningHours(LIBRARY_HOURS, region).isOpenAt(epiphany, 'Europe/Berlin'),
+    );
+    expect([bavaria, germany]).toEqual([false, true]);
+  });
+
+  test('are shared by zones and response in any order', () => {
+    const hours = parseOpeningHours('08:00-20:00', undefined);
+    const noon = Date.UTC(2026, 0, 15, 12);
+    expect(hours.isOpenAt(noon, COPENHAGEN)).toBe(true);
+    expect(hours.isOpenAt(noon, 'Asia/Tokyo')).toBe(false);
+    expect(hours.isOpenAt(noon + 10 * 3_600_000, COPENHAGEN)).toBe(false);
+    expect(hours.isOpenAt(noon, COPENHAGEN)).toBe(true);
+  });
+
+  test('are parsed once for all customers with the same text', () => {
+    const parse = createOpeningHoursParser();
+    expect(parse(LIBRARY_HOURS, 'dk')).toBe(parse(LIBRARY_HOURS, 'dk'));
+    expect(parse(LIBRARY_HOURS, 'dk')).not.toBe(parse(LIBRARY_HOURS, 'no'));
+  });
+});
+
+/** Whether it is open in Berlin at every ten minutes of days on which clocks change somewhere. */
+function opensInBerlin(parse: typeof parseOpeningHours): readonly boolean[] {
+  const texts = ['00:10-00:50; 01:50-02:10; 02:20-02:40; 03:30-24:00', 'Mo-Fr 08:00-20:00; PH off'];
+  const days = ['2026-03-08', '2026-03-29', '2026-04-24', '2026-10-25', '2026-11-01'];
+  return texts.flatMap((text) => {
+    const hours = parse(text, 'dk');
+    return days.flatMap((day) =>
+      Array.from({ length: 144 }, (_, i) =>
+        hours.isOpenAt(Date.parse(day) + i * 600_000, 'Europe/Berlin'),
+      ),
+    );
+  });
+}
+
+test('the time zone of the process has no influence', () => {
+  const file = fileURLToPath(
+    new URL('../../../src/counting/calendar/opening-hours.ts', import.meta.url),
+  );
+  const script = `
+    import { parseOpeningHours } from ${JSON.stringify(file)};
+    const open = (${opensInBerlin.toString()})(parseOpeningHours);
+    console.log(JSON.stringify([new Date(0).getHours(), open]));`;
+  const [tokyo, cairo] = ['Asia/Tokyo', 'Africa/Cairo'].map((TZ) => {
+    const args = ['--input-type=module', '-e', script];
+    const output = execFileSync(process.execPath, args, { env: { TZ }, encoding: 'utf8' });
+    return JSON.parse(output) as unknown;
+  });
+  expect(tokyo).toEqual([9, opensInBerlin(parseOpeningHours)]);
+  expect(cairo).toEqual([2, opensInBerlin(parseOpeningHours)]);
+});
+
+test('Date and the console are unchanged after a mistake', () => {
+  const before = globalThis.Date;
+  const error = vi.spyOn(console, 'error');
+  const warn = vi.spyOn(console, 'warn');
+  expect(() => parseOpeningHours('PH off', 'gb')).toThrow('no public holidays');
+  expect(globalThis.Date).toBe(before);
+  expect(error).not.toHaveBeenCalled();
+  expect(warn).not.toHaveBeenCalled();
+  vi.restoreAllMocks();
+});
+
+test.each([
+  ['', undefined, "expected OpenStreetMap's"],
+  ['Mo-Fr 25:00-30:00', undefined, 'at character 11: Time range starts outside'],
+  ['Mo-Fr 10:00', undefined, 'at character 11: hyphen (-)'],
+  ['PH off', undefined, 'PH needs the key holidays'],
+  ['PH off', 'gb', 'set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls'],
+  ['SH off', 'de-by', 'school holidays (SH) are not supported'],
+  ['10:00+', undefined, 'open ends are not supported'],
+  ['sunrise-sunset', undefined, 'sunrise, sunset, dawn and dusk are not supported'],
+  ['08:00-20:00 unknown', undefined, '"unknown" is not supported'],
+  ['Mo-Fr 8-20', undefined, 'ambiguous: write it as Mo-Fr 08:00-20:00'],
+  ['Montag 08:00-20:00', undefined, 'ambiguous: write it as Mo 08:00-20:00'],
+  ['Mo '.repeat(400), undefined, 'at most 1000 characters, got 1200'],
+])('a mistake in %j with holidays %s is explained', (text, holidays, message) => {
+  expect(() => parseOpeningHours(text, holidays)).toThrow(message);
+});
+
+test('the list of holiday regions is that of the opening_hours library', () => {
+  const source = readFileSync(fileURLToPath(import.meta.resolve('opening_hours')), 'utf8');
+  const states = Array.from(
+    source.matchAll(/_state_code: ?"([^"]+)"|"_state_code": "([^"]+)"/g),
+    (match) => (match[1] ?? match[2] ?? '').toLowerCase(),
+  );
+  expect(new Set([...HOLIDAY_REGIONS.values()].flat())).toEqual(new Set(states));
+  const missing = [...HOLIDAY_REGIONS.keys()].filter(
+    (country) =>
+      !new RegExp(`^const ${country}\\$?\\d* = \\{\\s*(PH|"_nom|"[A-Z])`, 'm').test(source),
+  );
+  expect(missing).toEqual([]);
+  expect(HOLIDAY_REGIONS.size).toBeGreaterThan(50);
+});

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { Zone } from '../../../src/counting/calendar/zone.ts';
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+describe('Zone', () => {
+  const berlin = new Zone('Europe/Berlin');
+
+  test.each([
+    ['in the repeated hour is the first of both', Date.UTC(2026, 9, 25, 2, 30), '2026-10-25T00:30'],
+    ['after the repeated hour is unique', Date.UTC(2026, 9, 25, 3), '2026-10-25T02:00'],
+    [
+      'that is skipped has the offset before the gap',
+      Date.UTC(2026, 2, 29, 2, 30),
+      '2026-03-29T01:30',
+    ],
+  ])('a wall-clock time %s', (_, wallMs, expected) => {
+    expect(iso(berlin.instantOfWall(wallMs)).slice(0, 16)).toBe(expected);
+  });
+
+  test('knows the offset before, at and after a transition', () => {
+    const transition = Date.UTC(2026, 2, 29, 1);
+    expect(berlin.offsetMsAt(transition - 1)).toBe(3_600_000);
+    expect(berlin.offsetMsAt(transition)).toBe(7_200_000);
+    expect(berlin.nextTransitionAfter(transition - 1)).toBe(transition);
+    expect(berlin.nextTransitionAfter(transition)).toBe(Date.UTC(2026, 9, 25, 1));
+    expect(new Zone('UTC').nextTransitionAfter(transition)).toBe(Infinity);
+  });
+
+  test.each([
+    ['Asia/Kathmandu', '2026-11-21T10:45:00+05:45'],
+    ['America/St_Johns', '2026-11-21T01:30:00-03:30'],
+    ['Pacific/Chatham', '2026-11-21T18:45:00+13:45'],
+    ['UTC', '2026-11-21T05:00:00+00:00'],
+  ])('formats local time with its offset in %s', (name, text) => {
+    expect(new Zone(name).format(Date.UTC(2026, 10, 21, 5))).toBe(text);
+  });
+
+  test.each([
+    ['America/New_York', 4],
+    ['Australia/Lord_Howe', 2],
+    ['Africa/Cairo', 4],
+  ])(
+    '%s: every half hour of two years is found from its wall-clock time, except repeated ones',
+    (name, repeated) => {
+      const zone = new Zone(name);
+      let different = 0;
+      for (let ms = Date.UTC(2025, 0); ms < Date.UTC(2027, 0); ms += 1_800_000) {
+        different += zone.instantOfWall(ms + zone.offsetMsAt(ms)) === ms ? 0 : 1;
+      }
+      expect(different).toBe(repeated);
+    },
+  );
+});

@@ -1,0 +1,222 @@
+/** The golden vectors come from an independent reference implementation of the method. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  HISTORY_DAYS,
+  learnDoors,
+  QUARTERS_PER_DAY,
+} from '../../../src/counting/occupancy/door-model.ts';
+import type { CountedDay, DoorModel } from '../../../src/counting/occupancy/door-model.ts';
+import {
+  continueEstimate,
+  estimateFrom,
+  START_OF_DAY,
+} from '../../../src/counting/occupancy/estimate.ts';
+import type { EstimateState, MinuteCounts } from '../../../src/counting/occupancy/estimate.ts';
+import { nextOccupancy } from '../../../src/counting/occupancy/occupancy.ts';
+import golden from './testdata/occupancy-golden.json' with { type: 'json' };
+
+const FAULTS = [undefined, 'exits_missing', 'entries_missing', 'silent'];
+const DIGITS = 9;
+
+function minutesOf(entered: readonly number[], exited: readonly number[]): MinuteCounts[] {
+  return entered
+    .map((count, minute) => ({ minute, entered: count, exited: exited[minute] ?? 0 }))
+    .filter((row) => row.entered + row.exited > 0);
+}
+
+function walk(
+  model: DoorModel,
+  counts: readonly MinuteCounts[],
+  endMinute: number,
+  closingMinute = Infinity,
+): EstimateState {
+  return continueEstimate(model, START_OF_DAY, counts, endMinute, closingMinute);
+}
+
+describe.each(golden)('$name', ({ weekday, history, minutes, expected }) => {
+  const days = history.map((day) => ({ weekday: day.weekday, entered: day.in, exited: day.out }));
+  const model = learnDoors(days, weekday);
+
+  test('learns the doors as the reference does', () => {
+    expect(model.logRatio).toBeCloseTo(expected.rho, DIGITS);
+    expect(model.logRatioVariance).toBeCloseTo(expected.P, DIGITS);
+    expect(model.countVariance).toBeCloseTo(expected.kappa, DIGITS);
+    expect(model.departures?.dispersion ?? 0).toBeCloseTo(expected.phi ?? 0, DIGITS);
+    expect(model.departures?.modelError ?? 0).toBeCloseTo(expected.modelCv ?? 0, DIGITS);
+    expect(model.countVariance === 0).toBe(expected.exact);
+    expect(model).toMatchObject({
+      emptiesAtNight: expected.empties,
+      usableDays: expected.days,
+      rejectedDays: expected.deadDays,
+    });
+  });
+
+  test('estimates as the reference does', () => {
+    const counts = minutesOf(minutes.in, minutes.out);
+    for (const { minute, estimate, stddev, lower, upper, suspect } of expected.at) {
+      const state = walk(model, counts, minute + 1);
+      expect(state.fault).toBe(FAULTS[suspect]);
+      expect(state.people).toBeCloseTo(estimate, DIGITS);
+      expect(Math.sqrt(state.variance)).toBeCloseTo(stddev, DIGITS);
+      const stated = estimateFrom(model, { ...state, fault: undefined });
+      expect(stated?.lower).toBeCloseTo(lower, DIGITS);
+      expect(stated?.upper).toBeCloseTo(upper, DIGITS);
+    }
+  });
+});
+
+const count = fc.integer({ min: 0, max: 40 });
+const quarters = fc.array(count, { minLength: QUARTERS_PER_DAY, maxLength: QUARTERS_PER_DAY });
+const anyDay: fc.Arbitrary<CountedDay> = fc.record({
+  weekday: fc.integer({ min: 0, max: 6 }),
+  entered: quarters,
+  exited: quarters,
+});
+const anyHistory = fc.array(anyDay, { maxLength: HISTORY_DAYS, size: 'max' });
+const anyMinutes = fc
+  .array(fc.tuple(count, count), { minLength: 1, maxLength: 1500, size: 'max' })
+  .map((rows) => rows.map(([entered, exited], minute) => ({ minute, entered, exited })));
+
+test('is never NaN or negative, and lies inside its interval', () => {
+  fc.assert(
+    fc.property(anyHistory, anyMinutes, (history, minutes) => {
+      const model = learnDoors(history, 3);
+      for (let end = 60; end <= minutes.length; end += 60) {
+        const stated = estimateFrom(model, { ...walk(model, minutes, end), fault: undefined });
+        expect(stated?.lower).toBeGreaterThanOrEqual(0);
+        expect(stated?.people).toBeGreaterThanOrEqual(stated?.lower ?? NaN);
+        expect(stated?.upper).toBeGreaterThanOrEqual(stated?.people ?? NaN);
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('is the same whether continued in steps or computed at once, whatever comes later', () => {
+  const split = fc.integer({ min: 0, max: 1500 });
+  fc.assert(
+    fc.property(anyHistory, anyMinutes, split, (history, minutes, n) => {
+      const model = learnDoors(history, 3);
+      const end = Math.min(n, minutes.length);
+      const first = walk(model, minutes, end, 1200);
+      expect(walk(model, minutes.slice(0, end), end, 1200)).toEqual(first);
+      expect(continueEstimate(model, first, minutes, minutes.length, 1200)).toEqual(
+        walk(model, minutes, minutes.length, 1200),
+      );
+    }),
+    { numRuns: 40 },
+  );
+});
+
+/** A library from 09:00 to 17:00, whose people stay for an hour. */
+const MONTH = Array.from({ length: HISTORY_DAYS }, (_, day): CountedDay => {
+  const entered = Array.from({ length: QUARTERS_PER_DAY }, (__, quarter) =>
+    quarter >= 20 && quarter < 52 ? 100 + 10 * (day % 3) : 0,
+  );
+  return { weekday: day % 7, entered, exited: entered.map((_count, i) => entered[i - 4] ?? 0) };
+});
+
+test('exact doors give the raw occupancy with an interval of width 0, whatever is counted', () => {
+  const model = learnDoors(MONTH, 3);
+  fc.assert(
+    fc.property(anyMinutes, (minutes) => {
+      let raw = 0;
+      let state = START_OF_DAY;
+      for (const row of minutes) {
+        raw = nextOccupancy(raw, row.entered, row.exited);
+        state = continueEstimate(model, state, [row], row.minute + 1, Infinity);
+        expect(estimateFrom(model, state)).toEqual({ people: raw, lower: raw, upper: raw });
+      }
+    }),
+    { numRuns: 20 },
+  );
+});
+
+/** 7 people enter each minute from minute 300 to 780, and leave an hour later. */
+const TODAY = Array.from({ length: 900 }, (_, minute) => ({
+  minute,
+  entered: minute >= 300 && minute < 780 ? 7 : 0,
+  exited: minute >= 360 && minute < 840 ? 6.3 : 0,
+}));
+
+/** As TODAY, with these shares of entries and exits counted from minute 401 until `endMinute`. */
+function todayWith(enteredShare: number, exitedShare: number, endMinute = Infinity) {
+  return TODAY.map((row) =>
+    row.minute > 400 && row.minute < endMinute
+      ? { ...row, entered: row.entered * enteredShare, exited: row.exited * exitedShare }
+      : row,
+  );
+}
+
+describe('doors that miss a tenth of the exits', () => {
+  const model = learnDoors(
+    MONTH.map((day) => ({ ...day, exited: day.exited.map((exits) => exits * 0.9) })),
+    3,
+  );
+
+  test('are corrected, until dead entries end the estimate for the day', () => {
+    expect(estimateFrom(model, walk(model, TODAY, 700))?.people).toBeCloseTo(420, -1.5);
+    const counts = todayWith(0, 1);
+    for (const minute of [700, 900]) {
+      expect(walk(model, counts, minute).fault).toBe('entries_missing');
+      expect(estimateFrom(model, walk(model, counts, minute))).toBeUndefined();
+    }
+  });
+
+  test('have no estimate from a silence in a busy hour until something is counted', () => {
+    const counts = TODAY.filter(({ minute }) => minute < 400 || minute >= 450);
+    const [silent, counting] = [440, 452].map((minute) => walk(model, counts, minute));
+    expect([silent?.fault, counting?.fault]).toEqual(['silent', undefined]);
+    expect(silent && estimateFrom(model, silent)).toBeUndefined();
+    expect(counting && estimateFrom(model, counting)).toBeDefined();
+  });
+
+  test('are silent after closing only if they were before', () => {
+    const counts = TODAY.filter(({ minute }) => minute < 400);
+    const [closed, silent] = [400, 440].map((minute) => walk(model, counts, 440, minute));
+    expect([closed?.fault, silent?.fault]).toEqual([undefined, 'silent']);
+    const [leaving, empty] = [484, 486].map((minute) => walk(model, counts, minute, 440));
+    expect([leaving?.fault, empty?.fault]).toEqual(['silent', undefined]);
+  });
+
+  test('have nobody inside 45 minutes after closing', () => {
+    const counts = TODAY.filter(({ minute }) => minute < 600);
+    expect(estimateFrom(model, walk(model, counts, 646, 600))?.people).toBe(0);
+  });
+
+  test('are not corrected by exits while less than half of the usual entries come', () => {
+    const counts = todayWith(0.4, 0.4);
+    const [before, after] = [450, 600].map((minute) => walk(model, counts, minute).people);
+    expect(after).toBeCloseTo(before ?? NaN, 0);
+  });
+
+  test('have dead exits until exits are counted again', () => {
+    const counts = todayWith(1, 0, 500);
+    expect(walk(model, counts, 500).fault).toBe('exits_missing');
+    expect(walk(model, counts, 700).fault).toBeUndefined();
+  });
+});
+
+describe('doors whose counts differ from day to day', () => {
+  const model = learnDoors(
+    MONTH.map((day, i) => ({
+      ...day,
+      exited: day.exited.map((exits) => exits * (0.8 + 0.03 * (i ** 2 % 7))),
+    })),
+    3,
+  );
+
+  test.each([
+    [1, 0.3, 'exits_missing', 800],
+    [1, 0.5, undefined, 800],
+    [0.6, 0.1, undefined, 800],
+    [1, 1.5, undefined, 650],
+    [1, 4, 'entries_missing', 435],
+  ])(
+    'with %d of the usual entries and %d of the usual exits have the fault %s at minute %i',
+    (enteredShare, exitedShare, fault, minute) => {
+      expect(walk(model, todayWith(enteredShare, exitedShare), minute).fault).toBe(fault);
+    },
+  );
+});

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import type { Question } from '../../../src/base/model.ts';
+import { readDoorModel } from '../../../src/counting/occupancy/read-door-days.ts';
+import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
+import type { KeyFormat } from '../../../src/counting/rows/key-format.ts';
+import type { Conventions } from '../../../src/simulator/conventions.ts';
+import { queryFrom } from '../../support/ask.ts';
+import { CALENDAR } from '../../support/owner.ts';
+import { forcedAbove, MINUTE_KEYS, SimulatedPeople } from '../../support/simulated-people.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Clocks are set back within the four weeks before. */
+const NOW_MS = Date.UTC(2026, 10, 18, 12);
+const TODAY = CALENDAR.dayAt(NOW_MS);
+
+/** 100 visits a day; every 25th exit is missed. Today and the 29th day before count differently. */
+function libraryOf(conventions: Partial<Conventions>): SimulatedPeople {
+  const service = new SimulatedPeople(conventions);
+  for (let day = -29; day <= 0; day++) {
+    for (let visit = 0; visit < 100; visit++) {
+      const inMs = TODAY.startMs + day * DAY_MS + (5 + (visit % 50) / 10) * HOUR_MS;
+      const outMs = inMs + (20 + visit) * 60_000;
+      const counted = day === 0 || day === -29 ? 0 : Number(visit % 25 > 0);
+      service.record(inMs, [1, 0]);
+      service.record(outMs, [0, counted]);
+    }
+  }
+  return service;
+}
+
+async function read(
+  conventions: Partial<Conventions>,
+  ofKeys: Partial<KeyFormat> = {},
+): Promise<{ model: DoorModel | undefined; asked: Question[] }> {
+  const service = libraryOf(conventions);
+  const formats: KeyFormat[] = [{ form: 'iso', zone: 'written', ...ofKeys }];
+  const asked: Question[] = [];
+  const query = queryFrom((question) => service.answer(question, NOW_MS), asked);
+  return {
+    model: await readDoorModel(query, CALENDAR, TODAY, { status: 'detected', formats }),
+    asked,
+  };
+}
+
+describe('the doors are learned from the 28 days before today', () => {
+  test.each<[string, Partial<Conventions>, Partial<KeyFormat>]>([
+    ['by quarter', {}, {}],
+    ['with local keys', { minuteKey: MINUTE_KEYS['local time'] }, { zone: 'local' }],
+    ['with numbers as keys', { minuteKey: MINUTE_KEYS.seconds }, { form: 'epoch_seconds' }],
+    ['if quarters lag', { quarterFreshness: 'nightly' }, {}],
+  ])('%s', async (_, conventions, ofKeys) => {
+    const { model, asked } = await read(conventions, ofKeys);
+    expect(model?.usableDays).toBe(28);
+    expect(model?.rejectedDays).toBe(0);
+    expect(Math.exp(model?.learnedLogRatio ?? NaN)).toBeCloseTo(100 / 96, 3);
+    expect(model?.emptiesAtNight).toBe(true);
+    expect(asked.map(({ aggregation }) => aggregation)).toEqual(['quarter', 'minute']);
+  });
+
+  test('day by day if keys name the time of day only', async () => {
+    const { model, asked } = await read(
+      { minuteKey: MINUTE_KEYS['local time of day'] },
+      { form: 'time_of_day', zone: 'local' },
+    );
+    expect(model).toEqual((await read({})).model);
+    expect(asked.map(({ aggregation }) => aggregation)).toEqual(Array(28).fill('minute'));
+  });
+
+  test('in shorter windows if the service forces another aggregation', async () => {
+    const { model, asked } = await read(forcedAbove(600));
+    expect(model).toEqual((await read({})).model);
+    expect(asked.length).toBeLessThan(40);
+  });
+
+  test('not at all if the service never answers by the minute', async () => {
+    expect((await read(forcedAbove(2))).model).toBeUndefined();
+  });
+});

@@ -1,0 +1,68 @@
+/** The total read by the minute in pieces, of a service that is busy at every chunk boundary. */
+import { expect, test } from 'vitest';
+import type { AggregatedResponse, Question } from '../../../src/base/model.ts';
+import { MINUTE_MS } from '../../../src/counting/calendar/calendar.ts';
+import { WindowReader } from '../../../src/counting/rows/window-reader.ts';
+import { totalByMinute } from '../../../src/counting/totals/period-total.ts';
+import { Zone } from '../../../src/counting/calendar/zone.ts';
+import type { Conventions } from '../../../src/simulator/conventions.ts';
+import { queryFrom } from '../../support/ask.ts';
+import { forcedAbove, SimulatedPeople } from '../../support/simulated-people.ts';
+
+const START_MS = Date.UTC(2026, 10, 18, 4);
+const END_MS = START_MS + 24 * 60 * MINUTE_MS;
+
+type Answer = (question: Question) => AggregatedResponse;
+
+/** Somebody came at the start of every minute: as many records are on a boundary as can be. */
+function busyService(edges: Pick<Conventions, 'fromEdge' | 'toEdge'>): Answer {
+  const service = new SimulatedPeople({ ...forcedAbove(300), ...edges }, { timezone: 'UTC' });
+  for (let atMs = START_MS; atMs < END_MS; atMs += MINUTE_MS) {
+    service.record(atMs, [1, 0]);
+  }
+  return (question) => service.answer(question, END_MS);
+}
+
+function total(answer: Answer): Promise<readonly number[]> {
+  const reader = new WindowReader({
+    query: queryFrom(answer),
+    stream: 'people',
+    zone: new Zone('UTC'),
+    nowMs: () => END_MS,
+  });
+  return totalByMinute(reader, START_MS - MINUTE_MS);
+}
+
+const PLAIN = { fromEdge: 'inclusive', toEdge: 'exclusive' } as const;
+
+test.each([
+  PLAIN,
+  { fromEdge: 'exclusive', toEdge: 'inclusive' },
+  { fromEdge: 'inclusive', toEdge: 'inclusive' },
+  { fromEdge: 'exclusive', toEdge: 'exclusive' },
+] as const)('%j: nobody at a chunk boundary is counted twice or left out', async (edges) => {
+  expect(await total(busyService(edges))).toEqual([24 * 60, 0]);
+});
+
+test('a forced aggregation that has no counts yet is read by minute, too', async () => {
+  const answer = busyService(PLAIN);
+  function withoutDays(question: Question): AggregatedResponse {
+    const response = answer(question);
+    return response.aggregation === 'day' ? { ...response, rows: [] } : response;
+  }
+  expect(await total(withoutDays)).toEqual([24 * 60, 0]);
+});
+
+test('an overlap that is empty for a moment does not make the total too high', async () => {
+  const answer = busyService(PLAIN);
+  for (let faulty = 0; faulty < 40; faulty++) {
+    let requests = 0;
+    const read = await total((question) => {
+      const { from, to = '' } = question;
+      const isOverlap = Date.parse(to) - Date.parse(from) === 2 * MINUTE_MS;
+      const isFaulty = isOverlap && requests++ === faulty;
+      return isFaulty ? { aggregation: 'minute', rows: [] } : answer(question);
+    });
+    expect(read).toEqual([24 * 60, 0]);
+  }
+});
