@@ -1,6 +1,6 @@
 /**
- * The unit of deploy/systemd: judged by systemd-analyze, and its command run as systemd would run it.
- * No systemd started it: its sandbox was not tried.
+ * The unit of deploy/systemd: checked by systemd-analyze, and its command run as systemd would run it.
+ * docs/debian.md#what-was-run says with which systemd the unit itself was run.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,10 @@ const workspace = new Workspace();
 afterAll(() => workspace.close());
 
 /** With the Node.js of these tests: Debian's may be missing, and older. */
-const unitHere = workspace.write(NAME, UNIT.replace('/usr/bin/node', process.execPath));
+const unitHere = workspace.write(
+  NAME,
+  UNIT.replace('ExecStart=node', `ExecStart=${process.execPath}`),
+);
 
 function settingOf(key: string): string {
   const lines = UNIT.replaceAll(/\\\n\s*/g, '').split('\n');
@@ -57,8 +60,8 @@ customers:
   );
   const [program, ...words] = settingOf('ExecStart').split(/\s+/);
   const [script, ...flags] = words.slice(words.findIndex((word) => !word.startsWith('--')));
-  expect(program).toBe('/usr/bin/node');
-  expect(script).toBe('/opt/library-stats-exporter/src/main.ts');
+  expect(program).toBe('node');
+  expect(script).toBe('/opt/library-stats-exporter/dist/main.js');
   const args = flags.map((flag) =>
     flag.replace(CONFIG, config).replace('${STATE_DIRECTORY}', join(workspace.folder, 'state')),
   );
