@@ -10,7 +10,7 @@ import { selectorsOf, syntaxErrors } from '../grafana/promql.ts';
 import { readRecordings } from '../prometheus/rules.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 
-const PAGES = ['../README', 'alerts', 'backfill', 'commands', 'occupancy', 'operations'];
+const PAGES = ['../README', 'alerts', 'backfill', 'commands', 'debian', 'occupancy', 'operations'];
 const TEXT = PAGES.map((page) =>
   readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8'),
 ).join('\n');
@@ -24,6 +24,18 @@ test('the configuration of the README is complete', async () => {
   const files = { 'config.yaml': example, 'secrets/riverside': 'hunter2hunter2' };
   const { config, warnings } = await load(files);
   expect(config.customers.map(({ name }) => name)).toEqual(['riverside']);
+  expect(warnings).toEqual([]);
+});
+
+test('the configuration of docs/debian.md has secrets that systemd hands over', async () => {
+  const [, example = ''] = matches(/```yaml\n(service:\n[^`]+)```/g);
+  const credentials = await folderOf({
+    secrets_riverside: 'hunter2hunter2',
+    secrets_hillside: 'x',
+  });
+  const env = { CREDENTIALS_DIRECTORY: credentials };
+  const { config, warnings } = await load({ 'config.yaml': example }, env);
+  expect(config.customers.map(({ name }) => name)).toEqual(['riverside', 'hillside']);
   expect(warnings).toEqual([]);
 });
 
@@ -59,7 +71,7 @@ test.each(QUERIES)('%s reads metrics that exist', (query) => {
 
 /** The command and the flags of each command line, continued lines included. */
 const COMMANDS = matches(
-  /(?:(?<!-u )library-stats-exporter|npm start(?: --silent)? --) ((?:\\\n|[^\n`#|>])+)/g,
+  /(?:(?<!-u |stop )library-stats-exporter|npm start(?: --silent)? --|main\.js) ((?:\\\n|[^\n`#|>])+)/g,
 ).map((line) => line.replaceAll('\\\n', ' ').trim());
 
 test.each([...new Set(COMMANDS)])('%s has flags that exist', async (line) => {

@@ -1,6 +1,9 @@
 /** promtool and amtool accept rules and examples; who receives which alert, and which are inhibited. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import {
@@ -12,6 +15,7 @@ import {
 } from '../prometheus/rules.ts';
 import { debianProgram, run } from './support/processes.ts';
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const ALERTMANAGER = pathOf('alertmanager.yml');
 const MATCHERS = z.array(z.string());
 const INHIBITION = z.object({
@@ -42,6 +46,48 @@ test('promtool and amtool accept the example configurations', () => {
     `${RULE_FILES.length} rule files found`,
   );
   said('/usr/bin/amtool', 'check-config', ALERTMANAGER);
+});
+
+/** The parts of the package's files that the page changes. */
+const DEBIAN_FILES = {
+  'etc/prometheus/prometheus.yml': `rule_files:
+  # - "first_rules.yml"
+
+scrape_configs:
+  - job_name: node
+    static_configs:
+      - targets: ['localhost:9100']
+`,
+  'etc/default/prometheus': 'ARGS=""\n',
+  'etc/default/prometheus-alertmanager': 'ARGS=""\n',
+};
+
+test('promtool and amtool accept what the commands of docs/debian.md write', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'debian-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const [path, text] of Object.entries(DEBIAN_FILES)) {
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  const page = readFileSync(`${ROOT}docs/debian.md`, 'utf8');
+  const commands = Array.from(page.matchAll(/```sh\n([^`]*)```/g), ([, block = '']) => block)
+    .filter((block) => block.includes('/etc/prometheus/'))
+    .join('')
+    .replaceAll('/etc/', `${folder}/etc/`)
+    .replaceAll(/^(?:systemctl|chown) .*$/gm, '')
+    .replaceAll(/^promtool /gm, `${debianProgram('/usr/bin/promtool')} `)
+    .replaceAll(/^amtool /gm, `${debianProgram('/usr/bin/amtool')} `);
+  const { status, output } = run('/bin/sh', ['-euc', `cd ${ROOT}\n${commands}`]);
+  expect({ status, output }).toMatchObject({ status: 0 });
+  expect(output).toContain('2 rule files found');
+  expect(output).toContain('10 inhibit rules');
+  const config = readFileSync(join(folder, 'etc/prometheus/prometheus.yml'), 'utf8');
+  expect(parse(config)).toMatchObject({
+    scrape_configs: [{ job_name: 'node' }, { job_name: 'library' }],
+  });
+  expect(readFileSync(join(folder, 'etc/default/prometheus'), 'utf8')).toBe(
+    'ARGS="--storage.tsdb.retention.time=5y"\n',
+  );
 });
 
 test.each(readAlerts())('$alert has a receiver', ({ alert, labels: { severity, service } }) => {
