@@ -29,10 +29,10 @@ export const ALL_COUNTERS: readonly CounterName[] = MINUTE_STREAMS.flatMap(
   (stream) => COUNTERS[stream],
 );
 
-/** The service's data endpoints (service-interface.md, 4.2 and 4.3). */
+/** The service's data endpoints (docs/service.md). */
 export type Endpoint = 'peoplecount' | 'login';
 
-/** The aggregations of each endpoint (service-interface.md, 4.2 and 4.3). */
+/** The aggregations of each endpoint (docs/service.md#aggregations). */
 export const AGGREGATIONS = {
   peoplecount: ['branch', 'client', 'device', 'day', 'quarter', 'minute'],
   login: ['day', 'quarter', 'minute'],
@@ -52,7 +52,7 @@ export interface Row {
   readonly counts: readonly number[];
 }
 
-/** ISO 8601 timestamps with an offset. `to` needs `from` (service-interface.md, 4.2). */
+/** ISO 8601 timestamps with an offset. `to` needs `from` (docs/service.md#requests). */
 export interface Window {
   readonly from?: string;
   readonly to?: string;
@@ -70,7 +70,7 @@ export interface Question extends AggregatedQuestion {
 
 /**
  * A complete answer. `aggregation` is the one that the service used, in lower case. It may differ from the
- * requested one: above 1 MB the service forces another (service-interface.md, 8).
+ * requested one: above 1 MB the service forces another (docs/service.md#aggregations).
  */
 export interface AggregatedResponse {
   readonly aggregation: string;
@@ -89,7 +89,7 @@ export interface PageQuestion extends Window {
   readonly includePatronFields: boolean;
 }
 
-/** The values of a raw record in the order of service-interface.md, 2; null for a missing one. */
+/** The values of a raw record in the order of docs/service.md; null for a missing one. */
 export type RawRecord = readonly (string | number | null)[];
 
 /** One page of raw records. */
@@ -100,7 +100,7 @@ export interface RawPage {
   readonly startToken: Secret | undefined;
 }
 
-/** In place of a page: the service forced this aggregation (service-interface.md, 8). */
+/** In place of a page: the service forced this aggregation (docs/service.md#aggregations). */
 export interface ForcedAggregation {
   readonly aggregation: string;
 }
