@@ -271,7 +271,7 @@ async function readSecret(
 
 /**
  * The requests that polling needs: one per interval for each stream, two per breakdown interval for each
- * breakdown, one from the start of the counting period and one of the day (DESIGN.md, 3).
+ * breakdown, one from the start of the counting period and one of the day (docs/how-it-counts.md#rules).
  */
 export function requestsPerSecond(
   { intervalMs, breakdownIntervalMs }: PollingConfig,

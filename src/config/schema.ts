@@ -1,6 +1,6 @@
 /**
- * Every key of the configuration (CONTRACT.md, section 2): type, range, default, description, and
- * whether its value may be shown. Validation, docs/config.schema.json and the reference are made of it.
+ * Every key of the configuration: type, range, default, description, and whether its value may be
+ * shown. Validation, docs/config.schema.json and docs/reference/configuration.md are made of it.
  * Checks of several keys together are in load.ts.
  */
 import { z } from 'zod';
