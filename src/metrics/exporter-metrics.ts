@@ -1,5 +1,5 @@
 /**
- * Metrics about the exporter itself (CONTRACT.md, 4, "About the exporter"), kept by prom-client in a
+ * Metrics about the exporter itself (docs/reference/metrics.md#exporter), kept by prom-client in a
  * registry of its own. Events are reported here by function calls.
  */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';

@@ -1,6 +1,7 @@
 /**
- * The families with the label `customer`, as a table, in the order of the exposition. CONTRACT.md,
- * section 4, defines the names. A value changes only with a poll or at `validUntilMs`, never by itself.
+ * The families with the label `customer`, as a table, in the order of the exposition, from which
+ * docs/reference/metrics.md is made. A value changes only with a poll or at `validUntilMs`, never by
+ * itself.
  */
 import { ALL_COUNTERS, BREAKDOWNS, MINUTE_STREAMS } from '../base/model.ts';
 import type { CounterName, MinuteStream, Stream } from '../base/model.ts';
