@@ -1,4 +1,4 @@
-/** A customer's access token (service-interface.md, 4.1 and 5): requested, cached, renewed early. */
+/** A customer's access token (docs/service.md#tokens): requested, cached, renewed early. */
 import { ServiceError } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
 import { untilAborted } from './limits.ts';
@@ -10,7 +10,7 @@ import type { CustomerAccess, ServiceOptions } from './types.ts';
 const MINUTE_MS = 60_000;
 /** A wrong lifetime costs one 401, after which the token is requested again. */
 const MIN_LIFETIME_SECONDS = 60;
-/** As the document shows it (service-interface.md, 8). */
+/** The lifetime in the documentation's example (docs/service.md#tokens). */
 const DEFAULT_LIFETIME_SECONDS = 3_600;
 const RENEWAL_SHARE = 0.8;
 const RENEWAL_RETRY_MS = MINUTE_MS;

@@ -206,7 +206,7 @@ class Client implements ServiceClient {
   }
 }
 
-/** Named as in service-interface.md, 4.2. */
+/** The parameters of a request for data (docs/service.md#requests). */
 function parameters(question: AnyQuestion): URLSearchParams {
   const { aggregation, from, to } = question;
   const values =

@@ -28,13 +28,13 @@ const MAX_TOKEN_LENGTH = 16_384;
 /** It must fit into the URL of a request. */
 const MAX_START_TOKEN_LENGTH = 8_192;
 
-/** The fields of a row in the order of `Row.counts` (service-interface.md, 2.2 and 2.4). */
+/** The fields of a row in the order of `Row.counts` (docs/service.md#people-counts, #logins). */
 const COUNT_FIELDS = {
   peoplecount: ['in', 'out'],
   login: ['value'],
 } as const satisfies Record<Endpoint, readonly string[]>;
 
-/** The fields of raw records, in the order of service-interface.md, 2.1 and 2.3. */
+/** The fields of raw records, in the order of docs/service.md#people-counts and #logins. */
 const RECORD_FIELDS: Readonly<Record<Endpoint, readonly string[]>> = {
   peoplecount: (
     'id amount name localTime serverTime clientTime category libraryControllerState ' +
@@ -140,7 +140,7 @@ function decodeStartToken(token: unknown): Secret | undefined {
   return new Secret(token);
 }
 
-/** The two parts of every data answer (service-interface.md, 2.5). */
+/** The two parts of every data answer (docs/service.md#responses). */
 function decodeEnvelope(answer: AnswerContent): {
   readonly metadata: JsonObject;
   readonly result: readonly unknown[];
