@@ -170,7 +170,7 @@ function isGroup(aggregation: Aggregation): aggregation is Breakdown {
 }
 
 /**
- * The body of a raw answer (service-interface.md, 2.1 and 2.3); undefined if the service forces an
+ * The body of a raw answer (docs/service.md#people-counts, #logins); undefined if the service forces an
  * aggregation. A page starts after a record, not at an offset, so records that arrive between two
  * pages do not shift it.
  */

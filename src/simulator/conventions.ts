@@ -1,6 +1,6 @@
 /**
- * The behaviours that service-interface.md leaves open, each as a switch. The exporter must not
- * depend on any setting of them.
+ * The behaviours that the service's documentation leaves open (docs/service.md#what-is-left-open), each
+ * as a switch. The exporter must not depend on any setting of them.
  */
 import type { Random } from '../base/random.ts';
 import { pick } from './chance.ts';

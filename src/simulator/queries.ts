@@ -1,4 +1,4 @@
-/** Parses the parameters of the data endpoints (service-interface.md, 4.2 to 4.4). */
+/** Parses the parameters of the data endpoints (docs/service.md#requests). */
 import { Temporal } from 'temporal-polyfill';
 import type { Aggregation, MinuteStream } from '../base/model.ts';
 import type { Conventions } from './conventions.ts';

@@ -1,5 +1,5 @@
 /**
- * The vendor's service (service-interface.md) as a state machine over a clock: a request goes in, a
+ * The vendor's service (docs/service.md) as a state machine over a clock: a request goes in, a
  * response comes out. Sockets are in http.ts, faults in faults.ts.
  */
 import type { Clock } from '../base/clock.ts';
@@ -92,7 +92,7 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
     return tokens.get(/^Bearer (\S+)$/i.exec(headers?.['authorization'] ?? '')?.[1] ?? '');
   }
 
-  /** The identity server (service-interface.md, 4.1 and 5). */
+  /** The identity server (docs/service.md#tokens). */
   function issueToken({ method, body }: SimulatedRequest): SimulatedResponse {
     const nowMs = clock.nowMs();
     const dateMs = nowMs + conventionsOfAll.serviceClockMs;
