@@ -27,7 +27,7 @@ const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
 };
 
 export interface WebServerOptions {
-  /** CONTRACT.md, 1: `:10096`, `127.0.0.1:0`, `[::1]:9000`. */
+  /** `:10096`, `127.0.0.1:0` or `[::1]:9000` (docs/reference/command-line.md#run). */
   readonly listenAddress: string;
   readonly telemetryPath: string;
   /** Whether `/-/reload` reloads. */
