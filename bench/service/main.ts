@@ -1,6 +1,6 @@
 /**
  * The service that the bench polls, as a process of its own: tokens, minutes and days over plain HTTP,
- * as service-interface.md has them, and what the bench wants to know of itself under /bench. It does
+ * as docs/service.md has them, and what the bench wants to know of itself under /bench. It does
  * not check who asks, and forgets nothing: it only has to be fast.
  */
 import { createServer } from 'node:http';
