@@ -1,4 +1,4 @@
-/** CONTRACT.md, section 4: people by branch, client and device. */
+/** People by branch, client and device (docs/reference/metrics.md#branches-clients-and-devices). */
 import { beforeAll, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';

@@ -1,4 +1,4 @@
-/** CONTRACT.md, sections 1 and 2: commands, exit statuses, output, problems of the configuration. */
+/** Commands, exit statuses, output (docs/reference/command-line.md), and problems of the configuration. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };

@@ -1,4 +1,4 @@
-/** CONTRACT.md, section 4, guarantees 1 and 2: counters are the service's totals and never decrease. */
+/** Counters are the service's totals and never decrease (docs/how-it-counts.md#guarantees, 1 and 2). */
 import { beforeAll, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';

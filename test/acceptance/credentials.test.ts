@@ -1,4 +1,4 @@
-/** CONTRACT.md, section 2: tokens, refused credentials, and secret files that change. */
+/** Tokens (docs/service.md#tokens), refused credentials, and secret files that change. */
 import { beforeAll, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';

@@ -1,4 +1,4 @@
-/** CONTRACT.md, sections 3 and 4: the endpoints, and every family with its type and labels. */
+/** The endpoints, and every family with its type and labels (docs/reference/metrics.md). */
 import { beforeAll, expect, test, vi } from 'vitest';
 import { CONTRACT_METRICS, labelsOf } from '../grafana/contract-metrics.ts';
 import { eventually } from './daemon.ts';

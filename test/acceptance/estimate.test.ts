@@ -1,4 +1,4 @@
-/** CONTRACT.md, section 4: the occupancy estimate. */
+/** The occupancy estimate (docs/occupancy.md#the-estimate). */
 import { expect, test } from 'vitest';
 import { eventually, launch } from './daemon.ts';
 import { exact } from './expected.ts';

@@ -1,4 +1,4 @@
-/** CONTRACT.md, section 4: a failed poll changes no value and is counted by its reason. */
+/** A failed poll changes no value and is counted by its reason (docs/service.md#errors). */
 import { beforeAll, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';

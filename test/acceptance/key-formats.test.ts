@@ -1,5 +1,5 @@
 /**
- * CONTRACT.md, section 4, guarantee 5: what the interface leaves open never changes a counter. Each case
+ * What the interface leaves open never changes a counter (docs/how-it-counts.md#guarantees, 5). Each case
  * is a customer of one daemon, so that an assumption about one would show at another.
  */
 import { beforeAll, expect, test } from 'vitest';

@@ -1,7 +1,7 @@
 /**
  * A fake of the vendor's service on loopback: token endpoint and both data endpoints, with faults on
  * demand. It keeps every request and every broken rule of the interface. Written from
- * service-interface.md alone; it shares no code with src.
+ * the vendor's documentation (docs/service.md); it shares no code with src.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -174,7 +174,7 @@ export class LedgerService {
     return answerOrFail(customer, 'token', { access_token: token, ...terms }, sent, response);
   }
 
-  /** Verifies the rules of service-interface.md, 4.4. */
+  /** Verifies the rules of docs/service.md#requests. */
   #serveData(
     stream: Stream,
     query: URLSearchParams,

@@ -1,6 +1,6 @@
 /**
  * One customer of the fake service: its records, the conventions of its answers, and the expected values.
- * Each convention is something that service-interface.md leaves open.
+ * Each convention is something that the interface leaves open (docs/service.md#what-is-left-open).
  */
 import { dayMs, hourMs, instantOfWall, minuteMs, offsetMs, wallMs } from './local-time.ts';
 

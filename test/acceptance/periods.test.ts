@@ -1,4 +1,4 @@
-/** CONTRACT.md, section 4, guarantee 3: counting period and day change at the moment of the scrape. */
+/** Counting period and day change at the moment of the scrape (docs/how-it-counts.md#guarantees, 3). */
 import { expect, test } from 'vitest';
 import { eventually, flagsFor, launch } from './daemon.ts';
 import { addOld } from './expected.ts';

@@ -1,4 +1,4 @@
-/** CONTRACT.md, section 2: the configuration is read again, and only what changed is affected. */
+/** The configuration is read again, and only what changed is affected (docs/operations.md#reload). */
 import { mkdirSync } from 'node:fs';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';

@@ -1,4 +1,4 @@
-/** CONTRACT.md, section 4, guarantees 2 and 4: restarts, kills and replicas. */
+/** Restarts, kills and replicas (docs/how-it-counts.md#guarantees, 2 and 4). */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { eventually } from './daemon.ts';

@@ -1,7 +1,7 @@
 /**
  * The metrics that the exporter promises, with their labels beside job and instance: what a
- * dashboard, a rule or a check may ask for. Written from the contract, not from the code, so that a
- * name changed there is found here.
+ * dashboard, a rule or a check may ask for. Written by hand, not from the code, so that a name
+ * changed there is found here.
  */
 type Metrics = Readonly<Record<string, readonly string[]>>;
 
