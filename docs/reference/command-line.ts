@@ -1,4 +1,4 @@
-/** command-line.md: every command and flag, from the program that reads them. */
+/** docs/reference/command-line.md: every command and flag, from the program that reads them. */
 import type { Command, Option } from 'commander';
 import type { Io } from '../../src/cli/io.ts';
 import { createProgram } from '../../src/cli/program.ts';

@@ -1,4 +1,4 @@
-/** configuration.md: every key of both configurations, from their schemas. */
+/** docs/reference/configuration.md: every key of both configurations, from their schemas. */
 import { z } from 'zod';
 import { createConfigSchema } from '../../src/config/schema.ts';
 import { HOLIDAY_REGIONS } from '../../src/counting/calendar/opening-hours.ts';
@@ -85,7 +85,7 @@ A file with a secret that others can read is a warning.
 ## The web configuration
 
 The file that \`--web.config.file\` names, as Prometheus's own exporters take it;
-[operations.md](../operations.md#access-control-and-tls) explains it. It is read again when it or a file that
+[Access control and TLS](../operations.md#access-control-and-tls) explains it. It is read again when it or a file that
 it names changes. Whether the port speaks http or https, and \`client_auth_type\`, need a restart.
 
 ### Top of the web configuration

@@ -79,7 +79,7 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   ],
   'state file unreadable, starting empty': [
     'warn',
-    'The file was moved to `moved_to`. See operations.md, Backup, for what is lost.',
+    'The file was moved to `moved_to`. [Upgrade and backup](../operations.md#upgrade-and-backup) says what is lost.',
   ],
   'state file entries ignored': ['warn', 'Some entries are invalid or too old.'],
   'state file write failed, retrying': ['warn', 'See `error`: disk full, permissions.'],

@@ -1,4 +1,4 @@
-/** metrics.md: every family, from the tables that the exposition is rendered from. */
+/** docs/reference/metrics.md: every family, from the tables that the exposition is rendered from. */
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { FAILURE_REASONS } from '../../src/base/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The web configuration, the file that Prometheus's own exporters take (prometheus/exporter-toolkit,
- * docs/web-configuration.md). Every other key of it is a problem: silently missing protection is worse
+ * The web configuration, the file that Prometheus's own exporters take
+ * (https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md). Every other key of it is a problem: silently missing protection is worse
  * than none.
  */
 import { createSecureContext } from 'node:tls';
