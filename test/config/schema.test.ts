@@ -10,7 +10,7 @@ import { ConfigError } from '../../src/base/errors.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { folderOf } from './folder.ts';
 
-const ROOT = new URL('../..', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
 const EXAMPLE = readFileSync(new URL('config.example.yaml', ROOT), 'utf8');
 
 const ajv = new Ajv({ strict: true, strictRequired: false, strictTypes: false });

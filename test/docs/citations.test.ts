@@ -31,7 +31,7 @@ function citationsIn(text: string): readonly string[] {
 
 /**
  * Whether a page is there by its path from the root, with the heading; or a source by its path, of
- * which the front may be missing (`counting/poll.ts`).
+ * which the front may be missing (`totals/poll.ts`).
  */
 function leadsSomewhere(citation: string): boolean {
   const [path = '', anchor] = citation.split('#');
@@ -44,7 +44,7 @@ test('finds what is cited', () => {
   expect(
     citationsIn('as docs/service.md#tokens has it; see poll.ts, not https://a.org/b.md'),
   ).toEqual(['docs/service.md#tokens', 'poll.ts']);
-  expect(['docs/service.md#tokens', 'counting/poll.ts'].map(leadsSomewhere)).toEqual([true, true]);
+  expect(['docs/service.md#tokens', 'totals/poll.ts'].map(leadsSomewhere)).toEqual([true, true]);
   expect(['CONTRACT.md', 'docs/service.md#none', 'none.ts'].some(leadsSomewhere)).toBe(false);
 });
 

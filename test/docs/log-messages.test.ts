@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { LOG_MESSAGES } from '../../docs/reference/log-messages.ts';
 
-const SRC = new URL('../../src', import.meta.url);
+const SRC = new URL('../../src/', import.meta.url);
 
 /** `log.warn('message'`, or `tryLog('warn', 'message'`. */
 const CALL =

@@ -6,7 +6,7 @@ import { referencePages } from '../../docs/reference/pages.ts';
 import { Terminal } from '../cli/terminal.ts';
 import { CONTRACT_METRICS } from '../grafana/contract-metrics.ts';
 
-const FOLDER = new URL('../../docs/reference', import.meta.url);
+const FOLDER = new URL('../../docs/reference/', import.meta.url);
 const PAGES = await referencePages();
 
 function read(name: string): string {

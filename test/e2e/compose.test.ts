@@ -14,7 +14,7 @@ import type { Outcome } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 
 /** The folder that the paths of compose.yaml start from. */
-const DEPLOY_FOLDER = new URL('../../deploy', import.meta.url);
+const DEPLOY_FOLDER = new URL('../../deploy/', import.meta.url);
 const STRINGS = z.array(z.string()).default([]);
 const SERVICE = z.object({
   image: z.string(),
@@ -141,7 +141,7 @@ test('Grafana finds the dashboards where the provisioning looks, and begins with
   const target = volumes.find(({ source }) => source === '../grafana/dashboards')?.target;
   const provisioning = read('../grafana/provisioning/dashboards/library.yaml');
   expect(provisioning).toContain(`path: ${target}\n`);
-  const files = readdirSync(new URL('../grafana/dashboards', DEPLOY_FOLDER));
+  const files = readdirSync(new URL('../grafana/dashboards/', DEPLOY_FOLDER));
   expect(files.map((name) => `${target}/${name}`)).toContain(
     environment['GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH'],
   );

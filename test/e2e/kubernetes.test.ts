@@ -14,7 +14,7 @@ import { launch, Workspace } from '../acceptance/daemon.ts';
 import { RULE_FILES, groupsOf } from '../prometheus/rules.ts';
 import { debianProgram, run } from './support/processes.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = join(ROOT, 'deploy/kubernetes');
 const NAME = 'library-stats-exporter';
 const LABELS = { 'app.kubernetes.io/name': NAME };

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { RULE_FILES, groupsOf } from '../prometheus/rules.ts';
 import { debianProgram, run } from './support/processes.ts';
 
-const DASHBOARDS = new URL('../../grafana/dashboards', import.meta.url);
+const DASHBOARDS = new URL('../../grafana/dashboards/', import.meta.url);
 const RULES = z.object({ groups: z.array(z.looseObject({ name: z.string() })) });
 const MIXIN = z.object({
   grafanaDashboards: z.record(z.string(), z.unknown()),

@@ -14,7 +14,7 @@ import { VERSION } from '../../src/cli/io.ts';
 import { startDemo } from './support/demo.ts';
 import { finished, outcomeOf } from './support/processes.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const NAME = 'library-stats-exporter';
 /** Not yet a version with long-term support on 2026-11-21, when that was 24; it is the next one. */
 const NEXT_NODE = '26.10.0';

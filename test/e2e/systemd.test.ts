@@ -9,7 +9,7 @@ import { afterAll, expect, test } from 'vitest';
 import { launch, Workspace } from '../acceptance/daemon.ts';
 import { debianProgram, run } from './support/processes.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const NAME = 'library-stats-exporter.service';
 const UNIT = readFileSync(join(ROOT, 'deploy/systemd', NAME), 'utf8');
 const CONFIG = '/etc/library-stats-exporter/config.yaml';

@@ -65,7 +65,7 @@ const DASHBOARD = z.object({
 export type Dashboard = z.infer<typeof DASHBOARD>;
 export type Panel = z.infer<typeof PANEL>;
 
-const FOLDER = new URL('../../grafana/dashboards', import.meta.url);
+const FOLDER = new URL('../../grafana/dashboards/', import.meta.url);
 
 /** Every dashboard that is shipped, by the name of its file. Throws where one is not classic JSON. */
 export function readDashboards(): readonly (readonly [string, Dashboard])[] {

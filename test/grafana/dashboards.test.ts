@@ -72,7 +72,7 @@ test.each(generatedFiles())('the committed %s is what npm run dashboards makes',
 });
 
 test('there is no other dashboard than those that are made, and each file has the name of its uid', () => {
-  const files = readdirSync(new URL('../../grafana/dashboards', import.meta.url)).toSorted();
+  const files = readdirSync(new URL('../../grafana/dashboards/', import.meta.url)).toSorted();
   const made = generatedFiles().map(([name]) => name);
   expect([...files.map((name) => `dashboards/${name}`), 'rules.json']).toEqual(made.toSorted());
   const uids = Object.keys(CHOSEN).toSorted();

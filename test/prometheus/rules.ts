@@ -35,7 +35,7 @@ export type Alert = z.infer<typeof ALERT>;
 type Group = z.infer<typeof GROUP>;
 
 /** The folder with rules/ and the example configurations. */
-export const PROMETHEUS_FOLDER = new URL('../../prometheus', import.meta.url);
+export const PROMETHEUS_FOLDER = new URL('../../prometheus/', import.meta.url);
 
 /** Recordings first: alerts read them at the same instant. */
 export const RULE_FILES = ['rules/recording.yml', 'rules/devices.yml', 'rules/alerts.yml'] as const;
