@@ -3,10 +3,17 @@
  * keep others out.
  */
 import { createServer as createHttpServer } from 'node:http';
-import type { Server, ServerOptions, ServerResponse } from 'node:http';
+import type {
+  IncomingMessage,
+  RequestListener,
+  Server,
+  ServerOptions,
+  ServerResponse,
+} from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { SecureContextOptions, TLSSocket, TlsOptions } from 'node:tls';
+import type { Clock } from '../base/clock.ts';
 import { codeOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { ClientAuth, TlsConfig } from '../base/web-config.ts';
@@ -19,30 +26,45 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const HANDSHAKE_TIMEOUT_MS = 5_000;
 /** How often Node checks the timeouts above. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** Without a byte sent while a response is read. */
-const STALLED_TIMEOUT_MS = 30_000;
+/** From the request until the client has read the whole response. */
+const RESPONSE_TIMEOUT_MS = 30_000;
+/** Pipelined requests that wait for the responses before theirs. Scrapers and browsers send none. */
+const MAX_WAITING_REQUESTS = 16;
 /** Longer than most scrape intervals, so that a scraper keeps its connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 125_000;
 
-interface Connections {
+interface Connections extends Limits {
   readonly server: Server;
-  /** For new connections; idle ones are closed. Ignored on plain http. */
+  /** Replaces the certificates for new connections; idle ones are closed. Ignored on plain http. */
   setTls(tls: TlsConfig): void;
+}
+
+interface Limits {
+  /** Calls the listener for one request of a connection at a time. Call it once. */
+  serve(listener: RequestListener): void;
+  /** Whether a complete request of this client is being answered. */
+  isAnswering(socket: Socket): boolean;
   destroyAll(): void;
 }
 
-/** The caller adds the listener that answers requests. */
-export function createConnections(tls: TlsConfig | undefined, log: Logger): Connections {
+/** Nothing is answered before `serve`. */
+export function createConnections(
+  tls: TlsConfig | undefined,
+  log: Logger,
+  clock: Clock,
+): Connections {
   const options: ServerOptions = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // Node's own refusal has no text.
+    requireHostHeader: false,
   };
   if (tls === undefined) {
     const server = createHttpServer(options);
-    return { server, setTls() {}, destroyAll: limitConnections(server) };
+    return { server, setTls() {}, ...limitConnections(server, clock) };
   }
   const server = createHttpsServer({ ...options, ...tlsOptionsOf(tls) });
   // Prepended, to run before HTTP uses the connection.
@@ -63,51 +85,87 @@ export function createConnections(tls: TlsConfig | undefined, log: Logger): Conn
       server.setSecureContext(secureContextOf(next));
       server.closeIdleConnections();
     },
-    destroyAll: limitConnections(server),
+    ...limitConnections(server, clock),
   };
+}
+
+interface Connection {
+  readonly socket: Socket;
+  /** Response to the request that is being answered. */
+  response?: ServerResponse | undefined;
+  /** Pipelined requests, in their order. */
+  readonly waiting: (() => void)[];
 }
 
 /**
  * Beyond the limit, the oldest connection without a request is destroyed: one that is silent, idle or
- * still sending its request. Returns a function that destroys all connections.
+ * still sending its request. A response that is not read in time is cut off.
  */
-function limitConnections(server: Server): () => void {
-  server.setTimeout(STALLED_TIMEOUT_MS);
+function limitConnections(server: Server, clock: Clock): Limits {
   /** The oldest first, by the client's address: a TLS socket differs from the one that was accepted. */
-  const connections = new Map<string, { readonly socket: Socket; response?: ServerResponse }>();
+  const connections = new Map<string, Connection>();
 
   function destroyOldestIdle(): void {
-    for (const { socket, response } of connections.values()) {
-      if (!isInProgress(response)) {
-        socket.destroy();
+    for (const connection of connections.values()) {
+      if (!isInProgress(connection)) {
+        connection.socket.destroy();
         return;
       }
     }
   }
 
+  function answer(connection: Connection, response: ServerResponse, listener: RequestListener) {
+    const { socket } = response.req;
+    connection.response = response;
+    const cancel = clock.after(RESPONSE_TIMEOUT_MS, () => connection.socket.destroy());
+    response.once('close', () => {
+      cancel();
+      connection.response = undefined;
+      if (!socket.destroyed) {
+        connection.waiting.shift()?.();
+      }
+    });
+    listener(response.req, response);
+  }
+
   server.on('connection', (socket: Socket) => {
     const client = clientOf(socket);
-    connections.set(client, { socket });
+    connections.set(client, { socket, waiting: [] });
     socket.once('close', () => connections.delete(client));
     if (connections.size > MAX_CONNECTIONS) {
       destroyOldestIdle();
     }
   });
-  server.on('request', ({ socket }, response) => {
-    const connection = connections.get(clientOf(socket));
-    if (connection !== undefined) {
-      connection.response = response;
-    }
-  });
-  return () => connections.forEach(({ socket }) => socket.destroy());
+  return {
+    serve(listener) {
+      function onRequest({ socket }: IncomingMessage, response: ServerResponse): void {
+        const connection = connections.get(clientOf(socket));
+        if (connection === undefined || connection.waiting.length >= MAX_WAITING_REQUESTS) {
+          socket.destroy();
+        } else if (connection.response === undefined) {
+          answer(connection, response, listener);
+        } else {
+          connection.waiting.push(() => answer(connection, response, listener));
+        }
+      }
+      server.on('request', onRequest);
+      // Node would refuse it without a text.
+      server.on('checkExpectation', onRequest);
+    },
+    isAnswering(socket) {
+      const connection = connections.get(clientOf(socket));
+      return connection !== undefined && isInProgress(connection);
+    },
+    destroyAll: () => connections.forEach(({ socket }) => socket.destroy()),
+  };
 }
 
 function clientOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-function isInProgress(response: ServerResponse | undefined): boolean {
-  return response !== undefined && response.req.complete && !response.writableFinished;
+function isInProgress({ response }: Connection): boolean {
+  return response?.req.complete === true;
 }
 
 /** What can change while the server runs. */

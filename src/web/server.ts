@@ -3,12 +3,13 @@
  * customers, and never waits for the service.
  */
 import { STATUS_CODES } from 'node:http';
-import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
 import { fastify } from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import Negotiator from 'negotiator';
 import type { Clock } from '../base/clock.ts';
-import { UsageError, messageOf } from '../base/errors.ts';
+import { UsageError, codeOf, messageOf } from '../base/errors.ts';
 import { listen, parseListenAddress } from '../base/listen.ts';
 import type { Logger } from '../base/log.ts';
 import type { WebConfig } from '../base/web-config.ts';
@@ -69,7 +70,12 @@ const MAX_SCRAPES = 40;
 const MAX_BODY_BYTES = 1_024;
 const STOP_GRACE_MS = 500;
 
+const COMMON_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
+const TEXT_TYPE = 'text/plain; charset=utf-8';
+
 const REFUSAL_HEADERS = {
+  400: {},
+  417: {},
   401: { 'www-authenticate': 'Basic realm="library-stats-exporter", charset="UTF-8"' },
   503: { 'retry-after': '1' },
 };
@@ -83,22 +89,30 @@ export function createWebServer(options: WebServerOptions): WebServer {
   checkTelemetryPath(options.telemetryPath);
   let protection = options.protection ?? { tls: undefined, users: new Map() };
   const scheme = protection.tls === undefined ? 'http' : 'https';
-  const connections = createConnections(protection.tls, options.log);
+  const connections = createConnections(protection.tls, options.log, options.clock);
   const handleError = createErrorHandler(options.log);
   const app = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
     exposeHeadRoutes: false,
     frameworkErrors: handleError,
-    serverFactory: (listener) => connections.server.on('request', listener),
+    clientErrorHandler(error, socket) {
+      refuseUnparsed(error, socket, connections.isAnswering(socket));
+    },
+    // While stopping, the routes answer.
+    return503OnClosing: false,
+    serverFactory(listener) {
+      connections.serve(listener);
+      return connections.server;
+    },
   });
   // Bodies within the limit are read and ignored, whatever their type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
   const authenticate = createAuth(() => protection);
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
-    const refusal = await authenticate(request, reply);
+    reply.headers(COMMON_HEADERS);
+    const refusal = protocolRefusal(request.raw) ?? (await authenticate(request, reply));
     if (refusal !== undefined) {
       reply.headers({ ...REFUSAL_HEADERS[refusal], connection: 'close' });
       return sendText(reply, refusal);
@@ -218,7 +232,46 @@ function reloadHandler({ enableLifecycle, reload }: WebServerOptions): RouteHand
 }
 
 function sendText(reply: FastifyReply, status: number, text = STATUS_CODES[status]): FastifyReply {
-  return reply.code(status).type('text/plain; charset=utf-8').send(`${text}\n`);
+  return reply.code(status).type(TEXT_TYPE).send(`${text}\n`);
+}
+
+/** Status for a request without a host, or with an expectation that is not defined (RFC 9110). */
+function protocolRefusal({ httpVersion, headers }: IncomingMessage): 400 | 417 | undefined {
+  if (httpVersion === '1.0') {
+    return undefined;
+  }
+  const { host, expect = '100-continue' } = headers;
+  if (host === undefined) {
+    return 400;
+  }
+  return expect.toLowerCase() === '100-continue' ? undefined : 417;
+}
+
+/** By the code of the parser's error; others are a Bad Request. */
+const PARSER_REFUSALS = new Map<string | undefined, number>([
+  ['ERR_HTTP_REQUEST_TIMEOUT', 408],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 413],
+  ['HPE_HEADER_OVERFLOW', 431],
+]);
+
+/**
+ * Refuses what is not a request, in the form of {@link sendText}, and disconnects. A client that
+ * awaits the response to an earlier request would take the refusal for that response.
+ */
+function refuseUnparsed(error: Error, socket: Socket, isAnswering: boolean): void {
+  if (socket.writable && !isAnswering) {
+    const status = PARSER_REFUSALS.get(codeOf(error)) ?? 400;
+    const text = `${STATUS_CODES[status]}\n`;
+    const headers = {
+      ...COMMON_HEADERS,
+      'content-type': TEXT_TYPE,
+      'content-length': text.length,
+      connection: 'close',
+    };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 ${status} ${text.trimEnd()}\r\n${lines.join('')}\r\n${text}`);
+  }
+  socket.destroy(error);
 }
 
 /** Clients get the status alone; details of our own faults go to the log. */
@@ -230,7 +283,7 @@ function createErrorHandler(log: Logger) {
     if (status === 500) {
       log.error('request failed', { method, path: routeOptions.url, error: messageOf(error) });
     }
-    void sendText(reply, status);
+    void sendText(reply.headers(COMMON_HEADERS), status);
   };
 }
 

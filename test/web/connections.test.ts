@@ -8,10 +8,13 @@ import { codeOf } from '../../src/base/errors.ts';
 import type { WebConfig } from '../../src/base/web-config.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 import { GOOD, USERS, ask, connected, protectedServer, tlsWith } from './protected.ts';
 
 const SCRAPE = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
 const MAX_SCRAPES = 40;
+const CLOSING = 'GET /-/ready HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+const MAX_WAITING_REQUESTS = 16;
 const MAX_CONNECTIONS = 1_024;
 const LARGE = Buffer.alloc(16 * 1_024 * 1_024, 'x');
 const PATIENCE = { timeout: 20_000 };
@@ -90,20 +93,20 @@ test('an unfinished request is ended, whether it stalls or goes on slowly', asyn
     unfinished('GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ', 'x'),
   ]);
   for (const received of headers) {
-    expect(received).toMatch(/^HTTP\/1\.1 408 /);
+    expect(received).toMatch(/^HTTP\/1\.1 408 [^]*\r\n\r\nRequest Timeout\n$/);
   }
   expect(body).not.toContain('reloaded');
 }, 30_000);
 
 /** A server with a scrape in progress, which ends with `answer`. */
-async function scraping() {
+async function scraping(changes: Partial<WebServerOptions> = {}) {
   const asked = Promise.withResolvers<void>();
   const parts = Promise.withResolvers<readonly Uint8Array[]>();
   function exposition(): Promise<readonly Uint8Array[]> {
     asked.resolve();
     return parts.promise;
   }
-  const { server, url } = await protectedServer({}, { exposition });
+  const { server, url } = await protectedServer({}, { ...changes, exposition });
   const response = ask(url, '/metrics');
   await asked.promise;
   return { server, url, response, answer: () => parts.resolve([Buffer.from('whole\n')]) };
@@ -153,6 +156,91 @@ test('slow readers do not delay another scrape; above the limit the answer is 50
   await vi.waitUntil(() => last.socket.bytesRead > LARGE.length, PATIENCE);
 }, 60_000);
 
+describe('pipelined requests', () => {
+  test('are answered in their order, the next one after the one before', async () => {
+    const log: string[] = [];
+    async function exposition(): Promise<readonly Uint8Array[]> {
+      log.push('begins');
+      await new Promise(setImmediate);
+      log.push('ends');
+      return [Buffer.from(`scrape ${log.length / 2}\n`)];
+    }
+    const { url } = await protectedServer({}, { exposition });
+    const { socket, ended } = await connected(url);
+    socket.write(SCRAPE.repeat(3) + CLOSING);
+    const bodies = (await ended).match(/^(scrape|library-stats-exporter) .*$/gm);
+    expect(bodies).toEqual([
+      'scrape 1',
+      'scrape 2',
+      'scrape 3',
+      'library-stats-exporter is ready.',
+    ]);
+    expect(log).toEqual(['begins', 'ends', 'begins', 'ends', 'begins', 'ends']);
+  });
+
+  test.each<[string, Partial<WebConfig>]>([
+    ['http', {}],
+    ['https', { tls: tlsWith(certificate) }],
+  ])('over %s that are never read hold one place for a scrape', async (_name, protection) => {
+    const exposition = vi
+      .fn<WebServerOptions['exposition']>(() => Promise.resolve([]))
+      .mockResolvedValueOnce([LARGE]);
+    const { url } = await protectedServer(protection, { exposition });
+    const reader = await connected(url, authority.cert);
+    reader.socket.pause();
+    reader.socket.write(SCRAPE.repeat(MAX_WAITING_REQUESTS + 1));
+    await vi.waitUntil(() => exposition.mock.calls.length > 0, PATIENCE);
+    const others = await Promise.all(
+      Array.from({ length: MAX_SCRAPES - 1 }, () => ask(url, '/metrics', { ca: authority.cert })),
+    );
+    expect(others.map(({ status }) => status)).toEqual(others.map(() => 200));
+    expect(exposition).toHaveBeenCalledTimes(MAX_SCRAPES);
+  });
+
+  test('above the limit end the connection', async () => {
+    const { url, answer } = await scraping();
+    const { socket, ended } = await connected(url);
+    socket.write(SCRAPE.repeat(MAX_WAITING_REQUESTS + 2));
+    expect(await ended).toBe('');
+    answer();
+  });
+});
+
+test('a response that is not read whole within 30 s is cut off, even if some of it is read', async () => {
+  const clock = new VirtualClock(0);
+  const exposition = vi.fn<WebServerOptions['exposition']>(() => Promise.resolve([LARGE]));
+  const { url } = await protectedServer({}, { exposition, clock });
+  const stalled = await slowReader(url);
+  const slow = await slowReader(url);
+  await vi.waitUntil(() => exposition.mock.calls.length === 2, PATIENCE);
+  await clock.advance(29_999);
+  slow.socket.resume();
+  await once(slow.socket, 'data');
+  slow.socket.pause();
+  expect(clock.sleepers).toBe(2);
+  await clock.advance(1);
+  for (const { socket, ended } of [stalled, slow]) {
+    socket.resume();
+    expect((await ended).length).toBeLessThan(LARGE.length);
+  }
+});
+
+test('the limit of 30 s is that of one response, not of the connection', async () => {
+  const clock = new VirtualClock(0);
+  const { url } = await protectedServer({}, { clock });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  const ports = new Set<number | undefined>();
+  for (let i = 0; i < 3; i += 1) {
+    const { status, localPort } = await ask(url, '/metrics', { agent });
+    expect(status).toBe(200);
+    ports.add(localPort);
+    await clock.advance(20_000);
+  }
+  expect(ports.size).toBe(1);
+  expect(clock.sleepers).toBe(0);
+});
+
 describe('stopping', () => {
   test('ends idle connections and cuts silent clients, half requests and slow readers', async () => {
     const exposition = vi.fn<WebServerOptions['exposition']>(() =>
@@ -178,6 +266,21 @@ describe('stopping', () => {
     const stopped = server.stop();
     answer();
     expect((await response).body).toBe('whole\n');
+    await stopped;
+  });
+
+  test('answers pipelined requests as the routes do', async () => {
+    const { server, url, response, answer } = await scraping({
+      ready: () => ({ ready: false, why: 'it is stopping.' }),
+    });
+    const { socket, ended } = await connected(url);
+    socket.write(`${SCRAPE}GET /-/ready HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await vi.waitUntil(() => socket.bytesWritten > SCRAPE.length);
+    await ask(url, '/-/ready');
+    const stopped = server.stop();
+    answer();
+    await response;
+    expect(await ended).toMatch(/\r\n\r\nlibrary-stats-exporter is not ready: it is stopping\.\n$/);
     await stopped;
   });
 });

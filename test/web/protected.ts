@@ -5,6 +5,7 @@ import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { connect as tlsConnect } from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
 import { hashSync } from '@node-rs/bcrypt';
 import { onTestFinished } from 'vitest';
@@ -66,19 +67,23 @@ export async function ask(
   const asking = request({ hostname, port, path, agent: false, ...options }).end();
   const [response] = (await once(asking, 'response')) as [IncomingMessage];
   const { statusCode: status = 0, headers } = response;
-  return { status, headers, body: await text(response) };
+  const { localPort } = response.socket;
+  return { status, headers, localPort, body: await text(response) };
 }
 
 /** A connection for raw data. `ended` is everything received, once it is closed. */
-export async function connected(url: string) {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
+export async function connected(url: string, ca?: string) {
+  const { hostname: host, port, protocol } = new URL(url);
+  const isSecure = protocol === 'https:';
+  const socket = isSecure
+    ? tlsConnect({ host, port: Number(port), ca })
+    : connect({ host, port: Number(port) });
   onTestFinished(() => void socket.destroy());
   const ended = new Promise<string>((resolve) => {
     let received = '';
     socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
     socket.on('error', () => resolve(received)).on('close', () => resolve(received));
   });
-  await once(socket, 'connect');
+  await once(socket, isSecure ? 'secureConnect' : 'connect');
   return { socket, ended };
 }

@@ -6,7 +6,7 @@ import { parseListenAddress } from '../../src/base/listen.ts';
 import { createWebServer } from '../../src/web/server.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { webOptions } from './fixtures.ts';
-import { ask, protectedServer } from './protected.ts';
+import { ask, connected, protectedServer } from './protected.ts';
 
 async function urlOf(changes: Partial<WebServerOptions> = {}): Promise<string> {
   return (await protectedServer({}, changes)).url;
@@ -130,6 +130,55 @@ test.each([
   const response = await ask(await urlOf(), path, { method });
   expect([response.status, response.headers.allow]).toEqual([status, allow]);
   expect(response.headers['content-type']).toBe(TEXT_PLAIN);
+});
+
+const LINE = 'GET /metrics HTTP/1.1\r\n';
+const CHUNKED = 'POST /-/reload HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+test.each([
+  ['a request line without a version', 'GET\r\n\r\n', '400 Bad Request'],
+  ['no host', `${LINE}\r\n`, '400 Bad Request'],
+  [
+    'two lengths',
+    `${LINE}Host: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n`,
+    '400 Bad Request',
+  ],
+  ['an unknown expectation', `${LINE}Host: x\r\nExpect: it\r\n\r\n`, '417 Expectation Failed'],
+  [
+    '9 KB of headers',
+    `${LINE}X: ${'x'.repeat(9_000)}\r\n\r\n`,
+    '431 Request Header Fields Too Large',
+  ],
+  [
+    'a path of 9 KB',
+    `GET /${'x'.repeat(9_000)} HTTP/1.1\r\n\r\n`,
+    '431 Request Header Fields Too Large',
+  ],
+  ['20 KB of chunk extensions', `${CHUNKED}1;${'x'.repeat(20_000)}\r\n`, '413 Payload Too Large'],
+  [
+    'a path that cannot be decoded',
+    'GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    '400 Bad Request',
+  ],
+])('%s is refused in the same form as all else', async (_name, sent, status) => {
+  const { socket, ended } = await connected(await urlOf());
+  socket.write(sent);
+  const [head = '', body] = (await ended).split('\r\n\r\n');
+  expect([head.split('\r\n')[0], body]).toEqual([`HTTP/1.1 ${status}`, `${status.slice(4)}\n`]);
+  const headers = new Set(head.toLowerCase().split('\r\n'));
+  expect(headers).toContain(`content-type: ${TEXT_PLAIN}`);
+  expect(headers).toContain(`content-length: ${status.length - 3}`);
+  expect(headers).toContain('x-content-type-options: nosniff');
+  expect(headers).toContain('cache-control: no-store');
+  expect(headers).toContain('connection: close');
+});
+
+test('a bad request behind a good one is not taken for the response to that', async () => {
+  const parts = Promise.withResolvers<readonly Uint8Array[]>();
+  const { socket, ended } = await connected(await urlOf({ exposition: () => parts.promise }));
+  socket.write(`${LINE}Host: x\r\n\r\nGET\r\n\r\n`);
+  expect(await ended).toBe('');
+  parts.resolve([]);
 });
 
 test.each(['metrics', '', '/:id', '/*', '/a b', '/-/ready', '/m?x'])(
