@@ -104,6 +104,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       nowMs: clock.nowMs(),
       customers: registry.customers,
       failedReload: [...failedReloads.values()].at(-1),
+      stateFailure: undefined,
       nextPollInMs: (customer, stream) => runtime.scheduler.nextPollInMs(customer, stream),
     }),
     reload: () => reload(),

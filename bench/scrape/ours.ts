@@ -39,6 +39,7 @@ const web = createWebServer({
     nowMs: clock.nowMs(),
     customers: [],
     failedReload: undefined,
+    stateFailure: undefined,
     nextPollInMs: () => 0,
   }),
   reload: () => Promise.resolve({ ok: true }),

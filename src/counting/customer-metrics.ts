@@ -83,6 +83,8 @@ export interface StreamMetrics {
   readonly up: boolean | undefined;
   /** When the last successful poll ended. */
   readonly lastSuccessMs: number | undefined;
+  /** Since when values wait for confirmation; undefined if none wait. */
+  readonly waitingSinceMs?: number | undefined;
   /** Start of the newest minute that counted anybody; only of people and logins. */
   readonly lastSeenMs: number | undefined;
   readonly polls: number;

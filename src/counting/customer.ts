@@ -147,6 +147,11 @@ export class Customer implements MetricsSource {
     this.#doors = undefined;
   }
 
+  /** Whether it is open; undefined without opening hours. */
+  isOpenAt(atMs: number): boolean | undefined {
+    return this.#description.openingHours?.isOpenAt(atMs, this.#options.timezone);
+  }
+
   /** Whether people are to be estimated. */
   get isEstimated(): boolean {
     return this.#description.estimate && this.streams.includes('people');

@@ -3,13 +3,21 @@
  * nothing else: no script, no image, no font.
  */
 import { Html, NOTHING, html } from './html.ts';
-import { COLUMNS, formatCount, renderAgo, renderRow, severityOf } from './status-row.ts';
+import {
+  COLUMNS,
+  formatCount,
+  renderAgo,
+  renderRow,
+  renderTime,
+  severityOf,
+} from './status-row.ts';
 import type { CustomerStatus, PollTimes, Severity } from './status-row.ts';
 import { STYLE } from './status-style.ts';
 
 export interface StatusData extends PollTimes {
   readonly customers: readonly CustomerStatus[];
   readonly failedReload: FailedReload | undefined;
+  readonly stateFailure: StateFailure | undefined;
 }
 
 /** The newest reload that failed, if no later one succeeded. */
@@ -18,10 +26,22 @@ export interface FailedReload {
   readonly problems: number;
 }
 
+/** The state file could not be saved, and was not saved since. */
+interface StateFailure {
+  readonly sinceMs: number;
+  readonly error: string;
+}
+
 const ROWS_PER_PAGE = 50;
 const REFRESH_SECONDS = 60;
 
-const BY_SEVERITY: readonly Severity[] = ['credentials', 'failing', 'waiting', 'ok'];
+const BY_SEVERITY: readonly Severity[] = [
+  'credentials',
+  'failing',
+  'unconfirmed',
+  'unpolled',
+  'ok',
+];
 
 /** The whole document. Only the customers on the page are asked for their values. */
 export function renderStatusPage(
@@ -30,7 +50,7 @@ export function renderStatusPage(
   telemetryPath: string,
   query: URLSearchParams,
 ): string {
-  const { nowMs, customers, failedReload } = data;
+  const { nowMs, customers, failedReload, stateFailure } = data;
   const filter = (query.get('filter') ?? '').trim();
   const groups = Map.groupBy(customers, severityOf);
   const found = BY_SEVERITY.flatMap((severity) => groups.get(severity) ?? []).filter(
@@ -44,6 +64,7 @@ export function renderStatusPage(
     return severities.reduce((sum, severity) => sum + (groups.get(severity)?.length ?? 0), 0);
   }
   const failing = countOf('credentials', 'failing');
+  const unconfirmed = countOf('unconfirmed');
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -61,11 +82,13 @@ export function renderStatusPage(
         </header>
         <main>
           ${failedReload === undefined ? NOTHING : renderFailedReload(failedReload, nowMs)}
+          ${stateFailure === undefined ? NOTHING : renderStateFailure(stateFailure)}
           <h2 class="hidden">Summary</h2>
           <dl class="summary">
             ${renderTile('customers', customers.length, '')}
             ${renderTile('failing', failing, 'fails')}
-            ${renderTile('not polled yet', countOf('waiting'), 'waits')}
+            ${unconfirmed === 0 ? NOTHING : renderTile('not confirmed', unconfirmed, 'waits')}
+            ${renderTile('not polled yet', countOf('unpolled'), 'waits')}
             ${renderTile('OK', countOf('ok'), 'works')}
           </dl>
           ${renderForm(filter, nowMs)} ${renderTable(rows, data)}
@@ -82,6 +105,18 @@ function renderFailedReload({ atMs, problems }: FailedReload, nowMs: number): Ht
   </p>`;
 }
 
+function renderStateFailure({ sinceMs, error }: StateFailure): Html {
+  return html`<p class="alert" role="alert">
+    State not saved since ${renderTime(sinceMs, formatUtc(sinceMs).slice(0, 16))} UTC: ${error}.
+    After a restart, counters could be lower.
+  </p>`;
+}
+
+/** Date and time, such as 2026-03-10 09:00:00. */
+function formatUtc(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 19).replace('T', ' ');
+}
+
 function renderTile(name: string, count: number, style: string): Html {
   return html`<div class="${count === 0 ? '' : style}">
     <dt>${name}</dt>
@@ -90,7 +125,6 @@ function renderTile(name: string, count: number, style: string): Html {
 }
 
 function renderForm(filter: string, nowMs: number): Html {
-  const instant = new Date(nowMs).toISOString();
   return html`<form method="get" role="search">
     <label for="filter">Filter by name</label>
     <input
@@ -104,8 +138,7 @@ function renderForm(filter: string, nowMs: number): Html {
     <button>Filter</button>
     ${filter === '' ? NOTHING : html`<a href="?">Show all</a>`}
     <p class="soft">
-      As of <time datetime="${instant}">${instant.slice(0, 19).replace('T', ' ')} UTC</time>.
-      Refreshes every ${REFRESH_SECONDS} s.
+      As of ${renderTime(nowMs, formatUtc(nowMs))} UTC. Refreshes every ${REFRESH_SECONDS} s.
     </p>
   </form>`;
 }

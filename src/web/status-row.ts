@@ -10,6 +10,8 @@ import type {
 } from '../counting/customer-metrics.ts';
 import { NOTHING, html } from './html.ts';
 import type { Html } from './html.ts';
+import { findSilence } from './silence.ts';
+import type { Silence } from './silence.ts';
 
 /** With thousands separated by a narrow no-break space, which is unambiguous in every country. */
 export function formatCount(count: number): string {
@@ -23,10 +25,15 @@ function renderCount(count: number | undefined): Html {
     : html`${formatCount(count)}`;
 }
 
-/** `1h12m ago`, with the instant as a tooltip. */
-export function renderAgo(atMs: number, nowMs: number): Html {
+/** A text for an instant, which is the tooltip. */
+export function renderTime(atMs: number, text: string): Html {
   const instant = new Date(atMs).toISOString();
-  return html`<time datetime="${instant}" title="${instant}">${formatAge(nowMs - atMs)} ago</time>`;
+  return html`<time datetime="${instant}" title="${instant}">${text}</time>`;
+}
+
+/** `1h12m ago`. */
+export function renderAgo(atMs: number, nowMs: number): Html {
+  return renderTime(atMs, `${formatAge(nowMs - atMs)} ago`);
 }
 
 /** In two units, such as `1h12m`. Never negative, even if the clock stepped back. */
@@ -38,23 +45,38 @@ function formatAge(ageMs: number): string {
 
 /** Local hours and minutes. */
 function formatWallTime(atMs: number, utcOffsetSeconds: number): string {
-  return new Date(atMs + utcOffsetSeconds * 1_000).toISOString().slice(11, 16);
+  return formatWallDateTime(atMs, utcOffsetSeconds).slice(11);
+}
+
+function formatWallDateTime(atMs: number, utcOffsetSeconds: number): string {
+  const local = new Date(atMs + utcOffsetSeconds * 1_000);
+  return local.toISOString().slice(0, 16).replace('T', ' ');
+}
+
+/** Local hours and minutes, after the date if it is not the one of `nowMs`. */
+function formatSince(atMs: number, nowMs: number, utcOffsetSeconds: number): string {
+  const text = formatWallDateTime(atMs, utcOffsetSeconds);
+  const today = formatWallDateTime(nowMs, utcOffsetSeconds).slice(0, 10);
+  return text.startsWith(today) ? text.slice(11) : text;
 }
 
 /** What the page shows of a customer. Values are computed for the customers on the page only. */
 export interface CustomerStatus extends MetricsSource {
   readonly credentialsValid: boolean | undefined;
   readonly health: Readonly<Partial<Record<Stream, Health>>>;
+  /** Undefined without opening hours. */
+  isOpenAt(atMs: number): boolean | undefined;
   occupancySeriesAt(nowMs: number): OccupancySeries | undefined;
 }
 
 /** Refused credentials need a person; a failed poll may recover by itself. */
-export type Severity = 'credentials' | 'failing' | 'waiting' | 'ok';
+export type Severity = 'credentials' | 'failing' | 'unconfirmed' | 'unpolled' | 'ok';
 
 const BADGES = {
   credentials: html`<span class="badge bad">Credentials refused</span>`,
   failing: html`<span class="badge bad">Polls failing</span>`,
-  waiting: html`<span class="badge wait">Not polled yet</span>`,
+  unconfirmed: html`<span class="badge wait">Values not confirmed</span>`,
+  unpolled: html`<span class="badge wait">Not polled yet</span>`,
   ok: NOTHING,
 } satisfies Record<Severity, Html>;
 
@@ -66,7 +88,10 @@ export function severityOf({ credentialsValid, health }: CustomerStatus): Severi
   if (polled.some(({ up }) => up === false)) {
     return 'failing';
   }
-  return polled.some(({ up }) => up === undefined) ? 'waiting' : 'ok';
+  if (polled.some(({ waitingSinceMs }) => waitingSinceMs !== undefined)) {
+    return 'unconfirmed';
+  }
+  return polled.some(({ up }) => up === undefined) ? 'unpolled' : 'ok';
 }
 
 const DOOR_FAULT_BADGES = {
@@ -88,6 +113,7 @@ interface Row extends PollTimes {
   readonly customer: CustomerStatus;
   readonly metrics: CustomerMetrics;
   readonly series: OccupancySeries | undefined;
+  readonly silence: Silence;
 }
 
 /** The columns after the customer's name. The narrow layout repeats the names beside the values. */
@@ -117,12 +143,14 @@ function columnOf(name: string, counter: CounterName) {
 export function renderRow(customer: CustomerStatus, { nowMs, nextPollInMs }: PollTimes): Html {
   const metrics = customer.metricsAt(nowMs);
   const series = customer.occupancySeriesAt(nowMs);
-  const row = { customer, metrics, series, nowMs, nextPollInMs };
+  const silence = findSilence(metrics, nowMs, (atMs) => customer.isOpenAt(atMs));
+  const row = { customer, metrics, series, silence, nowMs, nextPollInMs };
   const { fault } = metrics.estimate;
   const severity = severityOf(customer);
-  return html`<tr role="row" class="${severity}">
+  return html`<tr role="row" class="${severity}${silence.isOverdue ? ' warns' : ''}">
     <th role="rowheader" scope="row">
       ${customer.customer} <small>${metrics.timezone}</small> ${BADGES[severity]}
+      ${silence.isSilent ? html`<span class="badge wait">Nobody counted</span>` : NOTHING}
       ${fault === undefined ? NOTHING : DOOR_FAULT_BADGES[fault]}
     </th>
     ${COLUMNS.map(({ name, style, render }) => html`<td role="cell" class="${style}" data-label="${name}">${render(row)}</td> `)}
@@ -136,22 +164,15 @@ function renderOpen(open: boolean | undefined): Html {
   return open ? html`<span class="open">Open</span>` : html`<span class="closed">Closed</span>`;
 }
 
-/** The estimate is shown if it differs from the raw occupancy by more than this. */
-const MIN_DIFFERENCE = 0.05;
-
-function renderEstimate({ occupancy, estimate }: CustomerMetrics): Html {
-  if (occupancy === undefined || estimate.people === undefined) {
+function renderEstimate({ estimate }: CustomerMetrics): Html {
+  if (estimate.people === undefined) {
     return NOTHING;
   }
   const { people, lower, upper } = estimate.people;
-  const differs =
-    Math.abs(people - occupancy) > MIN_DIFFERENCE * occupancy && Math.round(people) !== occupancy;
-  return differs
-    ? html`<small
-        >probably ${formatCount(Math.round(people))} (${formatCount(Math.floor(lower))} to
-        ${formatCount(Math.ceil(upper))})</small
-      >`
-    : NOTHING;
+  return html`<small
+    >estimate ${formatCount(Math.round(people))} (${formatCount(Math.floor(lower))} to
+    ${formatCount(Math.ceil(upper))})</small
+  >`;
 }
 
 function renderOccupancy(metrics: CustomerMetrics): Html {
@@ -166,27 +187,41 @@ function renderOccupancy(metrics: CustomerMetrics): Html {
     </meter>`;
 }
 
-function renderPolls({ customer, metrics: { streams }, nowMs, nextPollInMs }: Row): Html {
-  const lastSeenMs = streams.people?.lastSeenMs;
+function renderPolls(row: Row): Html {
+  const { streams } = row.metrics;
   return html`<ul>
-      ${Object.entries(streams).map(([name, health]) => renderStream(name, health, nowMs, nextPollInMs(customer, name)))}
+      ${Object.entries(streams).map(([name, health]) => renderStream(name, health, row))}
     </ul>
-    ${renderLastError(Object.values(streams), nowMs)}
-    ${
-      lastSeenMs === undefined
-        ? NOTHING
-        : html`<p class="seen soft">Last visitor counted ${renderAgo(lastSeenMs, nowMs)}</p>`
-    }`;
+    ${renderLastError(Object.values(streams), row.nowMs)} ${renderLastSeen(row)}
+    ${renderUncounted(row)}`;
 }
 
-function renderStream(name: string, health: Health, nowMs: number, nextInMs?: number): Html {
+function renderLastSeen({ metrics, nowMs, silence: { isSilent } }: Row): Html {
+  const lastSeenMs = metrics.streams.people?.lastSeenMs;
+  if (isSilent) {
+    const since = lastSeenMs === undefined ? 'today' : `for ${formatAge(nowMs - lastSeenMs)}`;
+    return html`<p class="seen waits">Open, but nobody counted ${since}</p>`;
+  }
+  return lastSeenMs === undefined
+    ? NOTHING
+    : html`<p class="seen soft">Last visitor counted ${renderAgo(lastSeenMs, nowMs)}</p>`;
+}
+
+function renderUncounted({ silence: { uncounted, isOverdue } }: Row): Html {
+  return uncounted === ''
+    ? NOTHING
+    : html`<p class="seen ${isOverdue ? 'waits' : 'soft'}">Nobody counted today: ${uncounted}</p>`;
+}
+
+function renderStream(name: string, health: Health, row: Row): Html {
   const { polls, failures, skipped } = health;
+  const nextInMs = row.nextPollInMs(row.customer, name);
   const counts = [
     failures === 0 ? [] : `${formatCount(failures)} of ${formatCount(polls)} polls failed`,
     skipped === 0 ? [] : `${formatCount(skipped)} skipped`,
   ].flat();
   return html`<li>
-    ${renderUp(name, health, nowMs)}${nextInMs === undefined ? '' : formatNextPoll(nextInMs)}
+    ${renderUp(name, health, row)}${nextInMs === undefined ? '' : formatNextPoll(nextInMs)}
     ${counts.length === 0 ? NOTHING : html`<small>${counts.join(', ')}</small>`}
   </li> `;
 }
@@ -195,10 +230,19 @@ function formatNextPoll(inMs: number): string {
   return inMs === 0 ? ', polling now' : `, next in ${formatAge(Math.ceil(inMs / 1_000) * 1_000)}`;
 }
 
-function renderUp(name: string, { up, lastSuccessMs }: Health, nowMs: number): Html {
+function renderUp(
+  name: string,
+  { up, lastSuccessMs, waitingSinceMs }: Health,
+  { nowMs, metrics: { utcOffsetSeconds } }: Row,
+): Html {
   const lastSuccess = lastSuccessMs === undefined ? undefined : renderAgo(lastSuccessMs, nowMs);
   if (up === undefined) {
     return html`<span class="waits">○ ${name}</span> not polled yet`;
+  }
+  if (up && waitingSinceMs !== undefined) {
+    const since = formatSince(waitingSinceMs, nowMs, utcOffsetSeconds);
+    return html`<span class="waits">◐ ${name}</span> waiting for confirmation since
+      ${renderTime(waitingSinceMs, since)}`;
   }
   if (up && lastSuccess !== undefined) {
     return html`<span class="works">● ${name}</span> ${lastSuccess}`;

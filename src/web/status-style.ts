@@ -44,8 +44,8 @@ tbody th { font-weight: 650; overflow-wrap: anywhere; min-width: 10rem; max-widt
 tbody th small { display: block; }
 th.number, td.number { text-align: right; white-space: nowrap; }
 td.number { font-size: 1.05rem; }
+tr.unconfirmed, tr.unpolled, tr.warns { box-shadow: inset 3px 0 var(--wait); }
 tr.credentials, tr.failing { background: var(--bad-soft); box-shadow: inset 3px 0 var(--bad); }
-tr.waiting { box-shadow: inset 3px 0 var(--wait); }
 .badge { display: inline-block; margin-top: .25rem; padding: 0 .5rem; border: 1px solid; border-radius: 1rem;
   font-size: .8rem; font-weight: 600; white-space: nowrap; }
 .badge.bad { color: var(--bad); background: var(--bad-soft); }

@@ -12,6 +12,8 @@ import type { CustomerStatus } from '../../src/web/status-row.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { NOW_MS, riverside, streamMetrics } from '../metrics/fixtures.ts';
 
+export const HOUR_MS = 3_600_000;
+
 export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOptions {
   return {
     listenAddress: '127.0.0.1:0',
@@ -30,17 +32,31 @@ export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOp
 }
 
 export type CustomerChanges = Partial<
-  CustomerMetrics & { readonly series: OccupancySeries | undefined }
+  CustomerMetrics & {
+    readonly series: OccupancySeries | undefined;
+    /** When the opening hours began; they have no end. */
+    readonly openSinceMs: number;
+  }
 >;
 
 /** Everything is polled again in 48 s. */
 export function statusOf(customers: readonly CustomerStatus[]): StatusData {
-  return { nowMs: NOW_MS, customers, failedReload: undefined, nextPollInMs: () => 48_000 };
+  return {
+    nowMs: NOW_MS,
+    customers,
+    failedReload: undefined,
+    stateFailure: undefined,
+    nextPollInMs: () => 48_000,
+  };
 }
 
 /** Without changes, a customer whose polls succeed. */
 export function customer(changes: CustomerChanges = {}): CustomerStatus {
-  const { series = seriesOf([0, 0, 7, 31, 42]), ...metrics } = changes;
+  const {
+    series = seriesOf([0, 0, 7, 31, 42]),
+    openSinceMs = NOW_MS - 3 * HOUR_MS,
+    ...metrics
+  } = changes;
   const figures = riverside({
     counters: {
       people_entered: { total: 1, excess: 0, today: 1_321 },
@@ -55,6 +71,7 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
     customer: figures.customer,
     credentialsValid: figures.credentialsValid,
     health: figures.streams,
+    isOpenAt: (atMs) => figures.open && atMs >= openSinceMs,
     metricsAt: () => figures,
     occupancySeriesAt: () => ('series' in changes ? changes.series : series),
   };
@@ -81,6 +98,29 @@ export function seriesOf(inside: readonly number[]): OccupancySeries {
   };
 }
 
+/** Keys of a breakdown by the people that they counted in and out today; undefined is unknown. */
+export function keysOf(today: Readonly<Record<string, readonly [number, number] | undefined>>) {
+  return Object.entries(today).map(([key, counts]) => ({
+    key,
+    counters: {
+      people_entered: { total: 9, excess: 0, today: counts?.[0] },
+      people_exited: { total: 9, excess: 0, today: counts?.[1] },
+    },
+    occupancy: undefined,
+  }));
+}
+
+/** A customer whose devices counted so. */
+export function withDevices(
+  today: Parameters<typeof keysOf>[0],
+  device: Partial<StreamMetrics> = {},
+): CustomerChanges {
+  return {
+    breakdowns: { device: { keys: keysOf(today), droppedKeys: 0, names: [] } },
+    streams: { people: stream(), device: stream(device) },
+  };
+}
+
 /** A customer that was not polled yet. */
 export const UNKNOWN: CustomerChanges = {
   open: undefined,
@@ -104,6 +144,18 @@ const KINDS: readonly CustomerChanges[] = [
   FAILING,
   { credentialsValid: false, timezone: 'Australia/Perth' },
   { open: false, occupancy: 0, series: seriesOf([0, 0]) },
+  {
+    ...polled({ lastSeenMs: NOW_MS - 26 * HOUR_MS }),
+    capacity: 12_000,
+    occupancy: 10_400,
+    estimate: {
+      ...NO_ESTIMATE,
+      people: { people: 10_212.4, lower: 10_011, upper: 10_413.5 },
+      fault: 'exits_missing',
+    },
+  },
+  polled({ waitingSinceMs: NOW_MS - 27 * HOUR_MS }),
+  withDevices({ 'first-floor': [0, 0], 'ground-floor': [0, 0], 'car-park': [12, 11] }),
 ];
 
 /** Customers that work and that fail in each way. */

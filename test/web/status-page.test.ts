@@ -7,11 +7,20 @@ import type { CustomerStatus } from '../../src/web/status-row.ts';
 import { renderStatusPage } from '../../src/web/status-page.ts';
 import type { StatusData } from '../../src/web/status-page.ts';
 import { NOW_MS } from '../metrics/fixtures.ts';
-import { FAILING, UNKNOWN, customer, polled, seriesOf, statusOf, stream } from './fixtures.ts';
+import {
+  FAILING,
+  HOUR_MS,
+  UNKNOWN,
+  customer,
+  keysOf,
+  polled,
+  seriesOf,
+  statusOf,
+  stream,
+  withDevices,
+} from './fixtures.ts';
 import type { CustomerChanges } from './fixtures.ts';
 import { ask, protectedServer } from './protected.ts';
-
-const HOUR_MS = 3_600_000;
 
 function pageOf(
   customers: readonly CustomerStatus[],
@@ -62,19 +71,19 @@ describe('a customer', () => {
       'Closed 0 of 250 0 % no visitors yet',
     ],
     [
-      'whose estimate differs from the counts by more than 5 %, with a suspected door',
+      'whose estimate differs from the counts, with a suspected door',
       estimated(38.6, 33.4, 44.2, 'exits_missing'),
-      'Exits missing? Open 42 of 250 probably 39 (33 to 45) 17 %',
+      'Exits missing? Open 42 of 250 estimate 39 (33 to 45) 17 %',
     ],
     [
       'whose estimate is close to the counts',
-      estimated(40, 36, 44, 'none'),
-      'riverside Europe/Copenhagen Open 42 of 250 17 %',
+      estimated(42.3, 36, 44, 'none'),
+      'riverside Europe/Copenhagen Open 42 of 250 estimate 42 (36 to 44) 17 %',
     ],
     [
-      'whose estimate differs from the counts by less than a person',
-      { ...estimated(2.3, 1, 4, 'none'), occupancy: 2 },
-      'Open 2 of 250 1 %',
+      'with an estimate and without a capacity',
+      { ...estimated(1_039.6, 1_001, 1_072.1, 'none'), capacity: undefined },
+      'Open 42 estimate 1 040 (1 001 to 1 073) peak',
     ],
     ['that is above its capacity', { occupancy: 300 }, 'Open 300 of 250 120 %'],
     ['whose credentials were refused', { credentialsValid: false }, 'Credentials refused Open'],
@@ -91,9 +100,20 @@ describe('a customer', () => {
         'last success 2d1h ago , next in 48s 7 of 100 polls failed, 2 skipped HTTP 503 1m1s ago',
     ],
     [
-      'that counted its last visitor long ago',
-      polled({ lastSeenMs: NOW_MS - 17 * HOUR_MS }),
-      'Last visitor counted 17h ago',
+      'whose values wait for confirmation',
+      polled({ waitingSinceMs: NOW_MS - 2.5 * HOUR_MS }),
+      'Values not confirmed Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ' +
+        '◐ people waiting for confirmation since 07:30 , next in 48s',
+    ],
+    [
+      'whose values wait for confirmation since the day before',
+      polled({ waitingSinceMs: NOW_MS - 11 * HOUR_MS }),
+      '◐ people waiting for confirmation since 2026-03-09 23:00 , next in 48s',
+    ],
+    [
+      'whose values wait and whose newest poll failed',
+      polled({ waitingSinceMs: NOW_MS - 11 * HOUR_MS, up: false }),
+      'Polls failing Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ✕ people failing',
     ],
     [
       'whose last poll is in the future, after the clock stepped back',
@@ -133,6 +153,112 @@ describe('a customer', () => {
   });
 });
 
+/** The badge, the lines about silence as [text, whether amber], and whether the row is amber. */
+function silenceOf(changes: CustomerChanges) {
+  const page = pageOf([customer(changes)]);
+  const lines = page.matchAll(/<p class="seen ([a-z]+)">([^]*?)<\/p>/g);
+  return {
+    badge: page.includes('Nobody counted</span>'),
+    lines: Array.from(lines, ([, style, text = '']) => [textOf(text), style === 'waits']),
+    row: /<tr role="row" class="\w+ warns">/.test(page),
+  };
+}
+
+const SEEN_17H_AGO = polled({ lastSeenMs: NOW_MS - 17 * HOUR_MS });
+const COUNTED_17H_AGO = [['Last visitor counted 17h ago', false]];
+
+function countedToday(entered: number | undefined, exited: number | undefined): CustomerChanges {
+  return {
+    ...polled({ lastSeenMs: undefined }),
+    counters: {
+      people_entered: { total: 9, excess: 0, today: entered },
+      people_exited: { total: 9, excess: 0, today: exited },
+    },
+  };
+}
+
+describe('doors that count nobody while it is open', () => {
+  test.each<[string, CustomerChanges, string]>([
+    ['for 17 hours', SEEN_17H_AGO, 'for 17h'],
+    ['for two hours', polled({ lastSeenMs: NOW_MS - 2 * HOUR_MS }), 'for 2h'],
+    ['for longer than is known', countedToday(0, 0), 'today'],
+  ])('%s make the row amber', (_name, changes, since) => {
+    const lines = [[`Open, but nobody counted ${since}`, true]];
+    expect(silenceOf(changes)).toEqual({ badge: true, lines, row: true });
+  });
+
+  test.each<[string, CustomerChanges, ReturnType<typeof silenceOf>['lines']]>([
+    [
+      'for less than two hours',
+      polled({ lastSeenMs: NOW_MS - 2 * HOUR_MS + 1 }),
+      [['Last visitor counted 1h59m ago', false]],
+    ],
+    [
+      'for less than two hours since it opened',
+      { ...SEEN_17H_AGO, openSinceMs: NOW_MS - 2 * HOUR_MS + 1 },
+      COUNTED_17H_AGO,
+    ],
+    ['while it is closed', { ...SEEN_17H_AGO, open: false }, COUNTED_17H_AGO],
+    ['without opening hours', { ...SEEN_17H_AGO, open: undefined }, COUNTED_17H_AGO],
+    ['while polls fail', polled({ lastSeenMs: NOW_MS - 17 * HOUR_MS, up: false }), COUNTED_17H_AGO],
+    [
+      'while values wait for confirmation',
+      polled({ lastSeenMs: NOW_MS - 17 * HOUR_MS, waitingSinceMs: NOW_MS }),
+      COUNTED_17H_AGO,
+    ],
+    ['today, but somebody out', countedToday(0, 1), []],
+    ['as far as is known', countedToday(undefined, undefined), []],
+  ])('do not make the row amber %s', (_name, changes, lines) => {
+    expect(silenceOf(changes)).toEqual({ badge: false, lines, row: false });
+  });
+});
+
+describe('devices and branches that counted nobody today', () => {
+  const dead = withDevices({ 'door-1': [0, 0], 'door-2': [3, 0], 'door-3': [0, 2] });
+
+  test.each<[string, CustomerChanges, boolean]>([
+    ['amber while it is open', dead, true],
+    ['not amber while it is closed', { ...dead, open: false }, false],
+    ['not amber without opening hours', { ...dead, open: undefined }, false],
+    ['not amber soon after it opened', { ...dead, openSinceMs: NOW_MS }, false],
+  ])('are named, %s', (_name, changes, amber) => {
+    const lines = [['Nobody counted today: device door-1', amber]];
+    expect(silenceOf(changes)).toEqual({ badge: false, lines, row: amber });
+  });
+
+  test('are at most five each, branches by their names', () => {
+    const devices = withDevices({
+      ...Object.fromEntries(Array.from({ length: 7 }, (_, i) => [`d${i}`, [0, 0]])),
+      d9: [1, 0],
+    });
+    const branch = {
+      keys: keysOf({ 101: [0, 0], 102: [0, 0] }),
+      droppedKeys: 0,
+      names: [['101', 'Main'] as const, ['102', 'North'] as const],
+    };
+    expect(
+      silenceOf({
+        breakdowns: { ...devices.breakdowns, branch },
+        streams: { ...devices.streams, branch: stream() },
+      }).lines,
+    ).toEqual([
+      ['Nobody counted today: all 2 branches; devices d0, d1, d2, d3, d4 and 2 more', true],
+    ]);
+    const oneSilent = { ...branch, keys: keysOf({ 101: [1, 1], 102: [0, 0] }) };
+    expect(
+      silenceOf({ breakdowns: { branch: oneSilent }, streams: { branch: stream() } }).lines,
+    ).toEqual([['Nobody counted today: branch North', true]]);
+  });
+
+  test.each<[string, CustomerChanges]>([
+    ['when unknown', withDevices({ 'door-1': undefined })],
+    ['while polls fail', withDevices({ 'door-1': [0, 0] }, { up: false })],
+    ['while values wait', withDevices({ 'door-1': [0, 0] }, { waitingSinceMs: NOW_MS })],
+  ])('are not named %s', (_name, changes) => {
+    expect(silenceOf(changes)).toEqual({ badge: false, lines: [], row: false });
+  });
+});
+
 describe('the page', () => {
   test('lists failing customers first, and counts them in the title', () => {
     const page = pageOf([
@@ -142,13 +268,14 @@ describe('the page', () => {
       customer({ customer: 'ok-2' }),
       customer({ customer: 'refused', credentialsValid: false }),
       customer({ ...FAILING, customer: 'failing-2' }),
+      customer({ ...polled({ waitingSinceMs: NOW_MS }), customer: 'refused-values' }),
     ]);
     const rows = page.matchAll(/<th role="rowheader" scope="row">\s*(\S+)/g);
     expect(Array.from(rows, ([, name]) => name)).toEqual(
-      'refused failing-1 failing-2 waiting ok-1 ok-2'.split(' '),
+      'refused failing-1 failing-2 refused-values waiting ok-1 ok-2'.split(' '),
     );
     expect(textOf(page)).toMatch(/^\(3\) library-stats-exporter library-stats-exporter 1\.2\.3 /);
-    expect(textOf(page)).toContain('customers 6 failing 3 not polled yet 1 OK 2');
+    expect(textOf(page)).toContain('customers 7 failing 3 not confirmed 1 not polled yet 1 OK 2');
   });
 
   test('shows a failed reload on top, with its time and the number of problems', () => {
@@ -157,6 +284,18 @@ describe('the page', () => {
       'Metrics Configuration reload failed 5m ago (problems: 3). The previous configuration stays in use',
     );
     expect(pageOf([customer()])).not.toContain('reload failed');
+  });
+
+  test('shows on top since when the state file could not be saved, and why', () => {
+    const error = "EACCES: permission denied, open 'data/state.json.new'";
+    const stateFailure = { sinceMs: NOW_MS - 300_000, error };
+    const page = pageOf([customer()], '/', { stateFailure });
+    expect(page).toContain('<p class="alert" role="alert">');
+    expect(textOf(page)).toContain(
+      'Metrics State not saved since 2026-03-10 08:55 UTC: EACCES: permission denied, open ' +
+        '&#39;data/state.json.new&#39;. After a restart, counters could be lower. Summary',
+    );
+    expect(pageOf([customer()])).not.toContain('State not saved');
   });
 
   test('has 50 rows and links to the others, and asks only those for details', () => {
@@ -188,13 +327,22 @@ describe('the page', () => {
     const nasty = `"><script>alert('x')</script>&amp;`;
     const failing = polled({ up: false, lastError: { message: nasty, atMs: NOW_MS } });
     const page = pageOf(
-      [customer({ ...failing, customer: nasty, timezone: nasty })],
+      [
+        customer({
+          ...failing,
+          customer: nasty,
+          timezone: nasty,
+          breakdowns: withDevices({ [nasty]: [0, 0] }).breakdowns ?? {},
+          streams: { ...failing.streams, device: stream() },
+        }),
+      ],
       `/?filter=${encodeURIComponent(nasty)}`,
+      { stateFailure: { sinceMs: NOW_MS, error: nasty } },
     );
     const escaped = '&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;';
     expect(page).not.toContain('<script');
-    // The name, the zone, the error and the filter.
-    expect(page.split(escaped)).toHaveLength(5);
+    // The name, the zone, the error, the filter, the device and the banner.
+    expect(page.split(escaped)).toHaveLength(7);
   });
 
   test('is allowed its own style and nothing else by its policy', async () => {
