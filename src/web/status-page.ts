@@ -89,7 +89,7 @@ export function renderStatusPage(
             ${renderTile('failing', failing, 'fails')}
             ${unconfirmed === 0 ? NOTHING : renderTile('not confirmed', unconfirmed, 'waits')}
             ${renderTile('not polled yet', countOf('unpolled'), 'waits')}
-            ${renderTile('OK', countOf('ok'), 'works')}
+            ${renderTile('polls OK', countOf('ok'), 'works')}
           </dl>
           ${renderForm(filter, nowMs)} ${renderTable(rows, data)}
           ${renderPager(found.length, filter, page, pages)}

@@ -169,10 +169,10 @@ function renderEstimate({ estimate }: CustomerMetrics): Html {
     return NOTHING;
   }
   const { people, lower, upper } = estimate.people;
-  return html`<small
-    >estimate ${formatCount(Math.round(people))} (${formatCount(Math.floor(lower))} to
-    ${formatCount(Math.ceil(upper))})</small
-  >`;
+  return html`<small>
+    <span>estimate ${formatCount(Math.round(people))}</span>
+    <span>(${formatCount(Math.floor(lower))} to ${formatCount(Math.ceil(upper))})</span>
+  </small>`;
 }
 
 function renderOccupancy(metrics: CustomerMetrics): Html {

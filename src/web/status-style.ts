@@ -22,7 +22,7 @@ small, .soft { color: var(--soft); font-weight: 400; }
 small { font-size: .8rem; }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .summary { display: flex; flex-wrap: wrap; gap: .6rem; margin: 1.1rem 0; }
-.summary div { display: flex; flex-direction: column-reverse; min-width: 7.5rem; padding: .6rem .9rem; background: var(--card);
+.summary div { display: flex; flex-direction: column-reverse; justify-content: flex-end; min-width: 7.5rem; padding: .6rem .9rem; background: var(--card);
   border: 1px solid var(--line); border-radius: .6rem; }
 .summary dt { color: var(--soft); font-size: .85rem; }
 .summary dd { margin: 0; font-size: 1.6rem; font-weight: 650; line-height: 1.2; }
@@ -54,8 +54,9 @@ tr.credentials, tr.failing { background: var(--bad-soft); box-shadow: inset 3px 
 .state .open { color: var(--good); }
 .state .closed { color: var(--soft); }
 .open::before { content: '● '; } .closed::before { content: '○ '; }
-.inside { min-width: 8rem; white-space: nowrap; }
+.inside { min-width: 8rem; }
 .inside small { display: block; }
+.inside span { white-space: nowrap; }
 meter { display: block; width: 100%; height: .5rem; margin-top: .35rem; appearance: none; border: 0;
   border-radius: .25rem; background: var(--track); overflow: hidden; }
 meter::-webkit-meter-inner-element { display: block; }
@@ -76,7 +77,7 @@ meter:-moz-meter-sub-optimum::-moz-meter-bar { background: var(--bad); }
 ul { list-style: none; margin: 0; padding: 0; }
 .error { margin: .3rem 0 0; color: var(--bad); overflow-wrap: anywhere; }
 .seen { margin: .2rem 0 0; }
-.alert { padding: .7rem .9rem; color: var(--bad); background: var(--bad-soft); border: 1px solid; border-radius: .6rem; }
+.alert { overflow-wrap: anywhere; padding: .7rem .9rem; color: var(--bad); background: var(--bad-soft); border: 1px solid; border-radius: .6rem; }
 .empty { padding: 2rem; text-align: center; color: var(--soft); background: var(--card); border: 1px solid var(--line);
   border-radius: .6rem; }
 @media (max-width: 78rem) {
@@ -95,6 +96,7 @@ ul { list-style: none; margin: 0; padding: 0; }
   tbody .state { text-align: right; }
   tbody .state::before { display: none; }
   tbody .inside, tbody .series, tbody .polls { min-width: 0; width: auto; }
+  .inside span { white-space: normal; }
   tbody .series { grid-column: span 2; }
   tbody .polls { grid-column: 1 / -1; }
   td::before { content: attr(data-label); display: block; white-space: normal; color: var(--soft); font-size: .78rem; }

@@ -3,9 +3,12 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
 import type { DoorFault } from '../../src/counting/occupancy/estimate.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import { CustomerRegistry } from '../../src/polling/customers.ts';
 import type { CustomerStatus } from '../../src/web/status-row.ts';
 import { renderStatusPage } from '../../src/web/status-page.ts';
 import type { StatusData } from '../../src/web/status-page.ts';
+import { load } from '../config/folder.ts';
 import { NOW_MS } from '../metrics/fixtures.ts';
 import {
   FAILING,
@@ -213,6 +216,26 @@ describe('doors that count nobody while it is open', () => {
   });
 });
 
+test('a customer is open by its hours in its zone, and unknown without hours', async () => {
+  const { config } = await load({
+    'config.yaml': `
+service: { base_url: 'http://127.0.0.1:9', auth_url: 'http://127.0.0.1:9' }
+defaults: { timezone: Europe/Copenhagen }
+customers:
+  - { name: a, client_id: a, client_secret: otter-quay-1, opening_hours: 'Mo-Fr 08:00-20:00' }
+  - { name: b, client_id: b, client_secret: otter-quay-2 }
+`,
+  });
+  const registered = new CustomerRegistry(new HighWaterMarks()).update(config);
+  const openedMs = Date.UTC(2026, 2, 10, 7);
+  expect(
+    registered.map((one) => [openedMs - 1, openedMs].map((atMs) => one.customer.isOpenAt(atMs))),
+  ).toEqual([
+    [false, true],
+    [undefined, undefined],
+  ]);
+});
+
 describe('devices and branches that counted nobody today', () => {
   const dead = withDevices({ 'door-1': [0, 0], 'door-2': [3, 0], 'door-3': [0, 2] });
 
@@ -275,7 +298,9 @@ describe('the page', () => {
       'refused failing-1 failing-2 refused-values waiting ok-1 ok-2'.split(' '),
     );
     expect(textOf(page)).toMatch(/^\(3\) library-stats-exporter library-stats-exporter 1\.2\.3 /);
-    expect(textOf(page)).toContain('customers 7 failing 3 not confirmed 1 not polled yet 1 OK 2');
+    expect(textOf(page)).toContain(
+      'customers 7 failing 3 not confirmed 1 not polled yet 1 polls OK 2',
+    );
   });
 
   test('shows a failed reload on top, with its time and the number of problems', () => {
