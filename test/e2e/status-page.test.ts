@@ -61,6 +61,10 @@ test('the page of the demo shows every customer, without a problem or a request 
     const sparklines = page.getByRole('img', { name: /^People inside since \d\d:\d\d/ });
     return (await sparklines.count()) === 5 || undefined;
   });
+  await eventually('a device that counts nobody', async () => {
+    await page.reload();
+    return (await page.getByText('Nobody counted today: ').count()) > 0 || undefined;
+  });
   expect(await page.locator('li').first().textContent()).toMatch(
     /● people\s+\d+s ago, (next in \d+s|polling now)/,
   );

@@ -178,20 +178,20 @@ describe('pipelined requests', () => {
     expect(log).toEqual(['begins', 'ends', 'begins', 'ends', 'begins', 'ends']);
   });
 
-  test.each<[string, Partial<WebConfig>]>([
-    ['http', {}],
-    ['https', { tls: tlsWith(certificate) }],
-  ])('over %s that are never read hold one place for a scrape', async (_name, protection) => {
+  test.each([
+    ['http', undefined, undefined],
+    ['https', tlsWith(certificate), authority.cert],
+  ])('over %s that are never read hold one place for a scrape', async (_name, tls, ca) => {
     const exposition = vi
       .fn<WebServerOptions['exposition']>(() => Promise.resolve([]))
       .mockResolvedValueOnce([LARGE]);
-    const { url } = await protectedServer(protection, { exposition });
-    const reader = await connected(url, authority.cert);
+    const { url } = await protectedServer({ tls }, { exposition });
+    const reader = await connected(url, ca);
     reader.socket.pause();
     reader.socket.write(SCRAPE.repeat(MAX_WAITING_REQUESTS + 1));
     await vi.waitUntil(() => exposition.mock.calls.length > 0, PATIENCE);
     const others = await Promise.all(
-      Array.from({ length: MAX_SCRAPES - 1 }, () => ask(url, '/metrics', { ca: authority.cert })),
+      Array.from({ length: MAX_SCRAPES - 1 }, () => ask(url, '/metrics', { ca })),
     );
     expect(others.map(({ status }) => status)).toEqual(others.map(() => 200));
     expect(exposition).toHaveBeenCalledTimes(MAX_SCRAPES);

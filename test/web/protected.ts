@@ -71,19 +71,17 @@ export async function ask(
   return { status, headers, localPort, body: await text(response) };
 }
 
-/** A connection for raw data. `ended` is everything received, once it is closed. */
+/** A connection for raw data, with TLS if there is a `ca`. `ended` is all data, once it is closed. */
 export async function connected(url: string, ca?: string) {
-  const { hostname: host, port, protocol } = new URL(url);
-  const isSecure = protocol === 'https:';
-  const socket = isSecure
-    ? tlsConnect({ host, port: Number(port), ca })
-    : connect({ host, port: Number(port) });
+  const { hostname: host, port } = new URL(url);
+  const address = { host, port: Number(port) };
+  const socket = ca === undefined ? connect(address) : tlsConnect({ ...address, ca });
   onTestFinished(() => void socket.destroy());
   const ended = new Promise<string>((resolve) => {
     let received = '';
     socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
     socket.on('error', () => resolve(received)).on('close', () => resolve(received));
   });
-  await once(socket, isSecure ? 'secureConnect' : 'connect');
+  await once(socket, ca === undefined ? 'connect' : 'secureConnect');
   return { socket, ended };
 }
