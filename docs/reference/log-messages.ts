@@ -32,9 +32,9 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
     'warn',
     'A total rose too much at once. The values stay until another poll confirms it.',
   ],
-  'day totals inconsistent, using quarter': [
+  'day totals unusable, using quarter': [
     'warn',
-    'The `day` aggregation disagrees with the minutes, probably because it lags.',
+    'The `day` aggregation disagrees with the minutes, probably because it lags, or the service forces `quarter`.',
   ],
   'day and quarter totals inconsistent, using minute': [
     'warn',

@@ -140,7 +140,7 @@ const NOTE_MESSAGES = {
   empty_response_pending: 'empty response ignored until confirmed',
   increase_pending: 'implausible increase ignored until confirmed',
   aggregations_inconsistent: 'aggregations inconsistent, keeping previous values',
-  totals_by_quarter: 'day totals inconsistent, using quarter',
+  totals_by_quarter: 'day totals unusable, using quarter',
   totals_by_minute: 'day and quarter totals inconsistent, using minute',
   breakdown_keys_dropped: 'too many breakdown keys, some dropped',
   key_format_unknown: 'unknown minute key format, occupancy unavailable',

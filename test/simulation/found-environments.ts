@@ -55,6 +55,30 @@ export const FOUND_ENVIRONMENTS: Readonly<Record<string, Environment>> = {
     intervalMs: 30 * MINUTE_MS,
     reconcileIntervalMs: 2 * HOUR_MS,
   },
+  // The month by `day` was forced, and today by `day` was not: compared with each other, they never
+  // agreed, and the requests for a finer aggregation exceeded the rate limit at every poll.
+  'a service with 30 requests a minute that forces the month by `day` to `quarter`': {
+    ...PLAIN,
+    seed: 77001080,
+    conventions: {
+      ...plainConventions,
+      minuteKey: { form: 'compact', zone: 'customer', type: 'string' },
+      forced: { above: 'rows', limit: 20 },
+      forcedTo: 'quarter',
+      quarter: '3 months',
+      quarterKey: 'label',
+      rowOrder: 'descending',
+      emptyBuckets: 'listed',
+      rateLimit: { requests: 30, perMs: MINUTE_MS, retryAfter: 'none' },
+    },
+    timezone: 'Asia/Kolkata',
+    visitsPerDay: [0],
+    alwaysOpen: true,
+    startMs: Date.UTC(2026, 2, 29, 2),
+    days: 0.1,
+    intervalMs: 10 * MINUTE_MS,
+    scrapeIntervalMs: 5 * MINUTE_MS,
+  },
   // Just after the roll-up `day` agreed with `minute`, and was taken for live: later visitors were missing.
   'a baseline just after the nightly roll-up': {
     ...PLAIN,

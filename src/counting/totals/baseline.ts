@@ -31,7 +31,7 @@ import type { DayState, Minutes, PackedMinutes } from '../occupancy/occupancy.ts
 import type { PollContext, StreamState } from './poll.ts';
 import { readByMinute, readLarger } from '../rows/window-reader.ts';
 import type { WindowReader, WindowResponse } from '../rows/window-reader.ts';
-import { finerSource, isVerified, totalByMinute } from './period-total.ts';
+import { answeredSource, finerSource, isVerified, totalByMinute } from './period-total.ts';
 import type { TotalSource } from './period-total.ts';
 
 export interface Baseline {
@@ -114,12 +114,12 @@ interface Responses {
 }
 
 /**
- * The requests of rule 1, in its order; `todayByDay` is by the aggregation of the total. Undefined
- * if they do not agree.
+ * The requests of rule 1, in its order; `todayByDay` is by the aggregation that the total was
+ * answered in. Undefined if they do not agree.
  */
 async function readResponses(
   context: BaselineContext,
-  source: TotalSource,
+  requested: TotalSource,
 ): Promise<Responses | undefined> {
   const { reader, period, day, expected } = context;
   const recentStartMs = recentStart(context);
@@ -128,7 +128,8 @@ async function readResponses(
     'minute',
     recentStartMs,
   );
-  const total = await readPeriodTotal(context, source);
+  const total = await readPeriodTotal(context, requested);
+  const source = answeredSource(requested, total.aggregation);
   // The recent window is in the day, so that the day must not have less.
   const recentMinutes = recentBefore.aggregation === 'minute' ? recentBefore.sums : undefined;
   const todayByMinute = await reader.readAgainIfBelow(

@@ -32,6 +32,17 @@ export function isVerified(source: TotalSource, period: CountingPeriod): boolean
     : source.kind === 'minutes';
 }
 
+/**
+ * Returns what the total was really read by. The service may force another aggregation for a whole
+ * period than for a day: compared in two aggregations, the two would never agree.
+ */
+export function answeredSource(requested: TotalSource, aggregation: string): TotalSource {
+  return aggregation !== requested.aggregation &&
+    (aggregation === 'day' || aggregation === 'quarter')
+    ? { kind: 'unverified', aggregation }
+    : requested;
+}
+
 /** The sum of everything from `fromMs` on, by minute. */
 export async function totalByMinute(reader: WindowReader, fromMs: number): Promise<Counts> {
   const whole = await reader.read('minute', fromMs);

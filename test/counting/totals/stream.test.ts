@@ -251,6 +251,25 @@ describe('the aggregation of the totals', () => {
     expect(counted.totals()).toEqual(truth());
   });
 
+  test('is the one that the service forces for the period, and is compared with the minutes', async () => {
+    const { counted, minutes, truth } = countedPeople({
+      conventions: {
+        forced: { above: 'rows', limit: 10 },
+        forcedTo: 'quarter',
+        quarter: '3 months',
+        emptyBuckets: 'listed',
+      },
+    });
+    await counted.poll();
+    const read = counted.asked.slice(0, 5).map(({ aggregation }) => aggregation);
+    expect(read).toEqual(['minute', 'day', 'minute', 'quarter', 'minute']);
+    expect(counted.totals()).toEqual(truth());
+    expect(counted.notes).toContain('totals_by_quarter');
+    await minutes(RECONCILE_MS / MINUTE_MS);
+    expect(counted.asked[1]).toMatchObject({ aggregation: 'quarter' });
+    expect(counted.totals()).toEqual(truth());
+  });
+
   test('starts with `day` again in a new counting period', async () => {
     const { counted, empty, record, minutes } = countedPeople({ records: [[HOUR_MS, [7, 1]]] });
     empty(({ aggregation }) => aggregation === 'day');
