@@ -66,6 +66,10 @@ export function poll(customer: Customer, number: number, polls: number, nowMs: n
         estimate: undefined,
       },
     };
-    customer.pollSucceeded(stream, { ...INITIAL_STATE, snapshot }, nowMs);
+    customer.pollSucceeded(
+      stream,
+      { state: { ...INITIAL_STATE, snapshot }, accepted: true },
+      nowMs,
+    );
   }
 }

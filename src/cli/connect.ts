@@ -114,7 +114,7 @@ async function readCustomer(
       const { reason, message } = diagnosis;
       return { stream, failure: reason, findings: [`error: ${reason}: ${message}`] };
     }
-    customer.pollSucceeded(stream, diagnosis.state, systemClock.nowMs());
+    customer.pollSucceeded(stream, diagnosis, systemClock.nowMs());
     const { calendar } = context;
     const { keyFormat } = diagnosis;
     if (stream === 'people' && customer.isEstimated && keyFormat.status === 'detected') {

@@ -83,8 +83,10 @@ export interface StreamMetrics {
   readonly up: boolean | undefined;
   /** When the last successful poll ended. */
   readonly lastSuccessMs: number | undefined;
-  /** Since when values wait for confirmation; undefined if none wait. */
-  readonly waitingSinceMs?: number | undefined;
+  /** When the last poll ended whose values were accepted. */
+  readonly acceptedMs: number | undefined;
+  /** When the first poll in a row ended whose values were not accepted; undefined if none wait. */
+  readonly waitingSinceMs: number | undefined;
   /** Start of the newest minute that counted anybody; only of people and logins. */
   readonly lastSeenMs: number | undefined;
   readonly polls: number;
@@ -100,6 +102,8 @@ export type Health = Omit<StreamMetrics, 'lastSeenMs'>;
 export const UNPOLLED: Health = {
   up: undefined,
   lastSuccessMs: undefined,
+  acceptedMs: undefined,
+  waitingSinceMs: undefined,
   polls: 0,
   failures: 0,
   skipped: 0,

@@ -4,7 +4,7 @@
  */
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName, MinuteStream, Stream } from '../base/model.ts';
-import type { BreakdownState } from './breakdowns/poll-breakdown.ts';
+import type { BreakdownOutcome } from './breakdowns/poll-breakdown.ts';
 import { Breakdowns } from './breakdowns/breakdown-states.ts';
 import { contains, runningPeriod } from './calendar/calendar.ts';
 import type { Calendar, CountingPeriod, Span } from './calendar/calendar.ts';
@@ -32,7 +32,7 @@ import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
 import { occupancyUntil, SAMPLE_MS } from './occupancy/occupancy.ts';
 import type { AcceptedTotals } from './totals/plausibility.ts';
 import { INITIAL_STATE } from './totals/poll.ts';
-import type { StreamState } from './totals/poll.ts';
+import type { PollOutcome, StreamState } from './totals/poll.ts';
 import type { Snapshot } from './totals/snapshot.ts';
 import { findClosingMinute } from './occupancy/today-estimate.ts';
 import type { DayDoors } from './occupancy/today-estimate.ts';
@@ -104,7 +104,11 @@ export class Customer implements MetricsSource {
         };
   }
 
-  pollSucceeded(stream: MinuteStream, state: StreamState, nowMs: number): void {
+  pollSucceeded(
+    stream: MinuteStream,
+    { state, accepted }: Pick<PollOutcome, 'state' | 'accepted'>,
+    nowMs: number,
+  ): void {
     const { owner, marks } = this.#options;
     const { snapshot } = state;
     if (snapshot !== undefined) {
@@ -113,12 +117,16 @@ export class Customer implements MetricsSource {
       });
     }
     this.#streams.set(stream, state);
-    this.#countSuccess(stream, nowMs);
+    this.#countSuccess(stream, accepted, nowMs);
   }
 
-  breakdownSucceeded(breakdown: Breakdown, state: BreakdownState, nowMs: number): void {
+  breakdownSucceeded(
+    breakdown: Breakdown,
+    { state, accepted }: Pick<BreakdownOutcome, 'state' | 'accepted'>,
+    nowMs: number,
+  ): void {
     this.breakdowns.polled(breakdown, state, nowMs);
-    this.#countSuccess(breakdown, nowMs);
+    this.#countSuccess(breakdown, accepted, nowMs);
   }
 
   /** `message` must not contain secrets. */
@@ -284,9 +292,17 @@ export class Customer implements MetricsSource {
     return newest && { startMs: newest.periodStartMs, month: newest.month };
   }
 
-  #countSuccess(stream: Stream, nowMs: number): void {
-    const polls = this.#healthOf(stream).polls + 1;
-    this.#report(stream, { up: true, lastSuccessMs: nowMs, polls, lastError: undefined });
+  #countSuccess(stream: Stream, accepted: boolean, nowMs: number): void {
+    const { polls, waitingSinceMs } = this.#healthOf(stream);
+    this.#report(stream, {
+      up: true,
+      lastSuccessMs: nowMs,
+      polls: polls + 1,
+      lastError: undefined,
+      ...(accepted
+        ? { acceptedMs: nowMs, waitingSinceMs: undefined }
+        : { waitingSinceMs: waitingSinceMs ?? nowMs }),
+    });
   }
 
   #report(stream: Stream, results: Partial<Health>): void {

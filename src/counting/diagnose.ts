@@ -19,6 +19,8 @@ import type { TotalAggregation } from './totals/period-total.ts';
 export interface StreamDiagnosis {
   /** The exporter's state after the polls. */
   readonly state: StreamState;
+  /** Whether the values of the last poll were accepted. */
+  readonly accepted: boolean;
   /** Detected from older rows if the newest days have none. */
   readonly keyFormat: KeyFormatState;
   /** The newest minute of two weeks that counted anybody; undefined if keys cannot be parsed. */
@@ -47,17 +49,18 @@ const LOOK_BACK_MS = 14 * DAY_MS;
 /** Diagnoses a stream from the initial state. */
 export async function diagnoseStream(context: PollContext, query: Query): Promise<StreamDiagnosis> {
   let state = INITIAL_STATE;
+  let accepted = false;
   const patient = { ...context, reconcileIntervalMs: 0 };
   for (let polls = 0; polls < EMPTY_POLLS_TO_CONFIRM && state.snapshot === undefined; polls++) {
-    ({ state } = await pollStream(state, patient, query));
+    ({ state, accepted } = await pollStream(state, patient, query));
   }
   const reader = createReader(context, query);
   const { keyFormat, snapshot } = state;
   const lastSeenMs = snapshot?.order?.lastSeenMs;
   const agreement = await compareDay(state, context, reader);
   return lastSeenMs === undefined && keyFormat.status !== 'unknown'
-    ? { state, ...agreement, ...(await lookBack(keyFormat, context, reader)) }
-    : { state, ...agreement, keyFormat, lastSeenMs };
+    ? { state, accepted, ...agreement, ...(await lookBack(keyFormat, context, reader)) }
+    : { state, accepted, ...agreement, keyFormat, lastSeenMs };
 }
 
 async function compareDay(

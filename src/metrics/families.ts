@@ -145,6 +145,12 @@ const POLLING_FAMILIES: readonly Family[] = [
     ({ lastSuccessMs }) => seconds(lastSuccessMs),
     'until the first successful poll',
   ),
+  ofStreams(
+    'library_values_accepted_timestamp_seconds',
+    'When values were last accepted.',
+    ({ acceptedMs }) => seconds(acceptedMs),
+    'until the first accepted poll',
+  ),
   ofStreams('library_polls_total', 'Polls, failed ones included.', ({ polls }) => polls),
   ofStreams('library_poll_failures_total', 'Failed polls.', ({ failures }) => failures),
   ofStreams(

@@ -234,11 +234,11 @@ async function pollMinutes(
   query: Query,
 ): Promise<PollResult> {
   const { stream } = context;
-  const { state, notes } = await pollStream(customer.stateOf(stream), context, query);
+  const outcome = await pollStream(customer.stateOf(stream), context, query);
   return {
-    notes,
+    notes: outcome.notes,
     commit(nowMs) {
-      customer.pollSucceeded(stream, state, nowMs);
+      customer.pollSucceeded(stream, outcome, nowMs);
       customer.discardFuturePeriods(Math.max(nowMs, serviceNowMs()));
     },
   };
@@ -252,6 +252,9 @@ async function pollKeys(
 ): Promise<PollResult> {
   const before = customer.breakdowns.stateOf(breakdown);
   const context = breakdownContext(customer, breakdown, environment);
-  const { state, notes } = await pollBreakdown(before, context, query);
-  return { notes, commit: (nowMs) => customer.breakdownSucceeded(breakdown, state, nowMs) };
+  const outcome = await pollBreakdown(before, context, query);
+  return {
+    notes: outcome.notes,
+    commit: (nowMs) => customer.breakdownSucceeded(breakdown, outcome, nowMs),
+  };
 }

@@ -52,9 +52,19 @@ export interface Conventions {
   readonly lagging: readonly Aggregation[];
   /** Above so many rows, `day` is forced. */
   readonly forceAboveRows: number;
+  /** How often an answer by minute has each row. */
+  readonly minuteCopies: number;
+  /** What an answer by minute starts with, given the `from` of the request. */
+  readonly minutesFromMs: (fromMs: number) => number;
 }
 
-const plain: Conventions = { keyFormat: 'ISO with Z', lagging: [], forceAboveRows: Infinity };
+const plain: Conventions = {
+  keyFormat: 'ISO with Z',
+  lagging: [],
+  forceAboveRows: Infinity,
+  minuteCopies: 1,
+  minutesFromMs: (fromMs) => fromMs,
+};
 
 export interface Row {
   readonly key: string | number;
@@ -69,7 +79,8 @@ export interface Answer {
 
 export class Ledger {
   readonly zone: string;
-  readonly conventions: Conventions;
+  /** A test may change them. */
+  conventions: Conventions;
   readonly records: LedgerRecord[] = [];
 
   constructor(zone: string, conventions: Partial<Conventions> = {}) {
@@ -113,8 +124,14 @@ export class Ledger {
   }
 
   answer(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number): Answer {
-    const rows = this.#rows(stream, aggregation, fromMs, toMs);
-    return rows.length > this.conventions.forceAboveRows && aggregation !== 'day'
+    const { forceAboveRows, minuteCopies, minutesFromMs } = this.conventions;
+    const rows =
+      aggregation === 'minute'
+        ? Array(minuteCopies)
+            .fill(this.#rows(stream, 'minute', minutesFromMs(fromMs), toMs))
+            .flat()
+        : this.#rows(stream, aggregation, fromMs, toMs);
+    return rows.length > forceAboveRows && aggregation !== 'day'
       ? { aggregation: 'day', rows: this.#rows(stream, 'day', fromMs, toMs) }
       : { aggregation, rows };
   }

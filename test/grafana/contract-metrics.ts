@@ -19,7 +19,8 @@ export const CONTRACT_METRICS: Metrics = {
   ),
   ...metrics(
     ['customer', 'stream'],
-    `library_up library_poll_last_success_timestamp_seconds library_polls_total
+    `library_up library_poll_last_success_timestamp_seconds
+    library_values_accepted_timestamp_seconds library_polls_total
     library_poll_failures_total library_polls_skipped_total library_breakdown_keys_dropped`,
   ),
   ...metrics(['customer', 'counter'], 'library_count_excess'),

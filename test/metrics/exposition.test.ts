@@ -45,6 +45,8 @@ library_up{customer="riverside",stream="people"} 1
 library_up{customer="riverside",stream="logins"} 0
 library_poll_last_success_timestamp_seconds{customer="riverside",stream="people"} 1773133187.75
 library_poll_last_success_timestamp_seconds{customer="riverside",stream="logins"} 1773132600
+library_values_accepted_timestamp_seconds{customer="riverside",stream="people"} 1773133067.75
+library_values_accepted_timestamp_seconds{customer="riverside",stream="logins"} 1773132600
 library_polls_total{customer="riverside",stream="people"} 100
 library_polls_total{customer="riverside",stream="logins"} 99
 library_polls_total{customer="harbour",stream="people"} 0

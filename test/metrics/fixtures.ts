@@ -37,6 +37,8 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
       people: streamMetrics({
         up: true,
         lastSuccessMs: NOW_MS - 12_250,
+        acceptedMs: NOW_MS - 132_250,
+        waitingSinceMs: NOW_MS - 72_250,
         lastSeenMs: NOW_MS - 60_000,
         polls: 100,
         failures: 3,
@@ -45,6 +47,7 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
       logins: streamMetrics({
         up: false,
         lastSuccessMs: NOW_MS - 600_000,
+        acceptedMs: NOW_MS - 600_000,
         lastSeenMs: NOW_MS - 900_000,
         polls: 99,
         failures: 10,

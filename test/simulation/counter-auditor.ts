@@ -10,6 +10,7 @@ const COUNTERS = [
 ] as const;
 type CounterName = (typeof COUNTERS)[number][2];
 
+const ACCEPTED = 'library_values_accepted_timestamp_seconds';
 const DAY_MS = 86_400_000;
 const ACCEPTED_AT_ONCE = 1000;
 /** A value exported for this long is in the state file. */
@@ -62,6 +63,9 @@ export function createCounterAuditor({ environment, service, clock, report }: Au
         report(`${series} is shown before the first good poll`);
         continue;
       }
+      if (scrape.value(ACCEPTED, customer, stream) === undefined) {
+        report(`${series} is shown before values were accepted`);
+      }
       const excess = scrape.value('library_count_excess', customer, kind) ?? NaN;
       if (isExactAfterPoll(environment)) {
         expectExact(series, of, truth, value - excess, poll);
@@ -91,6 +95,10 @@ export function createCounterAuditor({ environment, service, clock, report }: Au
       const mayBeAbsent = value === undefined && isNew && isDoubted;
       if (!(total >= least && total <= most) && !mayBeAbsent) {
         report(`${series} minus excess is ${total} in the end, and not ${least} to ${most}`);
+      }
+      const acceptedMs = 1000 * (scrape.value(ACCEPTED, customer, stream) ?? NaN);
+      if (acceptedMs !== poll.endMs && !(isNew && isDoubted)) {
+        report(`${series} was accepted at ${acceptedMs} in the end, and polled at ${poll.endMs}`);
       }
     }
   }

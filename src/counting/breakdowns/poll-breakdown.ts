@@ -53,6 +53,8 @@ export interface BreakdownContext extends ConfirmationContext {
 
 export interface BreakdownOutcome {
   readonly state: BreakdownState;
+  /** Whether the values of this poll are exported; else the previous ones stay until it is confirmed. */
+  readonly accepted: boolean;
   readonly notes: readonly PollNote[];
 }
 
@@ -102,11 +104,16 @@ export async function pollBreakdown(
     async () => grandTotal((await reader.read('day', period.startMs)).sums),
   );
   if (verdict.kind === 'pending') {
-    return { state: { ...state, pending: verdict.pending }, notes: [verdict.note] };
+    return {
+      state: { ...state, pending: verdict.pending },
+      accepted: false,
+      notes: [verdict.note],
+    };
   }
   const snapshot = { ...exported, period, day, atMs: nowMs(), droppedKeys };
   return {
     state: { snapshot, pending: NOTHING_PENDING },
+    accepted: true,
     notes: droppedKeys > 0 && (before?.droppedKeys ?? 0) === 0 ? ['breakdown_keys_dropped'] : [],
   };
 }

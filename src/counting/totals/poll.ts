@@ -80,6 +80,8 @@ export type PollNote =
 
 export interface PollOutcome {
   readonly state: StreamState;
+  /** Whether the values of this poll are exported; else the previous ones stay until it is confirmed. */
+  readonly accepted: boolean;
   readonly notes: readonly PollNote[];
 }
 
@@ -148,7 +150,7 @@ export async function pollStream(
   }
   return context.beginBaseline(necessity)
     ? pollWithBaseline(state, context, reader)
-    : { state, notes: ['increase_pending'] };
+    : { state, accepted: false, notes: ['increase_pending'] };
 }
 
 export function createReader(context: PollContext, query: Query): WindowReader {
@@ -230,7 +232,7 @@ async function pollWithBaseline(
     state.keyFormat,
   );
   if (result === undefined) {
-    return { state, notes: ['aggregations_inconsistent'] };
+    return { state, accepted: false, notes: ['aggregations_inconsistent'] };
   }
   const { baseline, recent, source, use } = result;
   const { lastSeenBeforeMs, keyFormat } = await findLastSeenBefore(state, context, reader, result);
@@ -308,13 +310,18 @@ async function conclude(
   const notes =
     next.keyFormat.status === state.keyFormat.status ? [] : KEY_FORMAT_NOTES[next.keyFormat.status];
   if (verdict.kind === 'pending') {
-    return { state: { ...ifPending, pending: verdict.pending }, notes: [...notes, verdict.note] };
+    return {
+      state: { ...ifPending, pending: verdict.pending },
+      accepted: false,
+      notes: [...notes, verdict.note],
+    };
   }
   const { aggregation } = next.totalSource;
   const sourceNotes =
     aggregation === state.totalSource.aggregation ? [] : TOTAL_SOURCE_NOTES[aggregation];
   return {
     state: { ...next, snapshot, pending: NOTHING_PENDING },
+    accepted: true,
     notes: [...notes, ...sourceNotes],
   };
 }
