@@ -46,6 +46,8 @@ abstract class Counted {
   aheadMs = 0;
   serviceTellsTime = true;
   intervalMs = MINUTE_MS;
+  /** Whether a baseline may be read that is not required. */
+  mayReadBaseline = true;
   /** The requests of the last poll, and what it logs. */
   asked: Question[] = [];
   notes: readonly PollNote[] = [];
@@ -92,7 +94,7 @@ abstract class Counted {
     const elapsedMs = this.nowMs - this.#startMs;
     const limits = {
       renewalMs: Math.floor(elapsedMs / RECONCILE_MS) * RECONCILE_MS,
-      takeSlot: () => true,
+      takeSlot: () => this.mayReadBaseline,
       stop: new AbortController(),
     };
     await runPoll(job, limits, {

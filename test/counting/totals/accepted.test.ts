@@ -77,6 +77,20 @@ describe('values', () => {
     expect(counted.totals()).toEqual([undefined, undefined]);
   });
 
+  test('wait for the baseline that must verify them', async () => {
+    const { counted, record, minutes, truth } = countedPeople();
+    record(START_MS - MINUTE_MS, [20, 20]);
+    await counted.poll();
+    record(START_MS + MINUTE_MS / 2, [30, 30]);
+    counted.mayReadBaseline = false;
+    await minutes(2);
+    expect(timesOf(counted)).toEqual([counted.nowMs, START_MS, START_MS + MINUTE_MS]);
+    counted.mayReadBaseline = true;
+    await minutes(1);
+    expect(timesOf(counted)).toEqual([counted.nowMs, counted.nowMs, undefined]);
+    expect(counted.totals()).toEqual(truth());
+  });
+
   test('wait for a first total of 0 that is confirmed', async () => {
     const { counted, minutes } = countedPeople({ records: [] });
     await counted.poll();
