@@ -6,9 +6,10 @@ import {
   HISTORY_DAYS,
   learnDoors,
   MINUTES_PER_QUARTER,
+  QUARTER_MS,
   QUARTERS_PER_DAY,
 } from '../../src/counting/occupancy/door-model.ts';
-import type { CountedDay, DoorModel } from '../../src/counting/occupancy/door-model.ts';
+import type { DoorModel } from '../../src/counting/occupancy/door-model.ts';
 import {
   continueEstimate,
   estimateFrom,
@@ -16,6 +17,7 @@ import {
 } from '../../src/counting/occupancy/estimate.ts';
 import type { Estimate } from '../../src/counting/occupancy/estimate.ts';
 import { nextOccupancy } from '../../src/counting/occupancy/occupancy.ts';
+import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/simulator/conventions.ts';
 import { countPasses } from '../../src/simulator/traffic.ts';
 import { drawBurst, equip, groupShareOf, passesFor, REGIMES } from './regimes.ts';
@@ -52,6 +54,17 @@ interface VisitedDay {
 interface Counts {
   readonly entered: number[];
   readonly exited: number[];
+}
+
+function dayOf(day: number, { entered, exited }: Counts, stepMs = QUARTER_MS): DayCounts {
+  return {
+    day: { startMs: 0, endMs: DAY_MS },
+    weekday: day % 7,
+    stepMs,
+    first: 0,
+    counts: [Float64Array.from(entered), Float64Array.from(exited)],
+    before: [0, 0],
+  };
 }
 
 interface CountsOfDay {
@@ -110,13 +123,10 @@ function judge(
   days: readonly VisitedDay[],
 ): Omit<ErrorSums, 'regime'> {
   const sums = { minutes: 0, raw: 0, shown: 0, rawWhereShown: 0, estimated: 0, covered: 0 };
-  const history = Array.from({ length: DAYS }, (_, day): CountedDay => ({
-    weekday: day % 7,
-    ...noCounts(QUARTERS_PER_DAY),
-  }));
+  const history = Array.from({ length: DAYS }, (_, day) => dayOf(day, noCounts(QUARTERS_PER_DAY)));
   for (const { day, open, passes, inside } of days) {
     const counted = countDay(library, regime, seed, day, open, passes);
-    history[day] = { weekday: day % 7, ...counted.byQuarter };
+    history[day] = dayOf(day, counted.byQuarter);
     if (day >= JUDGED_FROM_DAY) {
       const model = learnDoors(history.slice(day - HISTORY_DAYS, day), day % 7);
       const opens = minuteOf(open.opensMs);
@@ -177,14 +187,14 @@ function* figuresUntil(
   for (const [i, fromMinute] of releases.entries()) {
     const toMinute = Math.min(releases[i + 1] ?? endMinute, endMinute);
     known = plus(known, late.get(fromMinute));
+    const minutes = dayOf(0, known, MINUTE_MS);
     let state = START_OF_DAY;
     let raw = 0;
     for (let minute = 0; minute < toMinute; minute++) {
       const [entered = 0, exited = 0] = [known.entered[minute], known.exited[minute]];
       raw = nextOccupancy(raw, entered, exited);
       if (model.emptiesAtNight) {
-        const counts = [{ minute, entered, exited }];
-        state = continueEstimate(model, state, counts, minute + 1, Infinity);
+        state = continueEstimate(model, state, minutes, minute + 1, Infinity);
       }
       if (minute >= fromMinute) {
         const estimate = model.emptiesAtNight ? estimateFrom(model, state) : undefined;

@@ -9,7 +9,9 @@ import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { Customer } from '../../src/counting/customer.ts';
 import { counterOwner, HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { createOpeningHoursParser } from '../../src/counting/calendar/opening-hours.ts';
-import { INITIAL_STATE } from '../../src/counting/totals/poll.ts';
+import { DayCounter } from '../../src/counting/rows/day-counts.ts';
+import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
+import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 
 const STREAMS: readonly MinuteStream[] = ['people', 'logins'];
@@ -46,6 +48,14 @@ export function createFleet(customers: number): readonly Customer[] {
   });
 }
 
+function oneMinute({ calendar }: Customer, nowMs: number, inside: number): DayCounts {
+  const counter = new DayCounter(calendar, [calendar.dayAt(nowMs)], 'people');
+  counter.add(nowMs, [inside, 0]);
+  const [minutes] = counter.days();
+  assert(minutes !== undefined);
+  return minutes;
+}
+
 /** What follows from one good poll of each of the customer's streams. `polls` is how many there were before. */
 export function poll(customer: Customer, number: number, polls: number, nowMs: number): void {
   const epoch = customer.periodAt(nowMs);
@@ -61,9 +71,9 @@ export function poll(customer: Customer, number: number, polls: number, nowMs: n
       totals: counts,
       today: counts.map((count) => count % 1_000),
       order: {
-        occupancy: { inside: counted % 211, samples: [] },
+        minutes: oneMinute(customer, nowMs, counted % 211),
+        endMs: nowMs + 1,
         lastSeenMs: Math.floor(nowMs / 60_000) * 60_000,
-        estimate: undefined,
       },
     };
     customer.pollSucceeded(

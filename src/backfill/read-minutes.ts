@@ -1,10 +1,9 @@
 /** Reads a past time range by the minute, in the largest windows that the service allows. */
 import { ServiceError } from '../base/errors.ts';
-import { COUNTERS } from '../base/model.ts';
 import type { MinuteStream } from '../base/model.ts';
 import { MINUTE_MS } from '../counting/calendar/calendar.ts';
 import type { Calendar, Span } from '../counting/calendar/calendar.ts';
-import { areEqual, grandTotal, isZero } from '../counting/rows/counts.ts';
+import { grandTotal, isZero } from '../counting/rows/counts.ts';
 import type { Counts } from '../counting/rows/counts.ts';
 import {
   allAgree,
@@ -17,20 +16,22 @@ import {
   readKeys,
 } from '../counting/rows/key-format.ts';
 import type { KeyFormatState } from '../counting/rows/key-format.ts';
-import { lastSeenIn, minutesOfSamples } from '../counting/occupancy/occupancy.ts';
+import { addSamples, DayCounter, lastSeenIn } from '../counting/rows/day-counts.ts';
+import type { DayCounts } from '../counting/rows/day-counts.ts';
 import {
   isForced,
   readByMinute,
   readChunks,
   WindowReader,
 } from '../counting/rows/window-reader.ts';
+import { areConsistent, sumChunks } from '../counting/totals/period-total.ts';
 import type { Chunk, Query, WindowResponse } from '../counting/rows/window-reader.ts';
 
 /** One stream of one customer over a time range. */
 export interface MinuteHistory {
   readonly span: Span;
-  /** For each counter of the stream, the counts of each minute from the start of `span` on. */
-  readonly minutes: readonly Float64Array[];
+  /** The days of the range by minute. */
+  readonly days: readonly DayCounts[];
   /** The sums of all rows, whatever their keys. */
   readonly sums: Counts;
   /** The service's sums of the same range by `day`, for comparison only. */
@@ -76,46 +77,39 @@ export async function readMinuteHistory(
   });
   let byDay = await reader.read('day', span.startMs, span.endMs);
   let read = await readMinutes({ ...range, reader }, known);
-  if (!areEqual(read.table.sums, byDay.sums)) {
+  if (!areConsistent(byDay.sums, read.minutes.sums, read.minutes.sums)) {
     // A fault of the service may lower either answer for a moment: the larger one counts.
     const again = await readMinutes({ ...range, reader }, read.keyFormat);
-    read = grandTotal(again.table.sums) >= grandTotal(read.table.sums) ? again : read;
+    read = grandTotal(again.minutes.sums) >= grandTotal(read.minutes.sums) ? again : read;
     byDay = await reader.read('day', span.startMs, span.endMs);
   }
-  const { table, keyFormat } = read;
+  const { minutes, keyFormat } = read;
   const lastSeenBeforeMs = range.needsDayBefore
     ? await lastSeenBefore({ ...range, reader }, keyFormat)
     : undefined;
   return {
-    history: { span, ...table, byDay: byDay.sums, lastSeenBeforeMs },
+    history: { span, ...minutes, byDay: byDay.sums, lastSeenBeforeMs },
     keyFormat,
   };
 }
 
-/** The counts of each minute, and their sums. */
-interface MinuteTable {
-  readonly minutes: readonly Float64Array[];
-  readonly sums: number[];
-}
+type Minutes = Pick<MinuteHistory, 'days' | 'sums'>;
 
 async function readMinutes(
   range: RangeReader,
   known: KeyFormatState,
-): Promise<{ readonly table: MinuteTable; readonly keyFormat: KeyFormatState }> {
-  const { stream, span, reader } = range;
-  const minuteCount = Math.ceil((span.endMs - span.startMs) / MINUTE_MS);
-  const table: MinuteTable = {
-    minutes: COUNTERS[stream].map(() => new Float64Array(minuteCount)),
-    sums: COUNTERS[stream].map(() => 0),
-  };
+): Promise<{ readonly minutes: Minutes; readonly keyFormat: KeyFormatState }> {
+  const { span, reader } = range;
   const whole = await reader.read('minute', span.startMs, span.endMs);
   let chunks = await readRangeChunks(range, whole, Infinity);
   const keyFormat = await detectRangeFormat(range, known, chunks);
   if (namesTimeOfDay(keyFormat)) {
     chunks = await readRangeChunks(range, whole, MAX_TIME_OF_DAY_WINDOW_MS);
   }
-  chunks.forEach((chunk) => addRows(table, range, chunk, keyFormat));
-  return { table, keyFormat };
+  return {
+    minutes: { days: countDays(range, chunks, keyFormat), sums: sumChunks(chunks) },
+    keyFormat,
+  };
 }
 
 async function readRangeChunks(
@@ -136,28 +130,33 @@ async function readRangeChunks(
  * A row with an unreadable key, or with the time of a wrong clock, is added to the nearest minute of
  * the range: the totals are the service's in any case.
  */
-function addRows(
-  { minutes, sums }: MinuteTable,
-  { span, calendar }: MinuteRange,
-  { aggregation, rows, window, sign }: Chunk,
+function countDays(
+  { span, calendar, stream }: MinuteRange,
+  chunks: readonly Chunk[],
   keyFormat: KeyFormatState,
-): void {
-  const last = Math.ceil((span.endMs - span.startMs) / MINUTE_MS) - 1;
-  const parse = keyParser(keyFormat, window, calendar.zone);
-  for (const row of rows) {
-    const rowMs = aggregation === 'minute' ? parse(row) : undefined;
-    const atMs = rowMs ?? window.endMs - MINUTE_MS;
-    const place = Math.min(last, Math.max(0, Math.floor((atMs - span.startMs) / MINUTE_MS)));
-    // If windows include their end, the minute at the end of the range belongs to the next range.
-    const isAfterEnd = atMs === span.endMs;
-    row.counts.forEach((count, i) => {
-      const counts = minutes[i];
-      if (counts !== undefined) {
-        sums[i] = (sums[i] ?? 0) + sign * count;
-        counts[place] = (counts[place] ?? 0) + (isAfterEnd ? 0 : sign * count);
+): readonly DayCounts[] {
+  const counter = new DayCounter(calendar, daysOf(calendar, span), stream);
+  const lastMs = span.endMs - MINUTE_MS;
+  for (const { aggregation, rows, window, sign } of chunks) {
+    const parse = keyParser(keyFormat, window, calendar.zone);
+    for (const row of rows) {
+      const rowMs = aggregation === 'minute' ? parse(row) : undefined;
+      const atMs = rowMs ?? window.endMs - MINUTE_MS;
+      // If windows include their end, the minute at the end of the range belongs to the next range.
+      if (atMs !== span.endMs) {
+        counter.add(Math.min(lastMs, Math.max(span.startMs, atMs)), row.counts, sign);
       }
-    });
+    }
   }
+  return counter.days();
+}
+
+function daysOf(calendar: Calendar, span: Span): readonly Span[] {
+  const days: Span[] = [];
+  for (let { startMs } = span; startMs < span.endMs; startMs = days.at(-1)?.endMs ?? Infinity) {
+    days.push(calendar.dayAt(startMs));
+  }
+  return days;
 }
 
 /**
@@ -207,12 +206,13 @@ async function detectRangeFormat(
 }
 
 async function lastSeenBefore(
-  { reader, calendar, span }: RangeReader,
+  { reader, stream, calendar, span }: RangeReader,
   keyFormat: KeyFormatState,
 ): Promise<number | undefined> {
   const dayBefore = calendar.dayBefore(calendar.dayAt(span.startMs));
   const response = await reader.read('minute', dayBefore.startMs, span.startMs);
   const chunks = (await readByMinute(reader, response, MAX_DAY_CHUNKS)) ?? [];
-  const minutes = minutesOfSamples(chunks, keyFormat, calendar.zone);
-  return minutes && lastSeenIn(minutes, dayBefore);
+  const counter = new DayCounter(calendar, [dayBefore], stream);
+  const [counted] = addSamples(counter, chunks, keyFormat, calendar.zone) ? counter.days() : [];
+  return counted && lastSeenIn(counted);
 }

@@ -1,35 +1,27 @@
 /**
- * Replays a counting period day by day: the metrics that the exporter would have exported in the past.
- * Late records are in the minute they belong to, unlike live. Pure.
+ * Replays a counting period: the metrics that the exporter would have exported in the past. Each sample
+ * is a poll of a customer with the minutes that were over. Late records are in the minute they belong
+ * to, unlike live. Pure.
  */
-import { COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
+import { ALL_COUNTERS, COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
 import type { CounterName, MinuteStream } from '../base/model.ts';
-import { MINUTE_MS } from '../counting/calendar/calendar.ts';
 import type { Calendar, CountingPeriod, Span } from '../counting/calendar/calendar.ts';
-import { ifRecentlySeen } from '../counting/customer.ts';
-import {
-  descriptionMetrics,
-  doorMetrics,
-  NO_ESTIMATE,
-  UNPOLLED,
-} from '../counting/customer-metrics.ts';
+import { Customer } from '../counting/customer.ts';
 import type {
   CounterValues,
   CustomerDescription,
   CustomerMetrics,
-  EstimateMetrics,
-  StreamMetrics,
 } from '../counting/customer-metrics.ts';
-import { countDay, weekdayOf } from '../counting/occupancy/read-door-days.ts';
+import { counterOwner, HighWaterMarks } from '../counting/high-water-marks.ts';
 import { HISTORY_DAYS, learnDoors } from '../counting/occupancy/door-model.ts';
-import type { CountedDay } from '../counting/occupancy/door-model.ts';
-import { continueEstimate, estimateFrom, START_OF_DAY } from '../counting/occupancy/estimate.ts';
-import type { EstimateState } from '../counting/occupancy/estimate.ts';
+import type { DoorModel } from '../counting/occupancy/door-model.ts';
+import { plus } from '../counting/rows/counts.ts';
+import type { Counts } from '../counting/rows/counts.ts';
+import { lastSeenIn, positiveSums, stepsUntil, weekdayOf } from '../counting/rows/day-counts.ts';
+import type { DayCounts } from '../counting/rows/day-counts.ts';
+import { INITIAL_STATE } from '../counting/totals/state.ts';
+import type { Snapshot } from '../counting/totals/state.ts';
 import type { MinuteHistory } from './read-minutes.ts';
-import { nextOccupancy } from '../counting/occupancy/occupancy.ts';
-import type { Minutes } from '../counting/occupancy/occupancy.ts';
-import { findClosingMinute } from '../counting/occupancy/today-estimate.ts';
-import type { DayDoors } from '../counting/occupancy/today-estimate.ts';
 
 export interface PeriodHistory {
   readonly customer: string;
@@ -43,202 +35,127 @@ export interface PeriodHistory {
    * The days before the first one with a sample, up to the start of the period, for the estimate.
    * Undefined: there is no estimate.
    */
-  readonly daysBefore: readonly CountedDay[] | undefined;
+  readonly daysBefore: readonly DayCounts[] | undefined;
   /** Upper limits of the counters: the first live values, if they are of this period. */
   readonly maxValues: Readonly<Partial<Record<CounterName, number>>>;
 }
 
 export interface PastMetrics {
   readonly atMs: number;
-  /** What cannot be known of the past is undefined; there are no breakdowns. */
+  /** There are no breakdowns, and what describes polls means nothing. */
   readonly metrics: CustomerMetrics;
 }
 
-/** `times` ascend and are within the period. */
+/** A minute is over one second before its end, so that the last sample of a period has all of it. */
+const LAST_SECOND_MS = 1_000;
+
+/** Whether an interval is over at an instant. */
+export function isOver(endMs: number, atMs: number): boolean {
+  return endMs <= atMs + LAST_SECOND_MS;
+}
+
+/** Returns the metrics at these times, which ascend and are within the period. */
 export function* replayPeriod(
   history: PeriodHistory,
   times: readonly number[],
 ): Generator<PastMetrics> {
-  const { calendar, period } = history;
+  const { calendar, period, maxValues } = history;
+  const customer = customerOf(history);
   const replays = MINUTE_STREAMS.flatMap((stream) => {
     const minutes = history.streams[stream];
-    return minutes === undefined ? [] : [new StreamReplay(stream, minutes)];
+    return minutes === undefined ? [] : [new StreamReplay(stream, minutes, period)];
   });
-  const people = history.streams.people;
-  const estimates =
-    people && history.daysBefore && new EstimateReplay(history, people, history.daysBefore);
-  let day = calendar.dayAt(period.startMs);
   for (const atMs of times) {
-    while (atMs >= day.endMs) {
-      const { endMs } = day;
-      replays.forEach((replay) => replay.endDay(endMs));
-      estimates?.endDay(day);
-      day = calendar.dayAt(endMs);
+    const day = calendar.dayAt(atMs);
+    if (customer.isEstimated && customer.doorsDay?.startMs !== day.startMs) {
+      customer.doorsLearned(day, learnDoorsOf(history, day));
     }
-    replays.forEach((replay) => replay.advance(atMs));
-    const estimate = estimates?.at(day, atMs) ?? NO_ESTIMATE;
-    yield { atMs, metrics: { ...metricsAt(atMs, history, replays), estimate } };
+    for (const replay of replays) {
+      const state = { ...INITIAL_STATE, snapshot: replay.snapshotAt(atMs) };
+      customer.pollSucceeded(replay.stream, { state, accepted: true }, atMs);
+    }
+    yield { atMs, metrics: limit(customer.metricsAt(atMs), maxValues) };
   }
 }
 
-/** True if an interval counts as over: one second before its end, for the last sample of a period. */
-export function isOver(endMs: number, atMs: number): boolean {
-  return endMs <= atMs + 1_000;
-}
-
-function metricsAt(
-  atMs: number,
-  { customer, timezone, description, calendar, period, maxValues }: PeriodHistory,
-  replays: readonly StreamReplay[],
-): Omit<CustomerMetrics, 'estimate'> {
-  const counters: Partial<Record<CounterName, CounterValues>> = {};
-  const streams: Partial<Record<MinuteStream, StreamMetrics>> = {};
-  for (const replay of replays) {
-    COUNTERS[replay.stream].forEach((name, i) => {
-      counters[name] = replay.valuesOf(i, maxValues[name]);
-    });
-    const lastSeenMs = ifRecentlySeen(replay.lastSeenMs, calendar, atMs);
-    streams[replay.stream] = { ...UNPOLLED, lastSeenMs };
-  }
-  return {
-    customer,
+function customerOf(history: PeriodHistory): Customer {
+  const { customer: name, timezone, description, calendar, streams, daysBefore } = history;
+  return new Customer({
+    name,
     timezone,
-    ...descriptionMetrics(description, calendar.zone, timezone, atMs),
-    periodStartMs: period.startMs,
-    credentialsValid: undefined,
-    occupancy: replays.find(({ stream }) => stream === 'people')?.occupancy,
-    counters,
-    breakdowns: {},
-    streams,
-    validUntilMs: Infinity,
-  };
+    description: { ...description, estimate: description.estimate && daysBefore !== undefined },
+    calendar,
+    streams: MINUTE_STREAMS.filter((stream) => streams[stream] !== undefined),
+    owner: counterOwner('', '', name),
+    marks: new HighWaterMarks(),
+  });
 }
 
-/** One stream, minute by minute. */
+/** From the days before, as on that day. */
+function learnDoorsOf({ calendar, streams, daysBefore = [] }: PeriodHistory, day: Span): DoorModel {
+  const ofPeriod = streams.people?.days.filter((past) => past.day.endMs <= day.startMs) ?? [];
+  const known = [...daysBefore, ...ofPeriod];
+  return learnDoors(known.slice(-HISTORY_DAYS), weekdayOf(calendar, day));
+}
+
+/** The counters are at most the first live values, which follow them. */
+function limit(metrics: CustomerMetrics, maxValues: PeriodHistory['maxValues']): CustomerMetrics {
+  const counters: Partial<Record<CounterName, CounterValues>> = {};
+  for (const name of ALL_COUNTERS) {
+    const { total = 0, today } = metrics.counters[name] ?? {};
+    if (metrics.counters[name] !== undefined) {
+      counters[name] = {
+        total: Math.min(total, maxValues[name] ?? Infinity),
+        excess: undefined,
+        today,
+      };
+    }
+  }
+  return { ...metrics, counters };
+}
+
+/** One stream, day by day. */
 class StreamReplay {
   readonly stream: MinuteStream;
-  readonly #history: MinuteHistory;
-  readonly #totals: number[];
-  #totalsAtDayStart: readonly number[];
-  #next = 0;
-  occupancy = 0;
-  lastSeenMs: number | undefined;
+  readonly #days: readonly DayCounts[];
+  readonly #period: CountingPeriod;
+  #totalsBefore: Counts;
+  #lastSeenBeforeMs: number | undefined;
+  #today = 0;
 
-  constructor(stream: MinuteStream, history: MinuteHistory) {
+  constructor(stream: MinuteStream, history: MinuteHistory, period: CountingPeriod) {
     this.stream = stream;
-    this.#history = history;
-    this.#totals = history.minutes.map(() => 0);
-    this.#totalsAtDayStart = [...this.#totals];
-    this.lastSeenMs = history.lastSeenBeforeMs;
+    this.#days = history.days;
+    this.#period = period;
+    this.#totalsBefore = COUNTERS[stream].map(() => 0);
+    this.#lastSeenBeforeMs = history.lastSeenBeforeMs;
   }
 
-  /** Adds every minute that is over. */
-  advance(atMs: number): void {
-    const { span, minutes } = this.#history;
-    const count = minutes[0]?.length ?? 0;
-    for (; this.#next < count; this.#next += 1) {
-      const startMs = span.startMs + this.#next * MINUTE_MS;
-      if (!isOver(startMs + MINUTE_MS, atMs)) {
-        return;
-      }
-      this.#addMinute(startMs);
+  /** Returns the values of a poll at this instant; it sees the minutes that are over. */
+  snapshotAt(atMs: number): Snapshot | undefined {
+    let counted = this.#days[this.#today];
+    while (counted !== undefined && counted.day.endMs <= atMs) {
+      this.#totalsBefore = plus(this.#totalsBefore, positiveSums(counted));
+      this.#lastSeenBeforeMs = lastSeenIn(counted) ?? this.#lastSeenBeforeMs;
+      this.#today += 1;
+      counted = this.#days[this.#today];
     }
-  }
-
-  endDay(endMs: number): void {
-    this.advance(endMs - 1_000);
-    this.#totalsAtDayStart = [...this.#totals];
-    this.occupancy = 0;
-  }
-
-  valuesOf(i: number, maxValue = Infinity): CounterValues {
-    const total = this.#totals[i] ?? 0;
+    if (counted === undefined) {
+      return undefined;
+    }
+    const minutes = stepsUntil(counted, atMs + LAST_SECOND_MS);
+    const today = positiveSums(minutes);
     return {
-      total: Math.min(total, maxValue),
-      excess: undefined,
-      today: total - (this.#totalsAtDayStart[i] ?? 0),
+      period: this.#period,
+      day: counted.day,
+      atMs,
+      totals: plus(this.#totalsBefore, today),
+      today,
+      order: {
+        minutes,
+        endMs: atMs + 1,
+        lastSeenMs: lastSeenIn(minutes) ?? this.#lastSeenBeforeMs,
+      },
     };
   }
-
-  #addMinute(startMs: number): void {
-    const counts = this.#history.minutes.map((minutes) => minutes[this.#next] ?? 0);
-    counts.forEach((count, i) => {
-      // Below 0 if a record came while the history was read. A counter must not decrease.
-      this.#totals[i] = (this.#totals[i] ?? 0) + Math.max(0, count);
-    });
-    const [entered = 0, exited = 0] = counts;
-    this.occupancy = nextOccupancy(this.occupancy, entered, exited);
-    if (counts.some((count) => count > 0)) {
-      this.lastSeenMs = startMs;
-    }
-  }
-}
-
-/** The estimate, day by day; each day's doors are learned from the days before it. */
-class EstimateReplay {
-  readonly #history: PeriodHistory;
-  readonly #people: MinuteHistory;
-  readonly #days: CountedDay[];
-  #doors: DayDoors | undefined;
-  /** After the minutes that are over. */
-  #state: EstimateState = START_OF_DAY;
-
-  constructor(history: PeriodHistory, people: MinuteHistory, daysBefore: readonly CountedDay[]) {
-    this.#history = history;
-    this.#people = people;
-    this.#days = [...daysBefore];
-  }
-
-  endDay(day: Span): void {
-    this.#days.push(countDay(this.#history.calendar, day, minutesOf(this.#people, day)));
-  }
-
-  /** As a poll at this instant: the running minute is included, without counts. */
-  at(day: Span, atMs: number): EstimateMetrics {
-    if (this.#doors?.day !== day) {
-      this.#doors = this.#doorsOf(day);
-      this.#state = START_OF_DAY;
-    }
-    const { model, closingMinute } = this.#doors;
-    if (!model.emptiesAtNight) {
-      return { ...NO_ESTIMATE, ...doorMetrics(model) };
-    }
-    function minuteAt(ms: number): number {
-      return Math.floor((ms - day.startMs) / MINUTE_MS);
-    }
-    const fromMs = day.startMs + this.#state.minutes * MINUTE_MS;
-    const counts = minutesOf(this.#people, { startMs: fromMs, endMs: atMs + 1_000 }).map(
-      ({ startMs, counts: [entered = 0, exited = 0] }) => ({
-        minute: minuteAt(startMs),
-        entered,
-        exited,
-      }),
-    );
-    this.#state = continueEstimate(
-      model,
-      this.#state,
-      counts,
-      minuteAt(atMs + 1_000),
-      closingMinute,
-    );
-    const now = continueEstimate(model, this.#state, [], minuteAt(atMs) + 1, closingMinute);
-    return { people: estimateFrom(model, now), fault: now.fault ?? 'none', ...doorMetrics(model) };
-  }
-
-  #doorsOf(day: Span): DayDoors {
-    const { calendar, description, timezone } = this.#history;
-    const model = learnDoors(this.#days.slice(-HISTORY_DAYS), weekdayOf(calendar, day));
-    const closingMinute = findClosingMinute(day, description.openingHours, timezone);
-    return { day, model, closingMinute };
-  }
-}
-
-/** The minutes that are over at the end of a span. */
-function minutesOf({ span, minutes }: MinuteHistory, { startMs, endMs }: Span): Minutes {
-  const first = Math.round((startMs - span.startMs) / MINUTE_MS);
-  const last = Math.floor((Math.min(endMs, span.endMs) - span.startMs) / MINUTE_MS);
-  return Array.from({ length: Math.max(0, last - first) }, (_, i) => ({
-    startMs: span.startMs + (first + i) * MINUTE_MS,
-    counts: minutes.map((counts) => Math.max(0, counts[first + i] ?? 0)),
-  }));
 }

@@ -29,13 +29,12 @@ import type {
 } from './customer-metrics.ts';
 import type { DoorModel } from './occupancy/door-model.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
-import { occupancyUntil, SAMPLE_MS } from './occupancy/occupancy.ts';
+import { CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
 import type { AcceptedTotals } from './totals/plausibility.ts';
-import { INITIAL_STATE } from './totals/poll.ts';
-import type { PollOutcome, StreamState } from './totals/poll.ts';
-import type { Snapshot } from './totals/snapshot.ts';
-import { findClosingMinute } from './occupancy/today-estimate.ts';
-import type { DayDoors } from './occupancy/today-estimate.ts';
+import { INITIAL_STATE } from './totals/state.ts';
+import type { PollOutcome, Snapshot, StreamState } from './totals/state.ts';
+import { estimateToday, findClosingMinute } from './occupancy/today-estimate.ts';
+import type { DayDoors, TodayEstimate } from './occupancy/today-estimate.ts';
 
 export interface CustomerOptions {
   readonly name: string;
@@ -47,12 +46,21 @@ export interface CustomerOptions {
   readonly marks: HighWaterMarks;
 }
 
+/** What the order of today's minutes shows of the people inside. */
+interface Inside {
+  readonly occupancy: number;
+  /** Undefined while the doors are not known. */
+  readonly estimate: TodayEstimate | undefined;
+}
+
 export class Customer implements MetricsSource {
   readonly customer: string;
   readonly breakdowns: Breakdowns;
   readonly #options: CustomerOptions;
   readonly #streams = new Map<MinuteStream, StreamState>();
   readonly #health = new Map<Stream, Health>();
+  /** At the last accepted poll of people; undefined if keys cannot be parsed. */
+  #inside: Inside | undefined;
   #description: CustomerDescription;
   #period: CountingPeriod | undefined;
   #credentialsValid: boolean | undefined;
@@ -111,6 +119,9 @@ export class Customer implements MetricsSource {
   ): void {
     const { owner, marks } = this.#options;
     const { snapshot } = state;
+    if (stream === 'people' && snapshot !== this.stateOf(stream).snapshot) {
+      this.#inside = this.#insideOf(snapshot);
+    }
     if (snapshot !== undefined) {
       COUNTERS[stream].forEach((counter, i) => {
         marks.update(owner, counter, snapshot.period, at(snapshot.totals, i), nowMs);
@@ -118,6 +129,21 @@ export class Customer implements MetricsSource {
     }
     this.#streams.set(stream, state);
     this.#countSuccess(stream, accepted, nowMs);
+  }
+
+  #insideOf(snapshot: Snapshot | undefined): Inside | undefined {
+    if (snapshot?.order === undefined) {
+      return undefined;
+    }
+    const { minutes, endMs } = snapshot.order;
+    const { doors } = this;
+    return {
+      occupancy: occupancyAt(minutes, endMs),
+      estimate:
+        doors?.day.startMs === snapshot.day.startMs
+          ? estimateToday(doors, minutes, endMs, this.#inside?.estimate)
+          : undefined,
+    };
   }
 
   breakdownSucceeded(
@@ -200,8 +226,8 @@ export class Customer implements MetricsSource {
       return undefined;
     }
     const { atMs, order } = snapshot;
-    const inside = occupancyUntil(order.occupancy, { startMs: day.startMs, endMs: atMs });
-    return { day, stepMs: SAMPLE_MS, inside, atMs };
+    const inside = occupancyCurve(order.minutes, atMs, CURVE_STEP_MS);
+    return { day, stepMs: CURVE_STEP_MS, inside, atMs };
   }
 
   metricsAt(nowMs: number): CustomerMetrics {
@@ -210,7 +236,7 @@ export class Customer implements MetricsSource {
     const counters: Partial<Record<CounterName, CounterValues>> = {};
     const streams: Partial<Record<Stream, StreamMetrics>> = {};
     const dayStartMs = calendar.dayAt(nowMs).startMs;
-    const order = this.#recentSnapshotAt(nowMs)?.order;
+    const inside = this.#insideAt(nowMs);
     for (const stream of this.streams) {
       const { snapshot } = this.stateOf(stream);
       const totals = snapshot?.period.startMs === period.startMs ? snapshot.totals : undefined;
@@ -234,8 +260,8 @@ export class Customer implements MetricsSource {
       ...descriptionMetrics(this.#description, calendar.zone, timezone, nowMs),
       periodStartMs: period.startMs,
       credentialsValid: this.credentialsValid,
-      occupancy: order?.occupancy.inside,
-      estimate: this.#estimateAt(nowMs),
+      occupancy: inside?.occupancy,
+      estimate: this.#estimateAt(nowMs, inside?.estimate),
       counters,
       breakdowns: this.breakdowns.metricsAt(nowMs, period.startMs, dayStartMs),
       streams,
@@ -244,23 +270,22 @@ export class Customer implements MetricsSource {
   }
 
   /** Today's, unless it is too old, in both directions: clocks step back, too. */
-  #recentSnapshotAt(nowMs: number): Snapshot | undefined {
+  #insideAt(nowMs: number): Inside | undefined {
     const snapshot = this.#streams.get('people')?.snapshot;
     return snapshot !== undefined &&
       Math.abs(nowMs - snapshot.atMs) <= MAX_OCCUPANCY_AGE_MS &&
       snapshot.day.startMs === this.calendar.dayAt(nowMs).startMs
-      ? snapshot
+      ? this.#inside
       : undefined;
   }
 
   /** The ratio of the day before stays until that of the day is known. */
-  #estimateAt(nowMs: number): EstimateMetrics {
+  #estimateAt(nowMs: number, estimate: TodayEstimate | undefined): EstimateMetrics {
     const today = this.calendar.dayAt(nowMs);
     const learned = this.#learned;
     if (learned === undefined || learned.day.startMs < this.calendar.dayBefore(today).startMs) {
       return NO_ESTIMATE;
     }
-    const estimate = this.#recentSnapshotAt(nowMs)?.order?.estimate;
     return {
       people: estimate?.estimate,
       fault: estimate && (estimate.fault ?? 'none'),

@@ -3,17 +3,18 @@
  * what explains the result. Sends more requests than a poll.
  */
 import { DAY_MS } from './calendar/calendar.ts';
-import { anyBelow, isZero } from './rows/counts.ts';
+import { isZero } from './rows/counts.ts';
 import type { Counts } from './rows/counts.ts';
 import { detectKeyFormat } from './rows/key-format.ts';
 import type { KeyFormatState } from './rows/key-format.ts';
-import { lastSeenIn, minutesOfSamples } from './occupancy/occupancy.ts';
+import { addSamples, DayCounter, lastSeenIn } from './rows/day-counts.ts';
 import { EMPTY_POLLS_TO_CONFIRM } from './totals/plausibility.ts';
-import { createReader, INITIAL_STATE, pollStream } from './totals/poll.ts';
-import type { PollContext, StreamState } from './totals/poll.ts';
+import { createReader, pollStream } from './totals/poll.ts';
+import { INITIAL_STATE } from './totals/state.ts';
+import type { PollContext, StreamState } from './totals/state.ts';
 import { MIN_CHUNK_MS, readByMinute } from './rows/window-reader.ts';
 import type { Query, WindowReader } from './rows/window-reader.ts';
-import { isVerified } from './totals/period-total.ts';
+import { areConsistent, isVerified } from './totals/period-total.ts';
 import type { TotalAggregation } from './totals/period-total.ts';
 
 export interface StreamDiagnosis {
@@ -84,7 +85,8 @@ async function compareDay(
   const { sums: byDay } = await reader.read('day', fromMs);
   const byMinute = minutes.sums;
   const isMinuteForced = minutes.aggregation !== 'minute';
-  if (aggregation !== 'day' || anyBelow(byDay, byMinute)) {
+  const unlimited = byDay.map(() => Infinity);
+  if (aggregation !== 'day' || !areConsistent(byDay, byMinute, unlimited)) {
     return {
       day: { agrees: false, totalAggregation: aggregation, byDay, byMinute },
       isMinuteForced,
@@ -97,14 +99,14 @@ async function compareDay(
 /** If neither today nor the day before counted anybody. */
 async function lookBack(
   keyFormat: KeyFormatState,
-  { calendar: { zone }, nowMs }: PollContext,
+  { stream, calendar, nowMs }: PollContext,
   reader: WindowReader,
 ): Promise<Pick<StreamDiagnosis, 'keyFormat' | 'lastSeenMs'>> {
   const response = await reader.read('minute', nowMs() - LOOK_BACK_MS);
   const samples = (await readByMinute(reader, response)) ?? [];
-  const detected = await detectKeyFormat(reader, keyFormat, samples, zone);
-  const minutes = minutesOfSamples(samples, detected, zone);
+  const detected = await detectKeyFormat(reader, keyFormat, samples, calendar.zone);
   const { startMs, endMs } = response.window;
-  const lastSeenMs = minutes && lastSeenIn(minutes, { startMs, endMs: endMs + 1 });
-  return { keyFormat: detected, lastSeenMs };
+  const counter = new DayCounter(calendar, [{ startMs, endMs: endMs + 1 }], stream);
+  const [counted] = addSamples(counter, samples, detected, calendar.zone) ? counter.days() : [];
+  return { keyFormat: detected, lastSeenMs: counted && lastSeenIn(counted) };
 }

@@ -13,7 +13,7 @@ import { pollBreakdown } from '../counting/breakdowns/poll-breakdown.ts';
 import type { BreakdownContext } from '../counting/breakdowns/poll-breakdown.ts';
 import type { Customer } from '../counting/customer.ts';
 import { pollStream } from '../counting/totals/poll.ts';
-import type { BaselineNecessity, PollContext, PollNote } from '../counting/totals/poll.ts';
+import type { BaselineNecessity, PollContext, PollNote } from '../counting/totals/state.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
 import type { CustomerClient } from '../service/types.ts';
 import type { PollLog } from './log-limiter.ts';
@@ -109,7 +109,6 @@ export function streamContext(
     renewalMs,
     reconcileIntervalMs,
     marks: customer.marksOf(stream, period),
-    doors: stream === 'people' ? customer.doors : undefined,
   };
 }
 

@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Stream } from '../base/model.ts';
 import type { Customer } from '../counting/customer.ts';
-import type { BaselineNecessity } from '../counting/totals/poll.ts';
+import type { BaselineNecessity } from '../counting/totals/state.ts';
 import type { CustomerClient } from '../service/types.ts';
 import { isHistoryDue, readHistory } from './history.ts';
 import { PollLog } from './log-limiter.ts';

@@ -5,6 +5,9 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
+import { grandTotal, plus } from '../../src/counting/rows/counts.ts';
+import type { Counts } from '../../src/counting/rows/counts.ts';
+import { stepsUntil } from '../../src/counting/rows/day-counts.ts';
 import { ANY_KEY_FORMAT } from '../../src/counting/rows/key-format.ts';
 import { readMinuteHistory } from '../../src/backfill/read-minutes.ts';
 import type { MinuteHistory } from '../../src/backfill/read-minutes.ts';
@@ -16,16 +19,21 @@ import { pick } from '../../src/simulator/chance.ts';
 import { queryFrom } from '../support/ask.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
 
-const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** After the clocks were set back in Europe and America, and after the month began. */
 const NOW_MS = Date.parse('2026-11-05T15:00:00Z');
 const ZONES = ['Europe/Copenhagen', 'Europe/London', 'America/New_York', 'Asia/Kathmandu'];
 
 /** The totals of the minutes before an instant. */
-function countedBefore({ span, minutes }: MinuteHistory, atMs: number): number[] {
-  const count = Math.round((atMs - span.startMs) / MINUTE_MS);
-  return minutes.map((counts) => counts.subarray(0, count).reduce((sum, more) => sum + more, 0));
+function countedBefore({ days }: MinuteHistory, atMs: number): Counts {
+  return days.reduce<Counts>(
+    (total, day) =>
+      plus(
+        stepsUntil(day, atMs).counts.map((steps) => grandTotal([...steps])),
+        total,
+      ),
+    [],
+  );
 }
 
 /** Without what no reader can correct: unknown keys, offsets read as UTC, forced windows that are wider. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { MinuteStream } from '../../src/base/model.ts';
 import type { EstimateMetrics } from '../../src/counting/customer-metrics.ts';
 import { readDaysBefore, readDoorModel } from '../../src/counting/occupancy/read-door-days.ts';
 import { learnDoors } from '../../src/counting/occupancy/door-model.ts';
@@ -7,6 +8,7 @@ import type { PeriodHistory } from '../../src/backfill/replay.ts';
 import type { KeyFormatState } from '../../src/counting/rows/key-format.ts';
 import { readMinuteHistory } from '../../src/backfill/read-minutes.ts';
 import type { MinuteHistory } from '../../src/backfill/read-minutes.ts';
+import { DayCounter } from '../../src/counting/rows/day-counts.ts';
 import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
 import { queryFrom } from '../support/ask.ts';
 import { CALENDAR, COPENHAGEN, OCTOBER } from '../support/owner.ts';
@@ -26,16 +28,23 @@ const RIVERSIDE = {
 
 /** Counts by local minute of October, in which clocks are set back on the 25th. */
 function minutes(
-  counterCount: number,
+  stream: MinuteStream,
   counts: Readonly<Record<string, readonly number[]>>,
 ): MinuteHistory {
-  const length = (OCTOBER.endMs - OCTOBER.startMs) / MINUTE_MS;
-  const tables = Array.from({ length: counterCount }, () => new Float64Array(length));
-  for (const [minute, values] of Object.entries(counts)) {
-    const place = (at(minute) - OCTOBER.startMs) / MINUTE_MS;
-    tables.forEach((table, i) => table.fill(values[i] ?? 0, place, place + 1));
+  const days = [CALENDAR.dayAt(OCTOBER.startMs)];
+  for (let day = days[0]; day !== undefined && day.endMs < OCTOBER.endMs;) {
+    day = CALENDAR.dayAt(day.endMs);
+    days.push(day);
   }
-  return { span: OCTOBER, minutes: tables, sums: [], byDay: [], lastSeenBeforeMs: undefined };
+  const counter = new DayCounter(CALENDAR, days, stream);
+  Object.entries(counts).forEach(([minute, values]) => counter.add(at(minute), values));
+  return {
+    span: OCTOBER,
+    days: counter.days(),
+    sums: [],
+    byDay: [],
+    lastSeenBeforeMs: undefined,
+  };
 }
 
 /** An instant by its local time; `24 18:30` is in October. */
@@ -61,13 +70,13 @@ function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}):
       ...RIVERSIDE,
       period: OCTOBER,
       streams: {
-        people: minutes(2, {
+        people: minutes('people', {
           '24 18:29': [3, 5],
           '24 18:30': [4, 1],
           '25 03:59': [1, 0],
           '25 12:00': [2, 0],
         }),
-        logins: minutes(1, { '24 09:00': [7] }),
+        logins: minutes('logins', { '24 09:00': [7] }),
       },
       daysBefore: undefined,
       ...changes,
@@ -106,7 +115,7 @@ test('replays the minutes that are over, day by day, across a change of the cloc
 });
 
 test('includes the last minute one second before the period ends', () => {
-  const people = minutes(2, { '2026-11-01T03:59': [3, 1] });
+  const people = minutes('people', { '2026-11-01T03:59': [3, 1] });
   const times = ['2026-11-01T03:59:58', '2026-11-01T03:59:59'];
   expect(replay(times, { streams: { people } })).toMatchObject([
     { totals: [0, 0, undefined] },
@@ -121,7 +130,7 @@ test('limits the counters, but not the values of today', () => {
 });
 
 test('a counter does not decrease for a negative minute', () => {
-  const streams = { people: minutes(2, { '24 12:00': [5, 0], '24 12:01': [-2, 0] }) };
+  const streams = { people: minutes('people', { '24 12:00': [5, 0], '24 12:01': [-2, 0] }) };
   expect(replay(['24 12:02'], { streams })).toMatchObject([{ totals: [5, 0, undefined] }]);
 });
 

@@ -16,7 +16,7 @@ import type {
   CustomerMetrics,
 } from '../../src/counting/customer-metrics.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import type { PollNote } from '../../src/counting/totals/poll.ts';
+import type { PollNote } from '../../src/counting/totals/state.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { runPoll } from '../../src/polling/poll-job.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';

@@ -11,7 +11,7 @@ import { anyBelow, grandTotal, plus } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { checkPlausibility, emptinessOf, NOTHING_PENDING } from '../totals/plausibility.ts';
 import type { ConfirmationContext, Pending } from '../totals/plausibility.ts';
-import type { PollNote } from '../totals/poll.ts';
+import type { PollNote } from '../totals/state.ts';
 import { readLarger, WindowReader } from '../rows/window-reader.ts';
 import type { Query } from '../rows/window-reader.ts';
 

@@ -5,14 +5,7 @@
  * docs/occupancy.md describes the method and its accuracy. None of the constants is fitted to one library.
  */
 import { at } from '../rows/counts.ts';
-
-/** A complete past day. Both lists have {@link QUARTERS_PER_DAY} counts, by elapsed quarter-hour. */
-export interface CountedDay {
-  /** 0 to 6, of the day's start. */
-  readonly weekday: number;
-  readonly entered: readonly number[];
-  readonly exited: readonly number[];
-}
+import type { DayCounts } from '../rows/day-counts.ts';
 
 export interface DoorModel {
   /**
@@ -55,6 +48,7 @@ export interface DeparturePattern {
 export const HISTORY_DAYS = 28;
 export const QUARTERS_PER_DAY = 96;
 export const MINUTES_PER_QUARTER = 15;
+export const QUARTER_MS = MINUTES_PER_QUARTER * 60_000;
 
 /** A day teaches something about the doors from this many counts on. */
 const MIN_COUNTS_PER_DAY = 40;
@@ -94,9 +88,14 @@ const NIGHT_FROM_QUARTER = 92;
 const MAX_NIGHT_COUNTS = 1;
 const MIN_EMPTY_NIGHTS_SHARE = 0.8;
 
-interface SummedDay extends CountedDay {
+interface SummedDay {
   /** Place in the history, for the distance in days. */
   readonly index: number;
+  /** 0 to 6, of the day's start. */
+  readonly weekday: number;
+  /** By elapsed quarter-hour, {@link QUARTERS_PER_DAY} of them. */
+  readonly entered: Float64Array;
+  readonly exited: Float64Array;
   readonly counts: number;
   /** Of entries to exits; not finite if a direction counted nobody. */
   readonly logRatio: number;
@@ -120,11 +119,13 @@ const EXACT_RATIO: Ratio = {
 };
 
 /**
- * @param days complete days before today, oldest first, at most {@link HISTORY_DAYS}; a day without
- *   counts stays in the list
+ * Returns what the days before today say about the doors.
+ *
+ * @param days complete, oldest first, at most {@link HISTORY_DAYS}, in steps of a quarter-hour or less; a
+ *   day without counts stays in the list
  * @param weekday that of today
  */
-export function learnDoors(days: readonly CountedDay[], weekday: number): DoorModel {
+export function learnDoors(days: readonly DayCounts[], weekday: number): DoorModel {
   const all = days.map(sumDay);
   const busy = all.filter(({ counts }) => counts >= MIN_COUNTS_PER_DAY);
   const usable = busy.filter(({ logRatio }) => Math.abs(logRatio) <= MAX_ABS_LOG_RATIO);
@@ -141,15 +142,29 @@ export function learnDoors(days: readonly CountedDay[], weekday: number): DoorMo
   };
 }
 
-function sumDay(day: CountedDay, index: number): SummedDay {
-  const [entered, exited] = [sum(day.entered), sum(day.exited)];
+function sumDay(counted: DayCounts, index: number): SummedDay {
+  const [entered, exited] = [sumQuarters(counted, 0), sumQuarters(counted, 1)];
+  const [entries, exits] = [sum(entered), sum(exited)];
   return {
-    ...day,
     index,
-    counts: entered + exited,
-    logRatio: Math.log(entered / exited),
-    effectiveCounts: 2 / (1 / entered + 1 / exited),
+    weekday: counted.weekday,
+    entered,
+    exited,
+    counts: entries + exits,
+    logRatio: Math.log(entries / exits),
+    effectiveCounts: 2 / (1 / entries + 1 / exits),
   };
+}
+
+/** The 25th hour of a day is added to its last quarter-hour. */
+function sumQuarters({ stepMs, first, counts }: DayCounts, counter: number): Float64Array {
+  const quarters = new Float64Array(QUARTERS_PER_DAY);
+  counts[counter]?.forEach((count, i) => {
+    const elapsed = Math.floor(((first + i) * stepMs) / QUARTER_MS);
+    const quarter = Math.min(QUARTERS_PER_DAY - 1, elapsed);
+    quarters[quarter] = at(quarters, quarter) + Math.max(0, count);
+  });
+  return quarters;
 }
 
 function emptiesAtNight(days: readonly SummedDay[]): boolean {
@@ -238,8 +253,8 @@ function combine(a: Measured, b: Measured): Measured {
 /** A past day, scaled to end with nobody inside. */
 interface BalancedDay {
   readonly isSameWeekday: boolean;
-  readonly entered: readonly number[];
-  readonly exited: readonly number[];
+  readonly entered: Float64Array;
+  readonly exited: Float64Array;
   /** People inside at the start of each quarter-hour. */
   readonly inside: readonly number[];
   /** People who could leave in it: half of those who enter in it are counted. */
@@ -249,7 +264,7 @@ interface BalancedDay {
 function learnDepartures(days: readonly SummedDay[], weekday: number): DeparturePattern {
   const sameWeekday = days.filter((day) => day.weekday === weekday);
   const isUsualKnown = sameWeekday.length >= MIN_WEEKDAY_DAYS;
-  function usual(counts: (day: CountedDay) => readonly number[]): number[] {
+  function usual(counts: (day: SummedDay) => ArrayLike<number>): number[] {
     return isUsualKnown
       ? sumByQuarter(sameWeekday.map(counts)).map((total) => total / sameWeekday.length)
       : byQuarter(() => 0);
@@ -351,17 +366,21 @@ function perMinute(perQuarter: number): number {
 
 const QUARTERS = Array.from({ length: QUARTERS_PER_DAY }, (_, quarter) => quarter);
 
-/** A value for each quarter-hour of a day. */
-export function byQuarter(value: (quarter: number) => number): number[] {
+/** Returns a value for each quarter-hour of a day. */
+function byQuarter(value: (quarter: number) => number): number[] {
   return QUARTERS.map(value);
 }
 
-function sumByQuarter(days: readonly (readonly number[])[]): number[] {
+function sumByQuarter(days: readonly ArrayLike<number>[]): number[] {
   return byQuarter((quarter) => days.reduce((total, day) => total + at(day, quarter), 0));
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+function sum(values: Iterable<number>): number {
+  let total = 0;
+  for (const value of values) {
+    total += value;
+  }
+  return total;
 }
 
 function median(values: readonly number[]): number {

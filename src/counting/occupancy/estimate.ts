@@ -5,15 +5,10 @@
  * the same estimate after a restart and in a replica. docs/occupancy.md explains the method.
  */
 import { at } from '../rows/counts.ts';
+import { countAt } from '../rows/day-counts.ts';
+import type { DayCounts } from '../rows/day-counts.ts';
 import { MINUTES_PER_QUARTER, QUARTERS_PER_DAY } from './door-model.ts';
 import type { DeparturePattern, DoorModel } from './door-model.ts';
-
-/** Counts of one minute, by its number since the day's start. */
-export interface MinuteCounts {
-  readonly minute: number;
-  readonly entered: number;
-  readonly exited: number;
-}
 
 export const DOOR_FAULTS = ['exits_missing', 'entries_missing', 'silent'] as const;
 export type DoorFault = (typeof DOOR_FAULTS)[number];
@@ -116,31 +111,27 @@ const UPPER_COUNT_VARIANCE_FACTOR = 1.3;
 const DOUBLE_COUNT_WEIGHT = 0.5;
 
 /**
+ * Returns the state after more minutes of a day.
+ *
  * @param model learned from the days before
  * @param state after the minutes before; {@link START_OF_DAY} for all of today
- * @param counts minutes from `state.minutes` on, sorted; minutes without counts may be left out
+ * @param counted the day by minute
  * @param endMinute the minute after the last one to include
  * @param closingMinute from this minute of the day on it is closed; Infinity if unknown
  */
 export function continueEstimate(
   model: DoorModel,
   state: EstimateState,
-  counts: readonly MinuteCounts[],
+  counted: DayCounts,
   endMinute: number,
   closingMinute: number,
 ): EstimateState {
-  let next = state;
-  let index = counts.findIndex(({ minute }) => minute >= state.minutes);
+  const next = { ...state };
   while (next.minutes < endMinute) {
-    const row = counts[index];
-    const isCounted = row?.minute === next.minutes;
-    index += isCounted ? 1 : 0;
-    next = afterMinute(model, next, isCounted ? row : NO_COUNTS, closingMinute);
+    addMinute(next, model, counted, closingMinute);
   }
   return next;
 }
-
-const NO_COUNTS = { entered: 0, exited: 0 };
 
 /** Undefined while nobody can know: entries are missing, or the doors are silent. */
 export function estimateFrom(model: DoorModel, state: EstimateState): Estimate | undefined {
@@ -164,31 +155,32 @@ export function estimateFrom(model: DoorModel, state: EstimateState): Estimate |
   };
 }
 
-function afterMinute(
+type Mutable<State> = { -readonly [Key in keyof State]: State[Key] };
+
+function addMinute(
+  next: Mutable<EstimateState>,
   model: DoorModel,
-  state: EstimateState,
-  counts: Pick<MinuteCounts, 'entered' | 'exited'>,
+  counted: DayCounts,
   closingMinute: number,
-): EstimateState {
+): void {
   const { countVariance, logRatioVariance, logRatio, departures } = model;
-  const minute = state.minutes;
-  const entered = counts.entered * Math.exp(Math.max(0, -logRatio));
-  const exited = counts.exited * Math.exp(Math.max(0, logRatio));
-  const isCounted = counts.entered + counts.exited > 0;
+  const minute = next.minutes;
+  const countedEntries = Math.max(0, countAt(counted, 0, minute));
+  const countedExits = Math.max(0, countAt(counted, 1, minute));
+  const entered = countedEntries * Math.exp(Math.max(0, -logRatio));
+  const exited = countedExits * Math.exp(Math.max(0, logRatio));
+  const isCounted = countedEntries + countedExits > 0;
   const isEmpty = minute >= closingMinute + LEAVING_MINUTES;
-  const next = {
-    ...state,
-    minutes: minute + 1,
-    balance: state.balance + entered - exited,
-    balanceVariance: state.balanceVariance + (countVariance / 2) * (entered + exited),
-  };
+  next.minutes += 1;
+  next.balance += entered - exited;
+  next.balanceVariance += (countVariance / 2) * (entered + exited);
   if (departures !== undefined) {
     const quarter = Math.min(QUARTERS_PER_DAY - 1, Math.floor(minute / MINUTES_PER_QUARTER));
     const isQuiet = isEmpty || quarter >= departures.quietFromQuarter;
     const usualCounts = at(departures.usualCounts, quarter) / MINUTES_PER_QUARTER;
-    next.recentEntries = state.recentEntries * ENTRIES_WEIGHT + counts.entered;
+    next.recentEntries = next.recentEntries * ENTRIES_WEIGHT + countedEntries;
     next.usualRecentEntries =
-      state.usualRecentEntries * ENTRIES_WEIGHT +
+      next.usualRecentEntries * ENTRIES_WEIGHT +
       at(departures.usualEntries, quarter) / MINUTES_PER_QUARTER;
     watchSilence(next, minute < closingMinute ? usualCounts : 0, isCounted || isQuiet);
     const isOffline =
@@ -204,7 +196,7 @@ function afterMinute(
   next.people = Math.max(0, next.people + entered - exited);
   next.variance +=
     (countVariance / 2) * (entered + exited) +
-    logRatioVariance * exited * (2 * state.exits + exited);
+    logRatioVariance * exited * (2 * next.exits + exited);
   next.exits += exited;
   if (next.fault === 'exits_missing' && departures !== undefined) {
     next.people = next.modelPeople;
@@ -218,10 +210,7 @@ function afterMinute(
   if (isCounted) {
     next.afterLastCount = insideOf(next);
   }
-  return next;
 }
-
-type Mutable<State> = { -readonly [Key in keyof State]: State[Key] };
 
 /** Nothing is counted although it would be usual: the state after the last count applies. */
 function watchSilence(

@@ -1,17 +1,12 @@
-/**
- * The estimate at a poll. The state before the baseline's recent window is kept, so that the next poll
- * continues it and computes only the last minutes; it is a cache, and changes no value.
- */
-import type { Baseline } from '../totals/baseline.ts';
+/** The estimate at a poll, and what it needs to know about the day. */
 import { MINUTE_MS } from '../calendar/calendar.ts';
 import type { Span } from '../calendar/calendar.ts';
-import { at } from '../rows/counts.ts';
+import type { OpeningHours } from '../calendar/opening-hours.ts';
+import { countAt } from '../rows/day-counts.ts';
+import type { DayCounts } from '../rows/day-counts.ts';
 import type { DoorModel } from './door-model.ts';
 import { continueEstimate, estimateFrom, START_OF_DAY } from './estimate.ts';
-import type { DoorFault, Estimate, EstimateState, MinuteCounts } from './estimate.ts';
-import { unpackMinutes } from './occupancy.ts';
-import type { Minutes } from './occupancy.ts';
-import type { OpeningHours } from '../calendar/opening-hours.ts';
+import type { DoorFault, Estimate, EstimateState } from './estimate.ts';
 
 /** What is known about the doors when a day starts. */
 export interface DayDoors {
@@ -25,66 +20,62 @@ export interface TodayEstimate {
   /** Undefined while nobody can know. */
   readonly estimate: Estimate | undefined;
   readonly fault: DoorFault | undefined;
-  readonly doors: DayDoors;
-  readonly baseline: Baseline;
-  /** After the last minute before the baseline's recent window. */
-  readonly atBaseline: EstimateState;
+  /** The state before the newest minutes, from which the next poll goes on. */
+  readonly settled: {
+    readonly doors: DayDoors;
+    readonly today: DayCounts;
+    readonly state: EstimateState;
+  };
 }
 
+/** Minutes that often change after a poll. */
+const UNSETTLED_MINUTES = 20;
+
 /**
- * @param minutes if they are in order, those since the start of the recent window, else all of today
- * @param before the estimate at the poll before
+ * Returns the estimate after the minutes that start before `endMs`. Where the older minutes are those of
+ * the estimate `before`, it goes on from there: a whole day takes forty times as long.
  */
 export function estimateToday(
   doors: DayDoors,
-  baseline: Baseline,
-  minutes: Minutes,
-  isInOrder: boolean,
+  today: DayCounts,
   endMs: number,
   before: TodayEstimate | undefined,
 ): TodayEstimate {
-  const { startMs } = doors.day;
   const { model, closingMinute } = doors;
-  const recentMinute = Math.floor((baseline.recentStartMs - startMs) / MINUTE_MS);
-  const atBaseline =
-    before?.baseline === baseline && before.doors === doors
-      ? before.atBaseline
-      : continueEstimate(
-          model,
-          START_OF_DAY,
-          minuteCounts(
-            baseline.minutes ? unpackMinutes(baseline.minutes, startMs) : [],
-            doors.day,
-            startMs,
-            baseline.recentStartMs,
-          ),
-          recentMinute,
-          closingMinute,
-        );
-  const from = isInOrder ? atBaseline : START_OF_DAY;
-  const state = continueEstimate(
+  const endMinute = Math.ceil((endMs - doors.day.startMs) / MINUTE_MS);
+  const known = before?.settled;
+  const goesOn =
+    known?.doors === doors &&
+    known.state.minutes <= endMinute &&
+    areEqualUntil(known.today, today, known.state.minutes);
+  const settled = continueEstimate(
     model,
-    from,
-    minuteCounts(minutes, doors.day, startMs + from.minutes * MINUTE_MS, endMs),
-    Math.ceil((endMs - startMs) / MINUTE_MS),
+    goesOn ? known.state : START_OF_DAY,
+    today,
+    endMinute - UNSETTLED_MINUTES,
     closingMinute,
   );
-  const { fault } = state;
-  return { estimate: estimateFrom(model, state), fault, doors, baseline, atBaseline };
+  const state = continueEstimate(model, settled, today, endMinute, closingMinute);
+  return {
+    estimate: estimateFrom(model, state),
+    fault: state.fault,
+    settled: { doors, today, state: settled },
+  };
 }
 
-/** Counts from one instant to another; a corrected record may have left a minute below 0. */
-function minuteCounts(minutes: Minutes, day: Span, fromMs: number, toMs: number): MinuteCounts[] {
-  return minutes
-    .filter(({ startMs }) => startMs >= fromMs && startMs < toMs)
-    .map(({ startMs, counts }) => ({
-      minute: (startMs - day.startMs) / MINUTE_MS,
-      entered: Math.max(0, at(counts, 0)),
-      exited: Math.max(0, at(counts, 1)),
-    }));
+function areEqualUntil(a: DayCounts, b: DayCounts, endMinute: number): boolean {
+  for (let minute = 0; minute < endMinute; minute += 1) {
+    if (
+      countAt(a, 0, minute) !== countAt(b, 0, minute) ||
+      countAt(a, 1, minute) !== countAt(b, 1, minute)
+    ) {
+      return false;
+    }
+  }
+  return true;
 }
 
-/** See {@link DayDoors.closingMinute}. */
+/** Returns {@link DayDoors.closingMinute}. */
 export function findClosingMinute(
   day: Span,
   openingHours: OpeningHours | undefined,

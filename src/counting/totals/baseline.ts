@@ -4,7 +4,7 @@
  * came since, however the service defines its windows.
  */
 import { DAY_MS, floorToMinute, MINUTE_MS } from '../calendar/calendar.ts';
-import type { CountingPeriod, Span } from '../calendar/calendar.ts';
+import type { Span } from '../calendar/calendar.ts';
 import {
   ANY_COUNT,
   anyBelow,
@@ -16,51 +16,27 @@ import {
   plus,
 } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
+import { addSamples, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
+import type { DayCounts } from '../rows/day-counts.ts';
 import { detectKeyFormat, keyParser } from '../rows/key-format.ts';
-import type { KeyFormatState } from '../rows/key-format.ts';
-import {
-  continueDay,
-  lastSeenIn,
-  minutesOf,
-  minutesOfSamples,
-  NO_MINUTES,
-  packMinutes,
-  subtractMinutes,
-} from '../occupancy/occupancy.ts';
-import type { DayState, Minutes, PackedMinutes } from '../occupancy/occupancy.ts';
-import type { PollContext, StreamState } from './poll.ts';
+import type { KeyFormatState, KeySample } from '../rows/key-format.ts';
 import { readByMinute, readLarger } from '../rows/window-reader.ts';
 import type { WindowReader, WindowResponse } from '../rows/window-reader.ts';
-import { answeredSource, finerSource, isVerified, totalByMinute } from './period-total.ts';
+import {
+  answeredSource,
+  areConsistent,
+  finerSource,
+  isVerified,
+  totalByMinute,
+} from './period-total.ts';
 import type { TotalSource } from './period-total.ts';
-
-export interface Baseline {
-  readonly period: CountingPeriod;
-  readonly day: Span;
-  readonly takenAtMonotonicMs: number;
-  /** Start of the window that every later poll requests. */
-  readonly recentStartMs: number;
-  readonly recentAtBaseline: Pick<WindowResponse, 'aggregation' | 'sums'>;
-  readonly periodTotal: Counts;
-  readonly todayByMinute: Counts;
-  /** Today's minutes without those of `recentAtBaseline`; undefined if keys cannot be parsed. */
-  readonly minutes: PackedMinutes | undefined;
-  /** What those before the recent window show. Kept so that a poll reads only the last minutes. */
-  readonly beforeRecent: DayState;
-}
-
-/** Whether a baseline may be used by later polls. */
-export type BaselineUse =
-  | 'reusable'
-  /** Somebody came while it was read, or its window starts in the future by the service's clock. */
-  | 'once'
-  /** Its recent window was empty although the day has counts in it. */
-  | 'window_empty';
+import type { Baseline, PollContext } from './state.ts';
 
 export interface BaselineResult {
   readonly baseline: Baseline;
   readonly recent: WindowResponse;
-  readonly use: BaselineUse;
+  /** Whether later polls may use the baseline. */
+  readonly isReusable: boolean;
   readonly source: TotalSource;
   readonly keyFormat: KeyFormatState;
 }
@@ -74,8 +50,6 @@ export interface BaselineContext extends PollContext {
     readonly today: Counts | undefined;
     readonly recentHadCounts: boolean;
   };
-  /** How much longer than usual the recent window is. */
-  readonly extraWindowMs: number;
 }
 
 const RECENT_WINDOW_MS = 15 * MINUTE_MS;
@@ -155,8 +129,7 @@ async function readResponses(
   const came = minus(recentAtBaseline.sums, recentBefore.sums).map((count) => Math.max(0, count));
   const isConsistent =
     coarse.aggregation === total.aggregation &&
-    !anyBelow(coarse.sums, minutes.sums) &&
-    !anyBelow(plus(minutes.sums, came), coarse.sums) &&
+    areConsistent(coarse.sums, minutes.sums, plus(minutes.sums, came)) &&
     !(recentMinutes !== undefined && anyBelow(todayByMinute.sums, recentMinutes));
   if (!isConsistent) {
     return undefined;
@@ -168,9 +141,8 @@ async function readResponses(
 }
 
 /** Not in the service's future, and not before the day. */
-function recentStart(context: BaselineContext): number {
-  const { period, day, nowMs, serviceNowMs, extraWindowMs } = context;
-  const startMs = Math.min(nowMs(), serviceNowMs()) - RECENT_WINDOW_MS - extraWindowMs;
+function recentStart({ period, day, nowMs, serviceNowMs }: BaselineContext): number {
+  const startMs = Math.min(nowMs(), serviceNowMs()) - RECENT_WINDOW_MS;
   return Math.max(day.startMs, period.startMs, floorToMinute(startMs));
 }
 
@@ -234,20 +206,16 @@ async function assemble(
   responses: Responses,
   keyFormatBefore: KeyFormatState,
 ): Promise<BaselineResult> {
-  const { reader, period, day, monotonicMs } = context;
-  const { zone } = context.calendar;
-  const { recentAtBaseline, todayByMinute, periodTotal, source } = responses;
-  const { aggregation, sums, rows, window } = recentAtBaseline;
+  const { reader, period, day, monotonicMs, calendar, serviceNowMs } = context;
+  const { recentBefore, recentAtBaseline, todayByMinute, periodTotal, source } = responses;
+  const { aggregation, sums, window } = recentAtBaseline;
   const samples = await readByMinute(reader, todayByMinute);
   const keyFormat = await detectKeyFormat(
     reader,
     keyFormatBefore,
     [...(aggregation === 'minute' ? [recentAtBaseline] : []), ...(samples ?? [])],
-    zone,
+    calendar.zone,
   );
-  const today = samples && minutesOfSamples(samples, keyFormat, zone);
-  const recent = minutesOf(rows, keyParser(keyFormat, window, zone));
-  const minutes = today && recent && subtractMinutes(today, recent);
   const baseline: Baseline = {
     period,
     day,
@@ -256,90 +224,37 @@ async function assemble(
     recentAtBaseline: { aggregation, sums },
     periodTotal,
     todayByMinute: todayByMinute.sums,
-    minutes: minutes && packMinutes(minutes),
-    beforeRecent: continueDay(NO_MINUTES, minutes ?? [], { ...day, endMs: window.startMs }),
+    minutes: samples && minutesWithout(context, samples, recentAtBaseline, keyFormat),
   };
-  const use = baselineUse(context, responses, minutes);
-  return { baseline, recent: recentAtBaseline, use, source, keyFormat };
-}
-
-function baselineUse(
-  { serviceNowMs }: BaselineContext,
-  { recentBefore, recentAtBaseline }: Responses,
-  minutes: Minutes | undefined,
-): BaselineUse {
-  const { startMs } = recentAtBaseline.window;
   const isStable =
-    recentBefore.aggregation === recentAtBaseline.aggregation &&
-    areEqual(recentBefore.sums, recentAtBaseline.sums) &&
-    startMs <= serviceNowMs();
-  if (!isStable) {
-    return 'once';
-  }
+    recentBefore.aggregation === aggregation &&
+    areEqual(recentBefore.sums, sums) &&
+    window.startMs <= serviceNowMs();
+  // Two empty responses for a window in which the day has counts: all of them would be added later.
+  const { minutes } = baseline;
   const hasMissedCounts =
-    isZero(recentAtBaseline.sums) &&
+    isZero(sums) &&
     minutes !== undefined &&
-    lastSeenIn(minutes, { startMs, endMs: serviceNowMs() + 1 }) !== undefined;
-  return hasMissedCounts ? 'window_empty' : 'reusable';
+    Number(lastSeenIn(minutes, serviceNowMs() + 1)) >= window.startMs;
+  return {
+    baseline,
+    recent: recentAtBaseline,
+    isReusable: isStable && !hasMissedCounts,
+    source,
+    keyFormat,
+  };
 }
 
-/** Whether the window of the last minutes shows what comes, and so whether a baseline can be reused. */
-export type RecentWindow =
-  | { readonly kind: 'usable' }
-  /** Empty at so many baselines in a row although the day had counts in it. */
-  | { readonly kind: 'suspect'; readonly baselines: number }
-  /**
-   * It begins earlier by the zone's offset: the service takes local times for UTC, so that in the
-   * east the usual window is in its future.
-   */
-  | { readonly kind: 'extended' };
-
-/** An empty window may be a fault for this many baselines in a row. */
-const MAX_SUSPECT_BASELINES = 2;
-
-/** The one transition of {@link RecentWindow}. */
-export function nextRecentWindow(
-  state: StreamState,
-  baseline: Baseline,
-  use: BaselineUse,
-): RecentWindow {
-  const before = state.recentWindow;
-  switch (before.kind) {
-    case 'extended':
-      return before;
-    case 'usable':
-    case 'suspect': {
-      const baselines = before.kind === 'suspect' ? before.baselines : 0;
-      if (hasMissedGrowth(state, baseline)) {
-        return { kind: 'extended' };
-      }
-      if (use !== 'window_empty') {
-        return { kind: 'usable' };
-      }
-      return baselines >= MAX_SUSPECT_BASELINES
-        ? { kind: 'extended' }
-        : { kind: 'suspect', baselines: baselines + 1 };
-    }
-  }
-}
-
-/** Whether today grew by far more than the recent window, which was empty at both baselines. */
-function hasMissedGrowth({ baseline: before, recent }: StreamState, baseline: Baseline): boolean {
-  return (
-    before?.day.startMs === baseline.day.startMs &&
-    isZero(before.recentAtBaseline.sums) &&
-    isZero(baseline.recentAtBaseline.sums) &&
-    grandTotal(minus(baseline.todayByMinute, before.todayByMinute)) > 2 * grandTotal(recent ?? [])
-  );
-}
-
-/** Whether later polls may use the baseline, given the state of the window before it and now. */
-export function isBaselineReusable(
-  before: RecentWindow,
-  now: RecentWindow,
-  use: BaselineUse,
-): boolean {
-  return (
-    use !== 'once' && (before.kind === 'extended' || (use === 'reusable' && now.kind === 'usable'))
-  );
+/** Returns the day's minutes without those of a window; undefined if keys cannot be parsed. */
+function minutesWithout(
+  { stream, calendar, day }: BaselineContext,
+  samples: readonly KeySample[],
+  { rows, window }: WindowResponse,
+  keyFormat: KeyFormatState,
+): DayCounts | undefined {
+  const counter = new DayCounter(calendar, [day], stream);
+  const isComplete =
+    addSamples(counter, samples, keyFormat, calendar.zone) &&
+    counter.addRows(rows, keyParser(keyFormat, window, calendar.zone), -1);
+  return isComplete ? counter.days()[0] : undefined;
 }

@@ -5,10 +5,10 @@
  */
 import { DAY_MS } from '../calendar/calendar.ts';
 import type { CountingPeriod } from '../calendar/calendar.ts';
-import { anyBelow, minus, plus } from '../rows/counts.ts';
+import { anyBelow, at, minus } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { isForced, readChunks } from '../rows/window-reader.ts';
-import type { WindowReader } from '../rows/window-reader.ts';
+import type { Chunk, WindowReader } from '../rows/window-reader.ts';
 
 export type TotalAggregation = 'day' | 'quarter' | 'minute';
 
@@ -43,6 +43,14 @@ export function answeredSource(requested: TotalSource, aggregation: string): Tot
     : requested;
 }
 
+/**
+ * Whether an aggregation has the counts of another one, which gives at least `atLeast` and at most
+ * `atMost`: what came meanwhile, or days at the edges, may be in one of them alone.
+ */
+export function areConsistent(counts: Counts, atLeast: Counts, atMost: Counts): boolean {
+  return !anyBelow(counts, atLeast) && !anyBelow(atMost, counts);
+}
+
 /** The sum of everything from `fromMs` on, by minute. */
 export async function totalByMinute(reader: WindowReader, fromMs: number): Promise<Counts> {
   const whole = await reader.read('minute', fromMs);
@@ -51,9 +59,14 @@ export async function totalByMinute(reader: WindowReader, fromMs: number): Promi
     (startMs, toMs) => reader.read('minute', startMs, toMs),
     isForced,
   );
-  return (chunks ?? []).reduce<Counts>(
-    (total, { sums, sign }) => (sign > 0 ? plus(total, sums) : minus(total, sums)),
-    whole.sums.map(() => 0),
+  return sumChunks(chunks ?? []);
+}
+
+/** Returns the sums of chunks, without their overlaps. */
+export function sumChunks(chunks: readonly Chunk[]): Counts {
+  return chunks.reduce<Counts>(
+    (total, { sums, sign }) => sums.map((sum, counter) => at(total, counter) + sign * sum),
+    [],
   );
 }
 
@@ -100,7 +113,7 @@ async function agreesWithDay(
     byDay === undefined ||
     shorter === undefined ||
     longer === undefined ||
-    (!anyBelow(byDay, shorter) && !anyBelow(longer, byDay))
+    areConsistent(byDay, shorter, longer)
   );
 }
 

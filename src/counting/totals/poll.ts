@@ -2,88 +2,30 @@
  * One poll of the people or logins of a customer: the previous state and `query` in, the next state
  * and what to log out. A poll that fails changes nothing (rule 6). README.md has the numbered rules.
  */
-import type { MinuteStream } from '../../base/model.ts';
-import { isBaselineReusable, nextRecentWindow, readBaseline } from './baseline.ts';
-import type { Baseline, RecentWindow } from './baseline.ts';
+import { readBaseline } from './baseline.ts';
 import { MINUTE_MS } from '../calendar/calendar.ts';
-import type { Calendar, CountingPeriod, Span } from '../calendar/calendar.ts';
+import type { CountingPeriod, Span } from '../calendar/calendar.ts';
 import { at, grandTotal, isZero } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
-import { ANY_KEY_FORMAT, narrowKeyFormat } from '../rows/key-format.ts';
+import { narrowKeyFormat } from '../rows/key-format.ts';
 import type { KeyFormatState } from '../rows/key-format.ts';
 import { checkPlausibility, emptinessOf, NOTHING_PENDING } from './plausibility.ts';
-import type { AcceptedTotals, Emptiness, Pending, PlausibilityNote } from './plausibility.ts';
+import type { AcceptedTotals, Emptiness } from './plausibility.ts';
 import { WindowReader } from '../rows/window-reader.ts';
 import type { Query, WindowResponse } from '../rows/window-reader.ts';
-import { createSnapshot, findLastSeenBefore, latestNowMs } from './snapshot.ts';
-import type { Snapshot } from './snapshot.ts';
-import type { DayDoors } from '../occupancy/today-estimate.ts';
+import { createSnapshot, findLastSeenBefore } from './snapshot.ts';
+import { latestNowMs } from './state.ts';
+import type {
+  Baseline,
+  BaselineNecessity,
+  PollContext,
+  PollNote,
+  PollOutcome,
+  Snapshot,
+  StreamState,
+} from './state.ts';
 import { BY_DAY } from './period-total.ts';
 import type { TotalSource } from './period-total.ts';
-
-/** What is kept of one stream between two polls. Immutable: replaced as a whole. */
-export interface StreamState {
-  readonly baseline: Baseline | undefined;
-  readonly snapshot: Snapshot | undefined;
-  readonly totalSource: TotalSource;
-  readonly recentWindow: RecentWindow;
-  readonly keyFormat: KeyFormatState;
-  /** Sums of `recent` at the last accepted poll. */
-  readonly recent: Counts | undefined;
-  readonly pending: Pending;
-  /** The newest minute before today that counted anybody. */
-  readonly lastSeenBeforeMs: number | undefined;
-}
-
-export const INITIAL_STATE: StreamState = {
-  baseline: undefined,
-  snapshot: undefined,
-  totalSource: BY_DAY,
-  recentWindow: { kind: 'usable' },
-  keyFormat: ANY_KEY_FORMAT,
-  recent: undefined,
-  pending: NOTHING_PENDING,
-  lastSeenBeforeMs: undefined,
-};
-
-export type BaselineNecessity = 'required' | 'optional';
-
-export interface PollContext {
-  readonly stream: MinuteStream;
-  readonly calendar: Calendar;
-  readonly period: CountingPeriod;
-  readonly nowMs: () => number;
-  /** The service's clock, by which it dates and windows records. */
-  readonly serviceNowMs: () => number;
-  readonly monotonicMs: number;
-  /** Baselines taken before this moment of the monotonic clock are due for renewal. */
-  readonly renewalMs: number;
-  readonly reconcileIntervalMs: number;
-  /** Whether half of the poll's time is left. */
-  readonly hasTime: () => boolean;
-  /** Whether a baseline may be read now, which takes more time. A required one always may. */
-  readonly beginBaseline: (necessity: BaselineNecessity) => boolean;
-  /** The high-water marks of the period from before the start. */
-  readonly marks: AcceptedTotals | undefined;
-  /** Undefined if there is no estimate. */
-  readonly doors: DayDoors | undefined;
-}
-
-export type PollNote =
-  | PlausibilityNote
-  | 'aggregations_inconsistent'
-  | 'totals_by_quarter'
-  | 'totals_by_minute'
-  | 'breakdown_keys_dropped'
-  | 'key_format_unknown'
-  | 'key_format_detected';
-
-export interface PollOutcome {
-  readonly state: StreamState;
-  /** Whether the values of this poll are exported; else the previous ones stay until it is confirmed. */
-  readonly accepted: boolean;
-  readonly notes: readonly PollNote[];
-}
 
 const TOTAL_SOURCE_NOTES = {
   day: [],
@@ -214,7 +156,6 @@ async function pollWithBaseline(
   const { calendar, period, nowMs, marks } = context;
   const day = calendar.dayAt(nowMs());
   const accepted = acceptedValues(state, period, day);
-  const isExtended = state.recentWindow.kind === 'extended';
   const result = await readBaseline(
     {
       ...context,
@@ -225,7 +166,6 @@ async function pollWithBaseline(
         today: accepted.today,
         recentHadCounts: state.recent !== undefined && !isZero(state.recent),
       },
-      extraWindowMs: isExtended ? Math.max(0, calendar.zone.offsetMsAt(nowMs())) : 0,
     },
     // Each period starts with the cheapest aggregation again: a lag may have ended.
     accepted.totals === undefined ? BY_DAY : state.totalSource,
@@ -234,15 +174,19 @@ async function pollWithBaseline(
   if (result === undefined) {
     return { state, accepted: false, notes: ['aggregations_inconsistent'] };
   }
-  const { baseline, recent, source, use } = result;
-  const { lastSeenBeforeMs, keyFormat } = await findLastSeenBefore(state, context, reader, result);
-  const recentWindow = nextRecentWindow(state, baseline, use);
+  const { baseline, recent, source } = result;
+  const { lastSeenBeforeMs, keyFormat } = await findLastSeenBefore(
+    state,
+    context,
+    reader,
+    baseline,
+    result.keyFormat,
+  );
   const next: StreamState = {
     ...state,
-    baseline: isBaselineReusable(state.recentWindow, recentWindow, use) ? baseline : undefined,
+    baseline: result.isReusable ? baseline : undefined,
     recent: recent.sums,
     totalSource: source,
-    recentWindow,
     keyFormat,
     lastSeenBeforeMs,
   };

@@ -6,28 +6,25 @@ import {
   learnDoors,
   QUARTERS_PER_DAY,
 } from '../../../src/counting/occupancy/door-model.ts';
-import type { CountedDay, DoorModel } from '../../../src/counting/occupancy/door-model.ts';
+import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
 import {
   continueEstimate,
   estimateFrom,
   START_OF_DAY,
 } from '../../../src/counting/occupancy/estimate.ts';
-import type { EstimateState, MinuteCounts } from '../../../src/counting/occupancy/estimate.ts';
+import type { EstimateState } from '../../../src/counting/occupancy/estimate.ts';
 import { nextOccupancy } from '../../../src/counting/occupancy/occupancy.ts';
+import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
+import { dayOf, minutesOf } from '../../support/day-counts.ts';
+import type { Day } from '../../support/day-counts.ts';
 import golden from './testdata/occupancy-golden.json' with { type: 'json' };
 
 const FAULTS = [undefined, 'exits_missing', 'entries_missing', 'silent'];
 const DIGITS = 9;
 
-function minutesOf(entered: readonly number[], exited: readonly number[]): MinuteCounts[] {
-  return entered
-    .map((count, minute) => ({ minute, entered: count, exited: exited[minute] ?? 0 }))
-    .filter((row) => row.entered + row.exited > 0);
-}
-
 function walk(
   model: DoorModel,
-  counts: readonly MinuteCounts[],
+  counts: DayCounts,
   endMinute: number,
   closingMinute = Infinity,
 ): EstimateState {
@@ -35,7 +32,9 @@ function walk(
 }
 
 describe.each(golden)('$name', ({ weekday, history, minutes, expected }) => {
-  const days = history.map((day) => ({ weekday: day.weekday, entered: day.in, exited: day.out }));
+  const days = history.map((day) =>
+    dayOf({ weekday: day.weekday, entered: day.in, exited: day.out }),
+  );
   const model = learnDoors(days, weekday);
 
   test('learns the doors as the reference does', () => {
@@ -68,21 +67,24 @@ describe.each(golden)('$name', ({ weekday, history, minutes, expected }) => {
 
 const count = fc.integer({ min: 0, max: 40 });
 const quarters = fc.array(count, { minLength: QUARTERS_PER_DAY, maxLength: QUARTERS_PER_DAY });
-const anyDay: fc.Arbitrary<CountedDay> = fc.record({
-  weekday: fc.integer({ min: 0, max: 6 }),
-  entered: quarters,
-  exited: quarters,
-});
+const anyDay = fc
+  .record({ weekday: fc.integer({ min: 0, max: 6 }), entered: quarters, exited: quarters })
+  .map((day) => dayOf(day));
 const anyHistory = fc.array(anyDay, { maxLength: HISTORY_DAYS, size: 'max' });
 const anyMinutes = fc
   .array(fc.tuple(count, count), { minLength: 1, maxLength: 1500, size: 'max' })
-  .map((rows) => rows.map(([entered, exited], minute) => ({ minute, entered, exited })));
+  .map((rows) => ({
+    length: rows.length,
+    entered: rows.map(([entered]) => entered),
+    exited: rows.map(([, exited]) => exited),
+  }));
 
 test('is never NaN or negative, and lies inside its interval', () => {
   fc.assert(
-    fc.property(anyHistory, anyMinutes, (history, minutes) => {
+    fc.property(anyHistory, anyMinutes, (history, { length, entered, exited }) => {
       const model = learnDoors(history, 3);
-      for (let end = 60; end <= minutes.length; end += 60) {
+      const minutes = minutesOf(entered, exited);
+      for (let end = 60; end <= length; end += 60) {
         const stated = estimateFrom(model, { ...walk(model, minutes, end), fault: undefined });
         expect(stated?.lower).toBeGreaterThanOrEqual(0);
         expect(stated?.people).toBeGreaterThanOrEqual(stated?.lower ?? NaN);
@@ -96,13 +98,15 @@ test('is never NaN or negative, and lies inside its interval', () => {
 test('is the same whether continued in steps or computed at once, whatever comes later', () => {
   const split = fc.integer({ min: 0, max: 1500 });
   fc.assert(
-    fc.property(anyHistory, anyMinutes, split, (history, minutes, n) => {
+    fc.property(anyHistory, anyMinutes, split, (history, { length, entered, exited }, n) => {
       const model = learnDoors(history, 3);
-      const end = Math.min(n, minutes.length);
+      const minutes = minutesOf(entered, exited);
+      const end = Math.min(n, length);
       const first = walk(model, minutes, end, 1200);
-      expect(walk(model, minutes.slice(0, end), end, 1200)).toEqual(first);
-      expect(continueEstimate(model, first, minutes, minutes.length, 1200)).toEqual(
-        walk(model, minutes, minutes.length, 1200),
+      const soFar = minutesOf(entered.slice(0, end), exited.slice(0, end));
+      expect(walk(model, soFar, end, 1200)).toEqual(first);
+      expect(continueEstimate(model, first, minutes, length, 1200)).toEqual(
+        walk(model, minutes, length, 1200),
       );
     }),
     { numRuns: 40 },
@@ -110,7 +114,7 @@ test('is the same whether continued in steps or computed at once, whatever comes
 });
 
 /** A library from 09:00 to 17:00, whose people stay for an hour. */
-const MONTH = Array.from({ length: HISTORY_DAYS }, (_, day): CountedDay => {
+const MONTH = Array.from({ length: HISTORY_DAYS }, (_, day): Day => {
   const entered = Array.from({ length: QUARTERS_PER_DAY }, (__, quarter) =>
     quarter >= 20 && quarter < 52 ? 100 + 10 * (day % 3) : 0,
   );
@@ -118,14 +122,18 @@ const MONTH = Array.from({ length: HISTORY_DAYS }, (_, day): CountedDay => {
 });
 
 test('exact doors give the raw occupancy with an interval of width 0, whatever is counted', () => {
-  const model = learnDoors(MONTH, 3);
+  const model = learnDoors(
+    MONTH.map((day) => dayOf(day)),
+    3,
+  );
   fc.assert(
-    fc.property(anyMinutes, (minutes) => {
+    fc.property(anyMinutes, ({ entered, exited }) => {
+      const minutes = minutesOf(entered, exited);
       let raw = 0;
       let state = START_OF_DAY;
-      for (const row of minutes) {
-        raw = nextOccupancy(raw, row.entered, row.exited);
-        state = continueEstimate(model, state, [row], row.minute + 1, Infinity);
+      for (const [minute, entries] of entered.entries()) {
+        raw = nextOccupancy(raw, entries, exited[minute] ?? 0);
+        state = continueEstimate(model, state, minutes, minute + 1, Infinity);
         expect(estimateFrom(model, state)).toEqual({ people: raw, lower: raw, upper: raw });
       }
     }),
@@ -133,30 +141,28 @@ test('exact doors give the raw occupancy with an interval of width 0, whatever i
   );
 });
 
-/** 7 people enter each minute from minute 300 to 780, and leave an hour later. */
-const TODAY = Array.from({ length: 900 }, (_, minute) => ({
-  minute,
-  entered: minute >= 300 && minute < 780 ? 7 : 0,
-  exited: minute >= 360 && minute < 840 ? 6.3 : 0,
-}));
-
-/** As TODAY, with these shares of entries and exits counted from minute 401 until `endMinute`. */
-function todayWith(enteredShare: number, exitedShare: number, endMinute = Infinity) {
-  return TODAY.map((row) =>
-    row.minute > 400 && row.minute < endMinute
-      ? { ...row, entered: row.entered * enteredShare, exited: row.exited * exitedShare }
-      : row,
-  );
+/**
+ * 7 people enter each minute from minute 300 to 780, and leave an hour later. These shares of them are
+ * counted from `fromMinute` until `endMinute`.
+ */
+function todayWith(enteredShare = 1, exitedShare = 1, fromMinute = 401, endMinute = Infinity) {
+  function counted(count: number, share: number, begins: number, ends: number): number[] {
+    return Array.from({ length: 900 }, (_, minute) => {
+      const isChanged = minute >= fromMinute && minute < endMinute;
+      return minute >= begins && minute < ends ? count * (isChanged ? share : 1) : 0;
+    });
+  }
+  return minutesOf(counted(7, enteredShare, 300, 780), counted(6.3, exitedShare, 360, 840));
 }
 
 describe('doors that miss a tenth of the exits', () => {
   const model = learnDoors(
-    MONTH.map((day) => ({ ...day, exited: day.exited.map((exits) => exits * 0.9) })),
+    MONTH.map((day) => dayOf({ ...day, exited: day.exited.map((exits) => exits * 0.9) })),
     3,
   );
 
   test('are corrected, until dead entries end the estimate for the day', () => {
-    expect(estimateFrom(model, walk(model, TODAY, 700))?.people).toBeCloseTo(420, -1.5);
+    expect(estimateFrom(model, walk(model, todayWith(), 700))?.people).toBeCloseTo(420, -1.5);
     const counts = todayWith(0, 1);
     for (const minute of [700, 900]) {
       expect(walk(model, counts, minute).fault).toBe('entries_missing');
@@ -165,7 +171,7 @@ describe('doors that miss a tenth of the exits', () => {
   });
 
   test('have no estimate from a silence in a busy hour until something is counted', () => {
-    const counts = TODAY.filter(({ minute }) => minute < 400 || minute >= 450);
+    const counts = todayWith(0, 0, 400, 450);
     const [silent, counting] = [440, 452].map((minute) => walk(model, counts, minute));
     expect([silent?.fault, counting?.fault]).toEqual(['silent', undefined]);
     expect(silent && estimateFrom(model, silent)).toBeUndefined();
@@ -173,7 +179,7 @@ describe('doors that miss a tenth of the exits', () => {
   });
 
   test('are silent after closing only if they were before', () => {
-    const counts = TODAY.filter(({ minute }) => minute < 400);
+    const counts = todayWith(0, 0, 400);
     const [closed, silent] = [400, 440].map((minute) => walk(model, counts, 440, minute));
     expect([closed?.fault, silent?.fault]).toEqual([undefined, 'silent']);
     const [leaving, empty] = [484, 486].map((minute) => walk(model, counts, minute, 440));
@@ -181,7 +187,7 @@ describe('doors that miss a tenth of the exits', () => {
   });
 
   test('have nobody inside 45 minutes after closing', () => {
-    const counts = TODAY.filter(({ minute }) => minute < 600);
+    const counts = todayWith(0, 0, 600);
     expect(estimateFrom(model, walk(model, counts, 646, 600))?.people).toBe(0);
   });
 
@@ -192,7 +198,7 @@ describe('doors that miss a tenth of the exits', () => {
   });
 
   test('have dead exits until exits are counted again', () => {
-    const counts = todayWith(1, 0, 500);
+    const counts = todayWith(1, 0, 401, 500);
     expect(walk(model, counts, 500).fault).toBe('exits_missing');
     expect(walk(model, counts, 700).fault).toBeUndefined();
   });
@@ -200,10 +206,9 @@ describe('doors that miss a tenth of the exits', () => {
 
 describe('doors whose counts differ from day to day', () => {
   const model = learnDoors(
-    MONTH.map((day, i) => ({
-      ...day,
-      exited: day.exited.map((exits) => exits * (0.8 + 0.03 * (i ** 2 % 7))),
-    })),
+    MONTH.map((day, i) =>
+      dayOf({ ...day, exited: day.exited.map((exits) => exits * (0.8 + 0.03 * (i ** 2 % 7))) }),
+    ),
     3,
   );
 

@@ -3,6 +3,7 @@ import { learnDoors, QUARTERS_PER_DAY } from '../../../src/counting/occupancy/do
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
 import { findClosingMinute } from '../../../src/counting/occupancy/today-estimate.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
+import { dayOf } from '../../support/day-counts.ts';
 import { CALENDAR } from '../../support/owner.ts';
 import { ESTIMATED } from '../../support/polled.ts';
 import { countedPeople, MINUTE_MS } from '../counted.ts';
@@ -23,7 +24,7 @@ function doorsBefore(emptyAtNight = true) {
     exited: exited.with(95, night).with(30, 18 + night),
   };
   return learnDoors(
-    Array.from({ length: 28 }, (_, i) => ({ weekday: i % 7, ...day })),
+    Array.from({ length: 28 }, (_, i) => dayOf({ weekday: i % 7, ...day })),
     3,
   );
 }

@@ -135,27 +135,6 @@ describe('a stream', () => {
     expect(counted.totals()).toEqual([47, 39]);
   });
 
-  test('detects at the next baseline that the service reads local time as UTC, and stays exact', async () => {
-    const { counted, service, minutes, record } = countedPeople({
-      records: [],
-      conventions: { designator: 'ignored, read as UTC' },
-    });
-    for (let i = -300; i < 300; i++) {
-      record(START_MS + i * MINUTE_MS, [1, 0]);
-    }
-    await counted.poll();
-    await minutes(62);
-    for (let i = 0; i < 70; i++) {
-      await minutes(1);
-      expect(counted.totals()).toEqual(service.total(NOVEMBER.startMs + HOUR_MS, counted.nowMs));
-    }
-    counted.nowMs += 48 * MINUTE_MS;
-    await counted.poll(20_000);
-    expect(counted.asked).toHaveLength(5);
-    await minutes(1);
-    expect(counted.totals()).toEqual(service.total(NOVEMBER.startMs + HOUR_MS, counted.nowMs));
-  });
-
   test('leaves out of today the rows dated before, which arrived today', async () => {
     const { counted, minutes, record, truth } = countedPeople({
       conventions: { windowTime: 'server' },

@@ -1,0 +1,25 @@
+import { MINUTE_MS } from '../../src/counting/calendar/calendar.ts';
+import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
+
+export interface Day {
+  readonly weekday?: number;
+  readonly entered: readonly number[];
+  readonly exited: readonly number[];
+}
+
+/** A day of 24 hours, by quarter-hour or another step. */
+export function dayOf({ weekday = 3, entered, exited }: Day, stepMs = 15 * MINUTE_MS): DayCounts {
+  return {
+    day: { startMs: 0, endMs: 24 * 60 * MINUTE_MS },
+    weekday,
+    stepMs,
+    first: 0,
+    counts: [Float64Array.from(entered), Float64Array.from(exited)],
+    before: [0, 0],
+  };
+}
+
+/** The same by minute. */
+export function minutesOf(entered: readonly number[], exited: readonly number[]): DayCounts {
+  return dayOf({ entered, exited }, MINUTE_MS);
+}
