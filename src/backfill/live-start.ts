@@ -14,7 +14,6 @@ import type { CustomerConfig } from '../config/types.ts';
 import { Zone } from '../counting/calendar/zone.ts';
 import { writeLabels } from '../metrics/format.ts';
 import type { LabelPair } from '../metrics/format.ts';
-import { parseTimeFlag } from '../cli/flags.ts';
 import type { BackfillFlags } from './targets.ts';
 
 export interface LiveStart {
@@ -68,7 +67,7 @@ export async function findLiveStarts(
   for (const { name, timezone } of customers) {
     const labels = [['customer', name] as const, ...scrapeLabels];
     const selector = `{__name__=~"${COUNTERS}",${writeLabels(...labels)}}`;
-    const rangeMs = endMs - parseTimeFlag(from)(new Zone(timezone), nowMs);
+    const rangeMs = endMs - from.at(new Zone(timezone), nowMs);
     const steps = `count(last_over_time(${selector}[${STEP_MS}ms]))`;
     const search = `min_over_time(timestamp(${steps})[${rangeMs}ms:${STEP_MS}ms])`;
     const [found] = await query(url, search, endMs, stop);

@@ -2,8 +2,8 @@
 import { systemClock } from '../base/clock.ts';
 import { formatDuration } from '../base/duration.ts';
 import { DAY_MS } from '../counting/calendar/calendar.ts';
-import { counted } from '../cli/output.ts';
-import type { ProgressLine } from '../cli/output.ts';
+import { counted } from '../base/output.ts';
+import type { ProgressLine } from '../base/output.ts';
 import type { Month, MonthPart } from './targets.ts';
 
 export class BackfillProgress {

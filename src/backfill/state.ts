@@ -8,7 +8,7 @@ import { MINUTE_STREAMS } from '../base/model.ts';
 import type { MinuteStream, RawRecord } from '../base/model.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
 import type { MinuteHistory } from './read-minutes.ts';
-import { counted, createFormatter } from '../cli/output.ts';
+import { counted, createFormatter } from '../base/output.ts';
 import type { BackfillFlags, Month } from './targets.ts';
 
 const STATE_FILE = 'backfill.json';
@@ -150,7 +150,7 @@ function settingsDigest(
   customers: readonly CustomerConfig[],
 ): string {
   const described = customers.map(({ clientSecret: _secret, ...rest }) => rest);
-  const flags = [from, to, step, instance, job, label, url?.host, url?.pathname];
+  const flags = [from.text, to?.text, step, instance, job, label, url?.host, url?.pathname];
   const settings = JSON.stringify([STATE_VERSION, flags, service.baseUrl, described]);
   return createHash('sha256').update(settings).digest('hex');
 }

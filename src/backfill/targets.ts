@@ -11,8 +11,6 @@ import { breakdownFamilies } from '../metrics/breakdown-families.ts';
 import { BACKFILL_FAMILIES } from '../metrics/families.ts';
 import type { LabelPair } from '../metrics/format.ts';
 import { descriptionOf } from '../polling/customers.ts';
-import { parseTimeFlag, refuseReversed } from '../cli/flags.ts';
-import type { LogFlags } from '../cli/flags.ts';
 import type { LiveStart } from './live-start.ts';
 
 /** Prometheus still changes its newest three hours; blocks must not overlap them. */
@@ -22,11 +20,17 @@ const MIN_HISTORY_MS = 300_000;
 /** Longer steps would leave gaps: Prometheus ignores samples that are older than five minutes. */
 export const STEPS_MS = { '1m': 60_000, '5m': 300_000 } as const;
 
-export interface BackfillFlags extends LogFlags {
+/** A time whose meaning depends on the customer's zone. */
+export interface FlexibleTime {
+  readonly text: string;
+  /** Returns milliseconds since 1970, whole seconds. */
+  at(zone: Zone, nowMs: number): number;
+}
+
+export interface BackfillFlags {
   readonly 'config.file': string;
-  /** For {@link parseTimeFlag}. */
-  readonly from: string;
-  readonly to?: string;
+  readonly from: FlexibleTime;
+  readonly to?: FlexibleTime;
   /** All customers if undefined. */
   readonly customer?: readonly string[];
   readonly step: keyof typeof STEPS_MS;
@@ -100,20 +104,24 @@ export function createTargets(
   return customers.map((config) => {
     const zone = new Zone(config.timezone);
     const liveStart = liveStarts.get(config.name);
-    const startMs = Math.ceil(parseTimeFlag(from)(zone, nowMs) / 1_000) * 1_000;
+    const startMs = Math.ceil(from.at(zone, nowMs) / 1_000) * 1_000;
     if (liveStart !== undefined && liveStart.atMs - startMs < MIN_HISTORY_MS) {
       throw new UsageError(
         `Prometheus has samples of ${config.name} since ${zone.format(liveStart.atMs)}: nothing to write. ` +
           'Use an earlier --from, or omit --prometheus.url if these samples are from another backfill',
       );
     }
-    const requestedEndMs = to === undefined ? Infinity : parseTimeFlag(to)(zone, nowMs);
+    const requestedEndMs = to === undefined ? Infinity : to.at(zone, nowMs);
     const defaultEndMs = to === undefined ? floorToMinute(nowMs - DEFAULT_END_AGE_MS) : Infinity;
     const endMs = Math.min(requestedEndMs, liveStart?.atMs ?? defaultEndMs);
     if (endMs > nowMs) {
       throw new UsageError(`--to must not be in the future: ${zone.format(endMs)}`);
     }
-    refuseReversed(zone, startMs, endMs);
+    if (startMs >= endMs) {
+      throw new UsageError(
+        `--to: expected a time after --from (${zone.format(startMs)}), got ${zone.format(endMs)}`,
+      );
+    }
     return {
       config,
       calendar: new Calendar(zone, config.dayStartsAt),

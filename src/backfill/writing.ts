@@ -21,7 +21,7 @@ import { BACKFILL_FAMILIES } from '../metrics/families.ts';
 import type { Family, FamilyContext } from '../metrics/family.ts';
 import { END_OF, writeHead, writeLabels, writePastSample } from '../metrics/format.ts';
 import type { LabelPair } from '../metrics/format.ts';
-import { counted } from '../cli/output.ts';
+import { counted } from '../base/output.ts';
 import { counterId } from './live-start.ts';
 import type { BackfillProgress } from './progress.ts';
 import type { PartHistory, ReadPart } from './reading.ts';

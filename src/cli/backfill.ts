@@ -30,9 +30,10 @@ import {
   parseTimeFlag,
   TIME_FORMATS,
 } from './flags.ts';
+import type { LogFlags } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
-import { ProgressLine } from './output.ts';
+import { ProgressLine } from '../base/output.ts';
 
 export function backfillCommand(io: Io): Command {
   const command = new Command('backfill')
@@ -41,8 +42,16 @@ export function backfillCommand(io: Io): Command {
       'Writes what the exporter would have exported in the past: one OpenMetrics file per month. Run the same command again to continue after an interruption.',
     )
     .addOption(configOption())
-    .requiredOption('--from <time>', `start of the history; required; ${TIME_FORMATS}`, checkTime)
-    .option('--to <time>', 'its end (default: the first live sample, or 3 hours ago)', checkTime)
+    .requiredOption(
+      '--from <time>',
+      `start of the history; required; ${TIME_FORMATS}`,
+      parseTimeFlag,
+    )
+    .option(
+      '--to <time>',
+      'its end (default: the first live sample, or 3 hours ago)',
+      parseTimeFlag,
+    )
     .option('--customer <name>', 'customer name, repeatable (default: all)', append<string>)
     .addOption(
       new Option('--step <duration>', 'between two samples')
@@ -66,11 +75,11 @@ export function backfillCommand(io: Io): Command {
         'backfill --from=-90d --step=5m --output=history',
       ),
     );
-  return addLogOptions(command).action((flags: BackfillFlags) => backfill(flags, io));
+  return addLogOptions(command).action((flags: BackfillFlags & LogFlags) => backfill(flags, io));
 }
 
 /** Throws a UsageError or ConfigError before the service is queried, and an Error after that. */
-async function backfill(flags: BackfillFlags, io: Io): Promise<void> {
+async function backfill(flags: BackfillFlags & LogFlags, io: Io): Promise<void> {
   const line = new ProgressLine(io);
   const log = loggerFor(flags, { ...io, writeError: (text) => line.write(text) });
   try {
@@ -136,12 +145,6 @@ function lockOutput(folder: string): FolderLock {
       ? new UsageError(`--output: another backfill is writing to ${folder}`)
       : error;
   }
-}
-
-/** The time itself depends on the customer's zone. */
-function checkTime(text: string): string {
-  parseTimeFlag(text);
-  return text;
 }
 
 function append<Value>(value: Value, before: readonly Value[] = []): readonly Value[] {

@@ -7,7 +7,7 @@ import { readCustomers } from './connect.ts';
 import type { CustomerReport } from './connect.ts';
 import { configOption, helpNotes, webConfigOption } from './flags.ts';
 import type { Io } from './io.ts';
-import { ABSENT, counted, createFormatter } from './output.ts';
+import { ABSENT, counted, createFormatter } from '../base/output.ts';
 
 interface CheckFlags {
   readonly 'config.file': string;

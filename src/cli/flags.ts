@@ -68,27 +68,31 @@ export function integer(min: number, max: number): (text: string) => number {
 export const TIME_FORMATS =
   'ISO 8601, local without an offset; a date; or a duration before now such as -24h';
 
-/** Milliseconds since 1970, whole seconds, once the customer's zone and the time are known. */
-export type TimeFlag = (zone: Zone, nowMs: number) => number;
+/** A time on the command line. What it means depends on the customer's zone. */
+export interface TimeFlag {
+  readonly text: string;
+  /** Returns milliseconds since 1970, whole seconds. */
+  at(zone: Zone, nowMs: number): number;
+}
 
 const LOCAL_TIME = /^\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?$/i;
 
 /**
  * Parses ISO 8601 or a duration before now. A time without an offset is the customer's local time, a date
- * means its midnight.
+ * means its midnight. Throws an InvalidArgumentError.
  */
 export function parseTimeFlag(text: string): TimeFlag {
   if (text.startsWith('-')) {
     const agoMs = parseDuration(text.slice(1)) ?? refuseTime();
-    return (_zone, nowMs) => wholeSeconds(Math.max(0, nowMs - agoMs));
+    return { text, at: (_zone, nowMs) => wholeSeconds(Math.max(0, nowMs - agoMs)) };
   }
   try {
     if (LOCAL_TIME.test(text)) {
       const wall = Temporal.PlainDateTime.from(text).toZonedDateTime('UTC');
-      return (zone) => zone.instantOfWall(wholeSeconds(wall.epochMilliseconds));
+      return { text, at: (zone) => zone.instantOfWall(wholeSeconds(wall.epochMilliseconds)) };
     }
     const instantMs = wholeSeconds(Temporal.Instant.from(text).epochMilliseconds);
-    return () => instantMs;
+    return { text, at: () => instantMs };
   } catch {
     return refuseTime();
   }

@@ -31,8 +31,8 @@ import {
 import type { TimeFlag } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
-import { counted, createFormatter, FORMATS, printable, ProgressLine } from './output.ts';
-import type { Format } from './output.ts';
+import { counted, createFormatter, FORMATS, printable, ProgressLine } from '../base/output.ts';
+import type { Format } from '../base/output.ts';
 
 interface QueryFlags {
   readonly 'config.file': string;
@@ -149,8 +149,8 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
 
 function resolveWindow({ from, to }: QueryFlags, zone: Zone): Window {
   const nowMs = systemClock.nowMs();
-  const fromMs = from?.(zone, nowMs);
-  const toMs = to?.(zone, nowMs);
+  const fromMs = from?.at(zone, nowMs);
+  const toMs = to?.at(zone, nowMs);
   if (fromMs !== undefined && toMs !== undefined) {
     refuseReversed(zone, fromMs, toMs);
   }

@@ -1,7 +1,7 @@
 /** Rows as a table, CSV and JSON lines. */
 import { expect, test } from 'vitest';
-import { createFormatter } from '../../src/cli/output.ts';
-import type { Format } from '../../src/cli/output.ts';
+import { createFormatter } from '../../src/base/output.ts';
+import type { Format } from '../../src/base/output.ts';
 
 function formatter(format: Format) {
   return createFormatter(format, ['id', 'name', 'deviceId']);

@@ -1,6 +1,5 @@
 /** Text for terminals, files and programs: tables, CSV, JSON lines, progress. */
-import type { RawRecord } from '../base/model.ts';
-import type { Io } from './io.ts';
+import type { RawRecord } from './model.ts';
 
 export const FORMATS = ['table', 'csv', 'ndjson'] as const;
 
@@ -43,12 +42,18 @@ export function counted(number: number, noun: string): string {
 /** Moves to the start of the line and clears it (ECMA-48, EL). */
 const CLEAR_LINE = '\r\u001b[K';
 
+/** Standard error of a command. */
+interface ErrorOutput {
+  readonly errorIsTerminal: boolean;
+  writeError(text: string): void;
+}
+
 /** One line on a terminal that is rewritten in place. Elsewhere nothing is written. */
 export class ProgressLine {
-  readonly #io: Pick<Io, 'errorIsTerminal' | 'writeError'>;
+  readonly #io: ErrorOutput;
   #isShown = false;
 
-  constructor(io: Pick<Io, 'errorIsTerminal' | 'writeError'>) {
+  constructor(io: ErrorOutput) {
     this.#io = io;
   }
 
