@@ -1,4 +1,5 @@
 /** Errors caused from outside. A programmer's mistake is an assertion, and crashes. */
+import { formatDuration } from './duration.ts';
 
 /** Why a poll failed: the label `reason` of `library_exporter_poll_failures_total`. Closed. */
 export const FAILURE_REASONS = [
@@ -42,6 +43,16 @@ const TRANSIENT: readonly FailureReason[] = ['rate_limited', 'timeout', 'unreach
 /** True if the same request may succeed later: the service or the network failed, not the request. */
 export function isTransient(error: unknown): error is ServiceError {
   return error instanceof ServiceError && TRANSIENT.includes(error.reason);
+}
+
+/** The reason of an abort at a time limit. */
+export class TimeLimitError extends Error {
+  override readonly name = 'TimeLimitError';
+
+  /** `what` took too long, such as "a poll". */
+  constructor(what: string, limitMs: number) {
+    super(`${what} may take ${formatDuration(limitMs)}`);
+  }
 }
 
 /** A wrong command line. Exit status 2. */

@@ -18,7 +18,7 @@ import type { KeyFormatState } from '../counting/rows/key-format.ts';
 import type { Zone } from '../counting/calendar/zone.ts';
 import { CustomerRegistry } from '../polling/customers.ts';
 import type { RegisteredCustomer } from '../polling/customers.ts';
-import { streamContext } from '../polling/poll-job.ts';
+import { abortAfter, streamContext } from '../polling/poll-job.ts';
 import type { ClockReading } from '../service/server-clock.ts';
 import type { Service } from '../service/types.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
@@ -95,8 +95,10 @@ async function readCustomer(
           `the totals need more than the ${maxRequests} requests of one interval`,
         );
       }
-      const deadline = AbortSignal.timeout(2 * timeoutMs);
-      return client.query(question, AbortSignal.any([stop, deadline]));
+      const deadline = new AbortController();
+      const endDeadline = abortAfter(systemClock, 2 * timeoutMs, deadline, 'a query of check');
+      const signal = AbortSignal.any([stop, deadline.signal]);
+      return client.query(question, signal).finally(endDeadline);
     }
     const context = streamContext(
       customer,

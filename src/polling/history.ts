@@ -42,7 +42,7 @@ export async function readHistory(
 ): Promise<void> {
   const { customer, client } = job;
   const today = customer.calendar.dayAt(clock.nowMs());
-  const endDeadline = abortAfter(clock, DEADLINE_MS, stop);
+  const endDeadline = abortAfter(clock, DEADLINE_MS, stop, 'reading the history');
   let error = 'the service returns no minutes';
   try {
     const model = await readDoorModel(

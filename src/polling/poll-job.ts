@@ -1,6 +1,6 @@
 /** One stream of one customer: when it is polled, and one poll from its first request to its result. */
 import type { Clock } from '../base/clock.ts';
-import { ServiceError } from '../base/errors.ts';
+import { ServiceError, TimeLimitError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type {
   AggregatedResponse,
@@ -135,11 +135,14 @@ function breakdownContext(
 
 /** The reason to abort polls that must leave no trace. */
 export const DROPPED = new ServiceError('unreachable', 'the exporter is stopping');
-/** Aborts at a deadline, unless the returned function is called before. */
-export function abortAfter(clock: Clock, deadlineMs: number, stop: AbortController): () => void {
-  return clock.after(deadlineMs, () =>
-    stop.abort(new DOMException('The poll reached its deadline', 'TimeoutError')),
-  );
+/** Aborts `what` at a deadline, unless the returned function is called before. */
+export function abortAfter(
+  clock: Clock,
+  deadlineMs: number,
+  stop: AbortController,
+  what = 'a poll',
+): () => void {
+  return clock.after(deadlineMs, () => stop.abort(new TimeLimitError(what, deadlineMs)));
 }
 
 export interface PollLimits {

@@ -2,8 +2,8 @@
 import { ServiceError } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
 import { untilAborted } from './limits.ts';
-import { decodeRefusal, decodeToken } from './decode.ts';
-import { statusError } from './transport.ts';
+import { decodeFor, decodeRefusal, decodeToken } from './decode.ts';
+import { statusError, titleOf } from './transport.ts';
 import type { ExchangeAnswer, ExchangeRequest } from './transport.ts';
 import type { CustomerAccess, ServiceOptions } from './types.ts';
 
@@ -18,8 +18,6 @@ const RENEWAL_RETRY_MS = MINUTE_MS;
 const MIN_REFUSAL_PAUSE_MS = MINUTE_MS;
 const MAX_REFUSAL_PAUSE_MS = 15 * MINUTE_MS;
 const MIN_AGE_TO_DISCARD_MS = 15 * MINUTE_MS;
-
-const REQUEST_TITLE = 'POST /connect/token';
 
 export interface AccessToken {
   readonly value: Secret;
@@ -40,6 +38,7 @@ export class TokenCache {
   readonly #access: CustomerAccess;
   readonly #options: ServiceOptions;
   readonly #send: (request: ExchangeRequest) => Promise<ExchangeAnswer>;
+  readonly #url: string;
   #token: AccessToken | undefined;
   #renewAtMs = Infinity;
   #refusal: Refusal | undefined;
@@ -55,6 +54,7 @@ export class TokenCache {
     this.#access = access;
     this.#options = options;
     this.#send = send;
+    this.#url = `${options.config.authUrl}/connect/token`;
   }
 
   /**
@@ -65,7 +65,7 @@ export class TokenCache {
     const nowMs = this.#options.clock.monotonicMs();
     const token = this.#token;
     if (token === undefined || nowMs >= token.expiresAtMs) {
-      return untilAborted(this.#request(), signal);
+      return untilAborted(this.#request(), signal, `POST ${this.#url}: no complete answer`);
     }
     if (nowMs >= this.#renewAtMs && this.#pending === undefined) {
       void this.#renew();
@@ -114,9 +114,8 @@ export class TokenCache {
     }
     // The service counts the lifetime from a moment after this one.
     const requestedAtMs = clock.monotonicMs();
-    const answer = await this.#send({
-      url: `${config.authUrl}/connect/token`,
-      title: REQUEST_TITLE,
+    const request = {
+      url: this.#url,
       form: new Secret(
         new URLSearchParams({
           client_id: clientId,
@@ -125,11 +124,14 @@ export class TokenCache {
           scope: config.scope,
         }).toString(),
       ),
-    });
+    };
+    const answer = await this.#send(request);
     if (answer.status !== 200) {
-      throw this.#refused(answer, clientSecret);
+      throw this.#refused(request, answer, clientSecret);
     }
-    const { value, expiresInSeconds = DEFAULT_LIFETIME_SECONDS } = decodeToken(answer);
+    const { value, expiresInSeconds = DEFAULT_LIFETIME_SECONDS } = decodeFor(request, () =>
+      decodeToken(answer),
+    );
     const lifetimeMs = 1_000 * Math.max(expiresInSeconds, MIN_LIFETIME_SECONDS);
     const token = {
       value: new Secret(value),
@@ -144,16 +146,16 @@ export class TokenCache {
     return token;
   }
 
-  #refused(answer: ExchangeAnswer, clientSecret: Secret): ServiceError {
+  #refused(request: ExchangeRequest, answer: ExchangeAnswer, clientSecret: Secret): ServiceError {
     const { status } = answer;
     const code = decodeRefusal(answer) ?? (status === 401 ? 'no reason given' : undefined);
     // Without an error object it may be a proxy that answers.
     if (code === undefined) {
-      return statusError(REQUEST_TITLE, answer);
+      return statusError(request, answer);
     }
     const error = new ServiceError(
       'auth',
-      `the service refused the credentials (status ${status}, ${code}): ` +
+      `${titleOf(request)}: the service refused the credentials (status ${status}, ${code}): ` +
         'check client_id and client secret against the API module',
       { status },
     );

@@ -2,17 +2,18 @@
  * The service for all customers, with one connection pool and one set of limits, and a client per customer
  * that combines token, limits, retries and decoding.
  */
+import { formatDuration } from '../base/duration.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { AggregatedQuestion, AggregatedResponse, Page, PageQuestion } from '../base/model.ts';
 import { TokenCache } from './auth.ts';
 import type { AccessToken } from './auth.ts';
-import { decodeAggregated, decodePage } from './decode.ts';
+import { decodeAggregated, decodeFor, decodePage } from './decode.ts';
 import type { AnswerContent } from './decode.ts';
-import { RateLimiter, Semaphore, abortError } from './limits.ts';
+import { AbortedError, RateLimiter, Semaphore, timeoutOf } from './limits.ts';
 import { POLL_RETRIES, RetryAfterGate, withRetries } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import { ServerClock } from './server-clock.ts';
-import { createTransport, statusError } from './transport.ts';
+import { createTransport, statusError, titleOf } from './transport.ts';
 import type { ExchangeAnswer, ExchangeRequest, Transport } from './transport.ts';
 import type {
   CustomerAccess,
@@ -56,6 +57,12 @@ type AnyQuestion = AggregatedQuestion | PageQuestion;
 interface ClientRequest extends ExchangeRequest {
   readonly endpoint: ObservedEndpoint;
   readonly question?: AnyQuestion;
+}
+
+interface AuthorizedAnswer {
+  readonly request: ExchangeRequest;
+  readonly answer: ExchangeAnswer;
+  readonly token: AccessToken;
 }
 
 class Client implements ServiceClient {
@@ -102,8 +109,10 @@ class Client implements ServiceClient {
     decode: (answer: AnswerContent, secrets: readonly string[]) => T,
   ): Promise<T> {
     if (signal.aborted) {
-      throw abortError(signal);
+      throw timeoutOf('no time left for another request', signal);
     }
+    const { clock } = this.#shared;
+    const startedMs = clock.monotonicMs();
     const policy =
       this.#failures < MAX_FAILURES_WITH_RETRIES
         ? this.#retries
@@ -111,8 +120,9 @@ class Client implements ServiceClient {
     try {
       const decoded = await withRetries(
         async () => {
-          const { answer, token } = await this.#authorized(question, signal, urgent);
-          return decode(answer, [token.value.reveal(), token.clientSecret.reveal()]);
+          const { request, answer, token } = await this.#authorized(question, signal, urgent);
+          const secrets = [token.value.reveal(), token.clientSecret.reveal()];
+          return decodeFor(request, () => decode(answer, secrets));
         },
         policy,
         this.#shared,
@@ -122,29 +132,33 @@ class Client implements ServiceClient {
       return decoded;
     } catch (error) {
       this.#failures += 1;
+      if (error instanceof AbortedError) {
+        const elapsed = roughly(clock.monotonicMs() - startedMs);
+        throw timeoutOf(`${error.message} within ${elapsed}`, signal);
+      }
       throw error;
     }
   }
 
-  /** The answer with status 200, and the token used. A 401 renews the token once. */
+  /** Returns the answer with status 200, its request and the token used. A 401 renews the token once. */
   async #authorized(
     question: AnyQuestion,
     signal: AbortSignal,
     urgent: boolean,
-  ): Promise<{ readonly answer: ExchangeAnswer; readonly token: AccessToken }> {
+  ): Promise<AuthorizedAnswer> {
     const { endpoint } = question;
-    const path = `/v1/${endpoint}`;
-    const url = `${this.#shared.config.baseUrl}${path}?${parameters(question).toString()}`;
+    const { baseUrl } = this.#shared.config;
+    const url = `${baseUrl}/v1/${endpoint}?${parameters(question).toString()}`;
     for (let renewed = false; ; renewed = true) {
       const token = await this.#tokens.get(signal);
-      const request = { url, title: `GET ${path}`, bearer: token.value, endpoint, question };
+      const request = { url, bearer: token.value, endpoint, question };
       const answer = await this.#send(request, urgent, signal);
       if (answer.status === 200) {
-        return { answer, token };
+        return { request, answer, token };
       }
       this.#tokens.invalidate(token, answer.status);
       if (answer.status !== 401 || renewed) {
-        throw statusError(request.title, answer);
+        throw statusError(request, answer);
       }
     }
   }
@@ -166,7 +180,7 @@ class Client implements ServiceClient {
    * while this request queued.
    */
   async #exchange(request: ClientRequest, signal?: AbortSignal): Promise<ExchangeAnswer> {
-    this.#gate.check();
+    this.#gate.check(titleOf(request));
     const { endpoint, question } = request;
     const { transport, clock, serverClock, observer, log } = this.#shared;
     const customer = this.#access.name;
@@ -182,7 +196,7 @@ class Client implements ServiceClient {
       if (code === 200 || concernsCredentials(endpoint, code)) {
         return answer;
       }
-      const error = statusError(request.title, answer);
+      const error = statusError(request, answer);
       this.#gate.record(error);
       throw error;
     } catch (error) {
@@ -191,11 +205,10 @@ class Client implements ServiceClient {
     } finally {
       const durationMs = clock.monotonicMs() - startedMs;
       observer.request({ customer, endpoint, code, durationMs });
-      const [method, path] = request.title.split(' ');
       log.debug('service request finished', {
         customer,
-        method,
-        path,
+        method: request.form === undefined ? 'GET' : 'POST',
+        path: new URL(request.url).pathname,
         aggregation: question?.aggregation,
         from: question?.from,
         to: question?.to,
@@ -217,6 +230,12 @@ function parameters(question: AnyQuestion): URLSearchParams {
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   return new URLSearchParams(given);
+}
+
+/** Returns a duration as text, in whole seconds from one second on. */
+function roughly(durationMs: number): string {
+  const unitMs = durationMs < 1_000 ? 1 : 1_000;
+  return formatDuration(Math.round(durationMs / unitMs) * unitMs);
 }
 
 function concernsCredentials(endpoint: ObservedEndpoint, status: number): boolean {

@@ -14,7 +14,8 @@ import type {
   Row,
 } from '../base/model.ts';
 import { Secret } from '../base/secret.ts';
-import type { ExchangeAnswer } from './transport.ts';
+import { titleOf } from './transport.ts';
+import type { ExchangeAnswer, ExchangeRequest } from './transport.ts';
 
 /** The part of an answer that decoding needs. */
 export type AnswerContent = Pick<ExchangeAnswer, 'contentType' | 'body'>;
@@ -58,6 +59,28 @@ const OAUTH_ERRORS: ReadonlySet<string> = new Set([
   'unauthorized_client',
   'unsupported_grant_type',
 ]);
+
+/** The types of pages that a wrong address or a proxy returns. Others may repeat a secret: not shown. */
+const SHOWN_CONTENT_TYPES: readonly string[] = [
+  'text/html',
+  'text/plain',
+  'text/xml',
+  'text/json',
+  'application/xml',
+  'application/octet-stream',
+];
+
+/** Returns what `decode` returns, and adds the request to its error. */
+export function decodeFor<T>(request: ExchangeRequest, decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof ServiceError) {
+      throw new ServiceError(error.reason, `${titleOf(request)}: ${error.message}`, error);
+    }
+    throw error;
+  }
+}
 
 /** The names of a row's key and counts, in the order in which a response has them. */
 export function rowFields(endpoint: Endpoint): readonly string[] {
@@ -145,7 +168,7 @@ function decodeEnvelope(answer: AnswerContent): {
   readonly metadata: JsonObject;
   readonly result: readonly unknown[];
 } {
-  const { metadata, result } = parseObject(answer);
+  const { metadata, result } = parseObject(answer, 'service.base_url');
   if (!isObject(metadata)) {
     throw malformed('"metadata": expected an object');
   }
@@ -161,7 +184,7 @@ function decodeAggregation(metadata: JsonObject, secrets: readonly string[]): st
   if (typeof aggregation !== 'string' || !/^[\w-]{1,64}$/.test(aggregation)) {
     throw malformed('"metadata.aggregation": expected the name of an aggregation');
   }
-  if (secrets.some((secret) => aggregation.includes(secret))) {
+  if (repeatsSecret(aggregation, secrets)) {
     throw malformed('"metadata.aggregation" repeats the token or the client secret');
   }
   return aggregation.toLowerCase();
@@ -177,7 +200,7 @@ export function decodeToken(answer: AnswerContent): {
   readonly value: string;
   readonly expiresInSeconds: number | undefined;
 } {
-  const token = parseObject(answer);
+  const token = parseObject(answer, 'service.auth_url');
   const value = token['access_token'];
   // Only what a header can carry: anything else would be an injection.
   if (
@@ -201,7 +224,7 @@ export function decodeToken(answer: AnswerContent): {
  */
 export function decodeRefusal(answer: AnswerContent): string | undefined {
   try {
-    const error = parseObject(answer)['error'];
+    const error = parseObject(answer, 'service.auth_url')['error'];
     if (typeof error !== 'string' || error === '') {
       return undefined;
     }
@@ -225,7 +248,7 @@ function decodeRow(
     throw malformed(`row ${index}: "key": expected an integer or a short string`);
   }
   // A key may become the value of a label.
-  if (secrets.some((secret) => String(key).includes(secret))) {
+  if (repeatsSecret(String(key), secrets)) {
     throw malformed(`row ${index}: "key" repeats the token or the client secret`);
   }
   const counts = fields.map((field) => {
@@ -236,6 +259,10 @@ function decodeRow(
     return count;
   });
   return { key, counts };
+}
+
+function repeatsSecret(text: string, secrets: readonly string[]): boolean {
+  return secrets.some((secret) => text.includes(secret));
 }
 
 function isKey(value: unknown): value is Key {
@@ -252,9 +279,13 @@ function malformed(message: string): ServiceError {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-function parseObject({ contentType, body }: AnswerContent): JsonObject {
-  if (!/^\s*application\/(?:[\w.!#$&^+-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '')) {
-    throw malformed('expected the content type application/json');
+/** `setting` is the address that is wrong if the answer is no JSON. */
+function parseObject({ contentType = '', body }: AnswerContent, setting: string): JsonObject {
+  const type = contentType.replace(/;.*/s, '').trim().toLowerCase();
+  if (!/^application\/(?:[\w.!#$&^+-]+\+)?json$/.test(type)) {
+    const other = type === '' ? 'no content type' : 'another content type';
+    const got = SHOWN_CONTENT_TYPES.includes(type) ? type : other;
+    throw malformed(`expected application/json, got ${got}; check ${setting}`);
   }
   let value: unknown;
   try {

@@ -1,6 +1,8 @@
 /** Limits on requests in flight and on requests started per second. */
 import type { Clock } from '../base/clock.ts';
-import { ServiceError } from '../base/errors.ts';
+import { ServiceError, TimeLimitError } from '../base/errors.ts';
+
+const NO_PLACE = 'service.max_concurrency and max_requests_per_second allowed no request';
 
 /** At most `perSecond` starts in any second. A fraction counts over longer: 2.5 allows 3 in 1.2 s. */
 export class RateLimiter {
@@ -49,7 +51,7 @@ export class Semaphore {
     this.#limiter = limiter;
   }
 
-  /** The action's outcome. Throws `abortError` without starting it if the signal aborts first. */
+  /** Returns the action's result. If the signal aborts before the start, throws {@link abortError}. */
   async run<T>(action: () => Promise<T>, signal?: AbortSignal, urgent = false): Promise<T> {
     await this.#enter(signal, urgent ? this.#urgent : this.#ordinary);
     try {
@@ -62,13 +64,13 @@ export class Semaphore {
 
   async #enter(signal: AbortSignal | undefined, waiting: Set<() => void>): Promise<void> {
     if (signal?.aborted === true) {
-      throw abortError(signal);
+      throw abortError(signal, NO_PLACE);
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     waiting.add(resolve);
     this.#admit();
     return signal !== undefined && waiting.has(resolve)
-      ? untilAborted(promise, signal, () => waiting.delete(resolve))
+      ? untilAborted(promise, signal, NO_PLACE, () => waiting.delete(resolve))
       : promise;
   }
 
@@ -102,24 +104,35 @@ export class Semaphore {
   }
 }
 
-/** The signal's reason if that is a ServiceError, else `otherwise`. */
-export function abortError(
-  { reason }: AbortSignal,
-  otherwise = new ServiceError('timeout', 'no complete answer before the deadline of the query'),
-): ServiceError {
-  return reason instanceof ServiceError ? reason : otherwise;
+/** The message says what did not happen; the client adds within what time. */
+export class AbortedError extends Error {
+  override readonly name = 'AbortedError';
 }
 
-/** The promise's outcome, or `abortError` as soon as the signal aborts, after `onAbort`. */
+/** Returns the signal's reason if that is a ServiceError, else an AbortedError. */
+export function abortError({ reason }: AbortSignal, message: string): Error {
+  return reason instanceof ServiceError ? reason : new AbortedError(message);
+}
+
+/** Returns the signal's reason if that is a ServiceError, else a timeout that names the time limit. */
+export function timeoutOf(message: string, { reason }: AbortSignal): ServiceError {
+  const limit = reason instanceof TimeLimitError ? `; ${reason.message}` : '';
+  return reason instanceof ServiceError
+    ? reason
+    : new ServiceError('timeout', `${message}${limit}`);
+}
+
+/** Returns the promise's result. If the signal aborts first, calls `onAbort` and throws {@link abortError}. */
 export async function untilAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal,
+  message: string,
   onAbort?: () => void,
 ): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   function abort(): void {
     onAbort?.();
-    reject(abortError(signal));
+    reject(abortError(signal, message));
   }
   signal.addEventListener('abort', abort, { once: true });
   try {

@@ -4,10 +4,10 @@
  */
 import pRetry from 'p-retry';
 import type { Clock } from '../base/clock.ts';
+import { formatDuration } from '../base/duration.ts';
 import { isTransient, ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
-import { abortError } from './limits.ts';
 import { parseHttpDate } from './server-clock.ts';
 
 export interface RetryPolicy {
@@ -55,7 +55,7 @@ export async function withRetries<T>(
       try {
         await clock.sleep(waitMs, signal);
       } catch {
-        throw abortError(signal, error);
+        throw signal.reason instanceof ServiceError ? signal.reason : error;
       }
       return true;
     },
@@ -80,12 +80,12 @@ export class RetryAfterGate {
     }
   }
 
-  /** Throws a ServiceError while requests are held back. {@link withRetries} waits for the end. */
-  check(): void {
+  /** Throws a ServiceError that names `title` while requests are held back. {@link withRetries} waits. */
+  check(title: string): void {
     const retryAfterMs = Math.ceil(this.#untilMs - this.#clock.monotonicMs());
     if (retryAfterMs > 0) {
-      const seconds = Math.ceil(retryAfterMs / 1_000);
-      const message = `no request for another ${seconds} s: the service sent Retry-After`;
+      const wait = formatDuration(Math.ceil(retryAfterMs / 1_000) * 1_000);
+      const message = `${title}: not sent for another ${wait}: the service sent Retry-After`;
       throw new ServiceError(this.#reason, message, { retryAfterMs });
     }
   }

@@ -24,10 +24,8 @@ export type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** A GET, or a POST of `form`. */
 export interface ExchangeRequest {
-  /** With the query string: never shown. */
+  /** With the query string: never shown. See {@link titleOf}. */
   readonly url: string;
-  /** Method and path, for messages. */
-  readonly title: string;
   readonly bearer?: Secret;
   /** URL-encoded. */
   readonly form?: Secret;
@@ -63,7 +61,7 @@ export function createTransport(
     async exchange(request, signal) {
       const got = await (client ??= createGot(settings.timeoutMs, agents));
       if (signal?.aborted === true) {
-        throw abortError(signal);
+        throw abortError(signal, `${titleOf(request)}: no complete answer`);
       }
       if (closed) {
         throw new ServiceError('unreachable', 'connections closed');
@@ -87,13 +85,23 @@ export function createTransport(
   };
 }
 
-/** The error for an answer whose status is not 200. */
-export function statusError(title: string, answer: ExchangeAnswer): ServiceError {
+/** Returns the method and the URL of a request, without user, query and fragment. */
+export function titleOf({ url, form }: ExchangeRequest): string {
+  const { origin, pathname } = new URL(url);
+  return `${form === undefined ? 'GET' : 'POST'} ${origin}${pathname}`;
+}
+
+/** Returns the error for an answer whose status is not 200. */
+export function statusError(request: ExchangeRequest, answer: ExchangeAnswer): ServiceError {
   const { status, retryAfter, date } = answer;
   const details = { status, retryAfterMs: parseRetryAfter(retryAfter, date) };
-  const redirect = status >= 300 && status < 400 ? ' (redirects are not followed)' : '';
+  const isRedirect = status >= 300 && status < 400;
+  const setting = request.form === undefined ? 'service.base_url' : 'service.auth_url';
+  const redirect = isRedirect ? ' (redirects are not followed)' : '';
+  const hint = isRedirect || status === 404 ? `; check ${setting}` : '';
   const reason = REASONS[status] ?? (status >= 500 ? 'server' : 'rejected');
-  return new ServiceError(reason, `${title}: status ${status}${redirect}`, details);
+  const message = `${titleOf(request)}: status ${status}${redirect}${hint}`;
+  return new ServiceError(reason, message, details);
 }
 
 const REASONS: Readonly<Record<number, FailureReason>> = {
@@ -198,7 +206,7 @@ async function receive(
     }
   } catch (error) {
     if (signal?.aborted === true) {
-      throw abortError(signal);
+      throw abortError(signal, `${titleOf(request)}: no complete answer`);
     }
     // An error answer is one even if it is cut off.
     if (received.head === undefined || received.head.statusCode === 200) {
@@ -207,7 +215,7 @@ async function receive(
   }
   const { statusCode: status = 0, headers = {} } = received.head ?? {};
   if (bytes > MAX_BODY_BYTES) {
-    const message = `${request.title}: the answer is longer than ${MAX_BODY_BYTES / 2 ** 20} MiB`;
+    const message = `${titleOf(request)}: the answer is longer than ${MAX_BODY_BYTES / 2 ** 20} MiB`;
     throw new ServiceError('malformed', message, { status });
   }
   return {
@@ -222,23 +230,23 @@ async function receive(
 /** Only the code of got's error is shown: its message may contain what was sent. */
 function connectionError(
   error: unknown,
-  { url, title }: ExchangeRequest,
+  request: ExchangeRequest,
   timeoutMs: number,
   status: number | undefined,
 ): ServiceError {
-  const place = `${title} at ${new URL(url).host}`;
+  const title = titleOf(request);
   // By its name, for got is loaded later.
   if (error instanceof Error && error.name === 'TimeoutError') {
-    const message = `${place}: no complete answer within ${formatDuration(timeoutMs)}`;
+    const message = `${title}: no complete answer within ${formatDuration(timeoutMs)}`;
     return new ServiceError('timeout', message, { status });
   }
   const code = /^[A-Z0-9_]+$/.exec(codeOf(error) ?? '')?.[0] ?? 'no code';
   // Node's codes for what is not HTTP, and got's for what cannot be decompressed.
   if (code.startsWith('HPE_') || code === 'ERR_READING_RESPONSE_STREAM') {
-    return new ServiceError('malformed', `${place}: the answer is damaged (${code})`, { status });
+    return new ServiceError('malformed', `${title}: the answer is damaged (${code})`, { status });
   }
   const hint = /CERT|TLS|SSL|SIGNATURE/.test(code)
     ? ' (for a private certificate authority, set service.ca_file)'
     : '';
-  return new ServiceError('unreachable', `${place}: ${code}${hint}`, { status });
+  return new ServiceError('unreachable', `${title}: ${code}${hint}`, { status });
 }

@@ -213,7 +213,7 @@ test.each([
     [1, 2],
     'choose a smaller --limit',
   ],
-  ['a refusal', { a: json(403, {}) }, [1, 2], 'GET /v1/login: status 403'],
+  ['a refusal', { a: json(403, {}) }, [1, 2], '/v1/login: status 403'],
   [
     'a malformed record',
     { a: json(200, { metadata: {}, result: [{ id: 'l-9' }, { id: { patron: 'Ada' } }] }) },

@@ -1,8 +1,11 @@
 /** Queries through the whole client over real sockets: requests, answers, statuses, credentials, secrets. */
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { TimeLimitError } from '../../src/base/errors.ts';
 import type { RawPage } from '../../src/base/model.ts';
+import { titleOf } from '../../src/service/transport.ts';
 import {
+  body,
   GOOD,
   inTurn,
   json,
@@ -14,7 +17,7 @@ import {
   tokenAnswer,
 } from './support/fake-service.ts';
 import type { Answer } from './support/fake-service.ts';
-import { ask, failureOf, never, QUESTION, until, start } from './support/harness.ts';
+import { ask, failureOf, never, QUESTION, start, startInMemory, until } from './support/harness.ts';
 
 describe('a query', () => {
   test('requests a token, then the data, and returns the rows', async () => {
@@ -121,6 +124,77 @@ describe('a status', () => {
   });
 });
 
+describe('the error of a query names the whole URL without its query', () => {
+  const AUTH_ADDRESS = { authUrl: 'https://identity/base' };
+
+  test.for<[string, Answer, string]>([
+    ['a wrong path', status(404), 'status 404; check service.base_url'],
+    ['a redirect', status(301), 'status 301 (redirects are not followed); check service.base_url'],
+    ['a proxy', status(502), 'status 502'],
+    [
+      'a page',
+      body('<html>', { 'content-type': 'text/html; charset=utf-8' }),
+      'expected application/json, got text/html; check service.base_url',
+    ],
+    ['a damaged answer', body('{'), 'expected complete JSON in UTF-8'],
+    ['a wrong row', json(200, peopleAnswer([1])), 'row 0: expected an object'],
+  ])('after %s', async ([, answer, message]) => {
+    const { fake, harness } = await start();
+    fake.data = answer;
+    const { message: shown } = await failureOf(ask(harness.riverside));
+    expect(shown).toBe(`GET ${fake.url}/v1/peoplecount: ${message}`);
+  });
+
+  test.for<[Answer, string]>([
+    [status(404), 'status 404; check service.auth_url'],
+    [
+      body('', { 'content-type': '' }),
+      'expected application/json, got no content type; check service.auth_url',
+    ],
+    [json(200, tokenAnswer({ token_type: 'mac' })), '"token_type": expected "Bearer"'],
+    [
+      json(400, { error: 'invalid_client' }),
+      'the service refused the credentials (status 400, invalid_client): check client_id and client secret against the API module',
+    ],
+  ])('of the token: %#', async ([answer, message]) => {
+    const { fake, harness } = await start();
+    fake.token = answer;
+    const { message: shown } = await failureOf(ask(harness.riverside));
+    expect(shown).toBe(`POST ${fake.url}/connect/token: ${message}`);
+  });
+
+  test('and neither user nor fragment', () => {
+    expect(titleOf({ url: 'https://me:hunter2@host:8443/base/v1/login?from=x#y' })).toBe(
+      'GET https://host:8443/base/v1/login',
+    );
+  });
+
+  test.for([
+    ['token', AUTH_ADDRESS, 'POST https://identity/base/connect/token: no complete answer'],
+    [
+      'data',
+      { maxRequestsPerSecond: 0.01 },
+      'service.max_concurrency and max_requests_per_second allowed no request',
+    ],
+  ] as const)('and the time that passed, when %s waits too long with %j', async (row) => {
+    const [endpoint, config, message] = row;
+    const { clock, fake, harness } = startInMemory({ config });
+    fake[endpoint] = () => new Promise(() => {});
+    const limit = new AbortController();
+    const outcome = failureOf(harness.riverside.query(QUESTION, limit.signal));
+    await clock.advance(12_345);
+    limit.abort(new TimeLimitError('a poll', 54_000));
+    expect(await outcome).toMatchObject({
+      reason: 'timeout',
+      message: `${message} within 12s; a poll may take 54s`,
+    });
+    expect(await failureOf(harness.riverside.query(QUESTION, limit.signal))).toMatchObject({
+      reason: 'timeout',
+      message: 'no time left for another request; a poll may take 54s',
+    });
+  });
+});
+
 test('neither token nor secret follows a redirect', async () => {
   const { fake, harness } = await start();
   const elsewhere = await startFakeService();
@@ -128,7 +202,7 @@ test('neither token nor secret follows a redirect', async () => {
   fake.data = status(302, { location, refresh: `0; url=${location}` });
   fake.token = inTurn(status(307, { location }), json(200, tokenAnswer()));
   expect((await failureOf(ask(harness.riverside))).message).toBe(
-    'POST /connect/token: status 307 (redirects are not followed)',
+    `POST ${fake.url}/connect/token: status 307 (redirects are not followed); check service.auth_url`,
   );
   expect((await failureOf(ask(harness.riverside))).reason).toBe('rejected');
   expect(elsewhere.asked).toEqual([]);
@@ -199,7 +273,7 @@ describe('token and secret', () => {
       for (const place of ['row 0: "key"', '"metadata.aggregation"']) {
         expect(await failureOf(ask(harness.riverside))).toMatchObject({
           reason: 'malformed',
-          message: `${place} repeats the token or the client secret`,
+          message: `GET ${fake.url}/v1/peoplecount: ${place} repeats the token or the client secret`,
         });
       }
     },
@@ -216,6 +290,8 @@ describe('token and secret', () => {
       json(400, { error: TOKEN }),
       status(401, { 'www-authenticate': TOKEN }),
       status(302, { location: `${fake.url}/?${TOKEN}` }),
+      json(200, {}, { 'content-type': `text/${TOKEN}` }),
+      json(200, {}, { 'content-type': `text/html; ${SECRET}` }),
       status(503, { 'retry-after': TOKEN }),
       (request, response) => void response.end(`${request.headers.authorization}`),
       (_request, response) => response.destroy(),

@@ -73,13 +73,17 @@ describe('an aggregated answer', () => {
     (contentType) => expect(decode(rows(), contentType).rows).toEqual([]),
   );
 
-  test.for(['', 'text/html', 'application/jsonp', 'text/html; application/json'])(
-    'is malformed with the content type "%s"',
-    (contentType) => {
-      const message = 'expected the content type application/json';
-      expect(problem(() => decode(rows(), contentType))).toBe(message);
-    },
-  );
+  test.for([
+    ['', 'no content type'],
+    ['text/html', 'text/html'],
+    ['Text/HTML; application/json', 'text/html'],
+    ['application/jsonp', 'another content type'],
+    ['text/secret', 'another content type'],
+  ] as const)('is malformed with the content type "%s"', ([contentType, got]) => {
+    expect(problem(() => decode(rows(), contentType))).toBe(
+      `expected application/json, got ${got}; check service.base_url`,
+    );
+  });
 
   const NO_COUNT = 'expected an integer from 0 to 1000000000';
   const NO_AGGREGATION = '"metadata.aggregation": expected the name of an aggregation';

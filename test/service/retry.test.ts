@@ -1,6 +1,6 @@
 /** Retries, Retry-After and the deadline of a query, under a virtual clock. */
 import { describe, expect, test } from 'vitest';
-import { ServiceError } from '../../src/base/errors.ts';
+import { ServiceError, TimeLimitError } from '../../src/base/errors.ts';
 import { parseRetryAfter, POLL_RETRIES, withRetries } from '../../src/service/retry.ts';
 import { inTurn } from './support/fake-service.ts';
 import {
@@ -76,7 +76,7 @@ describe('a query that fails', () => {
   });
 
   test.for([
-    [undefined, { reason: 'timeout', status: undefined }],
+    [new TimeLimitError('a poll', 54_000), { reason: 'timeout', status: undefined }],
     [GONE, GONE],
   ] as const)('ends its request when the signal aborts with %s', async ([reason, expected]) => {
     const { fake, harness } = await start();
@@ -84,6 +84,9 @@ describe('a query that fails', () => {
     fake.data = () => controller.abort(reason);
     const error = await failureOf(harness.riverside.query(QUESTION, controller.signal));
     expect(error).toMatchObject(expected);
+    const timeout =
+      /^GET http:\S+\/v1\/peoplecount: no complete answer within \d+m?s; a poll may take 54s$/;
+    expect(error.message).toMatch(error === GONE ? /^gone$/ : timeout);
     expect(harness.requests).toEqual(['token:200', 'peoplecount:none']);
     await until(() => fake.sockets.size <= 1);
   });
@@ -122,7 +125,8 @@ describe('Retry-After', () => {
     expect(await failureOf(ask(harness.riverside))).toMatchObject({
       reason,
       retryAfterMs: 31_000,
-      message: 'no request for another 31 s: the service sent Retry-After',
+      message:
+        'GET https://service/v1/peoplecount: not sent for another 31s: the service sent Retry-After',
     });
     // Of the last 30 s a query waits for the rest.
     await clock.advance(2_000);
@@ -146,7 +150,7 @@ describe('Retry-After', () => {
     const query = ask(client);
     await clock.advance(600_000);
     await query;
-    expect(waits).toEqual(['GET /v1/peoplecount: status 429: 600000']);
+    expect(waits).toEqual(['GET https://service/v1/peoplecount: status 429: 600000']);
   });
 
   test.for([{ maxConcurrency: 1 }, { maxRequestsPerSecond: 1 }])(

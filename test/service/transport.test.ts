@@ -69,7 +69,9 @@ test.for<[string, Answer, string]>([
 ])('an answer that does not come %s is a timeout', async ([, answer, code]) => {
   const { outcome, message } = await failureAfter(answer, 100);
   expect(outcome).toEqual(['timeout', code, code, code, code]);
-  expect(message).toMatch(/ at 127\.0\.0\.1:\d+: no complete answer within 100ms$/);
+  expect(message).toMatch(
+    /^GET http:\/\/127\.0\.0\.1:\d+\/v1\/peoplecount: no complete answer within 100ms$/,
+  );
 });
 
 test.for<[string, Answer, string, FailureReason?]>([
@@ -105,13 +107,13 @@ test('a kept connection that the service closes costs a retry', async () => {
   expect((await ask(harness.riverside)).rows).toHaveLength(1);
 });
 
-test('the error of a service that cannot be reached names host and port', async () => {
+test('the error of a service that cannot be reached names its URL', async () => {
   const gone = await startFakeService();
   await gone.close();
   const harness = createHarness(gone.url);
   const { reason, message } = await failureOf(ask(harness.riverside));
   expect(reason).toBe('unreachable');
-  expect(message).toBe(`POST /connect/token at ${new URL(gone.url).host}: ECONNREFUSED`);
+  expect(message).toBe(`POST ${gone.url}/connect/token: ECONNREFUSED`);
   expect(harness.requests).toEqual(Array(4).fill('token:none'));
 });
 

@@ -141,7 +141,7 @@ async function pass(
   try {
     await clock.sleep(ms, signal);
   } catch (error) {
-    throw signal?.aborted === true ? abortError(signal) : error;
+    throw signal?.aborted === true ? abortError(signal, 'no answer came') : error;
   }
 }
 
