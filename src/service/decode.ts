@@ -25,6 +25,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 /** Keeps the sums of an answer's rows exact: below 2 to the power of 53. */
 const MAX_COUNT = 1_000_000_000;
 const MAX_KEY_LENGTH = 64;
+/** A shorter secret occurs in keys by chance, such as `20` in every time. */
+const MIN_SEARCHED_SECRET_LENGTH = 8;
 const MAX_TOKEN_LENGTH = 16_384;
 /** It must fit into the URL of a request. */
 const MAX_START_TOKEN_LENGTH = 8_192;
@@ -96,7 +98,7 @@ export function recordFields(endpoint: Endpoint, includePatronFields: boolean): 
 
 /**
  * Decodes an aggregated answer with status 200. `secrets` are the token and the client secret in use: an
- * answer that repeats one where it would be shown is malformed.
+ * answer that repeats one of at least 8 characters where it would be shown is malformed.
  */
 export function decodeAggregated(
   endpoint: Endpoint,
@@ -262,7 +264,9 @@ function decodeRow(
 }
 
 function repeatsSecret(text: string, secrets: readonly string[]): boolean {
-  return secrets.some((secret) => text.includes(secret));
+  return secrets.some(
+    (secret) => secret.length >= MIN_SEARCHED_SECRET_LENGTH && text.includes(secret),
+  );
 }
 
 function isKey(value: unknown): value is Key {

@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { TimeLimitError } from '../../src/base/errors.ts';
 import type { RawPage } from '../../src/base/model.ts';
+import { Secret } from '../../src/base/secret.ts';
 import { titleOf } from '../../src/service/transport.ts';
 import {
   body,
@@ -276,6 +277,17 @@ describe('token and secret', () => {
           message: `GET ${fake.url}/v1/peoplecount: ${place} repeats the token or the client secret`,
         });
       }
+    },
+  );
+
+  test.for(['20', 'minute', '2026-11'])(
+    'of less than 8 characters may be in an answer: %s',
+    async (short) => {
+      const { fake, harness } = await start();
+      harness.access.readSecret = () => Promise.resolve(new Secret(short));
+      fake.token = json(200, tokenAnswer({ access_token: short }));
+      const { aggregation, rows } = await ask(harness.riverside);
+      expect([aggregation, rows.map(({ key }) => key)]).toEqual(['minute', ['2026-11-01T10:00']]);
     },
   );
 
