@@ -37,6 +37,8 @@ interface Entry {
 const MIN_REQUESTS_PER_SECOND = 10;
 
 const MAX_CUSTOMER_FILES = 10_000;
+/** All patterns together. Without it, `/**` takes minutes and all memory. */
+const MAX_VISITED_FILES = 100_000;
 /** The kernel makes their files, and some have no end. */
 const UNSEARCHED_FOLDERS: ReadonlySet<string> = new Set(['/dev', '/proc', '/sys']);
 
@@ -107,27 +109,43 @@ async function readEntries(
   );
 }
 
-/** In the order of the patterns and by name. */
+class TooManyFilesError extends Error {}
+
+/** Returns the files in the order of the patterns and by name. */
 async function findCustomerFiles({
   file,
   values,
 }: Loaded<ConfigFile>): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   const cwd = dirname(file.path);
+  let visited = 0;
+  /** Called for each file and folder below `**`, and for each folder that another part matches. */
+  function exclude(path: string): boolean {
+    visited += 1;
+    if (visited > MAX_VISITED_FILES) {
+      throw new TooManyFilesError();
+    }
+    return UNSEARCHED_FOLDERS.has(resolve(cwd, path));
+  }
   for (const [i, pattern] of (values.customer_files ?? []).entries()) {
     if (pattern === undefined) {
       continue;
     }
     const names: string[] = [];
-    const matches = glob(pattern, {
-      cwd,
-      exclude: (path) => UNSEARCHED_FOLDERS.has(resolve(cwd, path)),
-    });
-    for await (const name of matches) {
-      names.push(isAbsolute(name) ? name : join(dirname(file.name), name));
-      if (names.length > MAX_CUSTOMER_FILES) {
-        break;
+    try {
+      for await (const name of glob(pattern, { cwd, exclude })) {
+        names.push(isAbsolute(name) ? name : join(dirname(file.name), name));
+        if (names.length > MAX_CUSTOMER_FILES) {
+          break;
+        }
       }
+    } catch (error) {
+      if (!(error instanceof TooManyFilesError)) {
+        throw error;
+      }
+      const expected = `expected patterns that search at most ${MAX_VISITED_FILES} files`;
+      file.add(['customer_files', i], `${expected}, got more`);
+      break;
     }
     if (names.length === 0 || names.length > MAX_CUSTOMER_FILES) {
       const got = names.length === 0 ? 'none' : 'more';

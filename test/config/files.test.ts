@@ -143,13 +143,21 @@ describe('customer_files', () => {
     expect(loaded.customers.map(({ name }) => name)).toEqual(['riverside', 'a']);
   });
 
-  test('with more than 10,000 matches are refused', async () => {
-    const folder = await folderOf({ 'config.yaml': config('many/*'), 'many/0': '' });
+  test('with more than 10,000 matches, or 100,000 files to search, are refused', async () => {
+    const patterns = Array<string>(10).fill('many/**/0').join('", "');
+    const folder = await folderOf({
+      'matches.yaml': config('many/*'),
+      'searched.yaml': config(patterns),
+      'many/0': '[]',
+    });
     await Promise.all(
       Array.from({ length: 10_001 }, (_, i) => symlink('0', join(folder, 'many', `x${i}`))),
     );
-    await expect(loadConfig({ path: join(folder, 'config.yaml'), env: {} })).rejects.toThrow(
+    await expect(loadConfig({ path: join(folder, 'matches.yaml'), env: {} })).rejects.toThrow(
       'customer_files[0]: expected 1 to 10000 files, got more',
+    );
+    await expect(loadConfig({ path: join(folder, 'searched.yaml'), env: {} })).rejects.toThrow(
+      /searched\.yaml:9:\d+: customer_files\[9\]: expected patterns that search at most 100000 files, got more/,
     );
   });
 });
