@@ -1,7 +1,8 @@
 /**
  * What is wrong with a configuration, as text: each problem with its place, and with the source line
- * where that is harmless. Redaction is an allowlist: a value or a line is shown only if it is `KEY: VALUE`
- * with a key that the schema calls harmless, and a path only up to the first key that is no plain name.
+ * where that is harmless. Redaction is an allowlist: a line is shown only if it is `KEY: VALUE` with a key
+ * that the schema calls harmless, a value only if it follows such a key or is in a line that is shown, and
+ * a path only up to the first key that is no plain name.
  */
 import { z } from 'zod';
 import { REDACTED } from '../base/secret.ts';
@@ -64,13 +65,27 @@ export class ProblemFormatter {
     return `${place}\n  ${shown}\n  ${padding}^`;
   }
 
-  /** The scalar at a path as it is written; undefined if it must not be shown. */
+  /** Returns the scalar at a path as it is written; undefined if it must not be shown. */
   quote(file: YamlFile, path: Path): string | undefined {
     const [start, end] = file.locate(path);
     const line = file.position(start);
     const shown = this.#harmlessText(line.text);
     const isWhole = shown !== undefined && end <= line.start + shown.length;
-    return isWhole ? file.text.slice(start, end) : undefined;
+    return isWhole || this.#isHarmlessPair(file, path) ? file.text.slice(start, end) : undefined;
+  }
+
+  /** Whether a value follows a harmless key, as in `{ KEY: VALUE }`. An alias does not: it is elsewhere. */
+  #isHarmlessPair(file: YamlFile, path: Path): boolean {
+    const [start, end] = file.locate(path);
+    const [, keyEnd] = file.locate(path, 'key');
+    const value = file.text.slice(start, end);
+    return (
+      this.#keys.get(String(path.at(-1))) === true &&
+      /^:[ \t]+$/.test(file.text.slice(keyEnd, start)) &&
+      value.length <= MAX_SHOWN_LINE_LENGTH &&
+      HARMLESS_VALUE.test(value) &&
+      !/\p{C}/u.test(value)
+    );
   }
 
   /** A line without its comment; undefined if it must not be shown. */

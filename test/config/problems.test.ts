@@ -47,6 +47,12 @@ test.each<Case>([
   // types and ranges
   ['customer', 'capacity: "250"', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a string ^'],
   ['customer', 'capacity: 2.5', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got 2.5 ^'],
+  ['more', 'polling: { interval: banana }', '9:22: polling.interval: expected a duration from 1s to 1d, such as 60s, got banana'],
+  ['more', 'polling: { "interval": "1 s", breakdown_interval: 9e9s }', ['9:24: polling.interval: expected a duration from 1s to 1d, such as 60s, got "1 s"', '9:51: polling.breakdown_interval: expected a duration from 1s to 1d, such as 5m, got 9e9s']],
+  ['more', 'polling: { interval: "${SECRET}" }', '9:22: polling.interval: expected a duration from 1s to 1d, such as 60s, got another value'],
+  ['more', '  - { name: b, client_id: b, client_secret: &a correct-horse, timezone: *a }', '9:48: customers[1].timezone: expected an IANA time zone such as Europe/Copenhagen, got another value'],
+  ['more', '  - { name: b, client_id: b, client_secret: x, timezone: &b correct-horse }', '9:61: customers[1].timezone: expected an IANA time zone such as Europe/Copenhagen, got another value'],
+  ['more', '  - { name: b, client_id: b, client_secret: x, timezone: correct\n    horse }', '9:58: customers[1].timezone: expected an IANA time zone such as Europe/Copenhagen, got another value'],
   ['customer', 'capacity:', '9:14: customers[0].capacity: expected an integer from 1 to 1000000, got an empty value ^'],
   ['service', 'max_requests_per_second: 0', '4:28: service.max_requests_per_second: expected a number from 0.01 to 100000, got 0 ^'],
   ['service', 'allow_insecure: yes', '4:19: service.allow_insecure: expected true or false, got a string ^'],
