@@ -7,7 +7,14 @@ import { BREAKDOWNS } from '../base/model.ts';
 import { loadConfig } from '../config/load.ts';
 import { createDaemon } from '../daemon.ts';
 import { exporterConfigYaml } from '../simulator/demo-service.ts';
-import { customersOption, helpNotes, loggerFor, addLogOptions, seedOption } from './flags.ts';
+import {
+  addLogOptions,
+  customersOption,
+  helpNotes,
+  listenAddressOption,
+  loggerFor,
+  seedOption,
+} from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { PROGRAM, untilStopped } from './io.ts';
 import type { Io } from './io.ts';
@@ -34,7 +41,7 @@ export function demoCommand(io: Io): Command {
     .description('Runs the exporter with simulated libraries, without configuration or network.')
     .addOption(customersOption())
     .addOption(seedOption())
-    .option('--web.listen-address <address>', 'address to listen on', '127.0.0.1:10096')
+    .addOption(listenAddressOption('address to listen on', '127.0.0.1:10096'))
     .addHelpText(
       'after',
       helpNotes('commands.md', 'demo', 'demo --customers=200 --web.listen-address=127.0.0.1:0'),

@@ -38,6 +38,20 @@ export function configOption(): Option {
   return new Option('--config.file <file>', 'configuration file').default('config.yaml');
 }
 
+/** Other exporters take this flag several times, so a second one is refused instead of used alone. */
+export function listenAddressOption(description: string, standard: string): Option {
+  let isGiven = false;
+  return new Option('--web.listen-address <address>', description)
+    .argParser((address: string) => {
+      if (isGiven) {
+        throw new InvalidArgumentError('Expected one address, got a second one.');
+      }
+      isGiven = true;
+      return address;
+    })
+    .default(standard);
+}
+
 export function webConfigOption(): Option {
   return new Option('--web.config.file <file>', 'file with TLS and basic_auth_users');
 }

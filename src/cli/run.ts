@@ -10,7 +10,14 @@ import { loadWebConfig } from '../config/web.ts';
 import type { WebConfig } from '../base/web-config.ts';
 import { createDaemon } from '../daemon.ts';
 import type { Daemon, DaemonOptions, Shard } from '../daemon.ts';
-import { configOption, helpNotes, loggerFor, addLogOptions, webConfigOption } from './flags.ts';
+import {
+  addLogOptions,
+  configOption,
+  helpNotes,
+  listenAddressOption,
+  loggerFor,
+  webConfigOption,
+} from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { untilStopped, VERSION } from './io.ts';
 import type { Io } from './io.ts';
@@ -44,11 +51,7 @@ export function runCommand(io: Io): Command {
         .argParser(parseReloadInterval)
         .default(0, '0'),
     )
-    .option(
-      '--web.listen-address <address>',
-      'address to listen on; port 0 picks a free port',
-      ':10096',
-    )
+    .addOption(listenAddressOption('address to listen on; port 0 picks a free port', ':10096'))
     .option('--web.telemetry-path <path>', 'path of the metrics', '/metrics')
     .addOption(webConfigOption())
     .option('--web.enable-lifecycle', 'reload at POST or PUT to /-/reload', false)

@@ -11,6 +11,8 @@ test.each([
   [['--config.file'], '--config.file'],
   [['--config.file=absent.yaml'], 'absent.yaml'],
   [['--config.auto-reload-interval=999ms'], 'at least 1s'],
+  [['--web.listen-address=:1', '--web.listen-address=:2'], 'Expected one address, got a second'],
+  [['demo', '--web.listen-address=:1', '--web.listen-address', ':2'], '--web.listen-address'],
   [['demo', '--customers=1e3'], 'integer from 1 to 100000'],
   [['demo', '--customers=0'], 'integer from 1 to 100000'],
   [['service', '--listen-address=:8080'], 'loopback address'],
