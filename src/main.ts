@@ -15,6 +15,9 @@ if (Number(process.versions.node.split('.')[0]) < MIN_NODE_MAJOR) {
 }
 
 async function main(): Promise<void> {
+  // Loading takes longer than anything else here: signals are handled before it.
+  const args = process.argv.slice(2);
+  const onHangup = reloads(args) ? handleHangups() : () => {};
   const stop = new AbortController();
   process.on('SIGTERM', () => stop.abort('SIGTERM'));
   process.on('SIGINT', () => stop.abort('SIGINT'));
@@ -27,9 +30,8 @@ async function main(): Promise<void> {
   // Halves the time of a start. The folder must not be writable by others, because it holds code.
   enableCompileCache(`${import.meta.dirname}/../node_modules/.cache/compiled`);
 
-  // Loading takes longer than anything else here: signals must be handled before it.
   const { runCommandLine } = await import('./cli/program.ts');
-  const status = await runCommandLine(process.argv.slice(2), {
+  const status = await runCommandLine(args, {
     env: process.env,
     hostname: hostname(),
     nodeVersion: process.version,
@@ -41,7 +43,28 @@ async function main(): Promise<void> {
       }),
     errorIsTerminal: process.stderr.isTTY,
     stop: stop.signal,
-    onHangup: (listener) => process.on('SIGHUP', listener),
+    onHangup,
   });
   process.exit(status);
+}
+
+/** Whether the command is `run`, the default, or `demo`. Others end at SIGHUP. */
+function reloads([first = '']: readonly string[]): boolean {
+  return first === '' || first.startsWith('-') || first === 'run' || first === 'demo';
+}
+
+/** Handles SIGHUP. One that arrives before the returned function is called is for its listener. */
+function handleHangups(): (listener: () => void) => void {
+  let notify: (() => void) | undefined;
+  let isPending = false;
+  process.on('SIGHUP', () => {
+    isPending = true;
+    notify?.();
+  });
+  return (listener) => {
+    notify = listener;
+    if (isPending) {
+      listener();
+    }
+  };
 }

@@ -24,7 +24,7 @@ export interface Io {
   readonly errorIsTerminal: boolean;
   /** Aborts at SIGTERM and SIGINT, with the name of the signal as its reason. */
   readonly stop: AbortSignal;
-  /** Calls back at every SIGHUP. */
+  /** Calls back at every SIGHUP, and once for those that arrived before. Only `run` and `demo` call it. */
   readonly onHangup: (listener: () => void) => void;
 }
 

@@ -84,7 +84,7 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
   const log = loggerFor(flags, io);
   const { 'config.file': path, 'web.config.file': webPath } = flags;
   const { env, stop } = io;
-  // SIGHUP would end the process while the configuration is loaded, so it is handled from here on.
+  // During the start, a SIGHUP leads to a reload after it.
   const started = Promise.withResolvers<Daemon>();
   io.onHangup(() => void started.promise.then((daemon) => reloadOnHangup(daemon, log)));
   function load(running?: WebConfig): Promise<LoadedConfig> {

@@ -31,19 +31,36 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s, also repeated, ends a daemon', as
   expect(counters.toSorted()).toEqual(['logins', 'people_entered', 'people_exited']);
 });
 
-/** Sends SIGTERM when the module is loaded. */
-const AT_MODULE = `
-  import { registerHooks } from 'node:module';
-  registerHooks({
-    load(url, context, nextLoad) {
-      if (url.endsWith('/src/cli/program.ts')) {
-        process.kill(process.pid, 'SIGTERM');
-      }
-      return nextLoad(url, context);
-    },
-  });
-`;
+/** The environment of a process that gets a signal while it loads its modules. */
+function signalled(signal: NodeJS.Signals): Record<string, string> {
+  const file = workspace.write(
+    `${signal}.mjs`,
+    `import { registerHooks } from 'node:module';
+    registerHooks({
+      load(url, context, nextLoad) {
+        if (url.endsWith('/src/cli/program.ts')) {
+          process.kill(process.pid, '${signal}');
+        }
+        return nextLoad(url, context);
+      },
+    });`,
+  );
+  return { NODE_OPTIONS: `--import=${file}` };
+}
+
 test('SIGTERM at the start, while modules are loaded', async () => {
-  const file = workspace.write('preload.mjs', AT_MODULE);
-  expect(await start({ NODE_OPTIONS: `--import=${file}` }).exited).toBe(0);
+  expect(await start(signalled('SIGTERM')).exited).toBe(0);
+});
+
+test('SIGHUP at the start, while modules are loaded, leads to a reload after it', async () => {
+  const daemon = start(signalled('SIGHUP'));
+  await daemon.until(() => daemon.logged('config reloaded').length === 1);
+  expect(daemon.logLines().map(({ msg }) => msg)).toContain('listening');
+  expect(await daemon.stop()).toBe(0);
+});
+
+test('SIGHUP ends a command that has nothing to reload', async () => {
+  const flag = `--config.file=${harness.configure([riverside])}`;
+  const check = launch(workspace, ['check', flag, '--connect'], signalled('SIGHUP'));
+  expect(await check.exited).toBe('SIGHUP');
 });
