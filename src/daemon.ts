@@ -1,4 +1,5 @@
 /** The composition root: configuration, clock and log in, a running exporter out. */
+import { resolve } from 'node:path';
 import type { Clock } from './base/clock.ts';
 import { ConfigError } from './base/errors.ts';
 import { compactHeap } from './base/heap.ts';
@@ -234,9 +235,16 @@ export function createDaemon(options: DaemonOptions): Daemon {
 
   return {
     async start() {
-      const customers = ownCustomers(options.loaded.config).length;
-      log.info('starting', { version: options.version, customers });
       await stateFile.start();
+      const { version, storagePath } = options;
+      log.info('starting', {
+        version,
+        config_file: files[0],
+        storage_path: storagePath === '' ? '' : resolve(storagePath),
+        shard: `${shard.shard}/${shard.shards}`,
+        customers: ownCustomers(options.loaded.config).length,
+        high_water_marks: marks.size,
+      });
       const { url } = await web.start();
       log.info('listening', { url });
       runtime.scheduler.start();

@@ -23,7 +23,8 @@ Results go to standard output, the log and everything else to standard error. SI
 configuration of \`run\`.
 
 Environment variables: those that the configuration names as \`\${NAME}\`, \`HTTPS_PROXY\` and \`NO_PROXY\`,
-and \`LIBRARY_STATS_EXPORTER_REVISION\`, which is a label of \`library_exporter_build_info\`.
+and \`LIBRARY_STATS_EXPORTER_REVISION\`, which \`--version\` and
+\`library_exporter_build_info\` show.
 
 ${table(
   ['command', 'what it does'],

@@ -5,7 +5,10 @@ type Level = 'debug' | 'info' | 'warn' | 'error';
 
 /** By message: its level, and what it means and asks for. */
 export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meaning: string]>> = {
-  starting: ['info', 'The configuration is loaded.'],
+  starting: [
+    'info',
+    'The configuration and the state file are loaded. `storage_path` is empty if storage is off; `high_water_marks` is how many `state.json` had.',
+  ],
   listening: ['info', 'The web server listens at `url`.'],
   stopping: ['info', 'SIGTERM or SIGINT arrived.'],
   stopped: ['info', 'All polls and connections have ended, the state file is written.'],

@@ -4,6 +4,12 @@ import packageJson from '../../package.json' with { type: 'json' };
 
 export const VERSION = packageJson.version;
 
+/** What library_exporter_build_info and --version show. */
+export function buildOf({ env, nodeVersion }: Pick<Io, 'env' | 'nodeVersion'>) {
+  const revision = env['LIBRARY_STATS_EXPORTER_REVISION'] ?? 'unknown';
+  return { version: VERSION, revision, nodeVersion };
+}
+
 /** What to write before a command's name: in a clone the sources run, installed they are compiled. */
 export const PROGRAM = import.meta.filename.endsWith('.ts')
   ? 'npm start --silent --'

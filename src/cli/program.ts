@@ -6,7 +6,7 @@ import { backfillCommand } from './backfill.ts';
 import { checkCommand } from './check.ts';
 import { demoCommand } from './demo.ts';
 import { helpNotes } from './flags.ts';
-import { InterruptedError, PROGRAM, VERSION } from './io.ts';
+import { buildOf, InterruptedError, PROGRAM } from './io.ts';
 import type { ExitStatus, Io } from './io.ts';
 import { queryCommand } from './query.ts';
 import { runCommand } from './run.ts';
@@ -34,7 +34,7 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<E
 export function createProgram([first = '']: readonly string[], io: Io): Command {
   const program = new Command('library-stats-exporter')
     .description('Exports visitor and login statistics of libraries to Prometheus.')
-    .version(VERSION, '--version')
+    .version(versionOf(io), '--version')
     .addHelpText(
       'after',
       helpNotes(
@@ -52,11 +52,17 @@ export function createProgram([first = '']: readonly string[], io: Io): Command 
   for (const create of COMMANDS) {
     const command = create(io)
       .copyInheritedSettings(program)
-      .version(VERSION, '--version')
+      .version(versionOf(io), '--version')
       .hook('preAction', requireConfigFile);
     program.addCommand(command, { isDefault: hasDefault && create === runCommand });
   }
   return program;
+}
+
+/** Returns the version in the form of Prometheus's exporters. */
+function versionOf(io: Io): string {
+  const { version, revision, nodeVersion } = buildOf(io);
+  return `library-stats-exporter, version ${version} (revision: ${revision}, node: ${nodeVersion})`;
 }
 
 /** Whoever starts without a configuration learns how to get one. */

@@ -19,7 +19,7 @@ import {
   webConfigOption,
 } from './flags.ts';
 import type { LogFlags } from './flags.ts';
-import { untilStopped, VERSION } from './io.ts';
+import { buildOf, untilStopped } from './io.ts';
 import type { Io } from './io.ts';
 import { createWatch } from './watch.ts';
 
@@ -129,9 +129,7 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
 /** The options of a daemon that no flag changes. */
 export function daemonDefaults(io: Io, log: Logger) {
   return {
-    version: VERSION,
-    revision: io.env['LIBRARY_STATS_EXPORTER_REVISION'] ?? 'unknown',
-    nodeVersion: io.nodeVersion,
+    ...buildOf(io),
     environment: io.env,
     clock: systemClock,
     random: systemRandom,

@@ -15,7 +15,7 @@ const MAX_SHOWN_PROBLEMS = 1_000;
 
 export interface LoadResult<Config> {
   readonly config: Config;
-  /** Every file that was read, absolute: YAML files, secrets, certificates, keys. */
+  /** Every file that was read, absolute, the main file first: YAML files, secrets, certificates, keys. */
   readonly files: readonly string[];
   /** What works but should be changed, each with its place. */
   readonly warnings: readonly string[];

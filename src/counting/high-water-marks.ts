@@ -48,6 +48,12 @@ export class HighWaterMarks {
     return this.#changes;
   }
 
+  /** The number of marks, of all counters and periods. */
+  get size(): number {
+    const counters = [...this.#marks.values()].flatMap((byCounter) => [...byCounter.values()]);
+    return counters.reduce((count, { length }) => count + length, 0);
+  }
+
   /** The mark of the newest period. */
   get(owner: CounterOwner, kind: MarkedKind): Mark | undefined {
     return this.#of(owner, kind).toSorted((a, b) => b.periodStartMs - a.periodStartMs)[0];

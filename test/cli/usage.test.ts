@@ -1,5 +1,6 @@
 /** What the program prints for wrong command lines, and its help. */
 import { expect, test } from 'vitest';
+import { VERSION } from '../../src/cli/io.ts';
 import { ran, Terminal } from './terminal.ts';
 
 /** The last column is what the message names. */
@@ -55,6 +56,16 @@ test.each(COMMANDS)(
     expect(await ran(command, '--version')).toEqual(await ran('--version'));
   },
 );
+
+test('--version names the revision and Node.js', async () => {
+  const terminal = new Terminal();
+  terminal.env['LIBRARY_STATS_EXPORTER_REVISION'] = 'abcdef0';
+  const { status, out } = await terminal.run('--version');
+  expect(status).toBe(0);
+  expect(out).toBe(
+    `library-stats-exporter, version ${VERSION} (revision: abcdef0, node: ${process.version})\n`,
+  );
+});
 
 test.each([
   ['query', ['--customer']],

@@ -57,6 +57,22 @@ test('stop ends readiness and reloads first, then polls, and writes the state fi
   await expect(fetch(url)).rejects.toThrow('fetch failed');
   expect(readFileSync(join(storagePath, 'state.json'), 'utf8')).toContain('people_entered');
   lockFolder(storagePath).close();
+
+  const loaded = await load({ 'config.yaml': yaml });
+  const { logged: loggedLater } = await started({ loaded, storagePath });
+  const [message = '', fields = ''] = loggedLater[0]?.split(/ (.*)/) ?? [];
+  expect([message, JSON.parse(fields)]).toEqual([
+    'starting',
+    {
+      version: '0',
+      config_file: loaded.files[0],
+      storage_path: storagePath,
+      shard: '0/1',
+      customers: 1,
+      // Entries, exits and logins.
+      high_water_marks: 3,
+    },
+  ]);
 });
 
 test('an address or a storage that is in use ends the start with an error', async () => {

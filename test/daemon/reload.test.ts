@@ -91,7 +91,9 @@ test('a shard logs the number of its own customers', async () => {
   await daemon.reload();
   const customers = await metric('library_exporter_customers');
   expect(customers).toBeLessThan(4);
-  expect(logged).toContain(`starting {"version":"0","customers":${customers}}`);
+  expect(logged[0]).toMatch(
+    new RegExp(`^starting {"version":"0",.*"shard":"0/2","customers":${customers},`),
+  );
   expect(logged).toContain(`config reloaded {"scope":"all","customers":${customers}}`);
 });
 

@@ -105,7 +105,8 @@ describe.each([
 
   test('--version and --help answer', async () => {
     expect(await finished(node, ['--version'])).toBe(`${version}\n`);
-    expect(await exporter(['--version'])).toMatchObject({ status: 0, output: `${VERSION}\n` });
+    const shown = `${NAME}, version ${VERSION} (revision: unknown, node: ${version})\n`;
+    expect(await exporter(['--version'])).toMatchObject({ status: 0, output: shown });
     const help = await exporter(['--help']);
     expect(help).toMatchObject({ status: 0, error: '' });
     expect(help.out).toContain('backfill');
