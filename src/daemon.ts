@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Clock } from './base/clock.ts';
 import { ConfigError } from './base/errors.ts';
 import { compactHeap } from './base/heap.ts';
-import type { Logger } from './base/log.ts';
+import type { LogFields, Logger } from './base/log.ts';
 import type { Random } from './base/random.ts';
 import type { LoadedConfig } from './config/load.ts';
 import { accessOf } from './config/files.ts';
@@ -13,7 +13,7 @@ import type { LoadResult } from './config/loading.ts';
 import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { createExporterMetrics } from './metrics/exporter-metrics.ts';
 import { createExposition, renderScrape } from './metrics/exposition.ts';
-import { CustomerRegistry, shardOf } from './polling/customers.ts';
+import { changedNames, CustomerRegistry, shardOf } from './polling/customers.ts';
 import type { RegisteredCustomer } from './polling/customers.ts';
 import { LogLimiter } from './polling/log-limiter.ts';
 import type { PollObserver } from './polling/poll-job.ts';
@@ -90,6 +90,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const exporterMetrics = createExporterMetrics(options);
   let { files, web: webConfig } = options.loaded;
   let runtime = createRuntime(options.loaded.config);
+  let registered: readonly RegisteredCustomer[] = [];
   let state: 'starting' | 'running' | 'stopping' = 'starting';
   const stopping = new AbortController();
   let rendering = Promise.resolve();
@@ -167,20 +168,21 @@ export function createDaemon(options: DaemonOptions): Daemon {
 
   async function reloadNow(scope: ReloadScope): Promise<ReloadResult> {
     const startMs = clock.nowMs();
+    let changes: LogFields = {};
     try {
       if (scope === 'all') {
         const loaded = await options.load(webConfig?.config);
         if (state !== 'running') {
           return { ok: false, problems: `the exporter is ${state}` };
         }
-        await apply(loaded);
+        changes = await apply(loaded);
         failedReloads.clear();
       } else {
         applyWeb(await options.loadWeb?.(webConfig?.config));
         failedReloads.delete(scope);
       }
       exporterMetrics.configReloaded(failedReloads.size === 0, startMs / 1000);
-      log.info('config reloaded', { scope, customers: registry.customers.length });
+      log.info('config reloaded', { scope, customers: registered.length, ...changes });
       return { ok: true };
     } catch (error) {
       if (!(error instanceof ConfigError)) {
@@ -195,8 +197,8 @@ export function createDaemon(options: DaemonOptions): Daemon {
     }
   }
 
-  /** Customers that did not change keep their state. */
-  async function apply(loaded: LoadedConfig): Promise<void> {
+  /** Customers that did not change keep their state. Returns the names of the others. */
+  async function apply(loaded: LoadedConfig): Promise<LogFields> {
     const { config } = loaded;
     logWarnings(loaded.warnings);
     applyWeb(loaded.web);
@@ -208,7 +210,8 @@ export function createDaemon(options: DaemonOptions): Daemon {
       runtime.scheduler.start();
     }
     const customers = ownCustomers(config);
-    const registered = registry.update({ ...config, customers });
+    const previous = registered;
+    registered = registry.update({ ...config, customers });
     exposition.setCustomers(registered.map(({ customer }) => customer));
     exporterMetrics.setCustomers(registered.length);
     exporterMetrics.setStreams([
@@ -219,6 +222,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     );
     ({ files } = loaded);
     compactHeap(registered.length);
+    return changedNames(previous, registered);
   }
 
   function applyWeb(loaded: LoadResult<WebConfig> | undefined): void {

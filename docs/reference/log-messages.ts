@@ -15,7 +15,7 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   'config warning': ['warn', 'The configuration is valid, but `warning` should be fixed.'],
   'config reloaded': [
     'info',
-    'The new configuration is in force; `scope` is `web` for the web configuration alone.',
+    'The new configuration is in force; `scope` is `web` for the web configuration alone. `added`, `removed` and `changed` name up to 20 customers each.',
   ],
   'config reload failed, keeping previous config': [
     'error',

@@ -1,5 +1,6 @@
 /** The customers of this process: which ones, and what a new configuration changes of them. */
 import { createHash } from 'node:crypto';
+import type { LogFields } from '../base/log.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
 import { Calendar } from '../counting/calendar/calendar.ts';
 import { Customer } from '../counting/customer.ts';
@@ -83,6 +84,29 @@ export class CustomerRegistry {
     this.#calendars.set(key, calendar);
     return calendar;
   }
+}
+
+const MAX_LISTED_NAMES = 20;
+
+/** Returns the names of the customers that a reload added, removed and changed, as fields of the log. */
+export function changedNames(
+  before: readonly RegisteredCustomer[],
+  after: readonly RegisteredCustomer[],
+): LogFields {
+  const known = new Map(before.map((one) => [one.config.name, one]));
+  const names = new Set(after.map(({ config }) => config.name));
+  return {
+    added: listed(after.filter(({ config }) => !known.has(config.name))),
+    removed: listed(before.filter(({ config }) => !names.has(config.name))),
+    changed: listed(after.filter((one) => (known.get(one.config.name) ?? one) !== one)),
+  };
+}
+
+function listed(customers: readonly RegisteredCustomer[]): string | undefined {
+  const shown = customers.slice(0, MAX_LISTED_NAMES).map(({ config }) => config.name);
+  const more = customers.length - shown.length;
+  const text = shown.join(', ') + (more === 0 ? '' : ` and ${more} more`);
+  return text === '' ? undefined : text;
 }
 
 /** The settings that do not change what is counted. */

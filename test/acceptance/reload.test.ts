@@ -57,6 +57,10 @@ test('customers are added and removed at SIGHUP, with no effect on the others', 
   const before = await daemon.scrape();
   harness.configure([steady, changing, added]);
   await hangUp();
+  expect(daemon.logged('config reloaded').at(-1)).toMatchObject({
+    added: 'added',
+    removed: 'leaving',
+  });
   service.heal(leaving);
   const after = await daemon.scrape();
   expect(customersOf(after)).toEqual(['added', 'changing', 'steady']);

@@ -97,6 +97,31 @@ test('a shard logs the number of its own customers', async () => {
   expect(logged).toContain(`config reloaded {"scope":"all","customers":${customers}}`);
 });
 
+test('a reload logs which customers were added, removed and changed', async () => {
+  const many = Array.from({ length: 22 }, (_, i) => `branch-${i}`);
+  const configs = [
+    configured('riverside', 'hilltop'),
+    configured('riverside', ...many),
+    // The customers have another service.
+    configuredAt('http://127.0.0.1:9', 'riverside').then(({ config, ...loaded }) => ({
+      ...loaded,
+      config: { ...config, service: { ...config.service, baseUrl: 'http://127.0.0.2:9' } },
+    })),
+  ];
+  const { daemon, logged } = await started({
+    load: () => configs.shift() ?? configured('riverside'),
+  });
+  for (let i = 0; i < 3; i += 1) {
+    await daemon.reload();
+  }
+  const listed = `${many.slice(0, 20).join(', ')} and 2 more`;
+  expect(logged.filter((line) => line.startsWith('config reloaded'))).toEqual([
+    'config reloaded {"scope":"all","customers":2,"added":"hilltop"}',
+    `config reloaded {"scope":"all","customers":23,"added":"${listed}","removed":"hilltop"}`,
+    `config reloaded {"scope":"all","customers":1,"removed":"${listed}","changed":"riverside"}`,
+  ]);
+});
+
 test('a new token endpoint gets the next requests, and refused and accepted credentials are logged', async () => {
   const hosts: string[] = [];
   const { daemon, logged, metric } = await started({
