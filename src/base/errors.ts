@@ -49,7 +49,7 @@ export function isTransient(error: unknown): error is ServiceError {
 export class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError';
 
-  /** `what` took too long, such as "a poll". */
+  /** `what` is subject to the limit, such as "a poll". */
   constructor(what: string, limitMs: number) {
     super(`${what} may take ${formatDuration(limitMs)}`);
   }

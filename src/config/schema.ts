@@ -129,7 +129,9 @@ export function createConfigSchema() {
         .array(path('a file or pattern such as customers/*.yaml'))
         .meta({ expected: 'a list of files such as ["customers/*.yaml"]', harmless: true })
         .default([])
-        .describe('Files with lists like customers. Patterns may use *, ** and ?.'),
+        .describe(
+          'Files with lists like customers. Patterns may use *, ** and ?; they search at most 100,000 files.',
+        ),
     })
     .meta({ expected: 'a mapping with service and customers' });
 }
