@@ -38,10 +38,10 @@ export interface CustomerAccess {
 /** The interface of the service for one customer, with a token of its own. */
 export interface ServiceClient {
   /**
-   * A complete answer; retries inside until the signal aborts. Throws a ServiceError, never returns a partial
-   * or an empty answer in its place. After an abort, the error is the failure that was about to be retried,
-   * else `timeout`, which names a TimeLimitError; or the signal's reason if that is a ServiceError. While many requests wait for the limits,
-   * every other one that starts is urgent.
+   * Returns a complete answer; retries until the signal aborts. Throws a ServiceError, never returns a
+   * partial or an empty answer in its place. After an abort, the error is the failure that was about to be
+   * retried, else `timeout`, which names a TimeLimitError; or the signal's reason if that is a ServiceError.
+   * While many requests wait for the limits, every other one that starts is urgent.
    */
   query(
     question: AggregatedQuestion,
