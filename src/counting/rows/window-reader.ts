@@ -2,7 +2,7 @@
 import { isTransient } from '../../base/errors.ts';
 import { COUNTERS } from '../../base/model.ts';
 import type { Aggregation, AggregatedResponse, MinuteStream, Question } from '../../base/model.ts';
-import { DAY_MS, floorToMinute, MINUTE_MS } from '../calendar/calendar.ts';
+import { DAY_MS, MINUTE_MS } from '../calendar/calendar.ts';
 import type { Span } from '../calendar/calendar.ts';
 import { anyBelow, grandTotal, isZero, sumCounts } from './counts.ts';
 import type { Counts } from './counts.ts';
@@ -109,8 +109,9 @@ export async function readLarger<Response>(
   return total(second) >= total(first) ? second : first;
 }
 
-/** A part of a window. Parts overlap; the overlap is a chunk of its own, to be subtracted. */
+/** A part of a window. */
 export interface Chunk extends WindowResponse {
+  /** -1 for the overlap of two chunks, which is in both. */
   readonly sign: 1 | -1;
 }
 
@@ -120,18 +121,23 @@ const OVERLAP_MS = 2 * MINUTE_MS;
 
 /** Whether the service forced another aggregation, as it does for long windows. */
 export function isForced({ aggregation, window }: WindowResponse): boolean {
-  return aggregation !== 'minute' && window.endMs - window.startMs > MIN_CHUNK_MS;
+  return aggregation !== 'minute' && lengthOf(window) > MIN_CHUNK_MS;
+}
+
+function lengthOf({ startMs, endMs }: Span): number {
+  return endMs - startMs;
 }
 
 /**
- * `whole` if it is not `tooLong`, else both halves of its window, by minute. They overlap, and the
- * overlap is read by itself: so each record counts once, whether or not a window includes its edges.
- * Undefined if `read` returns undefined.
+ * Returns `whole` if it is not `tooLong`, else both halves of its window, halved in the same way. They
+ * overlap, and the overlap is read by itself: so each record counts once, whether or not a window
+ * includes its edges. Undefined if `read` returns undefined.
  */
 export async function readChunks(
   whole: WindowResponse,
   read: (fromMs: number, toMs: number | undefined) => Promise<WindowResponse | undefined>,
   tooLong: (response: WindowResponse) => boolean,
+  overlapMs = OVERLAP_MS,
 ): Promise<readonly Chunk[] | undefined> {
   if (!tooLong(whole)) {
     return [{ ...whole, sign: 1 }];
@@ -141,21 +147,25 @@ export async function readChunks(
     toMs: number | undefined,
   ): Promise<readonly Chunk[] | undefined> {
     const half = await read(fromMs, toMs);
-    return half && readChunks(half, read, tooLong);
+    return half && readChunks(half, read, tooLong, overlapMs);
   }
+  const { startMs } = whole.window;
   // Windows start with a day, when few people are counted. So do halves of a long one.
-  const { startMs, endMs } = whole.window;
-  const lengthMs = endMs - startMs;
-  const stepMs = lengthMs > 2 * DAY_MS ? DAY_MS : MINUTE_MS;
-  const middleMs = startMs + Math.floor(lengthMs / 2 / stepMs) * stepMs;
-  const overlapEndMs = middleMs + OVERLAP_MS;
-  const early = await read(middleMs, overlapEndMs);
-  const before = early && (await readHalf(startMs, overlapEndMs));
-  const after = before && (await readHalf(middleMs, whole.toMs));
-  if (early === undefined || before === undefined || after === undefined) {
+  const stepMs = lengthOf(whole.window) > 2 * DAY_MS ? DAY_MS : MINUTE_MS;
+  const middleMs = startMs + Math.floor(lengthOf(whole.window) / 2 / stepMs) * stepMs;
+  const overlapEndMs = middleMs + overlapMs;
+  const hasOverlap = overlapMs > 0;
+  const early = hasOverlap ? await read(middleMs, overlapEndMs) : undefined;
+  if (hasOverlap && early === undefined) {
     return undefined;
   }
-  if ([before, after].some((half) => half.every(({ sums }) => isZero(sums)))) {
+  const before = await readHalf(startMs, overlapEndMs);
+  const after = before && (await readHalf(middleMs, whole.toMs));
+  if (before === undefined || after === undefined) {
+    return undefined;
+  }
+  const isOneEmpty = [before, after].some((half) => half.every(({ sums }) => isZero(sums)));
+  if (early === undefined || isOneEmpty) {
     return [...before, ...after];
   }
   const late = await read(middleMs, overlapEndMs);
@@ -169,37 +179,28 @@ export async function readChunks(
 const MAX_CHUNKS = 32;
 
 /**
- * A response by `minute`, for what no counter needs. If the service forced a coarser aggregation,
- * requests the window in halves, whose edges may be in both; undefined if that takes too many
- * requests or too long.
+ * Returns responses by `minute` that have counts, for what no counter needs: their edges may be in two
+ * of them. Undefined if the service forces another aggregation even for a small part of the window, or
+ * the poll has no time.
  */
 export async function readByMinute(
   reader: WindowReader,
   response: WindowResponse,
   maxChunks = MAX_CHUNKS,
 ): Promise<readonly WindowResponse[] | undefined> {
-  if (isZero(response.sums)) {
-    return [];
+  const minMs = Math.max(2 * MINUTE_MS, lengthOf(response.window) / maxChunks);
+  function isUnknown({ aggregation, sums }: WindowResponse): boolean {
+    return aggregation !== 'minute' && !isZero(sums);
   }
-  if (response.aggregation === 'minute') {
-    return [response];
-  }
-  const { startMs, endMs } = response.window;
-  const middleMs = floorToMinute((startMs + endMs) / 2);
-  if (maxChunks < 2 || middleMs <= startMs) {
-    return undefined;
-  }
-  const parts: WindowResponse[] = [];
-  for (const [fromMs, toMs] of [
-    [startMs, middleMs],
-    [middleMs, endMs],
-  ] as const) {
-    const half = await reader.readOptional('minute', fromMs, toMs);
-    const chunks = half && (await readByMinute(reader, half, maxChunks / 2));
-    if (chunks === undefined) {
-      return undefined;
-    }
-    parts.push(...chunks);
-  }
-  return parts;
+  const chunks = await readChunks(
+    // What comes later belongs to later responses.
+    { ...response, toMs: response.window.endMs },
+    async (fromMs, toMs) => {
+      const part = await reader.readOptional('minute', fromMs, toMs);
+      return part && isUnknown(part) && lengthOf(part.window) <= minMs ? undefined : part;
+    },
+    isUnknown,
+    0,
+  );
+  return chunks?.filter(({ sums }) => !isZero(sums));
 }
