@@ -29,13 +29,13 @@ export interface Mark {
   readonly atMs: number;
 }
 
-/** Serialized at once: some thousand marks. */
+/** Some thousand marks. */
 const CHUNK_CHARACTERS = 128 * 1024;
 const FORMAT = 'library-stats-exporter state';
-const VERSION = 1;
+const VERSION = 2;
 /** Marks of periods that started before this are not stored. */
 const MAX_AGE_MS = 70 * DAY_MS;
-/** Of one counter: the running period and the one before. */
+/** Periods kept of one counter: the running one and the one before. */
 const MAX_PERIODS = 2;
 
 export class HighWaterMarks {
@@ -109,22 +109,20 @@ export class HighWaterMarks {
   }
 
   /**
-   * All marks as JSON, one a line: a person can delete the line of a counter that is held too high.
-   * In chunks, so that no write blocks the event loop: marks may be updated in between.
+   * All marks as JSON, by customer and period, a counter on each line: a person can delete the line of
+   * a counter that is held too high. In chunks, so that no write blocks the event loop: marks may be
+   * updated in between.
    */
   *serialize(nowMs: number): Generator<string> {
-    let chunk = `{"format":"${FORMAT}","version":${VERSION},"marks":[`;
+    let chunk = `{"format":"${FORMAT}","version":${VERSION},"customers":[`;
     let separator = '\n';
     for (const [owner, counters] of this.#marks) {
-      const start = owner.slice(0, -1);
-      for (const [counter, marks] of counters) {
-        const name = JSON.stringify(counter);
-        for (const { periodStartMs, month, value, atMs } of marks) {
-          if (nowMs - periodStartMs <= MAX_AGE_MS) {
-            chunk += `${separator}${start},${name},${periodStartMs},${month},${value},${atMs}]`;
-            separator = ',\n';
-          }
-        }
+      const periods = serializePeriods(counters, nowMs);
+      if (periods !== '') {
+        const [service, client_id, customer] = JSON.parse(owner) as readonly unknown[];
+        const identity = JSON.stringify({ service, client_id, customer }).slice(0, -1);
+        chunk += `${separator}${identity},"periods":{${periods}}}`;
+        separator = ',\n';
       }
       if (chunk.length >= CHUNK_CHARACTERS) {
         yield chunk;
@@ -135,17 +133,15 @@ export class HighWaterMarks {
   }
 
   /**
-   * Adds the marks of a text from {@link serialize}. Throws an Error if the text as a whole is
-   * invalid. Returns how many marks were ignored because they are invalid or too old. Marks of the
-   * future are kept: the clock may be behind.
+   * Adds the marks of a text from {@link serialize}, or from version 1 of it. Throws an Error if the
+   * text as a whole is invalid. Returns how many marks were ignored because they are invalid or too
+   * old. Marks of the future are kept: the clock may be behind.
    */
   restore(text: string, nowMs: number): number {
     let ignored = 0;
-    // Of one counter, the mark that was updated last comes first.
-    for (const line of parseLines(text).toReversed()) {
-      if (isLine(line) && nowMs - line[4] <= MAX_AGE_MS && startsInMonth(line[4], line[5])) {
-        const [service, clientId, customer, counter, periodStartMs, month, value, atMs] = line;
-        const owner = counterOwner(service, clientId, customer);
+    for (const entry of parseEntries(text)) {
+      if (isEntry(entry) && nowMs - entry[2] <= MAX_AGE_MS && startsInMonth(entry[2], entry[3])) {
+        const [owner, counter, periodStartMs, month, value, atMs] = entry;
         this.#put(owner, counter, { periodStartMs, month, value, atMs });
       } else {
         ignored += 1;
@@ -175,31 +171,101 @@ export function kindOfKey(breakdown: Breakdown, kind: CounterName, key: string):
   return `${breakdown}_${kind}:${key}`;
 }
 
-function parseLines(text: string): readonly unknown[] {
-  const file = JSON.parse(text) as Partial<Record<string, unknown>> | null;
-  if (file?.['format'] !== FORMAT || file['version'] !== VERSION || !Array.isArray(file['marks'])) {
-    throw new Error(`not a ${FORMAT} file of version ${VERSION}`);
+/** The counters of each period as members of a JSON object, newest period first; empty without any. */
+function serializePeriods(counters: ReadonlyMap<string, readonly Mark[]>, nowMs: number): string {
+  const periods = new Map<number, string[]>();
+  for (const [counter, marks] of counters) {
+    const name = JSON.stringify(counter);
+    for (const { periodStartMs, value, atMs } of marks) {
+      if (nowMs - periodStartMs <= MAX_AGE_MS) {
+        const lines = periods.get(periodStartMs) ?? [];
+        lines.push(`${name}:[${value},${atMs}]`);
+        periods.set(periodStartMs, lines);
+      }
+    }
   }
-  return file['marks'] as readonly unknown[];
+  return [...periods]
+    .toSorted(([a], [b]) => b - a)
+    .map(([startMs, lines]) => `"${new Date(startMs).toISOString()}":{\n${lines.join(',\n')}\n}`)
+    .join(',');
 }
 
-/** Service, client id, customer, counter, start of the period, month, value, when it was exported. */
-type Line = readonly [string, string, string, string, number, number, number, number];
+/** The entries of a state file, unchecked. The newest period of a counter comes last. */
+function parseEntries(text: string): Iterable<readonly unknown[]> {
+  const file = JSON.parse(text) as Partial<Record<string, unknown>> | null;
+  const { format, version, customers, marks } = file ?? {};
+  if (format === FORMAT && version === VERSION && Array.isArray(customers)) {
+    return entriesOf(customers);
+  }
+  if (format === FORMAT && version === 1 && Array.isArray(marks)) {
+    return entriesOfVersion1(marks);
+  }
+  throw new Error(`not a ${FORMAT} file of version 1 or ${VERSION}`);
+}
 
-function isLine(line: unknown): line is Line {
+function* entriesOf(customers: readonly unknown[]): Generator<readonly unknown[]> {
+  for (const one of customers) {
+    const { service, client_id, customer, periods } = Object(one) as Record<string, unknown>;
+    const owner = ownerOf(service, client_id, customer);
+    for (const [start, counters] of membersOf(periods).toReversed()) {
+      const startMs = Date.parse(start);
+      const month = monthOf(startMs);
+      for (const [counter, mark] of membersOf(counters)) {
+        const numbers: readonly unknown[] = Array.isArray(mark) ? mark : [];
+        yield [owner, counter, startMs, month, ...numbers];
+      }
+    }
+  }
+}
+
+/** A line of version 1: service, client id, customer, and then as in {@link Entry}. */
+function entriesOfVersion1(lines: readonly unknown[]): readonly (readonly unknown[])[] {
+  return lines.toReversed().map((line) => {
+    const [service, clientId, customer, ...entry] = Array.isArray(line) ? line : [];
+    return [ownerOf(service, clientId, customer), ...entry] as readonly unknown[];
+  });
+}
+
+function ownerOf(service: unknown, clientId: unknown, customer: unknown): CounterOwner | undefined {
+  return typeof service === 'string' && typeof clientId === 'string' && typeof customer === 'string'
+    ? counterOwner(service, clientId, customer)
+    : undefined;
+}
+
+/** One unknown member if `value` is not an object, so that it becomes an invalid entry. */
+function membersOf(value: unknown): readonly (readonly [string, unknown])[] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : [['', undefined]];
+}
+
+/** Owner, counter, start of the period, its month, value, when that was exported. */
+type Entry = readonly [CounterOwner, string, number, number, number, number];
+
+function isEntry(entry: readonly unknown[]): entry is Entry {
+  const [owner, counter, ...numbers] = entry;
   return (
-    Array.isArray(line) &&
-    line.length === 8 &&
-    line.slice(0, 4).every((name) => typeof name === 'string') &&
-    line.slice(4).every((number) => Number.isSafeInteger(number) && Number(number) >= 0)
+    typeof owner === 'string' &&
+    typeof counter === 'string' &&
+    numbers.length === 4 &&
+    numbers.every((number) => Number.isSafeInteger(number) && Number(number) >= 0)
   );
 }
 
 /**
- * Whether a period of this month can start then: up to a day after midnight, in a zone up to 14
- * hours ahead of UTC or 12 behind. A mistyped month would be a period that never ends.
+ * A period starts up to a day after the midnight that starts its month, in a zone up to 14 hours ahead
+ * of UTC or 12 behind.
  */
+const EARLIEST_START_HOURS = -15;
+const LATEST_START_HOURS = 37;
+const HOUR_MS = 3_600_000;
+
+/** The month of a period that starts then, as in {@link CountingPeriod.month}. */
+function monthOf(periodStartMs: number): number {
+  const date = new Date(periodStartMs - EARLIEST_START_HOURS * HOUR_MS);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
+
+/** Whether a period of this month can start then. A mistyped start would be a period that never ends. */
 function startsInMonth(periodStartMs: number, month: number): boolean {
-  const hours = (periodStartMs - Date.UTC(Math.floor(month / 12), month % 12, 1)) / 3_600_000;
-  return hours >= -15 && hours <= 37;
+  const hours = (periodStartMs - Date.UTC(Math.floor(month / 12), month % 12, 1)) / HOUR_MS;
+  return hours >= EARLIEST_START_HOURS && hours <= LATEST_START_HOURS;
 }

@@ -6,20 +6,20 @@ import { customerNamed } from '../support/polled.ts';
 const DAY_MS = 86_400_000;
 const DECEMBER = { startMs: NOVEMBER.endMs, endMs: Date.UTC(2027, 0, 1, 3), month: 24323 };
 
-/** A good line of the state file, to be spoilt. */
-const GOOD: readonly unknown[] = [
-  'https://s.example.org',
-  'riverside-api',
-  'riverside',
-  'logins',
-  NOVEMBER.startMs,
-  NOVEMBER.month,
-  7,
-  NOW_MS,
-];
+const IDENTITY = {
+  service: 'https://s.example.org',
+  client_id: 'riverside-api',
+  customer: 'riverside',
+};
 
-function textOf(entries: readonly unknown[]): string {
-  return JSON.stringify({ format: 'library-stats-exporter state', version: 1, marks: entries });
+/** A state file with these customers. */
+function textOf(...customers: readonly unknown[]): string {
+  return JSON.stringify({ format: 'library-stats-exporter state', version: 2, customers });
+}
+
+/** A customer with one period. */
+function customerWith(counters: unknown, start = '2026-11-01T03:00:00.000Z'): object {
+  return { ...IDENTITY, periods: { [start]: counters } };
 }
 
 function serialized(marks: HighWaterMarks, nowMs = NOW_MS): string {
@@ -57,6 +57,7 @@ describe('high-water marks', () => {
     owners.forEach((owner, i) => marks.update(owner, 'logins', NOVEMBER, 412 + i, NOW_MS));
     const again = restored(serialized(marks));
     expect(again.ignored).toBe(0);
+    expect(again.marks.size).toBe(4);
     expect(again.value).toBeUndefined();
     for (const owner of owners) {
       expect(again.marks.get(owner, 'logins')).toEqual(marks.get(owner, 'logins'));
@@ -121,28 +122,72 @@ describe('high-water marks', () => {
   });
 
   test('survive a start with a clock that is decades behind', () => {
-    const { marks, value } = restored(textOf([GOOD]), 0);
+    const { marks, value } = restored(textOf(customerWith({ logins: [7, NOW_MS] })), 0);
     expect(value).toBe(7);
     expect(serialized(marks, 0)).toContain('riverside');
   });
 });
 
-describe('a line of the state file', () => {
+test('the state file has a counter on each line, by customer and period', () => {
+  const marks = new HighWaterMarks();
+  marks.update(OWNER, 'logins', OCTOBER, 900, NOW_MS);
+  marks.update(OWNER, 'people_entered', NOVEMBER, 41, NOW_MS);
+  marks.update(OWNER, kindOfKey('branch', 'people_entered', '101'), NOVEMBER, 5, NOW_MS);
+  marks.update(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
+  expect(serialized(marks)).toBe(`\
+{"format":"library-stats-exporter state","version":2,"customers":[
+{"service":"https://s.example.org","client_id":"riverside-api","customer":"riverside","periods":{"2026-11-01T03:00:00.000Z":{
+"logins":[7,1794996000000],
+"people_entered":[41,1794996000000],
+"branch_people_entered:101":[5,1794996000000]
+},"2026-10-01T02:00:00.000Z":{
+"logins":[900,1794996000000]
+}}}
+]}
+`);
+});
+
+test('a state file of version 1 is read', () => {
+  const names = ['https://s.example.org', 'riverside-api', 'riverside', 'logins'];
+  const lines = [
+    [...names, NOVEMBER.startMs, NOVEMBER.month, 7, NOW_MS],
+    [...names, OCTOBER.startMs, OCTOBER.month, 900, NOW_MS],
+    [...names, NOVEMBER.startMs, OCTOBER.month, 8, NOW_MS],
+    null,
+  ];
+  const text = JSON.stringify({ format: 'library-stats-exporter state', version: 1, marks: lines });
+  const { marks, ignored, value } = restored(text);
+  expect({ size: marks.size, ignored, value }).toEqual({ size: 2, ignored: 2, value: 7 });
+  expect(marks.ofPeriod(OWNER, 'logins', OCTOBER.startMs)?.value).toBe(900);
+  marks.update(OWNER, 'logins', DECEMBER, 1, NOW_MS);
+  expect(marks.ofPeriod(OWNER, 'logins', NOVEMBER.startMs)?.value).toBe(7);
+});
+
+describe('an entry of the state file', () => {
   test.each<[string, unknown]>([
-    ['a value in quotes', GOOD.with(6, '7')],
-    ['a negative value', GOOD.with(6, -1)],
-    ['a fraction', GOOD.with(6, 7.5)],
-    ['a value that is not a safe integer', GOOD.with(6, 2 ** 53)],
-    ['a period that started long ago', GOOD.with(4, OCTOBER.startMs - 45 * DAY_MS).with(5, 24319)],
-    ['a period of another month', GOOD.with(5, 24325)],
-    ['a month without a date', GOOD.with(5, Number.MAX_SAFE_INTEGER)],
-    ['an owner without a name', GOOD.with(2, null)],
-    ['too few fields', GOOD.slice(1)],
-    ['too many fields', [...GOOD, 1]],
-    ['an object', { customer: 'riverside', value: 7 }],
+    ['a value in quotes', customerWith({ logins: ['7', NOW_MS] })],
+    ['a negative value', customerWith({ logins: [-1, NOW_MS] })],
+    ['a fraction', customerWith({ logins: [7.5, NOW_MS] })],
+    ['a value that is not a safe integer', customerWith({ logins: [2 ** 53, NOW_MS] })],
+    [
+      'a period that started long ago',
+      customerWith({ logins: [7, NOW_MS] }, '2026-08-01T02:00:00Z'),
+    ],
+    [
+      'a period that starts within a month',
+      customerWith({ logins: [7, NOW_MS] }, '2026-11-04T03:00:00Z'),
+    ],
+    ['a period that is no time', customerWith({ logins: [7, NOW_MS] }, 'november')],
+    ['an owner without a name', { ...customerWith({ logins: [7, NOW_MS] }), customer: null }],
+    ['too few fields', customerWith({ logins: [7] })],
+    ['too many fields', customerWith({ logins: [7, NOW_MS, 1] })],
+    ['an object in the place of the value', customerWith({ logins: { value: 7 } })],
+    ['a number in the place of the counters', customerWith(7)],
+    ['no periods', IDENTITY],
     ['null', null],
-  ])('with %s is ignored', (_, line) => {
-    const { marks, ignored, value } = restored(textOf([line, GOOD.with(3, 'people_entered')]));
+  ])('with %s is ignored', (_, customer) => {
+    const good = customerWith({ people_entered: [7, NOW_MS] });
+    const { marks, ignored, value } = restored(textOf(customer, good));
     expect({ ignored, value }).toEqual({ ignored: 1, value: undefined });
     expect(marks.get(OWNER, 'people_entered')?.value).toBe(7);
   });
@@ -150,7 +195,8 @@ describe('a line of the state file', () => {
   test.each([[[5, 7, 6]], [[7, 5, 6]], [[5, 6, 7]]])(
     'that is there several times, with %j, counts as the highest',
     (values) => {
-      const { marks, value } = restored(textOf(values.map((copy) => GOOD.with(6, copy))));
+      const copies = values.map((copy) => customerWith({ logins: [copy, NOW_MS] }));
+      const { marks, value } = restored(textOf(...copies));
       expect(value).toBe(7);
       expect(serialized(marks).match(/riverside-api/g)).toHaveLength(1);
     },

@@ -292,7 +292,7 @@ describe('a mark that is far above the service', () => {
 
     const text = [...counted.marks.serialize(counted.nowMs)].join('');
     counted.restart(false);
-    counted.marks.restore(text.replace(/\n.*,9000000,.*/, ''), counted.nowMs);
+    counted.marks.restore(text.replace(/\n.*\[9000000,.*/, ''), counted.nowMs);
     await counted.poll();
     expect(counted.totals()).toEqual([41]);
     expect(counted.excess()).toEqual([0]);
