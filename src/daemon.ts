@@ -59,8 +59,8 @@ export interface Shard {
 export interface Daemon {
   /** Locks the storage, listens and starts to poll. Throws an Error that names the obstacle. */
   start(): Promise<{ readonly url: string }>;
-  /** Ends polls and connections, then writes the state file. */
-  stop(): Promise<void>;
+  /** Ends polls and connections, then writes the state file. Returns false if that failed. */
+  stop(): Promise<boolean>;
   reload(scope?: ReloadScope): Promise<ReloadResult>;
   /** The files that the configuration in force was read from. */
   files(scope: ReloadScope): readonly string[];
@@ -84,10 +84,16 @@ export function createDaemon(options: DaemonOptions): Daemon {
   const { clock, log, shard } = options;
   const limiter = new LogLimiter({ log, clock });
   const marks = new HighWaterMarks();
-  const stateFile = new StateFile({ path: options.storagePath, marks, clock, log });
   const registry = new CustomerRegistry(marks);
   const exposition = createExposition(options);
   const exporterMetrics = createExporterMetrics(options);
+  const stateFile = new StateFile({
+    path: options.storagePath,
+    marks,
+    clock,
+    log,
+    observe: (successful, writtenAtMs) => exporterMetrics.stateSaved(successful, writtenAtMs),
+  });
   let { files, web: webConfig } = options.loaded;
   let runtime = createRuntime(options.loaded.config);
   let registered: readonly RegisteredCustomer[] = [];
@@ -106,7 +112,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       nowMs: clock.nowMs(),
       customers: registry.customers,
       failedReload: [...failedReloads.values()].at(-1),
-      stateFailure: undefined,
+      stateFailure: stateFile.failure,
       nextPollInMs: (customer, stream) => runtime.scheduler.nextPollInMs(customer, stream),
     }),
     reload: () => reload(),
@@ -264,8 +270,9 @@ export function createDaemon(options: DaemonOptions): Daemon {
       await runtime.scheduler.stop();
       runtime.service.close();
       stopping.abort();
-      await Promise.all([web.stop(), stateFile.stop(), rendering]);
+      const [isSaved] = await Promise.all([stateFile.stop(), web.stop(), rendering]);
       log.info('stopped');
+      return isSaved;
     },
     reload,
     files: (scope) => (scope === 'all' ? files : (webConfig?.files ?? [])),

@@ -11,7 +11,7 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   ],
   listening: ['info', 'The web server listens at `url`.'],
   stopping: ['info', 'SIGTERM or SIGINT arrived.'],
-  stopped: ['info', 'All polls and connections have ended, the state file is written.'],
+  stopped: ['info', 'All polls and connections have ended.'],
   'config warning': ['warn', 'The configuration is valid, but `warning` should be fixed.'],
   'config reloaded': [
     'info',
@@ -78,15 +78,26 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   'service request finished': ['debug', 'One HTTP exchange.'],
   'storage not writable, state is kept in memory only': [
     'warn',
-    'Make the folder of `--storage.path` writable, or a restart forgets the high-water marks.',
+    'See `error`. Make the folder of `--storage.path` writable, or a restart loses the high-water marks. Tried again every ten seconds.',
   ],
   'state file unreadable, starting empty': [
     'warn',
     'The file was moved to `moved_to`. [Upgrade and backup](../operations.md#upgrade-and-backup) says what is lost.',
   ],
   'state file entries ignored': ['warn', 'Some entries are invalid or too old.'],
-  'state file write failed, retrying': ['warn', 'See `error`: disk full, permissions.'],
+  'state file write failed, retrying': [
+    'warn',
+    'See `error`: disk full, permissions, in use by another process. The last file stays.',
+  ],
   'state file write recovered': ['info', 'The state file is written again.'],
+  'state file not written at the stop': [
+    'error',
+    'The high-water marks since the last write are lost; the exit status is 1.',
+  ],
+  'storage lock lost, locking again': [
+    'warn',
+    'The file `lock`, or its folder, was removed or replaced. Nothing is written until the folder is locked again, which is tried every ten seconds.',
+  ],
   'request failed': ['error', 'A request to the web server failed unexpectedly; report it.'],
   'client certificate refused': ['debug', 'A TLS client had no valid certificate.'],
   'TLS handshake failed': ['debug', 'A client did not complete the handshake.'],

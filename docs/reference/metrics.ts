@@ -57,7 +57,8 @@ ${breakdownFamilies(new Set(BREAKDOWNS)).map(familyText).join('\n')}
 ## Exporter
 
 Without the label \`customer\`. They exist as soon as \`/-/ready\` answers 200; those with the label \`stream\`
-for each stream of any customer. \`reason\` is one of ${listed(FAILURE_REASONS)}; \`code\` is the HTTP status,
+for each stream of any customer; those of the state file if \`--storage.path\` is not empty, its time from
+the first write on. \`reason\` is one of ${listed(FAILURE_REASONS)}; \`code\` is the HTTP status,
 or \`none\` without an answer; \`endpoint\` is one of ${listed(['token', 'peoplecount', 'login'])}.
 
 ${aboutExporter.map(ownText).join('\n')}

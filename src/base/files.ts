@@ -1,6 +1,6 @@
 /** Reading and atomic replacement of files, and a lock on a folder against a second process. */
-import { constants } from 'node:fs';
-import { open, rename, rm, writeFile } from 'node:fs/promises';
+import { accessSync, closeSync, constants, existsSync, lstatSync, openSync } from 'node:fs';
+import { lstat, open, rename, rm, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { codeOf, messageOf } from './errors.ts';
 
@@ -10,6 +10,8 @@ const LOCK_FILE = 'lock';
 const SQLITE_BUSY = 5;
 
 export interface FolderLock {
+  /** False if the lock file was removed or replaced: another process can lock the folder then. */
+  isHeld(): Promise<boolean>;
   close(): void;
 }
 
@@ -18,15 +20,43 @@ export interface FolderLock {
  * written, or is locked by another process: see {@link isLocked}.
  */
 export function lockFolder(folder: string): FolderLock {
-  // Node has no flock. SQLite locks its file through the operating system.
-  const database = new DatabaseSync(`${folder}/${LOCK_FILE}`);
+  const file = `${folder}/${LOCK_FILE}`;
+  // SQLite opens what cannot be written for reading, and then does not lock it.
+  accessSync(folder, constants.W_OK | constants.X_OK);
+  if (existsSync(file)) {
+    accessSync(file, constants.W_OK);
+  }
+  const database = openLocked(file);
+  const { dev, ino } = lstatSync(file);
+  return {
+    isHeld: () =>
+      lstat(file).then(
+        (found) => found.dev === dev && found.ino === ino,
+        () => false,
+      ),
+    close: () => database.close(),
+  };
+}
+
+/** Node has no flock. SQLite locks its file through the operating system. */
+function openLocked(file: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
   try {
+    database = new DatabaseSync(file);
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    // A lock on a device or behind a link may exclude nobody.
+    if (!lstatSync(file).isFile()) {
+      throw new Error(`${file} is not a regular file`);
+    }
+    return database;
   } catch (error) {
-    database.close();
+    database?.close();
+    if (database === undefined) {
+      // SQLite hides the operating system's error; this throws it.
+      closeSync(openSync(file, 'a'));
+    }
     throw error;
   }
-  return database;
 }
 
 /** True if {@link lockFolder} failed because another process holds the lock. */
@@ -36,12 +66,27 @@ export function isLocked(error: unknown): boolean {
 
 /**
  * Replaces a file atomically. The temporary file has a fixed name, so that killed processes leave one at
- * most: only one process at a time may write the file. An iterable is written piece by piece.
+ * most: only one process at a time may write the file. An iterable is written piece by piece. Above
+ * `maxBytes`, an Error is thrown, and the file stays as it was.
  */
-export async function replaceFile(file: string, text: string | Iterable<string>): Promise<void> {
+export async function replaceFile(
+  file: string,
+  text: string | Iterable<string>,
+  maxBytes = Infinity,
+): Promise<void> {
   const temporary = `${file}.new`;
+  function* limited(): Generator<string> {
+    let bytes = 0;
+    for (const piece of typeof text === 'string' ? [text] : text) {
+      bytes += Buffer.byteLength(piece);
+      if (bytes > maxBytes) {
+        throw new Error(`${file} would be larger than ${maxBytes / 1_024} KiB`);
+      }
+      yield piece;
+    }
+  }
   try {
-    await writeFile(temporary, text, { mode: 0o600, flush: true });
+    await writeFile(temporary, limited(), { mode: 0o600, flush: true });
     await rename(temporary, file);
   } catch (error) {
     // On a full disk, the temporary file may hold the last free bytes.

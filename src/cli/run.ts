@@ -118,11 +118,15 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
   }
   await daemon.start();
   started.resolve(daemon);
+  let isSaved = false;
   try {
     // A watch ends only by an error. At the end, a network file system may not answer it.
     await Promise.race([untilStopped(io), ...watches.map((watch) => watch())]);
   } finally {
-    await daemon.stop();
+    isSaved = await daemon.stop();
+  }
+  if (!isSaved) {
+    throw new Error(`the state file in ${flags['storage.path']} could not be written`);
   }
 }
 

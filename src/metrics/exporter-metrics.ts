@@ -90,6 +90,14 @@ export function createExporterMetrics(
     'library_exporter_config_last_reload_success_timestamp_seconds',
     'When the configuration in use was loaded.',
   );
+  const saveSuccessful = absentGauge(
+    'library_exporter_state_last_save_successful',
+    '1 if the state file is locked and its last write succeeded.',
+  );
+  const savedAt = absentGauge(
+    'library_exporter_state_last_save_timestamp_seconds',
+    'When the state file was last written.',
+  );
   collectDefaultMetrics({ register: registry });
   REJECTED_BY_PROMTOOL.forEach((name) => registry.removeSingleMetric(name));
   const started = new Set<Stream>();
@@ -137,6 +145,13 @@ export function createExporterMetrics(
       reloadSuccessful.set(Number(successful));
       if (successful) {
         reloadSuccessAt.set(nowSeconds);
+      }
+    },
+    /** `writtenAtMs`: when the state file was written, if it was. */
+    stateSaved(successful: boolean, writtenAtMs?: number): void {
+      saveSuccessful.set(Number(successful));
+      if (writtenAtMs !== undefined) {
+        savedAt.set(writtenAtMs / 1_000);
       }
     },
     setCustomers(count: number): void {

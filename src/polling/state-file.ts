@@ -22,18 +22,36 @@ export class StorageInUseError extends Error {
   }
 }
 
+/** Shortest time between two writes, and between a failure and the next try. */
 const MIN_WRITE_INTERVAL_MS = 10_000;
-/** How often changes are looked for. */
+/** How often changes, and a lost lock, are looked for. */
 const CHECK_INTERVAL_MS = 1_000;
-/** Some 400,000 counters. */
-const MAX_FILE_BYTES = 64 * 2 ** 20;
+/** Some 2,700,000 counters. Nothing larger is written, so that the next start can read it. */
+const MAX_FILE_BYTES = 128 * 2 ** 20;
+
+const FAILURE_MESSAGES = {
+  start: 'storage not writable, state is kept in memory only',
+  lock: 'storage lock lost, locking again',
+  write: 'state file write failed, retrying',
+} as const;
 
 export interface StateFileOptions {
-  /** Of the folder; an empty path switches storage off. */
+  /** Path of the folder; an empty one switches storage off. */
   readonly path: string;
   readonly marks: HighWaterMarks;
   readonly clock: Clock;
   readonly log: Logger;
+  /**
+   * Called at the start, after each write and at each failure, unless storage is off. The time is that
+   * of a successful write.
+   */
+  readonly observe: (isSuccessful: boolean, writtenAtMs?: number) => void;
+}
+
+/** Why the state cannot be saved, and since when. */
+export interface StateFailure {
+  readonly sinceMs: number;
+  readonly error: string;
 }
 
 export class StateFile {
@@ -41,14 +59,20 @@ export class StateFile {
   readonly #file: string;
   readonly #stopping = new AbortController();
   #lock: FolderLock | undefined;
-  #writtenChanges = 0;
-  #writtenAtMs = -Infinity;
-  #failing = false;
-  #loop: Promise<void> = Promise.resolve();
+  /** The marks' number of changes that the file has; undefined if the file is to be written anyway. */
+  #writtenChanges: number | undefined;
+  #triedAtMs = -Infinity;
+  #failure: StateFailure | undefined;
+  #loop: Promise<void> | undefined;
 
   constructor(options: StateFileOptions) {
     this.#options = options;
     this.#file = join(options.path, 'state.json');
+  }
+
+  /** Undefined while the state is saved, or storage is off. */
+  get failure(): StateFailure | undefined {
+    return this.#failure;
   }
 
   /**
@@ -56,49 +80,78 @@ export class StateFile {
    * that cannot be locked is still read: a counter must not decrease.
    */
   async start(): Promise<void> {
-    const { path, marks, log } = this.#options;
+    const { path, marks, observe } = this.#options;
     if (path === '') {
       return;
     }
     try {
-      await mkdir(path, { recursive: true });
-      this.#lock = lockFolder(path);
+      await this.#acquire();
+      observe(true);
     } catch (error) {
-      if (isLocked(error)) {
-        throw new StorageInUseError(path);
+      if (error instanceof StorageInUseError) {
+        throw error;
       }
-      log.warn('storage not writable, state is kept in memory only', {
-        path,
-        error: messageOf(error),
-      });
+      this.#failed('start', error);
     }
     await this.#restore();
     this.#writtenChanges = marks.changes;
-    if (this.#lock !== undefined) {
-      this.#loop = this.#writeChanges();
-    }
+    this.#loop = this.#saveChanges();
   }
 
-  /** Writes the last changes and releases the lock. */
-  async stop(): Promise<void> {
+  /** Writes the last changes and releases the lock. Returns false if they could not be written. */
+  async stop(): Promise<boolean> {
+    if (this.#loop === undefined) {
+      return true;
+    }
     this.#stopping.abort();
     await this.#loop;
-    if (this.#lock !== undefined) {
-      await this.#write();
-      this.#lock.close();
-      this.#lock = undefined;
+    await this.#verifyLock();
+    await this.#save();
+    this.#release();
+    const { marks, log } = this.#options;
+    const isSaved = this.#writtenChanges === marks.changes;
+    if (!isSaved) {
+      const error = this.#failure?.error;
+      log.error('state file not written at the stop', { file: this.#file, error });
     }
+    return isSaved;
   }
 
-  async #writeChanges(): Promise<void> {
+  async #saveChanges(): Promise<void> {
     const { clock } = this.#options;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       await clock.sleep(CHECK_INTERVAL_MS, signal).catch(() => {});
-      const sinceWriteMs = clock.monotonicMs() - this.#writtenAtMs;
-      if (!signal.aborted && sinceWriteMs >= MIN_WRITE_INTERVAL_MS) {
-        await this.#write();
+      if (!signal.aborted) {
+        await this.#verifyLock();
+        if (clock.monotonicMs() - this.#triedAtMs >= MIN_WRITE_INTERVAL_MS) {
+          await this.#save();
+        }
       }
+    }
+  }
+
+  async #acquire(): Promise<void> {
+    const { path } = this.#options;
+    await mkdir(path, { recursive: true });
+    try {
+      this.#lock = lockFolder(path);
+    } catch (error) {
+      throw isLocked(error) ? new StorageInUseError(path) : error;
+    }
+  }
+
+  #release(): void {
+    this.#lock?.close();
+    this.#lock = undefined;
+  }
+
+  /** Without the lock nothing is written: the file may be another process's. */
+  async #verifyLock(): Promise<void> {
+    if (this.#lock !== undefined && !(await this.#lock.isHeld())) {
+      this.#release();
+      this.#writtenChanges = undefined;
+      this.#failed('lock', new Error('the lock file was removed or replaced'));
     }
   }
 
@@ -137,26 +190,43 @@ export class StateFile {
     }
   }
 
-  async #write(): Promise<void> {
-    const { marks, clock, log } = this.#options;
+  /** Writes the file if the marks have changed. Locks the folder first if it is not locked. */
+  async #save(): Promise<void> {
+    const { marks, clock, log, observe } = this.#options;
     const file = this.#file;
-    const { changes } = marks;
-    if (changes === this.#writtenChanges) {
+    if (this.#writtenChanges === marks.changes && this.#lock !== undefined) {
       return;
     }
-    this.#writtenAtMs = clock.monotonicMs();
+    this.#triedAtMs = clock.monotonicMs();
     try {
-      await replaceFile(file, marks.serialize(clock.nowMs()));
+      if (this.#lock === undefined) {
+        await this.#acquire();
+        this.#writtenChanges = undefined;
+        // Another process may have written it meanwhile: of each counter, the higher mark is kept.
+        await this.#restore();
+      }
+      const { changes } = marks;
+      await replaceFile(file, marks.serialize(clock.nowMs()), MAX_FILE_BYTES);
       this.#writtenChanges = changes;
-      if (this.#failing) {
+      if (this.#failure !== undefined) {
         log.info('state file write recovered', { file });
       }
-      this.#failing = false;
+      this.#failure = undefined;
+      observe(true, clock.nowMs());
     } catch (error) {
-      if (!this.#failing) {
-        log.warn('state file write failed, retrying', { file, error: messageOf(error) });
-      }
-      this.#failing = true;
+      this.#failed('write', error);
     }
+  }
+
+  /** Logs each error once, however often it repeats. */
+  #failed(failure: keyof typeof FAILURE_MESSAGES, cause: unknown): void {
+    const { clock, log, observe } = this.#options;
+    const error = messageOf(cause);
+    if (error !== this.#failure?.error) {
+      log.warn(FAILURE_MESSAGES[failure], { file: this.#file, error });
+    }
+    this.#triedAtMs = clock.monotonicMs();
+    this.#failure = { sinceMs: this.#failure?.sinceMs ?? clock.nowMs(), error };
+    observe(false);
   }
 }

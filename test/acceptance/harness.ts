@@ -98,9 +98,9 @@ export class Harness {
     return ran;
   }
 
-  async stop(daemon: Daemon, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  async stop(daemon: Daemon, signal: NodeJS.Signals = 'SIGTERM', status = 0): Promise<void> {
     await this.#leave(daemon);
-    assert.equal(await daemon.stop(signal), signal === 'SIGKILL' ? signal : 0);
+    assert.equal(await daemon.stop(signal), signal === 'SIGKILL' ? signal : status);
   }
 
   async #leave(daemon: Daemon): Promise<void> {

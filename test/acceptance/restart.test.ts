@@ -1,7 +1,8 @@
 /** Restarts, kills and replicas (docs/how-it-counts.md#guarantees, 2 and 4). */
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
+import type { Daemon } from './daemon.ts';
 import { exact } from './expected.ts';
 import { Harness } from './harness.ts';
 import type { ServiceCustomer } from './ledger-service.ts';
@@ -25,7 +26,7 @@ function addMore({ ledger }: ServiceCustomer): void {
 /** The state file is written at most every ten seconds, and at the end by SIGTERM only. */
 async function untilWritten(storage: string, total: number): Promise<void> {
   await eventually(() => {
-    expect(readFileSync(`${storage}/state.json`, 'utf8')).toContain(`,${total},`);
+    expect(readFileSync(`${storage}/state.json`, 'utf8')).toContain(`[${total},`);
   });
 }
 
@@ -75,6 +76,71 @@ test.concurrent.each(['SIGTERM', 'SIGKILL'] as const)(
     await exact(second, customer);
   },
 );
+
+const SUCCESSFUL = 'library_exporter_state_last_save_successful';
+const SAVED_AT = 'library_exporter_state_last_save_timestamp_seconds';
+
+/** The errors of the log lines about a state file that is lost at the stop. */
+function lossesOf(daemon: Daemon): readonly unknown[] {
+  return daemon.logged('state file not written at the stop').map(({ error }) => error);
+}
+
+test.concurrent('a state file that cannot be written is no silent failure', async () => {
+  const { customer, configFile, storage } = addCustomer('unwritable');
+  mkdirSync(`${storage}/state.json.new`, { recursive: true });
+  const daemon = await harness.start(configFile, [`--storage.path=${storage}`]);
+  await exact(daemon, customer);
+  await eventually(async () => expect(await daemon.value(SUCCESSFUL)).toBe(0));
+  expect(await daemon.value(SAVED_AT)).toBeUndefined();
+  await harness.stop(daemon, 'SIGTERM', 1);
+  expect(lossesOf(daemon)).toEqual([expect.stringMatching(/^EISDIR: /)]);
+
+  rmdirSync(`${storage}/state.json.new`);
+  const next = await harness.start(configFile, [`--storage.path=${storage}`]);
+  expect(await next.value(SUCCESSFUL)).toBe(1);
+  await eventually(async () => {
+    expect(await next.value(SAVED_AT)).toBeGreaterThan(Date.now() / 1000 - 600);
+  });
+  await harness.stop(next);
+  expect(lossesOf(next)).toEqual([]);
+  expect(readFileSync(`${storage}/state.json`, 'utf8')).toContain('people_entered');
+});
+
+test.concurrent(
+  'a storage that is not writable is seen from the start, and one that is off is not',
+  async () => {
+    const { customer, configFile } = addCustomer('memory');
+    const daemon = await harness.start(configFile, [`--storage.path=${configFile}/data`]);
+    expect(await daemon.value(SUCCESSFUL)).toBe(0);
+    expect(daemon.logged('storage not writable, state is kept in memory only')).toHaveLength(1);
+    await exact(daemon, customer);
+    await harness.stop(daemon, 'SIGTERM', 1);
+    expect(lossesOf(daemon)).toEqual([expect.stringMatching(/^ENOTDIR: /)]);
+
+    const without = await harness.start(configFile, ['--storage.path=']);
+    await exact(without, customer);
+    const exposition = await without.scrape();
+    expect([exposition.value(SUCCESSFUL), exposition.value(SAVED_AT)]).toEqual([
+      undefined,
+      undefined,
+    ]);
+    await harness.stop(without);
+  },
+);
+
+test.concurrent('a lock that is removed is a warning, and is taken again', async () => {
+  const { customer, configFile, storage } = addCustomer('unlocked');
+  const daemon = await harness.start(configFile, [`--storage.path=${storage}`]);
+  await exact(daemon, customer);
+  rmSync(storage, { recursive: true });
+  await eventually(async () => expect(await daemon.value(SUCCESSFUL)).toBe(0));
+  await eventually(async () => expect(await daemon.value(SUCCESSFUL)).toBe(1));
+  expect(daemon.logged('storage lock lost, locking again')).toHaveLength(1);
+  const second = await harness.run(`--config.file=${configFile}`, `--storage.path=${storage}`);
+  expect(second.ended).toBe(1);
+  await harness.stop(daemon);
+  expect(readFileSync(`${storage}/state.json`, 'utf8')).toContain('people_entered');
+});
 
 test.concurrent('a replica shows the same totals, and a storage has one user', async () => {
   const { customer, configFile, storage } = addCustomer('replicated');

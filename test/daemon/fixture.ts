@@ -57,7 +57,9 @@ export async function started(options: Partial<DaemonOptions>) {
     ...options,
   });
   const { url } = await daemon.start();
-  onTestFinished(() => daemon.stop());
+  onTestFinished(async () => {
+    await daemon.stop();
+  });
   async function metric(name: string): Promise<number> {
     const text = await (await fetch(new URL('/metrics', url))).text();
     return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);

@@ -11,6 +11,7 @@ const CALL =
 /** Tables of messages, and the level at which most of them are logged. */
 const TABLES = [
   [/const NOTE_MESSAGES = (\{[^}]+\})/, 'warn'],
+  [/const FAILURE_MESSAGES = (\{[^}]+\})/, 'warn'],
   [/const RELOAD_FAILED = (\{[^}]+\})/, 'error'],
 ] as const;
 const EXCEPTIONS: Readonly<Record<string, string>> = { 'minute key format detected': 'debug' };

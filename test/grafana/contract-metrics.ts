@@ -40,6 +40,8 @@ export const CONTRACT_METRICS: Metrics = {
   library_exporter_service_request_duration_seconds: ['endpoint'],
   library_exporter_config_last_reload_successful: [],
   library_exporter_config_last_reload_success_timestamp_seconds: [],
+  library_exporter_state_last_save_successful: [],
+  library_exporter_state_last_save_timestamp_seconds: [],
 };
 
 /** What every process that Prometheus knows shows of itself, as far as it is looked at. */

@@ -85,6 +85,19 @@ library_exporter_config_last_reload_successful 0
 library_exporter_config_last_reload_success_timestamp_seconds 1000`);
 });
 
+test('the state file has no metrics before its start, and no time before its first write', async () => {
+  const { metrics, linesOf } = created();
+  metrics.stateSaved(true);
+  expect(await linesOf('library_exporter_state')).toBe(
+    'library_exporter_state_last_save_successful 1',
+  );
+  metrics.stateSaved(true, 1_500);
+  metrics.stateSaved(false);
+  expect(await linesOf('library_exporter_state')).toBe(`\
+library_exporter_state_last_save_successful 0
+library_exporter_state_last_save_timestamp_seconds 1.5`);
+});
+
 test('process metrics leave out gauges that promtool rejects', async () => {
   const types = await created().linesOf('# TYPE ');
   expect(types).not.toContain('_total gauge');

@@ -16,18 +16,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Logger } from '../../src/base/log.ts';
-import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import { counterOwner, HighWaterMarks, kindOfKey } from '../../src/counting/high-water-marks.ts';
+import type { MarkedKind } from '../../src/counting/high-water-marks.ts';
 import { StateFile, StorageInUseError } from '../../src/polling/state-file.ts';
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
-import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
+import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const NOT_WRITABLE = 'storage not writable, state is kept in memory only';
 const UNREADABLE = 'state file unreadable, starting empty';
 const WRITE_FAILED = 'state file write failed, retrying';
 const RECOVERED = 'state file write recovered';
-const EMPTY = '{"format":"library-stats-exporter state","version":1,"marks":[]}';
+const LOCK_LOST = 'storage lock lost, locking again';
+const NOT_WRITTEN = 'state file not written at the stop';
+const EMPTY = '{"format":"library-stats-exporter state","version":2,"customers":[]}';
 
 let clock: VirtualClock;
 let parent: string;
@@ -36,6 +39,8 @@ let file: string;
 let lines: Line[];
 let log: Logger;
 let started: StateFile[];
+/** What `observe` was called with. */
+let observed: (readonly [successful: boolean, writtenAtMs: number | undefined])[];
 
 beforeEach(async () => {
   clock = new VirtualClock(NOW_MS);
@@ -45,6 +50,7 @@ beforeEach(async () => {
   await mkdir(folder);
   ({ log, lines } = captureLog(clock));
   started = [];
+  observed = [];
 });
 afterEach(async () => {
   await stop();
@@ -53,14 +59,22 @@ afterEach(async () => {
 
 async function start(path = folder): Promise<HighWaterMarks> {
   const marks = new HighWaterMarks();
-  const stateFile = new StateFile({ path, marks, clock, log });
+  const stateFile = new StateFile({
+    path,
+    marks,
+    clock,
+    log,
+    observe: (successful, writtenAtMs) => observed.push([successful, writtenAtMs]),
+  });
   started.push(stateFile);
   await stateFile.start();
   return marks;
 }
 
-async function stop(): Promise<void> {
-  await Promise.all(started.splice(0).map((stateFile) => stateFile.stop()));
+/** Whether everything was written. */
+async function stop(): Promise<boolean> {
+  const saved = await Promise.all(started.splice(0).map((stateFile) => stateFile.stop()));
+  return !saved.includes(false);
 }
 
 function update(marks: HighWaterMarks, value: number): void {
@@ -139,11 +153,11 @@ describe('a state file that cannot be read', () => {
     ['is empty', () => writeFile(file, '')],
     ['is not JSON', () => writeFile(file, 'horse-battery-staple')],
     ['is of another program', () => writeFile(file, '{"name":"left-pad"}')],
-    ['is of another version', () => writeFile(file, EMPTY.replace('1', '2'))],
+    ['is of another version', () => writeFile(file, EMPTY.replace('2', '3'))],
     ['is binary', () => writeFile(file, Uint8Array.from([0, 159, 146, 150, 255]))],
     ['is a folder', () => mkdir(file)],
     ['is a device', () => symlink('/dev/zero', file)],
-    ['has more than 64 MiB', () => writeFile(file, EMPTY).then(() => truncate(file, 2 ** 26 + 1))],
+    ['has more than 128 MiB', () => writeFile(file, EMPTY).then(() => truncate(file, 2 ** 27 + 1))],
   ])('because it %s is moved aside with one warning that does not quote it', async (_, plant) => {
     await plant();
     expect(await restored()).toBeUndefined();
@@ -157,17 +171,69 @@ describe('a state file that cannot be read', () => {
 
   test('only because of single entries keeps the others', async () => {
     await store(7);
-    await writeFile(file, (await readFile(file, 'utf8')).replace('[\n', '[0,[],\n'));
+    await writeFile(file, (await readFile(file, 'utf8')).replace('[\n', '[0,{},\n'));
     expect(await restored()).toBe(7);
     expect(lines).toMatchObject([{ msg: 'state file entries ignored', entries: 2 }]);
   });
 });
 
+test(
+  'the state of 10,000 customers with 20 branches is written and read',
+  { timeout: 120_000 },
+  async () => {
+    const marks = await start();
+    const branches = Array.from({ length: 20 }, (_, i) => String(101 + i));
+    const kinds: readonly MarkedKind[] = [
+      ...(['people_entered', 'people_exited', 'logins'] as const),
+      ...branches.map((branch) => kindOfKey('branch', 'people_entered', branch)),
+      ...branches.map((branch) => kindOfKey('branch', 'people_exited', branch)),
+    ];
+    const owners = Array.from({ length: 10_000 }, (_, i) =>
+      counterOwner('https://statistics.example.org', `library-${i}-api`, `library-${i}`),
+    );
+    for (const [i, owner] of owners.entries()) {
+      for (const kind of kinds) {
+        marks.update(owner, kind, OCTOBER, 20_000 + i, NOW_MS);
+        marks.update(owner, kind, NOVEMBER, 10_000 + i, NOW_MS);
+      }
+    }
+    // No piece is long enough to block the event loop.
+    const pieces = Array.from(marks.serialize(NOW_MS), (piece) => piece.length);
+    expect(Math.max(...pieces)).toBeLessThan(2 ** 18);
+    expect(await stop()).toBe(true);
+    const again = new HighWaterMarks();
+    const next = new StateFile({ path: folder, marks: again, clock, log, observe() {} });
+    started.push(next);
+    await next.start();
+    expect(again.size).toBe(10_000 * 43 * 2);
+    expect(lines).toEqual([]);
+    expect(again.ofPeriod(owners[9_999] ?? '', 'logins', NOVEMBER.startMs)?.value).toBe(19_999);
+    expect(again.ofKeys(owners[9_999] ?? '', 'branch', 'people_exited', OCTOBER.startMs).size).toBe(
+      20,
+    );
+  },
+);
+
+test('a state that a start could not read is not written', async () => {
+  await store(7);
+  const before = await readFile(file, 'utf8');
+  const marks = await start();
+  update(marks, 8);
+  const mebibyte = ' '.repeat(2 ** 20);
+  vi.spyOn(marks, 'serialize').mockImplementation(function* () {
+    yield* Array.from({ length: 129 }, () => mebibyte);
+  });
+  expect(await stop()).toBe(false);
+  expect(lines).toMatchObject([
+    { msg: WRITE_FAILED, error: `${file} would be larger than 131072 KiB` },
+    { msg: NOT_WRITTEN },
+  ]);
+  expect(await readFile(file, 'utf8')).toBe(before);
+  expect((await readdir(folder)).toSorted()).toEqual(['lock', 'state.json']);
+});
+
 describe('a folder that cannot be written', () => {
-  test.each([
-    ['with a lock file', WRITE_FAILED],
-    ['without a lock file', NOT_WRITABLE],
-  ])('%s is read', async (lock, warning) => {
+  test.each([['with a lock file'], ['without a lock file']])('%s is read', async (lock) => {
     await store(412);
     if (lock === 'without a lock file') {
       await rm(join(folder, 'lock'));
@@ -177,33 +243,135 @@ describe('a folder that cannot be written', () => {
     await chmod(parent, 0o755);
     const report = await runUpdate(process.execPath, [PROGRAM, folder, 'update', 'nobody']);
     await chmod(folder, 0o755);
-    expect(report).toMatchObject({ restored: 412, lines: [{ level: 'warn', msg: warning }] });
+    const error = expect.stringMatching(/^EACCES: permission denied/) as string;
+    expect(report).toMatchObject({
+      restored: 412,
+      saved: false,
+      lines: [
+        { level: 'warn', msg: NOT_WRITABLE, error },
+        { level: 'error', msg: NOT_WRITTEN, error },
+      ],
+    });
     expect(await restored()).toBe(412);
   });
 
-  test('because a file is in its place is a warning', async () => {
-    await writeFile(join(folder, 'file'), '');
-    await start(join(folder, 'file', 'data'));
-    expect(messages()).toEqual([NOT_WRITABLE]);
+  test.each<[string, string, () => Promise<unknown>]>([
+    [
+      'a file in its place',
+      'EEXIST',
+      () => rm(folder, { recursive: true }).then(() => writeFile(folder, '')),
+    ],
+    ['a folder in the place of the lock file', 'EISDIR', () => mkdir(join(folder, 'lock'))],
+    [
+      'a lock that is a link to a device',
+      'lock is not a regular file',
+      () => symlink('/dev/null', join(folder, 'lock')),
+    ],
+  ])('because of %s is logged, observed, and tried again', async (_, error, plant) => {
+    await plant();
+    const marks = await start();
+    expect(lines).toMatchObject([
+      { msg: NOT_WRITABLE, error: expect.stringContaining(error) as string },
+    ]);
+    expect(started[0]?.failure).toMatchObject({ sinceMs: NOW_MS, error: lines[0]?.['error'] });
+    expect(observed).toEqual([[false, undefined]]);
+    update(marks, 5);
+    await rm(error === 'EEXIST' ? folder : join(folder, 'lock'), { recursive: true });
+    await vi.waitUntil(async () => {
+      await clock.advance(1_000);
+      return lines.length > 1;
+    });
+    expect(messages()).toEqual([NOT_WRITABLE, RECOVERED]);
+    expect(started[0]?.failure).toBeUndefined();
+    expect(observed.at(-1)).toEqual([true, expect.any(Number)]);
+    expect(await stop()).toBe(true);
+    expect(await restored()).toBe(5);
+  });
+
+  test('only matters at the stop if something changed', async () => {
+    await store(412);
+    await rename(folder, `${folder}-away`);
+    await writeFile(folder, 'a file');
+    await start();
+    expect(await stop()).toBe(true);
+    update(await start(), 413);
+    expect(await stop()).toBe(false);
+    expect(messages()).toEqual([NOT_WRITABLE, NOT_WRITABLE, NOT_WRITTEN]);
   });
 
   test('for a while is logged once, and its recovery', async () => {
     const marks = await start();
     update(marks, 1);
-    await rename(folder, `${folder}-away`);
-    await writeFile(folder, 'a file');
+    await mkdir(join(folder, 'state.json.new'));
     await clock.advance(1_000);
     await vi.waitUntil(() => lines.length === 1);
-    await clock.advance(100_000);
-    await rm(folder);
-    await rename(`${folder}-away`, folder);
+    expect(lines[0]?.['error']).toMatch(/^EISDIR/);
+    expect(observed).toEqual([
+      [true, undefined],
+      [false, undefined],
+    ]);
+    await vi.waitUntil(async () => {
+      await clock.advance(10_000);
+      return observed.length > 3;
+    });
+    await rm(join(folder, 'state.json.new'), { recursive: true });
     await vi.waitUntil(async () => {
       await clock.advance(10_000);
       return lines.length > 1;
     });
     expect(messages()).toEqual([WRITE_FAILED, RECOVERED]);
-    await stop();
+    expect(await stop()).toBe(true);
     expect(await restored()).toBe(1);
+  });
+});
+
+describe('a lock that is lost', () => {
+  async function untilLogged(message: string): Promise<void> {
+    await vi.waitUntil(async () => {
+      await clock.advance(1_000);
+      return messages().includes(message);
+    });
+  }
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['the lock file was removed', () => rm(join(folder, 'lock'))],
+    [
+      'the lock file was replaced',
+      () => writeFile(`${file}.x`, '').then(() => rename(`${file}.x`, join(folder, 'lock'))),
+    ],
+    ['the folder was removed', () => rm(folder, { recursive: true })],
+    ['the folder was replaced', () => rename(folder, `${folder}-away`).then(() => mkdir(folder))],
+  ])('because %s is a warning, and taken again after ten seconds', async (_, lose) => {
+    await store(412);
+    await start();
+    await lose();
+    await untilLogged(LOCK_LOST);
+    const lostAtMs = clock.nowMs();
+    expect(observed.at(-1)).toEqual([false, undefined]);
+    expect(started[0]?.failure?.error).toBe('the lock file was removed or replaced');
+    await untilLogged(RECOVERED);
+    expect(messages()).toEqual([LOCK_LOST, RECOVERED]);
+    expect(clock.nowMs() - lostAtMs).toBeGreaterThanOrEqual(10_000);
+    expect(observed.at(-1)).toEqual([true, expect.any(Number)]);
+    await expect(start()).rejects.toThrow(StorageInUseError);
+    started.pop();
+    expect(await stop()).toBe(true);
+    expect(await restored()).toBe(412);
+  });
+
+  test('to another process leaves the file to that one, and its higher marks are kept', async () => {
+    update(await start(), 412);
+    await rm(join(folder, 'lock'));
+    const [first] = started.splice(0);
+    await untilLogged(LOCK_LOST);
+    update(await start(), 500);
+    await untilLogged(WRITE_FAILED);
+    expect(lines.at(-1)?.['error']).toContain('in use by another process');
+    expect(await stop()).toBe(true);
+    started = first === undefined ? [] : [first];
+    await untilLogged(RECOVERED);
+    expect(await stop()).toBe(true);
+    expect(await restored()).toBe(500);
   });
 });
 
@@ -217,7 +385,13 @@ test('a full disk does not damage the state file', async () => {
     folder,
     'update',
   ]);
-  expect(report).toMatchObject({ lines: [{ level: 'warn', msg: WRITE_FAILED }] });
+  expect(report).toMatchObject({
+    saved: false,
+    lines: [
+      { level: 'warn', msg: WRITE_FAILED },
+      { level: 'error', msg: NOT_WRITTEN },
+    ],
+  });
   expect(await readdir(folder)).toEqual(['lock', 'state.json']);
   expect(await restored()).toBe(412);
   expect(lines).toEqual([]);
@@ -235,9 +409,9 @@ test('a process that is killed while it writes leaves a whole state file', async
     }
     writer.kill('SIGKILL');
     await once(writer, 'exit');
-    const { marks } = JSON.parse(await readFile(file, 'utf8')) as { marks: unknown[][] };
-    const values = new Set(marks.map((mark) => Number(mark[6])));
-    expect(marks).toHaveLength(2_000);
+    const text = await readFile(file, 'utf8');
+    expect(JSON.parse(text)).toMatchObject({ customers: { length: 2_000 } });
+    const values = new Set(text.match(/(?<="logins":\[)\d+/g)?.map(Number));
     expect(values.size).toBe(1);
     const [value = 0] = values;
     expect(value).toBeGreaterThan(before);

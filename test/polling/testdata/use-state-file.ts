@@ -33,6 +33,7 @@ const stateFile = new StateFile({
   path,
   marks,
   log,
+  observe() {},
   clock: {
     ...systemClock,
     nowMs: () => NOW_MS,
@@ -55,7 +56,7 @@ if (mode === 'hold') {
 } else if (mode === 'update') {
   const restored = marks.get(OWNER, 'logins')?.value;
   updateAll(1);
-  await stateFile.stop();
-  process.send?.({ lines, restored });
+  const saved = await stateFile.stop();
+  process.send?.({ lines, restored, saved });
   process.disconnect?.();
 }
