@@ -15,7 +15,7 @@ export function commandLinePage(): string {
 | exit status | meaning                                                            |
 | ----------- | ------------------------------------------------------------------ |
 | 0           | success; \`run\`, \`demo\` and \`service\` stopped by SIGTERM or SIGINT |
-| 1           | any other failure                                                  |
+| 1           | any other failure, also a state file not written at the stop       |
 | 2           | bad usage or bad configuration                                     |
 | 130, 143    | \`check\`, \`query\` or \`backfill\` stopped by SIGINT or SIGTERM        |
 
