@@ -93,6 +93,11 @@ async function restored(): Promise<number | undefined> {
   return marks.get(OWNER, 'logins')?.value;
 }
 
+/** Longer than the default: other tests run at the same time. */
+function until(condition: () => boolean | Promise<boolean>): Promise<boolean> {
+  return vi.waitUntil(condition, { timeout: 30_000 });
+}
+
 function messages(): string[] {
   return lines.map(({ msg }) => msg);
 }
@@ -113,13 +118,13 @@ describe('the state file', () => {
     const marks = await start();
     update(marks, 1);
     await clock.advance(1_000);
-    await vi.waitUntil(async () => (await readdir(folder)).includes('state.json'));
+    await until(async () => (await readdir(folder)).includes('state.json'));
     const first = await readFile(file, 'utf8');
     update(marks, 2);
     await clock.advance(9_000);
     expect(await readFile(file, 'utf8')).toBe(first);
     await clock.advance(1_000);
-    await vi.waitUntil(async () => (await readFile(file, 'utf8')) !== first);
+    await until(async () => (await readFile(file, 'utf8')) !== first);
     await rm(file);
     await clock.advance(60_000);
     await stop();
@@ -277,7 +282,7 @@ describe('a folder that cannot be written', () => {
     expect(observed).toEqual([[false, undefined]]);
     update(marks, 5);
     await rm(error === 'EEXIST' ? folder : join(folder, 'lock'), { recursive: true });
-    await vi.waitUntil(async () => {
+    await until(async () => {
       await clock.advance(1_000);
       return lines.length > 1;
     });
@@ -304,18 +309,18 @@ describe('a folder that cannot be written', () => {
     update(marks, 1);
     await mkdir(join(folder, 'state.json.new'));
     await clock.advance(1_000);
-    await vi.waitUntil(() => lines.length === 1);
+    await until(() => lines.length === 1);
     expect(lines[0]?.['error']).toMatch(/^EISDIR/);
     expect(observed).toEqual([
       [true, undefined],
       [false, undefined],
     ]);
-    await vi.waitUntil(async () => {
+    await until(async () => {
       await clock.advance(10_000);
       return observed.length > 3;
     });
     await rm(join(folder, 'state.json.new'), { recursive: true });
-    await vi.waitUntil(async () => {
+    await until(async () => {
       await clock.advance(10_000);
       return lines.length > 1;
     });
@@ -327,7 +332,7 @@ describe('a folder that cannot be written', () => {
 
 describe('a lock that is lost', () => {
   async function untilLogged(message: string): Promise<void> {
-    await vi.waitUntil(async () => {
+    await until(async () => {
       await clock.advance(1_000);
       return messages().includes(message);
     });
