@@ -52,11 +52,12 @@ export interface PolledStream {
   readonly stream: string;
 }
 
-/** After so many successes in a row, the next failure counts as the first one. */
-const SUCCESSES_UNTIL_FORGOTTEN = 10;
+/** After so many successes without a note in a row, or so many failures, a failure is logged again. */
+const POLLS_UNTIL_REPEATED = 10;
 
-interface FailureHistory {
-  readonly counts: Map<FailureReason | PollNote, number>;
+/** What was logged about a stream, until it is forgotten. */
+interface StreamLog {
+  readonly logged: Set<FailureReason | PollNote>;
   failuresInARow: number;
   successesInARow: number;
   /** A failure was logged, its end was not. */
@@ -64,75 +65,77 @@ interface FailureHistory {
 }
 
 /**
- * Logs the first, tenth, hundredth … failure of each kind, and the recovery. A customer that fails at
+ * Logs each kind of failure of a stream once and when it lasts, and its recovery. A stream that fails at
  * every other poll keeps failing.
  */
 export class PollLog {
   readonly #log: Logger;
   readonly #limiter: LogLimiter;
-  readonly #histories = new WeakMap<PolledStream, FailureHistory>();
+  readonly #streams = new WeakMap<PolledStream, StreamLog>();
 
   constructor(log: Logger, limiter: LogLimiter) {
     this.#log = log;
     this.#limiter = limiter;
   }
 
-  failed(polled: PolledStream, error: ServiceError): void {
-    const history = this.#historyOf(polled);
-    history.successesInARow = 0;
-    history.failuresInARow += 1;
-    const count = increment(history, error.reason);
-    if (isPowerOfTen(count)) {
-      const logged = this.#limiter.tryLog('warn', 'poll failed', {
+  failed(polled: PolledStream, { reason, message }: ServiceError): void {
+    const known = this.#streamOf(polled);
+    known.successesInARow = 0;
+    known.failuresInARow += 1;
+    if (!known.logged.has(reason) || known.failuresInARow === POLLS_UNTIL_REPEATED) {
+      known.logged.add(reason);
+      const fields = {
         ...fieldsOf(polled),
-        reason: error.reason,
-        error: error.message,
-        failures_in_a_row: history.failuresInARow,
-        failures_with_this_reason: count,
-      });
-      history.recoveryPending ||= logged;
+        reason,
+        error: message,
+        failures_in_a_row: known.failuresInARow,
+      };
+      known.recoveryPending =
+        this.#limiter.tryLog('warn', 'poll failed', fields) || known.recoveryPending;
     }
   }
 
   succeeded(polled: PolledStream, notes: readonly PollNote[]): void {
-    if (notes.length === 0 && !this.#histories.has(polled)) {
+    if (notes.length === 0 && !this.#streams.has(polled)) {
       return;
     }
-    const history = this.#historyOf(polled);
-    if (history.recoveryPending) {
+    const known = this.#streamOf(polled);
+    if (known.recoveryPending) {
       // Not limited: each of these follows a line that was.
       this.#log.info('polling recovered', {
         ...fieldsOf(polled),
-        failures_in_a_row: history.failuresInARow,
+        failures_in_a_row: known.failuresInARow,
       });
     }
-    history.recoveryPending = false;
-    history.failuresInARow = 0;
-    history.successesInARow = notes.length === 0 ? history.successesInARow + 1 : 0;
-    notes.forEach((note) => this.#logNote(polled, note, increment(history, note)));
-    if (history.successesInARow >= SUCCESSES_UNTIL_FORGOTTEN) {
-      this.#histories.delete(polled);
+    known.recoveryPending = false;
+    known.failuresInARow = 0;
+    known.successesInARow = notes.length === 0 ? known.successesInARow + 1 : 0;
+    for (const note of notes.filter((one) => !known.logged.has(one))) {
+      known.logged.add(note);
+      this.#logNote(polled, note);
+    }
+    if (known.successesInARow >= POLLS_UNTIL_REPEATED) {
+      this.#streams.delete(polled);
     }
   }
 
-  #logNote(polled: PolledStream, note: PollNote, times: number): void {
-    const fields = { ...fieldsOf(polled), times };
+  #logNote(polled: PolledStream, note: PollNote): void {
     if (note === 'key_format_detected') {
-      this.#log.debug(NOTE_MESSAGES[note], fields);
-    } else if (isPowerOfTen(times)) {
-      this.#limiter.tryLog('warn', NOTE_MESSAGES[note], fields);
+      this.#log.debug(NOTE_MESSAGES[note], fieldsOf(polled));
+    } else {
+      this.#limiter.tryLog('warn', NOTE_MESSAGES[note], fieldsOf(polled));
     }
   }
 
-  #historyOf(polled: PolledStream): FailureHistory {
-    const history = this.#histories.get(polled) ?? {
-      counts: new Map(),
+  #streamOf(polled: PolledStream): StreamLog {
+    const known = this.#streams.get(polled) ?? {
+      logged: new Set(),
       failuresInARow: 0,
       successesInARow: 0,
       recoveryPending: false,
     };
-    this.#histories.set(polled, history);
-    return history;
+    this.#streams.set(polled, known);
+    return known;
   }
 }
 
@@ -149,14 +152,4 @@ const NOTE_MESSAGES = {
 
 function fieldsOf({ customer, stream }: PolledStream): { customer: string; stream: string } {
   return { customer: customer.customer, stream };
-}
-
-function increment({ counts }: FailureHistory, kind: FailureReason | PollNote): number {
-  const count = (counts.get(kind) ?? 0) + 1;
-  counts.set(kind, count);
-  return count;
-}
-
-function isPowerOfTen(count: number): boolean {
-  return /^10*$/.test(String(count));
 }
