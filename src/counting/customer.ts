@@ -131,21 +131,6 @@ export class Customer implements MetricsSource {
     this.#countSuccess(stream, accepted, nowMs);
   }
 
-  #insideOf(snapshot: Snapshot | undefined): Inside | undefined {
-    if (snapshot?.order === undefined) {
-      return undefined;
-    }
-    const { minutes, endMs } = snapshot.order;
-    const { doors } = this;
-    return {
-      occupancy: occupancyAt(minutes, endMs),
-      estimate:
-        doors?.day.startMs === snapshot.day.startMs
-          ? estimateToday(doors, minutes, endMs, this.#inside?.estimate)
-          : undefined,
-    };
-  }
-
   breakdownSucceeded(
     breakdown: Breakdown,
     { state, accepted }: Pick<BreakdownOutcome, 'state' | 'accepted'>,
@@ -269,6 +254,21 @@ export class Customer implements MetricsSource {
     };
   }
 
+  #insideOf(snapshot: Snapshot | undefined): Inside | undefined {
+    if (snapshot?.order === undefined) {
+      return undefined;
+    }
+    const { minutes, endMs } = snapshot.order;
+    const { doors } = this;
+    return {
+      occupancy: occupancyAt(minutes, endMs),
+      estimate:
+        doors?.day.startMs === snapshot.day.startMs
+          ? estimateToday(doors, minutes, endMs, this.#inside?.estimate)
+          : undefined,
+    };
+  }
+
   /** Today's, unless it is too old, in both directions: clocks step back, too. */
   #insideAt(nowMs: number): Inside | undefined {
     const snapshot = this.#streams.get('people')?.snapshot;
@@ -341,7 +341,7 @@ export class Customer implements MetricsSource {
 }
 
 /** An instant of today or the day before; else undefined. */
-export function ifRecentlySeen(
+function ifRecentlySeen(
   lastSeenMs: number | undefined,
   calendar: Calendar,
   nowMs: number,

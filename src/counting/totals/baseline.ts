@@ -231,11 +231,8 @@ async function assemble(
     areEqual(recentBefore.sums, sums) &&
     window.startMs <= serviceNowMs();
   // Two empty responses for a window in which the day has counts: all of them would be added later.
-  const { minutes } = baseline;
-  const hasMissedCounts =
-    isZero(sums) &&
-    minutes !== undefined &&
-    Number(lastSeenIn(minutes, serviceNowMs() + 1)) >= window.startMs;
+  const lastSeenMs = baseline.minutes && lastSeenIn(baseline.minutes, serviceNowMs() + 1);
+  const hasMissedCounts = isZero(sums) && lastSeenMs !== undefined && lastSeenMs >= window.startMs;
   return {
     baseline,
     recent: recentAtBaseline,
