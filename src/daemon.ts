@@ -2,7 +2,6 @@
 import { resolve } from 'node:path';
 import type { Clock } from './base/clock.ts';
 import { ConfigError } from './base/errors.ts';
-import { compactHeap } from './base/heap.ts';
 import type { LogFields, Logger } from './base/log.ts';
 import type { Random } from './base/random.ts';
 import type { LoadedConfig } from './config/load.ts';
@@ -227,7 +226,6 @@ export function createDaemon(options: DaemonOptions): Daemon {
       registered.map((one) => ({ customer: one.customer, client: clientFor(one) })),
     );
     ({ files } = loaded);
-    compactHeap(registered.length);
     return changedNames(previous, registered);
   }
 

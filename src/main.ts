@@ -25,6 +25,8 @@ async function main(): Promise<void> {
   process.stdout.on('error', () => {});
   process.stderr.on('error', () => {});
 
+  const { limitHeap } = await import('./v8-flags.ts');
+  limitHeap();
   const { enableCompileCache } = await import('node:module');
   const { hostname } = await import('node:os');
   // Halves the time of a start. The folder must not be writable by others, because it holds code.

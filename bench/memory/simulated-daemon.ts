@@ -12,11 +12,13 @@ import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createDaemon } from '../../src/daemon.ts';
+import { limitHeap } from '../../src/v8-flags.ts';
 import type { ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import { Answers, HISTORIES } from '../service/answers.ts';
 
+limitHeap();
 const [configFile = ''] = process.argv.slice(2);
 
 /** Two in the afternoon in Copenhagen, in the middle of a month. */

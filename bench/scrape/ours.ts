@@ -4,10 +4,10 @@
  * to stop.
  */
 import { systemClock } from '../../src/base/clock.ts';
-import { compactHeap } from '../../src/base/heap.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { createExposition, renderScrape } from '../../src/metrics/exposition.ts';
+import { limitHeap } from '../../src/v8-flags.ts';
 import { createWebServer } from '../../src/web/server.ts';
 import { createFleet, poll } from './fleet.ts';
 
@@ -16,6 +16,7 @@ const POLL_EVERY_MS = 60_000;
 /** As the daemon's poller. */
 const TICK_MS = 250;
 
+limitHeap();
 const clock = systemClock;
 const registry = createFleet(CUSTOMERS);
 const exposition = createExposition({ clock });
@@ -74,7 +75,6 @@ pollNext(CUSTOMERS);
 exposition.setCustomers(registry);
 void exposition.keepRendered(new AbortController().signal);
 const { url } = await web.start();
-compactHeap(CUSTOMERS);
 void keepPolling();
 process.on('message', (message) => {
   if (message === 'poll everybody') {

@@ -208,7 +208,7 @@ function rowsOf(
       ours: `${oursMs.toFixed(3)} ms`,
       peer: `${bareMs.toFixed(3)} ms`,
       value: ratio,
-      limit: 1.7,
+      limit: 1.9,
     },
     {
       bar: `Share of a core, ${customers} customers, two streams, 60 s`,
