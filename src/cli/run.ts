@@ -35,6 +35,8 @@ interface RunFlags extends LogFlags {
   readonly shard: Shard;
 }
 
+/** A reload of more takes longer than a tenth of a second, in which nobody is answered. */
+const MAX_CUSTOMERS_WITHOUT_THREAD = 500;
 /** Certificates are renewed without a reload request. */
 const WEB_CONFIG_INTERVAL_MS = 1_000;
 
@@ -87,8 +89,12 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
   // During the start, a SIGHUP leads to a reload after it.
   const started = Promise.withResolvers<Daemon>();
   io.onHangup(() => void started.promise.then((daemon) => reloadOnHangup(daemon, log)));
-  function load(running?: WebConfig): Promise<LoadedConfig> {
-    return loadConfig({ path, webPath, env, running });
+  let customers = 0;
+  async function load(running?: WebConfig): Promise<LoadedConfig> {
+    const inThread = customers > MAX_CUSTOMERS_WITHOUT_THREAD;
+    const result = await loadConfig({ path, webPath, env, running, inThread });
+    customers = result.config.customers.length;
+    return result;
   }
   // A large configuration takes seconds, and a network file system may not answer.
   const loaded = await Promise.race([load(), untilStopped(io)]);

@@ -2,8 +2,10 @@
  * Loads the configuration: files and environment in, a complete Config or all problems out. Keys that
  * depend on each other are checked after a problem, too, with what is valid.
  */
+import { once } from 'node:events';
 import { glob } from 'node:fs/promises';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, extname, isAbsolute, join, resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import type { z } from 'zod';
 import { messageOf } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
@@ -16,7 +18,7 @@ import type { DeepPartial, Loaded, LoadResult } from './loading.ts';
 import type { ProblemFormatter } from './problems.ts';
 import { createConfigSchema } from './schema.ts';
 import type { ConfigFile, CustomerEntry } from './schema.ts';
-import type { Config, CustomerConfig, PollingConfig, SecretSource } from './types.ts';
+import type { Config, CustomerConfig, PollingConfig } from './types.ts';
 import { milliseconds } from './values.ts';
 import { loadWebConfig } from './web.ts';
 import type { Environment, Path, YamlFile } from './yaml-file.ts';
@@ -33,8 +35,40 @@ interface Entry {
   readonly values: DeepPartial<CustomerEntry>;
 }
 
+export interface ReadOptions {
+  readonly path: string;
+  readonly env: Environment;
+}
+
+/** What the configuration file says and what it names holds: plain data, so that a thread can send it. */
+export interface ConfigFiles {
+  /** All problems. After one, the rest is incomplete. */
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+  readonly files: readonly string[];
+  readonly values: DeepPartial<Pick<ConfigFile, 'service'>>;
+  readonly defaults: ConfigFile['defaults'];
+  readonly polling: PollingConfig;
+  readonly customers: readonly CustomerFile[];
+  /** PEM text of `ca_file`. */
+  readonly ca: string | undefined;
+}
+
+interface CustomerFile {
+  readonly values: DeepPartial<CustomerEntry>;
+  readonly secret: SecretText;
+}
+
+interface SecretText {
+  readonly text: string;
+  readonly path: string | undefined;
+}
+
 /** The default of `max_requests_per_second` is at least this. */
-const MIN_REQUESTS_PER_SECOND = 10;
+const MIN_REQUESTS_PER_SECOND = 50;
+/** It is higher where the first polls of a start would take longer, but not above the second one. */
+const START_SECONDS = 20;
+const MAX_REQUESTS_PER_SECOND_AT_START = 200;
 
 const MAX_CUSTOMER_FILES = 10_000;
 /** All patterns together. Without it, `/**` takes minutes and all memory. */
@@ -44,15 +78,29 @@ const UNSEARCHED_FOLDERS: ReadonlySet<string> = new Set(['/dev', '/proc', '/sys'
 
 /**
  * Loads the configuration and, if there is one, the web configuration. Throws a ConfigError with the
- * problems of both. `running` is what the web server was started with.
+ * problems of both. `running` is what the web server was started with. With `inThread`, the event loop
+ * stands still for a tenth of the time, and 40 MiB more are needed.
  */
-export async function loadConfig(options: {
-  readonly path: string;
-  readonly webPath?: string | undefined;
-  readonly env: Environment;
-  readonly running?: WebConfig | undefined;
-}): Promise<LoadedConfig> {
-  const { path, webPath, env } = options;
+export async function loadConfig(
+  options: ReadOptions & {
+    readonly webPath?: string | undefined;
+    readonly running?: WebConfig | undefined;
+    readonly inThread?: boolean;
+  },
+): Promise<LoadedConfig> {
+  const { path, env, webPath, inThread = false } = options;
+  const read = await (inThread ? readFilesInThread : readFiles)({ path, env: { ...env } });
+  const { problems, files, warnings } = read;
+  const web =
+    webPath === undefined
+      ? undefined
+      : await loadWebConfig({ ...options, path: webPath }, problems);
+  failOn(problems);
+  return { config: configOf(read), files, warnings, web };
+}
+
+/** Reads 10,000 customers in more than a second, for most of which the event loop stands still. */
+export async function readFiles({ path, env }: ReadOptions): Promise<ConfigFiles> {
   const schema = createConfigSchema();
   const loading = new Loading(schema, env);
   const main = await loading.readYaml(path, schema);
@@ -65,31 +113,51 @@ export async function loadConfig(options: {
     breakdownIntervalMs: milliseconds(intervals.breakdown_interval),
   };
   const defaults = schema.shape.defaults.parse(main.values.defaults);
-  const needPerSecond = requestsPerSecond(
-    polling,
-    entries.map(({ values }) => values),
-  );
   checkCustomers(main, entries, loading.formatter);
-  checkService(main, polling, needPerSecond);
-  const customers: CustomerConfig[] = [];
+  checkService(
+    main,
+    polling,
+    requestsPerSecond(
+      polling,
+      entries.map(({ values }) => values),
+    ),
+  );
+  const customers: CustomerFile[] = [];
   for (const entry of entries) {
-    const clientSecret = await readSecret(entry, loading);
-    if (clientSecret !== undefined) {
-      customers.push(customerOf(entry.values as CustomerEntry, defaults, clientSecret));
+    const secret = await readSecret(entry, loading);
+    if (secret !== undefined) {
+      customers.push({ values: entry.values, secret });
     }
   }
   const { file, values } = main;
   const caFile = ['service', 'ca_file'];
   const ca = await loading.readNamed(file, caFile, values.service?.ca_file, parseCertificates);
-  const web =
-    webPath === undefined
-      ? undefined
-      : await loadWebConfig({ ...options, path: webPath }, loading.problems);
-  failOn(loading.problems);
-  // Without a problem, nothing is missing.
-  const service = serviceOf(values.service as ConfigFile['service'], ca, needPerSecond);
-  const config = { service, polling, customers };
-  return { ...loading.result(config), web };
+  const { problems, warnings, files } = loading;
+  return { problems, warnings, files, values, defaults, polling, customers, ca };
+}
+
+async function readFilesInThread(options: ReadOptions): Promise<ConfigFiles> {
+  const entry = new URL(`./reading-thread${extname(import.meta.url)}`, import.meta.url);
+  // What it throws is an event, too.
+  const [files] = (await once(new Worker(entry, { workerData: options }), 'message')) as [
+    ConfigFiles,
+  ];
+  return files;
+}
+
+/** Of files without a problem, in which nothing is missing. */
+function configOf({ values, defaults, polling, customers, ca }: ConfigFiles): Config {
+  const entries = customers.map((customer) => customer.values as CustomerEntry);
+  const service = values.service as ConfigFile['service'];
+  const maxRequestsPerSecond =
+    service.max_requests_per_second ?? defaultRequestsPerSecond(polling, entries);
+  return {
+    service: { ...serviceOf(service, ca), maxRequestsPerSecond },
+    polling,
+    customers: customers.map(({ secret }, i) =>
+      customerOf(entries[i] as CustomerEntry, defaults, secret),
+    ),
+  };
 }
 
 /** The customers of all files. */
@@ -228,11 +296,10 @@ function isLoopback(url: string): boolean {
   return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-/** Incomplete after a problem. */
 function customerOf(
   entry: CustomerEntry,
   defaults: ConfigFile['defaults'],
-  clientSecret: SecretSource,
+  secret: SecretText,
 ): CustomerConfig {
   const [hour = NaN, minute = NaN] = (entry.day_starts_at ?? defaults.day_starts_at)
     .split(':')
@@ -240,7 +307,7 @@ function customerOf(
   return {
     name: entry.name,
     clientId: entry.client_id,
-    clientSecret,
+    clientSecret: { secret: new Secret(secret.text), path: secret.path },
     timezone: entry.timezone ?? defaults.timezone ?? '',
     dayStartsAt: { hour, minute },
     estimate: entry.estimate ?? defaults.estimate,
@@ -259,7 +326,7 @@ function customerOf(
 async function readSecret(
   { file, path, values: { client_secret: inline, client_secret_file: name } }: Entry,
   loading: Loading,
-): Promise<SecretSource | undefined> {
+): Promise<SecretText | undefined> {
   const inlinePath = [...path, 'client_secret'];
   const filePath = [...path, 'client_secret_file'];
   const isInline = inline !== undefined || file.has(inlinePath);
@@ -272,16 +339,16 @@ async function readSecret(
     if (file.isExposed && !file.textAt(inlinePath).includes('${')) {
       file.warn(inlinePath, `a secret in a file that ${EXPOSED}`);
     }
-    return { secret: new Secret(inline), path: undefined };
+    return { text: inline, path: undefined };
   }
   return loading.readNamed(
     file,
     filePath,
     name,
     (content, secretPath) => {
-      const secret = parseSecret(content);
-      loading.formatter.addSecret(secret.reveal());
-      return { secret, path: secretPath };
+      const text = parseSecret(content).reveal();
+      loading.formatter.addSecret(text);
+      return { text, path: secretPath };
     },
     true,
   );
@@ -302,20 +369,35 @@ export function requestsPerSecond(
   );
 }
 
+/**
+ * Twice what polling needs, and more for the first polls of a start: a token, five requests for each
+ * stream and two for each breakdown.
+ */
+function defaultRequestsPerSecond(
+  polling: PollingConfig,
+  customers: readonly CustomerEntry[],
+): number {
+  const atStart = customers.reduce(
+    (sum, { streams, breakdowns }) => sum + 1 + 5 * streams.length + 2 * breakdowns.length,
+    0,
+  );
+  return Math.max(
+    MIN_REQUESTS_PER_SECOND,
+    Math.ceil(2 * requestsPerSecond(polling, customers)),
+    Math.min(Math.ceil(atStart / START_SECONDS), MAX_REQUESTS_PER_SECOND_AT_START),
+  );
+}
+
 function serviceOf(
   service: ConfigFile['service'],
   ca: string | undefined,
-  needPerSecond: number,
-): ServiceSettings {
+): Omit<ServiceSettings, 'maxRequestsPerSecond'> {
   return {
     baseUrl: addressOf(service.base_url),
     authUrl: addressOf(service.auth_url),
     scope: service.scope,
     timeoutMs: milliseconds(service.timeout),
     maxConcurrency: service.max_concurrency,
-    maxRequestsPerSecond:
-      service.max_requests_per_second ??
-      Math.max(MIN_REQUESTS_PER_SECOND, Math.ceil(2 * needPerSecond)),
     proxyUrl: service.proxy_url && addressOf(service.proxy_url),
     ca,
   };

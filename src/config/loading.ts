@@ -159,12 +159,12 @@ export class Loading {
     return more === 0 ? shown : [...shown, `and ${more} more problems`];
   }
 
-  result<Config>(config: Config): LoadResult<Config> {
-    return { config, files: [...this.#files], warnings: this.#warnings() };
+  get files(): readonly string[] {
+    return [...this.#files];
   }
 
   /** The same warning at several places is one. */
-  #warnings(): readonly string[] {
+  get warnings(): readonly string[] {
     const groups = Map.groupBy(this.#sorted('warnings'), ({ message }) => message).values();
     return Array.from(groups).flatMap(([first, ...others]) => {
       const more = others.length === 0 ? '' : ` (and ${others.length} more of these)`;

@@ -82,10 +82,9 @@ export async function loadWebConfig(
   }
   failOn([...others, ...loading.problems]);
   const { basic_auth_users: users = {} } = values as WebFile;
-  return loading.result({
-    tls,
-    users: new Map(Object.entries(users).map(([user, hash]) => [user, new Secret(hash)])),
-  });
+  const { files, warnings } = loading;
+  const hashes = Object.entries(users).map(([user, hash]) => [user, new Secret(hash)] as const);
+  return { config: { tls, users: new Map(hashes) }, files, warnings };
 }
 
 async function readTls(

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { createConfigSchema } from '../../src/config/schema.ts';
-import { configWith, folderOf, load } from './folder.ts';
+import { configWith, folderOf, load, problemsIn } from './folder.ts';
 
 test('a minimal configuration has every default', async () => {
   const { config, warnings } = await load({ 'config.yaml': configWith({}) });
@@ -16,7 +16,7 @@ test('a minimal configuration has every default', async () => {
       scope: 'ServiceAPI',
       timeoutMs: 10_000,
       maxConcurrency: 32,
-      maxRequestsPerSecond: 10,
+      maxRequestsPerSecond: 50,
       proxyUrl: undefined,
       ca: undefined,
     },
@@ -40,6 +40,53 @@ test('a minimal configuration has every default', async () => {
   });
   expect(config.customers[0]?.clientSecret.secret.reveal()).toBe('hunter2hunter2');
   expect(config.customers[0]?.clientSecret.path).toBeUndefined();
+});
+
+test.for([
+  ['50, if the customers need less', 20, {}, 50],
+  ['as much as the first polls of a start take in 20 s', 200, {}, 110],
+  ['no more than 200 for the start', 1_000, {}, 200],
+  ['twice what the customers need', 150, { polling: { interval: '1s' } }, 600],
+] as const)('the default limit on requests is %s', async ([, count, sections, expected]) => {
+  const service = { base_url: 'https://data.test', auth_url: 'https://identity.test' };
+  const customers = Array.from({ length: count }, (_, i) => ({
+    name: `c${i}`,
+    client_id: `c${i}`,
+    client_secret: 'hunter2hunter2',
+    timezone: 'Europe/Copenhagen',
+  }));
+  const text = JSON.stringify({ service, customers, ...sections });
+  const { config } = await load({ 'config.yaml': text });
+  expect(config.service.maxRequestsPerSecond).toBe(expected);
+});
+
+test('a thread loads the same as this one', async () => {
+  const customer = 'labels: { constructor: builder }\nbranches: { 101: Main Library }';
+  const more = 'customer_files: [more.yaml]';
+  const other = '[{ name: hilltop, client_id: h, client_secret_file: s, timezone: Asia/Tokyo }]';
+  const folder = await folderOf(
+    { 'config.yaml': configWith({ customer, more }), 'more.yaml': other, s: '${NAME}' },
+    { 'config.yaml': 0o644 },
+  );
+  const path = join(folder, 'config.yaml');
+  const loaded = await loadConfig({ path, env: {} });
+  const inThread = await loadConfig({ path, env: {}, inThread: true });
+  expect(loaded.warnings).toHaveLength(1);
+  expect(inThread).toStrictEqual(loaded);
+  expect(inThread.config.customers.map(({ clientSecret }) => clientSecret.secret.reveal())).toEqual(
+    ['hunter2hunter2', '${NAME}'],
+  );
+});
+
+test('a thread finds the same problems, with its environment', async () => {
+  const folder = await folderOf({
+    'config.yaml': configWith({ customer: 'capacity: ${MANY}', service: 'timeout: ${TIME}' }),
+  });
+  const options = { path: join(folder, 'config.yaml'), env: { MANY: '0' } };
+  const problems = await problemsIn(loadConfig(options));
+  expect(problems).toContain('environment variable TIME is not set');
+  expect(problems).toContain('expected an integer from 1 to 1000000');
+  expect(await problemsIn(loadConfig({ ...options, inThread: true }))).toBe(problems);
 });
 
 test('values are normalized, and numbers can be text', async () => {
