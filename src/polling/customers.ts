@@ -1,5 +1,5 @@
 /** The customers of this process: which ones, and what a new configuration changes of them. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { LogFields } from '../base/log.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
 import { Calendar } from '../counting/calendar/calendar.ts';
@@ -125,10 +125,13 @@ export function descriptionOf(
 
 /** Whether the customer keeps its counters: other settings only describe it. */
 function haveSameCounters(a: CustomerConfig, b: CustomerConfig): boolean {
-  function counted({ clientId, timezone, dayStartsAt, streams }: CustomerConfig): string {
-    return JSON.stringify([clientId, timezone, dayStartsAt, streams]);
-  }
-  return counted(a) === counted(b);
+  return (
+    a.clientId === b.clientId &&
+    a.timezone === b.timezone &&
+    a.dayStartsAt.hour === b.dayStartsAt.hour &&
+    a.dayStartsAt.minute === b.dayStartsAt.minute &&
+    a.streams.join() === b.streams.join()
+  );
 }
 
 /** JSON redacts secrets, so they are compared separately. */
@@ -146,7 +149,10 @@ const MULTIPLIER = 2_862_933_555_777_941_757n;
  * n + 1 shards, one customer in n + 1 moves, to the new shard.
  */
 export function shardOf(name: string, shards: number): number {
-  let key = createHash('sha256').update(name).digest().readBigUInt64BE();
+  if (shards === 1) {
+    return 0;
+  }
+  let key = hash('sha256', name, 'buffer').readBigUInt64BE();
   let shard = 0;
   for (let next = 0; next < shards;) {
     shard = next;

@@ -63,6 +63,10 @@ export class Scheduler {
   #queue = new TinyQueue<PollJob>();
   /** Jobs that wait for their first poll or for a baseline, first come first served. */
   readonly #pending = new Set<PollJob>();
+  /** How many jobs have not ended their first poll. */
+  #firstPolls = 0;
+  /** Jobs whose customer's history is to be read, in the order of their polls. */
+  readonly #pendingHistories = new Set<PollJob>();
   /** Polls and readings of histories. */
   readonly #running = new Set<Promise<void>>();
   #baselines = 0;
@@ -114,11 +118,14 @@ export class Scheduler {
     for (const [key, job] of before) {
       if (this.#jobs.get(key) !== job) {
         this.#pending.delete(job);
+        this.#pendingHistories.delete(job);
         drop(job);
       }
     }
-    jobs
-      .filter(({ dueMs, running }) => dueMs === Infinity && running === undefined)
+    const unpolled = jobs.filter(({ dueMs }) => dueMs === Infinity);
+    this.#firstPolls = unpolled.length;
+    unpolled
+      .filter(({ running }) => running === undefined)
       .forEach((job) => this.#pending.add(job));
     this.#startPending();
     this.#waking.abort();
@@ -248,6 +255,7 @@ export class Scheduler {
         job.dueMs = nextDueMs(job, this.#options.clock.monotonicMs());
         if (this.#isPolled(job)) {
           this.#queue.push(job);
+          this.#firstPolls -= 1;
         }
         // Not for less than a tick: a thousand first polls would wake the loop a thousand times.
         if (job.dueMs < this.#wakesAtMs - this.#tickMs) {
@@ -255,7 +263,8 @@ export class Scheduler {
         }
       }
       this.#startPending();
-      this.#startHistory(job);
+      this.#queueHistory(job);
+      this.#startHistory();
     });
   }
 
@@ -287,22 +296,33 @@ export class Scheduler {
     }
   }
 
-  /** After a poll, if it is due and no poll waits. */
-  #startHistory(job: PollJob): void {
+  #queueHistory(job: PollJob): void {
+    if (
+      job.stream === 'people' &&
+      this.#isPolled(job) &&
+      job.readingHistory === undefined &&
+      isHistoryDue(job, this.#options.clock)
+    ) {
+      this.#pendingHistories.add(job);
+    }
+  }
+
+  /** Starts the next history, unless first polls or baselines have to come before it. */
+  #startHistory(): void {
     const { clock, observer, limiter } = this.#options;
     const nowMs = clock.monotonicMs();
+    const [job] = this.#pendingHistories;
     if (
       this.#stopping ||
-      job.stream !== 'people' ||
-      !this.#isPolled(job) ||
+      job === undefined ||
       nowMs < this.#nextHistoryMs ||
-      job.readingHistory !== undefined ||
       this.#histories >= Math.ceil(this.#maxBaselines * HISTORY_SHARE) ||
-      this.#pending.size > 0 ||
-      !isHistoryDue(job, clock)
+      this.#firstPolls > 0 ||
+      this.#pending.size > 0
     ) {
       return;
     }
+    this.#pendingHistories.delete(job);
     const stop = new AbortController();
     job.readingHistory = stop;
     this.#histories += 1;

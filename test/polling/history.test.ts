@@ -65,20 +65,34 @@ test('a history that fails is read again, less and less often, and no poll fails
   ]);
 });
 
-test('the history waits until every customer has begun its first poll', async () => {
-  await using fixture = new SchedulerFixture({
-    startMs: DAY_START_MS + 6 * HOUR_MS,
-    maxConcurrency: 1,
-  });
-  fixture.start([estimated(fixture, () => {}), ...fixture.polledMany(3, fixture.after(5_000))]);
-  await fixture.clock.advance(5 * MINUTE_MS);
-  const { requests } = fixture;
-  const history = requests.findIndex(({ question }) => question.aggregation === 'quarter');
-  const first = ['a', 'c0', 'c1', 'c2'].map((name) =>
-    requests.findIndex(({ customer }) => customer === name),
-  );
-  expect(Math.min(...first)).toBe(0);
-  expect(history).toBeGreaterThan(Math.max(...first));
+test('the history waits until every customer has ended its first poll', async () => {
+  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
+  const { clock, ended } = fixture;
+  const readings: { atMs: number; polls: number }[] = [];
+  fixture.start([
+    estimated(fixture, () => readings.push({ atMs: clock.monotonicMs(), polls: ended.length })),
+    ...fixture.polledMany(3, fixture.after(5_000)),
+  ]);
+  await clock.advance(5 * MINUTE_MS);
+  expect(readings).toEqual([{ atMs: 25_000, polls: 4 }]);
+});
+
+test('the history waits for the first poll of a customer that a reload added', async () => {
+  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
+  const { clock, ended, requests, scheduler } = fixture;
+  const readings: number[] = [];
+  const known = fixture.polled('known');
+  fixture.start([known]);
+  await clock.advance(90_000);
+  const before = ended.length;
+  scheduler.setCustomers([
+    known,
+    estimated(fixture, () => readings.push(ended.length - before)),
+    fixture.polled('slow', fixture.after(1_000)),
+  ]);
+  await clock.advance(MINUTE_MS);
+  expect(readings).toEqual([2]);
+  expect(requests.find(({ customer }) => customer === 'slow')?.atMs).toBe(90_000);
 });
 
 test('histories of several customers begin one by one', async () => {

@@ -1,36 +1,41 @@
-import { expect, test } from 'vitest';
+/** Customers whose requests pass the client of the service and its limits, on a virtual clock. */
 import { silentLogger } from '../../src/base/log.ts';
 import { ServiceError } from '../../src/base/errors.ts';
 import { Secret } from '../../src/base/secret.ts';
+import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { createService } from '../../src/service/client.ts';
 import type { ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
-import { customerNamed, schedulerOn } from '../support/polled.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { customerNamed } from '../support/polled.ts';
+import type { VirtualClock } from '../support/virtual-clock.ts';
 
-const CUSTOMERS = 300;
-const CONCURRENCY = 16;
 const ROWS = '{"metadata":{"aggregation":"minute"},"result":[{"key":1,"in":3,"out":1}]}';
 const TOKEN = '{"access_token":"token-1","token_type":"Bearer","expires_in":3600}';
 
-function readSecret(): Promise<Secret> {
-  return Promise.resolve(new Secret('secret-1'));
+interface Limits {
+  readonly maxConcurrency: number;
+  readonly maxRequestsPerSecond: number;
 }
 
-test('first polls complete although ordinary polls need nearly all of the capacity', async () => {
-  const clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
-  /** 16 at once, each 3 s, are 5.3 requests per second. 300 customers need 5, and more for first polls. */
+/** So many customers, `c0` and so on. Each request takes `answerMs`; `startedMs` gets its start. */
+export function servedCustomers(
+  clock: VirtualClock,
+  count: number,
+  limits: Limits,
+  answerMs: number,
+  startedMs: number[] = [],
+): readonly PolledCustomer[] {
   async function exchange(
     { form }: ExchangeRequest,
     signal?: AbortSignal,
   ): Promise<ExchangeAnswer> {
-    await clock.sleep(3_000, signal).catch(() => {
+    startedMs.push(clock.monotonicMs());
+    await clock.sleep(answerMs, signal).catch(() => {
       throw new ServiceError('timeout', 'no answer came');
     });
     const body = Buffer.from(form === undefined ? ROWS : TOKEN);
     const contentType = 'application/json';
     return { status: 200, contentType, retryAfter: undefined, date: undefined, body };
   }
-  const limits = { maxConcurrency: CONCURRENCY, maxRequestsPerSecond: 1_000 };
   const service = createService({
     config: {
       baseUrl: 'https://data',
@@ -47,22 +52,12 @@ test('first polls complete although ordinary polls need nearly all of the capaci
     observer: { request() {}, credentials() {} },
     transport: { exchange, close() {} },
   });
-  const polled = Array.from({ length: CUSTOMERS }, (_, i) => {
+  return Array.from({ length: count }, (_, i) => {
     const name = `c${i}`;
+    const readSecret = (): Promise<Secret> => Promise.resolve(new Secret('secret-1'));
     return {
       customer: customerNamed(name),
       client: service.clientFor({ name, clientId: name, readSecret }),
     };
   });
-  const scheduler = schedulerOn(clock, limits);
-  scheduler.start();
-  scheduler.setCustomers(polled);
-  await clock.advance(20 * 60_000);
-  const never = polled.filter(
-    ({ customer }) => customer.health.people?.lastSuccessMs === undefined,
-  );
-  expect(never.length).toBe(0);
-  const stopped = scheduler.stop();
-  await clock.advance(60_000);
-  await stopped;
-});
+}
