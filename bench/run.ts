@@ -10,9 +10,11 @@ import { measureContainer } from './memory/container.ts';
 import { measureMemory } from './memory/measure.ts';
 import { measureOccupancy } from './occupancy/measure.ts';
 import { occupancyTable } from './occupancy/table.ts';
+import { measureReload } from './reload/measure.ts';
 import { measureRequests } from './requests/measure.ts';
 import { measureScrape } from './scrape.ts';
 import { measureStart } from './start/measure.ts';
+import { measureFirstValues } from './start/values.ts';
 import { tableOf, writeResult } from './table.ts';
 import { LONG_TRAFFIC, measureDelay, measureTraffic, USUAL_TRAFFIC } from './traffic/measure.ts';
 
@@ -34,6 +36,8 @@ const PARTS: Readonly<Record<string, Measure>> = {
   container: measureContainer,
   scrape: measureScrape,
   start: measureStart,
+  values: measureFirstValues,
+  reload: measureReload,
   traffic: (progress) => measureTraffic(progress, values.full ? LONG_TRAFFIC : USUAL_TRAFFIC),
   'delay of the event loop': measureDelay,
   // No time is measured in these two, so that they share the machine.

@@ -1,5 +1,5 @@
 /** A configuration with many customers that show every family of the contract but the breakdowns. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -7,7 +7,11 @@ export interface FleetSettings {
   readonly customers: number;
   readonly serviceUrl: string;
   readonly timezone: string;
-  readonly maxRequestsPerSecond: number;
+  /** By default that of the exporter. */
+  readonly maxRequestsPerSecond?: number;
+  /** By default all customers are in the main file. */
+  readonly customersPerFile?: number;
+  readonly smallestCapacity?: number;
 }
 
 const REGIONS = ['north', 'south', 'east', 'west'];
@@ -18,21 +22,25 @@ const HOURS = [
   'Tu-Fr 09:00-12:00,14:00-18:00; Sa 10:00-13:00',
 ];
 
-/** The text of the file: a customer a line, as a script would write them. */
-function configurationOf(settings: FleetSettings): string {
-  const { serviceUrl, timezone, maxRequestsPerSecond } = settings;
-  const customers = Array.from({ length: settings.customers }, (_, i) => {
+/** A customer a line, as a script would write them. */
+function customerLines({ customers, smallestCapacity = 100 }: FleetSettings): string[] {
+  return Array.from({ length: customers }, (_, i) => {
     const number = String(i).padStart(5, '0');
     return (
       `  - { name: library-${number}, client_id: client-${number}, client_secret: secret-${number}, ` +
-      `capacity: ${100 + (i % 9) * 50}, opening_hours: "${HOURS[i % HOURS.length]}", holidays: dk, ` +
+      `capacity: ${smallestCapacity + (i % 9) * 50}, opening_hours: "${HOURS[i % HOURS.length]}", holidays: dk, ` +
       `labels: { region: ${REGIONS[i % REGIONS.length]} } }\n`
     );
   });
+}
+
+/** The sections before the customers. */
+function headOf({ serviceUrl, timezone, maxRequestsPerSecond }: FleetSettings): string {
+  const limit =
+    maxRequestsPerSecond === undefined ? '' : `, max_requests_per_second: ${maxRequestsPerSecond}`;
   return (
-    `service: { base_url: "${serviceUrl}", auth_url: "${serviceUrl}", ` +
-    `max_requests_per_second: ${maxRequestsPerSecond} }\n` +
-    `defaults: { timezone: ${timezone} }\ncustomers:\n${customers.join('')}`
+    `service: { base_url: "${serviceUrl}", auth_url: "${serviceUrl}"${limit} }\n` +
+    `defaults: { timezone: ${timezone} }\n`
   );
 }
 
@@ -45,7 +53,18 @@ export function temporaryFolder(): Disposable & { readonly path: string } {
 /** Writes the configuration into a folder, and gives the file. */
 export function writeConfiguration(folder: string, settings: FleetSettings): string {
   const file = join(folder, 'config.yaml');
-  writeFileSync(file, configurationOf(settings));
+  const lines = customerLines(settings);
+  const { customersPerFile = lines.length } = settings;
+  if (customersPerFile === lines.length) {
+    writeFileSync(file, `${headOf(settings)}customers:\n${lines.join('')}`);
+    return file;
+  }
+  mkdirSync(join(folder, 'customers'), { recursive: true });
+  for (let i = 0; i < lines.length; i += customersPerFile) {
+    const text = lines.slice(i, i + customersPerFile).join('');
+    writeFileSync(join(folder, 'customers', `${i}.yaml`), text);
+  }
+  writeFileSync(file, `${headOf(settings)}customer_files: ["customers/*.yaml"]\n`);
   return file;
 }
 

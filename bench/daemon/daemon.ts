@@ -3,26 +3,37 @@ import { get } from 'node:http';
 import { Program } from '../processes.ts';
 import type { ServiceState } from '../service/tally.ts';
 import { afternoonZone, temporaryFolder, writeConfiguration } from './configuration.ts';
+import type { FleetSettings } from './configuration.ts';
 import type { LoopDelay } from './probe.ts';
 
 export interface PolledFleet {
   readonly daemon: Program;
   readonly service: BenchService;
   readonly url: string;
+  /** Writes the configuration again, with changes. */
+  configure(changes: Partial<FleetSettings>): void;
   stop(): Promise<void>;
+}
+
+export interface FleetOptions {
+  readonly customers: number;
+  /** By default that of the exporter. */
+  readonly maxRequestsPerSecond?: number;
+  /** Milliseconds that each answer of the service takes. */
+  readonly answerMs?: number;
 }
 
 const PROBE = new URL('probe.ts', import.meta.url).href;
 export const PROBE_FLAGS = ['--import', PROBE];
 
-export async function startPolledFleet(
-  customers: number,
-  maxRequestsPerSecond: number,
-): Promise<PolledFleet> {
+export async function startPolledFleet({
+  answerMs,
+  ...limits
+}: FleetOptions): Promise<PolledFleet> {
   const timezone = afternoonZone(Date.now());
-  const service = await BenchService.start(timezone);
+  const service = await BenchService.start(timezone, answerMs);
   const folder = temporaryFolder();
-  const settings = { customers, serviceUrl: service.url, timezone, maxRequestsPerSecond };
+  const settings = { serviceUrl: service.url, timezone, ...limits };
   const file = writeConfiguration(folder.path, settings);
   const daemon = startDaemon(file, folder.path, { nodeFlags: PROBE_FLAGS, ipc: true });
   const url = await daemon.says(/"url":"([^"]+)","msg":"listening"/);
@@ -30,6 +41,7 @@ export async function startPolledFleet(
     daemon,
     service,
     url,
+    configure: (changes) => void writeConfiguration(folder.path, { ...settings, ...changes }),
     async stop() {
       await Promise.all([daemon.stop(), service.stop()]);
       folder[Symbol.dispose]();
@@ -56,6 +68,7 @@ export function daemonFlags(
     `--config.file=${configFile}`,
     `--web.listen-address=${address}`,
     `--storage.path=${folder}/data`,
+    '--web.enable-lifecycle',
   ];
 }
 
@@ -72,8 +85,9 @@ export class BenchService {
     this.url = url;
   }
 
-  static async start(timezone: string): Promise<BenchService> {
-    const program = Program.node('service/main.ts', [`--timezone=${timezone}`]);
+  static async start(timezone: string, answerMs = 0): Promise<BenchService> {
+    const args = [`--timezone=${timezone}`, `--answer-ms=${answerMs}`];
+    const program = Program.node('service/main.ts', args);
     return new BenchService(program, await program.says(/^(http\S+)$/m));
   }
 

@@ -17,12 +17,15 @@ const { values } = parseArgs({
     timezone: { type: 'string', default: 'Europe/Copenhagen' },
     /** One poll in so many is answered in another aggregation, so that it takes an anchor. */
     'anchor-every': { type: 'string', default: '60' },
+    /** Milliseconds that each answer takes. */
+    'answer-ms': { type: 'string', default: '0' },
   },
 });
 
 const answers = new Answers(new Zone(values.timezone));
 const tally = new Tally();
 const anchorEvery = Number(values['anchor-every']);
+const answerMs = Number(values['answer-ms']);
 
 const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
   const url = new URL(request.url ?? '/', 'http://127.0.0.1');
@@ -66,7 +69,7 @@ function data(
   }
   const body = answers.body(customer % HISTORIES, endpoint, query, nowMs);
   tally.answered(body);
-  send(response, body);
+  sendLater(response, body);
 }
 
 /** The token names the customer, whose client id ends with its number. */
@@ -78,7 +81,15 @@ async function token(request: IncomingMessage, response: ServerResponse): Promis
   }
   const number = /\d+$/.exec(new URLSearchParams(form).get('client_id') ?? '')?.[0] ?? '0';
   const granted = { access_token: `token-${number}`, expires_in: 3_600, token_type: 'Bearer' };
-  send(response, Buffer.from(JSON.stringify({ ...granted, scope: 'ServiceAPI' })));
+  sendLater(response, Buffer.from(JSON.stringify({ ...granted, scope: 'ServiceAPI' })));
+}
+
+function sendLater(response: ServerResponse, body: Buffer): void {
+  if (answerMs === 0) {
+    send(response, body);
+  } else {
+    setTimeout(() => send(response, body), answerMs);
+  }
 }
 
 function send(response: ServerResponse, body: Buffer): void {

@@ -46,7 +46,7 @@ export async function measureTraffic(
   progress: Progress,
   settings: TrafficSettings = USUAL_TRAFFIC,
 ): Promise<readonly Measured[]> {
-  const fleet = await startPolledFleet(settings.customers, settings.maxRequestsPerSecond);
+  const fleet = await startPolledFleet(settings);
   try {
     const sweep = await measureSweep(fleet, settings, progress);
     const skippedBefore = await skippedPolls(fleet);
@@ -65,7 +65,7 @@ export async function measureDelay(
   progress: Progress,
   settings: TrafficSettings = FEWER_CUSTOMERS,
 ): Promise<readonly Measured[]> {
-  const fleet = await startPolledFleet(settings.customers, settings.maxRequestsPerSecond);
+  const fleet = await startPolledFleet(settings);
   try {
     await measureSweep(fleet, settings, progress);
     const delaysMs: number[] = [];

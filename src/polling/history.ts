@@ -17,7 +17,65 @@ const DEADLINE_MS = 5 * MINUTE_MS;
 const MIN_PAUSE_MS = 15 * MINUTE_MS;
 const MAX_PAUSE_MS = 6 * 60 * MINUTE_MS;
 
-export function isHistoryDue({ customer, historyRetry }: PollJob, clock: Clock): boolean {
+/** Histories begin one by one, those of 10,000 customers within an hour. */
+const GAP_MS = 360;
+
+/** Jobs whose customer's history is to be read, in the order of their polls. */
+export class HistoryQueue {
+  readonly #clock: Clock;
+  readonly #observer: PollObserver;
+  readonly #limiter: LogLimiter;
+  readonly #queue = new Set<PollJob>();
+  #running = 0;
+  #nextMs = -Infinity;
+
+  constructor(clock: Clock, observer: PollObserver, limiter: LogLimiter) {
+    this.#clock = clock;
+    this.#observer = observer;
+    this.#limiter = limiter;
+  }
+
+  /** Queues the job if its history is due. */
+  queue(job: PollJob): void {
+    if (
+      job.stream === 'people' &&
+      job.readingHistory === undefined &&
+      isHistoryDue(job, this.#clock)
+    ) {
+      this.#queue.add(job);
+    }
+  }
+
+  drop(job: PollJob): void {
+    this.#queue.delete(job);
+  }
+
+  /** Reads the next history unless so many are being read or one has just begun. */
+  startNext(maxRunning: number): Promise<void> | undefined {
+    const nowMs = this.#clock.monotonicMs();
+    const [job] = this.#queue;
+    if (job === undefined || this.#running >= maxRunning || nowMs < this.#nextMs) {
+      return undefined;
+    }
+    this.#queue.delete(job);
+    this.#nextMs = nowMs + GAP_MS;
+    return this.#read(job);
+  }
+
+  async #read(job: PollJob): Promise<void> {
+    const stop = new AbortController();
+    job.readingHistory = stop;
+    this.#running += 1;
+    try {
+      await readHistory(job, stop, this.#clock, this.#observer, this.#limiter);
+    } finally {
+      job.readingHistory = undefined;
+      this.#running -= 1;
+    }
+  }
+}
+
+function isHistoryDue({ customer, historyRetry }: PollJob, clock: Clock): boolean {
   const nowMs = clock.nowMs();
   const { startMs } = customer.calendar.dayAt(nowMs);
   const { doorsDay } = customer;
@@ -33,7 +91,7 @@ export function isHistoryDue({ customer, historyRetry }: PollJob, clock: Clock):
 }
 
 /** Learns the doors, or logs the first failure in a row. */
-export async function readHistory(
+async function readHistory(
   job: PollJob,
   stop: AbortController,
   clock: Clock,

@@ -9,7 +9,7 @@ import type { Stream } from '../base/model.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { BaselineNecessity } from '../counting/totals/state.ts';
 import type { CustomerClient } from '../service/types.ts';
-import { isHistoryDue, readHistory } from './history.ts';
+import { HistoryQueue } from './history.ts';
 import { PollLog } from './log-limiter.ts';
 import type { LogLimiter } from './log-limiter.ts';
 import { DROPPED, FIRST_POLL_DEADLINE_MS, lastPlaceMs, nextDueMs, runPoll } from './poll-job.ts';
@@ -39,8 +39,6 @@ export interface PolledCustomer {
 const REQUESTS_PER_BASELINE = 10;
 /** Histories at once, compared with baselines: polls come first. */
 const HISTORY_SHARE = 0.1;
-/** Histories begin one by one, those of 10,000 customers within an hour. */
-const HISTORY_GAP_MS = 360;
 /** A baseline is early by one poll, but by no more than this share, so that it is never late. */
 const RECONCILE_SHARE = 0.9;
 /**
@@ -53,11 +51,8 @@ const MIN_TICK_MS = 20;
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #environment: PollEnvironment;
-  /**
-   * Baselines and first polls at once: more would not end before their deadline. At most half of the
-   * places for requests, so that dead customers leave the other half to ordinary polls.
-   */
-  readonly #maxBaselines: number;
+  /** Baselines and first polls at once: more would not end before their deadline. */
+  readonly #maxBaselinesInTime: number;
   #jobs: ReadonlyMap<string, PollJob> = new Map();
   /** Those that have ended their first poll, the next due first. */
   #queue = new TinyQueue<PollJob>();
@@ -65,13 +60,10 @@ export class Scheduler {
   readonly #pending = new Set<PollJob>();
   /** How many jobs have not ended their first poll. */
   #firstPolls = 0;
-  /** Jobs whose customer's history is to be read, in the order of their polls. */
-  readonly #pendingHistories = new Set<PollJob>();
+  readonly #histories: HistoryQueue;
   /** Polls and readings of histories. */
   readonly #running = new Set<Promise<void>>();
   #baselines = 0;
-  #histories = 0;
-  #nextHistoryMs = -Infinity;
   #warnedOfSlowService = false;
   #stopping = false;
   #tickMs = 0;
@@ -84,13 +76,11 @@ export class Scheduler {
     const { serviceNowMs = () => clock.nowMs() } = options;
     const pollLog = new PollLog(log, limiter);
     this.#options = options;
+    this.#histories = new HistoryQueue(clock, observer, limiter);
     this.#environment = { clock, observer, log: pollLog, reconcileIntervalMs, serviceNowMs };
     const firstPollsMs = Math.max(FIRST_POLL_DEADLINE_MS, options.intervalMs);
     const requests = (options.maxRequestsPerSecond * firstPollsMs) / 1000;
-    this.#maxBaselines = Math.max(
-      1,
-      Math.floor(Math.min(options.maxConcurrency / 2, requests / REQUESTS_PER_BASELINE)),
-    );
+    this.#maxBaselinesInTime = requests / REQUESTS_PER_BASELINE;
   }
 
   start(): void {
@@ -118,7 +108,7 @@ export class Scheduler {
     for (const [key, job] of before) {
       if (this.#jobs.get(key) !== job) {
         this.#pending.delete(job);
-        this.#pendingHistories.delete(job);
+        this.#histories.drop(job);
         drop(job);
       }
     }
@@ -137,6 +127,16 @@ export class Scheduler {
     this.#waking.abort();
     this.#jobs.forEach(drop);
     await Promise.allSettled([this.#loop, ...this.#running]);
+  }
+
+  /**
+   * How many baselines and first polls may run at once: half of the places for requests, so that dead
+   * customers leave the other half to ordinary polls; more while most jobs wait for their first poll.
+   */
+  #maxBaselines(): number {
+    const share = Math.max(1 / 2, this.#firstPolls / this.#jobs.size);
+    const places = this.#options.maxConcurrency * share;
+    return Math.max(1, Math.floor(Math.min(places, this.#maxBaselinesInTime)));
   }
 
   /** How late the loop is: 0 while it makes progress. */
@@ -236,7 +236,7 @@ export class Scheduler {
 
   #startPending(): void {
     for (const job of this.#pending) {
-      if (this.#stopping || this.#baselines >= this.#maxBaselines) {
+      if (this.#stopping || this.#baselines >= this.#maxBaselines()) {
         return;
       }
       if (job.running === undefined) {
@@ -263,7 +263,9 @@ export class Scheduler {
         }
       }
       this.#startPending();
-      this.#queueHistory(job);
+      if (this.#isPolled(job)) {
+        this.#histories.queue(job);
+      }
       this.#startHistory();
     });
   }
@@ -271,7 +273,7 @@ export class Scheduler {
   async #poll(job: PollJob, stop: AbortController): Promise<void> {
     let hasSlot = false;
     const takeSlot = (necessity: BaselineNecessity): boolean => {
-      if (!hasSlot && this.#baselines < this.#maxBaselines) {
+      if (!hasSlot && this.#baselines < this.#maxBaselines()) {
         hasSlot = true;
         this.#baselines += 1;
       }
@@ -296,41 +298,14 @@ export class Scheduler {
     }
   }
 
-  #queueHistory(job: PollJob): void {
-    if (
-      job.stream === 'people' &&
-      this.#isPolled(job) &&
-      job.readingHistory === undefined &&
-      isHistoryDue(job, this.#options.clock)
-    ) {
-      this.#pendingHistories.add(job);
-    }
-  }
-
   /** Starts the next history, unless first polls or baselines have to come before it. */
   #startHistory(): void {
-    const { clock, observer, limiter } = this.#options;
-    const nowMs = clock.monotonicMs();
-    const [job] = this.#pendingHistories;
-    if (
-      this.#stopping ||
-      job === undefined ||
-      nowMs < this.#nextHistoryMs ||
-      this.#histories >= Math.ceil(this.#maxBaselines * HISTORY_SHARE) ||
-      this.#firstPolls > 0 ||
-      this.#pending.size > 0
-    ) {
-      return;
+    if (!this.#stopping && this.#firstPolls === 0 && this.#pending.size === 0) {
+      const reading = this.#histories.startNext(Math.ceil(this.#maxBaselines() * HISTORY_SHARE));
+      if (reading !== undefined) {
+        this.#track(reading, () => {});
+      }
     }
-    this.#pendingHistories.delete(job);
-    const stop = new AbortController();
-    job.readingHistory = stop;
-    this.#histories += 1;
-    this.#nextHistoryMs = nowMs + HISTORY_GAP_MS;
-    this.#track(readHistory(job, stop, clock, observer, limiter), () => {
-      job.readingHistory = undefined;
-      this.#histories -= 1;
-    });
   }
 
   #track(run: Promise<void>, ended: () => void): void {

@@ -35,6 +35,19 @@ test('first polls of a start use all of the allowed requests', async () => {
   await stop(scheduler, clock);
 });
 
+test('first polls take all places for requests while nobody is polled yet', async () => {
+  const clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
+  const limits = { maxConcurrency: 10, maxRequestsPerSecond: 1_000 };
+  const startedMs: number[] = [];
+  const polled = servedCustomers(clock, 100, limits, SECOND_MS, startedMs);
+  const scheduler = schedulerOn(clock, limits);
+  scheduler.start();
+  scheduler.setCustomers(polled);
+  await clock.advance(0);
+  expect(startedMs).toEqual(Array(10).fill(0));
+  await stop(scheduler, clock);
+});
+
 test('first polls complete although ordinary polls need nearly all of the capacity', async () => {
   const clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
   // 16 at once, each 3 s, are 5.3 requests per second. 300 customers need 5, and more for first polls.
