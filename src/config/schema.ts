@@ -42,7 +42,7 @@ export function createConfigSchema() {
     max_requests_per_second: decimal(0.01, 100_000)
       .optional()
       .describe(
-        'Rate limit of requests, all customers together. Default: twice what the customers need, at least 10.',
+        'Rate limit of requests, all customers together. Default: twice what the customers need, at least 50, and up to 200 where a start needs it.',
       ),
     allow_insecure: trueOrFalse()
       .default(false)

@@ -3,8 +3,10 @@ import { expect, test } from 'vitest';
 import type { Measured } from '../../bench/measured.ts';
 import { measureOccupancy } from '../../bench/occupancy/measure.ts';
 import { occupancyTable } from '../../bench/occupancy/table.ts';
+import { measureReload } from '../../bench/reload/measure.ts';
 import { measureRequests } from '../../bench/requests/measure.ts';
 import { measureStart } from '../../bench/start/measure.ts';
+import { measureFirstValues } from '../../bench/start/values.ts';
 import { measureDelay, measureTraffic } from '../../bench/traffic/measure.ts';
 
 function expectFigures(rows: readonly Measured[]): void {
@@ -42,6 +44,20 @@ test('a start is timed up to its first connection', async () => {
   const rows = await measureStart(() => {}, { starts });
   expectFigures(rows);
   expect(rows).toHaveLength(1);
+}, 60_000);
+
+test('the first values of a start are timed', async () => {
+  const starts = [{ customers: 3, limitSeconds: 30 }];
+  const rows = await measureFirstValues(() => {}, { starts, answerMs: 10 });
+  expectFigures(rows);
+  expect(rows).toHaveLength(1);
+}, 60_000);
+
+test('reloads of one file and of several are measured', async () => {
+  const sizes = { customers: 20, customersPerFile: 5, times: 1 };
+  const rows = await measureReload(() => {}, { ...sizes, maxRequestsPerSecond: 1_000 });
+  expectFigures(rows);
+  expect(rows).toHaveLength(2);
 }, 60_000);
 
 test('requests of a simulated day are counted', async () => {
