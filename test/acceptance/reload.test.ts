@@ -169,3 +169,40 @@ test('without the flag, only SIGHUP and --config.auto-reload-interval reload', a
   workspace.write('watched.yaml', config);
   await eventually(async () => expect(await watching?.value(SUCCESSFUL)).toBe(1));
 });
+
+test('each scrape during a reload of many customers shows one configuration', async () => {
+  function configure(count: number, region: string): string {
+    const customers = Array.from({ length: count }, (_, i) => ({
+      name: `library-${i}`,
+      client_id: `library-${i}`,
+      client_secret: 'nobody-asks-for-it',
+      timezone: 'Europe/Copenhagen',
+      labels: { region },
+    }));
+    // Nobody listens there.
+    const address = 'http://127.0.0.1:1';
+    const limits = { base_url: address, auth_url: address };
+    return workspace.write('many.yaml', JSON.stringify({ service: limits, customers }));
+  }
+  const storage = `--storage.path=${workspace.folder}/many`;
+  const many = await harness.start(configure(600, 'north'), [storage, '--web.enable-lifecycle']);
+  const seen = new Set<string>();
+  async function look(): Promise<void> {
+    const exposition = await many.scrape();
+    const infos = exposition.all('library_customer_info');
+    const regions = new Set(infos.map(({ labels }) => labels['region']));
+    const own = exposition.value('library_exporter_customers');
+    seen.add(`${[...regions].join()} ${infos.length} ${own}`);
+  }
+  await look();
+  configure(700, 'south');
+  let isReloading = true;
+  const reloaded = many.reload().finally(() => (isReloading = false));
+  while (isReloading) {
+    await look();
+  }
+  expect((await reloaded).status).toBe(200);
+  await look();
+  expect([...seen]).toEqual(['north 600 600', 'south 700 700']);
+  await harness.stop(many);
+});
