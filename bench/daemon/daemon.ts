@@ -11,7 +11,7 @@ export interface PolledFleet {
   readonly service: BenchService;
   readonly url: string;
   /** Writes the configuration again, with changes. */
-  configure(changes: Partial<FleetSettings>): void;
+  readonly configure: (changes: Partial<FleetSettings>) => void;
   stop(): Promise<void>;
 }
 

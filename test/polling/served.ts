@@ -52,9 +52,11 @@ export function servedCustomers(
     observer: { request() {}, credentials() {} },
     transport: { exchange, close() {} },
   });
+  function readSecret(): Promise<Secret> {
+    return Promise.resolve(new Secret('secret-1'));
+  }
   return Array.from({ length: count }, (_, i) => {
     const name = `c${i}`;
-    const readSecret = (): Promise<Secret> => Promise.resolve(new Secret('secret-1'));
     return {
       customer: customerNamed(name),
       client: service.clientFor({ name, clientId: name, readSecret }),
