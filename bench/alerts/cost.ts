@@ -160,7 +160,7 @@ function valueOf(metric: string, seconds: number): number {
     library_polls_skipped_total: 0,
     library_door_suspect: 0,
     'customer:library_people_silence:seconds': 60,
-    'customer:library_people_poll_age:seconds': 30,
+    'customer:library_people_values_age:seconds': 30,
     'customer_device:library_device_people:share1w': 0.25,
     'customer:library_people_drift:ratio1d': 0.01,
     'service:library_up:down_ratio': 0,

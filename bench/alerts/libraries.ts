@@ -298,7 +298,9 @@ function simulatedExporter(
       library_logins_last_seen_timestamp_seconds: knownSeconds(loginSeconds),
       library_occupancy_people: inside,
       'library_poll_last_success_timestamp_seconds{stream="people"}': seconds,
+      'library_values_accepted_timestamp_seconds{stream="people"}': seconds,
       'library_poll_last_success_timestamp_seconds{stream="logins"}': seconds,
+      'library_values_accepted_timestamp_seconds{stream="logins"}': seconds,
     };
   };
 

@@ -218,7 +218,7 @@ async function withPrometheus(use: (prometheus: Prometheus) => Promise<void>): P
 /** How long after each step promtool evaluated the rules. */
 async function evaluationOffset(prometheus: Prometheus): Promise<number> {
   const [sample] = await prometheus.query(
-    'max(timestamp(customer:library_people_poll_age:seconds))',
+    'max(timestamp(customer:library_people_values_age:seconds))',
     (START_SECONDS + DAY_SECONDS) * 1_000,
   );
   return ((sample?.value ?? NaN) - START_SECONDS) % STEP_SECONDS;

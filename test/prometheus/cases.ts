@@ -19,6 +19,8 @@ type AlertCase = readonly [
 
 const PEOPLE_POLL = 'library_poll_last_success_timestamp_seconds{stream="people"}';
 const LOGINS_POLL = 'library_poll_last_success_timestamp_seconds{stream="logins"}';
+const PEOPLE_ACCEPTED = 'library_values_accepted_timestamp_seconds{stream="people"}';
+const LOGINS_ACCEPTED = 'library_values_accepted_timestamp_seconds{stream="logins"}';
 const PEOPLE_UP = 'library_up{stream="people"}';
 const LOGINS_UP = 'library_up{stream="logins"}';
 const IN = 'library_people_entered_total';
@@ -48,11 +50,14 @@ export const WELL: Story = {
   'library_exporter_shard_info{shard="0",shards="1"}': 1,
   library_exporter_customers: 40,
   library_exporter_config_last_reload_successful: 1,
+  library_exporter_state_last_save_successful: 1,
   [PEOPLE_UP]: 1,
   [LOGINS_UP]: 1,
   'library_up{stream="device"}': 1,
   [PEOPLE_POLL]: now,
   [LOGINS_POLL]: now,
+  [PEOPLE_ACCEPTED]: now,
+  [LOGINS_ACCEPTED]: now,
   'library_poll_last_success_timestamp_seconds{stream="device"}': now,
   'library_polls_total{stream="people"}': (minute) => minute,
   'library_poll_failures_total{stream="people"}': 0,
@@ -91,7 +96,7 @@ const DEAD: Story = {
   [SEEN]: stopsAt(60, now),
 };
 /** Of another library, with what the alert reads. */
-const DEAD_DOOR: Story = { ...DEAD, [PEOPLE_POLL]: now, [USUAL_HOUR]: 60 };
+const DEAD_DOOR: Story = { ...DEAD, [PEOPLE_ACCEPTED]: now, [USUAL_HOUR]: 60 };
 const ENTRIES_DEAD: Story = { [IN]: stopsAt(60, total), [IN_TODAY]: stopsAt(60, today) };
 /** Nobody logs in after minute 60. */
 const NO_LOGINS: Story = {
@@ -109,15 +114,43 @@ const VILLAGE: Story = {
   [USUAL_LOGINS_HOUR]: 0.1,
 };
 /** Polls of a customer fail after minute 60. */
-const POLLS_FAIL: Story = { [PEOPLE_UP]: until(65, 1, 0), [PEOPLE_POLL]: stopsAt(60, now) };
+const PEOPLE_STOPS: Story = {
+  [PEOPLE_POLL]: stopsAt(60, now),
+  [PEOPLE_ACCEPTED]: stopsAt(60, now),
+};
+const LOGINS_STOPS: Story = {
+  [LOGINS_POLL]: stopsAt(60, now),
+  [LOGINS_ACCEPTED]: stopsAt(60, now),
+};
+const POLLS_FAIL: Story = { [PEOPLE_UP]: until(65, 1, 0), ...PEOPLE_STOPS };
 const ALL_POLLS_FAIL: Story = {
   ...POLLS_FAIL,
   [LOGINS_UP]: until(65, 1, 0),
-  [LOGINS_POLL]: stopsAt(60, now),
+  ...LOGINS_STOPS,
+};
+/** The last values of both streams are from minute 0. */
+const NEVER_POLLED: Story = {
+  [PEOPLE_POLL]: 0,
+  [LOGINS_POLL]: 0,
+  [PEOPLE_ACCEPTED]: 0,
+  [LOGINS_ACCEPTED]: 0,
 };
 const OTHERS_ARE_WELL: Story = { ...of('b', { [PEOPLE_UP]: 1 }), ...of('c', { [PEOPLE_UP]: 1 }) };
 /** From 8 to 20, sixty an hour; three of ten exits are missed. */
 const DRIFT: Story = { [IN]: openHours(1), [OUT]: openHours(0.7), [EXCESS_IN]: 0 };
+/** Almost half of the passes of the month are those of a device that has counted nobody today. */
+const DEAD_DEVICE: Story = {
+  ...NO_USUAL,
+  'library_branch_info{branch="101",name="Hall"}': 1,
+  'library_device_people_entered_total{device="1"}': (minute) => 1_000 + minute,
+  'library_device_people_exited_total{device="1"}': (minute) => 4_500 + minute,
+  'library_device_people_entered_total{device="2"}': 4_000,
+  'library_device_people_exited_total{device="2"}': 500,
+  'library_device_people_entered_today{device="1"}': today,
+  'library_device_people_exited_today{device="1"}': today,
+  'library_device_people_entered_today{device="2"}': 0,
+  'library_device_people_exited_today{device="2"}': 0,
+};
 /** No exporter at all. */
 const NOTHING = without(/./);
 const SHARDS: Story = {
@@ -178,18 +211,27 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     { LibraryConfigReloadFailed: [65, 120] },
   ],
 
+  'the state cannot be saved for an hour': [
+    { library_exporter_state_last_save_successful: between(60, 120, 0, 1) },
+    { LibraryStateNotSaved: [65, 120] },
+  ],
+
   // Polls.
   'polls of people fail for one customer of three': [
     { ...POLLS_FAIL, ...OTHERS_ARE_WELL },
     { LibraryCustomerDown: 75, LibraryDataStale: 85 },
   ],
   'they fail at one exporter of two': [
-    { ...POLLS_FAIL, ...OTHERS_ARE_WELL, ...atB({ [PEOPLE_UP]: 1, [PEOPLE_POLL]: now }) },
+    {
+      ...POLLS_FAIL,
+      ...OTHERS_ARE_WELL,
+      ...atB({ [PEOPLE_UP]: 1, [PEOPLE_POLL]: now, [PEOPLE_ACCEPTED]: now }),
+    },
     {},
   ],
   'the service fails for all customers': [ALL_POLLS_FAIL, { LibraryServiceDown: 70 }],
   'the service fails until the last hours of the month': [
-    { ...ALL_POLLS_FAIL, [PEOPLE_POLL]: 0, [LOGINS_POLL]: 0, [PEOPLE_UP]: 0, [LOGINS_UP]: 0 },
+    { ...NEVER_POLLED, [PEOPLE_UP]: 0, [LOGINS_UP]: 0 },
     {
       LibraryServiceDown: 60,
       // Minute 0 is the start of January.
@@ -199,8 +241,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   'the last hours of a month that starts at four in Copenhagen': [
     {
       ...ALL_POLLS_FAIL,
-      [PEOPLE_POLL]: 0,
-      [LOGINS_POLL]: 0,
+      ...NEVER_POLLED,
       library_utc_offset_seconds: 3_600,
       library_period_start_timestamp_seconds: 3 * 3_600,
       ...OTHERS_ARE_WELL,
@@ -220,8 +261,28 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     { LibraryCredentialsRefused: 65 },
   ],
   'nothing has been polled since the start, without a failure': [
-    { [LOGINS_UP]: null, [LOGINS_POLL]: null, 'library_polls_total{stream="logins"}': 0 },
+    {
+      [LOGINS_UP]: null,
+      [LOGINS_POLL]: null,
+      [LOGINS_ACCEPTED]: null,
+      'library_polls_total{stream="logins"}': 0,
+    },
     { LibraryDataStale: 20 },
+  ],
+  'polls succeed, but no values are accepted any more': [
+    { ...DEAD, [PEOPLE_ACCEPTED]: stopsAt(60, now) },
+    { LibraryDataStale: 85 },
+  ],
+  'polls have succeeded since the start, but no values were accepted': [
+    { [LOGINS_ACCEPTED]: null, 'library_polls_total{stream="logins"}': (minute) => minute },
+    { LibraryDataStale: 95 },
+  ],
+  'an empty total is accepted an hour after the start': [
+    {
+      [LOGINS_ACCEPTED]: between(0, 61, undefined, now),
+      'library_polls_total{stream="logins"}': (minute) => minute,
+    },
+    {},
   ],
   'nine of ten polls fail, one customer of three': [
     {
@@ -303,11 +364,11 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     40,
   ],
   'nobody logs in, because the polls of logins fail': [
-    { ...DEAD, ...NO_LOGINS, ...OTHERS_ARE_WELL, [LOGINS_POLL]: stopsAt(60, now) },
+    { ...DEAD, ...NO_LOGINS, ...OTHERS_ARE_WELL, ...LOGINS_STOPS },
     { LibraryZeroTraffic: 130, LibraryDataStale: 85 },
   ],
   'a door dies and the polls fail': [
-    { ...DEAD, ...OTHERS_ARE_WELL, [PEOPLE_POLL]: stopsAt(60, now) },
+    { ...DEAD, ...OTHERS_ARE_WELL, ...PEOPLE_STOPS },
     { LibraryDataStale: 85 },
   ],
   'another exporter sees people': [{ ...DEAD, ...atB({ [SEEN]: now }) }, {}],
@@ -357,6 +418,30 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     {},
     30,
   ],
+  'a door has been dead for a day when the recordings begin, in a Prometheus with history': [
+    {
+      ...DEAD,
+      [SEEN]: -90_000,
+      [IN]: 5_000,
+      [OUT]: 5_000,
+      [IN_TODAY]: 0,
+      [OUT_TODAY]: 0,
+      [USUAL_HOUR]: between(0, 60, undefined, 60),
+      [USUAL_DAY]: between(0, 60, undefined, 600),
+      [USUAL_3_DAYS]: between(0, 60, undefined, 600),
+    },
+    { LibraryZeroTraffic: 5 },
+  ],
+  'five a day are usual, nobody for two days, and Prometheus is down for ten minutes': [
+    Object.fromEntries(
+      Object.entries({ ...WELL, ...DEAD, ...VILLAGE }).map(([series, value]) => [
+        series,
+        value === null ? null : between(49 * HOUR, 49 * HOUR + 10, undefined, value),
+      ]),
+    ),
+    {},
+    52,
+  ],
   'five libraries of six are silent at once': [
     {
       ...DEAD,
@@ -364,7 +449,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       ...of('c', DEAD_DOOR),
       ...of('d', DEAD_DOOR),
       ...of('e', DEAD_DOOR),
-      ...of('f', { [PEOPLE_POLL]: now }),
+      ...of('f', { [PEOPLE_ACCEPTED]: now }),
     },
     { LibraryZeroTraffic: 130, LibraryManySilent: 135 },
   ],
@@ -383,6 +468,66 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   'entries stand still because the service took some back': [
     { ...ENTRIES_DEAD, [EXCESS_IN]: until(60, 0, 200) },
     {},
+  ],
+  // From 8 to 20; the rules are installed at 19:40, and the first to pass comes on the next morning.
+  'the rules are installed twenty minutes before closing': [
+    {
+      ...NO_USUAL,
+      [IN]: until(13 * HOUR, 5_000, (minute) => 5_000 + minute - 13 * HOUR),
+      [OUT]: until(13 * HOUR, stopsAt(20, total), (minute) => 5_020 + minute - 13 * HOUR),
+      [IN_TODAY]: until(13 * HOUR, 323, (minute) => minute - 13 * HOUR),
+      [OUT_TODAY]: until(
+        13 * HOUR,
+        stopsAt(20, (minute) => 300 + minute),
+        (minute) => minute - 780,
+      ),
+      [SEEN]: until(13 * HOUR, stopsAt(20, now), now),
+      [OPEN]: until(20, 1, until(13 * HOUR, 0, 1)),
+    },
+    {},
+    30,
+  ],
+  'the rules are installed before a closed weekend, after which the first to pass leaves': [
+    {
+      ...NO_USUAL,
+      [IN]: until(62 * HOUR, 5_000, (minute) => 5_000 + minute - 62 * HOUR),
+      [OUT]: until(
+        60 * HOUR,
+        stopsAt(20, total),
+        until(62 * HOUR, 5_021, (minute) => minute + 1_301),
+      ),
+      [IN_TODAY]: until(62 * HOUR, 0, (minute) => minute - 62 * HOUR),
+      [OUT_TODAY]: until(
+        60 * HOUR,
+        0,
+        until(62 * HOUR, 1, (minute) => minute - 62 * HOUR + 1),
+      ),
+      [SEEN]: until(60 * HOUR, stopsAt(20, now), now),
+      [LOGIN_SEEN]: until(60 * HOUR, stopsAt(20, now), now),
+      [OPEN]: until(20, 1, until(60 * HOUR, 0, 1)),
+    },
+    {},
+    75,
+  ],
+  'the rules are installed an hour before closing, when most people leave': [
+    {
+      ...NO_USUAL,
+      [IN]: until(
+        13 * HOUR,
+        stopsAt(60, (minute) => minute / 3),
+        (minute) => minute - 760,
+      ),
+      [OUT]: until(
+        13 * HOUR,
+        stopsAt(60, (minute) => 2 * minute),
+        (minute) => minute - 660,
+      ),
+      [SEEN]: until(13 * HOUR, stopsAt(60, now), now),
+      [OPEN]: until(60, 1, until(13 * HOUR, 0, 1)),
+      [INSIDE]: 0,
+    },
+    {},
+    40,
   ],
   'a tenth of the usual people come in': [
     { [IN]: (minute) => 5_000 + minute / 10 },
@@ -430,12 +575,12 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       [EXCESS_IN]: (minute) => ((minute + 2 * HOUR) % DAY < 10 * HOUR ? 1 : 0),
       [OPEN]: null,
     },
-    { LibraryEntriesExitsDrift: 26 * HOUR + 10 },
+    { LibraryEntriesExitsDrift: 36 * HOUR + 10 },
     48,
   ],
   'three of ten exits are missed from the first day of recording on': [
     { ...NO_USUAL, ...DRIFT, [OPEN]: null },
-    { LibraryEntriesExitsDrift: 26 * HOUR + 10 },
+    { LibraryEntriesExitsDrift: 36 * HOUR + 5 },
     48,
   ],
   'three of ten exits are missed, and the ratio of the doors is known': [
@@ -469,6 +614,27 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       'customer_device:library_device_people:share1w{device="2"}': 0.5,
     },
     { LibraryDeviceSilent: 270 },
+  ],
+  'a device of the only branch has been dead since yesterday when the rules are installed': [
+    DEAD_DEVICE,
+    { LibraryDeviceSilent: 30 },
+  ],
+  'its alert ends after a week of recordings in which it counted nobody': [
+    DEAD_DEVICE,
+    { LibraryDeviceSilent: [HOUR, 7 * DAY + 3 * HOUR] },
+    9 * 24,
+  ],
+  'it counted somebody today': [
+    { ...DEAD_DEVICE, 'library_device_people_exited_today{device="2"}': 1 },
+    {},
+  ],
+  'a device that is rarely used counts nobody on the first day': [
+    { ...DEAD_DEVICE, 'library_device_people_entered_total{device="2"}': 0 },
+    {},
+  ],
+  'a device counts nobody on the first day, but may be in a branch that is closed': [
+    { ...DEAD_DEVICE, 'library_branch_info{branch="102",name="Annex"}': 1 },
+    {},
   ],
 };
 
