@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import type { Logger } from '../base/log.ts';
 import { BREAKDOWNS } from '../base/model.ts';
 import { loadConfig } from '../config/load.ts';
 import { createDaemon } from '../daemon.ts';
@@ -50,7 +51,7 @@ export function demoCommand(io: Io): Command {
 }
 
 async function demo(flags: DemoFlags, io: Io): Promise<void> {
-  const log = loggerFor(flags, io);
+  const log = withoutSlowService(loggerFor(flags, io));
   const simulation = await startSimulation(flags, '127.0.0.1:0');
   const folder = await mkdtemp(join(tmpdir(), 'library-stats-exporter-demo-'));
   try {
@@ -74,7 +75,10 @@ async function demo(flags: DemoFlags, io: Io): Promise<void> {
     io.onHangup(() => reloadOnHangup(daemon, log));
     const { url } = await daemon.start();
     const address = new URL(url).host.replace('127.0.0.1', 'localhost');
-    io.writeOut(`${historyRecipe(path, address)}\nStatus page: http://${address}/\n`);
+    const names = service.customers.map(({ library }) => library.name);
+    io.writeOut(`${historyRecipe(path, address)}
+${describeAlerts(names)}
+Status page: http://${address}/\n`);
     await untilStopped(io);
     await daemon.stop();
   } finally {
@@ -83,10 +87,37 @@ async function demo(flags: DemoFlags, io: Io): Promise<void> {
   }
 }
 
+/** The simulated service shares the CPU with the exporter: that it is slow asks nobody to do anything. */
+function withoutSlowService(log: Logger): Logger {
+  return {
+    ...log,
+    warn: (message, fields) => {
+      if (message !== 'service too slow for the polling interval') {
+        log.warn(message, fields);
+      }
+    },
+  };
+}
+
 function historyRecipe(config: string, address: string): string {
   return `To load the last five weeks into a new Prometheus while this runs (docs/backfill.md):
   ${PROGRAM} backfill --config.file=${config} --from=-35d --to=-1m --step=5m --instance=${address} --output=demo-history
   for month in demo-history/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics $month demo-prometheus; done
   prometheus --config.file=prometheus/prometheus.yml --storage.tsdb.path=demo-prometheus --storage.tsdb.retention.time=1y
 `;
+}
+
+/** By customer: the alert of the shipped rules about its dead door, and when it fires. */
+const ALERTS: Readonly<Record<string, string>> = {
+  riverside: `LibraryDeviceSilent after 40 minutes: one of three doors counts nobody
+             (not from 04:00 to 07:00 in Copenhagen, nor on the first two days of a month)`,
+  'old-town': 'LibraryZeroTraffic after 10 minutes: the only door counts nobody',
+};
+
+function describeAlerts(customers: readonly string[]): string {
+  const lines = Object.entries(ALERTS)
+    .filter(([customer]) => customers.includes(customer))
+    .map(([customer, alert]) => `  ${customer.padEnd(10)} ${alert}\n`);
+  return `Alerts in this Prometheus, with the history or without it (the last command alone):
+${lines.join('')}`;
 }

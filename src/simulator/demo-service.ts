@@ -7,11 +7,11 @@ import type { Clock } from '../base/clock.ts';
 import type { Breakdown } from '../base/model.ts';
 import { seededRandom } from '../base/random.ts';
 import { hexadecimal, mixSeeds } from './chance.ts';
-import { DAY_MS, MINUTE_MS } from './conventions.ts';
+import { HOUR_MS } from './conventions.ts';
 import {
   ALWAYS_OPEN,
-  OFFICE_HOURS,
   OPEN_EARLY_AND_LATE,
+  SHORTER_ON_WEEKENDS,
   deadFrom,
   drawDevices,
   drawLibrary,
@@ -20,7 +20,6 @@ import {
 import type { Branch, Library } from './libraries.ts';
 import { SCOPE, createSimulatedService } from './service.ts';
 import type { SimulatedCustomer, SimulatedService } from './service.ts';
-import { createZones } from './zone.ts';
 
 interface DemoServiceOptions {
   readonly seed: number;
@@ -29,8 +28,8 @@ interface DemoServiceOptions {
 }
 
 const FIRST_CUSTOMER_ID = 1_001;
-/** The minute of yesterday's local day at which dead doors stopped counting. */
-const DEATH_MINUTE = 14 * 60 + 37;
+/** How long dead doors have counted nobody: more than the day after which an alert needs no history. */
+const DEAD_FOR_MS = 25 * HOUR_MS;
 
 /** Depends on nothing but its options and the clock's time at the call. */
 export function createDemoService({
@@ -83,10 +82,9 @@ export function exporterConfigYaml(
 }
 
 /**
- * The five customers of the demo. The first never closes and the next three are open from 6 to
- * midnight on three continents, so at least three are open at any time. Two have dead doors: one
- * entrance of the library that never closes, so there is one at any hour, and the only entrance of
- * the last.
+ * The five customers of the demo. The first four are closed at night, on four continents, so at least two
+ * of them are open at any time. The last never closes. Two have dead doors: one of the three of the first,
+ * and the only one of the last.
  */
 function demoLibraries(seed: number, nowMs: number): readonly Library[] {
   const lively = { quietHours: 0.5, groupChance: 0.9, opening: OPEN_EARLY_AND_LATE };
@@ -94,11 +92,10 @@ function demoLibraries(seed: number, nowMs: number): readonly Library[] {
     {
       ...lively,
       name: 'riverside',
-      doors: { 'Riverside Hall': 2, 'Riverside Annex': 1 },
+      doors: { 'Riverside Hall': 3 },
       deadDoor: 'Garden entrance',
       timezone: 'Europe/Copenhagen',
       region: 'north',
-      opening: ALWAYS_OPEN,
       visitsPerDay: 4_300,
       meanVisitMinutes: 32,
       capacity: 200,
@@ -106,9 +103,10 @@ function demoLibraries(seed: number, nowMs: number): readonly Library[] {
     {
       ...lively,
       name: 'harbour-point',
-      doors: { 'Harbour Point': 3, 'Ferry Landing': 1 },
+      doors: { 'Harbour Point': 3, 'Ferry Landing': 1, Lighthouse: 1 },
       timezone: 'America/New_York',
       region: 'west',
+      opening: SHORTER_ON_WEEKENDS,
       visitsPerDay: 2_600,
       meanVisitMinutes: 38,
       capacity: 180,
@@ -139,7 +137,7 @@ function demoLibraries(seed: number, nowMs: number): readonly Library[] {
       deadDoor: 'Main entrance',
       timezone: 'Europe/London',
       region: 'north',
-      opening: OFFICE_HOURS,
+      opening: ALWAYS_OPEN,
       visitsPerDay: 900,
       capacity: 90,
     },
@@ -151,7 +149,7 @@ interface DemoLibrary extends Partial<Library> {
   readonly timezone: string;
   /** Number of doors by branch. */
   readonly doors: Readonly<Record<string, number>>;
-  /** Has counted nobody since yesterday. */
+  /** Has counted nobody for 25 hours. */
   readonly deadDoor?: string;
 }
 
@@ -162,15 +160,12 @@ function demoLibrary(
   nowMs: number,
 ): Library {
   const random = seededRandom(mixSeeds(seed, customerId, 1));
-  const zone = createZones()(given.timezone);
-  const yesterday = zone.dayOf(nowMs) - 1;
-  const diedMs = zone.instantOf(yesterday * DAY_MS + DEATH_MINUTE * MINUTE_MS);
   const branches: readonly Branch[] = Object.keys(doors).map((name, i) => ({
     id: (customerId % 1_000) * 100 + i + 1,
     name,
   }));
   const devices = branches
     .flatMap((branch) => drawDevices(random, branch, doors[branch.name]))
-    .map((device) => (device.name === deadDoor ? deadFrom(device, diedMs) : device));
+    .map((device) => (device.name === deadDoor ? deadFrom(device, nowMs - DEAD_FOR_MS) : device));
   return drawLibrary(seed, customerId, { ...given, branches, devices });
 }

@@ -88,6 +88,7 @@ function open(weekdays: readonly number[], fromHour: number, toHour: number): Op
 
 export const ALWAYS_OPEN = [open(WEEK, 0, 24)];
 export const OPEN_EARLY_AND_LATE = [open(WEEK, 6, 24)];
+export const SHORTER_ON_WEEKENDS = [open([0, 1, 2, 3, 4], 6, 24), open([5, 6], 8, 22)];
 export const OFFICE_HOURS = [open([0, 1, 2, 3, 4], 8, 20), open([5], 10, 17), open([6], 11, 16)];
 const CLOSED_ON_SUNDAY = [open([0, 1, 2, 3], 9.5, 19), open([4], 9.5, 17), open([5], 10, 15)];
 const WITH_A_LUNCH_BREAK = [

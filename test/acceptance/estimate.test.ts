@@ -20,13 +20,16 @@ test('demo counts five customers, and those that empty at night have an estimate
   const demo = await launch(harness.workspace, flags).listening();
   await eventually(async () => {
     const exposition = await demo.scrape();
-    for (const family of ['library_people_entered_total', ...DOORS.slice(1)]) {
-      expect(exposition.all(family)).toHaveLength(5);
+    const counted = exposition.all('library_people_entered_total').map(({ labels }) => labels);
+    expect(counted).toHaveLength(5);
+    // The last one never closes. Nobody is counted there: at some hours nothing is known of its doors.
+    const closing = counted.slice(0, 4);
+    for (const family of [ESTIMABLE, ...DOORS.slice(1)]) {
+      const known = exposition.all(family).map(({ labels }) => labels);
+      expect(known.slice(0, 4)).toEqual(closing);
     }
-    // The first one never closes.
-    const estimable = exposition.all(ESTIMABLE);
-    expect(estimable.map(({ value }) => value)).toEqual([0, 1, 1, 1, 1]);
-    const closing = estimable.slice(1).map(({ labels }) => labels);
+    const estimable = exposition.all(ESTIMABLE).filter(({ value }) => value === 1);
+    expect(estimable.map(({ labels }) => labels)).toEqual(closing);
     for (const family of ESTIMATE) {
       expect(exposition.all(family).map(({ labels }) => labels)).toEqual(closing);
     }

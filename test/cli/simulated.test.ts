@@ -50,6 +50,8 @@ test('demo prints its status page and how to load its history, reloads at SIGHUP
   const [, config = '', others = ''] =
     /npm start --silent -- backfill --config\.file=(\S+) (.+)$/m.exec(terminal.out) ?? [];
   expect(existsSync(config)).toBe(true);
+  expect(terminal.out).toMatch(/^  riverside  LibraryDeviceSilent after 40 minutes: /m);
+  expect(terminal.out).not.toContain('old-town');
   expect(others).toBe(`--from=-35d --to=-1m --step=5m --instance=${address} --output=demo-history`);
   terminal.hangups.forEach((hangup) => hangup());
   await expect
@@ -57,3 +59,33 @@ test('demo prints its status page and how to load its history, reloads at SIGHUP
     .toContain('config reloaded');
   expect(await stop()).toBe(0);
 });
+
+test('demo does not warn of a slow service, because it is simulated', async () => {
+  const flags = ['--customers=1', '--web.listen-address=127.0.0.1:0'];
+  const { terminal, stop } = await start('demo', ...flags);
+  await expect.poll(() => terminal.url, PATIENT).toBeDefined();
+  const simulator = /(http:\S+\/simulator)\/truth/.exec(terminal.out)?.[1] ?? '';
+  async function slowDown(rate: number): Promise<void> {
+    const body = JSON.stringify({ rate, kinds: ['slow'] });
+    await fetch(`${simulator}/faults`, { method: 'POST', body });
+  }
+  async function metric(name: string): Promise<number> {
+    const text = await (await fetch(`${terminal.url}/metrics`)).text();
+    return Number(text.split(`\nlibrary_${name} `)[1]?.split('\n')[0]);
+  }
+  const skipped = 'polls_skipped_total{customer="riverside",stream="people"}';
+  const duration = 'exporter_poll_duration_seconds';
+  const patient = { timeout: 60_000, interval: 200 };
+  await slowDown(1);
+  await expect.poll(() => metric(skipped), patient).toBeGreaterThan(0);
+  await slowDown(0);
+  const quick = `${duration}_bucket{stream="people",le="5.0"}`;
+  await expect
+    .poll(
+      async () => (await metric(`${duration}_count{stream="people"}`)) - (await metric(quick)),
+      patient,
+    )
+    .toBeGreaterThan(0);
+  expect(terminal.logLines().filter((line) => 'interval_seconds' in line)).toEqual([]);
+  expect(await stop()).toBe(0);
+}, 150_000);

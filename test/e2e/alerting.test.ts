@@ -13,11 +13,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ALWAYS_OPEN, deadFrom, drawLibrary } from '../../src/simulator/libraries.ts';
 import { launch } from '../acceptance/daemon.ts';
-import type { Workspace } from '../acceptance/daemon.ts';
 import { startWorld } from '../cli/simulated-world.ts';
-import { RULE_FILES, groupsOf, readPrometheusFile } from '../prometheus/rules.ts';
+import { readPrometheusFile } from '../prometheus/rules.ts';
 import { debianProgram, eventually, startServer } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
+import { QUICK, quickRules } from './support/quick-rules.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -73,8 +73,8 @@ beforeAll(async () => {
     { library: new URL(exporter.url).host },
     {
       config: {
-        global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
-        rule_files: shortenedRules(world.workspace),
+        global: QUICK,
+        rule_files: quickRules(world.workspace),
         alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager.address] }] }] },
       },
     },
@@ -113,18 +113,6 @@ test('a dead door ends as a notification about its library, and about no other',
   const names = received.flatMap(({ alerts }) => alerts.map(({ labels }) => labels['alertname']));
   expect(new Set(names)).toEqual(new Set(['LibraryZeroTraffic']));
 });
-
-/** The shipped rules, evaluated every second, and pending for seconds instead of minutes. */
-function shortenedRules(workspace: Workspace): readonly string[] {
-  return RULE_FILES.map((path, i) => {
-    const shortened = groupsOf(path).map((group) => ({
-      ...group,
-      interval: '1s',
-      rules: group.rules.map((rule) => ('alert' in rule ? { ...rule, for: '5s' } : rule)),
-    }));
-    return workspace.write(`rules-${i}.json`, JSON.stringify({ groups: shortened }));
-  });
-}
 
 /** The shipped routes, without the waiting, to our webhook. */
 function shortenedRoutes(address: string): string {

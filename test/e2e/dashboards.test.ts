@@ -1,20 +1,16 @@
 /** Every query of the dashboards against a real Prometheus with five weeks of history. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BREAKDOWNS } from '../../src/base/model.ts';
-import { startSimulation } from '../../src/cli/service.ts';
-import { exporterConfigYaml } from '../../src/simulator/demo-service.ts';
-import { MAIN } from '../acceptance/daemon.ts';
 import { labelValues, readDashboards } from '../grafana/dashboard.ts';
 import type { Dashboard } from '../grafana/dashboard.ts';
 import { startDemo } from './support/demo.ts';
 import type { Demo } from './support/demo.ts';
-import { eventually, finished } from './support/processes.ts';
+import { FIVE_WEEKS_MS, historyOfDemo } from './support/history.ts';
+import { eventually } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 import type { Prometheus, Sample } from './support/prometheus.ts';
-import { blocksFromFiles } from './support/promtool.ts';
 
 const DASHBOARDS = readDashboards();
 /** The selection where All is not possible. */
@@ -23,10 +19,7 @@ const CUSTOMERS: Readonly<Record<string, string>> = {
   'library-patterns': 'riverside|old-town',
   'library-now': 'riverside',
 };
-/**
- * Empty without a problem, last year's history, more than twelve libraries, or an estimate: riverside
- * never closes, so it has none.
- */
+/** Empty without a problem, last year's history, more than twelve libraries, or a day of estimates. */
 const MAY_BE_EMPTY = [
   'Against last year',
   'Entries per day, query B',
@@ -42,9 +35,6 @@ const MAY_BE_EMPTY = [
 /** A job of another system, which must not appear on any dashboard. */
 const FOREIGN_TARGET = '127.0.0.1:9';
 
-/** Five weeks are read, written and made into blocks within a minute, but not on a machine that is busy. */
-const FIVE_WEEKS_MS = 900_000;
-
 let demo: Demo;
 let prometheus: Prometheus;
 
@@ -55,7 +45,7 @@ beforeAll(async () => {
   const targets = { library: target, 'library-twin': target, other: FOREIGN_TARGET };
   const folder = mkdtempSync(join(tmpdir(), 'history-'));
   try {
-    prometheus = await startPrometheus(targets, { blocks: await history(folder) });
+    prometheus = await startPrometheus(targets, { blocks: await historyOfDemo(folder) });
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -69,27 +59,6 @@ afterAll(async () => {
   await prometheus?.stop();
   await demo?.stop();
 });
-
-/**
- * Blocks of the last five weeks up to the minute before, as a newcomer gets them, by `backfill` and
- * promtool: of five customers with every breakdown, job="library" and instance="localhost:10096".
- */
-async function history(folder: string): Promise<string> {
-  const { service, simulator } = await startSimulation({ customers: 5, seed: 1 }, '127.0.0.1:0');
-  try {
-    const config = join(folder, 'config.yaml');
-    const settings = { service: { max_requests_per_second: 1_000 }, breakdowns: BREAKDOWNS };
-    writeFileSync(config, exporterConfigYaml(service, simulator.url, settings));
-    const flags = [`--config.file=${config}`, '--from=-35d', '--to=-1m', '--step=5m'];
-    const files = join(folder, 'history');
-    await finished(process.execPath, [MAIN, 'backfill', ...flags, `--output=${files}`]);
-    const blocks = join(folder, 'blocks');
-    await blocksFromFiles(files, blocks);
-    return blocks;
-  } finally {
-    await simulator.close();
-  }
-}
 
 describe.each(DASHBOARDS)('%s', (_, dashboard) => {
   const queries = dashboard.panels.flatMap(({ title, targets }) =>
@@ -136,12 +105,12 @@ describe.each(DASHBOARDS)('%s', (_, dashboard) => {
 });
 
 test('the total of a month is its last value, also where the library never closes', async () => {
-  const riverside = '{customer="riverside",job="library"}';
-  const [start] = await prometheus.query(`library_period_start_timestamp_seconds${riverside}`);
+  const oldTown = '{customer="old-town",job="library"}';
+  const [start] = await prometheus.query(`library_period_start_timestamp_seconds${oldTown}`);
   const monthEnd = new Date((start?.value ?? NaN) * 1000 - 1);
-  const total = `max_over_time(library_people_entered_total${riverside}[27d])`;
+  const total = `max_over_time(library_people_entered_total${oldTown}[27d])`;
   const [last] = await prometheus.query(total, monthEnd.getTime());
-  const query = queryOf('library-statistics', 'Entries per month', 'riverside');
+  const query = queryOf('library-statistics', 'Entries per month', 'old-town');
   const months = await prometheus.query(query.replace('[90d:', '[35d:'));
   const month = new Date(monthEnd.getTime() - 86_400_000).toISOString().slice(0, 7);
   expect(months.find(({ labels }) => labels['month'] === month)?.value).toBe(last?.value);
@@ -149,7 +118,7 @@ test('the total of a month is its last value, also where the library never close
 
 test('people inside are the estimate where there is one, else raw, and the table says which', async () => {
   const table = queryOf('library-overview', 'Libraries');
-  const [inside, estimates, raw] = await eventually('an estimate of old-town', async () => {
+  const [inside, estimates, raw] = await eventually('an estimate of riverside', async () => {
     // Samples of the last seconds may still arrive between the queries.
     const at = Date.now() - 5_000;
     const answers = await Promise.all([
@@ -157,7 +126,7 @@ test('people inside are the estimate where there is one, else raw, and the table
       prometheus.query('max by (customer) (library_occupancy_estimate_people)', at),
       prometheus.query('max by (customer) (library_occupancy_people)', at),
     ]);
-    return valueOf(answers[1], 'old-town') === undefined ? undefined : answers;
+    return valueOf(answers[1], 'riverside') === undefined ? undefined : answers;
   });
   const shown = inside.map(({ labels: { customer = '', source }, value }) => [
     customer,
@@ -169,10 +138,10 @@ test('people inside are the estimate where there is one, else raw, and the table
     return [customer, { source: estimate === undefined ? 'raw' : 'estimate', value }];
   });
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(expected));
-  // Riverside never closes, so it has no estimate.
+  // Old Town never closes, so it has no estimate.
   expect(Object.fromEntries(shown)).toMatchObject({
-    'old-town': { source: 'estimate' },
-    riverside: { source: 'raw' },
+    riverside: { source: 'estimate' },
+    'old-town': { source: 'raw' },
   });
 });
 
@@ -190,12 +159,12 @@ describe('the hours of the week', () => {
   });
 
   test('are empty while a library is closed, and begin on Monday', async () => {
-    const query = queryOf('library-patterns', 'Entries by weekday and hour', 'old-town');
+    const query = queryOf('library-patterns', 'Entries by weekday and hour', 'harbour-point');
     const entries = await prometheus.query(query);
-    // Old Town closes at 20:00 from Monday to Friday, at 17:00 on Saturday and 16:00 on Sunday.
+    // Harbour Point closes at midnight from Monday to Friday, at 22:00 on Saturday and Sunday.
     const evenings = [1, 2, 3, 4, 5, 6, 7].map(
       (day) =>
-        entries.find(({ labels: { weekday, hour } }) => weekday === `${day}` && hour === '18')
+        entries.find(({ labels: { weekday, hour } }) => weekday === `${day}` && hour === '22')
           ?.value ?? 0,
     );
     expect(evenings.map((value) => value > 5)).toEqual([
