@@ -52,7 +52,15 @@ export interface Row {
   readonly counts: readonly number[];
 }
 
-/** ISO 8601 timestamps with an offset. `to` needs `from` (docs/service.md#requests). */
+/** How requests write times: local time with its offset, UTC with `Z`, or local time without an offset. */
+export const REQUEST_TIMES = ['offset', 'utc', 'local'] as const;
+
+export type RequestTimes = (typeof REQUEST_TIMES)[number];
+
+/**
+ * Local times with their offset, whole seconds. Only the service's client writes them in another way. `to`
+ * needs `from` (docs/service.md#requests).
+ */
 export interface Window {
   readonly from?: string;
   readonly to?: string;
@@ -61,6 +69,8 @@ export interface Window {
 export interface AggregatedQuestion extends Window {
   readonly endpoint: Endpoint;
   readonly aggregation: Aggregation;
+  /** How the request writes its times. Default: as configured. */
+  readonly requestTimes?: RequestTimes;
 }
 
 /** An aggregated question with a start, as counting needs it. */

@@ -1,3 +1,5 @@
+import type { RequestTimes } from './model.ts';
+
 /** How the service is reached. URLs have no slash at the end. */
 export interface ServiceSettings {
   readonly baseUrl: string;
@@ -7,6 +9,7 @@ export interface ServiceSettings {
   readonly timeoutMs: number;
   readonly maxConcurrency: number;
   readonly maxRequestsPerSecond: number;
+  readonly requestTimes: RequestTimes;
   /** For all requests, whatever the environment says. */
   readonly proxyUrl: string | undefined;
   /** PEM text of certificate authorities that are trusted beside the system's. */

@@ -398,6 +398,7 @@ function serviceOf(
     scope: service.scope,
     timeoutMs: milliseconds(service.timeout),
     maxConcurrency: service.max_concurrency,
+    requestTimes: service.request_times,
     proxyUrl: service.proxy_url && addressOf(service.proxy_url),
     ca,
   };

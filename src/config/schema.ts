@@ -4,13 +4,14 @@
  * Checks of several keys together are in load.ts.
  */
 import { z } from 'zod';
-import { BREAKDOWNS, MINUTE_STREAMS } from '../base/model.ts';
+import { BREAKDOWNS, MINUTE_STREAMS, REQUEST_TIMES } from '../base/model.ts';
 import {
   decimal,
   duration,
   holidayRegion,
   integer,
   listOf,
+  oneOf,
   opaque,
   path,
   proxyUrl,
@@ -43,6 +44,11 @@ export function createConfigSchema() {
       .optional()
       .describe(
         'Rate limit of requests, all customers together. Default: twice what the customers need, at least 50, and up to 200 where a start needs it.',
+      ),
+    request_times: oneOf(REQUEST_TIMES)
+      .default('offset')
+      .describe(
+        'How requests write times: offset (local time with its offset), utc, or local (local time without an offset). check --connect says what fits.',
       ),
     allow_insecure: trueOrFalse()
       .default(false)

@@ -1,6 +1,7 @@
 /** The customers of this process: which ones, and what a new configuration changes of them. */
 import { hash } from 'node:crypto';
 import type { LogFields } from '../base/log.ts';
+import type { ServiceSettings } from '../base/service-settings.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
 import { Calendar } from '../counting/calendar/calendar.ts';
 import { Customer } from '../counting/customer.ts';
@@ -14,7 +15,8 @@ import { Zone } from '../counting/calendar/zone.ts';
 export interface RegisteredCustomer {
   readonly customer: Customer;
   readonly config: CustomerConfig;
-  readonly service: string;
+  /** Responses of another service, or to other times, are not compared with earlier ones. */
+  readonly service: Pick<ServiceSettings, 'baseUrl' | 'requestTimes'>;
 }
 
 export class CustomerRegistry {
@@ -32,17 +34,19 @@ export class CustomerRegistry {
    * counted; one that did not change at all is the same object.
    */
   update(config: Config): readonly RegisteredCustomer[] {
-    const service = config.service.baseUrl;
+    const { service } = config;
     // Shared by customers with the same hours. Not kept: it would keep the hours of old configurations.
     const parseOpeningHours = createOpeningHoursParser();
     const registered = config.customers.map((customerConfig): RegisteredCustomer => {
       const known = this.#registered.get(customerConfig.name);
       const description = descriptionOf(customerConfig, parseOpeningHours);
       const keepsCounters =
-        known?.service === service && haveSameCounters(known.config, customerConfig);
+        known?.service.baseUrl === service.baseUrl &&
+        known.service.requestTimes === service.requestTimes &&
+        haveSameCounters(known.config, customerConfig);
       const customer = keepsCounters
         ? known.customer
-        : this.#create(customerConfig, service, description);
+        : this.#create(customerConfig, service.baseUrl, description);
       customer.setDescription(description);
       customer.breakdowns.configure({
         breakdowns: customerConfig.breakdowns,
@@ -65,7 +69,7 @@ export class CustomerRegistry {
     return [...this.#registered.values()].map(({ customer }) => customer);
   }
 
-  #create(config: CustomerConfig, service: string, description: CustomerDescription): Customer {
+  #create(config: CustomerConfig, baseUrl: string, description: CustomerDescription): Customer {
     const { name, timezone, streams, clientId } = config;
     return new Customer({
       name,
@@ -73,7 +77,7 @@ export class CustomerRegistry {
       description,
       calendar: this.#calendarOf(config),
       streams,
-      owner: counterOwner(service, clientId, name),
+      owner: counterOwner(baseUrl, clientId, name),
       marks: this.#marks,
     });
   }

@@ -4,7 +4,13 @@
  */
 import { formatDuration } from '../base/duration.ts';
 import { ServiceError } from '../base/errors.ts';
-import type { AggregatedQuestion, AggregatedResponse, Page, PageQuestion } from '../base/model.ts';
+import type {
+  AggregatedQuestion,
+  AggregatedResponse,
+  Page,
+  PageQuestion,
+  RequestTimes,
+} from '../base/model.ts';
 import { TokenCache } from './auth.ts';
 import type { AccessToken } from './auth.ts';
 import { decodeAggregated, decodeFor, decodePage } from './decode.ts';
@@ -147,11 +153,12 @@ class Client implements ServiceClient {
     urgent: boolean,
   ): Promise<AuthorizedAnswer> {
     const { endpoint } = question;
-    const { baseUrl } = this.#shared.config;
-    const url = `${baseUrl}/v1/${endpoint}?${parameters(question).toString()}`;
+    const { baseUrl, requestTimes } = this.#shared.config;
+    const sent = withRequestTimes(question, requestTimes);
+    const url = `${baseUrl}/v1/${endpoint}?${parameters(sent).toString()}`;
     for (let renewed = false; ; renewed = true) {
       const token = await this.#tokens.get(signal);
-      const request = { url, bearer: token.value, endpoint, question };
+      const request = { url, bearer: token.value, endpoint, question: sent };
       const answer = await this.#send(request, urgent, signal);
       if (answer.status === 200) {
         return { request, answer, token };
@@ -216,6 +223,30 @@ class Client implements ServiceClient {
         duration_ms: Math.round(durationMs),
       });
     }
+  }
+}
+
+/** The question with its times as the request writes them: as it says itself, else as `configured`. */
+function withRequestTimes(question: AnyQuestion, configured: RequestTimes): AnyQuestion {
+  const { from, to } = question;
+  const requestTimes =
+    question.aggregation === undefined ? configured : (question.requestTimes ?? configured);
+  return {
+    ...question,
+    ...(from !== undefined && { from: writeTime(from, requestTimes) }),
+    ...(to !== undefined && { to: writeTime(to, requestTimes) }),
+  };
+}
+
+/** `time` is a local time with its offset, `2026-11-01T04:00:00+01:00`. */
+function writeTime(time: string, requestTimes: RequestTimes): string {
+  switch (requestTimes) {
+    case 'offset':
+      return time;
+    case 'utc':
+      return new Date(time).toISOString().replace(/\.\d+/, '');
+    case 'local':
+      return time.slice(0, '2026-11-01T04:00:00'.length);
   }
 }
 

@@ -17,6 +17,7 @@ test('a minimal configuration has every default', async () => {
       timeoutMs: 10_000,
       maxConcurrency: 32,
       maxRequestsPerSecond: 50,
+      requestTimes: 'offset',
       proxyUrl: undefined,
       ca: undefined,
     },

@@ -55,6 +55,7 @@ test.each<Case>([
   ['more', '  - { name: b, client_id: b, client_secret: x, timezone: correct\n    horse }', '9:58: customers[1].timezone: expected an IANA time zone such as Europe/Copenhagen, got another value'],
   ['customer', 'capacity:', '9:14: customers[0].capacity: expected an integer from 1 to 1000000, got an empty value ^'],
   ['service', 'max_requests_per_second: 0', '4:28: service.max_requests_per_second: expected a number from 0.01 to 100000, got 0 ^'],
+  ['service', 'request_times: UTC', '4:18: service.request_times: expected one of offset, utc, local, got UTC ^'],
   ['service', 'allow_insecure: yes', '4:19: service.allow_insecure: expected true or false, got a string ^'],
   ['service', 'timeout: 10', '4:12: service.timeout: expected a duration from 100ms to 5m, such as 10s, got 10 ^'],
   ['customer', 'day_starts_at: "24:00"', '9:20: customers[0].day_starts_at: expected a time of day from "00:00" to "23:59", got "24:00" ^'],
@@ -84,7 +85,7 @@ test.each<Case>([
   ['customer', 'opening_hours: "PH off"', '9:20: customers[0].opening_hours: PH needs the key holidays, as in holidays: dk ^'],
   ['customer', 'opening_hours: "PH off"\nholidays: xx', '10:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got xx ^'],
   // keys
-  ['service', 'interval: 60s', '4:3: service.interval: unknown key, expected one of base_url, auth_url, scope, timeout, max_concurrency, max_requests_per_second, allow_insecure, proxy_url, ca_file ^'],
+  ['service', 'interval: 60s', '4:3: service.interval: unknown key, expected one of base_url, auth_url, scope, timeout, max_concurrency, max_requests_per_second, request_times, allow_insecure, proxy_url, ca_file ^'],
   ['customer', 'openinghours: 24/7', '9:5: customers[0].openinghours: unknown key, did you mean opening_hours?'],
   ['customer', 'labels: { __proto__: x }', '9:15: customers[0].labels: unsupported key'],
   ['customer', 'capacity: 1\ncapacity: 2', '10:5: customers[0].capacity: duplicate key ^'],

@@ -42,6 +42,7 @@ export function servedCustomers(
       authUrl: 'https://identity',
       scope: 'ServiceAPI',
       timeoutMs: 10_000,
+      requestTimes: 'offset',
       proxyUrl: undefined,
       ca: undefined,
       ...limits,

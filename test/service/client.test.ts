@@ -64,6 +64,32 @@ describe('a query', () => {
     expect(fake.connections).toBe(1);
   });
 
+  test.each([
+    ['offset', '2026-11-01T04%3A00%3A00%2B01%3A00', '2026-11-01T05%3A00%3A00%2B01%3A00'],
+    ['utc', '2026-11-01T03%3A00%3A00Z', '2026-11-01T04%3A00%3A00Z'],
+    ['local', '2026-11-01T04%3A00%3A00', '2026-11-01T05%3A00%3A00'],
+  ] as const)('writes its times as %s if configured so', async (requestTimes, from, to) => {
+    const { fake, harness } = await start({ config: { requestTimes } });
+    const question = { ...QUESTION, to: '2026-11-01T05:00:00+01:00' };
+    await ask(harness.riverside, question);
+    const page = { endpoint: 'login', limit: 2, includePatronFields: false } as const;
+    fake.data = json(200, { metadata: {}, result: [] });
+    await harness.riverside.page({ ...page, from: question.from, to: question.to }, never());
+    expect(fake.asked.slice(1).map(({ url }) => url)).toEqual([
+      `/v1/peoplecount?aggregation=minute&from=${from}&to=${to}`,
+      `/v1/login?limit=2&from=${from}&to=${to}`,
+    ]);
+    expect(harness.reported.join()).toContain(decodeURIComponent(from));
+  });
+
+  test('writes its times as it says itself, whatever is configured', async () => {
+    const { fake, harness } = await start({ config: { requestTimes: 'utc' } });
+    await ask(harness.riverside, { ...QUESTION, requestTimes: 'local' });
+    expect(fake.asked[1]?.url).toBe(
+      '/v1/peoplecount?aggregation=minute&from=2026-11-01T04%3A00%3A00',
+    );
+  });
+
   test('is logged with method, path, aggregation, window, status and duration only', async () => {
     const { harness } = await start();
     await ask(harness.riverside);

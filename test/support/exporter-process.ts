@@ -120,6 +120,7 @@ export function configOf(
       timeoutMs: 10_000,
       maxConcurrency: 8,
       maxRequestsPerSecond: 50,
+      requestTimes: 'offset',
       proxyUrl: undefined,
       ca: undefined,
     },

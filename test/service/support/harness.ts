@@ -41,6 +41,7 @@ export function createHarness(url: string, { config, ...options }: HarnessOption
       timeoutMs: 5_000,
       maxConcurrency: 32,
       maxRequestsPerSecond: 1_000,
+      requestTimes: 'offset',
       proxyUrl: undefined,
       ca: undefined,
       ...config,
