@@ -8,6 +8,7 @@ import type { CustomerReport } from './connect.ts';
 import { configOption, helpNotes, webConfigOption } from './flags.ts';
 import type { Io } from './io.ts';
 import { ABSENT, counted, createFormatter } from '../base/output.ts';
+import { fittingCell, isUntested, sumCell } from './request-times.ts';
 
 interface CheckFlags {
   readonly 'config.file': string;
@@ -64,6 +65,14 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
     const findings = reports.flatMap(({ metrics, findings: texts }) =>
       texts.map((text) => `${metrics.customer}: ${text}\n`),
     );
+    const compared = reports.flatMap(({ requestTimes, streams }) =>
+      requestTimes !== undefined && streams.some(({ newest: last }) => last !== undefined)
+        ? [requestTimes]
+        : [],
+    );
+    if (isUntested(compared)) {
+      findings.push(UNTESTED);
+    }
     io.writeOut(`\n${findings.join('')}`);
     const failed = reports.filter((report) =>
       report.findings.some((text) => text.startsWith('error')),
@@ -73,6 +82,9 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
     }
   }
 }
+
+const UNTESTED =
+  'warning: nobody came lately, so service.request_times was not tested: check again while a library is open\n';
 
 interface Table {
   readonly title: string;
@@ -111,6 +123,15 @@ const TABLES: readonly Table[] = [
     columns: [
       ['IN PER OUT', ratio],
       ['EMPTY AT NIGHT', emptyAtNight],
+    ],
+  },
+  {
+    title: 'Times of requests: counts of one past window, by service.request_times',
+    columns: [
+      ['OFFSET', ({ requestTimes }) => sumCell(requestTimes, 'offset')],
+      ['UTC', ({ requestTimes }) => sumCell(requestTimes, 'utc')],
+      ['LOCAL', ({ requestTimes }) => sumCell(requestTimes, 'local')],
+      ['FITS', ({ requestTimes }) => fittingCell(requestTimes)],
     ],
   },
 ];

@@ -13,6 +13,8 @@ import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import { readDoorModel } from '../counting/occupancy/read-door-days.ts';
 import { diagnoseStream } from '../counting/diagnose.ts';
 import type { DayAgreement, StreamDiagnosis } from '../counting/diagnose.ts';
+import { isRefusal } from '../counting/request-times.ts';
+import type { RequestTimesComparison } from '../counting/request-times.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
 import type { KeyFormatState } from '../counting/rows/key-format.ts';
 import type { Zone } from '../counting/calendar/zone.ts';
@@ -24,12 +26,15 @@ import type { Service } from '../service/types.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
+import { reportRequestTimes } from './request-times.ts';
 
 export interface CustomerReport {
   /** The values that the exporter would export. */
   readonly metrics: CustomerMetrics;
   readonly streams: readonly StreamReport[];
   readonly clock: ClockReading | undefined;
+  /** Undefined if the service did not respond, or forces another aggregation. */
+  readonly requestTimes: RequestTimesComparison | undefined;
   /** What an operator should know. After `error:`, values are missing in the exporter; else `warning:`. */
   readonly findings: readonly string[];
 }
@@ -78,12 +83,20 @@ const MIN_REQUESTS = 100;
 async function readCustomer(
   { customer, config }: RegisteredCustomer,
   service: Service,
-  { service: { maxRequestsPerSecond, timeoutMs }, polling: { intervalMs } }: Config,
+  { service: settings, polling: { intervalMs } }: Config,
   stop: AbortSignal,
 ): Promise<CustomerReport> {
+  const { maxRequestsPerSecond, timeoutMs } = settings;
   const client = service.clientFor(accessOf(config));
   const requestsOfInterval = Math.floor((maxRequestsPerSecond * intervalMs) / 1_000);
   const maxRequests = Math.max(MIN_REQUESTS, requestsOfInterval);
+
+  function send(question: Question): Promise<AggregatedResponse> {
+    const deadline = new AbortController();
+    const endDeadline = abortAfter(systemClock, 2 * timeoutMs, deadline, 'a query of check');
+    const signal = AbortSignal.any([stop, deadline.signal]);
+    return client.query(question, signal).finally(endDeadline);
+  }
 
   async function readStream(stream: MinuteStream): Promise<StreamReport> {
     let requests = 0;
@@ -95,10 +108,7 @@ async function readCustomer(
           `the totals need more than the ${maxRequests} requests of one interval`,
         );
       }
-      const deadline = new AbortController();
-      const endDeadline = abortAfter(systemClock, 2 * timeoutMs, deadline, 'a query of check');
-      const signal = AbortSignal.any([stop, deadline.signal]);
-      return client.query(question, signal).finally(endDeadline);
+      return send(question);
     }
     const context = streamContext(
       customer,
@@ -131,11 +141,18 @@ async function readCustomer(
   }
 
   const streams = await Promise.all(config.streams.map(readStream));
+  const answered = streams.find(({ failure }) => failure === undefined || isRefusal(failure));
+  const nowMs = Math.max(systemClock.nowMs(), service.serverClock.nowMs());
+  const { zone } = customer.calendar;
+  const requestTimes =
+    answered && (await reportRequestTimes(answered.stream, zone, nowMs, send, settings));
+  const findings = [...streams.flatMap((one) => one.findings), requestTimes?.finding];
   return {
     metrics: customer.metricsAt(systemClock.nowMs()),
     streams,
     clock: service.serverClock.reading(),
-    findings: [...new Set(streams.flatMap(({ findings }) => findings))],
+    requestTimes: requestTimes?.comparison,
+    findings: [...new Set(findings.filter((text) => text !== undefined))],
   };
 }
 

@@ -17,10 +17,10 @@ async function connect(config: string) {
   expect(out + err).not.toContain(SECRET);
   const [, ...tables] = out.split('\n\n').map((part) => part.trimEnd().split('\n'));
   const findings = tables.pop() ?? [];
-  const [serviceRows = [], valueRows = [], doorRows = []] = tables.map((lines) =>
+  const [serviceRows = [], valueRows = [], doorRows = [], timesRows = []] = tables.map((lines) =>
     lines.slice(2).map((row) => row.replaceAll(/ +/g, ' ')),
   );
-  return { status, serviceRows, valueRows, doorRows, findings };
+  return { status, serviceRows, valueRows, doorRows, timesRows, findings };
 }
 
 test('good files are reported with warnings, bad ones with all problems, without a request', async () => {
@@ -171,6 +171,62 @@ test('every customer is read even if the limits allow few requests', async () =>
   expect(status).toBe(0);
 });
 
+/** East and west of UTC, where clocks are never changed. */
+const [EAST, WEST] = ['Asia/Tokyo', 'America/Bogota'];
+const [HONOURED, AS_LOCAL, AS_UTC] = [
+  'honoured',
+  'ignored, read as local',
+  'ignored, read as UTC',
+] as const;
+const NEEDS_UTC =
+  /^riverside: error: service\.request_times: \w+ does not fit the service, set it to utc$/;
+
+test.each([
+  [EAST, HONOURED, 'offset', '3 3 3 offset, utc, local', /^$/],
+  [EAST, AS_LOCAL, 'local', '3 0 3 offset, local', /^$/],
+  [EAST, AS_LOCAL, 'utc', '3 0 3 offset, local', /error: .*: utc does not .*, set it to offset$/],
+  [EAST, AS_UTC, 'utc', '0 3 0 utc?', /^$/],
+  [EAST, AS_UTC, 'offset', '0 3 0 utc?', /warning: if anybody came between .*: utc; else/],
+  [WEST, HONOURED, 'utc', '3 3 3 offset, utc, local', /^$/],
+  [WEST, AS_LOCAL, 'offset', '3 0 3 offset, local?', /^$/],
+  [WEST, AS_LOCAL, 'utc', '3 0 3 offset, local?', /warning: if anybody .*: offset; else/],
+  [WEST, AS_UTC, 'utc', '0 3 0 utc', /^$/],
+  [WEST, AS_UTC, 'offset', '0 3 0 utc', NEEDS_UTC],
+] as const)(
+  'in %s, a service whose offsets are %s, with request_times: %s, counts %s',
+  async (timezone, designator, request_times, row, finding) => {
+    await using world = await startWorld(
+      { riverside: { visitsAgo: [40, 90], library: { timezone } } },
+      { designator },
+    );
+    const { status, timesRows, findings } = await connect(
+      world.config({ service: { request_times } }),
+    );
+    expect(timesRows).toEqual([`riverside ${row}`]);
+    const found = findings.filter((text) => /request_times/.test(text)).join();
+    expect(found).toMatch(finding);
+    expect(status).toBe(found.includes('error') ? 1 : 0);
+  },
+);
+
+test('a request_times that the service refuses is found, and that nobody came', async () => {
+  await using world = await startWorld({
+    riverside: { library: { timezone: EAST }, visitsAgo: [3 * 24 * 60] },
+  });
+  const untested = await connect(world.config());
+  expect(untested.timesRows).toEqual(['riverside 0 0 0 -']);
+  expect(untested.findings).toEqual([
+    expect.stringMatching(/^warning: nobody came lately, so service\.request_times was not tested/),
+  ]);
+  world.isRefused = (query) => /[+]\d\d:\d\d$/.test(query.get('from') ?? '');
+  const { status, timesRows, findings } = await connect(world.config());
+  expect(status).toBe(1);
+  expect(timesRows).toEqual(['riverside refused 0 0 utc, local?']);
+  expect(findings).toContain(
+    'riverside: error: the service refuses times with service.request_times: offset, set it to utc',
+  );
+});
+
 /** No request returns the totals of such a service (README, limitations). */
 const UNREADABLE = [
   'the service does not return minutes: the totals may be too low',
@@ -181,11 +237,10 @@ test.each(Array.from({ length: 16 }, (_, i) => i + 1))(
   'drawn service %d: the values are its own, or an error says why not',
   async (seed) => {
     const drawn = drawConventions(seededRandom(seed));
-    // Where offsets are ignored, the day starts at another time, perhaps after the last visit.
-    const designator = drawn.designator === 'ignored, read as UTC' ? 'honoured' : drawn.designator;
-    const conventions = { ...drawn, designator, rateLimit: undefined };
+    const conventions = { ...drawn, rateLimit: undefined };
     await using world = await startWorld({ riverside: VISITS }, conventions);
-    const config = world.config({ polling: { interval: '1s' } });
+    const request_times = drawn.designator === 'ignored, read as UTC' ? 'utc' : 'offset';
+    const config = world.config({ polling: { interval: '1s' }, service: { request_times } });
     const { status, serviceRows, valueRows, findings } = await connect(config);
     const isReadable = !UNREADABLE.some((text) => findings.join().includes(text));
     const [row = ''] = valueRows;

@@ -69,6 +69,10 @@ export async function startWorld(
     workspace,
     /** Called before a data request is answered, with its endpoint, `from` and `to`. */
     onRequest(_request: string): void {},
+    /** Whether a data request is answered with status 400. */
+    isRefused(_query: URLSearchParams): boolean {
+      return false;
+    },
     /** The flag that names a configuration of all customers. */
     config(settings?: Settings): string {
       const zones = service.customers.map(({ library }) => [library.name, library.timezone]);
@@ -86,6 +90,9 @@ export async function startWorld(
         const { path, query } = request;
         if (path.startsWith('/v1/') && query instanceof URLSearchParams) {
           world.onRequest(`${path} ${query.get('from') ?? ''} ${query.get('to') ?? ''}`);
+          if (world.isRefused(query)) {
+            return { status: 400, headers: {}, body: '' };
+          }
         }
         return service.handle(request);
       },

@@ -1,0 +1,125 @@
+/** Which way to write times fits a service, by the counts of one window that was requested in each way. */
+import { describe, expect, test } from 'vitest';
+import type { Question, RequestTimes } from '../../src/base/model.ts';
+import { ServiceError } from '../../src/base/errors.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
+import { compareRequestTimes, fittingRequestTimes } from '../../src/counting/request-times.ts';
+import type { RequestTimesFit } from '../../src/counting/request-times.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Counts of the window, of the time before it that another zone makes of it, and of the future. */
+const BUSY = [2, 0, 1, 1];
+const BEFORE = [1, 0];
+const NOBODY: readonly number[] = [];
+
+type Fits = readonly [...RequestTimes[], 'certain' | 'if anybody came'];
+type Counts = readonly number[] | undefined;
+type Case = readonly [service: string, offset: Counts, utc: Counts, local: Counts, fits: Fits];
+
+function fitOf(fits: Fits): RequestTimesFit {
+  return {
+    fitting: fits.filter((one) => one !== 'certain' && one !== 'if anybody came'),
+    isCertain: fits.at(-1) === 'certain',
+  };
+}
+
+// prettier-ignore
+const CASES: Readonly<Record<string, readonly [offsetHours: number, cases: readonly Case[]]>> = {
+  'east of UTC': [9, [
+    ['honours offsets, busy', BUSY, BUSY, BUSY, ['offset', 'utc', 'local', 'certain']],
+    ['honours offsets, takes bare times for UTC', BUSY, BUSY, NOBODY, ['offset', 'utc', 'certain']],
+    ['honours offsets, quiet', NOBODY, NOBODY, NOBODY, ['if anybody came']],
+    ['reads all as local, busy', BUSY, BEFORE, BUSY, ['offset', 'local', 'certain']],
+    ['reads all as local, just opened', BUSY, NOBODY, BUSY, ['offset', 'local', 'certain']],
+    ['reads all as local, just closed', NOBODY, BEFORE, NOBODY, ['utc', 'if anybody came']],
+    ['reads all as UTC, busy', NOBODY, BUSY, NOBODY, ['utc', 'if anybody came']],
+    ['refuses offsets', undefined, BUSY, BUSY, ['utc', 'local', 'certain']],
+    ['refuses offsets, reads all as local', undefined, BEFORE, BUSY, ['local', 'certain']],
+    ['refuses offsets, quiet', undefined, NOBODY, NOBODY, ['utc', 'local', 'if anybody came']],
+    ['refuses UTC', BUSY, undefined, BUSY, ['offset', 'local', 'certain']],
+    ['refuses all but UTC', undefined, BUSY, undefined, ['utc', 'if anybody came']],
+    ['refuses all', undefined, undefined, undefined, ['if anybody came']],
+  ]],
+  'west of UTC': [-5, [
+    ['honours offsets, busy', BUSY, BUSY, BUSY, ['offset', 'utc', 'local', 'certain']],
+    ['honours offsets, takes bare times for UTC', BUSY, BUSY, BEFORE, ['offset', 'utc', 'certain']],
+    ['honours offsets, quiet', NOBODY, NOBODY, NOBODY, ['if anybody came']],
+    ['reads all as local, busy', BUSY, NOBODY, BUSY, ['offset', 'local', 'if anybody came']],
+    ['reads all as UTC, busy', BEFORE, BUSY, BEFORE, ['utc', 'certain']],
+    ['reads all as UTC, just opened', NOBODY, BUSY, NOBODY, ['utc', 'certain']],
+    ['reads all as UTC, just closed', BEFORE, NOBODY, BEFORE, ['offset', 'local', 'if anybody came']],
+    ['refuses offsets', undefined, BUSY, BUSY, ['utc', 'local', 'certain']],
+  ]],
+  'at UTC': [0, [
+    ['honours offsets, busy', BUSY, BUSY, BUSY, ['offset', 'utc', 'local', 'if anybody came']],
+    ['refuses offsets', undefined, BUSY, BUSY, ['utc', 'local', 'if anybody came']],
+  ]],
+};
+
+describe.each(Object.entries(CASES))('a service %s', (_where, [offsetHours, cases]) => {
+  test.each(cases)('that %s', (_service, offset, utc, local, fits) => {
+    const fit = fittingRequestTimes({ offset, utc, local }, offsetHours * HOUR_MS);
+    expect(fit).toEqual(fitOf(fits));
+  });
+});
+
+const NOW_MS = Date.UTC(2026, 10, 3, 10, 0, 30);
+
+/** The comparison for people in a zone, and the questions; `answer` by default has no rows. */
+async function compared(zone: string, aggregation = 'minute', failure?: ServiceError) {
+  const asked: Question[] = [];
+  const comparison = await compareRequestTimes('people', new Zone(zone), NOW_MS, (question) => {
+    asked.push(question);
+    const rows = [
+      { key: 1, counts: [0, 0] },
+      { key: 2, counts: [2, 1] },
+    ];
+    return failure !== undefined && question.requestTimes === 'offset'
+      ? Promise.reject(failure)
+      : Promise.resolve({ aggregation, rows });
+  });
+  return { comparison, asked };
+}
+
+test.each([
+  ['Europe/Copenhagen', '2026-11-03T10:15:00+01:00', '2026-11-03T10:45:00+01:00'],
+  ['America/New_York', '2026-11-03T00:15:00-05:00', '2026-11-03T04:45:00-05:00'],
+  ['UTC', '2026-11-03T09:15:00+00:00', '2026-11-03T09:45:00+00:00'],
+])('one window is requested in each way, in %s from %s to %s', async (zone, from, to) => {
+  const { comparison, asked } = await compared(zone);
+  const question = { endpoint: 'peoplecount', aggregation: 'minute', from, to };
+  expect(asked).toEqual(
+    ['offset', 'utc', 'local'].map((requestTimes) => ({ ...question, requestTimes })),
+  );
+  expect(comparison).toMatchObject({
+    window: { startMs: Date.parse(from), endMs: Date.parse(to) },
+    counts: { offset: [2, 1], utc: [2, 1], local: [2, 1] },
+    fitting: ['offset', 'utc', 'local'],
+  });
+});
+
+test('the window of a day on which the offset changed is for the smaller offset', async () => {
+  const zone = new Zone('Europe/Copenhagen');
+  const asked: Question[] = [];
+  await compareRequestTimes('logins', zone, Date.UTC(2026, 2, 29, 8), (question) => {
+    asked.push(question);
+    return Promise.resolve({ aggregation: 'minute', rows: [] });
+  });
+  expect(asked[0]).toMatchObject({ endpoint: 'login', from: '2026-03-29T09:15:00+02:00' });
+});
+
+test('a forced aggregation cannot be compared', async () => {
+  expect((await compared('Asia/Tokyo', 'day')).comparison).toBeUndefined();
+});
+
+test('a refusal is a result, another failure is not', async () => {
+  const refusal = new ServiceError('rejected', 'status 400');
+  const { comparison } = await compared('Asia/Tokyo', 'minute', refusal);
+  expect(comparison).toMatchObject({
+    counts: { offset: undefined, utc: [2, 1] },
+    fitting: ['utc', 'local'],
+  });
+  const timeout = new ServiceError('timeout', 'no response');
+  await expect(compared('Asia/Tokyo', 'minute', timeout)).rejects.toBe(timeout);
+});
