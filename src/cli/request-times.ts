@@ -6,7 +6,7 @@ import type { Zone } from '../counting/calendar/zone.ts';
 import { compareRequestTimes } from '../counting/request-times.ts';
 import type { RequestTimesComparison } from '../counting/request-times.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
-import { ABSENT } from './output.ts';
+import { ABSENT } from '../base/output.ts';
 
 export interface RequestTimesReport {
   readonly comparison: RequestTimesComparison;

@@ -1,6 +1,6 @@
 /**
  * Which setting of `service.request_times` fits a service: one past window is requested with its times
- * written in each way, and the responses are compared (docs/service.md#times-of-requests).
+ * written in each way, and the responses are compared (docs/service.md#requests).
  */
 import { ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';

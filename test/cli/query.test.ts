@@ -68,6 +68,16 @@ test('--from and --to limit the records, in local time or with an offset', async
   }
 });
 
+test('times are written as service.request_times says', async () => {
+  await using other = await startWorld({ riverside: RIVERSIDE });
+  const requests: string[] = [];
+  other.onRequest = (request) => void requests.push(request);
+  const config = other.config({ service: { request_times: 'utc' } });
+  const window = ['--from=2026-03-01T00:00:00+01:00', '--to=2026-03-02T00:00:00+01:00'];
+  await ran('query', 'login', config, '--customer=riverside', ...window);
+  expect(requests).toEqual(['/v1/login 2026-02-28T23:00:00Z 2026-03-01T23:00:00Z']);
+});
+
 test.each([
   ['peoplecount', ['branch', 'client', 'device', 'day', 'quarter', 'minute'], 'key,in,out', 37],
   ['login', ['day', 'quarter', 'minute'], 'key,value', 25],

@@ -1,7 +1,7 @@
 /** An environment from a seed: conventions of the service, libraries, intervals, faults and incidents. */
 import { Temporal } from 'temporal-polyfill';
-import { BREAKDOWNS } from '../../src/base/model.ts';
-import type { Breakdown } from '../../src/base/model.ts';
+import { BREAKDOWNS, REQUEST_TIMES } from '../../src/base/model.ts';
+import type { Breakdown, RequestTimes } from '../../src/base/model.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Clock } from '../../src/base/clock.ts';
@@ -32,6 +32,8 @@ export type IncidentKind = (typeof INCIDENT_KINDS)[number];
 export interface Environment {
   readonly seed: number;
   readonly conventions: Conventions;
+  /** A setting of the exporter that fits the conventions. */
+  readonly requestTimes: RequestTimes;
   readonly timezone: string;
   readonly visitsPerDay: readonly number[];
   readonly alwaysOpen: boolean;
@@ -122,6 +124,13 @@ const PACES = [
   { days: [7], intervals: [60 * MINUTE_MS], scrapes: [60], reconciles: [4, 8] },
 ];
 
+/** The settings of `service.request_times` that fit a service. */
+const FITTING_TIMES: Readonly<Record<Conventions['designator'], readonly RequestTimes[]>> = {
+  honoured: REQUEST_TIMES,
+  'ignored, read as local': ['offset', 'local'],
+  'ignored, read as UTC': ['utc'],
+};
+
 export function drawEnvironment(seed: number): Environment {
   const random = seededRandom(seed);
   const allowed = drawConventions(random);
@@ -132,7 +141,7 @@ export function drawEnvironment(seed: number): Environment {
   const timezone = pick(random, TIMEZONES);
   const days = pick(random, pace.days);
   const isCrowded = visitsPerDay.some((visits) => visits > 5_000);
-  return {
+  const environment = {
     seed,
     conventions: isCrowded
       ? cheapForCrowds(drawn)
@@ -155,7 +164,8 @@ export function drawEnvironment(seed: number): Environment {
     faultKinds: subset(random, FAULT_KINDS),
     incidentsPerHour: pick(random, [0, 0.02, 0.1]),
     incidents: subset(random, INCIDENT_KINDS),
-  };
+  } as const;
+  return { ...environment, requestTimes: pick(random, FITTING_TIMES[drawn.designator]) };
 }
 
 /** A crowd is too slow with small answers, or with a month of minutes. */
@@ -185,10 +195,7 @@ function prompt(drawn: Conventions): Conventions {
   return { ...drawn, lateness, corrections, serviceClockMs, deviceClocks };
 }
 
-/**
- * Replaces settings under which no client could know the totals: minutes forced into roll-ups that lag,
- * and offsets of `from` that are ignored and read as UTC, so that no window starts with the period.
- */
+/** Replaces settings under which no client could know the totals: minutes forced into roll-ups that lag. */
 function answerable(drawn: Conventions): Conventions {
   const coarseIsWrong = drawn.dayFreshness === 'nightly' || drawn.quarterFreshness === 'nightly';
   const { forced, forcedTo } = coarseIsWrong ? plainConventions : drawn;
@@ -204,7 +211,6 @@ function answerable(drawn: Conventions): Conventions {
       coarseIsWrong && drawn.deviceClocks.aheadMs > DAY_MS
         ? plainConventions.deviceClocks
         : drawn.deviceClocks,
-    designator: drawn.designator === 'honoured' ? 'honoured' : 'ignored, read as local',
     // A total by minutes takes more requests than a strict limit allows in one poll.
     rateLimit: coarseIsWrong ? undefined : drawn.rateLimit,
   };

@@ -11,6 +11,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const PLAIN: Environment = {
   seed: 1,
   conventions: plainConventions,
+  requestTimes: 'offset',
   timezone: 'Europe/Copenhagen',
   visitsPerDay: [200],
   alwaysOpen: false,

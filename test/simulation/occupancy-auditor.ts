@@ -50,12 +50,13 @@ export function createOccupancyAuditor({ environment, service, clock, report }: 
     }
   }
 
-  /** If offsets are ignored, a window may start in the wrong one of two hours, until the next baseline. */
+  /** If offsets are ignored or not sent, a window may start in the wrong one of two hours, until the next baseline. */
   function mayConfuseHours(dayMs: number, readMs: number): boolean {
-    const { conventions, timezone, reconcileIntervalMs, intervalMs } = environment;
+    const { conventions, requestTimes, timezone, reconcileIntervalMs, intervalMs } = environment;
     const repeated = repeatedTimes(dayMs, timezone);
     return (
-      conventions.designator !== 'honoured' &&
+      requestTimes !== 'utc' &&
+      (conventions.designator !== 'honoured' || requestTimes === 'local') &&
       repeated !== undefined &&
       readMs > repeated.startMs &&
       readMs < repeated.endMs + reconcileIntervalMs + 4 * intervalMs

@@ -84,12 +84,14 @@ export class Run {
     this.clock = new VirtualClock(environment.startMs);
     this.service = serviceOf(environment, this.clock);
     this.faults = createFaults({ random: this.random });
-    const { intervalMs, reconcileIntervalMs, breakdownIntervalMs, breakdowns } = environment;
-    this.config = configOf(
+    const { intervalMs, reconcileIntervalMs, breakdownIntervalMs, breakdowns, requestTimes } =
+      environment;
+    const config = configOf(
       this.service,
       { intervalMs, reconcileIntervalMs, breakdownIntervalMs },
       { streams: ['people', 'logins'], breakdowns },
     );
+    this.config = { ...config, service: { ...config.service, requestTimes } };
     this.auditor = createAuditor(environment, this.service, this.clock);
     this.#network = new Network({
       service: this.service,
