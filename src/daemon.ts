@@ -79,6 +79,7 @@ interface Runtime {
 /** A polling loop that is later than this is stuck. */
 const MAX_LATE_MS = 30_000;
 
+/** Returns a daemon that does nothing before `start`. Throws a UsageError for an invalid address or path. */
 export function createDaemon(options: DaemonOptions): Daemon {
   const { clock, log, shard } = options;
   const limiter = new LogLimiter({ log, clock });

@@ -13,7 +13,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createDaemon } from '../../src/daemon.ts';
 import { limitHeap } from '../../src/v8-flags.ts';
-import type { ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
+import type { ExchangeResponse, ExchangeRequest } from '../../src/service/transport.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import { Answers, HISTORIES } from '../service/answers.ts';
@@ -71,7 +71,7 @@ function liveMiB(): number {
   return (heapUsed + external) / 2 ** 20;
 }
 
-function answerTo({ url: asked, bearer, form }: ExchangeRequest): ExchangeAnswer {
+function answerTo({ url: asked, bearer, form }: ExchangeRequest): ExchangeResponse {
   const nowMs = clock.nowMs();
   const head = {
     status: 200,

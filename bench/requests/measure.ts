@@ -9,7 +9,7 @@ import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { drawLibrary } from '../../src/simulator/libraries.ts';
 import { plainConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
-import { createSimulatedService } from '../../src/simulator/service.ts';
+import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import {
   configOf,

@@ -1,7 +1,7 @@
 /** Reads one month of one customer from the service. */
 import type { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { AggregatedResponse, MinuteStream, Question } from '../base/model.ts';
+import type { AggregatedResponse, MinuteStream, WindowQuery } from '../base/model.ts';
 import { accessOf } from '../config/files.ts';
 import { readBreakdownHistory } from './read-breakdown.ts';
 import type { BreakdownHistory } from './read-breakdown.ts';
@@ -45,7 +45,7 @@ export function createReader(service: Service, log: Logger, stop: AbortSignal): 
     clients.set(target, client);
     const known = formats.get(target) ?? {};
     formats.set(target, known);
-    function query(question: Question): Promise<AggregatedResponse> {
+    function query(question: WindowQuery): Promise<AggregatedResponse> {
       return client.query(question, stop);
     }
     const span = { startMs, endMs: Math.ceil(range.endMs / MINUTE_MS) * MINUTE_MS };

@@ -10,12 +10,12 @@ const UNITS_MS = [
   ['ms', 1],
 ] as const;
 
-/** It also matches the empty string, which is not a duration. */
+/** Matches durations, and the empty string, which is none. */
 export const DURATION_PATTERN =
   /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
 
 /**
- * Milliseconds, or `undefined` for what is not a duration. Units go from large to small, each at
+ * Returns milliseconds, or `undefined` for what is not a duration. Units go from large to small, each at
  * most once, whole numbers only; `0` alone needs no unit (prometheus/common, model.ParseDuration).
  */
 export function parseDuration(text: string): number | undefined {
@@ -30,7 +30,7 @@ export function parseDuration(text: string): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined;
 }
 
-/** The shortest form of a duration: 5_400_000 is `1h30m`. */
+/** Returns the shortest form of a duration in milliseconds: 5_400_000 is `1h30m`. */
 export function formatDuration(durationMs: number): string {
   let rest = Math.round(durationMs);
   let text = '';

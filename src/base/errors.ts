@@ -15,15 +15,15 @@ export const FAILURE_REASONS = [
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 /**
- * The service gave no complete, valid answer. The message is safe to show: it never contains a header, a
+ * There is no complete, valid response. The message is safe to show: it never contains a header, a
  * query string, a body, a secret or a token.
  */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly reason: FailureReason;
-  /** HTTP status, if there was an answer. */
+  /** HTTP status, if there was a response. */
   readonly status: number | undefined;
-  /** From the header Retry-After. */
+  /** Value of the header Retry-After. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -72,11 +72,12 @@ export class ConfigError extends Error {
   }
 }
 
+/** Returns the message of an error, or the text of whatever else was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Node's code of an error, such as `ENOENT`. */
+/** Returns Node's code of an error, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }

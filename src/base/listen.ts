@@ -13,7 +13,7 @@ export interface ListenAddress {
 
 const PATTERN = /^(?:\[(?<v6>[^\]]*)\]|(?<host>[^:[\]/\s]*)):(?<port>\d{1,5})$/;
 
-/** Throws a UsageError. */
+/** Parses an address to listen on. Throws a UsageError if it is none. */
 export function parseListenAddress(text: string): ListenAddress {
   const { v6, host, port } = PATTERN.exec(text)?.groups ?? {};
   if (port === undefined || Number(port) > 65_535 || (v6 !== undefined && !isIPv6(v6))) {
@@ -24,7 +24,10 @@ export function parseListenAddress(text: string): ListenAddress {
   return { host: v6 ?? (host === '' ? undefined : host), port: Number(port) };
 }
 
-/** Resolves with the host and port of a URL that works on this machine. */
+/**
+ * Listens. Returns the host and port of a URL that works on this machine; throws Node's error, as
+ * EADDRINUSE.
+ */
 export async function listen(server: Server, { host, port }: ListenAddress): Promise<string> {
   server.listen({ host, port });
   await once(server, 'listening');

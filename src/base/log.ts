@@ -20,7 +20,7 @@ export interface Logger {
   error(message: string, fields?: LogFields): void;
 }
 
-/** `write` gets whole lines with their line end. */
+/** Returns a log. `write` gets whole lines with their line end. */
 export function createLogger(options: {
   readonly level: LogLevel;
   readonly format: LogFormat;

@@ -66,20 +66,20 @@ export interface Window {
   readonly to?: string;
 }
 
-export interface AggregatedQuestion extends Window {
+export interface AggregatedQuery extends Window {
   readonly endpoint: Endpoint;
   readonly aggregation: Aggregation;
   /** How the request writes its times. Default: as configured. */
   readonly requestTimes?: RequestTimes;
 }
 
-/** An aggregated question with a start, as counting needs it. */
-export interface Question extends AggregatedQuestion {
+/** An aggregated query with a start, as counting needs it. */
+export interface WindowQuery extends AggregatedQuery {
   readonly from: string;
 }
 
 /**
- * A complete answer. `aggregation` is the one that the service used, in lower case. It may differ from the
+ * A complete response. `aggregation` is the one that the service used, in lower case. It may differ from the
  * requested one: above 1 MB the service forces another (docs/service.md#aggregations).
  */
 export interface AggregatedResponse {
@@ -87,15 +87,15 @@ export interface AggregatedResponse {
   readonly rows: readonly Row[];
 }
 
-/** A question for one page of raw records. All pages of a query have the same window. */
-export interface PageQuestion extends Window {
+/** A query for one page of raw records. All its pages have the same window. */
+export interface PageQuery extends Window {
   readonly endpoint: Endpoint;
   readonly aggregation?: undefined;
   /** The largest number of records on the page. */
   readonly limit: number;
-  /** From the previous page; absent for the first one. */
+  /** Token in the previous page; absent for the first one. */
   readonly startToken?: Secret;
-  /** If false, fields about the patron are not decoded. */
+  /** Whether fields about the patron are decoded. */
   readonly includePatronFields: boolean;
 }
 
@@ -110,7 +110,7 @@ export interface RawPage {
   readonly startToken: Secret | undefined;
 }
 
-/** In place of a page: the service forced this aggregation (docs/service.md#aggregations). */
+/** The aggregation that the service forced in place of a page (docs/service.md#aggregations). */
 export interface ForcedAggregation {
   readonly aggregation: string;
 }

@@ -14,7 +14,7 @@ export const ABSENT = '-';
 /** What a terminal executes, or what reorders the rest of a line. */
 const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** CSV (RFC 4180) keeps control characters, because values must be exact. */
+/** Returns a formatter. CSV (RFC 4180) keeps control characters, because values must be exact. */
 export function createFormatter(format: Format, columns: readonly string[]): Formatter {
   switch (format) {
     case 'table':
@@ -26,7 +26,7 @@ export function createFormatter(format: Format, columns: readonly string[]): For
   }
 }
 
-/** Control characters are written as `\u001b`. */
+/** Returns the text with control characters written as `\u001b`. */
 export function printable(text: string): string {
   return text.replaceAll(
     CONTROL_CHARACTERS,
@@ -34,7 +34,7 @@ export function printable(text: string): string {
   );
 }
 
-/** `1 file`, `2 files`. */
+/** Returns a number with its noun: `1 file`, `2 files`. */
 export function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
@@ -70,7 +70,7 @@ export class ProgressLine {
     this.#io.writeError(text);
   }
 
-  /** Before anything else is written to the terminal. */
+  /** Clears the line. Call it before anything else is written to the terminal. */
   clear(): void {
     if (this.#isShown) {
       this.#io.writeError(CLEAR_LINE);

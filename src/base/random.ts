@@ -11,7 +11,9 @@ export const systemRandom: Random = {
   },
 };
 
-/** The same seed gives the same numbers (mulberry32, 32 bits of state). For tests and the simulator. */
+/**
+ * Returns numbers that depend on the seed alone (mulberry32, 32 bits of state): for tests and the simulator.
+ */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {

@@ -1,9 +1,9 @@
-/** A value that is not printed by accident: every conversion to text gives `[redacted]`. */
 import { inspect } from 'node:util';
 
 /** Shown in place of a secret. */
 export const REDACTED = '[redacted]';
 
+/** A value that is not printed by accident: every conversion to text gives `[redacted]`. */
 export class Secret {
   readonly #value: string;
 
@@ -11,7 +11,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The plain value, for the code that sends or compares it. */
+  /** Returns the plain value, for the code that sends or compares it. */
   reveal(): string {
     return this.#value;
   }

@@ -5,7 +5,7 @@ export interface ServiceSettings {
   readonly baseUrl: string;
   readonly authUrl: string;
   readonly scope: string;
-  /** For one request, all of it. */
+  /** Limit for one request, all of it. */
   readonly timeoutMs: number;
   readonly maxConcurrency: number;
   readonly maxRequestsPerSecond: number;

@@ -5,7 +5,7 @@
 import { systemClock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
-import type { AggregatedResponse, MinuteStream, Question } from '../base/model.ts';
+import type { AggregatedResponse, MinuteStream, WindowQuery } from '../base/model.ts';
 import { accessOf } from '../config/files.ts';
 import type { Config } from '../config/types.ts';
 import { grandTotal, isZero } from '../counting/rows/counts.ts';
@@ -91,7 +91,7 @@ async function readCustomer(
   const requestsOfInterval = Math.floor((maxRequestsPerSecond * intervalMs) / 1_000);
   const maxRequests = Math.max(MIN_REQUESTS, requestsOfInterval);
 
-  function send(question: Question): Promise<AggregatedResponse> {
+  function send(question: WindowQuery): Promise<AggregatedResponse> {
     const deadline = new AbortController();
     const endDeadline = abortAfter(systemClock, 2 * timeoutMs, deadline, 'a query of check');
     const signal = AbortSignal.any([stop, deadline.signal]);
@@ -100,7 +100,7 @@ async function readCustomer(
 
   async function readStream(stream: MinuteStream): Promise<StreamReport> {
     let requests = 0;
-    function query(question: Question): Promise<AggregatedResponse> {
+    function query(question: WindowQuery): Promise<AggregatedResponse> {
       requests += 1;
       if (requests > maxRequests) {
         throw new ServiceError(

@@ -5,10 +5,10 @@ import { formatDuration } from '../base/duration.ts';
 import { codeOf, messageOf, UsageError } from '../base/errors.ts';
 import { AGGREGATIONS } from '../base/model.ts';
 import type {
-  AggregatedQuestion,
+  AggregatedQuery,
   Aggregation,
   Endpoint,
-  PageQuestion,
+  PageQuery,
   RawRecord,
   Window,
 } from '../base/model.ts';
@@ -171,7 +171,7 @@ const MAX_EMPTY_PAGES = 10;
 /** The records of each page; some pages may be empty. Throws if the pages never end. */
 async function* readPages(
   client: ServiceClient,
-  question: PageQuestion,
+  question: PageQuery,
   signal: AbortSignal,
 ): AsyncGenerator<readonly RawRecord[]> {
   /** A service that repeats pages may give them new tokens. */
@@ -207,7 +207,7 @@ async function* readPages(
 /** All rows at once. If the service forces another aggregation, throws after its rows. */
 async function* readAggregated(
   client: ServiceClient,
-  question: AggregatedQuestion,
+  question: AggregatedQuery,
   signal: AbortSignal,
 ): AsyncGenerator<readonly RawRecord[]> {
   const { aggregation, rows } = await client.query(question, signal);

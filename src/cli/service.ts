@@ -6,7 +6,7 @@ import { createFaults } from '../simulator/faults.ts';
 import { startSimulator } from '../simulator/http.ts';
 import type { Simulator } from '../simulator/http.ts';
 import { createDemoService } from '../simulator/demo-service.ts';
-import type { SimulatedService } from '../simulator/service.ts';
+import type { SimulatedService } from '../simulator/simulated-service.ts';
 import { customersOption, helpNotes, seedOption } from './flags.ts';
 import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';

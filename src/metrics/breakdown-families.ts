@@ -10,7 +10,7 @@ const DIRECTION = { people_entered: 'in', people_exited: 'out' } as const;
 
 const UNTIL_READ = 'until the first accepted poll of the counting period';
 
-/** The families of these breakdowns; none if there are none. */
+/** Returns the families of these breakdowns; none if there are none. */
 export function breakdownFamilies(configured: ReadonlySet<Breakdown>): readonly Family[] {
   const families = BREAKDOWNS.filter((breakdown) => configured.has(breakdown)).flatMap(familiesOf);
   return families.length === 0 ? [] : [...families, KEYS_DROPPED];

@@ -28,11 +28,13 @@ interface Process {
   readonly version: string;
   readonly revision: string;
   readonly nodeVersion: string;
-  /** Counts from 0. */
+  /** `shard` counts from 0. */
   readonly shard: { readonly shard: number; readonly shards: number };
 }
 
-/** Starts to observe this process (event loop, garbage collection) until it ends. */
+/**
+ * Returns the exporter's own metrics. Observes this process (event loop, garbage collection) until it ends.
+ */
 export function createExporterMetrics(
   { version, revision, nodeVersion, shard: { shard, shards } }: Process,
   registry: Registry = new Registry(),
@@ -123,7 +125,7 @@ export function createExporterMetrics(
 
   return {
     setStreams,
-    /** Without a reason, the poll succeeded. */
+    /** Records the end of a poll, which succeeded if there is no reason. */
     pollEnded(stream: Stream, durationSeconds: number, reason?: FailureReason): void {
       setStreams([stream]);
       pollDuration.observe({ stream }, durationSeconds);
@@ -131,7 +133,7 @@ export function createExporterMetrics(
         pollFailures.inc({ stream, reason });
       }
     },
-    /** `code` is the status, or `none` without an answer. */
+    /** `code` is the status, or `none` without a response. */
     requestEnded(end: {
       readonly endpoint: 'token' | 'peoplecount' | 'login';
       readonly code: number | 'none';

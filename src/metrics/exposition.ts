@@ -35,11 +35,11 @@ interface Block {
   /** The values are true from the first instant up to the second. */
   renderedAtMs: number;
   validUntilMs: number;
-  /** For each family, the lines of the block's customers. */
+  /** Lines of the block's customers by family. */
   chunks: readonly Readonly<Record<Format, Chunk>>[];
 }
 
-/** A whole answer to a scrape; the parts are to be sent in their order. */
+/** Returns the parts of a whole response to a scrape in their order. */
 export async function renderScrape(
   exposition: Exposition,
   exporterMetrics: Pick<ExporterMetrics, 'render'>,
@@ -52,7 +52,9 @@ export async function renderScrape(
   return gzip ? [joinGzip(chunks)] : chunks.map(({ plain }) => plain);
 }
 
-/** With `openMetricsCreated`, counters have `_created` in OpenMetrics: the start of the counting period. */
+/**
+ * Returns the customers' metrics. `openMetricsCreated` adds `_created` in OpenMetrics: the period's start.
+ */
 export function createExposition({
   clock,
   openMetricsCreated = false,

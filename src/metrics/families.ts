@@ -66,7 +66,10 @@ const ESTIMATE_FAMILIES: readonly Family[] = [
 
 const ALL_STREAMS: readonly Stream[] = [...MINUTE_STREAMS, ...BREAKDOWNS];
 
-/** Follow from the service's rows and the configuration, so that `backfill` can write them, too. */
+/**
+ * Families that follow from the service's rows and the configuration, so that `backfill` can write them,
+ * too.
+ */
 export const BACKFILL_FAMILIES: readonly Family[] = [
   {
     name: 'library_customer_info',
@@ -123,7 +126,7 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
   lastSeen('logins', 'Start of the newest minute with a login.'),
 ];
 
-/** Only a running exporter knows these. */
+/** Families that only a running exporter knows. */
 const POLLING_FAMILIES: readonly Family[] = [
   labelled(
     'library_count_excess',

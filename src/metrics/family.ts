@@ -15,11 +15,11 @@ export interface FamilyContext {
 }
 
 export interface Family {
-  /** As in the text format: a counter ends in `_total`. */
+  /** Name in the text format: a counter ends in `_total`. */
   readonly name: string;
   readonly type: 'counter' | 'gauge';
   readonly help: string;
-  /** For docs/reference: completes the sentence "Absent …". */
+  /** Completes the sentence "Absent …" in docs/reference. */
   readonly absent?: string | undefined;
   /** A counter that starts at 0 with the counting period. */
   readonly startsWithPeriod?: true;
@@ -29,7 +29,7 @@ export interface Family {
   readonly samples: (metrics: CustomerMetrics, context: FamilyContext) => readonly Sample[];
 }
 
-/** A family with one series for each customer. */
+/** Returns a family with one series for each customer. */
 export function single(
   name: string,
   help: string,
@@ -46,7 +46,7 @@ export function single(
   };
 }
 
-/** A family with one series for each value of a label; `valueOf` gives a customer's value. */
+/** Returns a family with one series for each value of a label; `valueOf` gives a customer's value. */
 export function labelled<V extends string>(
   name: string,
   help: string,
@@ -76,11 +76,12 @@ export function labelled<V extends string>(
   };
 }
 
+/** Returns the type that a family's name implies. */
 export function typeOf(name: string): Family['type'] {
   return name.endsWith('_total') ? 'counter' : 'gauge';
 }
 
-/** One sample, or none while the value is unknown. */
+/** Returns one sample, or none while the value is unknown. */
 export function known(value: number | undefined, labels: string): readonly Sample[] {
   return value === undefined ? [] : [{ labels, value }];
 }

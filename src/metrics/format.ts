@@ -7,10 +7,10 @@ export type Format = 'text' | 'openmetrics';
 
 export type LabelPair = readonly [name: string, value: string];
 
-/** OpenMetrics needs an end marker, so that a cut answer is noticed. */
+/** OpenMetrics needs an end marker, so that a truncated response is noticed. */
 export const END_OF: Readonly<Record<Format, string>> = { text: '', openmetrics: '# EOF\n' };
 
-/** The HELP and TYPE lines. `name` is as in the text format: with `_total`, if it is a counter. */
+/** Returns the HELP and TYPE lines. `name` is as in the text format: with `_total`, if it is a counter. */
 export function writeHead(
   format: Format,
   { name, type, help }: { readonly name: string; readonly type: string; readonly help: string },
@@ -19,29 +19,29 @@ export function writeHead(
   return `# HELP ${family} ${escapeHelp(format, help)}\n# TYPE ${family} ${type}\n`;
 }
 
-/** The name of a counter's family in OpenMetrics. */
+/** Returns the name of a counter's family in OpenMetrics. */
 export function stemOf(counterName: string): string {
   return counterName.replace(/_total$/, '');
 }
 
-/** `name="value",name="value"`. */
+/** Returns labels as the formats have them: `name="value",name="value"`. */
 export function writeLabels(...labels: readonly LabelPair[]): string {
   return labels.map(([name, value]) => `${name}="${escapeLabelValue(value)}"`).join(',');
 }
 
-/** One sample with its line end. `labels` are written labels, joined by commas; may be empty. */
+/** Returns one sample with its line end. `labels` are written labels, joined by commas; may be empty. */
 export function writeSample(name: string, labels: string, value: number): string {
   return labels === ''
     ? `${name} ${formatValue(value)}\n`
     : `${name}{${labels}} ${formatValue(value)}\n`;
 }
 
-/** The same with a timestamp in seconds, as OpenMetrics has it. */
+/** Returns one sample with a timestamp in seconds, as OpenMetrics has it. */
 export function writePastSample(name: string, labels: string, value: number, atMs: number): string {
   return `${name}{${labels}} ${formatValue(value)} ${atMs / 1_000}\n`;
 }
 
-/** As Go parses floats: both formats are defined by that. */
+/** Returns a number as Go parses it: both formats are defined by that. */
 function formatValue(value: number): string {
   return value === Infinity ? '+Inf' : value === -Infinity ? '-Inf' : String(value);
 }
@@ -52,7 +52,7 @@ function escapeLabelValue(value: string): string {
     : value;
 }
 
-/** Only OpenMetrics escapes quotation marks. */
+/** Escapes a help text. Only OpenMetrics escapes quotation marks. */
 function escapeHelp(format: Format, help: string): string {
   const escaped = help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
   return format === 'openmetrics' ? escaped.replaceAll('"', '\\"') : escaped;

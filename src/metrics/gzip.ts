@@ -32,7 +32,7 @@ export class Chunk {
   }
 }
 
-/** The gzip stream of the chunks one after the other. */
+/** Returns the gzip stream of the chunks one after the other. */
 export function joinGzip(chunks: readonly Chunk[]): Uint8Array {
   const trailer = Buffer.alloc(8);
   trailer.writeUInt32LE(

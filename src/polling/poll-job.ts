@@ -6,7 +6,7 @@ import type {
   AggregatedResponse,
   Breakdown,
   MinuteStream,
-  Question,
+  WindowQuery,
   Stream,
 } from '../base/model.ts';
 import { pollBreakdown } from '../counting/breakdowns/poll-breakdown.ts';
@@ -177,7 +177,7 @@ export async function runPoll(
   let urgent = job.dueMs === Infinity;
   let responses = 0;
   let reason: FailureReason | undefined;
-  async function query(question: Question): Promise<AggregatedResponse> {
+  async function query(question: WindowQuery): Promise<AggregatedResponse> {
     const response = await client.query(question, stop.signal, urgent);
     responses += 1;
     return response;

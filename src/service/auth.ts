@@ -4,7 +4,7 @@ import { Secret } from '../base/secret.ts';
 import { untilAborted } from './limits.ts';
 import { decodeFor, decodeRefusal, decodeToken } from './decode.ts';
 import { statusError, titleOf } from './transport.ts';
-import type { ExchangeAnswer, ExchangeRequest } from './transport.ts';
+import type { ExchangeResponse, ExchangeRequest } from './transport.ts';
 import type { CustomerAccess, ServiceOptions } from './types.ts';
 
 const MINUTE_MS = 60_000;
@@ -34,10 +34,13 @@ interface Refusal {
   readonly untilMs: number;
 }
 
+/**
+ * The token of one customer. Requests, caches and renews it; reports whether the credentials are accepted.
+ */
 export class TokenCache {
   readonly #access: CustomerAccess;
   readonly #options: ServiceOptions;
-  readonly #send: (request: ExchangeRequest) => Promise<ExchangeAnswer>;
+  readonly #send: (request: ExchangeRequest) => Promise<ExchangeResponse>;
   readonly #url: string;
   #token: AccessToken | undefined;
   #renewAtMs = Infinity;
@@ -45,11 +48,11 @@ export class TokenCache {
   #pending: Promise<AccessToken> | undefined;
   #reportedValid: boolean | undefined;
 
-  /** `send` returns answers with status 200, 400, 401 and 403, and throws for others. */
+  /** `send` returns responses with status 200, 400, 401 and 403, and throws for others. */
   constructor(
     access: CustomerAccess,
     options: ServiceOptions,
-    send: (request: ExchangeRequest) => Promise<ExchangeAnswer>,
+    send: (request: ExchangeRequest) => Promise<ExchangeResponse>,
   ) {
     this.#access = access;
     this.#options = options;
@@ -58,14 +61,14 @@ export class TokenCache {
   }
 
   /**
-   * A token that the service should accept. Throws a ServiceError: `auth`, without a request, while the same
-   * credentials are known to be refused; else why the token request failed.
+   * Returns a token that the service should accept. Throws a ServiceError: `auth`, without a request, while
+   * the same credentials are known to be refused; else why the token request failed.
    */
   async get(signal: AbortSignal): Promise<AccessToken> {
     const nowMs = this.#options.clock.monotonicMs();
     const token = this.#token;
     if (token === undefined || nowMs >= token.expiresAtMs) {
-      return untilAborted(this.#request(), signal, `POST ${this.#url}: no complete answer`);
+      return untilAborted(this.#request(), signal, `POST ${this.#url}: no complete response`);
     }
     if (nowMs >= this.#renewAtMs && this.#pending === undefined) {
       void this.#renew();
@@ -84,7 +87,7 @@ export class TokenCache {
     }
   }
 
-  /** One request at a time, shared by all callers. It goes on when a caller aborts. */
+  /** Requests a token, once for all callers. The request goes on when a caller aborts. */
   #request(): Promise<AccessToken> {
     this.#pending ??= this.#requestToken().finally(() => {
       this.#pending = undefined;
@@ -92,7 +95,7 @@ export class TokenCache {
     return this.#pending;
   }
 
-  /** In the background: the current token serves until its end. */
+  /** Renews the token in the background: the current one serves until its end. */
   async #renew(): Promise<void> {
     try {
       await this.#request();
@@ -125,12 +128,12 @@ export class TokenCache {
         }).toString(),
       ),
     };
-    const answer = await this.#send(request);
-    if (answer.status !== 200) {
-      throw this.#refused(request, answer, clientSecret);
+    const response = await this.#send(request);
+    if (response.status !== 200) {
+      throw this.#refused(request, response, clientSecret);
     }
     const { value, expiresInSeconds = DEFAULT_LIFETIME_SECONDS } = decodeFor(request, () =>
-      decodeToken(answer),
+      decodeToken(response),
     );
     const lifetimeMs = 1_000 * Math.max(expiresInSeconds, MIN_LIFETIME_SECONDS);
     const token = {
@@ -146,12 +149,16 @@ export class TokenCache {
     return token;
   }
 
-  #refused(request: ExchangeRequest, answer: ExchangeAnswer, clientSecret: Secret): ServiceError {
-    const { status } = answer;
-    const code = decodeRefusal(answer) ?? (status === 401 ? 'no reason given' : undefined);
-    // Without an error object it may be a proxy that answers.
+  #refused(
+    request: ExchangeRequest,
+    response: ExchangeResponse,
+    clientSecret: Secret,
+  ): ServiceError {
+    const { status } = response;
+    const code = decodeRefusal(response) ?? (status === 401 ? 'no reason given' : undefined);
+    // Without an error object it may be a proxy that responds.
     if (code === undefined) {
-      return statusError(request, answer);
+      return statusError(request, response);
     }
     const error = new ServiceError(
       'auth',

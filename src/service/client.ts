@@ -5,22 +5,22 @@
 import { formatDuration } from '../base/duration.ts';
 import { ServiceError } from '../base/errors.ts';
 import type {
-  AggregatedQuestion,
+  AggregatedQuery,
   AggregatedResponse,
   Page,
-  PageQuestion,
+  PageQuery,
   RequestTimes,
 } from '../base/model.ts';
 import { TokenCache } from './auth.ts';
 import type { AccessToken } from './auth.ts';
 import { decodeAggregated, decodeFor, decodePage } from './decode.ts';
-import type { AnswerContent } from './decode.ts';
+import type { ResponseContent } from './decode.ts';
 import { AbortedError, RateLimiter, Semaphore, timeoutOf } from './limits.ts';
 import { POLL_RETRIES, RetryAfterGate, withRetries } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import { ServerClock } from './server-clock.ts';
 import { createTransport, statusError, titleOf } from './transport.ts';
-import type { ExchangeAnswer, ExchangeRequest, Transport } from './transport.ts';
+import type { ExchangeResponse, ExchangeRequest, Transport } from './transport.ts';
 import type {
   CustomerAccess,
   ObservedEndpoint,
@@ -29,7 +29,7 @@ import type {
   ServiceOptions,
 } from './types.ts';
 
-/** Opens no connection yet. Throws a ConfigError for an invalid proxy URL. */
+/** Returns the service without opening a connection. Throws a ConfigError for an invalid proxy URL. */
 export function createService(options: ServiceOptions): Service {
   const { config, environment = {}, clock, log } = options;
   const transport = options.transport ?? createTransport(config, environment);
@@ -52,22 +52,22 @@ interface SharedService extends ServiceOptions {
 }
 
 /**
- * After so many failed queries in a row a query makes one attempt, so that an outage does not multiply the
+ * Failed queries in a row after which a query makes one attempt, so that an outage does not multiply the
  * load: the next poll is the retry.
  */
 const MAX_FAILURES_WITH_RETRIES = 3;
 
-type AnyQuestion = AggregatedQuestion | PageQuestion;
+type AnyQuery = AggregatedQuery | PageQuery;
 
-/** With what the observer and the log are told. */
+/** A request, and what the observer and the log report of it. */
 interface ClientRequest extends ExchangeRequest {
   readonly endpoint: ObservedEndpoint;
-  readonly question?: AnyQuestion;
+  readonly query?: AnyQuery;
 }
 
-interface AuthorizedAnswer {
+interface AuthorizedResponse {
   readonly request: ExchangeRequest;
-  readonly answer: ExchangeAnswer;
+  readonly response: ExchangeResponse;
   readonly token: AccessToken;
 }
 
@@ -92,27 +92,23 @@ class Client implements ServiceClient {
     );
   }
 
-  query(
-    question: AggregatedQuestion,
-    signal: AbortSignal,
-    urgent = false,
-  ): Promise<AggregatedResponse> {
-    return this.#withRetries(question, signal, urgent, (answer, secrets) =>
-      decodeAggregated(question.endpoint, answer, secrets),
+  query(query: AggregatedQuery, signal: AbortSignal, urgent = false): Promise<AggregatedResponse> {
+    return this.#withRetries(query, signal, urgent, (response, secrets) =>
+      decodeAggregated(query.endpoint, response, secrets),
     );
   }
 
-  page(question: PageQuestion, signal: AbortSignal): Promise<Page> {
-    return this.#withRetries(question, signal, false, (answer, secrets) =>
-      decodePage(question, answer, secrets),
+  page(query: PageQuery, signal: AbortSignal): Promise<Page> {
+    return this.#withRetries(query, signal, false, (response, secrets) =>
+      decodePage(query, response, secrets),
     );
   }
 
   async #withRetries<T>(
-    question: AnyQuestion,
+    query: AnyQuery,
     signal: AbortSignal,
     urgent: boolean,
-    decode: (answer: AnswerContent, secrets: readonly string[]) => T,
+    decode: (response: ResponseContent, secrets: readonly string[]) => T,
   ): Promise<T> {
     if (signal.aborted) {
       throw timeoutOf('no time left for another request', signal);
@@ -126,9 +122,9 @@ class Client implements ServiceClient {
     try {
       const decoded = await withRetries(
         async () => {
-          const { request, answer, token } = await this.#authorized(question, signal, urgent);
+          const { request, response, token } = await this.#authorized(query, signal, urgent);
           const secrets = [token.value.reveal(), token.clientSecret.reveal()];
-          return decodeFor(request, () => decode(answer, secrets));
+          return decodeFor(request, () => decode(response, secrets));
         },
         policy,
         this.#shared,
@@ -146,64 +142,64 @@ class Client implements ServiceClient {
     }
   }
 
-  /** Returns the answer with status 200, its request and the token used. A 401 renews the token once. */
+  /** Returns the response with status 200, its request and the token used. A 401 renews the token once. */
   async #authorized(
-    question: AnyQuestion,
+    query: AnyQuery,
     signal: AbortSignal,
     urgent: boolean,
-  ): Promise<AuthorizedAnswer> {
-    const { endpoint } = question;
+  ): Promise<AuthorizedResponse> {
+    const { endpoint } = query;
     const { baseUrl, requestTimes } = this.#shared.config;
-    const sent = withRequestTimes(question, requestTimes);
+    const sent = withRequestTimes(query, requestTimes);
     const url = `${baseUrl}/v1/${endpoint}?${parameters(sent).toString()}`;
     for (let renewed = false; ; renewed = true) {
       const token = await this.#tokens.get(signal);
-      const request = { url, bearer: token.value, endpoint, question: sent };
-      const answer = await this.#send(request, urgent, signal);
-      if (answer.status === 200) {
-        return { request, answer, token };
+      const request = { url, bearer: token.value, endpoint, query: sent };
+      const response = await this.#send(request, urgent, signal);
+      if (response.status === 200) {
+        return { request, response, token };
       }
-      this.#tokens.invalidate(token, answer.status);
-      if (answer.status !== 401 || renewed) {
-        throw statusError(request, answer);
+      this.#tokens.invalidate(token, response.status);
+      if (response.status !== 401 || renewed) {
+        throw statusError(request, response);
       }
     }
   }
 
-  /** One request within the limits. */
+  /** Sends one request within the limits. */
   async #send(
     request: ClientRequest,
     urgent: boolean,
     signal?: AbortSignal,
-  ): Promise<ExchangeAnswer> {
+  ): Promise<ExchangeResponse> {
     const { semaphore } = this.#shared;
-    const exchange = (): Promise<ExchangeAnswer> => this.#exchange(request, signal);
+    const exchange = (): Promise<ExchangeResponse> => this.#exchange(request, signal);
     return this.#semaphore.run(() => semaphore.run(exchange, signal, urgent), signal);
   }
 
   /**
-   * One request, reported to the observer and logged without its query string, headers and body. Returns
-   * status 200 and those that concern the credentials. Fails if the customer was told to wait, perhaps
+   * Sends one request; reports it to the observer and logs it without query string, headers and body. Returns
+   * status 200 and those that concern the credentials. Throws if the customer was told to wait, perhaps
    * while this request queued.
    */
-  async #exchange(request: ClientRequest, signal?: AbortSignal): Promise<ExchangeAnswer> {
+  async #exchange(request: ClientRequest, signal?: AbortSignal): Promise<ExchangeResponse> {
     this.#gate.check(titleOf(request));
-    const { endpoint, question } = request;
+    const { endpoint, query } = request;
     const { transport, clock, serverClock, observer, log } = this.#shared;
     const customer = this.#access.name;
     const startedMs = clock.monotonicMs();
     let code: number | 'none' = 'none';
     try {
-      const answer = await transport.exchange(request, signal);
-      code = answer.status;
+      const response = await transport.exchange(request, signal);
+      code = response.status;
       // The token endpoint is another server with another clock.
       if (code === 200 && endpoint !== 'token') {
-        serverClock.update(answer.date, clock.monotonicMs() - startedMs);
+        serverClock.update(response.date, clock.monotonicMs() - startedMs);
       }
       if (code === 200 || concernsCredentials(endpoint, code)) {
-        return answer;
+        return response;
       }
-      const error = statusError(request, answer);
+      const error = statusError(request, response);
       this.#gate.record(error);
       throw error;
     } catch (error) {
@@ -216,9 +212,9 @@ class Client implements ServiceClient {
         customer,
         method: request.form === undefined ? 'GET' : 'POST',
         path: new URL(request.url).pathname,
-        aggregation: question?.aggregation,
-        from: question?.from,
-        to: question?.to,
+        aggregation: query?.aggregation,
+        from: query?.from,
+        to: query?.to,
         status: code,
         duration_ms: Math.round(durationMs),
       });
@@ -226,19 +222,19 @@ class Client implements ServiceClient {
   }
 }
 
-/** The question with its times as the request writes them: as it says itself, else as `configured`. */
-function withRequestTimes(question: AnyQuestion, configured: RequestTimes): AnyQuestion {
-  const { from, to } = question;
+/** Returns a query with its times as the request writes them: as it says itself, else as `configured`. */
+function withRequestTimes(query: AnyQuery, configured: RequestTimes): AnyQuery {
+  const { from, to } = query;
   const requestTimes =
-    question.aggregation === undefined ? configured : (question.requestTimes ?? configured);
+    query.aggregation === undefined ? configured : (query.requestTimes ?? configured);
   return {
-    ...question,
+    ...query,
     ...(from !== undefined && { from: writeTime(from, requestTimes) }),
     ...(to !== undefined && { to: writeTime(to, requestTimes) }),
   };
 }
 
-/** `time` is a local time with its offset, `2026-11-01T04:00:00+01:00`. */
+/** Writes a time. `time` is a local time with its offset, `2026-11-01T04:00:00+01:00`. */
 function writeTime(time: string, requestTimes: RequestTimes): string {
   switch (requestTimes) {
     case 'offset':
@@ -250,12 +246,12 @@ function writeTime(time: string, requestTimes: RequestTimes): string {
   }
 }
 
-/** The parameters of a request for data (docs/service.md#requests). */
-function parameters(question: AnyQuestion): URLSearchParams {
-  const { aggregation, from, to } = question;
+/** Returns the parameters of a request for data (docs/service.md#requests). */
+function parameters(query: AnyQuery): URLSearchParams {
+  const { aggregation, from, to } = query;
   const values =
     aggregation === undefined
-      ? { limit: String(question.limit), startToken: question.startToken?.reveal(), from, to }
+      ? { limit: String(query.limit), startToken: query.startToken?.reveal(), from, to }
       : { aggregation, from, to };
   const given = Object.entries(values).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,

@@ -1,5 +1,5 @@
 /**
- * Decodes the answers of the data endpoints and of the token endpoint: bytes in, our types out, or a
+ * Decodes the responses of the data endpoints and of the token endpoint: bytes in, our types out, or a
  * ServiceError `malformed` that names the field and the row and never a value. All or nothing.
  * Hand-written instead of zod: every poll runs through it.
  */
@@ -9,20 +9,20 @@ import type {
   Endpoint,
   Key,
   Page,
-  PageQuestion,
+  PageQuery,
   RawRecord,
   Row,
 } from '../base/model.ts';
 import { Secret } from '../base/secret.ts';
 import { titleOf } from './transport.ts';
-import type { ExchangeAnswer, ExchangeRequest } from './transport.ts';
+import type { ExchangeResponse, ExchangeRequest } from './transport.ts';
 
-/** The part of an answer that decoding needs. */
-export type AnswerContent = Pick<ExchangeAnswer, 'contentType' | 'body'>;
+/** The part of a response that decoding needs. */
+export type ResponseContent = Pick<ExchangeResponse, 'contentType' | 'body'>;
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Keeps the sums of an answer's rows exact: below 2 to the power of 53. */
+/** Keeps the sums of a response's rows exact: below 2 to the power of 53. */
 const MAX_COUNT = 1_000_000_000;
 const MAX_KEY_LENGTH = 64;
 /** A shorter secret occurs in keys by chance, such as `20` in every time. */
@@ -52,7 +52,7 @@ const RECORD_FIELDS: Readonly<Record<Endpoint, readonly string[]>> = {
 const INTEGER_FIELDS = ['amount', 'patronAge', 'customerId', 'branchId', 'clientId', 'deviceId'];
 const PATRON_FIELDS = ['patronAge', 'patronGender', 'patronAddress2'];
 
-/** The error codes of RFC 6749, 5.2. No other text of an error answer is shown. */
+/** The error codes of RFC 6749, 5.2. No other text of an error response is shown. */
 const OAUTH_ERRORS: ReadonlySet<string> = new Set([
   'invalid_request',
   'invalid_client',
@@ -84,12 +84,12 @@ export function decodeFor<T>(request: ExchangeRequest, decode: () => T): T {
   }
 }
 
-/** The names of a row's key and counts, in the order in which a response has them. */
+/** Returns the names of a row's key and counts, in the order in which a response has them. */
 export function rowFields(endpoint: Endpoint): readonly string[] {
   return ['key', ...COUNT_FIELDS[endpoint]];
 }
 
-/** The names of a raw record's values, in the order in which a page has them. */
+/** Returns the names of a raw record's values, in the order in which a page has them. */
 export function recordFields(endpoint: Endpoint, includePatronFields: boolean): readonly string[] {
   return RECORD_FIELDS[endpoint].filter(
     (name) => includePatronFields || !PATRON_FIELDS.includes(name),
@@ -97,17 +97,18 @@ export function recordFields(endpoint: Endpoint, includePatronFields: boolean): 
 }
 
 /**
- * Decodes an aggregated answer with status 200. `secrets` are the token and the client secret in use: an
- * answer that repeats one of at least 8 characters where it would be shown is malformed.
+ * Decodes an aggregated response with status 200. Throws a ServiceError: `malformed`. `secrets` are the
+ * token and the client secret in use: a response that repeats one of at least 8 characters where it would be
+ * shown is malformed.
  */
 export function decodeAggregated(
   endpoint: Endpoint,
-  answer: AnswerContent,
+  response: ResponseContent,
   secrets: readonly string[],
 ): AggregatedResponse {
-  const { metadata, result } = decodeEnvelope(answer);
+  const { metadata, result } = decodeEnvelope(response);
   if (!isAbsent(metadata['startToken'])) {
-    throw malformed('"metadata.startToken" is present: the answer is incomplete');
+    throw malformed('"metadata.startToken" is present: the response is incomplete');
   }
   const aggregation = decodeAggregation(metadata, secrets);
   const fields = COUNT_FIELDS[endpoint];
@@ -116,15 +117,15 @@ export function decodeAggregated(
 }
 
 /**
- * Decodes a page of raw records with status 200. Undocumented fields are ignored, and fields about patrons
- * are not even looked at unless the question includes them.
+ * Decodes a page of raw records with status 200. Throws a ServiceError: `malformed`. Undocumented fields are
+ * ignored, and fields about patrons are not even looked at unless the query includes them.
  */
 export function decodePage(
-  { endpoint, includePatronFields }: PageQuestion,
-  answer: AnswerContent,
+  { endpoint, includePatronFields }: PageQuery,
+  response: ResponseContent,
   secrets: readonly string[],
 ): Page {
-  const { metadata, result } = decodeEnvelope(answer);
+  const { metadata, result } = decodeEnvelope(response);
   if (!isAbsent(metadata['aggregation'])) {
     return { aggregation: decodeAggregation(metadata, secrets) };
   }
@@ -165,12 +166,12 @@ function decodeStartToken(token: unknown): Secret | undefined {
   return new Secret(token);
 }
 
-/** The two parts of every data answer (docs/service.md#responses). */
-function decodeEnvelope(answer: AnswerContent): {
+/** Returns the two parts of every data response (docs/service.md#responses). */
+function decodeEnvelope(response: ResponseContent): {
   readonly metadata: JsonObject;
   readonly result: readonly unknown[];
 } {
-  const { metadata, result } = parseObject(answer, 'service.base_url');
+  const { metadata, result } = parseObject(response, 'service.base_url');
   if (!isObject(metadata)) {
     throw malformed('"metadata": expected an object');
   }
@@ -197,12 +198,15 @@ function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-/** Decodes a token answer with status 200. `expiresInSeconds` is undefined if the answer has no number. */
-export function decodeToken(answer: AnswerContent): {
+/**
+ * Decodes a token response with status 200. `expiresInSeconds` is undefined if the response has no number.
+ * Throws a ServiceError: `malformed`.
+ */
+export function decodeToken(response: ResponseContent): {
   readonly value: string;
   readonly expiresInSeconds: number | undefined;
 } {
-  const token = parseObject(answer, 'service.auth_url');
+  const token = parseObject(response, 'service.auth_url');
   const value = token['access_token'];
   // Only what a header can carry: anything else would be an injection.
   if (
@@ -221,12 +225,12 @@ export function decodeToken(answer: AnswerContent): {
 }
 
 /**
- * The error code with which the token endpoint refused: a name of RFC 6749, `other` for any other error
- * object, undefined without one. Never the service's own words, which may repeat a secret.
+ * Returns the error code with which the token endpoint refused: a name of RFC 6749, `other` for any other
+ * error object, undefined without one. Never the service's own words, which may repeat a secret.
  */
-export function decodeRefusal(answer: AnswerContent): string | undefined {
+export function decodeRefusal(response: ResponseContent): string | undefined {
   try {
-    const error = parseObject(answer, 'service.auth_url')['error'];
+    const error = parseObject(response, 'service.auth_url')['error'];
     if (typeof error !== 'string' || error === '') {
       return undefined;
     }
@@ -283,8 +287,8 @@ function malformed(message: string): ServiceError {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** `setting` is the address that is wrong if the answer is no JSON. */
-function parseObject({ contentType = '', body }: AnswerContent, setting: string): JsonObject {
+/** Parses a body. `setting` is the address that is wrong if the response is no JSON. */
+function parseObject({ contentType = '', body }: ResponseContent, setting: string): JsonObject {
   const type = contentType.replace(/;.*/s, '').trim().toLowerCase();
   if (!/^application\/(?:[\w.!#$&^+-]+\+)?json$/.test(type)) {
     const other = type === '' ? 'no content type' : 'another content type';

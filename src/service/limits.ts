@@ -4,7 +4,7 @@ import { ServiceError, TimeLimitError } from '../base/errors.ts';
 
 const NO_PLACE = 'service.max_concurrency and max_requests_per_second allowed no request';
 
-/** At most `perSecond` starts in any second. A fraction counts over longer: 2.5 allows 3 in 1.2 s. */
+/** Allows at most `perSecond` starts in any second. A fraction counts over longer: 2.5 allows 3 in 1.2 s. */
 export class RateLimiter {
   readonly clock: Clock;
   readonly #windowMs: number;
@@ -39,7 +39,7 @@ export class RateLimiter {
 export class Semaphore {
   readonly #places: number;
   readonly #limiter: RateLimiter | undefined;
-  /** What lets a waiter start. In insertion order, so that the first one is the oldest. */
+  /** Functions that let a waiter start. In insertion order, so that the first one is the oldest. */
   readonly #urgent = new Set<() => void>();
   readonly #ordinary = new Set<() => void>();
   #lastWasUrgent = false;
@@ -122,7 +122,9 @@ export function timeoutOf(message: string, { reason }: AbortSignal): ServiceErro
     : new ServiceError('timeout', `${message}${limit}`);
 }
 
-/** Returns the promise's result. If the signal aborts first, calls `onAbort` and throws {@link abortError}. */
+/**
+ * Returns the promise's result. If the signal aborts first, calls `onAbort` and throws {@link abortError}.
+ */
 export async function untilAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal,

@@ -19,7 +19,7 @@ export interface RetryPolicy {
   readonly onWait?: (error: ServiceError, waitMs: number) => void;
 }
 
-/** For polls: the next poll is a retry, too. */
+/** Policy of polls: the next poll is a retry, too. */
 export const POLL_RETRIES: RetryPolicy = { maxAttempts: 4, maxWaitMs: 30_000 };
 
 /** Full jitter: a wait is drawn from 0 to min(MAX, BASE times 2 to the power of the retries so far). */
@@ -29,8 +29,8 @@ const MAX_BACKOFF_MS = 30_000;
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /**
- * The attempt's result, or the last attempt's error. An abort ends a wait with that error, or with the
- * signal's reason if that is a ServiceError.
+ * Returns the attempt's result, or throws the last attempt's error. An abort ends a wait with that error, or
+ * with the signal's reason if that is a ServiceError.
  */
 export async function withRetries<T>(
   attempt: () => Promise<T>,
@@ -92,8 +92,8 @@ export class RetryAfterGate {
 }
 
 /**
- * The header Retry-After (RFC 9110, 10.2.3) in milliseconds, at most an hour; undefined if it is neither
- * seconds nor a date. A date counts from the answer's own `date`: the two clocks may differ.
+ * Returns the header Retry-After (RFC 9110, 10.2.3) in milliseconds, at most an hour; undefined if it is
+ * neither seconds nor a date. A date counts from the response's own `date`: the two clocks may differ.
  */
 export function parseRetryAfter(value = '', date = ''): number | undefined {
   const ms = /^\d+$/.test(value)

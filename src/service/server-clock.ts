@@ -1,6 +1,5 @@
 /**
- * The service's time, from the Date header of its answers: one clock for all customers. It warns while the
- * service's clock and ours differ.
+ * Offset of the service's clock, from the Date header of its responses. One clock serves all customers.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -20,10 +19,11 @@ export interface ClockReading {
   readonly verdict: 'agrees' | 'followed' | 'ignored';
 }
 
+/** The service's time. Warns, once an hour, while its clock and ours differ by more than a minute. */
 export class ServerClock {
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** The service's time when our monotonic clock was 0; undefined before the first answer. */
+  /** The service's time when our monotonic clock was 0; undefined before the first response. */
   #serverMsAtZero: number | undefined;
   #warnAgainAtMs = -Infinity;
 
@@ -32,7 +32,7 @@ export class ServerClock {
     this.#log = log;
   }
 
-  /** Undefined before the first answer with a Date. */
+  /** Returns the comparison; undefined before the first response with a Date. */
   reading(): ClockReading | undefined {
     if (this.#serverMsAtZero === undefined) {
       return undefined;
@@ -48,13 +48,16 @@ export class ServerClock {
     return { aheadMs, verdict };
   }
 
-  /** The service's time if it is more than a minute and less than a day off, else ours. Does not step. */
+  /**
+   * Returns the service's time if it is more than a minute and less than a day off, else ours. Does not
+   * step.
+   */
   nowMs(): number {
     const reading = this.reading();
     return this.#clock.nowMs() + (reading?.verdict === 'followed' ? reading.aheadMs : 0);
   }
 
-  /** Takes the Date header of an answer that arrived now, `durationMs` after its request was sent. */
+  /** Takes the Date header of a response that arrived now, `durationMs` after its request was sent. */
   update(date: string | undefined, durationMs: number): void {
     const dateMs = parseHttpDate(date);
     if (dateMs === undefined) {
@@ -73,7 +76,10 @@ export class ServerClock {
   }
 }
 
-/** An HTTP date as servers write it today (RFC 9110, 5.6.7), or undefined for any other text. */
+/**
+ * Returns an HTTP date in milliseconds, as servers write it today (RFC 9110, 5.6.7); undefined for other
+ * texts.
+ */
 export function parseHttpDate(text = ''): number | undefined {
   const ms = text.endsWith('GMT') ? Date.parse(text) : NaN;
   return Number.isNaN(ms) ? undefined : ms;

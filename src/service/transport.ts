@@ -16,23 +16,23 @@ import type { ServiceSettings } from '../base/service-settings.ts';
 import { abortError } from './limits.ts';
 import { parseRetryAfter } from './retry.ts';
 
-/** Of the decompressed body. */
+/** Limit for the decompressed body. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
-/** Of these variables HTTPS_PROXY and NO_PROXY are read, in either case. */
+/** Environment variables; HTTPS_PROXY and NO_PROXY are read, in either case. */
 export type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** A GET, or a POST of `form`. */
 export interface ExchangeRequest {
-  /** With the query string: never shown. See {@link titleOf}. */
+  /** Includes the query string: never shown. See {@link titleOf}. */
   readonly url: string;
   readonly bearer?: Secret;
   /** URL-encoded. */
   readonly form?: Secret;
 }
 
-/** An answer of any status. The body is complete if the status is 200, else it may be empty. */
-export interface ExchangeAnswer {
+/** A response of any status. The body is complete if the status is 200, else it may be empty. */
+export interface ExchangeResponse {
   readonly status: number;
   readonly contentType: string | undefined;
   readonly retryAfter: string | undefined;
@@ -40,8 +40,14 @@ export interface ExchangeAnswer {
   readonly body: Uint8Array;
 }
 
-/** Throws a ServiceError: `timeout`, `unreachable` or `malformed`, or the signal's `abortError`. */
-export type Exchange = (request: ExchangeRequest, signal?: AbortSignal) => Promise<ExchangeAnswer>;
+/**
+ * Sends a request. Throws a ServiceError: `timeout`, `unreachable` or `malformed`, or the signal's
+ * `abortError`.
+ */
+export type Exchange = (
+  request: ExchangeRequest,
+  signal?: AbortSignal,
+) => Promise<ExchangeResponse>;
 
 export interface Transport {
   readonly exchange: Exchange;
@@ -49,7 +55,7 @@ export interface Transport {
   close(): void;
 }
 
-/** Opens no connection yet. Throws a ConfigError for an invalid HTTPS_PROXY. */
+/** Returns a transport without opening a connection. Throws a ConfigError for an invalid HTTPS_PROXY. */
 export function createTransport(
   settings: ServiceSettings,
   environment: ProxyEnvironment,
@@ -61,7 +67,7 @@ export function createTransport(
     async exchange(request, signal) {
       const got = await (client ??= createGot(settings.timeoutMs, agents));
       if (signal?.aborted === true) {
-        throw abortError(signal, `${titleOf(request)}: no complete answer`);
+        throw abortError(signal, `${titleOf(request)}: no complete response`);
       }
       if (closed) {
         throw new ServiceError('unreachable', 'connections closed');
@@ -91,9 +97,9 @@ export function titleOf({ url, form }: ExchangeRequest): string {
   return `${form === undefined ? 'GET' : 'POST'} ${origin}${pathname}`;
 }
 
-/** Returns the error for an answer whose status is not 200. */
-export function statusError(request: ExchangeRequest, answer: ExchangeAnswer): ServiceError {
-  const { status, retryAfter, date } = answer;
+/** Returns the error for a response whose status is not 200. */
+export function statusError(request: ExchangeRequest, response: ExchangeResponse): ServiceError {
+  const { status, retryAfter, date } = response;
   const details = { status, retryAfterMs: parseRetryAfter(retryAfter, date) };
   const isRedirect = status >= 300 && status < 400;
   const setting = request.form === undefined ? 'service.base_url' : 'service.auth_url';
@@ -162,14 +168,14 @@ async function createGot(
     agent,
     timeout: { request: timeoutMs },
     retry: { limit: 0 },
-    // Credentials must not travel to where an answer points.
+    // Credentials must not travel to where a response points.
     followRedirect: false,
     throwHttpErrors: false,
     https: { rejectUnauthorized: true },
     headers: {
       accept: 'application/json',
       'accept-encoding': 'gzip',
-      // A cache between us and the service would answer two readings of one window with the same rows.
+      // A cache between us and the service would respond to two requests of one window with the same rows.
       'cache-control': 'no-cache',
       'user-agent': 'library-stats-exporter',
     },
@@ -181,14 +187,14 @@ async function receive(
   request: ExchangeRequest,
   timeoutMs: number,
   signal: AbortSignal | undefined,
-): Promise<ExchangeAnswer> {
+): Promise<ExchangeResponse> {
   const received: { head?: IncomingMessage } = {};
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   stream.on('response', (response: IncomingMessage) => {
     received.head = response;
   });
-  // An answer with status 101, which nobody asked for: Node leaves the socket to us.
+  // A response with status 101, which nobody asked for: Node leaves the socket to us.
   stream.on('upgrade', (response: IncomingMessage, socket: Duplex) => {
     received.head = response;
     socket.destroy();
@@ -206,16 +212,16 @@ async function receive(
     }
   } catch (error) {
     if (signal?.aborted === true) {
-      throw abortError(signal, `${titleOf(request)}: no complete answer`);
+      throw abortError(signal, `${titleOf(request)}: no complete response`);
     }
-    // An error answer is one even if it is cut off.
+    // An error response is one even if it is cut off.
     if (received.head === undefined || received.head.statusCode === 200) {
       throw connectionError(error, request, timeoutMs, received.head?.statusCode);
     }
   }
   const { statusCode: status = 0, headers = {} } = received.head ?? {};
   if (bytes > MAX_BODY_BYTES) {
-    const message = `${titleOf(request)}: the answer is longer than ${MAX_BODY_BYTES / 2 ** 20} MiB`;
+    const message = `${titleOf(request)}: the response is longer than ${MAX_BODY_BYTES / 2 ** 20} MiB`;
     throw new ServiceError('malformed', message, { status });
   }
   return {
@@ -227,7 +233,10 @@ async function receive(
   };
 }
 
-/** Only the code of got's error is shown: its message may contain what was sent. */
+/**
+ * Returns the error of a connection. Shows only the code of got's error: its message may contain what was
+ * sent.
+ */
 function connectionError(
   error: unknown,
   request: ExchangeRequest,
@@ -237,13 +246,13 @@ function connectionError(
   const title = titleOf(request);
   // By its name, for got is loaded later.
   if (error instanceof Error && error.name === 'TimeoutError') {
-    const message = `${title}: no complete answer within ${formatDuration(timeoutMs)}`;
+    const message = `${title}: no complete response within ${formatDuration(timeoutMs)}`;
     return new ServiceError('timeout', message, { status });
   }
   const code = /^[A-Z0-9_]+$/.exec(codeOf(error) ?? '')?.[0] ?? 'no code';
   // Node's codes for what is not HTTP, and got's for what cannot be decompressed.
   if (code.startsWith('HPE_') || code === 'ERR_READING_RESPONSE_STREAM') {
-    return new ServiceError('malformed', `${title}: the answer is damaged (${code})`, { status });
+    return new ServiceError('malformed', `${title}: the response is damaged (${code})`, { status });
   }
   const hint = /CERT|TLS|SSL|SIGNATURE/.test(code)
     ? ' (for a private certificate authority, set service.ca_file)'

@@ -2,12 +2,12 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type {
-  AggregatedQuestion,
+  AggregatedQuery,
   AggregatedResponse,
   Endpoint,
   Page,
-  PageQuestion,
-  Question,
+  PageQuery,
+  WindowQuery,
 } from '../base/model.ts';
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
@@ -18,13 +18,13 @@ import type { ProxyEnvironment, Transport } from './transport.ts';
 
 export interface ServiceOptions {
   readonly config: ServiceSettings;
-  /** Without it, only `proxyUrl` names a proxy. */
+  /** Variables that may name a proxy; without them only `proxyUrl` does. */
   readonly environment?: ProxyEnvironment;
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: ServiceObserver;
   readonly log: Logger;
-  /** In place of HTTP, for a simulation. */
+  /** Replaces HTTP in simulations. */
   readonly transport?: Transport;
 }
 
@@ -38,29 +38,25 @@ export interface CustomerAccess {
 /** The interface of the service for one customer, with a token of its own. */
 export interface ServiceClient {
   /**
-   * Returns a complete answer; retries until the signal aborts. Throws a ServiceError, never returns a
-   * partial or an empty answer in its place. After an abort, the error is the failure that was about to be
+   * Returns a complete response; retries until the signal aborts. Throws a ServiceError, never returns a
+   * partial or an empty response in its place. After an abort, the error is the failure that was about to be
    * retried, else `timeout`, which names a TimeLimitError; or the signal's reason if that is a ServiceError.
    * While many requests wait for the limits, every other one that starts is urgent.
    */
-  query(
-    question: AggregatedQuestion,
-    signal: AbortSignal,
-    urgent?: boolean,
-  ): Promise<AggregatedResponse>;
-  /** One complete page of raw records, with the same retries and errors. */
-  page(question: PageQuestion, signal: AbortSignal): Promise<Page>;
+  query(query: AggregatedQuery, signal: AbortSignal, urgent?: boolean): Promise<AggregatedResponse>;
+  /** Returns one complete page of raw records, with the same retries and errors. */
+  page(query: PageQuery, signal: AbortSignal): Promise<Page>;
 }
 
-/** All that a poll needs. */
+/** The part of a client that a poll needs. */
 export interface CustomerClient {
-  query(question: Question, signal: AbortSignal, urgent?: boolean): Promise<AggregatedResponse>;
+  query(query: WindowQuery, signal: AbortSignal, urgent?: boolean): Promise<AggregatedResponse>;
 }
 
 export type ObservedEndpoint = Endpoint | 'token';
 
 export interface ServiceObserver {
-  /** A request ended; `code` is `none` without an answer. */
+  /** A request ended; `code` is `none` without a response. */
   request(event: {
     readonly customer: string;
     readonly endpoint: ObservedEndpoint;
@@ -73,7 +69,7 @@ export interface ServiceObserver {
 
 /** Shared by all customers: one connection pool, one set of limits. */
 export interface Service {
-  /** Retries as a poll does, unless another policy is given. */
+  /** Returns a client that retries as a poll does, unless another policy is given. */
   clientFor(access: CustomerAccess, retries?: RetryPolicy): ServiceClient;
   readonly serverClock: Pick<ServerClock, 'nowMs' | 'reading'>;
   /** Closes every connection. Requests in flight fail as `unreachable`. */

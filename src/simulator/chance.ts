@@ -1,7 +1,7 @@
 /** Deterministic randomness: the same whole numbers give the same result in any order of calls. */
 import type { Random } from '../base/random.ts';
 
-/** A 32-bit seed from whole numbers; similar arguments give unrelated seeds. */
+/** Returns a 32-bit seed made of whole numbers; similar arguments give unrelated seeds. */
 export function mixSeeds(...parts: readonly number[]): number {
   let mixed = 0x9e3779b9;
   for (const part of parts) {
@@ -10,12 +10,12 @@ export function mixSeeds(...parts: readonly number[]): number {
   return mixed >>> 0;
 }
 
-/** A number in [0, 1) from whole numbers. */
+/** Returns a number in [0, 1) made of whole numbers. */
 export function chance(...parts: readonly number[]): number {
   return mixSeeds(...parts) / 2 ** 32;
 }
 
-/** `digits` hexadecimal digits from whole numbers. */
+/** Returns `digits` hexadecimal digits made of whole numbers. */
 export function hexadecimal(digits: number, ...parts: readonly number[]): string {
   let text = '';
   for (let i = 0; text.length < digits; i++) {
@@ -26,7 +26,7 @@ export function hexadecimal(digits: number, ...parts: readonly number[]): string
   return text.slice(0, digits);
 }
 
-/** One item of a non-empty list. */
+/** Draws one item of a list. Throws if it is empty. */
 export function pick<Choice>(random: Random, choices: readonly Choice[]): Choice {
   if (choices.length === 0) {
     throw new Error('cannot pick from an empty list');
@@ -34,7 +34,7 @@ export function pick<Choice>(random: Random, choices: readonly Choice[]): Choice
   return choices[Math.floor(random.next() * choices.length)] as Choice;
 }
 
-/** Draws items of a list with probabilities proportional to their weights. */
+/** Returns a function that draws items with probabilities proportional to their weights. */
 export function weightedPicker<Choice>(
   choices: readonly Choice[],
   weightOf: (choice: Choice) => number,
@@ -48,7 +48,7 @@ export function weightedPicker<Choice>(
   };
 }
 
-/** A Poisson-distributed number; large means are approximated by the normal distribution. */
+/** Draws a Poisson-distributed number; large means are approximated by the normal distribution. */
 export function drawPoisson(random: Random, mean: number): number {
   if (mean > 50) {
     return Math.max(0, Math.round(mean + Math.sqrt(mean) * drawNormal(random)));
@@ -60,7 +60,7 @@ export function drawPoisson(random: Random, mean: number): number {
   return count;
 }
 
-/** A number from the standard normal distribution. */
+/** Draws a number from the standard normal distribution. */
 export function drawNormal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 }

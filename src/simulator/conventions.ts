@@ -39,9 +39,9 @@ function choices<const Value>(...values: Choices<Value>): Choices<Value> {
   return values;
 }
 
-/** In the order of drawing: another order changes the conventions of every seed. */
+/** Drawn in this order: another order changes the conventions of every seed. */
 const SWITCHES = {
-  /** An answer above this, of raw records or of a finer aggregation, is replaced by `forcedTo`. */
+  /** A response above this, of raw records or of a finer aggregation, is replaced by `forcedTo`. */
   forced: choices<{ readonly above: 'bytes' | 'rows'; readonly limit: number }>(
     { above: 'bytes', limit: 1_000_000 },
     { above: 'rows', limit: 20 },
@@ -113,16 +113,16 @@ const SWITCHES = {
     { share: 0.3, aheadMs: 20 * MINUTE_MS },
     { share: 0.1, aheadMs: 30 * DAY_MS },
   ),
-  /** A raw answer above the forced limit, requested without `limit`: cut with a startToken, or not. */
+  /** Raw records above the forced limit, requested without `limit`: cut with a startToken, or not. */
   oversizedRaw: choices('aggregated', 'paged'),
-  /** A raw answer above the forced limit, requested with `limit`. */
+  /** Raw records above the forced limit, requested with `limit`. */
   oversizedPage: choices('paged', 'aggregated'),
-  /** Page size of raw answers requested without `limit`; undefined: not paged. */
+  /** Page size of raw records requested without `limit`; undefined: not paged. */
   defaultLimit: choices<number | undefined>(undefined, 100, 5_000),
   maximumLimit: choices<number>(10_000, 100, 1_000),
   aboveMaximumLimit: choices('clamped', 'rejected'),
   tokenLifetimeSeconds: choices<number>(3_600, 300, 86_400),
-  /** For each customer. */
+  /** Limit of the requests of each customer. */
   rateLimit: choices<
     | {
         readonly requests: number;
@@ -156,7 +156,7 @@ export const plainConventions: Conventions = {
   ...settings((values) => values[0]),
 };
 
-/** Every switch at random; half of the draws take the likeliest setting. */
+/** Draws every switch at random; half of the draws take the likeliest setting. */
 export function drawConventions(random: Random): Conventions {
   return {
     minuteKey: drawMinuteKey(random),

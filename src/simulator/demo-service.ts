@@ -18,8 +18,8 @@ import {
   openingHoursText,
 } from './libraries.ts';
 import type { Branch, Library } from './libraries.ts';
-import { SCOPE, createSimulatedService } from './service.ts';
-import type { SimulatedCustomer, SimulatedService } from './service.ts';
+import { SCOPE, createSimulatedService } from './simulated-service.ts';
+import type { SimulatedCustomer, SimulatedService } from './simulated-service.ts';
 
 interface DemoServiceOptions {
   readonly seed: number;
@@ -31,7 +31,7 @@ const FIRST_CUSTOMER_ID = 1_001;
 /** How long dead doors have counted nobody: more than the day after which an alert needs no history. */
 const DEAD_FOR_MS = 25 * HOUR_MS;
 
-/** Depends on nothing but its options and the clock's time at the call. */
+/** Returns the demo's service, which depends on nothing but the options and the clock's time at the call. */
 export function createDemoService({
   seed,
   customers: count,
@@ -54,11 +54,11 @@ export interface ExporterConfigOptions {
   readonly service?: Readonly<Record<string, number>>;
   /** The section `polling`. */
   readonly polling?: Readonly<Record<string, string>>;
-  /** For every customer. */
+  /** Breakdowns of every customer. */
   readonly breakdowns?: readonly Breakdown[];
 }
 
-/** The configuration file of an exporter whose service is at `baseUrl`. */
+/** Returns the configuration file of an exporter whose service is at `baseUrl`. */
 export function exporterConfigYaml(
   { customers }: SimulatedService,
   baseUrl: string,

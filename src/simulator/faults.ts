@@ -4,7 +4,7 @@ import { pick } from './chance.ts';
 import { SECOND_MS } from './conventions.ts';
 import { HTML_TYPE, errorResponse, htmlPage, retryAfterHeader } from './responses.ts';
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
-import type { SimulatedService } from './service.ts';
+import type { SimulatedService } from './simulated-service.ts';
 
 export const FAULT_KINDS = [
   'timeout',
@@ -22,7 +22,7 @@ export const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** White space added to an answer, so that it exceeds the limit of any client. */
+/** White space added to a response, so that it exceeds the limit of any client. */
 const OVERSIZE_BYTES = 9 * 2 ** 20;
 const MAX_RETRY_AFTER_SECONDS = 5;
 const MAX_SLOW_MS = 20 * SECOND_MS;
@@ -36,16 +36,17 @@ export interface FaultPlan {
   readonly kinds: readonly FaultKind[];
 }
 
-/** The result of a request. `silence`: there is never an answer. */
+/** The result of a request. `silence`: there is never a response. */
 export type Outcome =
-  | { readonly kind: 'answer'; readonly response: SimulatedResponse; readonly afterMs: number }
+  | { readonly kind: 'response'; readonly response: SimulatedResponse; readonly afterMs: number }
   | { readonly kind: 'silence' }
   | { readonly kind: 'reset' };
 
 export type Faults = ReturnType<typeof createFaults>;
 
+/** Returns faults that are planned by customer and drawn for each request. None are planned at first. */
 export function createFaults({ random }: { readonly random: Random }) {
-  /** By customer; undefined: all others. */
+  /** Plans by customer; undefined: all others. */
   const plans = new Map<string | undefined, FaultPlan>();
   const counts = new Map<FaultKind, number>();
 
@@ -67,7 +68,7 @@ export function createFaults({ random }: { readonly random: Random }) {
   function apply(kind: FaultKind, good: SimulatedResponse): Outcome {
     const dateMs = Date.parse(good.headers['date'] ?? '');
     function refusal(status: number, message: string, headers = {}): Outcome {
-      return answer(
+      return respond(
         errorResponse(status, message, status === 503 ? 'html' : 'error', dateMs, headers),
       );
     }
@@ -88,27 +89,27 @@ export function createFaults({ random }: { readonly random: Random }) {
         return refusal(503, 'out of service', retryAfter(dateMs));
       case 'html': {
         const headers = { ...good.headers, 'content-type': HTML_TYPE };
-        return answer({ status: 200, headers, body: htmlPage('Please accept our terms') });
+        return respond({ status: 200, headers, body: htmlPage('Please accept our terms') });
       }
       case 'truncated':
-        return answer({ ...good, body: good.body.slice(0, random.next() * good.body.length) });
+        return respond({ ...good, body: good.body.slice(0, random.next() * good.body.length) });
       case 'oversized':
-        return answer({ ...good, body: good.body + ' '.repeat(OVERSIZE_BYTES) });
+        return respond({ ...good, body: good.body + ' '.repeat(OVERSIZE_BYTES) });
       case 'empty':
-        return answer({ ...good, body: withoutRows(good) });
+        return respond({ ...good, body: withoutRows(good) });
       case 'slow':
-        return answer(good, Math.ceil(random.next() * MAX_SLOW_MS));
+        return respond(good, Math.ceil(random.next() * MAX_SLOW_MS));
     }
   }
 
   return {
     /** Number of requests with each fault. */
     counts: counts as ReadonlyMap<FaultKind, number>,
-    /** For one customer, or for all without a plan of their own. */
+    /** Plans faults for one customer, or for all without a plan of their own. */
     set(plan: FaultPlan, customer?: string): void {
       plans.set(customer, plan);
     },
-    /** Ends all plans. */
+    /** Deletes all plans. */
     clear(): void {
       plans.clear();
     },
@@ -116,7 +117,7 @@ export function createFaults({ random }: { readonly random: Random }) {
       const kind = draw(service.customerOf(request), request.path.startsWith('/v1/'));
       const good = service.handle(request);
       if (kind === undefined) {
-        return answer(good);
+        return respond(good);
       }
       counts.set(kind, (counts.get(kind) ?? 0) + 1);
       return apply(kind, good);
@@ -124,11 +125,11 @@ export function createFaults({ random }: { readonly random: Random }) {
   };
 }
 
-function answer(response: SimulatedResponse, afterMs = 0): Outcome {
-  return { kind: 'answer', response, afterMs };
+function respond(response: SimulatedResponse, afterMs = 0): Outcome {
+  return { kind: 'response', response, afterMs };
 }
 
-/** The body of the same answer as if the window had no records. */
+/** Returns the body of the response as if the window had no records. */
 function withoutRows({ status, body }: SimulatedResponse): string {
   if (status !== 200) {
     return body;

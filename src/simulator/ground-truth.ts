@@ -19,7 +19,10 @@ export interface OccupancyMinute {
   readonly people: number;
 }
 
-/** `nowMs` is by default the clock's; the past is answered as it was then. */
+/**
+ * Returns sums as they were known at `nowMs`, by default the clock's now. They throw for an unknown
+ * customer.
+ */
 export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockMs: () => number) {
   /**
    * Totals of the records that a window from `fromMs` has at the service: by the time that its windows
@@ -32,7 +35,7 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
   return {
     served,
     /** Totals of all records that the service knows whose event took place at or after `fromMs`. */
-    truth(customer: string, fromMs: number, nowMs = clockMs()): Totals & { served: Totals } {
+    groundTruth(customer: string, fromMs: number, nowMs = clockMs()): Totals & { served: Totals } {
       const ledger = ledgerOf(customer);
       const known = totals((stream) =>
         ledger

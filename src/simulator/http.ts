@@ -12,7 +12,7 @@ import { FAULT_KINDS } from './faults.ts';
 import type { FaultPlan, Faults } from './faults.ts';
 import { errorResponse, jsonResponse } from './responses.ts';
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
-import type { SimulatedService } from './service.ts';
+import type { SimulatedService } from './simulated-service.ts';
 
 export interface SimulatorOptions {
   readonly service: SimulatedService;
@@ -23,13 +23,16 @@ export interface SimulatorOptions {
 }
 
 export interface Simulator {
-  /** For base_url and auth_url. */
+  /** Address for base_url and auth_url. */
   readonly url: string;
   /** Destroys all connections. */
   close(): Promise<void>;
 }
 
-/** Throws a UsageError if the address is not on loopback: anybody who can connect can set faults. */
+/**
+ * Listens and serves. Throws a UsageError if the address is not on loopback: anybody who can connect can set
+ * faults.
+ */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const listenAddress = parseListenAddress(options.listenAddress);
   if (!/^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/.test(listenAddress.host ?? '')) {
@@ -79,7 +82,7 @@ async function exchange(
     case 'reset':
       incoming.socket.resetAndDestroy();
       return;
-    case 'answer':
+    case 'response':
       if (outcome.afterMs > 0) {
         const gone = new AbortController();
         outgoing.once('close', () => gone.abort());
@@ -112,11 +115,11 @@ function handleControl(
         const message = 'from, at: expected a time like 2026-03-01T04:00:00Z';
         return errorResponse(400, message, 'error', nowMs);
       }
-      const truths = service.customers
+      const totals = service.customers
         .map(({ library: { name } }) => name)
         .filter((name) => name === (query.get('customer') ?? name))
-        .map((name) => [name, service.truth(name, fromMs, atMs)]);
-      return jsonResponse(200, JSON.stringify({ customers: Object.fromEntries(truths) }), nowMs);
+        .map((name) => [name, service.groundTruth(name, fromMs, atMs)]);
+      return jsonResponse(200, JSON.stringify({ customers: Object.fromEntries(totals) }), nowMs);
     }
     case 'POST /simulator/faults': {
       const plan = parsePlan(body ?? '');

@@ -14,6 +14,7 @@ export interface Buckets {
   key(bucket: number, firstBucket: number): string;
 }
 
+/** Returns the buckets of an aggregation and how their keys are written. */
 export function createBuckets(
   aggregation: TimeAggregation,
   conventions: Conventions,

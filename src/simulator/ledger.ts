@@ -46,6 +46,7 @@ const ADDED_DAY = 4_000_000;
 
 export type Ledger = ReturnType<typeof createLedger>;
 
+/** Returns the records of a customer from the day of `sinceMs` on. */
 export function createLedger(
   library: Library,
   conventions: Conventions,
@@ -60,7 +61,7 @@ export function createLedger(
   const { laterMs, earlierMs } = windowSpread(conventions);
   const added: DayRecords = { people: [], logins: [] };
 
-  /** In no particular order. */
+  /** Returns the records of a span in no particular order. */
   function records({ stream, fromMs, toMs, nowMs }: Span): readonly ServiceRecord[] {
     const expiredMs = nowMs - conventions.retentionMs;
     const firstMs = Math.max(startMs, Math.max(fromMs - laterMs, expiredMs) - MAX_VISIT_MS);

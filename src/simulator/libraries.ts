@@ -40,7 +40,7 @@ export interface Device {
   readonly clientId: number;
   /** Its share of the traffic relative to devices of the same kind. */
   readonly weight: number;
-  /** In order of time; before the first setting nothing is counted. */
+  /** Settings in the order of time; before the first one nothing is counted. */
   readonly sensor: readonly SensorSetting[];
 }
 
@@ -55,7 +55,7 @@ export interface Library {
   readonly opening: readonly OpeningInterval[];
   readonly branches: readonly Branch[];
   readonly devices: readonly Device[];
-  /** On an average open day. */
+  /** Visits on an average open day. */
   readonly visitsPerDay: number;
   /** Traffic of a quiet hour relative to the average hour. */
   readonly quietHours: number;
@@ -139,7 +139,7 @@ export function drawLibrary(seed: number, customerId: number, given: Partial<Lib
   };
 }
 
-/** A sensor that counts these shares of entries and exits from an instant on, no pass twice. */
+/** Returns a setting that counts these shares of entries and exits from an instant on, no pass twice. */
 export function sensorSetting(fromMs: number, entries: number, exits = entries): SensorSetting {
   return {
     fromMs,
@@ -148,13 +148,13 @@ export function sensorSetting(fromMs: number, entries: number, exits = entries):
   };
 }
 
-/** The same device, which counts nothing from an instant on. */
+/** Returns the device with a sensor that counts nothing from an instant on. */
 export function deadFrom(device: Device, fromMs: number): Device {
   const before = device.sensor.filter((setting) => setting.fromMs < fromMs);
   return { ...device, sensor: [...before, sensorSetting(fromMs, 0)] };
 }
 
-/** The devices of a branch: one to three doors, each with a client, and one or two stations. */
+/** Draws the devices of a branch: one to three doors, each with a client, and one or two stations. */
 export function drawDevices(random: Random, branch: Branch, doors?: number): readonly Device[] {
   const { id: branchId } = branch;
   const doorDevices = Array.from(
@@ -181,7 +181,7 @@ export function drawDevices(random: Random, branch: Branch, doors?: number): rea
   return [...doorDevices, ...stations];
 }
 
-/** Opening hours in OpenStreetMap's syntax: `Mo-Fr 08:00-20:00; Sa 10:00-17:00`. */
+/** Returns opening hours in OpenStreetMap's syntax: `Mo-Fr 08:00-20:00; Sa 10:00-17:00`. */
 export function openingHoursText(opening: readonly OpeningInterval[]): string {
   if (opening === ALWAYS_OPEN) {
     return '24/7';
@@ -195,7 +195,7 @@ export function openingHoursText(opening: readonly OpeningInterval[]): string {
   }).join('; ');
 }
 
-/** The opening interval at a weekday and a minute of the local day. */
+/** Returns the opening interval at a weekday and a minute of the local day. */
 export function openInterval(
   opening: readonly OpeningInterval[],
   weekday: number,

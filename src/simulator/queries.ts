@@ -4,7 +4,7 @@ import type { Aggregation, MinuteStream } from '../base/model.ts';
 import type { Conventions } from './conventions.ts';
 import type { Zone } from './zone.ts';
 
-/** The position of a record in the order of raw answers. */
+/** The position of a record in the order of raw records. */
 export interface Cursor {
   readonly windowMs: number;
   readonly day: number;
@@ -45,6 +45,7 @@ const AGGREGATIONS = {
   logins: LOGIN_AGGREGATIONS,
 } as const;
 
+/** Parses the parameters of a data request. Returns the error of the service for what it would refuse. */
 export function parseQuery(
   stream: MinuteStream,
   query: URLSearchParams,
@@ -113,7 +114,7 @@ function parsePage(
   return { ...start, limit: Math.min(limit, maximumLimit) };
 }
 
-/** The token of the page that starts after a record. */
+/** Returns the token of the page that starts after a record. */
 export function writeStartToken({ stream, limit, echo }: DataQuery, last: Cursor): string {
   const { windowMs, day, number } = last;
   const page = { stream, after: { windowMs, day, number }, limit, ...echo };

@@ -41,7 +41,7 @@ export type TimeOf = (
   record: Pick<ServiceRecord, 'eventMs' | 'deliveredMs' | 'device'>,
 ) => number;
 
-/** The records of what was counted on a date. */
+/** Returns the records of what was counted on a date. */
 export function dayRecords(
   library: Library,
   conventions: Conventions,
@@ -72,6 +72,7 @@ export function dayRecords(
   return records;
 }
 
+/** Returns the record with the times that its window and its key are made from. */
 export function withTimes(
   record: Omit<ServiceRecord, 'windowMs' | 'keyMs'>,
   { windowTime, keyTime }: Conventions,
@@ -80,6 +81,7 @@ export function withTimes(
   return { ...record, windowMs: timeOf(windowTime, record), keyMs: timeOf(keyTime, record) };
 }
 
+/** Returns a function that computes the times of a record from its event and its delivery. */
 export function recordTimes(
   library: Library,
   { resolutionMs, serviceClockMs, deviceClocks }: Conventions,
@@ -100,7 +102,7 @@ export function recordTimes(
   };
 }
 
-/** The most that the window time of a record can be after its event, and before it. */
+/** Returns the most that the window time of a record can be after its event, and before it. */
 export function windowSpread({
   lateness,
   serviceClockMs,
@@ -118,6 +120,7 @@ export function windowSpread({
   };
 }
 
+/** Returns a number of people as counts: positive ones are in, negative ones out. */
 export function countsOf(people: number): Counts {
   return { in: Math.max(0, people), out: Math.max(0, -people) };
 }

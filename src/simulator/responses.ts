@@ -5,7 +5,7 @@ import type { ErrorBody } from './conventions.ts';
 
 export interface SimulatedRequest {
   readonly method: string;
-  /** Without the query. */
+  /** Path of the URL, without the query. */
   readonly path: string;
   readonly query?: URLSearchParams | Readonly<Record<string, string>>;
   /** Names in lower case. */
@@ -24,11 +24,12 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const TEXT_TYPE = 'text/plain; charset=utf-8';
 export const HTML_TYPE = 'text/html; charset=utf-8';
 
+/** Returns a response with a JSON body. `dateMs` is the service's now. */
 export function jsonResponse(status: number, body: string, dateMs: number): SimulatedResponse {
   return { status, headers: headers(JSON_TYPE, dateMs), body };
 }
 
-/** `more` are headers, with names in lower case. */
+/** Returns an error in one of the forms a service may use. `more` are headers, with names in lower case. */
 export function errorResponse(
   status: number,
   message: string,
@@ -48,7 +49,7 @@ export function errorResponse(
   return { status, headers: { ...headers(type, dateMs), ...more }, body };
 }
 
-/** `dateMs` is the service's now. */
+/** Returns the header Retry-After, or no header. `dateMs` is the service's now. */
 export function retryAfterHeader(
   form: 'seconds' | 'date' | 'none',
   seconds: number,
@@ -58,7 +59,7 @@ export function retryAfterHeader(
   return form === 'none' ? {} : { 'retry-after': form === 'date' ? date : String(seconds) };
 }
 
-/** A page that a proxy or a firewall sends instead of the answer. */
+/** Returns a page that a proxy or a firewall sends in place of the response. */
 export function htmlPage(message: string): string {
   return `<!DOCTYPE html><html><head><title>${message}</title></head><body><h1>${message}</h1></body></html>`;
 }

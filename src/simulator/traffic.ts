@@ -49,7 +49,7 @@ interface Slot {
   readonly weight: number;
 }
 
-/** All passes and logins of the visits that begin on a local date, in order of time. */
+/** Returns all passes and logins of the visits that begin on a local date, in order of time. */
 export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffic {
   const { meanVisitMinutes, loginShare, groupChance, visitsPerDay } = library;
   const random = seededRandom(mixSeeds(library.seed, library.customerId, day));
@@ -114,7 +114,7 @@ export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffi
   return { people: people.sort(byTime), logins: logins.sort(byTime) };
 }
 
-/** What the sensors of a library count of some passes. */
+/** Returns what the sensors of a library count of some passes. */
 export function countPasses(
   { devices }: Pick<Library, 'devices'>,
   passes: readonly Pass[],
@@ -145,7 +145,7 @@ function byTime(a: Pass, b: Pass): number {
 /** Draws an index in the library's devices. */
 type DevicePicker = (random: Random) => number;
 
-/** Of a branch, which has at least one door and one station. */
+/** Returns a picker for a branch, which has at least one door and one station. */
 function devicePicker({ devices }: Library, branchId: number, kind: Device['kind']): DevicePicker {
   const own = devices.flatMap((device, i) =>
     device.branchId === branchId && device.kind === kind ? [{ i, weight: device.weight }] : [],

@@ -14,7 +14,7 @@ interface OffsetSpan {
   readonly offsetMs: number;
 }
 
-/** A lookup of zones by IANA name, cached. */
+/** Returns a lookup of zones by IANA name, cached. It throws a RangeError for an unknown name. */
 export function createZones(): (name: string) => Zone {
   const zones = new Map<string, Zone>();
   return (name) => {
@@ -71,19 +71,19 @@ function offsetSpanAt(name: string, instantMs: number): OffsetSpan {
   };
 }
 
-/** The minute of the local day, from 0 to 1439. */
+/** Returns the minute of the local day, from 0 to 1439. */
 export function minuteOfDay(zone: Zone, instantMs: number): number {
   return Math.floor((instantMs + zone.offsetMsAt(instantMs)) / MINUTE_MS) % 1_440;
 }
 
-/** The weekday of a local date after 1970; Monday is 0. 1970-01-01 was a Thursday. */
+/** Returns the weekday of a local date after 1970; Monday is 0. 1970-01-01 was a Thursday. */
 export function weekdayOf(day: number): number {
   return (day + 3) % 7;
 }
 
 const PRECISION_LENGTH = { minute: 16, second: 19, fraction: 23 } as const;
 
-/** ISO 8601 with the zone's offset, with `Z` (the time is in UTC), or without either. */
+/** Writes an instant in ISO 8601 with the zone's offset, with `Z` (the time is in UTC), or without either. */
 export function isoText(
   zone: Zone,
   designator: 'offset' | 'Z' | 'none',
@@ -98,7 +98,7 @@ export function isoText(
   return `${text}${offsetMs < 0 ? '-' : '+'}${wallText(Math.abs(offsetMs), 16).slice(11)}`;
 }
 
-/** The first characters of `2026-03-18T12:34:56.789`. */
+/** Returns the first characters of a local time such as `2026-03-18T12:34:56.789`. */
 export function wallText(wallMs: number, length: number): string {
   return new Date(wallMs).toISOString().slice(0, length);
 }

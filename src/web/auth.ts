@@ -15,7 +15,7 @@ const OPEN_PATHS: readonly string[] = ['/-/healthy', '/-/ready'];
 
 /** Comparisons run one at a time, off the event loop. At bcrypt's usual cost, 32 take two seconds. */
 const MAX_PENDING_COMPARISONS = 32;
-/** Only correct credentials are remembered, so that guessing cannot replace them. */
+/** Limit for remembered credentials: only correct ones, so that guessing cannot replace them. */
 const MAX_REMEMBERED = 256;
 
 /** Compared for unknown users, so that the response time does not tell which users exist. */
@@ -48,7 +48,7 @@ export function createAuth(
     }
   }
 
-  /** After the comparisons before it; false without comparing if the client left meanwhile. */
+  /** Compares after the comparisons before it. False without comparing if the client left meanwhile. */
   function compareNext(password: Uint8Array, hash: string, { raw }: FastifyReply) {
     pending += 1;
     const matches = last

@@ -26,7 +26,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const HANDSHAKE_TIMEOUT_MS = 5_000;
 /** How often Node checks the timeouts above. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** From the request until the client has read the whole response. */
+/** Limit from the request until the client has read the whole response. */
 const RESPONSE_TIMEOUT_MS = 30_000;
 /** Pipelined requests that wait for the responses before theirs. Scrapers and browsers send none. */
 const MAX_WAITING_REQUESTS = 16;
@@ -42,12 +42,12 @@ interface Connections extends Limits {
 interface Limits {
   /** Calls the listener for one request of a connection at a time. Call it once. */
   serve(listener: RequestListener): void;
-  /** Whether a complete request of this client is being answered. */
-  isAnswering(socket: Socket): boolean;
+  /** Whether a complete request of this client waits for the end of its response. */
+  isResponding(socket: Socket): boolean;
   destroyAll(): void;
 }
 
-/** Nothing is answered before `serve`. */
+/** Returns a server that responds to nothing before `serve`. */
 export function createConnections(
   tls: TlsConfig | undefined,
   log: Logger,
@@ -91,7 +91,7 @@ export function createConnections(
 
 interface Connection {
   readonly socket: Socket;
-  /** Response to the request that is being answered. */
+  /** Response to the request in progress. */
   response?: ServerResponse | undefined;
   /** Pipelined requests, in their order. */
   readonly waiting: (() => void)[];
@@ -114,7 +114,7 @@ function limitConnections(server: Server, clock: Clock): Limits {
     }
   }
 
-  function answer(connection: Connection, response: ServerResponse, listener: RequestListener) {
+  function respond(connection: Connection, response: ServerResponse, listener: RequestListener) {
     const { socket } = response.req;
     connection.response = response;
     const cancel = clock.after(RESPONSE_TIMEOUT_MS, () => connection.socket.destroy());
@@ -143,16 +143,16 @@ function limitConnections(server: Server, clock: Clock): Limits {
         if (connection === undefined || connection.waiting.length >= MAX_WAITING_REQUESTS) {
           socket.destroy();
         } else if (connection.response === undefined) {
-          answer(connection, response, listener);
+          respond(connection, response, listener);
         } else {
-          connection.waiting.push(() => answer(connection, response, listener));
+          connection.waiting.push(() => respond(connection, response, listener));
         }
       }
       server.on('request', onRequest);
       // Node would refuse it without a text.
       server.on('checkExpectation', onRequest);
     },
-    isAnswering(socket) {
+    isResponding(socket) {
       const connection = connections.get(clientOf(socket));
       return connection !== undefined && isInProgress(connection);
     },

@@ -21,7 +21,7 @@ export const NOTHING = new Html('');
 
 type Value = Html | readonly Html[] | string | number;
 
-/** A template of HTML. Strings and numbers are escaped, for text and for quoted attributes. */
+/** Tag of a template of HTML. Escapes strings and numbers, for text and for quoted attributes. */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
   return new Html(String.raw({ raw: strings }, ...values.map(markupOf)));
 }

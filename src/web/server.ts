@@ -1,5 +1,5 @@
 /**
- * The web server: its paths and what each answers. It is given functions, knows neither metrics nor
+ * The web server: its paths and their responses. It is given functions, knows neither metrics nor
  * customers, and never waits for the service.
  */
 import { STATUS_CODES } from 'node:http';
@@ -21,7 +21,7 @@ import { CONTENT_SECURITY_POLICY } from './status-style.ts';
 
 type ExpositionFormat = 'text' | 'openmetrics';
 
-/** In the order of our preference. */
+/** Content types in the order of our preference. */
 const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
   text: 'text/plain; version=0.0.4; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
@@ -36,7 +36,7 @@ export interface WebServerOptions {
   readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The parts of an answer to a scrape. Must not wait for the service. */
+  /** Returns the parts of a response to a scrape. Must not wait for the service. */
   readonly exposition: (format: ExpositionFormat, gzip: boolean) => Promise<readonly Uint8Array[]>;
   /** Whether the polling loop makes progress. */
   readonly healthy: () => boolean;
@@ -83,7 +83,7 @@ const REFUSAL_HEADERS = {
 const NAME = 'library-stats-exporter';
 const RESERVED_PATHS = ['/-/healthy', '/-/ready', '/-/reload'];
 
-/** Throws a UsageError for an invalid address or path. Opens nothing before `start`. */
+/** Returns a server that opens nothing before `start`. Throws a UsageError for an invalid address or path. */
 export function createWebServer(options: WebServerOptions): WebServer {
   const listenAddress = parseListenAddress(options.listenAddress);
   checkTelemetryPath(options.telemetryPath);
@@ -97,9 +97,9 @@ export function createWebServer(options: WebServerOptions): WebServer {
     exposeHeadRoutes: false,
     frameworkErrors: handleError,
     clientErrorHandler(error, socket) {
-      refuseUnparsed(error, socket, connections.isAnswering(socket));
+      refuseUnparsed(error, socket, connections.isResponding(socket));
     },
-    // While stopping, the routes answer.
+    // While stopping, the routes respond.
     return503OnClosing: false,
     serverFactory(listener) {
       connections.serve(listener);
@@ -247,7 +247,7 @@ function protocolRefusal({ httpVersion, headers }: IncomingMessage): 400 | 417 |
   return expect.toLowerCase() === '100-continue' ? undefined : 417;
 }
 
-/** By the code of the parser's error; others are a Bad Request. */
+/** Statuses by the code of the parser's error; others are a Bad Request. */
 const PARSER_REFUSALS = new Map<string | undefined, number>([
   ['ERR_HTTP_REQUEST_TIMEOUT', 408],
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 413],
@@ -258,8 +258,8 @@ const PARSER_REFUSALS = new Map<string | undefined, number>([
  * Refuses what is not a request, in the form of {@link sendText}, and disconnects. A client that
  * awaits the response to an earlier request would take the refusal for that response.
  */
-function refuseUnparsed(error: Error, socket: Socket, isAnswering: boolean): void {
-  if (socket.writable && !isAnswering) {
+function refuseUnparsed(error: Error, socket: Socket, isResponding: boolean): void {
+  if (socket.writable && !isResponding) {
     const status = PARSER_REFUSALS.get(codeOf(error)) ?? 400;
     const text = `${STATUS_CODES[status]}\n`;
     const headers = {
@@ -287,7 +287,7 @@ function createErrorHandler(log: Logger) {
   };
 }
 
-/** Only plain characters: the router treats others as patterns. */
+/** Throws a UsageError unless all characters are plain: the router treats others as patterns. */
 function checkTelemetryPath(path: string): void {
   if (!/^\/[\w.~/-]*$/.test(path) || RESERVED_PATHS.includes(path)) {
     throw new UsageError(

@@ -3,7 +3,7 @@ import type { CustomerMetrics, StreamMetrics } from '../counting/customer-metric
 
 /** Doors may count nobody for so long while it is open. */
 const MAX_SILENCE_MS = 2 * 60 * 60_000;
-/** Of devices and branches. */
+/** Limit for listed devices or branches. */
 const MAX_NAMES = 5;
 
 export interface Silence {
@@ -15,7 +15,7 @@ export interface Silence {
   readonly isOverdue: boolean;
 }
 
-/** `isOpenAt` returns undefined without opening hours. */
+/** Returns what counted nobody. `isOpenAt` returns undefined without opening hours. */
 export function findSilence(
   metrics: CustomerMetrics,
   nowMs: number,

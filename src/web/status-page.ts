@@ -43,7 +43,7 @@ const BY_SEVERITY: readonly Severity[] = [
   'ok',
 ];
 
-/** The whole document. Only the customers on the page are asked for their values. */
+/** Returns the whole document. Only the customers on the page are asked for their values. */
 export function renderStatusPage(
   data: StatusData,
   version: string,

@@ -13,7 +13,7 @@ import type { Html } from './html.ts';
 import { findSilence } from './silence.ts';
 import type { Silence } from './silence.ts';
 
-/** With thousands separated by a narrow no-break space, which is unambiguous in every country. */
+/** Separates thousands by a narrow no-break space, which is unambiguous in every country. */
 export function formatCount(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, '\u202f');
 }
@@ -25,18 +25,18 @@ function renderCount(count: number | undefined): Html {
     : html`${formatCount(count)}`;
 }
 
-/** A text for an instant, which is the tooltip. */
+/** Returns a text for an instant, which is the tooltip. */
 export function renderTime(atMs: number, text: string): Html {
   const instant = new Date(atMs).toISOString();
   return html`<time datetime="${instant}" title="${instant}">${text}</time>`;
 }
 
-/** `1h12m ago`. */
+/** Returns how long ago an instant was: `1h12m ago`. */
 export function renderAgo(atMs: number, nowMs: number): Html {
   return renderTime(atMs, `${formatAge(nowMs - atMs)} ago`);
 }
 
-/** In two units, such as `1h12m`. Never negative, even if the clock stepped back. */
+/** Returns a duration in two units, such as `1h12m`. Never negative, even if the clock stepped back. */
 function formatAge(ageMs: number): string {
   const seconds = Math.max(0, Math.floor(ageMs / 1_000));
   const unit = seconds >= 86_400 ? 3_600 : seconds >= 3_600 ? 60 : 1;
@@ -80,6 +80,7 @@ const BADGES = {
   ok: NOTHING,
 } satisfies Record<Severity, Html>;
 
+/** Returns the severity by which the page sorts and colours a customer. */
 export function severityOf({ credentialsValid, health }: CustomerStatus): Severity {
   if (credentialsValid === false) {
     return 'credentials';
@@ -139,7 +140,7 @@ function columnOf(name: string, counter: CounterName) {
   };
 }
 
-/** The roles repeat those of a table, which the narrow layout would lose. */
+/** Returns a row. Its roles repeat those of a table, which the narrow layout would lose. */
 export function renderRow(customer: CustomerStatus, { nowMs, nextPollInMs }: PollTimes): Html {
   const metrics = customer.metricsAt(nowMs);
   const series = customer.occupancySeriesAt(nowMs);

@@ -66,7 +66,7 @@ test('a failed poll changes no value, and the next good one makes all exact', as
   const log = daemon.logged('poll failed').map(({ error }) => String(error));
   for (const message of [
     'expected application/json, got text/html; check service.base_url',
-    'no complete answer within \\d+m?s',
+    'no complete response within \\d+m?s',
   ]) {
     const shown = new RegExp(`GET ${service.url}/v1/(peoplecount|login): ${message}`);
     expect(log.join('\n')).toMatch(shown);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AggregatedResponse, Question } from '../../src/base/model.ts';
+import type { AggregatedResponse, WindowQuery } from '../../src/base/model.ts';
 import { keyMetricsAt, readBreakdownHistory } from '../../src/backfill/read-breakdown.ts';
 import type { BreakdownHistory } from '../../src/backfill/read-breakdown.ts';
 import { queryFrom } from '../support/ask.ts';
@@ -12,15 +12,15 @@ function october(day: number): number {
 }
 
 function read(
-  answer: (question: Question) => AggregatedResponse,
-  { fromMs = OCTOBER.startMs, endMs = october(5), asked = [] as Question[] } = {},
+  answer: (question: WindowQuery) => AggregatedResponse,
+  { fromMs = OCTOBER.startMs, endMs = october(5), asked = [] as WindowQuery[] } = {},
 ): Promise<BreakdownHistory> {
   const span = { startMs: OCTOBER.startMs, endMs };
   return readBreakdownHistory('branch', CALENDAR, span, fromMs, queryFrom(answer, asked));
 }
 
 /** Ten an hour enter branch 101, three an hour branch 20. */
-function steady({ to = '' }: Question): AggregatedResponse {
+function steady({ to = '' }: WindowQuery): AggregatedResponse {
   const hours = (Date.parse(to) - OCTOBER.startMs) / HOUR_MS;
   return responseOf({ 101: [10 * hours, 9 * hours], 20: [3 * hours, 0] });
 }
@@ -30,7 +30,7 @@ function entered(history: BreakdownHistory, key: string, atMs: number): number |
 }
 
 test('a counter rises at the end of each day, one second before it', async () => {
-  const asked: Question[] = [];
+  const asked: WindowQuery[] = [];
   const history = await read(steady, { asked });
   expect(history.keys).toEqual(['20', '101']);
   expect(
@@ -47,7 +47,7 @@ test('a counter rises at the end of each day, one second before it', async () =>
 });
 
 test('a range that ends within a day has the counts up to an hour before its end, and to its end', async () => {
-  const asked: Question[] = [];
+  const asked: WindowQuery[] = [];
   const endMs = october(5) + 6 * HOUR_MS;
   const history = await read(steady, { fromMs: october(3) + HOUR_MS, endMs, asked });
   expect(asked.map(({ to }) => to?.slice(0, 16))).toEqual([

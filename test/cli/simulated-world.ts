@@ -8,7 +8,7 @@ import { createFaults } from '../../src/simulator/faults.ts';
 import { startSimulator } from '../../src/simulator/http.ts';
 import { drawLibrary } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
-import { createSimulatedService } from '../../src/simulator/service.ts';
+import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
 import { Workspace } from '../acceptance/daemon.ts';
 import type { Settings as FileSettings } from '../acceptance/daemon.ts';
 import { afternoonZone } from '../acceptance/local-time.ts';

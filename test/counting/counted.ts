@@ -4,7 +4,7 @@ import type {
   AggregatedResponse,
   Breakdown,
   MinuteStream,
-  Question,
+  WindowQuery,
   Row,
   Stream,
 } from '../../src/base/model.ts';
@@ -31,7 +31,7 @@ export const RECONCILE_MS = 60 * MINUTE_MS;
 /** A Wednesday, 11:00 in Copenhagen. */
 export const START_MS = NOW_MS;
 
-type Answer = (question: Question, nowMs: number) => AggregatedResponse;
+type Answer = (question: WindowQuery, nowMs: number) => AggregatedResponse;
 type Values = readonly (number | undefined)[];
 
 abstract class Counted {
@@ -49,7 +49,7 @@ abstract class Counted {
   /** Whether a baseline may be read that is not required. */
   mayReadBaseline = true;
   /** The requests of the last poll, and what it logs. */
-  asked: Question[] = [];
+  asked: WindowQuery[] = [];
   notes: readonly PollNote[] = [];
 
   constructor(polled: Stream, streams: readonly MinuteStream[], nowMs: number, timezone?: string) {
@@ -61,7 +61,7 @@ abstract class Counted {
     this.customer = this.#create();
   }
 
-  protected abstract answer(question: Question): AggregatedResponse;
+  protected abstract answer(question: WindowQuery): AggregatedResponse;
 
   get clockMs(): number {
     return this.nowMs + this.aheadMs;
@@ -145,7 +145,7 @@ export class CountedStream extends Counted {
     this.#answer = answer;
   }
 
-  protected answer(question: Question): AggregatedResponse {
+  protected answer(question: WindowQuery): AggregatedResponse {
     return this.#answer(question, this.nowMs);
   }
 
@@ -205,8 +205,8 @@ export function countedPeople(people: People = {}) {
   } = people;
   const service = new SimulatedPeople(conventions, { timezone });
   let change:
-    ((response: AggregatedResponse, question: Question) => AggregatedResponse) | undefined;
-  function answer(question: Question, nowMs: number): AggregatedResponse {
+    ((response: AggregatedResponse, question: WindowQuery) => AggregatedResponse) | undefined;
+  function answer(question: WindowQuery, nowMs: number): AggregatedResponse {
     const response = service.answer(question, nowMs);
     return change?.(response, question) ?? response;
   }
@@ -223,7 +223,7 @@ export function countedPeople(people: People = {}) {
       change = by;
     },
     /** Empties the responses to these requests from now on. */
-    empty: (when: (question: Question) => boolean) => {
+    empty: (when: (question: WindowQuery) => boolean) => {
       change = (response, question) => (when(question) ? { ...response, rows: [] } : response);
     },
   };
@@ -262,7 +262,7 @@ export class CountedBreakdown extends Counted {
     this.configure();
   }
 
-  protected answer({ aggregation, from }: Question): AggregatedResponse {
+  protected answer({ aggregation, from }: WindowQuery): AggregatedResponse {
     const { startMs } = this.customer.calendar.dayAt(this.nowMs);
     const rows = Date.parse(from) === startMs ? this.todayRows : this.totalRows;
     return this.glitches.shift() ?? responseOf(rows, aggregation);

@@ -1,6 +1,6 @@
 /** A diagnosis of a stream: what the exporter's first polls would come to, and what explains it. */
 import { expect, test } from 'vitest';
-import type { Question } from '../../src/base/model.ts';
+import type { WindowQuery } from '../../src/base/model.ts';
 import { diagnoseStream } from '../../src/counting/diagnose.ts';
 import type { StreamDiagnosis } from '../../src/counting/diagnose.ts';
 import { streamContext } from '../../src/polling/poll-job.ts';
@@ -33,7 +33,7 @@ async function diagnosed(
     beginBaseline: () => true,
     hasTime: () => true,
   };
-  const asked: Question[] = [];
+  const asked: WindowQuery[] = [];
   const query = queryFrom((question) => {
     const response = service.answer(question, NOW_MS);
     return response.aggregation === 'day'

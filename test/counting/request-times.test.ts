@@ -1,6 +1,6 @@
 /** Which way to write times fits a service, by the counts of one window that was requested in each way. */
 import { describe, expect, test } from 'vitest';
-import type { Question, RequestTimes } from '../../src/base/model.ts';
+import type { WindowQuery, RequestTimes } from '../../src/base/model.ts';
 import { ServiceError } from '../../src/base/errors.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { compareRequestTimes, fittingRequestTimes } from '../../src/counting/request-times.ts';
@@ -68,7 +68,7 @@ const NOW_MS = Date.UTC(2026, 10, 3, 10, 0, 30);
 
 /** The comparison for people in a zone, and the questions; `answer` by default has no rows. */
 async function compared(zone: string, aggregation = 'minute', failure?: ServiceError) {
-  const asked: Question[] = [];
+  const asked: WindowQuery[] = [];
   const comparison = await compareRequestTimes('people', new Zone(zone), NOW_MS, (question) => {
     asked.push(question);
     const rows = [
@@ -101,7 +101,7 @@ test.each([
 
 test('the window of a day on which the offset changed is for the smaller offset', async () => {
   const zone = new Zone('Europe/Copenhagen');
-  const asked: Question[] = [];
+  const asked: WindowQuery[] = [];
   await compareRequestTimes('logins', zone, Date.UTC(2026, 2, 29, 8), (question) => {
     asked.push(question);
     return Promise.resolve({ aggregation: 'minute', rows: [] });

@@ -1,6 +1,6 @@
 /** A scheduler with customers whose service answers as the test says. */
 import { ServiceError } from '../../src/base/errors.ts';
-import type { AggregatedResponse, Question, Stream } from '../../src/base/model.ts';
+import type { AggregatedResponse, WindowQuery, Stream } from '../../src/base/model.ts';
 import { LogLimiter } from '../../src/polling/log-limiter.ts';
 import type { PolledCustomer, Scheduler, SchedulerOptions } from '../../src/polling/scheduler.ts';
 import { captureLog } from '../support/captured-log.ts';
@@ -14,12 +14,12 @@ export const GOOD: AggregatedResponse = {
   rows: [{ key: 1, counts: [3, 1] }],
 };
 
-type Answer = (question: Question, signal: AbortSignal) => Promise<AggregatedResponse>;
+type Answer = (question: WindowQuery, signal: AbortSignal) => Promise<AggregatedResponse>;
 
 export class SchedulerFixture implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly scheduler: Scheduler;
-  readonly requests: { customer: string; question: Question; atMs: number }[] = [];
+  readonly requests: { customer: string; question: WindowQuery; atMs: number }[] = [];
   /** Reasons of the polls that have ended; undefined of a success. */
   readonly ended: (string | undefined)[] = [];
   readonly lines: Line[];
@@ -87,7 +87,7 @@ export class SchedulerFixture implements AsyncDisposable {
 }
 
 /** An answer that never comes. */
-export function hang(_question: Question, signal: AbortSignal): Promise<AggregatedResponse> {
+export function hang(_question: WindowQuery, signal: AbortSignal): Promise<AggregatedResponse> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(new ServiceError('timeout', 'no answer came')));
   });

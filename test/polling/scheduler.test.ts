@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import type { AggregatedResponse, Breakdown, Question } from '../../src/base/model.ts';
+import type { AggregatedResponse, Breakdown, WindowQuery } from '../../src/base/model.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { GOOD, hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
@@ -249,7 +249,7 @@ describe('breakdowns', () => {
   }
 
   /** By the aggregation that was requested. */
-  function answer({ aggregation }: Question): Promise<AggregatedResponse> {
+  function answer({ aggregation }: WindowQuery): Promise<AggregatedResponse> {
     return Promise.resolve({ ...GOOD, aggregation });
   }
 

@@ -4,7 +4,7 @@ import { ServiceError } from '../../src/base/errors.ts';
 import { Secret } from '../../src/base/secret.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { createService } from '../../src/service/client.ts';
-import type { ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
+import type { ExchangeResponse, ExchangeRequest } from '../../src/service/transport.ts';
 import { customerNamed } from '../support/polled.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -27,7 +27,7 @@ export function servedCustomers(
   async function exchange(
     { form }: ExchangeRequest,
     signal?: AbortSignal,
-  ): Promise<ExchangeAnswer> {
+  ): Promise<ExchangeResponse> {
     startedMs.push(clock.monotonicMs());
     await clock.sleep(answerMs, signal).catch(() => {
       throw new ServiceError('timeout', 'no answer came');

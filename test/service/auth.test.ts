@@ -1,7 +1,7 @@
 /** The life of a token, and of refused credentials, under a virtual clock. */
 import { describe, expect, test } from 'vitest';
 import { Secret } from '../../src/base/secret.ts';
-import type { ExchangeAnswer } from '../../src/service/transport.ts';
+import type { ExchangeResponse } from '../../src/service/transport.ts';
 import { settle } from '../support/virtual-clock.ts';
 import { inTurn, SECRET, tokenAnswer } from './support/fake-service.ts';
 import { failureOf, never, QUESTION, reply, ROWS, startInMemory } from './support/harness.ts';
@@ -10,7 +10,7 @@ import type { Reply } from './support/harness.ts';
 const MINUTE_MS = 60_000;
 const REFUSAL = reply(400, { error: 'invalid_client' });
 
-function granted(name: string, expiresIn: unknown): ExchangeAnswer {
+function granted(name: string, expiresIn: unknown): ExchangeResponse {
   return reply(200, tokenAnswer({ access_token: name, expires_in: expiresIn }))();
 }
 
@@ -98,7 +98,7 @@ describe('a token', () => {
 
   test('still arrives for the other callers when one of them aborts', async () => {
     const { fake, requests, use } = startTokens();
-    const pending = Promise.withResolvers<ExchangeAnswer>();
+    const pending = Promise.withResolvers<ExchangeResponse>();
     fake.token = () => pending.promise;
     const controller = new AbortController();
     const aborted = failureOf(use(controller.signal));

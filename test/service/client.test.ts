@@ -197,7 +197,7 @@ describe('the error of a query names the whole URL without its query', () => {
   });
 
   test.for([
-    ['token', AUTH_ADDRESS, 'POST https://identity/base/connect/token: no complete answer'],
+    ['token', AUTH_ADDRESS, 'POST https://identity/base/connect/token: no complete response'],
     [
       'data',
       { maxRequestsPerSecond: 0.01 },

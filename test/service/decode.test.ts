@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import type { PageQuestion } from '../../src/base/model.ts';
+import type { PageQuery } from '../../src/base/model.ts';
 import {
   decodeAggregated,
   decodePage,
@@ -100,7 +100,7 @@ describe('an aggregated answer', () => {
       [{}, { aggregation: 'x'.repeat(65) }].map((metadata) => ({ metadata, result: [] })),
     ],
     [
-      '"metadata.startToken" is present: the answer is incomplete',
+      '"metadata.startToken" is present: the response is incomplete',
       [{ metadata: { ...METADATA, startToken: 'abc' }, result: [] }],
     ],
     ['"result": expected an array', [{ metadata: METADATA, result: {} }]],
@@ -200,7 +200,7 @@ describe('a page of raw records', () => {
     deviceId: 4,
   };
 
-  function page(result: unknown, metadata: object = {}, question: Partial<PageQuestion> = {}) {
+  function page(result: unknown, metadata: object = {}, question: Partial<PageQuery> = {}) {
     return decodePage(
       { endpoint: 'login', limit: 10, includePatronFields: false, ...question },
       answer({ metadata, result }),

@@ -85,7 +85,7 @@ describe('a query that fails', () => {
     const error = await failureOf(harness.riverside.query(QUESTION, controller.signal));
     expect(error).toMatchObject(expected);
     const timeout =
-      /^GET http:\S+\/v1\/peoplecount: no complete answer within \d+m?s; a poll may take 54s$/;
+      /^GET http:\S+\/v1\/peoplecount: no complete response within \d+m?s; a poll may take 54s$/;
     expect(error.message).toMatch(error === GONE ? /^gone$/ : timeout);
     expect(harness.requests).toEqual(['token:200', 'peoplecount:none']);
     await until(() => fake.sockets.size <= 1);

@@ -70,7 +70,7 @@ test.for<[string, Answer, string]>([
   const { outcome, message } = await failureAfter(answer, 100);
   expect(outcome).toEqual(['timeout', code, code, code, code]);
   expect(message).toMatch(
-    /^GET http:\/\/127\.0\.0\.1:\d+\/v1\/peoplecount: no complete answer within 100ms$/,
+    /^GET http:\/\/127\.0\.0\.1:\d+\/v1\/peoplecount: no complete response within 100ms$/,
   );
 });
 

@@ -3,7 +3,7 @@
  * internals. This auditor checks calendar and secrets, and runs the others.
  */
 import type { Stream } from '../../src/base/model.ts';
-import type { SimulatedService } from '../../src/simulator/service.ts';
+import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
 import { dayStart, periodStart } from '../acceptance/local-time.ts';
 import { createBreakdownAuditor } from './breakdown-auditor.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';

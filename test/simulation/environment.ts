@@ -11,8 +11,8 @@ import type { Conventions } from '../../src/simulator/conventions.ts';
 import { FAULT_KINDS } from '../../src/simulator/faults.ts';
 import type { FaultKind } from '../../src/simulator/faults.ts';
 import { ALWAYS_OPEN, drawLibrary } from '../../src/simulator/libraries.ts';
-import { createSimulatedService } from '../../src/simulator/service.ts';
-import type { SimulatedService } from '../../src/simulator/service.ts';
+import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
+import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
 
 /** What happens to an exporter or its service, besides faults of single requests. */
 export const INCIDENT_KINDS = [

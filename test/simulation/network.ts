@@ -9,7 +9,7 @@ import { abortError } from '../../src/service/limits.ts';
 import type { Exchange } from '../../src/service/transport.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
-import type { SimulatedService } from '../../src/simulator/service.ts';
+import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
 import { toAnswer, toSimulated } from '../support/exporter-process.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import type { RetryAuditor } from './retry-auditor.ts';

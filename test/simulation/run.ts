@@ -9,7 +9,7 @@ import type { Config } from '../../src/config/types.ts';
 import { pick } from '../../src/simulator/chance.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
-import type { SimulatedService } from '../../src/simulator/service.ts';
+import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
 import { configOf } from '../support/exporter-process.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { createAuditor } from './auditor.ts';

@@ -213,7 +213,7 @@ describe('as time passes', () => {
     expect(one.ask(PEOPLE, { aggregation: 'day' }).result).toHaveLength(1);
     await one.clock.advance(24 * HOUR_MS);
     expect(one.ask(PEOPLE, { aggregation: 'day' }).result).toHaveLength(0);
-    expect(one.service.truth('lone', 0).entered).toBe(0);
+    expect(one.service.groundTruth('lone', 0).entered).toBe(0);
   });
 
   test.each(['day', 'quarter'] as const)('a nightly roll-up of %s lags', (aggregation) => {

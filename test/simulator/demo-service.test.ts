@@ -30,7 +30,7 @@ describe('the five customers of the demo', () => {
         const nowMs = startMs + hour * HOUR_MS + 20 * 60_000;
         const open = service.customers.filter(({ library }) => isOpen(library, nowMs));
         const busy = open.filter(
-          ({ library: { name } }) => service.truth(name, nowMs - 15 * 60_000, nowMs).entered >= 5,
+          ({ library: { name } }) => service.groundTruth(name, nowMs - 15 * 60_000, nowMs).entered >= 5,
         );
         const withDeadDoor = open.filter(({ library: { name, devices } }) => {
           const counting = service.breakdownTotals(name, 'device', nowMs - 4 * HOUR_MS, nowMs);
@@ -44,12 +44,12 @@ describe('the five customers of the demo', () => {
 
   test('have doors that died 25 hours ago, in old-town the only one, and stations that work', () => {
     const service = serviceAt(NOW_MS);
-    const today = service.truth('old-town', Date.parse('2026-03-18T00:00:00Z'));
+    const today = service.groundTruth('old-town', Date.parse('2026-03-18T00:00:00Z'));
     expect(today.entered).toBe(0);
     expect(today.logins).toBeGreaterThan(20);
     const deathMs = Date.parse('2026-03-17T14:00:00Z');
-    expect(service.truth('old-town', deathMs).entered).toBe(0);
-    expect(service.truth('old-town', deathMs - HOUR_MS).entered).toBeGreaterThan(20);
+    expect(service.groundTruth('old-town', deathMs).entered).toBe(0);
+    expect(service.groundTruth('old-town', deathMs - HOUR_MS).entered).toBeGreaterThan(20);
     const before = service.breakdownTotals('riverside', 'device', deathMs - HOUR_MS);
     const after = service.breakdownTotals('riverside', 'device', deathMs);
     expect([...before.keys()].filter((id) => !after.has(id))).toHaveLength(1);

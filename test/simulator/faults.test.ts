@@ -45,7 +45,7 @@ test.each<[FaultKind, object]>([
 });
 
 test('faults of the data endpoints do not affect the token endpoint', () => {
-  const unchanged = { kind: 'answer', response: service.handle(token), afterMs: 0 };
+  const unchanged = { kind: 'response', response: service.handle(token), afterMs: 0 };
   expect(outcomeOf('unauthorized', token)).toEqual(unchanged);
   expect(outcomeOf('empty', token)).toEqual(unchanged);
   expect(outcomeOf('reset', token)).toEqual({ kind: 'reset' });
@@ -67,13 +67,13 @@ test('a plan applies to one customer or all, until it is cleared', () => {
   function kind(): string {
     return faults.outcome(service, data).kind;
   }
-  expect(kind()).toBe('answer');
+  expect(kind()).toBe('response');
   faults.set({ rate: 1, kinds: ['reset'] }, 'another');
-  expect(kind()).toBe('answer');
+  expect(kind()).toBe('response');
   faults.set({ rate: 1, kinds: ['timeout'] });
   expect(kind()).toBe('silence');
   faults.set({ rate: 1, kinds: ['reset'] }, 'lone');
   expect(kind()).toBe('reset');
   faults.clear();
-  expect(kind()).toBe('answer');
+  expect(kind()).toBe('response');
 });

@@ -40,11 +40,11 @@ describe('totals', () => {
     service.record('lone', { kind: 'out', atMs: atMs + 60_000, arrivesMs: NOW_MS + 1 });
     service.record('lone', { kind: 'login', atMs });
     const totals = { entered: 4, exited: 0, logins: 1 };
-    expect(service.truth('lone', atMs)).toEqual({ ...totals, served: totals });
+    expect(service.groundTruth('lone', atMs)).toEqual({ ...totals, served: totals });
     const nothing = { entered: 0, exited: 0, logins: 0 };
-    expect(service.truth('lone', atMs + 1)).toEqual({ ...nothing, served: totals });
-    expect(service.truth('lone', atMs, atMs + 59_999).entered).toBe(0);
-    expect(service.truth('lone', atMs, NOW_MS + 1).exited).toBe(1);
+    expect(service.groundTruth('lone', atMs + 1)).toEqual({ ...nothing, served: totals });
+    expect(service.groundTruth('lone', atMs, atMs + 59_999).entered).toBe(0);
+    expect(service.groundTruth('lone', atMs, NOW_MS + 1).exited).toBe(1);
   });
 });
 
@@ -70,6 +70,6 @@ test('records of a device that was offline are known when it is online again', (
   const { service } = small({ lateness }, { visitsPerDay: 2_000 });
   const fromMs = at('2026-03-17T12:00:00Z');
   const toMs = fromMs + 3_600_000;
-  expect(service.truth('lone', fromMs, toMs - 1).entered).toBe(0);
-  expect(service.truth('lone', fromMs, toMs).entered).toBeGreaterThan(100);
+  expect(service.groundTruth('lone', fromMs, toMs - 1).entered).toBe(0);
+  expect(service.groundTruth('lone', fromMs, toMs).entered).toBeGreaterThan(100);
 });

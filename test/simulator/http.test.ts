@@ -48,11 +48,11 @@ test('closing the simulator ends requests without an answer', async () => {
   expect(await waiting).toBe('ended');
 });
 
-test('the truth is shown and faults are set and cleared under /simulator/', async () => {
+test('the ground truth is shown and faults are set and cleared under /simulator/', async () => {
   const [from, at] = ['2026-03-18T00:00:00Z', '2026-03-18T15:00:00Z'];
   const shown = await fetch(`${simulator.url}/simulator/truth?from=${from}&at=${at}`);
   expect(await shown.json()).toEqual({
-    customers: { lone: service.truth('lone', Date.parse(from), Date.parse(at)) },
+    customers: { lone: service.groundTruth('lone', Date.parse(from), Date.parse(at)) },
   });
   const url = `${simulator.url}/simulator/faults`;
   const body = JSON.stringify({ rate: 1, kinds: ['unavailable'] });

@@ -4,8 +4,8 @@ import type { Conventions } from '../../src/simulator/conventions.ts';
 import { drawLibrary } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import type { SimulatedResponse } from '../../src/simulator/responses.ts';
-import { createSimulatedService } from '../../src/simulator/service.ts';
-import type { SimulatedService } from '../../src/simulator/service.ts';
+import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
+import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 /** A Wednesday afternoon in Europe. */

@@ -1,10 +1,10 @@
 /** A `query` that responds from a function and records the questions. */
-import type { AggregatedResponse, Question } from '../../src/base/model.ts';
+import type { AggregatedResponse, WindowQuery } from '../../src/base/model.ts';
 import type { Query } from '../../src/counting/rows/window-reader.ts';
 
 export function queryFrom(
-  answer: (question: Question) => AggregatedResponse,
-  asked: Question[] = [],
+  answer: (question: WindowQuery) => AggregatedResponse,
+  asked: WindowQuery[] = [],
 ): Query {
   return (question) => {
     asked.push(question);

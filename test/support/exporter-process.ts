@@ -16,10 +16,10 @@ import type { PollObserver } from '../../src/polling/poll-job.ts';
 import { LogLimiter } from '../../src/polling/log-limiter.ts';
 import { Scheduler } from '../../src/polling/scheduler.ts';
 import { createService } from '../../src/service/client.ts';
-import type { Exchange, ExchangeAnswer, ExchangeRequest } from '../../src/service/transport.ts';
+import type { Exchange, ExchangeResponse, ExchangeRequest } from '../../src/service/transport.ts';
 import type { CustomerClient } from '../../src/service/types.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
-import type { SimulatedService } from '../../src/simulator/service.ts';
+import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
 
 export interface ExporterProcessOptions {
   readonly clock: Clock;
@@ -151,7 +151,7 @@ export function toSimulated({ url, bearer, form }: ExchangeRequest): SimulatedRe
   return { method: 'POST', path: pathname, body: form.reveal() };
 }
 
-export function toAnswer({ status, headers, body }: SimulatedResponse): ExchangeAnswer {
+export function toAnswer({ status, headers, body }: SimulatedResponse): ExchangeResponse {
   return {
     status,
     contentType: headers['content-type'],

@@ -1,5 +1,5 @@
 /** People of one customer of the simulator, in memory: by default only those that a test records. */
-import type { AggregatedResponse, Question } from '../../src/base/model.ts';
+import type { AggregatedResponse, WindowQuery } from '../../src/base/model.ts';
 import type { Conventions, MinuteKey } from '../../src/simulator/conventions.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import { small } from '../simulator/support.ts';
@@ -58,7 +58,7 @@ export class SimulatedPeople {
     return [entered, exited];
   }
 
-  answer({ aggregation, from, to }: Question, nowMs: number): AggregatedResponse {
+  answer({ aggregation, from, to }: WindowQuery, nowMs: number): AggregatedResponse {
     const { clock, ask } = this.#simulated;
     clock.aheadMs = nowMs - NOW_MS;
     const query = { aggregation, from, ...(to !== undefined && { to }) };

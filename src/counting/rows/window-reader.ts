@@ -1,7 +1,7 @@
 /** How counting reads the service: one window at a time, through the `query` that it is given. */
 import { isTransient } from '../../base/errors.ts';
 import { COUNTERS } from '../../base/model.ts';
-import type { Aggregation, AggregatedResponse, MinuteStream, Question } from '../../base/model.ts';
+import type { Aggregation, AggregatedResponse, MinuteStream, WindowQuery } from '../../base/model.ts';
 import { DAY_MS, MINUTE_MS } from '../calendar/calendar.ts';
 import type { Span } from '../calendar/calendar.ts';
 import { anyBelow, grandTotal, isZero, sumCounts } from './counts.ts';
@@ -9,7 +9,7 @@ import type { Counts } from './counts.ts';
 import type { Zone } from '../calendar/zone.ts';
 
 /** Sends one question to the service. Rejects with a ServiceError if there is no valid response. */
-export type Query = (question: Question) => Promise<AggregatedResponse>;
+export type Query = (question: WindowQuery) => Promise<AggregatedResponse>;
 
 export interface WindowResponse extends AggregatedResponse {
   readonly sums: Counts;

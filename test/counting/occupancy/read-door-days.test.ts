@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Question } from '../../../src/base/model.ts';
+import type { WindowQuery } from '../../../src/base/model.ts';
 import { readDoorModel } from '../../../src/counting/occupancy/read-door-days.ts';
 import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
 import type { KeyFormat } from '../../../src/counting/rows/key-format.ts';
@@ -32,10 +32,10 @@ function libraryOf(conventions: Partial<Conventions>): SimulatedPeople {
 async function read(
   conventions: Partial<Conventions>,
   ofKeys: Partial<KeyFormat> = {},
-): Promise<{ model: DoorModel | undefined; asked: Question[] }> {
+): Promise<{ model: DoorModel | undefined; asked: WindowQuery[] }> {
   const service = libraryOf(conventions);
   const formats: KeyFormat[] = [{ form: 'iso', zone: 'written', ...ofKeys }];
-  const asked: Question[] = [];
+  const asked: WindowQuery[] = [];
   const query = queryFrom((question) => service.answer(question, NOW_MS), asked);
   return {
     model: await readDoorModel(query, CALENDAR, TODAY, { status: 'detected', formats }),

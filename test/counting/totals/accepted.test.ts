@@ -1,7 +1,7 @@
 /** When values were last accepted, and since when values wait for confirmation. */
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../src/base/errors.ts';
-import type { AggregatedResponse, Question, Stream } from '../../../src/base/model.ts';
+import type { AggregatedResponse, WindowQuery, Stream } from '../../../src/base/model.ts';
 import type { CustomerMetrics } from '../../../src/counting/customer-metrics.ts';
 import { SimulatedPeople } from '../../support/simulated-people.ts';
 import {
@@ -64,7 +64,7 @@ describe('values', () => {
     for (let hours = 0; hours < 14 * 24; hours += 1) {
       service.record(START_MS - hours * HOUR_MS - HOUR_MS / 2 - HOUR_MS / 4, [30, 30]);
     }
-    function answer(question: Question, nowMs: number): AggregatedResponse {
+    function answer(question: WindowQuery, nowMs: number): AggregatedResponse {
       const fullHourMs = Math.floor(Date.parse(question.from) / HOUR_MS) * HOUR_MS;
       const from = new Date(Math.max(fullHourMs, START_MS - 48 * HOUR_MS)).toISOString();
       const asked = question.aggregation === 'minute' ? { ...question, from } : question;

@@ -1,6 +1,6 @@
 /** The total read by the minute in pieces, of a service that is busy at every chunk boundary. */
 import { expect, test } from 'vitest';
-import type { AggregatedResponse, Question } from '../../../src/base/model.ts';
+import type { AggregatedResponse, WindowQuery } from '../../../src/base/model.ts';
 import { MINUTE_MS } from '../../../src/counting/calendar/calendar.ts';
 import { WindowReader } from '../../../src/counting/rows/window-reader.ts';
 import { totalByMinute } from '../../../src/counting/totals/period-total.ts';
@@ -12,7 +12,7 @@ import { forcedAbove, SimulatedPeople } from '../../support/simulated-people.ts'
 const START_MS = Date.UTC(2026, 10, 18, 4);
 const END_MS = START_MS + 24 * 60 * MINUTE_MS;
 
-type Answer = (question: Question) => AggregatedResponse;
+type Answer = (question: WindowQuery) => AggregatedResponse;
 
 /** Somebody came at the start of every minute: as many records are on a boundary as can be. */
 function busyService(edges: Pick<Conventions, 'fromEdge' | 'toEdge'>): Answer {
@@ -46,7 +46,7 @@ test.each([
 
 test('a forced aggregation that has no counts yet is read by minute, too', async () => {
   const answer = busyService(PLAIN);
-  function withoutDays(question: Question): AggregatedResponse {
+  function withoutDays(question: WindowQuery): AggregatedResponse {
     const response = answer(question);
     return response.aggregation === 'day' ? { ...response, rows: [] } : response;
   }

@@ -3,16 +3,16 @@ import { onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
 import { createLogger } from '../../../src/base/log.ts';
-import type { AggregatedResponse, Question } from '../../../src/base/model.ts';
+import type { AggregatedResponse, WindowQuery } from '../../../src/base/model.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { createService } from '../../../src/service/client.ts';
 import type { RetryPolicy } from '../../../src/service/retry.ts';
-import type { ExchangeAnswer, ExchangeRequest } from '../../../src/service/transport.ts';
+import type { ExchangeResponse, ExchangeRequest } from '../../../src/service/transport.ts';
 import type { CustomerClient, ServiceOptions } from '../../../src/service/types.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { peopleAnswer, SECRET, startFakeService, tokenAnswer } from './fake-service.ts';
 
-export const QUESTION: Question = {
+export const QUESTION: WindowQuery = {
   endpoint: 'peoplecount',
   aggregation: 'minute',
   from: '2026-11-01T04:00:00+01:00',
@@ -89,10 +89,10 @@ export async function start(options: HarnessOptions = {}) {
   return { fake, harness: createHarness(fake.url, options) };
 }
 
-export type Reply = (request: ExchangeRequest) => ExchangeAnswer | Promise<ExchangeAnswer>;
+export type Reply = (request: ExchangeRequest) => ExchangeResponse | Promise<ExchangeResponse>;
 
 /** An answer in memory. */
-export function reply(status: number, value: unknown, headers: Partial<ExchangeAnswer> = {}) {
+export function reply(status: number, value: unknown, headers: Partial<ExchangeResponse> = {}) {
   const none = { contentType: 'application/json', retryAfter: undefined, date: undefined };
   return () => ({ ...none, status, body: Buffer.from(JSON.stringify(value)), ...headers });
 }
@@ -103,7 +103,7 @@ export const ROWS = reply(200, peopleAnswer([{ key: 1, in: 3, out: 1 }]));
 export function startInMemory(options: HarnessOptions = {}) {
   const clock = virtualClock();
   const fake: { token: Reply; data: Reply } = { token: reply(200, tokenAnswer()), data: ROWS };
-  async function exchange(request: ExchangeRequest): Promise<ExchangeAnswer> {
+  async function exchange(request: ExchangeRequest): Promise<ExchangeResponse> {
     return request.form === undefined ? fake.data(request) : fake.token(request);
   }
   const harness = createHarness('https://service', {
@@ -121,7 +121,7 @@ export function never(): AbortSignal {
 
 export function ask(
   client: CustomerClient,
-  question: Question = QUESTION,
+  question: WindowQuery = QUESTION,
 ): Promise<AggregatedResponse> {
   return client.query(question, never());
 }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { MinuteStream } from '../base/model.ts';
-import { answer } from './answers.ts';
+import { dataBody } from './data-body.ts';
 import { hexadecimal } from './chance.ts';
 import { DAY_MS, SECOND_MS, plainConventions } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
@@ -60,6 +60,7 @@ const STREAMS: Readonly<Record<string, MinuteStream>> = {
   '/v1/login': 'logins',
 };
 
+/** Returns the service with its customers. Its methods throw for a customer that it does not have. */
 export function createSimulatedService(options: SimulatedServiceOptions) {
   const { seed, customers, clock } = options;
   const conventionsOfAll = options.conventions ?? plainConventions;
@@ -116,11 +117,11 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
     const expires_in = account.ledger.conventions.tokenLifetimeSeconds;
     const access_token = `simulated.${hexadecimal(40, seed, tokens.size)}`;
     tokens.set(access_token, { account, expiresMs: nowMs + expires_in * SECOND_MS });
-    const answer = { access_token, expires_in, token_type: 'Bearer', scope: SCOPE };
-    return jsonResponse(200, JSON.stringify(answer), dateMs);
+    const granted = { access_token, expires_in, token_type: 'Bearer', scope: SCOPE };
+    return jsonResponse(200, JSON.stringify(granted), dateMs);
   }
 
-  function answerData(stream: MinuteStream, request: SimulatedRequest): SimulatedResponse {
+  function respondWithData(stream: MinuteStream, request: SimulatedRequest): SimulatedResponse {
     const nowMs = clock.nowMs();
     const token = tokenOf(request);
     const conventions = token?.account.ledger.conventions ?? conventionsOfAll;
@@ -150,7 +151,7 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
     const query = parseQuery(stream, parameters, conventions, ledger.zone);
     return 'error' in query
       ? refuse(query.status, query.error)
-      : jsonResponse(200, answer(ledger, query, nowMs), dateMs);
+      : jsonResponse(200, dataBody(ledger, query, nowMs), dateMs);
   }
 
   return {
@@ -162,7 +163,7 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
     handle(request: SimulatedRequest): SimulatedResponse {
       const stream = STREAMS[request.path];
       if (stream !== undefined) {
-        return answerData(stream, request);
+        return respondWithData(stream, request);
       }
       return request.path === TOKEN_PATH
         ? issueToken(request)

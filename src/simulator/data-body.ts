@@ -1,4 +1,4 @@
-/** Answers of the data endpoints from a ledger: rows of an aggregation, or raw records. */
+/** Bodies of the data endpoints from a ledger: rows of an aggregation, or raw records. */
 import type { Aggregation, Breakdown } from '../base/model.ts';
 import { chance } from './chance.ts';
 import { DAY_MS, MINUTE_MS } from './conventions.ts';
@@ -22,28 +22,28 @@ interface Row {
 /** A different last argument of chance() makes the fields independent. */
 const PATRON_FIELDS = { gender: 1, age: 2, town: 3 };
 const TOWNS = ['Nordby', 'Westhaven', 'Millbrook', 'Kirkham', 'Anand', 'Ponsonby'];
-/** The size of a raw answer without its records, about. */
+/** Size of a page of raw records without the records, about. */
 const ENVELOPE_BYTES = 200;
 /** The local time of the nightly roll-up. */
 const ROLL_UP_MINUTE = 150;
 
-/** The body of a successful answer, as JSON. */
-export function answer(ledger: Ledger, query: DataQuery, nowMs: number): string {
+/** Returns the body of a successful response, as JSON. */
+export function dataBody(ledger: Ledger, query: DataQuery, nowMs: number): string {
   const { conventions } = ledger;
   const { forced, forcedTo, forcedWindow } = conventions;
   const { aggregation } = query;
-  function forcedAnswer(): string {
+  function forcedBody(): string {
     return aggregated(query, forcedTo, rowsOf(ledger, query, forcedTo, forcedWindow, nowMs));
   }
   if (aggregation === undefined) {
-    return rawAnswer(ledger, query, nowMs) ?? forcedAnswer();
+    return rawBody(ledger, query, nowMs) ?? forcedBody();
   }
   const window = aggregation === 'minute' ? 'as asked' : conventions.window;
   const rows = rowsOf(ledger, query, aggregation, window, nowMs);
   const body = aggregated(query, aggregation, rows);
   const size = forced.above === 'rows' ? rows.length : body.length;
   const mayForce = coarseness(forcedTo, conventions) > coarseness(aggregation, conventions);
-  return mayForce && size > forced.limit ? forcedAnswer() : body;
+  return mayForce && size > forced.limit ? forcedBody() : body;
 }
 
 /** An aggregation is only forced to a coarser one; nothing is coarser than groups. */
@@ -170,11 +170,11 @@ function isGroup(aggregation: Aggregation): aggregation is Breakdown {
 }
 
 /**
- * The body of a raw answer (docs/service.md#people-counts, #logins); undefined if the service forces an
- * aggregation. A page starts after a record, not at an offset, so records that arrive between two
+ * Returns a page of raw records as JSON (docs/service.md#people-counts, #logins); undefined if the service
+ * forces an aggregation. A page starts after a record, not at an offset, so records that arrive between two
  * pages do not shift it.
  */
-function rawAnswer(ledger: Ledger, query: DataQuery, nowMs: number): string | undefined {
+function rawBody(ledger: Ledger, query: DataQuery, nowMs: number): string | undefined {
   const { conventions } = ledger;
   const { forced } = conventions;
   const { limit } = query;
@@ -201,7 +201,7 @@ function rawAnswer(ledger: Ledger, query: DataQuery, nowMs: number): string | un
   return `{"metadata":${metadata},"result":[${texts.join(',')}]}`;
 }
 
-/** In order of window time. */
+/** Returns the records in the order of window time. */
 function findRecords(ledger: Ledger, query: DataQuery, nowMs: number): readonly ServiceRecord[] {
   const { stream, after, toMs } = query;
   const fromMs = Math.max(query.fromMs, after?.windowMs ?? -Infinity);
