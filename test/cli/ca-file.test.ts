@@ -1,15 +1,18 @@
 /** `service.ca_file` and `service.proxy_url` of `run`, and that a reload reads them again. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { launch, Workspace } from '../acceptance/daemon.ts';
-import { AUTHORITY, startFakeService } from '../service/support/fake-service.ts';
-import { makeAuthority } from '../support/certificates.ts';
+import { makeAuthority, makeCertificate } from '../support/certificates.ts';
+import { startScriptedServer } from '../support/scripted-server.ts';
 import { configFlag, SECRET } from './simulated-world.ts';
 
 const FLAGS = ['--web.listen-address=127.0.0.1:0', '--storage.path=', '--web.enable-lifecycle'];
 const PATIENT = { timeout: 30_000 };
 
 test('a reload applies a changed ca_file and proxy_url', async () => {
-  const service = await startFakeService({ certificate: 'good' });
+  const issuer = makeAuthority();
+  const service = await startScriptedServer(
+    makeCertificate({ name: 'service', hosts: ['127.0.0.1'], issuer }),
+  );
   const workspace = new Workspace();
   onTestFinished(() => workspace.close());
   function configure(settings: object = {}): string {
@@ -21,22 +24,22 @@ test('a reload applies a changed ca_file and proxy_url', async () => {
   await child.until(() => child.stderr.includes('set service.ca_file'));
   workspace.write('ca.pem', 'no certificate');
   expect((await child.reload()).status).toBe(400);
-  expect(service.asked).toEqual([]);
+  expect(service.received).toEqual([]);
 
-  workspace.write('ca.pem', AUTHORITY);
+  workspace.write('ca.pem', issuer.cert);
   expect((await child.reload()).status).toBe(200);
   await vi.waitUntil(() => service.count('/v1/peoplecount') > 0, PATIENT);
 
   // Nothing listens on port 1, and no request may bypass the proxy.
   configure({ proxy_url: `http://user:${SECRET}@127.0.0.1:1` });
   expect((await child.reload()).status).toBe(200);
-  const before = service.asked.length;
+  const before = service.received.length;
   const stream = { customer: 'riverside', stream: 'people' };
   await vi.waitUntil(
     async () => (await child.value('library_poll_failures_total', stream)) !== 0,
     PATIENT,
   );
-  expect(service.asked).toHaveLength(before);
+  expect(service.received).toHaveLength(before);
   await child.stop();
   expect(child.stderr + child.stdout).not.toContain(SECRET);
 }, 90_000);

@@ -1,12 +1,12 @@
-/** `query`: rows of the simulated service, pages of a fake one that fail, wrong command lines. */
+/** `query`: rows of the simulated service, pages of a scripted server that fail, wrong command lines. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ALWAYS_OPEN } from '../../src/simulator/libraries.ts';
 import { objectsOf, Workspace } from '../acceptance/daemon.ts';
-import { inTurn, json, startFakeService } from '../service/support/fake-service.ts';
-import type { Answer, Asked } from '../service/support/fake-service.ts';
+import { inTurn, json, startScriptedServer } from '../support/scripted-server.ts';
+import type { ReceivedRequest, Responder } from '../support/scripted-server.ts';
 import { configFlag, SECRET, startWorld, ZONE } from './simulated-world.ts';
 import { ran, Terminal } from './terminal.ts';
 
@@ -156,31 +156,31 @@ test('ends early and without a message if its reader closes the pipe', async () 
 });
 
 /** A page with these records. With a token, there are more pages. */
-function page(ids: readonly number[], startToken?: string): Answer {
+function page(ids: readonly number[], startToken?: string): Responder {
   const result = ids.map((id) => ({ id: `l-${id}`, name: 'Station' }));
   return json(200, { metadata: { count: ids.length, startToken }, result });
 }
 
 /** Answers by start token; that of the first page is empty. */
 async function queryPages(
-  pages: Readonly<Record<string, Answer>>,
+  pages: Readonly<Record<string, Responder>>,
   flags: readonly string[] = [],
   terminal = new Terminal(),
 ) {
-  const fake = await startFakeService();
-  fake.data = (asked, response) => {
+  const server = await startScriptedServer();
+  server.data = (asked, response) => {
     const answer = pages[parametersOf(asked).get('startToken') ?? ''] ?? json(400, {});
     answer(asked, response);
   };
-  const config = configFlag(workspace, fake.url, { riverside: 'Europe/Copenhagen' });
+  const config = configFlag(workspace, server.url, { riverside: 'Europe/Copenhagen' });
   const args = ['query', 'login', config, '--customer=riverside', '--format=ndjson', ...flags];
   const { status, out, err } = await terminal.run(...args);
   expect(err + out).not.toContain(SECRET);
   const ids = objectsOf(out).map(({ id }) => Number(String(id).slice(2)));
-  return { status, ids, err, asked: fake.asked.filter(({ method }) => method === 'GET') };
+  return { status, ids, err, asked: server.received.filter(({ method }) => method === 'GET') };
 }
 
-function parametersOf({ url }: Asked): URLSearchParams {
+function parametersOf({ url }: ReceivedRequest): URLSearchParams {
   return new URL(url, 'http://service').searchParams;
 }
 

@@ -3,37 +3,37 @@ import { describe, expect, test } from 'vitest';
 import { Secret } from '../../src/base/secret.ts';
 import type { ExchangeResponse } from '../../src/service/transport.ts';
 import { settle } from '../support/virtual-clock.ts';
-import { inTurn, SECRET, tokenAnswer } from './support/fake-service.ts';
-import { failureOf, never, QUESTION, reply, ROWS, startInMemory } from './support/harness.ts';
+import { inTurn, tokenBody } from '../support/scripted-server.ts';
+import { failureOf, never, QUERY, reply, ROWS, SECRET, startInMemory } from './support/harness.ts';
 import type { Reply } from './support/harness.ts';
 
 const MINUTE_MS = 60_000;
 const REFUSAL = reply(400, { error: 'invalid_client' });
 
 function granted(name: string, expiresIn: unknown): ExchangeResponse {
-  return reply(200, tokenAnswer({ access_token: name, expires_in: expiresIn }))();
+  return reply(200, tokenBody({ access_token: name, expires_in: expiresIn }))();
 }
 
 /** A client without retries, whose tokens are called token-1, token-2 … and live for an hour. */
 function startTokens(expiresIn: unknown = 3600) {
-  const { clock, fake, harness } = startInMemory();
+  const { clock, server, harness } = startInMemory();
   const client = harness.clientFor('riverside', { maxAttempts: 1, maxWaitMs: 0 });
   let used: string | undefined;
-  fake.token = () => granted(`token-${requests().length + 1}`, expiresIn);
-  fake.data = ({ bearer }) => {
+  server.token = () => granted(`token-${requests().length + 1}`, expiresIn);
+  server.data = ({ bearer }) => {
     used = bearer?.reveal();
     return ROWS();
   };
-  /** Of the token endpoint. */
+  /** Requests of the token endpoint. */
   function requests(): readonly string[] {
     return harness.requests.filter((request) => request.startsWith('token'));
   }
   /** The token that a query is sent with. */
   async function use(signal = never()): Promise<string | undefined> {
-    await client.query(QUESTION, signal);
+    await client.query(QUERY, signal);
     return used;
   }
-  return { clock, fake, harness, requests, use };
+  return { clock, server, harness, requests, use };
 }
 
 describe('a token', () => {
@@ -65,9 +65,9 @@ describe('a token', () => {
   });
 
   test('serves to its end while renewals fail, with one attempt a minute', async () => {
-    const { clock, fake, requests, use } = startTokens();
+    const { clock, server, requests, use } = startTokens();
     await use();
-    fake.token = reply(500, {});
+    server.token = reply(500, {});
     await clock.advance(50 * MINUTE_MS);
     for (let i = 0; i < 9 * 6; i += 1) {
       expect(await use()).toBe('token-1');
@@ -81,25 +81,25 @@ describe('a token', () => {
   });
 
   test('is kept after a 403 while it is younger than 15 minutes', async () => {
-    const { clock, fake, use } = startTokens();
-    const good: Reply = fake.data;
+    const { clock, server, use } = startTokens();
+    const good: Reply = server.data;
     await use();
     for (const [ms, token] of [
       [15 * MINUTE_MS - 1, 'token-1'],
       [1, 'token-2'],
     ] as const) {
       await clock.advance(ms);
-      fake.data = reply(403, {});
+      server.data = reply(403, {});
       expect((await failureOf(use())).reason).toBe('auth');
-      fake.data = good;
+      server.data = good;
       expect(await use()).toBe(token);
     }
   });
 
   test('still arrives for the other callers when one of them aborts', async () => {
-    const { fake, requests, use } = startTokens();
+    const { server, requests, use } = startTokens();
     const pending = Promise.withResolvers<ExchangeResponse>();
-    fake.token = () => pending.promise;
+    server.token = () => pending.promise;
     const controller = new AbortController();
     const aborted = failureOf(use(controller.signal));
     const other = use();
@@ -117,14 +117,14 @@ describe('refused credentials', () => {
     [401, { error: `no client ${SECRET}` }, 'auth', /status 401, other/, [false]],
     [403, { error: 'unauthorized_client' }, 'auth', /status 403, unauthorized_client/, [false]],
     [401, 'nothing', 'auth', /status 401, no reason given/, [false]],
-    // Without an error object it may be a proxy that answers.
+    // Without an error object it may be a proxy that responds.
     [400, 'nothing', 'rejected', /status 400$/, []],
     [403, 'nothing', 'auth', /status 403$/, []],
   ] as const)(
     'are those with status %i and %j: %s',
     async ([status, value, reason, words, valid]) => {
-      const { fake, harness, requests, use } = startTokens();
-      fake.token = reply(status, value);
+      const { server, harness, requests, use } = startTokens();
+      server.token = reply(status, value);
       const error = await failureOf(use());
       expect(error).toMatchObject({
         reason,
@@ -139,8 +139,8 @@ describe('refused credentials', () => {
   );
 
   test('are sent again after one minute, then two, four, eight, fifteen', async () => {
-    const { clock, fake, harness, requests, use } = startTokens();
-    fake.token = REFUSAL;
+    const { clock, server, harness, requests, use } = startTokens();
+    server.token = REFUSAL;
     const requestedMinutes: number[] = [];
     for (let minute = 0; minute < 62; minute += 1) {
       const before = requests().length;
@@ -152,7 +152,7 @@ describe('refused credentials', () => {
     }
     expect(requestedMinutes).toEqual([0, 1, 3, 7, 15, 30, 45, 60]);
     // Accepted for a minute, they are sent again after one minute.
-    fake.token = inTurn(() => granted('token-9', 60), REFUSAL);
+    server.token = inTurn(() => granted('token-9', 60), REFUSAL);
     await clock.advance(15 * MINUTE_MS);
     expect(await use()).toBe('token-9');
     for (const count of [10, 11]) {
@@ -164,8 +164,8 @@ describe('refused credentials', () => {
   });
 
   test('are sent at once with another secret, and the pauses start over', async () => {
-    const { clock, fake, harness, requests, use } = startTokens();
-    fake.token = REFUSAL;
+    const { clock, server, harness, requests, use } = startTokens();
+    server.token = REFUSAL;
     for (const [seconds, secret, count] of [
       [0, 'secret', 1],
       [60, 'secret', 2],
@@ -181,9 +181,9 @@ describe('refused credentials', () => {
   });
 
   test('at a renewal leave the old token valid to its end', async () => {
-    const { clock, fake, harness, use } = startTokens();
+    const { clock, server, harness, use } = startTokens();
     await use();
-    fake.token = REFUSAL;
+    server.token = REFUSAL;
     await clock.advance(50 * MINUTE_MS);
     await use();
     await settle();

@@ -1,4 +1,4 @@
-/** Queries through the whole client over real sockets: requests, answers, statuses, credentials, secrets. */
+/** Queries through the whole client over real sockets: requests, responses, statuses, credentials, secrets. */
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { TimeLimitError } from '../../src/base/errors.ts';
@@ -10,24 +10,32 @@ import {
   GOOD,
   inTurn,
   json,
-  peopleAnswer,
-  SECRET,
-  startFakeService,
+  peopleBody,
+  startScriptedServer,
   status,
   TOKEN,
-  tokenAnswer,
-} from './support/fake-service.ts';
-import type { Answer } from './support/fake-service.ts';
-import { ask, failureOf, never, QUESTION, start, startInMemory, until } from './support/harness.ts';
+  tokenBody,
+} from '../support/scripted-server.ts';
+import type { Responder } from '../support/scripted-server.ts';
+import {
+  ask,
+  failureOf,
+  never,
+  QUERY,
+  SECRET,
+  start,
+  startInMemory,
+  until,
+} from './support/harness.ts';
 
 describe('a query', () => {
   test('requests a token, then the data, and returns the rows', async () => {
-    const { fake, harness } = await start();
+    const { server, harness } = await start();
     expect(await ask(harness.riverside)).toEqual({
       aggregation: 'minute',
       rows: [{ key: '2026-11-01T10:00', counts: [3, 1] }],
     });
-    expect(fake.asked).toMatchObject([
+    expect(server.received).toMatchObject([
       {
         method: 'POST',
         url: '/connect/token',
@@ -46,22 +54,22 @@ describe('a query', () => {
         body: '',
       },
     ]);
-    expect(fake.asked[0]?.headers.authorization).toBeUndefined();
+    expect(server.received[0]?.headers.authorization).toBeUndefined();
     expect(harness.requests).toEqual(['token:200', 'peoplecount:200']);
     expect(harness.credentials).toEqual([true]);
   });
 
   test('can have an end and go to the logins, with the same token and connection', async () => {
-    const { fake, harness } = await start();
+    const { server, harness } = await start();
     await ask(harness.riverside);
-    fake.data = json(200, { metadata: { aggregation: 'day' }, result: [{ key: 20, value: 7 }] });
+    server.data = json(200, { metadata: { aggregation: 'day' }, result: [{ key: 20, value: 7 }] });
     const [from, to] = ['2026-10-01T04:00:00Z', '2026-11-01T04:00:00Z'];
-    const question = { endpoint: 'login', aggregation: 'day', from, to } as const;
-    expect((await ask(harness.riverside, question)).rows).toEqual([{ key: 20, counts: [7] }]);
-    expect(fake.asked[2]?.url).toBe(
+    const query = { endpoint: 'login', aggregation: 'day', from, to } as const;
+    expect((await ask(harness.riverside, query)).rows).toEqual([{ key: 20, counts: [7] }]);
+    expect(server.received[2]?.url).toBe(
       '/v1/login?aggregation=day&from=2026-10-01T04%3A00%3A00Z&to=2026-11-01T04%3A00%3A00Z',
     );
-    expect(fake.connections).toBe(1);
+    expect(server.connections).toBe(1);
   });
 
   test.each([
@@ -101,15 +109,15 @@ describe('a query', () => {
   });
 
   test('for raw records has limit, token and window, and is retried', async () => {
-    const question = { endpoint: 'login', limit: 2, includePatronFields: false } as const;
-    const { fake, harness } = await start();
+    const query = { endpoint: 'login', limit: 2, includePatronFields: false } as const;
+    const { server, harness } = await start();
     const page = json(200, { metadata: { startToken: 'b+/&c' }, result: [{ id: 'l-1' }] });
-    fake.data = inTurn(status(503), status(401), page);
-    const { records, startToken } = (await harness.riverside.page(question, never())) as RawPage;
+    server.data = inTurn(status(503), status(401), page);
+    const { records, startToken } = (await harness.riverside.page(query, never())) as RawPage;
     expect(records.map(([id]) => id)).toEqual(['l-1']);
-    const next = { ...question, from: QUESTION.from, ...(startToken && { startToken }) };
+    const next = { ...query, from: QUERY.from, ...(startToken && { startToken }) };
     await harness.riverside.page(next, never());
-    expect(fake.asked.filter(({ method }) => method === 'GET').map(({ url }) => url)).toEqual([
+    expect(server.received.filter(({ method }) => method === 'GET').map(({ url }) => url)).toEqual([
       ...Array<string>(3).fill('/v1/login?limit=2'),
       '/v1/login?limit=2&startToken=b%2B%2F%26c&from=2026-11-01T04%3A00%3A00%2B01%3A00',
     ]);
@@ -131,30 +139,30 @@ describe('a status', () => {
     [503, 'server', 4],
     [999, 'server', 4],
   ] as const)('of %i is the reason %s after %i requests', async ([code, reason, requests]) => {
-    const { fake, harness } = await start();
-    fake.data = status(code);
+    const { server, harness } = await start();
+    server.data = status(code);
     expect(await failureOf(ask(harness.riverside))).toMatchObject({ reason, status: code });
-    expect(fake.count('/v1/peoplecount')).toBe(requests);
+    expect(server.count('/v1/peoplecount')).toBe(requests);
   });
 
   test('is not retried after three failed queries in a row', async () => {
-    const { fake, harness } = await start();
-    fake.data = status(500);
+    const { server, harness } = await start();
+    server.data = status(500);
     for (const requests of [4, 8, 12, 13]) {
       await failureOf(ask(harness.riverside));
-      expect(fake.count('/v1/')).toBe(requests);
+      expect(server.count('/v1/')).toBe(requests);
     }
-    fake.data = inTurn(GOOD, status(500), GOOD);
+    server.data = inTurn(GOOD, status(500), GOOD);
     await ask(harness.riverside);
     await ask(harness.riverside);
-    expect(fake.count('/v1/')).toBe(16);
+    expect(server.count('/v1/')).toBe(16);
   });
 });
 
 describe('the error of a query names the whole URL without its query', () => {
   const AUTH_ADDRESS = { authUrl: 'https://identity/base' };
 
-  test.for<[string, Answer, string]>([
+  test.for<[string, Responder, string]>([
     ['a wrong path', status(404), 'status 404; check service.base_url'],
     ['a redirect', status(301), 'status 301 (redirects are not followed); check service.base_url'],
     ['a proxy', status(502), 'status 502'],
@@ -163,31 +171,31 @@ describe('the error of a query names the whole URL without its query', () => {
       body('<html>', { 'content-type': 'text/html; charset=utf-8' }),
       'expected application/json, got text/html; check service.base_url',
     ],
-    ['a damaged answer', body('{'), 'expected complete JSON in UTF-8'],
-    ['a wrong row', json(200, peopleAnswer([1])), 'row 0: expected an object'],
-  ])('after %s', async ([, answer, message]) => {
-    const { fake, harness } = await start();
-    fake.data = answer;
+    ['a damaged response', body('{'), 'expected complete JSON in UTF-8'],
+    ['a wrong row', json(200, peopleBody([1])), 'row 0: expected an object'],
+  ])('after %s', async ([, response, message]) => {
+    const { server, harness } = await start();
+    server.data = response;
     const { message: shown } = await failureOf(ask(harness.riverside));
-    expect(shown).toBe(`GET ${fake.url}/v1/peoplecount: ${message}`);
+    expect(shown).toBe(`GET ${server.url}/v1/peoplecount: ${message}`);
   });
 
-  test.for<[Answer, string]>([
+  test.for<[Responder, string]>([
     [status(404), 'status 404; check service.auth_url'],
     [
       body('', { 'content-type': '' }),
       'expected application/json, got no content type; check service.auth_url',
     ],
-    [json(200, tokenAnswer({ token_type: 'mac' })), '"token_type": expected "Bearer"'],
+    [json(200, tokenBody({ token_type: 'mac' })), '"token_type": expected "Bearer"'],
     [
       json(400, { error: 'invalid_client' }),
       'the service refused the credentials (status 400, invalid_client): check client_id and client secret against the API module',
     ],
-  ])('of the token: %#', async ([answer, message]) => {
-    const { fake, harness } = await start();
-    fake.token = answer;
+  ])('of the token: %#', async ([response, message]) => {
+    const { server, harness } = await start();
+    server.token = response;
     const { message: shown } = await failureOf(ask(harness.riverside));
-    expect(shown).toBe(`POST ${fake.url}/connect/token: ${message}`);
+    expect(shown).toBe(`POST ${server.url}/connect/token: ${message}`);
   });
 
   test('and neither user nor fragment', () => {
@@ -205,17 +213,17 @@ describe('the error of a query names the whole URL without its query', () => {
     ],
   ] as const)('and the time that passed, when %s waits too long with %j', async (row) => {
     const [endpoint, config, message] = row;
-    const { clock, fake, harness } = startInMemory({ config });
-    fake[endpoint] = () => new Promise(() => {});
+    const { clock, server, harness } = startInMemory({ config });
+    server[endpoint] = () => new Promise(() => {});
     const limit = new AbortController();
-    const outcome = failureOf(harness.riverside.query(QUESTION, limit.signal));
+    const outcome = failureOf(harness.riverside.query(QUERY, limit.signal));
     await clock.advance(12_345);
     limit.abort(new TimeLimitError('a poll', 54_000));
     expect(await outcome).toMatchObject({
       reason: 'timeout',
       message: `${message} within 12s; a poll may take 54s`,
     });
-    expect(await failureOf(harness.riverside.query(QUESTION, limit.signal))).toMatchObject({
+    expect(await failureOf(harness.riverside.query(QUERY, limit.signal))).toMatchObject({
       reason: 'timeout',
       message: 'no time left for another request; a poll may take 54s',
     });
@@ -223,111 +231,111 @@ describe('the error of a query names the whole URL without its query', () => {
 });
 
 test('neither token nor secret follows a redirect', async () => {
-  const { fake, harness } = await start();
-  const elsewhere = await startFakeService();
+  const { server, harness } = await start();
+  const elsewhere = await startScriptedServer();
   const { url: location } = elsewhere;
-  fake.data = status(302, { location, refresh: `0; url=${location}` });
-  fake.token = inTurn(status(307, { location }), json(200, tokenAnswer()));
+  server.data = status(302, { location, refresh: `0; url=${location}` });
+  server.token = inTurn(status(307, { location }), json(200, tokenBody()));
   expect((await failureOf(ask(harness.riverside))).message).toBe(
-    `POST ${fake.url}/connect/token: status 307 (redirects are not followed); check service.auth_url`,
+    `POST ${server.url}/connect/token: status 307 (redirects are not followed); check service.auth_url`,
   );
   expect((await failureOf(ask(harness.riverside))).reason).toBe('rejected');
-  expect(elsewhere.asked).toEqual([]);
+  expect(elsewhere.received).toEqual([]);
 });
 
 test('a 401 renews the token and repeats the request once; a second one ends the query', async () => {
-  const { fake, harness } = await start();
-  fake.token = inTurn(
-    json(200, tokenAnswer({ access_token: 'old' })),
-    json(200, tokenAnswer({ access_token: 'new' })),
+  const { server, harness } = await start();
+  server.token = inTurn(
+    json(200, tokenBody({ access_token: 'old' })),
+    json(200, tokenBody({ access_token: 'new' })),
   );
-  fake.data = (request, response) =>
+  server.data = (request, response) =>
     (request.headers.authorization === 'Bearer new' ? GOOD : status(401))(request, response);
   await ask(harness.riverside);
   const renewed = ['peoplecount:401', 'token:200'];
   expect(harness.requests).toEqual(['token:200', ...renewed, 'peoplecount:200']);
-  fake.data = status(401);
+  server.data = status(401);
   expect(await failureOf(ask(harness.riverside))).toMatchObject({ reason: 'auth', status: 401 });
   expect(harness.requests.slice(4)).toEqual([...renewed, 'peoplecount:401']);
   // Neither token is kept.
-  fake.data = GOOD;
+  server.data = GOOD;
   await ask(harness.riverside);
   expect(harness.requests.slice(7)).toEqual(['token:200', 'peoplecount:200']);
 });
 
 test('a customer whose requests hang does not take the places of the others', async () => {
-  const { fake, harness } = await start({ config: { maxConcurrency: 4 } });
-  fake.data = (request, response) => {
+  const { server, harness } = await start({ config: { maxConcurrency: 4 } });
+  server.data = (request, response) => {
     if (!request.url.includes('day')) {
       GOOD(request, response);
     }
   };
   const controller = new AbortController();
-  const day = { ...QUESTION, aggregation: 'day' } as const;
+  const day = { ...QUERY, aggregation: 'day' } as const;
   const hanging = Array.from({ length: 10 }, () =>
     failureOf(harness.riverside.query(day, controller.signal)),
   );
-  await until(() => fake.count('/v1/') >= 2);
+  await until(() => server.count('/v1/') >= 2);
   await ask(harness.clientFor('hillside'));
-  expect(fake.count('/v1/peoplecount?aggregation=day')).toBe(2);
+  expect(server.count('/v1/peoplecount?aggregation=day')).toBe(2);
   controller.abort();
   const outcomes = await Promise.all(hanging);
   expect(new Set(outcomes.map(({ reason }) => reason))).toEqual(new Set(['timeout']));
 });
 
 test('close fails what is in flight, what waits and what comes later as unreachable', async () => {
-  const { fake, harness } = await start({ config: { maxConcurrency: 1 } });
-  fake.data = () => {};
+  const { server, harness } = await start({ config: { maxConcurrency: 1 } });
+  server.data = () => {};
   const queries = [harness.riverside, harness.clientFor('hillside'), harness.riverside].map(
     (client) => failureOf(ask(client)),
   );
-  await until(() => fake.count('/v1/') > 0);
+  await until(() => server.count('/v1/') > 0);
   harness.service.close();
   const outcomes = await Promise.all([...queries, failureOf(ask(harness.riverside))]);
   expect(outcomes.map(({ reason }) => reason)).toEqual(Array(4).fill('unreachable'));
-  await until(() => fake.sockets.size === 0);
+  await until(() => server.sockets.size === 0);
 });
 
 describe('token and secret', () => {
   test.for([TOKEN, SECRET, `key-${TOKEN}-1`])(
-    'in a key or an aggregation make the answer malformed: %s',
+    'in a key or an aggregation make the response malformed: %s',
     async (key) => {
-      const { fake, harness } = await start();
-      fake.data = inTurn(
-        json(200, peopleAnswer([{ key, in: 1, out: 1 }], 'branch')),
-        json(200, peopleAnswer([], key)),
+      const { server, harness } = await start();
+      server.data = inTurn(
+        json(200, peopleBody([{ key, in: 1, out: 1 }], 'branch')),
+        json(200, peopleBody([], key)),
       );
       for (const place of ['row 0: "key"', '"metadata.aggregation"']) {
         expect(await failureOf(ask(harness.riverside))).toMatchObject({
           reason: 'malformed',
-          message: `GET ${fake.url}/v1/peoplecount: ${place} repeats the token or the client secret`,
+          message: `GET ${server.url}/v1/peoplecount: ${place} repeats the token or the client secret`,
         });
       }
     },
   );
 
   test.for(['20', 'minute', '2026-11'])(
-    'of less than 8 characters may be in an answer: %s',
+    'of less than 8 characters may be in a response: %s',
     async (short) => {
-      const { fake, harness } = await start();
+      const { server, harness } = await start();
       harness.access.readSecret = () => Promise.resolve(new Secret(short));
-      fake.token = json(200, tokenAnswer({ access_token: short }));
+      server.token = json(200, tokenBody({ access_token: short }));
       const { aggregation, rows } = await ask(harness.riverside);
       expect([aggregation, rows.map(({ key }) => key)]).toEqual(['minute', ['2026-11-01T10:00']]);
     },
   );
 
-  test('are in no error and no log line, whatever the service answers', async () => {
-    const { fake, harness } = await start({ config: { timeoutMs: 200 } });
-    const answers: readonly Answer[] = [
+  test('are in no error and no log line, whatever the service responds', async () => {
+    const { server, harness } = await start({ config: { timeoutMs: 200 } });
+    const responses: readonly Responder[] = [
       (request, response) =>
         json(200, { [SECRET]: TOKEN, metadata: request, result: TOKEN })(request, response),
-      json(200, peopleAnswer([{ key: TOKEN.repeat(9), in: SECRET, out: SECRET }])),
-      json(200, peopleAnswer([{ key: TOKEN, in: SECRET, out: SECRET }])),
+      json(200, peopleBody([{ key: TOKEN.repeat(9), in: SECRET, out: SECRET }])),
+      json(200, peopleBody([{ key: TOKEN, in: SECRET, out: SECRET }])),
       json(200, { error: TOKEN }),
       json(400, { error: TOKEN }),
       status(401, { 'www-authenticate': TOKEN }),
-      status(302, { location: `${fake.url}/?${TOKEN}` }),
+      status(302, { location: `${server.url}/?${TOKEN}` }),
       json(200, {}, { 'content-type': `text/${TOKEN}` }),
       json(200, {}, { 'content-type': `text/html; ${SECRET}` }),
       status(503, { 'retry-after': TOKEN }),
@@ -337,8 +345,8 @@ describe('token and secret', () => {
     ];
     const shown = [inspect(harness.riverside, { depth: 9 })];
     for (const endpoint of ['data', 'token'] as const) {
-      for (const answer of answers) {
-        fake[endpoint] = answer;
+      for (const response of responses) {
+        server[endpoint] = response;
         const error = await failureOf(ask(harness.clientFor(endpoint)));
         shown.push(inspect(error, { depth: 9 }), error.stack ?? '', JSON.stringify(error));
       }

@@ -1,4 +1,4 @@
-/** What an answer may look like, and what is malformed. */
+/** What a response may look like, and what is malformed. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
@@ -14,13 +14,13 @@ import {
 const METADATA = { aggregation: 'minute', count: 1 };
 
 /** Strings and bytes are sent as they are, other values as JSON. */
-function answer(value: unknown, contentType: string | undefined = 'application/json') {
+function response(value: unknown, contentType: string | undefined = 'application/json') {
   const isText = typeof value === 'string' || value instanceof Uint8Array;
   return { contentType, body: Buffer.from(isText ? value : JSON.stringify(value)) };
 }
 
 function decode(value: unknown, contentType?: string) {
-  return decodeAggregated('peoplecount', answer(value, contentType), []);
+  return decodeAggregated('peoplecount', response(value, contentType), []);
 }
 
 function rows(...result: readonly unknown[]): object {
@@ -40,7 +40,7 @@ function problem(action: () => unknown): string {
   throw new Error('Nothing was thrown');
 }
 
-describe('an aggregated answer', () => {
+describe('an aggregated response', () => {
   test('has its rows in order, with counts in the order in, out', () => {
     const result = [
       { key: 'b', out: 2, in: 1 },
@@ -53,7 +53,7 @@ describe('an aggregated answer', () => {
         { key: -7, counts: [0, 1_000_000_000] },
       ],
     });
-    const logins = decodeAggregated('login', answer(rows({ key: 'a', value: 4 })), []);
+    const logins = decodeAggregated('login', response(rows({ key: 'a', value: 4 })), []);
     expect(logins.rows).toEqual([{ key: 'a', counts: [4] }]);
   });
 
@@ -118,9 +118,9 @@ describe('an aggregated answer', () => {
         rows({ key, in: 1, out: 1 }),
       ),
     ],
-  ])('is malformed: %s', ([message, answers]) => {
-    expect(answers.map((value) => problem(() => decode(value)))).toEqual(
-      answers.map(() => message),
+  ])('is malformed: %s', ([message, responses]) => {
+    expect(responses.map((value) => problem(() => decode(value)))).toEqual(
+      responses.map(() => message),
     );
   });
 
@@ -154,13 +154,13 @@ describe('an aggregated answer', () => {
   });
 });
 
-describe('a token answer', () => {
+describe('a token response', () => {
   const good = { access_token: 'abc.def', expires_in: 3600, token_type: 'Bearer' };
 
   test('has a token, and a life if that is a number', () => {
     const bearer = { ...good, token_type: 'BEARER' };
-    expect(decodeToken(answer(bearer))).toEqual({ value: 'abc.def', expiresInSeconds: 3600 });
-    expect(decodeToken(answer({ ...good, expires_in: 'soon' })).expiresInSeconds).toBeUndefined();
+    expect(decodeToken(response(bearer))).toEqual({ value: 'abc.def', expiresInSeconds: 3600 });
+    expect(decodeToken(response({ ...good, expires_in: 'soon' })).expiresInSeconds).toBeUndefined();
   });
 
   test.for([
@@ -168,18 +168,18 @@ describe('a token answer', () => {
     ['access_token', [undefined, '', 7, 'a b', 'a\r\nX-Header: y', 'ä', 'a'.repeat(20_000)]],
   ] as const)('is malformed with another type, or a token for no header: %s', ([field, values]) => {
     for (const value of values) {
-      const token = answer({ ...good, [field]: value });
+      const token = response({ ...good, [field]: value });
       expect(problem(() => decodeToken(token))).toContain(`"${field}": expected`);
     }
   });
 
   test('that refuses is an error code of RFC 6749 or `other`, never the words of the service', () => {
-    expect(decodeRefusal(answer({ error: 'invalid_client' }))).toBe('invalid_client');
-    expect(decodeRefusal(answer({ error: 'no client with the secret abc' }))).toBe('other');
+    expect(decodeRefusal(response({ error: 'invalid_client' }))).toBe('invalid_client');
+    expect(decodeRefusal(response({ error: 'no client with the secret abc' }))).toBe('other');
     for (const value of [{}, { error: '' }, { error: {} }, [], 'not json']) {
-      expect(decodeRefusal(answer(value))).toBeUndefined();
+      expect(decodeRefusal(response(value))).toBeUndefined();
     }
-    expect(decodeRefusal(answer({ error: 'invalid_client' }, 'text/html'))).toBeUndefined();
+    expect(decodeRefusal(response({ error: 'invalid_client' }, 'text/html'))).toBeUndefined();
   });
 });
 
@@ -200,10 +200,10 @@ describe('a page of raw records', () => {
     deviceId: 4,
   };
 
-  function page(result: unknown, metadata: object = {}, question: Partial<PageQuery> = {}) {
+  function page(result: unknown, metadata: object = {}, query: Partial<PageQuery> = {}) {
     return decodePage(
-      { endpoint: 'login', limit: 10, includePatronFields: false, ...question },
-      answer({ metadata, result }),
+      { endpoint: 'login', limit: 10, includePatronFields: false, ...query },
+      response({ metadata, result }),
       [],
     );
   }

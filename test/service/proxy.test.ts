@@ -1,38 +1,38 @@
 /** A proxy between the client and the service. */
 import { describe, expect, test } from 'vitest';
-import { startProxy } from './support/fake-proxy.ts';
-import { AUTHORITY, startFakeService } from './support/fake-service.ts';
-import { ask, createHarness, failureOf, start } from './support/harness.ts';
+import { startProxy } from './support/proxy.ts';
+import { startScriptedServer } from '../support/scripted-server.ts';
+import { ask, AUTHORITY, certified, createHarness, failureOf, start } from './support/harness.ts';
 
 const BASIC = `Basic ${Buffer.from('user:proxy-password').toString('base64')}`;
-const SECURE = { certificate: 'good' } as const;
+const SECURE = certified();
 
 describe('service.proxy_url', () => {
   test('carries TLS through one tunnel and sees no token', async () => {
-    const fake = await startFakeService(SECURE);
+    const server = await startScriptedServer(SECURE);
     const proxy = await startProxy(true);
-    const harness = createHarness(fake.url, { config: { ca: AUTHORITY, proxyUrl: proxy.url } });
+    const harness = createHarness(server.url, { config: { ca: AUTHORITY, proxyUrl: proxy.url } });
     await ask(harness.riverside);
     await ask(harness.riverside);
-    expect(proxy.seen).toEqual([`CONNECT ${new URL(fake.url).host} ${BASIC}`]);
+    expect(proxy.seen).toEqual([`CONNECT ${new URL(server.url).host} ${BASIC}`]);
   });
 
   test('carries plain HTTP, too', async () => {
     const proxy = await startProxy(true);
-    const { fake, harness } = await start({ config: { proxyUrl: proxy.url } });
+    const { server, harness } = await start({ config: { proxyUrl: proxy.url } });
     expect((await failureOf(ask(harness.riverside))).status).toBe(502);
-    expect(proxy.seen[0]).toBe(`POST ${fake.url}/connect/token ${BASIC}`);
-    expect(fake.asked).toEqual([]);
+    expect(proxy.seen[0]).toBe(`POST ${server.url}/connect/token ${BASIC}`);
+    expect(server.received).toEqual([]);
   });
 
   test('that refuses is unreachable, without its password in a message', async () => {
-    const fake = await startFakeService(SECURE);
+    const server = await startScriptedServer(SECURE);
     const proxy = await startProxy(false);
-    const harness = createHarness(fake.url, { config: { proxyUrl: proxy.url } });
+    const harness = createHarness(server.url, { config: { proxyUrl: proxy.url } });
     const { reason, message } = await failureOf(ask(harness.riverside));
     expect([reason, message]).toEqual(['unreachable', expect.stringContaining('ERR_PROXY_TUNNEL')]);
     expect(harness.reported.join('')).not.toContain('proxy-password');
-    expect(fake.asked).toEqual([]);
+    expect(server.received).toEqual([]);
   });
 });
 
@@ -46,9 +46,9 @@ describe('HTTPS_PROXY', () => {
     ['localhost', 'host', true],
     ['library.localhost', 'localhost', false],
   ] as const)('with %s and NO_PROXY "%s" is used: %s', async ([host, noProxy, used]) => {
-    const fake = await startFakeService(SECURE);
+    const server = await startScriptedServer(SECURE);
     const proxy = await startProxy(true);
-    const url = fake.url.replace('127.0.0.1', host);
+    const url = server.url.replace('127.0.0.1', host);
     const NO_PROXY = noProxy.replace('PORT', new URL(url).port);
     const environment = { HTTPS_PROXY: proxy.url, NO_PROXY };
     const harness = createHarness(url, { config: { ca: AUTHORITY }, environment });
@@ -57,14 +57,14 @@ describe('HTTPS_PROXY', () => {
   });
 
   test('is used for one of two hosts if NO_PROXY names the other', async () => {
-    const tokens = await startFakeService(SECURE);
-    const data = await startFakeService(SECURE);
+    const tokens = await startScriptedServer(SECURE);
+    const data = await startScriptedServer(SECURE);
     const proxy = await startProxy(true);
     const environment = { HTTPS_PROXY: proxy.url, NO_PROXY: new URL(tokens.url).host };
     const config = { ca: AUTHORITY, authUrl: tokens.url };
     await ask(createHarness(data.url, { config, environment }).riverside);
     expect(proxy.seen).toEqual([`CONNECT ${new URL(data.url).host} ${BASIC}`]);
-    expect(tokens.asked).toHaveLength(1);
+    expect(tokens.received).toHaveLength(1);
   });
 
   test('does not concern plain HTTP', async () => {
@@ -78,12 +78,12 @@ describe('HTTPS_PROXY', () => {
     [{ https_proxy: 'PROXY', no_proxy: '127.0.0.1', NO_PROXY: 'example.org' }, true],
     [{ https_proxy: 'socks://x', HTTPS_PROXY: 'PROXY' }, true],
   ] as const)('may be in lower case; upper case comes first: %j', async ([variables, used]) => {
-    const fake = await startFakeService(SECURE);
+    const server = await startScriptedServer(SECURE);
     const proxy = await startProxy(true);
     const environment = Object.fromEntries(
       Object.entries(variables).map(([name, value]) => [name, value.replace('PROXY', proxy.url)]),
     );
-    await ask(createHarness(fake.url, { config: { ca: AUTHORITY }, environment }).riverside);
+    await ask(createHarness(server.url, { config: { ca: AUTHORITY }, environment }).riverside);
     expect(proxy.seen.length > 0).toBe(used);
   });
 

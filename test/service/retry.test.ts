@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError, TimeLimitError } from '../../src/base/errors.ts';
 import { parseRetryAfter, POLL_RETRIES, withRetries } from '../../src/service/retry.ts';
-import { inTurn } from './support/fake-service.ts';
+import { inTurn } from '../support/scripted-server.ts';
 import {
   ask,
   failureOf,
   never,
-  QUESTION,
+  QUERY,
   reply,
   ROWS,
   start,
@@ -79,16 +79,16 @@ describe('a query that fails', () => {
     [new TimeLimitError('a poll', 54_000), { reason: 'timeout', status: undefined }],
     [GONE, GONE],
   ] as const)('ends its request when the signal aborts with %s', async ([reason, expected]) => {
-    const { fake, harness } = await start();
+    const { server, harness } = await start();
     const controller = new AbortController();
-    fake.data = () => controller.abort(reason);
-    const error = await failureOf(harness.riverside.query(QUESTION, controller.signal));
+    server.data = () => controller.abort(reason);
+    const error = await failureOf(harness.riverside.query(QUERY, controller.signal));
     expect(error).toMatchObject(expected);
     const timeout =
       /^GET http:\S+\/v1\/peoplecount: no complete response within \d+m?s; a poll may take 54s$/;
     expect(error.message).toMatch(error === GONE ? /^gone$/ : timeout);
     expect(harness.requests).toEqual(['token:200', 'peoplecount:none']);
-    await until(() => fake.sockets.size <= 1);
+    await until(() => server.sockets.size <= 1);
   });
 });
 
@@ -108,7 +108,7 @@ describe('Retry-After', () => {
     ['soon', undefined],
     ['Sun, 99 Foo 1994 08:49:37 GMT', undefined],
     [undefined, undefined],
-  ] as const)('"%s" is %s ms, by the date of the answer', ([value, expected]) => {
+  ] as const)('"%s" is %s ms, by the date of the response', ([value, expected]) => {
     expect(parseRetryAfter(value, DATE)).toBe(expected);
   });
 
@@ -117,8 +117,8 @@ describe('Retry-After', () => {
     [503, 'server'],
   ] as const)('with %i fails this query and the next ones if it is long', async (row) => {
     const [status, reason] = row;
-    const { clock, fake, harness } = startInMemory();
-    fake.data = inTurn(reply(status, {}, { retryAfter: '120' }), ROWS);
+    const { clock, server, harness } = startInMemory();
+    server.data = inTurn(reply(status, {}, { retryAfter: '120' }), ROWS);
     const error = await failureOf(ask(harness.riverside));
     expect(error).toMatchObject({ reason, status, retryAfterMs: 120_000 });
     await clock.advance(89_000);
@@ -139,8 +139,8 @@ describe('Retry-After', () => {
   });
 
   test('is waited for with a policy that allows it, and each wait is reported', async () => {
-    const { clock, fake, harness } = startInMemory();
-    fake.data = inTurn(reply(429, {}, { retryAfter: '600' }), ROWS);
+    const { clock, server, harness } = startInMemory();
+    server.data = inTurn(reply(429, {}, { retryAfter: '600' }), ROWS);
     const waits: string[] = [];
     const client = harness.clientFor('patient', {
       maxAttempts: 2,
@@ -156,8 +156,8 @@ describe('Retry-After', () => {
   test.for([{ maxConcurrency: 1 }, { maxRequestsPerSecond: 1 }])(
     'holds back a request that waits for its place with %j',
     async (config) => {
-      const { clock, fake, harness } = startInMemory({ config });
-      fake.data = inTurn(LIMITED, ROWS);
+      const { clock, server, harness } = startInMemory({ config });
+      server.data = inTurn(LIMITED, ROWS);
       const queries = Promise.all([ask(harness.riverside), ask(harness.riverside)]);
       // The token takes the first second of one request per second.
       await clock.advance(19_000);
@@ -169,16 +169,16 @@ describe('Retry-After', () => {
   );
 
   test('concerns the customer who received it, and nobody else', async () => {
-    const { fake, harness } = startInMemory();
-    fake.data = inTurn(LIMITED, ROWS);
+    const { server, harness } = startInMemory();
+    server.data = inTurn(LIMITED, ROWS);
     void ask(harness.riverside);
     await ask(harness.clientFor('hillside'));
     expect(harness.requests.slice(2)).toEqual([DENIED, GRANTED]);
   });
 
   test('of the token endpoint is observed, too', async () => {
-    const { fake, harness } = startInMemory();
-    fake.token = reply(429, {}, { retryAfter: '600' });
+    const { server, harness } = startInMemory();
+    server.token = reply(429, {}, { retryAfter: '600' });
     expect((await failureOf(ask(harness.riverside))).reason).toBe('rate_limited');
     expect((await failureOf(ask(harness.riverside))).reason).toBe('rate_limited');
     expect(harness.requests).toEqual(['token:429']);

@@ -4,7 +4,7 @@ import type { Logger } from '../../src/base/log.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { ServerClock } from '../../src/service/server-clock.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { json, peopleAnswer, status, tokenAnswer } from './support/fake-service.ts';
+import { json, peopleBody, status, tokenBody } from '../support/scripted-server.ts';
 import { ask, failureOf, start } from './support/harness.ts';
 
 const MINUTE_MS = 60_000;
@@ -20,19 +20,19 @@ function startClock() {
   const clock = new VirtualClock(NOW_MS);
   const warn = vi.fn<Logger['warn']>();
   const serverClock = new ServerClock(clock, { ...silentLogger, warn });
-  /** An answer arrives from a service whose clock is ahead. */
-  function answered(aheadMs: number, durationMs = 0): void {
+  /** A response arrives from a service whose clock is ahead. */
+  function arrive(aheadMs: number, durationMs = 0): void {
     serverClock.update(dateHeader(clock.nowMs() + aheadMs), durationMs);
   }
   /** By how much the time is ahead of ours. */
   function aheadMs(): number {
     return serverClock.nowMs() - clock.nowMs();
   }
-  return { clock, warn, serverClock, answered, aheadMs };
+  return { clock, warn, serverClock, arrive, aheadMs };
 }
 
 describe('the time', () => {
-  test('is ours before the first answer', () => {
+  test('is ours before the first response', () => {
     expect(startClock().aheadMs()).toBe(0);
   });
 
@@ -45,18 +45,18 @@ describe('the time', () => {
     [-20_000 * HOUR_MS, 0, 1],
   ] as const)('of a service %i ms ahead of ours is %i ms ahead, with %i warnings', async (row) => {
     const [serviceAheadMs, expected, warnings] = row;
-    const { clock, answered, aheadMs, warn } = startClock();
+    const { clock, arrive, aheadMs, warn } = startClock();
     for (const ms of [0, 300, 999]) {
       await clock.advance(ms);
-      answered(serviceAheadMs);
+      arrive(serviceAheadMs);
       expect(Math.abs(aheadMs() - expected)).toBeLessThanOrEqual(500);
     }
     expect(warn).toHaveBeenCalledTimes(warnings);
   });
 
   test('goes on evenly when our clock steps', async () => {
-    const { clock, answered, aheadMs } = startClock();
-    answered(0);
+    const { clock, arrive, aheadMs } = startClock();
+    arrive(0);
     clock.step(HOUR_MS);
     await clock.advance(MINUTE_MS);
     expect(Math.abs(aheadMs() + HOUR_MS)).toBeLessThanOrEqual(500);
@@ -73,14 +73,14 @@ describe('the time', () => {
     },
   );
 
-  test('is read from good answers of data only', async () => {
-    const { fake, harness } = await start();
+  test('is read from good responses of data only', async () => {
+    const { server, harness } = await start();
     const date = dateHeader(Date.now() + HOUR_MS);
-    fake.token = json(200, tokenAnswer(), { date });
-    fake.data = status(404, { date });
+    server.token = json(200, tokenBody(), { date });
+    server.data = status(404, { date });
     await failureOf(ask(harness.riverside));
     expect(harness.service.serverClock.reading()).toBeUndefined();
-    fake.data = json(200, peopleAnswer([]), { date });
+    server.data = json(200, peopleBody([]), { date });
     await ask(harness.riverside);
     expect(harness.service.serverClock.reading()).toMatchObject({ verdict: 'followed' });
   });
@@ -88,17 +88,17 @@ describe('the time', () => {
 
 describe('the warning', () => {
   test('assumes that the header was written in the middle of the request', () => {
-    const { answered, warn } = startClock();
-    answered(35_000, 40_000);
+    const { arrive, warn } = startClock();
+    arrive(35_000, 40_000);
     expect(warn).not.toHaveBeenCalled();
-    answered(61_000, 40_000);
+    arrive(61_000, 40_000);
     expect(warn.mock.lastCall?.[1]).toEqual({ service_ahead_seconds: 82 });
   });
 
   test('is logged at most once an hour, while the clocks differ', async () => {
-    const { clock, answered, warn } = startClock();
+    const { clock, arrive, warn } = startClock();
     for (let minute = 0; minute < 300; minute++) {
-      answered(minute % 2 === 0 ? HOUR_MS : 0);
+      arrive(minute % 2 === 0 ? HOUR_MS : 0);
       await clock.advance(MINUTE_MS);
     }
     expect(warn).toHaveBeenCalledTimes(5);

@@ -30,7 +30,8 @@ describe('the five customers of the demo', () => {
         const nowMs = startMs + hour * HOUR_MS + 20 * 60_000;
         const open = service.customers.filter(({ library }) => isOpen(library, nowMs));
         const busy = open.filter(
-          ({ library: { name } }) => service.groundTruth(name, nowMs - 15 * 60_000, nowMs).entered >= 5,
+          ({ library: { name } }) =>
+            service.groundTruth(name, nowMs - 15 * 60_000, nowMs).entered >= 5,
         );
         const withDeadDoor = open.filter(({ library: { name, devices } }) => {
           const counting = service.breakdownTotals(name, 'device', nowMs - 4 * HOUR_MS, nowMs);

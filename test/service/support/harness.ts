@@ -9,10 +9,23 @@ import { createService } from '../../../src/service/client.ts';
 import type { RetryPolicy } from '../../../src/service/retry.ts';
 import type { ExchangeResponse, ExchangeRequest } from '../../../src/service/transport.ts';
 import type { CustomerClient, ServiceOptions } from '../../../src/service/types.ts';
+import { makeAuthority, makeCertificate } from '../../support/certificates.ts';
+import type { CertificateWish, Certified } from '../../support/certificates.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { peopleAnswer, SECRET, startFakeService, tokenAnswer } from './fake-service.ts';
+import { peopleBody, startScriptedServer, tokenBody } from '../../support/scripted-server.ts';
 
-export const QUESTION: WindowQuery = {
+export const SECRET = 'secret-81d2c0ffee';
+
+const authority = makeAuthority();
+/** PEM of the authority that signed every certificate here. */
+export const AUTHORITY = authority.cert;
+
+export function certified(changes: Partial<CertificateWish> = {}): Certified {
+  const hosts = ['127.0.0.1', 'localhost'];
+  return makeCertificate({ name: 'service', hosts, issuer: authority, ...changes });
+}
+
+export const QUERY: WindowQuery = {
   endpoint: 'peoplecount',
   aggregation: 'minute',
   from: '2026-11-01T04:00:00+01:00',
@@ -71,62 +84,62 @@ export function createHarness(url: string, { config, ...options }: HarnessOption
   }
   return {
     service,
-    /** `endpoint:code` of every request. */
+    /** `endpoint:code` of every request that was sent. */
     requests,
     credentials,
     /** Everything that was logged or given to the observer. */
     reported,
-    /** Where the secret of every customer comes from. */
+    /** Reads the secret of every customer. */
     access,
     clientFor,
     riverside: clientFor('riverside'),
   };
 }
 
-/** A fake service and a client for it. */
+/** Starts a scripted server and a client for it. */
 export async function start(options: HarnessOptions = {}) {
-  const fake = await startFakeService();
-  return { fake, harness: createHarness(fake.url, options) };
+  const server = await startScriptedServer();
+  return { server, harness: createHarness(server.url, options) };
 }
 
 export type Reply = (request: ExchangeRequest) => ExchangeResponse | Promise<ExchangeResponse>;
 
-/** An answer in memory. */
+/** Returns a response in memory. */
 export function reply(status: number, value: unknown, headers: Partial<ExchangeResponse> = {}) {
   const none = { contentType: 'application/json', retryAfter: undefined, date: undefined };
   return () => ({ ...none, status, body: Buffer.from(JSON.stringify(value)), ...headers });
 }
 
-export const ROWS = reply(200, peopleAnswer([{ key: 1, in: 3, out: 1 }]));
+export const ROWS = reply(200, peopleBody([{ key: 1, in: 3, out: 1 }]));
 
-/** A service in memory and a client for it, on a virtual clock. */
+/** Returns a scripted transport and a client for it, on a virtual clock. */
 export function startInMemory(options: HarnessOptions = {}) {
   const clock = virtualClock();
-  const fake: { token: Reply; data: Reply } = { token: reply(200, tokenAnswer()), data: ROWS };
+  const server: { token: Reply; data: Reply } = { token: reply(200, tokenBody()), data: ROWS };
   async function exchange(request: ExchangeRequest): Promise<ExchangeResponse> {
-    return request.form === undefined ? fake.data(request) : fake.token(request);
+    return request.form === undefined ? server.data(request) : server.token(request);
   }
   const harness = createHarness('https://service', {
     clock,
     transport: { exchange, close() {} },
     ...options,
   });
-  return { clock, fake, harness };
+  return { clock, server, harness };
 }
 
-/** A signal that never aborts. */
+/** Returns a signal that never aborts. */
 export function never(): AbortSignal {
   return new AbortController().signal;
 }
 
 export function ask(
   client: CustomerClient,
-  question: WindowQuery = QUESTION,
+  query: WindowQuery = QUERY,
 ): Promise<AggregatedResponse> {
-  return client.query(question, never());
+  return client.query(query, never());
 }
 
-/** The ServiceError that a promise fails with. */
+/** Returns the ServiceError that a promise fails with. */
 export async function failureOf(promise: Promise<unknown>): Promise<ServiceError> {
   const outcome: unknown = await promise.then(
     () => undefined,

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { listen } from '../../../src/base/listen.ts';
-import { LOOPBACK } from './fake-service.ts';
+import { LOOPBACK } from '../../support/scripted-server.ts';
 
 export async function startProxy(allow: boolean) {
   const seen: string[] = [];
