@@ -1,4 +1,4 @@
-/** What the bench runs on: its figures are worth nothing without it. */
+/** What the bench runs on: its results are worth nothing without it. */
 import { readFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 

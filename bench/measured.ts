@@ -1,7 +1,7 @@
-/** One bar of the bench: a figure of ours beside a peer's, and the largest ratio that is allowed. */
+/** One bar of the bench: a value of ours beside a peer's, and the largest ratio that is allowed. */
 export interface Measured {
   readonly bar: string;
-  /** With units, as the table shows them. */
+  /** Values with units, as the table shows them. */
   readonly ours: string;
   readonly peer: string;
   /** What is compared with `limit`: met if not above it. */

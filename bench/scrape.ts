@@ -12,7 +12,7 @@ import type { Scraped, Server } from './scrape/servers.ts';
 
 const SCRAPE_EVERY_MS = 15_000;
 const ROUNDS = 5;
-/** In each round; each as between two scrapes, without the time in between. */
+/** Intervals in each round; each as between two scrapes, without the time in between. */
 const INTERVALS = 8;
 /** So that everything is compiled, and every heap as large as it gets. */
 const WARM_UP = 6;

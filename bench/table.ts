@@ -20,7 +20,7 @@ export function alignTable(cells: readonly (readonly string[])[]): string {
   return [head, rule, ...body].join('\n');
 }
 
-/** Whether a bar is met. A figure that is none never is. */
+/** Returns whether a bar is met: never by NaN. */
 function isMet({ value, limit }: Measured): boolean {
   return value <= limit;
 }

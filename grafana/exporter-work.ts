@@ -30,7 +30,7 @@ export function requestsByCode() {
   return lines(
     13,
     'Requests by status',
-    'Requests per second by status: 200 is success, 401 and 403 refused credentials, 429 too many requests, 500 and above an error of the service, none no answer.',
+    'Requests per second by status: 200 is success, 401 and 403 refused credentials, 429 too many requests, 500 and above an error of the service, none no response.',
   )
     .withTarget(
       overTime(
@@ -101,7 +101,7 @@ export function instances() {
   );
 }
 
-/** In seconds. */
+/** Returns a query of the 95th percentile in seconds. */
 function quantile(histogram: string, label: string): string {
   return `histogram_quantile(0.95, sum by (le, ${label}) (rate(${histogram}_bucket{${CHOSEN}}[$__rate_interval])))`;
 }

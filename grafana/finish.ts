@@ -7,7 +7,7 @@ import type { Dashboard, Panel, RowPanel } from '@grafana/grafana-foundation-sdk
 /** The data source that the variable `datasource` chooses. */
 export const DATASOURCE = { type: 'prometheus', uid: '${datasource}' } as const;
 
-/** Another panel's answer. */
+/** Another panel's response. */
 export const DASHBOARD_DATASOURCE = { type: 'datasource', uid: '-- Dashboard --' } as const;
 
 /** Written to each panel by the SDK, though they say nothing. */

@@ -1,4 +1,4 @@
-/** For operators: whether the exporters work, and which libraries fail. */
+/** Dashboard for operators: whether the exporters work, and which libraries fail. */
 import {
   GraphThresholdsStyleConfigBuilder,
   GraphThresholdsStyleMode,
@@ -166,7 +166,7 @@ function failuresByReason() {
   return hourlyBars(
     8,
     'Failed polls by reason',
-    'Per hour. auth: credentials refused; rate_limited: too many requests; timeout, unreachable: no answer; server: error of the service; rejected: request not accepted; malformed: invalid answer.',
+    'Per hour. auth: credentials refused; rate_limited: too many requests; timeout, unreachable: no response; server: error of the service; rejected: request not accepted; malformed: invalid response.',
   ).withTarget(
     overTime(
       `round(sum by (reason) (increase(library_exporter_poll_failures_total{${CHOSEN}}[$__interval])))`,
@@ -239,7 +239,7 @@ function ofRunning(counter: string): string {
   return `increase(${counter}{${CHOSEN}}[1h]) and on (job, instance) library_exporter_build_info{${CHOSEN}}`;
 }
 
-/** For each library and stream. */
+/** Returns a query of the seconds since the last success of each library and stream. */
 function ageOf(matchers: string): string {
   return `time() - max by (customer, stream) (library_poll_last_success_timestamp_seconds{${matchers}})`;
 }

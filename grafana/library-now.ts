@@ -1,4 +1,4 @@
-/** For a screen at the entrance: readable from five metres, without details. */
+/** Dashboard for a screen at the entrance: readable from five metres, without details. */
 import {
   BigValueColorMode,
   BigValueJustifyMode,

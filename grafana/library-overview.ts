@@ -213,7 +213,7 @@ function entriesPerHour() {
 
 function words() {
   return explanation(10, [
-    'The exporter asks the service in the background, once a minute by default; *data age* is the time since the last answer. A value that is not known is absent, never 0. If a library is missing here, the exporter’s status page shows its last error.',
+    'The exporter asks the service in the background, once a minute by default; *data age* is the time since the last response. A value that is not known is absent, never 0. If a library is missing here, the exporter’s status page shows its last error.',
     '*Today* starts at the library’s own `day_starts_at` (04:00 by default) and includes corrections of the service. *Last week* means exactly 7 × 24 hours earlier, so it is an hour off after a clock change, and needs a week of history. Time axes show the viewer’s time.',
     'No recording rules are needed. Red marks are alerts of `prometheus/rules`, if Prometheus has them.',
   ]);

@@ -27,9 +27,9 @@ import {
 } from './queries.ts';
 import { sorted, table, weekByHour, withColumns } from './tables.ts';
 
-/** The panel whose answer others use as well: its query is the most expensive one. */
+/** The panel whose response others use as well: its query is the most expensive one. */
 const ENTRIES_PANEL = 1;
-/** While open; always if no opening hours are configured. */
+/** Share of the capacity while open; always if no opening hours are configured. */
 const FULLNESS_WHILE_OPEN = `(${RAW_FULLNESS} unless on (customer) ${OPEN} == 0)`;
 const PEAK = `max by (customer) (max_over_time(library_occupancy_people{${CHOSEN}}[$__range]))`;
 /** When the last five minutes with the peak ended. */
@@ -201,7 +201,7 @@ function compared(panel: ReturnType<typeof lines>, gauge: string) {
   return panel;
 }
 
-/** As PromQL modifier. */
+/** Returns PromQL's modifier for a number of weeks. */
 function ago(weeks: number): string {
   return weeks === 0 ? '' : `offset ${weeks}w`;
 }

@@ -97,7 +97,7 @@ export function lines(id: number, title: string, description: string): TimeSerie
   return linesAroundZero(id, title, description).min(0);
 }
 
-/** The same of what may be negative. */
+/** Returns a panel of lines for what may be negative. */
 export function linesAroundZero(id: number, title: string, description: string): TimeSeries {
   return plain(new TimeSeries(), id, title, description)
     .span(12)
@@ -126,7 +126,7 @@ export function hourlyBarsAroundZero(id: number, title: string, description: str
     .legend(legend(['sum', 'max']));
 }
 
-/** The same of what is never negative, one series upon the other. */
+/** Returns a panel of stacked hourly bars for what is never negative. */
 export function hourlyBars(id: number, title: string, description: string): TimeSeries {
   return hourlyBarsAroundZero(id, title, description)
     .min(0)
@@ -151,8 +151,8 @@ export function columns(
 }
 
 /**
- * The same from another panel's table query, which Prometheus then computes only once: its values grouped
- * by the label.
+ * Returns a panel of another panel's table query, which Prometheus then computes only once: its values
+ * grouped by the label.
  */
 export function groupedColumns(
   id: number,
@@ -169,7 +169,7 @@ export function groupedColumns(
   ).withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: label }] } });
 }
 
-/** Gives a panel the answer to another one's table query, grouped by labels: the field `Value (sum)`. */
+/** Gives a panel the response to another one's table query, grouped by labels: the field `Value (sum)`. */
 export function groupedBy<Panel extends BarChart | Table>(
   panel: Panel,
   panelId: number,

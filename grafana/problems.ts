@@ -19,15 +19,15 @@ const SILENCE =
   ` or (${RAW_INSIDE} == 0) + ${DAY}`;
 const USUAL_IN_THIS_HOUR = growth('library_people_entered_total', '1h', 'offset 1w');
 const USUAL_BY_NOW = perCustomer('library_people_entered_today', 'offset 1w');
-/** For at least an hour: after opening, the first people take a while. */
+/** Libraries closed within the last hour: after opening, the first people take a while. */
 const CLOSED = `max by (customer) (min_over_time(library_open{${CHOSEN}}[1h])) == 0`;
 
-/** Where five are usual, nobody comes by chance once in 150 times. */
+/** Nobody counted where five are usual: by chance that happens once in 150 times. */
 const NOBODY_IS_COUNTED =
   `(${SILENCE}) > ${HOUR}` +
   ` and on (customer) (${USUAL_IN_THIS_HOUR} >= 5 or ${USUAL_BY_NOW} >= 5 and on (customer) ${ENTERED_TODAY} == 0)` +
   ` unless on (customer) ${CLOSED}`;
-/** Without data of last week. */
+/** Nobody counted for a day, without data of last week. */
 const NEVER_COUNTED = `(${SILENCE}) >= ${DAY} unless on (customer) ${USUAL_IN_THIS_HOUR} unless on (customer) ${CLOSED}`;
 
 /**
@@ -41,7 +41,7 @@ const SILENT_DEVICE =
 /** Entries and exits differ by a fifth, people inside not included. */
 const DRIFT = `(abs(${ENTERED_TODAY} - ${EXITED_TODAY} - ${RAW_INSIDE}) / ${ENTERED_TODAY} > 0.2) and on (customer) ${ENTERED_TODAY} >= 100`;
 
-/** As the alert LibraryOverCapacity: by the lower bound of the estimate where there is one. */
+/** Libraries above capacity by the lower bound of the estimate where there is one, as in LibraryOverCapacity. */
 const OVER_CAPACITY = `(${perCustomer('library_occupancy_estimate_lower_people')} or on (customer) ${RAW_INSIDE}) > on (customer) ${perCustomer('library_capacity_people')}`;
 
 /** `silent` is not among them: it is similar to {@link NOBODY_IS_COUNTED}. */

@@ -13,7 +13,7 @@ import type {
   ValueMapping,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 
-/** For values that are neither good nor bad. */
+/** Steps for values that are neither good nor bad. */
 export const PLAIN: Threshold[] = [base('blue')];
 /** Share of the capacity. */
 export const FULLNESS_STEPS: Threshold[] = [base('green'), step(0.8, 'orange'), step(1, 'red')];
@@ -26,7 +26,7 @@ export const LAST_WEEK_STEPS: Threshold[] = [
   step(-0.5, 'green'),
   step(1, 'orange'),
 ];
-/** For numbers that need no colour. */
+/** Steps for numbers that need no colour. */
 export const COLOURLESS: Threshold[] = [base('text')];
 /** A number that should be 0. */
 export const NONE_IS_GOOD: Threshold[] = [base('green'), step(1, 'red')];
@@ -160,7 +160,7 @@ export function base(color: string): Threshold {
   return { value: null, color };
 }
 
-/** From the value on. */
+/** Returns a colour from the value on. */
 export function step(value: number, color: string): Threshold {
   return { value, color };
 }

@@ -49,7 +49,7 @@ export async function measureContainer(
   }
 }
 
-/** With a scrape a second. Throws when the program is killed. */
+/** Returns MiB under a scrape a second. Throws when the program is killed. */
 async function peakMemory(daemon: Program): Promise<number> {
   const url = await daemon.says(/"url":"([^"]+)","msg":"listening"/);
   let peakMiB = 0;

@@ -23,8 +23,8 @@ const [configFile = ''] = process.argv.slice(2);
 
 /** Two in the afternoon in Copenhagen, in the middle of a month. */
 const START_MS = Date.UTC(2026, 2, 10, 13);
-const world = new VirtualClock(START_MS);
-const clock = world.process();
+const virtual = new VirtualClock(START_MS);
+const clock = virtual.process();
 const answers = new Answers(new Zone('Europe/Copenhagen'));
 
 const loaded = await loadConfig({ path: configFile, env: {} });
@@ -58,7 +58,7 @@ async function obey([order, ms]: readonly string[]): Promise<void> {
   if (order === 'jump') {
     clock.aheadMs += Number(ms);
   } else if (order === 'advance') {
-    await world.advance(Number(ms));
+    await virtual.advance(Number(ms));
   }
   process.send?.(order === 'live' ? liveMiB() : 'done');
 }

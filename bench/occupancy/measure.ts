@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import type { ErrorSums } from './judge.ts';
+import type { ErrorSums } from './evaluate.ts';
 import { REGIMES } from './regimes.ts';
 import { LIBRARIES } from './visitors.ts';
 import type { LibraryName } from './visitors.ts';
@@ -10,7 +10,7 @@ import type { Task } from './worker.ts';
 
 /** The first of those that the specification's table is from. */
 const FIRST_SEED = 50_000;
-/** More where few people make the figures of one library random. */
+/** More where few people make the results of one library random. */
 const SAMPLES: Readonly<Record<LibraryName, number>> = {
   univ: 16,
   town: 40,
@@ -29,13 +29,13 @@ export interface Accuracy {
   readonly relativeError: number;
   /** Standard error of `relativeError`: how much it depends on the libraries drawn. */
   readonly standardError: number;
-  /** Share of the minutes in which the truth is in the interval. */
+  /** Share of the minutes in which the actual number is in the interval. */
   readonly coverage: number;
   /** Share of the minutes without an estimate. */
   readonly withheld: number;
 }
 
-/** `samples` of each library, by default as many as make a figure steady. */
+/** `samples` of each library, by default as many as make a result steady. */
 export async function measureOccupancy(
   progress: (line: string) => void,
   samples = SAMPLES,
@@ -46,15 +46,15 @@ export async function measureOccupancy(
       seed: FIRST_SEED + i,
     })),
   );
-  const judged: { readonly library: LibraryName; readonly errors: ErrorSums }[] = [];
+  const evaluated: { readonly library: LibraryName; readonly errors: ErrorSums }[] = [];
   const threads = Array.from({ length: Math.min(tasks.length, availableParallelism()) });
   await Promise.all(
     threads.map(async () => {
       const worker = new Worker(new URL('worker.ts', import.meta.url));
       for (let task = tasks.shift(); task !== undefined; task = tasks.shift()) {
         const { library, seed } = task;
-        for (const errors of await judgeIn(worker, task)) {
-          judged.push({ library, errors });
+        for (const errors of await evaluateIn(worker, task)) {
+          evaluated.push({ library, errors });
         }
         progress(`occupancy: ${library} ${seed}, ${tasks.length} left`);
       }
@@ -63,7 +63,7 @@ export async function measureOccupancy(
   );
   return (Object.keys(LIBRARIES) as LibraryName[]).flatMap((library) =>
     Object.keys(REGIMES).flatMap((regime) => {
-      const all = judged
+      const all = evaluated
         .filter(({ library: name, errors }) => name === library && errors.regime === regime)
         .map(({ errors }) => errors);
       return all.length === 0 ? [] : [{ library, regime, ...accuracyOf(all) }];
@@ -71,7 +71,7 @@ export async function measureOccupancy(
   );
 }
 
-async function judgeIn(worker: Worker, task: Task): Promise<readonly ErrorSums[]> {
+async function evaluateIn(worker: Worker, task: Task): Promise<readonly ErrorSums[]> {
   worker.postMessage(task);
   const [errors] = (await once(worker, 'message')) as [readonly ErrorSums[]];
   return errors;
@@ -92,11 +92,11 @@ function relativeError(all: readonly ErrorSums[]): number {
   return Math.sqrt(sum(all, 'estimated') / sum(all, 'rawWhereShown'));
 }
 
-/** From the figures that result if one library is left out. */
+/** Computes the standard error from the results without one library each. */
 function jackknife(all: readonly ErrorSums[]): number {
-  const figures = all.map((one) => relativeError(all.filter((other) => other !== one)));
-  const mean = figures.reduce((total, figure) => total + figure, 0) / all.length;
-  const squares = figures.reduce((total, figure) => total + (figure - mean) ** 2, 0);
+  const errors = all.map((one) => relativeError(all.filter((other) => other !== one)));
+  const mean = errors.reduce((total, error) => total + error, 0) / all.length;
+  const squares = errors.reduce((total, error) => total + (error - mean) ** 2, 0);
   return Math.sqrt((squares * (all.length - 1)) / all.length);
 }
 

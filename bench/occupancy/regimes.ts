@@ -14,7 +14,7 @@ import { DAY_STARTS_AT_HOUR, DAYS, openingHours } from './visitors.ts';
 import type { BenchLibrary, OpenDay, VisitorPass } from './visitors.ts';
 
 const CHANGE_DAY = 64;
-/** As in the test vectors: from Monday to Wednesday. */
+/** Days from Monday to Wednesday, as in the test vectors. */
 const DEAD_FROM_DAY = 56;
 const DEAD_DAYS = 3;
 /** Together as many entries as exits are missed, where there are two or four doors. */
@@ -37,7 +37,7 @@ interface EachWay {
 
 /** A door of the bench on one day. */
 export interface Door extends Device {
-  /** While a door is offline it keeps its counts, and delivers them at the end. */
+  /** A door that is offline keeps its counts, and delivers them at the end. */
   readonly outage: Outage | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface Regime {
   readonly exits: Partial<Detection>;
   /** The share of a direction that a door counts on a day, if it is not the one above. */
   readonly changed?: (day: number, door: number, doors: number) => Partial<EachWay>;
-  /** On a fifth of the days a door is offline for six hours. */
+  /** A door is offline for six hours on a fifth of the days. */
   readonly isLate?: true;
   readonly hasCleaners?: true;
   readonly hasBursts?: true;
@@ -212,7 +212,7 @@ function drawCleaners(random: Random, { opensMs, closesMs }: OpenDay): readonly 
   });
 }
 
-/** On 40 % of the days, false counts in one direction, in a quarter of an hour after some pass. */
+/** Draws false counts in one direction on 40 % of the days, in a quarter of an hour after some pass. */
 export function drawBurst(
   { hasBursts }: Regime,
   { visitsPerDay }: BenchLibrary,

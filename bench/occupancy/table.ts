@@ -30,7 +30,7 @@ const SPECIFIED: Readonly<Record<string, readonly number[]>> = {
   cleaners: [0.87, 0.92, 0.97, 1.0],
   cleanbias: [0.68, 0.73, 0.58, 0.45],
 };
-/** A figure that is worse by more than this is bold. */
+/** A value that is worse by more than this is bold. */
 const TOLERANCE = 0.05;
 
 /**

@@ -25,7 +25,7 @@ export interface BenchLibrary {
   readonly visitsPerDay: number;
   readonly meanStayMinutes: number;
   readonly maxStayHours: number;
-  /** In each of two shifts. */
+  /** Staff in each of two shifts. */
   readonly staff: number;
   /** Visits by weekday from Monday, relative to `visitsPerDay`. */
   readonly weekdays: readonly number[];
@@ -131,7 +131,7 @@ export interface OpenDay {
 const DAILY_CORRELATION = 0.5;
 const BUSYNESS_SD = 0.15;
 const STAY_SD = 0.1;
-/** In two weeks of eight. */
+/** Exams: longer stays in two weeks of eight. */
 const EXAM_DAYS = 14;
 const EXAM_CYCLE_DAYS = 56;
 const EXAM_STAYS = 1.3;
@@ -241,7 +241,7 @@ export function drawPasses(
     }
   }
 
-  /** From before the opening on, or until closing; in a long shift with a lunch outside. */
+  /** Adds a shift from before the opening on, or until closing; a long one with a lunch outside. */
   function shift(isEarly: boolean): void {
     const [fromMs, toMs] = isEarly
       ? [opensMs - 30 * MINUTE_MS, opensMs + 0.6 * openMs]

@@ -1,6 +1,6 @@
-/** A thread of the occupancy bench: judges the libraries that it is told. */
+/** A thread of the occupancy bench: evaluates the estimate in libraries that it is sent. */
 import { parentPort } from 'node:worker_threads';
-import { judgeLibrary } from './judge.ts';
+import { evaluateLibrary } from './evaluate.ts';
 import type { LibraryName } from './visitors.ts';
 
 export interface Task {
@@ -9,5 +9,5 @@ export interface Task {
 }
 
 parentPort?.on('message', ({ library, seed }: Task) => {
-  parentPort?.postMessage(judgeLibrary(library, seed));
+  parentPort?.postMessage(evaluateLibrary(library, seed));
 });

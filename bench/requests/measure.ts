@@ -80,11 +80,11 @@ async function simulate(
   conventions: Conventions,
   { customers, hours }: RequestsSettings,
 ): Promise<SimulatedDay> {
-  const world = new VirtualClock(START_MS);
+  const virtual = new VirtualClock(START_MS);
   const service = createSimulatedService({
     seed: SEED,
     conventions,
-    clock: world,
+    clock: virtual,
     historyMs: 12 * 24 * HOUR_MS,
     customers: Array.from({ length: customers }, (_, i) => ({
       clientId: `client-${i}`,
@@ -101,7 +101,7 @@ async function simulate(
   let requests = 0;
   const bytes: number[] = [];
   const exporter = startExporter(configOf(service, polling, rest), {
-    clock: world.process(),
+    clock: virtual.process(),
     random: seededRandom(SEED),
     log: silentLogger,
     marks: new HighWaterMarks(),
@@ -116,12 +116,12 @@ async function simulate(
     },
     observer: { pollEnded() {}, changed() {} },
   });
-  // Into the steady state, anchors included.
-  await world.advance(2 * HOUR_MS);
+  // Into the steady state, baselines included.
+  await virtual.advance(2 * HOUR_MS);
   requests = 0;
   bytes.length = 0;
   for (let hour = 0; hour < hours; hour += 1) {
-    await world.advance(HOUR_MS);
+    await virtual.advance(HOUR_MS);
     // Whoever else measures in this process has its turn.
     await wait(0);
   }

@@ -19,7 +19,7 @@ export interface Server {
 
 export interface Scraped {
   readonly wallMs: number;
-  /** Of all the server's threads, from just before the scrape until it has calmed down. */
+  /** Processor time of all the server's threads, from just before the scrape until it has calmed down. */
   readonly cpuMs: number;
 }
 
@@ -119,7 +119,7 @@ async function readThrough(url: string, encoding: Encoding): Promise<void> {
   assert.match(head, /^HTTP\/1\.1 200 /);
 }
 
-/** Of all its threads since the start. */
+/** Returns the processor time of all its threads since the start. */
 function cpuMsOf({ process: { pid } }: Server): number {
   const tasks = readdirSync(`/proc/${pid}/task`);
   return tasks.reduce((sum, task) => {

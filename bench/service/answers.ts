@@ -1,7 +1,7 @@
 /**
- * What the bench's service answers: minutes and days of libraries with some 37 visits an hour from
+ * The responses of the bench's service: minutes and days of libraries with some 37 visits an hour from
  * eight in the morning to midnight, so that the building empties and its occupancy is estimated. Eight
- * histories serve all customers: an answer is made once a minute and kept, for the service must cost
+ * histories serve all customers: a response is made once a minute and kept, for the service must cost
  * little.
  */
 import type { Endpoint } from '../../src/base/model.ts';
@@ -15,7 +15,7 @@ export const HISTORIES = 8;
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1_440;
 const OPEN_FROM_MINUTE = 8 * 60;
-/** By chance: how many came in a minute, how many left, how many logged in. */
+/** Amounts that are drawn: how many came in a minute, how many left, how many logged in. */
 const AMOUNTS = {
   peoplecount: [
     [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 3],
@@ -34,16 +34,16 @@ export class Answers {
     this.#zone = zone;
   }
 
-  /** The body of the answer to a question, of the minutes that are over at `nowMs`. */
-  body(history: number, endpoint: Endpoint, question: URLSearchParams, nowMs: number): Buffer {
+  /** Returns the body of a response, of the minutes that are over at `nowMs`. */
+  body(history: number, endpoint: Endpoint, query: URLSearchParams, nowMs: number): Buffer {
     const minute = Math.floor(nowMs / MINUTE_MS);
     if (minute !== this.#keptAtMinute) {
       this.#kept.clear();
       this.#keptAtMinute = minute;
     }
-    const aggregation = question.get('aggregation') as TimeAggregation;
-    const fromMs = Date.parse(question.get('from') ?? '');
-    const toMs = Date.parse(question.get('to') ?? new Date(nowMs).toISOString());
+    const aggregation = query.get('aggregation') as TimeAggregation;
+    const fromMs = Date.parse(query.get('from') ?? '');
+    const toMs = Date.parse(query.get('to') ?? new Date(nowMs).toISOString());
     const untilMinute = Math.min(minute, Math.floor(toMs / MINUTE_MS));
     const name = `${history} ${endpoint} ${aggregation} ${fromMs} ${untilMinute}`;
     const body =

@@ -25,10 +25,10 @@ import type { Regime } from './regimes.ts';
 import { DAYS, drawOpenDays, drawPasses, LIBRARIES } from './visitors.ts';
 import type { BenchLibrary, LibraryName, OpenDay, VisitorPass } from './visitors.ts';
 
-const JUDGED_FROM_DAY = 42;
+const EVALUATED_FROM_DAY = 42;
 const MINUTES_PER_DAY = 1_440;
 
-/** Sums over the judged minutes; errors are squared. */
+/** Sums over the evaluated minutes; errors are squared. */
 export interface ErrorSums {
   readonly regime: string;
   minutes: number;
@@ -37,7 +37,7 @@ export interface ErrorSums {
   shown: number;
   rawWhereShown: number;
   estimated: number;
-  /** Minutes with the truth inside the interval. */
+  /** Minutes with the actual number inside the interval. */
   covered: number;
 }
 
@@ -50,7 +50,7 @@ interface VisitedDay {
   readonly inside: Float64Array;
 }
 
-/** By minute or quarter-hour of the day. */
+/** Counts by minute or quarter-hour of the day. */
 interface Counts {
   readonly entered: number[];
   readonly exited: number[];
@@ -71,11 +71,11 @@ interface CountsOfDay {
   readonly byQuarter: Counts;
   /** Known at once. */
   readonly byMinute: Counts;
-  /** By the minute at which the service has them. */
+  /** Late counts by the minute at which the service has them. */
   readonly late: ReadonlyMap<number, Counts>;
 }
 
-export function judgeLibrary(name: LibraryName, seed: number): readonly ErrorSums[] {
+export function evaluateLibrary(name: LibraryName, seed: number): readonly ErrorSums[] {
   const library = LIBRARIES[name];
   const openDays = drawOpenDays(library, seed);
   const visited = new Map<number, readonly VisitedDay[]>();
@@ -83,7 +83,7 @@ export function judgeLibrary(name: LibraryName, seed: number): readonly ErrorSum
     const groupShare = groupShareOf(regime);
     const days = visited.get(groupShare) ?? drawVisitors(library, openDays, seed, groupShare);
     visited.set(groupShare, days);
-    return { regime: regimeName, ...judge(library, regime, seed, days) };
+    return { regime: regimeName, ...evaluate(library, regime, seed, days) };
   });
 }
 
@@ -116,7 +116,7 @@ function drawVisitors(
   });
 }
 
-function judge(
+function evaluate(
   library: BenchLibrary,
   regime: Regime,
   seed: number,
@@ -127,11 +127,11 @@ function judge(
   for (const { day, open, passes, inside } of days) {
     const counted = countDay(library, regime, seed, day, open, passes);
     history[day] = dayOf(day, counted.byQuarter);
-    if (day >= JUDGED_FROM_DAY) {
+    if (day >= EVALUATED_FROM_DAY) {
       const model = learnDoors(history.slice(day - HISTORY_DAYS, day), day % 7);
       const opens = minuteOf(open.opensMs);
       const closes = open.closesMs === Infinity ? MINUTES_PER_DAY : minuteOf(open.closesMs);
-      for (const { minute, raw, estimate } of figuresUntil(closes, model, counted)) {
+      for (const { minute, raw, estimate } of shownUntil(closes, model, counted)) {
         if (minute >= opens) {
           addMinute(sums, inside[minute] ?? 0, raw, estimate);
         }
@@ -170,18 +170,18 @@ function countDay(
   return { byQuarter, byMinute, late };
 }
 
-interface Figures {
+interface Shown {
   readonly minute: number;
   readonly raw: number;
   readonly estimate: Estimate | undefined;
 }
 
-/** What was shown at each minute of a day. Late counts change the minutes before, as in the exporter. */
-function* figuresUntil(
+/** Yields what was shown at each minute of a day. Late counts change the minutes before, as in the exporter. */
+function* shownUntil(
   endMinute: number,
   model: DoorModel,
   { byMinute, late }: CountsOfDay,
-): Generator<Figures> {
+): Generator<Shown> {
   let known = byMinute;
   const releases = [0, ...late.keys()].toSorted((a, b) => a - b);
   for (const [i, fromMinute] of releases.entries()) {
@@ -206,18 +206,18 @@ function* figuresUntil(
 
 function addMinute(
   sums: Omit<ErrorSums, 'regime'>,
-  truth: number,
+  actual: number,
   raw: number,
   estimate: Estimate | undefined,
 ): void {
   sums.minutes += 1;
-  sums.raw += (raw - truth) ** 2;
+  sums.raw += (raw - actual) ** 2;
   if (estimate !== undefined) {
     const { people, lower, upper } = estimate;
     sums.shown += 1;
-    sums.rawWhereShown += (raw - truth) ** 2;
-    sums.estimated += (people - truth) ** 2;
-    sums.covered += truth >= lower - 1e-9 && truth <= upper + 1e-9 ? 1 : 0;
+    sums.rawWhereShown += (raw - actual) ** 2;
+    sums.estimated += (people - actual) ** 2;
+    sums.covered += actual >= lower - 1e-9 && actual <= upper + 1e-9 ? 1 : 0;
   }
 }
 
@@ -239,7 +239,7 @@ function addPeople({ entered, exited }: Counts, index: number, people: number): 
   counts[index] = (counts[index] ?? 0) + Math.abs(people);
 }
 
-/** Of its day. */
+/** Returns the minute of the day. */
 function minuteOf(timeMs: number): number {
   return Math.floor((timeMs % DAY_MS) / MINUTE_MS);
 }
