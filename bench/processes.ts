@@ -64,12 +64,12 @@ export class Program {
     }
   }
 
-  /** Sends a message and waits for the answer. */
-  async ask<Answer>(message: string): Promise<Answer> {
-    const answer = once(this.#child, 'message');
+  /** Sends a message and waits for the reply. */
+  async ask<Reply>(message: string): Promise<Reply> {
+    const reply = once(this.#child, 'message');
     this.#child.send(message);
-    const [answered] = (await answer) as [Answer];
-    return answered;
+    const [received] = (await reply) as [Reply];
+    return received;
   }
 
   /** Processor time of all its threads so far, in milliseconds. */

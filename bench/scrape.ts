@@ -57,7 +57,7 @@ export async function measureScrape(
     await checkedAnswer('pushgateway', pushgateway, series);
     await checkedAnswer('prom-client', promClient, series);
     await warmUp(servers);
-    progress('scrape: all answers say the same, all servers are warm');
+    progress('scrape: all responses have the same samples, all servers are warm');
     const rounds = await runRounds(servers, progress);
     await tell(ours, 'stop polling');
     await checkedAnswer('ours', ours);

@@ -1,5 +1,5 @@
 /**
- * The daemon with a clock of its own: web server and everything from the bytes of an answer
+ * The daemon with a clock of its own: web server and everything from the bytes of a response
  * on are those of src; time passes when the bench says so, and the service is a function in this
  * process. What got and its sockets hold is not in it.
  *
@@ -89,6 +89,6 @@ function answerTo({ url: asked, bearer, form }: ExchangeRequest): ExchangeRespon
   const history = Number(bearer?.reveal().slice('token-'.length)) % HISTORIES;
   const endpoint = pathname === '/v1/login' ? 'login' : 'peoplecount';
   const body = answers.body(history, endpoint, searchParams, nowMs);
-  // A copy, as every answer has bytes of its own.
+  // A copy, as every response has bytes of its own.
   return { ...head, body: Buffer.from(body) };
 }

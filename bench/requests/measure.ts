@@ -1,6 +1,6 @@
 /**
  * What the exporter costs the service: requests and bytes over a simulated day. The exporter's core
- * runs under a virtual clock, from the bytes of an answer on, against the simulated service with
+ * runs under a virtual clock, from the bytes of a response on, against the simulated service with
  * libraries as the demo has them; some of them stand for a thousand, for each is polled by itself.
  */
 import { silentLogger } from '../../src/base/log.ts';
@@ -14,7 +14,7 @@ import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import {
   configOf,
   startExporter,
-  toAnswer,
+  toResponse,
   toSimulated,
 } from '../../test/support/exporter-process.ts';
 import type { Measured } from '../measured.ts';
@@ -60,7 +60,7 @@ export async function measureRequests(
         limit: 2.2,
       },
       {
-        bar: `Bytes of an answer, median, ${name}`,
+        bar: `Bytes of a response, median, ${name}`,
         ours: `${kib.toFixed(2)} KiB`,
         peer: '–',
         value: kib,
@@ -106,13 +106,13 @@ async function simulate(
     log: silentLogger,
     marks: new HighWaterMarks(),
     exchange(request) {
-      const answer = toAnswer(service.handle(toSimulated(request)));
+      const response = toResponse(service.handle(toSimulated(request)));
       requests += 1;
-      // Tokens are requests, and not answers of the service's data.
+      // Tokens are requests, and not responses of the service's data.
       if (request.form === undefined) {
-        bytes.push(answer.body.length);
+        bytes.push(response.body.length);
       }
-      return Promise.resolve(answer);
+      return Promise.resolve(response);
     },
     observer: { pollEnded() {}, changed() {} },
   });

@@ -1,4 +1,4 @@
-/** What an answer says: its samples, whoever wrote them, and whether two answers say the same. */
+/** Samples of a response, whoever wrote them, and whether two responses have the same. */
 import { strict as assert } from 'node:assert';
 
 export interface ParsedSample {

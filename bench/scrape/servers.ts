@@ -84,16 +84,16 @@ export async function scrape(server: Server, encoding: Encoding): Promise<Scrape
   return { wallMs, cpuMs: cpuMsOf(server) - before };
 }
 
-/** What it answers to a scrape, as text. */
+/** Returns the response to a scrape as text. */
 export async function textOf(server: Server, encoding: Encoding): Promise<string> {
   const { response, body } = await send(server.url, 'GET', { 'accept-encoding': encoding });
   assert.equal(response.statusCode, 200);
-  // Whoever cannot compress answers as it is.
+  // Whoever cannot compress sends plain text.
   return (body[0] === 0x1f ? gunzipSync(body) : body).toString();
 }
 
 /**
- * Reads a whole answer and keeps nothing of it. Node's own client takes three times as long over
+ * Reads a whole response and keeps nothing of it. Node's own client takes three times as long over
  * 18 MB as our server, and what it takes is no server's.
  */
 async function readThrough(url: string, encoding: Encoding): Promise<void> {

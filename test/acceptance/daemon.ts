@@ -13,7 +13,7 @@ import type { Labels } from './exposition.ts';
 
 export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-/** In JSON and pretty. */
+/** Log line with the address, in JSON and pretty. */
 const LISTENING = /"url":"([^"]+)","msg":"listening"| listening url="([^"]+)"/;
 
 /** Ends a process that a signal did not end. Long, because other tests run at the same time. */
@@ -113,7 +113,7 @@ export class Daemon {
     );
   }
 
-  /** Where it serves; empty until it does. */
+  /** Address at which it serves; empty until it does. */
   get url(): string {
     const [, json, pretty] = LISTENING.exec(this.stderr) ?? [];
     const url = json ?? pretty;
@@ -156,11 +156,11 @@ export class Daemon {
   }
 
   async scrape(): Promise<Exposition> {
-    const answer = await this.get('/metrics');
-    if (answer.status !== 200) {
-      throw new Error(`/metrics answers ${answer.status}`);
+    const response = await this.get('/metrics');
+    if (response.status !== 200) {
+      throw new Error(`/metrics responds with ${response.status}`);
     }
-    return new Exposition(await answer.text());
+    return new Exposition(await response.text());
   }
 
   /** The value on /metrics now. */

@@ -51,10 +51,10 @@ test.each([
   '%s, as for %j, has every family with its type, its labels and a help text',
   async (format, headers, contentType, encoding) => {
     // fetch accepts gzip.
-    const answer = await daemon.get('/metrics', headers);
-    expect(answer.headers.get('content-type')).toContain(contentType);
-    expect(answer.headers.get('content-encoding')).toBe(encoding);
-    const text = await answer.text();
+    const response = await daemon.get('/metrics', headers);
+    expect(response.headers.get('content-type')).toContain(contentType);
+    expect(response.headers.get('content-encoding')).toBe(encoding);
+    const text = await response.text();
     const isOpen = format === 'OpenMetrics';
     expect(text.endsWith('\n# EOF\n')).toBe(isOpen);
     const exposition = new Exposition(text);
@@ -95,7 +95,7 @@ test('_created of the counters is the start of the period, in OpenMetrics only',
   expect((await daemon.scrape()).all('library_logins_created')).toEqual([]);
 });
 
-test('healthy, ready and the status page answer; the log is JSON on standard error', async () => {
+test('healthy, ready and the status page respond; the log is JSON on standard error', async () => {
   await eventually(async () => {
     expect((await daemon.get('/-/healthy')).status).toBe(200);
     expect((await daemon.get('/-/ready')).status).toBe(200);

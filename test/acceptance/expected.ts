@@ -55,8 +55,8 @@ export function expectCountsExact(
       exposition.value(`library_${counter}_today`, { customer }),
       exposition.value('library_count_excess', { customer, counter }),
     ];
-    const truth = [ledger.total(stream, side, periodMs), ledger.total(stream, side, todayMs), 0];
-    expect(shown, `total, today and excess of ${counter} of ${about}`).toEqual(truth);
+    const totals = [ledger.total(stream, side, periodMs), ledger.total(stream, side, todayMs), 0];
+    expect(shown, `total, today and excess of ${counter} of ${about}`).toEqual(totals);
   }
 }
 

@@ -52,7 +52,7 @@ export interface ServiceCustomer {
   /** What the token endpoint accepts. A test changes it so that the credentials are refused. */
   secret: string;
   readonly ledger: Ledger;
-  /** What the endpoints do instead of answering, how often. */
+  /** What the endpoints do in place of a good response, how often. */
   readonly faults: Partial<Record<'token' | 'data', { fault: Fault; left: number }>>;
 }
 
@@ -68,7 +68,7 @@ export class LedgerService {
   readonly violations: string[] = [];
   readonly customers = new Map<string, ServiceCustomer>();
   readonly issuedTokens = new Map<string, ServiceCustomer>();
-  /** By how much the service's clock is ahead. */
+  /** How far the service's clock is ahead. */
   clockShiftMs = 0;
   url = '';
   readonly #revoked = new Set<string>();
@@ -171,7 +171,7 @@ export class LedgerService {
     this.issuedTokens.set(token, customer);
     const terms = { expires_in: 3600, token_type: 'Bearer', scope: 'ServiceAPI' };
     const sent = [body, ...form.values(), token].join(' ');
-    return answerOrFail(customer, 'token', { access_token: token, ...terms }, sent, response);
+    return respondOrFail(customer, 'token', { access_token: token, ...terms }, sent, response);
   }
 
   /** Verifies the rules of docs/service.md#requests. */
@@ -206,18 +206,18 @@ export class LedgerService {
     }
     const fromMs = from === null ? -Infinity : Date.parse(from);
     const toMs = to === null ? Infinity : Date.parse(to);
-    const answer = customer.ledger.answer(stream, aggregation, fromMs, toMs);
+    const served = customer.ledger.respond(stream, aggregation, fromMs, toMs);
     const rows =
       stream === 'people'
-        ? answer.rows
-        : answer.rows.map((row) => ({ key: row.key, value: row.in }));
+        ? served.rows
+        : served.rows.map((row) => ({ key: row.key, value: row.in }));
     const metadata = {
       from: from ?? '',
       to: to ?? new Date().toISOString(),
       count: rows.length,
-      aggregation: answer.aggregation,
+      aggregation: served.aggregation,
     };
-    return answerOrFail(customer, 'data', { metadata, result: rows }, authorization, response);
+    return respondOrFail(customer, 'data', { metadata, result: rows }, authorization, response);
   }
 
   /** Whether all rules were kept; the others are violations. */
@@ -236,8 +236,8 @@ function send(response: ServerResponse, { status = 200, headers, body = '{}' }: 
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
 }
 
-/** Sends the good answer, or what the customer's fault makes of it. */
-function answerOrFail(
+/** Sends the good response, or what the customer's fault makes of it. */
+function respondOrFail(
   customer: ServiceCustomer,
   endpoint: 'token' | 'data',
   good: object,

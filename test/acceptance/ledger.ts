@@ -1,5 +1,5 @@
 /**
- * One customer of the fake service: its records, the conventions of its answers, and the expected values.
+ * One customer of the fake service: its records, the conventions of its responses, and the expected values.
  * Each convention is something that the interface leaves open (docs/service.md#what-is-left-open).
  */
 import { dayMs, hourMs, instantOfWall, minuteMs, offsetMs, wallMs } from './local-time.ts';
@@ -20,7 +20,7 @@ export interface LedgerRecord {
   readonly device: number;
 }
 
-/** Without a zone. */
+/** Local times without a zone. */
 function naive(wall: number): string {
   return new Date(wall).toISOString().slice(0, 19);
 }
@@ -52,9 +52,9 @@ export interface Conventions {
   readonly lagging: readonly Aggregation[];
   /** Above so many rows, `day` is forced. */
   readonly forceAboveRows: number;
-  /** How often an answer by minute has each row. */
+  /** How often a response by minute has each row. */
   readonly minuteCopies: number;
-  /** What an answer by minute starts with, given the `from` of the request. */
+  /** What a response by minute starts with, given the `from` of the request. */
   readonly minutesFromMs: (fromMs: number) => number;
 }
 
@@ -72,7 +72,7 @@ export interface Row {
   readonly out: number;
 }
 
-export interface Answer {
+export interface LedgerResponse {
   readonly aggregation: Aggregation;
   readonly rows: readonly Row[];
 }
@@ -123,7 +123,7 @@ export class Ledger {
     return Math.floor(Math.max(...counted.map(({ eventMs }) => eventMs)) / minuteMs) * minuteMs;
   }
 
-  answer(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number): Answer {
+  respond(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number): LedgerResponse {
     const { forceAboveRows, minuteCopies, minutesFromMs } = this.conventions;
     const rows =
       aggregation === 'minute'

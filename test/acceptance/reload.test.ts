@@ -123,12 +123,12 @@ test('times are written in another way from a reload on, and the counters stay',
   }
 });
 
-test('a bad configuration changes nothing, and its problems are answered or logged', async () => {
+test('a bad configuration changes nothing, and its problems are returned or logged', async () => {
   const before = await daemon.scrape();
   workspace.write('config.yaml', 'service: {}\ncustomers: []\n');
-  const answer = await daemon.reload('POST');
-  expect(answer.status).toBe(400);
-  const problems = await answer.text();
+  const response = await daemon.reload('POST');
+  expect(response.status).toBe(400);
+  const problems = await response.text();
   expect(problems).toMatch(/config\.yaml:1:\d+: service\.base_url: /);
   expect(problems).toMatch(/config\.yaml:1:\d+: service\.auth_url: /);
   await hangUp(FAILED);

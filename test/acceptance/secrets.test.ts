@@ -1,6 +1,6 @@
 /**
  * Nothing that leaves the process contains a secret or a token, in part or encoded: debug logs in both
- * formats, pages, metrics, files, while the service repeats what it was sent in every part of its answers.
+ * formats, pages, metrics, files, while the service repeats what it was sent in every part of its responses.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,9 +20,9 @@ const riverside = harness.addCustomer('riverside');
 riverside.secret = oddSecret();
 
 async function pagesOf(daemon: Daemon): Promise<string> {
-  const answers = await Promise.all(PAGES.map(async (path) => daemon.get(path)));
-  const texts = answers.map(
-    async (answer) => JSON.stringify([...answer.headers]) + (await answer.text()),
+  const responses = await Promise.all(PAGES.map(async (path) => daemon.get(path)));
+  const texts = responses.map(
+    async (response) => JSON.stringify([...response.headers]) + (await response.text()),
   );
   return (await Promise.all(texts)).join('\n');
 }
@@ -64,9 +64,9 @@ test('no output contains a secret or a token, whatever the service repeats', asy
   const bad = { customers: [{ name: riverside.secret, ...misplaced }] };
   workspace.write('config.yaml', JSON.stringify(bad));
   for (const daemon of daemons) {
-    const answer = await daemon.reload();
-    expect(answer.status).toBe(400);
-    shown += await answer.text();
+    const response = await daemon.reload();
+    expect(response.status).toBe(400);
+    shown += await response.text();
     await daemon.stop();
   }
   const output = daemons.map(({ stdout, stderr }) => stdout + stderr);

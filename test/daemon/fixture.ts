@@ -14,7 +14,7 @@ export function configured(...names: readonly string[]): Promise<LoadedConfig> {
   return configuredAt(SERVICE_URL, ...names);
 }
 
-/** With another token endpoint than the data's. */
+/** Token endpoint, if it is another than the data's. */
 export function configuredAt(authUrl: string, ...names: readonly string[]): Promise<LoadedConfig> {
   return load({ 'config.yaml': configText(authUrl, names) });
 }

@@ -7,17 +7,17 @@ import { lockFolder } from '../../src/base/files.ts';
 import { StorageInUseError } from '../../src/polling/state-file.ts';
 import { createDemoService, exporterConfigYaml } from '../../src/simulator/demo-service.ts';
 import { folderOf, load } from '../config/folder.ts';
-import { toAnswer, toSimulated } from '../support/exporter-process.ts';
+import { toResponse, toSimulated } from '../support/exporter-process.ts';
 import { configText, started } from './fixture.ts';
 
-const PATIENT = { timeout: 20_000 };
+const WAIT = { timeout: 20_000 };
 
 test('stop ends readiness and reloads first, then polls, and writes the state file last', async () => {
   const service = createDemoService({ seed: 1, customers: 1, clock: systemClock });
   const polling = { interval: '1s' };
   const yaml = exporterConfigYaml(service, 'http://127.0.0.1:9', { polling });
   const storagePath = await folderOf({});
-  const answered = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
   let [hanging, aborted] = [0, 0];
   let isHanging = false;
   const { daemon, url, logged, metric } = await started({
@@ -28,30 +28,30 @@ test('stop ends readiness and reloads first, then polls, and writes the state fi
         if (isHanging) {
           hanging += 1;
           signal?.addEventListener('abort', () => (aborted += 1));
-          await answered.promise;
+          await released.promise;
         }
-        return toAnswer(service.handle(toSimulated(request)));
+        return toResponse(service.handle(toSimulated(request)));
       },
       close() {},
     },
   });
   const total = 'library_people_entered_total\\{.*\\}';
   async function readiness(): Promise<string> {
-    const answer = await fetch(new URL('/-/ready', url));
-    return `${answer.status} ${await answer.text()}`;
+    const response = await fetch(new URL('/-/ready', url));
+    return `${response.status} ${await response.text()}`;
   }
-  await vi.waitFor(async () => expect(await metric(total)).toBeGreaterThanOrEqual(0), PATIENT);
+  await vi.waitFor(async () => expect(await metric(total)).toBeGreaterThanOrEqual(0), WAIT);
   expect(await readiness()).toMatch(/^200 /);
   expect((await fetch(new URL('/-/healthy', url))).status).toBe(200);
   isHanging = true;
-  await vi.waitFor(() => expect(hanging).toBeGreaterThan(0), PATIENT);
+  await vi.waitFor(() => expect(hanging).toBeGreaterThan(0), WAIT);
 
   const stopped = daemon.stop();
-  await vi.waitFor(() => expect(aborted).toBeGreaterThan(0), PATIENT);
+  await vi.waitFor(() => expect(aborted).toBeGreaterThan(0), WAIT);
   expect(await readiness()).toMatch(/^503 .*: the exporter is stopping\n/);
   expect(await daemon.reload()).toEqual({ ok: false, problems: 'the exporter is stopping' });
   expect(() => lockFolder(storagePath)).toThrow('locked');
-  answered.resolve();
+  released.resolve();
   await stopped;
   expect(logged.at(-1)).toMatch(/^stopped/);
   await expect(fetch(url)).rejects.toThrow('fetch failed');
@@ -108,11 +108,11 @@ test('the process exits with the status of its command after SIGTERM, and reads 
   const flags = ['--web.listen-address=127.0.0.1:0', '--storage.path=', '--log.format=json'];
   process.argv = [process.execPath, 'main.ts', `--config.file=${path}`, ...flags];
   await import('../../src/main.ts');
-  await vi.waitFor(() => expect(log).toContain('"msg":"listening"'), PATIENT);
+  await vi.waitFor(() => expect(log).toContain('"msg":"listening"'), WAIT);
   added('SIGHUP').forEach((listener) => listener('SIGHUP'));
-  await vi.waitFor(() => expect(log).toContain('"msg":"config reloaded"'), PATIENT);
+  await vi.waitFor(() => expect(log).toContain('"msg":"config reloaded"'), WAIT);
   expect(exit).not.toHaveBeenCalled();
   added('SIGTERM').forEach((listener) => listener('SIGTERM'));
-  await vi.waitFor(() => expect(exit).toHaveBeenCalledExactlyOnceWith(0), PATIENT);
+  await vi.waitFor(() => expect(exit).toHaveBeenCalledExactlyOnceWith(0), WAIT);
   expect(log).toContain('"msg":"stopped"');
 });

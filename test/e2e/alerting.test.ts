@@ -43,14 +43,14 @@ beforeAll(async () => {
   const devices = drawLibrary(1, 2, library).devices.map((device) =>
     device.kind === 'door' ? deadFrom(device, Date.now() - 1.25 * DAY_MS) : device,
   );
-  const world = await startWorld({
+  const environment = await startWorld({
     riverside: { library },
     'harbour-point': { library: { ...library, devices } },
   });
-  stopping.push(() => world[Symbol.asyncDispose]());
+  stopping.push(() => environment[Symbol.asyncDispose]());
   const settings = { polling: { interval: '2s' }, customer: { opening_hours: '24/7' } };
-  const flags = [world.config(settings), '--web.listen-address=127.0.0.1:0'];
-  const exporter = await launch(world.workspace, flags).listening();
+  const flags = [environment.config(settings), '--web.listen-address=127.0.0.1:0'];
+  const exporter = await launch(environment.workspace, flags).listening();
   await once(webhook.listen(0, '127.0.0.1'), 'listening');
   stopping.push(() => once(webhook.close(), 'close'));
   const folder = mkdtempSync(join(tmpdir(), 'alertmanager-'));
@@ -74,7 +74,7 @@ beforeAll(async () => {
     {
       config: {
         global: QUICK,
-        rule_files: quickRules(world.workspace),
+        rule_files: quickRules(environment.workspace),
         alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager.address] }] }] },
       },
     },

@@ -27,35 +27,35 @@ type History = Awaited<ReturnType<typeof startHistory>>;
 
 /** One simulated library with seventy days of history; the clock is the service's. */
 async function startHistory(timezone: string, clock: Pick<Clock, 'nowMs'> = systemClock) {
-  const world = await startWorld(
+  const environment = await startWorld(
     { [CUSTOMER]: { library: { timezone, visitsPerDay: 300, opening: OFFICE_HOURS } } },
-    // Then a minute of the truth is a minute of the history to the last millisecond.
+    // Then a minute of the ground truth is a minute of the history to the last millisecond.
     { fromEdge: 'inclusive' },
     { clock, historyMs: 70 * DAY_MS },
   );
-  const configFlag = world.config({
+  const configFlag = environment.config({
     polling: { interval: '1s', reconcile_interval: '2s', breakdown_interval: '1s' },
     customer: { breakdowns: ['branch'], opening_hours: openingHoursText(OFFICE_HOURS) },
   });
-  const blocks = join(world.workspace.folder, 'blocks');
+  const blocks = join(environment.workspace.folder, 'blocks');
   return {
-    ...world,
+    ...environment,
     configFlag,
     blocks,
-    /** How many were counted from an instant on. */
-    since: (fromMs: number) => world.service.served(CUSTOMER, fromMs),
-    /** Makes blocks that have every sample that `backfill` says it wrote. How many? */
+    /** Returns how many were counted from an instant on. */
+    since: (fromMs: number) => environment.service.served(CUSTOMER, fromMs),
+    /** Makes blocks that have every sample that `backfill` says it wrote. Returns how many. */
     async backfill(...flags: readonly string[]): Promise<number> {
-      const output = join(world.workspace.folder, 'history');
+      const output = join(environment.workspace.folder, 'history');
       const args = ['backfill', configFlag, `--output=${output}`, ...flags];
-      const said = await finished(process.execPath, [MAIN, ...args]);
+      const printed = await finished(process.execPath, [MAIN, ...args]);
       await blocksFromFiles(output, blocks);
       const inBlocks = readdirSync(blocks)
         .map((block) =>
           META.parse(JSON.parse(readFileSync(join(blocks, block, 'meta.json'), 'utf8'))),
         )
         .reduce((sum, { stats }) => sum + stats.numSamples, 0);
-      expect(inBlocks).toBe(Number(/^(\d+) samples in/m.exec(said)?.[1]));
+      expect(inBlocks).toBe(Number(/^(\d+) samples in/m.exec(printed)?.[1]));
       return inBlocks;
     },
   };
@@ -81,19 +81,19 @@ describe('sixty days across a change of the clocks and two counting periods', ()
   const calendar = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
   const fromMs = calendar.dayAt(Date.UTC(2026, 8, 6, 12)).startMs;
   const toMs = calendar.dayAt(Date.UTC(2026, 10, 5, 12)).startMs;
-  let world: History;
+  let environment: History;
   let prometheus: Prometheus;
   let samples: number;
 
   beforeAll(async () => {
-    world = await startHistory('Europe/Copenhagen', { nowMs: () => toMs + 6 * HOUR_MS });
+    environment = await startHistory('Europe/Copenhagen', { nowMs: () => toMs + 6 * HOUR_MS });
     const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
-    samples = await world.backfill(`--from=${from}`, `--to=${to}`, '--step=5m');
-    prometheus = await startPrometheus({}, { blocks: world.blocks });
+    samples = await environment.backfill(`--from=${from}`, `--to=${to}`, '--step=5m');
+    prometheus = await startPrometheus({}, { blocks: environment.blocks });
   });
   afterAll(async () => {
     await prometheus?.stop();
-    await world?.[Symbol.asyncDispose]();
+    await environment?.[Symbol.asyncDispose]();
   });
 
   test('every sample that was written is in the blocks', () => {
@@ -105,10 +105,10 @@ describe('sixty days across a change of the clocks and two counting periods', ()
     let days = 0;
     for (let day = calendar.dayAt(fromMs); day.endMs < toMs; day = calendar.dayAt(day.endMs)) {
       const { startMs, endMs } = day;
-      const truth = world.since(startMs).entered - world.since(endMs).entered;
-      expect(truth).toBeGreaterThan(10);
+      const counted = environment.since(startMs).entered - environment.since(endMs).entered;
+      expect(counted).toBeGreaterThan(10);
       const shown = await valueOf(prometheus, `increase(${over(SERIES, startMs, endMs)})`, endMs);
-      expect(shown).toBeCloseTo(truth, 2);
+      expect(shown).toBeCloseTo(counted, 2);
       days += 1;
     }
     expect(days).toBe(59);
@@ -149,15 +149,15 @@ describe('before a live exporter', () => {
   const hour = new Date().getUTCHours();
   const zone = hour < 12 ? `Etc/GMT+${hour}` : `Etc/GMT-${24 - hour}`;
   const calendar = new Calendar(new Zone(zone), { hour: 4, minute: 0 });
-  let world: History;
+  let environment: History;
   let prometheus: Prometheus;
   let firstLiveMs: number;
 
   beforeAll(async () => {
-    world = await startHistory(zone);
-    const storage = join(world.workspace.folder, 'prometheus');
-    const flags = [world.configFlag, '--web.listen-address=127.0.0.1:0'];
-    const target = new URL((await launch(world.workspace, flags).listening()).url).host;
+    environment = await startHistory(zone);
+    const storage = join(environment.workspace.folder, 'prometheus');
+    const flags = [environment.configFlag, '--web.listen-address=127.0.0.1:0'];
+    const target = new URL((await launch(environment.workspace, flags).listening()).url).host;
     prometheus = await startPrometheus({ library: target }, { storage });
     firstLiveMs = await eventually('a live sample of every counter', async () => {
       const seen = await valueOf(prometheus, `min_over_time(timestamp(${SERIES})[1m:1s])`);
@@ -165,28 +165,31 @@ describe('before a live exporter', () => {
       return seen !== undefined && branches.length > 0 ? 1000 * seen : undefined;
     });
     // Not known when the first live sample was taken: the history is not to be above that.
-    world.service.record(CUSTOMER, {
+    environment.service.record(CUSTOMER, {
       kind: 'in',
       atMs: firstLiveMs - LATE_MS,
       arrivesMs: Date.now(),
       amount: LATE,
     });
-    await world.backfill(
+    await environment.backfill(
       '--from=-40d',
       `--prometheus.url=${prometheus.url}`,
       `--instance=${target}`,
     );
     await prometheus.stop();
-    prometheus = await startPrometheus({ library: target }, { storage, blocks: world.blocks });
+    prometheus = await startPrometheus(
+      { library: target },
+      { storage, blocks: environment.blocks },
+    );
     await eventually('the live counter with the late record', async () => {
       const { startMs } = calendar.periodAt(Date.now());
       const shown = await valueOf(prometheus, SERIES);
-      return shown === world.since(startMs).entered || undefined;
+      return shown === environment.since(startMs).entered || undefined;
     });
   });
   afterAll(async () => {
     await prometheus?.stop();
-    await world?.[Symbol.asyncDispose]();
+    await environment?.[Symbol.asyncDispose]();
   });
 
   test('history and live samples are one series', async () => {
@@ -205,12 +208,13 @@ describe('before a live exporter', () => {
     for (let i = 0; i < 60; i += 1) {
       const agoMs = (i < 30 ? 39 : 2) * DAY_MS * random.next();
       const fromMs = Math.floor((firstLiveMs - agoMs) / MINUTE_MS) * MINUTE_MS;
-      const truth = world.since(fromMs);
+      const served = environment.since(fromMs);
       // A late record is an increase where it arrived: the history may not be above the live start.
-      const entered = fromMs >= periodMs ? Math.max(truth.entered, late(periodMs)) : truth.entered;
+      const entered =
+        fromMs >= periodMs ? Math.max(served.entered, late(periodMs)) : served.entered;
       for (const [series, expected] of [
         [SERIES, entered],
-        [logins, truth.logins],
+        [logins, served.logins],
       ] as const) {
         const shown = await valueOf(
           prometheus,
@@ -227,6 +231,6 @@ describe('before a live exporter', () => {
     const first = await valueOf(prometheus, SERIES, firstLiveMs);
     expect(before).toBe(first);
     const { startMs } = calendar.periodAt(Date.now());
-    expect(first).toBe(world.since(startMs).entered - late(startMs));
+    expect(first).toBe(environment.since(startMs).entered - late(startMs));
   });
 });

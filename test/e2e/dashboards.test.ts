@@ -121,12 +121,12 @@ test('people inside are the estimate where there is one, else raw, and the table
   const [inside, estimates, raw] = await eventually('an estimate of riverside', async () => {
     // Samples of the last seconds may still arrive between the queries.
     const at = Date.now() - 5_000;
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       prometheus.query(table, at),
       prometheus.query('max by (customer) (library_occupancy_estimate_people)', at),
       prometheus.query('max by (customer) (library_occupancy_people)', at),
     ]);
-    return valueOf(answers[1], 'riverside') === undefined ? undefined : answers;
+    return valueOf(responses[1], 'riverside') === undefined ? undefined : responses;
   });
   const shown = inside.map(({ labels: { customer = '', source }, value }) => [
     customer,
@@ -189,7 +189,7 @@ function queryOf(uid: string, title: string, customer?: string): string {
   return filledIn(dashboard, expression, customer);
 }
 
-/** With the dashboard's own time range, and All selected where that is possible. */
+/** Fills in the dashboard's own time range, and All where that is possible. */
 function filledIn({ uid, time }: Dashboard, expression: string, customer?: string): string {
   return expression
     .replaceAll('$__range', time.from.replace('now-', ''))

@@ -194,13 +194,13 @@ test('whatever selects the pods does, and only the folder of the state can be wr
   expect(image).toContain(`EXPOSE ${ports[0].containerPort}\n`);
 });
 
-test('a pod starts with its arguments, configuration and secrets, and answers its probes', async () => {
+test('a pod starts with its arguments, configuration and secrets, and serves its probes', async () => {
   const config = z.object({ 'config.yaml': z.string() }).parse(resourceOf('ConfigMap')['data']);
   const secrets = z.record(z.string(), z.string()).parse(resourceOf('Secret')['data']);
   for (const [name, value] of Object.entries(secrets)) {
     workspace.write(name, Buffer.from(value, 'base64').toString());
   }
-  /** With the folders of this test in place of those of the container. */
+  /** Replaces the folders of the container by those of this test. */
   function here(text: string): string {
     const data = join(workspace.folder, 'data');
     return container.volumeMounts
@@ -211,7 +211,7 @@ test('a pod starts with its arguments, configuration and secrets, and answers it
       )
       .replaceAll('=auto/', '=0/');
   }
-  // Nobody answers there; the names of the example would be looked up.
+  // Nobody responds there; the names of the example would be looked up.
   const offline = config['config.yaml'].replaceAll(/https:\/\/\S+/g, 'http://127.0.0.1:9');
   workspace.write('config.yaml', here(offline));
   const args = [...container.args.map(here), '--web.listen-address=127.0.0.1:0'];

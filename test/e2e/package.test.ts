@@ -16,7 +16,7 @@ import { finished, outcomeOf } from './support/processes.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const NAME = 'library-stats-exporter';
-/** Not yet a version with long-term support on 2026-11-21, when that was 24; it is the next one. */
+/** Version without long-term support on 2026-11-21, when that was 24; it is the next one. */
 const NEXT_NODE = '26.10.0';
 
 const folder = mkdtempSync(join(tmpdir(), 'package-'));
@@ -40,7 +40,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** In a folder where there is nothing else. Only the package that brings Node.js runs a script. */
+/** Installs in a folder where there is nothing else. Only the package that brings Node.js runs a script. */
 async function install(where: string, what: string): Promise<void> {
   mkdirSync(where);
   writeFileSync(join(where, 'package.json'), JSON.stringify({ allowScripts: { node: true } }));
@@ -97,13 +97,13 @@ describe.each([
   [process.version, process.execPath],
   [`v${NEXT_NODE}`, join(folder, 'node/node_modules/node/bin/node')],
 ])('with Node.js %s', (version, node) => {
-  /** As a shell finds it: by its first line, and this Node.js first on the path. */
+  /** Runs the program as a shell finds it: by its first line, and this Node.js first on the path. */
   function exporter(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
     const path = [dirname(node), '/usr/bin', '/bin'].join(delimiter);
     return outcomeOf(program, args, { cwd: user, env: { ...env, PATH: path } });
   }
 
-  test('--version and --help answer', async () => {
+  test('--version and --help respond', async () => {
     expect(await finished(node, ['--version'])).toBe(`${version}\n`);
     const shown = `${NAME}, version ${VERSION} (revision: unknown, node: ${version})\n`;
     expect(await exporter(['--version'])).toMatchObject({ status: 0, output: shown });
@@ -133,11 +133,11 @@ describe.each([
     expect(error).not.toContain('ERR_MODULE_NOT_FOUND');
   });
 
-  test('demo counts five customers, and ends when it is told to', async () => {
+  test('demo counts five customers, and ends at SIGTERM', async () => {
     const demo = await startDemo([node, program]);
-    const answer = await fetch(`${demo.url}/metrics`);
+    const response = await fetch(`${demo.url}/metrics`);
     expect(await demo.stop()).toBe(0);
-    const text = await answer.text();
+    const text = await response.text();
     expect(demo.customers).toHaveLength(5);
     expect(text).toContain(`version="${VERSION}"`);
     expect(text).toContain(`nodeversion="${version}"`);

@@ -1,4 +1,4 @@
-/** The status page in a real browser: against the demo, and with a world in which there is trouble. */
+/** The status page in a real browser: against the demo, and with customers that fail in each way. */
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
@@ -125,7 +125,7 @@ test.each(['light', 'dark'] as const)(
 
 const CONTRASTS = z.array(z.object({ text: z.string(), ratio: z.number() }));
 
-/** Of every element that holds text: by how much its colour stands out from what lies behind it. */
+/** Measures by how much the colour of every element with text stands out from what lies behind it. */
 const MEASURE_CONTRASTS = `(() => {
   const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const luminance = (colour) => {

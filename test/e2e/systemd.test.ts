@@ -17,7 +17,7 @@ const CONFIG = '/etc/library-stats-exporter/config.yaml';
 const workspace = new Workspace();
 afterAll(() => workspace.close());
 
-/** With the Node.js of these tests: Debian's may be missing, and older. */
+/** Uses the Node.js of these tests: Debian's may be missing, and older. */
 const unitHere = workspace.write(
   NAME,
   UNIT.replace('ExecStart=node', `ExecStart=${process.execPath}`),

@@ -7,7 +7,7 @@ export default defineConfig({
     include: ['test/e2e/**/*.test.ts'],
     // Each file has a daemon and a Prometheus or a browser of its own, and promtool takes most of the time.
     maxWorkers: 2,
-    // Of the tests in a file that are told to run together.
+    // Limit for the tests of a file that run together.
     maxConcurrency: 2,
     testTimeout: 300_000,
     hookTimeout: 180_000,

@@ -1,4 +1,4 @@
-/** The web configuration, by Prometheus's own judgement: promtool reads it, and Prometheus gets in. */
+/** The web configuration in Prometheus's own programs: promtool reads it, and Prometheus gets in. */
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { hashSync } from '@node-rs/bcrypt';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 const DATASOURCE = z.object({ type: z.string(), uid: z.string() });
 const NAMED = z.record(z.string(), z.unknown());
 
-/** With an expression, or with the number of the panel whose answer it shares. */
+/** Query with an expression, or with the number of the panel whose response it shares. */
 const TARGET = z.object({
   refId: z.string().default(''),
   expr: z.string().optional(),
@@ -90,7 +90,7 @@ export function labelValues(query: string): { series: string; label: string } | 
   return series === undefined || label === undefined ? undefined : { series, label };
 }
 
-/** A window that nobody would write, so that Grafana's can be told from the rest. */
+/** A window that nobody would write, so that Grafana's differs from the rest. */
 export const RATE_INTERVAL = '8869990787ms';
 
 /** The query as PromQL: Grafana's windows filled in, its variables left where they stand in quotes. */

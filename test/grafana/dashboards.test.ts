@@ -29,7 +29,7 @@ const LABELS = [
 const WITHOUT_ALERTS = new Set(['library-statistics', 'library-now']);
 /** They show a counter's own value: the month's total, or a device's share of it. */
 const WITH_TOTALS = new Set(['library-overview', 'library-customer', 'library-statistics']);
-/** Of those that Grafana knows: a misspelt one shows no unit and no error. */
+/** Units that Grafana knows: a misspelt one shows no unit and no error. */
 const UNITS = ['none', 'locale', 'm', 'percentunit', 's', 'dateTimeFromNow', 'reqps', 'bytes'];
 
 /** The oldest Grafana that the dashboards are for. */

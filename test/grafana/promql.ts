@@ -7,11 +7,11 @@ import { parser } from '@prometheus-io/lezer-promql';
 
 export interface Selector {
   readonly metric: string;
-  /** As written: `job=~"$job"`. */
+  /** Matcher as written: `job=~"$job"`. */
   readonly matchers: readonly string[];
   /** The function or aggregation that it is given to directly, in lower case. */
   readonly call: string | undefined;
-  /** As written: `5m`. */
+  /** Range as written: `5m`. */
   readonly range: string | undefined;
 }
 

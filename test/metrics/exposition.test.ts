@@ -129,7 +129,7 @@ function samplesOf(exposition: Exposition, format?: Format): string {
   return textOf(exposition, format).replaceAll(/^#.*\n/gm, '');
 }
 
-/** A whole answer; the exporter's own metrics are one line. */
+/** Returns a whole response; the exporter's own metrics are one line. */
 async function scrape(exposition: Exposition, format: Format, gzip: boolean): Promise<Buffer> {
   const exporterMetrics = { render: () => Promise.resolve('own 1\n') };
   return Buffer.concat(await renderScrape(exposition, exporterMetrics, format, gzip));

@@ -58,7 +58,7 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
   };
 }
 
-/** Without changes, of a stream that was not polled yet. */
+/** Returns the metrics of a stream that was not polled yet, with changes. */
 export function streamMetrics(changes: Partial<StreamMetrics>): StreamMetrics {
   return { ...UNPOLLED, lastSeenMs: undefined, ...changes };
 }

@@ -142,7 +142,7 @@ describe('Retry-After', () => {
     const { clock, server, harness } = startInMemory();
     server.data = inTurn(reply(429, {}, { retryAfter: '600' }), ROWS);
     const waits: string[] = [];
-    const client = harness.clientFor('patient', {
+    const client = harness.clientFor('slow', {
       maxAttempts: 2,
       maxWaitMs: 3_600_000,
       onWait: ({ message }, waitMs) => waits.push(`${message}: ${waitMs}`),

@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const NOW_MS = Date.UTC(2026, 10, 18, 10);
 
-/** As a server writes it: in whole seconds. */
+/** Writes a Date header in whole seconds, as servers do. */
 function dateHeader(ms: number): string {
   return new Date(ms).toUTCString();
 }
@@ -24,7 +24,7 @@ function startClock() {
   function arrive(aheadMs: number, durationMs = 0): void {
     serverClock.update(dateHeader(clock.nowMs() + aheadMs), durationMs);
   }
-  /** By how much the time is ahead of ours. */
+  /** Returns how far the time is ahead of ours. */
   function aheadMs(): number {
     return serverClock.nowMs() - clock.nowMs();
   }

@@ -54,7 +54,7 @@ export function createAuditor(
   const breakdowns = createBreakdownAuditor(context);
   const secret = new RegExp(`secret-of-${environment.seed}|simulated\\.[0-9a-f]{8}|Bearer `);
   const mayStep = mayOccur(environment, 'clock steps');
-  /** By exporter; a text that has not changed is not audited again on the same day. */
+  /** Last text by exporter; one that has not changed is not audited again on the same day. */
   const lastTexts = new Map<string, string>();
   /** The longest of the successful polls that ended in a millisecond. */
   const pollsMs = new Map<string, number>();
@@ -111,10 +111,10 @@ export function createAuditor(
   }
 
   /** Checks what must hold after a reconcile interval without faults. */
-  function expectTruth(exporter: string, text = ''): void {
+  function expectTotals(exporter: string, text = ''): void {
     for (const of of customersOf(exporter, text, 0)) {
-      counters.expectTruth(of);
-      breakdowns.expectTruth(of);
+      counters.expectTotals(of);
+      breakdowns.expectTotals(of);
       occupancy.audit(of, true);
     }
   }
@@ -151,5 +151,5 @@ export function createAuditor(
     }
   }
 
-  return { violations, report, expectNoSecret, killed, pollEnded, audit, expectTruth };
+  return { violations, report, expectNoSecret, killed, pollEnded, audit, expectTotals };
 }

@@ -24,7 +24,7 @@ export function createBreakdownAuditor({ environment, service, clock, report }: 
     isThorough: boolean,
   ): void {
     for (const breakdown of environment.breakdowns) {
-      const truth = isThorough
+      const totals = isThorough
         ? service.breakdownTotals(customer, breakdown, periodMs, clock.nowMs())
         : undefined;
       for (const side of SIDES) {
@@ -35,8 +35,8 @@ export function createBreakdownAuditor({ environment, service, clock, report }: 
           if (value < before) {
             report(`${series} decreases from ${before} to ${value}`);
           }
-          const most = truth?.get(idOf(key))?.[side] ?? 0;
-          if (truth !== undefined && value > most + removedCounts(environment, most)) {
+          const most = totals?.get(idOf(key))?.[side] ?? 0;
+          if (totals !== undefined && value > most + removedCounts(environment, most)) {
             report(`${series} is ${value}, and the service has ${most}`);
           }
         }
@@ -45,7 +45,7 @@ export function createBreakdownAuditor({ environment, service, clock, report }: 
   }
 
   /** Every counter minus its excess is the service's total. */
-  function expectTruth({ exporter, customer, scrape, periodMs }: CustomerScrape): void {
+  function expectTotals({ exporter, customer, scrape, periodMs }: CustomerScrape): void {
     const lagMs = environment.breakdownIntervalMs + 10 * environment.maxDelayMs + MINUTE_MS;
     for (const breakdown of environment.breakdowns) {
       const [early, late] = [clock.nowMs() - lagMs, clock.nowMs()].map((nowMs) =>
@@ -72,7 +72,7 @@ export function createBreakdownAuditor({ environment, service, clock, report }: 
     }
   }
 
-  return { forget, audit, expectTruth };
+  return { forget, audit, expectTotals };
 }
 
 function totalName(breakdown: string, side: string): string {

@@ -31,7 +31,7 @@ interface Seen {
 export function createCounterAuditor({ environment, service, clock, report }: AuditContext) {
   const seenOfAll = new Map<string, Seen>();
 
-  /** After a kill only high-water marks on the disk count. */
+  /** Forgets what a killed exporter had not written: only high-water marks on the disk count. */
   function killed(exporter: string, isWhole: boolean): void {
     const writtenMs = clock.nowMs() - WRITTEN_WITHIN_MS;
     for (const [series, seen] of seenOfAll) {
@@ -46,14 +46,14 @@ export function createCounterAuditor({ environment, service, clock, report }: Au
     const { exporter, customer, scrape, periodMs, dayMs } = of;
     const served = service.served(customer, periodMs);
     const sinceDay = service.served(customer, dayMs);
-    for (const [name, kind, truth, stream] of COUNTERS) {
+    for (const [name, kind, key, stream] of COUNTERS) {
       const series = `${exporter} ${name} ${customer}`;
       const today = scrape.value(`${name}_today`, customer) ?? 0;
-      if (today > sinceDay[truth] + removedCounts(environment, sinceDay[truth])) {
-        report(`${series} today is ${today}, and the service has ${sinceDay[truth]}`);
+      if (today > sinceDay[key] + removedCounts(environment, sinceDay[key])) {
+        report(`${series} today is ${today}, and the service has ${sinceDay[key]}`);
       }
       const seen = seenOf(series, periodMs);
-      seen.most = Math.max(seen.most, served[truth]);
+      seen.most = Math.max(seen.most, served[key]);
       const value = scrape.value(`${name}_total`, customer);
       if (value === undefined) {
         continue;
@@ -68,16 +68,16 @@ export function createCounterAuditor({ environment, service, clock, report }: Au
       }
       const excess = scrape.value('library_count_excess', customer, kind) ?? NaN;
       if (isExactAfterPoll(environment)) {
-        expectExact(series, of, truth, value - excess, poll);
+        expectExact(series, of, key, value - excess, poll);
       }
       expectNoDecrease(series, value, excess, seen);
     }
   }
 
   /** Every counter minus its excess is a total that the service had between the last baseline and now. */
-  function expectTruth(of: CustomerScrape): void {
+  function expectTotals(of: CustomerScrape): void {
     const { exporter, customer, scrape, periodMs, dayMs } = of;
-    for (const [name, kind, truth, stream] of COUNTERS) {
+    for (const [name, kind, key, stream] of COUNTERS) {
       const series = `${exporter} ${name} ${customer}`;
       const poll = of.lastPoll(stream);
       if (scrape.value('library_up', customer, stream) !== 1 || poll === undefined) {
@@ -88,16 +88,16 @@ export function createCounterAuditor({ environment, service, clock, report }: Au
       const excess = scrape.value('library_count_excess', customer, kind);
       const total = (value ?? NaN) - (excess ?? NaN);
       const longestMs = lagMs(environment, poll.endMs - dayMs, poll.tookMs);
-      const [least, most] = rangeOf(customer, periodMs, truth, poll.endMs, longestMs);
+      const [least, most] = rangeOf(customer, periodMs, key, poll.endMs, longestMs);
       // A first total of 0, or a very large one, must be confirmed.
       const isNew = clock.nowMs() - periodMs < 5 * environment.intervalMs;
-      const isDoubted = least <= 0 || most > ACCEPTED_AT_ONCE;
-      const mayBeAbsent = value === undefined && isNew && isDoubted;
+      const isPending = least <= 0 || most > ACCEPTED_AT_ONCE;
+      const mayBeAbsent = value === undefined && isNew && isPending;
       if (!(total >= least && total <= most) && !mayBeAbsent) {
         report(`${series} minus excess is ${total} in the end, and not ${least} to ${most}`);
       }
       const acceptedMs = 1000 * (scrape.value(ACCEPTED, customer, stream) ?? NaN);
-      if (acceptedMs !== poll.endMs && !(isNew && isDoubted)) {
+      if (acceptedMs !== poll.endMs && !(isNew && isPending)) {
         report(`${series} was accepted at ${acceptedMs} in the end, and polled at ${poll.endMs}`);
       }
     }
@@ -113,17 +113,17 @@ export function createCounterAuditor({ environment, service, clock, report }: Au
     return seen;
   }
 
-  /** Every successful poll shows the service's total, where nothing is late and no answer lacks rows. */
+  /** Every successful poll shows the service's total, where nothing is late and no response lacks rows. */
   function expectExact(
     series: string,
     { customer, periodMs, dayMs }: CustomerScrape,
-    truth: CounterName,
+    key: CounterName,
     total: number,
     { endMs, tookMs }: { readonly endMs: number; readonly tookMs: number },
   ): void {
     const readMs = endMs - lagMs(environment, endMs - dayMs, tookMs);
-    const least = service.served(customer, periodMs, readMs)[truth];
-    const most = service.served(customer, periodMs, endMs)[truth];
+    const least = service.served(customer, periodMs, readMs)[key];
+    const most = service.served(customer, periodMs, endMs)[key];
     if (total < least || total > most) {
       report(`${series} minus excess is ${total} after a good poll, and not ${least} to ${most}`);
     }
@@ -169,5 +169,5 @@ export function createCounterAuditor({ environment, service, clock, report }: Au
     return [Math.min(...totals) - slack, Math.max(...totals) + slack];
   }
 
-  return { killed, audit, expectTruth };
+  return { killed, audit, expectTotals };
 }

@@ -21,7 +21,7 @@ export const INCIDENT_KINDS = [
   'kill, lost file',
   'clock steps',
   'outage',
-  'empty answers for a while',
+  'empty responses for a while',
   'tokens dropped',
   'secret rotated',
   'credentials revoked',
@@ -44,7 +44,7 @@ export interface Environment {
   readonly breakdowns: readonly Breakdown[];
   readonly breakdownIntervalMs: number;
   readonly scrapeIntervalMs: number;
-  /** Of a request and its answer together. */
+  /** Time of a request and its response together. */
   readonly maxDelayMs: number;
   readonly exporters: 1 | 2;
   readonly faultRate: number;
@@ -87,7 +87,7 @@ const CLOCK_CHANGE_SHARE = 0.2;
 /** Share of environments without late or corrected records and wrong clocks, where audits are strict. */
 const PROMPT_SHARE = 0.3;
 
-/** For each library of an environment: nobody, one visit a week, or more than a thousand passes an hour. */
+/** Visits a day of each library: nobody, one visit a week, or more than a thousand passes an hour. */
 const VISITS_PER_DAY = [
   [200],
   [200],
@@ -168,7 +168,7 @@ export function drawEnvironment(seed: number): Environment {
   return { ...environment, requestTimes: pick(random, FITTING_TIMES[drawn.designator]) };
 }
 
-/** A crowd is too slow with small answers, or with a month of minutes. */
+/** A crowd is too slow with small responses, or with a month of minutes. */
 function cheapForCrowds(drawn: Conventions): Conventions {
   const { forced, forcedTo, forcedWindow } = plainConventions;
   return { ...drawn, dayFreshness: 'live', forced, forcedTo, forcedWindow };
@@ -189,7 +189,7 @@ function drawStart(random: Random, timezone: string): number {
   return changeMs - Math.ceil(random.next() * 20) * HOUR_MS;
 }
 
-/** The same service with right clocks, and without late or corrected records. */
+/** Returns the conventions with right clocks, and without late or corrected records. */
 function prompt(drawn: Conventions): Conventions {
   const { lateness, corrections, serviceClockMs, deviceClocks } = plainConventions;
   return { ...drawn, lateness, corrections, serviceClockMs, deviceClocks };

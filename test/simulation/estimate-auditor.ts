@@ -1,4 +1,4 @@
-/** Audits the occupancy estimate; how near it is to the truth is measured in bench/occupancy. */
+/** Audits the occupancy estimate; how near it is to the ground truth is measured in bench/occupancy. */
 import type { AuditContext, CustomerScrape } from './auditor.ts';
 import { isExactAfterPoll, mayLackRows } from './tolerances.ts';
 
@@ -6,7 +6,7 @@ const NAMES = ['people', 'lower_people', 'upper_people'].map(
   (name) => `library_occupancy_estimate_${name}`,
 );
 const MINUTE_MS = 60_000;
-/** From this many visits a day on, a library that never closes has counts in most hours of the night. */
+/** Visits a day from which on a library that never closes has counts in most hours of the night. */
 const BUSY_VISITS = 300;
 /** The service's records start with the month of the first scrape. */
 const MIN_HISTORY_DAYS = 5;
@@ -57,7 +57,7 @@ export function createEstimateAuditor({ environment, service, report }: AuditCon
   }
 
   /**
-   * The same rows give the same estimate in a second exporter and after a restart: compares two polls
+   * Verifies that a second exporter, or one after a restart, has the same estimate: compares two polls
    * in the same minute, between which nobody was counted.
    */
   function expectSame(of: CustomerScrape, values: string): void {

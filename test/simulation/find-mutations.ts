@@ -13,7 +13,7 @@ const { values } = parseArgs({
     /** How many environments to try for each mutation. */
     seeds: { type: 'string', default: '200' },
     seed: { type: 'string', default: '1' },
-    /** Only mutations with this text in their names. */
+    /** Text that the names of the chosen mutations have in them. */
     only: { type: 'string', default: '' },
   },
 });

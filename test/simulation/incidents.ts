@@ -34,7 +34,7 @@ export async function causeIncident(kind: IncidentKind, run: Run): Promise<void>
     }
     case 'outage':
       return failFor(run, { rate: 1, kinds: ['reset', 'timeout'] }, 30 * HOUR_MS);
-    case 'empty answers for a while':
+    case 'empty responses for a while':
       // After two intervals they would be accepted.
       return failFor(run, { rate: 1, kinds: ['empty'] }, 1.5 * run.environment.intervalMs);
     case 'tokens dropped':

@@ -1,6 +1,6 @@
 /**
  * Errors that are built into the exporter where it has a function or an object to wrap: its
- * configuration, requests, answers, high-water marks and the text of /metrics. The simulation is
+ * configuration, requests, responses, high-water marks and the text of /metrics. The simulation is
  * worth what it finds of them.
  */
 import { ServiceError } from '../../src/base/errors.ts';
@@ -89,7 +89,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   // The total is still right: what the day lacks is in the total of the period.
   'window starts late': {
-    client: withQuestions(['minute'], (from) => shifted(from, 5)),
+    client: withQueries(['minute'], (from) => shifted(from, 5)),
     appliesTo: (environment) =>
       environment.alwaysOpen &&
       environment.visitsPerDay.some((visits) => visits >= 200) &&
@@ -97,7 +97,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
       !mayLackRows(environment) &&
       !mayOccur(environment, 'clock steps'),
   },
-  'window starts early': { client: withQuestions(['minute'], (from) => shifted(from, -5)) },
+  'window starts early': { client: withQueries(['minute'], (from) => shifted(from, -5)) },
   'doors learned from other days by each process': {
     client: withHistoryByProcess,
     appliesTo: (environment) => environment.exporters === 2 && isExactAfterPoll(environment),
@@ -108,16 +108,16 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     appliesTo: (environment) =>
       hasLocalKeys(environment) && environment.conventions.repeatedKeys === 'separate',
   },
-  'failed request taken for an empty answer': {
+  'failed request taken for an empty response': {
     client: (client) => ({
-      query: (question, signal) =>
+      query: (query, signal) =>
         client
-          .query(question, signal)
-          .catch((): AggregatedResponse => ({ aggregation: question.aggregation, rows: [] })),
+          .query(query, signal)
+          .catch((): AggregatedResponse => ({ aggregation: query.aggregation, rows: [] })),
     }),
     appliesTo: ({ faultRate }) => faultRate > 0.01,
   },
-  'lower answer not requested again': {
+  'lower response not requested again': {
     client: cachingRepeats,
     appliesTo: (environment) => mayLackRows(environment) && !mayAcceptEmpty(environment),
   },
@@ -135,10 +135,10 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'refused credentials tried again at once': {
     exchange: (exchange) => async (request, signal) => {
-      const answer = await exchange(request, signal);
-      return request.form !== undefined && answer.status >= 400 && answer.status < 500
+      const response = await exchange(request, signal);
+      return request.form !== undefined && response.status >= 400 && response.status < 500
         ? exchange(request, signal)
-        : answer;
+        : response;
     },
     appliesTo: (environment) =>
       mayOccur(environment, 'credentials revoked') || mayOccur(environment, 'secret rotated'),
@@ -157,14 +157,14 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'secret in the log': {
     exchange: (exchange) => async (request, signal) => {
-      const answer = await exchange(request, signal);
-      if (request.form !== undefined && answer.status !== 200) {
+      const response = await exchange(request, signal);
+      if (request.form !== undefined && response.status !== 200) {
         throw new ServiceError('auth', `${CONNECT_PATH} refused ${request.form.reveal()}`);
       }
-      return answer;
+      return response;
     },
   },
-  'counters shown as 0 before the first answer': {
+  'counters shown as 0 before the first response': {
     scrape: (scrape) => () => {
       const text = scrape();
       const series = 'library_people_entered_total{customer="library-0"}';
@@ -202,25 +202,25 @@ function withCustomers(config: Config, change: Partial<Config['customers'][numbe
 
 function withRows(change: (rows: readonly Row[]) => readonly Row[]) {
   return (client: CustomerClient): CustomerClient => ({
-    async query(question, signal) {
-      const response = await client.query(question, signal);
-      return question.aggregation === 'minute' && response.aggregation === 'minute'
+    async query(query, signal) {
+      const response = await client.query(query, signal);
+      return query.aggregation === 'minute' && response.aggregation === 'minute'
         ? { ...response, rows: change(response.rows) }
         : response;
     },
   });
 }
 
-function withQuestions(
+function withQueries(
   aggregations: readonly Aggregation[],
   changeFrom: (from: string) => string,
 ): (client: CustomerClient) => CustomerClient {
   return (client) => ({
-    query: (question, signal) =>
+    query: (query, signal) =>
       client.query(
-        aggregations.includes(question.aggregation)
-          ? { ...question, from: changeFrom(question.from) }
-          : question,
+        aggregations.includes(query.aggregation)
+          ? { ...query, from: changeFrom(query.from) }
+          : query,
         signal,
       ),
   });
@@ -232,26 +232,26 @@ let processes = 0;
 function withHistoryByProcess(client: CustomerClient): CustomerClient {
   processes += 1;
   const days = processes % 20;
-  return withQuestions(['quarter'], (from) => shifted(from, days * 24 * 60))(client);
+  return withQueries(['quarter'], (from) => shifted(from, days * 24 * 60))(client);
 }
 
-/** The same local time and offset, some minutes later or earlier. */
+/** Returns the time some minutes later or earlier, with the same offset. */
 function shifted(from: string, minutes: number): string {
   const [, local = '', rest = ''] = /^(.{16})(.*)$/.exec(from) ?? [];
   const shiftedMs = Date.parse(`${local}Z`) + minutes * MINUTE_MS;
   return `${new Date(shiftedMs).toISOString().slice(0, 16)}${rest}`;
 }
 
-/** Answers a question that follows itself, as it answered it before. */
+/** Responds to a query that repeats the one before with the response to that. */
 function cachingRepeats(client: CustomerClient): CustomerClient {
   let last: { readonly key: string; readonly response: AggregatedResponse } | undefined;
   return {
-    async query(question, signal) {
-      const key = JSON.stringify(question);
+    async query(query, signal) {
+      const key = JSON.stringify(query);
       if (last?.key === key && last.response.rows.length === 0) {
         return last.response;
       }
-      const response = await client.query(question, signal);
+      const response = await client.query(query, signal);
       last = { key, response };
       return response;
     },
@@ -262,15 +262,15 @@ function cachingRepeats(client: CustomerClient): CustomerClient {
 function withDayFromMinutes(client: CustomerClient): CustomerClient {
   let lastFrom = '';
   return {
-    async query(question, signal) {
-      const isToday = question.aggregation === 'day' && question.from === lastFrom;
-      lastFrom = question.from;
+    async query(query, signal) {
+      const isToday = query.aggregation === 'day' && query.from === lastFrom;
+      lastFrom = query.from;
       return isToday
         ? {
-            ...(await client.query({ ...question, aggregation: 'minute' }, signal)),
+            ...(await client.query({ ...query, aggregation: 'minute' }, signal)),
             aggregation: 'day',
           }
-        : client.query(question, signal);
+        : client.query(query, signal);
     },
   };
 }

@@ -10,7 +10,7 @@ import type { Exchange } from '../../src/service/transport.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
 import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
-import { toAnswer, toSimulated } from '../support/exporter-process.ts';
+import { toResponse, toSimulated } from '../support/exporter-process.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import type { RetryAuditor } from './retry-auditor.ts';
 
@@ -21,7 +21,7 @@ export interface NetworkOptions {
   readonly faults: Faults;
   readonly random: Random;
   readonly timeoutMs: number;
-  /** Of a request and its answer together. */
+  /** Time of a request and its response together. */
   readonly maxDelayMs: number;
   readonly report: (what: string) => void;
 }
@@ -45,8 +45,8 @@ export class Network {
     this.#options = options;
   }
 
-  /** For one process. */
-  exchangeOf(clock: VirtualClock, retries: Pick<RetryAuditor, 'answered'>): Exchange {
+  /** Returns the transport of one process. */
+  exchangeOf(clock: VirtualClock, retries: Pick<RetryAuditor, 'responded'>): Exchange {
     const states = new Map<string, RequestState>();
     return async (request, signal) => {
       if (clock.killed) {
@@ -66,8 +66,8 @@ export class Network {
       try {
         const response = await this.#travel(simulated, clock, signal);
         note(state, simulated, response, clock);
-        retries.answered(simulated, response);
-        return toAnswer(response);
+        retries.responded(simulated, response);
+        return toResponse(response);
       } finally {
         state.tokensUnderWay -= isToken(simulated) ? 1 : 0;
       }
@@ -122,12 +122,12 @@ export class Network {
     const afterMs = outcome.kind === 'silence' ? Infinity : outcome.afterMs;
     if (afterMs + 2 * wayMs > timeoutMs || outcome.kind === 'silence') {
       await pass(timeoutMs - wayMs, clock, signal);
-      throw new ServiceError('timeout', 'no answer came in time');
+      throw new ServiceError('timeout', 'no response came in time');
     }
     await pass(afterMs + wayMs, clock, signal);
     const { status, body } = outcome.response;
     if (body.length > MAX_BODY_BYTES) {
-      throw new ServiceError('malformed', 'the answer is too long', { status });
+      throw new ServiceError('malformed', 'the response is too long', { status });
     }
     return outcome.response;
   }
@@ -141,7 +141,7 @@ async function pass(
   try {
     await clock.sleep(ms, signal);
   } catch (error) {
-    throw signal?.aborted === true ? abortError(signal, 'no answer came') : error;
+    throw signal?.aborted === true ? abortError(signal, 'no response came') : error;
   }
 }
 

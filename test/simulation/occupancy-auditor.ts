@@ -16,7 +16,7 @@ interface TimeRange {
 }
 
 export function createOccupancyAuditor({ environment, service, clock, report }: AuditContext) {
-  /** With faults occupancy may be absent; `inTheEnd` only if the last successful poll is old. */
+  /** Audits occupancy, which may be absent after faults; `inTheEnd` only if the last successful poll is old. */
   function audit(of: CustomerScrape, inTheEnd: boolean): void {
     const { exporter, customer, scrape, dayMs } = of;
     const poll = of.lastPoll('people');

@@ -23,7 +23,7 @@ export interface SimulatedExporterOptions {
   readonly mutation: Mutation | undefined;
 }
 
-/** As in state-file.ts. */
+/** Interval of state-file.ts. */
 const WRITE_INTERVAL_MS = 10_000;
 
 export type SimulatedExporter = ReturnType<typeof createSimulatedExporter>;
@@ -77,7 +77,7 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
     reload(config: Config): void {
       running?.exporter.apply(mutated(config));
     },
-    /** Like kill -9: nothing that is in progress ends. */
+    /** Stops like kill -9: nothing that is in progress ends. */
     kill(disk: 'whole' | 'torn' | 'lost'): void {
       running?.clock.kill();
       running?.disk.flush();

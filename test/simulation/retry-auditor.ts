@@ -1,6 +1,6 @@
 /**
- * Audits the requests of one process: an empty answer to a question that had rows in the last good
- * poll is requested again. /metrics does not show this, because most empty answers come alone.
+ * Audits the requests of one process: an empty response to a query that had rows in the last good
+ * poll is requested again. /metrics does not show this, because most empty responses come alone.
  */
 import type { Stream } from '../../src/base/model.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
@@ -9,7 +9,7 @@ import type { Environment } from './environment.ts';
 const PATHS: Partial<Record<Stream, string>> = { people: '/v1/peoplecount', logins: '/v1/login' };
 
 interface Requests {
-  answers: number;
+  responses: number;
   hadRows: boolean;
 }
 
@@ -19,26 +19,26 @@ export function createRetryAuditor(
   { conventions, visitsPerDay }: Environment,
   report: (what: string) => void,
 ) {
-  /** By path and query: requests of the running poll, and of the last successful one. */
+  /** Requests of the running poll, and of the last successful one, by path and query. */
   const now = new Map<string, Map<string, Requests>>();
   const before = new Map<string, Map<string, Requests>>();
-  // Listed zeros hide empty answers, and the end of a poll does not say which customer it was.
+  // Listed zeros hide empty responses, and the end of a poll does not say which customer it was.
   const applies =
     conventions.emptyBuckets === 'omitted' &&
     conventions.corrections.share === 0 &&
     visitsPerDay.length === 1;
 
-  function answered({ path, query }: SimulatedRequest, { status, body }: SimulatedResponse): void {
+  function responded({ path, query }: SimulatedRequest, { status, body }: SimulatedResponse): void {
     const parameters = new URLSearchParams(query ?? {});
     if (!applies || status !== 200 || parameters.get('aggregation') !== 'minute') {
       return;
     }
-    const question = parameters.toString();
+    const key = parameters.toString();
     const requests = now.get(path) ?? new Map<string, Requests>();
     now.set(path, requests);
-    const { answers, hadRows } = requests.get(question) ?? { answers: 0, hadRows: false };
+    const { responses, hadRows } = requests.get(key) ?? { responses: 0, hadRows: false };
     const hasRows = !body.endsWith('"result":[]}');
-    requests.set(question, { answers: answers + 1, hadRows: hadRows || hasRows });
+    requests.set(key, { responses: responses + 1, hadRows: hadRows || hasRows });
   }
 
   function pollEnded(stream: Stream, succeeded: boolean): void {
@@ -51,15 +51,15 @@ export function createRetryAuditor(
     if (!succeeded) {
       return;
     }
-    // A poll without a baseline has one question.
+    // A poll without a baseline has one query.
     const [only, second] = requests;
     if (only !== undefined && second === undefined) {
-      const [question, { answers, hadRows }] = only;
-      if (answers === 1 && !hadRows && before.get(path)?.get(question)?.hadRows === true) {
-        report(`an answer without rows to ${path}?${question} was not requested again`);
+      const [query, { responses, hadRows }] = only;
+      if (responses === 1 && !hadRows && before.get(path)?.get(query)?.hadRows === true) {
+        report(`a response without rows to ${path}?${query} was not requested again`);
       }
     }
     before.set(path, requests);
   }
-  return { answered, pollEnded };
+  return { responded, pollEnded };
 }

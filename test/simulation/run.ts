@@ -184,7 +184,7 @@ export class Run {
       this.#scrape();
     }
     this.exporters.forEach((exporter, i) => {
-      this.auditor.expectTruth(`exporter ${i}`, exporter.scrape());
+      this.auditor.expectTotals(`exporter ${i}`, exporter.scrape());
     });
   }
 

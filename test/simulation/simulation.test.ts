@@ -1,4 +1,4 @@
-/** The same environments at every run; `npm run simulate` takes others. */
+/** Environments that are the same at every run; `npm run simulate` takes others. */
 import { expect, test } from 'vitest';
 import { FOUND_ENVIRONMENTS } from './found-environments.ts';
 import { MUTATIONS } from './mutations.ts';

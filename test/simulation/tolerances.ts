@@ -1,7 +1,7 @@
 /** What the audits tolerate, given the conventions, faults and incidents of an environment. */
 import type { Environment, IncidentKind } from './environment.ts';
 
-/** In every environment. */
+/** Start of the day in every environment. */
 export const DAY_STARTS_AT = '04:00';
 const MINUTE_MS = 60_000;
 const CROWD = 600;
@@ -13,21 +13,21 @@ export function mayOccur(
   return incidentsPerHour > 0 && incidents.includes(kind);
 }
 
-/** Answers may lack rows. */
+/** True if responses may lack rows. */
 export function mayLackRows(environment: Environment): boolean {
-  return shareOfEmpty(environment) > 0 || mayOccur(environment, 'empty answers for a while');
+  return shareOfEmpty(environment) > 0 || mayOccur(environment, 'empty responses for a while');
 }
 
-/** Faults may well empty three answers in a row, which the exporter then accepts. */
+/** True if faults may empty three responses in a row, which the exporter then accepts. */
 export function mayAcceptEmpty(environment: Environment): boolean {
-  return shareOfEmpty(environment) > 0.015 || mayOccur(environment, 'empty answers for a while');
+  return shareOfEmpty(environment) > 0.015 || mayOccur(environment, 'empty responses for a while');
 }
 
 function shareOfEmpty({ faultKinds, faultRate }: Environment): number {
   return faultKinds.includes('empty') ? faultRate / faultKinds.length : 0;
 }
 
-/** A total may decrease: by corrections, or for a while because answers lack rows. */
+/** A total may decrease: by corrections, or for a while because responses lack rows. */
 export function mayDecrease(environment: Environment): boolean {
   return environment.conventions.corrections.share > 0 || mayLackRows(environment);
 }
@@ -80,7 +80,7 @@ export function hasLocalKeys({ conventions: { minuteKey } }: Environment): boole
   return isNaive && minuteKey.zone === 'customer';
 }
 
-/** Every successful poll shows the service's total: nothing is late, and no answer lacks rows. */
+/** Every successful poll shows the service's total: nothing is late, and no response lacks rows. */
 export function isExactAfterPoll(environment: Environment): boolean {
   return (
     arrivesPromptly(environment) &&
@@ -90,7 +90,7 @@ export function isExactAfterPoll(environment: Environment): boolean {
   );
 }
 
-/** After an outage the increase may be so large that it must be confirmed. */
+/** True if the increase after an outage may be so large that it must be confirmed. */
 function isCrowded({ visitsPerDay }: Environment): boolean {
   return visitsPerDay.some((visits) => visits > CROWD);
 }
@@ -99,7 +99,7 @@ function isCrowded({ visitsPerDay }: Environment): boolean {
 export function lagMs(environment: Environment, sinceDayMs: number, tookMs: number): number {
   const { reconcileIntervalMs, intervalMs } = environment;
   // Windows start with the day, so counts from just before it may be in the next baseline only.
-  const isFirstAnchor = sinceDayMs < reconcileIntervalMs + 4 * intervalMs;
-  const isLate = !arrivesPromptly(environment) || isFirstAnchor;
+  const isFirstBaseline = sinceDayMs < reconcileIntervalMs + 4 * intervalMs;
+  const isLate = !arrivesPromptly(environment) || isFirstBaseline;
   return tookMs + (isLate ? reconcileIntervalMs + 4 * intervalMs : 0);
 }

@@ -1,4 +1,4 @@
-/** Every switch of the conventions has an effect on an answer. */
+/** Every switch of the conventions has an effect on a response. */
 import { describe, expect, test } from 'vitest';
 import type { Conventions, MinuteKey } from '../../src/simulator/conventions.ts';
 import { ALWAYS_OPEN } from '../../src/simulator/libraries.ts';
@@ -103,11 +103,11 @@ describe('the key of a minute', () => {
     [{ form: 'clock', zone: 'customer' }, '12:34'],
   ];
   test.each(forms)('%j', (minuteKey, key) => {
-    const answer = oneEntry({ minuteKey }).ask(PEOPLE, {
+    const response = oneEntry({ minuteKey }).ask(PEOPLE, {
       aggregation: 'minute',
       from: '2026-03-18T10:00:00Z',
     });
-    expect(answer.result).toEqual([{ key, in: 1, out: 0 }]);
+    expect(response.result).toEqual([{ key, in: 1, out: 0 }]);
   });
 });
 

@@ -40,7 +40,7 @@ test.each<[FaultKind, object]>([
   ['slow', { response: good, afterMs: 10_549 }],
   ['truncated', { response: { body: good.body.slice(0, 0.52742 * good.body.length) } }],
   ['oversized', { response: { body: good.body + ' '.repeat(9 * 2 ** 20) } }],
-])('the fault %s has its own effect on the answer', (kind, expected) => {
+])('the fault %s has its own effect on the response', (kind, expected) => {
   expect(outcomeOf(kind)).toMatchObject(expected);
 });
 

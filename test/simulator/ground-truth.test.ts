@@ -14,7 +14,7 @@ describe('totals', () => {
     ['whole minutes', { resolutionMs: 60_000 }],
     ['devices a month ahead', { deviceClocks: { share: 0.3, aheadMs: 30 * 86_400_000 } }],
     ['keys of another time', { keyTime: 'server', serviceClockMs: 180_000 }],
-  ] as const)('are the sum of every answer: %s', (_, conventions: Partial<Conventions>) => {
+  ] as const)('are the sum of every response: %s', (_, conventions: Partial<Conventions>) => {
     const { ask, service } = small(conventions, { branches: BRANCHES });
     for (const from of ['2026-03-01T03:00:00Z', '2026-03-18T13:45:00Z']) {
       const { entered, exited, logins } = service.served('lone', at(from));

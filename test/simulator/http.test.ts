@@ -1,4 +1,4 @@
-/** The simulator over HTTP. test/e2e/commands.test.ts reads its answers as well. */
+/** The simulator over HTTP. test/e2e/commands.test.ts reads its responses as well. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { UsageError } from '../../src/base/errors.ts';
@@ -40,7 +40,7 @@ test('a connection is reset by a fault, and works again after it', async () => {
   expect(response.headers.get('date')).toBe('Wed, 18 Mar 2026 15:00:00 GMT');
 });
 
-test('closing the simulator ends requests without an answer', async () => {
+test('closing the simulator ends requests without a response', async () => {
   faults.set({ rate: 1, kinds: ['timeout'] });
   const waiting = days().catch(() => 'ended');
   await expect.poll(() => faults.counts.get('timeout')).toBe(1);

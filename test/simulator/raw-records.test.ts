@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { LOGIN, NOW_MS, PEOPLE, at, silent, small } from './support.ts';
-import type { Answer, RawRecord, Small } from './support.ts';
+import type { Response, RawRecord, Small } from './support.ts';
 
 describe('raw records', () => {
   test.each([
@@ -69,7 +69,7 @@ function readPages({ ask }: Pick<Small, 'ask'>, query: Record<string, string>): 
   const records: RawRecord[] = [];
   let next: Record<string, string> = query;
   for (;;) {
-    const { metadata, result }: Answer<RawRecord> = ask<RawRecord>(PEOPLE, next);
+    const { metadata, result }: Response<RawRecord> = ask<RawRecord>(PEOPLE, next);
     expect(metadata.count).toBe(result.length);
     records.push(...result);
     if (metadata.startToken === undefined) {

@@ -137,8 +137,8 @@ describe('forced aggregation', () => {
     ['minutes above some rows', 'minute', 'rows', 40],
   ] as const)('replaces %s', (_, aggregation, above, limit) => {
     const { ask } = small({ forced: { above, limit } });
-    const answer = ask(PEOPLE, aggregation === undefined ? query : { ...query, aggregation });
-    expect(answer).toEqual(days);
+    const response = ask(PEOPLE, aggregation === undefined ? query : { ...query, aggregation });
+    expect(response).toEqual(days);
   });
 
   test.each(['rows', 'bytes'] as const)('counts %s', (above) => {
@@ -157,12 +157,12 @@ describe('forced aggregation', () => {
       forced: { above: 'rows', limit: 9 },
       forcedWindow: 'whole buckets',
     });
-    const answer = ask(PEOPLE, { ...query, aggregation: 'minute' });
-    expect(keys(answer)).toEqual(keys(days));
-    expect(sum(answer.result).in).toBeGreaterThan(sum(days.result).in);
+    const response = ask(PEOPLE, { ...query, aggregation: 'minute' });
+    expect(keys(response)).toEqual(keys(days));
+    expect(sum(response.result).in).toBeGreaterThan(sum(days.result).in);
   });
 
-  test('may page raw answers instead, with a limit or without', () => {
+  test('may page raw responses instead, with a limit or without', () => {
     const forced = { above: 'rows', limit: 10 } as const;
     const paged = small({ forced, oversizedRaw: 'paged' }).ask(PEOPLE, query).metadata;
     expect(paged).toMatchObject({ count: 10, startToken: expect.any(String) as string });

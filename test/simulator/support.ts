@@ -20,7 +20,7 @@ export interface Row {
   readonly value: number;
 }
 
-export interface Answer<Item = Row> {
+export interface Response<Item = Row> {
   readonly metadata: {
     readonly count: number;
     readonly startToken?: string;
@@ -63,13 +63,13 @@ export function small(
     const headers = { authorization: bearer(service) };
     return service.handle({ method: 'GET', path, query, headers });
   }
-  /** The answer; throws if the status is not 200. */
-  function ask<Item = Row>(path: string, query?: Record<string, string>): Answer<Item> {
+  /** Returns the response; throws if the status is not 200. */
+  function ask<Item = Row>(path: string, query?: Record<string, string>): Response<Item> {
     const { status, body } = request(path, query);
     if (status !== 200) {
       throw new Error(`${status} ${body}`);
     }
-    return JSON.parse(body) as Answer<Item>;
+    return JSON.parse(body) as Response<Item>;
   }
   return { service, clock, request, ask };
 }
@@ -79,7 +79,7 @@ export function silent(conventions: Partial<Conventions> = {}, nowMs = NOW_MS): 
   return small(conventions, { visitsPerDay: 0 }, nowMs);
 }
 
-/** With one person in at 12:34:56.789 in Copenhagen, 11:34 UTC. */
+/** Returns a service with one person in at 12:34:56.789 in Copenhagen, 11:34 UTC. */
 export function oneEntry(conventions: Partial<Conventions>): Small {
   const one = silent(conventions);
   one.service.record('lone', { kind: 'in', atMs: at('2026-03-18T11:34:56.789Z') });
@@ -119,6 +119,6 @@ export function sum(rows: readonly Row[]): { in: number; out: number } {
   };
 }
 
-export function keys({ result }: Answer): readonly (string | number)[] {
+export function keys({ result }: Response): readonly (string | number)[] {
   return result.map((row) => row.key);
 }

@@ -12,11 +12,11 @@ export interface Certified {
   readonly key: string;
 }
 
-export interface CertificateWish {
+export interface CertificateOptions {
   readonly name: string;
   /** Host names or IPv4 addresses. */
   readonly hosts?: readonly string[];
-  /** Without one it signs itself. */
+  /** Authority that signs; without one the certificate signs itself. */
   readonly issuer?: Authority;
   readonly isAuthority?: boolean;
   readonly validFrom?: Date;
@@ -33,29 +33,29 @@ export function makeAuthority(name = 'test authority'): Authority {
   return { ...makeCertificate({ name, isAuthority: true }), name };
 }
 
-export function makeCertificate(wish: CertificateWish): Certified {
+export function makeCertificate(options: CertificateOptions): Certified {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const toSign = sequence(
     explicit(0, integer(Buffer.of(2))),
     integer(Buffer.concat([Buffer.of(1), randomBytes(8)])),
     ECDSA_WITH_SHA256,
-    nameOf(wish.issuer?.name ?? wish.name),
+    nameOf(options.issuer?.name ?? options.name),
     sequence(
-      time(wish.validFrom ?? new Date(Date.now() - DAY_MS)),
-      time(wish.validTo ?? new Date(Date.now() + DAY_MS)),
+      time(options.validFrom ?? new Date(Date.now() - DAY_MS)),
+      time(options.validTo ?? new Date(Date.now() + DAY_MS)),
     ),
-    nameOf(wish.name),
+    nameOf(options.name),
     publicKey.export({ type: 'spki', format: 'der' }),
-    explicit(3, sequence(...extensionsOf(wish))),
+    explicit(3, sequence(...extensionsOf(options))),
   );
-  const signature = sign('sha256', toSign, wish.issuer?.key ?? privateKey);
+  const signature = sign('sha256', toSign, options.issuer?.key ?? privateKey);
   return {
     cert: pem('CERTIFICATE', sequence(toSign, ECDSA_WITH_SHA256, bitString(signature))),
     key: privateKeyPem(privateKey),
   };
 }
 
-function extensionsOf({ hosts = [], isAuthority = false }: CertificateWish): readonly Buffer[] {
+function extensionsOf({ hosts = [], isAuthority = false }: CertificateOptions): readonly Buffer[] {
   const constraints = sequence(...(isAuthority ? [TRUE] : []));
   const names = hosts.map((host) =>
     /^[\d.]+$/.test(host)

@@ -19,7 +19,7 @@ export function dayOf({ weekday = 3, entered, exited }: Day, stepMs = 15 * MINUT
   };
 }
 
-/** The same by minute. */
+/** Returns the counts of a day by minute. */
 export function minutesOf(entered: readonly number[], exited: readonly number[]): DayCounts {
   return dayOf({ entered, exited }, MINUTE_MS);
 }

@@ -66,7 +66,7 @@ function* windowsOf(text: string): Generator<string> {
   }
 }
 
-/** With what has to be written differently in JSON, in a form, in an address and in HTML. */
+/** Characters that are written differently in JSON, in a form, in an address and in HTML. */
 export function oddSecret(): string {
   const [a, b, c, d, e] = randomUUID().split('-');
   return `lantern "${a}ø'${b}&<${c}>+/${d}=%41${e}\\;${randomUUID()}`;

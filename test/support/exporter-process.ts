@@ -1,6 +1,6 @@
 /**
  * The exporter without its sockets, signals and disk: polling, the service's client from the bytes of
- * an answer on, counting and rendering are those of src; the clock and the way to the service are
+ * a response on, counting and rendering are those of src; the clock and the way to the service are
  * those of the test.
  */
 import type { Clock } from '../../src/base/clock.ts';
@@ -28,13 +28,13 @@ export interface ExporterProcessOptions {
   readonly marks: HighWaterMarks;
   readonly exchange: Exchange;
   readonly observer: PollObserver;
-  /** For mutation tests. */
+  /** Replacements of mutation tests. */
   readonly wrapClient?: ((client: CustomerClient) => CustomerClient) | undefined;
 }
 
 export interface ExporterProcess {
   readonly scheduler: Scheduler;
-  /** As a reload does. */
+  /** Updates the customers as a reload does. */
   apply(config: Config): void;
   /** /metrics, as text. */
   scrape(): string;
@@ -84,7 +84,7 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
     );
   }
 
-  /** As in daemon.ts: a customer that did not change keeps its client. */
+  /** Returns the client, which a customer that did not change keeps, as in daemon.ts. */
   function clientFor(member: RegisteredCustomer): CustomerClient {
     const { name, clientId, clientSecret } = member.config;
     const access = { name, clientId, readSecret: () => Promise.resolve(clientSecret.secret) };
@@ -151,7 +151,7 @@ export function toSimulated({ url, bearer, form }: ExchangeRequest): SimulatedRe
   return { method: 'POST', path: pathname, body: form.reveal() };
 }
 
-export function toAnswer({ status, headers, body }: SimulatedResponse): ExchangeResponse {
+export function toResponse({ status, headers, body }: SimulatedResponse): ExchangeResponse {
   return {
     status,
     contentType: headers['content-type'],

@@ -12,7 +12,7 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
 const UNDESCRIBED = { labels: {}, capacity: undefined, openingHours: undefined };
-/** Of a customer whose occupancy is estimated. */
+/** Series of a customer whose occupancy is estimated. */
 export const ESTIMATED = { ...UNDESCRIBED, estimate: true };
 
 export function customerNamed(

@@ -26,7 +26,7 @@ export const MINUTE_KEYS = {
 /** `day` has complete days only, as of last night. */
 export const DAY_LAGS = { dayFreshness: 'nightly' } as const;
 
-/** Windows with more rows than this are answered by `day`. */
+/** Windows with more rows than this have responses by `day`. */
 export function forcedAbove(limit: number): Partial<Conventions> {
   return { forced: { above: 'rows', limit } };
 }

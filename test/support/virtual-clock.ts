@@ -14,7 +14,7 @@ interface Sleeper {
 interface Timeline {
   readonly startMs: number;
   trueMs: number;
-  /** In the order in which they wake. */
+  /** Sleepers in the order in which they wake. */
   readonly sleepers: Sleeper[];
 }
 

@@ -9,7 +9,7 @@ import { GOOD, PASSWORD, USERS, ask, basic, connected, protectedServer } from '.
 const CHALLENGE = 'Basic realm="library-stats-exporter", charset="UTF-8"';
 const HASH = hashOf('right');
 
-/** With the lowest cost of bcrypt. */
+/** Hashes with the lowest cost of bcrypt. */
 function hashOf(password: string | Uint8Array): Secret {
   return new Secret(hashSync(password, 4));
 }
@@ -46,7 +46,7 @@ async function authServer(
 }
 
 describe('without a password', () => {
-  test('the answer is 401 in plain text with a challenge, and ends the connection', async () => {
+  test('the status is 401 in plain text with a challenge, and ends the connection', async () => {
     const { status, headers, body } = await ask(await guarded(), '/metrics');
     expect([status, body]).toEqual([401, 'Unauthorized\n']);
     expect(headers).toMatchObject({
@@ -88,17 +88,17 @@ describe('without a password', () => {
     [`GET /metrics HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(9_000)}\r\n\r\n`, ['431']],
     ['POST /-/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello', ['401']],
     ['CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: x\r\n\r\n', []],
-    // A second request behind a refused one is not answered.
+    // A second request behind a refused one has no response.
     [
       'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n' +
         `GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: ${GOOD.authorization}\r\n\r\n`,
       ['401'],
     ],
-  ])('the raw request %j is answered with %j', async (sent, statuses) => {
+  ])('the raw request %j has the statuses %j', async (sent, statuses) => {
     const { socket, ended } = await connected(await guarded());
     socket.write(sent);
-    const answers = (await ended).matchAll(/^HTTP\/1\.1 (\d+)/gm);
-    expect(Array.from(answers, ([, status]) => status)).toEqual(statuses);
+    const responses = (await ended).matchAll(/^HTTP\/1\.1 (\d+)/gm);
+    expect(Array.from(responses, ([, status]) => status)).toEqual(statuses);
   });
 });
 
@@ -199,7 +199,7 @@ describe('a flood of guesses', () => {
     return { ...server, release };
   }
 
-  test('is compared one at a time; beyond 32 waiting the answer is 503', async () => {
+  test('is compared one at a time; beyond 32 waiting the status is 503', async () => {
     const { compared, login, release } = await blocked();
     const waiting = Array.from({ length: 32 }, (_, i) => login('alice', String(i)));
     await vi.waitUntil(async () => (await login('alice', 'more')) === 503);

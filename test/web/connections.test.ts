@@ -17,7 +17,7 @@ const CLOSING = 'GET /-/ready HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
 const MAX_WAITING_REQUESTS = 16;
 const MAX_CONNECTIONS = 1_024;
 const LARGE = Buffer.alloc(16 * 1_024 * 1_024, 'x');
-const PATIENCE = { timeout: 20_000 };
+const WAIT = { timeout: 20_000 };
 
 const authority = makeAuthority();
 const certificate = makeCertificate({ name: 'x', hosts: ['127.0.0.1'], issuer: authority });
@@ -67,7 +67,7 @@ describe('silent clients', () => {
     onTestFinished(() => void socket.destroy());
     await once(socket.resume(), 'end');
     const failed: Promise<unknown[]> = once(socket, 'error');
-    // The server closed both halves, so that its kernel answers with a reset.
+    // The server closed both halves, so that its kernel sends a reset.
     const writing = setInterval(() => socket.write('x'), 10);
     onTestFinished(() => clearInterval(writing));
     const [error] = await failed;
@@ -98,7 +98,7 @@ test('an unfinished request is ended, whether it stalls or goes on slowly', asyn
   expect(body).not.toContain('reloaded');
 }, 30_000);
 
-/** A server with a scrape in progress, which ends with `answer`. */
+/** A server with a scrape in progress, which ends with `finish`. */
 async function scraping(changes: Partial<WebServerOptions> = {}) {
   const asked = Promise.withResolvers<void>();
   const parts = Promise.withResolvers<readonly Uint8Array[]>();
@@ -109,11 +109,11 @@ async function scraping(changes: Partial<WebServerOptions> = {}) {
   const { server, url } = await protectedServer({}, { ...changes, exposition });
   const response = ask(url, '/metrics');
   await asked.promise;
-  return { server, url, response, answer: () => parts.resolve([Buffer.from('whole\n')]) };
+  return { server, url, response, finish: () => parts.resolve([Buffer.from('whole\n')]) };
 }
 
 test('idle connections and slow requests make room, requests in progress do not', async () => {
-  const { url, response, answer } = await scraping();
+  const { url, response, finish } = await scraping();
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity, maxFreeSockets: Infinity });
   onTestFinished(() => agent.destroy());
   const half = MAX_CONNECTIONS / 2;
@@ -125,7 +125,7 @@ test('idle connections and slow requests make room, requests in progress do not'
   for (let i = 0; i < MAX_CONNECTIONS; i += 1) {
     expect((await ask(url, '/-/ready')).status).toBe(200);
   }
-  answer();
+  finish();
   expect((await response).body).toBe('whole\n');
 }, 60_000);
 
@@ -136,14 +136,14 @@ async function slowReader(url: string) {
   return reader;
 }
 
-test('slow readers do not delay another scrape; above the limit the answer is 503 until one leaves', async () => {
+test('slow readers do not delay another scrape; above the limit the status is 503 until one leaves', async () => {
   const exposition = vi.fn<WebServerOptions['exposition']>(() => Promise.resolve([LARGE]));
   const { url } = await protectedServer({}, { exposition });
   const readers = await Promise.all(Array.from({ length: MAX_SCRAPES - 1 }, () => slowReader(url)));
-  await vi.waitUntil(() => exposition.mock.calls.length === MAX_SCRAPES - 1, PATIENCE);
+  await vi.waitUntil(() => exposition.mock.calls.length === MAX_SCRAPES - 1, WAIT);
   expect((await ask(url, '/metrics')).body).toHaveLength(LARGE.length);
   const last = await slowReader(url);
-  await vi.waitUntil(() => exposition.mock.calls.length === MAX_SCRAPES + 1, PATIENCE);
+  await vi.waitUntil(() => exposition.mock.calls.length === MAX_SCRAPES + 1, WAIT);
   const refused = await ask(url, '/metrics');
   expect([refused.status, refused.body]).toEqual([
     503,
@@ -151,13 +151,13 @@ test('slow readers do not delay another scrape; above the limit the answer is 50
   ]);
   expect((await ask(url, '/')).status).toBe(200);
   readers[0]?.socket.destroy();
-  await vi.waitUntil(async () => (await ask(url, '/metrics')).status === 200, PATIENCE);
+  await vi.waitUntil(async () => (await ask(url, '/metrics')).status === 200, WAIT);
   last.socket.resume();
-  await vi.waitUntil(() => last.socket.bytesRead > LARGE.length, PATIENCE);
+  await vi.waitUntil(() => last.socket.bytesRead > LARGE.length, WAIT);
 }, 60_000);
 
 describe('pipelined requests', () => {
-  test('are answered in their order, the next one after the one before', async () => {
+  test('have responses in their order, the next one after the one before', async () => {
     const log: string[] = [];
     async function exposition(): Promise<readonly Uint8Array[]> {
       log.push('begins');
@@ -189,7 +189,7 @@ describe('pipelined requests', () => {
     const reader = await connected(url, ca);
     reader.socket.pause();
     reader.socket.write(SCRAPE.repeat(MAX_WAITING_REQUESTS + 1));
-    await vi.waitUntil(() => exposition.mock.calls.length > 0, PATIENCE);
+    await vi.waitUntil(() => exposition.mock.calls.length > 0, WAIT);
     const others = await Promise.all(
       Array.from({ length: MAX_SCRAPES - 1 }, () => ask(url, '/metrics', { ca })),
     );
@@ -198,11 +198,11 @@ describe('pipelined requests', () => {
   });
 
   test('above the limit end the connection', async () => {
-    const { url, answer } = await scraping();
+    const { url, finish } = await scraping();
     const { socket, ended } = await connected(url);
     socket.write(SCRAPE.repeat(MAX_WAITING_REQUESTS + 2));
     expect(await ended).toBe('');
-    answer();
+    finish();
   });
 });
 
@@ -212,7 +212,7 @@ test('a response that is not read whole within 30 s is cut off, even if some of 
   const { url } = await protectedServer({}, { exposition, clock });
   const stalled = await slowReader(url);
   const slow = await slowReader(url);
-  await vi.waitUntil(() => exposition.mock.calls.length === 2, PATIENCE);
+  await vi.waitUntil(() => exposition.mock.calls.length === 2, WAIT);
   await clock.advance(29_999);
   slow.socket.resume();
   await once(slow.socket, 'data');
@@ -254,23 +254,23 @@ describe('stopping', () => {
     const half = await connected(url);
     half.socket.write('GET /metrics HTTP/1.1\r\nHos');
     const slow = await slowReader(url);
-    await vi.waitUntil(() => exposition.mock.calls.length === 1, PATIENCE);
+    await vi.waitUntil(() => exposition.mock.calls.length === 1, WAIT);
     await server.stop();
     slow.socket.resume();
     expect([await silent.ended, await half.ended]).toEqual(['', '']);
     expect((await slow.ended).length).toBeLessThan(2 * LARGE.length);
   });
 
-  test('lets an answer in progress finish', async () => {
-    const { server, response, answer } = await scraping();
+  test('lets a response in progress finish', async () => {
+    const { server, response, finish } = await scraping();
     const stopped = server.stop();
-    answer();
+    finish();
     expect((await response).body).toBe('whole\n');
     await stopped;
   });
 
-  test('answers pipelined requests as the routes do', async () => {
-    const { server, url, response, answer } = await scraping({
+  test('responds to pipelined requests as the routes do', async () => {
+    const { server, url, response, finish } = await scraping({
       ready: () => ({ ready: false, why: 'it is stopping.' }),
     });
     const { socket, ended } = await connected(url);
@@ -278,7 +278,7 @@ describe('stopping', () => {
     await vi.waitUntil(() => socket.bytesWritten > SCRAPE.length);
     await ask(url, '/-/ready');
     const stopped = server.stop();
-    answer();
+    finish();
     await response;
     expect(await ended).toMatch(/\r\n\r\nlibrary-stats-exporter is not ready: it is stopping\.\n$/);
     await stopped;

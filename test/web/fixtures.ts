@@ -50,14 +50,14 @@ export function statusOf(customers: readonly CustomerStatus[]): StatusData {
   };
 }
 
-/** Without changes, a customer whose polls succeed. */
+/** Returns a customer whose polls succeed, with changes. */
 export function customer(changes: CustomerChanges = {}): CustomerStatus {
   const {
     series = seriesOf([0, 0, 7, 31, 42]),
     openSinceMs = NOW_MS - 3 * HOUR_MS,
     ...metrics
   } = changes;
-  const figures = riverside({
+  const values = riverside({
     counters: {
       people_entered: { total: 1, excess: 0, today: 1_321 },
       people_exited: { total: 1, excess: 0, today: 279 },
@@ -68,16 +68,16 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
     ...metrics,
   });
   return {
-    customer: figures.customer,
-    credentialsValid: figures.credentialsValid,
-    health: figures.streams,
-    isOpenAt: (atMs) => figures.open && atMs >= openSinceMs,
-    metricsAt: () => figures,
+    customer: values.customer,
+    credentialsValid: values.credentialsValid,
+    health: values.streams,
+    isOpenAt: (atMs) => values.open && atMs >= openSinceMs,
+    metricsAt: () => values,
     occupancySeriesAt: () => ('series' in changes ? changes.series : series),
   };
 }
 
-/** Without changes, of a stream whose polls succeed. */
+/** Returns the metrics of a stream whose polls succeed, with changes. */
 export function stream(changes: Partial<StreamMetrics> = {}): StreamMetrics {
   return streamMetrics({ up: true, lastSuccessMs: NOW_MS - 12_000, polls: 100, ...changes });
 }
@@ -87,7 +87,7 @@ export function polled(changes: Partial<StreamMetrics>): CustomerChanges {
   return { streams: { people: stream(changes) } };
 }
 
-/** From 04:00 in Copenhagen on. */
+/** Returns a series that starts at 04:00 in Copenhagen. */
 export function seriesOf(inside: readonly number[]): OccupancySeries {
   const startMs = Date.UTC(2026, 2, 10, 3);
   return {
@@ -135,7 +135,7 @@ export const UNKNOWN: CustomerChanges = {
 export const FAILING = polled({
   up: false,
   failures: 4,
-  lastError: { message: 'no answer within 10s', atMs: NOW_MS - 21_000 },
+  lastError: { message: 'no response within 10s', atMs: NOW_MS - 21_000 },
 });
 
 const KINDS: readonly CustomerChanges[] = [

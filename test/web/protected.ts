@@ -18,7 +18,7 @@ import { webOptions } from './fixtures.ts';
 
 export const PASSWORD = 'swift-lantern-orchard';
 
-/** With the lowest cost of bcrypt. */
+/** Users whose hashes have the lowest cost of bcrypt. */
 export const USERS: ReadonlyMap<string, Secret> = new Map([
   ['prometheus', new Secret(hashSync(PASSWORD, 4))],
 ]);

@@ -1,4 +1,4 @@
-/** The paths of the web server and their answers, and the address that it listens on. */
+/** The paths of the web server and their responses, and the address that it listens on. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { UsageError } from '../../src/base/errors.ts';
 import type { Logger } from '../../src/base/log.ts';
@@ -45,14 +45,17 @@ describe('/metrics', () => {
     [{ 'accept-encoding': 'identity, gzip;q=0.5' }, 'text', undefined],
   ])('for %j is %s with the encoding %s, whatever the query says', async (...row) => {
     const [headers, format, encoding] = row;
-    const answer = await ask(await urlOf(), '/metrics?format=openmetrics', { headers });
-    expect([answer.status, answer.body]).toEqual([200, `${format} gzip=${encoding === 'gzip'}\n`]);
-    expect(answer.headers).toMatchObject({
+    const response = await ask(await urlOf(), '/metrics?format=openmetrics', { headers });
+    expect([response.status, response.body]).toEqual([
+      200,
+      `${format} gzip=${encoding === 'gzip'}\n`,
+    ]);
+    expect(response.headers).toMatchObject({
       'content-type': format === 'text' ? TEXT_FORMAT : OPENMETRICS,
       'cache-control': 'no-store',
       vary: 'Accept, Accept-Encoding',
     });
-    expect(answer.headers['content-encoding']).toBe(encoding);
+    expect(response.headers['content-encoding']).toBe(encoding);
   });
 
   test('is all parts in their order, with the length in advance', async () => {
@@ -93,8 +96,8 @@ test.each([
   ['/-/healthy', STOPPING, 503, 'is not healthy: the polling loop makes no progress.'],
   ['/-/ready', STOPPING, 503, 'is not ready: it is stopping.'],
 ])('%s with %j is %d: %s', async (path, changes, status, text) => {
-  const answer = await ask(await urlOf(changes), path);
-  expect([answer.status, answer.body]).toEqual([status, `library-stats-exporter ${text}\n`]);
+  const response = await ask(await urlOf(changes), path);
+  expect([response.status, response.body]).toEqual([status, `library-stats-exporter ${text}\n`]);
 });
 
 const PROBLEMS = 'config.yaml:1:1: customers: expected a list\n';

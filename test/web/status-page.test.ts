@@ -38,7 +38,7 @@ function pageOf(
   );
 }
 
-/** Without tags, and with single spaces. */
+/** Returns a page's text without tags, and with single spaces. */
 function textOf(page: string): string {
   return page
     .replace(/<style>[^]*<\/style>/, '')

@@ -17,7 +17,7 @@ const client = makeCertificate({ name: 'prometheus', issuer: clients });
 const stranger = makeCertificate({ name: 'prometheus', issuer: makeAuthority('clients') });
 const TRUSTING = { ca: authority.cert };
 
-/** Whether a request with these options is answered. */
+/** Returns whether a request with these options succeeds. */
 async function gets(url: string, options: ConnectionOptions): Promise<boolean> {
   return ask(url, '/metrics', { ...TRUSTING, ...options }).then(
     ({ status }) => status === 200,
@@ -36,7 +36,7 @@ async function handshake(url: string, options: ConnectionOptions = {}): Promise<
   });
 }
 
-test('a scrape over TLS has the same answer, and the URL is https', async () => {
+test('a scrape over TLS has the same response, and the URL is https', async () => {
   const { url } = await protectedServer({ tls: tlsWith(first) });
   expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
   const { status, body } = await ask(url, '/metrics', TRUSTING);

@@ -4,7 +4,7 @@ import type { Exit } from '../../acceptance/daemon.ts';
 import { eventually } from './processes.ts';
 
 export interface Demo {
-  /** Without a slash at the end. */
+  /** URL without a slash at the end. */
   readonly url: string;
   /** The names of its customers. */
   readonly customers: readonly string[];

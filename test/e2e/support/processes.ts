@@ -17,7 +17,7 @@ const DEBIAN_PACKAGES = {
   '/usr/bin/systemd-analyze': 'systemd',
 } as const;
 
-/** Where another version of Prometheus is unpacked, with `usr/bin` below it; empty for the installed one. */
+/** Folder of another version of Prometheus, with `usr/bin` below it; empty for the installed one. */
 const PROMETHEUS_ROOT = process.env['PROMETHEUS_ROOT'] ?? '';
 
 /** How Prometheus and Alertmanager log their address. */
@@ -93,7 +93,7 @@ export function outcomeOf(
   });
 }
 
-/** As above. What it has written; throws where it fails. */
+/** Runs a program to its end and returns its output. Throws if it fails. */
 export async function finished(
   path: string,
   args: readonly string[],
@@ -115,15 +115,15 @@ export function run(path: string, args: readonly string[], input = ''): Outcome 
   return { status, output: stdout + stderr };
 }
 
-/** The first answer that is not undefined. Throws where there is none within a minute. */
+/** Returns the first result that is not undefined. Throws if there is none within a minute. */
 export async function eventually<T>(
   what: string,
   attempt: () => T | undefined | Promise<T | undefined>,
 ): Promise<T> {
   for (let tries = 0; tries < 300; tries += 1) {
-    const answer = await attempt();
-    if (answer !== undefined) {
-      return answer;
+    const result = await attempt();
+    if (result !== undefined) {
+      return result;
     }
     await sleep(200);
   }

@@ -11,7 +11,7 @@ export interface Sample {
 }
 
 export interface Prometheus {
-  /** Without a slash at the end. */
+  /** URL without a slash at the end. */
   readonly url: string;
   /** The instant vector that the query gives, by default now. Throws with Prometheus's words where it is wrong. */
   readonly query: (expression: string, atMs?: number) => Promise<readonly Sample[]>;
@@ -77,11 +77,11 @@ export async function startPrometheus(
   const url = `http://${address}`;
   async function ask(path: string, parameters: Readonly<Record<string, string>>): Promise<unknown> {
     const search = new URLSearchParams(parameters).toString();
-    const answer = await fetch(`${url}/api/v1/${path}?${search}`);
-    if (!answer.ok) {
-      throw new Error(`Prometheus refuses ${JSON.stringify(parameters)}: ${await answer.text()}`);
+    const response = await fetch(`${url}/api/v1/${path}?${search}`);
+    if (!response.ok) {
+      throw new Error(`Prometheus refuses ${JSON.stringify(parameters)}: ${await response.text()}`);
     }
-    return answer.json();
+    return response.json();
   }
   return {
     url,

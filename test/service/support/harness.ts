@@ -10,7 +10,7 @@ import type { RetryPolicy } from '../../../src/service/retry.ts';
 import type { ExchangeResponse, ExchangeRequest } from '../../../src/service/transport.ts';
 import type { CustomerClient, ServiceOptions } from '../../../src/service/types.ts';
 import { makeAuthority, makeCertificate } from '../../support/certificates.ts';
-import type { CertificateWish, Certified } from '../../support/certificates.ts';
+import type { CertificateOptions, Certified } from '../../support/certificates.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { peopleBody, startScriptedServer, tokenBody } from '../../support/scripted-server.ts';
 
@@ -20,7 +20,7 @@ const authority = makeAuthority();
 /** PEM of the authority that signed every certificate here. */
 export const AUTHORITY = authority.cert;
 
-export function certified(changes: Partial<CertificateWish> = {}): Certified {
+export function certified(changes: Partial<CertificateOptions> = {}): Certified {
   const hosts = ['127.0.0.1', 'localhost'];
   return makeCertificate({ name: 'service', hosts, issuer: authority, ...changes });
 }
