@@ -14,15 +14,8 @@ export function configured(...names: readonly string[]): Promise<LoadedConfig> {
   return configuredAt(SERVICE_URL, ...names);
 }
 
-/** Token endpoint, if it is another than the data's. */
+/** Loads a configuration of customers with these names; `authUrl` may be another than the data's. */
 export function configuredAt(authUrl: string, ...names: readonly string[]): Promise<LoadedConfig> {
-  return load({ 'config.yaml': configText(authUrl, names) });
-}
-
-export function configText(
-  authUrl = SERVICE_URL,
-  names: readonly string[] = ['riverside'],
-): string {
   const service = { base_url: SERVICE_URL, auth_url: authUrl };
   const customers = names.map((name) => ({
     name,
@@ -30,7 +23,8 @@ export function configText(
     client_secret: 'otter-quay',
     timezone: 'Europe/Copenhagen',
   }));
-  return JSON.stringify({ service, polling: { interval: '1s' }, customers });
+  const config = { service, polling: { interval: '1s' }, customers };
+  return load({ 'config.yaml': JSON.stringify(config) });
 }
 
 /** A started daemon, what it logged, and the values of its own metrics. */

@@ -1,14 +1,13 @@
-/** Start and stop of the daemon, and of the process around it. */
+/** The order in which a daemon stops, and what it logs at the start. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { lockFolder } from '../../src/base/files.ts';
-import { StorageInUseError } from '../../src/polling/state-file.ts';
 import { createDemoService, exporterConfigYaml } from '../../src/simulator/demo-service.ts';
 import { folderOf, load } from '../config/folder.ts';
 import { toResponse, toSimulated } from '../support/exporter-process.ts';
-import { configText, started } from './fixture.ts';
+import { started } from './fixture.ts';
 
 const WAIT = { timeout: 20_000 };
 
@@ -73,46 +72,4 @@ test('stop ends readiness and reloads first, then polls, and writes the state fi
       high_water_marks: 3,
     },
   ]);
-});
-
-test('an address or a storage that is in use ends the start with an error', async () => {
-  const storagePath = await folderOf({});
-  const { url } = await started({ storagePath });
-  await expect(started({ storagePath })).rejects.toThrow(StorageInUseError);
-  await expect(started({ listenAddress: new URL(url).host })).rejects.toThrow(
-    '--web.listen-address',
-  );
-});
-
-test('the process exits with the status of its command after SIGTERM, and reads SIGHUP', async () => {
-  const { argv } = process;
-  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
-  const before = signals.map((signal) => process.listeners(signal));
-  function added(signal: (typeof signals)[number]) {
-    const known = before[signals.indexOf(signal)] ?? [];
-    return process.listeners(signal).filter((listener) => !known.includes(listener));
-  }
-  let log = '';
-  const exit = vi.spyOn(process, 'exit').mockImplementation((() => {}) as () => never);
-  const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    log += String(text);
-    return true;
-  });
-  onTestFinished(() => {
-    process.argv = argv;
-    exit.mockRestore();
-    write.mockRestore();
-    signals.forEach((signal) => added(signal).forEach((listener) => process.off(signal, listener)));
-  });
-  const path = join(await folderOf({ 'config.yaml': configText() }), 'config.yaml');
-  const flags = ['--web.listen-address=127.0.0.1:0', '--storage.path=', '--log.format=json'];
-  process.argv = [process.execPath, 'main.ts', `--config.file=${path}`, ...flags];
-  await import('../../src/main.ts');
-  await vi.waitFor(() => expect(log).toContain('"msg":"listening"'), WAIT);
-  added('SIGHUP').forEach((listener) => listener('SIGHUP'));
-  await vi.waitFor(() => expect(log).toContain('"msg":"config reloaded"'), WAIT);
-  expect(exit).not.toHaveBeenCalled();
-  added('SIGTERM').forEach((listener) => listener('SIGTERM'));
-  await vi.waitFor(() => expect(exit).toHaveBeenCalledExactlyOnceWith(0), WAIT);
-  expect(log).toContain('"msg":"stopped"');
 });

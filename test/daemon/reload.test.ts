@@ -81,22 +81,6 @@ test('an error that is not about the configuration rejects, and later reloads st
   expect(await daemon.reload()).toEqual({ ok: true });
 });
 
-test('a shard logs the number of its own customers', async () => {
-  const all = await configured('riverside', 'hilltop', 'harbour-point', 'old-town');
-  const { daemon, logged, metric } = await started({
-    loaded: all,
-    load: () => Promise.resolve(all),
-    shard: { shard: 0, shards: 2 },
-  });
-  await daemon.reload();
-  const customers = await metric('library_exporter_customers');
-  expect(customers).toBeLessThan(4);
-  expect(logged[0]).toMatch(
-    new RegExp(`^starting {"version":"0",.*"shard":"0/2","customers":${customers},`),
-  );
-  expect(logged).toContain(`config reloaded {"scope":"all","customers":${customers}}`);
-});
-
 test('a reload logs which customers were added, removed and changed', async () => {
   const many = Array.from({ length: 22 }, (_, i) => `branch-${i}`);
   const configs = [

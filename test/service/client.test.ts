@@ -77,13 +77,13 @@ describe('a query', () => {
     ['utc', '2026-11-01T03%3A00%3A00Z', '2026-11-01T04%3A00%3A00Z'],
     ['local', '2026-11-01T04%3A00%3A00', '2026-11-01T05%3A00%3A00'],
   ] as const)('writes its times as %s if configured so', async (requestTimes, from, to) => {
-    const { fake, harness } = await start({ config: { requestTimes } });
-    const question = { ...QUESTION, to: '2026-11-01T05:00:00+01:00' };
-    await ask(harness.riverside, question);
+    const { server, harness } = await start({ config: { requestTimes } });
+    const query = { ...QUERY, to: '2026-11-01T05:00:00+01:00' };
+    await ask(harness.riverside, query);
     const page = { endpoint: 'login', limit: 2, includePatronFields: false } as const;
-    fake.data = json(200, { metadata: {}, result: [] });
-    await harness.riverside.page({ ...page, from: question.from, to: question.to }, never());
-    expect(fake.asked.slice(1).map(({ url }) => url)).toEqual([
+    server.data = json(200, { metadata: {}, result: [] });
+    await harness.riverside.page({ ...page, from: query.from, to: query.to }, never());
+    expect(server.received.slice(1).map(({ url }) => url)).toEqual([
       `/v1/peoplecount?aggregation=minute&from=${from}&to=${to}`,
       `/v1/login?limit=2&from=${from}&to=${to}`,
     ]);
@@ -91,9 +91,9 @@ describe('a query', () => {
   });
 
   test('writes its times as it says itself, whatever is configured', async () => {
-    const { fake, harness } = await start({ config: { requestTimes: 'utc' } });
-    await ask(harness.riverside, { ...QUESTION, requestTimes: 'local' });
-    expect(fake.asked[1]?.url).toBe(
+    const { server, harness } = await start({ config: { requestTimes: 'utc' } });
+    await ask(harness.riverside, { ...QUERY, requestTimes: 'local' });
+    expect(server.received[1]?.url).toBe(
       '/v1/peoplecount?aggregation=minute&from=2026-11-01T04%3A00%3A00',
     );
   });
