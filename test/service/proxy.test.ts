@@ -38,19 +38,27 @@ describe('service.proxy_url', () => {
 
 describe('HTTPS_PROXY', () => {
   test.for([
-    ['127.0.0.1', 'example.org', true],
-    ['127.0.0.1', 'example.org,127.0.0.1', false],
-    ['127.0.0.1', '127.0.0.1:PORT', false],
-    ['localhost', '*', false],
-    ['localhost', ' example.org , LOCALHOST ', false],
-    ['localhost', 'host', true],
-    ['library.localhost', 'localhost', false],
-  ] as const)('with %s and NO_PROXY "%s" is used: %s', async ([host, noProxy, used]) => {
+    ['127.0.0.1', { NO_PROXY: 'example.org' }, true],
+    ['127.0.0.1', { NO_PROXY: 'example.org,127.0.0.1' }, false],
+    ['127.0.0.1', { NO_PROXY: '127.0.0.1:PORT' }, false],
+    ['localhost', { NO_PROXY: '*' }, false],
+    ['localhost', { NO_PROXY: ' example.org , LOCALHOST ' }, false],
+    ['localhost', { NO_PROXY: 'host' }, true],
+    ['library.localhost', { NO_PROXY: 'localhost' }, false],
+    ['127.0.0.1', { no_proxy: '127.0.0.1' }, false],
+    ['127.0.0.1', { no_proxy: '127.0.0.1', NO_PROXY: 'example.org' }, true],
+    ['127.0.0.1', { https_proxy: 'socks://x' }, true],
+    ['127.0.0.1', { HTTPS_PROXY: undefined, https_proxy: 'PROXY' }, true],
+  ] as const)('for %s with %j is used: %s', async ([host, variables, used]) => {
     const server = await startScriptedServer(SECURE);
     const proxy = await startProxy(true);
     const url = server.url.replace('127.0.0.1', host);
-    const NO_PROXY = noProxy.replace('PORT', new URL(url).port);
-    const environment = { HTTPS_PROXY: proxy.url, NO_PROXY };
+    const environment = Object.fromEntries(
+      Object.entries({ HTTPS_PROXY: 'PROXY', ...variables }).map(([name, value]) => [
+        name,
+        value?.replace('PROXY', proxy.url).replace('PORT', new URL(url).port),
+      ]),
+    );
     const harness = createHarness(url, { config: { ca: AUTHORITY }, environment });
     await ask(harness.riverside).catch(() => undefined);
     expect(proxy.seen.length > 0).toBe(used);
@@ -70,21 +78,6 @@ describe('HTTPS_PROXY', () => {
   test('does not concern plain HTTP', async () => {
     const { harness } = await start({ environment: { HTTPS_PROXY: 'socks://x' } });
     expect((await ask(harness.riverside)).rows).toHaveLength(1);
-  });
-
-  test.for([
-    [{ https_proxy: 'PROXY' }, true],
-    [{ https_proxy: 'PROXY', no_proxy: '127.0.0.1' }, false],
-    [{ https_proxy: 'PROXY', no_proxy: '127.0.0.1', NO_PROXY: 'example.org' }, true],
-    [{ https_proxy: 'socks://x', HTTPS_PROXY: 'PROXY' }, true],
-  ] as const)('may be in lower case; upper case comes first: %j', async ([variables, used]) => {
-    const server = await startScriptedServer(SECURE);
-    const proxy = await startProxy(true);
-    const environment = Object.fromEntries(
-      Object.entries(variables).map(([name, value]) => [name, value.replace('PROXY', proxy.url)]),
-    );
-    await ask(createHarness(server.url, { config: { ca: AUTHORITY }, environment }).riverside);
-    expect(proxy.seen.length > 0).toBe(used);
   });
 
   test.for(['socks5://user:proxy-password@127.0.0.1:1080', 'proxy-password:3128'])(

@@ -1,7 +1,12 @@
 /** How counting reads the service: one window at a time, through the `query` that it is given. */
 import { isTransient } from '../../base/errors.ts';
 import { COUNTERS } from '../../base/model.ts';
-import type { Aggregation, AggregatedResponse, MinuteStream, WindowQuery } from '../../base/model.ts';
+import type {
+  Aggregation,
+  AggregatedResponse,
+  MinuteStream,
+  WindowQuery,
+} from '../../base/model.ts';
 import { DAY_MS, MINUTE_MS } from '../calendar/calendar.ts';
 import type { Span } from '../calendar/calendar.ts';
 import { anyBelow, grandTotal, isZero, sumCounts } from './counts.ts';
