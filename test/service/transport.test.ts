@@ -94,10 +94,10 @@ test.for<[string, Responder, string]>([
   ['beyond half of its body', raw(HALF), '200'],
   ['faster than drop by drop', drip, '200'],
 ])('a response that does not come %s is a timeout', async ([, response, code]) => {
-  const { outcome, message } = await failureAfter(response, 100);
+  const { outcome, message } = await failureAfter(response, 400);
   expect(outcome).toEqual(['timeout', code, code, code, code]);
   expect(message).toMatch(
-    /^GET http:\/\/127\.0\.0\.1:\d+\/v1\/peoplecount: no complete response within 100ms$/,
+    /^GET http:\/\/127\.0\.0\.1:\d+\/v1\/peoplecount: no complete response within 400ms$/,
   );
 });
 
