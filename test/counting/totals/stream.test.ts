@@ -201,9 +201,11 @@ describe('the aggregation of the totals', () => {
       conventions: DAY_LAGS,
     });
     record(Date.UTC(2026, 10, 10, 14), [30, 30]);
-    record(Date.UTC(2026, 10, 17, 14), [10, 10]);
+    // After the roll-up of the night, so that `day` lacks it.
+    record(Date.UTC(2026, 10, 17, 14), [10, 10], { arrivesMs: Date.UTC(2026, 10, 18, 3) });
     await counted.poll();
     expect(counted.totals()).toEqual(truth());
+    expect(counted.totals()).toEqual([40, 40]);
   });
 
   test.each([
