@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import type { AggregatedResponse, WindowQuery } from '../../src/base/model.ts';
+import type { Question } from '../../src/base/model.ts';
 import { keyMetricsAt, readBreakdownHistory } from '../../src/backfill/read-breakdown.ts';
 import type { BreakdownHistory } from '../../src/backfill/read-breakdown.ts';
-import { queryFrom } from '../support/ask.ts';
+import { queryFrom, responseOf } from '../support/responses.ts';
+import type { Respond } from '../support/responses.ts';
 import { CALENDAR, OCTOBER } from '../support/owner.ts';
-import { HOUR_MS, responseOf } from '../counting/counted.ts';
+import { HOUR_MS } from '../counting/fixture.ts';
 
 /** 04:00 of a day of October, which ends the day before. */
 function october(day: number): number {
@@ -12,15 +13,15 @@ function october(day: number): number {
 }
 
 function read(
-  answer: (question: WindowQuery) => AggregatedResponse,
-  { fromMs = OCTOBER.startMs, endMs = october(5), asked = [] as WindowQuery[] } = {},
+  respond: Respond,
+  { fromMs = OCTOBER.startMs, endMs = october(5), requests = [] as Question[] } = {},
 ): Promise<BreakdownHistory> {
   const span = { startMs: OCTOBER.startMs, endMs };
-  return readBreakdownHistory('branch', CALENDAR, span, fromMs, queryFrom(answer, asked));
+  return readBreakdownHistory('branch', CALENDAR, span, fromMs, queryFrom(respond, requests));
 }
 
 /** Ten an hour enter branch 101, three an hour branch 20. */
-function steady({ to = '' }: WindowQuery): AggregatedResponse {
+function steady({ to = '' }: Question) {
   const hours = (Date.parse(to) - OCTOBER.startMs) / HOUR_MS;
   return responseOf({ 101: [10 * hours, 9 * hours], 20: [3 * hours, 0] });
 }
@@ -30,15 +31,15 @@ function entered(history: BreakdownHistory, key: string, atMs: number): number |
 }
 
 test('a counter rises at the end of each day, one second before it', async () => {
-  const asked: WindowQuery[] = [];
-  const history = await read(steady, { asked });
+  const requests: Question[] = [];
+  const history = await read(steady, { requests });
   expect(history.keys).toEqual(['20', '101']);
   expect(
     [OCTOBER.startMs, october(2) - 2_000, october(2) - 1_000, october(5)].map((atMs) =>
       entered(history, '101', atMs),
     ),
   ).toEqual([0, 0, 240, 960]);
-  expect(asked.map(({ from, to }) => `${from} ${to?.slice(0, 16)}`)).toEqual([
+  expect(requests.map(({ from, to }) => `${from} ${to?.slice(0, 16)}`)).toEqual([
     '2026-10-01T04:00:00+02:00 2026-10-02T04:00',
     '2026-10-01T04:00:00+02:00 2026-10-03T04:00',
     '2026-10-01T04:00:00+02:00 2026-10-04T04:00',
@@ -47,10 +48,10 @@ test('a counter rises at the end of each day, one second before it', async () =>
 });
 
 test('a range that ends within a day has the counts up to an hour before its end, and to its end', async () => {
-  const asked: WindowQuery[] = [];
+  const requests: Question[] = [];
   const endMs = october(5) + 6 * HOUR_MS;
-  const history = await read(steady, { fromMs: october(3) + HOUR_MS, endMs, asked });
-  expect(asked.map(({ to }) => to?.slice(0, 16))).toEqual([
+  const history = await read(steady, { fromMs: october(3) + HOUR_MS, endMs, requests });
+  expect(requests.map(({ to }) => to?.slice(0, 16))).toEqual([
     '2026-10-03T04:00',
     '2026-10-04T04:00',
     '2026-10-05T04:00',
@@ -62,8 +63,8 @@ test('a range that ends within a day has the counts up to an hour before its end
 });
 
 test('a counter does not decrease if the service lowers a total or omits the key', async () => {
-  const answers = [{ a: [5, 1] }, { a: [4, 2] }, { b: [1, 0] }, { a: [7, 2] }];
-  const history = await read(() => responseOf(answers.shift() ?? {}));
+  const responses = [{ a: [5, 1] }, { a: [4, 2] }, { b: [1, 0] }, { a: [7, 2] }];
+  const history = await read(() => responseOf(responses.shift() ?? {}));
   const days = [2, 3, 4, 5].map(october);
   expect(days.map((atMs) => entered(history, 'a', atMs))).toEqual([5, 5, 5, 7]);
   expect(days.map((atMs) => entered(history, 'b', atMs))).toEqual([0, 0, 1, 1]);

@@ -16,7 +16,7 @@ import { drawConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { ALWAYS_OPEN, OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import { pick } from '../../src/simulator/chance.ts';
-import { queryFrom } from '../support/ask.ts';
+import { queryFrom } from '../support/responses.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
 
 const DAY_MS = 86_400_000;
@@ -74,7 +74,7 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
     const { history } = await readMinuteHistory(
       { stream: 'people', calendar, span: { startMs, endMs }, needsDayBefore: true },
       ANY_KEY_FORMAT,
-      queryFrom((question) => service.answer(question, NOW_MS)),
+      queryFrom((question) => service.respond(question, NOW_MS)),
     );
 
     function servedBefore(atMs: number): number[] {

@@ -10,10 +10,10 @@ import { readMinuteHistory } from '../../src/backfill/read-minutes.ts';
 import type { MinuteHistory } from '../../src/backfill/read-minutes.ts';
 import { DayCounter } from '../../src/counting/rows/day-counts.ts';
 import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
-import { queryFrom } from '../support/ask.ts';
+import { queryFrom } from '../support/responses.ts';
 import { CALENDAR, COPENHAGEN, OCTOBER } from '../support/owner.ts';
 import { ESTIMATED } from '../support/polled.ts';
-import { countedPeople, MINUTE_MS } from '../counting/counted.ts';
+import { DAY_MS, MINUTE_MS, StreamFixture } from '../counting/fixture.ts';
 
 const RIVERSIDE = {
   customer: 'riverside',
@@ -135,15 +135,14 @@ test('a counter does not decrease for a negative minute', () => {
 });
 
 describe('the estimate', () => {
-  const DAY_MS = 24 * 60 * MINUTE_MS;
   /** A Monday of November; its 28 days before begin in October, before the clocks are set back. */
   const NOON_MS = Date.parse('2026-11-09T12:00Z');
   const TODAY = CALENDAR.dayAt(NOON_MS);
   const PERIOD = CALENDAR.periodAt(NOON_MS);
   const ISO: KeyFormatState = { status: 'detected', formats: [{ form: 'iso', zone: 'written' }] };
   /** 120 visits a day for forty days; every tenth exit is missed. */
-  function library(visitsLater = 120) {
-    const people = countedPeople({ records: [] });
+  function library(visitsLater = 120): StreamFixture {
+    const people = new StreamFixture({ records: [] });
     for (let day = -40; day <= 2; day++) {
       const visits = day > 0 ? visitsLater : 120;
       for (let visit = 0; visit < visits; visit++) {
@@ -157,26 +156,23 @@ describe('the estimate', () => {
   }
 
   /** What a running exporter shows at an instant. */
-  async function live(
-    { counted, service }: ReturnType<typeof library>,
-    atMs: number,
-  ): Promise<EstimateMetrics> {
+  async function live(people: StreamFixture, atMs: number): Promise<EstimateMetrics> {
     const today = CALENDAR.dayAt(atMs);
-    const query = queryFrom((question) => service.answer(question, atMs));
+    const query = queryFrom((question) => people.service.respond(question, atMs));
     const model = await readDoorModel(query, CALENDAR, today, ISO);
-    counted.restart(false);
-    counted.nowMs = atMs;
-    counted.customer.setDescription(RIVERSIDE.description);
-    counted.customer.doorsLearned(today, model ?? learnDoors([], 0));
-    await counted.poll();
-    return counted.figures().estimate;
+    people.restart();
+    people.nowMs = atMs;
+    people.customer.setDescription(RIVERSIDE.description);
+    people.customer.doorsLearned(today, model ?? learnDoors([], 0));
+    await people.poll();
+    return people.metrics().estimate;
   }
 
   async function past(
-    { service }: ReturnType<typeof library>,
+    { service }: StreamFixture,
     times: readonly number[],
   ): Promise<readonly EstimateMetrics[]> {
-    const query = queryFrom((question) => service.answer(question, NOON_MS + 2 * DAY_MS));
+    const query = queryFrom((question) => service.respond(question, NOON_MS + 2 * DAY_MS));
     const span = { startMs: PERIOD.startMs, endMs: TODAY.endMs + DAY_MS };
     const range = { stream: 'people', calendar: CALENDAR, span, needsDayBefore: false } as const;
     const { history } = await readMinuteHistory(range, ISO, query);

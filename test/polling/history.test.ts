@@ -19,7 +19,7 @@ function estimated(fixture: SchedulerFixture, history: () => void, name = 'a'): 
     if (question.aggregation === 'quarter') {
       history();
     }
-    return Promise.resolve(service.answer(question, fixture.clock.nowMs()));
+    return Promise.resolve(service.respond(question, fixture.clock.nowMs()));
   });
   polled.customer.setDescription(ESTIMATED);
   return polled;

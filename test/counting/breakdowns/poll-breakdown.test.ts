@@ -1,30 +1,39 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_KEYS } from '../../../src/counting/breakdowns/poll-breakdown.ts';
 import { NOVEMBER } from '../../support/owner.ts';
-import { CountedBreakdown, MINUTE_MS, responseOf, START_MS } from '../counted.ts';
-import type { Rows } from '../counted.ts';
+import { responseOf } from '../../support/responses.ts';
+import type { Rows } from '../../support/responses.ts';
+import { MINUTE_MS, START_MS } from '../fixture.ts';
+import { BreakdownFixture } from './fixture.ts';
 
 const DAY_END_MS = Date.UTC(2026, 10, 19, 3);
 
 const TOTALS = { '101': [400, 390], '102': [30, 28] };
 const TODAY = { '101': [9, 4] };
 const LARGE = { '101': [5_000, 4_900], '102': [40_000, 39_000] };
+const NO_EXCESS = { '101': [0, 0], '102': [0, 0] };
 
-async function polled(totals: Rows = TOTALS, today: Rows = TODAY): Promise<CountedBreakdown> {
-  const branches = new CountedBreakdown(totals, today);
+async function polled(totals: Rows = TOTALS, today: Rows = TODAY): Promise<BreakdownFixture> {
+  const branches = new BreakdownFixture(totals, today);
   await branches.poll();
   return branches;
 }
 
+/** Polls once more, with these totals. */
+async function pollWith(branches: BreakdownFixture, totals: Rows): Promise<void> {
+  branches.totalRows = totals;
+  await branches.polls(1);
+}
+
 describe('a breakdown', () => {
   test('exports nothing before the first poll, then totals and today by two requests', async () => {
-    const branches = new CountedBreakdown(TOTALS, TODAY);
-    expect(branches.metrics()).toEqual({ keys: [], droppedKeys: undefined, names: [] });
+    const branches = new BreakdownFixture(TOTALS, TODAY);
+    expect(branches.exported()).toEqual({ keys: [], droppedKeys: undefined, names: [] });
     await branches.poll();
     expect(branches.totals()).toEqual(TOTALS);
     // What the service does not list has counted nobody.
     expect(branches.today()).toEqual({ '101': [9, 4], '102': [0, 0] });
-    expect(branches.asked).toEqual([
+    expect(branches.requests).toEqual([
       { endpoint: 'peoplecount', aggregation: 'branch', from: '2026-11-01T04:00:00+01:00' },
       { endpoint: 'peoplecount', aggregation: 'branch', from: '2026-11-18T04:00:00+01:00' },
     ]);
@@ -32,19 +41,17 @@ describe('a breakdown', () => {
 
   test('keeps a counter when the service removes counts, and exports the excess', async () => {
     const branches = await polled();
-    branches.totalRows = { 101: [395, 390], 102: [33, 28] };
-    await branches.polls(1);
-    expect(branches.asked).toHaveLength(3);
+    await pollWith(branches, { 101: [395, 390], 102: [33, 28] });
+    expect(branches.requests).toHaveLength(3);
     expect(branches.totals()).toEqual({ '101': [400, 390], '102': [33, 28] });
     expect(branches.excess()).toEqual({ '101': [5, 0], '102': [0, 0] });
     await branches.polls(1);
-    expect(branches.asked).toHaveLength(2);
+    expect(branches.requests).toHaveLength(2);
   });
 
   test('keeps a branch that the service no longer lists until the counting period ends, over a restart too', async () => {
     const branches = await polled();
-    branches.totalRows = { 101: [401, 390] };
-    await branches.polls(1);
+    await pollWith(branches, { 101: [401, 390] });
     const kept = { '101': [401, 390], '102': [30, 28] };
     expect(branches.totals()).toEqual(kept);
     expect(branches.excess()).toEqual({ '101': [0, 0], '102': [30, 28] });
@@ -53,21 +60,18 @@ describe('a breakdown', () => {
     await branches.polls(1);
     expect(branches.totals()).toEqual(kept);
     branches.nowMs = NOVEMBER.endMs;
-    branches.totalRows = { 101: [2, 1] };
-    branches.todayRows = branches.totalRows;
-    await branches.polls(1);
+    branches.todayRows = { 101: [2, 1] };
+    await pollWith(branches, { 101: [2, 1] });
     expect(branches.totals()).toEqual({ '101': [2, 1], '102': [0, 0] });
   });
 
   test('does not take a branch that is listed again for an increase', async () => {
     const branches = await polled(LARGE);
-    branches.totalRows = { 101: [5_000, 4_900] };
-    await branches.polls(1);
+    await pollWith(branches, { 101: [5_000, 4_900] });
     expect(branches.excess()['102']).toEqual([40_000, 39_000]);
-    branches.totalRows = { 101: [5_000, 4_900], 102: [40_002, 39_000] };
-    await branches.polls(1);
+    await pollWith(branches, { 101: [5_000, 4_900], 102: [40_002, 39_000] });
     expect(branches.totals()).toEqual(branches.totalRows);
-    expect(branches.excess()['102']).toEqual([0, 0]);
+    expect(branches.excess()).toEqual(NO_EXCESS);
   });
 
   test('adds up rows with the same key, 101 and "101" or two lone surrogates among them', async () => {
@@ -80,12 +84,11 @@ describe('a breakdown', () => {
     'exports the key %j, also after a restart',
     async (key) => {
       const branches = await polled([{ key, counts: [7, 3] }], [{ key, counts: [1, 0] }]);
-      branches.totalRows = [{ key, counts: [6, 3] }];
       branches.restart();
-      await branches.polls(1);
-      const [only] = branches.metrics().keys;
-      expect(branches.keys()).toEqual([key]);
-      expect(only?.counters.people_entered).toEqual({ total: 7, excess: 1, today: 1 });
+      await pollWith(branches, [{ key, counts: [6, 3] }]);
+      expect(branches.exported().keys).toMatchObject([
+        { key, counters: { people_entered: { total: 7, excess: 1, today: 1 } } },
+      ]);
     },
   );
 
@@ -97,14 +100,10 @@ describe('a breakdown', () => {
 
   test('changes nothing when a poll fails, as for another aggregation', async () => {
     const branches = await polled();
-    branches.totalRows = { 101: [450, 400] };
-    branches.glitches.push(
-      responseOf({ 101: [450, 400] }),
-      responseOf({ '2026-11-18': [9, 9] }, 'day'),
-    );
-    await branches.polls(1);
+    branches.faults.push(responseOf({ 101: [450, 400] }), responseOf({ 101: [9, 9] }, 'day'));
+    await pollWith(branches, { 101: [450, 400] });
     expect(branches.totals()).toEqual(TOTALS);
-    const { up, lastError, failures } = branches.figures().streams.branch ?? {};
+    const { up, lastError, failures } = branches.metrics().streams.branch ?? {};
     expect({ up, failures }).toEqual({ up: false, failures: 1 });
     expect(lastError?.message).toContain('expected aggregation "branch"');
   });
@@ -121,14 +120,13 @@ describe('the time of the scrape', () => {
   });
 
   test('exports keys of the last counting period as 0, over a restart too, until they count', async () => {
-    const branches = new CountedBreakdown(TOTALS, TODAY);
+    const branches = new BreakdownFixture(TOTALS, TODAY);
     branches.nowMs = NOVEMBER.endMs - MINUTE_MS;
     await branches.poll();
     branches.restart();
     for (const rows of [{ 101: [1, 0] }, { 101: [1, 0], 102: [2, 0] }]) {
-      branches.totalRows = rows;
       branches.todayRows = rows;
-      await branches.polls(1);
+      await pollWith(branches, rows);
       expect(branches.totals()).toEqual({ '102': [0, 0], ...rows });
       expect(branches.today()).toEqual({ '102': [0, 0], ...rows });
     }
@@ -140,41 +138,37 @@ describe('the time of the scrape', () => {
   ])(
     'shows the occupancy, never below 0, for %i minutes if polls are %i apart',
     async (age, interval) => {
-      const branches = new CountedBreakdown(TOTALS, { 101: [9, 4], 102: [1, 3] });
+      const branches = new BreakdownFixture(TOTALS, { 101: [9, 4], 102: [1, 3] });
       branches.intervalMs = interval * MINUTE_MS;
       branches.configure();
       await branches.poll();
+      expect(branches.metrics().validUntilMs).toBe(START_MS + age * MINUTE_MS + 1);
       branches.nowMs = START_MS + age * MINUTE_MS;
       expect(branches.occupancies()).toEqual({ '101': 5, '102': 0 });
       branches.nowMs += 1;
       expect(branches.occupancies()).toEqual({ '101': undefined, '102': undefined });
     },
   );
-
-  test('ends the validity of the values when the occupancy is too old', async () => {
-    const { validUntilMs } = (await polled()).figures();
-    expect(validUntilMs).toBe(START_MS + 15 * MINUTE_MS + 1);
-  });
 });
 
 test('names every branch that is exported or configured; without a name, by its key', async () => {
-  const branches = new CountedBreakdown(TOTALS, TODAY);
+  const branches = new BreakdownFixture(TOTALS, TODAY);
   branches.branchNames = { 101: 'Main Library', 99: 'Old Town' };
   branches.configure();
   const configured = Object.entries(branches.branchNames);
-  expect(branches.metrics().names).toEqual(configured);
+  expect(branches.exported().names).toEqual(configured);
   await branches.poll();
-  expect(branches.metrics().names).toEqual([...configured, ['102', '102']]);
+  expect(branches.exported().names).toEqual([...configured, ['102', '102']]);
 });
 
 test('devices have neither occupancy nor names', async () => {
-  const devices = new CountedBreakdown(TOTALS, TODAY, 'device');
+  const devices = new BreakdownFixture(TOTALS, TODAY, 'device');
   devices.branchNames = { 101: 'Main Library' };
   devices.configure();
   await devices.poll();
   expect(devices.totals()).toEqual(TOTALS);
   expect(devices.occupancies()['101']).toBeUndefined();
-  expect(devices.metrics().names).toEqual([]);
+  expect(devices.exported().names).toEqual([]);
 });
 
 describe('keys above the limit', () => {
@@ -184,7 +178,7 @@ describe('keys above the limit', () => {
   test('are dropped by the order of the keys, counted, and logged once', async () => {
     const branches = await polled(MANY.toReversed());
     expect(branches.keys()).toEqual(NUMBERS.slice(0, MAX_KEYS).map(String));
-    expect(branches.metrics().droppedKeys).toBe(50);
+    expect(branches.exported().droppedKeys).toBe(50);
     expect(branches.notes).toEqual(['breakdown_keys_dropped']);
     await branches.polls(1);
     expect(branches.notes).toEqual([]);
@@ -192,15 +186,14 @@ describe('keys above the limit', () => {
 
   test('do not replace exported ones, also after a restart', async () => {
     const branches = await polled(MANY.slice(50));
-    expect(branches.metrics().droppedKeys).toBe(0);
-    const shown = branches.keys();
-    branches.totalRows = MANY;
-    await branches.polls(1);
-    expect(branches.keys()).toEqual(shown);
+    expect(branches.exported().droppedKeys).toBe(0);
+    const exported = branches.keys();
+    await pollWith(branches, MANY);
+    expect(branches.keys()).toEqual(exported);
     branches.restart();
     await branches.polls(1);
-    expect(branches.keys()).toEqual(shown);
-    expect(branches.metrics().droppedKeys).toBe(50);
+    expect(branches.keys()).toEqual(exported);
+    expect(branches.exported().droppedKeys).toBe(50);
   });
 });
 
@@ -208,27 +201,26 @@ describe('what is not accepted at once (rules 3 and 5)', () => {
   test.each([
     ['without a branch', { 101: [5_003, 4_900] }],
     ['lower in one of them', { 101: [4_000, 4_900], 102: [40_001, 39_000] }],
-  ])('a response %s is requested again at once, and the larger one is used', async (_, glitch) => {
+  ])('a response %s is requested again at once, and the larger one is used', async (_, fault) => {
     for (const restarts of [false, true]) {
       const branches = await polled(LARGE);
       if (restarts) {
         branches.restart();
       }
-      branches.totalRows = { 101: [5_003, 4_900], 102: [40_001, 39_000] };
-      branches.glitches.push(responseOf(glitch));
-      await branches.polls(1);
-      expect(branches.asked).toHaveLength(3);
+      branches.faults.push(responseOf(fault));
+      await pollWith(branches, { 101: [5_003, 4_900], 102: [40_001, 39_000] });
+      expect(branches.requests).toHaveLength(3);
       expect(branches.totals()).toEqual(branches.totalRows);
-      expect(branches.excess()).toEqual({ '101': [0, 0], '102': [0, 0] });
+      expect(branches.excess()).toEqual(NO_EXCESS);
     }
   });
 
   test('an empty response where there were counts is accepted at the third poll', async () => {
     const branches = await polled(LARGE);
-    Object.assign(branches, { totalRows: {}, todayRows: {} });
+    branches.todayRows = {};
     for (const notes of [['empty_response_pending'], ['empty_response_pending'], []]) {
-      expect(branches.excess()['101']).toEqual([0, 0]);
-      await branches.polls(1);
+      expect(branches.excess()).toEqual(NO_EXCESS);
+      await pollWith(branches, {});
       expect(branches.notes).toEqual(notes);
     }
     expect(branches.totals()).toEqual(LARGE);
@@ -236,11 +228,10 @@ describe('what is not accepted at once (rules 3 and 5)', () => {
   });
 
   test('an empty response where there was none is accepted', async () => {
-    const branches = new CountedBreakdown();
+    const branches = new BreakdownFixture();
     await branches.polls(14);
     expect(branches.notes).toEqual([]);
-    branches.totalRows = { 101: [1, 0] };
-    await branches.polls(1);
+    await pollWith(branches, { 101: [1, 0] });
     expect(branches.totals()).toEqual({ '101': [1, 0] });
   });
 
@@ -255,8 +246,7 @@ describe('what is not accepted at once (rules 3 and 5)', () => {
       [LARGE, []],
       [totals, ['increase_pending']],
     ] as const) {
-      branches.totalRows = rows;
-      await branches.polls(1);
+      await pollWith(branches, rows);
       expect(branches.notes).toEqual(notes);
       expect(branches.totals()).toEqual(LARGE);
     }
@@ -268,8 +258,7 @@ describe('what is not accepted at once (rules 3 and 5)', () => {
   test('an implausible increase of many small ones shows in the sum', async () => {
     const branches = await polled(LARGE);
     const small = Array.from({ length: 100 }, (_, i) => [200 + i, [900, 0]] as const);
-    branches.totalRows = { ...LARGE, ...Object.fromEntries(small) };
-    await branches.polls(1);
+    await pollWith(branches, { ...LARGE, ...Object.fromEntries(small) });
     expect(branches.notes).toEqual(['increase_pending']);
   });
 });

@@ -4,7 +4,7 @@ import { readDoorModel } from '../../../src/counting/occupancy/read-door-days.ts
 import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
 import type { KeyFormat } from '../../../src/counting/rows/key-format.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
-import { queryFrom } from '../../support/ask.ts';
+import { queryFrom } from '../../support/responses.ts';
 import { CALENDAR } from '../../support/owner.ts';
 import { forcedAbove, MINUTE_KEYS, SimulatedPeople } from '../../support/simulated-people.ts';
 
@@ -32,14 +32,14 @@ function libraryOf(conventions: Partial<Conventions>): SimulatedPeople {
 async function read(
   conventions: Partial<Conventions>,
   ofKeys: Partial<KeyFormat> = {},
-): Promise<{ model: DoorModel | undefined; asked: WindowQuery[] }> {
+): Promise<{ model: DoorModel | undefined; requests: Question[] }> {
   const service = libraryOf(conventions);
   const formats: KeyFormat[] = [{ form: 'iso', zone: 'written', ...ofKeys }];
-  const asked: WindowQuery[] = [];
-  const query = queryFrom((question) => service.answer(question, NOW_MS), asked);
+  const requests: Question[] = [];
+  const query = queryFrom((question) => service.respond(question, NOW_MS), requests);
   return {
     model: await readDoorModel(query, CALENDAR, TODAY, { status: 'detected', formats }),
-    asked,
+    requests,
   };
 }
 
@@ -50,27 +50,27 @@ describe('the doors are learned from the 28 days before today', () => {
     ['with numbers as keys', { minuteKey: MINUTE_KEYS.seconds }, { form: 'epoch_seconds' }],
     ['if quarters lag', { quarterFreshness: 'nightly' }, {}],
   ])('%s', async (_, conventions, ofKeys) => {
-    const { model, asked } = await read(conventions, ofKeys);
+    const { model, requests } = await read(conventions, ofKeys);
     expect(model?.usableDays).toBe(28);
     expect(model?.rejectedDays).toBe(0);
     expect(Math.exp(model?.learnedLogRatio ?? NaN)).toBeCloseTo(100 / 96, 3);
     expect(model?.emptiesAtNight).toBe(true);
-    expect(asked.map(({ aggregation }) => aggregation)).toEqual(['quarter', 'minute']);
+    expect(requests.map(({ aggregation }) => aggregation)).toEqual(['quarter', 'minute']);
   });
 
   test('day by day if keys name the time of day only', async () => {
-    const { model, asked } = await read(
+    const { model, requests } = await read(
       { minuteKey: MINUTE_KEYS['local time of day'] },
       { form: 'time_of_day', zone: 'local' },
     );
     expect(model).toEqual((await read({})).model);
-    expect(asked.map(({ aggregation }) => aggregation)).toEqual(Array(28).fill('minute'));
+    expect(requests.map(({ aggregation }) => aggregation)).toEqual(Array(28).fill('minute'));
   });
 
   test('in shorter windows if the service forces another aggregation', async () => {
-    const { model, asked } = await read(forcedAbove(600));
+    const { model, requests } = await read(forcedAbove(600));
     expect(model).toEqual((await read({})).model);
-    expect(asked.length).toBeLessThan(40);
+    expect(requests.length).toBeLessThan(40);
   });
 
   test('not at all if the service never answers by the minute', async () => {

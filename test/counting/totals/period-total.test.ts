@@ -1,31 +1,29 @@
 /** The total read by the minute in pieces, of a service that is busy at every chunk boundary. */
 import { expect, test } from 'vitest';
-import type { AggregatedResponse, WindowQuery } from '../../../src/base/model.ts';
 import { MINUTE_MS } from '../../../src/counting/calendar/calendar.ts';
 import { WindowReader } from '../../../src/counting/rows/window-reader.ts';
 import { totalByMinute } from '../../../src/counting/totals/period-total.ts';
 import { Zone } from '../../../src/counting/calendar/zone.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
-import { queryFrom } from '../../support/ask.ts';
+import { queryFrom } from '../../support/responses.ts';
+import type { Respond } from '../../support/responses.ts';
 import { forcedAbove, SimulatedPeople } from '../../support/simulated-people.ts';
 
 const START_MS = Date.UTC(2026, 10, 18, 4);
 const END_MS = START_MS + 24 * 60 * MINUTE_MS;
 
-type Answer = (question: WindowQuery) => AggregatedResponse;
-
 /** Somebody came at the start of every minute: as many records are on a boundary as can be. */
-function busyService(edges: Pick<Conventions, 'fromEdge' | 'toEdge'>): Answer {
+function busyService(edges: Pick<Conventions, 'fromEdge' | 'toEdge'>): Respond {
   const service = new SimulatedPeople({ ...forcedAbove(300), ...edges }, { timezone: 'UTC' });
   for (let atMs = START_MS; atMs < END_MS; atMs += MINUTE_MS) {
     service.record(atMs, [1, 0]);
   }
-  return (question) => service.answer(question, END_MS);
+  return (question) => service.respond(question, END_MS);
 }
 
-function total(answer: Answer): Promise<readonly number[]> {
+function total(respond: Respond): Promise<readonly number[]> {
   const reader = new WindowReader({
-    query: queryFrom(answer),
+    query: queryFrom(respond),
     stream: 'people',
     zone: new Zone('UTC'),
     nowMs: () => END_MS,
@@ -45,23 +43,23 @@ test.each([
 });
 
 test('a forced aggregation that has no counts yet is read by minute, too', async () => {
-  const answer = busyService(PLAIN);
-  function withoutDays(question: WindowQuery): AggregatedResponse {
-    const response = answer(question);
+  const respond = busyService(PLAIN);
+  const counts = await total((question) => {
+    const response = respond(question);
     return response.aggregation === 'day' ? { ...response, rows: [] } : response;
-  }
-  expect(await total(withoutDays)).toEqual([24 * 60, 0]);
+  });
+  expect(counts).toEqual([24 * 60, 0]);
 });
 
 test('an overlap that is empty for a moment does not make the total too high', async () => {
-  const answer = busyService(PLAIN);
+  const respond = busyService(PLAIN);
   for (let faulty = 0; faulty < 40; faulty++) {
     let requests = 0;
     const read = await total((question) => {
       const { from, to = '' } = question;
       const isOverlap = Date.parse(to) - Date.parse(from) === 2 * MINUTE_MS;
       const isFaulty = isOverlap && requests++ === faulty;
-      return isFaulty ? { aggregation: 'minute', rows: [] } : answer(question);
+      return isFaulty ? { aggregation: 'minute', rows: [] } : respond(question);
     });
     expect(read).toEqual([24 * 60, 0]);
   }

@@ -1,0 +1,95 @@
+/** A customer with one breakdown, whose service responds what a test says. */
+import { COUNTERS } from '../../../src/base/model.ts';
+import type { AggregatedResponse, Breakdown, Question } from '../../../src/base/model.ts';
+import { pollBreakdown } from '../../../src/counting/breakdowns/poll-breakdown.ts';
+import type { BreakdownMetrics, CounterValues } from '../../../src/counting/customer-metrics.ts';
+import type { Query } from '../../../src/counting/rows/window-reader.ts';
+import type { PollNote } from '../../../src/counting/totals/state.ts';
+import { responseOf } from '../../support/responses.ts';
+import type { Rows } from '../../support/responses.ts';
+import { HOUR_MS, MINUTE_MS, PollFixture } from '../fixture.ts';
+
+export class BreakdownFixture extends PollFixture {
+  readonly #breakdown: Breakdown;
+  /** What the service counts since the period started, and since the day started. */
+  totalRows: Rows;
+  todayRows: Rows;
+  /** Responses to single requests instead, the next one first. */
+  readonly faults: AggregatedResponse[] = [];
+  branchNames: Readonly<Record<string, string>> = {};
+  override intervalMs = 5 * MINUTE_MS;
+
+  constructor(totalRows: Rows = {}, todayRows: Rows = {}, breakdown: Breakdown = 'branch') {
+    super(breakdown);
+    this.#breakdown = breakdown;
+    this.totalRows = totalRows;
+    this.todayRows = todayRows;
+    this.configure();
+  }
+
+  configure(): void {
+    const { branchNames, intervalMs } = this;
+    this.customer.breakdowns.configure({ breakdowns: [this.#breakdown], branchNames, intervalMs });
+  }
+
+  override restart(): void {
+    super.restart();
+    this.configure();
+  }
+
+  override respond = ({ aggregation, from }: Question): AggregatedResponse => {
+    const { startMs } = this.customer.calendar.dayAt(this.nowMs);
+    const rows = Date.parse(from) === startMs ? this.todayRows : this.totalRows;
+    return this.faults.shift() ?? responseOf(rows, aggregation);
+  };
+
+  protected async request(query: Query): Promise<readonly PollNote[]> {
+    const { customer, monotonicMs } = this;
+    const { breakdowns, calendar } = customer;
+    const period = customer.periodAt(this.clockMs);
+    const lastPeriodMs = calendar.periodStart(period.month - 1);
+    const context = {
+      breakdown: this.#breakdown,
+      calendar,
+      period,
+      nowMs: () => this.clockMs,
+      monotonicMs,
+      reconcileIntervalMs: HOUR_MS,
+      marks: breakdowns.marksOf(this.#breakdown, period.startMs),
+      keysOfLastPeriod: breakdowns.countedKeys(this.#breakdown, lastPeriodMs),
+    };
+    const outcome = await pollBreakdown(breakdowns.stateOf(this.#breakdown), context, query);
+    customer.breakdownSucceeded(this.#breakdown, outcome, this.clockMs);
+    return outcome.notes;
+  }
+
+  exported(): BreakdownMetrics {
+    const metrics = this.metrics().breakdowns[this.#breakdown];
+    if (metrics === undefined) {
+      throw new Error(`there is no ${this.#breakdown}`);
+    }
+    return metrics;
+  }
+
+  /** Returns the exported counters of each key, in and out. */
+  totals = () => this.#byKey('total');
+  excess = () => this.#byKey('excess');
+  today = () => this.#byKey('today');
+
+  keys(): readonly string[] {
+    return this.exported().keys.map(({ key }) => key);
+  }
+
+  occupancies(): Readonly<Record<string, number | undefined>> {
+    return Object.fromEntries(this.exported().keys.map(({ key, occupancy }) => [key, occupancy]));
+  }
+
+  #byKey(value: keyof CounterValues): Readonly<Record<string, readonly (number | undefined)[]>> {
+    return Object.fromEntries(
+      this.exported().keys.map(({ key, counters }) => [
+        key,
+        COUNTERS.people.map((name) => counters[name]?.[value]),
+      ]),
+    );
+  }
+}

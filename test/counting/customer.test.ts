@@ -1,0 +1,33 @@
+/** A customer's polls as counted for its metrics, and when its values were accepted. */
+import { expect, test } from 'vitest';
+import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
+import { customerNamed } from '../support/polled.ts';
+
+/** What `poll` does at 1, 2, 3 … ms, and `up`, `acceptedMs` and `waitingSinceMs` afterwards. */
+test.each([
+  ['accepted', [true, 1, undefined]],
+  ['accepted accepted', [true, 2, undefined]],
+  ['pending pending', [true, undefined, 1]],
+  ['accepted pending pending', [true, 1, 2]],
+  ['accepted pending failed', [false, 1, 2]],
+  ['accepted pending failed pending', [true, 1, 2]],
+  ['accepted pending accepted', [true, 3, undefined]],
+])('after polls that were %s, its values were accepted and wait since %j', (polls, expected) => {
+  for (const stream of ['people', 'branch'] as const) {
+    const customer = customerNamed('riverside');
+    customer.breakdowns.configure({ breakdowns: ['branch'], branchNames: {}, intervalMs: 1 });
+    for (const [i, poll] of polls.split(' ').entries()) {
+      const accepted = poll === 'accepted';
+      if (poll === 'failed') {
+        customer.pollFailed(stream, 'status 503', i + 1);
+      } else if (stream === 'people') {
+        customer.pollSucceeded(stream, { state: INITIAL_STATE, accepted }, i + 1);
+      } else {
+        const state = customer.breakdowns.stateOf(stream);
+        customer.breakdownSucceeded(stream, { state, accepted }, i + 1);
+      }
+    }
+    const { up, acceptedMs, waitingSinceMs } = customer.metricsAt(9).streams[stream] ?? {};
+    expect([up, acceptedMs, waitingSinceMs]).toEqual(expected);
+  }
+});

@@ -1,0 +1,209 @@
+/** A customer with one stream, which a test polls step by step, over restarts. */
+import { ServiceError } from '../../src/base/errors.ts';
+import { COUNTERS } from '../../src/base/model.ts';
+import type { AggregatedResponse, MinuteStream, Question, Stream } from '../../src/base/model.ts';
+import { MINUTE_MS } from '../../src/counting/calendar/calendar.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
+import type { Customer } from '../../src/counting/customer.ts';
+import type { CounterValues, CustomerMetrics } from '../../src/counting/customer-metrics.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import type { Query } from '../../src/counting/rows/window-reader.ts';
+import { pollStream } from '../../src/counting/totals/poll.ts';
+import type { PollContext, PollNote, StreamState } from '../../src/counting/totals/state.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
+import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
+import { customerNamed } from '../support/polled.ts';
+import { queryFrom, responseOf } from '../support/responses.ts';
+import type { Respond } from '../support/responses.ts';
+import { SimulatedPeople } from '../support/simulated-people.ts';
+
+export { MINUTE_MS };
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+/** A Wednesday, 11:00 in Copenhagen. */
+export const START_MS = NOW_MS;
+/** The polls of a stream in a reconcile interval. */
+export const RECONCILE = 60;
+
+/** What fixtures of streams and of breakdowns share: time, requests and restarts. */
+export abstract class PollFixture {
+  marks = new HighWaterMarks();
+  customer: Customer;
+  /** The service's time, and by how much the exporter's clock is ahead of it. */
+  nowMs: number;
+  aheadMs = 0;
+  intervalMs = MINUTE_MS;
+  /** The requests of the last poll, and what it logs. */
+  requests: Question[] = [];
+  notes: readonly PollNote[] = [];
+  readonly #stream: Stream;
+  readonly #createCustomer: () => Customer;
+  readonly #startMs: number;
+
+  constructor(stream: Stream, startMs = START_MS, timezone = 'Europe/Copenhagen') {
+    const settings = {
+      zone: new Zone(timezone),
+      streams: [stream === 'logins' ? stream : 'people'],
+      owner: OWNER,
+    } as const;
+    this.#stream = stream;
+    this.#createCustomer = () => customerNamed('riverside', this.marks, settings);
+    this.#startMs = startMs;
+    this.nowMs = startMs;
+    this.customer = this.#createCustomer();
+  }
+
+  /** Returns what the service responds. If it throws a ServiceError, the poll fails. */
+  abstract respond: Respond;
+  protected abstract request(query: Query): Promise<readonly PollNote[]>;
+
+  get clockMs(): number {
+    return this.nowMs + this.aheadMs;
+  }
+
+  get monotonicMs(): number {
+    return this.nowMs - this.#startMs;
+  }
+
+  /** Polls once; each response takes `responseMs`. */
+  async poll(responseMs = 0): Promise<void> {
+    this.requests = [];
+    this.notes = [];
+    const query = queryFrom((question) => {
+      this.nowMs += responseMs;
+      return this.respond(question);
+    }, this.requests);
+    try {
+      this.notes = await this.request(query);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) {
+        throw error;
+      }
+      this.customer.pollFailed(this.#stream, error.message, this.clockMs);
+    }
+  }
+
+  /** Polls so many times, the first time after one interval. */
+  async polls(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      this.nowMs += this.intervalMs;
+      await this.poll();
+    }
+  }
+
+  /** Starts again as after a kill, from the text of the high-water marks. */
+  restart(text = [...this.marks.serialize(this.clockMs)].join('')): void {
+    this.marks = new HighWaterMarks();
+    this.marks.restore(text, this.clockMs);
+    this.customer = this.#createCustomer();
+  }
+
+  metrics(): CustomerMetrics {
+    return this.customer.metricsAt(this.clockMs);
+  }
+}
+
+export interface StreamOptions {
+  readonly conventions?: Partial<Conventions>;
+  readonly startMs?: number | undefined;
+  readonly timezone?: string;
+  readonly stream?: MinuteStream;
+  /** People of the days before, one record each. */
+  readonly records?: readonly (readonly [agoMs: number, counts: readonly number[]])[];
+}
+
+const RECORDS = [
+  [5 * DAY_MS, [40, 38]],
+  [2 * HOUR_MS, [5, 0]],
+  [7 * MINUTE_MS, [2, 1]],
+] as const;
+
+/** A stream of a simulated service whose responses a test may change. By default people. */
+export class StreamFixture extends PollFixture {
+  readonly stream: MinuteStream;
+  readonly service: SimulatedPeople;
+  isServiceTimeKnown = true;
+  /** Whether a baseline may be read that is not required. */
+  mayReadBaseline = true;
+  override respond: Respond = (question) => this.service.respond(question, this.nowMs);
+
+  constructor({ conventions, records = RECORDS, stream = 'people', ...when }: StreamOptions = {}) {
+    super(stream, when.startMs, when.timezone);
+    this.stream = stream;
+    this.service = new SimulatedPeople(conventions, { timezone: this.customer.calendar.zone.name });
+    records.forEach(([agoMs, counts]) => this.record(this.nowMs - agoMs, counts));
+  }
+
+  record(...record: Parameters<SimulatedPeople['record']>): void {
+    this.service.record(...record);
+  }
+
+  /** Returns the service's own totals. */
+  served(fromMs = NOVEMBER.startMs): number[] {
+    return this.service.total(fromMs, this.nowMs);
+  }
+
+  /** Changes every response from now on; without an argument, none. */
+  change(by: (response: AggregatedResponse, question: Question) => AggregatedResponse = (r) => r) {
+    this.respond = (question) => by(this.service.respond(question, this.nowMs), question);
+  }
+
+  /** Empties the responses to these requests from now on. */
+  empty(when: (question: Question) => boolean): void {
+    this.change((response, question) => (when(question) ? { ...response, rows: [] } : response));
+  }
+
+  get state(): StreamState {
+    return this.customer.stateOf(this.stream);
+  }
+
+  context(): PollContext {
+    const { customer, stream, clockMs, monotonicMs } = this;
+    const period = customer.periodAt(clockMs);
+    const reconcileIntervalMs = RECONCILE * MINUTE_MS;
+    return {
+      stream,
+      calendar: customer.calendar,
+      period,
+      nowMs: () => this.clockMs,
+      serviceNowMs: () => (this.isServiceTimeKnown ? this.nowMs : this.clockMs),
+      monotonicMs,
+      renewalMs: Math.floor(monotonicMs / reconcileIntervalMs) * reconcileIntervalMs,
+      reconcileIntervalMs,
+      hasTime: () => true,
+      beginBaseline: (necessity) => necessity === 'required' || this.mayReadBaseline,
+      marks: customer.marksOf(stream, period),
+    };
+  }
+
+  protected async request(query: Query): Promise<readonly PollNote[]> {
+    const outcome = await pollStream(this.state, this.context(), query);
+    this.customer.pollSucceeded(this.stream, outcome, this.clockMs);
+    this.customer.discardFuturePeriods(Math.max(this.clockMs, this.nowMs));
+    return outcome.notes;
+  }
+
+  /** Returns the exported counters; undefined where there is no series. */
+  totals = () => this.#values('total');
+  excess = () => this.#values('excess');
+  today = () => this.#values('today');
+
+  #values(value: keyof CounterValues): (number | undefined)[] {
+    const { counters } = this.metrics();
+    return COUNTERS[this.stream].map((counter) => counters[counter]?.[value]);
+  }
+}
+
+/** Logins whose total is what a test says, by aggregation, with keys that cannot be parsed. */
+export function loginsOf(total: (aggregation: string) => number, startMs?: number): StreamFixture {
+  const logins = new StreamFixture({ stream: 'logins', records: [], startMs });
+  logins.respond = ({ aggregation }) => responseOf({ x: [total(aggregation)] }, aggregation);
+  return logins;
+}
+
+/** Returns people that were polled once. */
+export async function polledPeople(options?: StreamOptions): Promise<StreamFixture> {
+  const people = new StreamFixture(options);
+  await people.poll();
+  return people;
+}

@@ -1,0 +1,23 @@
+/** A `query` that responds from a function and records the requests, and responses by key. */
+import type { AggregatedResponse, Question, Row } from '../../src/base/model.ts';
+import type { Query } from '../../src/counting/rows/window-reader.ts';
+
+export type Respond = (question: Question) => AggregatedResponse;
+
+export function queryFrom(respond: Respond, requests: Question[] = []): Query {
+  return (question) => {
+    requests.push(question);
+    return Promise.resolve(question).then(respond);
+  };
+}
+
+/** Counts by key, or the rows of a response. */
+export type Rows = Readonly<Record<string, readonly number[]>> | readonly Row[];
+
+export function responseOf(rows: Rows, aggregation = 'branch'): AggregatedResponse {
+  return {
+    aggregation,
+    rows:
+      rows instanceof Array ? rows : Object.entries(rows).map(([key, counts]) => ({ key, counts })),
+  };
+}
