@@ -1,0 +1,256 @@
+/**
+ * The table of docs/architecture.md: each event is tried in each state of a stream. A kind of state
+ * that the code adds does not compile until it is here, and fails until it is in the table.
+ */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { ANY_KEY_FORMAT, narrowKeyFormat } from '../../../src/counting/rows/key-format.ts';
+import type { KeyFormat, KeyFormatState } from '../../../src/counting/rows/key-format.ts';
+import { BY_DAY } from '../../../src/counting/totals/period-total.ts';
+import type { TotalSource } from '../../../src/counting/totals/period-total.ts';
+import { checkPlausibility, NOTHING_PENDING } from '../../../src/counting/totals/plausibility.ts';
+import type { Candidate, Emptiness, Pending } from '../../../src/counting/totals/plausibility.ts';
+import { pollStream } from '../../../src/counting/totals/poll.ts';
+import type { StreamState } from '../../../src/counting/totals/state.ts';
+import { COPENHAGEN, NOVEMBER, NOW_MS } from '../../support/owner.ts';
+import { queryFrom } from '../../support/responses.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople } from '../fixture.ts';
+import type { StreamFixture, StreamOptions } from '../fixture.ts';
+
+const PAGE = readFileSync(new URL('../../../docs/architecture.md', import.meta.url), 'utf8');
+
+/** Tries each event in each state. Returns the transitions, sorted. */
+async function transitions<State extends string>(
+  examples: Readonly<Record<State, unknown>>,
+  events: Readonly<Record<string, (state: State) => string | Promise<string>>>,
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const [event, next] of Object.entries(events)) {
+    for (const state of Object.keys(examples) as State[]) {
+      found.push(`${event}: ${state} -> ${await next(state)}`);
+    }
+  }
+  return found.toSorted();
+}
+
+/** Returns the transitions of a part of the table, sorted. */
+function documented(part: string, examples: object): readonly string[] {
+  return PAGE.replaceAll('`', '')
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .filter(([, name]) => name === part)
+    .flatMap(([, , event, before = '', next = '']) =>
+      (before === 'any' ? Object.keys(examples) : before.split(', ')).map(
+        (state) => `${event}: ${state} -> ${next.replace('unchanged', state)}`,
+      ),
+    )
+    .toSorted();
+}
+
+test('confirmation', async () => {
+  const examples = {
+    nothing: NOTHING_PENDING,
+    empty: { kind: 'empty', polls: 1, sinceMs: 0 },
+    increase: { kind: 'increase', sum: 90_000, sinceMs: 0 },
+  } as const satisfies Record<Pending['kind'], Pending>;
+  const accepted = { totals: [400], atMs: NOW_MS - MINUTE_MS };
+  function poll(
+    [emptiness, sum]: readonly [Emptiness, number],
+    { polls = 1, isIntervalOver = false, secondSum = 400 } = {},
+  ): (kind: Pending['kind']) => Promise<string> {
+    const periodStartMs = NOVEMBER.startMs;
+    const read = { emptiness, before: accepted, totals: [sum], sum, atMs: NOW_MS, periodStartMs };
+    const times = { monotonicMs: HOUR_MS - Number(!isIntervalOver), reconcileIntervalMs: HOUR_MS };
+    return async (kind) => {
+      const before = kind === 'empty' ? { ...examples.empty, polls } : examples[kind];
+      const verdict = await checkPlausibility(before, read satisfies Candidate, times, () =>
+        Promise.resolve(secondSum),
+      );
+      return verdict.kind === 'accepted' ? 'nothing' : verdict.pending.kind;
+    };
+  }
+  const read = {
+    none: ['none', 400],
+    unexpected: ['unexpected', 0],
+    initial: ['initial', 0],
+  } as const satisfies Record<Emptiness, readonly [Emptiness, number]>;
+  const increase = ['none', 90_000] as const;
+  const isIntervalOver = true;
+  const found = await transitions(examples, {
+    'plausible values': poll(read.none),
+    'no counts where there were some': poll(read.unexpected),
+    'no counts, after two such polls': poll(read.unexpected, { polls: 2 }),
+    'a first total of 0, after two such polls': poll(read.initial, { polls: 2 }),
+    'a first total of 0, after two such polls and an interval': poll(read.initial, {
+      polls: 2,
+      isIntervalOver,
+    }),
+    'an implausible increase': poll(increase),
+    'an implausible increase that a second aggregation has, too': poll(increase, {
+      secondSum: 90_000,
+    }),
+    'an implausible increase, after an interval': poll(increase, { isIntervalOver }),
+    'a lower implausible increase, after an interval': poll(['none', 89_999], { isIntervalOver }),
+  });
+  expect(found).toEqual(documented('confirmation', examples));
+});
+
+test('key format', async () => {
+  const iso: KeyFormat = { form: 'iso', zone: 'written' };
+  const all = { formats: ANY_KEY_FORMAT.formats } as const;
+  const examples = {
+    ambiguous: { status: 'ambiguous', ...all },
+    detected: { status: 'detected', formats: [iso] },
+    unknown: { status: 'unknown', ...all },
+  } as const satisfies Record<KeyFormatState['status'], KeyFormatState>;
+  function read(hours: number, ...keys: readonly string[]) {
+    const window = { startMs: NOW_MS - hours * HOUR_MS, endMs: NOW_MS };
+    const sample = { rows: keys.map((key) => ({ key, counts: [1, 0] })), window };
+    return (status: KeyFormatState['status']): string =>
+      narrowKeyFormat(examples[status], sample, COPENHAGEN).status;
+  }
+  const found = await transitions(examples, {
+    'no rows': read(1),
+    'keys of one format': read(1, '2026-11-18T09:30:00Z'),
+    'keys of another format only': read(1, '10:30'),
+    'keys of other formats, whose instants differ': read(12, '09:30'),
+    'keys of no format': read(1, 'Main Library'),
+  });
+  expect(found).toEqual(documented('key format', examples));
+});
+
+interface Poll {
+  readonly records?: NonNullable<StreamOptions['records']>;
+  /** Changes the service, the time or the fixture after the first poll. */
+  readonly change?: (people: StreamFixture) => unknown;
+  /** Whether a new baseline is due. */
+  readonly isDue?: boolean;
+}
+
+/** Polls once more from the state after a first poll, with some of it changed. */
+async function pollFrom(
+  changed: Partial<StreamState>,
+  { records, change, isDue = true }: Poll,
+): Promise<{ readonly before: StreamState; readonly next: StreamState }> {
+  const people = await polledPeople(records && { records });
+  const before = { ...people.state, ...changed };
+  change?.(people);
+  const query = queryFrom((question) => people.respond(question));
+  const context = { ...people.context(), renewalMs: isDue ? Infinity : 0 };
+  return { before, next: (await pollStream(before, context, query)).state };
+}
+
+/** Empties the responses of some aggregations for today, so many times. */
+function lag(aggregations: readonly string[], times = Infinity) {
+  return (people: StreamFixture): void => {
+    let left = times;
+    people.empty(
+      ({ aggregation, from }) =>
+        aggregations.includes(aggregation) && from.startsWith('2026-11-18T04:00') && left-- > 0,
+    );
+  };
+}
+
+/** Empties `day` for today, and `minute` for what is older. */
+function contradict(people: StreamFixture): void {
+  people.empty(
+    ({ aggregation, from }) => aggregation === (from.startsWith('2026-11-18') ? 'day' : 'minute'),
+  );
+}
+
+/** Responds to requests from this time on as if another aggregation was forced. */
+function forceQuarter(from: string) {
+  return (people: StreamFixture): void =>
+    people.change((response, question) =>
+      question.from.startsWith(from) ? { ...response, aggregation: 'quarter' } : response,
+    );
+}
+
+function goToDecember(people: StreamFixture): void {
+  people.nowMs = NOVEMBER.endMs + 12 * HOUR_MS;
+  people.record(people.nowMs - HOUR_MS, [5, 2]);
+}
+
+test('total source', async () => {
+  const examples = {
+    unverified: BY_DAY,
+    verified: { kind: 'verified', aggregation: 'day', periodStartMs: NOVEMBER.startMs },
+    minutes: { kind: 'minutes', aggregation: 'minute' },
+  } as const satisfies Record<TotalSource['kind'], TotalSource>;
+  function poll(options: Poll) {
+    return async (state: TotalSource['kind']): Promise<string> => {
+      const { next } = await pollFrom({ totalSource: examples[state] }, options);
+      const { kind, aggregation } = next.totalSource;
+      return aggregation === 'quarter' ? `${kind} (quarter)` : kind;
+    };
+  }
+  const found = await transitions(examples, {
+    "it has today's minutes, and somebody was counted in the last ones": poll({}),
+    "it has today's minutes, and nobody was counted in the last ones": poll({
+      records: [[2 * HOUR_MS, [5, 0]]],
+    }),
+    "it lacks today's minutes once": poll({ change: lag(['day'], 1) }),
+    "day lacks today's minutes twice": poll({ change: lag(['day']) }),
+    "day and quarter lack today's minutes twice": poll({ change: lag(['day', 'quarter']) }),
+    "day lacks today's minutes twice, and minute lacks older days": poll({ change: contradict }),
+    'the service forces quarter for the period': poll({ change: forceQuarter('2026-11-01') }),
+    'a new counting period': poll({ change: goToDecember }),
+  });
+  expect(found).toEqual(documented('total source', examples));
+});
+
+test('baseline', async () => {
+  const examples = { none: undefined, kept: {} };
+  function poll(options: Poll, changed: Partial<StreamState> = {}) {
+    return async (kind: keyof typeof examples): Promise<string> => {
+      const baseline = kind === 'none' ? { baseline: undefined } : {};
+      const { before, next } = await pollFrom({ ...changed, ...baseline }, options);
+      return next.baseline === undefined
+        ? 'none'
+        : next.baseline === before.baseline
+          ? 'kept'
+          : 'read';
+    };
+  }
+  const isDue = false;
+  const found = await transitions(examples, {
+    'an ordinary poll': poll({ isDue }),
+    'the reconcile interval is over': poll({}),
+    'a new day': poll({ isDue, change: (people) => (people.nowMs += DAY_MS) }),
+    'a new counting period': poll({ isDue, change: goToDecember }),
+    'recent is answered in another aggregation': poll({
+      isDue,
+      change: forceQuarter('2026-11-18T10:45'),
+    }),
+    'recent doubles from 20 or more': poll({
+      isDue,
+      records: [[MINUTE_MS, [20, 20]]],
+      change: (people) => people.record(NOW_MS - 1, [20, 20]),
+    }),
+    'the key format is ambiguous, a minute later': poll(
+      { isDue, change: (people) => (people.nowMs += MINUTE_MS) },
+      { keyFormat: ANY_KEY_FORMAT },
+    ),
+    'a baseline is due, but no slot is free': poll({
+      change: (people) => (people.mayReadBaseline = false),
+    }),
+    'somebody is counted while it is read': poll({
+      change(people) {
+        people.change((response) => {
+          people.record((people.nowMs += 1), [1, 0]);
+          return response;
+        });
+      },
+    }),
+    'while it is read, the last minutes are empty, and today is not': poll({
+      change: (people) => people.empty(({ from }) => from.includes('T10:45')),
+    }),
+    'no aggregation agrees': poll({ change: contradict }),
+    'its values wait for confirmation': poll({ change: (people) => people.empty(() => true) }),
+    'its values are a first total of 0, after two such polls': poll(
+      { change: (people) => people.empty(() => true) },
+      { snapshot: undefined, pending: { kind: 'empty', polls: 2, sinceMs: 0 } },
+    ),
+  });
+  expect(found).toEqual(documented('baseline', examples));
+});
