@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Question } from '../../src/base/model.ts';
 import { keyMetricsAt, readBreakdownHistory } from '../../src/backfill/read-breakdown.ts';
 import type { BreakdownHistory } from '../../src/backfill/read-breakdown.ts';
 import { queryFrom, responseOf } from '../support/responses.ts';
-import type { Respond } from '../support/responses.ts';
+import type { Requested, Respond } from '../support/responses.ts';
 import { CALENDAR, OCTOBER } from '../support/owner.ts';
 import { HOUR_MS } from '../counting/fixture.ts';
 
@@ -14,14 +13,14 @@ function october(day: number): number {
 
 function read(
   respond: Respond,
-  { fromMs = OCTOBER.startMs, endMs = october(5), requests = [] as Question[] } = {},
+  { fromMs = OCTOBER.startMs, endMs = october(5), requests = [] as Requested[] } = {},
 ): Promise<BreakdownHistory> {
   const span = { startMs: OCTOBER.startMs, endMs };
   return readBreakdownHistory('branch', CALENDAR, span, fromMs, queryFrom(respond, requests));
 }
 
 /** Ten an hour enter branch 101, three an hour branch 20. */
-function steady({ to = '' }: Question) {
+function steady({ to = '' }: Requested) {
   const hours = (Date.parse(to) - OCTOBER.startMs) / HOUR_MS;
   return responseOf({ 101: [10 * hours, 9 * hours], 20: [3 * hours, 0] });
 }
@@ -31,7 +30,7 @@ function entered(history: BreakdownHistory, key: string, atMs: number): number |
 }
 
 test('a counter rises at the end of each day, one second before it', async () => {
-  const requests: Question[] = [];
+  const requests: Requested[] = [];
   const history = await read(steady, { requests });
   expect(history.keys).toEqual(['20', '101']);
   expect(
@@ -48,7 +47,7 @@ test('a counter rises at the end of each day, one second before it', async () =>
 });
 
 test('a range that ends within a day has the counts up to an hour before its end, and to its end', async () => {
-  const requests: Question[] = [];
+  const requests: Requested[] = [];
   const endMs = october(5) + 6 * HOUR_MS;
   const history = await read(steady, { fromMs: october(3) + HOUR_MS, endMs, requests });
   expect(requests.map(({ to }) => to?.slice(0, 16))).toEqual([

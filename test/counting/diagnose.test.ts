@@ -1,10 +1,10 @@
 /** A diagnosis of a stream: what the exporter's first polls would come to, and what explains it. */
 import { expect, test } from 'vitest';
-import type { WindowQuery } from '../../src/base/model.ts';
 import { diagnoseStream } from '../../src/counting/diagnose.ts';
 import type { StreamDiagnosis } from '../../src/counting/diagnose.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { queryFrom } from '../support/responses.ts';
+import type { Requested } from '../support/responses.ts';
 import { forcedAbove, MINUTE_KEYS } from '../support/simulated-people.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, StreamFixture } from './fixture.ts';
 
@@ -25,7 +25,7 @@ async function diagnose(
       ? people.service.respond({ ...question, aggregation: 'day' }, NOW_MS - dayLagMs)
       : response,
   );
-  const requests: Question[] = [];
+  const requests: Requested[] = [];
   const query = queryFrom((question) => people.respond(question), requests);
   const diagnosis = await diagnoseStream(people.context(), query);
   return { diagnosis, requests: requests.length };

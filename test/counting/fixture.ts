@@ -1,7 +1,7 @@
 /** A customer with one stream, which a test polls step by step, over restarts. */
 import { ServiceError } from '../../src/base/errors.ts';
 import { COUNTERS } from '../../src/base/model.ts';
-import type { AggregatedResponse, MinuteStream, Question, Stream } from '../../src/base/model.ts';
+import type { AggregatedResponse, MinuteStream, Stream } from '../../src/base/model.ts';
 import { MINUTE_MS } from '../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import type { Customer } from '../../src/counting/customer.ts';
@@ -14,7 +14,7 @@ import type { Conventions } from '../../src/simulator/conventions.ts';
 import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
 import { queryFrom, responseOf } from '../support/responses.ts';
-import type { Respond } from '../support/responses.ts';
+import type { Requested, Respond } from '../support/responses.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
 
 export { MINUTE_MS };
@@ -34,7 +34,7 @@ export abstract class PollFixture {
   aheadMs = 0;
   intervalMs = MINUTE_MS;
   /** The requests of the last poll, and what it logs. */
-  requests: Question[] = [];
+  requests: Requested[] = [];
   notes: readonly PollNote[] = [];
   readonly #stream: Stream;
   readonly #createCustomer: () => Customer;
@@ -144,12 +144,12 @@ export class StreamFixture extends PollFixture {
   }
 
   /** Changes every response from now on; without an argument, none. */
-  change(by: (response: AggregatedResponse, question: Question) => AggregatedResponse = (r) => r) {
+  change(by: (response: AggregatedResponse, question: Requested) => AggregatedResponse = (r) => r) {
     this.respond = (question) => by(this.service.respond(question, this.nowMs), question);
   }
 
   /** Empties the responses to these requests from now on. */
-  empty(when: (question: Question) => boolean): void {
+  empty(when: (question: Requested) => boolean): void {
     this.change((response, question) => (when(question) ? { ...response, rows: [] } : response));
   }
 

@@ -1,10 +1,12 @@
 /** A `query` that responds from a function and records the requests, and responses by key. */
-import type { AggregatedResponse, Question, Row } from '../../src/base/model.ts';
+import type { AggregatedResponse, Row } from '../../src/base/model.ts';
 import type { Query } from '../../src/counting/rows/window-reader.ts';
 
-export type Respond = (question: Question) => AggregatedResponse;
+/** What is requested from the service. */
+export type Requested = Parameters<Query>[0];
+export type Respond = (question: Requested) => AggregatedResponse;
 
-export function queryFrom(respond: Respond, requests: Question[] = []): Query {
+export function queryFrom(respond: Respond, requests: Requested[] = []): Query {
   return (question) => {
     requests.push(question);
     return Promise.resolve(question).then(respond);

@@ -1,12 +1,12 @@
 /** A customer with one breakdown, whose service responds what a test says. */
 import { COUNTERS } from '../../../src/base/model.ts';
-import type { AggregatedResponse, Breakdown, Question } from '../../../src/base/model.ts';
+import type { AggregatedResponse, Breakdown } from '../../../src/base/model.ts';
 import { pollBreakdown } from '../../../src/counting/breakdowns/poll-breakdown.ts';
 import type { BreakdownMetrics, CounterValues } from '../../../src/counting/customer-metrics.ts';
 import type { Query } from '../../../src/counting/rows/window-reader.ts';
 import type { PollNote } from '../../../src/counting/totals/state.ts';
 import { responseOf } from '../../support/responses.ts';
-import type { Rows } from '../../support/responses.ts';
+import type { Respond, Rows } from '../../support/responses.ts';
 import { HOUR_MS, MINUTE_MS, PollFixture } from '../fixture.ts';
 
 export class BreakdownFixture extends PollFixture {
@@ -37,7 +37,7 @@ export class BreakdownFixture extends PollFixture {
     this.configure();
   }
 
-  override respond = ({ aggregation, from }: Question): AggregatedResponse => {
+  override respond: Respond = ({ aggregation, from }) => {
     const { startMs } = this.customer.calendar.dayAt(this.nowMs);
     const rows = Date.parse(from) === startMs ? this.todayRows : this.totalRows;
     return this.faults.shift() ?? responseOf(rows, aggregation);

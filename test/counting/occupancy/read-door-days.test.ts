@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { WindowQuery } from '../../../src/base/model.ts';
 import { readDoorModel } from '../../../src/counting/occupancy/read-door-days.ts';
 import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
 import type { KeyFormat } from '../../../src/counting/rows/key-format.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { queryFrom } from '../../support/responses.ts';
+import type { Requested } from '../../support/responses.ts';
 import { CALENDAR } from '../../support/owner.ts';
 import { forcedAbove, MINUTE_KEYS, SimulatedPeople } from '../../support/simulated-people.ts';
 
@@ -32,10 +32,10 @@ function libraryOf(conventions: Partial<Conventions>): SimulatedPeople {
 async function read(
   conventions: Partial<Conventions>,
   ofKeys: Partial<KeyFormat> = {},
-): Promise<{ model: DoorModel | undefined; requests: Question[] }> {
+): Promise<{ model: DoorModel | undefined; requests: Requested[] }> {
   const service = libraryOf(conventions);
   const formats: KeyFormat[] = [{ form: 'iso', zone: 'written', ...ofKeys }];
-  const requests: Question[] = [];
+  const requests: Requested[] = [];
   const query = queryFrom((question) => service.respond(question, NOW_MS), requests);
   return {
     model: await readDoorModel(query, CALENDAR, TODAY, { status: 'detected', formats }),

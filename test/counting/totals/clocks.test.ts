@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
-import { NOVEMBER } from '../../support/owner.ts';
+import { NOVEMBER, OWNER } from '../../support/owner.ts';
 import { MINUTE_KEYS } from '../../support/simulated-people.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople, StreamFixture } from '../fixture.ts';
 import type { StreamOptions } from '../fixture.ts';
@@ -130,8 +130,7 @@ describe('our clock', () => {
     await people.polls(1);
     expect(people.metrics().periodStartMs).toBe(NOVEMBER.startMs);
     expect(people.totals()).toEqual([48, 39]);
-    const state = [...people.marks.serialize(people.nowMs)].join('');
-    expect(state).not.toContain(String(NOVEMBER.endMs));
+    expect(people.marks.ofPeriod(OWNER, 'people_entered', NOVEMBER.endMs)).toBeUndefined();
   });
 });
 

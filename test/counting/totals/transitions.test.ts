@@ -227,6 +227,10 @@ test('baseline', async () => {
       records: [[MINUTE_MS, [20, 20]]],
       change: (people) => people.record(NOW_MS - 1, [20, 20]),
     }),
+    'the key format is ambiguous, half a minute later': poll(
+      { isDue, change: (people) => (people.nowMs += MINUTE_MS / 2) },
+      { keyFormat: ANY_KEY_FORMAT },
+    ),
     'the key format is ambiguous, a minute later': poll(
       { isDue, change: (people) => (people.nowMs += MINUTE_MS) },
       { keyFormat: ANY_KEY_FORMAT },
