@@ -56,8 +56,7 @@ function baselineDue(state: StreamState, context: PollContext): BaselineNecessit
     baseline.takenAtMonotonicMs < context.renewalMs ||
     baseline.period.startMs !== context.period.startMs ||
     baseline.day.startMs !== context.calendar.dayAt(context.nowMs()).startMs ||
-    (keyFormat.status === 'ambiguous' && hasRows && ageMs >= AMBIGUOUS_KEYS_RETRY_MS) ||
-    (isAwaitingFirstCounts(state) && mayConfirmEmpty(state, context));
+    (keyFormat.status === 'ambiguous' && hasRows && ageMs >= AMBIGUOUS_KEYS_RETRY_MS);
   return isDue ? 'optional' : 'no';
 }
 

@@ -157,7 +157,17 @@ describe('minute keys', () => {
   test('are detected long after the last visitor, by requests around what they may mean', async () => {
     const people = new StreamFixture({ conventions: { minuteKey: MINUTE_KEYS['UTC without Z'] } });
     people.nowMs += 8 * HOUR_MS;
+    people.change((response, { to }) => {
+      if (to !== undefined) {
+        throw new ServiceError('rate_limited', 'status 429');
+      }
+      return response;
+    });
     await people.poll();
+    expect(people.totals()).toEqual([47, 39]);
+    expect(people.metrics().occupancy).toBeUndefined();
+    people.change();
+    await people.polls(1);
     expect(people.metrics().occupancy).toBe(6);
     expect(lastSeenMs(people)).toBe(LAST_SEEN_MS);
   });
