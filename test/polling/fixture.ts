@@ -23,6 +23,9 @@ export class SchedulerFixture implements AsyncDisposable {
   /** Reasons of the polls that have ended; undefined of a success. */
   readonly ended: (string | undefined)[] = [];
   readonly lines: Line[];
+  /** The most requests that were under way at once. */
+  mostAtOnce = 0;
+  #running = 0;
 
   constructor(options: Partial<SchedulerOptions> & { readonly startMs?: number } = {}) {
     const clock = new VirtualClock(options.startMs ?? Date.UTC(2026, 10, 18, 10));
@@ -52,13 +55,20 @@ export class SchedulerFixture implements AsyncDisposable {
     this.scheduler.setCustomers(customers);
   }
 
+  /** Polls these customers for a time. */
+  async run(customers: readonly PolledCustomer[], ms: number): Promise<void> {
+    this.start(customers);
+    await this.clock.advance(ms);
+  }
+
   polled(name: string, answer: Answer = () => Promise.resolve(GOOD)): PolledCustomer {
     return {
       customer: customerNamed(name),
       client: {
         query: (question, signal) => {
           this.requests.push({ customer: name, question, atMs: this.clock.monotonicMs() });
-          return answer(question, signal);
+          this.mostAtOnce = Math.max(this.mostAtOnce, (this.#running += 1));
+          return answer(question, signal).finally(() => (this.#running -= 1));
         },
       },
     };
@@ -72,6 +82,16 @@ export class SchedulerFixture implements AsyncDisposable {
   /** Answers after a time. */
   after(ms: number): Answer {
     return (_, signal) => this.clock.sleep(ms, signal).then(() => GOOD);
+  }
+
+  /** Answers until an instant of the monotonic clock, and hangs from then on. */
+  goodUntil(endMs: number): Answer {
+    return (question, signal) =>
+      this.clock.monotonicMs() < endMs ? Promise.resolve(GOOD) : hang(question, signal);
+  }
+
+  nextPollInMs({ customer }: PolledCustomer): number | undefined {
+    return this.scheduler.nextPollInMs(customer, 'people');
   }
 
   healthOf({ customer }: PolledCustomer, stream: Stream = 'people') {

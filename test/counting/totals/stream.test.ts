@@ -295,6 +295,13 @@ describe('the time of the scrape', () => {
     expect(lastSeenMs(people)).toBeUndefined();
   });
 
+  test('starts a day at once, although its window had people of the day before', async () => {
+    const people = await polledPeople({ startMs: Date.UTC(2026, 10, 18, 2, 59) });
+    await people.polls(2);
+    expect(people.today()).toEqual([0, 0]);
+    expect(people.notes).toEqual([]);
+  });
+
   test('shows who was last seen on the day before, also after a restart', async () => {
     const people = new StreamFixture();
     people.nowMs = Date.UTC(2026, 10, 19, 3, 10);
