@@ -297,9 +297,9 @@ describe('the time of the scrape', () => {
 
   test('starts a day at once, although its window had people of the day before', async () => {
     const people = await polledPeople({ startMs: Date.UTC(2026, 10, 18, 2, 59) });
-    await people.polls(2);
+    await people.polls(1);
     expect(people.today()).toEqual([0, 0]);
-    expect(people.notes).toEqual([]);
+    expect(people.state.totalSource.aggregation).toBe('day');
   });
 
   test('shows who was last seen on the day before, also after a restart', async () => {
