@@ -15,7 +15,7 @@ function lastSeenMs(people: StreamFixture): number | undefined {
 
 describe('a stream', () => {
   test('exports totals and today after the first poll, which takes five requests', async () => {
-    const people = new StreamFixture();
+    const people = new StreamFixture({ startMs: START_MS + 30_500 });
     expect(people.totals()).toEqual([undefined, undefined]);
     await people.poll();
     expect(people.totals()).toEqual([47, 39]);
