@@ -122,7 +122,8 @@ const RECORDS = [
 export class StreamFixture extends PollFixture {
   readonly stream: MinuteStream;
   readonly service: SimulatedPeople;
-  isServiceTimeKnown = true;
+  /** The service's clock as its responses tell it. */
+  serviceNowMs = (): number => this.nowMs;
   /** Whether a baseline may be read that is not required. */
   mayReadBaseline = true;
   override respond: Respond = (question) => this.service.respond(question, this.nowMs);
@@ -166,7 +167,7 @@ export class StreamFixture extends PollFixture {
       calendar: customer.calendar,
       period,
       nowMs: () => this.clockMs,
-      serviceNowMs: () => (this.isServiceTimeKnown ? this.nowMs : this.clockMs),
+      serviceNowMs: this.serviceNowMs,
       monotonicMs,
       renewalMs: Math.floor(monotonicMs / reconcileIntervalMs) * reconcileIntervalMs,
       reconcileIntervalMs,
