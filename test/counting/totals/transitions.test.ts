@@ -249,6 +249,22 @@ test('baseline', async () => {
     'while it is read, the last minutes are empty, and today is not': poll({
       change: (people) => people.empty(({ from }) => from.includes('T10:45')),
     }),
+    "while it is read, the last minutes lack some of today's": poll({
+      change: (people) =>
+        people.change((response, { from }) =>
+          from.includes('T10:45')
+            ? { ...response, rows: response.rows.map((row) => ({ ...row, counts: [1, 1] })) }
+            : response,
+        ),
+    }),
+    'while it is read, the last minutes come by two aggregations': poll({
+      change(people) {
+        let requests = 0;
+        people.change((response) =>
+          (requests += 1) === 1 ? { ...response, aggregation: 'quarter' } : response,
+        );
+      },
+    }),
     'no aggregation agrees': poll({ change: contradict }),
     'its values wait for confirmation': poll({ change: (people) => people.empty(() => true) }),
     'its values are a first total of 0, after two such polls': poll(
