@@ -137,7 +137,7 @@ export function counterValues(
   if (total === undefined) {
     return { total: undefined, excess: undefined, today };
   }
-  const exported = Math.max(mark?.value ?? total, total);
+  const exported = mark?.value ?? total;
   return { total: exported, excess: exported - total, today };
 }
 

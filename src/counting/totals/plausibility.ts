@@ -137,7 +137,7 @@ async function confirmIncrease(
  * doubles a total a day into the period.
  */
 function isImplausible({ before, totals, atMs, periodStartMs }: Candidate): boolean {
-  const minutes = Math.max(1, (atMs - before.atMs) / MINUTE_MS);
+  const minutes = (atMs - before.atMs) / MINUTE_MS;
   const isDayOld = atMs - periodStartMs >= DAY_MS;
   return totals.some((total, counter) => {
     const known = at(before.totals, counter);
