@@ -1,6 +1,8 @@
 /** A customer's polls as counted for its metrics, and when its values were accepted. */
 import { expect, test } from 'vitest';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
+import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
 
 /** What `poll` does at 1, 2, 3 … ms, and `up`, `acceptedMs` and `waitingSinceMs` afterwards. */
@@ -30,4 +32,13 @@ test.each([
     const { up, acceptedMs, waitingSinceMs } = customer.metricsAt(9).streams[stream] ?? {};
     expect([up, acceptedMs, waitingSinceMs]).toEqual(expected);
   }
+});
+
+test('has no totals to compare with if the mark of one counter is missing', () => {
+  const marks = new HighWaterMarks();
+  const customer = customerNamed('riverside', marks, { owner: OWNER });
+  marks.update(OWNER, 'people_exited', NOVEMBER, 7, NOW_MS);
+  expect(customer.marksOf('people', NOVEMBER)).toBeUndefined();
+  marks.update(OWNER, 'people_entered', NOVEMBER, 9, NOW_MS);
+  expect(customer.marksOf('people', NOVEMBER)).toEqual({ totals: [9, 7], atMs: NOW_MS });
 });

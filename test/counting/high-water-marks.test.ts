@@ -44,6 +44,7 @@ describe('high-water marks', () => {
       marks.update(OWNER, 'logins', period, value, NOW_MS);
       expect(marks.ofPeriod(OWNER, 'logins', period.startMs)?.value).toBe(highest);
     }
+    expect(marks.changes).toBe(3);
   });
 
   test('are restored as they were, by service, client id and customer', () => {
