@@ -13,7 +13,7 @@ import {
 import type { CountsByKey } from '../counting/breakdowns/poll-breakdown.ts';
 import { MINUTE_MS } from '../counting/calendar/calendar.ts';
 import type { Calendar, Span } from '../counting/calendar/calendar.ts';
-import { at, higher } from '../counting/rows/counts.ts';
+import { countOf, higher } from '../counting/rows/counts.ts';
 import type { Counts } from '../counting/rows/counts.ts';
 import type { CounterValues, KeyMetrics } from '../counting/customer-metrics.ts';
 import { isOver } from './replay.ts';
@@ -91,7 +91,7 @@ export function keyMetricsAt(
   const counts = totals === undefined ? [] : countsOf(totals, key);
   const counters: Partial<Record<CounterName, CounterValues>> = {};
   COUNTERS.people.forEach((name, i) => {
-    const total = Math.min(at(counts, i), maxValues[name] ?? Infinity);
+    const total = Math.min(countOf(counts, i), maxValues[name] ?? Infinity);
     counters[name] = { total, excess: undefined, today: undefined };
   });
   return { key, counters, occupancy: undefined };

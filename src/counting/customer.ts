@@ -8,7 +8,7 @@ import type { BreakdownOutcome } from './breakdowns/poll-breakdown.ts';
 import { Breakdowns } from './breakdowns/breakdown-states.ts';
 import { contains, runningPeriod } from './calendar/calendar.ts';
 import type { Calendar, CountingPeriod, Span } from './calendar/calendar.ts';
-import { at } from './rows/counts.ts';
+import { countOf } from './rows/counts.ts';
 import {
   counterValues,
   descriptionMetrics,
@@ -124,7 +124,7 @@ export class Customer implements MetricsSource {
     }
     if (snapshot !== undefined) {
       COUNTERS[stream].forEach((counter, i) => {
-        marks.update(owner, counter, snapshot.period, at(snapshot.totals, i), nowMs);
+        marks.update(owner, counter, snapshot.period, countOf(snapshot.totals, i), nowMs);
       });
     }
     this.#streams.set(stream, state);
@@ -229,8 +229,8 @@ export class Customer implements MetricsSource {
       COUNTERS[stream].forEach((counter, i) => {
         counters[counter] = counterValues(
           totals && marks.ofPeriod(owner, counter, period.startMs),
-          totals && at(totals, i),
-          today && at(today, i),
+          totals && countOf(totals, i),
+          today && countOf(today, i),
         );
       });
       const lastSeenMs = ifRecentlySeen(snapshot?.order?.lastSeenMs, calendar, nowMs);

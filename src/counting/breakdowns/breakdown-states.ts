@@ -3,7 +3,7 @@ import { COUNTERS } from '../../base/model.ts';
 import type { Breakdown, CounterName } from '../../base/model.ts';
 import { compareKeys, countsOf, INITIAL_BREAKDOWN } from './poll-breakdown.ts';
 import type { AcceptedByKey, BreakdownSnapshot, BreakdownState } from './poll-breakdown.ts';
-import { at } from '../rows/counts.ts';
+import { countOf } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { counterValues, MAX_OCCUPANCY_AGE_MS } from '../customer-metrics.ts';
 import type {
@@ -79,7 +79,7 @@ export class Breakdowns {
     snapshot?.totals.forEach((totals, key) => {
       COUNTERS.people.forEach((counter, i) => {
         const kind = kindOfKey(breakdown, counter, key);
-        this.#marks.update(this.#owner, kind, snapshot.period, at(totals, i), nowMs);
+        this.#marks.update(this.#owner, kind, snapshot.period, countOf(totals, i), nowMs);
       });
     });
     this.#states = new Map(this.#states).set(breakdown, state);
@@ -139,11 +139,11 @@ export class Breakdowns {
       const kind = kindOfKey(breakdown, counter, key);
       counters[counter] = counterValues(
         ofPeriod && this.#marks.ofPeriod(this.#owner, kind, ofPeriod.period.startMs),
-        totals && at(totals, i),
-        today && at(today, i),
+        totals && countOf(totals, i),
+        today && countOf(today, i),
       );
     });
-    const inside = today && Math.max(0, at(today, 0) - at(today, 1));
+    const inside = today && Math.max(0, countOf(today, 0) - countOf(today, 1));
     return { key, counters, occupancy: hasOccupancy ? inside : undefined };
   }
 }

@@ -4,7 +4,7 @@
  *
  * docs/occupancy.md describes the method and its accuracy. None of the constants is fitted to one library.
  */
-import { at } from '../rows/counts.ts';
+import { countOf } from '../rows/counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 
 export interface DoorModel {
@@ -162,7 +162,7 @@ function sumQuarters({ stepMs, first, counts }: DayCounts, counter: number): Flo
   counts[counter]?.forEach((count, i) => {
     const elapsed = Math.floor(((first + i) * stepMs) / QUARTER_MS);
     const quarter = Math.min(QUARTERS_PER_DAY - 1, elapsed);
-    quarters[quarter] = at(quarters, quarter) + Math.max(0, count);
+    quarters[quarter] = countOf(quarters, quarter) + Math.max(0, count);
   });
   return quarters;
 }
@@ -271,7 +271,9 @@ function learnDepartures(days: readonly SummedDay[], weekday: number): Departure
   }
   const usualEntries = usual(({ entered }) => entered);
   const usualExits = usual(({ exited }) => exited);
-  const usualCounts = byQuarter((quarter) => at(usualEntries, quarter) + at(usualExits, quarter));
+  const usualCounts = byQuarter(
+    (quarter) => countOf(usualEntries, quarter) + countOf(usualExits, quarter),
+  );
   const quietFromQuarter = isUsualKnown
     ? usualCounts.findLastIndex((counts) => counts >= QUIET_COUNTS) + 1
     : QUARTERS_PER_DAY;
@@ -281,7 +283,7 @@ function learnDepartures(days: readonly SummedDay[], weekday: number): Departure
   const ofWeekday = leaveProbability(
     balanced.filter(({ isSameWeekday }) => isSameWeekday),
     WEEKDAY_PRIOR,
-    (quarter) => at(ofAllDays, quarter),
+    (quarter) => countOf(ofAllDays, quarter),
   );
   const ofToday = ofWeekday.map((probability, quarter) =>
     quarter >= quietFromQuarter ? QUIET_LEAVE_PROBABILITY : probability,
@@ -303,11 +305,11 @@ function balance(day: SummedDay, weekday: number): BalancedDay {
   let people = 0;
   const inside = byQuarter((quarter) => {
     const atStart = people;
-    people += at(entered, quarter) - at(exited, quarter);
+    people += countOf(entered, quarter) - countOf(exited, quarter);
     return atStart;
   });
   const couldLeave = byQuarter((quarter) =>
-    Math.max(0, at(inside, quarter) + at(entered, quarter) / 2),
+    Math.max(0, countOf(inside, quarter) + countOf(entered, quarter) / 2),
   );
   return { isSameWeekday: day.weekday === weekday, entered, exited, inside, couldLeave };
 }
@@ -321,8 +323,8 @@ function leaveProbability(
   const exits = sumByQuarter(days.map(({ exited }) => exited));
   const people = sumByQuarter(days.map(({ couldLeave }) => couldLeave));
   return byQuarter((quarter) => {
-    const leaving = at(exits, quarter) + priorPeople * prior(quarter);
-    return Math.min(1, leaving / (at(people, quarter) + priorPeople));
+    const leaving = countOf(exits, quarter) + priorPeople * prior(quarter);
+    return Math.min(1, leaving / (countOf(people, quarter) + priorPeople));
   });
 }
 
@@ -341,11 +343,11 @@ function learnVariability(
     let residual = 0;
     let modelInside = 0;
     for (let quarter = 0; quarter < QUARTERS_PER_DAY; quarter++) {
-      const probability = at(probabilities, quarter);
-      const entered = at(day.entered, quarter);
-      const inside = at(day.inside, quarter);
-      const expected = at(day.couldLeave, quarter) * probability;
-      residual += at(day.exited, quarter) - expected;
+      const probability = countOf(probabilities, quarter);
+      const entered = countOf(day.entered, quarter);
+      const inside = countOf(day.inside, quarter);
+      const expected = countOf(day.couldLeave, quarter) * probability;
+      residual += countOf(day.exited, quarter) - expected;
       expectedVariance += expected * (1 - probability);
       squaredModelErrors += (modelInside - inside) ** 2;
       squaredInside += inside ** 2;
@@ -372,7 +374,7 @@ function byQuarter(value: (quarter: number) => number): number[] {
 }
 
 function sumByQuarter(days: readonly ArrayLike<number>[]): number[] {
-  return byQuarter((quarter) => days.reduce((total, day) => total + at(day, quarter), 0));
+  return byQuarter((quarter) => days.reduce((total, day) => total + countOf(day, quarter), 0));
 }
 
 function sum(values: Iterable<number>): number {
@@ -387,6 +389,6 @@ function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1
-    ? at(sorted, middle)
-    : (at(sorted, middle - 1) + at(sorted, middle)) / 2;
+    ? countOf(sorted, middle)
+    : (countOf(sorted, middle - 1) + countOf(sorted, middle)) / 2;
 }

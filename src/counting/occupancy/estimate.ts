@@ -4,7 +4,7 @@
  * past says how soon people leave; silent and dead doors are detected. Pure: the same minutes give
  * the same estimate after a restart and in a replica. docs/occupancy.md explains the method.
  */
-import { at } from '../rows/counts.ts';
+import { countOf } from '../rows/counts.ts';
 import { countAt } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import { MINUTES_PER_QUARTER, QUARTERS_PER_DAY } from './door-model.ts';
@@ -177,11 +177,11 @@ function addMinute(
   if (departures !== undefined) {
     const quarter = Math.min(QUARTERS_PER_DAY - 1, Math.floor(minute / MINUTES_PER_QUARTER));
     const isQuiet = isEmpty || quarter >= departures.quietFromQuarter;
-    const usualCounts = at(departures.usualCounts, quarter) / MINUTES_PER_QUARTER;
+    const usualCounts = countOf(departures.usualCounts, quarter) / MINUTES_PER_QUARTER;
     next.recentEntries = next.recentEntries * ENTRIES_WEIGHT + countedEntries;
     next.usualRecentEntries =
       next.usualRecentEntries * ENTRIES_WEIGHT +
-      at(departures.usualEntries, quarter) / MINUTES_PER_QUARTER;
+      countOf(departures.usualEntries, quarter) / MINUTES_PER_QUARTER;
     watchSilence(next, minute < closingMinute ? usualCounts : 0, isCounted || isQuiet);
     const isOffline =
       next.usualRecentEntries >= MIN_USUAL_ENTRIES &&
@@ -245,7 +245,7 @@ function correctByExits(
   entered: number,
   exited: number,
 ): void {
-  const probability = at(departures.leaveProbability, quarter);
+  const probability = countOf(departures.leaveProbability, quarter);
   if (probability > 0 && next.variance > 0 && next.fault !== 'exits_missing') {
     const innovationVariance =
       probability ** 2 * next.variance +

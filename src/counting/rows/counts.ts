@@ -10,21 +10,21 @@ export function sumCounts(
   const sums = counters.map(() => 0);
   for (const { counts } of rows) {
     for (let counter = 0; counter < sums.length; counter++) {
-      sums[counter] = at(sums, counter) + at(counts, counter);
+      sums[counter] = countOf(sums, counter) + countOf(counts, counter);
     }
   }
   return sums;
 }
 
 export function plus(a: Counts, b: Counts): Counts {
-  return a.map((count, counter) => count + at(b, counter));
+  return a.map((count, counter) => count + countOf(b, counter));
 }
 
 export function minus(a: Counts, b: Counts): Counts {
-  return a.map((count, counter) => count - at(b, counter));
+  return a.map((count, counter) => count - countOf(b, counter));
 }
 
-export function at(counts: ArrayLike<number>, counter: number): number {
+export function countOf(counts: ArrayLike<number>, counter: number): number {
   return counts[counter] ?? 0;
 }
 
@@ -38,12 +38,12 @@ export function isZero(counts: Counts): boolean {
 }
 
 export function areEqual(a: Counts, b: Counts): boolean {
-  return a.every((count, counter) => count === at(b, counter));
+  return a.every((count, counter) => count === countOf(b, counter));
 }
 
 /** Whether any counter is lower in `a` than in `b`. */
 export function anyBelow(a: Counts, b: Counts): boolean {
-  return b.some((count, counter) => at(a, counter) < count);
+  return b.some((count, counter) => countOf(a, counter) < count);
 }
 
 /** One count of the first counter: only an empty response is below it. */
@@ -53,5 +53,5 @@ export const ANY_COUNT: Counts = [1];
 export function higher(a: Counts | undefined, b: Counts | undefined): Counts | undefined {
   return a === undefined || b === undefined
     ? (a ?? b)
-    : a.map((count, counter) => Math.max(count, at(b, counter)));
+    : a.map((count, counter) => Math.max(count, countOf(b, counter)));
 }

@@ -7,7 +7,7 @@ import type { MinuteStream, Row } from '../../base/model.ts';
 import { contains, MINUTE_MS } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
 import type { Zone } from '../calendar/zone.ts';
-import { at } from './counts.ts';
+import { countOf } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { keyParser } from './key-format.ts';
 import type { KeyFormatState, KeySample } from './key-format.ts';
@@ -71,7 +71,7 @@ export class DayCounter {
       const sums = step < 0 ? this.#before : table.steps[counter];
       const place = step < 0 ? counter : step;
       if (sums !== undefined) {
-        sums[place] = at(sums, place) + sign * at(counts, counter);
+        sums[place] = countOf(sums, place) + sign * countOf(counts, counter);
       }
     }
   }
@@ -93,11 +93,11 @@ export class DayCounter {
     counts.forEach((added, counter) => {
       const steps = table?.steps[counter] ?? [];
       for (let i = 0; i < added.length; i += 1) {
-        steps[first + i] = at(steps, first + i) + at(added, i);
+        steps[first + i] = countOf(steps, first + i) + countOf(added, i);
       }
     });
     before.forEach((sum, counter) => {
-      this.#before[counter] = at(this.#before, counter) + sum;
+      this.#before[counter] = countOf(this.#before, counter) + sum;
     });
   }
 
@@ -189,7 +189,7 @@ export function lastSeenIn(counted: DayCounts, endMs = Infinity): number | undef
   const length = counts[0]?.length ?? 0;
   const stepsUntilEnd = Math.ceil((endMs - day.startMs) / stepMs) - first;
   for (let i = Math.min(length, stepsUntilEnd) - 1; i >= 0; i -= 1) {
-    if (counts.some((steps) => at(steps, i) > 0)) {
+    if (counts.some((steps) => countOf(steps, i) > 0)) {
       return day.startMs + (first + i) * stepMs;
     }
   }

@@ -5,7 +5,7 @@
  */
 import { DAY_MS } from '../calendar/calendar.ts';
 import type { CountingPeriod } from '../calendar/calendar.ts';
-import { anyBelow, at, minus } from '../rows/counts.ts';
+import { anyBelow, countOf, minus } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { isForced, readChunks } from '../rows/window-reader.ts';
 import type { Chunk, WindowReader } from '../rows/window-reader.ts';
@@ -65,7 +65,7 @@ export async function totalByMinute(reader: WindowReader, fromMs: number): Promi
 /** Returns the sums of chunks, without their overlaps. */
 export function sumChunks(chunks: readonly Chunk[]): Counts {
   return chunks.reduce<Counts>(
-    (total, { sums, sign }) => sums.map((sum, counter) => at(total, counter) + sign * sum),
+    (total, { sums, sign }) => sums.map((sum, counter) => countOf(total, counter) + sign * sum),
     [],
   );
 }

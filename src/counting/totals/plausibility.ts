@@ -4,7 +4,7 @@
  * were counts, and an implausible increase.
  */
 import { DAY_MS, MINUTE_MS } from '../calendar/calendar.ts';
-import { at, isZero } from '../rows/counts.ts';
+import { countOf, isZero } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 
 /** Polls in a row that confirm an empty response. */
@@ -140,7 +140,7 @@ function isImplausible({ before, totals, atMs, periodStartMs }: Candidate): bool
   const minutes = (atMs - before.atMs) / MINUTE_MS;
   const isDayOld = atMs - periodStartMs >= DAY_MS;
   return totals.some((total, counter) => {
-    const known = at(before.totals, counter);
+    const known = countOf(before.totals, counter);
     const increase = total - known;
     return (
       increase > MAX_INCREASE &&

@@ -5,7 +5,7 @@
 import { readBaseline } from './baseline.ts';
 import { MINUTE_MS } from '../calendar/calendar.ts';
 import type { CountingPeriod, Span } from '../calendar/calendar.ts';
-import { at, grandTotal, isZero } from '../rows/counts.ts';
+import { countOf, grandTotal, isZero } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { narrowKeyFormat } from '../rows/key-format.ts';
 import type { KeyFormatState } from '../rows/key-format.ts';
@@ -121,7 +121,7 @@ function verificationOf(
   const before = state.recent ?? recentAtBaseline.sums;
   const hasDoubled = recent.sums.some(
     (count, counter) =>
-      at(before, counter) >= MIN_DOUBLED_COUNTS && count >= 2 * at(before, counter),
+      countOf(before, counter) >= MIN_DOUBLED_COUNTS && count >= 2 * countOf(before, counter),
   );
   return hasDoubled ? 'optional' : 'no';
 }
