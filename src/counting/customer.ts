@@ -102,9 +102,11 @@ export class Customer implements MetricsSource {
   /** The high-water marks of a period; undefined unless every counter of the stream has one. */
   marksOf(stream: MinuteStream, period: CountingPeriod): AcceptedTotals | undefined {
     const { owner, marks } = this.#options;
-    const known = COUNTERS[stream].map((counter) => marks.ofPeriod(owner, counter, period.startMs));
-    const ofPeriod = known.filter((mark) => mark !== undefined);
-    return ofPeriod.length < known.length
+    const perCounter = COUNTERS[stream].map((counter) =>
+      marks.ofPeriod(owner, counter, period.startMs),
+    );
+    const ofPeriod = perCounter.filter((mark) => mark !== undefined);
+    return ofPeriod.length < perCounter.length
       ? undefined
       : {
           totals: ofPeriod.map(({ value }) => value),

@@ -18,7 +18,7 @@ export function counterOwner(service: string, clientId: string, customer: string
 }
 
 /** A counter of the customer, or of one key of a breakdown: everything after the colon is the key. */
-export type MarkedKind = CounterName | `${Breakdown}_${CounterName}:${string}`;
+export type MarkedCounter = CounterName | `${Breakdown}_${CounterName}:${string}`;
 
 export interface Mark {
   readonly periodStartMs: number;
@@ -55,12 +55,12 @@ export class HighWaterMarks {
   }
 
   /** The mark of the newest period. */
-  get(owner: CounterOwner, kind: MarkedKind): Mark | undefined {
-    return this.#of(owner, kind).toSorted((a, b) => b.periodStartMs - a.periodStartMs)[0];
+  get(owner: CounterOwner, counter: MarkedCounter): Mark | undefined {
+    return this.#of(owner, counter).toSorted((a, b) => b.periodStartMs - a.periodStartMs)[0];
   }
 
-  ofPeriod(owner: CounterOwner, kind: MarkedKind, periodStartMs: number): Mark | undefined {
-    return this.#of(owner, kind).find((mark) => mark.periodStartMs === periodStartMs);
+  ofPeriod(owner: CounterOwner, counter: MarkedCounter, periodStartMs: number): Mark | undefined {
+    return this.#of(owner, counter).find((mark) => mark.periodStartMs === periodStartMs);
   }
 
   /** The marks of one period for every key of a breakdown, by key. */
@@ -70,7 +70,7 @@ export class HighWaterMarks {
     kind: CounterName,
     periodStartMs: number,
   ): ReadonlyMap<string, Mark> {
-    const prefix = kindOfKey(breakdown, kind, '');
+    const prefix = counterOfKey(breakdown, kind, '');
     const found = new Map<string, Mark>();
     for (const [counter, marks] of this.#marks.get(owner) ?? []) {
       const mark = marks.find((one) => one.periodStartMs === periodStartMs);
@@ -84,14 +84,14 @@ export class HighWaterMarks {
   /** Stores the service's `value`, unless the period's mark is at least as high. */
   update(
     owner: CounterOwner,
-    kind: MarkedKind,
+    counter: MarkedCounter,
     { startMs: periodStartMs, month }: CountingPeriod,
     value: number,
     atMs: number,
   ): void {
-    const highest = this.ofPeriod(owner, kind, periodStartMs)?.value ?? -Infinity;
+    const highest = this.ofPeriod(owner, counter, periodStartMs)?.value ?? -Infinity;
     if (value > highest) {
-      this.#put(owner, kind, { periodStartMs, month, value, atMs });
+      this.#put(owner, counter, { periodStartMs, month, value, atMs });
       this.#changes += 1;
     }
   }
@@ -150,8 +150,8 @@ export class HighWaterMarks {
     return ignored;
   }
 
-  #of(owner: CounterOwner, kind: MarkedKind): readonly Mark[] {
-    return this.#marks.get(owner)?.get(kind) ?? [];
+  #of(owner: CounterOwner, counter: MarkedCounter): readonly Mark[] {
+    return this.#marks.get(owner)?.get(counter) ?? [];
   }
 
   /** Puts a mark first, unless there is a higher one of its period. */
@@ -167,7 +167,7 @@ export class HighWaterMarks {
 }
 
 /** The name of a counter of one key. */
-export function kindOfKey(breakdown: Breakdown, kind: CounterName, key: string): MarkedKind {
+export function counterOfKey(breakdown: Breakdown, kind: CounterName, key: string): MarkedCounter {
   return `${breakdown}_${kind}:${key}`;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { counterOwner, HighWaterMarks, kindOfKey } from '../../src/counting/high-water-marks.ts';
+import { counterOwner, HighWaterMarks, counterOfKey } from '../../src/counting/high-water-marks.ts';
 import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
 
@@ -101,14 +101,14 @@ describe('high-water marks', () => {
     const marks = new HighWaterMarks();
     const keys = ['101', '', 'a:b', 'people_exited:7', '"\\\n'];
     for (const key of keys) {
-      marks.update(OWNER, kindOfKey('branch', 'people_entered', key), NOVEMBER, 7, NOW_MS);
+      marks.update(OWNER, counterOfKey('branch', 'people_entered', key), NOVEMBER, 7, NOW_MS);
     }
-    marks.update(OWNER, kindOfKey('branch', 'people_exited', 'out'), NOVEMBER, 7, NOW_MS);
-    marks.update(OWNER, kindOfKey('device', 'people_entered', 'door'), NOVEMBER, 7, NOW_MS);
-    marks.update(OWNER, kindOfKey('branch', 'people_entered', 'old'), OCTOBER, 7, NOW_MS);
+    marks.update(OWNER, counterOfKey('branch', 'people_exited', 'out'), NOVEMBER, 7, NOW_MS);
+    marks.update(OWNER, counterOfKey('device', 'people_entered', 'door'), NOVEMBER, 7, NOW_MS);
+    marks.update(OWNER, counterOfKey('branch', 'people_entered', 'old'), OCTOBER, 7, NOW_MS);
     marks.update(OWNER, 'people_entered', NOVEMBER, 9, NOW_MS);
     const other = counterOwner('https://s.example.org', 'riverside-api', 'hillside');
-    marks.update(other, kindOfKey('branch', 'people_entered', 'theirs'), NOVEMBER, 7, NOW_MS);
+    marks.update(other, counterOfKey('branch', 'people_entered', 'theirs'), NOVEMBER, 7, NOW_MS);
     for (const one of [marks, restored(serialized(marks)).marks]) {
       const found = one.ofKeys(OWNER, 'branch', 'people_entered', NOVEMBER.startMs);
       expect([...found.keys()].toSorted()).toEqual(keys.toSorted());

@@ -12,7 +12,7 @@ import type {
   CustomerMetrics,
   KeyMetrics,
 } from '../customer-metrics.ts';
-import { kindOfKey } from '../high-water-marks.ts';
+import { counterOfKey } from '../high-water-marks.ts';
 import type { CounterOwner, HighWaterMarks } from '../high-water-marks.ts';
 
 export interface BreakdownSettings {
@@ -78,8 +78,8 @@ export class Breakdowns {
     const { snapshot } = state;
     snapshot?.totals.forEach((totals, key) => {
       COUNTERS.people.forEach((counter, i) => {
-        const kind = kindOfKey(breakdown, counter, key);
-        this.#marks.update(this.#owner, kind, snapshot.period, countOf(totals, i), nowMs);
+        const marked = counterOfKey(breakdown, counter, key);
+        this.#marks.update(this.#owner, marked, snapshot.period, countOf(totals, i), nowMs);
       });
     });
     this.#states = new Map(this.#states).set(breakdown, state);
@@ -136,9 +136,9 @@ export class Breakdowns {
     const totals = ofPeriod && countsOf(ofPeriod.totals, key);
     const counters: Partial<Record<CounterName, CounterValues>> = {};
     COUNTERS.people.forEach((counter, i) => {
-      const kind = kindOfKey(breakdown, counter, key);
+      const marked = counterOfKey(breakdown, counter, key);
       counters[counter] = counterValues(
-        ofPeriod && this.#marks.ofPeriod(this.#owner, kind, ofPeriod.period.startMs),
+        ofPeriod && this.#marks.ofPeriod(this.#owner, marked, ofPeriod.period.startMs),
         totals && countOf(totals, i),
         today && countOf(today, i),
       );

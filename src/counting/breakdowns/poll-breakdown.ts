@@ -80,7 +80,7 @@ export async function pollBreakdown(
   const today = await readLargerByKey(reader, breakdown, day.startMs, todayBefore ?? new Map());
   const keys = exportedKeys([...marked.keys()], context.keysOfLastPeriod, [...totals.keys()]);
   const droppedKeys = [...totals.keys()].filter((key) => !keys.has(key)).length;
-  const exported = { totals: only(totals, keys), today: only(today, keys) };
+  const exported = { totals: selectKeys(totals, keys), today: selectKeys(today, keys) };
   const flat = flatCounts(exported.totals);
   const verdict = await checkPlausibility(
     state.pending,
@@ -92,7 +92,7 @@ export async function pollBreakdown(
       ),
       // Each key is compared with its own mark, which it would keep until the period ends.
       before: {
-        totals: flatCounts(only(marked, keys)),
+        totals: flatCounts(selectKeys(marked, keys)),
         atMs: last?.atMs ?? marks?.atMs ?? period.startMs,
       },
       totals: flat,
@@ -178,8 +178,8 @@ export function countsOf(table: CountsByKey, key: string): Counts {
   return table.get(key) ?? NO_COUNTS;
 }
 
-/** The counts of each of these keys, in their order. */
-function only(table: CountsByKey, keys: ReadonlySet<string>): CountsByKey {
+/** Returns the counts of these keys, in their order. */
+function selectKeys(table: CountsByKey, keys: ReadonlySet<string>): CountsByKey {
   return new Map(Array.from(keys, (key) => [key, countsOf(table, key)]));
 }
 

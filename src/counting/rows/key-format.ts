@@ -55,7 +55,7 @@ const MAX_PROBES = 4;
 /** A key farther from its window than this is outside of it in any zone. */
 const MAX_DISTANCE_MS = 366 * DAY_MS;
 /** Four weeks by quarter-hour and two days by minute, in a few time zones. */
-const MAX_KNOWN_KEYS = 50_000;
+const MAX_PARSED_TEXTS = 50_000;
 
 /** ISO 8601 in the forms that services write. */
 const ISO =
@@ -108,17 +108,17 @@ const parseCompact = dateTimeParser(COMPACT);
 
 /** Remembers what it has parsed: all customers have the same keys, poll after poll. */
 function dateTimeParser(pattern: RegExp): (text: string) => DateTime | undefined {
-  const known = new Map<string, DateTime | undefined>();
+  const parsedTexts = new Map<string, DateTime | undefined>();
   return (text) => {
-    const found = known.get(text);
-    if (found !== undefined || known.has(text)) {
+    const found = parsedTexts.get(text);
+    if (found !== undefined || parsedTexts.has(text)) {
       return found;
     }
-    if (known.size >= MAX_KNOWN_KEYS) {
-      known.clear();
+    if (parsedTexts.size >= MAX_PARSED_TEXTS) {
+      parsedTexts.clear();
     }
     const parsed = parseDateTime(pattern.exec(text));
-    known.set(text, parsed);
+    parsedTexts.set(text, parsed);
     return parsed;
   };
 }

@@ -140,11 +140,12 @@ function isImplausible({ before, totals, atMs, periodStartMs }: Candidate): bool
   const minutes = (atMs - before.atMs) / MINUTE_MS;
   const isDayOld = atMs - periodStartMs >= DAY_MS;
   return totals.some((total, counter) => {
-    const known = countOf(before.totals, counter);
-    const increase = total - known;
+    const accepted = countOf(before.totals, counter);
+    const increase = total - accepted;
     return (
       increase > MAX_INCREASE &&
-      (increase > MAX_INCREASE_PER_MINUTE * minutes || (isDayOld && known > 0 && total > 2 * known))
+      (increase > MAX_INCREASE_PER_MINUTE * minutes ||
+        (isDayOld && accepted > 0 && total > 2 * accepted))
     );
   });
 }

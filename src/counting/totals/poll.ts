@@ -44,8 +44,8 @@ const AMBIGUOUS_KEYS_RETRY_MS = MINUTE_MS;
 /** `recent` that doubles from at least this is verified by a baseline: the service may list rows twice. */
 const MIN_DOUBLED_COUNTS = 20;
 
-/** Whether this poll takes a baseline: it must if there is none, and may if it is old. */
-function baselineDue(state: StreamState, context: PollContext): BaselineNecessity | 'no' {
+/** Returns whether this poll must take a baseline because there is none, or may because it is old. */
+function baselineDue(state: StreamState, context: PollContext): BaselineNecessity | undefined {
   const { baseline, keyFormat, recent } = state;
   if (baseline === undefined) {
     return 'required';
@@ -57,7 +57,7 @@ function baselineDue(state: StreamState, context: PollContext): BaselineNecessit
     baseline.period.startMs !== context.period.startMs ||
     baseline.day.startMs !== context.calendar.dayAt(context.nowMs()).startMs ||
     (keyFormat.status === 'ambiguous' && hasRows && ageMs >= AMBIGUOUS_KEYS_RETRY_MS);
-  return isDue ? 'optional' : 'no';
+  return isDue ? 'optional' : undefined;
 }
 
 /** Whether there is a baseline whose total of 0 has not been confirmed. */
@@ -81,15 +81,15 @@ export async function pollStream(
   const reader = createReader(context, query);
   const { baseline } = state;
   const due = baselineDue(state, context);
-  if ((due !== 'no' && context.beginBaseline(due)) || baseline === undefined) {
+  if ((due !== undefined && context.beginBaseline(due)) || baseline === undefined) {
     return pollWithBaseline(state, context, reader);
   }
   const recent = await reader.readAgainIfBelow(state.recent, 'minute', baseline.recentStartMs);
-  const necessity = verificationOf(state, context, baseline, recent);
-  if (necessity === 'no') {
+  const verification = verificationDue(state, context, baseline, recent);
+  if (verification === undefined) {
     return pollRecent(state, context, reader, baseline, recent);
   }
-  return context.beginBaseline(necessity)
+  return context.beginBaseline(verification)
     ? pollWithBaseline(state, context, reader)
     : { state, accepted: false, notes: ['increase_pending'] };
 }
@@ -105,13 +105,13 @@ export function createReader(context: PollContext, query: Query): WindowReader {
   });
 }
 
-/** Whether a new baseline must verify `recent`. Until it can be read, the accepted values stay. */
-function verificationOf(
+/** Returns whether a new baseline must verify `recent`. Until it is read, the accepted values stay. */
+function verificationDue(
   state: StreamState,
   context: PollContext,
   { recentAtBaseline }: Baseline,
   recent: WindowResponse,
-): BaselineNecessity | 'no' {
+): BaselineNecessity | undefined {
   if (
     recent.aggregation !== recentAtBaseline.aggregation ||
     (isAwaitingFirstCounts(state) && (!isZero(recent.sums) || mayConfirmEmpty(state, context)))
@@ -123,7 +123,7 @@ function verificationOf(
     (count, counter) =>
       countOf(before, counter) >= MIN_DOUBLED_COUNTS && count >= 2 * countOf(before, counter),
   );
-  return hasDoubled ? 'optional' : 'no';
+  return hasDoubled ? 'optional' : undefined;
 }
 
 function pollRecent(
@@ -139,7 +139,7 @@ function pollRecent(
       : state.keyFormat;
   const next = { ...state, keyFormat, recent: recent.sums };
   const lostCounts = isZero(recent.sums) && state.recent !== undefined && !isZero(state.recent);
-  return conclude(state, context, reader, {
+  return acceptOrWait(state, context, reader, {
     emptiness: isAwaitingFirstCounts(state) ? 'initial' : lostCounts ? 'unexpected' : 'none',
     snapshot: createSnapshot(context, baseline, recent, next),
     next,
@@ -195,16 +195,16 @@ async function pollWithBaseline(
     state.snapshot === undefined && marks === undefined,
   );
   // Until a first total of 0 is confirmed, `recent` shows at a low cost when counts come.
-  const keepsBaseline =
+  const usesBaselineWhilePending =
     emptiness === 'initial' && state.pending.kind === 'empty' && state.pending.polls >= 2;
-  return conclude(state, context, reader, {
+  return acceptOrWait(state, context, reader, {
     emptiness,
     snapshot: createSnapshot(context, baseline, recent, next),
     next,
     ifPending: {
       ...state,
       keyFormat,
-      ...(keepsBaseline && { baseline: next.baseline, recent: next.recent }),
+      ...(usesBaselineWhilePending && { baseline: next.baseline, recent: next.recent }),
     },
   });
 }
@@ -221,7 +221,7 @@ function acceptedValues(
   };
 }
 
-interface Conclusion {
+interface ReadValues {
   readonly emptiness: Emptiness;
   readonly snapshot: Snapshot;
   /** The state if the values are accepted, and if they must be confirmed first. */
@@ -230,11 +230,11 @@ interface Conclusion {
 }
 
 /** Accepts the values, or keeps the accepted ones until the new ones are confirmed (rule 5). */
-async function conclude(
+async function acceptOrWait(
   state: StreamState,
   context: PollContext,
   reader: WindowReader,
-  { emptiness, snapshot, next, ifPending }: Conclusion,
+  { emptiness, snapshot, next, ifPending }: ReadValues,
 ): Promise<PollOutcome> {
   const { period, totals, atMs } = snapshot;
   const verdict = await checkPlausibility(
