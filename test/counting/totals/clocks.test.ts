@@ -94,8 +94,8 @@ describe('our clock', () => {
   });
 
   test('hides the values of another period and day at once', async () => {
-    const library = await BusyLibrary.polled({ startMs: local(31, 3, 30) });
-    library.step(HOUR_MS);
+    const library = await BusyLibrary.polled({ startMs: local(31, 3, 50) });
+    library.step(15 * MINUTE_MS);
     expect(library.metrics()).toMatchObject({
       periodStartMs: local(31, 4),
       occupancy: undefined,

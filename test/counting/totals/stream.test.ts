@@ -307,6 +307,8 @@ describe('the time of the scrape', () => {
     people.nowMs = Date.UTC(2026, 10, 19, 3, 10);
     await people.poll();
     expect(lastSeenMs(people)).toBe(LAST_SEEN_MS);
+    people.nowMs += DAY_MS;
+    expect(lastSeenMs(people)).toBeUndefined();
   });
 
   test('hides the occupancy 15 minutes after the last successful poll', async () => {
