@@ -16,7 +16,7 @@ import {
   readKeys,
 } from '../counting/rows/key-format.ts';
 import type { KeyFormatState } from '../counting/rows/key-format.ts';
-import { addSamples, DayCounter, lastSeenIn } from '../counting/rows/day-counts.ts';
+import { addWindows, DayCounter, lastSeenIn } from '../counting/rows/day-counts.ts';
 import type { DayCounts } from '../counting/rows/day-counts.ts';
 import {
   isForced,
@@ -186,8 +186,8 @@ async function detectRangeFormat(
   for (let days = 0; day.endMs > span.startMs && days < MAX_FORMAT_DAYS; days += 1) {
     const fromMs = Math.max(day.startMs, span.startMs);
     const response = await reader.read('minute', fromMs, Math.min(day.endMs, span.endMs));
-    const samples = (await readByMinute(reader, response, MAX_DAY_CHUNKS)) ?? [];
-    state = await detectKeyFormat(reader, state, samples, zone);
+    const windows = (await readByMinute(reader, response, MAX_DAY_CHUNKS)) ?? [];
+    state = await detectKeyFormat(reader, state, windows, zone);
     if (isClear(state)) {
       return state;
     }
@@ -213,6 +213,6 @@ async function lastSeenBefore(
   const response = await reader.read('minute', dayBefore.startMs, span.startMs);
   const chunks = (await readByMinute(reader, response, MAX_DAY_CHUNKS)) ?? [];
   const counter = new DayCounter(calendar, [dayBefore], stream);
-  const [counted] = addSamples(counter, chunks, keyFormat, calendar.zone) ? counter.days() : [];
+  const [counted] = addWindows(counter, chunks, keyFormat, calendar.zone) ? counter.days() : [];
   return counted && lastSeenIn(counted);
 }

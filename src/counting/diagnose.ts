@@ -7,7 +7,7 @@ import { isZero } from './rows/counts.ts';
 import type { Counts } from './rows/counts.ts';
 import { detectKeyFormat } from './rows/key-format.ts';
 import type { KeyFormatState } from './rows/key-format.ts';
-import { addSamples, DayCounter, lastSeenIn } from './rows/day-counts.ts';
+import { addWindows, DayCounter, lastSeenIn } from './rows/day-counts.ts';
 import { EMPTY_POLLS_TO_CONFIRM } from './totals/plausibility.ts';
 import { createReader, pollStream } from './totals/poll.ts';
 import { INITIAL_STATE } from './totals/state.ts';
@@ -103,10 +103,10 @@ async function lookBack(
   reader: WindowReader,
 ): Promise<Pick<StreamDiagnosis, 'keyFormat' | 'lastSeenMs'>> {
   const response = await reader.read('minute', nowMs() - LOOK_BACK_MS);
-  const samples = (await readByMinute(reader, response)) ?? [];
-  const detected = await detectKeyFormat(reader, keyFormat, samples, calendar.zone);
+  const windows = (await readByMinute(reader, response)) ?? [];
+  const detected = await detectKeyFormat(reader, keyFormat, windows, calendar.zone);
   const { startMs, endMs } = response.window;
   const counter = new DayCounter(calendar, [{ startMs, endMs: endMs + 1 }], stream);
-  const [counted] = addSamples(counter, samples, detected, calendar.zone) ? counter.days() : [];
+  const [counted] = addWindows(counter, windows, detected, calendar.zone) ? counter.days() : [];
   return { keyFormat: detected, lastSeenMs: counted && lastSeenIn(counted) };
 }

@@ -5,7 +5,7 @@
 import { contains } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
 import { ANY_COUNT } from '../rows/counts.ts';
-import { addSamples, DayCounter, weekdayOf } from '../rows/day-counts.ts';
+import { addWindows, DayCounter, weekdayOf } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import { keyParser, namesTimeOfDay } from '../rows/key-format.ts';
 import type { KeyFormatState } from '../rows/key-format.ts';
@@ -110,9 +110,9 @@ async function readMinutes(
   for (const window of windows.filter(({ length }) => length > 0)) {
     const { startMs, endMs } = spanOf(window);
     const response = await reader.readAgainIfBelow(ANY_COUNT, 'minute', startMs, endMs);
-    const samples = await readByMinute(reader, response);
+    const windows = await readByMinute(reader, response);
     const counter = new DayCounter(calendar, window, 'people');
-    if (samples === undefined || !addSamples(counter, samples, keyFormat, calendar.zone)) {
+    if (windows === undefined || !addWindows(counter, windows, keyFormat, calendar.zone)) {
       return undefined;
     }
     counted.push(...counter.days());

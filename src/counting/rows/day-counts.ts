@@ -117,16 +117,16 @@ export class DayCounter {
  * Adds the rows of one or more windows by minute. Windows may include both of their edges: of several
  * windows, each counts its own minutes. Returns false if a key cannot be parsed.
  */
-export function addSamples(
+export function addWindows(
   counter: DayCounter,
-  samples: readonly KeySample[],
+  windows: readonly KeySample[],
   keyFormat: KeyFormatState,
   zone: Zone,
 ): boolean {
-  return samples.every(({ rows, window }) => {
+  return windows.every(({ rows, window }) => {
     const parse = keyParser(keyFormat, window, zone);
     const own = rows.filter((row) => {
-      const atMs = samples.length === 1 ? undefined : parse(row);
+      const atMs = windows.length === 1 ? undefined : parse(row);
       return atMs === undefined || contains(window, atMs);
     });
     return counter.addRows(own, parse);

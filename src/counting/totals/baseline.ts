@@ -16,7 +16,7 @@ import {
   plus,
 } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
-import { addSamples, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
+import { addWindows, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import { detectKeyFormat, keyParser } from '../rows/key-format.ts';
 import type { KeyFormatState, KeySample } from '../rows/key-format.ts';
@@ -125,11 +125,11 @@ async function readResponses(
   if (source.kind === 'minutes' || comparison === undefined) {
     return { ...responses, source };
   }
-  const { minutes, coarse } = comparison;
+  const { byMinute, coarse } = comparison;
   const came = minus(recentAtBaseline.sums, recentBefore.sums).map((count) => Math.max(0, count));
   const isConsistent =
     coarse.aggregation === total.aggregation &&
-    areConsistent(coarse.sums, minutes.sums, plus(minutes.sums, came)) &&
+    areConsistent(coarse.sums, byMinute.sums, plus(byMinute.sums, came)) &&
     !(recentMinutes !== undefined && anyBelow(todayByMinute.sums, recentMinutes));
   if (!isConsistent) {
     return undefined;
@@ -177,28 +177,28 @@ function minimumToday(
 }
 
 /**
- * The same window by minute and by the aggregation of the totals: today; or the last week, if nobody
+ * Reads one window by minute and by the aggregation of the totals: today; or the last week, if nobody
  * came today and the aggregation is not verified yet, because two empty responses prove nothing.
  */
 async function readComparison(
   { reader, period, day, expected }: BaselineContext,
   source: Exclude<TotalSource, { kind: 'minutes' }>,
   todayByMinute: WindowResponse,
-): Promise<{ readonly minutes: WindowResponse; readonly coarse: WindowResponse }> {
+): Promise<{ readonly byMinute: WindowResponse; readonly coarse: WindowResponse }> {
   const { aggregation } = source;
   const weekStartMs = Math.max(period.startMs, day.startMs - WEEK_MS);
   if (!isZero(todayByMinute.sums) || isVerified(source, period) || weekStartMs >= day.startMs) {
     const coarse = await reader.readAgainIfBelow(expected.today, aggregation, day.startMs);
-    return { minutes: todayByMinute, coarse };
+    return { byMinute: todayByMinute, coarse };
   }
   let fromMs = weekStartMs;
-  let minutes = await reader.read('minute', fromMs);
-  if (minutes.aggregation !== 'minute') {
+  let byMinute = await reader.read('minute', fromMs);
+  if (byMinute.aggregation !== 'minute') {
     // Forced into the aggregation that is to be compared, it would agree with itself.
     fromMs = Math.max(period.startMs, day.startMs - 2 * DAY_MS);
-    minutes = await reader.read('minute', fromMs);
+    byMinute = await reader.read('minute', fromMs);
   }
-  return { minutes, coarse: await reader.read(aggregation, fromMs) };
+  return { byMinute, coarse: await reader.read(aggregation, fromMs) };
 }
 
 async function assemble(
@@ -209,11 +209,11 @@ async function assemble(
   const { reader, period, day, monotonicMs, calendar, serviceNowMs } = context;
   const { recentBefore, recentAtBaseline, todayByMinute, periodTotal, source } = responses;
   const { aggregation, sums, window } = recentAtBaseline;
-  const samples = await readByMinute(reader, todayByMinute);
+  const windows = await readByMinute(reader, todayByMinute);
   const keyFormat = await detectKeyFormat(
     reader,
     keyFormatBefore,
-    [...(aggregation === 'minute' ? [recentAtBaseline] : []), ...(samples ?? [])],
+    [...(aggregation === 'minute' ? [recentAtBaseline] : []), ...(windows ?? [])],
     calendar.zone,
   );
   const baseline: Baseline = {
@@ -224,7 +224,7 @@ async function assemble(
     recentAtBaseline: { aggregation, sums },
     periodTotal,
     todayByMinute: todayByMinute.sums,
-    minutes: samples && minutesWithout(context, samples, recentAtBaseline, keyFormat),
+    minutes: windows && minutesWithout(context, windows, recentAtBaseline, keyFormat),
   };
   const isStable =
     recentBefore.aggregation === aggregation &&
@@ -245,13 +245,13 @@ async function assemble(
 /** Returns the day's minutes without those of a window; undefined if keys cannot be parsed. */
 function minutesWithout(
   { stream, calendar, day }: BaselineContext,
-  samples: readonly KeySample[],
+  windows: readonly KeySample[],
   { rows, window }: WindowResponse,
   keyFormat: KeyFormatState,
 ): DayCounts | undefined {
   const counter = new DayCounter(calendar, [day], stream);
   const isComplete =
-    addSamples(counter, samples, keyFormat, calendar.zone) &&
+    addWindows(counter, windows, keyFormat, calendar.zone) &&
     counter.addRows(rows, keyParser(keyFormat, window, calendar.zone), -1);
   return isComplete ? counter.days()[0] : undefined;
 }

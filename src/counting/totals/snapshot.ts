@@ -1,7 +1,7 @@
 /** The values of one poll: totals, today's figures, and today's minutes. */
 import { contains, MINUTE_MS } from '../calendar/calendar.ts';
 import { isZero, minus, plus } from '../rows/counts.ts';
-import { addSamples, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
+import { addWindows, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import { detectKeyFormat, keyParser } from '../rows/key-format.ts';
 import type { KeyFormatState } from '../rows/key-format.ts';
@@ -91,6 +91,6 @@ export async function findLastSeenBefore(
   }
   const detected = await detectKeyFormat(reader, keyFormat, [response], calendar.zone);
   const counter = new DayCounter(calendar, [before], stream);
-  const [counted] = addSamples(counter, [response], detected, calendar.zone) ? counter.days() : [];
+  const [counted] = addWindows(counter, [response], detected, calendar.zone) ? counter.days() : [];
   return { lastSeenBeforeMs: counted && lastSeenIn(counted), keyFormat: detected };
 }
