@@ -10,7 +10,7 @@ export class BackfillProgress {
   readonly line: ProgressLine;
   requests = 0;
   #startedMs = 0;
-  /** Of all customers. */
+  /** Days of all customers. */
   #days = 0;
   #daysDone = 0;
 

@@ -27,6 +27,7 @@ const MAX_ATTEMPTS = 18;
 const MAX_WAIT_MS = 3_600_000;
 const MIN_LOGGED_WAIT_MS = 5_000;
 
+/** Returns a reader of months, which waits and retries while the service is not available. */
 export function createReader(service: Service, log: Logger, stop: AbortSignal): ReadPart {
   function onWait({ reason, message }: ServiceError, waitMs: number): void {
     if (waitMs >= MIN_LOGGED_WAIT_MS) {

@@ -227,7 +227,7 @@ function* seriesOf(
   }
 }
 
-/** The same instants, with the metrics of one key alone. */
+/** Yields the metrics at each instant, with those of one key alone. */
 function* pastOfKey(
   part: MonthPart,
   history: BreakdownHistory,

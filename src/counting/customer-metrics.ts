@@ -33,7 +33,7 @@ export interface CustomerMetrics {
   readonly validUntilMs: number;
 }
 
-/** Of one day; what is not known, or switched off, is undefined. */
+/** The estimate of one day; what is not known, or switched off, is undefined. */
 export interface EstimateMetrics {
   readonly people: Estimate | undefined;
   /** The suspected fault of the doors; `none` if they are watched and nothing is suspected. */

@@ -336,7 +336,7 @@ export class Customer implements MetricsSource {
     this.#health.set(stream, { ...this.#healthOf(stream), ...results });
   }
 
-  /** Of a removed breakdown, too: its counters must not fall if it comes back. */
+  /** Results of a stream, also of a removed breakdown: its counters must not fall if it comes back. */
   #healthOf(stream: Stream): Health {
     return this.#health.get(stream) ?? UNPOLLED;
   }

@@ -8,11 +8,12 @@ import { DAY_MS, isFuturePeriod } from './calendar/calendar.ts';
 import type { CountingPeriod } from './calendar/calendar.ts';
 
 /**
- * Whose counters: another service or client id under the same customer name are other counters. Text,
- * made once for each customer, because every poll and every rendering asks for marks.
+ * Owner of counters: another service or client id under the same customer name is another owner. Text,
+ * made once for each customer, because every poll and every rendering reads marks.
  */
 export type CounterOwner = string;
 
+/** Returns the owner of a customer's counters: base URL of the service, client id and name. */
 export function counterOwner(service: string, clientId: string, customer: string): CounterOwner {
   return JSON.stringify([service, clientId, customer]);
 }

@@ -117,7 +117,7 @@ export class Breakdowns {
     return Math.max(MAX_OCCUPANCY_AGE_MS, MAX_OCCUPANCY_AGE_POLLS * this.#settings.intervalMs);
   }
 
-  /** Of each branch that is exported or configured. */
+  /** Names of the branches that are exported or configured. */
   #names(keys: readonly string[]): BreakdownMetrics['names'] {
     const names = new Map(Object.entries(this.#settings.branchNames));
     return [...new Set([...keys, ...names.keys()])]

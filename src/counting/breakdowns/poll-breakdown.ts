@@ -64,6 +64,7 @@ export const MAX_KEYS = 1000;
 const WHOLE_NUMBER = /^\d{1,15}$/;
 const NO_COUNTS: Counts = COUNTERS.people.map(() => 0);
 
+/** Polls a breakdown once. Rejects with a ServiceError if a response is missing or malformed. */
 export async function pollBreakdown(
   state: BreakdownState,
   context: BreakdownContext,

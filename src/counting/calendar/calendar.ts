@@ -26,10 +26,12 @@ export const DAY_MS = 86_400_000;
  */
 const MAX_CLOCK_CORRECTION_MS = 60 * MINUTE_MS;
 
+/** Returns the start of the minute of an instant. */
 export function floorToMinute(instantMs: number): number {
   return Math.floor(instantMs / MINUTE_MS) * MINUTE_MS;
 }
 
+/** Returns whether an instant is in a span; its end is not. */
 export function contains(span: Span, instantMs: number): boolean {
   return instantMs >= span.startMs && instantMs < span.endMs;
 }

@@ -13,7 +13,7 @@ export interface DoorModel {
    * distinguished from 0.
    */
   readonly logRatio: number;
-  /** The same as learned; undefined before {@link MIN_RATIO_DAYS} usable days. */
+  /** The learned log ratio; undefined before {@link MIN_RATIO_DAYS} usable days. */
   readonly learnedLogRatio: number | undefined;
   readonly logRatioVariance: number;
   /**
@@ -97,7 +97,7 @@ interface SummedDay {
   readonly entered: Float64Array;
   readonly exited: Float64Array;
   readonly counts: number;
-  /** Of entries to exits; not finite if a direction counted nobody. */
+  /** Log ratio of entries to exits; not finite if a direction counted nobody. */
   readonly logRatio: number;
   /** Harmonic mean of entries and exits: the variance of the log ratio is proportional to 1 / n. */
   readonly effectiveCounts: number;

@@ -2,7 +2,7 @@
 /** One number per counter of the stream, in the order of `COUNTERS`. */
 export type Counts = readonly number[];
 
-/** Of each of the stream's `counters`, in the order in which a row has them. */
+/** Returns the sum of each of the stream's `counters`, in the order in which a row has them. */
 export function sumCounts(
   rows: readonly { readonly counts: Counts }[],
   counters: readonly unknown[],
@@ -16,32 +16,37 @@ export function sumCounts(
   return sums;
 }
 
+/** Returns the sum by counter; `b` may have fewer counters. */
 export function plus(a: Counts, b: Counts): Counts {
   return a.map((count, counter) => count + countOf(b, counter));
 }
 
+/** Returns the difference by counter; `b` may have fewer counters. */
 export function minus(a: Counts, b: Counts): Counts {
   return a.map((count, counter) => count - countOf(b, counter));
 }
 
+/** Returns one count, 0 where there is none. */
 export function countOf(counts: ArrayLike<number>, counter: number): number {
   return counts[counter] ?? 0;
 }
 
-/** The sum of all counters. */
+/** Returns the sum of all counters. */
 export function grandTotal(counts: Counts): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
+/** Returns whether nobody was counted. */
 export function isZero(counts: Counts): boolean {
   return counts.every((count) => count === 0);
 }
 
+/** Returns whether all counters are equal. */
 export function areEqual(a: Counts, b: Counts): boolean {
   return a.every((count, counter) => count === countOf(b, counter));
 }
 
-/** Whether any counter is lower in `a` than in `b`. */
+/** Returns whether any counter is lower in `a` than in `b`. */
 export function anyBelow(a: Counts, b: Counts): boolean {
   return b.some((count, counter) => countOf(a, counter) < count);
 }
@@ -49,7 +54,7 @@ export function anyBelow(a: Counts, b: Counts): boolean {
 /** One count of the first counter: only an empty response is below it. */
 export const ANY_COUNT: Counts = [1];
 
-/** The larger value of each counter. */
+/** Returns the larger value of each counter; undefined if neither is known. */
 export function higher(a: Counts | undefined, b: Counts | undefined): Counts | undefined {
   return a === undefined || b === undefined
     ? (a ?? b)

@@ -21,7 +21,7 @@ export interface DayCounts {
   readonly stepMs: number;
   /** Number of the first step in `counts`, from the day's start on. All others counted nobody. */
   readonly first: number;
-  /** For each counter of the stream, the counts of successive steps. */
+  /** The counts of successive steps, by counter of the stream. */
   readonly counts: readonly Steps[];
   /** Sums of the rows that are dated before the day. */
   readonly before: Counts;

@@ -222,6 +222,7 @@ interface Reading {
   readonly instants: readonly (number | undefined)[];
 }
 
+/** Returns what each format makes of the keys of a sample. */
 export function readKeys(
   formats: readonly KeyFormat[],
   { rows, window }: KeySample,

@@ -26,6 +26,7 @@ export type TotalSource =
 
 export const BY_DAY: TotalSource = { kind: 'unverified', aggregation: 'day' };
 
+/** Returns whether totals need no comparison with older minutes in this period. */
 export function isVerified(source: TotalSource, period: CountingPeriod): boolean {
   return source.kind === 'verified'
     ? source.periodStartMs === period.startMs

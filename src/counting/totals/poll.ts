@@ -72,7 +72,10 @@ function mayConfirmEmpty(
   return pending.kind === 'empty' && monotonicMs - pending.sinceMs >= reconcileIntervalMs;
 }
 
-/** Requests `recent` (rule 2), or takes a baseline (rule 1). */
+/**
+ * Requests `recent` (rule 2), or takes a baseline (rule 1). Rejects with a ServiceError if a response
+ * that is needed is missing or malformed.
+ */
 export async function pollStream(
   state: StreamState,
   context: PollContext,
@@ -94,6 +97,7 @@ export async function pollStream(
     : { state, accepted: false, notes: ['increase_pending'] };
 }
 
+/** Returns the reader of one poll. Windows that are open end now, by the later clock. */
 export function createReader(context: PollContext, query: Query): WindowReader {
   const { stream, calendar, hasTime } = context;
   return new WindowReader({
