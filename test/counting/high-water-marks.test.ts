@@ -133,7 +133,7 @@ test('the state file has a counter on each line, by customer and period', () => 
   const marks = new HighWaterMarks();
   marks.update(OWNER, 'logins', OCTOBER, 900, NOW_MS);
   marks.update(OWNER, 'people_entered', NOVEMBER, 41, NOW_MS);
-  marks.update(OWNER, kindOfKey('branch', 'people_entered', '101'), NOVEMBER, 5, NOW_MS);
+  marks.update(OWNER, counterOfKey('branch', 'people_entered', '101'), NOVEMBER, 5, NOW_MS);
   marks.update(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
   expect(serialized(marks)).toBe(`\
 {"format":"library-stats-exporter state","version":2,"customers":[

@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Logger } from '../../src/base/log.ts';
-import { counterOwner, HighWaterMarks, kindOfKey } from '../../src/counting/high-water-marks.ts';
-import type { MarkedKind } from '../../src/counting/high-water-marks.ts';
+import { counterOwner, HighWaterMarks, counterOfKey } from '../../src/counting/high-water-marks.ts';
+import type { MarkedCounter } from '../../src/counting/high-water-marks.ts';
 import { StateFile, StorageInUseError } from '../../src/polling/state-file.ts';
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
@@ -188,10 +188,10 @@ test(
   async () => {
     const marks = await start();
     const branches = Array.from({ length: 20 }, (_, i) => String(101 + i));
-    const kinds: readonly MarkedKind[] = [
+    const kinds: readonly MarkedCounter[] = [
       ...(['people_entered', 'people_exited', 'logins'] as const),
-      ...branches.map((branch) => kindOfKey('branch', 'people_entered', branch)),
-      ...branches.map((branch) => kindOfKey('branch', 'people_exited', branch)),
+      ...branches.map((branch) => counterOfKey('branch', 'people_entered', branch)),
+      ...branches.map((branch) => counterOfKey('branch', 'people_exited', branch)),
     ];
     const owners = Array.from({ length: 10_000 }, (_, i) =>
       counterOwner('https://statistics.example.org', `library-${i}-api`, `library-${i}`),

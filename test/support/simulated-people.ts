@@ -58,7 +58,7 @@ export class SimulatedPeople {
     return [entered, exited];
   }
 
-  respond({ aggregation, from, to }: Question, nowMs: number): AggregatedResponse {
+  respond({ aggregation, from, to }: WindowQuery, nowMs: number): AggregatedResponse {
     const { clock, ask } = this.#simulated;
     clock.aheadMs = nowMs - NOW_MS;
     const query = { aggregation, from, ...(to !== undefined && { to }) };
