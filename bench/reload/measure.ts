@@ -29,7 +29,8 @@ export async function measureReload(
   const { customers, customersPerFile, times } = settings;
   const fleet = await startPolledFleet(settings);
   try {
-    while ((await fleet.service.state()).anchored < 2 * customers) {
+    // A first poll that fails is not counted as one.
+    while ((await fleet.service.state()).anchored < 0.99 * 2 * customers) {
       await wait(200);
     }
     const rows: Measured[] = [];
