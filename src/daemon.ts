@@ -216,9 +216,11 @@ export function createDaemon(options: DaemonOptions): Daemon {
       runtime.scheduler.start();
     }
     const customers = ownCustomers(config);
-    const previous = registered;
-    registered = registry.update({ ...config, customers });
-    exposition.setCustomers(registered.map(({ customer }) => customer));
+    const registered = registry.update({ ...config, customers });
+    exposition.setCustomers(
+      registered.map(({ customer }) => customer),
+      customers,
+    );
     exporterMetrics.setCustomers(registered.length);
     exporterMetrics.setStreams([
       ...new Set(customers.flatMap(({ streams, breakdowns }) => [...streams, ...breakdowns])),

@@ -72,7 +72,7 @@ async function keepPolling(): Promise<void> {
 }
 
 pollNext(CUSTOMERS);
-exposition.setCustomers(registry);
+exposition.setCustomers(registry, [{ labels: { region: '' }, breakdowns: [] }]);
 void exposition.keepRendered(new AbortController().signal);
 const { url } = await web.start();
 void keepPolling();

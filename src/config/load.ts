@@ -7,6 +7,7 @@ import { glob } from 'node:fs/promises';
 import { dirname, extname, isAbsolute, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { z } from 'zod';
+import { nextTurn } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
 import type { ServiceSettings } from '../base/service-settings.ts';
@@ -142,6 +143,9 @@ async function readFilesInThread(options: ReadOptions): Promise<ConfigFiles> {
   const [files] = (await once(new Worker(entry, { workerData: options }), 'message')) as [
     ConfigFiles,
   ];
+  // Receiving takes long, too. Connections are served between the first turn and the second.
+  await nextTurn();
+  await nextTurn();
   return files;
 }
 

@@ -7,7 +7,6 @@
  */
 import { nextTurn } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
-import { BREAKDOWNS } from '../base/model.ts';
 import type { Breakdown } from '../base/model.ts';
 import type { CustomerMetrics, MetricsSource } from '../counting/customer-metrics.ts';
 import { breakdownFamilies } from './breakdown-families.ts';
@@ -25,6 +24,12 @@ const CUSTOMERS_PER_BLOCK = 128;
 const RENDER_INTERVAL_MS = 1_000;
 /** A block that changed this recently is about to change again: its customers are polled in turn. */
 const SETTLE_MS = 500;
+
+/** Which series a customer has by its configuration. */
+export interface ConfiguredSeries {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly breakdowns: readonly Breakdown[];
+}
 
 /** Neighbours in the order of the customers, which is also the order of polls. */
 interface Block {
@@ -111,16 +116,16 @@ export function createExposition({
   return {
     /**
      * Replaces all customers; call it again when a customer's labels or breakdowns change. A customer
-     * that is not among them is gone at the next scrape.
+     * that is not among them is gone at the next scrape. Which series they have is told apart, because
+     * the metrics of 10,000 customers take long.
      */
-    setCustomers(sources: readonly MetricsSource[]): void {
-      const metrics = sources.map((source) => source.metricsAt(clock.nowMs()));
-      families = [...CUSTOMER_FAMILIES, ...breakdownFamilies(breakdownsOf(metrics))];
+    setCustomers(sources: readonly MetricsSource[], configured: readonly ConfiguredSeries[]): void {
+      families = [...CUSTOMER_FAMILIES, ...breakdownFamilies(breakdownsOf(configured))];
       heads = {
         text: families.map((family) => new Chunk(writeHead('text', family))),
         openmetrics: families.map((family) => new Chunk(writeHead('openmetrics', family))),
       };
-      context = { infoLabelNames: labelNamesOf(metrics) };
+      context = { infoLabelNames: labelNamesOf(configured) };
       blocks = Array.from({ length: Math.ceil(sources.length / CUSTOMERS_PER_BLOCK) }, (_, i) => ({
         sources: sources.slice(i * CUSTOMERS_PER_BLOCK, (i + 1) * CUSTOMERS_PER_BLOCK),
         isChanged: true,
@@ -196,14 +201,10 @@ function writeFamily(
   return text;
 }
 
-function labelNamesOf(metrics: readonly CustomerMetrics[]): readonly string[] {
-  return [...new Set(metrics.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
+function labelNamesOf(configured: readonly ConfiguredSeries[]): readonly string[] {
+  return [...new Set(configured.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
 }
 
-function breakdownsOf(metrics: readonly CustomerMetrics[]): ReadonlySet<Breakdown> {
-  return new Set(
-    BREAKDOWNS.filter((breakdown) =>
-      metrics.some(({ breakdowns }) => breakdowns[breakdown] !== undefined),
-    ),
-  );
+function breakdownsOf(configured: readonly ConfiguredSeries[]): ReadonlySet<Breakdown> {
+  return new Set(configured.flatMap(({ breakdowns }) => breakdowns));
 }

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { createInflateRaw, gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
+import type { CustomerMetrics, MetricsSource } from '../../src/counting/customer-metrics.ts';
 import { createExposition, renderScrape } from '../../src/metrics/exposition.ts';
 import type { Exposition } from '../../src/metrics/exposition.ts';
 import type { Format } from '../../src/metrics/format.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { NOW_MS, TestSource, harbour, riverside } from './fixtures.ts';
+import { NOW_MS, TestSource, harbour, riverside, setSources } from './fixtures.ts';
 
 /** Samples, without the heads of their families. */
 const TWO_CUSTOMERS = `\
@@ -107,7 +107,7 @@ function exposing(...metrics: readonly CustomerMetrics[]) {
   const clock = new VirtualClock(NOW_MS);
   const exposition = createExposition({ clock });
   const sources = metrics.map((each) => new TestSource(each));
-  exposition.setCustomers(sources);
+  setSources(exposition, sources);
   return { clock, exposition, sources };
 }
 
@@ -160,7 +160,7 @@ describe('the text', () => {
     const { exposition, sources } = exposing(riverside({ breakdowns: BRANCHES }), harbour());
     expect(samplesOf(exposition)).toBe(TWO_CUSTOMERS + BRANCHES_TEXT);
     sources.forEach((source) => (source.metrics = { ...source.metrics, breakdowns: {} }));
-    exposition.setCustomers(sources);
+    setSources(exposition, sources);
     expect(textOf(exposition)).not.toMatch(/branch|breakdown/);
   });
 
@@ -190,7 +190,7 @@ test('counters have created timestamps in OpenMetrics only, where they are switc
     clock: new VirtualClock(NOW_MS),
     openMetricsCreated: true,
   });
-  exposition.setCustomers([new TestSource(riverside({ breakdowns: BRANCHES }))]);
+  setSources(exposition, [new TestSource(riverside({ breakdowns: BRANCHES }))]);
   const lines = linesOf(exposition, '', 'openmetrics').filter((line) => /_created\{/.test(line));
   expect(lines.join('\n')).toBe(`\
 library_people_entered_created{customer="riverside"} 1772334000
@@ -242,7 +242,7 @@ describe('a scrape', () => {
           }
         }
         const fresh = createExposition({ clock });
-        fresh.setCustomers(sources);
+        setSources(fresh, sources);
         const expected = `${textOf(fresh)}own 1\n`;
         expect(String(gunzipSync(await scrape(exposition, 'text', true)))).toBe(expected);
         expect(String(await scrape(exposition, 'text', false))).toBe(expected);
@@ -265,7 +265,7 @@ describe('rendering', () => {
   test('leaves out a removed customer and its label names', () => {
     const { exposition } = exposing(riverside(), harbour());
     textOf(exposition);
-    exposition.setCustomers([new TestSource(harbour())]);
+    setSources(exposition, [new TestSource(harbour())]);
     expect(textOf(exposition)).not.toMatch(/riverside|region/);
   });
 
@@ -294,15 +294,14 @@ test('a new counting period is shown at its first instant, and left if the clock
   const clock = new VirtualClock(NOW_MS);
   const periodStartMs = NOW_MS + 60_000;
   const exposition = createExposition({ clock });
-  exposition.setCustomers([
-    {
-      customer: 'riverside',
-      metricsAt: (nowMs) =>
-        nowMs < periodStartMs
-          ? riverside({ validUntilMs: periodStartMs })
-          : riverside({ periodStartMs, counters: {} }),
-    },
-  ]);
+  const source: MetricsSource = {
+    customer: 'riverside',
+    metricsAt: (nowMs) =>
+      nowMs < periodStartMs
+        ? riverside({ validUntilMs: periodStartMs })
+        : riverside({ periodStartMs, counters: {} }),
+  };
+  exposition.setCustomers([source], []);
   const before = ['library_people_entered_total{customer="riverside"} 12345'];
   for (const [ms, expected] of [
     [59_999, before],

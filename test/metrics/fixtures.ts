@@ -1,10 +1,12 @@
 /** Metrics of two customers, and sources that a test can change. */
+import { BREAKDOWNS } from '../../src/base/model.ts';
 import { NO_ESTIMATE, UNPOLLED } from '../../src/counting/customer-metrics.ts';
 import type {
   CustomerMetrics,
   MetricsSource,
   StreamMetrics,
 } from '../../src/counting/customer-metrics.ts';
+import type { Exposition } from '../../src/metrics/exposition.ts';
 
 /** 2026-03-10T09:00:00Z. */
 export const NOW_MS = Date.UTC(2026, 2, 10, 9);
@@ -83,6 +85,15 @@ export function harbour(changes: Partial<CustomerMetrics> = {}): CustomerMetrics
     validUntilMs: Infinity,
     ...changes,
   };
+}
+
+/** Exposes these sources, which have the labels and breakdowns of their metrics. */
+export function setSources(exposition: Exposition, sources: readonly TestSource[]): void {
+  const configured = sources.map(({ metrics: { labels, breakdowns } }) => ({
+    labels,
+    breakdowns: BREAKDOWNS.filter((breakdown) => breakdowns[breakdown] !== undefined),
+  }));
+  exposition.setCustomers(sources, configured);
 }
 
 /** Counts how often it was asked. */

@@ -78,7 +78,10 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
 
   function apply(next: Config): void {
     const members = registry.update(next);
-    exposition.setCustomers(members.map(({ customer }) => customer));
+    exposition.setCustomers(
+      members.map(({ customer }) => customer),
+      next.customers,
+    );
     scheduler.setCustomers(
       members.map((member) => ({ customer: member.customer, client: clientFor(member) })),
     );
