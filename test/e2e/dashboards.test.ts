@@ -167,15 +167,7 @@ describe('the hours of the week', () => {
         entries.find(({ labels: { weekday, hour } }) => weekday === `${day}` && hour === '22')
           ?.value ?? 0,
     );
-    expect(evenings.map((value) => value > 5)).toEqual([
-      true,
-      true,
-      true,
-      true,
-      true,
-      false,
-      false,
-    ]);
+    expect(evenings.map((value) => Number(value > 5))).toEqual([1, 1, 1, 1, 1, 0, 0]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import { FAULT_KINDS, createFaults } from '../../src/simulator/faults.ts';
+import { createFaults } from '../../src/simulator/faults.ts';
 import type { FaultKind, Outcome } from '../../src/simulator/faults.ts';
 import type { SimulatedRequest } from '../../src/simulator/responses.ts';
 import { bearer, small } from './support.ts';
@@ -51,15 +51,15 @@ test('faults of the data endpoints do not affect the token endpoint', () => {
   expect(outcomeOf('reset', token)).toEqual({ kind: 'reset' });
 });
 
-test('a plan affects its share of requests, with every kind', () => {
+test('a plan affects its share of requests', () => {
   const faults = createFaults({ random: seededRandom(1) });
-  faults.set({ rate: 0.3, kinds: FAULT_KINDS });
-  for (let i = 0; i < 400; i++) {
+  faults.set({ rate: 0.3, kinds: ['reset', 'unavailable'] });
+  for (let i = 0; i < 200; i++) {
     faults.outcome(service, data);
   }
-  expect(faults.counts.size).toBe(FAULT_KINDS.length);
+  expect(faults.counts.size).toBe(2);
   const all = [...faults.counts.values()].reduce((total, count) => total + count, 0);
-  expect(all / 400).toBeCloseTo(0.3, 1);
+  expect(all / 200).toBeCloseTo(0.3, 1);
 });
 
 test('a plan applies to one customer or all, until it is cleared', () => {

@@ -4,8 +4,6 @@ import type { Response, RawRecord, Small } from './support.ts';
 
 describe('raw records', () => {
   test.each([
-    ['plain', {}],
-    ['whole minutes', { resolutionMs: 60_000 }],
     [
       'by server time, with offline devices',
       {
@@ -14,7 +12,6 @@ describe('raw records', () => {
       },
     ],
     ['limited by bytes', { forced: { above: 'bytes', limit: 5_000 } }],
-    ['default limit', { defaultLimit: 50 }],
   ] as const)('have pages that join to the whole: %s', (_, conventions) => {
     const { ask, service } = small(conventions);
     const from = '2026-03-17T11:00:00Z';

@@ -3,7 +3,6 @@
  * ECDSA on P-256. Nothing secret is kept in a file of the repository.
  */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
 
 export interface Certified {
   /** PEM. */
@@ -34,100 +33,73 @@ export function makeAuthority(name = 'test authority'): Authority {
 }
 
 export function makeCertificate(options: CertificateOptions): Certified {
+  const { name, hosts = [], issuer, isAuthority = false } = options;
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const toSign = sequence(
-    explicit(0, integer(Buffer.of(2))),
-    integer(Buffer.concat([Buffer.of(1), randomBytes(8)])),
+  const names = hosts.map((host) =>
+    /^[\d.]+$/.test(host)
+      ? der(0x87, Buffer.from(host.split('.').map(Number)))
+      : der(0x82, Buffer.from(host)),
+  );
+  const toSign = der(
+    SEQUENCE,
+    der(0xa0, der(INTEGER, Buffer.of(2))),
+    der(INTEGER, Buffer.of(1), randomBytes(8)),
     ECDSA_WITH_SHA256,
-    nameOf(options.issuer?.name ?? options.name),
-    sequence(
+    nameOf(issuer?.name ?? name),
+    der(
+      SEQUENCE,
       time(options.validFrom ?? new Date(Date.now() - DAY_MS)),
       time(options.validTo ?? new Date(Date.now() + DAY_MS)),
     ),
-    nameOf(options.name),
+    nameOf(name),
     publicKey.export({ type: 'spki', format: 'der' }),
-    explicit(3, sequence(...extensionsOf(options))),
+    der(
+      0xa3,
+      der(
+        SEQUENCE,
+        extension(0x13, TRUE, der(SEQUENCE, ...(isAuthority ? [TRUE] : []))),
+        ...(names.length === 0 ? [] : [extension(0x11, der(SEQUENCE, ...names))]),
+      ),
+    ),
   );
-  const signature = sign('sha256', toSign, options.issuer?.key ?? privateKey);
+  const signature = sign('sha256', toSign, issuer?.key ?? privateKey);
+  const signed = der(SEQUENCE, toSign, ECDSA_WITH_SHA256, der(0x03, Buffer.of(0), signature));
   return {
-    cert: pem('CERTIFICATE', sequence(toSign, ECDSA_WITH_SHA256, bitString(signature))),
-    key: privateKeyPem(privateKey),
+    cert: `-----BEGIN CERTIFICATE-----\n${signed.toString('base64')}\n-----END CERTIFICATE-----\n`,
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   };
 }
 
-function extensionsOf({ hosts = [], isAuthority = false }: CertificateOptions): readonly Buffer[] {
-  const constraints = sequence(...(isAuthority ? [TRUE] : []));
-  const names = hosts.map((host) =>
-    /^[\d.]+$/.test(host)
-      ? tagged(0x87, Buffer.from(host.split('.').map(Number)))
-      : tagged(0x82, Buffer.from(host)),
-  );
-  return [
-    sequence(oid(0x55, 0x1d, 0x13), TRUE, octets(constraints)),
-    ...(names.length === 0 ? [] : [sequence(oid(0x55, 0x1d, 0x11), octets(sequence(...names)))]),
-  ];
-}
+const [INTEGER, OBJECT_ID, SEQUENCE] = [0x02, 0x06, 0x30];
+const TRUE = der(0x01, Buffer.of(0xff));
+/** 1.2.840.10045.4.3.2 (RFC 5758, 3.2). */
+const ECDSA_WITH_SHA256 = der(
+  SEQUENCE,
+  der(OBJECT_ID, Buffer.of(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02)),
+);
 
-function tagged(tag: number, ...contents: readonly Uint8Array[]): Buffer {
+/** Encodes a value by its tag. */
+function der(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(contents);
   const { length } = content;
-  const size =
-    length < 0x80
-      ? [length]
-      : length < 0x100
-        ? [0x81, length]
-        : [0x82, Math.floor(length / 0x100), length % 0x100];
-  return Buffer.concat([Buffer.of(tag, ...size), content]);
+  const long = length < 0x100 ? [0x81, length] : [0x82, Math.floor(length / 0x100), length % 0x100];
+  return Buffer.concat([Buffer.of(tag, ...(length < 0x80 ? [length] : long)), content]);
 }
 
-function sequence(...contents: readonly Uint8Array[]): Buffer {
-  return tagged(0x30, ...contents);
+/** An extension 2.5.29.`number`; the last part is its value. */
+function extension(number: number, ...parts: readonly Buffer[]): Buffer {
+  const id = der(OBJECT_ID, Buffer.of(0x55, 0x1d, number));
+  return der(SEQUENCE, id, ...parts.slice(0, -1), der(0x04, ...parts.slice(-1)));
 }
-
-function explicit(number: number, content: Uint8Array): Buffer {
-  return tagged(0xa0 + number, content);
-}
-
-function integer(bytes: Uint8Array): Buffer {
-  return tagged(0x02, bytes);
-}
-
-function octets(content: Uint8Array): Buffer {
-  return tagged(0x04, content);
-}
-
-function bitString(content: Uint8Array): Buffer {
-  return tagged(0x03, Buffer.of(0), content);
-}
-
-function oid(...bytes: readonly number[]): Buffer {
-  return tagged(0x06, Buffer.from(bytes));
-}
-
-const TRUE = tagged(0x01, Buffer.of(0xff));
-/** 1.2.840.10045.4.3.2 (RFC 5758, 3.2). */
-const ECDSA_WITH_SHA256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02));
 
 /** A common name alone (2.5.4.3). */
 function nameOf(name: string): Buffer {
-  const attribute = sequence(oid(0x55, 0x04, 0x03), tagged(0x0c, Buffer.from(name)));
-  return sequence(tagged(0x31, attribute));
+  const id = der(OBJECT_ID, Buffer.of(0x55, 0x04, 0x03));
+  return der(SEQUENCE, der(0x31, der(SEQUENCE, id, der(0x0c, Buffer.from(name)))));
 }
 
 /** UTCTime, good until 2049. */
 function time(date: Date): Buffer {
   const text = date.toISOString().replaceAll(/[-:T]|\.\d+/g, '');
-  return tagged(0x17, Buffer.from(text.slice(2)));
-}
-
-function pem(label: string, der: Uint8Array): string {
-  const lines =
-    Buffer.from(der)
-      .toString('base64')
-      .match(/.{1,64}/g) ?? [];
-  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n');
-}
-
-function privateKeyPem(key: KeyObject): string {
-  return key.export({ type: 'pkcs8', format: 'pem' }).toString();
+  return der(0x17, Buffer.from(text.slice(2)));
 }
