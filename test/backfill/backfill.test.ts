@@ -9,12 +9,10 @@ import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { SECRET } from '../cli/simulated-world.ts';
 import { Terminal } from '../cli/terminal.ts';
+import { NOVEMBER, OCTOBER } from '../support/owner.ts';
 import { BackfillFixture, readMonth, seriesOf } from './fixture.ts';
 import type { FixtureOptions } from './fixture.ts';
 
-const CALENDAR = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
-const OCTOBER = CALENDAR.periodAt(Date.UTC(2026, 9, 15));
-const NOVEMBER = CALENDAR.periodAt(Date.UTC(2026, 10, 3));
 const ENTERED = 'library_people_entered_total';
 const RANGE = ['--from=2026-10-29T04:00', '--to=2026-11-03T12:00', '--step=5m'];
 
@@ -156,12 +154,12 @@ test('several customers are in one file, each with its own counting period', asy
 
 test('names the customers that failed, and continues when they are repaired', async () => {
   await start({ libraries: { good: {}, bad: {} } });
-  fixture.world.service.revoke('bad');
+  fixture.service.revoke('bad');
   const failed = await fixture.run(RANGE);
   expect(failed.status).toBe(1);
   expect(failed.err).toContain('2026-10 failed for 1 customer:\n  bad: auth: ');
   expect(fixture.files()).toEqual(['lock']);
-  fixture.world.service.restore('bad');
+  fixture.service.restore('bad');
   expect((await fixture.run(RANGE)).status).toBe(0);
   expect(seriesOf(fixture.month('2026-10'), ENTERED, 'bad').length).toBeGreaterThan(100);
 });

@@ -23,47 +23,49 @@ export interface FixtureOptions {
 }
 
 export class BackfillFixture {
-  readonly world: World;
+  readonly #simulated: World;
   readonly folder: string;
   readonly output: string;
   configFlag = '';
   /** Data requests of the last run: endpoint, `from` and `to`. */
   requests: string[] = [];
 
-  constructor(world: World) {
-    this.world = world;
-    this.folder = world.workspace.folder;
+  constructor(simulated: World) {
+    this.#simulated = simulated;
+    this.folder = simulated.workspace.folder;
     this.output = join(this.folder, 'history');
     this.onRequest();
   }
 
   static async start(options: FixtureOptions = {}): Promise<BackfillFixture> {
     const { conventions, libraries = { lone: {} }, historyDays = 70, config } = options;
-    const sorts = Object.entries(libraries).map(([name, library]) => [
-      name,
-      { library: { ...LIBRARY, ...library } },
-    ]);
-    const fixture = new BackfillFixture(
-      await startWorld(
-        Object.fromEntries(sorts),
-        { fromEdge: 'inclusive', ...conventions },
-        { clock: { nowMs: () => NOW_MS }, historyMs: historyDays * DAY_MS },
-      ),
+    const customers = Object.entries(libraries).map(([name, library]) => {
+      return [name, { library: { ...LIBRARY, ...library } }];
+    });
+    const simulated = await startWorld(
+      Object.fromEntries(customers),
+      { fromEdge: 'inclusive', ...conventions },
+      { clock: { nowMs: () => NOW_MS }, historyMs: historyDays * DAY_MS },
     );
+    const fixture = new BackfillFixture(simulated);
     fixture.configure(config);
     return fixture;
   }
 
-  /** Calls back before each data request is answered. */
+  get service(): World['service'] {
+    return this.#simulated.service;
+  }
+
+  /** Calls back before the response to each data request. */
   onRequest(listener: (request: string) => void = () => {}): void {
-    this.world.onRequest = (request) => {
+    this.#simulated.onRequest = (request) => {
       this.requests.push(request);
       listener(request);
     };
   }
 
   configure(customer: object = {}): void {
-    this.configFlag = this.world.config({ customer });
+    this.configFlag = this.#simulated.config({ customer });
   }
 
   run(flags: readonly string[], terminal = new Terminal()): Promise<Ran> {
@@ -81,12 +83,12 @@ export class BackfillFixture {
 
   /** People who entered between two instants, by the service. */
   entered(startMs: number, endMs: number): number {
-    const { service } = this.world;
-    return service.served('lone', startMs).entered - service.served('lone', endMs).entered;
+    const [since, after] = [startMs, endMs].map((ms) => this.service.served('lone', ms).entered);
+    return (since ?? NaN) - (after ?? NaN);
   }
 
   async stop(): Promise<void> {
-    await this.world[Symbol.asyncDispose]();
+    await this.#simulated[Symbol.asyncDispose]();
   }
 }
 

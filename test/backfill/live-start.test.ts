@@ -5,16 +5,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { Calendar } from '../../src/counting/calendar/calendar.ts';
-import { Zone } from '../../src/counting/calendar/zone.ts';
 import { Terminal } from '../cli/terminal.ts';
+import { CALENDAR } from '../support/owner.ts';
 import { BackfillFixture, seriesOf } from './fixture.ts';
 
 const ENTERED = 'library_people_entered_total';
 const FROM = '--from=2026-11-02T04:00';
 /** 11:03:21.456 in Copenhagen. */
 const FIRST_MS = Date.UTC(2026, 10, 4, 10, 3, 21, 456);
-const CALENDAR = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
 const PERIOD_MS = CALENDAR.periodAt(FIRST_MS).startMs;
 const LABELS = { __name__: ENTERED, customer: 'lone', instance: 'localhost:10096', job: 'library' };
 
@@ -24,7 +22,7 @@ interface Series {
   readonly samples: readonly (readonly [number, number])[];
 }
 
-/** The answer to the queries that `backfill` sends, as with --enable-feature=type-and-unit-labels. */
+/** The response to a query of `backfill`, as with --enable-feature=type-and-unit-labels. */
 function resultOf(query: string, untilMs: number): readonly object[] {
   const matching = prometheus.series.filter(({ labels }) =>
     ['customer', 'instance', 'job'].every((name) => query.includes(`${name}="${labels[name]}"`)),
@@ -52,7 +50,7 @@ async function answerQuery(incoming: IncomingMessage, outgoing: ServerResponse):
   prometheus.authorization = incoming.headers.authorization;
   prometheus.onQuery();
   const result = resultOf(query, 1_000 * Number(form.get('time')));
-  const { status, body } = prometheus.answer ?? {
+  const { status, body } = prometheus.response ?? {
     status: 200,
     body: JSON.stringify({ status: 'success', data: { result } }),
   };
@@ -68,12 +66,12 @@ vi.setConfig({ testTimeout: 120_000 });
 
 let fixture: BackfillFixture;
 let host: string;
-/** What Prometheus has, and what it was asked. */
+/** What Prometheus has, and the queries that it got. */
 let prometheus: {
   series: readonly Series[];
-  answer?: { readonly status: number; readonly body: string };
+  response?: { readonly status: number; readonly body: string };
   authorization?: string | undefined;
-  /** Called before each query is answered. */
+  /** Called before the response to each query. */
   onQuery: () => void;
   readonly queries: string[];
 };
@@ -139,7 +137,7 @@ test.each([
   [200, '<html>', 'not a response of Prometheus'],
   [200, '{"data":7}', 'not a response of Prometheus'],
 ])('fails after status %i with %s, without showing its password', async (status, body, words) => {
-  prometheus.answer = { status, body };
+  prometheus.response = { status, body };
   const ran = await fixture.run([FROM, `--prometheus.url=http://tom:sardines@${host}/prom/`]);
   expect(ran.status).toBe(1);
   expect(ran.err).toContain(`http://${host}/prom/api/v1/query: status ${status}: ${words}`);

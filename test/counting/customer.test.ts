@@ -1,4 +1,4 @@
-/** A customer's polls as counted for its metrics, and when its values were accepted. */
+/** When a customer's values were accepted, and the totals that they are compared with. */
 import { expect, test } from 'vitest';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';

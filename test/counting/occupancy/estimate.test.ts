@@ -22,7 +22,7 @@ import golden from './testdata/occupancy-golden.json' with { type: 'json' };
 const FAULTS = [undefined, 'exits_missing', 'entries_missing', 'silent'];
 const DIGITS = 9;
 
-function walk(
+function stateAt(
   model: DoorModel,
   counts: DayCounts,
   endMinute: number,
@@ -54,7 +54,7 @@ describe.each(golden)('$name', ({ weekday, history, minutes, expected }) => {
   test('estimates as the reference does', () => {
     const counts = minutesOf(minutes.in, minutes.out);
     for (const { minute, estimate, stddev, lower, upper, suspect } of expected.at) {
-      const state = walk(model, counts, minute + 1);
+      const state = stateAt(model, counts, minute + 1);
       expect(state.fault).toBe(FAULTS[suspect]);
       expect(state.people).toBeCloseTo(estimate, DIGITS);
       expect(Math.sqrt(state.variance)).toBeCloseTo(stddev, DIGITS);
@@ -85,7 +85,7 @@ test('is never NaN or negative, and lies inside its interval', () => {
       const model = learnDoors(history, 3);
       const minutes = minutesOf(entered, exited);
       for (let end = 60; end <= length; end += 60) {
-        const stated = estimateFrom(model, { ...walk(model, minutes, end), fault: undefined });
+        const stated = estimateFrom(model, { ...stateAt(model, minutes, end), fault: undefined });
         expect(stated?.lower).toBeGreaterThanOrEqual(0);
         expect(stated?.people).toBeGreaterThanOrEqual(stated?.lower ?? NaN);
         expect(stated?.upper).toBeGreaterThanOrEqual(stated?.people ?? NaN);
@@ -102,11 +102,11 @@ test('is the same whether continued in steps or computed at once, whatever comes
       const model = learnDoors(history, 3);
       const minutes = minutesOf(entered, exited);
       const end = Math.min(n, length);
-      const first = walk(model, minutes, end, 1200);
+      const first = stateAt(model, minutes, end, 1200);
       const soFar = minutesOf(entered.slice(0, end), exited.slice(0, end));
-      expect(walk(model, soFar, end, 1200)).toEqual(first);
+      expect(stateAt(model, soFar, end, 1200)).toEqual(first);
       expect(continueEstimate(model, first, minutes, length, 1200)).toEqual(
-        walk(model, minutes, length, 1200),
+        stateAt(model, minutes, length, 1200),
       );
     }),
     { numRuns: 40 },
@@ -161,46 +161,43 @@ describe('doors that miss a tenth of the exits', () => {
     3,
   );
 
-  test('are corrected, until dead entries end the estimate for the day', () => {
-    expect(estimateFrom(model, walk(model, todayWith(), 700))?.people).toBeCloseTo(420, -1.5);
-    const counts = todayWith(0, 1);
-    for (const minute of [700, 900]) {
-      expect(walk(model, counts, minute).fault).toBe('entries_missing');
-      expect(estimateFrom(model, walk(model, counts, minute))).toBeUndefined();
-    }
+  /** Minutes of a day that closes at one of them, and the faults at these minutes. */
+  test.each([
+    ['are corrected', todayWith(), Infinity, '700'],
+    [
+      'have no entries for the rest of the day',
+      todayWith(0, 1),
+      Infinity,
+      '700 900 entries_missing',
+    ],
+    ['are silent in a busy hour', todayWith(0, 0, 400, 450), Infinity, '440 silent'],
+    ['are not silent once they count again', todayWith(0, 0, 400, 450), Infinity, '452'],
+    ['are not silent after closing', todayWith(0, 0, 400), 400, '440'],
+    ['are silent after closing if they were before', todayWith(0, 0, 400), 440, '440 484 silent'],
+    ['are not silent in an empty building', todayWith(0, 0, 400), 440, '486'],
+    ['have no exits', todayWith(1, 0, 401, 500), Infinity, '500 exits_missing'],
+    ['have exits again', todayWith(1, 0, 401, 500), Infinity, '700'],
+  ])('%s', (_, counts, closingMinute, expected) => {
+    const minutes = expected.match(/\d+/g) ?? [];
+    const states = minutes.map((minute) => stateAt(model, counts, Number(minute), closingMinute));
+    const [fault] = /[a-z_]+/.exec(expected) ?? [];
+    expect(states.map((state) => state.fault)).toEqual(minutes.map(() => fault));
+    const estimates = states.map((state) => estimateFrom(model, state) !== undefined);
+    expect(estimates).toEqual(minutes.map(() => fault === undefined || fault === 'exits_missing'));
   });
 
-  test('have no estimate from a silence in a busy hour until something is counted', () => {
-    const counts = todayWith(0, 0, 400, 450);
-    const [silent, counting] = [440, 452].map((minute) => walk(model, counts, minute));
-    expect([silent?.fault, counting?.fault]).toEqual(['silent', undefined]);
-    expect(silent && estimateFrom(model, silent)).toBeUndefined();
-    expect(counting && estimateFrom(model, counting)).toBeDefined();
-  });
-
-  test('are silent after closing only if they were before', () => {
-    const counts = todayWith(0, 0, 400);
-    const [closed, silent] = [400, 440].map((minute) => walk(model, counts, 440, minute));
-    expect([closed?.fault, silent?.fault]).toEqual([undefined, 'silent']);
-    const [leaving, empty] = [484, 486].map((minute) => walk(model, counts, minute, 440));
-    expect([leaving?.fault, empty?.fault]).toEqual(['silent', undefined]);
-  });
-
-  test('have nobody inside 45 minutes after closing', () => {
-    const counts = todayWith(0, 0, 600);
-    expect(estimateFrom(model, walk(model, counts, 646, 600))?.people).toBe(0);
+  test.each([
+    ['that they have counted', todayWith(), 700, Infinity, 420],
+    ['nobody 45 minutes after closing', todayWith(0, 0, 600), 646, 600, 0],
+  ])('have inside the people %s', (_, counts, minute, closingMinute, people) => {
+    const state = stateAt(model, counts, minute, closingMinute);
+    expect(estimateFrom(model, state)?.people).toBeCloseTo(people, -1.5);
   });
 
   test('are not corrected by exits while less than half of the usual entries come', () => {
     const counts = todayWith(0.4, 0.4);
-    const [before, after] = [450, 600].map((minute) => walk(model, counts, minute).people);
+    const [before, after] = [450, 600].map((minute) => stateAt(model, counts, minute).people);
     expect(after).toBeCloseTo(before ?? NaN, 0);
-  });
-
-  test('have dead exits until exits are counted again', () => {
-    const counts = todayWith(1, 0, 401, 500);
-    expect(walk(model, counts, 500).fault).toBe('exits_missing');
-    expect(walk(model, counts, 700).fault).toBeUndefined();
   });
 });
 
@@ -221,7 +218,7 @@ describe('doors whose counts differ from day to day', () => {
   ])(
     'with %d of the usual entries and %d of the usual exits have the fault %s at minute %i',
     (enteredShare, exitedShare, fault, minute) => {
-      expect(walk(model, todayWith(enteredShare, exitedShare), minute).fault).toBe(fault);
+      expect(stateAt(model, todayWith(enteredShare, exitedShare), minute).fault).toBe(fault);
     },
   );
 });
