@@ -252,7 +252,7 @@ export class Customer implements MetricsSource {
       counters,
       breakdowns: this.breakdowns.metricsAt(nowMs, period.startMs, dayStartMs),
       streams,
-      validUntilMs: this.#validUntil(nowMs, period),
+      validUntilMs: this.#validUntil(nowMs),
     };
   }
 
@@ -295,12 +295,12 @@ export class Customer implements MetricsSource {
     };
   }
 
-  #validUntil(nowMs: number, period: CountingPeriod): number {
+  /** Periods end with a day. */
+  #validUntil(nowMs: number): number {
     const { timezone, calendar } = this.#options;
     const { openingHours } = this.#description;
     const polledMs = this.#streams.get('people')?.snapshot?.atMs ?? Infinity;
     const changes = [
-      period.endMs,
       calendar.dayAt(nowMs).endMs,
       calendar.zone.nextTransitionAfter(nowMs),
       openingHours?.nextChangeAfter(nowMs, timezone) ?? Infinity,

@@ -1,9 +1,10 @@
 /** When a customer's values were accepted, and the totals that they are compared with. */
 import { expect, test } from 'vitest';
+import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
 import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
-import { customerNamed } from '../support/polled.ts';
+import { customerNamed, ESTIMATED } from '../support/polled.ts';
 
 /** What `poll` does at 1, 2, 3 … ms, and `up`, `acceptedMs` and `waitingSinceMs` afterwards. */
 test.each([
@@ -41,4 +42,16 @@ test('has no totals to compare with if the mark of one counter is missing', () =
   expect(customer.marksOf('people', NOVEMBER)).toBeUndefined();
   marks.update(OWNER, 'people_entered', NOVEMBER, 9, NOW_MS);
   expect(customer.marksOf('people', NOVEMBER)).toEqual({ totals: [9, 7], atMs: NOW_MS });
+});
+
+test.each([
+  ['the day ends', undefined, '2026-11-18T22:00', '2026-11-19T03:00'],
+  ['clocks change', undefined, '2026-10-25T00:30', '2026-10-25T01:00'],
+  ['it opens', '08:00-20:00', '2026-11-18T06:30', '2026-11-18T07:00'],
+])('has values that are valid until %s', (_, hours, now, until) => {
+  const customer = customerNamed('riverside');
+  const openingHours = hours === undefined ? undefined : parseOpeningHours(hours, undefined);
+  customer.setDescription({ ...ESTIMATED, openingHours });
+  const { validUntilMs } = customer.metricsAt(Date.parse(`${now}Z`));
+  expect(new Date(validUntilMs).toISOString().slice(0, 16)).toBe(until);
 });

@@ -110,13 +110,15 @@ describe('a breakdown', () => {
 });
 
 describe('the time of the scrape', () => {
-  test('hides the values of yesterday, and keeps the totals', async () => {
+  test('hides the values of yesterday, and totals of the last counting period', async () => {
     const branches = await polled();
     branches.nowMs = DAY_END_MS - 1;
     expect(branches.today()['101']).toEqual([9, 4]);
     branches.nowMs = DAY_END_MS;
     expect(branches.today()['101']).toEqual([undefined, undefined]);
     expect(branches.totals()).toEqual(TOTALS);
+    branches.nowMs = NOVEMBER.endMs;
+    expect(branches.totals()).toEqual({});
   });
 
   test('exports keys of the last counting period as 0, over a restart too, until they count', async () => {

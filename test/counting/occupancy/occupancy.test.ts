@@ -35,6 +35,11 @@ test('leaves out the minutes that have not begun', () => {
   ]);
 });
 
+test('ignores a correction that leaves a minute below 0', () => {
+  const day = minutesOf([5, -2, 0, 0], [0, 0, -1, 1]);
+  expect(occupancyAt(day, day.day.endMs)).toBe(4);
+});
+
 test('has a point at the end of each quarter of an hour, and one now', () => {
   const entered = Array.from({ length: 46 }, (_, minute) => ({ 0: 2, 15: 9 })[minute] ?? 0);
   const exited = entered.map((_, minute) => ({ 14: 1, 45: 4 })[minute] ?? 0);
