@@ -111,7 +111,28 @@ describe('a stream', () => {
       people.record(people.nowMs + 5000, [i % 3, i % 2]);
       await people.polls(1);
       expect(people.totals()).toEqual(people.served());
+      expect(people.today()).toEqual(people.served(Date.UTC(2026, 10, 18, 3)));
     }
+  });
+
+  test('has an occupancy although the last minutes, without anybody, are forced into a day', async () => {
+    const conventions = { ...forcedAbove(14), emptyBuckets: 'listed' } as const;
+    const people = await polledPeople({ conventions, records: [[2 * HOUR_MS, [5, 0]]] });
+    expect(people.metrics().occupancy).toBe(5);
+  });
+
+  test('has no occupancy while the last minutes are forced into a day, whose key is no minute', async () => {
+    const people = new StreamFixture({ conventions: { dayKey: 'start' } });
+    people.change((response, { from, ...question }) =>
+      from.includes('T10:45')
+        ? people.service.respond({ ...question, from, aggregation: 'day' }, people.nowMs)
+        : response,
+    );
+    await people.poll();
+    people.record(people.nowMs + 5000, [3, 1]);
+    await people.polls(1);
+    expect(people.today()).toEqual([10, 2]);
+    expect(people.metrics().occupancy).toBeUndefined();
   });
 
   test('corrects a first total that is too low at the next baseline', async () => {
