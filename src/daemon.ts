@@ -216,7 +216,8 @@ export function createDaemon(options: DaemonOptions): Daemon {
       runtime.scheduler.start();
     }
     const customers = ownCustomers(config);
-    const registered = registry.update({ ...config, customers });
+    const previous = registered;
+    registered = registry.update({ ...config, customers });
     exposition.setCustomers(
       registered.map(({ customer }) => customer),
       customers,
