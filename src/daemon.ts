@@ -5,10 +5,10 @@ import { ConfigError } from './base/errors.ts';
 import type { LogFields, Logger } from './base/log.ts';
 import type { Random } from './base/random.ts';
 import type { LoadedConfig } from './config/load.ts';
-import { accessOf } from './config/files.ts';
+import { accessOf } from './config/credentials.ts';
 import type { WebConfig } from './base/web-config.ts';
 import type { Config, CustomerConfig } from './config/types.ts';
-import type { LoadResult } from './config/loading.ts';
+import type { LoadResult } from './config/reader.ts';
 import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { createExporterMetrics } from './metrics/exporter-metrics.ts';
 import { createExposition, renderScrape } from './metrics/exposition.ts';
@@ -27,10 +27,10 @@ import type { FailedReload } from './web/status-page.ts';
 
 export interface DaemonOptions {
   readonly loaded: LoadedConfig;
-  /** Reads all files again. `running` is the web configuration in force. Throws a ConfigError. */
-  readonly load: (running: WebConfig | undefined) => Promise<LoadedConfig>;
+  /** Reads all files again. Throws a ConfigError. */
+  readonly load: () => Promise<LoadedConfig>;
   /** Reads the web configuration alone. Throws a ConfigError. */
-  readonly loadWeb?: (running: WebConfig | undefined) => Promise<LoadResult<WebConfig> | undefined>;
+  readonly loadWeb?: (() => Promise<LoadResult<WebConfig>>) | undefined;
   readonly listenAddress: string;
   readonly telemetryPath: string;
   readonly enableLifecycle: boolean;
@@ -61,8 +61,6 @@ export interface Daemon {
   /** Ends polls and connections, then writes the state file. Returns false if that failed. */
   stop(): Promise<boolean>;
   reload(scope?: ReloadScope): Promise<ReloadResult>;
-  /** The files that the configuration in force was read from. */
-  files(scope: ReloadScope): readonly string[];
 }
 
 /** What a reload reads: every file, or the web configuration and its certificates alone. */
@@ -94,7 +92,6 @@ export function createDaemon(options: DaemonOptions): Daemon {
     log,
     observe: (successful, writtenAtMs) => exporterMetrics.stateSaved(successful, writtenAtMs),
   });
-  let { files, web: webConfig } = options.loaded;
   let runtime = createRuntime(options.loaded.config);
   let registered: readonly RegisteredCustomer[] = [];
   let state: 'starting' | 'running' | 'stopping' = 'starting';
@@ -116,7 +113,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       nextPollInMs: (customer, stream) => runtime.scheduler.nextPollInMs(customer, stream),
     }),
     reload: () => reload(),
-    protection: webConfig?.config,
+    protection: options.loaded.web?.config,
   });
 
   function createRuntime(config: Config): Runtime {
@@ -177,14 +174,14 @@ export function createDaemon(options: DaemonOptions): Daemon {
     let changes: LogFields = {};
     try {
       if (scope === 'all') {
-        const loaded = await options.load(webConfig?.config);
+        const loaded = await options.load();
         if (state !== 'running') {
           return { ok: false, problems: `the exporter is ${state}` };
         }
         changes = await apply(loaded);
         failedReloads.clear();
       } else {
-        applyWeb(await options.loadWeb?.(webConfig?.config));
+        applyWeb(await options.loadWeb?.());
         failedReloads.delete(scope);
       }
       exporterMetrics.configReloaded(failedReloads.size === 0, startMs / 1000);
@@ -229,7 +226,6 @@ export function createDaemon(options: DaemonOptions): Daemon {
     runtime.scheduler.setCustomers(
       registered.map((one) => ({ customer: one.customer, client: clientFor(one) })),
     );
-    ({ files } = loaded);
     return changedNames(previous, registered);
   }
 
@@ -237,7 +233,6 @@ export function createDaemon(options: DaemonOptions): Daemon {
     if (loaded !== undefined) {
       logWarnings(loaded.warnings);
       web.protect(loaded.config);
-      webConfig = loaded;
     }
   }
 
@@ -251,7 +246,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       const { version, storagePath } = options;
       log.info('starting', {
         version,
-        config_file: files[0],
+        config_file: options.loaded.path,
         storage_path: storagePath === '' ? '' : resolve(storagePath),
         shard: `${shard.shard}/${shard.shards}`,
         customers: ownCustomers(options.loaded.config).length,
@@ -277,7 +272,6 @@ export function createDaemon(options: DaemonOptions): Daemon {
       return isSaved;
     },
     reload,
-    files: (scope) => (scope === 'all' ? files : (webConfig?.files ?? [])),
   };
 }
 

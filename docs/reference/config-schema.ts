@@ -5,14 +5,28 @@ import { createConfigSchema } from '../../src/config/schema.ts';
 type Json = Record<string, unknown>;
 
 const ENVIRONMENT = { $ref: '#/definitions/environment' };
-const SCALARS = new Set<unknown>(['string', 'integer', 'number', 'boolean']);
+const QUOTED_NUMBER = { $ref: '#/definitions/quotedNumber' };
+const QUOTED_TRUTH_VALUE = { $ref: '#/definitions/quotedTruthValue' };
+/** Per type of a scalar, what else it may be. */
+const ALTERNATIVES = new Map<unknown, readonly Json[]>([
+  ['string', [ENVIRONMENT]],
+  ['integer', [ENVIRONMENT, QUOTED_NUMBER]],
+  ['number', [ENVIRONMENT, QUOTED_NUMBER]],
+  ['boolean', [ENVIRONMENT, QUOTED_TRUTH_VALUE]],
+]);
 
 /** Accepts whatever the exporter accepts; it cannot know files, time zones or opening hours. */
 export function configJsonSchema(): Json {
   const schema: Json = z.toJSONSchema(createConfigSchema(), {
     target: 'draft-7',
     io: 'input',
-    override: ({ jsonSchema }) => adapt(jsonSchema),
+    override: ({ jsonSchema, zodSchema }) => {
+      adapt(jsonSchema);
+      // Zod leaves out the default of what is converted.
+      if (zodSchema instanceof z.ZodDefault && typeof zodSchema.def.defaultValue !== 'object') {
+        jsonSchema.default = zodSchema.def.defaultValue as string | number | boolean;
+      }
+    },
   });
   return {
     ...schema,
@@ -24,6 +38,15 @@ export function configJsonSchema(): Json {
         type: 'string',
         pattern: '\\$\\{',
       },
+      quotedNumber: {
+        description: 'A number in quotes is the number.',
+        type: 'string',
+        pattern: '^[-+]?(\\d+\\.?\\d*|\\.\\d+)([eE][-+]?\\d+)?$',
+      },
+      quotedTruthValue: {
+        description: 'true or false in quotes is true or false.',
+        enum: ['true', 'false'],
+      },
     },
   };
 }
@@ -32,9 +55,10 @@ export function configJsonSchema(): Json {
 function adapt(schema: Json): void {
   delete schema['expected'];
   delete schema['harmless'];
+  const alternatives = ALTERNATIVES.get(schema['type']);
   if (schema['type'] === 'object') {
     adaptObject(schema);
-  } else if (SCALARS.has(schema['type'])) {
+  } else if (alternatives !== undefined) {
     const { description, default: value, ...type } = schema;
     if (type['type'] === 'string' && type['pattern'] === undefined && type['enum'] === undefined) {
       // An id may look like a number.
@@ -44,7 +68,7 @@ function adapt(schema: Json): void {
     Object.assign(schema, description === undefined ? {} : { description });
     Object.assign(
       schema,
-      { anyOf: [type, ENVIRONMENT] },
+      { anyOf: [type, ...alternatives] },
       value === undefined ? {} : { default: value },
     );
   }

@@ -67,7 +67,7 @@ export async function findLiveStarts(
   for (const { name, timezone } of customers) {
     const labels = [['customer', name] as const, ...scrapeLabels];
     const selector = `{__name__=~"${COUNTERS}",${writeLabels(...labels)}}`;
-    const rangeMs = endMs - from.at(new Zone(timezone), nowMs);
+    const rangeMs = endMs - from.toInstantMs(new Zone(timezone), nowMs);
     const steps = `count(last_over_time(${selector}[${STEP_MS}ms]))`;
     const search = `min_over_time(timestamp(${steps})[${rangeMs}ms:${STEP_MS}ms])`;
     const [found] = await query(url, search, endMs, stop);

@@ -2,7 +2,7 @@
 import type { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { AggregatedResponse, MinuteStream, WindowQuery } from '../base/model.ts';
-import { accessOf } from '../config/files.ts';
+import { accessOf } from '../config/credentials.ts';
 import { readBreakdownHistory } from './read-breakdown.ts';
 import type { BreakdownHistory } from './read-breakdown.ts';
 import { MINUTE_MS } from '../counting/calendar/calendar.ts';

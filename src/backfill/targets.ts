@@ -24,7 +24,7 @@ export const STEPS_MS = { '1m': 60_000, '5m': 300_000 } as const;
 export interface FlexibleTime {
   readonly text: string;
   /** Returns milliseconds since 1970, whole seconds. */
-  at(zone: Zone, nowMs: number): number;
+  toInstantMs(zone: Zone, nowMs: number): number;
 }
 
 export interface BackfillFlags {
@@ -104,14 +104,14 @@ export function createTargets(
   return customers.map((config) => {
     const zone = new Zone(config.timezone);
     const liveStart = liveStarts.get(config.name);
-    const startMs = Math.ceil(from.at(zone, nowMs) / 1_000) * 1_000;
+    const startMs = Math.ceil(from.toInstantMs(zone, nowMs) / 1_000) * 1_000;
     if (liveStart !== undefined && liveStart.atMs - startMs < MIN_HISTORY_MS) {
       throw new UsageError(
         `Prometheus has samples of ${config.name} since ${zone.format(liveStart.atMs)}: nothing to write. ` +
           'Use an earlier --from, or omit --prometheus.url if these samples are from another backfill',
       );
     }
-    const requestedEndMs = to === undefined ? Infinity : to.at(zone, nowMs);
+    const requestedEndMs = to === undefined ? Infinity : to.toInstantMs(zone, nowMs);
     const defaultEndMs = to === undefined ? floorToMinute(nowMs - DEFAULT_END_AGE_MS) : Infinity;
     const endMs = Math.min(requestedEndMs, liveStart?.atMs ?? defaultEndMs);
     if (endMs > nowMs) {

@@ -1,4 +1,4 @@
-/** The service as one-off commands use it: without log and metrics. */
+/** Access to the service for one-off commands: without log and metrics. */
 import { systemClock } from '../base/clock.ts';
 import { UsageError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
@@ -9,7 +9,7 @@ import { createService } from '../service/client.ts';
 import type { Service, ServiceObserver } from '../service/types.ts';
 import type { Io } from './io.ts';
 
-/** Opens no connection yet. Throws a ConfigError if the proxy is not a valid address. */
+/** Returns the service, without a connection yet. Throws a ConfigError if the proxy's URL is invalid. */
 export function serviceOf(
   config: Config,
   io: Pick<Io, 'env'>,
@@ -25,7 +25,7 @@ export function serviceOf(
   });
 }
 
-/** Throws a UsageError if the configuration has no customer of this name. */
+/** Returns a customer by name. Throws a UsageError if the configuration has none of this name. */
 export function findCustomer({ customers }: Config, name: string): CustomerConfig {
   const found = customers.find((customer) => customer.name === name);
   if (found === undefined) {
@@ -35,8 +35,8 @@ export function findCustomer({ customers }: Config, name: string): CustomerConfi
 }
 
 /**
- * The number of customers to read in parallel, each with two requests at a time. With more, requests
- * would time out while they wait for the limits.
+ * Returns the number of customers to read in parallel, each with two requests at a time. With more,
+ * requests would time out while they wait for the limits.
  */
 export function customersAtOnce(service: ServiceSettings): number {
   const { maxConcurrency, maxRequestsPerSecond, timeoutMs } = service;

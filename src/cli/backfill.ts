@@ -35,6 +35,7 @@ import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
 import { ProgressLine } from '../base/output.ts';
 
+/** Returns the command `backfill`. */
 export function backfillCommand(io: Io): Command {
   const command = new Command('backfill')
     .summary('write history from before the exporter was installed')

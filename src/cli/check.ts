@@ -16,6 +16,7 @@ interface CheckFlags {
   readonly connect: boolean;
 }
 
+/** Returns the command `check`. */
 export function checkCommand(io: Io): Command {
   return new Command('check')
     .summary('check a configuration, and the service')
@@ -88,7 +89,7 @@ const UNTESTED =
 
 interface Table {
   readonly title: string;
-  /** After the name of the customer. */
+  /** Columns after the name of the customer. */
   readonly columns: readonly (readonly [name: string, cell: (report: CustomerReport) => Cell])[];
 }
 
@@ -140,19 +141,19 @@ function token({ metrics: { credentialsValid } }: CustomerReport): string {
   return credentialsValid === undefined ? 'none' : credentialsValid ? 'good' : 'refused';
 }
 
-/** `11-22 19:06`, or why there is none. */
+/** Returns a local time such as `11-22 19:06`, or why there is none. */
 function newest({ streams }: CustomerReport, stream: MinuteStream): string {
   const report = streams.find((one) => one.stream === stream);
   const time = report?.newest?.slice('2026-'.length, '2026-11-22T19:06'.length);
   return time?.replace('T', ' ') ?? report?.failure ?? ABSENT;
 }
 
-/** One value if it is the same for all streams. */
+/** Returns one value if it is the same for all streams. */
 function distinct(values: readonly (string | undefined)[]): string {
   return [...new Set(values.map((one) => one ?? ABSENT))].join(' / ');
 }
 
-/** `+0s`, `-182s`. */
+/** Returns by how much the service's clock is ahead, such as `-182s`. */
 function clock({ clock: reading }: CustomerReport): string {
   if (reading === undefined) {
     return ABSENT;
@@ -169,7 +170,7 @@ function value(
   return counters[counter]?.[kind] ?? ABSENT;
 }
 
-/** `1.003 ± 0.004`. */
+/** Returns entries counted per exit with their standard deviation, such as `1.003 ± 0.004`. */
 function ratio({ metrics: { estimate } }: CustomerReport): string {
   return estimate.ratio === undefined
     ? ABSENT

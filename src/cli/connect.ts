@@ -6,7 +6,7 @@ import { systemClock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type { AggregatedResponse, MinuteStream, WindowQuery } from '../base/model.ts';
-import { accessOf } from '../config/files.ts';
+import { accessOf } from '../config/credentials.ts';
 import type { Config } from '../config/types.ts';
 import { grandTotal, isZero } from '../counting/rows/counts.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
@@ -39,7 +39,7 @@ export interface CustomerReport {
   readonly findings: readonly string[];
 }
 
-/** What the service returns of a stream; what is not known is undefined. */
+/** Results for a stream; what is not known is undefined. */
 export interface StreamReport {
   readonly stream: MinuteStream;
   /** Why the stream could not be read. */
@@ -53,7 +53,10 @@ export interface StreamReport {
   readonly findings: readonly string[];
 }
 
-/** In the order of the configuration. Throws an InterruptedError if the signal of `io` aborts. */
+/**
+ * Returns a report on each customer, in the order of the configuration. Failures of the service are
+ * findings. Throws an InterruptedError if the signal of `io` aborts.
+ */
 export async function readCustomers(config: Config, io: Io): Promise<readonly CustomerReport[]> {
   const registry = new CustomerRegistry(new HighWaterMarks());
   const service = serviceOf(config, io, {
@@ -77,7 +80,7 @@ export async function readCustomers(config: Config, io: Io): Promise<readonly Cu
   }
 }
 
-/** More requests than a poll makes, because a short interval may allow fewer than are needed here. */
+/** Higher than the requests of a poll, because a short interval may allow fewer than are needed here. */
 const MIN_REQUESTS = 100;
 
 async function readCustomer(
@@ -156,7 +159,7 @@ async function readCustomer(
   };
 }
 
-/** Other errors are the program's. */
+/** Returns an error of the service. Throws any other, which is the program's. */
 function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) {
     return error;

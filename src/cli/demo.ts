@@ -27,15 +27,16 @@ interface DemoFlags extends SimulationFlags, LogFlags {
   readonly 'web.listenAddress': string;
 }
 
-/** Shorter than the defaults, so that the first values are there at once. */
+/** Intervals that are shorter than the defaults, so that the first values are there at once. */
 const SHORT_INTERVALS = {
   service: { max_requests_per_second: 200 },
   polling: { interval: '5s', reconcile_interval: '15s', breakdown_interval: '15s' },
   breakdowns: BREAKDOWNS,
 };
-/** With more customers the demo shows the load, so the intervals are the defaults. */
+/** Limit above which the demo shows the load, with the default intervals. */
 const MAX_CUSTOMERS_WITH_SHORT_INTERVALS = 100;
 
+/** Returns the command `demo`. */
 export function demoCommand(io: Io): Command {
   const command = new Command('demo')
     .summary('run the exporter with simulated libraries')

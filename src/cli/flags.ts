@@ -15,6 +15,7 @@ export interface LogFlags {
   readonly 'log.format'?: LogFormat;
 }
 
+/** Adds `--log.level` and `--log.format`. */
 export function addLogOptions(command: Command): Command {
   const format = 'format of the log; by default pretty on a terminal, else json';
   return command
@@ -24,7 +25,7 @@ export function addLogOptions(command: Command): Command {
     .addOption(new Option('--log.format <format>', format).choices(LOG_FORMATS));
 }
 
-/** The log goes to standard error. */
+/** Returns a logger that writes to standard error. */
 export function loggerFor(flags: LogFlags, io: Pick<Io, 'writeError' | 'errorIsTerminal'>): Logger {
   return createLogger({
     level: flags['log.level'],
@@ -34,11 +35,15 @@ export function loggerFor(flags: LogFlags, io: Pick<Io, 'writeError' | 'errorIsT
   });
 }
 
+/** Returns `--config.file`. */
 export function configOption(): Option {
   return new Option('--config.file <file>', 'configuration file').default('config.yaml');
 }
 
-/** Other exporters take this flag several times, so a second one is refused instead of used alone. */
+/**
+ * Returns `--web.listen-address`. Other exporters take it several times, so a second one is refused and
+ * not used alone.
+ */
 export function listenAddressOption(description: string, standard: string): Option {
   let isGiven = false;
   return new Option('--web.listen-address <address>', description)
@@ -52,23 +57,26 @@ export function listenAddressOption(description: string, standard: string): Opti
     .default(standard);
 }
 
+/** Returns `--web.config.file`. */
 export function webConfigOption(): Option {
   return new Option('--web.config.file <file>', 'file with TLS and basic_auth_users');
 }
 
+/** Returns `--customers`, the number of simulated ones. */
 export function customersOption(): Option {
   return new Option('--customers <number>', 'number of simulated customers')
     .argParser(integer(1, 100_000))
     .default(5);
 }
 
+/** Returns `--seed`. */
 export function seedOption(): Option {
   return new Option('--seed <number>', 'seed of the simulation: the same seed, the same data')
     .argParser(integer(0, 2 ** 32 - 1))
     .default(1);
 }
 
-/** A parser of integers from `min` to `max`. */
+/** Returns a parser of integers from `min` to `max`. It throws an InvalidArgumentError. */
 export function integer(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -85,8 +93,8 @@ export const TIME_FORMATS =
 /** A time on the command line. What it means depends on the customer's zone. */
 export interface TimeFlag {
   readonly text: string;
-  /** Returns milliseconds since 1970, whole seconds. */
-  at(zone: Zone, nowMs: number): number;
+  /** Returns the time in milliseconds since 1970, a whole second. */
+  toInstantMs(zone: Zone, nowMs: number): number;
 }
 
 const LOCAL_TIME = /^\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?$/i;
@@ -98,15 +106,18 @@ const LOCAL_TIME = /^\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?$/i;
 export function parseTimeFlag(text: string): TimeFlag {
   if (text.startsWith('-')) {
     const agoMs = parseDuration(text.slice(1)) ?? refuseTime();
-    return { text, at: (_zone, nowMs) => wholeSeconds(Math.max(0, nowMs - agoMs)) };
+    return { text, toInstantMs: (_zone, nowMs) => wholeSeconds(Math.max(0, nowMs - agoMs)) };
   }
   try {
     if (LOCAL_TIME.test(text)) {
       const wall = Temporal.PlainDateTime.from(text).toZonedDateTime('UTC');
-      return { text, at: (zone) => zone.instantOfWall(wholeSeconds(wall.epochMilliseconds)) };
+      return {
+        text,
+        toInstantMs: (zone) => zone.instantOfWall(wholeSeconds(wall.epochMilliseconds)),
+      };
     }
     const instantMs = wholeSeconds(Temporal.Instant.from(text).epochMilliseconds);
-    return { text, at: () => instantMs };
+    return { text, toInstantMs: () => instantMs };
   } catch {
     return refuseTime();
   }
@@ -132,7 +143,7 @@ function refuseTime(): never {
   );
 }
 
-/** The end of a `--help`. `page` is a file in docs. Examples are arguments of the program. */
+/** Returns the end of a `--help`. `page` is a file in docs. Examples are arguments of the program. */
 export function helpNotes(page: string, ...examples: readonly string[]): string {
   const lines = examples.map((example) => `  library-stats-exporter ${example}\n`);
   return `\nExamples:\n${lines.join('')}\nDocumentation: docs/${page}`;

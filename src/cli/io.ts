@@ -1,21 +1,21 @@
-/** What a command may use of the process, and which version it is of which program. */
+/** Interface of a command to its process, and the version of the program. */
 import { once } from 'node:events';
 import packageJson from '../../package.json' with { type: 'json' };
 
 export const VERSION = packageJson.version;
 
-/** What library_exporter_build_info and --version show. */
+/** Returns what library_exporter_build_info and --version show. */
 export function buildOf({ env, nodeVersion }: Pick<Io, 'env' | 'nodeVersion'>) {
   const revision = env['LIBRARY_STATS_EXPORTER_REVISION'] ?? 'unknown';
   return { version: VERSION, revision, nodeVersion };
 }
 
-/** What to write before a command's name: in a clone the sources run, installed they are compiled. */
+/** Text before a command's name: in a clone the sources run, installed they are compiled. */
 export const PROGRAM = import.meta.filename.endsWith('.ts')
   ? 'npm start --silent --'
   : 'library-stats-exporter';
 
-/** Only main.ts provides it. */
+/** Part of the process that commands may use, made by main.ts. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly hostname: string;

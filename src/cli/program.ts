@@ -21,7 +21,7 @@ const COMMANDS = [
   backfillCommand,
 ];
 
-/** Runs one command to its end. `args` are those after the program's name. */
+/** Runs a command to its end and returns its exit status. `args` are those after the program's name. */
 export async function runCommandLine(args: readonly string[], io: Io): Promise<ExitStatus> {
   try {
     await createProgram(args, io).parseAsync(args, { from: 'user' });
@@ -31,6 +31,7 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<E
   }
 }
 
+/** Returns the program with its commands. The first argument decides whether `run` is the default. */
 export function createProgram([first = '']: readonly string[], io: Io): Command {
   const program = new Command('library-stats-exporter')
     .description('Exports visitor and login statistics of libraries to Prometheus.')
@@ -65,7 +66,7 @@ function versionOf(io: Io): string {
   return `library-stats-exporter, version ${version} (revision: ${revision}, node: ${nodeVersion})`;
 }
 
-/** Whoever starts without a configuration learns how to get one. */
+/** Throws a ConfigError that says how to get a configuration, if there is none. */
 function requireConfigFile(command: Command): void {
   const { 'config.file': file } = command.opts<{ 'config.file'?: string }>();
   if (file !== undefined && !existsSync(file)) {

@@ -14,7 +14,7 @@ import type {
 } from '../base/model.ts';
 import type { Secret } from '../base/secret.ts';
 import { loadConfig } from '../config/load.ts';
-import { accessOf } from '../config/files.ts';
+import { accessOf } from '../config/credentials.ts';
 import { DAY_MS, MINUTE_MS } from '../counting/calendar/calendar.ts';
 import { Zone } from '../counting/calendar/zone.ts';
 import { recordFields, rowFields } from '../service/decode.ts';
@@ -51,6 +51,7 @@ const QUARTER_MS = 15 * MINUTE_MS;
 /** A user can wait longer than a poll. */
 const RETRIES = { maxAttempts: 6, maxWaitMs: 3_600_000 };
 
+/** Returns the command `query`. */
 export function queryCommand(io: Io): Command {
   const endpoints = Object.keys(AGGREGATIONS);
   return new Command('query')
@@ -89,10 +90,10 @@ export function queryCommand(io: Io): Command {
 /** Throws a UsageError or ConfigError before the first request, and an Error after it. */
 async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<void> {
   const { aggregation, includePatronFields, limit } = flags;
-  const known: readonly Aggregation[] = AGGREGATIONS[endpoint];
-  if (aggregation !== undefined && !known.includes(aggregation)) {
+  const allowed: readonly Aggregation[] = AGGREGATIONS[endpoint];
+  if (aggregation !== undefined && !allowed.includes(aggregation)) {
     throw new UsageError(
-      `--aggregation: expected one of ${known.join(', ')} for ${endpoint}, got "${aggregation}"`,
+      `--aggregation: expected one of ${allowed.join(', ')} for ${endpoint}, got "${aggregation}"`,
     );
   }
   if (flags.to !== undefined && flags.from === undefined) {
@@ -149,8 +150,8 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
 
 function resolveWindow({ from, to }: QueryFlags, zone: Zone): Window {
   const nowMs = systemClock.nowMs();
-  const fromMs = from?.at(zone, nowMs);
-  const toMs = to?.at(zone, nowMs);
+  const fromMs = from?.toInstantMs(zone, nowMs);
+  const toMs = to?.toInstantMs(zone, nowMs);
   if (fromMs !== undefined && toMs !== undefined) {
     refuseReversed(zone, fromMs, toMs);
   }
@@ -160,7 +161,7 @@ function resolveWindow({ from, to }: QueryFlags, zone: Zone): Window {
   };
 }
 
-/** Whether a local time is not the start of a row, as far as the service documents its rows. */
+/** Returns true if a local time cuts a row of `day` or `quarter`, as the service documents them. */
 function isInsideBucket(time: string, aggregation: Aggregation | undefined): boolean {
   const bucketMs = aggregation === 'day' ? DAY_MS : aggregation === 'quarter' ? QUARTER_MS : 1;
   return Date.parse(`${time.slice(0, 19)}Z`) % bucketMs !== 0;
@@ -168,7 +169,7 @@ function isInsideBucket(time: string, aggregation: Aggregation | undefined): boo
 
 const MAX_EMPTY_PAGES = 10;
 
-/** The records of each page; some pages may be empty. Throws if the pages never end. */
+/** Yields the records of each page; some pages may be empty. Throws an Error if the pages never end. */
 async function* readPages(
   client: ServiceClient,
   question: PageQuery,
@@ -204,7 +205,7 @@ async function* readPages(
   } while (startToken !== undefined);
 }
 
-/** All rows at once. If the service forces another aggregation, throws after its rows. */
+/** Yields all rows at once. If the service forces another aggregation, throws an Error after its rows. */
 async function* readAggregated(
   client: ServiceClient,
   question: AggregatedQuery,

@@ -7,7 +7,6 @@ import { systemRandom } from '../base/random.ts';
 import { loadConfig } from '../config/load.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { loadWebConfig } from '../config/web.ts';
-import type { WebConfig } from '../base/web-config.ts';
 import { createDaemon } from '../daemon.ts';
 import type { Daemon, DaemonOptions, Shard } from '../daemon.ts';
 import {
@@ -21,7 +20,7 @@ import {
 import type { LogFlags } from './flags.ts';
 import { buildOf, untilStopped } from './io.ts';
 import type { Io } from './io.ts';
-import { createWatch } from './watch.ts';
+import { reloadOnChange } from './watch.ts';
 
 interface RunFlags extends LogFlags {
   readonly 'config.file': string;
@@ -38,8 +37,9 @@ interface RunFlags extends LogFlags {
 /** A reload of more takes longer than a tenth of a second, in which nobody is answered. */
 const MAX_CUSTOMERS_WITHOUT_THREAD = 500;
 /** Certificates are renewed without a reload request. */
-const WEB_CONFIG_INTERVAL_MS = 1_000;
+const WEB_INTERVAL_MS = 1_000;
 
+/** Returns the command `run`. */
 export function runCommand(io: Io): Command {
   const command = new Command('run')
     .summary('run the exporter (the default command)')
@@ -48,7 +48,7 @@ export function runCommand(io: Io): Command {
     .addOption(
       new Option(
         '--config.auto-reload-interval <duration>',
-        'how often to look for changed configuration files, at least 1s; 0 is off',
+        'how often to load the configuration and apply changes, at least 1s; 0 is off',
       )
         .argParser(parseReloadInterval)
         .default(0, '0'),
@@ -89,24 +89,26 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
   // During the start, a SIGHUP leads to a reload after it.
   const started = Promise.withResolvers<Daemon>();
   io.onHangup(() => void started.promise.then((daemon) => reloadOnHangup(daemon, log)));
-  let customers = 0;
-  async function load(running?: WebConfig): Promise<LoadedConfig> {
+  // A large configuration takes seconds, and a network file system may not answer.
+  const loaded = await Promise.race([loadConfig({ path, webPath, env }), untilStopped(io)]);
+  if (loaded === undefined) {
+    return;
+  }
+  const running = loaded.web?.config;
+  let customers = loaded.config.customers.length;
+  async function load(): Promise<LoadedConfig> {
     const inThread = customers > MAX_CUSTOMERS_WITHOUT_THREAD;
     const result = await loadConfig({ path, webPath, env, running, inThread });
     customers = result.config.customers.length;
     return result;
   }
-  // A large configuration takes seconds, and a network file system may not answer.
-  const loaded = await Promise.race([load(), untilStopped(io)]);
-  if (loaded === undefined) {
-    return;
-  }
+  const loadWeb =
+    webPath === undefined ? undefined : () => loadWebConfig({ path: webPath, env, running });
   const daemon = createDaemon({
     ...daemonDefaults(io, log),
     loaded,
     load,
-    loadWeb: async (running) =>
-      webPath === undefined ? undefined : loadWebConfig({ path: webPath, env, running }),
+    loadWeb,
     listenAddress: flags['web.listenAddress'],
     telemetryPath: flags['web.telemetryPath'],
     enableLifecycle: flags['web.enableLifecycle'],
@@ -114,20 +116,26 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
     storagePath: flags['storage.path'],
     shard: flags.shard,
   });
-  const intervalMs = flags['config.autoReloadInterval'];
-  const watches: (() => Promise<void>)[] = [];
-  if (intervalMs > 0) {
-    watches.push(await createWatch(daemon, 'all', intervalMs, systemClock, stop));
-  }
-  if (webPath !== undefined) {
-    watches.push(await createWatch(daemon, 'web', WEB_CONFIG_INTERVAL_MS, systemClock, stop));
-  }
   await daemon.start();
   started.resolve(daemon);
   let isSaved = false;
+  const intervalMs = flags['config.autoReloadInterval'];
+  const ends: Promise<void>[] = [untilStopped(io)];
+  // A watch ends before that only by an error. At the end, a network file system may not answer it.
+  if (intervalMs > 0) {
+    const all = { load, reload: () => daemon.reload('all'), loadedDigest: loaded.digest };
+    ends.push(reloadOnChange({ ...all, intervalMs }, systemClock, stop));
+  }
+  if (loadWeb !== undefined && loaded.web !== undefined) {
+    const web = {
+      load: loadWeb,
+      reload: () => daemon.reload('web'),
+      loadedDigest: loaded.web.digest,
+    };
+    ends.push(reloadOnChange({ ...web, intervalMs: WEB_INTERVAL_MS }, systemClock, stop));
+  }
   try {
-    // A watch ends only by an error. At the end, a network file system may not answer it.
-    await Promise.race([untilStopped(io), ...watches.map((watch) => watch())]);
+    await Promise.race(ends);
   } finally {
     isSaved = await daemon.stop();
   }
@@ -136,7 +144,7 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
   }
 }
 
-/** The options of a daemon that no flag changes. */
+/** Returns the options of a daemon that no flag changes. */
 export function daemonDefaults(io: Io, log: Logger) {
   return {
     ...buildOf(io),
@@ -147,11 +155,12 @@ export function daemonDefaults(io: Io, log: Logger) {
   } satisfies Partial<DaemonOptions>;
 }
 
+/** Starts a reload; the result is in the log. */
 export function reloadOnHangup(daemon: Daemon, log: Logger): void {
   daemon.reload().catch((error: unknown) => log.error('reload failed', { error: String(error) }));
 }
 
-/** Milliseconds. */
+/** Returns milliseconds. */
 function parseReloadInterval(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined || (ms > 0 && ms < 1_000)) {
@@ -160,10 +169,13 @@ function parseReloadInterval(text: string): number {
   return ms;
 }
 
-/** The number at the end of a StatefulSet's host names, such as `exporter-0`. */
+/** Matches a StatefulSet's host names, such as `exporter-0`, with the number at their end. */
 const NUMBERED_HOST = /^[^.]*-(\d+)(?:\.|$)/;
 
-/** `0/4`, or `auto/4` for the number at the end of the host name. Counted from 0. */
+/**
+ * Parses `0/4`, or `auto/4` for the number at the end of the host name, counted from 0. Throws an
+ * InvalidArgumentError.
+ */
 export function parseShard(text: string, hostname: string): Shard {
   const [, number = '', count = ''] = /^(\d+|auto)\/(\d+)$/.exec(text) ?? [];
   const shard = Number(number === 'auto' ? NUMBERED_HOST.exec(hostname)?.[1] : number);

@@ -20,6 +20,7 @@ interface ServiceFlags extends SimulationFlags {
   readonly listenAddress: string;
 }
 
+/** Returns the command `service`. */
 export function serviceCommand(io: Io): Command {
   return new Command('service')
     .summary('run the simulated service alone')
@@ -44,6 +45,7 @@ export interface Simulation {
   readonly simulator: Simulator;
 }
 
+/** Starts a simulated service. Throws an Error if the address is not on loopback. */
 export async function startSimulation(
   { customers, seed }: SimulationFlags,
   listenAddress: string,
@@ -58,7 +60,7 @@ export async function startSimulation(
   return { service, simulator };
 }
 
-/** The addresses of the service, and the credentials of each customer. */
+/** Returns the addresses of the service and the credentials of each customer, to be printed. */
 export function describeSimulation({ service, simulator: { url } }: Simulation): string {
   const month = new Date(systemClock.nowMs()).toISOString().slice(0, 7);
   const customers = service.customers.map(

@@ -3,37 +3,32 @@
  * depend on each other are checked after a problem, too, with what is valid.
  */
 import { once } from 'node:events';
-import { glob } from 'node:fs/promises';
-import { dirname, extname, isAbsolute, join, resolve } from 'node:path';
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { z } from 'zod';
 import { nextTurn } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
 import type { ServiceSettings } from '../base/service-settings.ts';
 import type { WebConfig } from '../base/web-config.ts';
-import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
-import { EXPOSED, parseCertificates, parseSecret } from './files.ts';
-import { failOn, Loading } from './loading.ts';
-import type { DeepPartial, Loaded, LoadResult } from './loading.ts';
-import type { ProblemFormatter } from './problems.ts';
+import { checkCustomers, checkService } from './checks.ts';
+import type { CustomerFileEntry } from './checks.ts';
+import { findCustomerFiles } from './customer-files.ts';
+import { parseSecret } from './credentials.ts';
+import { EXPOSED, parseCertificates } from './files.ts';
+import { ConfigReader, failOn } from './reader.ts';
+import type { DeepPartial, LoadResult, ValidatedFile } from './reader.ts';
 import { createConfigSchema } from './schema.ts';
 import type { ConfigFile, CustomerEntry } from './schema.ts';
 import type { Config, CustomerConfig, PollingConfig } from './types.ts';
 import { milliseconds } from './values.ts';
 import { loadWebConfig } from './web.ts';
-import type { Environment, Path, YamlFile } from './yaml-file.ts';
+import type { Environment } from './yaml-file.ts';
 
 export interface LoadedConfig extends LoadResult<Config> {
-  /** Undefined without a web configuration file. */
+  /** The main file, absolute. */
+  readonly path: string;
+  /** The web configuration; undefined without a file of it. */
   readonly web?: LoadResult<WebConfig> | undefined;
-}
-
-/** A customer and where it is. */
-interface Entry {
-  readonly file: YamlFile;
-  readonly path: Path;
-  readonly values: DeepPartial<CustomerEntry>;
 }
 
 export interface ReadOptions {
@@ -46,7 +41,9 @@ export interface ConfigFiles {
   /** All problems. After one, the rest is incomplete. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
-  readonly files: readonly string[];
+  readonly digest: string;
+  /** Path of the main file, absolute. */
+  readonly path: string;
   readonly values: DeepPartial<Pick<ConfigFile, 'service'>>;
   readonly defaults: ConfigFile['defaults'];
   readonly polling: PollingConfig;
@@ -71,12 +68,6 @@ const MIN_REQUESTS_PER_SECOND = 50;
 const START_SECONDS = 20;
 const MAX_REQUESTS_PER_SECOND_AT_START = 200;
 
-const MAX_CUSTOMER_FILES = 10_000;
-/** All patterns together. Without it, `/**` takes minutes and all memory. */
-const MAX_VISITED_FILES = 100_000;
-/** The kernel makes their files, and some have no end. */
-const UNSEARCHED_FOLDERS: ReadonlySet<string> = new Set(['/dev', '/proc', '/sys']);
-
 /**
  * Loads the configuration and, if there is one, the web configuration. Throws a ConfigError with the
  * problems of both. `running` is what the web server was started with. With `inThread`, the event loop
@@ -91,21 +82,21 @@ export async function loadConfig(
 ): Promise<LoadedConfig> {
   const { path, env, webPath, inThread = false } = options;
   const read = await (inThread ? readFilesInThread : readFiles)({ path, env: { ...env } });
-  const { problems, files, warnings } = read;
+  const { problems, digest, warnings } = read;
   const web =
     webPath === undefined
       ? undefined
       : await loadWebConfig({ ...options, path: webPath }, problems);
   failOn(problems);
-  return { config: configOf(read), files, warnings, web };
+  return { config: configOf(read), digest, warnings, path: read.path, web };
 }
 
 /** Reads 10,000 customers in more than a second, for most of which the event loop stands still. */
 export async function readFiles({ path, env }: ReadOptions): Promise<ConfigFiles> {
   const schema = createConfigSchema();
-  const loading = new Loading(schema, env);
-  const main = await loading.readYaml(path, schema);
-  const entries = await readEntries(main, schema.shape.customers.unwrap(), loading);
+  const reader = new ConfigReader(schema, env);
+  const main = await reader.readYaml(path, schema);
+  const entries = await readEntries(main, schema.shape.customers.unwrap(), reader);
   // What is left of these sections after a problem is valid.
   const intervals = schema.shape.polling.parse(main.values.polling);
   const polling = {
@@ -114,7 +105,7 @@ export async function readFiles({ path, env }: ReadOptions): Promise<ConfigFiles
     breakdownIntervalMs: milliseconds(intervals.breakdown_interval),
   };
   const defaults = schema.shape.defaults.parse(main.values.defaults);
-  checkCustomers(main, entries, loading.formatter);
+  checkCustomers(main, entries, reader.formatter);
   checkService(
     main,
     polling,
@@ -125,16 +116,27 @@ export async function readFiles({ path, env }: ReadOptions): Promise<ConfigFiles
   );
   const customers: CustomerFile[] = [];
   for (const entry of entries) {
-    const secret = await readSecret(entry, loading);
+    const secret = await readSecret(entry, reader);
     if (secret !== undefined) {
       customers.push({ values: entry.values, secret });
     }
   }
   const { file, values } = main;
   const caFile = ['service', 'ca_file'];
-  const ca = await loading.readNamed(file, caFile, values.service?.ca_file, parseCertificates);
-  const { problems, warnings, files } = loading;
-  return { problems, warnings, files, values, defaults, polling, customers, ca };
+  const ca = await reader.readNamed(file, caFile, values.service?.ca_file, parseCertificates);
+  const { problems, warnings } = reader;
+  const digest = reader.digest();
+  return {
+    problems,
+    warnings,
+    digest,
+    path: file.path,
+    values,
+    defaults,
+    polling,
+    customers,
+    ca,
+  };
 }
 
 async function readFilesInThread(options: ReadOptions): Promise<ConfigFiles> {
@@ -164,15 +166,15 @@ function configOf({ values, defaults, polling, customers, ca }: ConfigFiles): Co
   };
 }
 
-/** The customers of all files. */
+/** Returns the customers of all files, those of the main file first. */
 async function readEntries(
-  main: Loaded<ConfigFile>,
+  main: ValidatedFile<ConfigFile>,
   schema: z.ZodType<CustomerEntry[]>,
-  loading: Loading,
-): Promise<readonly Entry[]> {
+  reader: ConfigReader,
+): Promise<readonly CustomerFileEntry[]> {
   const lists = [{ file: main.file, path: ['customers'], values: main.values.customers }];
   for (const name of await findCustomerFiles(main)) {
-    lists.push({ path: [], ...(await loading.readYaml(name, schema)) });
+    lists.push({ path: [], ...(await reader.readYaml(name, schema)) });
   }
   return lists.flatMap(({ file, path, values: list }) =>
     (Array.isArray(list) ? list : []).flatMap((values, i) =>
@@ -181,125 +183,7 @@ async function readEntries(
   );
 }
 
-class TooManyFilesError extends Error {}
-
-/** Returns the files in the order of the patterns and by name. */
-async function findCustomerFiles({
-  file,
-  values,
-}: Loaded<ConfigFile>): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
-  const cwd = dirname(file.path);
-  let visited = 0;
-  /** Called for each file and folder below `**`, and for each folder that another part matches. */
-  function exclude(path: string): boolean {
-    visited += 1;
-    if (visited > MAX_VISITED_FILES) {
-      throw new TooManyFilesError();
-    }
-    return UNSEARCHED_FOLDERS.has(resolve(cwd, path));
-  }
-  for (const [i, pattern] of (values.customer_files ?? []).entries()) {
-    if (pattern === undefined) {
-      continue;
-    }
-    const names: string[] = [];
-    try {
-      for await (const name of glob(pattern, { cwd, exclude })) {
-        names.push(isAbsolute(name) ? name : join(dirname(file.name), name));
-        if (names.length > MAX_CUSTOMER_FILES) {
-          break;
-        }
-      }
-    } catch (error) {
-      if (!(error instanceof TooManyFilesError)) {
-        throw error;
-      }
-      const expected = `expected patterns that search at most ${MAX_VISITED_FILES} files`;
-      file.add(['customer_files', i], `${expected}, got more`);
-      break;
-    }
-    if (names.length === 0 || names.length > MAX_CUSTOMER_FILES) {
-      const got = names.length === 0 ? 'none' : 'more';
-      file.add(['customer_files', i], `expected 1 to ${MAX_CUSTOMER_FILES} files, got ${got}`);
-      continue;
-    }
-    names.toSorted().forEach((name) => found.add(name));
-  }
-  return found;
-}
-
-function checkCustomers(
-  { file: main, values: { defaults } }: Loaded<ConfigFile>,
-  entries: readonly Entry[],
-  formatter: ProblemFormatter,
-): void {
-  if (entries.length === 0 && main.has([])) {
-    main.add(['customers'], 'expected at least one customer, here or in customer_files, got none');
-  }
-  const hasTimezone = defaults?.timezone !== undefined || main.has(['defaults', 'timezone']);
-  const names = new Set<string | undefined>();
-  const parseOpeningHours = createOpeningHoursParser();
-  for (const { file, path, values } of entries) {
-    const { name, timezone, opening_hours: hours = '24/7', holidays } = values;
-    const { streams = ['people'], breakdowns = [] } = values;
-    if (name !== undefined && names.has(name)) {
-      file.add([...path, 'name'], 'expected a unique name, got that of another customer');
-    }
-    names.add(name);
-    const zonePath = [...path, 'timezone'];
-    if (!hasTimezone && timezone === undefined && !file.has(zonePath)) {
-      file.add(zonePath, 'expected an IANA time zone, here or in defaults, got nothing');
-    }
-    if (breakdowns.length > 0 && !streams.includes('people')) {
-      file.add([...path, 'breakdowns'], 'expected people in streams, which breakdowns are of');
-    }
-    try {
-      // With an invalid region, the hours are checked with another.
-      const isInvalid = holidays === undefined && file.has([...path, 'holidays']);
-      parseOpeningHours(hours, isInvalid ? 'dk' : holidays);
-    } catch (error) {
-      const at = [...path, 'opening_hours'];
-      // The message may quote the value.
-      const isShown = formatter.quote(file, at) !== undefined;
-      const expected = "expected OpenStreetMap's syntax, as in Mo-Fr 08:00-20:00";
-      file.add(at, isShown ? messageOf(error) : expected);
-    }
-  }
-}
-
-function checkService(
-  { file, values }: Loaded<ConfigFile>,
-  intervals: PollingConfig,
-  needPerSecond: number,
-): void {
-  const { service = {} } = values;
-  for (const key of ['base_url', 'auth_url'] as const) {
-    const url = service[key];
-    if (url?.startsWith('http:') === true && service.allow_insecure !== true && !isLoopback(url)) {
-      file.add(['service', key], 'must use https (or set allow_insecure: true)');
-    }
-  }
-  const proxy = ['service', 'proxy_url'];
-  if (file.isExposed && file.has(proxy) && file.textAt(proxy).includes('@')) {
-    file.warn(proxy, `a secret in a file that ${EXPOSED}`);
-  }
-  if (intervals.reconcileIntervalMs < intervals.intervalMs) {
-    file.add(['polling', 'reconcile_interval'], 'expected at least interval, got less');
-  }
-  if ((service.max_requests_per_second ?? Infinity) < needPerSecond) {
-    const least = Math.ceil(needPerSecond * 100) / 100;
-    const message = `expected at least ${least}, which the customers need, got less`;
-    file.add(['service', 'max_requests_per_second'], message);
-  }
-}
-
-/** Whether a URL leads to this machine, where nobody else can read what is sent. */
-function isLoopback(url: string): boolean {
-  const { hostname } = new URL(url);
-  return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-}
-
+/** Returns a customer with all defaults; after a problem, an incomplete one. */
 function customerOf(
   entry: CustomerEntry,
   defaults: ConfigFile['defaults'],
@@ -326,10 +210,10 @@ function customerOf(
   };
 }
 
-/** Undefined after a problem. */
+/** Returns where the secret is, and what it is now; undefined after a problem. */
 async function readSecret(
-  { file, path, values: { client_secret: inline, client_secret_file: name } }: Entry,
-  loading: Loading,
+  { file, path, values: { client_secret: inline, client_secret_file: name } }: CustomerFileEntry,
+  reader: ConfigReader,
 ): Promise<SecretText | undefined> {
   const inlinePath = [...path, 'client_secret'];
   const filePath = [...path, 'client_secret_file'];
@@ -339,19 +223,19 @@ async function readSecret(
     file.add(filePath, `expected one of client_secret_file and client_secret, got ${got}`);
   }
   if (inline !== undefined) {
-    loading.formatter.addSecret(inline);
+    reader.formatter.addSecret(inline);
     if (file.isExposed && !file.textAt(inlinePath).includes('${')) {
       file.warn(inlinePath, `a secret in a file that ${EXPOSED}`);
     }
     return { text: inline, path: undefined };
   }
-  return loading.readNamed(
+  return reader.readNamed(
     file,
     filePath,
     name,
     (content, secretPath) => {
       const text = parseSecret(content).reveal();
-      loading.formatter.addSecret(text);
+      reader.formatter.addSecret(text);
       return { text, path: secretPath };
     },
     true,
@@ -359,8 +243,9 @@ async function readSecret(
 }
 
 /**
- * The requests that polling needs: one per interval for each stream, two per breakdown interval for each
- * breakdown, one from the start of the counting period and one of the day (docs/how-it-counts.md#rules).
+ * Returns the requests per second that polling needs: one per interval for each stream, and two per
+ * breakdown interval for each breakdown: one from the start of the counting period and one of the day
+ * (docs/how-it-counts.md#rules).
  */
 export function requestsPerSecond(
   { intervalMs, breakdownIntervalMs }: PollingConfig,
@@ -374,7 +259,7 @@ export function requestsPerSecond(
 }
 
 /**
- * Twice what polling needs, and more for the first polls of a start: a token, five requests for each
+ * Returns twice what polling needs, and more for the first polls of a start: a token, five requests for each
  * stream and two for each breakdown.
  */
 function defaultRequestsPerSecond(
@@ -408,7 +293,7 @@ function serviceOf(
   };
 }
 
-/** Without a slash at the end. */
+/** Returns a URL in its normal form, without a slash at the end. */
 function addressOf(url: string): string {
   return new URL(url).href.replace(/\/+$/, '');
 }

@@ -13,21 +13,38 @@ const MAX_SHOWN_LINE_LENGTH = 160;
 /** A shorter text occurs in others by chance. */
 const MIN_SECRET_LENGTH = 4;
 
-/** `KEY: VALUE # comment`, alone on its line: the text before the comment, the key and the value. */
+/**
+ * `KEY: VALUE # comment`, alone on its line, perhaps after the `-` of a list: the text before the comment,
+ * the key and the value. What looks like a comment in a quoted value is cut off, too.
+ */
 const LINE = /^([\s-]*([\w-]+)\s*:(?:\s+(.*?))?)\s*(?:\s#.*)?$/;
-/** Excluded are URLs with credentials or a query, nested mappings, aliases, and what spans lines. */
-const HARMLESS_VALUE =
-  /^(?:"[^"\\@?{}]*"|'[^'\\@?{}]*'|\[[\w\s,."'*/-]*\]|[^\s"'&*!|>%@`{}[\],#?](?:(?!:\s)[^"'@?#&{}\\])*)$/;
+/**
+ * A value that may be shown after a harmless key:
+ * - text in quotes, without an escape;
+ * - a list on one line, of words, paths and patterns, quoted or not;
+ * - plain text, without a key (`: `), and not an alias, an anchor, a tag or the head of a block.
+ * None has the `@` or `?` of a URL with a password or query, nor the braces of `${NAME}` or a mapping.
+ */
+const HARMLESS_VALUE = new RegExp(
+  [
+    /^"[^"\\@?{}]*"$/,
+    /^'[^'\\@?{}]*'$/,
+    /^\[[\w\s,."'*/-]*\]$/,
+    /^[^\s"'&*!|>%@`{}[\],#?](?:(?!:\s)[^"'@?#&{}\\])*$/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+);
 
-/** An unknown key, but not a secret in the place of a key. */
+/** An unknown key that may be shown: up to four words, so that it is no secret in the place of a key. */
 const PLAIN_NAME = /^[a-z]{1,16}(?:_[a-z]{1,16}){0,3}$/i;
 
+/** Formats problems of the files that a schema describes. */
 export class ProblemFormatter {
   readonly #secrets = new Set<string>();
-  /** The known keys, and whether their values are harmless. */
+  /** Keys of the schema, and whether their values are harmless. */
   readonly #keys = new Map<string, boolean>();
 
-  /** The keys of the schema are known. */
   constructor(schema: z.ZodType) {
     this.#addKeys(schema);
   }
@@ -45,14 +62,14 @@ export class ProblemFormatter {
     }
   }
 
-  /** A text that is not shown anywhere, not even as the value of a harmless key. */
+  /** Adds a text that is not shown anywhere, not even as the value of a harmless key. */
   addSecret(text: string): void {
     if (text.length >= MIN_SECRET_LENGTH) {
       this.#secrets.add(text);
     }
   }
 
-  /** `FILE:LINE:COLUMN: PATH: MESSAGE`, and where it is harmless the source line with a caret. */
+  /** Returns `FILE:LINE:COLUMN: PATH: MESSAGE`, and where it is harmless the source line with a caret. */
   format({ file, offset, path, message }: Problem): string {
     const { line, column, start, text } = file.position(offset);
     const headline = `${this.#pathText(file, path)}: ${message}`;
@@ -74,7 +91,7 @@ export class ProblemFormatter {
     return isWhole || this.#isHarmlessPair(file, path) ? file.text.slice(start, end) : undefined;
   }
 
-  /** Whether a value follows a harmless key, as in `{ KEY: VALUE }`. An alias does not: it is elsewhere. */
+  /** Returns true if a value follows a harmless key, as in `{ KEY: VALUE }`. An alias does not. */
   #isHarmlessPair(file: YamlFile, path: Path): boolean {
     const [start, end] = file.locate(path);
     const [, keyEnd] = file.locate(path, 'key');
@@ -88,7 +105,7 @@ export class ProblemFormatter {
     );
   }
 
-  /** A line without its comment; undefined if it must not be shown. */
+  /** Returns a line without its comment; undefined if it must not be shown. */
   #harmlessText(line: string): string | undefined {
     const [, text = '', key = '', value = ''] =
       line.length > MAX_SHOWN_LINE_LENGTH ? [] : (LINE.exec(line) ?? []);
@@ -103,7 +120,7 @@ export class ProblemFormatter {
     return [...this.#secrets].reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
   }
 
-  /** `customers[0].capacity`, up to the first key that is neither known nor a plain name. */
+  /** Returns a path such as `customers[0].capacity`, up to the first key that is neither known nor plain. */
   #pathText(file: YamlFile, path: Path): string {
     const end = path.findIndex(
       (step, i) =>
@@ -119,7 +136,7 @@ export class ProblemFormatter {
   }
 }
 
-/** A key from the environment may be a secret. */
+/** Returns true for a key that may be shown. One from the environment may be a secret. */
 function isPlainKey(file: YamlFile, path: Path, key: string): boolean {
   return PLAIN_NAME.test(key) && file.textAt(path, 'key').includes(key);
 }

@@ -1,7 +1,7 @@
 /**
  * Every key of the configuration: type, range, default, description, and whether its value may be
  * shown. Validation, docs/config.schema.json and docs/reference/configuration.md are made of it.
- * Checks of several keys together are in load.ts.
+ * Checks of several keys together are in checks.ts.
  */
 import { z } from 'zod';
 import { BREAKDOWNS, MINUTE_STREAMS, REQUEST_TIMES } from '../base/model.ts';
@@ -11,6 +11,7 @@ import {
   holidayRegion,
   integer,
   listOf,
+  mapping,
   oneOf,
   opaque,
   path,
@@ -27,7 +28,7 @@ const RESERVED_LABELS: readonly string[] = ['customer', 'timezone', 'job', 'inst
 export type ConfigFile = z.output<ReturnType<typeof createConfigSchema>>;
 export type CustomerEntry = ConfigFile['customers'][number];
 
-/** The schema of the configuration file. Customer files have that of `customers`. */
+/** Returns the schema of the configuration file. That of `customers` is also that of customer files. */
 export function createConfigSchema() {
   const zone = timezone();
   const service = z.strictObject({
@@ -94,8 +95,7 @@ export function createConfigSchema() {
         .optional()
         .describe("Opening hours in OpenStreetMap's syntax, local time."),
       holidays: holidayRegion().optional().describe('The region whose public holidays PH means.'),
-      labels: z
-        .record(labelName(), text('a label value', { minLength: 0 }))
+      labels: mapping(z.record(labelName(), text('a label value', { minLength: 0 })))
         .meta({ expected: 'labels such as { region: north }' })
         .default({})
         .describe('Labels of library_customer_info.'),
@@ -103,11 +103,12 @@ export function createConfigSchema() {
         .default([...MINUTE_STREAMS])
         .describe('What is polled.'),
       breakdowns: listOf(BREAKDOWNS, 0).default([]).describe('Breakdowns of the people counts.'),
-      branches: z
-        .record(
+      branches: mapping(
+        z.record(
           text('a branch id of up to 64 characters such as 101', { maxLength: 64 }),
           text('a name such as Main Library'),
-        )
+        ),
+      )
         .meta({ expected: 'branch ids with names such as { 101: Main Library }' })
         .default({})
         .describe('Names for library_branch_info, by branch id.'),
@@ -115,19 +116,19 @@ export function createConfigSchema() {
     .meta({ expected: 'a customer such as { name: …, client_id: … }' });
   return z
     .strictObject({
-      service: service
+      service: mapping(service)
         .meta({ expected: 'a mapping with base_url and auth_url' })
         .describe('The service and how to connect to it.'),
-      polling: polling
+      polling: mapping(polling)
         .meta({ expected: 'a mapping with interval' })
         .prefault({})
         .describe('Polling intervals.'),
-      defaults: defaults
+      defaults: mapping(defaults)
         .meta({ expected: 'a mapping with timezone' })
         .prefault({})
         .describe('Defaults for all customers.'),
       customers: z
-        .array(customer)
+        .array(mapping(customer))
         .meta({ expected: 'a list of customers' })
         .default([])
         .describe('The customers: at least one, here or in customer_files.'),

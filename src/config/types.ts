@@ -16,7 +16,7 @@ export interface PollingConfig {
   readonly breakdownIntervalMs: number;
 }
 
-/** `secret` was read with the configuration; `path` is the file that may hold a newer one. */
+/** A secret that was read with the configuration, and the file that may hold a newer one. */
 export interface SecretSource {
   readonly secret: Secret;
   readonly path: string | undefined;
@@ -29,16 +29,16 @@ export interface CustomerConfig {
   /** An IANA name that the runtime knows. */
   readonly timezone: string;
   readonly dayStartsAt: { readonly hour: number; readonly minute: number };
-  /** Whether to publish the occupancy estimate. */
+  /** True if the occupancy estimate is published. */
   readonly estimate: boolean;
   readonly capacity: number | undefined;
-  /** In OpenStreetMap's syntax; validated. */
+  /** Valid text in OpenStreetMap's syntax. */
   readonly openingHours: string | undefined;
   /** Country, or country-state, in lower case: `dk`, `de-by`. */
   readonly holidays: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly streams: readonly MinuteStream[];
   readonly breakdowns: readonly Breakdown[];
-  /** Branch id to name. */
+  /** Names by branch id. */
   readonly branches: Readonly<Record<string, string>>;
 }

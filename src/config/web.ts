@@ -1,7 +1,7 @@
 /**
- * The web configuration, the file that Prometheus's own exporters take
- * (https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md). Every other key of it is a problem: silently missing protection is worse
- * than none.
+ * The web configuration, the file that Prometheus's own exporters take. Keys that are not supported are
+ * problems: silently missing protection is worse than none
+ * (https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md).
  */
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
@@ -10,15 +10,16 @@ import { Secret } from '../base/secret.ts';
 import { CLIENT_AUTHS } from '../base/web-config.ts';
 import type { ClientAuth, TlsConfig, WebConfig } from '../base/web-config.ts';
 import { EXPOSED, parseCertificates } from './files.ts';
-import { failOn, Loading } from './loading.ts';
-import type { DeepPartial, LoadResult } from './loading.ts';
-import { oneOf, path } from './values.ts';
+import { ConfigReader, failOn } from './reader.ts';
+import type { DeepPartial, LoadResult } from './reader.ts';
+import { mapping, oneOf, path } from './values.ts';
 import type { Environment, YamlFile } from './yaml-file.ts';
 
 const TLS_VERSIONS = { TLS12: 'TLSv1.2', TLS13: 'TLSv1.3' } as const;
 
 type WebFile = z.output<ReturnType<typeof createWebSchema>>;
 
+/** Returns the schema of the web configuration. */
 export function createWebSchema() {
   const tls = z.strictObject({
     cert_file: path('a file with the certificate').describe(
@@ -44,13 +45,13 @@ export function createWebSchema() {
     .meta({ expected: 'a bcrypt hash with a cost from 4 to 16, as of htpasswd -nBC 10 USER' });
   return z
     .strictObject({
-      tls_server_config: tls
+      tls_server_config: mapping(tls)
         .meta({ expected: 'a mapping with cert_file and key_file' })
         .optional()
         .describe('TLS. Without it, the server uses plain http.'),
-      basic_auth_users: z
-        .record(userName, hash)
-        .refine((entries) => Object.keys(entries).length > 0)
+      basic_auth_users: mapping(
+        z.record(userName, hash).refine((entries) => Object.keys(entries).length > 0),
+      )
         .meta({ expected: 'users with bcrypt hashes such as { prometheus: $2y$10$… }' })
         .optional()
         .describe('Users with the bcrypt hashes of their passwords.'),
@@ -71,26 +72,26 @@ export async function loadWebConfig(
   others: readonly string[] = [],
 ): Promise<LoadResult<WebConfig>> {
   const schema = createWebSchema();
-  const loading = new Loading(schema, options.env);
-  const { file, values } = await loading.readYaml(options.path, schema);
-  const tls = await readTls(file, values.tls_server_config, loading);
+  const reader = new ConfigReader(schema, options.env);
+  const { file, values } = await reader.readYaml(options.path, schema);
+  const tls = await readTls(file, values.tls_server_config, reader);
   if (values.basic_auth_users !== undefined && file.isExposed) {
     file.warn(['basic_auth_users'], `hashes in a file that ${EXPOSED}`);
   }
   if (options.running !== undefined && file.problems.length === 0) {
     checkUnchanged(file, tls, options.running.tls);
   }
-  failOn([...others, ...loading.problems]);
+  failOn([...others, ...reader.problems]);
   const { basic_auth_users: users = {} } = values as WebFile;
-  const { files, warnings } = loading;
   const hashes = Object.entries(users).map(([user, hash]) => [user, new Secret(hash)] as const);
-  return { config: { tls, users: new Map(hashes) }, files, warnings };
+  const config = { tls, users: new Map(hashes) };
+  return { config, digest: reader.digest(), warnings: reader.warnings };
 }
 
 async function readTls(
   file: YamlFile,
   section: DeepPartial<WebFile>['tls_server_config'],
-  loading: Loading,
+  reader: ConfigReader,
 ): Promise<TlsConfig | undefined> {
   if (section === undefined) {
     return undefined;
@@ -100,7 +101,7 @@ async function readTls(
     parse: (content: FileContent) => Result,
   ) {
     const path = ['tls_server_config', key];
-    return loading.readNamed(file, path, section?.[key], parse, key === 'key_file');
+    return reader.readNamed(file, path, section?.[key], parse, key === 'key_file');
   }
   const cert = await read('cert_file', parseCertificates);
   const key = await read('key_file', ({ text }) => new Secret(text));
@@ -133,7 +134,7 @@ function checkClientAuth(file: YamlFile, given: ClientAuth | undefined): ClientA
   return clientAuth;
 }
 
-/** A port cannot change between http and https, nor whether it asks for certificates. */
+/** Reports what cannot change: http or https, and whether the port asks for certificates. */
 function checkUnchanged(
   file: YamlFile,
   tls: TlsConfig | undefined,

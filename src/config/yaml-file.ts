@@ -1,4 +1,4 @@
-/** A YAML file: its values, the place of each, and what is wrong with it. */
+/** Parses a YAML file: its values as text, the place of each, and what is wrong with it. */
 import { resolve } from 'node:path';
 import {
   isAlias,
@@ -17,7 +17,7 @@ import type { Alias, Document, Pair, YAMLMap } from 'yaml';
 import type { FileContent } from '../base/files.ts';
 import { isExposed } from './files.ts';
 
-/** Of keys and of positions in lists, from the top of the file. Empty for the file as a whole. */
+/** Path of keys and positions in lists, from the top of the file. Empty for the file as a whole. */
 export type Path = readonly PropertyKey[];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -29,10 +29,10 @@ export interface Problem {
   readonly message: string;
 }
 
-/** What aliases expand to counts, too. */
+/** Limit with aliases expanded. */
 const MAX_ENTRIES = 1_000_000;
 
-/** By code: in place of the parser's messages that quote the file or are for its developers. */
+/** Messages by code, in place of the parser's that quote the file or are for its developers. */
 const MESSAGES: Readonly<Record<string, string>> = {
   BAD_DIRECTIVE: 'unknown directive; remove the line that begins with %',
   BAD_DQ_ESCAPE: 'invalid escape sequence; write \\\\ for a backslash, or use single quotes',
@@ -42,13 +42,14 @@ const MESSAGES: Readonly<Record<string, string>> = {
   UNEXPECTED_TOKEN: 'unexpected text; check the brackets and quotes before it, or quote the value',
 };
 
+/** A parsed file, with problems and warnings, its own and those that others add. */
 export class YamlFile {
-  /** As the user named it. */
+  /** Name that the user gave it. */
   readonly name: string;
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
   readonly text: string;
-  /** Whether users that need not know a secret in it can read it. */
+  /** True if everybody on the machine can read the file, so that it should hold no secret. */
   readonly isExposed: boolean;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
@@ -71,6 +72,9 @@ export class YamlFile {
       lineCounter: this.#lines,
       logLevel: 'error',
       prettyErrors: false,
+      // Scalars are text, and the schema of the configuration says what it is read as.
+      schema: 'failsafe',
+      customTags: ['null'],
       resolveKnownTags: false,
       stringKeys: true,
       uniqueKeys: false,
@@ -84,15 +88,18 @@ export class YamlFile {
         Alias: (_key, node, ancestors) => this.#checkAlias(node, ancestors, document),
         Map: (_key, node, ancestors) => this.#readKeys(node, ancestors, env),
         Scalar: (key, node, ancestors) => {
-          if (key !== 'key') {
-            this.#readScalar(node, ancestors, env);
+          if (key !== 'key' && node.value !== null) {
+            node.value = this.#expand(node, [...ancestors, node], env);
           }
         },
       });
     }
   }
 
-  /** The values; text with `${NAME}` is expanded. Undefined if the file cannot be read. */
+  /**
+   * Returns the values: lists, mappings, null, and text with `${NAME}` expanded. Undefined if the file
+   * cannot be read.
+   */
   read(): unknown {
     try {
       // The values of an alias are those of its anchor, so that they take no memory.
@@ -107,7 +114,7 @@ export class YamlFile {
     return undefined;
   }
 
-  /** Adds a problem. At the same place and path, only the first one counts. The message quotes nothing from the file. */
+  /** Adds a problem; of those at one place and path, only the first. The message quotes nothing. */
   add(path: Path, message: string, offset = this.locate(path)[0]): void {
     const id = [offset, ...path].join('\0');
     if (!this.#reported.has(id)) {
@@ -131,17 +138,12 @@ export class YamlFile {
     );
   }
 
-  /** The scalar at a path as it is written, with `${NAME}` expanded; undefined if there is none. */
-  scalarAt(path: Path): string | undefined {
-    const node = this.#nodeAt(path);
-    return isScalar(node) && node.value !== null ? node.source : undefined;
-  }
-
+  /** Returns true if there is a value at a path, be it valid or not. */
   has(path: Path): boolean {
     return this.#nodeAt(path) !== undefined;
   }
 
-  /** Offsets of the value or key at a path. What is missing is where its container is. */
+  /** Returns the offsets of the value or key at a path. What is missing is where its container is. */
   locate(path: Path, part: 'key' | 'value' = 'value'): readonly [start: number, end: number] {
     const parent = part === 'key' ? this.#nodeAt(path.slice(0, -1)) : undefined;
     const pairs = isMap(parent) ? parent.items : [];
@@ -153,12 +155,12 @@ export class YamlFile {
     return path.length === 0 ? [0, 0] : this.locate(path.slice(0, -1));
   }
 
-  /** The text of the value at a path, or of its key, as it is written. */
+  /** Returns the text of the value at a path, or of its key, as it is written. */
   textAt(path: Path, part?: 'key'): string {
     return this.text.slice(...this.locate(path, part));
   }
 
-  /** Line and column from 1, in characters, and the line's text and where that begins. */
+  /** Returns line and column from 1, in characters, and the line's text and where that begins. */
   position(offset: number) {
     const { line, col } = this.#lines.linePos(offset);
     const start = offset - col + 1;
@@ -197,15 +199,7 @@ export class YamlFile {
     }
   }
 
-  #readScalar(node: Scalar, ancestors: readonly unknown[], env: Environment): void {
-    const text = this.#expand(node, [...ancestors, node], env);
-    if (text !== (node.source ?? '')) {
-      node.source = text;
-      node.value = typed(text);
-    }
-  }
-
-  /** `${NAME}` is the environment's value, `$${` a literal `${`. Values are not expanded again. */
+  /** Returns a text with the environment's values for `${NAME}`, not expanded again, and `${` for `$${`. */
   #expand({ source = '', range }: Scalar, nodes: readonly unknown[], env: Environment): string {
     return source.replaceAll(/\$\$\{|\$\{([^}]*)(\}?)/g, (whole, name: string, end: string) => {
       if (whole === '$${') {
@@ -222,7 +216,7 @@ export class YamlFile {
   }
 }
 
-/** Of the last one of `nodes`, which the others contain. */
+/** Returns the path of the last one of `nodes`. Each contains the next one. */
 function pathOf(nodes: readonly unknown[]): Path {
   return nodes.flatMap((node, i): Path => {
     if (isPair<Scalar>(node)) {
@@ -232,7 +226,7 @@ function pathOf(nodes: readonly unknown[]): Path {
   });
 }
 
-/** Whether a value and all that it contains are at most this many. */
+/** Returns true if a value and all that it contains are at most `limit` values. */
 function isAtMost(limit: number, value: unknown): boolean {
   const left = [value];
   for (let count = 0; left.length > 0; count += 1) {
@@ -245,12 +239,4 @@ function isAtMost(limit: number, value: unknown): boolean {
     }
   }
   return true;
-}
-
-/** What an environment variable stands for: a number, a boolean, or the text. */
-function typed(text: string): unknown {
-  if (/^(true|false)$/.test(text)) {
-    return text === 'true';
-  }
-  return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text) ? Number(text) : text;
 }

@@ -21,7 +21,7 @@ test.each([
   ['-0', '2026-11-21T09:09:10+01:00'],
   ['-9999y', '1970-01-01T01:00:00+01:00'],
 ])('the time %s is %s', (text, time) => {
-  expect(COPENHAGEN.format(parseTimeFlag(text).at(COPENHAGEN, NOW_MS))).toBe(time);
+  expect(COPENHAGEN.format(parseTimeFlag(text).toInstantMs(COPENHAGEN, NOW_MS))).toBe(time);
 });
 
 const NO_TIMES = [

@@ -1,110 +1,92 @@
-/** Which changes of files lead to a reload: real files, a virtual clock. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+/** Which changes of a configuration lead to a reload, under a virtual clock. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createWatch } from '../../src/cli/watch.ts';
-import type { ReloadScope } from '../../src/daemon.ts';
+import { ConfigError } from '../../src/base/errors.ts';
+import { reloadOnChange } from '../../src/cli/watch.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const INTERVAL_MS = 30_000;
+const SETTLE_MS = 1_000;
 
-let folder: string;
-let files: string[];
-let duringReload: () => void;
+let clock: VirtualClock;
 let stop: AbortController;
 let watching: Promise<void>;
+/** Digest of the files, or what loading them throws. */
+let files: string | Error;
+let reloaded: (string | Error)[];
+let duringReload: () => void;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'watch-'));
-  files = [write('config.yaml', 'one'), write('riverside.secret', 'first')];
-  duringReload = () => {};
+  clock = new VirtualClock(0);
   stop = new AbortController();
+  files = 'one';
+  reloaded = [];
+  duringReload = () => {};
+  const options = {
+    load: () =>
+      files instanceof Error ? Promise.reject(files) : Promise.resolve({ digest: files }),
+    reload() {
+      reloaded.push(files);
+      duringReload();
+      return Promise.resolve();
+    },
+    loadedDigest: 'one',
+    intervalMs: INTERVAL_MS,
+  };
+  watching = reloadOnChange(options, clock, stop.signal);
 });
 afterEach(async () => {
   stop.abort();
-  await watching;
-  rmSync(folder, { recursive: true });
+  await watching.catch(() => {});
 });
 
-/** Watches the files; what it returns changes one and returns the number of reloads after the next look. */
-async function watch(scope: ReloadScope) {
-  const clock = new VirtualClock(0);
-  let reloads = 0;
-  const daemon = {
-    files: () => files,
-    reload() {
-      reloads += 1;
-      duringReload();
-      duringReload = () => {};
-      return Promise.resolve({ ok: true as const });
-    },
-  };
-  const run = await createWatch(daemon, scope, INTERVAL_MS, clock, stop.signal);
-  watching = run();
-  async function asleep(): Promise<void> {
+/** Changes the files, and lets the watch load them once more after each of the times. */
+async function change(content: string | Error, ...waitsMs: readonly number[]): Promise<void> {
+  files = content;
+  for (const ms of waitsMs) {
+    await clock.advance(ms);
     await vi.waitUntil(() => clock.sleepers === 1, { interval: 5 });
   }
-  await asleep();
-  return async (name?: string, content = ''): Promise<number> => {
-    if (name !== undefined) {
-      write(name, content);
-    }
-    await clock.advance(INTERVAL_MS);
-    await asleep();
-    return reloads;
-  };
 }
 
-function write(name: string, content: string): string {
-  const file = join(folder, name);
-  writeFileSync(file, content);
-  return file;
-}
-
-test('a changed file is reloaded once, a written one that is the same never', async () => {
-  const reloadsAfter = await watch('all');
-  expect(await reloadsAfter('config.yaml', 'one')).toBe(0);
-  expect(await reloadsAfter('config.yaml', 'two')).toBe(1);
-  expect(await reloadsAfter()).toBe(1);
-  expect(await reloadsAfter('riverside.secret', 'second')).toBe(2);
+test('a change is reloaded once, a second after it was seen', async () => {
+  await change('one', INTERVAL_MS, INTERVAL_MS);
+  await change('two', INTERVAL_MS);
+  expect(reloaded).toEqual([]);
+  await change('two', SETTLE_MS);
+  expect(reloaded).toEqual(['two']);
+  await change('two', INTERVAL_MS, INTERVAL_MS);
+  expect(reloaded).toEqual(['two']);
 });
 
-test('files that disappear, come back or are new with the same ending lead to a reload', async () => {
-  const reloadsAfter = await watch('all');
-  rmSync(join(folder, 'riverside.secret'));
-  expect(await reloadsAfter()).toBe(1);
-  expect(await reloadsAfter('riverside.secret', 'first')).toBe(2);
-  expect(await reloadsAfter('notes.txt', 'not ours')).toBe(2);
-  // A pattern may match it.
-  expect(await reloadsAfter('hilltop.yaml', 'a customer')).toBe(3);
+test('a bad configuration is reloaded once for each of its problems, and again when it is good', async () => {
+  const [bad, same, worse] = ['bad', 'bad', 'worse'].map((text) => new ConfigError(text));
+  await change(bad ?? '', INTERVAL_MS, SETTLE_MS);
+  await change(same ?? '', INTERVAL_MS, INTERVAL_MS);
+  await change(worse ?? '', INTERVAL_MS, SETTLE_MS);
+  await change('one', INTERVAL_MS, SETTLE_MS);
+  expect(reloaded).toEqual([bad, worse, 'one']);
+});
+
+test('a configuration that is being written is not reloaded before it is complete', async () => {
+  await change('t', INTERVAL_MS);
+  await change('tw', SETTLE_MS);
+  await change('one', SETTLE_MS);
+  expect(reloaded).toEqual([]);
+  await change('tw', INTERVAL_MS);
+  await change('two', SETTLE_MS, SETTLE_MS);
+  expect(reloaded).toEqual(['two']);
 });
 
 test('a change during a reload leads to another one', async () => {
-  const reloadsAfter = await watch('all');
-  duringReload = () => write('config.yaml', 'three');
-  expect(await reloadsAfter('config.yaml', 'two')).toBe(1);
-  expect(await reloadsAfter()).toBe(2);
-  expect(await reloadsAfter()).toBe(2);
+  duringReload = () => (files = 'three');
+  await change('two', INTERVAL_MS, SETTLE_MS);
+  await change('three', INTERVAL_MS, SETTLE_MS, INTERVAL_MS, INTERVAL_MS);
+  expect(reloaded).toEqual(['two', 'three']);
 });
 
-test('the files that the last reload read are watched', async () => {
-  const reloadsAfter = await watch('all');
-  duringReload = () => (files = [...files, write('new.pem', 'one')]);
-  expect(await reloadsAfter('config.yaml', 'two')).toBe(1);
-  expect(await reloadsAfter()).toBe(1);
-  expect(await reloadsAfter('new.pem', 'two')).toBe(2);
-});
-
-test('the web configuration is reloaded when two looks in a row see the same change', async () => {
-  const reloadsAfter = await watch('web');
-  // Files that it does not name.
-  expect(await reloadsAfter('other.yaml', 'not ours')).toBe(0);
-  expect(await reloadsAfter()).toBe(0);
-  expect(await reloadsAfter('config.yaml', 'half')).toBe(0);
-  expect(await reloadsAfter('config.yaml', 'one')).toBe(0);
-  expect(await reloadsAfter('config.yaml', 'half')).toBe(0);
-  expect(await reloadsAfter('config.yaml', 'half and half')).toBe(0);
-  expect(await reloadsAfter()).toBe(1);
-  expect(await reloadsAfter()).toBe(1);
+test('an error that is not about the configuration ends the watch', async () => {
+  files = new Error('out of memory');
+  const ended = watching.catch((error: unknown) => error);
+  await clock.advance(INTERVAL_MS);
+  expect(await ended).toEqual(files);
 });

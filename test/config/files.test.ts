@@ -1,12 +1,12 @@
 /** Files that cannot be read, secret files, warnings about modes, and patterns of customer files. */
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, symlink, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { readTextFile } from '../../src/base/files.ts';
-import { accessOf, parseSecret } from '../../src/config/files.ts';
+import { accessOf, parseSecret } from '../../src/config/credentials.ts';
 import { configWith, folderOf, load, problemsOf } from './folder.ts';
 
 const WITH_SECRET_FILE = configWith({}).replace(
@@ -90,6 +90,34 @@ test('a secret file is read again when the secret is needed, an inline secret is
   await writeFile(join(folder, 'secrets/riverside'), 'new');
   const read = await Promise.all(config.customers.map((one) => accessOf(one).readSecret()));
   expect(read.map((secret) => secret.reveal())).toEqual(['new', 'inline']);
+});
+
+test('the digest changes with each file that is read, and with no other', async () => {
+  const more = 'customer_files: ["more/*.yaml"]';
+  const folder = await folderOf({
+    'config.yaml': WITH_SECRET_FILE.replace('customers:', '  ca_file: ca.pem\ncustomers:') + more,
+    'ca.pem': await readFile(new URL('testdata/ca.pem', import.meta.url)),
+    'secrets/riverside': 'first',
+    'more/a.yaml': '[]',
+  });
+  async function digest(): Promise<string> {
+    return (await loadConfig({ path: join(folder, 'config.yaml'), env: {} })).digest;
+  }
+  const first = await digest();
+  const digests = new Set([first]);
+  for (const [name, text] of [
+    ['secrets/riverside', 'second'],
+    ['more/a.yaml', '[] # nobody yet'],
+    ['more/b.yaml', '[]'],
+    ['ca.pem', `# Ours.\n${await readFile(join(folder, 'ca.pem'), 'utf8')}`],
+    ['config.yaml', `${await readFile(join(folder, 'config.yaml'), 'utf8')}\n`],
+  ] as const) {
+    await writeFile(join(folder, name), text);
+    digests.add(await digest());
+  }
+  expect(digests.size).toBe(6);
+  await writeFile(join(folder, 'more/notes.txt'), 'not ours');
+  expect(digests.has(await digest())).toBe(true);
 });
 
 const SECRET = 'hunter2hunter2';

@@ -2,8 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { z } from 'zod';
 import { loadConfig } from '../../src/config/load.ts';
 import { createConfigSchema } from '../../src/config/schema.ts';
+import { innerType } from '../../src/config/values.ts';
 import { configWith, folderOf, load, problemsIn } from './folder.ts';
 
 test('a minimal configuration has every default', async () => {
@@ -90,14 +92,15 @@ test('a thread finds the same problems, with its environment', async () => {
   expect(await problemsIn(loadConfig({ ...options, inThread: true }))).toBe(problems);
 });
 
-test('values are normalized, and numbers can be text', async () => {
+test('values are normalized, and quotes make no difference', async () => {
   const { config } = await load({
     'config.yaml': configWith({
-      service: 'max_requests_per_second: 0.5\nproxy_url: http://proxy.example.org:3128/',
+      service:
+        'max_requests_per_second: .5e0\nmax_concurrency: 08\nproxy_url: http://proxy.example.org:3128/',
       customer: [
         'day_starts_at: "05:30"',
-        'capacity: 250',
-        'estimate: false',
+        'capacity: "250"',
+        'estimate: "false"',
         'opening_hours: "Mo-Fr 08:00-20:00; PH off"',
         'holidays: DE-by',
         'labels: { region: 7, open: on, _x: "" }',
@@ -112,6 +115,7 @@ test('values are normalized, and numbers can be text', async () => {
   expect(config.polling.intervalMs).toBe(60_000);
   expect(config.service).toMatchObject({
     baseUrl: 'https://statistics.example.org/library',
+    maxConcurrency: 8,
     maxRequestsPerSecond: 0.5,
     proxyUrl: 'http://proxy.example.org:3128',
   });
@@ -176,7 +180,7 @@ test('secrets are read from files, relative to the file that names them', async 
     'customers/a.yaml': '- { name: a, client_id: a, client_secret: of a, timezone: UTC }',
     'customers/.hidden.yaml': 'nonsense',
   });
-  const { config, files } = await loadConfig({ path: join(folder, 'config.yaml'), env: {} });
+  const { config, path } = await loadConfig({ path: join(folder, 'config.yaml'), env: {} });
   expect(config.customers.map((customer) => customer.name)).toEqual(['riverside', 'a', 'b']);
   expect(config.customers.map((customer) => customer.clientSecret.secret.reveal())).toEqual([
     'line one\r\nline two ',
@@ -184,15 +188,7 @@ test('secrets are read from files, relative to the file that names them', async 
     'of b',
   ]);
   expect(config.customers[2]?.clientSecret.path).toBe(join(folder, 'customers/b.secret'));
-  expect(files).toEqual(
-    [
-      'config.yaml',
-      'customers/a.yaml',
-      'customers/b.yaml',
-      'secrets/riverside',
-      'customers/b.secret',
-    ].map((name) => join(folder, name)),
-  );
+  expect(path).toBe(join(folder, 'config.yaml'));
 });
 
 test('anchors, a byte-order mark and CRLF are understood, and text is as it is written', async () => {
@@ -265,8 +261,10 @@ describe('config.example.yaml', async () => {
     const keys = Array.from(everything.matchAll(/(?:^|[ -])(\w+):(?= |$)/gm), ([, key]) => key);
     const { shape } = createConfigSchema();
     const { service, polling, defaults, customers } = shape;
-    const objects = [service, polling.unwrap(), defaults.unwrap(), customers.unwrap().element];
-    const known = [shape, ...objects.map((object) => object.shape)].flatMap(Object.keys);
+    const objects = [service, polling, defaults, customers.unwrap().element].map(innerType);
+    const known = [shape, ...objects.map((object) => (object as z.ZodObject).shape)].flatMap(
+      Object.keys,
+    );
     expect(known.filter((key) => !keys.includes(key))).toEqual([]);
   });
 });

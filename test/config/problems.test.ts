@@ -45,7 +45,8 @@ async function expectProblems(part: Part, text: string, problems: Case[2]): Prom
 // prettier-ignore
 test.each<Case>([
   // types and ranges
-  ['customer', 'capacity: "250"', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a string ^'],
+  ['customer', 'capacity: "many"', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got "many" ^'],
+  ['customer', 'capacity: 0x10', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got 0x10 ^'],
   ['customer', 'capacity: 2.5', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got 2.5 ^'],
   ['more', 'polling: { interval: banana }', '9:22: polling.interval: expected a duration from 1s to 1d, such as 60s, got banana'],
   ['more', 'polling: { "interval": "1 s", breakdown_interval: 9e9s }', ['9:24: polling.interval: expected a duration from 1s to 1d, such as 60s, got "1 s"', '9:51: polling.breakdown_interval: expected a duration from 1s to 1d, such as 5m, got 9e9s']],
@@ -56,14 +57,14 @@ test.each<Case>([
   ['customer', 'capacity:', '9:14: customers[0].capacity: expected an integer from 1 to 1000000, got an empty value ^'],
   ['service', 'max_requests_per_second: 0', '4:28: service.max_requests_per_second: expected a number from 0.01 to 100000, got 0 ^'],
   ['service', 'request_times: UTC', '4:18: service.request_times: expected one of offset, utc, local, got UTC ^'],
-  ['service', 'allow_insecure: yes', '4:19: service.allow_insecure: expected true or false, got a string ^'],
+  ['service', 'allow_insecure: yes', '4:19: service.allow_insecure: expected true or false, got yes ^'],
   ['service', 'timeout: 10', '4:12: service.timeout: expected a duration from 100ms to 5m, such as 10s, got 10 ^'],
   ['customer', 'day_starts_at: "24:00"', '9:20: customers[0].day_starts_at: expected a time of day from "00:00" to "23:59", got "24:00" ^'],
   ['customer', 'streams: []', '9:14: customers[0].streams: expected a list of one or more of people, logins, got a list ^'],
   ['customer', 'breakdowns: [room]', '9:18: customers[0].breakdowns[0]: expected one of branch, client, device, got room ^'],
   ['customer', 'labels: { job: x }', '9:15: customers[0].labels.job: expected a label name of letters, digits and _, not reserved (customer, timezone, job, instance, __…), got another key'],
   ['customer', 'branches: { 101: "" }', '9:22: customers[0].branches: expected a name such as Main Library, got another value'],
-  ['more', 'customer_files: more.yaml', '9:17: customer_files: expected a list of files such as ["customers/*.yaml"], got a string ^'],
+  ['more', 'customer_files: more.yaml', '9:17: customer_files: expected a list of files such as ["customers/*.yaml"], got more.yaml ^'],
   ['more', '  - hillside', '9:5: customers[1]: expected a customer such as { name: …, client_id: … }, got a string'],
   ['more', '  -', ['9:4: customers[1].name: expected a name of up to 128 visible characters, got nothing', '9:4: customers[1].client_id: expected the id from the API module tab, got nothing', '9:4: customers[1].timezone: expected an IANA time zone, here or in defaults, got nothing', '9:4: customers[1].client_secret_file: expected one of client_secret_file and client_secret, got neither']],
   // names
@@ -130,7 +131,7 @@ test('problems of all files are reported in the order of files and lines', async
   )
     .toBe(`config.yaml:2:3: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got nothing
 config.yaml:2:3: service.base_ulr: unknown key, did you mean base_url?
-config.yaml:9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a string
+config.yaml:9:15: customers[0].capacity: expected an integer from 1 to 1000000, got many
       capacity: many
                 ^
 b.yaml:1:3: [0].name: expected a name of up to 128 visible characters, got nothing

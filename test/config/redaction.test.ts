@@ -5,6 +5,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/base/errors.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { ProblemFormatter } from '../../src/config/problems.ts';
+import { createConfigSchema } from '../../src/config/schema.ts';
+import { YamlFile } from '../../src/config/yaml-file.ts';
 import { configWith, folderOf, load, problemsOf } from './folder.ts';
 
 /** Its letters are nowhere else in the files or in messages: three of them in a row are a leak. */
@@ -90,6 +93,63 @@ test.each([
   ...WHOLE_FILES.map((text) => [configWith({ more: 'customer_files: [secret]' }), text]),
 ])('%j with the file %j shows nothing of the secret', async (file, secret = '') => {
   expect(await problemsOf({ 'config.yaml': file, secret })).not.toMatch(LEAK);
+});
+
+function parse(text: string): YamlFile {
+  return new YamlFile('f', { text, mode: 0o600 }, {});
+}
+
+// prettier-ignore
+test.each([
+  ['capacity: 250', 'capacity: 250'],
+  ['  - name: riverside # of 1901', '  - name: riverside'],
+  ['client_secret:', 'client_secret:'],
+  ['opening_hours: "Mo-Fr 08:00-20:00; PH off"', 'opening_hours: "Mo-Fr 08:00-20:00; PH off"'],
+  ["scope: 'a: b'", "scope: 'a: b'"],
+  ['customer_files: ["customers/*.yaml", b.yaml]', 'customer_files: ["customers/*.yaml", b.yaml]'],
+  ['base_url: https://a.example:8080/path', 'base_url: https://a.example:8080/path'],
+  ...[
+    'client_secret: x', 'colour: x', 'client_secret: # x', 'scope', 'scope=x', '? scope', '{ scope: x }', 'scope: x client_secret: y', 'scope: x: y',
+    'base_url: https://u:p@a.example', 'base_url: https://a.example?key', 'base_url: https://a.example#key', 'scope: "a@b"', "scope: 'a?b'",
+    'scope: ${NAME}', 'scope: "${NAME}"', 'scope: { a: b }', 'scope: a}', 'streams: [a, { b: c }]', 'streams: [a: b]', 'streams: [a', 'streams: [[a]]',
+    'scope: *a', 'scope: &a x', 'scope: !a x', 'scope: |', 'scope: >-', 'scope: @a', 'scope: %a', 'scope: `a', 'scope: ,a', 'scope: #a',
+    'scope: "a', "scope: 'a", 'scope: a"b', 'scope: "a\\n"', 'scope: a\\n', 'scope: "a" b', 'scope: "a # b"',
+    'scope: a\u0007', 'scope: a\u202Eb', `scope: ${'a'.repeat(160)}`,
+  ].map((line) => [line, undefined] as const),
+] as const)('of the source line %j, %j is shown', (line, shown) => {
+  const formatter = new ProblemFormatter(createConfigSchema());
+  const output = formatter.format({ file: parse(line), offset: 0, path: [], message: 'wrong' });
+  expect(output.split('\n')).toEqual(['f:1:1: (file): wrong', ...(shown ? [`  ${shown}`, '  ^'] : [])]);
+});
+
+test.each([
+  ['{ scope: a b, client_secret: x }', 'a b'],
+  ['{ client_secret: x, "scope": "a" }', '"a"'],
+  ['scope: [a, # b\n a]', undefined],
+  ['{ scope: "a\n b" }', undefined],
+  ['{ scope: a@b }', undefined],
+  ['[&a { x: y }, { scope: *a }]', undefined],
+  ['{ scope:\n a }', undefined],
+])('in %j, the scope is shown as %j', (text = '', shown) => {
+  const file = parse(text);
+  const path = text.startsWith('[') ? [1, 'scope'] : ['scope'];
+  expect(new ProblemFormatter(createConfigSchema()).quote(file, path)).toBe(shown);
+});
+
+test.each([
+  ['colour', 'colour'],
+  ['client_secret', 'client_secret'],
+  ['one_two_three_four', 'one_two_three_four'],
+  ['one_two_three_four_five', '(file)'],
+  ['abcdefghijklmnopq', '(file)'],
+  ['a1b2', '(file)'],
+  ['a b', '(file)'],
+  ['a-b', '(file)'],
+])('the key %j is shown as %s', (key, shown) => {
+  const file = parse(`"${key}": x`);
+  const formatter = new ProblemFormatter(createConfigSchema());
+  const output = formatter.format({ file, offset: 0, path: [key], message: 'wrong' });
+  expect(output).toBe(`f:1:1: ${shown}: wrong`);
 });
 
 test('a loaded configuration and its warnings show no secret', async () => {

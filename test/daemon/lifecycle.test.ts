@@ -64,7 +64,7 @@ test('stop ends readiness and reloads first, then polls, and writes the state fi
     'starting',
     {
       version: '0',
-      config_file: loaded.files[0],
+      config_file: loaded.path,
       storage_path: storagePath,
       shard: '0/1',
       customers: 1,

@@ -4,7 +4,7 @@ import { ConfigError } from '../../src/base/errors.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import { configured, started } from './fixture.ts';
 
-const WEB = { config: { tls: undefined, users: new Map() }, files: [], warnings: [] };
+const WEB = { config: { tls: undefined, users: new Map() }, digest: '', warnings: [] };
 
 const SUCCESSFUL = 'library_exporter_config_last_reload_successful';
 

@@ -1,45 +1,51 @@
-/** One load of a configuration: reads files and validates them, and collects problems and warnings. */
+/** Reads and validates the files of one load of a configuration, and collects problems and warnings. */
+import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { closestMatch } from 'leven';
 import { z } from 'zod';
 import { ConfigError, messageOf } from '../base/errors.ts';
 import { readTextFile } from '../base/files.ts';
 import type { FileContent } from '../base/files.ts';
-import { EXPOSED, isExposed, MAX_CONFIG_FILE_BYTES, MAX_SECRET_BYTES } from './files.ts';
+import { MAX_SECRET_BYTES } from './credentials.ts';
+import { EXPOSED, isExposed } from './files.ts';
 import { ProblemFormatter } from './problems.ts';
 import { innerType, metaOf, typeAt } from './values.ts';
 import { YamlFile } from './yaml-file.ts';
 import type { Environment, Path, Problem } from './yaml-file.ts';
 
+const MAX_FILE_BYTES = 4 * 1_048_576;
 const MAX_SHOWN_PROBLEMS = 1_000;
 
 export interface LoadResult<Config> {
   readonly config: Config;
-  /** Every file that was read, absolute, the main file first: YAML files, secrets, certificates, keys. */
-  readonly files: readonly string[];
+  /** Hash of every file that was read: YAML files, secrets, certificates, keys. */
+  readonly digest: string;
   /** What works but should be changed, each with its place. */
   readonly warnings: readonly string[];
 }
 
-export interface Loaded<Values> {
+/** A YAML file and its values. */
+export interface ValidatedFile<Values> {
   readonly file: YamlFile;
-  /** Without problems, nothing is missing. After one, what is valid, as it is written. */
+  /** Without problems, nothing is missing. After one, what is valid. */
   readonly values: DeepPartial<Values>;
 }
 
+/** A type whose keys may all be missing, at every level. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]
   ? readonly (DeepPartial<Item> | undefined)[]
   : T extends object
     ? { readonly [Key in keyof T]?: DeepPartial<T[Key]> | undefined }
     : T;
 
-export class Loading {
+/** Made for one load. */
+export class ConfigReader {
   readonly formatter: ProblemFormatter;
-  readonly #files = new Set<string>();
+  readonly #hash = createHash('sha256');
   readonly #env: Environment;
   readonly #yamlFiles: YamlFile[] = [];
 
-  /** `schema` is that of the main file. */
+  /** `schema` describes the main file; `env` is what `${NAME}` stands for. */
   constructor(schema: z.ZodType, env: Environment) {
     this.formatter = new ProblemFormatter(schema);
     this.#env = env;
@@ -49,10 +55,8 @@ export class Loading {
   async readYaml<Schema extends z.ZodType>(
     name: string,
     schema: Schema,
-  ): Promise<Loaded<z.output<Schema>>> {
-    const path = resolve(name);
-    this.#files.add(path);
-    const content = await readTextFile(path, MAX_CONFIG_FILE_BYTES).catch(messageOf);
+  ): Promise<ValidatedFile<z.output<Schema>>> {
+    const content = await this.#readText(resolve(name), MAX_FILE_BYTES).catch(messageOf);
     const file = new YamlFile(name, content, this.#env);
     this.#yamlFiles.push(file);
     return { file, values: this.#validate(file, schema) as DeepPartial<z.output<Schema>> };
@@ -63,22 +67,15 @@ export class Loading {
     if (value === undefined) {
       return {};
     }
-    const asWritten = schema.safeParse(value, { reportInput: true });
-    asWritten.error?.issues.forEach((issue) => convert(file, value, issue));
-    const result = asWritten.success ? asWritten : schema.safeParse(value, { reportInput: true });
-    if (result.success) {
-      return result.data;
-    }
-    for (const issue of result.error.issues) {
+    const result = schema.safeParse(value, { reportInput: true });
+    for (const issue of result.error?.issues ?? []) {
       if (issue.code === 'unrecognized_keys') {
         this.#addUnknownKeys(file, schema, issue);
-        issue.keys.forEach((key) => Reflect.deleteProperty(issue.input as object, key));
       } else {
         this.#addIssue(file, schema, issue);
-        replaceAt(value, issue.path, undefined);
       }
     }
-    return isObject(value) ? value : {};
+    return result.success ? result.data : (validPart(schema, value) ?? {});
   }
 
   #addUnknownKeys(
@@ -87,14 +84,14 @@ export class Loading {
     { path, keys }: z.core.$ZodIssueUnrecognizedKeys,
   ): void {
     // The path is that of the mapping.
-    const known = Object.keys((innerType(typeAt(schema, path)) as z.ZodObject).shape);
+    const knownKeys = Object.keys((innerType(typeAt(schema, path)) as z.ZodObject).shape);
     for (const key of keys) {
-      const at = [...path, key];
+      const keyPath = [...path, key];
       // One of three characters may be different, two at most.
       const maxDistance = Math.min(2, Math.ceil(key.length / 3));
-      const nearest = closestMatch(key.toLowerCase(), known, { maxDistance });
-      const hint = nearest ? `did you mean ${nearest}?` : `expected one of ${known.join(', ')}`;
-      file.add(at, `unknown key, ${hint}`, file.locate(at, 'key')[0]);
+      const nearest = closestMatch(key.toLowerCase(), knownKeys, { maxDistance });
+      const hint = nearest ? `did you mean ${nearest}?` : `expected one of ${knownKeys.join(', ')}`;
+      file.add(keyPath, `unknown key, ${hint}`, file.locate(keyPath, 'key')[0]);
     }
   }
 
@@ -108,7 +105,7 @@ export class Loading {
     file.add(path, `expected ${metaOf(type).expected}, got ${got}`, offset);
   }
 
-  /** Completes "got …". */
+  /** Returns what completes "got …". */
   #found(file: YamlFile, { code, input, path }: z.core.$ZodIssue): string {
     if (isObject(input)) {
       return Array.isArray(input) ? 'a list' : 'a mapping';
@@ -116,15 +113,14 @@ export class Loading {
     if (input === undefined || input === null) {
       return input === null ? 'an empty value' : 'nothing';
     }
-    if (code === 'invalid_type' && typeof input !== 'number') {
-      return `a ${typeof input}`;
-    }
-    return this.formatter.quote(file, path) ?? 'another value';
+    const other = code === 'invalid_type' ? `a ${typeof input}` : 'another value';
+    return this.formatter.quote(file, path) ?? other;
   }
 
   /**
-   * Reads a file that a key names, if it is given, relative to the file with the key. Undefined after a
-   * problem, be it in the file or that `parse` throws an Error; its message follows the name of the file.
+   * Reads and parses a file that a key names, relative to the file with the key. Returns undefined without
+   * a name, and after a problem: the file cannot be read, or `parse` throws an Error. Its message follows
+   * the name of the file.
    */
   async readNamed<Result>(
     file: YamlFile,
@@ -137,10 +133,9 @@ export class Loading {
       return undefined;
     }
     const absolute = resolve(dirname(file.path), name);
-    this.#files.add(absolute);
     try {
-      const maxBytes = isSecret ? MAX_SECRET_BYTES : MAX_CONFIG_FILE_BYTES;
-      const content = await readTextFile(absolute, maxBytes);
+      const maxBytes = isSecret ? MAX_SECRET_BYTES : MAX_FILE_BYTES;
+      const content = await this.#readText(absolute, maxBytes);
       if (isSecret && isExposed(content)) {
         file.warn(path, `the file ${EXPOSED}`);
       }
@@ -151,7 +146,13 @@ export class Loading {
     }
   }
 
-  /** In the order of files and lines. */
+  async #readText(path: string, maxBytes: number): Promise<FileContent> {
+    const content = await readTextFile(path, maxBytes);
+    this.#hash.update(`${path}\0${content.text}\0`);
+    return content;
+  }
+
+  /** All problems as text, in the order of files and lines. */
   get problems(): readonly string[] {
     const problems = this.#sorted('problems');
     const shown = problems.slice(0, MAX_SHOWN_PROBLEMS).map((one) => this.formatter.format(one));
@@ -159,11 +160,12 @@ export class Loading {
     return more === 0 ? shown : [...shown, `and ${more} more problems`];
   }
 
-  get files(): readonly string[] {
-    return [...this.#files];
+  /** Returns a digest of all files that were read. Call it once, after the last one. */
+  digest(): string {
+    return this.#hash.digest('hex');
   }
 
-  /** The same warning at several places is one. */
+  /** All warnings as text. Those that differ in their place alone are one. */
   get warnings(): readonly string[] {
     const groups = Map.groupBy(this.#sorted('warnings'), ({ message }) => message).values();
     return Array.from(groups).flatMap(([first, ...others]) => {
@@ -188,26 +190,20 @@ function isObject(value: unknown): value is Record<PropertyKey, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-function replaceAt(value: unknown, path: Path, replacement: unknown): void {
-  const container = path
-    .slice(0, -1)
-    .reduce((inner, step) => (isObject(inner) ? inner[step] : undefined), value);
-  if (isObject(container)) {
-    container[path.at(-1) ?? ''] = replacement;
+/** Returns a value without the parts that are invalid: they are undefined, and so are whole records. */
+function validPart(type: z.ZodType, value: unknown): unknown {
+  const result = type.safeParse(value);
+  const inner = innerType(type);
+  if (result.success) {
+    return result.data;
   }
-}
-
-/**
- * Where the schema expects text, a scalar is the text as it is written (`client_id: 0123`). A mapping
- * whose entries are all commented out is empty.
- */
-function convert(file: YamlFile, value: unknown, issue: z.core.$ZodIssue): void {
-  if (issue.code !== 'invalid_type') {
-    return;
+  if (inner instanceof z.ZodArray && Array.isArray(value)) {
+    return value.map((item) => validPart(inner.element as z.ZodType, item));
   }
-  if (issue.expected === 'string') {
-    replaceAt(value, issue.path, file.scalarAt(issue.path) ?? issue.input);
-  } else if (['object', 'record'].includes(issue.expected) && issue.input === null) {
-    replaceAt(value, issue.path, {});
+  const fields = value ?? {};
+  if (inner instanceof z.ZodObject && isObject(fields)) {
+    const entries = Object.entries<z.ZodType>(inner.shape);
+    return Object.fromEntries(entries.map(([key, one]) => [key, validPart(one, fields[key])]));
   }
+  return undefined;
 }

@@ -1,0 +1,89 @@
+/** Checks of several keys together. After a problem, too, what is valid is checked. */
+import { messageOf } from '../base/errors.ts';
+import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
+import { EXPOSED } from './files.ts';
+import type { ProblemFormatter } from './problems.ts';
+import type { DeepPartial, ValidatedFile } from './reader.ts';
+import type { ConfigFile, CustomerEntry } from './schema.ts';
+import type { PollingConfig } from './types.ts';
+import type { Path, YamlFile } from './yaml-file.ts';
+
+/** A customer as it is in a file, and where. */
+export interface CustomerFileEntry {
+  readonly file: YamlFile;
+  readonly path: Path;
+  readonly values: DeepPartial<CustomerEntry>;
+}
+
+/** Reports what is wrong with several keys of a customer together, and names that are used twice. */
+export function checkCustomers(
+  { file: main, values: { defaults } }: ValidatedFile<ConfigFile>,
+  entries: readonly CustomerFileEntry[],
+  formatter: ProblemFormatter,
+): void {
+  if (entries.length === 0 && main.has([])) {
+    main.add(['customers'], 'expected at least one customer, here or in customer_files, got none');
+  }
+  const hasTimezone = defaults?.timezone !== undefined || main.has(['defaults', 'timezone']);
+  const names = new Set<string | undefined>();
+  const parseOpeningHours = createOpeningHoursParser();
+  for (const { file, path, values } of entries) {
+    const { name, timezone, opening_hours: hours = '24/7', holidays } = values;
+    const { streams = ['people'], breakdowns = [] } = values;
+    if (name !== undefined && names.has(name)) {
+      file.add([...path, 'name'], 'expected a unique name, got that of another customer');
+    }
+    names.add(name);
+    const zonePath = [...path, 'timezone'];
+    if (!hasTimezone && timezone === undefined && !file.has(zonePath)) {
+      file.add(zonePath, 'expected an IANA time zone, here or in defaults, got nothing');
+    }
+    if (breakdowns.length > 0 && !streams.includes('people')) {
+      file.add([...path, 'breakdowns'], 'expected people in streams, which breakdowns are of');
+    }
+    try {
+      // With an invalid region, the hours are checked with another.
+      const isInvalid = holidays === undefined && file.has([...path, 'holidays']);
+      parseOpeningHours(hours, isInvalid ? 'dk' : holidays);
+    } catch (error) {
+      const hoursPath = [...path, 'opening_hours'];
+      // The message may quote the value.
+      const isShown = formatter.quote(file, hoursPath) !== undefined;
+      const expected = "expected OpenStreetMap's syntax, as in Mo-Fr 08:00-20:00";
+      file.add(hoursPath, isShown ? messageOf(error) : expected);
+    }
+  }
+}
+
+/** Reports what is wrong with several keys of `service` and `polling` together. */
+export function checkService(
+  { file, values }: ValidatedFile<ConfigFile>,
+  intervals: PollingConfig,
+  needPerSecond: number,
+): void {
+  const { service = {} } = values;
+  for (const key of ['base_url', 'auth_url'] as const) {
+    const url = service[key];
+    if (url?.startsWith('http:') === true && service.allow_insecure !== true && !isLoopback(url)) {
+      file.add(['service', key], 'must use https (or set allow_insecure: true)');
+    }
+  }
+  const proxy = ['service', 'proxy_url'];
+  if (file.isExposed && file.has(proxy) && file.textAt(proxy).includes('@')) {
+    file.warn(proxy, `a secret in a file that ${EXPOSED}`);
+  }
+  if (intervals.reconcileIntervalMs < intervals.intervalMs) {
+    file.add(['polling', 'reconcile_interval'], 'expected at least interval, got less');
+  }
+  if ((service.max_requests_per_second ?? Infinity) < needPerSecond) {
+    const least = Math.ceil(needPerSecond * 100) / 100;
+    const message = `expected at least ${least}, which the customers need, got less`;
+    file.add(['service', 'max_requests_per_second'], message);
+  }
+}
+
+/** Returns true for a URL of this machine, where nobody else can read what is sent. */
+function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}
