@@ -13,7 +13,7 @@ import { createFleet, poll } from './fleet.ts';
 
 const CUSTOMERS = 10_000;
 const POLL_EVERY_MS = 60_000;
-/** As the daemon's poller. */
+/** Interval of the daemon's scheduler. */
 const TICK_MS = 250;
 
 limitHeap();

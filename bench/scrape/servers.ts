@@ -30,7 +30,7 @@ const READ_INTO = Buffer.alloc(1_024 * 1_024);
 /** A server still tidies up when the last byte has been read. */
 const CALM_MS = 120;
 const PUSHGATEWAY = '/usr/bin/prometheus-pushgateway';
-const PATIENCE = 100;
+const MAX_TRIES = 100;
 
 /** A program of this folder that sends its address, once it was sent `message` if there is one. */
 export async function startProgram(
@@ -63,7 +63,7 @@ export async function startPushgateway(text: string): Promise<Server> {
   const server = { process: child, url: `http://${address}/metrics` };
   try {
     for (let tries = 0; (await statusOf(`http://${address}/-/ready`)) !== 200; tries += 1) {
-      assert(tries < PATIENCE, 'pushgateway does not start');
+      assert(tries < MAX_TRIES, 'pushgateway does not start');
       await systemClock.sleep(CALM_MS);
     }
     const pushed = await send(`http://${address}/metrics/job/library`, 'PUT', {}, text);
