@@ -1,5 +1,5 @@
 /** The values of one poll: totals, today's figures, and today's minutes. */
-import { contains, MINUTE_MS } from '../calendar/calendar.ts';
+import { MINUTE_MS } from '../calendar/calendar.ts';
 import { isZero, minus, plus } from '../rows/counts.ts';
 import { addWindows, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
@@ -79,9 +79,7 @@ export async function findLastSeenBefore(
     !isOfToday &&
     day.startMs - snapshot.atMs <= MAX_SNAPSHOT_AGE_MS
   ) {
-    const { lastSeenMs } = snapshot.order;
-    const isBefore = lastSeenMs !== undefined && contains(before, lastSeenMs);
-    return { lastSeenBeforeMs: isBefore ? lastSeenMs : undefined, keyFormat };
+    return { lastSeenBeforeMs: snapshot.order.lastSeenMs, keyFormat };
   }
   const response = isZero(todayByMinute)
     ? await reader.readOptional('minute', before.startMs)

@@ -20,7 +20,7 @@ export interface StreamState {
   /** Sums of `recent` at the last accepted poll. */
   readonly recent: Counts | undefined;
   readonly pending: Pending;
-  /** Start of the newest minute of the day before that counted anybody. */
+  /** Start of the newest minute before today that counted anybody. */
   readonly lastSeenBeforeMs: number | undefined;
 }
 

@@ -332,6 +332,27 @@ describe('the time of the scrape', () => {
     expect(lastSeenMs(people)).toBeUndefined();
   });
 
+  test('shows who was last seen on the day before, after the last poll of that day', async () => {
+    const people = await polledPeople();
+    people.record(START_MS + 2 * HOUR_MS, [1, 0]);
+    people.nowMs = Date.UTC(2026, 10, 19, 3, 10);
+    await people.poll();
+    expect(lastSeenMs(people)).toBe(START_MS + 2 * HOUR_MS);
+  });
+
+  test('shows nobody as last seen while the day before is forced into days', async () => {
+    const people = new StreamFixture({ conventions: { dayKey: 'start' } });
+    people.nowMs = Date.UTC(2026, 10, 19, 3, 10);
+    people.change((response, question) =>
+      question.aggregation === 'minute' && question.from.startsWith('2026-11-18T04:00')
+        ? people.service.respond({ ...question, aggregation: 'day' }, people.nowMs)
+        : response,
+    );
+    await people.poll();
+    expect(people.totals()).toEqual([47, 39]);
+    expect(lastSeenMs(people)).toBeUndefined();
+  });
+
   test('hides the occupancy 15 minutes after the last successful poll', async () => {
     const people = await polledPeople();
     people.nowMs += 15 * MINUTE_MS;
