@@ -340,12 +340,12 @@ describe('the time of the scrape', () => {
     expect(lastSeenMs(people)).toBe(START_MS + 2 * HOUR_MS);
   });
 
-  test('shows nobody as last seen while the day before is forced into days', async () => {
-    const people = new StreamFixture({ conventions: { dayKey: 'start' } });
+  test('shows nobody as last seen while the day before is forced into quarter-hours', async () => {
+    const people = new StreamFixture();
     people.nowMs = Date.UTC(2026, 10, 19, 3, 10);
     people.change((response, question) =>
       question.aggregation === 'minute' && question.from.startsWith('2026-11-18T04:00')
-        ? people.service.respond({ ...question, aggregation: 'day' }, people.nowMs)
+        ? people.service.respond({ ...question, aggregation: 'quarter' }, people.nowMs)
         : response,
     );
     await people.poll();
