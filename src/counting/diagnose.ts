@@ -14,7 +14,7 @@ import { INITIAL_STATE } from './totals/state.ts';
 import type { PollContext, StreamState } from './totals/state.ts';
 import { MIN_CHUNK_MS, readByMinute } from './rows/window-reader.ts';
 import type { Query, WindowReader } from './rows/window-reader.ts';
-import { areConsistent, isVerified } from './totals/period-total.ts';
+import { areConsistent } from './totals/period-total.ts';
 import type { TotalAggregation } from './totals/period-total.ts';
 
 export interface StreamDiagnosis {
@@ -66,7 +66,7 @@ export async function diagnoseStream(context: PollContext, query: Query): Promis
 
 async function compareDay(
   { totalSource, snapshot }: StreamState,
-  { period, nowMs }: PollContext,
+  { nowMs }: PollContext,
   reader: WindowReader,
 ): Promise<Pick<StreamDiagnosis, 'day' | 'isMinuteForced'>> {
   if (snapshot === undefined) {
@@ -76,7 +76,7 @@ async function compareDay(
   const today = await reader.read('minute', startMs);
   const { aggregation } = totalSource;
   if (aggregation === 'day' && today.aggregation === 'minute') {
-    const hasCompared = isVerified(totalSource, period) || !isZero(snapshot.today);
+    const hasCompared = totalSource.kind === 'verified' || !isZero(snapshot.today);
     return { day: { agrees: hasCompared ? true : undefined }, isMinuteForced: false };
   }
   // If today's minutes were forced into a coarser aggregation, that one was compared with itself.

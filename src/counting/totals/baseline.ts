@@ -22,13 +22,7 @@ import { detectKeyFormat, keyParser } from '../rows/key-format.ts';
 import type { KeyFormatState, KeySample } from '../rows/key-format.ts';
 import { readByMinute, readLarger } from '../rows/window-reader.ts';
 import type { WindowReader, WindowResponse } from '../rows/window-reader.ts';
-import {
-  answeredSource,
-  areConsistent,
-  finerSource,
-  isVerified,
-  totalByMinute,
-} from './period-total.ts';
+import { answeredSource, areConsistent, finerSource, totalByMinute } from './period-total.ts';
 import type { TotalSource } from './period-total.ts';
 import type { Baseline, PollContext } from './state.ts';
 
@@ -95,7 +89,7 @@ async function readResponses(
   context: BaselineContext,
   requested: TotalSource,
 ): Promise<Responses | undefined> {
-  const { reader, period, day, expected } = context;
+  const { reader, day, expected } = context;
   const recentStartMs = recentStart(context);
   const recentBefore = await reader.readAgainIfBelow(
     expected.recentHadCounts ? ANY_COUNT : undefined,
@@ -137,7 +131,7 @@ async function readResponses(
   // Only counts of the last minutes verify it: everything older may have been rolled up since.
   return recentMinutes === undefined || isZero(recentMinutes)
     ? { ...responses, source }
-    : { ...responses, source: { ...source, kind: 'verified', periodStartMs: period.startMs } };
+    : { ...responses, source: { ...source, kind: 'verified' } };
 }
 
 /** Not in the service's future, and not before the day. */
@@ -166,12 +160,12 @@ async function readPeriodTotal(
  * that it is wrong: the first one of a day, and one beside a total of 0 that may lag.
  */
 function minimumToday(
-  { expected, period }: BaselineContext,
+  { expected }: BaselineContext,
   source: TotalSource,
   periodTotal: Counts,
 ): Counts | undefined {
   const mayBeWrong = isZero(periodTotal)
-    ? !isVerified(source, period)
+    ? source.kind === 'unverified'
     : expected.today === undefined;
   return mayBeWrong ? higher(expected.today, ANY_COUNT) : expected.today;
 }
@@ -187,7 +181,7 @@ async function readComparison(
 ): Promise<{ readonly byMinute: WindowResponse; readonly coarse: WindowResponse }> {
   const { aggregation } = source;
   const weekStartMs = Math.max(period.startMs, day.startMs - WEEK_MS);
-  if (!isZero(todayByMinute.sums) || isVerified(source, period) || weekStartMs >= day.startMs) {
+  if (!isZero(todayByMinute.sums) || source.kind === 'verified' || weekStartMs >= day.startMs) {
     const coarse = await reader.readAgainIfBelow(expected.today, aggregation, day.startMs);
     return { byMinute: todayByMinute, coarse };
   }

@@ -4,7 +4,6 @@
  * force into another aggregation.
  */
 import { DAY_MS } from '../calendar/calendar.ts';
-import type { CountingPeriod } from '../calendar/calendar.ts';
 import { anyBelow, countOf, minus } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { isForced, readChunks } from '../rows/window-reader.ts';
@@ -15,23 +14,12 @@ export type TotalAggregation = 'day' | 'quarter' | 'minute';
 /** What totals are read by. */
 export type TotalSource =
   | { readonly kind: 'unverified'; readonly aggregation: 'day' | 'quarter' }
-  /** It agreed with minutes that had just counted somebody, in the period that starts then. */
-  | {
-      readonly kind: 'verified';
-      readonly aggregation: 'day' | 'quarter';
-      readonly periodStartMs: number;
-    }
+  /** It agreed with minutes that had just counted somebody. */
+  | { readonly kind: 'verified'; readonly aggregation: 'day' | 'quarter' }
   /** Minutes need no verification: they are what the others are compared with. */
   | { readonly kind: 'minutes'; readonly aggregation: 'minute' };
 
 export const BY_DAY: TotalSource = { kind: 'unverified', aggregation: 'day' };
-
-/** Returns whether totals need no comparison with older minutes in this period. */
-export function isVerified(source: TotalSource, period: CountingPeriod): boolean {
-  return source.kind === 'verified'
-    ? source.periodStartMs === period.startMs
-    : source.kind === 'minutes';
-}
 
 /**
  * Returns what the total was really read by. The service may force another aggregation for a whole

@@ -275,13 +275,12 @@ async function acceptOrWait(
 
 function acceptedBefore(
   { snapshot }: StreamState,
-  context: PollContext,
+  { marks }: PollContext,
   period: CountingPeriod,
 ): AcceptedTotals {
   if (snapshot?.period.startMs === period.startMs) {
     return snapshot;
   }
-  const marks = context.period.startMs === period.startMs ? context.marks : undefined;
   return marks ?? { totals: [], atMs: period.startMs };
 }
 

@@ -175,7 +175,7 @@ function goToDecember(people: StreamFixture): void {
 test('total source', async () => {
   const examples = {
     unverified: BY_DAY,
-    verified: { kind: 'verified', aggregation: 'day', periodStartMs: NOVEMBER.startMs },
+    verified: { kind: 'verified', aggregation: 'day' },
     minutes: { kind: 'minutes', aggregation: 'minute' },
   } as const satisfies Record<TotalSource['kind'], TotalSource>;
   function poll(options: Poll) {
@@ -190,10 +190,52 @@ test('total source', async () => {
     "it has today's minutes, and nobody was counted in the last ones": poll({
       records: [[2 * HOUR_MS, [5, 0]]],
     }),
-    "it lacks today's minutes once": poll({ change: lag(['day'], 1) }),
+    // A response below the last value is requested again, and must be as low to disagree.
+    "it lacks today's minutes once": poll({ change: lag(['day'], 2) }),
     "day lacks today's minutes twice": poll({ change: lag(['day']) }),
     "day and quarter lack today's minutes twice": poll({ change: lag(['day', 'quarter']) }),
+    "day lacks today's minutes twice, and quarter lacks older days": poll({
+      change: (people) =>
+        people.empty(
+          ({ aggregation, from }) =>
+            aggregation === (from.startsWith('2026-11-18') ? 'day' : 'quarter'),
+        ),
+    }),
     "day lacks today's minutes twice, and minute lacks older days": poll({ change: contradict }),
+    "day and minute lack today's last minutes": poll({
+      change: (people) =>
+        people.change((response, { aggregation, from }) =>
+          aggregation !== 'quarter' && from.includes('18T04:00')
+            ? {
+                ...response,
+                rows: response.rows.slice(0, 1).map((row) => ({ ...row, counts: [5, 0] })),
+              }
+            : response,
+        ),
+    }),
+    'the last minutes are forced into day': poll({
+      change: (people) =>
+        people.change((response, { from }) =>
+          from.includes('T10:45') ? { ...response, aggregation: 'day' } : response,
+        ),
+    }),
+    'the last minutes lose counts while they are read': poll({
+      change(people) {
+        let requests = 0;
+        people.change((response) => {
+          const rows = (requests += 1) === 1 ? [...response.rows, ...response.rows] : response.rows;
+          return { ...response, rows };
+        });
+      },
+    }),
+    'today is answered in another aggregation than the period': poll({
+      change: (people) =>
+        people.change((response, { aggregation, from }) =>
+          aggregation === 'day' && from.startsWith('2026-11-18')
+            ? { ...response, aggregation: 'quarter' }
+            : response,
+        ),
+    }),
     'the service forces quarter for the period': poll({ change: forceQuarter('2026-11-01') }),
     'a new counting period': poll({ change: goToDecember }),
   });
