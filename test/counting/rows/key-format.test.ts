@@ -98,5 +98,6 @@ describe('parseKey', () => {
     const fitting = formatsOf(sampleOf(WINDOW, ...keys));
     expect(fitting).toContainEqual({ form: 'iso', zone: 'written' });
     expect(fitting).not.toContainEqual({ form: 'iso', zone: 'local' });
+    expect(formatsOf(sampleOf(WINDOW, ...keys, 'Main Library'))).toEqual([]);
   });
 });

@@ -3,9 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../src/base/errors.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { NOVEMBER, OWNER } from '../../support/owner.ts';
+import { responseOf } from '../../support/responses.ts';
 import { DAY_LAGS, forcedAbove } from '../../support/simulated-people.ts';
 import { DAY_MS, HOUR_MS, loginsOf, MINUTE_MS, polledPeople, START_MS } from '../fixture.ts';
 import { StreamFixture } from '../fixture.ts';
+import type { StreamOptions } from '../fixture.ts';
+
+const NIGHTLY = { ...DAY_LAGS, quarterFreshness: 'nightly' } as const;
 
 describe('a response without counts', () => {
   test('is requested again, and the larger response is used', async () => {
@@ -35,7 +39,10 @@ describe('a response without counts', () => {
 
   test('is a first total of 0 only after a reconcile interval, at a low cost', async () => {
     const people = await polledPeople({ records: [] });
-    await people.polls(59);
+    await people.polls(2);
+    // The first three responses are whole baselines.
+    expect(people.requests.length).toBeGreaterThan(1);
+    await people.polls(57);
     expect(people.totals()).toEqual([undefined, undefined]);
     expect(people.requests).toHaveLength(1);
     await people.polls(1);
@@ -74,12 +81,53 @@ describe('a response without counts', () => {
     expect(people.state.totalSource.aggregation).toBe('day');
   });
 
-  test('for today, once at the first poll, is requested again', async () => {
-    const people = new StreamFixture();
-    people.empty(() => people.requests.length === 3);
+  const EARLIER = [[2 * HOUR_MS, [5, 0]]] as const;
+  test.each<[number, string, StreamOptions, 'start' | 'restart' | 'an hour later']>([
+    [3, 'start', {}, 'start'],
+    [3, 'start, before which nobody came', { records: EARLIER }, 'start'],
+    [2, 'restart', {}, 'restart'],
+    [1, 'second baseline', {}, 'an hour later'],
+    [2, 'second baseline', {}, 'an hour later'],
+    [3, 'second baseline', {}, 'an hour later'],
+    [4, 'second baseline', {}, 'an hour later'],
+    [5, 'second baseline', {}, 'an hour later'],
+    [2, 'second baseline by minute', { conventions: NIGHTLY }, 'an hour later'],
+  ])('to request %i of the %s is requested again', async (request, _, options, when) => {
+    const people = new StreamFixture(options);
+    if (when !== 'start') {
+      await people.poll();
+    }
+    if (when === 'restart') {
+      people.restart();
+    } else if (when === 'an hour later') {
+      people.record(START_MS + 55 * MINUTE_MS, [4, 2]);
+      people.nowMs += HOUR_MS;
+    }
+    people.empty(() => people.requests.length === request);
     await people.poll();
-    expect(people.requests.slice(2, 4)).toMatchObject(Array(2).fill({ aggregation: 'minute' }));
+    expect(people.requests[request]).toEqual(people.requests[request - 1]);
+    expect(people.notes).not.toContain('empty_response_pending');
+    expect(people.totals()).toEqual(people.served());
+    expect(people.state.baseline).toBeDefined();
+  });
+
+  test('for today, by all aggregations at a baseline, waits', async () => {
+    const people = await polledPeople();
+    people.empty(({ from }) => !from.startsWith('2026-11-01'));
+    people.nowMs += HOUR_MS;
+    await people.poll();
+    expect(people.notes).toEqual(['empty_response_pending']);
     expect(people.today()).toEqual([7, 1]);
+  });
+
+  test('after a restart is accepted at the third poll if there are marks', async () => {
+    const people = await polledPeople();
+    people.restart();
+    people.empty(() => true);
+    await people.polls(2);
+    expect(people.totals()).toEqual([undefined, undefined]);
+    await people.polls(1);
+    expect(people.excess()).toEqual([47, 39]);
   });
 
   test('for the last minutes, once at a baseline, does not prevent its reuse', async () => {
@@ -163,6 +211,7 @@ describe('an implausible increase', () => {
   const everyMs = 10 * MINUTE_MS;
   const dayOldMs = NOVEMBER.startMs + DAY_MS - everyMs;
   const startMs = NOVEMBER.startMs + 100 * MINUTE_MS;
+  const atMonthEnd = { startMs: NOVEMBER.endMs - MINUTE_MS, everyMs: 5 * MINUTE_MS };
 
   test.each<[string, string, string, Polls?]>([
     ['is not 1,000', '400 1400', '400 1400'],
@@ -184,18 +233,36 @@ describe('an implausible increase', () => {
     ['is more than twice the mark', '5000 10001', '5000 -', HOURLY],
     ['is not 1,000 a minute since the period started', '100000', '100000', { startMs }],
     ['is more since the period started', '100001 100001', '- 100001', { startMs }],
+    ['is more in a new period', '100000 90000 90000', '100000 - 90000', atMonthEnd],
   ])('%s', async (_, totals, exported, polls) => {
     expect(await exportedAfter(totals, polls)).toBe(exported);
   });
 
-  test('by one aggregation alone is accepted after a reconcile interval, not before', async () => {
-    let total = 400;
-    const logins = loginsOf((aggregation) => (aggregation === 'quarter' ? 400 : total));
+  test.each(['quarter', 'day'])(
+    'that a second aggregation, answered by %s, does not confirm lasts a reconcile interval',
+    async (answered) => {
+      let total = 400;
+      const logins = loginsOf(() => total);
+      logins.respond = ({ aggregation }) =>
+        aggregation === 'quarter'
+          ? responseOf({ x: [answered === 'day' ? total : 400] }, answered)
+          : responseOf({ x: [total] }, aggregation);
+      await logins.poll();
+      total = 90_000;
+      await logins.polls(60);
+      expect(logins.totals()).toEqual([400]);
+      await logins.polls(1);
+      expect(logins.totals()).toEqual([90_000]);
+    },
+  );
+
+  test('of totals by quarter is confirmed by day', async () => {
+    const totals: Record<string, number> = { minute: 400, quarter: 400, day: 300 };
+    const logins = loginsOf((aggregation) => totals[aggregation] ?? NaN);
     await logins.poll();
-    total = 90_000;
-    await logins.polls(60);
-    expect(logins.totals()).toEqual([400]);
-    await logins.polls(1);
+    expect(logins.state.totalSource.aggregation).toBe('quarter');
+    Object.assign(totals, { minute: 90_000, quarter: 90_000, day: 90_000 });
+    await logins.polls(2);
     expect(logins.totals()).toEqual([90_000]);
   });
 

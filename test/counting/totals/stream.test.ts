@@ -178,15 +178,20 @@ describe('minute keys', () => {
   test('are detected long after the last visitor, by requests around what they may mean', async () => {
     const people = new StreamFixture({ conventions: { minuteKey: MINUTE_KEYS['UTC without Z'] } });
     people.nowMs += 8 * HOUR_MS;
-    people.change((response, { to }) => {
-      if (to !== undefined) {
-        throw new ServiceError('rate_limited', 'status 429');
-      }
-      return response;
-    });
-    await people.poll();
-    expect(people.totals()).toEqual([47, 39]);
-    expect(people.metrics().occupancy).toBeUndefined();
+    for (const [reason, totals] of [
+      ['malformed', [undefined, undefined]],
+      ['rate_limited', [47, 39]],
+    ] as const) {
+      people.change((response, { to }) => {
+        if (to !== undefined) {
+          throw new ServiceError(reason, 'no response');
+        }
+        return response;
+      });
+      await people.poll();
+      expect(people.totals()).toEqual(totals);
+      expect(people.metrics().occupancy).toBeUndefined();
+    }
     people.change();
     await people.polls(1);
     expect(people.metrics().occupancy).toBe(6);
@@ -234,6 +239,32 @@ describe('the aggregation of the totals', () => {
     people.record(lateMs, [10, 10], { arrivesMs: Date.UTC(2026, 10, 18, 3) });
     await people.poll();
     expect(people.totals()).toEqual([40, 40]);
+  });
+
+  test.each([
+    ['the week', {}],
+    ['two days', forcedAbove(2)],
+  ])('is not compared for %s before the counting period', async (_, forced) => {
+    const startMs = NOVEMBER.endMs + DAY_MS + HOUR_MS;
+    const conventions = { ...DAY_LAGS, ...forced };
+    const people = new StreamFixture({ records: [[20 * HOUR_MS, [3, 1]]], startMs, conventions });
+    for (let hour = 8; hour < 14; hour++) {
+      people.record(Date.UTC(2026, 10, 30, hour), [5, 5], { arrivesMs: startMs - HOUR_MS });
+    }
+    await people.poll();
+    expect(people.totals()).toEqual([3, 1]);
+    expect(people.state.totalSource.aggregation).toBe('day');
+  });
+
+  test('is compared for today only in the first day of a period, and after it was verified', async () => {
+    const people = new StreamFixture({ records: [], startMs: NOVEMBER.startMs + HOUR_MS });
+    await people.poll();
+    // Five, an empty day once more, and the day before for the last seen.
+    expect(people.requests).toHaveLength(7);
+    const verified = await polledPeople();
+    verified.nowMs += DAY_MS;
+    await verified.poll();
+    expect(verified.requests.map(({ from }) => from)).not.toContain('2026-11-12T04:00:00+01:00');
   });
 
   test('is not rejected because `day` lacks late records of the last three days', async () => {
