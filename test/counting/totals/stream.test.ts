@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../src/base/errors.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
-import { NOVEMBER } from '../../support/owner.ts';
 import { DAY_LAGS, forcedAbove, MINUTE_KEYS } from '../../support/simulated-people.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, RECONCILE, START_MS } from '../fixture.ts';
 import { polledPeople, StreamFixture } from '../fixture.ts';
@@ -80,19 +79,6 @@ describe('a stream', () => {
     expect(people.totals()).toEqual([47, 39]);
   });
 
-  test('uses a baseline again only if nobody was counted while it was read', async () => {
-    const people = new StreamFixture();
-    for (let ms = 0; ms < MINUTE_MS; ms += 1000) {
-      people.record(START_MS + ms, [1, 0]);
-    }
-    await people.poll(2000);
-    expect(people.state.baseline).toBeUndefined();
-    await people.polls(2);
-    expect(people.totals()).toEqual(people.served());
-    await people.polls(1);
-    expect(people.requests).toHaveLength(1);
-  });
-
   test.each<Partial<Conventions>>([
     DAY_LAGS,
     { ...DAY_LAGS, quarterFreshness: 'nightly' },
@@ -133,19 +119,6 @@ describe('a stream', () => {
     await people.polls(1);
     expect(people.today()).toEqual([10, 2]);
     expect(people.metrics().occupancy).toBeUndefined();
-  });
-
-  test('corrects a first total that is too low at the next baseline', async () => {
-    const people = new StreamFixture();
-    people.change((response, { from }) =>
-      from.startsWith('2026-11-01') ? { ...response, rows: response.rows.slice(1) } : response,
-    );
-    await people.poll();
-    people.change();
-    await people.polls(30);
-    expect(people.totals()).toEqual([7, 1]);
-    await people.polls(RECONCILE);
-    expect(people.totals()).toEqual([47, 39]);
   });
 
   test('leaves out of today the rows dated before, which arrived today', async () => {
@@ -219,211 +192,5 @@ describe('minute keys', () => {
     people.record(startMs + 172 * MINUTE_MS + 5, [1, 0]);
     await people.polls(175);
     expect(people.metrics().occupancy).toBe(1);
-  });
-});
-
-describe('the aggregation of the totals', () => {
-  test.each([
-    ['a week', {}, Date.UTC(2026, 10, 15, 14)],
-    ['2 days where `minute` is forced for a week', forcedAbove(4), Date.UTC(2026, 10, 17, 14)],
-  ])('is compared for %s if nobody came today', async (_, forced, lateMs) => {
-    const people = new StreamFixture({
-      records: [],
-      startMs: Date.UTC(2026, 10, 18, 4),
-      conventions: { ...DAY_LAGS, ...forced },
-    });
-    for (let hour = 8; hour < 14; hour++) {
-      people.record(Date.UTC(2026, 10, 11, hour), [5, 5]);
-    }
-    // After the roll-up of the night, so that `day` lacks it.
-    people.record(lateMs, [10, 10], { arrivesMs: Date.UTC(2026, 10, 18, 3) });
-    await people.poll();
-    expect(people.totals()).toEqual([40, 40]);
-  });
-
-  test.each([
-    ['the week', {}],
-    ['two days', forcedAbove(2)],
-  ])('is not compared for %s before the counting period', async (_, forced) => {
-    const startMs = NOVEMBER.endMs + DAY_MS + HOUR_MS;
-    const conventions = { ...DAY_LAGS, ...forced };
-    const people = new StreamFixture({ records: [[20 * HOUR_MS, [3, 1]]], startMs, conventions });
-    for (let hour = 8; hour < 14; hour++) {
-      people.record(Date.UTC(2026, 10, 30, hour), [5, 5], { arrivesMs: startMs - HOUR_MS });
-    }
-    await people.poll();
-    expect(people.totals()).toEqual([3, 1]);
-    expect(people.state.totalSource.aggregation).toBe('day');
-  });
-
-  test('is compared for today only in the first day of a period, and after it was verified', async () => {
-    const people = new StreamFixture({ records: [], startMs: NOVEMBER.startMs + HOUR_MS });
-    await people.poll();
-    // Five, an empty day once more, and the day before for the last seen.
-    expect(people.requests).toHaveLength(7);
-    const verified = await polledPeople();
-    verified.nowMs += DAY_MS;
-    await verified.poll();
-    expect(verified.requests.map(({ from }) => from)).not.toContain('2026-11-12T04:00:00+01:00');
-  });
-
-  test('is not rejected because `day` lacks late records of the last three days', async () => {
-    const people = new StreamFixture({ conventions: DAY_LAGS });
-    people.record(START_MS - 3 * DAY_MS, [4, 2], { arrivesMs: START_MS - HOUR_MS });
-    await people.poll();
-    expect(people.totals()).toEqual([51, 41]);
-  });
-
-  test('is the one that the service forces for the period, and is compared with the minutes', async () => {
-    const people = await polledPeople({
-      conventions: {
-        forced: { above: 'rows', limit: 10 },
-        forcedTo: 'quarter',
-        quarter: '3 months',
-        emptyBuckets: 'listed',
-      },
-    });
-    const aggregations = people.requests.slice(0, 5).map(({ aggregation }) => aggregation);
-    expect(aggregations).toEqual(['minute', 'day', 'minute', 'quarter', 'minute']);
-    expect(people.totals()).toEqual([47, 39]);
-    expect(people.notes).toContain('totals_by_quarter');
-  });
-});
-
-describe('minutes that are returned twice', () => {
-  /** 200 people a day for two weeks, an hour after the first poll; the last minutes had `recent`. */
-  async function afterAnHour(recent: readonly number[]) {
-    const people = new StreamFixture();
-    for (let days = 1; days < 15; days++) {
-      people.record(START_MS - days * DAY_MS, [200, 190]);
-    }
-    people.record(START_MS + 55 * MINUTE_MS, recent);
-    await people.poll();
-    await people.polls(57);
-    people.change((response, { aggregation }) =>
-      aggregation === 'minute'
-        ? { ...response, rows: [...response.rows, ...response.rows] }
-        : response,
-    );
-    return people;
-  }
-
-  test('keep the accepted values, and recovery takes one poll', async () => {
-    const people = await afterAnHour([0, 0]);
-    await people.polls(20);
-    // The recent window had too few to be noticed. The next baseline rejects the rest.
-    expect(people.totals()).toEqual([2849, 2700]);
-    expect(people.notes).toEqual(['aggregations_inconsistent']);
-    people.record(people.nowMs - MINUTE_MS, [3, 1]);
-    people.change();
-    await people.polls(1);
-    expect(people.totals()).toEqual(people.served());
-    expect(people.excess()).toEqual([0, 0]);
-    expect(people.today()).toEqual([10, 2]);
-  });
-
-  test('are noticed between two baselines if 20 people came or more', async () => {
-    const people = await afterAnHour([20, 20]);
-    const before = people.totals();
-    await people.polls(1);
-    expect([people.totals(), people.notes]).toEqual([before, ['aggregations_inconsistent']]);
-  });
-});
-
-describe('the time of the scrape', () => {
-  test('decides which day it is', async () => {
-    const people = await polledPeople();
-    people.nowMs = Date.UTC(2026, 10, 19, 3) - 1;
-    expect(people.today()).toEqual([7, 1]);
-    people.nowMs += 1;
-    expect(people.today()).toEqual([undefined, undefined]);
-    expect(people.totals()).toEqual([47, 39]);
-    await people.poll();
-    expect(people.today()).toEqual([0, 0]);
-    expect(lastSeenMs(people)).toBe(LAST_SEEN_MS);
-    people.nowMs = Date.UTC(2026, 10, 20, 2, 55);
-    await people.polls(10);
-    expect(people.today()).toEqual([0, 0]);
-    expect(lastSeenMs(people)).toBeUndefined();
-  });
-
-  test('starts a day at once, although its window had people of the day before', async () => {
-    const people = await polledPeople({ startMs: Date.UTC(2026, 10, 18, 2, 59) });
-    await people.polls(1);
-    expect(people.today()).toEqual([0, 0]);
-    expect(people.state.totalSource.aggregation).toBe('day');
-  });
-
-  test('shows who was last seen on the day before, also after a restart', async () => {
-    const people = new StreamFixture();
-    people.nowMs = Date.UTC(2026, 10, 19, 3, 10);
-    await people.poll();
-    expect(lastSeenMs(people)).toBe(LAST_SEEN_MS);
-    people.nowMs += DAY_MS;
-    expect(lastSeenMs(people)).toBeUndefined();
-  });
-
-  test('shows who was last seen on the day before, after the last poll of that day', async () => {
-    const people = await polledPeople();
-    people.record(START_MS + 2 * HOUR_MS, [1, 0]);
-    people.nowMs = Date.UTC(2026, 10, 19, 3, 10);
-    await people.poll();
-    expect(lastSeenMs(people)).toBe(START_MS + 2 * HOUR_MS);
-  });
-
-  test('shows nobody as last seen while the day before is forced into quarter-hours', async () => {
-    const people = new StreamFixture();
-    people.nowMs = Date.UTC(2026, 10, 19, 3, 10);
-    people.change((response, question) =>
-      question.aggregation === 'minute' && question.from.startsWith('2026-11-18T04:00')
-        ? people.service.respond({ ...question, aggregation: 'quarter' }, people.nowMs)
-        : response,
-    );
-    await people.poll();
-    expect(people.totals()).toEqual([47, 39]);
-    expect(lastSeenMs(people)).toBeUndefined();
-  });
-
-  test('hides the occupancy 15 minutes after the last successful poll', async () => {
-    const people = await polledPeople();
-    people.nowMs += 15 * MINUTE_MS;
-    expect(people.metrics()).toMatchObject({ occupancy: 6, validUntilMs: people.nowMs + 1 });
-    // Also after our clock was set back.
-    for (const stepMs of [1, -30 * MINUTE_MS - 2]) {
-      people.nowMs += stepMs;
-      expect(people.metrics().occupancy).toBeUndefined();
-      expect(people.totals()).toEqual([47, 39]);
-    }
-  });
-
-  test.each([
-    ['who comes after the last successful poll', NOVEMBER.endMs - MINUTE_MS],
-    ['a record that arrives afterwards', NOVEMBER.endMs + 5 * MINUTE_MS],
-  ])('at the end of a month: %s is in no counter', async (_, arrivesMs) => {
-    const people = new StreamFixture();
-    people.nowMs = NOVEMBER.endMs - 2 * MINUTE_MS;
-    await people.poll();
-    people.record(NOVEMBER.endMs - MINUTE_MS, [3, 0], { arrivesMs });
-    people.nowMs = NOVEMBER.endMs;
-    // Three polls confirm an empty period.
-    await people.polls(2);
-    expect(people.totals()).toEqual([undefined, undefined]);
-    await people.polls(68);
-    expect(people.totals()).toEqual([0, 0]);
-  });
-
-  test('at the end of a month, after a baseline that began in it, is of the new one', async () => {
-    const people = new StreamFixture({ startMs: NOVEMBER.endMs - 2 * MINUTE_MS });
-    people.record(NOVEMBER.endMs + MINUTE_MS, [3, 0]);
-    await people.poll();
-    people.nowMs = NOVEMBER.endMs - 1000;
-    people.change((response) =>
-      people.requests.length === 1 ? { ...response, aggregation: 'quarter' } : response,
-    );
-    await people.poll(2000);
-    people.change();
-    people.nowMs += MINUTE_MS;
-    await people.poll();
-    expect(people.totals()).toEqual([3, 0]);
   });
 });

@@ -1,0 +1,99 @@
+/** Which aggregation the totals are read by, and what it is compared with (rule 4). */
+import { describe, expect, test } from 'vitest';
+import { NOVEMBER } from '../../support/owner.ts';
+import { DAY_LAGS, forcedAbove } from '../../support/simulated-people.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople, START_MS, StreamFixture } from '../fixture.ts';
+
+describe('the aggregation of the totals', () => {
+  test.each([
+    ['a week', {}, Date.UTC(2026, 10, 15, 14)],
+    ['2 days where `minute` is forced for a week', forcedAbove(4), Date.UTC(2026, 10, 17, 14)],
+  ])('is compared for %s if nobody came today', async (_, forced, lateMs) => {
+    const people = new StreamFixture({
+      records: [],
+      startMs: Date.UTC(2026, 10, 18, 4),
+      conventions: { ...DAY_LAGS, ...forced },
+    });
+    for (let hour = 8; hour < 14; hour++) {
+      people.record(Date.UTC(2026, 10, 11, hour), [5, 5]);
+    }
+    // After the roll-up of the night, so that `day` lacks it.
+    people.record(lateMs, [10, 10], { arrivesMs: Date.UTC(2026, 10, 18, 3) });
+    await people.poll();
+    expect(people.totals()).toEqual([40, 40]);
+  });
+
+  test.each([
+    ['the week', {}],
+    ['two days', forcedAbove(2)],
+  ])('is not compared for %s before the counting period', async (_, forced) => {
+    const startMs = NOVEMBER.endMs + DAY_MS + HOUR_MS;
+    const conventions = { ...DAY_LAGS, ...forced };
+    const people = new StreamFixture({ records: [[20 * HOUR_MS, [3, 1]]], startMs, conventions });
+    for (let hour = 8; hour < 14; hour++) {
+      people.record(Date.UTC(2026, 10, 30, hour), [5, 5], { arrivesMs: startMs - HOUR_MS });
+    }
+    await people.poll();
+    expect(people.totals()).toEqual([3, 1]);
+    expect(people.state.totalSource.aggregation).toBe('day');
+  });
+
+  test('is compared for today only in the first day of a period, and after it was verified', async () => {
+    const people = new StreamFixture({ records: [], startMs: NOVEMBER.startMs + HOUR_MS });
+    await people.poll();
+    // Five, an empty day once more, and the day before for the last seen.
+    expect(people.requests).toHaveLength(7);
+    const verified = await polledPeople();
+    verified.nowMs += DAY_MS;
+    await verified.poll();
+    expect(verified.requests.map(({ from }) => from)).not.toContain('2026-11-12T04:00:00+01:00');
+  });
+
+  test('is not rejected because `day` lacks late records of the last three days', async () => {
+    const people = new StreamFixture({ conventions: DAY_LAGS });
+    people.record(START_MS - 3 * DAY_MS, [4, 2], { arrivesMs: START_MS - HOUR_MS });
+    await people.poll();
+    expect(people.totals()).toEqual([51, 41]);
+    expect(people.notes).toContain('totals_by_quarter');
+  });
+});
+
+describe('minutes that are returned twice', () => {
+  /** 200 people a day for two weeks, an hour after the first poll; the last minutes had `recent`. */
+  async function afterAnHour(recent: readonly number[]) {
+    const people = new StreamFixture();
+    for (let days = 1; days < 15; days++) {
+      people.record(START_MS - days * DAY_MS, [200, 190]);
+    }
+    people.record(START_MS + 55 * MINUTE_MS, recent);
+    await people.poll();
+    await people.polls(57);
+    people.change((response, { aggregation }) =>
+      aggregation === 'minute'
+        ? { ...response, rows: [...response.rows, ...response.rows] }
+        : response,
+    );
+    return people;
+  }
+
+  test('keep the accepted values, and recovery takes one poll', async () => {
+    const people = await afterAnHour([0, 0]);
+    await people.polls(20);
+    // The recent window had too few to be noticed. The next baseline rejects the rest.
+    expect(people.totals()).toEqual([2849, 2700]);
+    expect(people.notes).toEqual(['aggregations_inconsistent']);
+    people.record(people.nowMs - MINUTE_MS, [3, 1]);
+    people.change();
+    await people.polls(1);
+    expect(people.totals()).toEqual(people.served());
+    expect(people.excess()).toEqual([0, 0]);
+    expect(people.today()).toEqual([10, 2]);
+  });
+
+  test('are noticed between two baselines if 20 people came or more', async () => {
+    const people = await afterAnHour([20, 20]);
+    const before = people.totals();
+    await people.polls(1);
+    expect([people.totals(), people.notes]).toEqual([before, ['aggregations_inconsistent']]);
+  });
+});
