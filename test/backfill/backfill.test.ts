@@ -7,7 +7,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { lockFolder } from '../../src/base/files.ts';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
-import { SECRET } from '../cli/simulated-world.ts';
+import { SECRET } from '../cli/simulated-environment.ts';
 import { Terminal } from '../cli/terminal.ts';
 import { NOVEMBER, OCTOBER } from '../support/owner.ts';
 import { BackfillFixture, readMonth, seriesOf } from './fixture.ts';

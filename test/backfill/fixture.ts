@@ -5,8 +5,8 @@ import { DAY_MS } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
-import { startWorld } from '../cli/simulated-world.ts';
-import type { World } from '../cli/simulated-world.ts';
+import { startEnvironment } from '../cli/simulated-environment.ts';
+import type { Environment } from '../cli/simulated-environment.ts';
 import { Terminal } from '../cli/terminal.ts';
 import type { Ran } from '../cli/terminal.ts';
 
@@ -23,14 +23,14 @@ export interface FixtureOptions {
 }
 
 export class BackfillFixture {
-  readonly #simulated: World;
+  readonly #simulated: Environment;
   readonly folder: string;
   readonly output: string;
   configFlag = '';
   /** Data requests of the last run: endpoint, `from` and `to`. */
   requests: string[] = [];
 
-  constructor(simulated: World) {
+  constructor(simulated: Environment) {
     this.#simulated = simulated;
     this.folder = simulated.workspace.folder;
     this.output = join(this.folder, 'history');
@@ -42,7 +42,7 @@ export class BackfillFixture {
     const customers = Object.entries(libraries).map(([name, library]) => {
       return [name, { library: { ...LIBRARY, ...library } }];
     });
-    const simulated = await startWorld(
+    const simulated = await startEnvironment(
       Object.fromEntries(customers),
       { fromEdge: 'inclusive', ...conventions },
       { clock: { nowMs: () => NOW_MS }, historyMs: historyDays * DAY_MS },
@@ -52,7 +52,7 @@ export class BackfillFixture {
     return fixture;
   }
 
-  get service(): World['service'] {
+  get service(): Environment['service'] {
     return this.#simulated.service;
   }
 

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { launch, Workspace } from '../acceptance/daemon.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { startScriptedServer } from '../support/scripted-server.ts';
-import { configFlag, SECRET } from './simulated-world.ts';
+import { configFlag, SECRET } from './simulated-environment.ts';
 
 const FLAGS = ['--web.listen-address=127.0.0.1:0', '--storage.path=', '--web.enable-lifecycle'];
 const PATIENT = { timeout: 30_000 };

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { DAY_MS, drawConventions, MINUTE_MS } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
-import { SECRET, startWorld } from './simulated-world.ts';
+import { SECRET, startEnvironment } from './simulated-environment.ts';
 import { ran } from './terminal.ts';
 
 /** Ten people today, of whom five went out again. */
@@ -24,13 +24,13 @@ async function connect(config: string) {
 }
 
 test('good files are reported with warnings, bad ones with all problems, without a request', async () => {
-  await using world = await startWorld({ riverside: {}, hilltop: {} });
+  await using environment = await startEnvironment({ riverside: {}, hilltop: {} });
   const requests: string[] = [];
-  world.onRequest = (request) => void requests.push(request);
-  const { workspace } = world;
+  environment.onRequest = (request) => void requests.push(request);
+  const { workspace } = environment;
   const hash = `$2y$10$${'x'.repeat(53)}`;
   const web = workspace.write('web.yaml', `basic_auth_users: { prometheus: ${hash} }\n`);
-  const flags = [world.config(), `--web.config.file=${web}`];
+  const flags = [environment.config(), `--web.config.file=${web}`];
   const good = `${workspace.folder}/config.yaml: good, 2 customers, 4 requests a minute\n${web}: good\n`;
   expect(await ran('check', ...flags)).toEqual({ status: 0, out: good, err: '' });
   chmodSync(web, 0o644);
@@ -49,11 +49,11 @@ test('good files are reported with warnings, bad ones with all problems, without
 
 test('--connect prints the values of the service in tables of 80 columns', async () => {
   const minuteKey = { form: 'compact', zone: 'customer', type: 'number' } as const;
-  await using world = await startWorld({
+  await using environment = await startEnvironment({
     riverside: VISITS,
     compact: { ...VISITS, conventions: { minuteKey } },
   });
-  const config = world.config({ customer: { breakdowns: ['branch'] } });
+  const config = environment.config({ customer: { breakdowns: ['branch'] } });
   const { status, serviceRows, valueRows, doorRows, findings } = await connect(config);
   expect({ status, findings }).toEqual({ status: 0, findings: [''] });
   const time = String.raw`\d\d-\d\d \d\d:\d\d`;
@@ -68,12 +68,17 @@ test('--connect prints the values of the service in tables of 80 columns', async
 });
 
 test('a failure of some customers is an error, and leaves the values of the others', async () => {
-  await using world = await startWorld({ riverside: VISITS, html: {}, revoked: {}, refused: {} });
-  world.faults.set({ rate: 1, kinds: ['html'] }, 'html');
-  world.service.revoke('revoked');
+  await using environment = await startEnvironment({
+    riverside: VISITS,
+    html: {},
+    revoked: {},
+    refused: {},
+  });
+  environment.faults.set({ rate: 1, kinds: ['html'] }, 'html');
+  environment.service.revoke('revoked');
   // A valid token that the data endpoints refuse is not refused credentials.
-  world.faults.set({ rate: 1, kinds: ['unauthorized'] }, 'refused');
-  const { status, serviceRows, valueRows, findings } = await connect(world.config());
+  environment.faults.set({ rate: 1, kinds: ['unauthorized'] }, 'refused');
+  const { status, serviceRows, valueRows, findings } = await connect(environment.config());
   expect(status).toBe(1);
   expect(serviceRows.slice(1)).toEqual([
     expect.stringMatching(/^html none malformed malformed - - /),
@@ -152,9 +157,9 @@ test.each<FindingCase>([
 ])(
   '$what: $finding, and status 1 if it is an error',
   async ({ conventions, visitsAgo = VISITS.visitsAgo, finding, service, values }) => {
-    await using world = await startWorld({ riverside: { visitsAgo } }, conventions);
+    await using environment = await startEnvironment({ riverside: { visitsAgo } }, conventions);
     const limits = { polling: { interval: '1s' }, service: { max_requests_per_second: 100 } };
-    const { status, serviceRows, valueRows, findings } = await connect(world.config(limits));
+    const { status, serviceRows, valueRows, findings } = await connect(environment.config(limits));
     expect(findings).toEqual([expect.stringContaining(`riverside: ${finding}`)]);
     expect(status).toBe(finding.startsWith('error') ? 1 : 0);
     expect(serviceRows[0]).toMatch(service);
@@ -163,10 +168,10 @@ test.each<FindingCase>([
 );
 
 test('every customer is read even if the limits allow few requests', async () => {
-  await using world = await startWorld({ a: {}, b: {}, c: {}, d: {} });
+  await using environment = await startEnvironment({ a: {}, b: {}, c: {}, d: {} });
   // At 24 a second, all requests take longer than two timeouts.
   const service = { max_requests_per_second: 24, max_concurrency: 2, timeout: '2s' };
-  const { status, valueRows } = await connect(world.config({ service }));
+  const { status, valueRows } = await connect(environment.config({ service }));
   expect(valueRows).toEqual(['a', 'b', 'c', 'd'].map((name) => `${name} 0 0 0 0 0 0 0`));
   expect(status).toBe(0);
 });
@@ -195,12 +200,12 @@ test.each([
 ] as const)(
   'in %s, a service whose offsets are %s, with request_times: %s, counts %s',
   async (timezone, designator, request_times, row, finding) => {
-    await using world = await startWorld(
+    await using environment = await startEnvironment(
       { riverside: { visitsAgo: [40, 90], library: { timezone } } },
       { designator },
     );
     const { status, timesRows, findings } = await connect(
-      world.config({ service: { request_times } }),
+      environment.config({ service: { request_times } }),
     );
     expect(timesRows).toEqual([`riverside ${row}`]);
     const found = findings.filter((text) => /request_times/.test(text)).join();
@@ -210,16 +215,16 @@ test.each([
 );
 
 test('a request_times that the service refuses is found, and that nobody came', async () => {
-  await using world = await startWorld({
+  await using environment = await startEnvironment({
     riverside: { library: { timezone: EAST }, visitsAgo: [3 * 24 * 60] },
   });
-  const untested = await connect(world.config());
+  const untested = await connect(environment.config());
   expect(untested.timesRows).toEqual(['riverside 0 0 0 -']);
   expect(untested.findings).toEqual([
     expect.stringMatching(/^warning: nobody came lately, so service\.request_times was not tested/),
   ]);
-  world.isRefused = (query) => /[+]\d\d:\d\d$/.test(query.get('from') ?? '');
-  const { status, timesRows, findings } = await connect(world.config());
+  environment.isRefused = (query) => /[+]\d\d:\d\d$/.test(query.get('from') ?? '');
+  const { status, timesRows, findings } = await connect(environment.config());
   expect(status).toBe(1);
   expect(timesRows).toEqual(['riverside refused 0 0 utc, local?']);
   expect(findings).toContain(
@@ -238,9 +243,9 @@ test.each(Array.from({ length: 16 }, (_, i) => i + 1))(
   async (seed) => {
     const drawn = drawConventions(seededRandom(seed));
     const conventions = { ...drawn, rateLimit: undefined };
-    await using world = await startWorld({ riverside: VISITS }, conventions);
+    await using environment = await startEnvironment({ riverside: VISITS }, conventions);
     const request_times = drawn.designator === 'ignored, read as UTC' ? 'utc' : 'offset';
-    const config = world.config({ polling: { interval: '1s' }, service: { request_times } });
+    const config = environment.config({ polling: { interval: '1s' }, service: { request_times } });
     const { status, serviceRows, valueRows, findings } = await connect(config);
     const isReadable = !UNREADABLE.some((text) => findings.join().includes(text));
     const [row = ''] = valueRows;

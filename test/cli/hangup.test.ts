@@ -1,7 +1,7 @@
 /** SIGHUP while `run` still loads a configuration, which takes seconds if that is large. */
 import { expect, onTestFinished, test } from 'vitest';
 import { Workspace } from '../acceptance/daemon.ts';
-import { configFlag } from './simulated-world.ts';
+import { configFlag } from './simulated-environment.ts';
 import { Terminal } from './terminal.ts';
 
 /** Receives SIGHUP as soon as that does not end the process. */

@@ -7,27 +7,27 @@ import { ALWAYS_OPEN } from '../../src/simulator/libraries.ts';
 import { objectsOf, Workspace } from '../acceptance/daemon.ts';
 import { inTurn, json, startScriptedServer } from '../support/scripted-server.ts';
 import type { ReceivedRequest, Responder } from '../support/scripted-server.ts';
-import { configFlag, SECRET, startWorld, ZONE } from './simulated-world.ts';
+import { configFlag, SECRET, startEnvironment, ZONE } from './simulated-environment.ts';
 import { ran, Terminal } from './terminal.ts';
 
 const workspace = new Workspace();
 const MINUTE_MS = 60_000;
 /** One visit and one login each minute. The last one is two hours ago. */
 const RIVERSIDE = { visitsAgo: Array.from({ length: 25 }, (_, i) => 145 - i) };
-let world: Awaited<ReturnType<typeof startWorld>>;
+let environment: Awaited<ReturnType<typeof startEnvironment>>;
 let startedMs: number;
 
 beforeAll(async () => {
   startedMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
-  world = await startWorld({ riverside: RIVERSIDE });
+  environment = await startEnvironment({ riverside: RIVERSIDE });
 });
 afterAll(async () => {
-  await world[Symbol.asyncDispose]();
+  await environment[Symbol.asyncDispose]();
   await workspace.close();
 });
 
 async function query(...args: readonly string[]) {
-  return ran('query', world.config(), '--customer=riverside', ...args);
+  return ran('query', environment.config(), '--customer=riverside', ...args);
 }
 
 /** The number of records, each of which must be there once. */
@@ -69,7 +69,7 @@ test('--from and --to limit the records, in local time or with an offset', async
 });
 
 test('times are written as service.request_times says', async () => {
-  await using other = await startWorld({ riverside: RIVERSIDE });
+  await using other = await startEnvironment({ riverside: RIVERSIDE });
   const requests: string[] = [];
   other.onRequest = (request) => void requests.push(request);
   const config = other.config({ service: { request_times: 'utc' } });
@@ -113,7 +113,7 @@ test.each([
   ['lowers the limit', { maximumLimit: 4 }],
   ['cuts pages', FEW],
 ] as const)('each record is read once if the service %s', async (_what, conventions) => {
-  await using limited = await startWorld({ riverside: RIVERSIDE }, conventions);
+  await using limited = await startEnvironment({ riverside: RIVERSIDE }, conventions);
   const args = ['query', 'login', limited.config(), '--customer=riverside', '--format=ndjson'];
   const { status, out } = await ran(...args);
   expect([status, recordsIn(out)]).toEqual([0, 25]);
@@ -131,7 +131,7 @@ test.each([
 });
 
 test('the rows of a forced aggregation are printed, and the status is 1', async () => {
-  await using limited = await startWorld({ riverside: RIVERSIDE }, FEW);
+  await using limited = await startEnvironment({ riverside: RIVERSIDE }, FEW);
   const args = ['--customer=riverside', '--aggregation=minute', '--format=csv'];
   const { status, out, err } = await ran('query', 'login', limited.config(), ...args);
   expect(status).toBe(1);
@@ -145,7 +145,7 @@ const BUSY = { library: { visitsPerDay: 8_500, loginShare: 1, opening: ALWAYS_OP
 const SLOW = { service: { timeout: '60s' } };
 
 test('ends early and without a message if its reader closes the pipe', async () => {
-  await using busy = await startWorld({ riverside: BUSY });
+  await using busy = await startEnvironment({ riverside: BUSY });
   const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
   const pipe = ['-o', 'pipefail', '-c', '"$0" "$@" | head -1', process.execPath, main];
   const args = ['query', 'login', busy.config(SLOW), '--customer=riverside', '--format=csv'];

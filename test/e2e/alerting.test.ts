@@ -13,7 +13,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ALWAYS_OPEN, deadFrom, drawLibrary } from '../../src/simulator/libraries.ts';
 import { launch } from '../acceptance/daemon.ts';
-import { startWorld } from '../cli/simulated-world.ts';
+import { startEnvironment } from '../cli/simulated-environment.ts';
 import { readPrometheusFile } from '../prometheus/rules.ts';
 import { debianProgram, eventually, startServer } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
@@ -43,7 +43,7 @@ beforeAll(async () => {
   const devices = drawLibrary(1, 2, library).devices.map((device) =>
     device.kind === 'door' ? deadFrom(device, Date.now() - 1.25 * DAY_MS) : device,
   );
-  const environment = await startWorld({
+  const environment = await startEnvironment({
     riverside: { library },
     'harbour-point': { library: { ...library, devices } },
   });

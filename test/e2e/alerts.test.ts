@@ -2,22 +2,22 @@
 import { expect, test } from 'vitest';
 import { ALERT_CASES, WELL } from '../prometheus/cases.ts';
 import { readAlerts, readRecordings } from '../prometheus/rules.ts';
-import { DAY, HOUR, inputSeries } from '../prometheus/story.ts';
+import { DAY, HOUR, inputSeries } from '../prometheus/scenario.ts';
 import { failuresOf } from './support/promtool.ts';
 import type { Expectation } from './support/promtool.ts';
 
 test.concurrent.for(Object.entries(ALERT_CASES))('%s', async ([, [change, fires, hours]]) => {
-  const story = { ...WELL, ...change };
+  const scenario = { ...WELL, ...change };
   const needed = Math.max(4 * HOUR, ...Object.values(fires).flat()) + 2 * HOUR;
   const lastMinute = hours === undefined ? needed : hours * HOUR;
   const step = lastMinute > 8 * DAY ? 60 : 5;
-  // Where a story has the series of a recording, the recording is left out.
-  const given = new Set(Object.keys(story).map((series) => series.replace(/\{.*/, '')));
+  // Where a scenario has the series of a recording, the recording is left out.
+  const given = new Set(Object.keys(scenario).map((series) => series.replace(/\{.*/, '')));
   const recordings = readRecordings().filter(({ record }) => !given.has(record));
   const failures = await failuresOf({
     rules: [...recordings, ...readAlerts()],
     step,
-    series: inputSeries(story, lastMinute, { customer: 'riverside' }, step),
+    series: inputSeries(scenario, lastMinute, { customer: 'riverside' }, step),
     expectations: [
       {
         expr: `group by (alertname) (count_over_time(ALERTS{alertstate="firing"}[${lastMinute}m]))`,

@@ -10,7 +10,7 @@ import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { OFFICE_HOURS, openingHoursText } from '../../src/simulator/libraries.ts';
 import { MAIN, launch } from '../acceptance/daemon.ts';
-import { startWorld } from '../cli/simulated-world.ts';
+import { startEnvironment } from '../cli/simulated-environment.ts';
 import { eventually, finished } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 import type { Prometheus } from './support/prometheus.ts';
@@ -27,7 +27,7 @@ type History = Awaited<ReturnType<typeof startHistory>>;
 
 /** One simulated library with seventy days of history; the clock is the service's. */
 async function startHistory(timezone: string, clock: Pick<Clock, 'nowMs'> = systemClock) {
-  const environment = await startWorld(
+  const environment = await startEnvironment(
     { [CUSTOMER]: { library: { timezone, visitsPerDay: 300, opening: OFFICE_HOURS } } },
     // Then a minute of the ground truth is a minute of the history to the last millisecond.
     { fromEdge: 'inclusive' },

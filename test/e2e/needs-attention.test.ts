@@ -1,8 +1,8 @@
 /** The problems that the overview lists, on series made for each case. */
 import { expect, test } from 'vitest';
 import { NEEDS_ATTENTION } from '../../grafana/problems.ts';
-import { DAY, HOUR, inputSeries, now, stopsAt, until, withLabel } from '../prometheus/story.ts';
-import type { Story, Value } from '../prometheus/story.ts';
+import { DAY, HOUR, inputSeries, now, stopsAt, until, withLabel } from '../prometheus/scenario.ts';
+import type { Scenario, Value } from '../prometheus/scenario.ts';
 import { failuresOf } from './support/promtool.ts';
 
 /** The minute at which the overview is looked at: a week of history, and a day. */
@@ -19,7 +19,7 @@ const SEEN = 'library_people_last_seen_timestamp_seconds';
 const SUSPECT = 'library_door_suspect{kind="entries_missing"}';
 
 /** A busy, open library without a problem: 60 an hour, 50 inside, two devices. */
-const WELL: Story = {
+const WELL: Scenario = {
   library_customer_info: 1,
   library_exporter_build_info: 1,
   up: 1,
@@ -43,26 +43,26 @@ const WELL: Story = {
   'library_device_people_entered_total{device="2"}': (minute) => 0.3 * minute,
 };
 /** Nobody has been counted for two hours. */
-const SILENT: Story = {
+const SILENT: Scenario = {
   [SEEN]: stopsAt(END - 2 * HOUR, now),
 };
-const EMPTY_TODAY: Story = {
+const EMPTY_TODAY: Scenario = {
   [OUT_TODAY]: until(5_000, 450, 0),
   [INSIDE]: until(5_000, 50, 0),
   [SEEN]: null,
 };
 const SINCE_YESTERDAY: Value = until(END - 1.75 * DAY, () => undefined, 0);
-const DEAD_DEVICE: Story = {
+const DEAD_DEVICE: Scenario = {
   'library_device_people_entered_today{device="2"}': 0,
   'library_device_people_exited_today{device="2"}': 0,
 };
-const OLD: Story = {
+const OLD: Scenario = {
   'library_poll_last_success_timestamp_seconds{stream="logins"}': stopsAt(END - HOUR, now),
 };
 const NOBODY = 'nobody is being counted';
 const NONE = 'no problem';
 
-test.each<readonly [string, Story, string]>([
+test.each<readonly [string, Scenario, string]>([
   ['nobody came for two hours, and sixty in this hour last week', SILENT, NOBODY],
   [
     'nobody came today, and five hundred by now last week',
@@ -137,12 +137,12 @@ test('the absence of all libraries is listed', async () => {
   expect(await failuresWith({ up: 1 }, [['(exporter)', 'no library is exported']])).toBe('');
 });
 
-/** What promtool prints if two exporters with this story do not show exactly these problems. */
+/** What promtool prints if two exporters with this scenario do not show exactly these problems. */
 function failuresWith(
-  story: Story,
+  scenario: Scenario,
   problems: readonly (readonly [customer: string, problem: string])[],
 ): Promise<string> {
-  const ofBoth = { ...story, ...withLabel(story, 'instance="b:10096"') };
+  const ofBoth = { ...scenario, ...withLabel(scenario, 'instance="b:10096"') };
   const query = NEEDS_ATTENTION.replaceAll(/\$(job|customer)\b/g, '.+');
   return failuresOf({
     step: STEP,

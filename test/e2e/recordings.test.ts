@@ -1,8 +1,8 @@
 /** The recording rules in promtool's unit tests: what is usual, on the library's own clock. */
 import { expect, test } from 'vitest';
 import { recordingsFor } from '../prometheus/rules.ts';
-import { DAY, HOUR, WEEK, inputSeries, until } from '../prometheus/story.ts';
-import type { Story } from '../prometheus/story.ts';
+import { DAY, HOUR, WEEK, inputSeries, until } from '../prometheus/scenario.ts';
+import type { Scenario } from '../prometheus/scenario.ts';
 import { failuresOf } from './support/promtool.ts';
 
 const TODAY = 'library_people_entered_today';
@@ -17,7 +17,7 @@ const CHANGE = 10 * DAY;
 /** What a recording is at a minute; its labels may be named. */
 type Expected = readonly [expr: string, minute: number, value: number | undefined, labels?: string];
 
-test.each<readonly [string, Story, readonly Expected[]]>([
+test.each<readonly [string, Scenario, readonly Expected[]]>([
   [
     'what is usual is the median of the weeks that are known',
     { [TODAY]: (minute) => [60, 40, 0, 80][Math.floor(minute / WEEK)] ?? 0, [OFFSET]: 0 },
@@ -95,12 +95,12 @@ test.each<readonly [string, Story, readonly Expected[]]>([
       `device="${device}"`,
     ]),
   ],
-])('%s', async (_, story, expected) => {
+])('%s', async (_, scenario, expected) => {
   const minutes = Math.max(...expected.map(([, minute]) => minute));
   const failures = await failuresOf({
     rules: recordingsFor(expected.map(([expr]) => expr).join(' or ')),
     step: 30,
-    series: inputSeries(story, minutes, { customer: 'riverside' }, 30),
+    series: inputSeries(scenario, minutes, { customer: 'riverside' }, 30),
     expectations: expected.map(([expr, minute, value, labels = '']) => ({
       // Sums of parts of an hour are off by a billionth.
       expr: `round(${expr}, 0.001)`,
@@ -112,7 +112,7 @@ test.each<readonly [string, Story, readonly Expected[]]>([
 });
 
 /** People come from 9 on, on the library's own clock. */
-function clocksChange(before: number, after: number): [Story, Expected[]] {
+function clocksChange(before: number, after: number): [Scenario, Expected[]] {
   const nine = 12 * DAY + 9 * HOUR - after / 60;
   function clockMinutes(minute: number): number {
     return minute + (minute < CHANGE ? before : after) / 60;

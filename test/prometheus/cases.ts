@@ -2,8 +2,8 @@
  * What every alert is tested for: a library and its exporter with one thing changed, the alerts that
  * fire, and when. No other alert may fire in the whole case.
  */
-import { DAY, HOUR, now, stopsAt, until, withLabel, withRestarts } from './story.ts';
-import type { Story, Value } from './story.ts';
+import { DAY, HOUR, now, stopsAt, until, withLabel, withRestarts } from './scenario.ts';
+import type { Scenario, Value } from './scenario.ts';
 
 /**
  * What changes; the alerts that fire, each with the first minute at which it does, and the first at which
@@ -11,7 +11,7 @@ import type { Story, Value } from './story.ts';
  * is checked that the alert does not fire two steps before.
  */
 type AlertCase = readonly [
-  change: Story,
+  change: Scenario,
   fires: Readonly<Record<string, number | readonly [fires: number, resolves: number]>>,
   /** By default two hours more than are needed, six at least. */
   hours?: number,
@@ -43,7 +43,7 @@ const RATIO = 'library_door_count_ratio';
 const BUILD = 'library_exporter_build_info';
 
 /** A library that is open all the time, one person a minute each way, one login in two minutes. */
-export const WELL: Story = {
+export const WELL: Scenario = {
   up: 1,
   process_start_time_seconds: 0,
   [BUILD]: 1,
@@ -88,7 +88,7 @@ export const WELL: Story = {
 };
 
 /** Nobody passes after minute 60; patrons still log in. */
-const DEAD: Story = {
+const DEAD: Scenario = {
   [IN]: stopsAt(60, total),
   [OUT]: stopsAt(60, total),
   [IN_TODAY]: stopsAt(60, today),
@@ -96,16 +96,16 @@ const DEAD: Story = {
   [SEEN]: stopsAt(60, now),
 };
 /** Of another library, with what the alert reads. */
-const DEAD_DOOR: Story = { ...DEAD, [PEOPLE_ACCEPTED]: now, [USUAL_HOUR]: 60 };
-const ENTRIES_DEAD: Story = { [IN]: stopsAt(60, total), [IN_TODAY]: stopsAt(60, today) };
+const DEAD_DOOR: Scenario = { ...DEAD, [PEOPLE_ACCEPTED]: now, [USUAL_HOUR]: 60 };
+const ENTRIES_DEAD: Scenario = { [IN]: stopsAt(60, total), [IN_TODAY]: stopsAt(60, today) };
 /** Nobody logs in after minute 60. */
-const NO_LOGINS: Story = {
+const NO_LOGINS: Scenario = {
   [LOGINS_TODAY]: stopsAt(60, loginsToday),
   [LOGIN_SEEN]: stopsAt(60, now),
 };
 const NO_USUAL = without(/:usual/);
 /** Five a day, on days that start at minute 0. */
-const VILLAGE: Story = {
+const VILLAGE: Scenario = {
   [USUAL_HOUR]: 0.5,
   [USUAL_TODAY]: (minute) => (5 * (minute % DAY)) / DAY,
   [USUAL_DAY]: 5,
@@ -114,32 +114,35 @@ const VILLAGE: Story = {
   [USUAL_LOGINS_HOUR]: 0.1,
 };
 /** Polls of a customer fail after minute 60. */
-const PEOPLE_STOPS: Story = {
+const PEOPLE_STOPS: Scenario = {
   [PEOPLE_POLL]: stopsAt(60, now),
   [PEOPLE_ACCEPTED]: stopsAt(60, now),
 };
-const LOGINS_STOPS: Story = {
+const LOGINS_STOPS: Scenario = {
   [LOGINS_POLL]: stopsAt(60, now),
   [LOGINS_ACCEPTED]: stopsAt(60, now),
 };
-const POLLS_FAIL: Story = { [PEOPLE_UP]: until(65, 1, 0), ...PEOPLE_STOPS };
-const ALL_POLLS_FAIL: Story = {
+const POLLS_FAIL: Scenario = { [PEOPLE_UP]: until(65, 1, 0), ...PEOPLE_STOPS };
+const ALL_POLLS_FAIL: Scenario = {
   ...POLLS_FAIL,
   [LOGINS_UP]: until(65, 1, 0),
   ...LOGINS_STOPS,
 };
 /** The last values of both streams are from minute 0. */
-const NEVER_POLLED: Story = {
+const NEVER_POLLED: Scenario = {
   [PEOPLE_POLL]: 0,
   [LOGINS_POLL]: 0,
   [PEOPLE_ACCEPTED]: 0,
   [LOGINS_ACCEPTED]: 0,
 };
-const OTHERS_ARE_WELL: Story = { ...of('b', { [PEOPLE_UP]: 1 }), ...of('c', { [PEOPLE_UP]: 1 }) };
+const OTHERS_ARE_WELL: Scenario = {
+  ...of('b', { [PEOPLE_UP]: 1 }),
+  ...of('c', { [PEOPLE_UP]: 1 }),
+};
 /** From 8 to 20, sixty an hour; three of ten exits are missed. */
-const DRIFT: Story = { [IN]: openHours(1), [OUT]: openHours(0.7), [EXCESS_IN]: 0 };
+const DRIFT: Scenario = { [IN]: openHours(1), [OUT]: openHours(0.7), [EXCESS_IN]: 0 };
 /** Almost half of the passes of the month are those of a device that has counted nobody today. */
-const DEAD_DEVICE: Story = {
+const DEAD_DEVICE: Scenario = {
   ...NO_USUAL,
   'library_branch_info{branch="101",name="Hall"}': 1,
   'library_device_people_entered_total{device="1"}': (minute) => 1_000 + minute,
@@ -153,7 +156,7 @@ const DEAD_DEVICE: Story = {
 };
 /** No exporter at all. */
 const NOTHING = without(/./);
-const SHARDS: Story = {
+const SHARDS: Scenario = {
   'library_exporter_shard_info{shard="0",shards="1"}': null,
   'library_exporter_shard_info{shard="0",shards="2"}': 1,
 };
@@ -649,17 +652,17 @@ function between(
 }
 
 /** Series of another exporter. */
-function atB(story: Story): Story {
-  return withLabel(story, 'instance="b:10096"');
+function atB(scenario: Scenario): Scenario {
+  return withLabel(scenario, 'instance="b:10096"');
 }
 
 /** Series of another customer. */
-function of(customer: string, story: Story): Story {
-  return withLabel(story, `customer="${customer}"`);
+function of(customer: string, scenario: Scenario): Scenario {
+  return withLabel(scenario, `customer="${customer}"`);
 }
 
 /** Removes the series whose names match. */
-function without(names: RegExp): Story {
+function without(names: RegExp): Scenario {
   const removed = Object.keys(WELL).filter((series) => names.test(series));
   return Object.fromEntries(removed.map((series) => [series, null]));
 }

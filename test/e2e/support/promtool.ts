@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Alert, Recording } from '../../prometheus/rules.ts';
-import type { InputSeries } from '../../prometheus/story.ts';
+import type { InputSeries } from '../../prometheus/scenario.ts';
 import { debianProgram, finished, outcomeOf } from './processes.ts';
 
 /** The longest block of docs/backfill.md. */

@@ -31,9 +31,9 @@ interface Settings extends Pick<FileSettings, 'service' | 'polling'> {
   readonly customer?: object;
 }
 
-export type World = Awaited<ReturnType<typeof startWorld>>;
+export type Environment = Awaited<ReturnType<typeof startEnvironment>>;
 
-export async function startWorld(
+export async function startEnvironment(
   sorts: Readonly<Record<string, Sort>>,
   ofService: Partial<Conventions> = {},
   past: { readonly clock?: Pick<Clock, 'nowMs'>; readonly historyMs?: number } = {},
@@ -63,7 +63,7 @@ export async function startWorld(
     });
   }
   const faults = createFaults({ random: seededRandom(1) });
-  const world = {
+  const environment = {
     service,
     faults,
     workspace,
@@ -89,8 +89,8 @@ export async function startWorld(
       handle(request) {
         const { path, query } = request;
         if (path.startsWith('/v1/') && query instanceof URLSearchParams) {
-          world.onRequest(`${path} ${query.get('from') ?? ''} ${query.get('to') ?? ''}`);
-          if (world.isRefused(query)) {
+          environment.onRequest(`${path} ${query.get('from') ?? ''} ${query.get('to') ?? ''}`);
+          if (environment.isRefused(query)) {
             return { status: 400, headers: {}, body: '' };
           }
         }
@@ -101,7 +101,7 @@ export async function startWorld(
     clock: systemClock,
     listenAddress: '127.0.0.1:0',
   });
-  return world;
+  return environment;
 }
 
 /** Writes a configuration of customers, by name and zone, with one secret; returns the flag that names it. */

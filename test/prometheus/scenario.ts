@@ -7,7 +7,7 @@
 export type Value = number | ((minute: number) => number | undefined);
 
 /** Series by name and labels, as in `library_up{stream="people"}`; null removes a series. */
-export type Story = Readonly<Record<string, Value | null>>;
+export type Scenario = Readonly<Record<string, Value | null>>;
 
 /** As promtool reads it. */
 export interface InputSeries {
@@ -47,9 +47,9 @@ export function withRestarts(value: Value): (minute: number) => number | undefin
 }
 
 /** The same series with a further label. */
-export function withLabel(story: Story, label: string): Story {
+export function withLabel(scenario: Scenario, label: string): Scenario {
   return Object.fromEntries(
-    Object.entries(story).map(([series, value]) => [
+    Object.entries(scenario).map(([series, value]) => [
       series.includes('{') ? series.replace('}', `,${label}}`) : `${series}{${label}}`,
       value,
     ]),
@@ -57,16 +57,16 @@ export function withLabel(story: Story, label: string): Story {
 }
 
 /**
- * The series of a story from minute 0 to `minutes`, one sample every `step` minutes. Series that are
+ * The series of a scenario from minute 0 to `minutes`, one sample every `step` minutes. Series that are
  * scraped get a job and an instance.
  */
 export function inputSeries(
-  story: Story,
+  scenario: Scenario,
   minutes: number,
   labels: Readonly<Record<string, string>>,
   step: number,
 ): readonly InputSeries[] {
-  return Object.entries(story).flatMap(([series, value]) =>
+  return Object.entries(scenario).flatMap(([series, value]) =>
     value === null
       ? []
       : {
