@@ -18,7 +18,7 @@ import {
 import type { Estimate } from '../../src/counting/occupancy/estimate.ts';
 import { nextOccupancy } from '../../src/counting/occupancy/occupancy.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
-import { DAY_MS, MINUTE_MS } from '../../src/simulator/conventions.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { countPasses } from '../../src/simulator/traffic.ts';
 import { drawBurst, equip, groupShareOf, passesFor, REGIMES } from './regimes.ts';
 import type { Regime } from './regimes.ts';

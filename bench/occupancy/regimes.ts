@@ -7,7 +7,7 @@
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import { chance, mixSeeds, pick } from '../../src/simulator/chance.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/simulator/conventions.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { Detection, Device, SensorSetting } from '../../src/simulator/libraries.ts';
 import type { CountedPass, Pass } from '../../src/simulator/traffic.ts';
 import { DAY_STARTS_AT_HOUR, DAYS, openingHours } from './visitors.ts';

@@ -9,7 +9,7 @@
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import { drawNormal, drawPoisson, mixSeeds, weightedPicker } from '../../src/simulator/chance.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/simulator/conventions.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { Pass } from '../../src/simulator/traffic.ts';
 
 export const DAYS = 84;

@@ -1,7 +1,7 @@
 /** How far a backfill is, on a terminal. */
 import { systemClock } from '../base/clock.ts';
 import { formatDuration } from '../base/duration.ts';
-import { DAY_MS } from '../counting/calendar/calendar.ts';
+import { DAY_MS } from '../base/duration.ts';
 import { counted } from '../base/output.ts';
 import type { ProgressLine } from '../base/output.ts';
 import type { Month, MonthPart } from './targets.ts';

@@ -11,7 +11,7 @@ import {
   MAX_KEYS,
 } from '../counting/breakdowns/poll-breakdown.ts';
 import type { CountsByKey } from '../counting/breakdowns/poll-breakdown.ts';
-import { MINUTE_MS } from '../counting/calendar/calendar.ts';
+import { MINUTE_MS } from '../base/duration.ts';
 import type { Calendar, Span } from '../counting/calendar/calendar.ts';
 import { countOf, higher } from '../counting/rows/counts.ts';
 import type { Counts } from '../counting/rows/counts.ts';

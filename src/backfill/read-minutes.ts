@@ -1,7 +1,7 @@
 /** Reads a past time range by the minute, in the largest windows that the service allows. */
 import { ServiceError } from '../base/errors.ts';
 import type { MinuteStream } from '../base/model.ts';
-import { MINUTE_MS } from '../counting/calendar/calendar.ts';
+import { MINUTE_MS } from '../base/duration.ts';
 import type { Calendar, Span } from '../counting/calendar/calendar.ts';
 import { grandTotal, isZero } from '../counting/rows/counts.ts';
 import type { Counts } from '../counting/rows/counts.ts';

@@ -5,7 +5,7 @@ import type { AggregatedResponse, MinuteStream, WindowQuery } from '../base/mode
 import { accessOf } from '../config/credentials.ts';
 import { readBreakdownHistory } from './read-breakdown.ts';
 import type { BreakdownHistory } from './read-breakdown.ts';
-import { MINUTE_MS } from '../counting/calendar/calendar.ts';
+import { MINUTE_MS } from '../base/duration.ts';
 import { readDaysBefore } from '../counting/occupancy/read-door-days.ts';
 import type { PeriodHistory } from './replay.ts';
 import { ANY_KEY_FORMAT } from '../counting/rows/key-format.ts';

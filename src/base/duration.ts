@@ -1,12 +1,18 @@
 /** Durations as Prometheus writes them: `90s`, `5m`, `1h30m`. */
 
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+/** 24 hours; a day of the calendar may have 23 or 25. */
+export const DAY_MS = 86_400_000;
+
 const UNITS_MS = [
-  ['y', 365 * 86_400_000],
-  ['w', 7 * 86_400_000],
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1_000],
+  ['y', 365 * DAY_MS],
+  ['w', 7 * DAY_MS],
+  ['d', DAY_MS],
+  ['h', HOUR_MS],
+  ['m', MINUTE_MS],
+  ['s', SECOND_MS],
   ['ms', 1],
 ] as const;
 

@@ -15,7 +15,7 @@ import type {
 import type { Secret } from '../base/secret.ts';
 import { loadConfig } from '../config/load.ts';
 import { accessOf } from '../config/credentials.ts';
-import { DAY_MS, MINUTE_MS } from '../counting/calendar/calendar.ts';
+import { DAY_MS, MINUTE_MS } from '../base/duration.ts';
 import { Zone } from '../counting/calendar/zone.ts';
 import { recordFields, rowFields } from '../service/decode.ts';
 import type { ServiceClient } from '../service/types.ts';

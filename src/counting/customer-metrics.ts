@@ -1,6 +1,6 @@
 /** The values of a customer at one instant. `undefined` is not known: the series is absent, never 0. */
 import type { Breakdown, CounterName, Stream } from '../base/model.ts';
-import { MINUTE_MS } from './calendar/calendar.ts';
+import { MINUTE_MS } from '../base/duration.ts';
 import type { Span } from './calendar/calendar.ts';
 import type { DoorModel } from './occupancy/door-model.ts';
 import type { DoorFault, Estimate } from './occupancy/estimate.ts';

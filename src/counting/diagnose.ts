@@ -2,7 +2,7 @@
  * One look at a stream for `check --connect`: polls it as the exporter would at its start, and reads
  * what explains the result. Sends more requests than a poll.
  */
-import { DAY_MS } from './calendar/calendar.ts';
+import { DAY_MS } from '../base/duration.ts';
 import { isZero } from './rows/counts.ts';
 import type { Counts } from './rows/counts.ts';
 import { detectKeyFormat } from './rows/key-format.ts';

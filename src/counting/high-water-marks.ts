@@ -4,7 +4,8 @@
  * every counter is the service's total.
  */
 import type { Breakdown, CounterName } from '../base/model.ts';
-import { DAY_MS, isFuturePeriod } from './calendar/calendar.ts';
+import { DAY_MS, HOUR_MS } from '../base/duration.ts';
+import { isFuturePeriod } from './calendar/calendar.ts';
 import type { CountingPeriod } from './calendar/calendar.ts';
 
 /**
@@ -257,7 +258,6 @@ function isEntry(entry: readonly unknown[]): entry is Entry {
  */
 const EARLIEST_START_HOURS = -15;
 const LATEST_START_HOURS = 37;
-const HOUR_MS = 3_600_000;
 
 /** The month of a period that starts then, as in {@link CountingPeriod.month}. */
 function monthOf(periodStartMs: number): number {

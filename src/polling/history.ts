@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
-import { MINUTE_MS } from '../counting/calendar/calendar.ts';
+import { MINUTE_MS } from '../base/duration.ts';
 import { readDoorModel } from '../counting/occupancy/read-door-days.ts';
 import type { LogLimiter } from './log-limiter.ts';
 import { abortAfter, DROPPED } from './poll-job.ts';

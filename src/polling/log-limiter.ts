@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { FailureReason, ServiceError } from '../base/errors.ts';
 import type { LogFields, Logger } from '../base/log.ts';
-import { MINUTE_MS } from '../counting/calendar/calendar.ts';
+import { MINUTE_MS } from '../base/duration.ts';
 import type { PollNote } from '../counting/totals/state.ts';
 
 /** Of each message. */

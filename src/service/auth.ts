@@ -1,4 +1,5 @@
 /** A customer's access token (docs/service.md#tokens): requested, cached, renewed early. */
+import { MINUTE_MS } from '../base/duration.ts';
 import { ServiceError } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
 import { untilAborted } from './limits.ts';
@@ -7,7 +8,6 @@ import { statusError, titleOf } from './transport.ts';
 import type { ExchangeResponse, ExchangeRequest } from './transport.ts';
 import type { CustomerAccess, ServiceOptions } from './types.ts';
 
-const MINUTE_MS = 60_000;
 /** A wrong lifetime costs one 401, after which the token is requested again. */
 const MIN_LIFETIME_SECONDS = 60;
 /** The lifetime in the documentation's example (docs/service.md#tokens). */

@@ -2,6 +2,7 @@
  * The behaviours that the service's documentation leaves open (docs/service.md#what-is-left-open), each
  * as a switch. The exporter must not depend on any setting of them.
  */
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
 import type { Random } from '../base/random.ts';
 import { pick } from './chance.ts';
 
@@ -26,11 +27,6 @@ export type MinuteKey =
   | { readonly form: 'clock'; readonly zone: KeyZone };
 
 export type ErrorBody = 'error' | 'message' | 'problem' | 'text' | 'html' | 'empty';
-
-export const SECOND_MS = 1_000;
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 86_400_000;
 
 type Choices<Value> = readonly [Value, ...Value[]];
 

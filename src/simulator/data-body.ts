@@ -1,7 +1,7 @@
 /** Bodies of the data endpoints from a ledger: rows of an aggregation, or raw records. */
 import type { Aggregation, Breakdown } from '../base/model.ts';
 import { chance } from './chance.ts';
-import { DAY_MS, MINUTE_MS } from './conventions.ts';
+import { DAY_MS, MINUTE_MS } from '../base/duration.ts';
 import type { Conventions } from './conventions.ts';
 import { groupId } from './ground-truth.ts';
 import type { Buckets, TimeAggregation } from './keys.ts';

@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Breakdown } from '../base/model.ts';
 import { seededRandom } from '../base/random.ts';
 import { hexadecimal, mixSeeds } from './chance.ts';
-import { HOUR_MS } from './conventions.ts';
+import { HOUR_MS } from '../base/duration.ts';
 import {
   ALWAYS_OPEN,
   OPEN_EARLY_AND_LATE,

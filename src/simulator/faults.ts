@@ -1,7 +1,7 @@
 /** Faults of the service and of the way to it, drawn at random. No sockets, so simulations can use them. */
 import type { Random } from '../base/random.ts';
 import { pick } from './chance.ts';
-import { SECOND_MS } from './conventions.ts';
+import { SECOND_MS } from '../base/duration.ts';
 import { HTML_TYPE, errorResponse, htmlPage, retryAfterHeader } from './responses.ts';
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
 import type { SimulatedService } from './simulated-service.ts';

@@ -1,6 +1,6 @@
 /** What a perfect reader would know of a customer: sums of records. */
 import type { Breakdown, MinuteStream } from '../base/model.ts';
-import { MINUTE_MS } from './conventions.ts';
+import { MINUTE_MS } from '../base/duration.ts';
 import type { Ledger, Span } from './ledger.ts';
 import type { ServiceRecord } from './records.ts';
 

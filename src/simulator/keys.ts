@@ -1,5 +1,5 @@
 /** Time buckets of an aggregation and their keys, as JSON. */
-import { DAY_MS, MINUTE_MS, SECOND_MS } from './conventions.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
 import type { Conventions, KeyType } from './conventions.ts';
 import { isoText, minuteOfDay, wallText } from './zone.ts';
 import type { Zone } from './zone.ts';

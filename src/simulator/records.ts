@@ -2,7 +2,7 @@
 import type { MinuteStream } from '../base/model.ts';
 import { seededRandom } from '../base/random.ts';
 import { chance, mixSeeds } from './chance.ts';
-import { HOUR_MS } from './conventions.ts';
+import { HOUR_MS } from '../base/duration.ts';
 import type { Conventions } from './conventions.ts';
 import type { Library } from './libraries.ts';
 import type { CountedPass } from './traffic.ts';

@@ -1,6 +1,6 @@
 /** Requests and responses without sockets. */
 import { STATUS_CODES } from 'node:http';
-import { SECOND_MS } from './conventions.ts';
+import { SECOND_MS } from '../base/duration.ts';
 import type { ErrorBody } from './conventions.ts';
 
 export interface SimulatedRequest {

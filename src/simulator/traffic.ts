@@ -5,7 +5,7 @@
 import { seededRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
 import { drawPoisson, mixSeeds, pick, weightedPicker } from './chance.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from './conventions.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
 import { openInterval } from './libraries.ts';
 import type { Device, Library, OpeningInterval, SensorSetting } from './libraries.ts';
 import { minuteOfDay, weekdayOf } from './zone.ts';

@@ -3,7 +3,7 @@
  * the milliseconds at which a clock in UTC shows the same time.
  */
 import { Temporal } from 'temporal-polyfill';
-import { DAY_MS, MINUTE_MS } from './conventions.ts';
+import { DAY_MS, MINUTE_MS } from '../base/duration.ts';
 
 export type Zone = ReturnType<typeof createZone>;
 

@@ -1,7 +1,7 @@
 /** Simulated libraries at a fixed instant, `backfill` run on them, and the files it writes. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DAY_MS } from '../../src/simulator/conventions.ts';
+import { DAY_MS } from '../../src/base/duration.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';

@@ -2,7 +2,8 @@
 import { chmodSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import { DAY_MS, drawConventions, MINUTE_MS } from '../../src/simulator/conventions.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
+import { drawConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { SECRET, startEnvironment } from './simulated-environment.ts';
 import { ran } from './terminal.ts';

@@ -2,7 +2,8 @@
 import { systemClock } from '../../src/base/clock.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { MINUTE_MS, plainConventions } from '../../src/simulator/conventions.ts';
+import { MINUTE_MS } from '../../src/base/duration.ts';
+import { plainConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import { startSimulator } from '../../src/simulator/http.ts';

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../src/base/errors.ts';
 import { COUNTERS } from '../../src/base/model.ts';
 import type { AggregatedResponse, MinuteStream, Stream } from '../../src/base/model.ts';
-import { MINUTE_MS } from '../../src/counting/calendar/calendar.ts';
+import { MINUTE_MS } from '../../src/base/duration.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import type { CounterValues, CustomerMetrics } from '../../src/counting/customer-metrics.ts';

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../src/counting/calendar/calendar.ts';
+import { MINUTE_MS } from '../../src/base/duration.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 
 export interface Day {

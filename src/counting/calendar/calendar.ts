@@ -2,6 +2,7 @@
  * Days and counting periods of a customer, in local time. A day lasts from `day_starts_at` to the
  * next one; a counting period from the first of them in a calendar month to the first in the next.
  */
+import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
 import type { Zone } from './zone.ts';
 
 /** From `startMs` up to, and without, `endMs`. */
@@ -14,10 +15,6 @@ export interface CountingPeriod extends Span {
   /** Months since the year 0: which calendar month, whatever the zone. */
   readonly month: number;
 }
-
-export const MINUTE_MS = 60_000;
-/** 24 hours; a day of the calendar may have 23 or 25. */
-export const DAY_MS = 86_400_000;
 
 /**
  * A clock that is set back by less than this across the start of a period is not followed: the

@@ -1,7 +1,8 @@
 /** Opening hours in OpenStreetMap's syntax: what is accepted, and when a library is open. */
 import Library from 'opening_hours';
 import regions from './holiday-regions.json' with { type: 'json' };
-import { DAY_MS, floorToMinute, MINUTE_MS } from './calendar.ts';
+import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
+import { floorToMinute } from './calendar.ts';
 import { Zone } from './zone.ts';
 
 export type OpeningHoursParser = (text: string, holidays: string | undefined) => OpeningHours;

@@ -1,5 +1,5 @@
 /** The estimate at a poll, and what it needs to know about the day. */
-import { MINUTE_MS } from '../calendar/calendar.ts';
+import { MINUTE_MS } from '../../base/duration.ts';
 import type { Span } from '../calendar/calendar.ts';
 import type { OpeningHours } from '../calendar/opening-hours.ts';
 import { countAt } from '../rows/day-counts.ts';

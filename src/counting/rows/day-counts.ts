@@ -4,7 +4,8 @@
  */
 import { COUNTERS } from '../../base/model.ts';
 import type { MinuteStream, Row } from '../../base/model.ts';
-import { contains, MINUTE_MS } from '../calendar/calendar.ts';
+import { MINUTE_MS } from '../../base/duration.ts';
+import { contains } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
 import type { Zone } from '../calendar/zone.ts';
 import { countOf } from './counts.ts';

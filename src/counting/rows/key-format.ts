@@ -4,7 +4,8 @@
  * and last seen need the format; no counter does (rule 9).
  */
 import type { Key, Row } from '../../base/model.ts';
-import { DAY_MS, floorToMinute, MINUTE_MS } from '../calendar/calendar.ts';
+import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
+import { floorToMinute } from '../calendar/calendar.ts';
 import type { Span } from '../calendar/calendar.ts';
 import type { WindowReader } from './window-reader.ts';
 import type { Zone } from '../calendar/zone.ts';

@@ -7,7 +7,7 @@ import type {
   MinuteStream,
   WindowQuery,
 } from '../../base/model.ts';
-import { DAY_MS, MINUTE_MS } from '../calendar/calendar.ts';
+import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
 import type { Span } from '../calendar/calendar.ts';
 import { anyBelow, grandTotal, isZero, sumCounts } from './counts.ts';
 import type { Counts } from './counts.ts';

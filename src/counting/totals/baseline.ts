@@ -3,7 +3,8 @@
  * minutes. What later polls get for that request, minus what it returned at the baseline, is what
  * came since, however the service defines its windows.
  */
-import { DAY_MS, floorToMinute, MINUTE_MS } from '../calendar/calendar.ts';
+import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
+import { floorToMinute } from '../calendar/calendar.ts';
 import type { Span } from '../calendar/calendar.ts';
 import {
   ANY_COUNT,

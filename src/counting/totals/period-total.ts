@@ -3,7 +3,7 @@
  * `day` in one request, else `quarter` in one, else `minute` in chunks that the service does not
  * force into another aggregation.
  */
-import { DAY_MS } from '../calendar/calendar.ts';
+import { DAY_MS } from '../../base/duration.ts';
 import { anyBelow, countOf, minus } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { isForced, readChunks } from '../rows/window-reader.ts';

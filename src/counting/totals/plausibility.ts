@@ -3,7 +3,7 @@
  * lowered, so totals that would be wrong at a high cost must be confirmed first: none where there
  * were counts, and an implausible increase.
  */
-import { DAY_MS, MINUTE_MS } from '../calendar/calendar.ts';
+import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
 import { countOf, isZero } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 

@@ -3,7 +3,7 @@
  * and what to log out. A poll that fails changes nothing (rule 6). README.md has the numbered rules.
  */
 import { readBaseline } from './baseline.ts';
-import { MINUTE_MS } from '../calendar/calendar.ts';
+import { MINUTE_MS } from '../../base/duration.ts';
 import type { CountingPeriod, Span } from '../calendar/calendar.ts';
 import { countOf, grandTotal, isZero } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';

@@ -1,5 +1,5 @@
 /** The values of one poll: totals, today's figures, and today's minutes. */
-import { MINUTE_MS } from '../calendar/calendar.ts';
+import { MINUTE_MS } from '../../base/duration.ts';
 import { isZero, minus, plus } from '../rows/counts.ts';
 import { addWindows, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';

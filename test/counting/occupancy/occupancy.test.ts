@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MINUTE_MS } from '../../../src/counting/calendar/calendar.ts';
+import { MINUTE_MS } from '../../../src/base/duration.ts';
 import {
   CURVE_STEP_MS,
   occupancyAt,

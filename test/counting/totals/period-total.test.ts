@@ -1,6 +1,6 @@
 /** The total read by the minute in pieces, of a service that is busy at every chunk boundary. */
 import { expect, test } from 'vitest';
-import { MINUTE_MS } from '../../../src/counting/calendar/calendar.ts';
+import { MINUTE_MS } from '../../../src/base/duration.ts';
 import { WindowReader } from '../../../src/counting/rows/window-reader.ts';
 import { totalByMinute } from '../../../src/counting/totals/period-total.ts';
 import { Zone } from '../../../src/counting/calendar/zone.ts';
