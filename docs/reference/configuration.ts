@@ -42,8 +42,8 @@ place, and [config.schema.json](../config.schema.json) lets an editor complete a
 
 - \`\${NAME}\` in any value stands for the environment variable; an unset one is a problem. \`$\${\` is a
   literal \`\${\`, and a lone \`$\` is itself.
-- Quotes make no difference: \`4\` and \`"4"\` are the same number, and \`client_id: 0123\` is \`0123\`. \`yes\` and \`on\`
-  are not \`true\`.
+- Numbers are decimal. Quotes make no difference: \`4\` and \`"4"\` are the same number, and
+  \`client_id: 0123\` is \`0123\`. \`yes\` and \`on\` are not \`true\`.
 - Durations are Prometheus's: \`90s\`, \`5m\`, \`1h30m\`. Paths are relative to the file that names them.
 - Unknown keys, duplicate keys and wrong types are problems. \`library-stats-exporter check\` reports all
   problems at once, with line and column. A message or a source line never shows a secret.

@@ -124,8 +124,7 @@ export async function readFiles({ path, env }: ReadOptions): Promise<ConfigFiles
   const { file, values } = main;
   const caFile = ['service', 'ca_file'];
   const ca = await reader.readNamed(file, caFile, values.service?.ca_file, parseCertificates);
-  const { problems, warnings } = reader;
-  const digest = reader.digest();
+  const { problems, warnings, digest } = reader;
   return {
     problems,
     warnings,

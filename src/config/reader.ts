@@ -160,9 +160,9 @@ export class ConfigReader {
     return more === 0 ? shown : [...shown, `and ${more} more problems`];
   }
 
-  /** Returns a digest of all files that were read. Call it once, after the last one. */
-  digest(): string {
-    return this.#hash.digest('hex');
+  /** Hash of every file that was read so far. */
+  get digest(): string {
+    return this.#hash.copy().digest('hex');
   }
 
   /** All warnings as text. Those that differ in their place alone are one. */

@@ -83,9 +83,9 @@ export async function loadWebConfig(
   }
   failOn([...others, ...reader.problems]);
   const { basic_auth_users: users = {} } = values as WebFile;
+  const { digest, warnings } = reader;
   const hashes = Object.entries(users).map(([user, hash]) => [user, new Secret(hash)] as const);
-  const config = { tls, users: new Map(hashes) };
-  return { config, digest: reader.digest(), warnings: reader.warnings };
+  return { config: { tls, users: new Map(hashes) }, digest, warnings };
 }
 
 async function readTls(
