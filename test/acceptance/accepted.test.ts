@@ -4,19 +4,25 @@ import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import { exact } from './expected.ts';
 import { Harness } from './harness.ts';
+import { dayMs, hourMs } from './local-time.ts';
 
 const harness = new Harness();
 const doubled = harness.addCustomer('doubled');
+const floored = harness.addCustomer('floored', {
+  minutesFromMs: (fromMs) => Math.max(Math.floor(fromMs / hourMs) * hourMs, Date.now() - 2 * dayMs),
+});
 const streams = ['people', 'logins', 'branch', 'client', 'device'];
 let daemon: Daemon;
 
 beforeAll(async () => {
   doubled.ledger.add('people', { in: 30, out: 30 });
   doubled.ledger.add('logins', { in: 30 });
-  const config = harness.configure([doubled], {
+  const config = harness.configure([doubled, floored], {
     polling: { breakdown_interval: '1s' },
     customers: {
       doubled: { breakdowns: ['branch', 'client', 'device'] },
+      // Its day starts within an hour: somebody came before, in that hour.
+      floored: { day_starts_at: '04:25' },
     },
   });
   daemon = await harness.start(config);
@@ -67,4 +73,21 @@ test('the time stands still while `minute` returns its rows twice', async () => 
     const { accepted, succeeded } = await pollsOf('doubled', 'people');
     expect(accepted).toBe(succeeded);
   });
+});
+
+test('the time is absent where no value was ever accepted, as with minutes from the full hour', async () => {
+  for (const stream of ['people', 'logins']) {
+    await eventually(async () => {
+      const { polls } = await pollsOf('floored', stream);
+      expect(polls).toBeGreaterThan(3);
+    });
+    expect(await pollsOf('floored', stream)).toMatchObject({
+      up: 1,
+      failures: 0,
+      accepted: undefined,
+    });
+  }
+  expect(await daemon.value('library_people_entered_total', { customer: 'floored' })).toBe(
+    undefined,
+  );
 });

@@ -54,6 +54,8 @@ export interface Conventions {
   readonly forceAboveRows: number;
   /** How often a response by minute has each row. */
   readonly minuteCopies: number;
+  /** What a response by minute starts with, given the `from` of the request. */
+  readonly minutesFromMs: (fromMs: number) => number;
 }
 
 const plain: Conventions = {
@@ -61,6 +63,7 @@ const plain: Conventions = {
   lagging: [],
   forceAboveRows: Infinity,
   minuteCopies: 1,
+  minutesFromMs: (fromMs) => fromMs,
 };
 
 export interface Row {
@@ -121,9 +124,13 @@ export class Ledger {
   }
 
   respond(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number): LedgerResponse {
-    const { forceAboveRows, minuteCopies } = this.conventions;
-    const copies = Array(aggregation === 'minute' ? minuteCopies : 1);
-    const rows = copies.fill(this.#rows(stream, aggregation, fromMs, toMs)).flat();
+    const { forceAboveRows, minuteCopies, minutesFromMs } = this.conventions;
+    const rows =
+      aggregation === 'minute'
+        ? Array(minuteCopies)
+            .fill(this.#rows(stream, 'minute', minutesFromMs(fromMs), toMs))
+            .flat()
+        : this.#rows(stream, aggregation, fromMs, toMs);
     return rows.length > forceAboveRows && aggregation !== 'day'
       ? { aggregation: 'day', rows: this.#rows(stream, 'day', fromMs, toMs) }
       : { aggregation, rows };

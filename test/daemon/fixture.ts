@@ -10,9 +10,13 @@ import { load } from '../config/folder.ts';
 /** Nobody listens there. */
 const SERVICE_URL = 'http://127.0.0.1:9';
 
-/** Loads a configuration of customers with these names. */
 export function configured(...names: readonly string[]): Promise<LoadedConfig> {
-  const service = { base_url: SERVICE_URL, auth_url: SERVICE_URL };
+  return configuredAt(SERVICE_URL, ...names);
+}
+
+/** Loads a configuration of customers with these names; `authUrl` may be another than the data's. */
+export function configuredAt(authUrl: string, ...names: readonly string[]): Promise<LoadedConfig> {
+  const service = { base_url: SERVICE_URL, auth_url: authUrl };
   const customers = names.map((name) => ({
     name,
     client_id: `${name}-api`,

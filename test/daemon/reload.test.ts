@@ -1,12 +1,13 @@
 /** Reloads of a daemon whose configuration the test provides. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ConfigError } from '../../src/base/errors.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
-import { configured, started } from './fixture.ts';
+import { configured, configuredAt, started } from './fixture.ts';
 
 const WEB = { config: { tls: undefined, users: new Map() }, digest: '', warnings: [] };
 
 const SUCCESSFUL = 'library_exporter_config_last_reload_successful';
+const VALID = 'library_credentials_valid\\{.*\\}';
 
 test('reloads requested during another one wait for its end', async () => {
   const events: string[] = [];
@@ -86,7 +87,7 @@ test('a reload logs which customers were added, removed and changed', async () =
     configured('riverside', 'hilltop'),
     configured('riverside', ...many),
     // The customers have another service.
-    configured('riverside').then(({ config, ...loaded }) => ({
+    configuredAt('http://127.0.0.1:9', 'riverside').then(({ config, ...loaded }) => ({
       ...loaded,
       config: { ...config, service: { ...config.service, baseUrl: 'http://127.0.0.2:9' } },
     })),
@@ -103,4 +104,34 @@ test('a reload logs which customers were added, removed and changed', async () =
     `config reloaded {"scope":"all","customers":23,"added":"${listed}","removed":"hilltop"}`,
     `config reloaded {"scope":"all","customers":1,"removed":"${listed}","changed":"riverside"}`,
   ]);
+});
+
+test('a new token endpoint gets the next requests, and refused and accepted credentials are logged', async () => {
+  const hosts: string[] = [];
+  const { daemon, logged, metric } = await started({
+    load: () => configuredAt('http://127.0.0.2:9', 'riverside'),
+    transport: {
+      exchange: ({ url, form }) => {
+        const { hostname } = new URL(url);
+        hosts.push(hostname);
+        const refused = hostname === '127.0.0.1' && form !== undefined;
+        const token = { access_token: 'heron', token_type: 'Bearer', expires_in: 3600 };
+        return Promise.resolve({
+          status: refused ? 401 : 200,
+          contentType: 'application/json',
+          retryAfter: undefined,
+          date: undefined,
+          body: Buffer.from(JSON.stringify(token)),
+        });
+      },
+      close: () => {},
+    },
+  });
+  await vi.waitFor(() => expect(logged).toContain('credentials refused {"customer":"riverside"}'));
+  expect(new Set(hosts)).toEqual(new Set(['127.0.0.1']));
+  expect(await metric(VALID)).toBe(0);
+  expect(await daemon.reload()).toEqual({ ok: true });
+  await vi.waitFor(() => expect(hosts).toContain('127.0.0.2'), { timeout: 10_000 });
+  await vi.waitFor(async () => expect(await metric(VALID)).toBe(1), { timeout: 10_000 });
+  expect(logged).toContain('credentials accepted again {"customer":"riverside"}');
 });

@@ -1,7 +1,9 @@
 /** docs/reference: made of the code, and nothing that the outside relies on is missing in it. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { referencePages } from '../../docs/reference/pages.ts';
+import { Terminal } from '../cli/terminal.ts';
 import { CONTRACT_METRICS } from '../grafana/contract-metrics.ts';
 
 const FOLDER = new URL('../../docs/reference/', import.meta.url);
@@ -43,3 +45,37 @@ test('metrics.md has the metrics of the contract with their labels, and no other
     expect.arrayContaining(['process_resident_memory_bytes', 'nodejs_eventloop_lag_p99_seconds']),
   );
 });
+
+test('configuration.md has every property of the schema', () => {
+  const keys = propertiesOf(JSON.parse(read('../config.schema.json')));
+  expect(keys.length).toBeGreaterThan(30);
+  expect(firstCells(read('configuration.md'))).toEqual(expect.arrayContaining(keys));
+});
+
+test.each(['run', 'demo', 'service', 'check', 'query', 'backfill'])(
+  'command-line.md has every flag that %s --help shows, in its section',
+  async (command) => {
+    const { out } = await new Terminal().run(command, '--help');
+    const flags = Array.from(out.matchAll(/^ {2}(--[\w.-]+)/gm), ([, flag = '']) => flag);
+    const sections = read('command-line.md').split(/^## /m);
+    const section = sections.find((part) => part.startsWith(`\`${command}\``)) ?? '';
+    const everywhere = ['--version', '--help'];
+    expect(flags.filter((flag) => !everywhere.includes(flag))).toEqual(firstCells(section));
+  },
+);
+
+const OBJECT = z.looseObject({ properties: z.record(z.string(), z.unknown()).default({}) });
+
+/** The names of the properties of a schema, at every level. */
+function propertiesOf(schema: unknown): string[] {
+  if (Array.isArray(schema)) {
+    return schema.flatMap(propertiesOf);
+  }
+  const parsed = OBJECT.safeParse(schema);
+  if (!parsed.success) {
+    return [];
+  }
+  const { properties, ...others } = parsed.data;
+  const parts = [...Object.values(properties), ...Object.values(others)];
+  return [...Object.keys(properties), ...parts.flatMap(propertiesOf)];
+}

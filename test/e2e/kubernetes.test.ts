@@ -149,24 +149,48 @@ test('there are as many pods as shards, and each is one of them', () => {
   }
 });
 
-test('whatever selects the pods does, as the user of the image, and /data can be written to', () => {
-  const image = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+test('whatever selects the pods does, and only the folder of the state can be written to', () => {
   const selector = { matchLabels: LABELS };
-  const user = Number(/^USER (\d+):/m.exec(image)?.[1]);
+  const image = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+  const [, user = ''] = /^USER (\d+):/m.exec(image) ?? [];
   expect(resourceOf('StatefulSet')['spec']).toMatchObject({
     serviceName: resourceOf('Service').metadata.name,
     selector,
-    template: { metadata: { labels: LABELS }, spec: { securityContext: { runAsUser: user } } },
+    template: {
+      metadata: { labels: LABELS },
+      spec: {
+        securityContext: { runAsNonRoot: true, runAsUser: Number(user) },
+        containers: [
+          {
+            securityContext: {
+              allowPrivilegeEscalation: false,
+              readOnlyRootFilesystem: true,
+              capabilities: { drop: ['ALL'] },
+            },
+          },
+        ],
+        volumes: [
+          { name: 'config', configMap: { name: resourceOf('ConfigMap').metadata.name } },
+          { name: 'secrets', secret: { secretName: resourceOf('Secret').metadata.name } },
+        ],
+      },
+    },
+    volumeClaimTemplates: [{ metadata: { name: 'data' } }],
   });
   expect(resourceOf('PodDisruptionBudget')['spec']).toMatchObject({ selector });
-  expect(resourceOf('PodMonitor')['spec']).toMatchObject({ selector });
+  expect(resourceOf('PodMonitor')['spec']).toMatchObject({
+    selector,
+    podMetricsEndpoints: [{ path: '/metrics', port: 'http' }],
+  });
   expect(resourceOf('NetworkPolicy')['spec']).toMatchObject({ podSelector: selector });
-  expect(resourceOf('Service')['spec']).toMatchObject({ selector: LABELS });
+  expect(resourceOf('Service')['spec']).toMatchObject({ clusterIP: 'None', selector: LABELS });
   const { volumeMounts, ports, args } = container;
-  const writable = volumeMounts.filter(({ readOnly }) => !readOnly);
-  expect(writable.map(({ mountPath }) => `--storage.path=${mountPath}`)).toEqual(
-    args.filter((flag) => flag.startsWith('--storage.path')),
-  );
+  expect(volumeMounts).toMatchObject([
+    { name: 'config', readOnly: true },
+    { name: 'secrets', readOnly: true },
+    { name: 'data', mountPath: '/data', readOnly: false },
+  ]);
+  expect(args).toContain('--storage.path=/data');
   expect(image).toContain(`EXPOSE ${ports[0].containerPort}\n`);
 });
 

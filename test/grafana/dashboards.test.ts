@@ -35,10 +35,26 @@ const UNITS = ['none', 'locale', 'm', 'percentunit', 's', 'dateTimeFromNow', 're
 /** The oldest Grafana that the dashboards are for. */
 const MINIMUM_GRAFANA = '12.2.0';
 const SCHEMA_VERSION = 42;
-/** Field settings of overrides, which the builder's types do not know, by @grafana/schema of that version. */
-const OVERRIDES =
-  'align axisSoftMax axisSoftMin cellOptions fillBelowTo fillOpacity hideFrom inspect lineStyle ' +
-  'lineWidth minWidth stacking thresholdsStyle transform width';
+/** The options and field settings in use that its panels have, by @grafana/schema of that version. */
+const KNOWN: Readonly<Record<string, string>> = {
+  barchart:
+    'barRadius barWidth fillOpacity fullHighlight gradientMode groupWidth legend lineWidth orientation ' +
+    'showValue stacking text tooltip xField xTickLabelMaxLength xTickLabelRotation xTickLabelSpacing',
+  bargauge:
+    'displayMode legend maxVizHeight minVizHeight minVizWidth namePlacement orientation ' +
+    'reduceOptions showUnfilled sizing valueMode',
+  stat:
+    'colorMode graphMode justifyMode orientation percentChangeColorMode reduceOptions ' +
+    'showPercentChange textMode wideLayout',
+  'state-timeline':
+    'alignValue fillOpacity legend lineWidth mergeValues perPage rowHeight showValue tooltip',
+  table:
+    'align cellHeight cellOptions frameIndex inspect minWidth showHeader showTypeIcons sortBy width',
+  text: 'content mode',
+  timeseries:
+    'axisSoftMax axisSoftMin barAlignment drawStyle fillBelowTo fillOpacity hideFrom legend lineStyle ' +
+    'lineWidth showPoints spanNulls stacking thresholdsStyle tooltip transform',
+};
 const TRANSFORMATIONS =
   'calculateField filterFieldsByName groupBy groupingToMatrix joinByField organize sortBy';
 
@@ -117,9 +133,9 @@ describe.each(readDashboards())('%s', (_file, dashboard) => {
   });
 
   test.each(panels.map((panel) => [panel.title, panel] as const))(
-    '%s shows values with a unit and a text for none, by settings that Grafana has',
+    '%s shows values with a unit and a text for none, by options that Grafana has',
     (_, panel) => {
-      const { type, targets, transformations, fieldConfig } = panel;
+      const { type, targets, options, transformations, fieldConfig } = panel;
       const { defaults, overrides } = fieldConfig;
       for (const { expr, datasource } of targets) {
         expect(datasource).toEqual(expr === undefined ? OTHER_PANEL : DATASOURCE);
@@ -130,7 +146,8 @@ describe.each(readDashboards())('%s', (_file, dashboard) => {
       const settings = overrides
         .flatMap(({ properties }) => properties.map(({ id }) => id))
         .flatMap((id) => /^custom\.(.+)$/.exec(id)?.[1] ?? []);
-      expect(OVERRIDES.split(' ')).toEqual(expect.arrayContaining(settings));
+      const used = [...Object.keys(options), ...Object.keys(defaults.custom), ...settings];
+      expect(KNOWN[type]?.split(' ')).toEqual(expect.arrayContaining(used));
       expect(TRANSFORMATIONS.split(' ')).toEqual(
         expect.arrayContaining(transformations.map(({ id }) => id)),
       );

@@ -1,17 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  LOGIN,
-  NOW_MS,
-  PEOPLE,
-  askToken,
-  at,
-  bearer,
-  keys,
-  silent,
-  small,
-  sum,
-} from './support.ts';
-import type { RawRecord } from './support.ts';
+import { LOGIN, PEOPLE, askToken, bearer, keys, silent, small, sum } from './support.ts';
 
 describe('the token endpoint', () => {
   test('issues a bearer token for an hour', () => {
@@ -183,64 +171,4 @@ describe('forced aggregation', () => {
     const strict = small({ forced, oversizedPage: 'aggregated' });
     expect(strict.ask(PEOPLE, page).metadata.aggregation).toBe('day');
   });
-});
-
-describe('pages of raw records', () => {
-  test('do not shift when records arrive between them', () => {
-    const { ask, request, service } = small();
-    const first = ask<RawRecord>(PEOPLE, { from: '2026-03-18T08:00:00Z', limit: '10' });
-    service.record('lone', { kind: 'in', atMs: at('2026-03-18T08:00:01Z'), arrivesMs: NOW_MS });
-    const startToken = first.metadata.startToken ?? '';
-    expect(request(LOGIN, { startToken }).status).toBe(400);
-    const second = ask<RawRecord>(PEOPLE, { startToken, limit: '10' });
-    const ids = [...first.result, ...second.result].map(({ id }) => id);
-    expect(new Set(ids).size).toBe(20);
-    expect(ids.filter((id) => id.endsWith('4000000-0'))).toEqual([]);
-  });
-
-  test('have the categories and time format of the conventions', () => {
-    const { ask, service } = silent({
-      categories: { in: 'ENTRY', out: 'EXIT', login: 'PATRON' },
-      recordTimes: 'none',
-      resolutionMs: 1_000,
-    });
-    service.record('lone', { kind: 'out', atMs: at('2026-03-18T12:00:00.5Z') });
-    expect(ask<RawRecord>(PEOPLE).result[0]).toMatchObject({
-      category: 'EXIT',
-      libraryControllerState: 'Staffed',
-      localTime: '2026-03-18T13:00:00',
-      serverTime: '2026-03-18T12:00:00',
-    });
-  });
-
-  test('with a limit above the maximum are clamped, or rejected', () => {
-    const query = { limit: '101' };
-    const { metadata } = small({ maximumLimit: 100 }).ask(PEOPLE, query);
-    expect(metadata).toMatchObject({ limit: 100, count: 100 });
-    const strict = small({ maximumLimit: 100, aboveMaximumLimit: 'rejected' });
-    expect(strict.request(PEOPLE, query).status).toBe(400);
-  });
-});
-
-test('the ground truth depends on the time of the event and of the arrival', () => {
-  const { service } = silent({ deviceClocks: { share: 1, aheadMs: 3_600_000 } });
-  const atMs = at('2026-03-18T10:00:00Z');
-  service.record('lone', { kind: 'in', atMs, arrivesMs: atMs + 60_000, amount: 4 });
-  service.record('lone', { kind: 'out', atMs: atMs + 60_000, arrivesMs: NOW_MS + 1 });
-  service.record('lone', { kind: 'login', atMs });
-  const served = { entered: 4, exited: 0, logins: 1 };
-  expect(service.groundTruth('lone', atMs)).toEqual({ ...served, served });
-  const nothing = { entered: 0, exited: 0, logins: 0 };
-  expect(service.groundTruth('lone', atMs + 1)).toEqual({ ...nothing, served });
-  expect(service.groundTruth('lone', atMs, atMs + 59_999).entered).toBe(0);
-  expect(service.groundTruth('lone', atMs, NOW_MS + 1).exited).toBe(1);
-});
-
-test('records of a device that was offline are known when it is online again', () => {
-  const lateness = { usualMs: 0, offlineShare: 1, offlineMaxMs: 0 };
-  const { service } = small({ lateness }, { visitsPerDay: 2_000 });
-  const fromMs = at('2026-03-17T12:00:00Z');
-  const toMs = fromMs + 3_600_000;
-  expect(service.groundTruth('lone', fromMs, toMs - 1).entered).toBe(0);
-  expect(service.groundTruth('lone', fromMs, toMs).entered).toBeGreaterThan(100);
 });

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
-import type { StreamMetrics } from '../../src/counting/customer-metrics.ts';
 import type { DoorFault } from '../../src/counting/occupancy/estimate.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { CustomerRegistry } from '../../src/polling/customers.ts';
@@ -144,8 +143,8 @@ describe('a customer', () => {
     [0, 'ago , polling now Last'],
     [undefined, 'ago Last'],
   ])('whose next poll is in %s ms has the text %s', (inMs, text) => {
-    const page = pageOf([customer(lastSeen(0))], '/', { nextPollInMs: () => inMs });
-    expect(textOf(page)).toContain(text);
+    const lastSeen = polled({ lastSeenMs: NOW_MS });
+    expect(textOf(pageOf([customer(lastSeen)], '/', { nextPollInMs: () => inMs }))).toContain(text);
   });
 
   test('has a sparkline over the width of the whole day, up to the last reading', () => {
@@ -169,7 +168,7 @@ function silenceOf(changes: CustomerChanges) {
 }
 
 const SEEN_17H_AGO = polled({ lastSeenMs: NOW_MS - 17 * HOUR_MS });
-const LAST_17H_AGO = 'Last visitor counted 17h ago';
+const COUNTED_17H_AGO = [['Last visitor counted 17h ago', false]];
 
 function countedToday(entered: number | undefined, exited: number | undefined): CustomerChanges {
   return {
@@ -181,31 +180,41 @@ function countedToday(entered: number | undefined, exited: number | undefined): 
   };
 }
 
-test.each<[string, CustomerChanges, string | undefined, boolean]>([
-  ['for 17 hours', SEEN_17H_AGO, 'Open, but nobody counted for 17h', true],
-  ['for two hours', lastSeen(2 * HOUR_MS), 'Open, but nobody counted for 2h', true],
-  ['for longer than is known', countedToday(0, 0), 'Open, but nobody counted today', true],
-  ['for less than two hours', lastSeen(2 * HOUR_MS - 1), 'Last visitor counted 1h59m ago', false],
-  [
-    'for less than two hours since it opened',
-    { ...SEEN_17H_AGO, openSinceMs: NOW_MS - 2 * HOUR_MS + 1 },
-    LAST_17H_AGO,
-    false,
-  ],
-  ['while it is closed', { ...SEEN_17H_AGO, open: false }, LAST_17H_AGO, false],
-  ['without opening hours', { ...SEEN_17H_AGO, open: undefined }, LAST_17H_AGO, false],
-  ['while polls fail', lastSeen(17 * HOUR_MS, { up: false }), LAST_17H_AGO, false],
-  ['while values wait', lastSeen(17 * HOUR_MS, { waitingSinceMs: NOW_MS }), LAST_17H_AGO, false],
-  ['today, but somebody out', countedToday(0, 1), undefined, false],
-  ['as far as is known', countedToday(undefined, undefined), undefined, false],
-])('doors that count nobody %s: the row is amber or not', (_name, changes, line, amber) => {
-  const lines = line === undefined ? [] : [[line, amber]];
-  expect(silenceOf(changes)).toEqual({ badge: amber, lines, row: amber });
-});
+describe('doors that count nobody while it is open', () => {
+  test.each<[string, CustomerChanges, string]>([
+    ['for 17 hours', SEEN_17H_AGO, 'for 17h'],
+    ['for two hours', polled({ lastSeenMs: NOW_MS - 2 * HOUR_MS }), 'for 2h'],
+    ['for longer than is known', countedToday(0, 0), 'today'],
+  ])('%s make the row amber', (_name, changes, since) => {
+    const lines = [[`Open, but nobody counted ${since}`, true]];
+    expect(silenceOf(changes)).toEqual({ badge: true, lines, row: true });
+  });
 
-function lastSeen(agoMs: number, changes: Partial<StreamMetrics> = {}): CustomerChanges {
-  return polled({ lastSeenMs: NOW_MS - agoMs, ...changes });
-}
+  test.each<[string, CustomerChanges, ReturnType<typeof silenceOf>['lines']]>([
+    [
+      'for less than two hours',
+      polled({ lastSeenMs: NOW_MS - 2 * HOUR_MS + 1 }),
+      [['Last visitor counted 1h59m ago', false]],
+    ],
+    [
+      'for less than two hours since it opened',
+      { ...SEEN_17H_AGO, openSinceMs: NOW_MS - 2 * HOUR_MS + 1 },
+      COUNTED_17H_AGO,
+    ],
+    ['while it is closed', { ...SEEN_17H_AGO, open: false }, COUNTED_17H_AGO],
+    ['without opening hours', { ...SEEN_17H_AGO, open: undefined }, COUNTED_17H_AGO],
+    ['while polls fail', polled({ lastSeenMs: NOW_MS - 17 * HOUR_MS, up: false }), COUNTED_17H_AGO],
+    [
+      'while values wait for confirmation',
+      polled({ lastSeenMs: NOW_MS - 17 * HOUR_MS, waitingSinceMs: NOW_MS }),
+      COUNTED_17H_AGO,
+    ],
+    ['today, but somebody out', countedToday(0, 1), []],
+    ['as far as is known', countedToday(undefined, undefined), []],
+  ])('do not make the row amber %s', (_name, changes, lines) => {
+    expect(silenceOf(changes)).toEqual({ badge: false, lines, row: false });
+  });
+});
 
 test('a customer is open by its hours in its zone, and unknown without hours', async () => {
   const { config } = await load({
@@ -229,19 +238,14 @@ customers:
 
 describe('devices and branches that counted nobody today', () => {
   const dead = withDevices({ 'door-1': [0, 0], 'door-2': [3, 0], 'door-3': [0, 2] });
-  const one = { 'door-1': [0, 0] } as const;
-  const named = 'Nobody counted today: device door-1';
 
-  test.each<[string, CustomerChanges, string | undefined, boolean]>([
-    ['named in amber while it is open', dead, named, true],
-    ['named while it is closed', { ...dead, open: false }, named, false],
-    ['named without opening hours', { ...dead, open: undefined }, named, false],
-    ['named soon after it opened', { ...dead, openSinceMs: NOW_MS }, named, false],
-    ['not named when unknown', withDevices({ 'door-1': undefined }), undefined, false],
-    ['not named while polls fail', withDevices(one, { up: false }), undefined, false],
-    ['not named while values wait', withDevices(one, { waitingSinceMs: NOW_MS }), undefined, false],
-  ])('are %s', (_name, changes, line, amber) => {
-    const lines = line === undefined ? [] : [[line, amber]];
+  test.each<[string, CustomerChanges, boolean]>([
+    ['amber while it is open', dead, true],
+    ['not amber while it is closed', { ...dead, open: false }, false],
+    ['not amber without opening hours', { ...dead, open: undefined }, false],
+    ['not amber soon after it opened', { ...dead, openSinceMs: NOW_MS }, false],
+  ])('are named, %s', (_name, changes, amber) => {
+    const lines = [['Nobody counted today: device door-1', amber]];
     expect(silenceOf(changes)).toEqual({ badge: false, lines, row: amber });
   });
 
@@ -268,6 +272,14 @@ describe('devices and branches that counted nobody today', () => {
       silenceOf({ breakdowns: { branch: oneSilent }, streams: { branch: stream() } }).lines,
     ).toEqual([['Nobody counted today: branch North', true]]);
   });
+
+  test.each<[string, CustomerChanges]>([
+    ['when unknown', withDevices({ 'door-1': undefined })],
+    ['while polls fail', withDevices({ 'door-1': [0, 0] }, { up: false })],
+    ['while values wait', withDevices({ 'door-1': [0, 0] }, { waitingSinceMs: NOW_MS })],
+  ])('are not named %s', (_name, changes) => {
+    expect(silenceOf(changes)).toEqual({ badge: false, lines: [], row: false });
+  });
 });
 
 describe('the page', () => {
@@ -291,26 +303,24 @@ describe('the page', () => {
     );
   });
 
-  test.each<[Partial<StatusData>, string]>([
-    [
-      { failedReload: { atMs: NOW_MS - 300_000, problems: 3 } },
+  test('shows a failed reload on top, with its time and the number of problems', () => {
+    const failedReload = { atMs: NOW_MS - 300_000, problems: 3 };
+    expect(textOf(pageOf([customer()], '/', { failedReload }))).toContain(
       'Metrics Configuration reload failed 5m ago (problems: 3). The previous configuration stays in use',
-    ],
-    [
-      {
-        stateFailure: {
-          sinceMs: NOW_MS - 300_000,
-          error: "EACCES: permission denied, open 'data/state.json.new'",
-        },
-      },
+    );
+    expect(pageOf([customer()])).not.toContain('reload failed');
+  });
+
+  test('shows on top since when the state file could not be saved, and why', () => {
+    const error = "EACCES: permission denied, open 'data/state.json.new'";
+    const stateFailure = { sinceMs: NOW_MS - 300_000, error };
+    const page = pageOf([customer()], '/', { stateFailure });
+    expect(page).toContain('<p class="alert" role="alert">');
+    expect(textOf(page)).toContain(
       'Metrics State not saved since 2026-03-10 08:55 UTC: EACCES: permission denied, open ' +
         '&#39;data/state.json.new&#39;. After a restart, counters could be lower. Summary',
-    ],
-  ])('has a banner for %j', (changes, text) => {
-    const page = pageOf([customer()], '/', changes);
-    expect(page).toContain('<p class="alert" role="alert">');
-    expect(textOf(page)).toContain(text);
-    expect(pageOf([customer()])).not.toContain('role="alert"');
+    );
+    expect(pageOf([customer()])).not.toContain('State not saved');
   });
 
   test('has 50 rows and links to the others, and asks only those for details', () => {

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { BREAKDOWNS } from '../../src/base/model.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
+import { LOGIN, NOW_MS, PEOPLE, at, silent, small, sum } from './support.ts';
+
+const BRANCHES = [
+  { id: 7, name: 'Main Library' },
+  { id: 8, name: 'West Branch' },
+];
+
+describe('totals', () => {
+  test.each([
+    ['plain', {}],
+    ['whole minutes', { resolutionMs: 60_000 }],
+    ['devices a month ahead', { deviceClocks: { share: 0.3, aheadMs: 30 * 86_400_000 } }],
+    ['keys of another time', { keyTime: 'server', serviceClockMs: 180_000 }],
+  ] as const)('are the sum of every response: %s', (_, conventions: Partial<Conventions>) => {
+    const { ask, service } = small(conventions, { branches: BRANCHES });
+    for (const from of ['2026-03-01T03:00:00Z', '2026-03-18T13:45:00Z']) {
+      const { entered, exited, logins } = service.served('lone', at(from));
+      for (const aggregation of [...BREAKDOWNS, 'day', 'quarter', 'minute']) {
+        const counted = sum(ask(PEOPLE, { aggregation, from }).result);
+        expect({ aggregation, ...counted }).toEqual({ aggregation, in: entered, out: exited });
+      }
+      for (const aggregation of ['day', 'quarter', 'minute']) {
+        const values = ask(LOGIN, { aggregation, from }).result.map(({ value }) => value);
+        expect(values.reduce((total, value) => total + value, 0)).toBe(logins);
+      }
+      for (const breakdown of BREAKDOWNS) {
+        const groups = [...service.breakdownTotals('lone', breakdown, at(from)).values()];
+        expect(groups.reduce((total, group) => total + group.entered, 0)).toBe(entered);
+      }
+    }
+  });
+
+  test('depend on the time of the event and of the arrival', () => {
+    const { service } = silent({ deviceClocks: { share: 1, aheadMs: 3_600_000 } });
+    const atMs = at('2026-03-18T10:00:00Z');
+    service.record('lone', { kind: 'in', atMs, arrivesMs: atMs + 60_000, amount: 4 });
+    service.record('lone', { kind: 'out', atMs: atMs + 60_000, arrivesMs: NOW_MS + 1 });
+    service.record('lone', { kind: 'login', atMs });
+    const totals = { entered: 4, exited: 0, logins: 1 };
+    expect(service.groundTruth('lone', atMs)).toEqual({ ...totals, served: totals });
+    const nothing = { entered: 0, exited: 0, logins: 0 };
+    expect(service.groundTruth('lone', atMs + 1)).toEqual({ ...nothing, served: totals });
+    expect(service.groundTruth('lone', atMs, atMs + 59_999).entered).toBe(0);
+    expect(service.groundTruth('lone', atMs, NOW_MS + 1).exited).toBe(1);
+  });
+});
+
+test('counted occupancy is clamped at 0 in every minute', () => {
+  const { service } = silent();
+  const startMs = at('2026-03-18T04:00:00Z');
+  function pass(kind: 'in' | 'out', minute: number, amount: number): void {
+    service.record('lone', { kind, atMs: startMs + minute * 60_000 + 500, amount });
+  }
+  pass('out', 1, 5);
+  pass('in', 3, 2);
+  pass('out', 3, 1);
+  pass('in', 4, 1);
+  expect(service.countedOccupancy('lone', startMs)).toEqual([
+    { minuteMs: startMs + 60_000, entered: 0, exited: 5, people: 0 },
+    { minuteMs: startMs + 180_000, entered: 2, exited: 1, people: 1 },
+    { minuteMs: startMs + 240_000, entered: 1, exited: 0, people: 2 },
+  ]);
+});
+
+test('records of a device that was offline are known when it is online again', () => {
+  const lateness = { usualMs: 0, offlineShare: 1, offlineMaxMs: 0 };
+  const { service } = small({ lateness }, { visitsPerDay: 2_000 });
+  const fromMs = at('2026-03-17T12:00:00Z');
+  const toMs = fromMs + 3_600_000;
+  expect(service.groundTruth('lone', fromMs, toMs - 1).entered).toBe(0);
+  expect(service.groundTruth('lone', fromMs, toMs).entered).toBeGreaterThan(100);
+});
