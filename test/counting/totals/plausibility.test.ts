@@ -113,6 +113,16 @@ describe('a response without counts', () => {
     expect(people.state.baseline).toBeDefined();
   });
 
+  test('or with few is requested again at the start if the last minutes have more', async () => {
+    const people = new StreamFixture();
+    people.change((response) =>
+      people.requests.length === 3 ? { ...response, rows: response.rows.slice(0, 1) } : response,
+    );
+    await people.poll();
+    expect(people.requests[3]).toEqual(people.requests[2]);
+    expect(people.today()).toEqual([7, 1]);
+  });
+
   test('for today, by all aggregations at a baseline, waits', async () => {
     const people = await polledPeople();
     people.empty(({ from }) => !from.startsWith('2026-11-01'));

@@ -64,6 +64,19 @@ describe('a stream', () => {
     expect(people.excess()).toEqual([0, 0]);
   });
 
+  test('does not request a total again that was lowered before', async () => {
+    const people = new StreamFixture();
+    people.record(START_MS - 5 * MINUTE_MS, [3, 0], { goneMs: START_MS + 1 });
+    await people.poll();
+    for (const laterMs of [MINUTE_MS, HOUR_MS, HOUR_MS]) {
+      people.nowMs += laterMs;
+      await people.poll();
+    }
+    expect(people.excess()).toEqual([3, 0]);
+    // Five, and the last minutes once more: they are empty, and the day is not.
+    expect(people.requests).toHaveLength(6);
+  });
+
   test.each([1, 2, 3, 4, 5])('changes nothing when a poll fails at request %i', async (failing) => {
     const people = new StreamFixture();
     people.change((response) => {
