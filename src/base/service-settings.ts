@@ -10,7 +10,7 @@ export interface ServiceSettings {
   readonly maxConcurrency: number;
   readonly maxRequestsPerSecond: number;
   readonly requestTimes: RequestTimes;
-  /** For all requests, whatever the environment says. */
+  /** Proxy of all requests, whatever the environment says. */
   readonly proxyUrl: string | undefined;
   /** PEM text of certificate authorities that are trusted beside the system's. */
   readonly ca: string | undefined;

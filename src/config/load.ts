@@ -156,7 +156,7 @@ async function readFilesInThread(options: ReadOptions): Promise<ConfigFiles> {
   return files;
 }
 
-/** Of files without a problem, in which nothing is missing. */
+/** Returns the configuration in files without a problem, in which nothing is missing. */
 function configOf({ values, defaults, polling, customers, ca }: ConfigFiles): Config {
   const entries = customers.map((customer) => customer.values as CustomerEntry);
   const service = values.service as ConfigFile['service'];

@@ -5,7 +5,7 @@ import type { LogFields, Logger } from '../base/log.ts';
 import { MINUTE_MS } from '../base/duration.ts';
 import type { PollNote } from '../counting/totals/state.ts';
 
-/** Of each message. */
+/** Limit for each message. */
 const MAX_LINES_PER_MINUTE = 20;
 
 export class LogLimiter {

@@ -91,7 +91,7 @@ function isByMinute(stream: Stream): stream is MinuteStream {
   return stream === 'people' || stream === 'logins';
 }
 
-/** Of a poll that starts now. Baselines from before `renewalMs` (monotonic) are due again. */
+/** Returns the context of a poll that starts now. Baselines from before `renewalMs` (monotonic) are due again. */
 export function streamContext(
   customer: Customer,
   stream: MinuteStream,
@@ -112,7 +112,7 @@ export function streamContext(
   };
 }
 
-/** Of a poll that starts now. */
+/** Returns the context of a poll of a breakdown that starts now. */
 function breakdownContext(
   customer: Customer,
   breakdown: Breakdown,

@@ -1,4 +1,4 @@
-/** That every part of the bench still runs and ends with figures, at sizes that measure nothing. */
+/** That every part of the bench still runs and ends with values, at sizes that measure nothing. */
 import { expect, test } from 'vitest';
 import type { Measured } from '../../bench/measured.ts';
 import { measureOccupancy } from '../../bench/occupancy/measure.ts';
@@ -68,7 +68,7 @@ test('requests of a simulated day are counted', async () => {
   expect(rows).toHaveLength(4);
 }, 60_000);
 
-test('the occupancy estimate is judged in every regime', async () => {
+test('the occupancy estimate is evaluated in every regime', async () => {
   const samples = { small: 2, branch: 0, town: 0, univ: 0, open24: 0 };
   const cells = await measureOccupancy(() => {}, samples);
   const table = occupancyTable(cells);
