@@ -78,7 +78,7 @@ export function poll(customer: Customer, number: number, polls: number, nowMs: n
     };
     customer.pollSucceeded(
       stream,
-      { state: { ...INITIAL_STATE, snapshot }, accepted: true },
+      { state: { ...INITIAL_STATE, snapshot }, result: 'accepted' },
       nowMs,
     );
   }

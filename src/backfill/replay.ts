@@ -72,7 +72,7 @@ export function* replayPeriod(
     }
     for (const replay of replays) {
       const state = { ...INITIAL_STATE, snapshot: replay.snapshotAt(atMs) };
-      customer.pollSucceeded(replay.stream, { state, accepted: true }, atMs);
+      customer.pollSucceeded(replay.stream, { state, result: 'accepted' }, atMs);
     }
     yield { atMs, metrics: limit(customer.metricsAt(atMs), maxValues) };
   }

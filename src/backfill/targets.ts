@@ -10,7 +10,7 @@ import { Zone } from '../counting/calendar/zone.ts';
 import { breakdownFamilies } from '../metrics/breakdown-families.ts';
 import { BACKFILL_FAMILIES } from '../metrics/families.ts';
 import type { LabelPair } from '../metrics/format.ts';
-import { descriptionOf } from '../polling/customers.ts';
+import { descriptionOf } from '../customers.ts';
 import type { LiveStart } from './live-start.ts';
 
 /** Prometheus still changes its newest three hours; blocks must not overlap them. */

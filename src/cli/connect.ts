@@ -11,6 +11,7 @@ import type { Config } from '../config/types.ts';
 import { grandTotal, isZero } from '../counting/rows/counts.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import { readDoorModel } from '../counting/occupancy/read-door-days.ts';
+import { streamContext } from '../counting/customer-poll.ts';
 import { diagnoseStream } from '../counting/diagnose.ts';
 import type { DayAgreement, StreamDiagnosis } from '../counting/diagnose.ts';
 import { isRefusal } from '../counting/request-times.ts';
@@ -18,9 +19,9 @@ import type { RequestTimesComparison } from '../counting/request-times.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
 import type { KeyFormatState } from '../counting/rows/key-format.ts';
 import type { Zone } from '../counting/calendar/zone.ts';
-import { CustomerRegistry } from '../polling/customers.ts';
-import type { RegisteredCustomer } from '../polling/customers.ts';
-import { abortAfter, streamContext } from '../polling/poll-job.ts';
+import { CustomerRegistry } from '../customers.ts';
+import type { RegisteredCustomer } from '../customers.ts';
+import { abortAfter } from '../polling/try-poll.ts';
 import type { ClockReading } from '../service/server-clock.ts';
 import type { Service } from '../service/types.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
@@ -117,14 +118,12 @@ async function readCustomer(
       customer,
       stream,
       {
-        clock: systemClock,
+        clocks: { ...systemClock, serviceNowMs: () => service.serverClock.nowMs() },
         reconcileIntervalMs: 0,
-        serviceNowMs: () => service.serverClock.nowMs(),
       },
       -Infinity,
     );
-    const firstPoll = { ...context, beginBaseline: () => true, hasTime: () => true };
-    const diagnosis = await diagnoseStream(firstPoll, query).catch(serviceErrorOf);
+    const diagnosis = await diagnoseStream(context, query).catch(serviceErrorOf);
     if (diagnosis instanceof ServiceError) {
       const { reason, message } = diagnosis;
       return { stream, failure: reason, findings: [`error: ${reason}: ${message}`] };

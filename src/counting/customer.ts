@@ -32,7 +32,7 @@ import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
 import { CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
 import type { AcceptedTotals } from './totals/plausibility.ts';
 import { INITIAL_STATE } from './totals/state.ts';
-import type { PollOutcome, Snapshot, StreamState } from './totals/state.ts';
+import type { PollOutcome, PollResult, Snapshot, StreamState } from './totals/state.ts';
 import { estimateToday, findClosingMinute } from './occupancy/today-estimate.ts';
 import type { DayDoors, TodayEstimate } from './occupancy/today-estimate.ts';
 
@@ -116,7 +116,7 @@ export class Customer implements MetricsSource {
 
   pollSucceeded(
     stream: MinuteStream,
-    { state, accepted }: Pick<PollOutcome, 'state' | 'accepted'>,
+    { state, result }: Pick<PollOutcome, 'state' | 'result'>,
     nowMs: number,
   ): void {
     const { owner, marks } = this.#options;
@@ -130,16 +130,16 @@ export class Customer implements MetricsSource {
       });
     }
     this.#streams.set(stream, state);
-    this.#countSuccess(stream, accepted, nowMs);
+    this.#countSuccess(stream, result, nowMs);
   }
 
   breakdownSucceeded(
     breakdown: Breakdown,
-    { state, accepted }: Pick<BreakdownOutcome, 'state' | 'accepted'>,
+    { state, result }: Pick<BreakdownOutcome, 'state' | 'result'>,
     nowMs: number,
   ): void {
     this.breakdowns.polled(breakdown, state, nowMs);
-    this.#countSuccess(breakdown, accepted, nowMs);
+    this.#countSuccess(breakdown, result, nowMs);
   }
 
   /** `message` must not contain secrets. */
@@ -319,14 +319,14 @@ export class Customer implements MetricsSource {
     return newest && { startMs: newest.periodStartMs, month: newest.month };
   }
 
-  #countSuccess(stream: Stream, accepted: boolean, nowMs: number): void {
+  #countSuccess(stream: Stream, result: PollResult, nowMs: number): void {
     const { polls, waitingSinceMs } = this.#healthOf(stream);
     this.#report(stream, {
       up: true,
       lastSuccessMs: nowMs,
       polls: polls + 1,
       lastError: undefined,
-      ...(accepted
+      ...(result === 'accepted'
         ? { acceptedMs: nowMs, waitingSinceMs: undefined }
         : { waitingSinceMs: waitingSinceMs ?? nowMs }),
     });

@@ -11,7 +11,7 @@ import { addWindows, DayCounter, lastSeenIn } from './rows/day-counts.ts';
 import { EMPTY_POLLS_TO_CONFIRM } from './totals/plausibility.ts';
 import { createReader, pollStream } from './totals/poll.ts';
 import { INITIAL_STATE } from './totals/state.ts';
-import type { PollContext, StreamState } from './totals/state.ts';
+import type { PollContext, PollResult, StreamState } from './totals/state.ts';
 import { MIN_CHUNK_MS, readByMinute } from './rows/window-reader.ts';
 import type { Query, WindowReader } from './rows/window-reader.ts';
 import { areConsistent } from './totals/period-total.ts';
@@ -20,8 +20,8 @@ import type { TotalAggregation } from './totals/period-total.ts';
 export interface StreamDiagnosis {
   /** The exporter's state after the polls. */
   readonly state: StreamState;
-  /** Whether the values of the last poll were accepted. */
-  readonly accepted: boolean;
+  /** Of the last poll. */
+  readonly result: PollResult;
   /** Detected from older rows if the newest days have none. */
   readonly keyFormat: KeyFormatState;
   /** The newest minute of two weeks that counted anybody; undefined if keys cannot be parsed. */
@@ -50,23 +50,23 @@ const LOOK_BACK_MS = 14 * DAY_MS;
 /** Diagnoses a stream from the initial state. */
 export async function diagnoseStream(context: PollContext, query: Query): Promise<StreamDiagnosis> {
   let state = INITIAL_STATE;
-  let accepted = false;
+  let result: PollResult = 'pending';
   const patient = { ...context, reconcileIntervalMs: 0 };
   for (let polls = 0; polls < EMPTY_POLLS_TO_CONFIRM && state.snapshot === undefined; polls++) {
-    ({ state, accepted } = await pollStream(state, patient, query));
+    ({ state, result } = await pollStream(state, 'baseline', patient, query));
   }
   const reader = createReader(context, query);
   const { keyFormat, snapshot } = state;
   const lastSeenMs = snapshot?.order?.lastSeenMs;
   const agreement = await compareDay(state, context, reader);
   return lastSeenMs === undefined && keyFormat.status !== 'unknown'
-    ? { state, accepted, ...agreement, ...(await lookBack(keyFormat, context, reader)) }
-    : { state, accepted, ...agreement, keyFormat, lastSeenMs };
+    ? { state, result, ...agreement, ...(await lookBack(keyFormat, context, reader)) }
+    : { state, result, ...agreement, keyFormat, lastSeenMs };
 }
 
 async function compareDay(
   { totalSource, snapshot }: StreamState,
-  { nowMs }: PollContext,
+  { clocks }: PollContext,
   reader: WindowReader,
 ): Promise<Pick<StreamDiagnosis, 'day' | 'isMinuteForced'>> {
   if (snapshot === undefined) {
@@ -80,7 +80,7 @@ async function compareDay(
     return { day: { agrees: hasCompared ? true : undefined }, isMinuteForced: false };
   }
   // If today's minutes were forced into a coarser aggregation, that one was compared with itself.
-  const fromMs = today.aggregation === 'minute' ? startMs : nowMs() - MIN_CHUNK_MS;
+  const fromMs = today.aggregation === 'minute' ? startMs : clocks.nowMs() - MIN_CHUNK_MS;
   const minutes = await reader.read('minute', fromMs);
   const { sums: byDay } = await reader.read('day', fromMs);
   const byMinute = minutes.sums;
@@ -99,10 +99,10 @@ async function compareDay(
 /** If neither today nor the day before counted anybody. */
 async function lookBack(
   keyFormat: KeyFormatState,
-  { stream, calendar, nowMs }: PollContext,
+  { stream, calendar, clocks }: PollContext,
   reader: WindowReader,
 ): Promise<Pick<StreamDiagnosis, 'keyFormat' | 'lastSeenMs'>> {
-  const response = await reader.read('minute', nowMs() - LOOK_BACK_MS);
+  const response = await reader.read('minute', clocks.nowMs() - LOOK_BACK_MS);
   const windows = (await readByMinute(reader, response)) ?? [];
   const detected = await detectKeyFormat(reader, keyFormat, windows, calendar.zone);
   const { startMs, endMs } = response.window;

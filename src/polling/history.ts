@@ -5,10 +5,11 @@
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import { MINUTE_MS } from '../base/duration.ts';
+import type { Customer } from '../counting/customer.ts';
 import { readDoorModel } from '../counting/occupancy/read-door-days.ts';
-import type { LogLimiter } from './log-limiter.ts';
-import { abortAfter, DROPPED } from './poll-job.ts';
-import type { PollJob, PollObserver } from './poll-job.ts';
+import type { PollJob } from './job.ts';
+import type { LogLimiter } from '../base/log-limiter.ts';
+import { abortAfter, DROPPED } from './try-poll.ts';
 
 /** After the day's start, so that a nightly roll-up has ended. */
 const DELAY_MS = 30 * MINUTE_MS;
@@ -20,39 +21,57 @@ const MAX_PAUSE_MS = 6 * 60 * MINUTE_MS;
 /** Histories begin one by one, those of 10,000 customers within an hour. */
 const GAP_MS = 360;
 
+/** What is known of a customer's history. */
+interface HistoryState {
+  /** Aborts the reading. */
+  reading: AbortController | undefined;
+  /** When it is read again after a failure, monotonic, and how long that is after it. */
+  retry: { readonly atMs: number; readonly pauseMs: number } | undefined;
+}
+
+export interface HistoryOptions {
+  readonly clock: Clock;
+  readonly limiter: LogLimiter;
+  /** Called when metrics of a customer have changed. */
+  readonly observer: { changed(customer: string): void };
+}
+
 /** Jobs whose customer's history is to be read, in the order of their polls. */
-export class HistoryQueue {
-  readonly #clock: Clock;
-  readonly #observer: PollObserver;
-  readonly #limiter: LogLimiter;
+export class Histories {
+  readonly #options: HistoryOptions;
   readonly #queue = new Set<PollJob>();
+  readonly #states = new Map<PollJob, HistoryState>();
   #running = 0;
   #nextMs = -Infinity;
 
-  constructor(clock: Clock, observer: PollObserver, limiter: LogLimiter) {
-    this.#clock = clock;
-    this.#observer = observer;
-    this.#limiter = limiter;
+  constructor(options: HistoryOptions) {
+    this.#options = options;
   }
 
   /** Queues the job if its history is due. */
   queue(job: PollJob): void {
+    const { clock } = this.#options;
+    const { reading, retry } = this.#states.get(job) ?? {};
     if (
       job.stream === 'people' &&
-      job.readingHistory === undefined &&
-      isHistoryDue(job, this.#clock)
+      reading === undefined &&
+      clock.monotonicMs() >= (retry?.atMs ?? -Infinity) &&
+      isHistoryDue(job.customer, clock.nowMs())
     ) {
       this.#queue.add(job);
     }
   }
 
+  /** Forgets the job, and aborts a reading of its history. */
   drop(job: PollJob): void {
     this.#queue.delete(job);
+    this.#states.get(job)?.reading?.abort(DROPPED);
+    this.#states.delete(job);
   }
 
   /** Reads the next history unless so many are being read or one has just begun. */
   startNext(maxRunning: number): Promise<void> | undefined {
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#options.clock.monotonicMs();
     const [job] = this.#queue;
     if (job === undefined || this.#running >= maxRunning || nowMs < this.#nextMs) {
       return undefined;
@@ -63,20 +82,60 @@ export class HistoryQueue {
   }
 
   async #read(job: PollJob): Promise<void> {
+    const { clock, limiter } = this.#options;
+    const state = this.#states.get(job) ?? { reading: undefined, retry: undefined };
+    this.#states.set(job, state);
     const stop = new AbortController();
-    job.readingHistory = stop;
+    state.reading = stop;
     this.#running += 1;
-    try {
-      await readHistory(job, stop, this.#clock, this.#observer, this.#limiter);
-    } finally {
-      job.readingHistory = undefined;
+    const error = await this.#learn(job, stop).finally(() => {
+      state.reading = undefined;
       this.#running -= 1;
+    });
+    if (error === undefined || stop.signal.reason === DROPPED) {
+      state.retry = undefined;
+      return;
+    }
+    if (state.retry === undefined) {
+      const { customer } = job.customer;
+      limiter.tryLog('warn', 'occupancy history unavailable', { customer, error });
+    }
+    const pauseMs = Math.min(2 * (state.retry?.pauseMs ?? MIN_PAUSE_MS / 2), MAX_PAUSE_MS);
+    state.retry = { atMs: clock.monotonicMs() + pauseMs, pauseMs };
+  }
+
+  /** Learns the doors. Returns why that was not possible. */
+  async #learn({ customer, client }: PollJob, stop: AbortController): Promise<string | undefined> {
+    const { clock, observer } = this.#options;
+    const today = customer.calendar.dayAt(clock.nowMs());
+    const endDeadline = abortAfter(clock, DEADLINE_MS, stop, 'reading the history');
+    try {
+      const model = await readDoorModel(
+        (question) => client.query(question, stop.signal),
+        customer.calendar,
+        today,
+        customer.stateOf('people').keyFormat,
+      );
+      if (model === undefined) {
+        return 'the service returns no minutes';
+      }
+      if (stop.signal.reason !== DROPPED) {
+        customer.doorsLearned(today, model);
+        observer.changed(customer.customer);
+      }
+      return undefined;
+    } catch (error) {
+      if (error instanceof ServiceError) {
+        return error.message;
+      }
+      throw error;
+    } finally {
+      endDeadline();
     }
   }
 }
 
-function isHistoryDue({ customer, historyRetry }: PollJob, clock: Clock): boolean {
-  const nowMs = clock.nowMs();
+function isHistoryDue(customer: Customer, nowMs: number): boolean {
   const { startMs } = customer.calendar.dayAt(nowMs);
   const { doorsDay } = customer;
   const { keyFormat, snapshot } = customer.stateOf('people');
@@ -85,52 +144,6 @@ function isHistoryDue({ customer, historyRetry }: PollJob, clock: Clock): boolea
     doorsDay?.startMs !== startMs &&
     (doorsDay === undefined || nowMs >= startMs + DELAY_MS) &&
     snapshot !== undefined &&
-    keyFormat.status === 'detected' &&
-    clock.monotonicMs() >= (historyRetry?.atMs ?? -Infinity)
+    keyFormat.status === 'detected'
   );
-}
-
-/** Learns the doors, or logs the first failure in a row. */
-async function readHistory(
-  job: PollJob,
-  stop: AbortController,
-  clock: Clock,
-  observer: PollObserver,
-  limiter: LogLimiter,
-): Promise<void> {
-  const { customer, client } = job;
-  const today = customer.calendar.dayAt(clock.nowMs());
-  const endDeadline = abortAfter(clock, DEADLINE_MS, stop, 'reading the history');
-  let error = 'the service returns no minutes';
-  try {
-    const model = await readDoorModel(
-      (question) => client.query(question, stop.signal),
-      customer.calendar,
-      today,
-      customer.stateOf('people').keyFormat,
-    );
-    if (model !== undefined && stop.signal.reason !== DROPPED) {
-      job.historyRetry = undefined;
-      customer.doorsLearned(today, model);
-      observer.changed(customer.customer);
-      return;
-    }
-  } catch (failure) {
-    if (!(failure instanceof ServiceError)) {
-      throw failure;
-    }
-    error = failure.message;
-  } finally {
-    endDeadline();
-  }
-  if (stop.signal.reason !== DROPPED) {
-    if (job.historyRetry === undefined) {
-      limiter.tryLog('warn', 'occupancy history unavailable', {
-        customer: customer.customer,
-        error,
-      });
-    }
-    const pauseMs = Math.min(2 * (job.historyRetry?.pauseMs ?? MIN_PAUSE_MS / 2), MAX_PAUSE_MS);
-    job.historyRetry = { atMs: clock.monotonicMs() + pauseMs, pauseMs };
-  }
 }

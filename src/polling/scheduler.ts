@@ -2,18 +2,31 @@
  * Polls every stream of every customer once an interval, each at its own place in it, and never a
  * stream twice at once.
  */
-import TinyQueue from 'tinyqueue';
 import type { Clock } from '../base/clock.ts';
+import { ServiceError } from '../base/errors.ts';
+import type { FailureReason } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Stream } from '../base/model.ts';
+import { planCustomerPoll } from '../counting/customer-poll.ts';
+import type { PollEnd, PollTimes } from '../counting/customer-poll.ts';
 import type { Customer } from '../counting/customer.ts';
-import type { BaselineNecessity } from '../counting/totals/state.ts';
 import type { CustomerClient } from '../service/types.ts';
-import { HistoryQueue } from './history.ts';
-import { PollLog } from './log-limiter.ts';
-import type { LogLimiter } from './log-limiter.ts';
-import { DROPPED, FIRST_POLL_DEADLINE_MS, lastPlaceMs, nextDueMs, runPoll } from './poll-job.ts';
-import type { PollEnvironment, PollJob, PollObserver } from './poll-job.ts';
+import { Histories } from './history.ts';
+import { dueJobs, earliestDueMs, nextDueMs, renewalMs } from './job.ts';
+import type { PollJob } from './job.ts';
+import { PollLog } from './poll-log.ts';
+import type { LogLimiter } from '../base/log-limiter.ts';
+import { deadlineMs, DROPPED, FIRST_POLL_DEADLINE_MS, tryPoll } from './try-poll.ts';
+import type { Attempt } from './try-poll.ts';
+import { Slots } from './slots.ts';
+import { Ticker } from './ticker.ts';
+
+export interface PollObserver {
+  /** A poll has ended; `reason` if it failed. */
+  pollEnded(stream: Stream, durationSeconds: number, reason: FailureReason | undefined): void;
+  /** Metrics of this customer have changed. */
+  changed(customer: string): void;
+}
 
 export interface SchedulerOptions {
   readonly clock: Clock;
@@ -35,12 +48,10 @@ export interface PolledCustomer {
   readonly client: CustomerClient;
 }
 
-/** A baseline takes five requests. Ten of them per deadline leave room for ordinary polls. */
-const REQUESTS_PER_BASELINE = 10;
-/** Histories at once, compared with baselines: polls come first. */
+type NamedCustomer = Pick<Customer, 'customer'>;
+
+/** Histories at once, compared with slots: polls come first. */
 const HISTORY_SHARE = 0.1;
-/** A baseline is early by one poll, but by no more than this share, so that it is never late. */
-const RECONCILE_SHARE = 0.9;
 /**
  * Jobs that are due within a tick start together, which halves the processor time. But not more of
  * them than half of the allowed requests: a request that waits takes a quarter more time.
@@ -50,42 +61,36 @@ const MIN_TICK_MS = 20;
 
 export class Scheduler {
   readonly #options: SchedulerOptions;
-  readonly #environment: PollEnvironment;
-  /** Baselines and first polls at once: more would not end before their deadline. */
-  readonly #maxBaselinesInTime: number;
-  #jobs: ReadonlyMap<string, PollJob> = new Map();
-  /** Those that have ended their first poll, the next due first. */
-  #queue = new TinyQueue<PollJob>();
-  /** Jobs that wait for their first poll or for a baseline, first come first served. */
-  readonly #pending = new Set<PollJob>();
-  /** How many jobs have not ended their first poll. */
-  #firstPolls = 0;
-  readonly #histories: HistoryQueue;
+  readonly #times: PollTimes;
+  readonly #log: PollLog;
+  readonly #ticker: Ticker;
+  readonly #slots: Slots;
+  readonly #histories: Histories;
   /** Polls and readings of histories. */
   readonly #running = new Set<Promise<void>>();
-  #baselines = 0;
-  #warnedOfSlowService = false;
-  #stopping = false;
-  #tickMs = 0;
-  #wakesAtMs = 0;
-  #waking = new AbortController();
-  #loop: Promise<void> = Promise.resolve();
+  #jobs: ReadonlyMap<string, PollJob> = new Map();
 
   constructor(options: SchedulerOptions) {
-    const { clock, log, limiter, observer, reconcileIntervalMs } = options;
-    const { serviceNowMs = () => clock.nowMs() } = options;
-    const pollLog = new PollLog(log, limiter);
+    const { clock, intervalMs, maxConcurrency, maxRequestsPerSecond } = options;
+    const { reconcileIntervalMs, serviceNowMs = () => clock.nowMs() } = options;
+    const firstPollsMs = Math.max(FIRST_POLL_DEADLINE_MS, intervalMs);
     this.#options = options;
-    this.#histories = new HistoryQueue(clock, observer, limiter);
-    this.#environment = { clock, observer, log: pollLog, reconcileIntervalMs, serviceNowMs };
-    const firstPollsMs = Math.max(FIRST_POLL_DEADLINE_MS, options.intervalMs);
-    const requests = (options.maxRequestsPerSecond * firstPollsMs) / 1000;
-    this.#maxBaselinesInTime = requests / REQUESTS_PER_BASELINE;
+    this.#times = {
+      clocks: {
+        nowMs: () => clock.nowMs(),
+        monotonicMs: () => clock.monotonicMs(),
+        serviceNowMs,
+      },
+      reconcileIntervalMs,
+    };
+    this.#log = new PollLog(options.log, options.limiter);
+    this.#ticker = new Ticker(clock, (nowMs) => this.#startDue(nowMs));
+    this.#slots = new Slots(maxConcurrency, (maxRequestsPerSecond * firstPollsMs) / 1000);
+    this.#histories = new Histories(options);
   }
 
   start(): void {
-    this.#wakesAtMs = this.#options.clock.monotonicMs();
-    this.#loop = this.#run();
+    this.#ticker.start();
   }
 
   /**
@@ -100,54 +105,39 @@ export class Scheduler {
     ];
     const before = this.#jobs;
     this.#jobs = new Map(jobs.map((job) => [keyOf(job.customer, job.stream), job]));
-    this.#queue = new TinyQueue(
-      jobs.filter(({ dueMs }) => dueMs < Infinity),
-      (a, b) => a.dueMs - b.dueMs,
-    );
-    this.#tickMs = this.#tickOf(jobs);
-    for (const [key, job] of before) {
-      if (this.#jobs.get(key) !== job) {
-        this.#pending.delete(job);
-        this.#histories.drop(job);
-        drop(job);
+    this.#ticker.tickMs = this.#tickMs();
+    for (const job of before.values()) {
+      if (!this.#isPolled(job)) {
+        this.#slots.waiting.delete(job);
+        this.#drop(job);
       }
     }
-    const unpolled = jobs.filter(({ dueMs }) => dueMs === Infinity);
-    this.#firstPolls = unpolled.length;
+    const unpolled = jobs.filter(({ phase }) => phase === 'first');
+    this.#slots.firstPolls = unpolled.length;
+    this.#slots.jobs = jobs.length;
     unpolled
       .filter(({ running }) => running === undefined)
-      .forEach((job) => this.#pending.add(job));
-    this.#startPending();
-    this.#waking.abort();
+      .forEach((job) => this.#slots.waiting.add(job));
+    this.#startWaiting();
+    this.#ticker.wake();
   }
 
   /** Ends the loop and drops every running poll. */
   async stop(): Promise<void> {
-    this.#stopping = true;
-    this.#waking.abort();
-    this.#jobs.forEach(drop);
-    await Promise.allSettled([this.#loop, ...this.#running]);
-  }
-
-  /**
-   * How many baselines and first polls may run at once: half of the places for requests, so that dead
-   * customers leave the other half to ordinary polls; more while most jobs wait for their first poll.
-   */
-  #maxBaselines(): number {
-    const share = Math.max(1 / 2, this.#firstPolls / this.#jobs.size);
-    const places = this.#options.maxConcurrency * share;
-    return Math.max(1, Math.floor(Math.min(places, this.#maxBaselinesInTime)));
+    const stopped = this.#ticker.stop();
+    this.#jobs.forEach((job) => this.#drop(job));
+    await Promise.allSettled([stopped, ...this.#running]);
   }
 
   /** How late the loop is: 0 while it makes progress. */
   lateMs(): number {
-    return Math.max(0, this.#options.clock.monotonicMs() - this.#wakesAtMs);
+    return this.#ticker.lateMs();
   }
 
   /** Time until the next poll of a stream: 0 while it runs or waits; undefined if it is not polled. */
   nextPollInMs(customer: NamedCustomer, stream: string): number | undefined {
     const job = this.#jobs.get(keyOf(customer, stream));
-    if (job === undefined || job.running !== undefined || job.dueMs === Infinity) {
+    if (job === undefined || job.running !== undefined || job.phase === 'first') {
       return job && 0;
     }
     return Math.max(0, job.dueMs - this.#options.clock.monotonicMs());
@@ -164,50 +154,32 @@ export class Scheduler {
       streamsOf(customer).map((stream) => ({ customer, client, stream })),
     );
     return polled.map(({ customer, client, stream }, i) => {
-      const phase = i / polled.length;
       const known = this.#jobs.get(keyOf(customer, stream));
-      if (known?.customer !== customer) {
-        return {
-          customer,
-          stream,
-          client,
-          intervalMs,
-          phase,
-          dueMs: Infinity,
-          running: undefined,
-          isExtraPoll: false,
-          readingHistory: undefined,
-          historyRetry: undefined,
-        };
-      }
-      Object.assign(known, { client, phase });
-      known.dueMs = known.dueMs === Infinity ? Infinity : nextDueMs(known, nowMs);
-      return known;
+      const job: PollJob =
+        known?.customer === customer
+          ? known
+          : {
+              customer,
+              stream,
+              client,
+              intervalMs,
+              place: 0,
+              phase: 'first',
+              dueMs: Infinity,
+              running: undefined,
+            };
+      job.client = client;
+      job.place = i / polled.length;
+      job.dueMs = nextDueMs(job, nowMs);
+      return job;
     });
   }
 
-  #tickOf(jobs: readonly PollJob[]): number {
+  #tickMs(): number {
     const { intervalMs, breakdownIntervalMs, maxConcurrency } = this.#options;
-    const jobsPerMs = jobs.reduce((sum, job) => sum + 1 / job.intervalMs, 0);
+    const jobsPerMs = [...this.#jobs.values()].reduce((sum, job) => sum + 1 / job.intervalMs, 0);
     const maxMs = Math.min(MAX_TICK_MS, intervalMs / 20, breakdownIntervalMs / 20);
     return Math.min(maxMs, Math.max(MIN_TICK_MS, maxConcurrency / 2 / jobsPerMs));
-  }
-
-  async #run(): Promise<void> {
-    const { clock, limiter, intervalMs } = this.#options;
-    while (!this.#stopping) {
-      limiter.reportSuppressed();
-      const nowMs = clock.monotonicMs();
-      for (let job = this.#queue.peek(); job && job.dueMs <= nowMs; job = this.#queue.peek()) {
-        this.#queue.pop();
-        this.#startDue(job, nowMs);
-        this.#queue.push(job);
-      }
-      const nextMs = Math.min(this.#queue.peek()?.dueMs ?? Infinity, nowMs + intervalMs);
-      this.#wakesAtMs = Math.max(nextMs, nowMs + this.#tickMs);
-      this.#waking = new AbortController();
-      await clock.sleep(this.#wakesAtMs - nowMs, this.#waking.signal).catch(() => {});
-    }
   }
 
   /** Whether it has not been dropped. */
@@ -215,14 +187,29 @@ export class Scheduler {
     return this.#jobs.get(keyOf(job.customer, job.stream)) === job;
   }
 
-  #startDue(job: PollJob, nowMs: number): void {
+  #drop(job: PollJob): void {
+    job.running?.abort(DROPPED);
+    this.#histories.drop(job);
+  }
+
+  /** Starts the polls that are due. Returns when the next one is. */
+  #startDue(nowMs: number): number {
+    const { limiter, intervalMs } = this.#options;
+    limiter.reportSuppressed();
+    for (const job of dueJobs(this.#jobs.values(), nowMs)) {
+      this.#startScheduled(job, nowMs);
+    }
+    return Math.min(earliestDueMs(this.#jobs.values()), nowMs + intervalMs);
+  }
+
+  #startScheduled(job: PollJob, nowMs: number): void {
     const { customer, stream, intervalMs } = job;
     // Polls that were due while the process stood still.
     const missed = Math.floor((nowMs - job.dueMs) / intervalMs);
     job.dueMs += (missed + 1) * intervalMs;
-    const isBusy = job.running !== undefined && !job.isExtraPoll;
-    job.isExtraPoll = false;
-    const skipped = missed + (isBusy ? 1 : 0);
+    const isBusy = job.running !== undefined && job.phase !== 'extra';
+    job.phase = 'scheduled';
+    const skipped = missed + Number(isBusy);
     for (let i = 0; i < skipped; i++) {
       customer.pollSkipped(stream);
     }
@@ -230,78 +217,99 @@ export class Scheduler {
       this.#options.observer.changed(customer.customer);
     }
     if (job.running === undefined) {
-      this.#start(job, false);
+      this.#start(job);
     }
   }
 
-  #startPending(): void {
-    for (const job of this.#pending) {
-      if (this.#stopping || this.#baselines >= this.#maxBaselines()) {
+  /** Starts the jobs that wait for a slot, while there is one. */
+  #startWaiting(): void {
+    for (const job of this.#slots.waiting) {
+      if (this.#ticker.isStopped || !this.#slots.isFree) {
         return;
       }
       if (job.running === undefined) {
-        this.#start(job, true);
+        job.phase = job.phase === 'first' ? 'first' : 'extra';
+        this.#start(job);
       }
     }
   }
 
-  #start(job: PollJob, isExtraPoll: boolean): void {
+  #start(job: PollJob): void {
     const stop = new AbortController();
     job.running = stop;
-    job.isExtraPoll = isExtraPoll;
-    this.#track(this.#poll(job, stop), () => {
-      job.running = undefined;
-      if (job.dueMs === Infinity) {
-        job.dueMs = nextDueMs(job, this.#options.clock.monotonicMs());
-        if (this.#isPolled(job)) {
-          this.#queue.push(job);
-          this.#firstPolls -= 1;
-        }
-        // Not for less than a tick: a thousand first polls would wake the loop a thousand times.
-        if (job.dueMs < this.#wakesAtMs - this.#tickMs) {
-          this.#waking.abort();
-        }
-      }
-      this.#startPending();
-      if (this.#isPolled(job)) {
-        this.#histories.queue(job);
-      }
-      this.#startHistory();
-    });
+    this.#slots.waiting.delete(job);
+    this.#track(this.#poll(job, stop), () => this.#ended(job));
+  }
+
+  #ended(job: PollJob): void {
+    const wasFirst = job.phase === 'first';
+    job.running = undefined;
+    job.phase = 'scheduled';
+    this.#slots.release(job);
+    if (wasFirst) {
+      job.dueMs = nextDueMs(job, this.#options.clock.monotonicMs());
+      this.#ticker.wake(job.dueMs);
+    }
+    if (wasFirst && this.#isPolled(job)) {
+      this.#slots.firstPolls -= 1;
+    }
+    this.#startWaiting();
+    if (this.#isPolled(job)) {
+      this.#histories.queue(job);
+    }
+    this.#startHistory();
   }
 
   async #poll(job: PollJob, stop: AbortController): Promise<void> {
-    let hasSlot = false;
-    const takeSlot = (necessity: BaselineNecessity): boolean => {
-      if (!hasSlot && this.#baselines < this.#maxBaselines()) {
-        hasSlot = true;
-        this.#baselines += 1;
-      }
-      if (!hasSlot && necessity === 'optional') {
-        this.#pending.add(job);
-      }
-      return hasSlot;
-    };
-    this.#pending.delete(job);
-    if (job.dueMs === Infinity) {
-      takeSlot('required');
+    const { clock, reconcileIntervalMs } = this.#options;
+    const startMs = clock.monotonicMs();
+    const baselinesMs = renewalMs(job, startMs, reconcileIntervalMs);
+    const planned = planCustomerPoll(job.customer, job.stream, this.#times, baselinesMs);
+    let attempt = this.#admit(job, planned.plan, planned.canWait);
+    let end = await tryPoll(job, planned, attempt, clock, stop);
+    if (!(end instanceof ServiceError) && end.result === 'needs baseline') {
+      attempt = this.#admit(job, 'baseline', end.canWait);
+      end = attempt.plan === 'baseline' ? await tryPoll(job, planned, attempt, clock, stop) : end;
     }
-    const renewalMs = this.#renewalMs(job);
-    try {
-      const limits = { renewalMs, takeSlot, stop };
-      const { responses, tookMs } = await runPoll(job, limits, this.#environment);
-      if (responses > 0 && tookMs > job.intervalMs) {
-        this.#warnOfSlowService(job, tookMs);
-      }
-    } finally {
-      this.#baselines -= hasSlot ? 1 : 0;
+    if (stop.signal.reason !== DROPPED) {
+      this.#report(job, end, clock.monotonicMs() - startMs);
     }
+  }
+
+  /** Takes a slot for a first poll or a baseline. Without one, what can wait reads the last minutes. */
+  #admit(job: PollJob, wanted: Attempt['plan'], canWait: boolean): Attempt {
+    const hasSlot = (wanted === 'baseline' || job.phase === 'first') && this.#slots.take(job);
+    const waits = wanted === 'baseline' && !hasSlot && canWait;
+    if (waits) {
+      this.#slots.waiting.add(job);
+    }
+    const plan = waits ? 'recent' : wanted;
+    return { plan, isUrgent: hasSlot, deadlineMs: deadlineMs(job, plan) };
+  }
+
+  /** Reports a poll that has ended to the customer, the log and the observer. */
+  #report(job: PollJob, end: PollEnd | ServiceError, tookMs: number): void {
+    const { customer, stream, intervalMs } = job;
+    const { clock, observer } = this.#options;
+    const error = end instanceof ServiceError ? end : undefined;
+    if (end instanceof ServiceError) {
+      customer.pollFailed(stream, end.message, clock.nowMs());
+      this.#log.failed(job, end);
+    } else {
+      end.commit(clock.nowMs());
+      this.#log.succeeded(job, end.notes);
+      if (tookMs > intervalMs) {
+        this.#log.tooSlow(job, tookMs, intervalMs);
+      }
+    }
+    observer.pollEnded(stream, tookMs / 1000, error?.reason);
+    observer.changed(customer.customer);
   }
 
   /** Starts the next history, unless first polls or baselines have to come before it. */
   #startHistory(): void {
-    if (!this.#stopping && this.#firstPolls === 0 && this.#pending.size === 0) {
-      const reading = this.#histories.startNext(Math.ceil(this.#maxBaselines() * HISTORY_SHARE));
+    if (!this.#ticker.isStopped && this.#slots.isIdle) {
+      const reading = this.#histories.startNext(Math.ceil(this.#slots.size * HISTORY_SHARE));
       if (reading !== undefined) {
         this.#track(reading, () => {});
       }
@@ -315,43 +323,8 @@ export class Scheduler {
     });
     this.#running.add(tracked);
   }
-
-  /**
-   * When the job's baseline was due for the last time. Each job has its own place in the reconcile
-   * interval, so that baselines that were read together at the start are not read together again.
-   */
-  #renewalMs(job: PollJob): number {
-    const { clock, intervalMs, reconcileIntervalMs } = this.#options;
-    const nowMs = clock.monotonicMs();
-    const everyMs = Math.max(
-      reconcileIntervalMs - intervalMs,
-      RECONCILE_SHARE * reconcileIntervalMs,
-    );
-    // The job may have moved to another place.
-    return Math.max(lastPlaceMs(job, nowMs, everyMs), nowMs - reconcileIntervalMs);
-  }
-
-  /** Once: it concerns the configuration more than the customer. */
-  #warnOfSlowService({ customer, stream, intervalMs }: PollJob, tookMs: number): void {
-    if (!this.#warnedOfSlowService) {
-      this.#warnedOfSlowService = true;
-      this.#options.log.warn('service too slow for the polling interval', {
-        customer: customer.customer,
-        stream,
-        poll_seconds: tookMs / 1000,
-        interval_seconds: intervalMs / 1000,
-      });
-    }
-  }
 }
-
-type NamedCustomer = Pick<Customer, 'customer'>;
 
 function keyOf({ customer }: NamedCustomer, stream: string): string {
   return `${stream} ${customer}`;
-}
-
-function drop({ running, readingHistory }: PollJob): void {
-  running?.abort(DROPPED);
-  readingHistory?.abort(DROPPED);
 }

@@ -20,14 +20,14 @@ test.each([
     const customer = customerNamed('riverside');
     customer.breakdowns.configure({ breakdowns: ['branch'], branchNames: {}, intervalMs: 1 });
     for (const [i, poll] of polls.split(' ').entries()) {
-      const accepted = poll === 'accepted';
+      const result = poll === 'accepted' ? poll : 'pending';
       if (poll === 'failed') {
         customer.pollFailed(stream, 'status 503', i + 1);
       } else if (stream === 'people') {
-        customer.pollSucceeded(stream, { state: INITIAL_STATE, accepted }, i + 1);
+        customer.pollSucceeded(stream, { state: INITIAL_STATE, result }, i + 1);
       } else {
         const state = customer.breakdowns.stateOf(stream);
-        customer.breakdownSucceeded(stream, { state, accepted }, i + 1);
+        customer.breakdownSucceeded(stream, { state, result }, i + 1);
       }
     }
     const { up, acceptedMs, waitingSinceMs } = customer.metricsAt(9).streams[stream] ?? {};

@@ -8,8 +8,13 @@ import type { Customer } from '../../src/counting/customer.ts';
 import type { CounterValues, CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { Query } from '../../src/counting/rows/window-reader.ts';
-import { pollStream } from '../../src/counting/totals/poll.ts';
-import type { PollContext, PollNote, StreamState } from '../../src/counting/totals/state.ts';
+import { planPoll, pollStream } from '../../src/counting/totals/poll.ts';
+import type {
+  PollContext,
+  PollNote,
+  PollOutcome,
+  StreamState,
+} from '../../src/counting/totals/state.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
@@ -124,8 +129,8 @@ export class StreamFixture extends PollFixture {
   readonly service: SimulatedPeople;
   /** The service's clock as its responses tell it. */
   serviceNowMs = (): number => this.nowMs;
-  /** Whether a baseline may be read that is not required. */
-  mayReadBaseline = true;
+  /** Whether a slot is free for a baseline. */
+  hasSlot = true;
   override respond: Respond = (question) => this.service.respond(question, this.nowMs);
 
   constructor({ conventions, records = RECORDS, stream = 'people', ...when }: StreamOptions = {}) {
@@ -166,22 +171,33 @@ export class StreamFixture extends PollFixture {
       stream,
       calendar: customer.calendar,
       period,
-      nowMs: () => this.clockMs,
-      serviceNowMs: this.serviceNowMs,
+      clocks: {
+        nowMs: () => this.clockMs,
+        serviceNowMs: this.serviceNowMs,
+        monotonicMs: () => this.monotonicMs,
+      },
       monotonicMs,
       renewalMs: Math.floor(monotonicMs / reconcileIntervalMs) * reconcileIntervalMs,
       reconcileIntervalMs,
-      hasTime: () => true,
-      beginBaseline: (necessity) => necessity === 'required' || this.mayReadBaseline,
       marks: customer.marksOf(stream, period),
     };
   }
 
   protected async request(query: Query): Promise<readonly PollNote[]> {
-    const outcome = await pollStream(this.state, this.context(), query);
+    const outcome = await this.pollFrom(this.state, this.context(), query);
     this.customer.pollSucceeded(this.stream, outcome, this.clockMs);
     this.customer.discardFuturePeriods(Math.max(this.clockMs, this.nowMs));
     return outcome.notes;
+  }
+
+  /** Polls as the scheduler does: a baseline waits for a slot where an older one can be counted on. */
+  async pollFrom(state: StreamState, context: PollContext, query: Query): Promise<PollOutcome> {
+    const mayRead = ({ baseline }: StreamState): boolean => this.hasSlot || baseline === undefined;
+    const plan = mayRead(state) ? planPoll(state, context) : 'recent';
+    const outcome = await pollStream(state, plan, context, query);
+    return outcome.result === 'needs baseline' && mayRead(outcome.state)
+      ? pollStream(state, 'baseline', context, query)
+      : outcome;
   }
 
   /** Returns the exported counters; undefined where there is no series. */

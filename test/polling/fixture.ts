@@ -1,7 +1,8 @@
 /** A scheduler with customers whose service answers as the test says. */
 import { ServiceError } from '../../src/base/errors.ts';
 import type { AggregatedResponse, WindowQuery, Stream } from '../../src/base/model.ts';
-import { LogLimiter } from '../../src/polling/log-limiter.ts';
+import { LogLimiter } from '../../src/base/log-limiter.ts';
+import type { PollJob } from '../../src/polling/job.ts';
 import type { PolledCustomer, Scheduler, SchedulerOptions } from '../../src/polling/scheduler.ts';
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
@@ -15,6 +16,20 @@ export const GOOD: AggregatedResponse = {
 };
 
 type Answer = (question: WindowQuery, signal: AbortSignal) => Promise<AggregatedResponse>;
+
+/** A job that is polled every minute and due at an instant of the monotonic clock. */
+export function jobAt(dueMs: number): PollJob {
+  return {
+    customer: customerNamed('riverside'),
+    stream: 'people',
+    intervalMs: MINUTE_MS,
+    client: { query: hang },
+    place: 0,
+    phase: 'scheduled',
+    dueMs,
+    running: undefined,
+  };
+}
 
 export class SchedulerFixture implements AsyncDisposable {
   readonly clock: VirtualClock;

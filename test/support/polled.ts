@@ -5,7 +5,7 @@ import { Customer } from '../../src/counting/customer.ts';
 import type { CustomerOptions } from '../../src/counting/customer.ts';
 import { counterOwner, HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
-import { LogLimiter } from '../../src/polling/log-limiter.ts';
+import { LogLimiter } from '../../src/base/log-limiter.ts';
 import { Scheduler } from '../../src/polling/scheduler.ts';
 import type { SchedulerOptions } from '../../src/polling/scheduler.ts';
 import type { VirtualClock } from './virtual-clock.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
 import type { DoorFault } from '../../src/counting/occupancy/estimate.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import { CustomerRegistry } from '../../src/polling/customers.ts';
+import { CustomerRegistry } from '../../src/customers.ts';
 import type { CustomerStatus } from '../../src/web/status-row.ts';
 import { renderStatusPage } from '../../src/web/status-page.ts';
 import type { StatusData } from '../../src/web/status-page.ts';

@@ -9,9 +9,14 @@ import type { Breakdown, Row } from '../../base/model.ts';
 import type { Calendar, CountingPeriod, Span } from '../calendar/calendar.ts';
 import { anyBelow, grandTotal, plus } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
-import { checkPlausibility, emptinessOf, NOTHING_PENDING } from '../totals/plausibility.ts';
-import type { ConfirmationContext, Pending } from '../totals/plausibility.ts';
-import type { PollNote } from '../totals/state.ts';
+import {
+  checkPlausibility,
+  emptinessOf,
+  needsSecondSum,
+  NOTHING_PENDING,
+} from '../totals/plausibility.ts';
+import type { Candidate, ConfirmationContext, Pending } from '../totals/plausibility.ts';
+import type { PollClocks, PollNote, PollResult } from '../totals/state.ts';
 import { readLarger, WindowReader } from '../rows/window-reader.ts';
 import type { Query } from '../rows/window-reader.ts';
 
@@ -44,7 +49,7 @@ export interface BreakdownContext extends ConfirmationContext {
   readonly breakdown: Breakdown;
   readonly calendar: Calendar;
   readonly period: CountingPeriod;
-  readonly nowMs: () => number;
+  readonly clocks: Pick<PollClocks, 'nowMs'>;
   /** The high-water marks of the period, of this process and before it. */
   readonly marks: AcceptedByKey | undefined;
   /** Keys that counted in the period before: exported as 0 until they count in this one. */
@@ -53,8 +58,7 @@ export interface BreakdownContext extends ConfirmationContext {
 
 export interface BreakdownOutcome {
   readonly state: BreakdownState;
-  /** Whether the values of this poll are exported; else the previous ones stay until it is confirmed. */
-  readonly accepted: boolean;
+  readonly result: Exclude<PollResult, 'needs baseline'>;
   readonly notes: readonly PollNote[];
 }
 
@@ -70,52 +74,95 @@ export async function pollBreakdown(
   context: BreakdownContext,
   query: Query,
 ): Promise<BreakdownOutcome> {
-  const { breakdown, calendar, period, nowMs, marks } = context;
-  const reader = new WindowReader({ query, stream: 'people', zone: calendar.zone, nowMs });
-  const day = calendar.dayAt(nowMs());
-  const before = state.snapshot;
-  const last = before?.period.startMs === period.startMs ? before : undefined;
-  const todayBefore = before?.day.startMs === day.startMs ? before.today : undefined;
-  const marked = marks?.totals ?? new Map<string, Counts>();
-  const totals = await readLargerByKey(reader, breakdown, period.startMs, last?.totals ?? marked);
-  const today = await readLargerByKey(reader, breakdown, day.startMs, todayBefore ?? new Map());
-  const keys = exportedKeys([...marked.keys()], context.keysOfLastPeriod, [...totals.keys()]);
-  const droppedKeys = [...totals.keys()].filter((key) => !keys.has(key)).length;
-  const exported = { totals: selectKeys(totals, keys), today: selectKeys(today, keys) };
-  const flat = flatCounts(exported.totals);
-  const verdict = await checkPlausibility(
-    state.pending,
-    {
-      emptiness: emptinessOf(
-        { totals: flat, today: flatCounts(exported.today) },
-        { totals: last && flatCounts(last.totals), today: todayBefore && flatCounts(todayBefore) },
-        before === undefined && marks === undefined,
-      ),
-      // Each key is compared with its own mark, which it would keep until the period ends.
-      before: {
-        totals: flatCounts(selectKeys(marked, keys)),
-        atMs: last?.atMs ?? marks?.atMs ?? period.startMs,
-      },
-      totals: flat,
-      sum: grandTotal(sumOf(exported.totals)),
-      atMs: nowMs(),
-      periodStartMs: period.startMs,
-    },
-    context,
-    async () => grandTotal((await reader.read('day', period.startMs)).sums),
-  );
+  const { breakdown, calendar, clocks, period, marks } = context;
+  const reader = new WindowReader({
+    query,
+    stream: 'people',
+    zone: calendar.zone,
+    nowMs: () => clocks.nowMs(),
+  });
+  const day = calendar.dayAt(clocks.nowMs());
+  const accepted = acceptedTables(state, period, day);
+  const expected = accepted.totals ?? marks?.totals;
+  const totals = await readLargerByKey(reader, breakdown, period.startMs, expected);
+  const today = await readLargerByKey(reader, breakdown, day.startMs, accepted.today);
+  const snapshot = createSnapshot(context, { totals, today, day, atMs: clocks.nowMs() });
+  const candidate = candidateOf(state, context, snapshot);
+  const secondSum = needsSecondSum(state.pending, candidate, context)
+    ? grandTotal((await reader.read('day', period.startMs)).sums)
+    : undefined;
+  const verdict = checkPlausibility(state.pending, candidate, context, secondSum);
   if (verdict.kind === 'pending') {
     return {
       state: { ...state, pending: verdict.pending },
-      accepted: false,
+      result: 'pending',
       notes: [verdict.note],
     };
   }
-  const snapshot = { ...exported, period, day, atMs: nowMs(), droppedKeys };
+  const dropsFirstKeys = snapshot.droppedKeys > 0 && (state.snapshot?.droppedKeys ?? 0) === 0;
   return {
     state: { snapshot, pending: NOTHING_PENDING },
-    accepted: true,
-    notes: droppedKeys > 0 && (before?.droppedKeys ?? 0) === 0 ? ['breakdown_keys_dropped'] : [],
+    result: 'accepted',
+    notes: dropsFirstKeys ? ['breakdown_keys_dropped'] : [],
+  };
+}
+
+/** The last accepted tables of the period and the day. */
+function acceptedTables(
+  { snapshot }: BreakdownState,
+  period: CountingPeriod,
+  day: Span,
+): { readonly totals: CountsByKey | undefined; readonly today: CountsByKey | undefined } {
+  const isOfPeriod = snapshot?.period.startMs === period.startMs;
+  const isOfDay = snapshot?.day.startMs === day.startMs;
+  return {
+    totals: isOfPeriod ? snapshot.totals : undefined,
+    today: isOfDay ? snapshot.today : undefined,
+  };
+}
+
+/** The values of a poll, with the keys that are exported. */
+function createSnapshot(
+  { period, marks, keysOfLastPeriod }: BreakdownContext,
+  { totals, today, ...read }: Pick<BreakdownSnapshot, 'totals' | 'today' | 'day' | 'atMs'>,
+): BreakdownSnapshot {
+  const keys = exportedKeys([...(marks?.totals.keys() ?? [])], keysOfLastPeriod, [
+    ...totals.keys(),
+  ]);
+  return {
+    ...read,
+    period,
+    totals: selectKeys(totals, keys),
+    today: selectKeys(today, keys),
+    droppedKeys: [...totals.keys()].filter((key) => !keys.has(key)).length,
+  };
+}
+
+function candidateOf(
+  state: BreakdownState,
+  { period, marks }: BreakdownContext,
+  { totals, today, day, atMs }: BreakdownSnapshot,
+): Candidate {
+  const flat = flatCounts(totals);
+  const accepted = acceptedTables(state, period, day);
+  return {
+    emptiness: emptinessOf(
+      { totals: flat, today: flatCounts(today) },
+      {
+        totals: accepted.totals && flatCounts(accepted.totals),
+        today: accepted.today && flatCounts(accepted.today),
+      },
+      state.snapshot === undefined && marks === undefined,
+    ),
+    // Each key is compared with its own mark, which it would keep until the period ends.
+    before: {
+      totals: flatCounts(selectKeys(marks?.totals ?? new Map(), new Set(totals.keys()))),
+      atMs: (accepted.totals ? state.snapshot?.atMs : marks?.atMs) ?? period.startMs,
+    },
+    totals: flat,
+    sum: grandTotal(sumOf(totals)),
+    atMs,
+    periodStartMs: period.startMs,
   };
 }
 
@@ -124,7 +171,7 @@ async function readLargerByKey(
   reader: WindowReader,
   breakdown: Breakdown,
   fromMs: number,
-  expected: CountsByKey,
+  expected: CountsByKey = new Map(),
 ): Promise<CountsByKey> {
   return readLarger(
     () => readByKey(reader, breakdown, fromMs),

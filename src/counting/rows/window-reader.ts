@@ -13,8 +13,11 @@ import { anyBelow, grandTotal, isZero, sumCounts } from './counts.ts';
 import type { Counts } from './counts.ts';
 import type { Zone } from '../calendar/zone.ts';
 
-/** Sends one question to the service. Rejects with a ServiceError if there is no valid response. */
-export type Query = (question: WindowQuery) => Promise<AggregatedResponse>;
+/**
+ * Sends one question to the service. Rejects with a ServiceError if there is no valid response, or if
+ * the question is optional and there is no time for it.
+ */
+export type Query = (question: WindowQuery, necessity?: 'optional') => Promise<AggregatedResponse>;
 
 export interface WindowResponse extends AggregatedResponse {
   readonly sums: Counts;
@@ -29,8 +32,6 @@ export interface WindowReaderOptions {
   readonly stream: MinuteStream;
   readonly zone: Zone;
   readonly nowMs: () => number;
-  /** Whether optional requests are still allowed. Default: always. */
-  readonly hasTime?: () => boolean;
 }
 
 /** The requests of one poll. Without `toMs` a window is open at the end. */
@@ -42,14 +43,20 @@ export class WindowReader {
     this.#options = options;
   }
 
-  async read(aggregation: Aggregation, fromMs: number, toMs?: number): Promise<WindowResponse> {
+  async read(
+    aggregation: Aggregation,
+    fromMs: number,
+    toMs?: number,
+    necessity?: 'optional',
+  ): Promise<WindowResponse> {
     const { query, stream, zone, nowMs } = this.#options;
-    const response = await query({
+    const question = {
       endpoint: stream === 'people' ? 'peoplecount' : 'login',
       aggregation,
       from: zone.format(fromMs),
       ...(toMs !== undefined && { to: zone.format(toMs) }),
-    });
+    } as const;
+    const response = await query(question, necessity);
     return {
       ...response,
       sums: sumCounts(response.rows, COUNTERS[stream]),
@@ -72,20 +79,17 @@ export class WindowReader {
     );
   }
 
-  /**
-   * For what no counter needs. Undefined if half of the poll's time is over or the service did not
-   * respond, so that the poll can succeed without it.
-   */
+  /** For what no counter needs. Undefined without a response, so that the poll can succeed without it. */
   async readOptional(
     aggregation: Aggregation,
     fromMs: number,
     toMs?: number,
   ): Promise<WindowResponse | undefined> {
-    if (this.#serviceFailed || this.#options.hasTime?.() === false) {
+    if (this.#serviceFailed) {
       return undefined;
     }
     try {
-      return await this.read(aggregation, fromMs, toMs);
+      return await this.read(aggregation, fromMs, toMs, 'optional');
     } catch (error) {
       // A missing response can be ignored here. A malformed one fails the poll.
       if (!isTransient(error)) {

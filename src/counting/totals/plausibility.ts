@@ -78,32 +78,52 @@ export function emptinessOf(
 }
 
 /**
- * @param readSecondSum the sum of all counters by a second aggregation; undefined if the service
- *   did not use it. Called only to confirm an increase.
+ * Whether an increase that was seen before is to be compared with a second aggregation. An increase that
+ * has lasted needs none.
  */
-export async function checkPlausibility(
+export function needsSecondSum(
   pending: Pending,
   candidate: Candidate,
   context: ConfirmationContext,
-  readSecondSum: () => Promise<number | undefined>,
-): Promise<Verdict> {
+): boolean {
+  return (
+    pending.kind === 'increase' &&
+    candidate.emptiness === 'none' &&
+    isImplausible(candidate) &&
+    candidate.sum >= pending.sum &&
+    !hasLasted(pending, context)
+  );
+}
+
+/**
+ * Accepts a candidate, or says what it waits for.
+ *
+ * @param secondSum the sum of all counters by a second aggregation, if `needsSecondSum`; undefined if
+ *   the service did not use it
+ */
+export function checkPlausibility(
+  pending: Pending,
+  candidate: Candidate,
+  context: ConfirmationContext,
+  secondSum: number | undefined,
+): Verdict {
   if (candidate.emptiness !== 'none') {
     return confirmEmpty(pending, candidate.emptiness, context);
   }
   return isImplausible(candidate)
-    ? confirmIncrease(pending, candidate.sum, context, readSecondSum)
+    ? confirmIncrease(pending, candidate.sum, context, secondSum)
     : { kind: 'accepted' };
 }
 
 function confirmEmpty(
   pending: Pending,
   emptiness: Emptiness,
-  { monotonicMs, reconcileIntervalMs }: ConfirmationContext,
+  context: ConfirmationContext,
 ): Verdict {
+  const { monotonicMs } = context;
   const before = pending.kind === 'empty' ? pending : { polls: 0, sinceMs: monotonicMs };
   const polls = before.polls + 1;
-  const minAgeMs = emptiness === 'initial' ? reconcileIntervalMs : 0;
-  return polls >= EMPTY_POLLS_TO_CONFIRM && monotonicMs - before.sinceMs >= minAgeMs
+  return polls >= EMPTY_POLLS_TO_CONFIRM && (emptiness !== 'initial' || hasLasted(before, context))
     ? { kind: 'accepted' }
     : {
         kind: 'pending',
@@ -113,23 +133,30 @@ function confirmEmpty(
 }
 
 /** Counts that came since the first sight do not matter, so that a high rate is accepted, too. */
-async function confirmIncrease(
+function confirmIncrease(
   pending: Pending,
   sum: number,
-  { monotonicMs, reconcileIntervalMs }: ConfirmationContext,
-  readSecondSum: () => Promise<number | undefined>,
-): Promise<Verdict> {
+  context: ConfirmationContext,
+  secondSum = -Infinity,
+): Verdict {
   if (pending.kind !== 'increase' || sum < pending.sum) {
     return {
       kind: 'pending',
-      pending: { kind: 'increase', sum, sinceMs: monotonicMs },
+      pending: { kind: 'increase', sum, sinceMs: context.monotonicMs },
       note: 'increase_pending',
     };
   }
-  const hasLasted = monotonicMs - pending.sinceMs >= reconcileIntervalMs;
-  return hasLasted || ((await readSecondSum()) ?? -Infinity) >= pending.sum
+  return hasLasted(pending, context) || secondSum >= pending.sum
     ? { kind: 'accepted' }
     : { kind: 'pending', pending, note: 'increase_pending' };
+}
+
+/** Whether values have waited for a reconcile interval. */
+export function hasLasted(
+  { sinceMs }: { readonly sinceMs: number },
+  { monotonicMs, reconcileIntervalMs }: ConfirmationContext,
+): boolean {
+  return monotonicMs - sinceMs >= reconcileIntervalMs;
 }
 
 /**

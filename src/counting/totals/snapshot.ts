@@ -1,16 +1,23 @@
 /** The values of one poll: totals, today's figures, and today's minutes. */
 import { MINUTE_MS } from '../../base/duration.ts';
+import type { Span } from '../calendar/calendar.ts';
 import { isZero, minus, plus } from '../rows/counts.ts';
 import { addWindows, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
-import { detectKeyFormat, keyParser } from '../rows/key-format.ts';
+import { keyParser } from '../rows/key-format.ts';
 import type { KeyFormatState } from '../rows/key-format.ts';
-import type { WindowReader, WindowResponse } from '../rows/window-reader.ts';
-import { latestNowMs } from './state.ts';
+import type { WindowResponse } from '../rows/window-reader.ts';
+import type { BaselineAnswers } from './requests.ts';
 import type { Baseline, PollContext, Snapshot, StreamState } from './state.ts';
 
 /** How long before the end of a day its last snapshot has all of its minutes. */
 const MAX_SNAPSHOT_AGE_MS = 15 * MINUTE_MS;
+
+/** When a poll read its values, by our clock and by the service's. */
+interface ReadAt {
+  readonly atMs: number;
+  readonly serviceNowMs: number;
+}
 
 /**
  * Returns the values of a poll: total = periodTotal + (recent - recentAtBaseline), and today likewise,
@@ -20,16 +27,18 @@ export function createSnapshot(
   context: PollContext,
   baseline: Baseline,
   recent: WindowResponse,
-  { keyFormat, lastSeenBeforeMs }: StreamState,
+  { keyFormat, lastSeenBeforeMs }: Pick<StreamState, 'keyFormat' | 'lastSeenBeforeMs'>,
+  { atMs, serviceNowMs }: ReadAt,
 ): Snapshot {
   const { period, day, periodTotal, todayByMinute } = baseline;
   const came = minus(recent.sums, baseline.recentAtBaseline.sums);
   const minutes = todaysMinutes(context, baseline, recent, keyFormat);
-  const endMs = latestNowMs(context) + 1;
+  // A minute has begun once it has by either clock: devices may follow one or the other.
+  const endMs = Math.max(atMs, serviceNowMs) + 1;
   return {
     period,
     day,
-    atMs: context.nowMs(),
+    atMs,
     totals: plus(periodTotal, came),
     // Rows that are dated before the day arrived today, but are not of today.
     today: minus(plus(todayByMinute, came), minutes?.before ?? []),
@@ -58,37 +67,31 @@ function todaysMinutes(
     : undefined;
 }
 
+/** Whether the state says when anybody was last seen before this day. */
+export function isLastSeenKnown({ snapshot, lastSeenBeforeMs }: StreamState, day: Span): boolean {
+  return snapshot?.day.startMs === day.startMs
+    ? lastSeenBeforeMs !== undefined
+    : snapshot?.order !== undefined && day.startMs - snapshot.atMs <= MAX_SNAPSHOT_AGE_MS;
+}
+
 /**
- * Returns when anybody was last seen on the day before: from the last snapshot; after a restart by a
- * request, while today is still empty. The rows of that request may decide the key format.
+ * Returns when anybody was last seen before the day of a baseline: from the last snapshot, or from the
+ * response about the day before.
  */
-export async function findLastSeenBefore(
-  { snapshot, lastSeenBeforeMs }: StreamState,
+export function lastSeenBefore(
+  state: StreamState,
   { stream, calendar }: PollContext,
-  reader: WindowReader,
-  { day, todayByMinute }: Baseline,
-  keyFormat: KeyFormatState,
-): Promise<Pick<StreamState, 'lastSeenBeforeMs' | 'keyFormat'>> {
-  const isOfToday = snapshot?.day.startMs === day.startMs;
-  if (isOfToday && lastSeenBeforeMs !== undefined) {
-    return { lastSeenBeforeMs, keyFormat };
+  { day, sinceDayBefore, keyFormat }: BaselineAnswers,
+): number | undefined {
+  const { snapshot, lastSeenBeforeMs } = state;
+  if (isLastSeenKnown(state, day)) {
+    return snapshot?.day.startMs === day.startMs ? lastSeenBeforeMs : snapshot?.order?.lastSeenMs;
   }
-  const before = calendar.dayBefore(day);
-  if (
-    snapshot?.order !== undefined &&
-    !isOfToday &&
-    day.startMs - snapshot.atMs <= MAX_SNAPSHOT_AGE_MS
-  ) {
-    return { lastSeenBeforeMs: snapshot.order.lastSeenMs, keyFormat };
+  if (sinceDayBefore === undefined) {
+    return undefined;
   }
-  const response = isZero(todayByMinute)
-    ? await reader.readOptional('minute', before.startMs)
-    : undefined;
-  if (response?.aggregation !== 'minute') {
-    return { lastSeenBeforeMs: undefined, keyFormat };
-  }
-  const detected = await detectKeyFormat(reader, keyFormat, [response], calendar.zone);
-  const counter = new DayCounter(calendar, [before], stream);
-  const [counted] = addWindows(counter, [response], detected, calendar.zone) ? counter.days() : [];
-  return { lastSeenBeforeMs: counted && lastSeenIn(counted), keyFormat: detected };
+  const counter = new DayCounter(calendar, [calendar.dayBefore(day)], stream);
+  const isParsed = addWindows(counter, [sinceDayBefore], keyFormat, calendar.zone);
+  const counted = isParsed ? counter.days()[0] : undefined;
+  return counted && lastSeenIn(counted);
 }

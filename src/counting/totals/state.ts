@@ -9,7 +9,12 @@ import type { WindowResponse } from '../rows/window-reader.ts';
 import { BY_DAY } from './period-total.ts';
 import type { TotalSource } from './period-total.ts';
 import { NOTHING_PENDING } from './plausibility.ts';
-import type { AcceptedTotals, Pending, PlausibilityNote } from './plausibility.ts';
+import type {
+  AcceptedTotals,
+  ConfirmationContext,
+  Pending,
+  PlausibilityNote,
+} from './plausibility.ts';
 
 /** Immutable: replaced as a whole. */
 export interface StreamState {
@@ -33,6 +38,18 @@ export const INITIAL_STATE: StreamState = {
   pending: NOTHING_PENDING,
   lastSeenBeforeMs: undefined,
 };
+
+/** Returns the last accepted values of a period and of a day. */
+export function acceptedValues(
+  { snapshot }: StreamState,
+  period: CountingPeriod,
+  day: Span,
+): { readonly totals: Counts | undefined; readonly today: Counts | undefined } {
+  return {
+    totals: snapshot?.period.startMs === period.startMs ? snapshot.totals : undefined,
+    today: snapshot?.day.startMs === day.startMs ? snapshot.today : undefined,
+  };
+}
 
 /** The readings of rule 1, from which later polls count on. */
 export interface Baseline {
@@ -69,26 +86,27 @@ export interface Snapshot {
     | undefined;
 }
 
-export type BaselineNecessity = 'required' | 'optional';
+/** The clocks of a poll, in milliseconds. */
+export interface PollClocks {
+  nowMs(): number;
+  /** The service's clock, by which it dates and windows records. */
+  serviceNowMs(): number;
+  monotonicMs(): number;
+}
 
-export interface PollContext {
+export interface PollContext extends ConfirmationContext {
   readonly stream: MinuteStream;
   readonly calendar: Calendar;
   readonly period: CountingPeriod;
-  readonly nowMs: () => number;
-  /** The service's clock, by which it dates and windows records. */
-  readonly serviceNowMs: () => number;
-  readonly monotonicMs: number;
+  readonly clocks: PollClocks;
   /** Baselines taken before this moment of the monotonic clock are due for renewal. */
   readonly renewalMs: number;
-  readonly reconcileIntervalMs: number;
-  /** Whether half of the poll's time is left. */
-  readonly hasTime: () => boolean;
-  /** Whether a baseline may be read now, which takes more time. A required one always may. */
-  readonly beginBaseline: (necessity: BaselineNecessity) => boolean;
   /** The high-water marks of the period from before the start. */
   readonly marks: AcceptedTotals | undefined;
 }
+
+/** What a poll reads: the minutes since the baseline, or a baseline. */
+export type PollPlan = 'recent' | 'baseline';
 
 export type PollNote =
   | PlausibilityNote
@@ -99,17 +117,14 @@ export type PollNote =
   | 'key_format_unknown'
   | 'key_format_detected';
 
+/**
+ * `accepted`: the values of the poll are exported. `pending`: the previous ones stay until these are
+ * confirmed. `needs baseline`: this poll cannot decide without one.
+ */
+export type PollResult = 'accepted' | 'pending' | 'needs baseline';
+
 export interface PollOutcome {
   readonly state: StreamState;
-  /** Whether the values of this poll are exported; else the previous ones stay until it is confirmed. */
-  readonly accepted: boolean;
+  readonly result: PollResult;
   readonly notes: readonly PollNote[];
-}
-
-/** Returns the later clock. A minute has begun once it has by either: devices may follow one or the other. */
-export function latestNowMs({
-  nowMs,
-  serviceNowMs,
-}: Pick<PollContext, 'nowMs' | 'serviceNowMs'>): number {
-  return Math.max(nowMs(), serviceNowMs());
 }

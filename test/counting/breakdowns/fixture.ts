@@ -52,7 +52,7 @@ export class BreakdownFixture extends PollFixture {
       breakdown: this.#breakdown,
       calendar,
       period,
-      nowMs: () => this.clockMs,
+      clocks: { nowMs: () => this.clockMs },
       monotonicMs,
       reconcileIntervalMs: HOUR_MS,
       marks: breakdowns.marksOf(this.#breakdown, period.startMs),

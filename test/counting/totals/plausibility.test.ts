@@ -45,7 +45,7 @@ describe('a response without counts', () => {
     await people.polls(57);
     expect(people.totals()).toEqual([undefined, undefined]);
     expect(people.requests).toHaveLength(1);
-    people.mayReadBaseline = false;
+    people.hasSlot = false;
     await people.polls(1);
     expect(people.requests.length).toBeGreaterThan(1);
     expect(people.totals()).toEqual([0, 0]);

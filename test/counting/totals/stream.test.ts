@@ -151,10 +151,10 @@ describe('a stream', () => {
     people.record(START_MS - MINUTE_MS, [20, 20]);
     await people.poll();
     people.record(START_MS + MINUTE_MS / 2, [30, 30]);
-    people.mayReadBaseline = false;
+    people.hasSlot = false;
     await people.polls(2);
     expect([people.totals(), people.notes]).toEqual([[67, 59], ['increase_pending']]);
-    people.mayReadBaseline = true;
+    people.hasSlot = true;
     await people.polls(1);
     expect(people.totals()).toEqual(people.served());
   });

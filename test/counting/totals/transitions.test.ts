@@ -8,9 +8,12 @@ import { ANY_KEY_FORMAT, narrowKeyFormat } from '../../../src/counting/rows/key-
 import type { KeyFormat, KeyFormatState } from '../../../src/counting/rows/key-format.ts';
 import { BY_DAY } from '../../../src/counting/totals/period-total.ts';
 import type { TotalSource } from '../../../src/counting/totals/period-total.ts';
-import { checkPlausibility, NOTHING_PENDING } from '../../../src/counting/totals/plausibility.ts';
+import {
+  checkPlausibility,
+  needsSecondSum,
+  NOTHING_PENDING,
+} from '../../../src/counting/totals/plausibility.ts';
 import type { Candidate, Emptiness, Pending } from '../../../src/counting/totals/plausibility.ts';
-import { pollStream } from '../../../src/counting/totals/poll.ts';
 import type { StreamState } from '../../../src/counting/totals/state.ts';
 import { COPENHAGEN, NOVEMBER, NOW_MS } from '../../support/owner.ts';
 import { queryFrom } from '../../support/responses.ts';
@@ -57,15 +60,14 @@ test('confirmation', async () => {
   function poll(
     [emptiness, sum]: readonly [Emptiness, number],
     { polls = 1, isIntervalOver = false, secondSum = 400 } = {},
-  ): (kind: Pending['kind']) => Promise<string> {
+  ): (kind: Pending['kind']) => string {
     const periodStartMs = NOVEMBER.startMs;
     const read = { emptiness, before: accepted, totals: [sum], sum, atMs: NOW_MS, periodStartMs };
     const times = { monotonicMs: HOUR_MS - Number(!isIntervalOver), reconcileIntervalMs: HOUR_MS };
-    return async (kind) => {
+    return (kind) => {
       const before = kind === 'empty' ? { ...examples.empty, polls } : examples[kind];
-      const verdict = await checkPlausibility(before, read satisfies Candidate, times, () =>
-        Promise.resolve(secondSum),
-      );
+      const sum = needsSecondSum(before, read, times) ? secondSum : undefined;
+      const verdict = checkPlausibility(before, read satisfies Candidate, times, sum);
       return verdict.kind === 'accepted' ? 'nothing' : verdict.pending.kind;
     };
   }
@@ -138,7 +140,7 @@ async function pollFrom(
   change?.(people);
   const query = queryFrom((question) => people.respond(question));
   const context = { ...people.context(), renewalMs: isDue ? Infinity : 0 };
-  return { before, next: (await pollStream(before, context, query)).state };
+  return { before, next: (await people.pollFrom(before, context, query)).state };
 }
 
 /** Empties the responses of some aggregations for today, so many times. */
@@ -281,7 +283,7 @@ test('baseline', async () => {
       { keyFormat: ANY_KEY_FORMAT },
     ),
     'a baseline is due, but no slot is free': poll({
-      change: (people) => (people.mayReadBaseline = false),
+      change: (people) => (people.hasSlot = false),
     }),
     'somebody is counted while it is read': poll({
       change(people) {

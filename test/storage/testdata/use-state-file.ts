@@ -5,7 +5,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../../../src/base/clock.ts';
 import { counterOwner, HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
-import { StateFile } from '../../../src/polling/state-file.ts';
+import { StateFile } from '../../../src/storage/state-file.ts';
 import { captureLog } from '../../support/captured-log.ts';
 import { NOVEMBER, NOW_MS, OWNER } from '../../support/owner.ts';
 

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { FailureReason } from '../../src/base/errors.ts';
-import { LogLimiter, PollLog } from '../../src/polling/log-limiter.ts';
+import { LogLimiter } from '../../src/base/log-limiter.ts';
+import { PollLog } from '../../src/polling/poll-log.ts';
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

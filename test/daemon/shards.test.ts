@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shardOf } from '../../src/polling/customers.ts';
+import { shardOf } from '../../src/customers.ts';
 
 const NAMES = Array.from({ length: 10_000 }, (_, i) => `library-${i}`);
 

@@ -1,7 +1,7 @@
 /** What a new configuration changes of the customers. */
 import { expect, test } from 'vitest';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import { CustomerRegistry } from '../../src/polling/customers.ts';
+import { CustomerRegistry } from '../../src/customers.ts';
 import { small } from '../simulator/support.ts';
 import { configOf } from '../support/exporter-process.ts';
 

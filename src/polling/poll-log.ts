@@ -1,50 +1,8 @@
-/** Limits the log lines about customers: a thousand that fail at once must not flood the log. */
-import type { Clock } from '../base/clock.ts';
+/** What is logged about polls: each kind of failure of a stream once and when it lasts, and its end. */
 import type { FailureReason, ServiceError } from '../base/errors.ts';
-import type { LogFields, Logger } from '../base/log.ts';
-import { MINUTE_MS } from '../base/duration.ts';
+import type { LogLimiter } from '../base/log-limiter.ts';
+import type { Logger } from '../base/log.ts';
 import type { PollNote } from '../counting/totals/state.ts';
-
-/** Limit for each message. */
-const MAX_LINES_PER_MINUTE = 20;
-
-export class LogLimiter {
-  readonly #log: Logger;
-  readonly #clock: Clock;
-  /** By message: a rare one must not be suppressed by a frequent one. */
-  readonly #minutes = new Map<string, { readonly startMs: number; lines: number }>();
-
-  constructor({ log, clock }: { readonly log: Logger; readonly clock: Clock }) {
-    this.#log = log;
-    this.#clock = clock;
-  }
-
-  /** Logs, unless the message has used up its lines. Returns whether it did. */
-  tryLog(level: 'info' | 'warn', message: string, fields: LogFields): boolean {
-    this.reportSuppressed();
-    const minute = this.#minutes.get(message) ?? { startMs: this.#clock.monotonicMs(), lines: 0 };
-    this.#minutes.set(message, minute);
-    minute.lines += 1;
-    if (minute.lines > MAX_LINES_PER_MINUTE) {
-      return false;
-    }
-    this.#log[level](message, fields);
-    return true;
-  }
-
-  /** Logs how many lines of each message were suppressed in a minute that is over. To be called regularly. */
-  reportSuppressed(): void {
-    for (const [message, { startMs, lines }] of this.#minutes) {
-      if (this.#clock.monotonicMs() - startMs >= MINUTE_MS) {
-        this.#minutes.delete(message);
-        const suppressed = lines - MAX_LINES_PER_MINUTE;
-        if (suppressed > 0) {
-          this.#log.warn('log messages suppressed', { suppressed_msg: message, lines: suppressed });
-        }
-      }
-    }
-  }
-}
 
 /** One stream of one customer. */
 export interface PolledStream {
@@ -72,6 +30,7 @@ export class PollLog {
   readonly #log: Logger;
   readonly #limiter: LogLimiter;
   readonly #streams = new WeakMap<PolledStream, StreamLog>();
+  #isTooSlow = false;
 
   constructor(log: Logger, limiter: LogLimiter) {
     this.#log = log;
@@ -116,6 +75,18 @@ export class PollLog {
     }
     if (known.successesInARow >= POLLS_UNTIL_REPEATED) {
       this.#streams.delete(polled);
+    }
+  }
+
+  /** Once: it concerns the configuration more than the customer. */
+  tooSlow(polled: PolledStream, tookMs: number, intervalMs: number): void {
+    if (!this.#isTooSlow) {
+      this.#isTooSlow = true;
+      this.#log.warn('service too slow for the polling interval', {
+        ...fieldsOf(polled),
+        poll_seconds: tookMs / 1000,
+        interval_seconds: intervalMs / 1000,
+      });
     }
   }
 

@@ -1,16 +1,16 @@
 /** The customers of this process: which ones, and what a new configuration changes of them. */
 import { hash } from 'node:crypto';
-import type { LogFields } from '../base/log.ts';
-import type { ServiceSettings } from '../base/service-settings.ts';
-import type { Config, CustomerConfig } from '../config/types.ts';
-import { Calendar } from '../counting/calendar/calendar.ts';
-import { Customer } from '../counting/customer.ts';
-import type { CustomerDescription } from '../counting/customer-metrics.ts';
-import { counterOwner } from '../counting/high-water-marks.ts';
-import type { HighWaterMarks } from '../counting/high-water-marks.ts';
-import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
-import type { OpeningHoursParser } from '../counting/calendar/opening-hours.ts';
-import { Zone } from '../counting/calendar/zone.ts';
+import type { LogFields } from './base/log.ts';
+import type { ServiceSettings } from './base/service-settings.ts';
+import type { Config, CustomerConfig } from './config/types.ts';
+import { Calendar } from './counting/calendar/calendar.ts';
+import { Customer } from './counting/customer.ts';
+import type { CustomerDescription } from './counting/customer-metrics.ts';
+import { counterOwner } from './counting/high-water-marks.ts';
+import type { HighWaterMarks } from './counting/high-water-marks.ts';
+import { createOpeningHoursParser } from './counting/calendar/opening-hours.ts';
+import type { OpeningHoursParser } from './counting/calendar/opening-hours.ts';
+import { Zone } from './counting/calendar/zone.ts';
 
 export interface RegisteredCustomer {
   readonly customer: Customer;

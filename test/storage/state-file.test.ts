@@ -18,7 +18,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Logger } from '../../src/base/log.ts';
 import { counterOwner, HighWaterMarks, counterOfKey } from '../../src/counting/high-water-marks.ts';
 import type { MarkedCounter } from '../../src/counting/high-water-marks.ts';
-import { StateFile, StorageInUseError } from '../../src/polling/state-file.ts';
+import { StateFile, StorageInUseError } from '../../src/storage/state-file.ts';
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
 import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';

@@ -1,0 +1,69 @@
+/** One stream of one customer, and when it is polled. Only the scheduler changes a job. */
+import type { Stream } from '../base/model.ts';
+import type { Customer } from '../counting/customer.ts';
+import type { CustomerClient } from '../service/types.ts';
+
+export interface PollJob {
+  readonly customer: Customer;
+  readonly stream: Stream;
+  readonly intervalMs: number;
+  client: CustomerClient;
+  /** Place in the interval, in [0, 1). */
+  place: number;
+  /**
+   * `first` until the first poll has ended; then `scheduled`, but `extra` while a poll runs that had waited
+   * for a slot: a poll that is due meanwhile is this one.
+   */
+  phase: 'first' | 'scheduled' | 'extra';
+  /** When the next poll is due, monotonic. Nothing is due before the first poll has ended. */
+  dueMs: number;
+  /** Aborts the running poll. */
+  running: AbortController | undefined;
+}
+
+/** A baseline is early by one poll, but by no more than this share, so that it is never late. */
+const RECONCILE_SHARE = 0.9;
+
+/** Returns the start of the job's newest interval, monotonic. */
+function newestPlaceMs({ place }: PollJob, nowMs: number, intervalMs: number): number {
+  const offsetMs = place * intervalMs;
+  return offsetMs + Math.floor((nowMs - offsetMs) / intervalMs) * intervalMs;
+}
+
+/** Returns when a poll is due after `nowMs`, monotonic. */
+export function nextDueMs(job: PollJob, nowMs: number): number {
+  return newestPlaceMs(job, nowMs, job.intervalMs) + job.intervalMs;
+}
+
+/** Returns the jobs that are due, the one that has been due for longest first. */
+export function dueJobs(jobs: Iterable<PollJob>, nowMs: number): readonly PollJob[] {
+  const due: PollJob[] = [];
+  for (const job of jobs) {
+    if (job.phase !== 'first' && job.dueMs <= nowMs) {
+      due.push(job);
+    }
+  }
+  return due.toSorted((a, b) => a.dueMs - b.dueMs);
+}
+
+/** Returns when the next job is due, monotonic; Infinity if none is. */
+export function earliestDueMs(jobs: Iterable<PollJob>): number {
+  let earliestMs = Infinity;
+  for (const { phase, dueMs } of jobs) {
+    earliestMs = phase === 'first' ? earliestMs : Math.min(earliestMs, dueMs);
+  }
+  return earliestMs;
+}
+
+/**
+ * Returns when the job's baseline was due for the last time, monotonic. Each job has its own place in the
+ * reconcile interval, so that baselines that were read together at the start are not read together again.
+ */
+export function renewalMs(job: PollJob, nowMs: number, reconcileIntervalMs: number): number {
+  const everyMs = Math.max(
+    reconcileIntervalMs - job.intervalMs,
+    RECONCILE_SHARE * reconcileIntervalMs,
+  );
+  // The job may have moved to another place.
+  return Math.max(newestPlaceMs(job, nowMs, everyMs), nowMs - reconcileIntervalMs);
+}
