@@ -14,7 +14,8 @@ import {
   NOTHING_PENDING,
 } from '../../../src/counting/totals/plausibility.ts';
 import type { Candidate, Emptiness, Pending } from '../../../src/counting/totals/plausibility.ts';
-import type { StreamState } from '../../../src/counting/totals/state.ts';
+import { planPoll, pollStream } from '../../../src/counting/totals/poll.ts';
+import type { PollResult, StreamState } from '../../../src/counting/totals/state.ts';
 import { COPENHAGEN, NOVEMBER, NOW_MS } from '../../support/owner.ts';
 import { queryFrom } from '../../support/responses.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople } from '../fixture.ts';
@@ -244,6 +245,60 @@ test('total source', async () => {
     'a new counting period': poll({ change: goToDecember }),
   });
   expect(found).toEqual(documented('total source', examples));
+});
+
+test('plan', async () => {
+  const examples = { none: undefined, kept: {} };
+  function plan({ isDue = false, change }: Poll, changed: Partial<StreamState> = {}) {
+    return async (kind: keyof typeof examples): Promise<string> => {
+      const people = await polledPeople();
+      change?.(people);
+      const baseline = kind === 'none' ? { baseline: undefined } : {};
+      const context = { ...people.context(), renewalMs: isDue ? Infinity : 0 };
+      return planPoll({ ...people.state, ...changed, ...baseline }, context);
+    };
+  }
+  function isAmbiguousAfter(ms: number) {
+    return plan(
+      { change: (people) => (people.nowMs += ms) },
+      { keyFormat: ANY_KEY_FORMAT, recent: [1, 1] },
+    );
+  }
+  const found = await transitions(examples, {
+    'an ordinary poll': plan({}),
+    'the reconcile interval is over': plan({ isDue: true }),
+    'a new day': plan({ change: (people) => (people.nowMs += DAY_MS) }),
+    'a new counting period': plan({ change: goToDecember }),
+    'the key format is ambiguous, half a minute later': isAmbiguousAfter(MINUTE_MS / 2),
+    'the key format is ambiguous, a minute later': isAmbiguousAfter(MINUTE_MS),
+  });
+  expect(found).toEqual(documented('plan', examples));
+});
+
+test('recent', async () => {
+  const examples = { accepted: {}, waiting: { snapshot: undefined } };
+  function poll(change: (people: StreamFixture) => unknown, changed: Partial<StreamState> = {}) {
+    return async (values: keyof typeof examples): Promise<PollResult> => {
+      const people = await polledPeople({ records: [[MINUTE_MS, [20, 20]]] });
+      change(people);
+      const state = { ...people.state, ...changed, ...examples[values] };
+      const query = queryFrom((question) => people.respond(question));
+      return (await pollStream(state, 'recent', people.context(), query)).result;
+    };
+  }
+  const found = await transitions(examples, {
+    'somebody comes': poll((people) => people.record(NOW_MS - 1, [1, 0])),
+    'nobody is counted': poll((people) => people.empty(() => true)),
+    'nobody is counted for an interval': poll((people) => people.empty(() => true), {
+      pending: { kind: 'empty', polls: 5, sinceMs: -HOUR_MS },
+    }),
+    'an implausible increase': poll((people) => people.record(NOW_MS - 1, [0, 90_000]), {
+      recent: [20, 0],
+    }),
+    'it doubles from 20 or more': poll((people) => people.record(NOW_MS - 1, [20, 20])),
+    'it is answered in another aggregation': poll(forceQuarter('2026-11-18T10:45')),
+  });
+  expect(found).toEqual(documented('recent', examples));
 });
 
 test('baseline', async () => {
