@@ -19,10 +19,7 @@ const RIVERSIDE = {
   customer: 'riverside',
   timezone: COPENHAGEN.name,
   calendar: CALENDAR,
-  description: {
-    ...ESTIMATED,
-    openingHours: parseOpeningHours('Mo-Su 08:00-20:00', undefined),
-  },
+  description: { ...ESTIMATED, openingHours: parseOpeningHours('Mo-Su 08:00-20:00', undefined) },
   maxValues: {},
 };
 
@@ -38,13 +35,7 @@ function minutes(
   }
   const counter = new DayCounter(CALENDAR, days, stream);
   Object.entries(counts).forEach(([minute, values]) => counter.add(at(minute), values));
-  return {
-    span: OCTOBER,
-    days: counter.days(),
-    sums: [],
-    byDay: [],
-    lastSeenBeforeMs: undefined,
-  };
+  return { span: OCTOBER, days: counter.days(), sums: [], byDay: [], lastSeenBeforeMs: undefined };
 }
 
 /** An instant by its local time; `24 18:30` is in October. */

@@ -190,11 +190,7 @@ test('every page is requested with the same limit and window, and with the exact
   const window = ['--from=2026-11-01', '--to=2026-11-02T12:00:00Z'];
   const { status, ids, asked, err } = await queryPages(pages, ['--limit=2', ...window]);
   expect({ status, ids, err }).toEqual({ status: 0, ids: [1, 2, 3], err: '' });
-  const common = {
-    limit: '2',
-    from: '2026-11-01T00:00:00+01:00',
-    to: '2026-11-02T13:00:00+01:00',
-  };
+  const common = { limit: '2', from: '2026-11-01T00:00:00+01:00', to: '2026-11-02T13:00:00+01:00' };
   expect(asked.map((each) => Object.fromEntries(parametersOf(each)))).toEqual([
     common,
     { ...common, startToken: token },

@@ -9,11 +9,7 @@ import { configWith, problemsOf } from './folder.ts';
 type Part = 'service' | 'polling' | 'customer' | 'more' | 'name' | 'zone' | 'base' | 'file';
 type Case = readonly [part: Part, text: string, problems: string | readonly string[]];
 
-const ENVIRONMENT = {
-  EMPTY: '',
-  REGION: 'region',
-  SECRET: 'correct-horse-battery',
-};
+const ENVIRONMENT = { EMPTY: '', REGION: 'region', SECRET: 'correct-horse-battery' };
 
 /** No secret of the cases, be it from the file or the environment, is in a message. */
 const SECRETS = /correct|horse|battery|hunter/;

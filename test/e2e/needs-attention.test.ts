@@ -43,9 +43,7 @@ const WELL: Scenario = {
   'library_device_people_entered_total{device="2"}': (minute) => 0.3 * minute,
 };
 /** Nobody has been counted for two hours. */
-const SILENT: Scenario = {
-  [SEEN]: stopsAt(END - 2 * HOUR, now),
-};
+const SILENT: Scenario = { [SEEN]: stopsAt(END - 2 * HOUR, now) };
 const EMPTY_TODAY: Scenario = {
   [OUT_TODAY]: until(5_000, 450, 0),
   [INSIDE]: until(5_000, 50, 0),

@@ -31,11 +31,7 @@ test.each<readonly [string, Scenario, readonly Expected[]]>([
   ],
   [
     'three weeks in which nobody came in are no baseline',
-    {
-      [TODAY]: until(WEEK, 60, 0),
-      [TOTAL]: (minute) => Math.min(minute, WEEK),
-      [OFFSET]: 0,
-    },
+    { [TODAY]: until(WEEK, 60, 0), [TOTAL]: (minute) => Math.min(minute, WEEK), [OFFSET]: 0 },
     [[USUAL, 4 * WEEK + 14 * HOUR, 60]],
   ],
   [

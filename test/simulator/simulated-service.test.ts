@@ -153,10 +153,7 @@ describe('forced aggregation', () => {
   });
 
   test('may widen the window', () => {
-    const { ask } = small({
-      forced: { above: 'rows', limit: 9 },
-      forcedWindow: 'whole buckets',
-    });
+    const { ask } = small({ forced: { above: 'rows', limit: 9 }, forcedWindow: 'whole buckets' });
     const response = ask(PEOPLE, { ...query, aggregation: 'minute' });
     expect(keys(response)).toEqual(keys(days));
     expect(sum(response.result).in).toBeGreaterThan(sum(days.result).in);
