@@ -1,12 +1,9 @@
 /** `backfill --prometheus.url` against a fake Prometheus. */
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Terminal } from '../cli/terminal.ts';
 import { CALENDAR } from '../support/owner.ts';
+import { body, json, startScriptedServer } from '../support/scripted-server.ts';
+import type { ScriptedServer } from '../support/scripted-server.ts';
 import { BackfillFixture, seriesOf } from './fixture.ts';
 
 const ENTERED = 'library_people_entered_total';
@@ -23,8 +20,10 @@ interface Series {
 }
 
 /** The response to a query of `backfill`, as with --enable-feature=type-and-unit-labels. */
-function resultOf(query: string, untilMs: number): readonly object[] {
-  const matching = prometheus.series.filter(({ labels }) =>
+function resultOf(series: readonly Series[], form: string): readonly object[] {
+  const { query = '', time } = Object.fromEntries(new URLSearchParams(form));
+  const untilMs = 1_000 * Number(time);
+  const matching = series.filter(({ labels }) =>
     ['customer', 'instance', 'job'].every((name) => query.includes(`${name}="${labels[name]}"`)),
   );
   if (query.startsWith('min_over_time(timestamp(count(last_over_time(')) {
@@ -43,20 +42,6 @@ function resultOf(query: string, untilMs: number): readonly object[] {
     .filter(({ values }) => values.length > 0);
 }
 
-async function answerQuery(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const form = new URLSearchParams(await text(incoming));
-  const query = form.get('query') ?? '';
-  prometheus.queries.push(query);
-  prometheus.authorization = incoming.headers.authorization;
-  prometheus.onQuery();
-  const result = resultOf(query, 1_000 * Number(form.get('time')));
-  const { status, body } = prometheus.response ?? {
-    status: 200,
-    body: JSON.stringify({ status: 'success', data: { result } }),
-  };
-  outgoing.writeHead(status).end(body);
-}
-
 /** A sample every quarter of a minute, for an hour. */
 function scraped(value: number, fromMs = FIRST_MS): Series['samples'] {
   return Array.from({ length: 240 }, (_, i) => [fromMs + i * 15_000, value + i]);
@@ -65,33 +50,27 @@ function scraped(value: number, fromMs = FIRST_MS): Series['samples'] {
 vi.setConfig({ testTimeout: 120_000 });
 
 let fixture: BackfillFixture;
-let host: string;
-/** What Prometheus has, and the queries that it got. */
-let prometheus: {
-  series: readonly Series[];
-  response?: { readonly status: number; readonly body: string };
-  authorization?: string | undefined;
-  /** Called before the response to each query. */
-  onQuery: () => void;
-  readonly queries: string[];
-};
-const server = createServer((incoming, outgoing) => void answerQuery(incoming, outgoing));
+let prometheus: ScriptedServer;
 
-beforeAll(async () => {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
 beforeEach(async () => {
-  prometheus = { series: [], onQuery() {}, queries: [] };
   fixture = await BackfillFixture.start();
 });
 afterEach(() => fixture.stop());
-afterAll(() => server.close());
+
+/** Starts a Prometheus that has these series. Returns the flag that names it. */
+async function startPrometheus(...series: readonly Series[]): Promise<string> {
+  prometheus = await startScriptedServer();
+  prometheus.data = (request, response) => {
+    const data = { result: resultOf(series, request.body) };
+    json(200, { status: 'success', data })(request, response);
+  };
+  return `--prometheus.url=${prometheus.url}`;
+}
 
 test('ends before the first live sample, and not above it', async () => {
   const value = fixture.entered(PERIOD_MS, FIRST_MS) - 4;
-  prometheus.series = [{ labels: LABELS, samples: scraped(value) }];
-  const { status } = await fixture.run([FROM, `--prometheus.url=http://${host}`]);
+  const flag = await startPrometheus({ labels: LABELS, samples: scraped(value) });
+  const { status } = await fixture.run([FROM, flag]);
   expect(status).toBe(0);
   const samples = seriesOf(fixture.month('2026-11'), ENTERED);
   expect(samples.at(-1)).toEqual({ atMs: FIRST_MS - 456, value });
@@ -101,32 +80,25 @@ test('ends before the first live sample, and not above it', async () => {
 });
 
 test('ends at the earliest sample of all counters, even if --to is later', async () => {
-  prometheus.series = [
+  const flag = await startPrometheus(
     { labels: LABELS, samples: scraped(1e6, FIRST_MS + 3 * 86_400_000) },
     { labels: { ...LABELS, __name__: 'library_logins_total' }, samples: scraped(1e6) },
-  ];
-  await fixture.run([FROM, '--to=2026-11-06', `--prometheus.url=http://${host}`]);
+  );
+  await fixture.run([FROM, '--to=2026-11-06', flag]);
   expect(seriesOf(fixture.month('2026-11'), ENTERED).at(-1)?.atMs).toBe(FIRST_MS - 456);
-  expect(prometheus.queries).toHaveLength(2);
+  expect(prometheus.received).toHaveLength(2);
 });
 
+const SINCE_FROM = 'samples of lone since 2026-11-02T04:01:00+01:00: nothing to write';
+
 test.each([
-  [
-    'another target',
-    { ...LABELS, instance: 'x:1' },
-    FIRST_MS,
-    'check --job, --instance and --label',
-  ],
-  ['another label', { ...LABELS, site: 'north' }, FIRST_MS, 'add --label=site=north'],
-  [
-    'samples since --from',
-    LABELS,
-    Date.UTC(2026, 10, 2, 3, 1),
-    'Prometheus has samples of lone since 2026-11-02T04:01:00+01:00: nothing to write',
-  ],
-])('explains the problem if Prometheus has %s', async (_name, labels, fromMs, sentence) => {
-  prometheus.series = [{ labels, samples: scraped(1, fromMs) }];
-  const { status, err, out } = await fixture.run([FROM, `--prometheus.url=http://${host}`]);
+  ['another target', { instance: 'x:1' }, FIRST_MS, 'check --job, --instance and --label'],
+  ['another label', { site: 'north' }, FIRST_MS, 'add --label=site=north'],
+  ['samples since --from', {}, Date.UTC(2026, 10, 2, 3, 1), `Prometheus has ${SINCE_FROM}`],
+])('explains the problem if Prometheus has %s', async (_name, changes, fromMs, sentence) => {
+  const labels = { ...LABELS, ...changes };
+  const flag = await startPrometheus({ labels, samples: scraped(1, fromMs) });
+  const { status, err, out } = await fixture.run([FROM, flag]);
   expect({ status, out }).toEqual({ status: 2, out: '' });
   expect(err).toContain(sentence);
   expect(() => fixture.files()).toThrow('ENOENT');
@@ -136,19 +108,22 @@ test.each([
   [422, '{"status":"error","error":"too many samples"}', 'too many samples'],
   [200, '<html>', 'not a response of Prometheus'],
   [200, '{"data":7}', 'not a response of Prometheus'],
-])('fails after status %i with %s, without showing its password', async (status, body, words) => {
-  prometheus.response = { status, body };
-  const ran = await fixture.run([FROM, `--prometheus.url=http://tom:sardines@${host}/prom/`]);
+])('fails after status %i with %s, without showing its password', async (status, text, words) => {
+  const flag = await startPrometheus();
+  prometheus.data = body(text, {}, status);
+  const ran = await fixture.run([FROM, `${flag.replace('//', '//tom:sardines@')}/prom/`]);
   expect(ran.status).toBe(1);
-  expect(ran.err).toContain(`http://${host}/prom/api/v1/query: status ${status}: ${words}`);
+  expect(ran.err).toContain(`${prometheus.url}/prom/api/v1/query: status ${status}: ${words}`);
   expect(ran.err).not.toContain('sardines');
-  expect(prometheus.authorization).toBe(`Basic ${btoa('tom:sardines')}`);
+  const [{ headers } = { headers: {} }] = prometheus.received;
+  expect(headers).toMatchObject({ authorization: `Basic ${btoa('tom:sardines')}` });
 });
 
 test('stops while it waits for Prometheus', async () => {
   const terminal = new Terminal();
-  prometheus.onQuery = () => terminal.terminate();
-  const ran = await fixture.run([FROM, `--prometheus.url=http://${host}`], terminal);
+  const flag = await startPrometheus();
+  prometheus.data = () => terminal.terminate();
+  const ran = await fixture.run([FROM, flag], terminal);
   expect(ran).toMatchObject({ status: 143, out: '' });
   expect(ran.err).not.toContain('no response');
 });

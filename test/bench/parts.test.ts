@@ -9,7 +9,9 @@ import { measureStart } from '../../bench/start/measure.ts';
 import { measureFirstValues } from '../../bench/start/values.ts';
 import { measureDelay, measureTraffic } from '../../bench/traffic/measure.ts';
 
-function expectFigures(rows: readonly Measured[]): void {
+function ignore(): void {}
+
+function expectValues(rows: readonly Measured[]): void {
   for (const { bar, ours, peer, value, limit } of rows) {
     expect(Number.isFinite(value), `${bar}: ${value}`).toBe(true);
     expect(limit).toBeGreaterThanOrEqual(0);
@@ -26,43 +28,31 @@ const FEW_CUSTOMERS = {
 };
 
 test('the traffic is polled, counted and replayed', async () => {
-  const told: string[] = [];
-  const rows = await measureTraffic((line) => told.push(line), FEW_CUSTOMERS);
-  expectFigures(rows);
+  const lines: string[] = [];
+  const rows = await measureTraffic((line) => lines.push(line), FEW_CUSTOMERS);
+  expectValues(rows);
   expect(rows).toHaveLength(6);
-  expect(told.at(-2)).toMatch(/bare loop \d/);
+  expect(lines.at(-2)).toMatch(/bare loop \d/);
 }, 120_000);
 
-test('the delay of the event loop is measured alone', async () => {
-  const rows = await measureDelay(() => {}, FEW_CUSTOMERS);
-  expectFigures(rows);
-  expect(rows).toHaveLength(1);
-}, 60_000);
+const START = { starts: [{ customers: 2, times: 2 }] };
+const VALUES = { starts: [{ customers: 3, limitSeconds: 30 }], answerMs: 10 };
+const RELOAD = { customers: 20, customersPerFile: 5, times: 1, maxRequestsPerSecond: 1_000 };
 
-test('a start is timed up to its first connection', async () => {
-  const starts = [{ customers: 2, times: 2 }];
-  const rows = await measureStart(() => {}, { starts });
-  expectFigures(rows);
-  expect(rows).toHaveLength(1);
-}, 60_000);
-
-test('the first values of a start are timed', async () => {
-  const starts = [{ customers: 3, limitSeconds: 30 }];
-  const rows = await measureFirstValues(() => {}, { starts, answerMs: 10 });
-  expectFigures(rows);
-  expect(rows).toHaveLength(1);
-}, 60_000);
-
-test('reloads of one file and of several are measured', async () => {
-  const sizes = { customers: 20, customersPerFile: 5, times: 1 };
-  const rows = await measureReload(() => {}, { ...sizes, maxRequestsPerSecond: 1_000 });
-  expectFigures(rows);
-  expect(rows).toHaveLength(2);
-}, 60_000);
+test.each<[string, number, () => Promise<readonly Measured[]>]>([
+  ['the delay of the event loop is measured alone', 1, () => measureDelay(ignore, FEW_CUSTOMERS)],
+  ['a start is timed up to its first connection', 1, () => measureStart(ignore, START)],
+  ['the first values of a start are timed', 1, () => measureFirstValues(ignore, VALUES)],
+  ['reloads of one file and of several are measured', 2, () => measureReload(ignore, RELOAD)],
+])('%s', { timeout: 60_000 }, async (_name, count, measure) => {
+  const rows = await measure();
+  expectValues(rows);
+  expect(rows).toHaveLength(count);
+});
 
 test('requests of a simulated day are counted', async () => {
-  const rows = await measureRequests(() => {}, { customers: 2, hours: 1 });
-  expectFigures(rows);
+  const rows = await measureRequests(ignore, { customers: 2, hours: 1 });
+  expectValues(rows);
   // Two streams, a poll a minute.
   expect(rows[0]?.value).toBeGreaterThanOrEqual(2);
   expect(rows).toHaveLength(4);
@@ -70,7 +60,7 @@ test('requests of a simulated day are counted', async () => {
 
 test('the occupancy estimate is evaluated in every regime', async () => {
   const samples = { small: 2, branch: 0, town: 0, univ: 0, open24: 0 };
-  const cells = await measureOccupancy(() => {}, samples);
+  const cells = await measureOccupancy(ignore, samples);
   const table = occupancyTable(cells);
   expect(table).toMatch(/^\| perfect +\| exact, 100 % +\|/m);
   const dead = cells.find(({ library, regime }) => library === 'small' && regime === 'deadout');

@@ -157,17 +157,6 @@ test('http is allowed on loopback, and elsewhere with allow_insecure', async () 
   expect(baseUrl).toBe('http://statistics.example.org');
 });
 
-test('the limit on requests is twice the need where that is above 10', async () => {
-  const customers = Array.from(
-    { length: 20 },
-    (_, i) => `  - { name: c${i}, client_id: c, client_secret: hunter3hunter3, timezone: UTC }`,
-  );
-  const { config } = await load({
-    'config.yaml': configWith({ polling: 'interval: 1s', more: customers.join('\n') }),
-  });
-  expect(config.service.maxRequestsPerSecond).toBe(84);
-});
-
 test('secrets are read from files, relative to the file that names them', async () => {
   const folder = await folderOf({
     'config.yaml': configWith({ more: 'customer_files: ["customers/*.yaml"]' }).replace(

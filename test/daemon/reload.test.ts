@@ -2,6 +2,8 @@
 import { expect, test, vi } from 'vitest';
 import { ConfigError } from '../../src/base/errors.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
+import { reply } from '../service/support/harness.ts';
+import { tokenBody } from '../support/scripted-server.ts';
 import { configured, configuredAt, started } from './fixture.ts';
 
 const WEB = { config: { tls: undefined, users: new Map() }, digest: '', warnings: [] };
@@ -115,14 +117,7 @@ test('a new token endpoint gets the next requests, and refused and accepted cred
         const { hostname } = new URL(url);
         hosts.push(hostname);
         const refused = hostname === '127.0.0.1' && form !== undefined;
-        const token = { access_token: 'heron', token_type: 'Bearer', expires_in: 3600 };
-        return Promise.resolve({
-          status: refused ? 401 : 200,
-          contentType: 'application/json',
-          retryAfter: undefined,
-          date: undefined,
-          body: Buffer.from(JSON.stringify(token)),
-        });
+        return Promise.resolve(reply(refused ? 401 : 200, tokenBody())());
       },
       close: () => {},
     },

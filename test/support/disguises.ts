@@ -18,7 +18,7 @@ const ENCODINGS: readonly ((secret: string) => string)[] = [
   (secret) => inBase64(secret, 0),
   (secret) => inBase64(secret, 1),
   (secret) => inBase64(secret, 2),
-  (secret) => inHtml(secret),
+  (secret) => secret.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? ''),
 ];
 
 /** The part of the base64 of any text with the secret at `offset` modulo 3 that the secret alone decides. */
@@ -27,43 +27,26 @@ function inBase64(secret: string, offset: number): string {
   return text.slice(offset === 0 ? 0 : 4, text.length - (text.length % 4) - 4);
 }
 
-function inHtml(secret: string): string {
-  return secret
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
-}
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 /** Every part of a secret, in any of its forms, that occurs in the text. */
 export function partsIn(text: string, secrets: readonly string[]): readonly string[] {
-  const parts = new Set<string>();
-  for (const form of secrets.flatMap((secret) =>
-    ENCODINGS.map((encode) => alike(encode(secret))),
-  )) {
-    for (const part of windowsOf(form)) {
-      parts.add(part);
-    }
-  }
-  const found = new Set<string>();
-  for (const part of windowsOf(alike(text))) {
-    if (parts.has(part)) {
-      found.add(part);
-    }
-  }
-  return [...found];
+  const forms = secrets.flatMap((secret) => ENCODINGS.map((encode) => encode(secret)));
+  const parts = new Set(forms.flatMap(windowsOf));
+  return [...new Set(windowsOf(text))].filter((part) => parts.has(part));
 }
 
-/** The alphabet of base64 for addresses differs in two characters. */
-function alike(text: string): string {
-  return text.replaceAll('-', '+').replaceAll('_', '/');
-}
-
-function* windowsOf(text: string): Generator<string> {
-  for (let at = 0; at + PART_LENGTH <= text.length; at += 1) {
-    yield text.slice(at, at + PART_LENGTH);
-  }
+/** Returns every part of a text. The alphabet of base64 for addresses differs in two characters. */
+function windowsOf(text: string): readonly string[] {
+  const alike = text.replaceAll('-', '+').replaceAll('_', '/');
+  const count = Math.max(0, alike.length - PART_LENGTH + 1);
+  return Array.from({ length: count }, (_, at) => alike.slice(at, at + PART_LENGTH));
 }
 
 /** Characters that are written differently in JSON, in a form, in an address and in HTML. */
