@@ -49,15 +49,15 @@ const startMs = performance.now();
 const rows: Measured[] = [];
 for (const [name, measure] of Object.entries(PARTS)) {
   if (isWanted(name)) {
-    tell(`${name} …`);
-    rows.push(...(await measure(tell)));
+    print(`${name} …`);
+    rows.push(...(await measure(print)));
   }
 }
 if (rows.length > 0) {
   report('../docs/bench.md', tableOf(rows), `, on: ${machineText()}`);
 }
 if (isWanted('occupancy')) {
-  report('../docs/occupancy.md', occupancyTable(await measureOccupancy(tell)), '');
+  report('../docs/occupancy.md', occupancyTable(await measureOccupancy(print)), '');
 }
 
 function isWanted(part: string): boolean {
@@ -74,7 +74,7 @@ function report(document: string, table: string, where: string): void {
   }
 }
 
-function tell(line: string): void {
+function print(line: string): void {
   const seconds = ((performance.now() - startMs) / 1_000).toFixed(0).padStart(4);
   process.stderr.write(`${seconds} s  ${line}\n`);
 }

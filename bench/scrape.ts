@@ -7,7 +7,7 @@ import { systemClock } from '../src/base/clock.ts';
 import { installPushgateway } from './memory/pushgateway.ts';
 import type { Measured } from './measured.ts';
 import { assertSame, ofCustomers } from './scrape/samples.ts';
-import { end, scrape, startProgram, startPushgateway, tell, textOf } from './scrape/servers.ts';
+import { command, end, scrape, startProgram, startPushgateway, textOf } from './scrape/servers.ts';
 import type { Scraped, Server } from './scrape/servers.ts';
 
 const SCRAPE_EVERY_MS = 15_000;
@@ -47,9 +47,9 @@ export async function measureScrape(
   }
   try {
     const ours = await start(startProgram('ours.ts'));
-    await tell(ours, 'stop polling');
+    await command(ours, 'stop polling');
     const series = await checkedAnswer('ours', ours);
-    await tell(ours, 'start polling');
+    await command(ours, 'start polling');
     progress(`scrape: ${countOf(series)} series, ${(series.length / 1e6).toFixed(1)} MB as text`);
     const pushgateway = await start(startPushgateway(series));
     const promClient = await start(startProgram('prom-client.ts', { message: series }));
@@ -59,7 +59,7 @@ export async function measureScrape(
     await warmUp(servers);
     progress('scrape: all responses have the same samples, all servers are warm');
     const rounds = await runRounds(servers, progress);
-    await tell(ours, 'stop polling');
+    await command(ours, 'stop polling');
     await checkedAnswer('ours', ours);
     return rowsOf(rounds);
   } finally {
@@ -77,7 +77,7 @@ async function checkedAnswer(name: string, server: Server, series?: string): Pro
 
 async function warmUp({ ours, pushgateway, promClient }: Servers): Promise<void> {
   for (let i = 0; i < WARM_UP; i += 1) {
-    await tell(ours, 'poll everybody');
+    await command(ours, 'poll everybody');
     await scrape(ours, 'gzip');
     await scrape(ours, 'identity');
   }
@@ -126,12 +126,12 @@ async function runRound({ ours, pushgateway, promClient }: Servers): Promise<Rou
 
 async function cpuOfInterval(ours: Server): Promise<number> {
   let cpuMs = 0;
-  await tell(ours, 'stop polling');
+  await command(ours, 'stop polling');
   for (let i = 0; i < INTERVALS; i += 1) {
-    await tell(ours, 'poll a quarter');
+    await command(ours, 'poll a quarter');
     cpuMs += (await scrape(ours, 'gzip')).cpuMs;
   }
-  await tell(ours, 'start polling');
+  await command(ours, 'start polling');
   return cpuMs / INTERVALS;
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export interface FleetSettings {
+export interface ConfigurationSettings {
   readonly customers: number;
   readonly serviceUrl: string;
   readonly timezone: string;
@@ -23,7 +23,7 @@ const HOURS = [
 ];
 
 /** A customer a line, as a script would write them. */
-function customerLines({ customers, smallestCapacity = 100 }: FleetSettings): string[] {
+function customerLines({ customers, smallestCapacity = 100 }: ConfigurationSettings): string[] {
   return Array.from({ length: customers }, (_, i) => {
     const number = String(i).padStart(5, '0');
     return (
@@ -35,7 +35,7 @@ function customerLines({ customers, smallestCapacity = 100 }: FleetSettings): st
 }
 
 /** The sections before the customers. */
-function headOf({ serviceUrl, timezone, maxRequestsPerSecond }: FleetSettings): string {
+function headOf({ serviceUrl, timezone, maxRequestsPerSecond }: ConfigurationSettings): string {
   const limit =
     maxRequestsPerSecond === undefined ? '' : `, max_requests_per_second: ${maxRequestsPerSecond}`;
   return (
@@ -51,7 +51,7 @@ export function temporaryFolder(): Disposable & { readonly path: string } {
 }
 
 /** Writes the configuration into a folder, and gives the file. */
-export function writeConfiguration(folder: string, settings: FleetSettings): string {
+export function writeConfiguration(folder: string, settings: ConfigurationSettings): string {
   const file = join(folder, 'config.yaml');
   const lines = customerLines(settings);
   const { customersPerFile = lines.length } = settings;

@@ -1,37 +1,37 @@
 /** The daemon as its users start it, with a probe in its event loop, and the service that it polls. */
 import { get } from 'node:http';
 import { Program } from '../processes.ts';
-import type { ServiceState } from '../service/tally.ts';
+import type { ServiceState } from '../service/request-counter.ts';
 import { afternoonZone, temporaryFolder, writeConfiguration } from './configuration.ts';
-import type { FleetSettings } from './configuration.ts';
+import type { ConfigurationSettings } from './configuration.ts';
 import type { LoopDelay } from './probe.ts';
 
-export interface PolledFleet {
+export interface PolledDaemon {
   readonly daemon: Program;
   readonly service: BenchService;
   readonly url: string;
   /** Writes the configuration again, with changes. */
-  readonly configure: (changes: Partial<FleetSettings>) => void;
+  readonly configure: (changes: Partial<ConfigurationSettings>) => void;
   stop(): Promise<void>;
 }
 
-export interface FleetOptions {
+export interface PolledDaemonOptions {
   readonly customers: number;
   /** By default that of the exporter. */
   readonly maxRequestsPerSecond?: number;
-  /** Milliseconds that each answer of the service takes. */
-  readonly answerMs?: number;
+  /** Milliseconds that each response of the service takes. */
+  readonly responseMs?: number;
 }
 
 const PROBE = new URL('probe.ts', import.meta.url).href;
 export const PROBE_FLAGS = ['--import', PROBE];
 
-export async function startPolledFleet({
-  answerMs,
+export async function startPolledDaemon({
+  responseMs,
   ...limits
-}: FleetOptions): Promise<PolledFleet> {
+}: PolledDaemonOptions): Promise<PolledDaemon> {
   const timezone = afternoonZone(Date.now());
-  const service = await BenchService.start(timezone, answerMs);
+  const service = await BenchService.start(timezone, responseMs);
   const folder = temporaryFolder();
   const settings = { serviceUrl: service.url, timezone, ...limits };
   const file = writeConfiguration(folder.path, settings);
@@ -73,7 +73,7 @@ export function daemonFlags(
 }
 
 export async function loopDelayOf(program: Program): Promise<LoopDelay> {
-  return program.ask<LoopDelay>('tell');
+  return program.ask<LoopDelay>('report');
 }
 
 export class BenchService {
@@ -85,30 +85,30 @@ export class BenchService {
     this.url = url;
   }
 
-  static async start(timezone: string, answerMs = 0): Promise<BenchService> {
-    const args = [`--timezone=${timezone}`, `--answer-ms=${answerMs}`];
+  static async start(timezone: string, responseMs = 0): Promise<BenchService> {
+    const args = [`--timezone=${timezone}`, `--response-ms=${responseMs}`];
     const program = Program.node('service/main.ts', args);
     return new BenchService(program, await program.says(/^(http\S+)$/m));
   }
 
   async state(): Promise<ServiceState> {
-    return this.#tell('state');
+    return this.#request('state');
   }
 
-  /** Keeps the answers of a piece of time; each is at `/bench/replay?number=` afterwards. */
+  /** Keeps the responses of a piece of time; each is at `/bench/replay?number=` afterwards. */
   async record(): Promise<ServiceState> {
-    return this.#tell('record');
+    return this.#request('record');
   }
 
   async stopRecording(): Promise<ServiceState> {
-    return this.#tell('stop-recording');
+    return this.#request('stop-recording');
   }
 
   async stop(): Promise<void> {
     await this.#program.stop();
   }
 
-  async #tell(what: string): Promise<ServiceState> {
+  async #request(what: string): Promise<ServiceState> {
     const { body } = await fetched(`${this.url}/bench/${what}`);
     return JSON.parse(body.toString()) as ServiceState;
   }

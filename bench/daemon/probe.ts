@@ -1,6 +1,6 @@
 /**
- * Loaded into a measured process with --import: tells how long its event loop was kept from a timer
- * of 5 ms at the longest, that time included, since it was asked last.
+ * Loaded into a measured process with --import: reports how long its event loop was kept from a timer
+ * of 5 ms at the longest, that time included, since the report before.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
@@ -14,12 +14,12 @@ const RESOLUTION_MS = 5;
 const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 delay.enable();
 process.on('message', (message) => {
-  if (message !== 'tell') {
+  if (message !== 'report') {
     return;
   }
-  const answer: LoopDelay = { longestMs: delay.max / 1e6, p99Ms: delay.percentile(99) / 1e6 };
+  const report: LoopDelay = { longestMs: delay.max / 1e6, p99Ms: delay.percentile(99) / 1e6 };
   delay.reset();
-  process.send?.(answer);
+  process.send?.(report);
 });
 // It must not keep the process alive.
 process.channel?.unref();

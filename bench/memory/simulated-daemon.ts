@@ -16,7 +16,7 @@ import { limitHeap } from '../../src/v8-flags.ts';
 import type { ExchangeResponse, ExchangeRequest } from '../../src/service/transport.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
-import { Answers, HISTORIES } from '../service/answers.ts';
+import { Responses, HISTORIES } from '../service/responses.ts';
 
 limitHeap();
 const [configFile = ''] = process.argv.slice(2);
@@ -25,7 +25,7 @@ const [configFile = ''] = process.argv.slice(2);
 const START_MS = Date.UTC(2026, 2, 10, 13);
 const virtual = new VirtualClock(START_MS);
 const clock = virtual.process();
-const answers = new Answers(new Zone('Europe/Copenhagen'));
+const responses = new Responses(new Zone('Europe/Copenhagen'));
 
 const loaded = await loadConfig({ path: configFile, env: {} });
 
@@ -44,7 +44,7 @@ const daemon = createDaemon({
   clock,
   random: seededRandom(1),
   log: silentLogger,
-  transport: { exchange: (request) => Promise.resolve(answerTo(request)), close() {} },
+  transport: { exchange: (request) => Promise.resolve(responseTo(request)), close() {} },
 });
 const { url } = await daemon.start();
 process.stdout.write(`${url}\n`);
@@ -71,7 +71,7 @@ function liveMiB(): number {
   return (heapUsed + external) / 2 ** 20;
 }
 
-function answerTo({ url: asked, bearer, form }: ExchangeRequest): ExchangeResponse {
+function responseTo({ url: asked, bearer, form }: ExchangeRequest): ExchangeResponse {
   const nowMs = clock.nowMs();
   const head = {
     status: 200,
@@ -88,7 +88,7 @@ function answerTo({ url: asked, bearer, form }: ExchangeRequest): ExchangeRespon
   const { pathname, searchParams } = new URL(asked);
   const history = Number(bearer?.reveal().slice('token-'.length)) % HISTORIES;
   const endpoint = pathname === '/v1/login' ? 'login' : 'peoplecount';
-  const body = answers.body(history, endpoint, searchParams, nowMs);
+  const body = responses.body(history, endpoint, searchParams, nowMs);
   // A copy, as every response has bytes of its own.
   return { ...head, body: Buffer.from(body) };
 }

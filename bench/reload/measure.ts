@@ -1,8 +1,8 @@
 /** How long a reload of many customers keeps the event loop from everything else. */
 import { request } from 'node:http';
-import { loopDelayOf, scrape, startPolledFleet } from '../daemon/daemon.ts';
-import type { FleetSettings } from '../daemon/configuration.ts';
-import type { PolledFleet } from '../daemon/daemon.ts';
+import { loopDelayOf, scrape, startPolledDaemon } from '../daemon/daemon.ts';
+import type { ConfigurationSettings } from '../daemon/configuration.ts';
+import type { PolledDaemon } from '../daemon/daemon.ts';
 import type { Measured } from '../measured.ts';
 import { medianOf, wait } from '../processes.ts';
 
@@ -27,10 +27,10 @@ export async function measureReload(
   settings: ReloadSettings = USUAL_RELOAD,
 ): Promise<readonly Measured[]> {
   const { customers, customersPerFile, times } = settings;
-  const fleet = await startPolledFleet(settings);
+  const polled = await startPolledDaemon(settings);
   try {
     // A first poll that fails is not counted as one.
-    while ((await fleet.service.state()).anchored < 0.99 * 2 * customers) {
+    while ((await polled.service.state()).baselines < 0.99 * 2 * customers) {
       await wait(200);
     }
     const rows: Measured[] = [];
@@ -41,12 +41,12 @@ export async function measureReload(
       const reloads: Reload[] = [];
       for (let i = 0; i < times; i += 1) {
         // Each reload changes every customer.
-        const reload = await reloadOnce(fleet, { ...layout, smallestCapacity: 101 + i });
+        const reload = await reloadOnce(polled, { ...layout, smallestCapacity: 101 + i });
         reloads.push(reload);
         const { longestMs, seconds } = reload;
         progress(
           `reload ${i + 1}/${times}, ${where}: ${seconds.toFixed(1)} s, event loop ` +
-            `${longestMs.toFixed(0)} ms at the longest, ${fleet.daemon.rssMiB().toFixed(0)} MiB`,
+            `${longestMs.toFixed(0)} ms at the longest, ${polled.daemon.rssMiB().toFixed(0)} MiB`,
         );
       }
       const value = medianOf(reloads.map(({ longestMs }) => longestMs));
@@ -60,7 +60,7 @@ export async function measureReload(
     }
     return rows;
   } finally {
-    await fleet.stop();
+    await polled.stop();
   }
 }
 
@@ -70,8 +70,8 @@ interface Reload {
 }
 
 async function reloadOnce(
-  { configure, daemon, url }: PolledFleet,
-  changes: Partial<FleetSettings>,
+  { configure, daemon, url }: PolledDaemon,
+  changes: Partial<ConfigurationSettings>,
 ): Promise<Reload> {
   configure(changes);
   await loopDelayOf(daemon);
@@ -80,7 +80,7 @@ async function reloadOnce(
   const status = await post(`${url}/-/reload`);
   const seconds = (performance.now() - startMs) / 1_000;
   if (status !== 200) {
-    throw new Error(`the reload was answered with status ${status}`);
+    throw new Error(`the reload ended with status ${status}`);
   }
   await scrape(url);
   await wait(100);

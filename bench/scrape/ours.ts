@@ -9,7 +9,7 @@ import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { createExposition, renderScrape } from '../../src/metrics/exposition.ts';
 import { limitHeap } from '../../src/v8-flags.ts';
 import { createWebServer } from '../../src/web/server.ts';
-import { createFleet, poll } from './fleet.ts';
+import { createCustomers, poll } from './customers.ts';
 
 const CUSTOMERS = 10_000;
 const POLL_EVERY_MS = 60_000;
@@ -18,7 +18,7 @@ const TICK_MS = 250;
 
 limitHeap();
 const clock = systemClock;
-const registry = createFleet(CUSTOMERS);
+const registry = createCustomers(CUSTOMERS);
 const exposition = createExposition({ clock });
 const exporterMetrics = createExporterMetrics({
   version: '0',

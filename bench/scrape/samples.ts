@@ -20,7 +20,7 @@ export function* parseSamples(text: string): Generator<ParsedSample> {
   }
 }
 
-/** The families with the label `customer`, without those that a server tells of itself. */
+/** The families with the label `customer`, without those about a server itself. */
 export function ofCustomers(text: string): string {
   const families = text.split(/^(?=# HELP )/m);
   return families.filter((family) => /^library_\w+\{[^}]*\bcustomer="/m.test(family)).join('');

@@ -129,7 +129,7 @@ function cpuMsOf({ process: { pid } }: Server): number {
 }
 
 /** Sends a message, and waits until it was done. */
-export async function tell({ process }: Server, message: string): Promise<void> {
+export async function command({ process }: Server, message: string): Promise<void> {
   process.send(message);
   await once(process, 'message');
 }

@@ -9,23 +9,23 @@ import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import type { Endpoint } from '../../src/base/model.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
-import { Answers, HISTORIES } from './answers.ts';
-import { Tally } from './tally.ts';
+import { Responses, HISTORIES } from './responses.ts';
+import { RequestCounter } from './request-counter.ts';
 
 const { values } = parseArgs({
   options: {
     timezone: { type: 'string', default: 'Europe/Copenhagen' },
-    /** One poll in so many is answered in another aggregation, so that it takes an anchor. */
-    'anchor-every': { type: 'string', default: '60' },
-    /** Milliseconds that each answer takes. */
-    'answer-ms': { type: 'string', default: '0' },
+    /** One poll in so many has a response in another aggregation, so that it takes a baseline. */
+    'baseline-every': { type: 'string', default: '60' },
+    /** Milliseconds that each response takes. */
+    'response-ms': { type: 'string', default: '0' },
   },
 });
 
-const answers = new Answers(new Zone(values.timezone));
-const tally = new Tally();
-const anchorEvery = Number(values['anchor-every']);
-const answerMs = Number(values['answer-ms']);
+const responses = new Responses(new Zone(values.timezone));
+const counter = new RequestCounter();
+const baselineEvery = Number(values['baseline-every']);
+const responseMs = Number(values['response-ms']);
 
 const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
   const url = new URL(request.url ?? '/', 'http://127.0.0.1');
@@ -37,15 +37,15 @@ const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) =
     case '/connect/token':
       return void token(request, response);
     case '/bench/record':
-      tally.record();
+      counter.record();
       break;
     case '/bench/stop-recording':
-      tally.stopRecording();
+      counter.stopRecording();
       break;
     case '/bench/replay':
-      return send(response, tally.recorded(Number(url.searchParams.get('number'))));
+      return send(response, counter.recorded(Number(url.searchParams.get('number'))));
   }
-  send(response, Buffer.from(JSON.stringify(tally.state)));
+  send(response, Buffer.from(JSON.stringify(counter.state)));
 });
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
@@ -61,20 +61,20 @@ function data(
   const nowMs = Date.now();
   const customer = Number((headers.authorization ?? '').replace('Bearer token-', ''));
   const from = query.get('from') ?? '';
-  const isFirst = tally.asked(customer, endpoint, from, nowMs);
+  const isFirst = counter.requested(customer, endpoint, from, nowMs);
   const minute = Math.floor(nowMs / 60_000);
-  const isForced = isFirst && (customer + minute) % anchorEvery === 0;
+  const isForced = isFirst && (customer + minute) % baselineEvery === 0;
   if (isForced) {
     query.set('aggregation', 'day');
   }
-  const body = answers.body(customer % HISTORIES, endpoint, query, nowMs);
-  tally.answered(body);
+  const body = responses.body(customer % HISTORIES, endpoint, query, nowMs);
+  counter.responded(body);
   sendLater(response, body);
 }
 
 /** The token names the customer, whose client id ends with its number. */
 async function token(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  tally.tokens += 1;
+  counter.tokens += 1;
   let form = '';
   for await (const chunk of request) {
     form += String(chunk);
@@ -85,10 +85,10 @@ async function token(request: IncomingMessage, response: ServerResponse): Promis
 }
 
 function sendLater(response: ServerResponse, body: Buffer): void {
-  if (answerMs === 0) {
+  if (responseMs === 0) {
     send(response, body);
   } else {
-    setTimeout(() => send(response, body), answerMs);
+    setTimeout(() => send(response, body), responseMs);
   }
 }
 

@@ -60,7 +60,7 @@ export async function measureStart(
 
 interface Start {
   readonly ms: number;
-  /** Of all threads until then: on a busy machine it tells more. */
+  /** Of all threads until then: on a busy machine it says more. */
   readonly cpuMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The peer of polling: got and JSON.parse in a loop, with the daemon's pace, its timeout and its number
- * of connections, over the answers that the service gave to the daemon. It counts and shows nothing.
+ * of connections, over the responses that the service gave to the daemon. It counts and shows nothing.
  *
  * `bare-loop.ts URL ANSWERS SECONDS`: once as fast as it can to get warm, then a round at each message.
  */
@@ -11,7 +11,7 @@ const [url = '', count = '0', seconds = '0'] = process.argv.slice(2);
 /** As the daemon's scheduler has it with 10,000 customers. */
 const TICK_MS = 48;
 const CONNECTIONS = 32;
-const answers = Number(count);
+const responses = Number(count);
 const ticks = Math.round((Number(seconds) * 1_000) / TICK_MS);
 
 const client = got.extend({
@@ -30,8 +30,8 @@ async function pollAll(from: number, to: number): Promise<void> {
   await Promise.all(Array.from({ length: to - from }, (_, i) => poll(from + i)));
 }
 
-for (let from = 0; from < answers; from += 200) {
-  await pollAll(from, Math.min(from + 200, answers));
+for (let from = 0; from < responses; from += 200) {
+  await pollAll(from, Math.min(from + 200, responses));
 }
 process.on('message', (message) => {
   if (message === 'round') {
@@ -41,13 +41,13 @@ process.on('message', (message) => {
 process.channel?.ref();
 process.stdout.write('warm\n');
 
-/** All answers, so many a tick that they last the round. */
+/** All responses, so many a tick that they last the round. */
 async function round(): Promise<void> {
   const startMs = performance.now();
   const polls: Promise<void>[] = [];
   for (let tick = 0; tick < ticks; tick += 1) {
-    const from = Math.floor((tick * answers) / ticks);
-    polls.push(pollAll(from, Math.floor(((tick + 1) * answers) / ticks)));
+    const from = Math.floor((tick * responses) / ticks);
+    polls.push(pollAll(from, Math.floor(((tick + 1) * responses) / ticks)));
     const untilMs = startMs + (tick + 1) * TICK_MS - performance.now();
     await new Promise((resolve) => setTimeout(resolve, untilMs));
   }

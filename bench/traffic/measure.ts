@@ -2,8 +2,8 @@
  * Ten thousand customers polled over HTTP by the daemon as it is started: its first sweep, its event
  * loop, and its processor time beside that of a bare loop. Two thousand: its event loop.
  */
-import { loopDelayOf, PROBE_FLAGS, scrape, startPolledFleet, fetched } from '../daemon/daemon.ts';
-import type { PolledFleet } from '../daemon/daemon.ts';
+import { loopDelayOf, PROBE_FLAGS, scrape, startPolledDaemon, fetched } from '../daemon/daemon.ts';
+import type { PolledDaemon } from '../daemon/daemon.ts';
 import type { Measured } from '../measured.ts';
 import { medianOf, Program, wait } from '../processes.ts';
 
@@ -46,17 +46,17 @@ export async function measureTraffic(
   progress: Progress,
   settings: TrafficSettings = USUAL_TRAFFIC,
 ): Promise<readonly Measured[]> {
-  const fleet = await startPolledFleet(settings);
+  const polled = await startPolledDaemon(settings);
   try {
-    const sweep = await measureSweep(fleet, settings, progress);
-    const skippedBefore = await skippedPolls(fleet);
-    const rounds = await measureRounds(fleet, settings, progress);
-    const skipped = (await skippedPolls(fleet)) - skippedBefore;
-    const rssMiB = fleet.daemon.rssMiB();
+    const sweep = await measureSweep(polled, settings, progress);
+    const skippedBefore = await skippedPolls(polled);
+    const rounds = await measureRounds(polled, settings, progress);
+    const skipped = (await skippedPolls(polled)) - skippedBefore;
+    const rssMiB = polled.daemon.rssMiB();
     progress(`traffic: ${skipped} polls skipped, ${rssMiB.toFixed(0)} MiB`);
     return [...sweep, ...rowsOf(rounds, skipped, settings)];
   } finally {
-    await fleet.stop();
+    await polled.stop();
   }
 }
 
@@ -65,43 +65,43 @@ export async function measureDelay(
   progress: Progress,
   settings: TrafficSettings = FEWER_CUSTOMERS,
 ): Promise<readonly Measured[]> {
-  const fleet = await startPolledFleet(settings);
+  const polled = await startPolledDaemon(settings);
   try {
-    await measureSweep(fleet, settings, progress);
+    await measureSweep(polled, settings, progress);
     const delaysMs: number[] = [];
     for (let i = 0; i < settings.rounds; i += 1) {
-      const { longestMs } = await measureRound(fleet, settings);
+      const { longestMs } = await measureRound(polled, settings);
       delaysMs.push(longestMs);
       progress(`traffic ${i + 1}/${settings.rounds}: event loop ${longestMs.toFixed(1)} ms`);
     }
     return [delayRow(delaysMs, settings, MAX_DELAY_OF_FEWER_MS)];
   } finally {
-    await fleet.stop();
+    await polled.stop();
   }
 }
 
 async function measureSweep(
-  { service, daemon }: PolledFleet,
+  { service, daemon }: PolledDaemon,
   settings: TrafficSettings,
   progress: Progress,
 ): Promise<readonly Measured[]> {
   const { customers, maxRequestsPerSecond } = settings;
   let state = await service.state();
-  let toldMs = performance.now();
-  while (state.anchored < 2 * customers) {
+  let shownMs = performance.now();
+  while (state.baselines < 2 * customers) {
     await wait(200);
     state = await service.state();
-    if (performance.now() - toldMs > 10_000) {
-      toldMs = performance.now();
-      progress(`first sweep: ${state.anchored} of ${2 * customers} streams`);
+    if (performance.now() - shownMs > 10_000) {
+      shownMs = performance.now();
+      progress(`first baselines: ${state.baselines} of ${2 * customers} streams`);
     }
   }
-  const seconds = (state.lastAnchoredMs - state.firstRequestMs) / 1_000;
+  const seconds = (state.lastBaselineMs - state.firstRequestMs) / 1_000;
   const requests = state.requests + state.tokens;
   const leastSeconds = requests / maxRequestsPerSecond;
   const { longestMs } = await loopDelayOf(daemon);
   progress(
-    `first sweep: ${seconds.toFixed(1)} s for ${requests} requests, ` +
+    `first baselines: ${seconds.toFixed(1)} s for ${requests} requests, ` +
       `event loop ${longestMs.toFixed(0)} ms at the longest since the start`,
   );
   return [
@@ -114,9 +114,9 @@ async function measureSweep(
     },
     {
       bar: 'Requests of a first poll, the most of any stream',
-      ours: `${state.mostRequestsOfAnAnchor}`,
+      ours: `${state.mostRequestsOfABaseline}`,
       peer: '–',
-      value: state.mostRequestsOfAnAnchor,
+      value: state.mostRequestsOfABaseline,
       limit: 5,
     },
   ];
@@ -124,14 +124,14 @@ async function measureSweep(
 
 /**
  * The daemon and the bare loop at the same time, so that what else the machine does concerns both. The
- * loop gets the answers that the daemon got before, at their own pace.
+ * loop gets the responses that the daemon got before, at their own pace.
  */
 async function measureRounds(
-  fleet: PolledFleet,
+  polled: PolledDaemon,
   settings: TrafficSettings,
   progress: Progress,
 ): Promise<readonly Round[]> {
-  const { service, daemon } = fleet;
+  const { service, daemon } = polled;
   await service.record();
   await wait(settings.roundSeconds * 1_000);
   const { recorded } = await service.stopRecording();
@@ -143,7 +143,7 @@ async function measureRounds(
     const rounds: Round[] = [];
     for (let i = 0; i < settings.rounds; i += 1) {
       const [round, bareMs] = await Promise.all([
-        measureRound(fleet, settings),
+        measureRound(polled, settings),
         measureBareLoop(loop, recorded),
       ]);
       rounds.push({ ...round, bareMs });
@@ -160,7 +160,7 @@ async function measureRounds(
 }
 
 async function measureRound(
-  { daemon, service, url }: PolledFleet,
+  { daemon, service, url }: PolledDaemon,
   { roundSeconds, scrapeEverySeconds }: TrafficSettings,
 ): Promise<Omit<Round, 'bareMs'>> {
   const before = await service.state();
@@ -180,11 +180,11 @@ async function measureRound(
   return { longestMs, cpuMs, wallMs, requests };
 }
 
-/** A round of all recorded answers. Milliseconds of CPU a request. */
-async function measureBareLoop(loop: Program, answers: number): Promise<number> {
+/** A round of all recorded responses. Milliseconds of CPU a request. */
+async function measureBareLoop(loop: Program, responses: number): Promise<number> {
   const beforeMs = loop.cpuMs();
   await loop.ask('round');
-  return (loop.cpuMs() - beforeMs) / answers;
+  return (loop.cpuMs() - beforeMs) / responses;
 }
 
 function rowsOf(
@@ -255,7 +255,7 @@ function shareOf({ cpuMs, wallMs }: Pick<Round, 'cpuMs' | 'wallMs'>): number {
   return (100 * cpuMs) / wallMs;
 }
 
-async function skippedPolls({ url }: PolledFleet): Promise<number> {
+async function skippedPolls({ url }: PolledDaemon): Promise<number> {
   const { body } = await fetched(`${url}/metrics`);
   let sum = 0;
   for (const [, value] of body

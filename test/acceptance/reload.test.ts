@@ -200,22 +200,22 @@ test('each scrape during a reload of many customers shows one configuration', as
   const storage = `--storage.path=${workspace.folder}/many`;
   const many = await harness.start(configure(600, 'north'), [storage, '--web.enable-lifecycle']);
   const seen = new Set<string>();
-  async function look(): Promise<void> {
+  async function observe(): Promise<void> {
     const exposition = await many.scrape();
     const infos = exposition.all('library_customer_info');
     const regions = new Set(infos.map(({ labels }) => labels['region']));
     const own = exposition.value('library_exporter_customers');
     seen.add(`${[...regions].join()} ${infos.length} ${own}`);
   }
-  await look();
+  await observe();
   configure(700, 'south');
   let isReloading = true;
   const reloaded = many.reload().finally(() => (isReloading = false));
   while (isReloading) {
-    await look();
+    await observe();
   }
   expect((await reloaded).status).toBe(200);
-  await look();
+  await observe();
   expect([...seen]).toEqual(['north 600 600', 'south 700 700']);
   await harness.stop(many);
 });

@@ -36,7 +36,7 @@ test('the traffic is polled, counted and replayed', async () => {
 }, 120_000);
 
 const START = { starts: [{ customers: 2, times: 2 }] };
-const VALUES = { starts: [{ customers: 3, limitSeconds: 30 }], answerMs: 10 };
+const VALUES = { starts: [{ customers: 3, limitSeconds: 30 }], responseMs: 10 };
 const RELOAD = { customers: 20, customersPerFile: 5, times: 1, maxRequestsPerSecond: 1_000 };
 
 test.each<[string, number, () => Promise<readonly Measured[]>]>([

@@ -6,7 +6,7 @@ import { startScriptedServer } from '../support/scripted-server.ts';
 import { configFlag, SECRET } from './simulated-environment.ts';
 
 const FLAGS = ['--web.listen-address=127.0.0.1:0', '--storage.path=', '--web.enable-lifecycle'];
-const PATIENT = { timeout: 30_000 };
+const WAIT = { timeout: 30_000 };
 
 test('a reload applies a changed ca_file and proxy_url', async () => {
   const issuer = makeAuthority();
@@ -28,7 +28,7 @@ test('a reload applies a changed ca_file and proxy_url', async () => {
 
   workspace.write('ca.pem', issuer.cert);
   expect((await child.reload()).status).toBe(200);
-  await vi.waitUntil(() => service.count('/v1/peoplecount') > 0, PATIENT);
+  await vi.waitUntil(() => service.count('/v1/peoplecount') > 0, WAIT);
 
   // Nothing listens on port 1, and no request may bypass the proxy.
   configure({ proxy_url: `http://user:${SECRET}@127.0.0.1:1` });
@@ -37,7 +37,7 @@ test('a reload applies a changed ca_file and proxy_url', async () => {
   const stream = { customer: 'riverside', stream: 'people' };
   await vi.waitUntil(
     async () => (await child.value('library_poll_failures_total', stream)) !== 0,
-    PATIENT,
+    WAIT,
   );
   expect(service.received).toHaveLength(before);
   await child.stop();

@@ -161,7 +161,7 @@ function page(ids: readonly number[], startToken?: string): Responder {
   return json(200, { metadata: { count: ids.length, startToken }, result });
 }
 
-/** Answers by start token; that of the first page is empty. */
+/** Queries pages by their start token; that of the first page is empty. */
 async function queryPages(
   pages: Readonly<Record<string, Responder>>,
   flags: readonly string[] = [],
@@ -169,8 +169,8 @@ async function queryPages(
 ) {
   const server = await startScriptedServer();
   server.data = (asked, response) => {
-    const answer = pages[parametersOf(asked).get('startToken') ?? ''] ?? json(400, {});
-    answer(asked, response);
+    const respond = pages[parametersOf(asked).get('startToken') ?? ''] ?? json(400, {});
+    respond(asked, response);
   };
   const config = configFlag(workspace, server.url, { riverside: 'Europe/Copenhagen' });
   const args = ['query', 'login', config, '--customer=riverside', '--format=ndjson', ...flags];

@@ -68,9 +68,9 @@ export async function startEnvironment(
     service,
     faults,
     workspace,
-    /** Called before a data request is answered, with its endpoint, `from` and `to`. */
+    /** Called before the response to a data request, with its endpoint, `from` and `to`. */
     onRequest(_request: string): void {},
-    /** Whether a data request is answered with status 400. */
+    /** Whether the response to a data request has status 400. */
     isRefused(_query: URLSearchParams): boolean {
       return false;
     },

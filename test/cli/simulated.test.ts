@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { Terminal } from './terminal.ts';
 
-const PATIENT = { timeout: 20_000 };
+const WAIT = { timeout: 20_000 };
 
 async function start(...args: readonly string[]) {
   const terminal = new Terminal();
   const running = terminal.run(...args);
-  await vi.waitUntil(() => terminal.out.includes('Customers:'), PATIENT);
+  await vi.waitUntil(() => terminal.out.includes('Customers:'), WAIT);
   return {
     terminal,
     stop: async (): Promise<number> => {
@@ -44,7 +44,7 @@ test('service prints addresses and credentials that are accepted, the same for t
 test('demo prints its status page and how to load its history, reloads at SIGHUP, and ends with 0', async () => {
   const flags = ['--customers=1', '--web.listen-address=127.0.0.1:0'];
   const { terminal, stop } = await start('demo', ...flags);
-  await expect.poll(() => terminal.out, PATIENT).toContain('\nStatus page: ');
+  await expect.poll(() => terminal.out, WAIT).toContain('\nStatus page: ');
   const address = new URL(terminal.url ?? '').host.replace('127.0.0.1', 'localhost');
   expect(terminal.out).toMatch(new RegExp(`\\nStatus page: http://${address}/\\n$`));
   const [, config = '', others = ''] =
@@ -55,7 +55,7 @@ test('demo prints its status page and how to load its history, reloads at SIGHUP
   expect(others).toBe(`--from=-35d --to=-1m --step=5m --instance=${address} --output=demo-history`);
   terminal.hangups.forEach((hangup) => hangup());
   await expect
-    .poll(() => terminal.logLines().map(({ msg }) => msg), PATIENT)
+    .poll(() => terminal.logLines().map(({ msg }) => msg), WAIT)
     .toContain('config reloaded');
   expect(await stop()).toBe(0);
 });
@@ -63,8 +63,8 @@ test('demo prints its status page and how to load its history, reloads at SIGHUP
 test('demo does not warn of a slow service, because it is simulated', async () => {
   const flags = ['--customers=1', '--web.listen-address=127.0.0.1:0'];
   const { terminal, stop } = await start('demo', ...flags);
-  await expect.poll(() => terminal.url, PATIENT).toBeDefined();
-  const simulator = /(http:\S+\/simulator)\/truth/.exec(terminal.out)?.[1] ?? '';
+  await expect.poll(() => terminal.url, WAIT).toBeDefined();
+  const simulator = /(http:\S+\/simulator)\//.exec(terminal.out)?.[1] ?? '';
   async function slowDown(rate: number): Promise<void> {
     const body = JSON.stringify({ rate, kinds: ['slow'] });
     await fetch(`${simulator}/faults`, { method: 'POST', body });
@@ -75,15 +75,15 @@ test('demo does not warn of a slow service, because it is simulated', async () =
   }
   const skipped = 'polls_skipped_total{customer="riverside",stream="people"}';
   const duration = 'exporter_poll_duration_seconds';
-  const patient = { timeout: 60_000, interval: 200 };
+  const LONG = { timeout: 60_000, interval: 200 };
   await slowDown(1);
-  await expect.poll(() => metric(skipped), patient).toBeGreaterThan(0);
+  await expect.poll(() => metric(skipped), LONG).toBeGreaterThan(0);
   await slowDown(0);
   const quick = `${duration}_bucket{stream="people",le="5.0"}`;
   await expect
     .poll(
       async () => (await metric(`${duration}_count{stream="people"}`)) - (await metric(quick)),
-      patient,
+      LONG,
     )
     .toBeGreaterThan(0);
   expect(terminal.logLines().filter((line) => 'interval_seconds' in line)).toEqual([]);

@@ -66,7 +66,7 @@ describe.each(Object.entries(CASES))('a service %s', (_where, [offsetHours, case
 
 const NOW_MS = Date.UTC(2026, 10, 3, 10, 0, 30);
 
-/** The comparison for people in a zone, and the questions; `answer` by default has no rows. */
+/** Returns the comparison for people in a zone, and the questions. */
 async function compared(zone: string, aggregation = 'minute', failure?: ServiceError) {
   const asked: WindowQuery[] = [];
   const comparison = await compareRequestTimes('people', new Zone(zone), NOW_MS, (question) => {

@@ -1,69 +1,69 @@
-/** What the bench's service was asked: how often, by whom first, and what it answered while recording. */
+/** The requests of the bench's service: how many, how many until the first baseline, and its responses while recording. */
 import type { Endpoint } from '../../src/base/model.ts';
 
 /** As the bench reads it. Requests are of data, tokens are counted apart. */
 export interface ServiceState {
   readonly requests: number;
   readonly tokens: number;
-  /** Streams whose first anchor has ended: the question it began with was asked again. */
-  readonly anchored: number;
+  /** Streams whose first baseline was read: the request that it began with came again. */
+  readonly baselines: number;
   /** The most requests that a stream needed for that. */
-  readonly mostRequestsOfAnAnchor: number;
-  /** When the first request of all came, and the end of the last first anchor; of the service's clock. */
+  readonly mostRequestsOfABaseline: number;
+  /** When the first request of all came, and the end of the last first baseline, by the service's clock. */
   readonly firstRequestMs: number;
-  readonly lastAnchoredMs: number;
-  /** Answers that {@link Tally.recorded} has. */
+  readonly lastBaselineMs: number;
+  /** Responses that {@link RequestCounter.recorded} has. */
   readonly recorded: number;
   /** Of those, the median of their bytes. */
   readonly medianBytes: number;
 }
 
-interface StreamTally {
+interface StreamRequests {
   readonly firstFrom: string;
   requests: number;
-  anchored: boolean;
+  hasBaseline: boolean;
   /** The clock minute of the newest request. */
   minute: number;
 }
 
-export class Tally {
-  readonly #streams = new Map<string, StreamTally>();
+export class RequestCounter {
+  readonly #streams = new Map<string, StreamRequests>();
   #recorded: Buffer[] = [];
   #isRecording = false;
   requests = 0;
   tokens = 0;
-  #anchored = 0;
+  #baselines = 0;
   #most = 0;
   #firstRequestMs = 0;
-  #lastAnchoredMs = 0;
+  #lastBaselineMs = 0;
 
-  /** A question has come. Says whether it is the first of its stream in this minute of the clock. */
-  asked(customer: number, endpoint: Endpoint, from: string, nowMs: number): boolean {
+  /** A request came. Returns whether it is the first of its stream in this minute of the clock. */
+  requested(customer: number, endpoint: Endpoint, from: string, nowMs: number): boolean {
     this.requests += 1;
     this.#firstRequestMs ||= nowMs;
     const name = `${customer} ${endpoint}`;
     const minute = Math.floor(nowMs / 60_000);
     const stream = this.#streams.get(name);
     if (stream === undefined) {
-      this.#streams.set(name, { firstFrom: from, requests: 1, anchored: false, minute });
+      this.#streams.set(name, { firstFrom: from, requests: 1, hasBaseline: false, minute });
       return false;
     }
     const isFirst = stream.minute !== minute;
     stream.minute = minute;
-    if (stream.anchored) {
+    if (stream.hasBaseline) {
       return isFirst;
     }
     stream.requests += 1;
     if (from === stream.firstFrom) {
-      stream.anchored = true;
-      this.#anchored += 1;
+      stream.hasBaseline = true;
+      this.#baselines += 1;
       this.#most = Math.max(this.#most, stream.requests);
-      this.#lastAnchoredMs = nowMs;
+      this.#lastBaselineMs = nowMs;
     }
     return false;
   }
 
-  answered(body: Buffer): void {
+  responded(body: Buffer): void {
     if (this.#isRecording) {
       this.#recorded.push(body);
     }
@@ -88,10 +88,10 @@ export class Tally {
     return {
       requests: this.requests,
       tokens: this.tokens,
-      anchored: this.#anchored,
-      mostRequestsOfAnAnchor: this.#most,
+      baselines: this.#baselines,
+      mostRequestsOfABaseline: this.#most,
       firstRequestMs: this.#firstRequestMs,
-      lastAnchoredMs: this.#lastAnchoredMs,
+      lastBaselineMs: this.#lastBaselineMs,
       recorded: bytes.length,
       medianBytes: bytes[Math.floor(bytes.length / 2)] ?? 0,
     };

@@ -1,6 +1,6 @@
 /** The benchmark's service is consistent, or it would measure repeated requests; and its table. */
 import { expect, test } from 'vitest';
-import { Answers } from '../../bench/service/answers.ts';
+import { Responses } from '../../bench/service/responses.ts';
 import { tableOf } from '../../bench/table.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { decodeAggregated } from '../../src/service/decode.ts';
@@ -8,11 +8,11 @@ import type { AggregatedResponse } from '../../src/base/model.ts';
 
 const MINUTE_MS = 60_000;
 const NOW_MS = Date.UTC(2026, 10, 21, 14, 30, 20);
-const answers = new Answers(new Zone('Europe/Copenhagen'));
+const responses = new Responses(new Zone('Europe/Copenhagen'));
 
 function read(aggregation: 'day' | 'quarter' | 'minute', minutes: number): AggregatedResponse {
   const from = new Date(NOW_MS - minutes * MINUTE_MS).toISOString();
-  const body = answers.body(3, 'peoplecount', new URLSearchParams({ aggregation, from }), NOW_MS);
+  const body = responses.body(3, 'peoplecount', new URLSearchParams({ aggregation, from }), NOW_MS);
   return decodeAggregated('peoplecount', { contentType: 'application/json', body }, []);
 }
 

@@ -21,7 +21,7 @@ const ZONES = ['Europe/Copenhagen', 'Europe/London', 'America/New_York', 'Austra
 const OBJECTS_OF_A_REQUEST = 2_200;
 
 /** So many customers, of which nothing is known yet. Each shows 28 series once it was polled. */
-export function createFleet(customers: number): readonly Customer[] {
+export function createCustomers(customers: number): readonly Customer[] {
   const marks = new HighWaterMarks();
   const parse = createOpeningHoursParser();
   const calendars = ZONES.map((zone) => new Calendar(new Zone(zone), { hour: 4, minute: 0 }));
@@ -58,14 +58,14 @@ function oneMinute({ calendar }: Customer, nowMs: number, inside: number): DayCo
 
 /** What follows from one good poll of each of the customer's streams. `polls` is how many there were before. */
 export function poll(customer: Customer, number: number, polls: number, nowMs: number): void {
-  const epoch = customer.periodAt(nowMs);
+  const period = customer.periodAt(nowMs);
   const day = customer.calendar.dayAt(nowMs);
   const counted = 1_000 + ((number * 7_919) % 90_000) + polls * 3;
   for (const stream of STREAMS) {
     const { length } = Array.from({ length: OBJECTS_OF_A_REQUEST }, (_, i) => [i]);
     const counts = COUNTERS[stream].map((_, kind) => counted + length - kind * 17);
     const snapshot = {
-      period: epoch,
+      period,
       day,
       atMs: nowMs,
       totals: counts,

@@ -25,7 +25,7 @@ const AMOUNTS = {
 } as const satisfies Record<Endpoint, readonly (readonly number[])[]>;
 const FIELDS = { peoplecount: ['in', 'out'], login: ['value'] } as const;
 
-export class Answers {
+export class Responses {
   readonly #zone: Zone;
   readonly #kept = new Map<string, Buffer>();
   #keptAtMinute = -1;
