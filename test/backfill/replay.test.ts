@@ -44,18 +44,8 @@ function at(time: string): number {
   return COPENHAGEN.instantOfWall(Date.parse(`${full}Z`));
 }
 
-interface Replayed {
-  /** Of people entered, people exited and logins. */
-  readonly totals: readonly (number | undefined)[];
-  readonly today: readonly (number | undefined)[];
-  readonly inside: number | undefined;
-  readonly open: boolean | undefined;
-  readonly utcOffset: number;
-  /** Of people and logins. */
-  readonly seen: readonly (number | undefined)[];
-}
-
-function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}): Replayed[] {
+/** Totals and today are those of people entered, people exited and logins; last seen of both streams. */
+function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}) {
   const past = replayPeriod(
     {
       ...RIVERSIDE,
@@ -90,14 +80,14 @@ function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}):
 test('replays the minutes that are over, day by day, across a change of the clocks', () => {
   const people = ['24 18:29', '24 18:30', '25 03:59', '25 12:00'].map(at);
   const logins = at('24 09:00');
-  const rows: [string, number[], number[], number, boolean, number, (number | undefined)[]][] = [
+  const rows = [
     ['24 04:00', [0, 0, 0], [0, 0, 0], 0, false, 2, [undefined, undefined]],
     ['24 18:30:30', [3, 5, 7], [3, 5, 7], 0, true, 2, [people[0], logins]],
     ['24 18:31', [7, 6, 7], [7, 6, 7], 3, true, 2, [people[1], logins]],
     ['25 04:00', [8, 6, 7], [0, 0, 0], 0, false, 1, [people[2], logins]],
     ['25 12:01', [10, 6, 7], [2, 0, 0], 2, true, 1, [people[3], logins]],
     ['26 04:00', [10, 6, 7], [0, 0, 0], 0, false, 1, [people[3], undefined]],
-  ];
+  ] as const;
   expect(replay(rows.map(([time]) => time))).toEqual(
     rows.map(([, totals, today, inside, open, utcOffset, seen]) => {
       return { totals, today, inside, open, utcOffset, seen };

@@ -42,34 +42,23 @@ test('a plain service takes the requests of one poll and one more', async () => 
   expect(requests).toBe(6);
 });
 
+const UNKNOWN = { agrees: undefined };
+
+/** `day` has fewer people than `minute`. */
+function differs(totalAggregation: 'day' | 'quarter', byDay: number, byMinute: number) {
+  return { agrees: false, totalAggregation, byDay: [byDay, 0], byMinute: [byMinute, 0] } as const;
+}
+
+/** All minutes are listed; above a limit they are forced into days. */
+function listed(limit: number): Partial<Conventions> {
+  return { ...forcedAbove(limit), emptyBuckets: 'listed' };
+}
+
 test.each<[string, Partial<Conventions>, readonly number[], Partial<StreamDiagnosis>]>([
-  [
-    'with nobody in it cannot be compared',
-    {},
-    [],
-    { day: { agrees: undefined }, lastSeenMs: undefined },
-  ],
-  [
-    'that lags is compared with the minutes',
-    {},
-    MORNING,
-    {
-      day: { agrees: false, totalAggregation: 'quarter', byDay: [1, 0], byMinute: [3, 0] },
-      isMinuteForced: false,
-    },
-  ],
-  [
-    'that lags is found although the minutes of today are forced into days',
-    { ...forcedAbove(40), emptyBuckets: 'listed' },
-    MORNING,
-    { day: { agrees: false, totalAggregation: 'day', byDay: [0, 0], byMinute: [2, 0] } },
-  ],
-  [
-    'that lags cannot be compared if half an hour by minute is forced into days',
-    { ...forcedAbove(20), emptyBuckets: 'listed' },
-    MORNING,
-    { day: { agrees: undefined }, isMinuteForced: true },
-  ],
+  ['with nobody in it cannot be compared', {}, [], { day: UNKNOWN, lastSeenMs: undefined }],
+  ['that lags is compared', {}, MORNING, { day: differs('quarter', 1, 3), isMinuteForced: false }],
+  ['that lags is found by half an hour', listed(40), MORNING, { day: differs('day', 0, 2) }],
+  ['that lags is not compared', listed(20), MORNING, { day: UNKNOWN, isMinuteForced: true }],
 ])('a day %s', async (_, conventions, agoMs, expected) => {
   const { diagnosis } = await diagnose(conventions, agoMs, HOUR_MS);
   expect(diagnosis).toMatchObject(expected);

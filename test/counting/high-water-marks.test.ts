@@ -22,6 +22,8 @@ function customerWith(counters: unknown, start = '2026-11-01T03:00:00.000Z'): ob
   return { ...IDENTITY, periods: { [start]: counters } };
 }
 
+const SEVEN = { logins: [7, NOW_MS] };
+
 function serialized(marks: HighWaterMarks, nowMs = NOW_MS): string {
   return [...marks.serialize(nowMs)].join('');
 }
@@ -123,7 +125,7 @@ describe('high-water marks', () => {
   });
 
   test('survive a start with a clock that is decades behind', () => {
-    const { marks, value } = restored(textOf(customerWith({ logins: [7, NOW_MS] })), 0);
+    const { marks, value } = restored(textOf(customerWith(SEVEN)), 0);
     expect(value).toBe(7);
     expect(serialized(marks, 0)).toContain('riverside');
   });
@@ -170,16 +172,10 @@ describe('an entry of the state file', () => {
     ['a negative value', customerWith({ logins: [-1, NOW_MS] })],
     ['a fraction', customerWith({ logins: [7.5, NOW_MS] })],
     ['a value that is not a safe integer', customerWith({ logins: [2 ** 53, NOW_MS] })],
-    [
-      'a period that started long ago',
-      customerWith({ logins: [7, NOW_MS] }, '2026-08-01T02:00:00Z'),
-    ],
-    [
-      'a period that starts within a month',
-      customerWith({ logins: [7, NOW_MS] }, '2026-11-04T03:00:00Z'),
-    ],
-    ['a period that is no time', customerWith({ logins: [7, NOW_MS] }, 'november')],
-    ['an owner without a name', { ...customerWith({ logins: [7, NOW_MS] }), customer: null }],
+    ['a period that started long ago', customerWith(SEVEN, '2026-08-01T02:00:00Z')],
+    ['a period that starts within a month', customerWith(SEVEN, '2026-11-04T03:00:00Z')],
+    ['a period that is no time', customerWith(SEVEN, 'november')],
+    ['an owner without a name', { ...customerWith(SEVEN), customer: null }],
     ['too few fields', customerWith({ logins: [7] })],
     ['too many fields', customerWith({ logins: [7, NOW_MS, 1] })],
     ['an object in the place of the value', customerWith({ logins: { value: 7 } })],

@@ -1,12 +1,14 @@
 /** Metrics of two customers, and sources that a test can change. */
 import { BREAKDOWNS } from '../../src/base/model.ts';
-import { NO_ESTIMATE, UNPOLLED } from '../../src/counting/customer-metrics.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
+import { UNPOLLED } from '../../src/counting/customer-metrics.ts';
 import type {
   CustomerMetrics,
   MetricsSource,
   StreamMetrics,
 } from '../../src/counting/customer-metrics.ts';
 import type { Exposition } from '../../src/metrics/exposition.ts';
+import { customerNamed } from '../support/polled.ts';
 
 /** 2026-03-10T09:00:00Z. */
 export const NOW_MS = Date.UTC(2026, 2, 10, 9);
@@ -67,24 +69,8 @@ export function streamMetrics(changes: Partial<StreamMetrics>): StreamMetrics {
 
 /** A customer that was not polled yet, with the stream people only. */
 export function harbour(changes: Partial<CustomerMetrics> = {}): CustomerMetrics {
-  const unknown = { total: undefined, excess: undefined, today: undefined };
-  return {
-    customer: 'harbour',
-    timezone: 'America/New_York',
-    labels: {},
-    utcOffsetSeconds: -14_400,
-    periodStartMs: Date.UTC(2026, 2, 1, 9),
-    capacity: undefined,
-    open: undefined,
-    credentialsValid: undefined,
-    occupancy: undefined,
-    estimate: NO_ESTIMATE,
-    counters: { people_entered: unknown, people_exited: unknown },
-    breakdowns: {},
-    streams: { people: streamMetrics({}) },
-    validUntilMs: Infinity,
-    ...changes,
-  };
+  const unpolled = customerNamed('harbour', undefined, { zone: new Zone('America/New_York') });
+  return { ...unpolled.metricsAt(NOW_MS), validUntilMs: Infinity, ...changes };
 }
 
 /** Exposes these sources, which have the labels and breakdowns of their metrics. */

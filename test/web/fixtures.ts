@@ -132,6 +132,8 @@ export const UNKNOWN: CustomerChanges = {
   series: undefined,
 };
 
+export const CLOSED: CustomerChanges = { open: false, occupancy: 0, series: seriesOf([0, 0]) };
+
 export const FAILING = polled({
   up: false,
   failures: 4,
@@ -143,7 +145,7 @@ const KINDS: readonly CustomerChanges[] = [
   UNKNOWN,
   FAILING,
   { credentialsValid: false, timezone: 'Australia/Perth' },
-  { open: false, occupancy: 0, series: seriesOf([0, 0]) },
+  CLOSED,
   {
     ...polled({ lastSeenMs: NOW_MS - 26 * HOUR_MS }),
     capacity: 12_000,

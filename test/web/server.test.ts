@@ -136,33 +136,20 @@ test.each([
 });
 
 const LINE = 'GET /metrics HTTP/1.1\r\n';
+const HOST = `${LINE}Host: x\r\n`;
+const BAD = '400 Bad Request';
+const TOO_LARGE = '431 Request Header Fields Too Large';
 const CHUNKED = 'POST /-/reload HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
 
 test.each([
-  ['a request line without a version', 'GET\r\n\r\n', '400 Bad Request'],
-  ['no host', `${LINE}\r\n`, '400 Bad Request'],
-  [
-    'two lengths',
-    `${LINE}Host: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n`,
-    '400 Bad Request',
-  ],
-  ['an unknown expectation', `${LINE}Host: x\r\nExpect: it\r\n\r\n`, '417 Expectation Failed'],
-  [
-    '9 KB of headers',
-    `${LINE}X: ${'x'.repeat(9_000)}\r\n\r\n`,
-    '431 Request Header Fields Too Large',
-  ],
-  [
-    'a path of 9 KB',
-    `GET /${'x'.repeat(9_000)} HTTP/1.1\r\n\r\n`,
-    '431 Request Header Fields Too Large',
-  ],
+  ['a request line without a version', 'GET\r\n\r\n', BAD],
+  ['no host', `${LINE}\r\n`, BAD],
+  ['two lengths', `${HOST}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`, BAD],
+  ['an unknown expectation', `${HOST}Expect: it\r\n\r\n`, '417 Expectation Failed'],
+  ['9 KB of headers', `${LINE}X: ${'x'.repeat(9_000)}\r\n\r\n`, TOO_LARGE],
+  ['a path of 9 KB', `GET /${'x'.repeat(9_000)} HTTP/1.1\r\n\r\n`, TOO_LARGE],
   ['20 KB of chunk extensions', `${CHUNKED}1;${'x'.repeat(20_000)}\r\n`, '413 Payload Too Large'],
-  [
-    'a path that cannot be decoded',
-    'GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
-    '400 Bad Request',
-  ],
+  ['an undecodable path', `${HOST.replace('metrics', '%zz')}Connection: close\r\n\r\n`, BAD],
 ])('%s is refused in the same form as all else', async (_name, sent, status) => {
   const { socket, ended } = await connected(await urlOf());
   socket.write(sent);
@@ -179,7 +166,7 @@ test.each([
 test('a bad request behind a good one is not taken for the response to that', async () => {
   const parts = Promise.withResolvers<readonly Uint8Array[]>();
   const { socket, ended } = await connected(await urlOf({ exposition: () => parts.promise }));
-  socket.write(`${LINE}Host: x\r\n\r\nGET\r\n\r\n`);
+  socket.write(`${HOST}\r\nGET\r\n\r\n`);
   expect(await ended).toBe('');
   parts.resolve([]);
 });

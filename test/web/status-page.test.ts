@@ -8,9 +8,10 @@ import { CustomerRegistry } from '../../src/customers.ts';
 import type { CustomerStatus } from '../../src/web/status-row.ts';
 import { renderStatusPage } from '../../src/web/status-page.ts';
 import type { StatusData } from '../../src/web/status-page.ts';
-import { load } from '../config/folder.ts';
+import { configWith, load } from '../config/folder.ts';
 import { NOW_MS } from '../metrics/fixtures.ts';
 import {
+  CLOSED,
   FAILING,
   HOUR_MS,
   UNKNOWN,
@@ -55,6 +56,9 @@ function estimated(people: number, lower: number, upper: number, fault: DoorFaul
   return { estimate: { ...NO_ESTIMATE, people: { people, lower, upper }, fault } };
 }
 
+const DIFFERENT = estimated(38.6, 33.4, 44.2, 'exits_missing');
+const CLOSE = estimated(42.3, 36, 44, 'none');
+
 describe('a customer', () => {
   test.each<[string, CustomerChanges, string]>([
     [
@@ -68,21 +72,13 @@ describe('a customer', () => {
       UNKNOWN,
       'riverside Europe/Copenhagen Not polled yet – – – – – – ○ people not polled yet, next in 48s',
     ],
+    ['that is closed and empty', CLOSED, 'Closed 0 of 250 0 % no visitors yet'],
     [
-      'that is closed and empty',
-      { open: false, occupancy: 0, series: seriesOf([0, 0]) },
-      'Closed 0 of 250 0 % no visitors yet',
-    ],
-    [
-      'whose estimate differs from the counts, with a suspected door',
-      estimated(38.6, 33.4, 44.2, 'exits_missing'),
+      'with a suspected door',
+      DIFFERENT,
       'Exits missing? Open 42 of 250 estimate 39 (33 to 45) 17 %',
     ],
-    [
-      'whose estimate is close to the counts',
-      estimated(42.3, 36, 44, 'none'),
-      'riverside Europe/Copenhagen Open 42 of 250 estimate 42 (36 to 44) 17 %',
-    ],
+    ['whose estimate is near', CLOSE, 'Copenhagen Open 42 of 250 estimate 42 (36 to 44) 17 %'],
     [
       'with an estimate and without a capacity',
       { ...estimated(1_039.6, 1_001, 1_072.1, 'none'), capacity: undefined },
@@ -109,7 +105,7 @@ describe('a customer', () => {
         '◐ people waiting for confirmation since 07:30 , next in 48s',
     ],
     [
-      'whose values wait for confirmation since the day before',
+      'whose values wait since the day before',
       polled({ waitingSinceMs: NOW_MS - 11 * HOUR_MS }),
       '◐ people waiting for confirmation since 2026-03-09 23:00 , next in 48s',
     ],
@@ -118,11 +114,7 @@ describe('a customer', () => {
       polled({ waitingSinceMs: NOW_MS - 11 * HOUR_MS, up: false }),
       'Polls failing Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ✕ people failing',
     ],
-    [
-      'whose last poll is in the future, after the clock stepped back',
-      polled({ lastSuccessMs: NOW_MS + 60_000 }),
-      '● people 0s ago',
-    ],
+    ['whose clock stepped back', polled({ lastSuccessMs: NOW_MS + 60_000 }), '● people 0s ago'],
   ])('%s', (_name, changes, text) => {
     expect(textOf(pageOf([customer(changes)]))).toContain(text);
   });
@@ -167,8 +159,15 @@ function silenceOf(changes: CustomerChanges) {
   };
 }
 
-const SEEN_17H_AGO = polled({ lastSeenMs: NOW_MS - 17 * HOUR_MS });
-const COUNTED_17H_AGO = [['Last visitor counted 17h ago', false]];
+const SEEN_MS = NOW_MS - 17 * HOUR_MS;
+const SEEN_17H_AGO = polled({ lastSeenMs: SEEN_MS });
+const COUNTED_17H_AGO = countedAgo('17h');
+/** Less than two hours ago. */
+const LATELY_MS = NOW_MS - 2 * HOUR_MS + 1;
+
+function countedAgo(age: string): ReturnType<typeof silenceOf>['lines'] {
+  return [[`Last visitor counted ${age} ago`, false]];
+}
 
 function countedToday(entered: number | undefined, exited: number | undefined): CustomerChanges {
   return {
@@ -191,24 +190,12 @@ describe('doors that count nobody while it is open', () => {
   });
 
   test.each<[string, CustomerChanges, ReturnType<typeof silenceOf>['lines']]>([
-    [
-      'for less than two hours',
-      polled({ lastSeenMs: NOW_MS - 2 * HOUR_MS + 1 }),
-      [['Last visitor counted 1h59m ago', false]],
-    ],
-    [
-      'for less than two hours since it opened',
-      { ...SEEN_17H_AGO, openSinceMs: NOW_MS - 2 * HOUR_MS + 1 },
-      COUNTED_17H_AGO,
-    ],
+    ['for less than two hours', polled({ lastSeenMs: LATELY_MS }), countedAgo('1h59m')],
+    ['soon after it opened', { ...SEEN_17H_AGO, openSinceMs: LATELY_MS }, COUNTED_17H_AGO],
     ['while it is closed', { ...SEEN_17H_AGO, open: false }, COUNTED_17H_AGO],
     ['without opening hours', { ...SEEN_17H_AGO, open: undefined }, COUNTED_17H_AGO],
-    ['while polls fail', polled({ lastSeenMs: NOW_MS - 17 * HOUR_MS, up: false }), COUNTED_17H_AGO],
-    [
-      'while values wait for confirmation',
-      polled({ lastSeenMs: NOW_MS - 17 * HOUR_MS, waitingSinceMs: NOW_MS }),
-      COUNTED_17H_AGO,
-    ],
+    ['while polls fail', polled({ lastSeenMs: SEEN_MS, up: false }), COUNTED_17H_AGO],
+    ['while values wait', polled({ lastSeenMs: SEEN_MS, waitingSinceMs: NOW_MS }), COUNTED_17H_AGO],
     ['today, but somebody out', countedToday(0, 1), []],
     ['as far as is known', countedToday(undefined, undefined), []],
   ])('do not make the row amber %s', (_name, changes, lines) => {
@@ -217,15 +204,9 @@ describe('doors that count nobody while it is open', () => {
 });
 
 test('a customer is open by its hours in its zone, and unknown without hours', async () => {
-  const { config } = await load({
-    'config.yaml': `
-service: { base_url: 'http://127.0.0.1:9', auth_url: 'http://127.0.0.1:9' }
-defaults: { timezone: Europe/Copenhagen }
-customers:
-  - { name: a, client_id: a, client_secret: otter-quay-1, opening_hours: 'Mo-Fr 08:00-20:00' }
-  - { name: b, client_id: b, client_secret: otter-quay-2 }
-`,
-  });
+  const customer = 'opening_hours: "Mo-Fr 08:00-20:00"';
+  const more = '  - { name: b, client_id: b, client_secret: otter-quay-2, timezone: Europe/Oslo }';
+  const { config } = await load({ 'config.yaml': configWith({ customer, more }) });
   const registered = new CustomerRegistry(new HighWaterMarks()).update(config);
   const openedMs = Date.UTC(2026, 2, 10, 7);
   expect(

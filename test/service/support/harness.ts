@@ -1,4 +1,5 @@
 /** A service client as the daemon creates it, with everything recorded that it reports. */
+import { strict as assert } from 'node:assert';
 import { onTestFinished, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
@@ -141,13 +142,8 @@ export function ask(
 
 /** Returns the ServiceError that a promise fails with. */
 export async function failureOf(promise: Promise<unknown>): Promise<ServiceError> {
-  const outcome: unknown = await promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (!(outcome instanceof ServiceError)) {
-    throw new Error('Expected a ServiceError', { cause: outcome });
-  }
+  const outcome = await promise.catch((error: unknown) => error);
+  assert(outcome instanceof ServiceError, outcome instanceof Error ? outcome : 'no error');
   return outcome;
 }
 
