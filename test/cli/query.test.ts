@@ -204,6 +204,8 @@ test('on a terminal, pages and records are counted while they are read', async (
   expect(err.split('\r\u001b[K')).toEqual(['', '1 page, 2 records', '', '2 pages, 3 records', '']);
 });
 
+const AGGREGATED = json(200, { metadata: { aggregation: 'day' }, result: [] });
+const MALFORMED = json(200, { metadata: {}, result: [{ id: 'l-9' }, { id: { patron: 'Ada' } }] });
 /** Pages without records, each with the token of the next. */
 const ELEVEN_EMPTY = Object.fromEntries(
   'abcdefghijk'.split('').map((token, i, tokens) => [token, page([], tokens[i + 1])]),
@@ -213,19 +215,9 @@ test.each([
   ['a circle of tokens', { a: page([3], 'b'), b: page([1], 'a') }, [1, 2, 3], 'a page twice'],
   ['the same page again', { a: page([1, 2], 'b') }, [1, 2], 'a page twice'],
   ['the eleventh empty page', ELEVEN_EMPTY, [1, 2], 'the service returned 11 empty pages in a row'],
-  [
-    'an aggregation',
-    { a: json(200, { metadata: { aggregation: 'day' }, result: [] }) },
-    [1, 2],
-    'choose a smaller --limit',
-  ],
+  ['an aggregation', { a: AGGREGATED }, [1, 2], 'choose a smaller --limit'],
   ['a refusal', { a: json(403, {}) }, [1, 2], '/v1/login: status 403'],
-  [
-    'a malformed record',
-    { a: json(200, { metadata: {}, result: [{ id: 'l-9' }, { id: { patron: 'Ada' } }] }) },
-    [1, 2],
-    'record 1: "id": expected a string',
-  ],
+  ['a malformed record', { a: MALFORMED }, [1, 2], 'record 1: "id": expected a string'],
 ])(
   '%s ends the query with status 1 after the rows so far',
   async (_what, pages, written, message) => {

@@ -1,6 +1,6 @@
 /** Files that cannot be read, secret files, warnings about modes, and patterns of customer files. */
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -9,6 +9,7 @@ import { readTextFile } from '../../src/base/files.ts';
 import { accessOf, parseSecret } from '../../src/config/credentials.ts';
 import { configWith, folderOf, load, problemsOf } from './folder.ts';
 
+const exec = promisify(execFile);
 const WITH_SECRET_FILE = configWith({}).replace(
   'client_secret: hunter2hunter2',
   'client_secret_file: secrets/riverside',
@@ -29,17 +30,9 @@ const OBSTACLES: readonly (readonly [string, string, (path: string) => Promise<u
   ['nothing', 'does not exist', async () => {}],
   ['a directory', 'is not a regular file', (path) => mkdir(path)],
   ['a link to itself', 'cannot be read: ELOOP', (path) => symlink(path, path)],
-  [
-    'a pipe without a writer',
-    'is not a regular file',
-    (path) => promisify(execFile)('mkfifo', [path]),
-  ],
-  [
-    'a gigabyte',
-    'is larger than 64 KiB',
-    // It has no blocks and takes no room.
-    async (path) => writeFile(path, '').then(() => truncate(path, 2 ** 30)),
-  ],
+  ['a pipe without a writer', 'is not a regular file', (path) => exec('mkfifo', [path])],
+  // It has no blocks and takes no room.
+  ['a gigabyte', 'is larger than 64 KiB', (path) => exec('truncate', ['-s', '1G', path])],
   [
     'a file without permission',
     'cannot be read by this process: permission denied',

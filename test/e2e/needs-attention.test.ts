@@ -16,6 +16,7 @@ const INSIDE = 'library_occupancy_people';
 const LOWER_BOUND = 'library_occupancy_estimate_lower_people';
 const OPEN = 'library_open';
 const SEEN = 'library_people_last_seen_timestamp_seconds';
+const DOOR = 'library_device_people_entered_total{device="2"}';
 const SUSPECT = 'library_door_suspect{kind="entries_missing"}';
 
 /** A busy, open library without a problem: 60 an hour, 50 inside, two devices. */
@@ -40,7 +41,7 @@ const WELL: Scenario = {
   'library_device_people_exited_today{device="1"}': 300,
   'library_device_people_exited_today{device="2"}': 150,
   'library_device_people_entered_total{device="1"}': (minute) => 0.7 * minute,
-  'library_device_people_entered_total{device="2"}': (minute) => 0.3 * minute,
+  [DOOR]: (minute) => 0.3 * minute,
 };
 /** Nobody has been counted for two hours. */
 const SILENT: Scenario = { [SEEN]: stopsAt(END - 2 * HOUR, now) };
@@ -57,6 +58,8 @@ const DEAD_DEVICE: Scenario = {
 const OLD: Scenario = {
   'library_poll_last_success_timestamp_seconds{stream="logins"}': stopsAt(END - HOUR, now),
 };
+const CROWDED: Scenario = { [INSIDE]: 101, [OUT_TODAY]: 399 };
+const OVER_CAPACITY = 'more people than the capacity';
 const NOBODY = 'nobody is being counted';
 const NONE = 'no problem';
 
@@ -77,45 +80,18 @@ test.each<readonly [string, Scenario, string]>([
   ['it has been open for half an hour', { ...SILENT, [OPEN]: until(END - 25, 0, 1) }, NONE],
   ['nobody came in this hour last week either', { ...SILENT, [IN]: 0 }, NONE],
   ['one of its doors counts nobody', DEAD_DEVICE, 'a door counter counts nobody'],
-  [
-    'a door counts nobody that few use',
-    {
-      ...DEAD_DEVICE,
-      'library_device_people_entered_total{device="2"}': (minute) => 0.04 * minute,
-    },
-    NONE,
-  ],
-  [
-    'more are inside than may be',
-    { [INSIDE]: 101, [OUT_TODAY]: 399 },
-    'more people than the capacity',
-  ],
-  [
-    'more are inside than may be, by the lower bound of the estimate',
-    { [LOWER_BOUND]: 101 },
-    'more people than the capacity',
-  ],
-  [
-    'more are inside than may be, but not by the lower bound of the estimate',
-    { [INSIDE]: 101, [OUT_TODAY]: 399, [LOWER_BOUND]: 100 },
-    NONE,
-  ],
+  ['a door counts nobody that few use', { ...DEAD_DEVICE, [DOOR]: (m) => 0.04 * m }, NONE],
+  ['more are inside than may be', CROWDED, OVER_CAPACITY],
+  ['more are inside, by the lower bound of the estimate', { [LOWER_BOUND]: 101 }, OVER_CAPACITY],
+  ['more are inside, but not by the lower bound', { ...CROWDED, [LOWER_BOUND]: 100 }, NONE],
   ['nothing is known of its capacity', { library_capacity_people: null }, NONE],
   ['four hundred came, and fifty left', { [OUT_TODAY]: 50 }, 'entries and exits drift apart'],
   ['its doors count no entries', { [SUSPECT]: 1 }, 'entries or exits are not counted'],
   ['no door fault is suspected', { [SUSPECT]: 0 }, NONE],
   ['its logins were not read for an hour', OLD, 'the data is old'],
   ['its last poll failed', { 'library_up{stream="people"}': 0 }, 'polls fail'],
-  [
-    'a failed poll is also an old one',
-    { ...OLD, 'library_up{stream="logins"}': 0 },
-    'the data is old',
-  ],
-  [
-    'the service does not let it in',
-    { library_credentials_valid: 0 },
-    'the credentials are refused',
-  ],
+  ['a failed poll is also old', { ...OLD, 'library_up{stream="logins"}': 0 }, 'the data is old'],
+  ['the service refuses it', { library_credentials_valid: 0 }, 'the credentials are refused'],
   ['all is well', {}, NONE],
 ])('%s: %s', async (_, change, problem) => {
   const problems = problem === NONE ? [] : [['riverside', problem] as const];

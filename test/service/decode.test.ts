@@ -89,10 +89,7 @@ describe('an aggregated response', () => {
   const NO_AGGREGATION = '"metadata.aggregation": expected the name of an aggregation';
 
   test.for<[string, readonly unknown[]]>([
-    [
-      'expected complete JSON in UTF-8',
-      ['', JSON.stringify(rows()).slice(0, -1), '{}{}', Buffer.of(0xc3, 0x28), '['.repeat(4e6)],
-    ],
+    ['expected complete JSON in UTF-8', ['', '{', '{}{}', Buffer.of(0xc3, 0x28), '['.repeat(4e6)]],
     ['expected a JSON object', [[], 'null']],
     ['"metadata": expected an object', [{ error: 'no' }, { metadata: [], result: [] }]],
     [

@@ -2,15 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { LOGIN, NOW_MS, PEOPLE, at, silent, small } from './support.ts';
 import type { Response, RawRecord, Small } from './support.ts';
 
+const OFFLINE = { usualMs: 1_000, offlineShare: 0.3, offlineMaxMs: 3_600_000 };
+
 describe('raw records', () => {
   test.each([
-    [
-      'by server time, with offline devices',
-      {
-        windowTime: 'server',
-        lateness: { usualMs: 1_000, offlineShare: 0.3, offlineMaxMs: 3_600_000 },
-      },
-    ],
+    ['by server time, with offline devices', { windowTime: 'server', lateness: OFFLINE }],
     ['limited by bytes', { forced: { above: 'bytes', limit: 5_000 } }],
   ] as const)('have pages that join to the whole: %s', (_, conventions) => {
     const { ask, service } = small(conventions);
