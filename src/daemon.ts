@@ -11,7 +11,7 @@ import type { Config, CustomerConfig } from './config/types.ts';
 import type { LoadResult } from './config/reader.ts';
 import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { createExporterMetrics } from './metrics/exporter-metrics.ts';
-import { createExposition, renderScrape } from './metrics/exposition.ts';
+import { createExposition, renderCustomers, renderScrape } from './metrics/exposition.ts';
 import { changedNames, CustomerRegistry, shardOf } from './customers.ts';
 import type { RegisteredCustomer } from './customers.ts';
 import { LogLimiter } from './base/log-limiter.ts';
@@ -102,7 +102,11 @@ export function createDaemon(options: DaemonOptions): Daemon {
 
   const web = createWebServer({
     ...options,
-    exposition: (format, gzip) => renderScrape(exposition, exporterMetrics, format, gzip),
+    exposition: async (format, gzip, customers) =>
+      customers.length === 0
+        ? renderScrape(exposition, exporterMetrics, format, gzip)
+        : renderCustomers(exposition, customers, format, gzip),
+    customers: () => registered.map(({ config }) => config),
     healthy: () => runtime.scheduler.lateMs() < MAX_LATE_MS,
     ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
     status: () => ({

@@ -34,6 +34,7 @@ const web = createWebServer({
   clock,
   log: silentLogger,
   exposition: (format, gzip) => renderScrape(exposition, exporterMetrics, format, gzip),
+  customers: () => [],
   healthy: () => true,
   ready: () => ({ ready: true, why: '' }),
   status: () => ({

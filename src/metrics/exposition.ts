@@ -57,6 +57,21 @@ export async function renderScrape(
   return gzip ? [joinGzip(chunks)] : chunks.map(({ plain }) => plain);
 }
 
+/** Returns the parts of a response with these customers alone, or undefined if one is unknown. */
+export function renderCustomers(
+  exposition: Exposition,
+  customers: readonly string[],
+  format: Format,
+  gzip: boolean,
+): readonly Uint8Array[] | undefined {
+  const text = exposition.renderCustomers(customers, format);
+  if (text === undefined) {
+    return undefined;
+  }
+  const chunk = new Chunk(text + END_OF[format]);
+  return [gzip ? joinGzip([chunk]) : chunk.plain];
+}
+
 /**
  * Returns the customers' metrics. `openMetricsCreated` adds `_created` in OpenMetrics: the period's start.
  */
@@ -79,22 +94,22 @@ export function createExposition({
     return isChanged || nowMs < renderedAtMs || nowMs >= validUntilMs;
   }
 
+  function hasCreated(format: Format, { startsWithPeriod }: Family): boolean {
+    return openMetricsCreated && format === 'openmetrics' && startsWithPeriod === true;
+  }
+
   function renderBlock(block: Block): void {
     const nowMs = clock.nowMs();
-    const customers = block.sources.map((source): LabelledCustomer => {
-      const metrics = source.metricsAt(nowMs);
-      return { metrics, label: writeLabels(['customer', metrics.customer]) };
-    });
+    const customers = block.sources.map((source) => labelledAt(source, nowMs));
     block.isChanged = false;
     block.renderedAtMs = nowMs;
     block.validUntilMs = Math.min(...customers.map(({ metrics }) => metrics.validUntilMs));
     block.chunks = families.map((family, i) => {
       const before = block.chunks[i];
       const text = unlessSame(before?.text, writeFamily(family, customers, context, false));
-      const openmetrics =
-        openMetricsCreated && family.startsWithPeriod === true
-          ? unlessSame(before?.openmetrics, writeFamily(family, customers, context, true))
-          : text;
+      const openmetrics = hasCreated('openmetrics', family)
+        ? unlessSame(before?.openmetrics, writeFamily(family, customers, context, true))
+        : text;
       return { text, openmetrics };
     });
   }
@@ -158,6 +173,27 @@ export function createExposition({
       });
     },
 
+    /**
+     * All series of these customers, each once, at this instant; undefined if one is unknown. Not cut
+     * out of their blocks: rendering a customer takes 40 µs, searching its block 500 µs.
+     */
+    renderCustomers(names: readonly string[], format: Format): string | undefined {
+      const nowMs = clock.nowMs();
+      const customers: LabelledCustomer[] = [];
+      for (const name of new Set(names)) {
+        const source = blockOf.get(name)?.sources.find(({ customer }) => customer === name);
+        if (source === undefined) {
+          return undefined;
+        }
+        customers.push(labelledAt(source, nowMs));
+      }
+      const texts = families.map((family) => {
+        const lines = writeFamily(family, customers, context, hasCreated(format, family));
+        return lines === '' ? '' : writeHead(format, family) + lines;
+      });
+      return texts.join('');
+    },
+
     renderPending: () => renderPending(),
 
     /** Renders what has settled until the signal aborts, so that scrapes are fast. */
@@ -179,6 +215,11 @@ function unlessSame(before: Chunk | undefined, text: string): Chunk {
 interface LabelledCustomer {
   readonly metrics: CustomerMetrics;
   readonly label: string;
+}
+
+function labelledAt(source: MetricsSource, nowMs: number): LabelledCustomer {
+  const metrics = source.metricsAt(nowMs);
+  return { metrics, label: writeLabels(['customer', metrics.customer]) };
 }
 
 function writeFamily(

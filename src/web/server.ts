@@ -15,6 +15,8 @@ import type { Logger } from '../base/log.ts';
 import type { WebConfig } from '../base/web-config.ts';
 import { createAuth } from './auth.ts';
 import { createConnections } from './connections.ts';
+import { renderTargets } from './service-discovery.ts';
+import type { DiscoveredCustomer } from './service-discovery.ts';
 import { renderStatusPage } from './status-page.ts';
 import type { StatusData } from './status-page.ts';
 import { CONTENT_SECURITY_POLICY } from './status-style.ts';
@@ -36,8 +38,17 @@ export interface WebServerOptions {
   readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Returns the parts of a response to a scrape. Must not wait for the service. */
-  readonly exposition: (format: ExpositionFormat, gzip: boolean) => Promise<readonly Uint8Array[]>;
+  /**
+   * Returns the parts of a response to a scrape: of everything, or of the named customers alone.
+   * Undefined if one of them is unknown. Must not wait for the service.
+   */
+  readonly exposition: (
+    format: ExpositionFormat,
+    gzip: boolean,
+    customers: readonly string[],
+  ) => Promise<readonly Uint8Array[] | undefined>;
+  /** What service discovery lists. */
+  readonly customers: () => readonly DiscoveredCustomer[];
   /** Whether the polling loop makes progress. */
   readonly healthy: () => boolean;
   /** `why` is shown while not ready. */
@@ -81,7 +92,7 @@ const REFUSAL_HEADERS = {
 };
 
 const NAME = 'library-stats-exporter';
-const RESERVED_PATHS = ['/-/healthy', '/-/ready', '/-/reload'];
+const RESERVED_PATHS = ['/sd', '/-/healthy', '/-/ready', '/-/reload'];
 
 /** Returns a server that opens nothing before `start`. Throws a UsageError for an invalid address or path. */
 export function createWebServer(options: WebServerOptions): WebServer {
@@ -151,6 +162,7 @@ function addRoutes(app: FastifyInstance, options: WebServerOptions): void {
   if (options.telemetryPath !== '/') {
     app.all('/', statusHandler(options));
   }
+  app.all('/sd', discoveryHandler(options));
   app.all('/-/healthy', (_request, reply) =>
     options.healthy()
       ? sendText(reply, 200, `${NAME} is healthy.`)
@@ -176,7 +188,11 @@ function scrapeHandler({ exposition }: WebServerOptions): RouteHandlerMethod {
     reply.raw.once('close', () => (scrapes -= 1));
     const format = negotiateFormat(request.headers);
     const gzip = acceptsGzip(request.headers);
-    const parts = await exposition(format, gzip);
+    const customers = queryOf(request).getAll('customer');
+    const parts = await exposition(format, gzip, customers);
+    if (parts === undefined) {
+      return sendText(reply, 404, `Unknown customer among ${JSON.stringify(customers)}`);
+    }
     reply.headers({
       'content-type': CONTENT_TYPES[format],
       'content-length': parts.reduce((sum, { length }) => sum + length, 0),
@@ -211,9 +227,26 @@ function statusHandler({ status, version, telemetryPath }: WebServerOptions): Ro
       'content-security-policy': CONTENT_SECURITY_POLICY,
       'referrer-policy': 'no-referrer',
     });
-    const query = new URLSearchParams(request.url.split('?', 2)[1]);
-    return reply.send(renderStatusPage(status(), version, telemetryPath, query));
+    return reply.send(renderStatusPage(status(), version, telemetryPath, queryOf(request)));
   };
+}
+
+/** An empty list before the customers are known would make Prometheus drop its targets. */
+function discoveryHandler(options: WebServerOptions): RouteHandlerMethod {
+  const { ready, customers, telemetryPath } = options;
+  return (request, reply) => {
+    const { host } = request.headers;
+    if (host === undefined) {
+      return sendText(reply, 400);
+    }
+    return ready().ready
+      ? reply.type('application/json').send(renderTargets(customers(), host, telemetryPath))
+      : sendText(reply, 503);
+  };
+}
+
+function queryOf({ url }: FastifyRequest): URLSearchParams {
+  return new URLSearchParams(url.split('?', 2)[1]);
 }
 
 function reloadHandler({ enableLifecycle, reload }: WebServerOptions): RouteHandlerMethod {

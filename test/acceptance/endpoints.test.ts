@@ -95,6 +95,27 @@ test('_created of the counters is the start of the period, in OpenMetrics only',
   expect((await daemon.scrape()).all('library_logins_created')).toEqual([]);
 });
 
+test('a target of /sd has the series of its customer alone', async () => {
+  const response = await daemon.get('/sd');
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+  const { host } = new URL(daemon.url);
+  expect(await response.json()).toEqual([
+    {
+      targets: [host],
+      labels: {
+        __metrics_path__: '/metrics',
+        __param_customer: 'riverside',
+        instance: `${host}/riverside`,
+      },
+    },
+  ]);
+  const text = await (await daemon.get('/metrics?customer=riverside')).text();
+  const { samples } = new Exposition(text);
+  expect(new Set(samples.map(({ labels }) => labels['customer']))).toEqual(new Set(['riverside']));
+  expect(samples.map(({ name }) => name)).toContain('library_people_entered_total');
+  expect((await daemon.get('/metrics?customer=riverside&customer=other')).status).toBe(404);
+});
+
 test('healthy, ready and the status page respond; the log is JSON on standard error', async () => {
   await eventually(async () => {
     expect((await daemon.get('/-/healthy')).status).toBe(200);

@@ -23,6 +23,7 @@ export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOp
     clock: systemClock,
     log: silentLogger,
     exposition: (format, gzip) => Promise.resolve([Buffer.from(`${format} gzip=${gzip}\n`)]),
+    customers: () => [],
     healthy: () => true,
     ready: () => ({ ready: true, why: '' }),
     status: () => statusOf([customer()]),

@@ -1,0 +1,69 @@
+/** The metrics of single customers: what a scrape of everything has of them, and nothing else. */
+import { gunzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { createExposition, renderCustomers } from '../../src/metrics/exposition.ts';
+import type { Format } from '../../src/metrics/format.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { NOW_MS, TestSource, harbour, riverside, setSources } from './fixtures.ts';
+
+function exposing() {
+  const exposition = createExposition({
+    clock: new VirtualClock(NOW_MS),
+    openMetricsCreated: true,
+  });
+  const all = [riverside(), harbour(), harbour({ customer: 'quay' })];
+  const sources = all.map((metrics) => new TestSource(metrics));
+  setSources(exposition, sources);
+  function textOf(format: Format, ...customers: readonly string[]): string {
+    return Buffer.concat(renderCustomers(exposition, customers, format, false) ?? []).toString();
+  }
+  return { exposition, sources, textOf };
+}
+
+test('has the families that a customer has, without those of others', () => {
+  expect(exposing().textOf('text', 'harbour')).toBe(`\
+# HELP library_customer_info Time zone and configured labels; always 1.
+# TYPE library_customer_info gauge
+library_customer_info{customer="harbour",timezone="America/New_York",region=""} 1
+# HELP library_utc_offset_seconds Current UTC offset of the time zone.
+# TYPE library_utc_offset_seconds gauge
+library_utc_offset_seconds{customer="harbour"} -14400
+# HELP library_period_start_timestamp_seconds Start of the counting period, when the counters were last 0.
+# TYPE library_period_start_timestamp_seconds gauge
+library_period_start_timestamp_seconds{customer="harbour"} 1772355600
+# HELP library_polls_total Polls, failed ones included.
+# TYPE library_polls_total counter
+library_polls_total{customer="harbour",stream="people"} 0
+# HELP library_poll_failures_total Failed polls.
+# TYPE library_poll_failures_total counter
+library_poll_failures_total{customer="harbour",stream="people"} 0
+# HELP library_polls_skipped_total Polls skipped because the previous one was still running.
+# TYPE library_polls_skipped_total counter
+library_polls_skipped_total{customer="harbour",stream="people"} 0
+`);
+});
+
+test.each(['text', 'openmetrics'] as const)(
+  'of all customers is the whole scrape as %s',
+  (format) => {
+    const { exposition, textOf } = exposing();
+    const whole = Buffer.concat(exposition.render(format).map(({ plain }) => plain)).toString();
+    const end = format === 'openmetrics' ? '# EOF\n' : '';
+    expect(textOf(format, 'riverside', 'harbour', 'quay', 'harbour')).toBe(whole + end);
+  },
+);
+
+test('follows a change without a scrape of everything, and can be compressed', () => {
+  const { exposition, sources, textOf } = exposing();
+  sources.forEach((source) => (source.metrics = riverside({ occupancy: 43 })));
+  expect(textOf('text', 'riverside')).toContain('_people{customer="riverside"} 43\n');
+  const [zipped = Buffer.of()] = renderCustomers(exposition, ['riverside'], 'text', true) ?? [];
+  expect(gunzipSync(zipped).toString()).toBe(textOf('text', 'riverside'));
+});
+
+test('is nothing if one of the customers is unknown or removed', () => {
+  const { exposition, sources } = exposing();
+  expect(renderCustomers(exposition, ['riverside', ''], 'text', false)).toBeUndefined();
+  setSources(exposition, sources.slice(1));
+  expect(renderCustomers(exposition, ['riverside'], 'text', false)).toBeUndefined();
+});
