@@ -33,6 +33,8 @@ export interface DaemonOptions {
   readonly loadWeb?: (() => Promise<LoadResult<WebConfig>>) | undefined;
   readonly listenAddress: string;
   readonly telemetryPath: string;
+  readonly externalUrl?: string | undefined;
+  readonly routePrefix?: string | undefined;
   readonly enableLifecycle: boolean;
   /** Whether counters have `_created` in OpenMetrics. */
   readonly openMetricsCreated?: boolean;

@@ -27,6 +27,8 @@ interface RunFlags extends LogFlags {
   readonly 'config.autoReloadInterval': number;
   readonly 'web.listenAddress': string;
   readonly 'web.telemetryPath': string;
+  readonly 'web.externalUrl'?: string;
+  readonly 'web.routePrefix'?: string;
   readonly 'web.config.file'?: string;
   readonly 'web.enableLifecycle': boolean;
   readonly 'web.openmetricsCreated': boolean;
@@ -55,6 +57,14 @@ export function runCommand(io: Io): Command {
     )
     .addOption(listenAddressOption('address to listen on; port 0 picks a free port', ':10096'))
     .option('--web.telemetry-path <path>', 'path of the metrics', '/metrics')
+    .option(
+      '--web.external-url <url>',
+      'URL or path at which clients reach the exporter, such as through a reverse proxy; for links and redirects',
+    )
+    .option(
+      '--web.route-prefix <path>',
+      'path that begins every path of the exporter; by default the path of --web.external-url',
+    )
     .addOption(webConfigOption())
     .option('--web.enable-lifecycle', 'reload at POST or PUT to /-/reload', false)
     .option(
@@ -111,6 +121,8 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
     loadWeb,
     listenAddress: flags['web.listenAddress'],
     telemetryPath: flags['web.telemetryPath'],
+    externalUrl: flags['web.externalUrl'],
+    routePrefix: flags['web.routePrefix'],
     enableLifecycle: flags['web.enableLifecycle'],
     openMetricsCreated: flags['web.openmetricsCreated'],
     storagePath: flags['storage.path'],

@@ -10,9 +10,6 @@ interface Credentials {
   readonly password: Uint8Array;
 }
 
-/** Probes have no password. Only this exact spelling is open. */
-const OPEN_PATHS: readonly string[] = ['/-/healthy', '/-/ready'];
-
 /** Comparisons run one at a time, off the event loop. At bcrypt's usual cost, 32 take two seconds. */
 const MAX_PENDING_COMPARISONS = 32;
 /** Limit for remembered credentials: only correct ones, so that guessing cannot replace them. */
@@ -22,11 +19,12 @@ const MAX_REMEMBERED = 256;
 const DECOY = '$2y$10$.DzGU/ut6wFJXSpL7Ccnluc8jztWSbzQmEmT8JDgmvu5kTWV5TaPS';
 
 /**
- * Resolves with the status to refuse a request with, or undefined if it is authenticated. Tests replace
- * `compare`.
+ * Resolves with the status to refuse a request with, or undefined if it is authenticated. `openPaths`
+ * need no password, because probes have none; only their exact spelling. Tests replace `compare`.
  */
 export function createAuth(
   config: () => Pick<WebConfig, 'users'>,
+  openPaths: readonly string[],
   compare: (password: Uint8Array, hash: string) => Promise<boolean> = verify,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<401 | 503 | undefined> {
   const key = randomBytes(32);
@@ -60,7 +58,7 @@ export function createAuth(
 
   return async (request, reply) => {
     const { users } = config();
-    if (users.size === 0 || OPEN_PATHS.includes(request.url.split('?', 1)[0] ?? '')) {
+    if (users.size === 0 || openPaths.includes(request.url.split('?', 1)[0] ?? '')) {
       return undefined;
     }
     const credentials = parseBasic(request.headers.authorization);

@@ -9,12 +9,14 @@ import { fastify } from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import Negotiator from 'negotiator';
 import type { Clock } from '../base/clock.ts';
-import { UsageError, codeOf, messageOf } from '../base/errors.ts';
+import { codeOf, messageOf } from '../base/errors.ts';
 import { listen, parseListenAddress } from '../base/listen.ts';
 import type { Logger } from '../base/log.ts';
 import type { WebConfig } from '../base/web-config.ts';
 import { createAuth } from './auth.ts';
 import { createConnections } from './connections.ts';
+import { createPaths, HEALTH_PATHS } from './paths.ts';
+import type { PathOptions, WebPaths } from './paths.ts';
 import { renderTargets } from './service-discovery.ts';
 import type { DiscoveredCustomer } from './service-discovery.ts';
 import { renderStatusPage } from './status-page.ts';
@@ -29,10 +31,9 @@ const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 };
 
-export interface WebServerOptions {
+export interface WebServerOptions extends PathOptions {
   /** `:10096`, `127.0.0.1:0` or `[::1]:9000` (docs/reference/command-line.md#run). */
   readonly listenAddress: string;
-  readonly telemetryPath: string;
   /** Whether `/-/reload` reloads. */
   readonly enableLifecycle: boolean;
   readonly version: string;
@@ -92,12 +93,11 @@ const REFUSAL_HEADERS = {
 };
 
 const NAME = 'library-stats-exporter';
-const RESERVED_PATHS = ['/sd', '/-/healthy', '/-/ready', '/-/reload'];
 
 /** Returns a server that opens nothing before `start`. Throws a UsageError for an invalid address or path. */
 export function createWebServer(options: WebServerOptions): WebServer {
   const listenAddress = parseListenAddress(options.listenAddress);
-  checkTelemetryPath(options.telemetryPath);
+  const paths = createPaths(options);
   let protection = options.protection ?? { tls: undefined, users: new Map() };
   const scheme = protection.tls === undefined ? 'http' : 'https';
   const connections = createConnections(protection.tls, options.log, options.clock);
@@ -120,7 +120,10 @@ export function createWebServer(options: WebServerOptions): WebServer {
   // Bodies within the limit are read and ignored, whatever their type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
-  const authenticate = createAuth(() => protection);
+  const authenticate = createAuth(
+    () => protection,
+    HEALTH_PATHS.map((path) => paths.prefix + path),
+  );
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(COMMON_HEADERS);
     const refusal = protocolRefusal(request.raw) ?? (await authenticate(request, reply));
@@ -130,7 +133,7 @@ export function createWebServer(options: WebServerOptions): WebServer {
     }
   });
   app.setErrorHandler(handleError);
-  addRoutes(app, options);
+  addRoutes(app, options, paths);
   return {
     async start() {
       await app.ready();
@@ -157,24 +160,29 @@ export function createWebServer(options: WebServerOptions): WebServer {
 }
 
 /** Any method reads, as in Prometheus's own exporters. */
-function addRoutes(app: FastifyInstance, options: WebServerOptions): void {
-  app.all(options.telemetryPath, scrapeHandler(options));
+function addRoutes(app: FastifyInstance, options: WebServerOptions, paths: WebPaths): void {
+  const { prefix } = paths;
+  app.all(prefix + options.telemetryPath, scrapeHandler(options));
   if (options.telemetryPath !== '/') {
-    app.all('/', statusHandler(options));
+    app.all(`${prefix}/`, statusHandler(options));
   }
-  app.all('/sd', discoveryHandler(options));
-  app.all('/-/healthy', (_request, reply) =>
+  if (prefix !== '') {
+    app.all('/', (_request, reply) => reply.redirect(paths.home));
+    app.all(prefix, (_request, reply) => reply.redirect(paths.home));
+  }
+  app.all(`${prefix}/sd`, discoveryHandler(options, paths));
+  app.all(`${prefix}/-/healthy`, (_request, reply) =>
     options.healthy()
       ? sendText(reply, 200, `${NAME} is healthy.`)
       : sendText(reply, 503, `${NAME} is not healthy: the polling loop makes no progress.`),
   );
-  app.all('/-/ready', (_request, reply) => {
+  app.all(`${prefix}/-/ready`, (_request, reply) => {
     const { ready, why } = options.ready();
     return ready
       ? sendText(reply, 200, `${NAME} is ready.`)
       : sendText(reply, 503, `${NAME} is not ready: ${why}`);
   });
-  app.all('/-/reload', reloadHandler(options));
+  app.all(`${prefix}/-/reload`, reloadHandler(options));
   app.setNotFoundHandler((_request, reply) => sendText(reply, 404));
 }
 
@@ -232,15 +240,14 @@ function statusHandler({ status, version, telemetryPath }: WebServerOptions): Ro
 }
 
 /** An empty list before the customers are known would make Prometheus drop its targets. */
-function discoveryHandler(options: WebServerOptions): RouteHandlerMethod {
-  const { ready, customers, telemetryPath } = options;
+function discoveryHandler(options: WebServerOptions, paths: WebPaths): RouteHandlerMethod {
   return (request, reply) => {
-    const { host } = request.headers;
+    const host = paths.address?.host ?? request.headers.host;
     if (host === undefined) {
       return sendText(reply, 400);
     }
-    return ready().ready
-      ? reply.type('application/json').send(renderTargets(customers(), host, telemetryPath))
+    return options.ready().ready
+      ? reply.type('application/json').send(renderTargets(options.customers(), host, paths))
       : sendText(reply, 503);
   };
 }
@@ -318,14 +325,4 @@ function createErrorHandler(log: Logger) {
     }
     void sendText(reply.headers(COMMON_HEADERS), status);
   };
-}
-
-/** Throws a UsageError unless all characters are plain: the router treats others as patterns. */
-function checkTelemetryPath(path: string): void {
-  if (!/^\/[\w.~/-]*$/.test(path) || RESERVED_PATHS.includes(path)) {
-    throw new UsageError(
-      `--web.telemetry-path: expected a path such as /metrics, of letters, digits and -._~/, ` +
-        `other than ${RESERVED_PATHS.join(', ')}, got ${JSON.stringify(path)}`,
-    );
-  }
 }

@@ -1,4 +1,5 @@
 /** Prometheus's HTTP service discovery: one target for each customer. */
+import type { WebPaths } from './paths.ts';
 
 export interface DiscoveredCustomer {
   readonly name: string;
@@ -12,13 +13,16 @@ export interface DiscoveredCustomer {
 export function renderTargets(
   customers: readonly DiscoveredCustomer[],
   address: string,
-  metricsPath: string,
+  paths: Pick<WebPaths, 'metrics' | 'address'>,
 ): string {
+  // Without an external URL, a proxy may add TLS: the scheme is the one of the scrape configuration.
+  const scheme = paths.address === undefined ? {} : { __scheme__: paths.address.scheme };
   return JSON.stringify(
     customers.map(({ name, labels }) => ({
       targets: [address],
       labels: {
-        __metrics_path__: metricsPath,
+        ...scheme,
+        __metrics_path__: paths.metrics,
         __param_customer: name,
         instance: `${address}/${name}`,
         ...Object.fromEntries(

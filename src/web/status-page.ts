@@ -78,7 +78,7 @@ export function renderStatusPage(
         <header>
           <h1>library-stats-exporter</h1>
           <span class="soft">${version}</span>
-          <a href="${telemetryPath}">Metrics</a>
+          <a href=".${telemetryPath}">Metrics</a>
         </header>
         <main>
           ${failedReload === undefined ? NOTHING : renderFailedReload(failedReload, nowMs)}

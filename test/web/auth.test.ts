@@ -28,6 +28,7 @@ async function authServer(
   const compared: { readonly password: string; readonly hash: string }[] = [];
   const auth = createAuth(
     () => rules,
+    ['/-/healthy', '/-/ready'],
     (bytes, hash) => {
       const password = Buffer.from(bytes).toString();
       compared.push({ password, hash });

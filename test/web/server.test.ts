@@ -71,7 +71,7 @@ describe('/metrics', () => {
     const url = await urlOf({ telemetryPath: '/library/stats' });
     expect((await ask(url, '/library/stats')).status).toBe(200);
     expect((await ask(url, '/metrics')).status).toBe(404);
-    expect((await ask(url, '/')).body).toContain('href="/library/stats"');
+    expect((await ask(url, '/')).body).toContain('href="./library/stats"');
     expect((await ask(await urlOf({ telemetryPath: '/' }), '/')).body).toBe('text gzip=false\n');
   });
 

@@ -1,0 +1,85 @@
+/** Where the paths of the web server are: for its clients, and behind a reverse proxy. */
+import { UsageError } from '../base/errors.ts';
+
+export interface PathOptions {
+  readonly telemetryPath: string;
+  /**
+   * URL at which clients reach the server, for example through a reverse proxy. Its path is the default
+   * of `routePrefix`. May be a path alone.
+   */
+  readonly externalUrl?: string | undefined;
+  readonly routePrefix?: string | undefined;
+}
+
+export interface WebPaths {
+  /** Begins every path of the server, without a slash at its end. Empty, or such as `/library`. */
+  readonly prefix: string;
+  /** URL or path of the status page for clients, with a slash at its end. */
+  readonly home: string;
+  /** Path of the metrics for clients. */
+  readonly metrics: string;
+  /** Scheme, and host with port, at which clients reach the server. Undefined if not configured. */
+  readonly address: { readonly scheme: string; readonly host: string } | undefined;
+}
+
+/** Below the prefix. Also those that need no password. */
+export const HEALTH_PATHS = ['/-/healthy', '/-/ready'];
+const RESERVED_PATHS = ['/sd', '/-/reload', ...HEALTH_PATHS];
+
+/** The router treats other characters as patterns. */
+const PLAIN_PATH = /^\/[\w.~/-]*$/;
+
+/** Returns the paths. Throws a UsageError that names the flag. */
+export function createPaths({
+  telemetryPath,
+  externalUrl = '',
+  routePrefix = '',
+}: PathOptions): WebPaths {
+  if (!PLAIN_PATH.test(telemetryPath) || RESERVED_PATHS.includes(telemetryPath)) {
+    throw new UsageError(
+      `--web.telemetry-path: expected a path such as /metrics, of letters, digits and -._~/, ` +
+        `other than ${RESERVED_PATHS.join(', ')}, got ${JSON.stringify(telemetryPath)}`,
+    );
+  }
+  const external = externalUrl === '' ? undefined : parseExternalUrl(externalUrl);
+  const prefix = trimSlashes(routePrefix === '' ? (external?.pathname ?? '') : routePrefix);
+  if (prefix !== '' && !PLAIN_PATH.test(prefix)) {
+    const flag = routePrefix === '' ? '--web.external-url' : '--web.route-prefix';
+    throw new UsageError(
+      `${flag}: expected a path of letters, digits and -._~/, got ${JSON.stringify(prefix)}`,
+    );
+  }
+  const path = external === undefined ? prefix : trimSlashes(external.pathname);
+  if (external === undefined || external.origin === PATH_ALONE.origin) {
+    return { prefix, home: `${path}/`, metrics: path + telemetryPath, address: undefined };
+  }
+  const scheme = external.protocol.slice(0, -1);
+  const port = external.port === '' ? { http: 80, https: 443 }[scheme] : external.port;
+  return {
+    prefix,
+    home: `${external.origin}${path}/`,
+    metrics: path + telemetryPath,
+    address: { scheme, host: `${external.hostname}:${port}` },
+  };
+}
+
+/** Base of an external URL that is a path alone. `.invalid` is reserved (RFC 6761). */
+const PATH_ALONE = new URL('http://path-alone.invalid');
+
+function parseExternalUrl(text: string): URL {
+  const url = URL.parse(text, text.startsWith('/') ? PATH_ALONE.href : undefined);
+  const isPlain = url !== null && `${url.username}${url.password}${url.search}${url.hash}` === '';
+  if (!isPlain || !['http:', 'https:'].includes(url.protocol)) {
+    throw new UsageError(
+      '--web.external-url: expected a URL such as https://example.org/library, or a path, without a ' +
+        `user, a query and a fragment, got ${JSON.stringify(text)}`,
+    );
+  }
+  return url;
+}
+
+/** Returns `/library` for `library` and `/library/`, and nothing for a slash. */
+function trimSlashes(path: string): string {
+  const trimmed = path.replaceAll(/^\/+|\/+$/g, '');
+  return trimmed === '' ? '' : `/${trimmed}`;
+}

@@ -1,0 +1,126 @@
+/** The prefix of all paths, and the address that clients use, as blackbox_exporter has them. */
+import { describe, expect, test } from 'vitest';
+import { UsageError } from '../../src/base/errors.ts';
+import { createPaths } from '../../src/web/paths.ts';
+import { customer, statusOf } from './fixtures.ts';
+import { USERS, ask, protectedServer } from './protected.ts';
+
+const PROXY = { scheme: 'https', host: 'example.org:443' };
+
+test.each([
+  [undefined, undefined, '', '/', '/metrics', undefined],
+  ['', '', '', '/', '/metrics', undefined],
+  ['https://example.org', undefined, '', 'https://example.org/', '/metrics', PROXY],
+  [
+    'https://example.org/a/b/',
+    undefined,
+    '/a/b',
+    'https://example.org/a/b/',
+    '/a/b/metrics',
+    PROXY,
+  ],
+  ['https://example.org/a', '/', '', 'https://example.org/a/', '/a/metrics', PROXY],
+  ['https://example.org/a', 'b/', '/b', 'https://example.org/a/', '/a/metrics', PROXY],
+  [
+    'http://[::1]:80/%7Eme',
+    '/me',
+    '/me',
+    'http://[::1]/%7Eme/',
+    '/%7Eme/metrics',
+    { scheme: 'http', host: '[::1]:80' },
+  ],
+  [
+    'http://example.org:8080',
+    undefined,
+    '',
+    'http://example.org:8080/',
+    '/metrics',
+    { scheme: 'http', host: 'example.org:8080' },
+  ],
+  ['/library/', undefined, '/library', '/library/', '/library/metrics', undefined],
+  ['/library', '/', '', '/library/', '/library/metrics', undefined],
+  [undefined, 'library', '/library', '/library/', '/library/metrics', undefined],
+])('URL %j and prefix %j', (externalUrl, routePrefix, prefix, home, metrics, address) => {
+  const paths = createPaths({ telemetryPath: '/metrics', externalUrl, routePrefix });
+  expect(paths).toEqual({ prefix, home, metrics, address });
+});
+
+test.each([
+  ['example.org', undefined, '--web.external-url: expected a URL such as'],
+  ['ftp://example.org', undefined, '--web.external-url: expected a URL such as'],
+  ['https://me:secret@example.org', undefined, '--web.external-url: expected a URL such as'],
+  ['https://example.org/?a', undefined, '--web.external-url: expected a URL such as'],
+  ['https://example.org/#a', undefined, '--web.external-url: expected a URL such as'],
+  ['"https://example.org"', undefined, '--web.external-url: expected a URL such as'],
+  ['https://example.org/:id', undefined, '--web.external-url: expected a path of letters'],
+  ['', '/*', '--web.route-prefix: expected a path of letters, digits and -._~/, got "/*"'],
+])('URL %j and prefix %j are a usage error', (externalUrl, routePrefix, message) => {
+  expect(() => createPaths({ telemetryPath: '/metrics', externalUrl, routePrefix })).toThrow(
+    expect.toSatisfy((error) => error instanceof UsageError && error.message.startsWith(message)),
+  );
+});
+
+describe('behind a proxy', () => {
+  const externalUrl = 'https://example.org/library';
+
+  test('every path is below the prefix, and no other', async () => {
+    const { url } = await protectedServer({}, { externalUrl });
+    for (const path of ['/', '/metrics', '/sd', '/-/healthy', '/-/ready']) {
+      const status = path === '/' ? 302 : 404;
+      expect([path, (await ask(url, path)).status]).toEqual([path, status]);
+      expect([path, (await ask(url, `/library${path}`)).status]).toEqual([path, 200]);
+    }
+    const reloaded = await ask(url, '/library/-/reload', { method: 'POST' });
+    expect(reloaded.status).toBe(200);
+  });
+
+  test.each(['/', '/library'])('%s leads to the external URL', async (path) => {
+    const { url } = await protectedServer({}, { externalUrl });
+    const { status, headers } = await ask(url, path);
+    expect([status, headers.location]).toEqual([302, 'https://example.org/library/']);
+  });
+
+  test('that removes the prefix, the paths are without it', async () => {
+    const { url } = await protectedServer({}, { externalUrl, routePrefix: '/' });
+    expect((await ask(url, '/')).status).toBe(200);
+    expect((await ask(url, '/library/')).status).toBe(404);
+  });
+
+  test('links of the status page are relative to it', async () => {
+    const customers = Array.from({ length: 51 }, (_, i) => customer({ customer: `site-${i}` }));
+    const { url } = await protectedServer({}, { externalUrl, status: () => statusOf(customers) });
+    const { body } = await ask(url, '/library/?filter=site');
+    const links = Array.from(body.matchAll(/(?:href|action|src)="([^"]*)"/g), ([, link]) => link);
+    expect(links).toEqual(['./metrics', '?', '?filter=site&amp;page=2']);
+  });
+
+  test('targets are at the external address', async () => {
+    const customers = [{ name: 'riverside', labels: {} }];
+    const { url } = await protectedServer({}, { externalUrl, customers: () => customers });
+    expect(JSON.parse((await ask(url, '/library/sd')).body)).toEqual([
+      {
+        targets: ['example.org:443'],
+        labels: {
+          __scheme__: 'https',
+          __metrics_path__: '/library/metrics',
+          __param_customer: 'riverside',
+          instance: 'example.org:443/riverside',
+        },
+      },
+    ]);
+  });
+
+  test('only health checks below the prefix need no password', async () => {
+    const { url } = await protectedServer({ users: USERS }, { externalUrl });
+    for (const [path, status] of [
+      ['/library/-/healthy', 200],
+      ['/library/-/ready', 200],
+      ['/library/metrics', 401],
+      ['/library/sd', 401],
+      ['/-/healthy', 401],
+      ['/', 401],
+    ] as const) {
+      expect([path, (await ask(url, path)).status]).toEqual([path, status]);
+    }
+  });
+});
