@@ -30,21 +30,18 @@ const responses = new Responses(new Zone('Europe/Copenhagen'));
 const loaded = await loadConfig({ path: configFile, env: {} });
 
 const daemon = createDaemon({
-  loaded,
-  load: () => Promise.resolve(loaded),
-  listenAddress: '127.0.0.1:0',
-  telemetryPath: '/metrics',
-  enableLifecycle: false,
+  config: { loaded, load: () => Promise.resolve(loaded) },
+  web: { listenAddress: '127.0.0.1:0', telemetryPath: '/metrics', enableLifecycle: false },
   storagePath: '',
   shard: { shard: 0, shards: 1 },
-  version: '0',
-  revision: 'bench',
-  nodeVersion: process.version,
-  environment: {},
-  clock,
-  random: seededRandom(1),
-  log: silentLogger,
-  transport: { exchange: (request) => Promise.resolve(responseTo(request)), close() {} },
+  build: { version: '0', revision: 'bench', nodeVersion: process.version },
+  system: {
+    environment: {},
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+    transport: { exchange: (request) => Promise.resolve(responseTo(request)), close() {} },
+  },
 });
 const { url } = await daemon.start();
 process.stdout.write(`${url}\n`);

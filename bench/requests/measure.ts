@@ -126,6 +126,6 @@ async function simulate(
     await wait(0);
   }
   // What is under way waits for a clock that stands still: it cannot be waited for.
-  void exporter.scheduler.stop();
+  void exporter.stop();
   return { requests, bytes };
 }

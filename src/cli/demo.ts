@@ -64,11 +64,12 @@ async function demo(flags: DemoFlags, io: Io): Promise<void> {
     const loaded = await loadConfig({ path, env: {} });
     const daemon = createDaemon({
       ...daemonDefaults(io, log),
-      loaded,
-      load: () => Promise.resolve(loaded),
-      listenAddress: flags['web.listenAddress'],
-      telemetryPath: '/metrics',
-      enableLifecycle: false,
+      config: { loaded, load: () => Promise.resolve(loaded) },
+      web: {
+        listenAddress: flags['web.listenAddress'],
+        telemetryPath: '/metrics',
+        enableLifecycle: false,
+      },
       storagePath: '',
       shard: { shard: 0, shards: 1 },
     });

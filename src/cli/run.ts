@@ -116,15 +116,15 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
     webPath === undefined ? undefined : () => loadWebConfig({ path: webPath, env, running });
   const daemon = createDaemon({
     ...daemonDefaults(io, log),
-    loaded,
-    load,
-    loadWeb,
-    listenAddress: flags['web.listenAddress'],
-    telemetryPath: flags['web.telemetryPath'],
-    externalUrl: flags['web.externalUrl'],
-    routePrefix: flags['web.routePrefix'],
-    enableLifecycle: flags['web.enableLifecycle'],
-    openMetricsCreated: flags['web.openmetricsCreated'],
+    config: { loaded, load, loadWeb },
+    web: {
+      listenAddress: flags['web.listenAddress'],
+      telemetryPath: flags['web.telemetryPath'],
+      externalUrl: flags['web.externalUrl'],
+      routePrefix: flags['web.routePrefix'],
+      enableLifecycle: flags['web.enableLifecycle'],
+      openMetricsCreated: flags['web.openmetricsCreated'],
+    },
     storagePath: flags['storage.path'],
     shard: flags.shard,
   });
@@ -159,11 +159,8 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
 /** Returns the options of a daemon that no flag changes. */
 export function daemonDefaults(io: Io, log: Logger) {
   return {
-    ...buildOf(io),
-    environment: io.env,
-    clock: systemClock,
-    random: systemRandom,
-    log,
+    build: buildOf(io),
+    system: { environment: io.env, clock: systemClock, random: systemRandom, log },
   } satisfies Partial<DaemonOptions>;
 }
 

@@ -24,10 +24,14 @@ const REJECTED_BY_PROMTOOL = [
   'nodejs_active_resources_total',
 ];
 
-interface Process {
+/** What runs. */
+export interface Build {
   readonly version: string;
   readonly revision: string;
   readonly nodeVersion: string;
+}
+
+interface Process extends Build {
   /** `shard` counts from 0. */
   readonly shard: { readonly shard: number; readonly shards: number };
 }

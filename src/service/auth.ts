@@ -1,4 +1,5 @@
 /** A customer's access token (docs/service.md#tokens): requested, cached, renewed early. */
+import type { Clock } from '../base/clock.ts';
 import { MINUTE_MS } from '../base/duration.ts';
 import { ServiceError } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
@@ -6,7 +7,7 @@ import { untilAborted } from './limits.ts';
 import { decodeFor, decodeRefusal, decodeToken } from './decode.ts';
 import { statusError, titleOf } from './transport.ts';
 import type { ExchangeResponse, ExchangeRequest } from './transport.ts';
-import type { CustomerAccess, ServiceOptions } from './types.ts';
+import type { CustomerAccess } from './types.ts';
 
 /** A wrong lifetime costs one 401, after which the token is requested again. */
 const MIN_LIFETIME_SECONDS = 60;
@@ -27,6 +28,17 @@ export interface AccessToken {
   readonly expiresAtMs: number;
 }
 
+export interface TokenOptions {
+  /** Of the token endpoint. */
+  readonly url: string;
+  readonly scope: string;
+  readonly clock: Clock;
+  /** Returns responses with status 200, 400, 401 and 403, and throws for others. */
+  readonly send: (request: ExchangeRequest) => Promise<ExchangeResponse>;
+  /** Called when the credentials are first accepted or refused, and at each change. */
+  readonly credentialsChecked: (valid: boolean) => void;
+}
+
 interface Refusal {
   readonly clientSecret: Secret;
   readonly error: ServiceError;
@@ -39,25 +51,16 @@ interface Refusal {
  */
 export class TokenCache {
   readonly #access: CustomerAccess;
-  readonly #options: ServiceOptions;
-  readonly #send: (request: ExchangeRequest) => Promise<ExchangeResponse>;
-  readonly #url: string;
+  readonly #options: TokenOptions;
   #token: AccessToken | undefined;
   #renewAtMs = Infinity;
   #refusal: Refusal | undefined;
   #pending: Promise<AccessToken> | undefined;
   #reportedValid: boolean | undefined;
 
-  /** `send` returns responses with status 200, 400, 401 and 403, and throws for others. */
-  constructor(
-    access: CustomerAccess,
-    options: ServiceOptions,
-    send: (request: ExchangeRequest) => Promise<ExchangeResponse>,
-  ) {
+  constructor(access: CustomerAccess, options: TokenOptions) {
     this.#access = access;
     this.#options = options;
-    this.#send = send;
-    this.#url = `${options.config.authUrl}/connect/token`;
   }
 
   /**
@@ -68,7 +71,11 @@ export class TokenCache {
     const nowMs = this.#options.clock.monotonicMs();
     const token = this.#token;
     if (token === undefined || nowMs >= token.expiresAtMs) {
-      return untilAborted(this.#request(), signal, `POST ${this.#url}: no complete response`);
+      return untilAborted(
+        this.#request(),
+        signal,
+        `POST ${this.#options.url}: no complete response`,
+      );
     }
     if (nowMs >= this.#renewAtMs && this.#pending === undefined) {
       void this.#renew();
@@ -105,7 +112,7 @@ export class TokenCache {
   }
 
   async #requestToken(): Promise<AccessToken> {
-    const { config, clock } = this.#options;
+    const { url, scope, clock, send } = this.#options;
     const { clientId } = this.#access;
     const clientSecret = await readSecret(this.#access);
     const refusal = this.#refusal;
@@ -118,17 +125,17 @@ export class TokenCache {
     // The service counts the lifetime from a moment after this one.
     const requestedAtMs = clock.monotonicMs();
     const request = {
-      url: this.#url,
+      url,
       form: new Secret(
         new URLSearchParams({
           client_id: clientId,
           client_secret: clientSecret.reveal(),
           grant_type: 'client_credentials',
-          scope: config.scope,
+          scope,
         }).toString(),
       ),
     };
-    const response = await this.#send(request);
+    const response = await send(request);
     if (response.status !== 200) {
       throw this.#refused(request, response, clientSecret);
     }
@@ -180,7 +187,7 @@ export class TokenCache {
   #report(valid: boolean): void {
     if (this.#reportedValid !== valid) {
       this.#reportedValid = valid;
-      this.#options.observer.credentials(this.#access.name, valid);
+      this.#options.credentialsChecked(valid);
     }
   }
 }

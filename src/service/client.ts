@@ -87,9 +87,14 @@ class Client implements ServiceClient {
     this.#retries = retries;
     this.#semaphore = new Semaphore(shared.config.maxConcurrency >= 4 ? 2 : 1);
     this.#gate = new RetryAfterGate(shared.clock);
-    this.#tokens = new TokenCache(access, shared, (request) =>
-      this.#send({ ...request, endpoint: 'token' }, true),
-    );
+    const { authUrl, scope } = shared.config;
+    this.#tokens = new TokenCache(access, {
+      url: `${authUrl}/connect/token`,
+      scope,
+      clock: shared.clock,
+      send: (request) => this.#send({ ...request, endpoint: 'token' }, true),
+      credentialsChecked: (valid) => shared.observer.credentials(access.name, valid),
+    });
   }
 
   query(query: AggregatedQuery, signal: AbortSignal, urgent = false): Promise<AggregatedResponse> {

@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import { createDaemon } from '../../src/daemon.ts';
-import type { DaemonOptions } from '../../src/daemon.ts';
+import type { ConfigSource, DaemonOptions, System } from '../../src/daemon.ts';
 import { load } from '../config/folder.ts';
 
 /** Nobody listens there. */
@@ -28,27 +28,30 @@ export function configuredAt(authUrl: string, ...names: readonly string[]): Prom
 }
 
 /** A started daemon, what it logged, and the values of its own metrics. */
-export async function started(options: Partial<DaemonOptions>) {
+export async function started({
+  loaded,
+  load: reload = () => configured('riverside'),
+  loadWeb,
+  storagePath = '',
+  transport,
+}: Partial<ConfigSource & Pick<DaemonOptions, 'storagePath'> & Pick<System, 'transport'>>) {
   const logged: string[] = [];
   function log(message: string, fields?: object): void {
     logged.push(`${message} ${JSON.stringify(fields)}`);
   }
   const daemon = createDaemon({
-    loaded: await configured('riverside'),
-    load: () => configured('riverside'),
-    listenAddress: '127.0.0.1:0',
-    telemetryPath: '/metrics',
-    enableLifecycle: false,
-    storagePath: '',
+    config: { loaded: loaded ?? (await configured('riverside')), load: reload, loadWeb },
+    web: { listenAddress: '127.0.0.1:0', telemetryPath: '/metrics', enableLifecycle: false },
+    storagePath,
     shard: { shard: 0, shards: 1 },
-    version: '0',
-    revision: 'test',
-    nodeVersion: process.version,
-    environment: {},
-    clock: systemClock,
-    random: { next: () => 0 },
-    log: { ...silentLogger, info: log, warn: log, error: log },
-    ...options,
+    build: { version: '0', revision: 'test', nodeVersion: process.version },
+    system: {
+      environment: {},
+      clock: systemClock,
+      random: { next: () => 0 },
+      log: { ...silentLogger, info: log, warn: log, error: log },
+      ...(transport && { transport }),
+    },
   });
   const { url } = await daemon.start();
   onTestFinished(async () => {

@@ -75,7 +75,7 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
       running = startProcess(config);
     },
     reload(config: Config): void {
-      running?.exporter.apply(mutated(config));
+      void running?.exporter.apply(mutated(config));
     },
     /** Stops like kill -9: nothing that is in progress ends. */
     kill(disk: 'whole' | 'torn' | 'lost'): void {

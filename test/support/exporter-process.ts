@@ -1,20 +1,12 @@
-/**
- * The exporter without its sockets, signals and disk: polling, the service's client from the bytes of
- * a response on, counting and rendering are those of src; the clock and the way to the service are
- * those of the test.
- */
+/** The real exporter on a simulated service: the clock and the way to the service are those of the test. */
 import type { Clock } from '../../src/base/clock.ts';
 import type { Logger } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
 import { Secret } from '../../src/base/secret.ts';
 import type { Config, CustomerConfig, PollingConfig } from '../../src/config/types.ts';
 import type { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import { createExposition } from '../../src/metrics/exposition.ts';
-import { CustomerRegistry } from '../../src/customers.ts';
-import type { RegisteredCustomer } from '../../src/customers.ts';
+import { Exporter } from '../../src/exporter.ts';
 import type { PollObserver } from '../../src/polling/scheduler.ts';
-import { LogLimiter } from '../../src/base/log-limiter.ts';
-import { Scheduler } from '../../src/polling/scheduler.ts';
 import { createService } from '../../src/service/client.ts';
 import type { Exchange, ExchangeResponse, ExchangeRequest } from '../../src/service/transport.ts';
 import type { CustomerClient } from '../../src/service/types.ts';
@@ -33,76 +25,46 @@ export interface ExporterProcessOptions {
 }
 
 export interface ExporterProcess {
-  readonly scheduler: Scheduler;
   /** Updates the customers as a reload does. */
-  apply(config: Config): void;
+  apply(config: Config): Promise<unknown>;
+  stop(): Promise<void>;
   /** /metrics, as text. */
   scrape(): string;
 }
 
 export function startExporter(config: Config, options: ExporterProcessOptions): ExporterProcess {
   const { clock, random, log, marks, exchange, observer, wrapClient } = options;
-  const exposition = createExposition({ clock });
-  const registry = new CustomerRegistry(marks);
-  const clients = new WeakMap<RegisteredCustomer, CustomerClient>();
-  const service = createService({
-    config: config.service,
-    clock,
-    random,
-    log,
-    transport: { exchange, close() {} },
-    observer: {
-      request() {},
-      credentials(customer, valid) {
-        registry.get(customer)?.credentialsChecked(valid);
-        exposition.changed(customer);
-      },
-    },
-  });
-  const scheduler = new Scheduler({
+  const transport = { exchange, close() {} };
+  const exporter = new Exporter(config, {
     clock,
     log,
-    limiter: new LogLimiter({ log, clock }),
-    ...config.polling,
-    maxConcurrency: config.service.maxConcurrency,
-    maxRequestsPerSecond: config.service.maxRequestsPerSecond,
-    serviceNowMs: () => service.serverClock.nowMs(),
-    observer: {
-      ...observer,
-      changed(customer) {
-        exposition.changed(customer);
-        observer.changed(customer);
-      },
+    marks,
+    observer: { ...observer, request() {} },
+    connect(settings, serviceObserver) {
+      const service = createService({
+        config: settings,
+        clock,
+        random,
+        log,
+        observer: serviceObserver,
+        transport,
+      });
+      return {
+        ...service,
+        clientFor(access) {
+          const client = service.clientFor(access);
+          return wrapClient?.(client) ?? client;
+        },
+      };
     },
   });
-
-  function apply(next: Config): void {
-    const members = registry.update(next);
-    exposition.setCustomers(
-      members.map(({ customer }) => customer),
-      next.customers,
-    );
-    scheduler.setCustomers(
-      members.map((member) => ({ customer: member.customer, client: clientFor(member) })),
-    );
-  }
-
-  /** Returns the client, which a customer that did not change keeps, as in daemon.ts. */
-  function clientFor(member: RegisteredCustomer): CustomerClient {
-    const { name, clientId, clientSecret } = member.config;
-    const access = { name, clientId, readSecret: () => Promise.resolve(clientSecret.secret) };
-    const created = clients.get(member) ?? service.clientFor(access);
-    clients.set(member, created);
-    return wrapClient?.(created) ?? created;
-  }
-
-  scheduler.start();
-  apply(config);
+  exporter.start();
+  void exporter.apply(config);
   return {
-    scheduler,
-    apply,
+    apply: (next) => exporter.apply(next),
+    stop: () => exporter.stop(),
     scrape: () =>
-      exposition
+      exporter.exposition
         .render('text')
         .map(({ plain }) => new TextDecoder().decode(plain))
         .join(''),
