@@ -7,7 +7,7 @@ import type { Random } from './base/random.ts';
 import type { WebConfig } from './base/web-config.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { LoadResult } from './config/reader.ts';
-import type { Config, CustomerConfig } from './config/types.ts';
+import type { Config } from './config/types.ts';
 import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { shardOf } from './customers.ts';
 import { Exporter } from './exporter.ts';
@@ -132,8 +132,8 @@ export function createDaemon(options: DaemonOptions): Daemon {
 
   function ownPart(config: Config): Config {
     const { shards } = shard;
-    const isOwn = ({ name }: CustomerConfig): boolean => shardOf(name, shards) === shard.shard;
-    return { ...config, customers: config.customers.filter(isOwn) };
+    const customers = config.customers.filter(({ name }) => shardOf(name, shards) === shard.shard);
+    return { ...config, customers };
   }
 
   /** Loads and applies the configuration. Calls during a reload wait until that has ended. */
