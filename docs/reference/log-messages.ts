@@ -55,9 +55,9 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
     'warn',
     'Counters are right; occupancy, last seen and the estimate are absent.',
   ],
-  'occupancy history unavailable': [
+  'history unavailable': [
     'warn',
-    'The last 28 days could not be read, so there is no estimate. They are read again after 15 minutes, then after twice as long each time, up to 6 hours.',
+    'The last 28 days of `stream` could not be read: without those of people there is no estimate, and what is usual is unknown. They are read again after 15 minutes, then after twice as long each time, up to 6 hours.',
   ],
   'minute key format detected': ['debug', 'Occupancy and last seen are available.'],
   'service too slow for the polling interval': [

@@ -6,7 +6,8 @@ import { accessOf } from '../config/credentials.ts';
 import { readBreakdownHistory } from './read-breakdown.ts';
 import type { BreakdownHistory } from './read-breakdown.ts';
 import { MINUTE_MS } from '../base/duration.ts';
-import { readDaysBefore } from '../counting/occupancy/read-door-days.ts';
+import { readDaysBefore } from '../counting/occupancy/read-history.ts';
+import type { DayCounts } from '../counting/rows/day-counts.ts';
 import type { PeriodHistory } from './replay.ts';
 import { ANY_KEY_FORMAT } from '../counting/rows/key-format.ts';
 import type { KeyFormatState } from '../counting/rows/key-format.ts';
@@ -67,10 +68,14 @@ export function createReader(service: Service, log: Logger, stop: AbortSignal): 
       const exact = { startMs, endMs: range.endMs };
       breakdowns.push(await readBreakdownHistory(breakdown, calendar, exact, range.startMs, query));
     }
-    const daysBefore =
-      config.estimate && known.people !== undefined
-        ? await readDaysBefore(query, calendar, firstDay, known.people, startMs)
-        : undefined;
+    const daysBefore: Partial<Record<MinuteStream, readonly DayCounts[]>> = {};
+    for (const stream of config.streams) {
+      const keyFormat = known[stream] ?? ANY_KEY_FORMAT;
+      const days = await readDaysBefore(query, stream, calendar, firstDay, keyFormat, startMs);
+      if (days !== undefined) {
+        daysBefore[stream] = days;
+      }
+    }
     return { streams, breakdowns, daysBefore };
   };
 }

@@ -13,11 +13,11 @@ import type {
   CustomerMetrics,
 } from '../counting/customer-metrics.ts';
 import { counterOwner, HighWaterMarks } from '../counting/high-water-marks.ts';
-import { HISTORY_DAYS, learnDoors } from '../counting/occupancy/door-model.ts';
-import type { DoorModel } from '../counting/occupancy/door-model.ts';
+import { HISTORY_DAYS } from '../counting/occupancy/door-model.ts';
+import { createHistory } from '../counting/occupancy/history.ts';
 import { plus } from '../counting/rows/counts.ts';
 import type { Counts } from '../counting/rows/counts.ts';
-import { lastSeenIn, positiveSums, stepsUntil, weekdayOf } from '../counting/rows/day-counts.ts';
+import { lastSeenIn, positiveSums, stepsUntil } from '../counting/rows/day-counts.ts';
 import type { DayCounts } from '../counting/rows/day-counts.ts';
 import { INITIAL_STATE } from '../counting/totals/state.ts';
 import type { Snapshot } from '../counting/totals/state.ts';
@@ -32,10 +32,10 @@ export interface PeriodHistory {
   /** Each from the start of the period on. */
   readonly streams: Readonly<Partial<Record<MinuteStream, MinuteHistory>>>;
   /**
-   * The days before the first one with a sample, up to the start of the period, for the estimate.
-   * Undefined: there is no estimate.
+   * The days before the first one with a sample, up to the start of the period, from which follow the
+   * estimate and what is usual. A stream without them has neither.
    */
-  readonly daysBefore: readonly DayCounts[] | undefined;
+  readonly daysBefore: Readonly<Partial<Record<MinuteStream, readonly DayCounts[]>>>;
   /** Upper limits of the counters: the first live values, if they are of this period. */
   readonly maxValues: Readonly<Partial<Record<CounterName, number>>>;
 }
@@ -67,8 +67,10 @@ export function* replayPeriod(
   });
   for (const atMs of times) {
     const day = calendar.dayAt(atMs);
-    if (customer.isEstimated && customer.doorsDay?.startMs !== day.startMs) {
-      customer.doorsLearned(day, learnDoorsOf(history, day));
+    for (const { stream } of replays) {
+      if (customer.historyDay(stream)?.startMs !== day.startMs) {
+        readHistory(customer, history, stream, day);
+      }
     }
     for (const replay of replays) {
       const state = { ...INITIAL_STATE, snapshot: replay.snapshotAt(atMs) };
@@ -79,11 +81,11 @@ export function* replayPeriod(
 }
 
 function customerOf(history: PeriodHistory): Customer {
-  const { customer: name, timezone, description, calendar, streams, daysBefore } = history;
+  const { customer: name, timezone, description, calendar, streams } = history;
   return new Customer({
     name,
     timezone,
-    description: { ...description, estimate: description.estimate && daysBefore !== undefined },
+    description,
     calendar,
     streams: MINUTE_STREAMS.filter((stream) => streams[stream] !== undefined),
     owner: counterOwner('', '', name),
@@ -91,11 +93,19 @@ function customerOf(history: PeriodHistory): Customer {
   });
 }
 
-/** From the days before, as on that day. */
-function learnDoorsOf({ calendar, streams, daysBefore = [] }: PeriodHistory, day: Span): DoorModel {
-  const ofPeriod = streams.people?.days.filter((past) => past.day.endMs <= day.startMs) ?? [];
-  const known = [...daysBefore, ...ofPeriod];
-  return learnDoors(known.slice(-HISTORY_DAYS), weekdayOf(calendar, day));
+/** The days before, as on that day. */
+function readHistory(
+  customer: Customer,
+  { calendar, streams, daysBefore }: PeriodHistory,
+  stream: MinuteStream,
+  day: Span,
+): void {
+  const ofPeriod = streams[stream]?.days.filter((past) => past.day.endMs <= day.startMs) ?? [];
+  const before = daysBefore[stream];
+  if (before !== undefined) {
+    const days = [...before, ...ofPeriod].slice(-HISTORY_DAYS);
+    customer.historyRead(stream, createHistory(calendar, day, days));
+  }
 }
 
 /** The counters are at most the first live values, which follow them. */

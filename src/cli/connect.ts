@@ -10,7 +10,7 @@ import { accessOf } from '../config/credentials.ts';
 import type { Config } from '../config/types.ts';
 import { grandTotal, isZero } from '../counting/rows/counts.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
-import { readDoorModel } from '../counting/occupancy/read-door-days.ts';
+import { readHistory } from '../counting/occupancy/read-history.ts';
 import { streamContext } from '../counting/customer-poll.ts';
 import { diagnoseStream } from '../counting/diagnose.ts';
 import type { DayAgreement, StreamDiagnosis } from '../counting/diagnose.ts';
@@ -131,12 +131,14 @@ async function readCustomer(
     customer.pollSucceeded(stream, diagnosis, systemClock.nowMs());
     const { calendar } = context;
     const { keyFormat } = diagnosis;
-    if (stream === 'people' && customer.isEstimated && keyFormat.status === 'detected') {
+    if (stream === 'people' && keyFormat.status === 'detected') {
       const today = calendar.dayAt(systemClock.nowMs());
-      const model = await readDoorModel(query, calendar, today, keyFormat).catch(serviceErrorOf);
+      const history = await readHistory(query, stream, calendar, today, keyFormat).catch(
+        serviceErrorOf,
+      );
       // A failure leaves the doors unknown, as it does in the exporter.
-      if (model !== undefined && !(model instanceof ServiceError)) {
-        customer.doorsLearned(today, model);
+      if (history !== undefined && !(history instanceof ServiceError)) {
+        customer.historyRead(stream, history);
       }
     }
     return reportOf(stream, diagnosis, service.serverClock.reading(), calendar.zone);

@@ -6,23 +6,31 @@ import type { DoorModel } from './occupancy/door-model.ts';
 import type { DoorFault, Estimate } from './occupancy/estimate.ts';
 import type { Mark } from './high-water-marks.ts';
 import type { OpeningHours } from './calendar/opening-hours.ts';
-import type { Zone } from './calendar/zone.ts';
+import type { UsualPeople } from './occupancy/usual.ts';
 
-export interface CustomerMetrics {
+/** The values of a building. */
+export interface SiteMetrics {
+  readonly capacity: number | undefined;
+  /** Whether it is open; undefined without opening hours. */
+  readonly open: boolean | undefined;
+  /** People inside now. */
+  readonly occupancy: number | undefined;
+  readonly estimate: EstimateMetrics;
+  /** What was to be expected at the newest accepted poll; undefined while its history is not known. */
+  readonly usual: UsualPeople | undefined;
+}
+
+export interface CustomerMetrics extends SiteMetrics {
   readonly customer: string;
   readonly timezone: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly utcOffsetSeconds: number;
   /** Start of the counting period. */
   readonly periodStartMs: number;
-  readonly capacity: number | undefined;
-  /** Whether it is open; undefined without opening hours. */
-  readonly open: boolean | undefined;
   /** Whether the service accepted the credentials; undefined before its first response. */
   readonly credentialsValid: boolean | undefined;
-  /** People inside now. */
-  readonly occupancy: number | undefined;
-  readonly estimate: EstimateMetrics;
+  /** Logins to be expected since the last one, likewise. */
+  readonly usualLogins: number | undefined;
   /** Only the counters of the configured streams. */
   readonly counters: Readonly<Partial<Record<CounterName, CounterValues>>>;
   /** Only the configured breakdowns. */
@@ -38,6 +46,8 @@ export interface EstimateMetrics {
   readonly people: Estimate | undefined;
   /** The suspected fault of the doors; `none` if they are watched and nothing is suspected. */
   readonly fault: DoorFault | 'none' | undefined;
+  /** Whether the directions differ by more than can be learned. */
+  readonly isUnbalanced: boolean | undefined;
   /** Entries counted per exit counted. */
   readonly ratio: { readonly value: number; readonly stddev: number } | undefined;
   /** Whether the building empties at night. */
@@ -47,6 +57,7 @@ export interface EstimateMetrics {
 export const NO_ESTIMATE: EstimateMetrics = {
   people: undefined,
   fault: undefined,
+  isUnbalanced: undefined,
   ratio: undefined,
   isEstimable: undefined,
 };
@@ -87,7 +98,7 @@ export interface StreamMetrics {
   readonly acceptedMs: number | undefined;
   /** When the first poll in a row ended whose values were not accepted; undefined if none wait. */
   readonly waitingSinceMs: number | undefined;
-  /** Start of the newest minute that counted anybody; only of people and logins. */
+  /** Start of the newest minute within four weeks that counted anybody; only of people and logins. */
   readonly lastSeenMs: number | undefined;
   readonly polls: number;
   readonly failures: number;
@@ -146,34 +157,25 @@ export function doorMetrics({
   learnedLogRatio,
   logRatioVariance,
   emptiesAtNight,
-}: DoorModel): Pick<EstimateMetrics, 'ratio' | 'isEstimable'> {
+  isUnbalanced,
+}: DoorModel): Pick<EstimateMetrics, 'ratio' | 'isEstimable' | 'isUnbalanced'> {
   const value = learnedLogRatio === undefined ? undefined : Math.exp(learnedLogRatio);
   return {
     ratio: value === undefined ? undefined : { value, stddev: value * Math.sqrt(logRatioVariance) },
     isEstimable: emptiesAtNight,
+    isUnbalanced,
   };
 }
 
-/** Settings of a customer that do not change its counters. */
-export interface CustomerDescription {
-  readonly labels: Readonly<Record<string, string>>;
+/** Settings of a building. */
+export interface SiteDescription {
   readonly capacity: number | undefined;
   readonly openingHours: OpeningHours | undefined;
   /** Whether to estimate the people inside. */
   readonly estimate: boolean;
 }
 
-/** `timezone` is the configured one, also of the opening hours; `zone` is the one counted by. */
-export function descriptionMetrics(
-  { labels, capacity, openingHours }: CustomerDescription,
-  zone: Zone,
-  timezone: string,
-  atMs: number,
-): Pick<CustomerMetrics, 'labels' | 'utcOffsetSeconds' | 'capacity' | 'open'> {
-  return {
-    labels,
-    utcOffsetSeconds: zone.offsetMsAt(atMs) / 1000,
-    capacity,
-    open: openingHours?.isOpenAt(atMs, timezone),
-  };
+/** Settings of a customer that do not change its counters. */
+export interface CustomerDescription extends SiteDescription {
+  readonly labels: Readonly<Record<string, string>>;
 }

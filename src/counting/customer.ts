@@ -2,6 +2,7 @@
  * One customer: the state of its streams, the results of its polls, and from these its values at any
  * instant. A new period or day hides the values of the old one at the moment of the scrape (rule 8).
  */
+import { DAY_MS } from '../base/duration.ts';
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName, MinuteStream, Stream } from '../base/model.ts';
 import type { BreakdownOutcome } from './breakdowns/poll-breakdown.ts';
@@ -9,32 +10,25 @@ import { Breakdowns } from './breakdowns/breakdown-states.ts';
 import { contains, runningPeriod } from './calendar/calendar.ts';
 import type { Calendar, CountingPeriod, Span } from './calendar/calendar.ts';
 import { countOf } from './rows/counts.ts';
-import {
-  counterValues,
-  descriptionMetrics,
-  doorMetrics,
-  MAX_OCCUPANCY_AGE_MS,
-  NO_ESTIMATE,
-  UNPOLLED,
-} from './customer-metrics.ts';
+import { counterValues, MAX_OCCUPANCY_AGE_MS, UNPOLLED } from './customer-metrics.ts';
 import type {
   CounterValues,
   CustomerDescription,
   CustomerMetrics,
-  EstimateMetrics,
   Health,
   MetricsSource,
   StreamMetrics,
   OccupancySeries,
 } from './customer-metrics.ts';
-import type { DoorModel } from './occupancy/door-model.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
-import { CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
+import { HISTORY_DAYS } from './occupancy/door-model.ts';
+import { continueHistory } from './occupancy/history.ts';
+import type { History } from './occupancy/history.ts';
+import { usualLogins } from './occupancy/usual.ts';
+import { Site } from './site.ts';
 import type { AcceptedTotals } from './totals/plausibility.ts';
 import { INITIAL_STATE } from './totals/state.ts';
-import type { PollOutcome, PollResult, Snapshot, StreamState } from './totals/state.ts';
-import { estimateToday, findClosingMinute } from './occupancy/today-estimate.ts';
-import type { DayDoors, TodayEstimate } from './occupancy/today-estimate.ts';
+import type { PollOutcome, PollResult, StreamState } from './totals/state.ts';
 
 export interface CustomerOptions {
   readonly name: string;
@@ -46,12 +40,8 @@ export interface CustomerOptions {
   readonly marks: HighWaterMarks;
 }
 
-/** What the order of today's minutes shows of the people inside. */
-interface Inside {
-  readonly occupancy: number;
-  /** Undefined while the doors are not known. */
-  readonly estimate: TodayEstimate | undefined;
-}
+/** Who was counted before is unknown after a restart. */
+const MAX_LAST_SEEN_AGE_MS = HISTORY_DAYS * DAY_MS;
 
 export class Customer implements MetricsSource {
   readonly customer: string;
@@ -59,18 +49,20 @@ export class Customer implements MetricsSource {
   readonly #options: CustomerOptions;
   readonly #streams = new Map<MinuteStream, StreamState>();
   readonly #health = new Map<Stream, Health>();
-  /** At the last accepted poll of people; undefined if keys cannot be parsed. */
-  #inside: Inside | undefined;
-  #description: CustomerDescription;
+  readonly #site: Site;
+  #labels: CustomerDescription['labels'];
+  #loginHistory: History | undefined;
+  /** The day that it was last read for. */
+  #loginHistoryDay: Span | undefined;
+  /** Logins to be expected at the newest accepted poll. */
+  #usualLogins: number | undefined;
   #period: CountingPeriod | undefined;
   #credentialsValid: boolean | undefined;
-  #learned: Pick<DayDoors, 'day' | 'model'> | undefined;
-  /** Computed when needed: an evaluation of opening hours is slow. */
-  #doors: DayDoors | undefined;
 
   constructor(options: CustomerOptions) {
     this.#options = options;
-    this.#description = options.description;
+    this.#labels = options.description.labels;
+    this.#site = new Site(options.calendar, options.timezone, options.description);
     this.customer = options.name;
     this.breakdowns = new Breakdowns(options.owner, options.marks);
   }
@@ -119,10 +111,16 @@ export class Customer implements MetricsSource {
     { state, result }: Pick<PollOutcome, 'state' | 'result'>,
     nowMs: number,
   ): void {
-    const { owner, marks } = this.#options;
+    const { owner, marks, calendar } = this.#options;
     const { snapshot } = state;
-    if (stream === 'people' && snapshot !== this.stateOf(stream).snapshot) {
-      this.#inside = this.#insideOf(snapshot);
+    const before = this.stateOf(stream).snapshot;
+    if (snapshot !== undefined && snapshot !== before) {
+      if (stream === 'people') {
+        this.#site.counted(snapshot);
+      } else {
+        const history = this.#loginHistory;
+        this.#loginHistory = continueHistory(calendar, history, before, snapshot.day);
+      }
     }
     if (snapshot !== undefined) {
       COUNTERS[stream].forEach((counter, i) => {
@@ -130,6 +128,7 @@ export class Customer implements MetricsSource {
       });
     }
     this.#streams.set(stream, state);
+    this.#updateUsualLogins();
     this.#countSuccess(stream, result, nowMs);
   }
 
@@ -162,41 +161,31 @@ export class Customer implements MetricsSource {
     return this.#credentialsValid;
   }
 
-  setDescription(description: CustomerDescription): void {
-    this.#description = description;
-    this.#learned = description.estimate ? this.#learned : undefined;
-    this.#doors = undefined;
+  setDescription({ labels, ...site }: CustomerDescription): void {
+    this.#labels = labels;
+    this.#site.setDescription(site);
+    this.#updateUsualLogins();
   }
 
-  /** Whether it is open; undefined without opening hours. */
+  /** Returns whether it is open; undefined without opening hours. */
   isOpenAt(atMs: number): boolean | undefined {
-    return this.#description.openingHours?.isOpenAt(atMs, this.#options.timezone);
+    return this.#site.isOpenAt(atMs);
   }
 
-  /** Whether people are to be estimated. */
-  get isEstimated(): boolean {
-    return this.#description.estimate && this.streams.includes('people');
+  /** Returns the day that the history of a stream was last read for, if it was. */
+  historyDay(stream: MinuteStream): Span | undefined {
+    return stream === 'people' ? this.#site.historyDay : this.#loginHistoryDay;
   }
 
-  /** The day that the doors were learned for, if they were. */
-  get doorsDay(): Span | undefined {
-    return this.#learned?.day;
-  }
-
-  /** Undefined until they are learned, and where the building does not empty at night. */
-  get doors(): DayDoors | undefined {
-    if (this.#doors === undefined && this.#learned?.model.emptiesAtNight === true) {
-      const { day, model } = this.#learned;
-      const { openingHours } = this.#description;
-      const closingMinute = findClosingMinute(day, openingHours, this.#options.timezone);
-      this.#doors = { day, model, closingMinute };
+  /** Takes the history of a day as the service has it. */
+  historyRead(stream: MinuteStream, history: History): void {
+    if (stream === 'people') {
+      this.#site.historyRead(history);
+    } else {
+      this.#loginHistory = history;
+      this.#loginHistoryDay = history.today;
     }
-    return this.#doors;
-  }
-
-  doorsLearned(day: Span, model: DoorModel): void {
-    this.#learned = { day, model };
-    this.#doors = undefined;
+    this.#updateUsualLogins();
   }
 
   /** The results of the polls of each configured stream and breakdown. */
@@ -205,16 +194,9 @@ export class Customer implements MetricsSource {
     return Object.fromEntries(streams.map((stream) => [stream, this.#healthOf(stream)]));
   }
 
-  /** Today's occupancy so far, however old the last successful poll is; undefined if unknown. */
+  /** Returns today's occupancy so far, however old the last successful poll is; undefined if unknown. */
   occupancySeriesAt(nowMs: number): OccupancySeries | undefined {
-    const snapshot = this.#streams.get('people')?.snapshot;
-    const day = this.calendar.dayAt(nowMs);
-    if (snapshot?.order === undefined || snapshot.day.startMs !== day.startMs) {
-      return undefined;
-    }
-    const { atMs, order } = snapshot;
-    const inside = occupancyCurve(order.minutes, atMs, CURVE_STEP_MS);
-    return { day, stepMs: CURVE_STEP_MS, inside, atMs };
+    return this.#site.occupancySeriesAt(nowMs);
   }
 
   metricsAt(nowMs: number): CustomerMetrics {
@@ -223,7 +205,6 @@ export class Customer implements MetricsSource {
     const counters: Partial<Record<CounterName, CounterValues>> = {};
     const streams: Partial<Record<Stream, StreamMetrics>> = {};
     const dayStartMs = calendar.dayAt(nowMs).startMs;
-    const inside = this.#insideAt(nowMs);
     for (const stream of this.streams) {
       const { snapshot } = this.stateOf(stream);
       const totals = snapshot?.period.startMs === period.startMs ? snapshot.totals : undefined;
@@ -235,8 +216,10 @@ export class Customer implements MetricsSource {
           today && countOf(today, i),
         );
       });
-      const lastSeenMs = ifRecentlySeen(snapshot?.order?.lastSeenMs, calendar, nowMs);
-      streams[stream] = { ...this.#healthOf(stream), lastSeenMs };
+      streams[stream] = {
+        ...this.#healthOf(stream),
+        lastSeenMs: this.#lastSeenAt(nowMs, stream),
+      };
     }
     for (const breakdown of this.breakdowns.configured) {
       streams[breakdown] = { ...this.#healthOf(breakdown), lastSeenMs: undefined };
@@ -244,11 +227,12 @@ export class Customer implements MetricsSource {
     return {
       customer: name,
       timezone,
-      ...descriptionMetrics(this.#description, calendar.zone, timezone, nowMs),
+      labels: this.#labels,
+      utcOffsetSeconds: calendar.zone.offsetMsAt(nowMs) / 1000,
       periodStartMs: period.startMs,
       credentialsValid: this.credentialsValid,
-      occupancy: inside?.occupancy,
-      estimate: this.#estimateAt(nowMs, inside?.estimate),
+      ...this.#site.metricsAt(nowMs),
+      usualLogins: this.#usualLoginsAt(nowMs),
       counters,
       breakdowns: this.breakdowns.metricsAt(nowMs, period.startMs, dayStartMs),
       streams,
@@ -256,55 +240,50 @@ export class Customer implements MetricsSource {
     };
   }
 
-  #insideOf(snapshot: Snapshot | undefined): Inside | undefined {
-    if (snapshot?.order === undefined) {
-      return undefined;
-    }
-    const { minutes, endMs } = snapshot.order;
-    const { doors } = this;
-    return {
-      occupancy: occupancyAt(minutes, endMs),
-      estimate:
-        doors?.day.startMs === snapshot.day.startMs
-          ? estimateToday(doors, minutes, endMs, this.#inside?.estimate)
-          : undefined,
-    };
+  /** The newest minute that counted anybody, within four weeks and not in the future. */
+  #lastSeenAt(nowMs: number, stream: MinuteStream): number | undefined {
+    const { order } = this.stateOf(stream).snapshot ?? {};
+    const history = stream === 'people' ? this.#site.history : this.#loginHistory;
+    const { startMs, endMs } = this.calendar.dayAt(nowMs);
+    const span = { startMs: startMs - MAX_LAST_SEEN_AGE_MS, endMs };
+    const known = [order?.lastSeenMs, ...(history?.lastSeenMs ?? [])]
+      .filter((atMs) => atMs !== undefined)
+      .filter((atMs) => contains(span, atMs));
+    return order === undefined || known.length === 0 ? undefined : Math.max(...known);
   }
 
-  /** Today's, unless it is too old, in both directions: clocks step back, too. */
-  #insideAt(nowMs: number): Inside | undefined {
-    const snapshot = this.#streams.get('people')?.snapshot;
-    return snapshot !== undefined &&
-      Math.abs(nowMs - snapshot.atMs) <= MAX_OCCUPANCY_AGE_MS &&
-      snapshot.day.startMs === this.calendar.dayAt(nowMs).startMs
-      ? this.#inside
-      : undefined;
+  /** Computes the logins to be expected. They stay until both streams were polled on a new day. */
+  #updateUsualLogins(): void {
+    const { past, today } = this.#site;
+    const { order, atMs = NaN } = this.stateOf('logins').snapshot ?? {};
+    const history = this.#loginHistory;
+    if (past === undefined || today === undefined || history === undefined || order === undefined) {
+      this.#usualLogins = undefined;
+      return;
+    }
+    const loginsToday = { counts: order.minutes, endMs: order.endMs, atMs };
+    const days = [past.people.today, history.today, order.minutes.day];
+    if (days.every(({ startMs }) => startMs === today.counts.day.startMs)) {
+      this.#usualLogins = usualLogins(past, history, today, loginsToday);
+    }
   }
 
-  /** The ratio of the day before stays until that of the day is known. */
-  #estimateAt(nowMs: number, estimate: TodayEstimate | undefined): EstimateMetrics {
-    const today = this.calendar.dayAt(nowMs);
-    const learned = this.#learned;
-    if (learned === undefined || learned.day.startMs < this.calendar.dayBefore(today).startMs) {
-      return NO_ESTIMATE;
-    }
-    return {
-      people: estimate?.estimate,
-      fault: estimate && (estimate.fault ?? 'none'),
-      ...doorMetrics(learned.model),
-    };
+  /** Logins to be expected, unless values of one of the streams are too old. */
+  #usualLoginsAt(nowMs: number): number | undefined {
+    const isFresh = (['people', 'logins'] as const).every((stream) => {
+      const atMs = this.stateOf(stream).snapshot?.atMs ?? Infinity;
+      return Math.abs(nowMs - atMs) <= MAX_OCCUPANCY_AGE_MS;
+    });
+    return isFresh ? this.#usualLogins : undefined;
   }
 
   /** Periods end with a day. */
   #validUntil(nowMs: number): number {
-    const { timezone, calendar } = this.#options;
-    const { openingHours } = this.#description;
-    const polledMs = this.#streams.get('people')?.snapshot?.atMs ?? Infinity;
+    const loginsAtMs = this.stateOf('logins').snapshot?.atMs ?? Infinity;
     const changes = [
-      calendar.dayAt(nowMs).endMs,
-      calendar.zone.nextTransitionAfter(nowMs),
-      openingHours?.nextChangeAfter(nowMs, timezone) ?? Infinity,
-      polledMs + MAX_OCCUPANCY_AGE_MS + 1,
+      ...this.#site.changesAfter(nowMs),
+      this.calendar.zone.nextTransitionAfter(nowMs),
+      loginsAtMs + MAX_OCCUPANCY_AGE_MS + 1,
       this.breakdowns.occupancyEndMs(),
     ];
     return Math.min(...changes.filter((atMs) => atMs > nowMs));
@@ -340,17 +319,4 @@ export class Customer implements MetricsSource {
   #healthOf(stream: Stream): Health {
     return this.#health.get(stream) ?? UNPOLLED;
   }
-}
-
-/** An instant of today or the day before; else undefined. */
-function ifRecentlySeen(
-  lastSeenMs: number | undefined,
-  calendar: Calendar,
-  nowMs: number,
-): number | undefined {
-  const today = calendar.dayAt(nowMs);
-  const { startMs } = calendar.dayBefore(today);
-  return lastSeenMs !== undefined && contains({ startMs, endMs: today.endMs }, lastSeenMs)
-    ? lastSeenMs
-    : undefined;
 }

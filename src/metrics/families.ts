@@ -51,16 +51,69 @@ const ESTIMATE_FAMILIES: readonly Family[] = [
     'library_door_suspect',
     '1 while this fault of the doors is suspected.',
     'kind',
-    DOOR_FAULTS,
-    ({ estimate: { fault } }, kind) => flag(fault && fault === kind),
+    [...DOOR_FAULTS, 'unbalanced'],
+    ({ estimate: { fault, isUnbalanced } }, kind) =>
+      kind === 'unbalanced' ? flag(isUnbalanced) : flag(fault && fault === kind),
     'like library_occupancy_people, until the history of the day is read, where the building ' +
-      'does not empty at night, and with estimate: false',
+      'does not empty at night, and with estimate: false; unbalanced only until the history is ' +
+      'read, and with estimate: false',
   ),
   single(
     'library_occupancy_estimable',
     '1 if the building empties at night, so that an estimate is possible.',
     ({ estimate }) => flag(estimate.isEstimable),
     'until the history is read, and with estimate: false',
+  ),
+];
+
+const NO_USUAL =
+  'until the history is read, while the newest accepted poll is older than 15 minutes, and while the ' +
+  'format of the minute keys is unknown';
+
+const USUAL_FAMILIES: readonly Family[] = [
+  single(
+    'library_people_expected_since_last_seen',
+    'Entries and exits usual between the last one and an hour before the last accepted poll.',
+    ({ usual }) => usual?.people,
+    NO_USUAL,
+  ),
+  labelled(
+    'library_people_direction_expected_since_last_seen',
+    'Counts usual since the last one of a direction, at most those of the other one since.',
+    'direction',
+    ['in', 'out'],
+    ({ usual }, direction) => (direction === 'in' ? usual?.entries : usual?.exits),
+    NO_USUAL,
+  ),
+  single(
+    'library_logins_expected_since_last_seen',
+    'Logins usual since the last one, at most the usual share of the entries since.',
+    ({ usualLogins }) => usualLogins,
+    `${NO_USUAL}, of both streams`,
+  ),
+  single(
+    'library_people_entered_usual_hour',
+    'Entries usual within the last hour.',
+    ({ usual }) => usual?.entriesLastHour,
+    NO_USUAL,
+  ),
+  single(
+    'library_people_entered_usual_today',
+    'Entries usual since the day started.',
+    ({ usual }) => usual?.entriesToday,
+    `${NO_USUAL}, and until the first accepted poll of the day`,
+  ),
+  single(
+    'library_occupancy_usual_people',
+    'People usually inside now.',
+    ({ usual }) => usual?.inside,
+    NO_USUAL,
+  ),
+  single(
+    'library_open_seconds_since_last_seen',
+    'Opening time since the newest minute that counted anybody.',
+    ({ usual }) => seconds(usual?.openSinceLastSeenMs),
+    `${NO_USUAL}, if no opening hours are configured, and if nobody was counted within 28 days`,
   ),
 ];
 
@@ -124,6 +177,7 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
   today('logins', 'Patron logins since the day started.'),
   lastSeen('people', 'Start of the newest minute that counted anybody.'),
   lastSeen('logins', 'Start of the newest minute with a login.'),
+  ...USUAL_FAMILIES,
 ];
 
 /** Families that only a running exporter knows. */
@@ -192,7 +246,7 @@ function lastSeen(stream: MinuteStream, help: string): Family {
     `library_${stream}_last_seen_timestamp_seconds`,
     help,
     ({ streams }) => seconds(streams[stream]?.lastSeenMs),
-    'if there was none today or the day before, and while the format of the minute keys is unknown',
+    'if there was none within 28 days, and while the format of the minute keys is unknown',
   );
 }
 

@@ -1,12 +1,12 @@
 /**
- * The history of a customer, from which its doors are learned. It is read once a day: after the first
- * poll, later in the first hours of the day.
+ * The histories of a customer's people and logins, from which follow what is usual and the errors of its
+ * doors. Each is read once a day: after the first poll, later in the first hours of the day.
  */
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
 import { MINUTE_MS } from '../base/duration.ts';
-import type { Customer } from '../counting/customer.ts';
-import { readDoorModel } from '../counting/occupancy/read-door-days.ts';
+import type { MinuteStream } from '../base/model.ts';
+import { readHistory } from '../counting/occupancy/read-history.ts';
 import type { PollJob } from './job.ts';
 import type { LogLimiter } from '../base/log-limiter.ts';
 import { abortAfter, DROPPED } from './try-poll.ts';
@@ -18,10 +18,10 @@ const DEADLINE_MS = 5 * MINUTE_MS;
 const MIN_PAUSE_MS = 15 * MINUTE_MS;
 const MAX_PAUSE_MS = 6 * 60 * MINUTE_MS;
 
-/** Histories begin one by one, those of 10,000 customers within an hour. */
-const GAP_MS = 360;
+/** Histories begin one by one, those of 10,000 customers within an hour: two each. */
+const GAP_MS = 180;
 
-/** What is known of a customer's history. */
+/** What is known of a stream's history. */
 interface HistoryState {
   /** Aborts the reading. */
   reading: AbortController | undefined;
@@ -36,10 +36,13 @@ export interface HistoryOptions {
   readonly observer: { changed(customer: string): void };
 }
 
-/** Jobs whose customer's history is to be read, in the order of their polls. */
+/** A job whose stream has a history. */
+type HistoryJob = PollJob & { readonly stream: MinuteStream };
+
+/** Jobs whose history is to be read, in the order of their polls. */
 export class Histories {
   readonly #options: HistoryOptions;
-  readonly #queue = new Set<PollJob>();
+  readonly #queue = new Set<HistoryJob>();
   readonly #states = new Map<PollJob, HistoryState>();
   #running = 0;
   #nextMs = -Infinity;
@@ -53,10 +56,10 @@ export class Histories {
     const { clock } = this.#options;
     const { reading, retry } = this.#states.get(job) ?? {};
     if (
-      job.stream === 'people' &&
+      hasHistory(job) &&
       reading === undefined &&
       clock.monotonicMs() >= (retry?.atMs ?? -Infinity) &&
-      isHistoryDue(job.customer, clock.nowMs())
+      isDue(job, clock.nowMs())
     ) {
       this.#queue.add(job);
     }
@@ -64,7 +67,9 @@ export class Histories {
 
   /** Forgets the job, and aborts a reading of its history. */
   drop(job: PollJob): void {
-    this.#queue.delete(job);
+    if (hasHistory(job)) {
+      this.#queue.delete(job);
+    }
     this.#states.get(job)?.reading?.abort(DROPPED);
     this.#states.delete(job);
   }
@@ -81,14 +86,14 @@ export class Histories {
     return this.#read(job);
   }
 
-  async #read(job: PollJob): Promise<void> {
+  async #read(job: HistoryJob): Promise<void> {
     const { clock, limiter } = this.#options;
     const state = this.#states.get(job) ?? { reading: undefined, retry: undefined };
     this.#states.set(job, state);
     const stop = new AbortController();
     state.reading = stop;
     this.#running += 1;
-    const error = await this.#learn(job, stop).finally(() => {
+    const error = await this.#tryRead(job, stop).finally(() => {
       state.reading = undefined;
       this.#running -= 1;
     });
@@ -97,30 +102,35 @@ export class Histories {
       return;
     }
     if (state.retry === undefined) {
+      const { stream } = job;
       const { customer } = job.customer;
-      limiter.tryLog('warn', 'occupancy history unavailable', { customer, error });
+      limiter.tryLog('warn', 'history unavailable', { customer, stream, error });
     }
     const pauseMs = Math.min(2 * (state.retry?.pauseMs ?? MIN_PAUSE_MS / 2), MAX_PAUSE_MS);
     state.retry = { atMs: clock.monotonicMs() + pauseMs, pauseMs };
   }
 
-  /** Learns the doors. Returns why that was not possible. */
-  async #learn({ customer, client }: PollJob, stop: AbortController): Promise<string | undefined> {
+  /** Returns why it could not be read. */
+  async #tryRead(
+    { customer, client, stream }: HistoryJob,
+    stop: AbortController,
+  ): Promise<string | undefined> {
     const { clock, observer } = this.#options;
     const today = customer.calendar.dayAt(clock.nowMs());
     const endDeadline = abortAfter(clock, DEADLINE_MS, stop, 'reading the history');
     try {
-      const model = await readDoorModel(
+      const history = await readHistory(
         (question) => client.query(question, stop.signal),
+        stream,
         customer.calendar,
         today,
-        customer.stateOf('people').keyFormat,
+        customer.stateOf(stream).keyFormat,
       );
-      if (model === undefined) {
+      if (history === undefined) {
         return 'the service returns no minutes';
       }
       if (stop.signal.reason !== DROPPED) {
-        customer.doorsLearned(today, model);
+        customer.historyRead(stream, history);
         observer.changed(customer.customer);
       }
       return undefined;
@@ -135,14 +145,17 @@ export class Histories {
   }
 }
 
-function isHistoryDue(customer: Customer, nowMs: number): boolean {
+function hasHistory(job: PollJob): job is HistoryJob {
+  return job.stream === 'people' || job.stream === 'logins';
+}
+
+function isDue({ customer, stream }: HistoryJob, nowMs: number): boolean {
   const { startMs } = customer.calendar.dayAt(nowMs);
-  const { doorsDay } = customer;
-  const { keyFormat, snapshot } = customer.stateOf('people');
+  const readDay = customer.historyDay(stream);
+  const { keyFormat, snapshot } = customer.stateOf(stream);
   return (
-    customer.isEstimated &&
-    doorsDay?.startMs !== startMs &&
-    (doorsDay === undefined || nowMs >= startMs + DELAY_MS) &&
+    readDay?.startMs !== startMs &&
+    (readDay === undefined || nowMs >= startMs + DELAY_MS) &&
     snapshot !== undefined &&
     keyFormat.status === 'detected'
   );

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { MinuteStream } from '../../src/base/model.ts';
 import type { EstimateMetrics } from '../../src/counting/customer-metrics.ts';
-import { readDaysBefore, readDoorModel } from '../../src/counting/occupancy/read-door-days.ts';
-import { learnDoors } from '../../src/counting/occupancy/door-model.ts';
+import { readDaysBefore, readHistory } from '../../src/counting/occupancy/read-history.ts';
+import { createHistory } from '../../src/counting/occupancy/history.ts';
 import { replayPeriod } from '../../src/backfill/replay.ts';
 import type { PeriodHistory } from '../../src/backfill/replay.ts';
 import type { KeyFormatState } from '../../src/counting/rows/key-format.ts';
@@ -59,7 +59,7 @@ function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}) 
         }),
         logins: minutes('logins', { '24 09:00': [7] }),
       },
-      daysBefore: undefined,
+      daysBefore: {},
       ...changes,
     },
     times.map(at),
@@ -86,7 +86,7 @@ test('replays the minutes that are over, day by day, across a change of the cloc
     ['24 18:31', [7, 6, 7], [7, 6, 7], 3, true, 2, [people[1], logins]],
     ['25 04:00', [8, 6, 7], [0, 0, 0], 0, false, 1, [people[2], logins]],
     ['25 12:01', [10, 6, 7], [2, 0, 0], 2, true, 1, [people[3], logins]],
-    ['26 04:00', [10, 6, 7], [0, 0, 0], 0, false, 1, [people[3], undefined]],
+    ['26 04:00', [10, 6, 7], [0, 0, 0], 0, false, 1, [people[3], logins]],
   ] as const;
   expect(replay(rows.map(([time]) => time))).toEqual(
     rows.map(([, totals, today, inside, open, utcOffset, seen]) => {
@@ -140,11 +140,11 @@ describe('the estimate', () => {
   async function live(people: StreamFixture, atMs: number): Promise<EstimateMetrics> {
     const today = CALENDAR.dayAt(atMs);
     const query = queryFrom((question) => people.service.respond(question, atMs));
-    const model = await readDoorModel(query, CALENDAR, today, ISO);
+    const history = await readHistory(query, 'people', CALENDAR, today, ISO);
     people.restart();
     people.nowMs = atMs;
     people.customer.setDescription(RIVERSIDE.description);
-    people.customer.doorsLearned(today, model ?? learnDoors([], 0));
+    people.customer.historyRead('people', history ?? createHistory(CALENDAR, today, []));
     await people.poll();
     return people.metrics().estimate;
   }
@@ -158,12 +158,13 @@ describe('the estimate', () => {
     const range = { stream: 'people', calendar: CALENDAR, span, needsDayBefore: false } as const;
     const { history } = await readMinuteHistory(range, ISO, query);
     const firstDay = CALENDAR.dayAt(times[0] ?? NaN);
+    const before = await readDaysBefore(query, 'people', CALENDAR, firstDay, ISO, PERIOD.startMs);
     const samples = replayPeriod(
       {
         ...RIVERSIDE,
         period: PERIOD,
         streams: { people: history },
-        daysBefore: await readDaysBefore(query, CALENDAR, firstDay, ISO, PERIOD.startMs),
+        daysBefore: { people: before ?? [] },
       },
       times,
     );

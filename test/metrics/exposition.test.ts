@@ -29,6 +29,7 @@ library_door_count_ratio_stddev{customer="riverside"} 0.0125
 library_door_suspect{customer="riverside",kind="exits_missing"} 0
 library_door_suspect{customer="riverside",kind="entries_missing"} 0
 library_door_suspect{customer="riverside",kind="silent"} 0
+library_door_suspect{customer="riverside",kind="unbalanced"} 0
 library_occupancy_estimable{customer="riverside"} 1
 library_people_entered_total{customer="riverside"} 12345
 library_people_exited_total{customer="riverside"} 12301
@@ -38,6 +39,14 @@ library_people_exited_today{customer="riverside"} 279
 library_logins_today{customer="riverside"} 55
 library_people_last_seen_timestamp_seconds{customer="riverside"} 1773133140
 library_logins_last_seen_timestamp_seconds{customer="riverside"} 1773132300
+library_people_expected_since_last_seen{customer="riverside"} 14.5
+library_people_direction_expected_since_last_seen{customer="riverside",direction="in"} 6
+library_people_direction_expected_since_last_seen{customer="riverside",direction="out"} 5.25
+library_logins_expected_since_last_seen{customer="riverside"} 3.5
+library_people_entered_usual_hour{customer="riverside"} 33
+library_people_entered_usual_today{customer="riverside"} 310.5
+library_occupancy_usual_people{customer="riverside"} 47.5
+library_open_seconds_since_last_seen{customer="riverside"} 61.5
 library_count_excess{customer="riverside",counter="people_entered"} 0
 library_count_excess{customer="riverside",counter="people_exited"} 2
 library_count_excess{customer="riverside",counter="logins"} 0

@@ -28,9 +28,20 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
     estimate: {
       people: { people: 38.5, lower: 33, upper: 44.25 },
       fault: 'none',
+      isUnbalanced: false,
       ratio: { value: 1.04, stddev: 0.0125 },
       isEstimable: true,
     },
+    usual: {
+      people: 14.5,
+      entries: 6,
+      exits: 5.25,
+      entriesLastHour: 33,
+      entriesToday: 310.5,
+      inside: 47.5,
+      openSinceLastSeenMs: 61_500,
+    },
+    usualLogins: 3.5,
     counters: {
       people_entered: { total: 12_345, excess: 0, today: 321 },
       people_exited: { total: 12_301, excess: 2, today: 279 },

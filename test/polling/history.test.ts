@@ -61,7 +61,7 @@ test('a history that fails is read again, less and less often, and no poll fails
   ]);
   expect(fixture.healthOf(polled)).toMatchObject({ failures: 0 });
   expect(fixture.lines).toMatchObject([
-    { msg: 'occupancy history unavailable', customer: 'a', error: 'status 503' },
+    { msg: 'history unavailable', customer: 'a', stream: 'people', error: 'status 503' },
   ]);
 });
 

@@ -3,6 +3,7 @@ import Library from 'opening_hours';
 import regions from './holiday-regions.json' with { type: 'json' };
 import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
 import { floorToMinute } from './calendar.ts';
+import type { Span } from './calendar.ts';
 import { Zone } from './zone.ts';
 
 export type OpeningHoursParser = (text: string, holidays: string | undefined) => OpeningHours;
@@ -162,6 +163,19 @@ export class OpeningHours {
   /** Until when isOpenAt returns the same, at least: it may do so for longer. */
   nextChangeAfter(instantMs: number, timezone: string): number {
     return this.#intervalAt(instantMs, timezone).untilMs;
+  }
+
+  /** Returns the opening times within a span. */
+  openSpans({ startMs, endMs }: Span, timezone: string): readonly Span[] {
+    const spans: Span[] = [];
+    for (let atMs = startMs; atMs < endMs;) {
+      const untilMs = Math.min(endMs, this.nextChangeAfter(atMs, timezone));
+      if (this.isOpenAt(atMs, timezone)) {
+        spans.push({ startMs: atMs, endMs: untilMs });
+      }
+      atMs = untilMs;
+    }
+    return spans;
   }
 
   #intervalAt(instantMs: number, timezone: string): Interval {

@@ -28,6 +28,8 @@ export interface DoorModel {
   readonly usableDays: number;
   /** Busy days whose entries and exits differ too much to learn from: a direction was dead. */
   readonly rejectedDays: number;
+  /** Whether {@link MIN_UNBALANCED_DAYS} of the last seven days were such. */
+  readonly isUnbalanced: boolean;
 }
 
 /** By quarter-hour of a day like today. Typed arrays take half the memory of arrays here. */
@@ -45,6 +47,9 @@ export interface DeparturePattern {
   readonly usualEntries: Float64Array;
 }
 
+/** A past day: its weekday, and its counts by quarter-hour or a shorter step. */
+export type PastDay = Pick<DayCounts, 'weekday' | 'stepMs' | 'first' | 'counts'>;
+
 export const HISTORY_DAYS = 28;
 export const QUARTERS_PER_DAY = 96;
 export const MINUTES_PER_QUARTER = 15;
@@ -54,6 +59,7 @@ export const QUARTER_MS = MINUTES_PER_QUARTER * 60_000;
 const MIN_COUNTS_PER_DAY = 40;
 /** A larger log ratio of a day means a dead direction, not a bias. */
 const MAX_ABS_LOG_RATIO = 0.25;
+const MIN_UNBALANCED_DAYS = 3;
 const MIN_RATIO_DAYS = 3;
 const MIN_DEPARTURE_DAYS = 12;
 
@@ -125,10 +131,11 @@ const EXACT_RATIO: Ratio = {
  *   day without counts stays in the list
  * @param weekday that of today
  */
-export function learnDoors(days: readonly DayCounts[], weekday: number): DoorModel {
+export function learnDoors(days: readonly PastDay[], weekday: number): DoorModel {
   const all = days.map(sumDay);
   const busy = all.filter(({ counts }) => counts >= MIN_COUNTS_PER_DAY);
   const usable = busy.filter(({ logRatio }) => Math.abs(logRatio) <= MAX_ABS_LOG_RATIO);
+  const rejected = busy.filter((day) => !usable.includes(day));
   const ratio = learnRatio(usable);
   return {
     ...ratio,
@@ -138,11 +145,13 @@ export function learnDoors(days: readonly DayCounts[], weekday: number): DoorMod
         : undefined,
     emptiesAtNight: emptiesAtNight(all),
     usableDays: usable.length,
-    rejectedDays: busy.length - usable.length,
+    rejectedDays: rejected.length,
+    isUnbalanced:
+      rejected.filter(({ index }) => index >= days.length - 7).length >= MIN_UNBALANCED_DAYS,
   };
 }
 
-function sumDay(counted: DayCounts, index: number): SummedDay {
+function sumDay(counted: PastDay, index: number): SummedDay {
   const [entered, exited] = [sumQuarters(counted, 0), sumQuarters(counted, 1)];
   const [entries, exits] = [sum(entered), sum(exited)];
   return {
@@ -156,8 +165,8 @@ function sumDay(counted: DayCounts, index: number): SummedDay {
   };
 }
 
-/** The 25th hour of a day is added to its last quarter-hour. */
-function sumQuarters({ stepMs, first, counts }: DayCounts, counter: number): Float64Array {
+/** Returns the counts of a day by elapsed quarter-hour. A 25th hour is added to the last one. */
+export function sumQuarters({ stepMs, first, counts }: PastDay, counter: number): Float64Array {
   const quarters = new Float64Array(QUARTERS_PER_DAY);
   counts[counter]?.forEach((count, i) => {
     const elapsed = Math.floor(((first + i) * stepMs) / QUARTER_MS);

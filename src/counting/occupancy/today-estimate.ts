@@ -1,7 +1,6 @@
 /** The estimate at a poll, and what it needs to know about the day. */
 import { MINUTE_MS } from '../../base/duration.ts';
 import type { Span } from '../calendar/calendar.ts';
-import type { OpeningHours } from '../calendar/opening-hours.ts';
 import { countAt } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import type { DoorModel } from './door-model.ts';
@@ -75,25 +74,11 @@ function areEqualUntil(a: DayCounts, b: DayCounts, endMinute: number): boolean {
   return true;
 }
 
-/** Returns {@link DayDoors.closingMinute}. */
+/** Returns {@link DayDoors.closingMinute} from the opening times of the day; undefined: they are unknown. */
 export function findClosingMinute(
-  day: Span,
-  openingHours: OpeningHours | undefined,
-  timezone: string,
+  { startMs, endMs }: Span,
+  openSpans: readonly Span[] | undefined,
 ): number {
-  if (openingHours === undefined) {
-    return Infinity;
-  }
-  let closedMs = day.startMs;
-  let atMs = day.startMs;
-  while (atMs < day.endMs) {
-    const isOpen = openingHours.isOpenAt(atMs, timezone);
-    const changeMs = openingHours.nextChangeAfter(atMs, timezone) ?? Infinity;
-    if (isOpen && changeMs >= day.endMs) {
-      return Infinity;
-    }
-    closedMs = isOpen ? changeMs : closedMs;
-    atMs = changeMs;
-  }
-  return (closedMs - day.startMs) / MINUTE_MS;
+  const closedMs = openSpans === undefined ? endMs : (openSpans.at(-1)?.endMs ?? startMs);
+  return closedMs === endMs ? Infinity : (closedMs - startMs) / MINUTE_MS;
 }

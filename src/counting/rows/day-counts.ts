@@ -13,7 +13,8 @@ import type { Counts } from './counts.ts';
 import { keyParser } from './key-format.ts';
 import type { KeyFormatState, KeySample } from './key-format.ts';
 
-type Steps = Uint8Array | Int16Array | Float64Array;
+/** Counts of successive steps. */
+export type Steps = Uint8Array | Int16Array | Float64Array;
 
 export interface DayCounts {
   readonly day: Span;
@@ -154,7 +155,8 @@ function compact(steps: readonly Float64Array[]): Pick<DayCounts, 'first' | 'cou
   return { first, counts: counted.map(smallest) };
 }
 
-function smallest(counts: Float64Array): Steps {
+/** Returns the counts in the smallest array that holds them. */
+export function smallest(counts: Float64Array): Steps {
   const small = [Uint8Array.from(counts), Int16Array.from(counts)];
   return (
     small.find((steps) => counts.every((count, step) => count === steps[step])) ?? counts.slice()
@@ -184,9 +186,14 @@ export function stepsUntil(counted: DayCounts, endMs: number): DayCounts {
   return { ...counted, counts: counts.map((steps) => steps.subarray(0, length)) };
 }
 
-/** Returns the start of the newest step before `endMs` that counted anybody. */
-export function lastSeenIn(counted: DayCounts, endMs = Infinity): number | undefined {
-  const { day, stepMs, first, counts } = counted;
+/** Returns the start of the newest step before `endMs` that counted anybody, or by one counter alone. */
+export function lastSeenIn(
+  counted: DayCounts,
+  endMs = Infinity,
+  counter?: number,
+): number | undefined {
+  const { day, stepMs, first } = counted;
+  const counts = counter === undefined ? counted.counts : [counted.counts[counter] ?? []];
   const length = counts[0]?.length ?? 0;
   const stepsUntilEnd = Math.ceil((endMs - day.startMs) / stepMs) - first;
   for (let i = Math.min(length, stepsUntilEnd) - 1; i >= 0; i -= 1) {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { learnDoors, QUARTERS_PER_DAY } from '../../../src/counting/occupancy/door-model.ts';
-import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
+import { QUARTERS_PER_DAY } from '../../../src/counting/occupancy/door-model.ts';
+import { createHistory } from '../../../src/counting/occupancy/history.ts';
+import type { History } from '../../../src/counting/occupancy/history.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
 import { findClosingMinute } from '../../../src/counting/occupancy/today-estimate.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
@@ -13,7 +14,7 @@ const START_MS = Date.UTC(2026, 10, 18, 8);
 const TODAY = CALENDAR.dayAt(START_MS);
 
 /** Exits are counted at 90 %, entries fully. Open from 8 to 16 o'clock. */
-function doorsBefore(emptyAtNight = true): DoorModel {
+function historyBefore(emptyAtNight = true): History {
   const entered = Array.from({ length: QUARTERS_PER_DAY }, (_, quarter): number =>
     quarter >= 16 && quarter < 48 ? 20 : 0,
   );
@@ -23,13 +24,14 @@ function doorsBefore(emptyAtNight = true): DoorModel {
     entered: entered.with(95, night),
     exited: exited.with(95, night).with(30, 18 + night),
   };
-  return learnDoors(
-    Array.from({ length: 28 }, (_, i) => dayOf({ weekday: i % 7, ...day })),
-    3,
+  return createHistory(
+    CALENDAR,
+    TODAY,
+    Array.from({ length: 28 }, () => dayOf(day)),
   );
 }
 
-function peopleWith(doors: DoorModel, conventions: Partial<Conventions> = {}): StreamFixture {
+function peopleWith(history: History, conventions: Partial<Conventions> = {}): StreamFixture {
   const people = new StreamFixture({ startMs: START_MS, records: [], conventions });
   for (let minute = 0; minute < 480; minute++) {
     const eventMs = START_MS - HOUR_MS + minute * MINUTE_MS + 20_000;
@@ -37,7 +39,7 @@ function peopleWith(doors: DoorModel, conventions: Partial<Conventions> = {}): S
     people.record(eventMs, [minute % 3, Number(minute % 2 > 0)], { arrivesMs });
   }
   people.customer.setDescription(ESTIMATED);
-  people.customer.doorsLearned(TODAY, doors);
+  people.customer.historyRead('people', history);
   return people;
 }
 
@@ -45,11 +47,11 @@ test.each([
   ['of records by event', {}],
   ['of records by arrival', { windowTime: 'server' }],
 ] as const)('a poll that continues the last one gives the same estimate: %s', async (_, own) => {
-  const doors = doorsBefore();
-  const continued = peopleWith(doors, own);
+  const history = historyBefore();
+  const continued = peopleWith(history, own);
   for (let minute = 0; minute < 75; minute++) {
     await continued.poll();
-    const restarted = peopleWith(doors, own);
+    const restarted = peopleWith(history, own);
     restarted.nowMs = continued.nowMs;
     await restarted.poll();
     const { estimate } = continued.metrics();
@@ -60,7 +62,7 @@ test.each([
 });
 
 test('follows the age of the poll and the day, the ratio stays until the day after', async () => {
-  const people = peopleWith(doorsBefore());
+  const people = peopleWith(historyBefore());
   await people.poll();
   expect(people.metrics().estimate).toMatchObject({ fault: 'none', isEstimable: true });
   people.nowMs += 16 * MINUTE_MS;
@@ -74,7 +76,7 @@ test('follows the age of the poll and the day, the ratio stays until the day aft
 });
 
 test('a library that is not empty at night has a ratio, but no estimate', async () => {
-  const people = peopleWith(doorsBefore(false));
+  const people = peopleWith(historyBefore(false));
   await people.poll();
   const { occupancy, estimate } = people.metrics();
   expect(occupancy).toBeGreaterThan(0);
@@ -89,6 +91,6 @@ test.each([
   ['Mo-Su 08:00-05:00', Infinity],
   ['24/7', Infinity],
 ])('with the hours %s it is closed from minute %d of a Wednesday on', (hours, minute) => {
-  const openingHours = parseOpeningHours(hours, undefined);
-  expect(findClosingMinute(TODAY, openingHours, 'Europe/Copenhagen')).toBe(minute);
+  const openSpans = parseOpeningHours(hours, undefined).openSpans(TODAY, 'Europe/Copenhagen');
+  expect(findClosingMinute(TODAY, openSpans)).toBe(minute);
 });

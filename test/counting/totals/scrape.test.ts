@@ -23,7 +23,7 @@ describe('the time of the scrape', () => {
     people.nowMs = Date.UTC(2026, 10, 20, 2, 55);
     await people.polls(10);
     expect(people.today()).toEqual([0, 0]);
-    expect(lastSeenMs(people)).toBeUndefined();
+    expect(lastSeenMs(people)).toBe(LAST_SEEN_MS);
   });
 
   test('starts a day at once, although its window had people of the day before', async () => {
@@ -33,10 +33,12 @@ describe('the time of the scrape', () => {
     expect(people.state.totalSource.aggregation).toBe('day');
   });
 
-  test('shows who was last seen on the day before, also after a restart', async () => {
+  test('shows for 28 days who was last seen on the day before, also after a restart', async () => {
     const people = new StreamFixture();
     people.nowMs = Date.UTC(2026, 10, 19, 3, 10);
     await people.poll();
+    expect(lastSeenMs(people)).toBe(LAST_SEEN_MS);
+    people.nowMs += 27 * DAY_MS;
     expect(lastSeenMs(people)).toBe(LAST_SEEN_MS);
     people.nowMs += DAY_MS;
     expect(lastSeenMs(people)).toBeUndefined();

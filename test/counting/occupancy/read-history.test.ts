@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { readDoorModel } from '../../../src/counting/occupancy/read-door-days.ts';
+import { readHistory } from '../../../src/counting/occupancy/read-history.ts';
+import { learnDoors } from '../../../src/counting/occupancy/door-model.ts';
 import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
+import { pastDays } from '../../../src/counting/occupancy/history.ts';
 import type { KeyFormat } from '../../../src/counting/rows/key-format.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { queryFrom } from '../../support/responses.ts';
@@ -37,10 +39,9 @@ async function read(
   const formats: KeyFormat[] = [{ form: 'iso', zone: 'written', ...ofKeys }];
   const requests: Requested[] = [];
   const query = queryFrom((question) => service.respond(question, NOW_MS), requests);
-  return {
-    model: await readDoorModel(query, CALENDAR, TODAY, { status: 'detected', formats }),
-    requests,
-  };
+  const keyFormat = { status: 'detected', formats } as const;
+  const history = await readHistory(query, 'people', CALENDAR, TODAY, keyFormat);
+  return { model: history && learnDoors(pastDays(history), history.weekday), requests };
 }
 
 describe('the doors are learned from the 28 days before today', () => {

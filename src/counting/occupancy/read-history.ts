@@ -1,18 +1,21 @@
 /**
- * Reads the four weeks from which the doors are learned (docs/occupancy.md): by `quarter` where that
- * is a quarter-hour, else by `minute`. `quarter` may lag, so the newest days are read by `minute`.
+ * Reads the four weeks before a day, from which doors are learned (docs/occupancy.md) and what is usual
+ * follows: by `quarter` where that is a quarter-hour, else by `minute`. `quarter` may lag, so the newest
+ * days are read by `minute`.
  */
+import type { MinuteStream } from '../../base/model.ts';
 import { contains } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
 import { ANY_COUNT } from '../rows/counts.ts';
-import { addWindows, DayCounter, weekdayOf } from '../rows/day-counts.ts';
+import { addWindows, DayCounter } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import { keyParser, namesTimeOfDay } from '../rows/key-format.ts';
 import type { KeyFormatState } from '../rows/key-format.ts';
 import { readByMinute, WindowReader } from '../rows/window-reader.ts';
 import type { Query } from '../rows/window-reader.ts';
-import { HISTORY_DAYS, learnDoors, QUARTER_MS } from './door-model.ts';
-import type { DoorModel } from './door-model.ts';
+import { HISTORY_DAYS, QUARTER_MS } from './door-model.ts';
+import { createHistory } from './history.ts';
+import type { History } from './history.ts';
 
 /** A nightly roll-up may not have these yet. */
 const DAYS_BY_MINUTE = 2;
@@ -20,17 +23,18 @@ const DAYS_BY_MINUTE = 2;
 const MIN_QUARTER_ROWS = 3;
 
 /**
- * The doors as known at the start of `today`. Undefined if the service forces an aggregation that is
- * too coarse. Throws a ServiceError.
+ * Returns the history at the start of `today`. Undefined if the service forces an aggregation that is too
+ * coarse. Throws a ServiceError.
  */
-export async function readDoorModel(
+export async function readHistory(
   query: Query,
+  stream: MinuteStream,
   calendar: Calendar,
   today: Span,
   keyFormat: KeyFormatState,
-): Promise<DoorModel | undefined> {
-  const days = await readDaysBefore(query, calendar, today, keyFormat);
-  return days && learnDoors(days, weekdayOf(calendar, today));
+): Promise<History | undefined> {
+  const days = await readDaysBefore(query, stream, calendar, today, keyFormat);
+  return days && createHistory(calendar, today, days);
 }
 
 /**
@@ -39,6 +43,7 @@ export async function readDoorModel(
  */
 export async function readDaysBefore(
   query: Query,
+  stream: MinuteStream,
   calendar: Calendar,
   day: Span,
   keyFormat: KeyFormatState,
@@ -46,14 +51,19 @@ export async function readDaysBefore(
 ): Promise<readonly DayCounts[] | undefined> {
   const { zone } = calendar;
   const days = daysBefore(calendar, day).filter((before) => before.endMs <= endMs);
-  const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => endMs });
+  const reader = new WindowReader({ query, stream, zone, nowMs: () => endMs });
+  const reading = { reader, stream, calendar, keyFormat };
   const older = days.slice(0, -DAYS_BY_MINUTE);
-  const counted =
-    (await readQuarters(reader, calendar, older, keyFormat)) ??
-    (await readMinutes(reader, calendar, older, keyFormat));
-  const newest =
-    counted && (await readMinutes(reader, calendar, days.slice(-DAYS_BY_MINUTE), keyFormat));
+  const counted = (await readQuarters(reading, older)) ?? (await readMinutes(reading, older));
+  const newest = counted && (await readMinutes(reading, days.slice(-DAYS_BY_MINUTE)));
   return newest && [...counted, ...newest];
+}
+
+interface Reading {
+  readonly reader: WindowReader;
+  readonly stream: MinuteStream;
+  readonly calendar: Calendar;
+  readonly keyFormat: KeyFormatState;
 }
 
 /** Oldest first. */
@@ -68,10 +78,8 @@ function daysBefore(calendar: Calendar, today: Span): readonly Span[] {
 
 /** Undefined if `quarter` is something else than quarter-hours with keys like those of minutes. */
 async function readQuarters(
-  reader: WindowReader,
-  calendar: Calendar,
+  { reader, stream, calendar, keyFormat }: Reading,
   days: readonly Span[],
-  keyFormat: KeyFormatState,
 ): Promise<readonly DayCounts[] | undefined> {
   if (days.length === 0 || namesTimeOfDay(keyFormat)) {
     return undefined;
@@ -92,17 +100,15 @@ async function readQuarters(
   if (!isByQuarter) {
     return undefined;
   }
-  const counter = new DayCounter(calendar, days, 'people', QUARTER_MS);
+  const counter = new DayCounter(calendar, days, stream, QUARTER_MS);
   counter.addRows(inSpan, parse);
   return counter.days();
 }
 
 /** Undefined if the service forces a coarser aggregation even for short windows. */
 async function readMinutes(
-  reader: WindowReader,
-  calendar: Calendar,
+  { reader, stream, calendar, keyFormat }: Reading,
   days: readonly Span[],
-  keyFormat: KeyFormatState,
 ): Promise<readonly DayCounts[] | undefined> {
   const counted: DayCounts[] = [];
   // A time of day can be placed only in a window of one day.
@@ -111,7 +117,7 @@ async function readMinutes(
     const { startMs, endMs } = spanOf(window);
     const response = await reader.readAgainIfBelow(ANY_COUNT, 'minute', startMs, endMs);
     const windows = await readByMinute(reader, response);
-    const counter = new DayCounter(calendar, window, 'people');
+    const counter = new DayCounter(calendar, window, stream);
     if (windows === undefined || !addWindows(counter, windows, keyFormat, calendar.zone)) {
       return undefined;
     }

@@ -1,0 +1,247 @@
+/**
+ * What is usual: how many people and logins were to be expected, by the same weekday of the last four
+ * weeks. Pure. docs/alerts.md explains how alerts compare these values.
+ */
+import { HOUR_MS } from '../../base/duration.ts';
+import { floorToMinute } from '../calendar/calendar.ts';
+import type { Calendar, Span } from '../calendar/calendar.ts';
+import { countOf } from '../rows/counts.ts';
+import { lastSeenIn } from '../rows/day-counts.ts';
+import type { DayCounts } from '../rows/day-counts.ts';
+import { HISTORY_DAYS, QUARTER_MS, QUARTERS_PER_DAY } from './door-model.ts';
+import { hasCounts, sumWithin } from './history.ts';
+import type { History } from './history.ts';
+
+/** What is known about a building before today. */
+export interface SitePast {
+  readonly calendar: Calendar;
+  readonly people: History;
+  /** Returns when it is open on a day: all day without opening hours. */
+  readonly openSpans: (day: Span) => readonly Span[];
+}
+
+/** The counts of a stream today, and the newest accepted poll that they are from. */
+export interface CountsToday {
+  readonly counts: DayCounts;
+  readonly atMs: number;
+  /** Steps that start before this instant had begun. */
+  readonly endMs: number;
+}
+
+/** What was to be expected at a poll of people. Numbers of people. */
+export interface UsualPeople {
+  /** Entries and exits since the last of both. */
+  readonly people: number;
+  /** Since the last entry, at most the exits since. */
+  readonly entries: number;
+  /** Since the last exit, at most the entries since. */
+  readonly exits: number;
+  readonly entriesLastHour: number;
+  /** Since the day started; undefined once the day is over. */
+  readonly entriesToday: number | undefined;
+  /** People inside now. */
+  readonly inside: number;
+  /** Opening time since anybody was counted; undefined if nobody was within four weeks. */
+  readonly openSinceLastSeenMs: number | undefined;
+}
+
+/** Every span ends so much earlier: people come late, and so do records. */
+const GRACE_MS = HOUR_MS;
+const DAYS_PER_WEEK = 7;
+
+const ENTRIES = [0];
+const EXITS = [1];
+const PEOPLE = [0, 1];
+const LOGINS = [0];
+
+/** Returns what was to be expected of people. */
+export function usualPeople(past: SitePast, today: CountsToday): UsualPeople {
+  const { people, calendar, openSpans } = past;
+  const { atMs } = today;
+  const entryMs = lastSeen(people, today, 0);
+  const exitMs = lastSeen(people, today, 1);
+  const eitherMs = Math.max(entryMs, exitMs);
+  const minuteMs = floorToMinute(atMs);
+  function usualSince(counters: readonly number[], seenMs: number, endMs: number): number {
+    return usual(past, people, counters, quarterEnd(people, seenMs), endMs - GRACE_MS);
+  }
+  let openMs = 0;
+  for (const { day, fromMs, toMs } of daysWithin(calendar, people, eitherMs, atMs)) {
+    for (const { startMs, endMs } of openSpans(day)) {
+      openMs += Math.max(0, Math.min(toMs, endMs) - Math.max(fromMs, startMs));
+    }
+  }
+  return {
+    people: usualSince(PEOPLE, eitherMs, atMs),
+    entries: Math.min(
+      usualSince(ENTRIES, entryMs, Math.min(atMs, exitMs)),
+      countSince(past, today, 1, entryMs),
+    ),
+    exits: Math.min(
+      usualSince(EXITS, exitMs, Math.min(atMs, entryMs)),
+      countSince(past, today, 0, exitMs),
+    ),
+    entriesLastHour: usual(past, people, ENTRIES, minuteMs - HOUR_MS, minuteMs),
+    entriesToday: usual(past, people, ENTRIES, people.today.startMs, atMs),
+    inside: usuallyInside(past, atMs),
+    openSinceLastSeenMs: eitherMs === -Infinity ? undefined : openMs,
+  };
+}
+
+/**
+ * Returns how many logins were to be expected since the last one: at most the usual share of those who
+ * came in since.
+ */
+export function usualLogins(
+  past: SitePast,
+  logins: History,
+  peopleToday: CountsToday,
+  loginsToday: CountsToday,
+): number {
+  const { people } = past;
+  const loginMs = lastSeen(logins, loginsToday, 0);
+  const eitherMs = Math.max(lastSeen(people, peopleToday, 0), lastSeen(people, peopleToday, 1));
+  const endMs = Math.min(loginsToday.atMs, eitherMs) - GRACE_MS;
+  const entries = countOf(people.sums, 0);
+  const share = entries === 0 ? 0 : countOf(logins.sums, 0) / entries;
+  return Math.min(
+    usual(past, logins, LOGINS, quarterEnd(people, loginMs), endMs),
+    share * countSince(past, peopleToday, 0, loginMs),
+  );
+}
+
+/**
+ * Returns the usual counts between two instants, of these counters together: for each day the mean of
+ * the same opening time on the same weekday, up to four weeks before, without the highest of them.
+ *
+ * @param of the history that has the counters: that of `past`, or one of the same days
+ */
+export function usual(
+  past: SitePast,
+  of: History,
+  counters: readonly number[],
+  fromMs: number,
+  toMs: number,
+): number {
+  let sum = 0;
+  for (const part of daysWithin(past.calendar, past.people, fromMs, toMs)) {
+    const { day, daysAgo } = part;
+    const open = past.openSpans(day).map(({ startMs, endMs }) => ({
+      from: quarterOf(day, Math.max(part.fromMs, startMs)),
+      to: quarterOf(day, Math.min(part.toMs, endMs)),
+    }));
+    const weeks = weeksBefore(past.people, daysAgo).map((weekDaysAgo) => {
+      let counted = 0;
+      for (const { from, to } of open) {
+        for (const counter of counters) {
+          counted += sumWithin(of, weekDaysAgo, counter, from, to);
+        }
+      }
+      return counted;
+    });
+    sum += meanWithoutHighest(weeks);
+  }
+  return sum;
+}
+
+/** Returns the days of the same weekday before a day that counted anybody, as numbers of days before today. */
+function weeksBefore(people: History, daysAgo: number): readonly number[] {
+  const weeks: number[] = [];
+  for (let week = daysAgo + DAYS_PER_WEEK; week <= people.days; week += DAYS_PER_WEEK) {
+    if (hasCounts(people, week)) {
+      weeks.push(week);
+    }
+  }
+  return weeks;
+}
+
+/** Returns 0 without numbers, and a single number as it is. */
+function meanWithoutHighest(numbers: readonly number[]): number {
+  if (numbers.length < 2) {
+    return countOf(numbers, 0);
+  }
+  const sum = numbers.reduce((total, number) => total + number, 0);
+  // Not below 0 by the rounding of the sum.
+  return Math.max(0, sum - Math.max(...numbers)) / (numbers.length - 1);
+}
+
+/** Returns the mean of the weeks, each scaled to end with nobody inside; 0 while closed. */
+function usuallyInside({ people, openSpans }: SitePast, atMs: number): number {
+  const { today } = people;
+  if (!openSpans(today).some(({ startMs, endMs }) => atMs >= startMs && atMs < endMs)) {
+    return 0;
+  }
+  const quarter = quarterOf(today, atMs);
+  const inside = weeksBefore(people, 0).flatMap((week) => {
+    const entries = sumWithin(people, week, 0, 0, QUARTERS_PER_DAY);
+    const exits = sumWithin(people, week, 1, 0, QUARTERS_PER_DAY);
+    const entered = sumWithin(people, week, 0, 0, quarter) * Math.max(1, exits / entries);
+    const exited = sumWithin(people, week, 1, 0, quarter) * Math.max(1, entries / exits);
+    // A direction that counted nobody says nothing about the people inside.
+    return entries > 0 && exits > 0 ? [Math.max(0, entered - exited)] : [];
+  });
+  return inside.length === 0 ? 0 : inside.reduce((sum, people) => sum + people, 0) / inside.length;
+}
+
+/** Returns the start of the newest step with counts; -Infinity if there is none within four weeks. */
+function lastSeen(history: History, { counts, endMs }: CountsToday, counter: number): number {
+  return lastSeenIn(counts, endMs, counter) ?? history.lastSeenMs[counter] ?? -Infinity;
+}
+
+/** Returns the people of one counter after the step that starts at `seenMs`; by quarter-hour before today. */
+function countSince(
+  { calendar, people }: SitePast,
+  { counts: { first, stepMs, counts }, endMs }: CountsToday,
+  counter: number,
+  seenMs: number,
+): number {
+  const { startMs } = people.today;
+  const days = daysWithin(calendar, people, quarterEnd(people, seenMs), startMs);
+  let sum = 0;
+  for (const { day, daysAgo, fromMs } of days) {
+    sum += sumWithin(people, daysAgo, counter, quarterOf(day, fromMs), QUARTERS_PER_DAY);
+  }
+  counts[counter]?.forEach((count, i) => {
+    const atMs = startMs + (first + i) * stepMs;
+    sum += atMs > seenMs && atMs < endMs ? Math.max(0, count) : 0;
+  });
+  return sum;
+}
+
+interface DayPart {
+  readonly day: Span;
+  /** 0 for today. */
+  readonly daysAgo: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Yields the days of a span, today first, as far as the history goes back. */
+function* daysWithin(
+  calendar: Calendar,
+  { today }: History,
+  fromMs: number,
+  toMs: number,
+): Generator<DayPart> {
+  let day = today;
+  for (let daysAgo = 0; fromMs < Math.min(toMs, day.endMs); daysAgo += 1) {
+    if (toMs > day.startMs) {
+      const part = { fromMs: Math.max(fromMs, day.startMs), toMs: Math.min(toMs, day.endMs) };
+      yield { day, daysAgo, ...part };
+    }
+    if (daysAgo === HISTORY_DAYS) {
+      return;
+    }
+    day = calendar.dayBefore(day);
+  }
+}
+
+/** Returns the end of an instant's quarter-hour: days have whole quarter-hours. */
+function quarterEnd({ today: { startMs } }: History, atMs: number): number {
+  return startMs + (Math.floor((atMs - startMs) / QUARTER_MS) + 1) * QUARTER_MS;
+}
+
+/** Returns an instant of a day in quarter-hours since its start. */
+function quarterOf({ startMs }: Span, atMs: number): number {
+  return (atMs - startMs) / QUARTER_MS;
+}

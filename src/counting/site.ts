@@ -1,0 +1,229 @@
+/**
+ * A building: its settings, its past and its day so far, and from these its values at any instant. It
+ * does not know where its counts come from.
+ */
+import type { Calendar, Span } from './calendar/calendar.ts';
+import { doorMetrics, MAX_OCCUPANCY_AGE_MS, NO_ESTIMATE } from './customer-metrics.ts';
+import type {
+  EstimateMetrics,
+  OccupancySeries,
+  SiteDescription,
+  SiteMetrics,
+} from './customer-metrics.ts';
+import { learnDoors } from './occupancy/door-model.ts';
+import { continueHistory, pastDays } from './occupancy/history.ts';
+import type { History } from './occupancy/history.ts';
+import { CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
+import { estimateToday, findClosingMinute } from './occupancy/today-estimate.ts';
+import type { DayDoors, TodayEstimate } from './occupancy/today-estimate.ts';
+import { usualPeople } from './occupancy/usual.ts';
+import type { CountsToday, SitePast, UsualPeople } from './occupancy/usual.ts';
+import type { Snapshot } from './totals/state.ts';
+
+/** The newest accepted counts of a day. */
+type Counted = Pick<Snapshot, 'day' | 'atMs' | 'order'>;
+
+/** What the order of today's minutes shows of the people inside. */
+interface Inside {
+  readonly occupancy: number;
+  /** Undefined while the doors are not known. */
+  readonly estimate: TodayEstimate | undefined;
+}
+
+export class Site {
+  readonly #calendar: Calendar;
+  readonly #timezone: string;
+  #description: SiteDescription;
+  #history: History | undefined;
+  /** The day that a history was last read for. */
+  #historyDay: Span | undefined;
+  #learned: Pick<DayDoors, 'day' | 'model'> | undefined;
+  #doors: DayDoors | undefined;
+  #counted: Counted | undefined;
+  /** At the newest counts; undefined if keys cannot be parsed. */
+  #inside: Inside | undefined;
+  /** At the newest counts. Computed when needed, because their history may come later. */
+  #usual: UsualPeople | undefined;
+  /** By start of a day. An evaluation of opening hours is slow. */
+  readonly #openSpans = new Map<number, readonly Span[]>();
+
+  /** `timezone` is that of the opening hours. */
+  constructor(calendar: Calendar, timezone: string, description: SiteDescription) {
+    this.#calendar = calendar;
+    this.#timezone = timezone;
+    this.#description = description;
+  }
+
+  setDescription(description: SiteDescription): void {
+    this.#description = description;
+    this.#openSpans.clear();
+    this.#learn();
+    this.#usual = undefined;
+  }
+
+  /** Returns whether it is open; undefined without opening hours. */
+  isOpenAt(atMs: number): boolean | undefined {
+    return this.#description.openingHours?.isOpenAt(atMs, this.#timezone);
+  }
+
+  /** The day that the history was last read for, if it was. */
+  get historyDay(): Span | undefined {
+    return this.#historyDay;
+  }
+
+  /** Takes the history of a day as the service has it. */
+  historyRead(history: History): void {
+    this.#history = history;
+    this.#historyDay = history.today;
+    this.#learned = undefined;
+    this.#learn();
+    this.#usual = undefined;
+  }
+
+  /** Takes newer accepted counts. */
+  counted(counted: Counted): void {
+    const { day } = counted;
+    if (this.#counted?.day.startMs !== day.startMs) {
+      this.#history = continueHistory(this.#calendar, this.#history, this.#counted, day);
+      this.#openSpans.clear();
+    }
+    this.#counted = counted;
+    this.#inside = this.#insideOf(counted);
+    this.#usual = undefined;
+  }
+
+  /** What is known before today; undefined until its history is. */
+  get past(): SitePast | undefined {
+    const people = this.#history;
+    return people && people.today.startMs === this.#counted?.day.startMs
+      ? { people, calendar: this.#calendar, openSpans: (day) => this.#openSpansOf(day) }
+      : undefined;
+  }
+
+  /** The newest counts; undefined if keys cannot be parsed. */
+  get today(): CountsToday | undefined {
+    const { order, atMs } = this.#counted ?? {};
+    return order && atMs !== undefined
+      ? { counts: order.minutes, endMs: order.endMs, atMs }
+      : undefined;
+  }
+
+  /** The history of the people, read or continued. */
+  get history(): History | undefined {
+    return this.#history;
+  }
+
+  /** Returns today's occupancy so far, however old the last successful poll is; undefined if unknown. */
+  occupancySeriesAt(nowMs: number): OccupancySeries | undefined {
+    const day = this.#calendar.dayAt(nowMs);
+    if (this.#counted?.order === undefined || this.#counted.day.startMs !== day.startMs) {
+      return undefined;
+    }
+    const { atMs, order } = this.#counted;
+    const inside = occupancyCurve(order.minutes, atMs, CURVE_STEP_MS);
+    return { day, stepMs: CURVE_STEP_MS, inside, atMs };
+  }
+
+  metricsAt(nowMs: number): SiteMetrics {
+    const isFresh = this.#isFreshAt(nowMs);
+    const isToday = this.#counted?.day.startMs === this.#calendar.dayAt(nowMs).startMs;
+    const inside = isFresh && isToday ? this.#inside : undefined;
+    const usual = isFresh ? this.#usualNow() : undefined;
+    return {
+      capacity: this.#description.capacity,
+      open: this.isOpenAt(nowMs),
+      occupancy: inside?.occupancy,
+      estimate: this.#estimateAt(nowMs, inside?.estimate),
+      usual: usual && (isToday ? usual : { ...usual, entriesToday: undefined }),
+    };
+  }
+
+  /** Returns the instants at which values change without a poll, some of them past. */
+  changesAfter(nowMs: number): readonly number[] {
+    return [
+      this.#calendar.dayAt(nowMs).endMs,
+      this.#description.openingHours?.nextChangeAfter(nowMs, this.#timezone) ?? Infinity,
+      (this.#counted?.atMs ?? Infinity) + MAX_OCCUPANCY_AGE_MS + 1,
+    ];
+  }
+
+  /** In both directions: clocks step back, too. */
+  #isFreshAt(nowMs: number): boolean {
+    return Math.abs(nowMs - (this.#counted?.atMs ?? Infinity)) <= MAX_OCCUPANCY_AGE_MS;
+  }
+
+  #insideOf({ day, order }: Counted): Inside | undefined {
+    if (order === undefined) {
+      return undefined;
+    }
+    const { minutes, endMs } = order;
+    const doors = this.#doorsOf(day);
+    return {
+      occupancy: occupancyAt(minutes, endMs),
+      estimate: doors && estimateToday(doors, minutes, endMs, this.#inside?.estimate),
+    };
+  }
+
+  #usualNow(): UsualPeople | undefined {
+    const { past, today } = this;
+    if (this.#usual === undefined && past !== undefined && today !== undefined) {
+      const usual = usualPeople(past, today);
+      const hasHours = this.#description.openingHours !== undefined;
+      this.#usual = hasHours ? usual : { ...usual, openSinceLastSeenMs: undefined };
+    }
+    return this.#usual;
+  }
+
+  /** Learns the doors, if they are needed and the history was read. */
+  #learn(): void {
+    this.#doors = undefined;
+    if (!this.#description.estimate) {
+      this.#learned = undefined;
+      return;
+    }
+    const history = this.#history;
+    if (this.#learned === undefined && history && history.today === this.#historyDay) {
+      const model = learnDoors(pastDays(history), history.weekday);
+      this.#learned = { day: history.today, model };
+    }
+  }
+
+  /** Returns the doors on a day; undefined until they are learned, and where the building does not empty at night. */
+  #doorsOf(day: Span): DayDoors | undefined {
+    const { startMs } = day;
+    if (this.#learned?.day.startMs !== startMs || !this.#learned.model.emptiesAtNight) {
+      return undefined;
+    }
+    if (this.#doors?.day.startMs !== startMs) {
+      const hasHours = this.#description.openingHours !== undefined;
+      const closingMinute = findClosingMinute(day, hasHours ? this.#openSpansOf(day) : undefined);
+      this.#doors = { ...this.#learned, closingMinute };
+    }
+    return this.#doors;
+  }
+
+  /** The ratio of the day before stays until that of the day is known. */
+  #estimateAt(nowMs: number, estimate: TodayEstimate | undefined): EstimateMetrics {
+    const today = this.#calendar.dayAt(nowMs);
+    const learned = this.#learned;
+    if (learned === undefined || learned.day.startMs < this.#calendar.dayBefore(today).startMs) {
+      return NO_ESTIMATE;
+    }
+    return {
+      people: estimate?.estimate,
+      fault: estimate && (estimate.fault ?? 'none'),
+      ...doorMetrics(learned.model),
+    };
+  }
+
+  #openSpansOf(day: Span): readonly Span[] {
+    const { openingHours } = this.#description;
+    if (openingHours === undefined) {
+      return [day];
+    }
+    const known = this.#openSpans.get(day.startMs);
+    const spans = known ?? openingHours.openSpans(day, this.#timezone);
+    this.#openSpans.set(day.startMs, spans);
+    return spans;
+  }
+}
