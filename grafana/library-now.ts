@@ -5,13 +5,25 @@ import {
   BigValueTextMode,
   VizTextDisplayOptionsBuilder,
 } from '@grafana/grafana-foundation-sdk/common';
-import { MappingType } from '@grafana/grafana-foundation-sdk/dashboard';
-import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import { MappingType, SpecialValueMatch } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { Dashboard, ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import { customerChoice, frame } from './frame.ts';
 import { columns, now, stat } from './panels.ts';
 import { FULLNESS, INSIDE, OPEN, RAW_INSIDE, byLocalHour, perCustomer } from './queries.ts';
-import { NOT_KNOWN, base, mappings, step, thresholds } from './theme.ts';
+import { base, mappings, step, thresholds } from './theme.ts';
+
+/** From this number of people on that were to be expected and did not come, their number is not shown. */
+const MAX_MISSED = 10;
+const MISSED = `(${perCustomer('library_people_expected_since_last_seen')} >= ${MAX_MISSED})`;
+/** In grey, also behind a word: absent values have no colour. */
+const MISSED_TEXT: ValueMapping = {
+  type: MappingType.SpecialValue,
+  options: {
+    match: SpecialValueMatch.NullAndNan,
+    result: { text: 'Not known', color: 'gray', index: 99 },
+  },
+};
 
 const LEVELS: readonly (readonly [from: number, to: number | null, text: string])[] = [
   [0, 0.3, 'Plenty of room'],
@@ -37,11 +49,11 @@ function level() {
   return stat(
     1,
     'How busy is it?',
-    'People inside against the capacity, in words: by the estimate where there is one, else by entries minus exits.',
+    'People inside against the capacity, in words: by the estimate where there is one, else by entries minus exits. Not known while at least 10 people were to be expected since the last one was counted.',
   )
     .span(24)
     .height(10)
-    .withTarget(now(FULLNESS))
+    .withTarget(now(unlessMissed(FULLNESS)))
     .unit(units.PercentUnit)
     .textMode(BigValueTextMode.Value)
     .colorMode(BigValueColorMode.Background)
@@ -53,21 +65,27 @@ function level() {
         // The upper end belongs to the next level.
         options: { from, to: to === null ? null : to - 1e-9, result: { text, index } },
       })),
-      NOT_KNOWN,
+      MISSED_TEXT,
     ]);
+}
+
+/** NaN while people are missed: their number is a number of the past. */
+function unlessMissed(query: string): string {
+  return `${query} unless on (customer) ${MISSED} or (${query} and on (customer) ${MISSED}) * NaN`;
 }
 
 function inside() {
   return stat(
     2,
     'People inside',
-    'The estimate where there is one, else entries minus exits since the day started.',
+    'The estimate where there is one, else entries minus exits since the day started. Not known while at least 10 people were to be expected since the last one was counted.',
   )
     .span(12)
     .height(6)
     .textMode(BigValueTextMode.Value)
     .justifyMode(BigValueJustifyMode.Center)
-    .withTarget(now(INSIDE));
+    .withTarget(now(unlessMissed(INSIDE)))
+    .mappings([MISSED_TEXT]);
 }
 
 function open() {

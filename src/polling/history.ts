@@ -157,6 +157,7 @@ function isDue({ customer, stream }: HistoryJob, nowMs: number): boolean {
     readDay?.startMs !== startMs &&
     (readDay === undefined || nowMs >= startMs + DELAY_MS) &&
     snapshot !== undefined &&
-    keyFormat.status === 'detected'
+    // Without counts since yesterday, no key has shown its format: those of the history do.
+    (keyFormat.status === 'detected' || snapshot.order !== undefined)
   );
 }

@@ -126,11 +126,19 @@ export const COLUMNS: readonly {
   { name: 'State', style: 'state', render: ({ metrics }) => renderOpen(metrics.open) },
   { name: 'Inside now', style: 'inside', render: ({ metrics }) => renderOccupancy(metrics) },
   { name: 'Inside today', style: 'series', render: renderSparkline },
-  columnOf('Entered today', 'people_entered'),
+  { name: 'Entered today', style: 'number', render: ({ metrics }) => renderEntered(metrics) },
   columnOf('Exited today', 'people_exited'),
   columnOf('Logins today', 'logins'),
   { name: 'Polls', style: 'polls', render: renderPolls },
 ];
+
+function renderEntered({ counters, usual }: CustomerMetrics): Html {
+  const usually =
+    usual?.entriesToday === undefined
+      ? NOTHING
+      : html`<small>usually ${formatCount(Math.round(usual.entriesToday))} by now</small>`;
+  return html`${renderCount(counters.people_entered?.today)} ${usually}`;
+}
 
 function columnOf(name: string, counter: CounterName) {
   return {

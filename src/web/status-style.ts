@@ -44,6 +44,7 @@ tbody th { font-weight: 650; overflow-wrap: anywhere; min-width: 10rem; max-widt
 tbody th small { display: block; }
 th.number, td.number { text-align: right; white-space: nowrap; }
 td.number { font-size: 1.05rem; }
+td.number small { display: block; }
 tr.unconfirmed, tr.unpolled, tr.warns { box-shadow: inset 3px 0 var(--wait); }
 tr.credentials, tr.failing { background: var(--bad-soft); box-shadow: inset 3px 0 var(--bad); }
 .badge { display: inline-block; margin-top: .25rem; padding: 0 .5rem; border: 1px solid; border-radius: 1rem;

@@ -15,7 +15,10 @@ export const CONTRACT_METRICS: Metrics = {
     library_period_start_timestamp_seconds library_utc_offset_seconds
     library_occupancy_estimate_people library_occupancy_estimate_lower_people
     library_occupancy_estimate_upper_people library_occupancy_estimable
-    library_door_count_ratio library_door_count_ratio_stddev`,
+    library_door_count_ratio library_door_count_ratio_stddev
+    library_people_expected_since_last_seen library_logins_expected_since_last_seen
+    library_people_entered_usual_hour library_people_entered_usual_today
+    library_occupancy_usual_people library_open_seconds_since_last_seen`,
   ),
   ...metrics(
     ['customer', 'stream'],
@@ -25,6 +28,7 @@ export const CONTRACT_METRICS: Metrics = {
   ),
   ...metrics(['customer', 'counter'], 'library_count_excess'),
   ...metrics(['customer', 'kind'], 'library_door_suspect'),
+  ...metrics(['customer', 'direction'], 'library_people_direction_expected_since_last_seen'),
   ...metrics(['customer', 'timezone'], 'library_customer_info'),
   ...breakdown('branch'),
   ...metrics(['customer', 'branch'], 'library_branch_occupancy_people'),

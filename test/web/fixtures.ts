@@ -65,6 +65,7 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
       logins: { total: 1, excess: 0, today: 55 },
     },
     estimate: NO_ESTIMATE,
+    usual: undefined,
     streams: { people: stream() },
     ...metrics,
   });

@@ -58,6 +58,15 @@ function estimated(people: number, lower: number, upper: number, fault: DoorFaul
 
 const DIFFERENT = estimated(38.6, 33.4, 44.2, 'exits_missing');
 const CLOSE = estimated(42.3, 36, 44, 'none');
+const USUAL = {
+  people: 0,
+  entries: 0,
+  exits: 0,
+  entriesLastHour: 0,
+  entriesToday: 1_234.5,
+  inside: 0,
+  openSinceLastSeenMs: undefined,
+};
 
 describe('a customer', () => {
   test.each<[string, CustomerChanges, string]>([
@@ -65,6 +74,12 @@ describe('a customer', () => {
       'that works',
       {},
       'riverside Europe/Copenhagen Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ' +
+        '● people 12s ago , next in 48s',
+    ],
+    [
+      'that says what is usual',
+      { usual: USUAL },
+      'riverside Europe/Copenhagen Open 42 of 250 17 % peak 42 at 05:15 1 321 usually 1 235 by now 279 55 ' +
         '● people 12s ago , next in 48s',
     ],
     [

@@ -7,9 +7,9 @@ import type { MinuteStream } from '../../base/model.ts';
 import { contains } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
 import { ANY_COUNT } from '../rows/counts.ts';
-import { addWindows, DayCounter } from '../rows/day-counts.ts';
+import { addWindows, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
-import { keyParser, namesTimeOfDay } from '../rows/key-format.ts';
+import { detectKeyFormat, keyParser, namesTimeOfDay } from '../rows/key-format.ts';
 import type { KeyFormatState } from '../rows/key-format.ts';
 import { readByMinute, WindowReader } from '../rows/window-reader.ts';
 import type { Query } from '../rows/window-reader.ts';
@@ -33,8 +33,57 @@ export async function readHistory(
   today: Span,
   keyFormat: KeyFormatState,
 ): Promise<History | undefined> {
-  const days = await readDaysBefore(query, stream, calendar, today, keyFormat);
-  return days && createHistory(calendar, today, days);
+  const { zone } = calendar;
+  const reader = new WindowReader({ query, stream, zone, nowMs: () => today.startMs });
+  const known = await findKeyFormat(reader, calendar, today, keyFormat);
+  const days = await readDaysBefore(query, stream, calendar, today, known);
+  const history = days && createHistory(calendar, today, days);
+  return (
+    history && {
+      ...history,
+      ...(await findLastSeen(reader, stream, calendar, history, days, known)),
+    }
+  );
+}
+
+/** A library that has counted nobody for days has shown no key yet. Those of the quarter-hours are like them. */
+async function findKeyFormat(
+  reader: WindowReader,
+  calendar: Calendar,
+  today: Span,
+  keyFormat: KeyFormatState,
+): Promise<KeyFormatState> {
+  if (keyFormat.status === 'detected') {
+    return keyFormat;
+  }
+  const { startMs, endMs } = spanOf(daysBefore(calendar, today));
+  const response = await reader.read('quarter', startMs, endMs);
+  return detectKeyFormat(reader, keyFormat, [response], calendar.zone);
+}
+
+/** Returns the minutes of the newest counts, if they are in a day that was read by quarter. */
+async function findLastSeen(
+  reader: WindowReader,
+  stream: MinuteStream,
+  { zone }: Calendar,
+  { lastSeenMs }: History,
+  days: readonly DayCounts[],
+  keyFormat: KeyFormatState,
+): Promise<Partial<Pick<History, 'lastSeenMs'>>> {
+  const startMs = Math.max(...lastSeenMs.map((atMs = -Infinity) => atMs));
+  const day = days.find((one) => contains(one.day, startMs));
+  if (day?.stepMs !== QUARTER_MS) {
+    return {};
+  }
+  const response = await reader.readOptional('minute', startMs, startMs + QUARTER_MS);
+  const counter = new DayCounter({ zone }, [day.day], stream);
+  const windows = response?.aggregation === 'minute' ? [response] : [];
+  const [minutes] = addWindows(counter, windows, keyFormat, zone) ? counter.days() : [];
+  return {
+    lastSeenMs: lastSeenMs.map((atMs, i) =>
+      atMs === startMs && minutes ? (lastSeenIn(minutes, Infinity, i) ?? atMs) : atMs,
+    ),
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * What is usual: how many people and logins were to be expected, by the same weekday of the last four
- * weeks. Pure. docs/alerts.md explains how alerts compare these values.
+ * weeks (rule 12). Pure.
  */
 import { HOUR_MS } from '../../base/duration.ts';
 import { floorToMinute } from '../calendar/calendar.ts';

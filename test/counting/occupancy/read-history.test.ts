@@ -3,7 +3,8 @@ import { readHistory } from '../../../src/counting/occupancy/read-history.ts';
 import { learnDoors } from '../../../src/counting/occupancy/door-model.ts';
 import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
 import { pastDays } from '../../../src/counting/occupancy/history.ts';
-import type { KeyFormat } from '../../../src/counting/rows/key-format.ts';
+import { ANY_KEY_FORMAT } from '../../../src/counting/rows/key-format.ts';
+import type { KeyFormat, KeyFormatState } from '../../../src/counting/rows/key-format.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { queryFrom } from '../../support/responses.ts';
 import type { Requested } from '../../support/responses.ts';
@@ -76,5 +77,50 @@ describe('the doors are learned from the 28 days before today', () => {
 
   test('not at all if the service never answers by the minute', async () => {
     expect((await read(forcedAbove(2))).model).toBeUndefined();
+  });
+});
+
+describe('a library that counted nobody for days', () => {
+  const ENTRY_MS = TODAY.startMs - 5 * DAY_MS + 6 * HOUR_MS + 7 * 60_000;
+  const EXIT_MS = ENTRY_MS - HOUR_MS;
+
+  async function readQuiet(
+    keyFormat: KeyFormatState,
+    conventions: Partial<Conventions> = {},
+    daysWithCounts = 9,
+  ) {
+    const service = new SimulatedPeople(conventions);
+    for (let day = 0; day < daysWithCounts; day += 1) {
+      service.record(ENTRY_MS - day * DAY_MS, [1, 0]);
+      service.record(EXIT_MS - day * DAY_MS, [0, 1]);
+    }
+    const query = queryFrom((question) => service.respond(question, NOW_MS));
+    return readHistory(query, 'people', CALENDAR, TODAY, keyFormat);
+  }
+
+  test('has the minute in which it last counted anybody, and the quarter-hour of the other direction', async () => {
+    const history = await readQuiet({
+      status: 'detected',
+      formats: [{ form: 'iso', zone: 'written' }],
+    });
+    expect(history?.lastSeenMs).toEqual([ENTRY_MS, EXIT_MS - 7 * 60_000]);
+  });
+
+  test.each(['UTC with Z', 'local time', 'UTC without Z', 'seconds'] as const)(
+    'shows the format of its keys: %s',
+    async (keys) => {
+      const history = await readQuiet(ANY_KEY_FORMAT, { minuteKey: MINUTE_KEYS[keys] });
+      expect(history?.lastSeenMs[0]).toBe(ENTRY_MS);
+    },
+  );
+
+  test('has an empty history if it never counted anybody', async () => {
+    const history = await readQuiet(ANY_KEY_FORMAT, {}, 0);
+    expect(history).toMatchObject({ days: 28, sums: [0, 0], lastSeenMs: [undefined, undefined] });
+  });
+
+  test('has no history if its keys cannot be read', async () => {
+    const conventions = { minuteKey: MINUTE_KEYS['local time of day'] };
+    expect(await readQuiet(ANY_KEY_FORMAT, conventions)).toBeUndefined();
   });
 });

@@ -1,0 +1,323 @@
+/** Weeks made by hand: a library that counts the same people in each quarter-hour from 9 to 17 o'clock. */
+import { describe, expect, test } from 'vitest';
+import { Calendar } from '../../../src/counting/calendar/calendar.ts';
+import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
+import { createHistory } from '../../../src/counting/occupancy/history.ts';
+import { usual, usualLogins, usualPeople } from '../../../src/counting/occupancy/usual.ts';
+import type { CountsToday, SitePast } from '../../../src/counting/occupancy/usual.ts';
+import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
+import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
+import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
+import { HOUR_MS, MINUTE_MS } from '../fixture.ts';
+
+const QUARTER_MS = 15 * MINUTE_MS;
+
+/** An instant by its local time. */
+function at(time: string): number {
+  return COPENHAGEN.instantOfWall(Date.parse(`${time}Z`));
+}
+
+/** A Wednesday; all 28 days before have the same offset from UTC. */
+const TODAY = '2026-12-02';
+
+interface Weeks {
+  /** A local date. */
+  readonly today?: string;
+  readonly dayStartsAt?: number;
+  readonly days?: number;
+  /** Entries and exits in each quarter-hour while it is open. */
+  readonly counts?: (daysAgo: number) => readonly [entries: number, exits: number];
+  readonly loginsPerQuarter?: number;
+  readonly openingHours?: string;
+}
+
+/** The people and logins of four weeks. */
+function pastOf(weeks: Weeks = {}): SitePast & { readonly logins: DayCounts[] } {
+  const { today = TODAY, dayStartsAt = 4, days = 28, counts = () => [4, 3] } = weeks;
+  const calendar = new Calendar(COPENHAGEN, { hour: dayStartsAt, minute: 0 });
+  const day = calendar.dayAt(at(`${today}T12:00`));
+  const people: DayCounts[] = [];
+  const logins: DayCounts[] = [];
+  let before = day;
+  for (let daysAgo = 1; daysAgo <= days; daysAgo += 1) {
+    before = calendar.dayBefore(before);
+    const date = new Date(before.startMs + 12 * HOUR_MS).toISOString().slice(0, 10);
+    const counters = [
+      new DayCounter(calendar, [before], 'people'),
+      new DayCounter(calendar, [before], 'logins'),
+    ] as const;
+    const endMs = at(`${date}T17:00`);
+    for (let ms = at(`${date}T09:00`); ms < endMs; ms += QUARTER_MS) {
+      counters[0].add(ms, counts(daysAgo));
+      counters[1].add(ms, [weeks.loginsPerQuarter ?? 1]);
+    }
+    people.unshift(...counters[0].days());
+    logins.unshift(...counters[1].days());
+  }
+  const hours = weeks.openingHours;
+  const parsed = hours === undefined ? undefined : parseOpeningHours(hours, undefined);
+  return {
+    calendar,
+    people: createHistory(calendar, day, people),
+    openSpans: (span) => parsed?.openSpans(span, COPENHAGEN.name) ?? [span],
+    logins,
+  };
+}
+
+/** Counts of today by local time, at a poll. */
+function countsAt(
+  time: string,
+  counts: Readonly<Record<string, readonly number[]>> = {},
+  { today = TODAY, dayStartsAt = 4 }: Weeks = {},
+): CountsToday {
+  const calendar = new Calendar(COPENHAGEN, { hour: dayStartsAt, minute: 0 });
+  const counter = new DayCounter(calendar, [calendar.dayAt(at(`${today}T12:00`))], 'people');
+  Object.entries(counts).forEach(([minute, values]) => {
+    counter.add(at(`${today}T${minute}`), values);
+  });
+  const [day] = counter.days() as [DayCounts];
+  const atMs = at(`${today}T${time}`);
+  return { counts: day, atMs, endMs: atMs + 1 };
+}
+
+function entriesBetween(past: SitePast, from: string, to: string): number {
+  return usual(past, past.people, [0], at(`${TODAY}T${from}`), at(`${TODAY}T${to}`));
+}
+
+describe('the usual counts of a span', () => {
+  test.each<[string, readonly number[], number]>([
+    ['the mean of four weeks without the highest', [4, 8, 12, 100], 8],
+    ['that of fewer weeks if one of them counted nobody', [4, 0, 8, 12], 6],
+    ['the lower one of two weeks', [0, 4, 0, 12], 4],
+    ['a single week', [0, 0, 0, 12], 12],
+    ['0 without a week', [0, 0, 0, 0], 0],
+  ])('are %s', (_, ofWeeks, expected) => {
+    const past = pastOf({ counts: (daysAgo) => [ofWeeks[daysAgo / 7 - 1] ?? 50, 0] });
+    expect(entriesBetween(past, '10:00', '10:15')).toBeCloseTo(expected, 9);
+    expect(entriesBetween(past, '10:00', '12:00')).toBeCloseTo(8 * expected, 9);
+  });
+
+  test('are linear within a quarter-hour', () => {
+    expect(entriesBetween(pastOf(), '10:05', '10:20')).toBeCloseTo(4, 9);
+    expect(entriesBetween(pastOf(), '10:05', '10:10')).toBeCloseTo(4 / 3, 9);
+    expect(entriesBetween(pastOf(), '08:00', '09:03')).toBeCloseTo(0.8, 9);
+  });
+
+  test.each([
+    [6, 0],
+    [7, 4],
+    [13, 4],
+  ])('of a library known for %i days are %i', (days, expected) => {
+    expect(entriesBetween(pastOf({ days }), '10:00', '10:15')).toBe(expected);
+  });
+
+  test('leave out what is closed on that day', () => {
+    const past = pastOf({ openingHours: 'Mo-Su 10:00-12:00,13:00-20:00' });
+    expect(entriesBetween(past, '09:00', '10:00')).toBe(0);
+    expect(entriesBetween(past, '08:00', '13:30')).toBe(4 * 8 + 4 * 2);
+    const wednesdayOff = pastOf({ openingHours: 'Mo-Su 10:00-20:00; We off' });
+    expect(entriesBetween(wednesdayOff, '04:00', '23:00')).toBe(0);
+  });
+
+  test('are those of each day that it touches', () => {
+    const past = pastOf({ counts: (daysAgo) => [daysAgo % 7 === 0 ? 4 : 2, 0] });
+    const twoDays = usual(past, past.people, [0], at('2026-11-30T16:00'), at(`${TODAY}T10:00`));
+    expect(twoDays).toBeCloseTo(4 * 2 + 32 * 2 + 4 * 4, 9);
+  });
+});
+
+test('counts are expected from the end of the quarter-hour of the last one on, with an hour of grace', () => {
+  const past = pastOf();
+  function expectedAt(time: string, last: string): number {
+    return usualPeople(past, countsAt(time, { [last]: [1, 0] })).people;
+  }
+  // Seven each quarter-hour in both directions.
+  expect(expectedAt('12:00', '10:14')).toBe(3 * 7);
+  expect(expectedAt('12:00', '10:15')).toBe(2 * 7);
+  expect(expectedAt('12:00', '10:29')).toBe(2 * 7);
+  expect(expectedAt('12:00', '11:00')).toBe(0);
+  expect(expectedAt('11:15', '10:00')).toBe(0);
+  expect(expectedAt('11:30', '10:00')).toBe(7);
+});
+
+describe('nobody since a day before', () => {
+  test.each([
+    ['the evening before', 1, 0],
+    // Of Wednesday's last hour three weeks are known, of the whole Thursday to Sunday, too.
+    ['the Thursday before', 6, 5 * 32 * 7],
+  ])('%s', (_, daysAgo, before) => {
+    const past = pastOf({ counts: (ago) => (ago < daysAgo ? [0, 0] : [4, 3]) });
+    expect(usualPeople(past, countsAt('09:30')).people).toBeCloseTo(before, 9);
+    expect(usualPeople(past, countsAt('11:00')).people).toBeCloseTo(before + 4 * 7, 9);
+  });
+
+  test('after a closing of three weeks that the hours do not know, one week is usual', () => {
+    const past = pastOf({ counts: (ago) => (ago <= 21 ? [0, 0] : [4, 3]) });
+    expect(usualPeople(past, countsAt('11:00')).people).toBeCloseTo(21 * 32 * 7 + 4 * 7, 9);
+  });
+
+  test('after a closing that the hours know, only open days are expected', () => {
+    const past = pastOf({
+      counts: (ago) => (ago <= 21 ? [0, 0] : [4, 3]),
+      openingHours: 'Mo-Su 09:00-17:00; Nov 11-Dec 01 off',
+    });
+    const { people, openSinceLastSeenMs } = usualPeople(past, countsAt('11:00'));
+    expect(people).toBeCloseTo(4 * 7, 9);
+    // A quarter-hour of the last day, by the quarter-hour.
+    expect(openSinceLastSeenMs).toBe(2 * HOUR_MS + QUARTER_MS);
+  });
+
+  test('within four weeks, nobody is expected', () => {
+    const past = pastOf({ counts: () => [0, 0], openingHours: 'Mo-Su 09:00-17:00' });
+    expect(usualPeople(past, countsAt('12:00'))).toEqual({
+      people: 0,
+      entries: 0,
+      exits: 0,
+      entriesLastHour: 0,
+      entriesToday: 0,
+      inside: 0,
+      openSinceLastSeenMs: undefined,
+    });
+  });
+});
+
+describe('a direction', () => {
+  test('is expected until an hour before the last count of the other one, at most as often as that', () => {
+    const past = pastOf();
+    const exitsDead = { '09:59': [1, 1], '10:30': [5, 0], '11:40': [7, 0] };
+    const { people, entries, exits } = usualPeople(past, countsAt('12:30', exitsDead));
+    expect([people, entries]).toEqual([0, 0]);
+    // From 10:00 to 10:40, three each quarter-hour.
+    expect(exits).toBeCloseTo(8, 9);
+    const fewEntries = { '09:59': [1, 1], '11:40': [2, 0] };
+    expect(usualPeople(past, countsAt('12:30', fewEntries)).exits).toBe(2);
+  });
+
+  test('that died on a day before is compared with all counts of the other one since', () => {
+    const past = pastOf({ counts: (ago) => (ago === 1 ? [0, 3] : [4, 3]) });
+    const { entries } = usualPeople(past, countsAt('12:00', { '11:30': [0, 5] }));
+    // A day, and from 9:00 to 10:30; of exits 96 and 5.
+    expect(entries).toBeCloseTo(96 + 5, 9);
+  });
+
+  test('that never counted is not expected', () => {
+    const past = pastOf({ counts: () => [4, 0] });
+    expect(usualPeople(past, countsAt('12:00', { '11:30': [5, 0] })).exits).toBe(0);
+  });
+});
+
+describe('logins', () => {
+  const past = pastOf({ loginsPerQuarter: 2 });
+  const history = createHistory(CALENDAR, past.people.today, past.logins);
+
+  test('are expected until an hour before the last person, at most the usual share of entries', () => {
+    const people = countsAt('12:30', { '10:30': [40, 0], '11:45': [0, 1] });
+    const logins = countsAt('12:30', { '09:50': [1] });
+    // From 10:00 to 10:45, two each quarter-hour.
+    expect(usualLogins(past, history, people, logins)).toBeCloseTo(6, 9);
+    const fewPeople = countsAt('12:30', { '10:30': [4, 0], '11:45': [0, 1] });
+    expect(usualLogins(past, history, fewPeople, logins)).toBeCloseTo(2, 9);
+  });
+
+  test('of a library without people in its history are not expected', () => {
+    const closed = pastOf({ counts: () => [0, 0] });
+    const people = countsAt('12:30', { '10:30': [40, 0], '11:45': [0, 1] });
+    expect(usualLogins(closed, history, people, countsAt('12:30'))).toBe(0);
+  });
+});
+
+test('the last hour and today end at the poll', () => {
+  const past = pastOf();
+  const { entriesLastHour, entriesToday } = usualPeople(past, countsAt('10:07:40'));
+  expect(entriesLastHour).toBeCloseTo(16, 9);
+  expect(entriesToday).toBeCloseTo(4 * (4 + (7 * 60 + 40) / 900), 9);
+});
+
+describe('the people usually inside', () => {
+  /** Enter before noon, leave in the afternoon: twice as many are counted in. */
+  function leaving(openingHours?: string): SitePast {
+    const past = pastOf({ counts: () => [0, 0] });
+    const days = past.logins.map(({ day }) => {
+      const counter = new DayCounter(CALENDAR, [day], 'people');
+      for (let quarter = 0; quarter < 16; quarter += 1) {
+        const ms = day.startMs + 5 * HOUR_MS + quarter * QUARTER_MS;
+        counter.add(ms, [8, 0]);
+        counter.add(ms + 4 * HOUR_MS, [0, 4]);
+      }
+      return counter.days();
+    });
+    const hours =
+      openingHours === undefined ? undefined : parseOpeningHours(openingHours, undefined);
+    return {
+      calendar: CALENDAR,
+      people: createHistory(CALENDAR, past.people.today, days.flat()),
+      openSpans: (span) => hours?.openSpans(span, COPENHAGEN.name) ?? [span],
+    };
+  }
+
+  test.each([
+    ['08:00', 0],
+    ['10:00', 32],
+    ['13:00', 128],
+    ['15:00', 64],
+    ['17:00', 0],
+    ['23:00', 0],
+  ])('at %s are %i: the day ends with nobody', (time, inside) => {
+    expect(usualPeople(leaving(), countsAt(time)).inside).toBeCloseTo(inside, 9);
+  });
+
+  test('are none while it is closed', () => {
+    expect(usualPeople(leaving('Mo-Su 09:00-14:00'), countsAt('13:59')).inside).toBeGreaterThan(0);
+    expect(usualPeople(leaving('Mo-Su 09:00-14:00'), countsAt('14:00')).inside).toBe(0);
+  });
+
+  test('are unknown to weeks in which a direction counted nobody', () => {
+    const past = pastOf({ counts: (ago) => (ago === 7 ? [4, 0] : [4, 4]) });
+    expect(usualPeople(past, countsAt('13:00')).inside).toBe(0);
+  });
+});
+
+describe('across a change of the clocks', () => {
+  /** Clocks are set forward on Sunday, 28 March, and back on Sunday, 25 October. */
+  test.each([
+    // Only days that contain the change have another number of hours; the others are as always.
+    ['2026-03-29', 4, 4],
+    ['2026-10-26', 4, 4],
+    ['2026-03-30', 0, 4],
+    ['2026-10-26', 0, 4],
+  ])(
+    'on %s, days that start at %i:00, four are usual from 10:00 on',
+    (today, dayStartsAt, usually) => {
+      const past = pastOf({ today, dayStartsAt });
+      const [from, to] = [at(`${today}T10:00`), at(`${today}T10:15`)];
+      expect(usual(past, past.people, [0], from, to)).toBeCloseTo(usually, 9);
+      const { people } = usualPeople(
+        past,
+        countsAt('11:30', { '09:50': [1, 0] }, { today, dayStartsAt }),
+      );
+      expect(people).toBeCloseTo(2 * 7, 9);
+    },
+  );
+
+  test.each([
+    ['2026-03-29', 1],
+    ['2026-10-25', -1],
+  ])(
+    'a day that starts at midnight is compared by elapsed time: on %s an hour off',
+    (today, hours) => {
+      const past = pastOf({ today, dayStartsAt: 0 });
+      const opensMs = at(`${today}T09:00`) + hours * HOUR_MS;
+      expect(usual(past, past.people, [0], opensMs - HOUR_MS, opensMs)).toBe(0);
+      expect(usual(past, past.people, [0], opensMs, opensMs + HOUR_MS)).toBeCloseTo(16, 9);
+    },
+  );
+
+  test.each([4, 0])('the days before it are whole, days that start at %i:00', (dayStartsAt) => {
+    for (const today of ['2026-03-30', '2026-10-26']) {
+      const past = pastOf({ today, dayStartsAt, counts: (ago) => (ago < 4 ? [0, 0] : [4, 3]) });
+      const { people } = usualPeople(past, countsAt('11:00', {}, { today, dayStartsAt }));
+      // Three weeks are known of each of the three days before, and a part of today.
+      expect(people).toBeCloseTo(3 * 32 * 7 + 4 * 7, 9);
+    }
+  });
+});

@@ -1,0 +1,219 @@
+/** When a building says what is usual, over new days, reloads and polls that fail. */
+import { describe, expect, test } from 'vitest';
+import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
+import type { Span } from '../../src/counting/calendar/calendar.ts';
+import { createHistory } from '../../src/counting/occupancy/history.ts';
+import type { History } from '../../src/counting/occupancy/history.ts';
+import { DayCounter } from '../../src/counting/rows/day-counts.ts';
+import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
+import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
+import type { Snapshot } from '../../src/counting/totals/state.ts';
+import type { Customer } from '../../src/counting/customer.ts';
+import { CALENDAR, NOVEMBER } from '../support/owner.ts';
+import { customerNamed, ESTIMATED } from '../support/polled.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './fixture.ts';
+
+const TODAY = CALENDAR.dayAt(Date.UTC(2026, 10, 25, 12));
+const TOMORROW = CALENDAR.dayAt(TODAY.endMs);
+const UNESTIMATED = { ...ESTIMATED, estimate: false };
+
+/** Counts of one day, by minutes since its start. */
+type Minutes = Readonly<Record<number, readonly number[]>>;
+
+function dayOf(day: Span, minutes: Minutes): DayCounts {
+  const counter = new DayCounter(CALENDAR, [day], 'people');
+  Object.entries(minutes).forEach(([minute, counts]) => {
+    counter.add(day.startMs + Number(minute) * MINUTE_MS, counts);
+  });
+  const [counted] = counter.days() as [DayCounts];
+  return counted;
+}
+
+/** 20 people enter and leave each hour from 08:00 to 16:00, 4 of them log in. */
+const USUAL_DAY: Minutes = Object.fromEntries(
+  Array.from({ length: 32 }, (_, quarter) => [240 + quarter * 15, [5, 5]]),
+);
+
+function historyBefore(day: Span, minutes: Minutes = USUAL_DAY): History {
+  const days: Span[] = [];
+  for (let before = day; days.length < 28;) {
+    before = CALENDAR.dayBefore(before);
+    days.unshift(before);
+  }
+  return createHistory(
+    CALENDAR,
+    day,
+    days.map((past) => dayOf(past, minutes)),
+  );
+}
+
+function customer(streams: Customer['streams'] = ['people'], description = UNESTIMATED): Customer {
+  const created = customerNamed('riverside', undefined, { streams });
+  created.setDescription(description);
+  return created;
+}
+
+/** A poll that is accepted at a minute of the day, after these counts. */
+function poll(
+  of: Customer,
+  minute: number,
+  minutes: Minutes | undefined,
+  { day = TODAY, stream = 'people' }: { day?: Span; stream?: 'people' | 'logins' } = {},
+): void {
+  const atMs = day.startMs + minute * MINUTE_MS;
+  const snapshot: Snapshot = {
+    period: NOVEMBER,
+    day,
+    atMs,
+    totals: [0, 0],
+    today: [0, 0],
+    order: minutes && { minutes: dayOf(day, minutes), endMs: atMs + 1, lastSeenMs: undefined },
+  };
+  of.pollSucceeded(stream, { state: { ...INITIAL_STATE, snapshot }, result: 'accepted' }, atMs);
+}
+
+function expected(of: Customer, minute: number, day = TODAY): number | undefined {
+  return of.metricsAt(day.startMs + minute * MINUTE_MS).usual?.people;
+}
+
+describe('what is usual', () => {
+  test('is known once the history is read, for 15 minutes after a poll', () => {
+    const library = customer();
+    poll(library, 480, { 240: [1, 0] });
+    expect(expected(library, 480)).toBeUndefined();
+    library.historyRead('people', historyBefore(TODAY));
+    // From 08:15 to 11:00, 40 in an hour.
+    expect(expected(library, 480)).toBeCloseTo(110, 9);
+    expect(expected(library, 495)).toBeCloseTo(110, 9);
+    expect(library.metricsAt(TODAY.startMs + 480 * MINUTE_MS).validUntilMs).toBe(
+      TODAY.startMs + 495 * MINUTE_MS + 1,
+    );
+    expect(expected(library, 495.001)).toBeUndefined();
+  });
+
+  test('is not known while keys cannot be parsed', () => {
+    const library = customer();
+    library.historyRead('people', historyBefore(TODAY));
+    poll(library, 480, undefined);
+    expect(expected(library, 480)).toBeUndefined();
+  });
+
+  test('follows new opening hours at once', () => {
+    const library = customer();
+    library.historyRead('people', historyBefore(TODAY));
+    poll(library, 480, { 240: [1, 0] });
+    expect(library.metricsAt(TODAY.startMs + 480 * MINUTE_MS).usual).toMatchObject({
+      openSinceLastSeenMs: undefined,
+    });
+    for (const [hours, people, openHours] of [
+      ['Mo-Su 10:00-20:00', 40, 2],
+      ['Mo-Su 09:00-20:00', 80, 3],
+      ['Mo-Su 09:00-20:00; We off', 0, 0],
+    ] as const) {
+      const openingHours = parseOpeningHours(hours, undefined);
+      library.setDescription({ ...UNESTIMATED, openingHours });
+      const { usual } = library.metricsAt(TODAY.startMs + 480 * MINUTE_MS);
+      expect(usual?.people).toBeCloseTo(people, 9);
+      expect(usual?.openSinceLastSeenMs).toBe(openHours * HOUR_MS);
+    }
+  });
+});
+
+describe('on a new day', () => {
+  function polledUntil(minute: number): Customer {
+    const library = customer();
+    library.historyRead('people', historyBefore(TODAY));
+    poll(library, minute, { 600: [1, 0] });
+    return library;
+  }
+
+  test('the values stay until its first poll, but not those of the day', () => {
+    const library = polledUntil(24 * 60 - 2);
+    const { usual } = library.metricsAt(TOMORROW.startMs + MINUTE_MS);
+    expect(usual?.people).toBeCloseTo(30 + 40, 9);
+    expect(usual?.entriesToday).toBeUndefined();
+  });
+
+  test('the history goes on with the day before, until it is read', () => {
+    const library = polledUntil(24 * 60 - 2);
+    poll(library, 1, {}, { day: TOMORROW });
+    expect(expected(library, 1, TOMORROW)).toBeCloseTo(70, 9);
+    expect(library.metricsAt(TOMORROW.startMs + MINUTE_MS).streams.people?.lastSeenMs).toBe(
+      TODAY.startMs + 600 * MINUTE_MS,
+    );
+    expect(library.historyDay('people')).toEqual(TODAY);
+    // Meanwhile the service has late records of the whole day.
+    library.historyRead('people', historyBefore(TOMORROW));
+    expect(expected(library, 1, TOMORROW)).toBe(0);
+  });
+
+  test('the history does not go on with a day that was not polled to its end', () => {
+    const library = polledUntil(24 * 60 - 16);
+    poll(library, 1, {}, { day: TOMORROW });
+    expect(expected(library, 1, TOMORROW)).toBeUndefined();
+  });
+
+  test('the history does not go on over a day that was not polled', () => {
+    const library = polledUntil(24 * 60 - 2);
+    const later = CALENDAR.dayAt(TOMORROW.endMs);
+    poll(library, 1, {}, { day: later });
+    expect(expected(library, 1, later)).toBeUndefined();
+  });
+});
+
+describe('the usual logins', () => {
+  const LOGINS: Minutes = Object.fromEntries(
+    Array.from({ length: 32 }, (_, quarter) => [240 + quarter * 15, [1]]),
+  );
+
+  function polled(): Customer {
+    const library = customer(['people', 'logins']);
+    library.historyRead('people', historyBefore(TODAY));
+    library.historyRead('logins', historyBefore(TODAY, LOGINS));
+    poll(library, 480, { 300: [90, 0], 479: [1, 0] });
+    poll(library, 480, { 240: [1] }, { stream: 'logins' });
+    return library;
+  }
+  function loginsAt(of: Customer, minute: number): number | undefined {
+    return of.metricsAt(TODAY.startMs + minute * MINUTE_MS).usualLogins;
+  }
+
+  test('are known from both histories and polls of both streams', () => {
+    const library = polled();
+    expect(loginsAt(library, 480)).toBeCloseTo((479 - 60 - 255) / 15, 9);
+    poll(library, 490, { 300: [90, 0], 479: [1, 0] });
+    expect(loginsAt(library, 495)).toBeDefined();
+    expect(loginsAt(library, 496)).toBeUndefined();
+  });
+
+  test('are unknown while the keys of a stream cannot be parsed', () => {
+    for (const stream of ['people', 'logins'] as const) {
+      const library = polled();
+      poll(library, 481, undefined, { stream });
+      expect(loginsAt(library, 481)).toBeUndefined();
+    }
+  });
+
+  test('stay when a new day was polled by one stream only', () => {
+    const library = polled();
+    poll(library, 24 * 60 - 1, { 300: [90, 0], 479: [1, 0] });
+    poll(library, 24 * 60 - 1, { 240: [1] }, { stream: 'logins' });
+    const before = loginsAt(library, 24 * 60);
+    expect(before).toBeGreaterThan(0);
+    poll(library, 0, {}, { day: TOMORROW });
+    expect(loginsAt(library, 24 * 60)).toBe(before);
+    poll(library, 0, {}, { day: TOMORROW, stream: 'logins' });
+    expect(loginsAt(library, 24 * 60)).toBeCloseTo(before ?? NaN, 9);
+  });
+});
+
+test('an estimate that a reload switches on is learned from the history that was read', () => {
+  const library = customer();
+  library.historyRead('people', historyBefore(TODAY));
+  poll(library, 480, { 240: [1, 0] });
+  expect(library.metricsAt(TODAY.startMs + 8 * HOUR_MS).estimate.ratio).toBeUndefined();
+  library.setDescription(ESTIMATED);
+  expect(library.metricsAt(TODAY.startMs + 8 * HOUR_MS).estimate.ratio?.value).toBe(1);
+  library.setDescription(UNESTIMATED);
+  expect(library.metricsAt(TODAY.startMs + DAY_MS / 3).estimate.ratio).toBeUndefined();
+});
