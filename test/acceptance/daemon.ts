@@ -131,9 +131,7 @@ export class Daemon {
       await sleep(10);
     }
     if (!condition()) {
-      throw new Error(
-        `waited in vain; it ended with ${String(this.ended)}: ${this.stderr}${this.stdout}`,
-      );
+      throw new Error(`waited in vain; it ended with ${this.ended}: ${this.stderr}${this.stdout}`);
     }
   }
 

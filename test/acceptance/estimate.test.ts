@@ -8,11 +8,9 @@ const harness = new Harness();
 const ESTIMATE = ['people', 'lower_people', 'upper_people'].map(
   (name) => `library_occupancy_estimate_${name}`,
 );
-const DOORS = [
-  'library_door_suspect',
-  'library_door_count_ratio',
-  'library_door_count_ratio_stddev',
-];
+const DOORS = ['suspect', 'count_ratio', 'count_ratio_stddev'].map(
+  (name) => `library_door_${name}`,
+);
 const ESTIMABLE = 'library_occupancy_estimable';
 
 test('demo counts five customers, and those that empty at night have an estimate', async () => {

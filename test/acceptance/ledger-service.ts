@@ -211,12 +211,8 @@ export class LedgerService {
       stream === 'people'
         ? served.rows
         : served.rows.map((row) => ({ key: row.key, value: row.in }));
-    const metadata = {
-      from: from ?? '',
-      to: to ?? new Date().toISOString(),
-      count: rows.length,
-      aggregation: served.aggregation,
-    };
+    const window = { from: from ?? '', to: to ?? new Date().toISOString() };
+    const metadata = { ...window, count: rows.length, aggregation: served.aggregation };
     return respondOrFail(customer, 'data', { metadata, result: rows }, authorization, response);
   }
 

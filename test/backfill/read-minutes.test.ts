@@ -26,14 +26,9 @@ const ZONES = ['Europe/Copenhagen', 'Europe/London', 'America/New_York', 'Asia/K
 
 /** The totals of the minutes before an instant. */
 function countedBefore({ days }: MinuteHistory, atMs: number): Counts {
-  return days.reduce<Counts>(
-    (total, day) =>
-      plus(
-        stepsUntil(day, atMs).counts.map((steps) => grandTotal([...steps])),
-        total,
-      ),
-    [],
-  );
+  return days
+    .map((day) => stepsUntil(day, atMs).counts.map((steps) => grandTotal([...steps])))
+    .reduce<Counts>((total, counts) => plus(counts, total), []);
 }
 
 /** Without what no reader can correct: unknown keys, offsets read as UTC, forced windows that are wider. */
@@ -61,13 +56,8 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
     const visitsPerDay = pick(random, [3, 60, 400]);
     const hasQuietNights = opening === OFFICE_HOURS;
     const quietHours = hasQuietNights ? 0.15 : 0.5;
-    const service = new SimulatedPeople(conventions, {
-      timezone,
-      opening,
-      visitsPerDay,
-      quietHours,
-    });
-
+    const library = { timezone, opening, visitsPerDay, quietHours };
+    const service = new SimulatedPeople(conventions, library);
     const calendar = new Calendar(new Zone(timezone), { hour: 4, minute: 0 });
     const endMs = calendar.dayAt(NOW_MS - 2 * DAY_MS).startMs;
     const startMs = calendar.dayAt(endMs - 11 * DAY_MS).startMs;

@@ -19,13 +19,8 @@ function expectValues(rows: readonly Measured[]): void {
   }
 }
 
-const FEW_CUSTOMERS = {
-  customers: 20,
-  maxRequestsPerSecond: 100,
-  rounds: 1,
-  roundSeconds: 4,
-  scrapeEverySeconds: 2,
-};
+const ROUND = { rounds: 1, roundSeconds: 4, scrapeEverySeconds: 2 };
+const FEW_CUSTOMERS = { customers: 20, maxRequestsPerSecond: 100, ...ROUND };
 
 test('the traffic is polled, counted and replayed', async () => {
   const lines: string[] = [];

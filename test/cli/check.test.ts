@@ -69,12 +69,8 @@ test('--connect prints the values of the service in tables of 80 columns', async
 });
 
 test('a failure of some customers is an error, and leaves the values of the others', async () => {
-  await using environment = await startEnvironment({
-    riverside: VISITS,
-    html: {},
-    revoked: {},
-    refused: {},
-  });
+  const failing = { html: {}, revoked: {}, refused: {} };
+  await using environment = await startEnvironment({ riverside: VISITS, ...failing });
   environment.faults.set({ rate: 1, kinds: ['html'] }, 'html');
   environment.service.revoke('revoked');
   // A valid token that the data endpoints refuse is not refused credentials.
@@ -88,21 +84,13 @@ test('a failure of some customers is an error, and leaves the values of the othe
   ]);
   expect(valueRows[0]).toBe(VALUES);
   expect(valueRows[1]).toBe('html - - - - - - -');
-  expect(findings.map((line) => line.split(': ').slice(0, 3).join(': '))).toEqual(
-    expect.arrayContaining([
-      'html: error: malformed',
-      'revoked: error: auth',
-      'refused: error: auth',
-    ]),
-  );
+  const errors = ['html: error: malformed', 'revoked: error: auth', 'refused: error: auth'];
+  const found = findings.map((line) => line.split(': ').slice(0, 3).join(': '));
+  expect(found).toEqual(expect.arrayContaining(errors));
 });
 
 const NIGHTLY = { dayFreshness: 'nightly', quarterFreshness: 'nightly' } as const;
-const ENDLESS = {
-  ...NIGHTLY,
-  emptyBuckets: 'listed',
-  forced: { above: 'rows', limit: 20 },
-} as const;
+const FORCED = { emptyBuckets: 'listed', forced: { above: 'rows', limit: 20 } } as const;
 
 interface FindingCase {
   readonly what: string;
@@ -151,7 +139,7 @@ test.each<FindingCase>([
   },
   {
     what: 'too many requests',
-    conventions: ENDLESS,
+    conventions: { ...NIGHTLY, ...FORCED },
     finding: 'error: timeout: the totals need more than the 100 requests of one interval',
     service: / good timeout timeout - - /,
   },

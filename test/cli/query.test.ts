@@ -230,12 +230,9 @@ test.each([
 );
 
 test('after failed and empty pages, no record is lost or doubled', async () => {
-  const a = inTurn(
-    json(503, {}, { 'retry-after': '0' }),
-    json(401, {}),
-    json(429, {}, { 'retry-after': '1' }),
-    page([2], 'b'),
-  );
+  const limited = json(429, {}, { 'retry-after': '1' });
+  const unavailable = json(503, {}, { 'retry-after': '0' });
+  const a = inTurn(unavailable, json(401, {}), limited, page([2], 'b'));
   const pages = { '': page([1], 'a'), a, b: page([], 'c'), c: page([3]) };
   const { status, ids } = await queryPages(pages);
   expect({ status, ids }).toEqual({ status: 0, ids: [1, 2, 3] });

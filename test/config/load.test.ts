@@ -171,11 +171,8 @@ test('secrets are read from files, relative to the file that names them', async 
   });
   const { config, path } = await loadConfig({ path: join(folder, 'config.yaml'), env: {} });
   expect(config.customers.map((customer) => customer.name)).toEqual(['riverside', 'a', 'b']);
-  expect(config.customers.map((customer) => customer.clientSecret.secret.reveal())).toEqual([
-    'line one\r\nline two ',
-    'of a',
-    'of b',
-  ]);
+  const secrets = config.customers.map(({ clientSecret }) => clientSecret.secret.reveal());
+  expect(secrets).toEqual(['line one\r\nline two ', 'of a', 'of b']);
   expect(config.customers[2]?.clientSecret.path).toBe(join(folder, 'customers/b.secret'));
   expect(path).toBe(join(folder, 'config.yaml'));
 });
@@ -202,11 +199,8 @@ test('environment variables take the type of their place, quoted or not', async 
   const { config } = await load({ 'config.yaml': insecure }, ENVIRONMENT);
   const baseUrl = 'http://statistics.example.org';
   expect(config.service).toMatchObject({ baseUrl, maxRequestsPerSecond: 7.5 });
-  expect(config.customers[0]).toMatchObject({
-    clientId: '250',
-    capacity: 250,
-    labels: { x0123: 'a' },
-  });
+  const [customer] = config.customers;
+  expect(customer).toMatchObject({ clientId: '250', capacity: 250, labels: { x0123: 'a' } });
 });
 
 test.each([
@@ -251,9 +245,8 @@ describe('config.example.yaml', async () => {
     const { shape } = createConfigSchema();
     const { service, polling, defaults, customers } = shape;
     const objects = [service, polling, defaults, customers.unwrap().element].map(innerType);
-    const known = [shape, ...objects.map((object) => (object as z.ZodObject).shape)].flatMap(
-      Object.keys,
-    );
+    const shapes = [shape, ...objects.map((object) => (object as z.ZodObject).shape)];
+    const known = shapes.flatMap(Object.keys);
     expect(known.filter((key) => !keys.includes(key))).toEqual([]);
   });
 });

@@ -69,8 +69,6 @@ test.each([2, 9, 13])('a newest minute %d days ago is found, and its key format'
   const agoMs = [days * DAY_MS, days * DAY_MS + HOUR_MS];
   const { diagnosis } = await diagnose({ minuteKey: MINUTE_KEYS.seconds }, agoMs);
   expect(diagnosis.lastSeenMs).toBe(NOW_MS - days * DAY_MS);
-  expect(diagnosis.keyFormat).toMatchObject({
-    status: 'detected',
-    formats: [{ form: 'epoch_seconds' }],
-  });
+  const formats = [{ form: 'epoch_seconds' }];
+  expect(diagnosis.keyFormat).toMatchObject({ status: 'detected', formats });
 });

@@ -29,10 +29,7 @@ test('the configuration of the README is complete', async () => {
 
 test('the configuration of docs/debian.md has secrets that systemd hands over', async () => {
   const [, example = ''] = matches(/```yaml\n(service:\n[^`]+)```/g);
-  const credentials = await folderOf({
-    secrets_riverside: 'hunter2hunter2',
-    secrets_hillside: 'x',
-  });
+  const credentials = await folderOf({ secrets_riverside: 'hunter2', secrets_hillside: 'x' });
   const env = { CREDENTIALS_DIRECTORY: credentials };
   const { config, warnings } = await load({ 'config.yaml': example }, env);
   expect(config.customers.map(({ name }) => name)).toEqual(['riverside', 'hillside']);

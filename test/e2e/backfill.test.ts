@@ -165,12 +165,8 @@ describe('before a live exporter', () => {
       return seen !== undefined && branches.length > 0 ? 1000 * seen : undefined;
     });
     // Not known when the first live sample was taken: the history is not to be above that.
-    environment.service.record(CUSTOMER, {
-      kind: 'in',
-      atMs: firstLiveMs - LATE_MS,
-      arrivesMs: Date.now(),
-      amount: LATE,
-    });
+    const times = { atMs: firstLiveMs - LATE_MS, arrivesMs: Date.now() };
+    environment.service.record(CUSTOMER, { kind: 'in', amount: LATE, ...times });
     await environment.backfill(
       '--from=-40d',
       `--prometheus.url=${prometheus.url}`,

@@ -29,13 +29,9 @@ test('every curl command prints what is written below it', async () => {
   const page = readFileSync(FILE, 'utf8');
   const blocks = (page.match(BLOCK) ?? []).map((block) => block.match(/^\$ .*$/gm) ?? []);
   const script = blocks.map((lines) => [...lines.map(echoed), "printf '\\0'"].join('\n'));
-  const output = await finished('bash', [
-    '-eu',
-    '-o',
-    'pipefail',
-    '-c',
-    `export no_proxy=127.0.0.1\n${script.join('\n')}`,
-  ]);
+  const flags = ['-eu', '-o', 'pipefail', '-c'];
+  const text = `export no_proxy=127.0.0.1\n${script.join('\n')}`;
+  const output = await finished('bash', [...flags, text]);
   const replayed = output.replaceAll(simulator.url, WRITTEN_URL).split('\0').values();
   await expect(page.replaceAll(BLOCK, () => replayed.next().value ?? '')).toMatchFileSnapshot(FILE);
 

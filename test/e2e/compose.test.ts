@@ -122,18 +122,14 @@ test.each(Object.entries(COMPOSE.services))(
 );
 
 test.each([
-  ['compose/prometheus.yml', '../prometheus/prometheus.yml', ['exporter', 'alertmanager']],
-  [
-    'compose/datasource.yaml',
-    '../grafana/provisioning/datasources/prometheus.yaml',
-    ['prometheus'],
-  ],
+  ['compose/prometheus.yml', 'prometheus/prometheus.yml', ['exporter', 'alertmanager']],
+  ['compose/datasource.yaml', 'grafana/provisioning/datasources/prometheus.yaml', ['prometheus']],
 ] as const)('%s is %s with the names of the services', (file, example, names) => {
   let text = read(file);
   for (const name of names) {
     text = text.replaceAll(new RegExp(`\\b${name}:(?=\\d+)`, 'g'), 'localhost:');
   }
-  expect(parse(text)).toEqual(parse(read(example)));
+  expect(parse(text)).toEqual(parse(read(`../${example}`)));
 });
 
 test('Grafana finds the dashboards where the provisioning looks, and begins with one that exists', () => {

@@ -17,12 +17,8 @@ import { debianProgram, run } from './support/processes.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const ALERTMANAGER = pathOf('alertmanager.yml');
-const MATCHERS = z.array(z.string());
-const INHIBITION = z.object({
-  source_matchers: MATCHERS,
-  target_matchers: MATCHERS,
-  equal: MATCHERS,
-});
+const STRINGS = z.array(z.string());
+const INHIBITION = z.object({ source_matchers: STRINGS, target_matchers: STRINGS, equal: STRINGS });
 const { inhibit_rules: INHIBITIONS } = z
   .object({ inhibit_rules: z.array(INHIBITION) })
   .parse(parse(readPrometheusFile('alertmanager.yml')));

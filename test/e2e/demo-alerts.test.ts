@@ -39,12 +39,8 @@ afterAll(async () => {
 });
 
 /** Starts a Prometheus that scrapes the demo. It ends with the test. */
-async function startWithRules(blocks?: string, alerting?: object): Promise<Prometheus> {
-  const config = {
-    global: QUICK,
-    rule_files: quickRules(workspace),
-    ...(alerting && { alerting }),
-  };
+async function startWithRules(blocks?: string, sections = {}): Promise<Prometheus> {
+  const config = { global: QUICK, rule_files: quickRules(workspace), ...sections };
   const targets = { library: new URL(demo.url).host };
   const prometheus = await startPrometheus(targets, { config, ...(blocks && { blocks }) });
   onTestFinished(prometheus.stop);
@@ -78,6 +74,8 @@ function announcedAlerts(): readonly string[] {
   ];
 }
 
+const ZERO_TRAFFIC = { alertname: 'LibraryZeroTraffic', customer: 'old-town' };
+
 test('a dead door ends as a notification about its library, and about no other', async () => {
   const webhook = await startScriptedServer();
   webhook.data = status(200);
@@ -93,8 +91,8 @@ test('a dead door ends as a notification about its library, and about no other',
   const program = debianProgram('/usr/bin/prometheus-alertmanager');
   const alertmanager = await startServer(program, flags, mkdtempSync(join(tmpdir(), 'alerts-')));
   onTestFinished(alertmanager.stop);
-  const targets = [alertmanager.address];
-  await startWithRules(undefined, { alertmanagers: [{ static_configs: [{ targets }] }] });
+  const alertmanagers = [{ static_configs: [{ targets: [alertmanager.address] }] }];
+  await startWithRules(undefined, { alerting: { alertmanagers } });
   const alerts = await eventually('a notification at the webhook', () => {
     const received = webhook.received
       .filter(({ url }) => url === '/libraries')
@@ -105,12 +103,7 @@ test('a dead door ends as a notification about its library, and about no other',
   expect(alerts).toEqual([
     {
       status: 'firing',
-      labels: {
-        alertname: 'LibraryZeroTraffic',
-        customer: 'old-town',
-        service: 'library-stats',
-        severity: 'warning',
-      },
+      labels: { ...ZERO_TRAFFIC, service: 'library-stats', severity: 'warning' },
       annotations: {
         summary: 'Nobody is being counted where people usually come.',
         dashboard_url: expect.stringMatching(/var-customer=old-town$/) as string,

@@ -149,6 +149,8 @@ test('there are as many pods as shards, and each is one of them', () => {
   }
 });
 
+const UNPRIVILEGED = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true };
+
 test('whatever selects the pods does, and only the folder of the state can be written to', () => {
   const selector = { matchLabels: LABELS };
   const image = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
@@ -160,15 +162,7 @@ test('whatever selects the pods does, and only the folder of the state can be wr
       metadata: { labels: LABELS },
       spec: {
         securityContext: { runAsNonRoot: true, runAsUser: Number(user) },
-        containers: [
-          {
-            securityContext: {
-              allowPrivilegeEscalation: false,
-              readOnlyRootFilesystem: true,
-              capabilities: { drop: ['ALL'] },
-            },
-          },
-        ],
+        containers: [{ securityContext: { ...UNPRIVILEGED, capabilities: { drop: ['ALL'] } } }],
         volumes: [
           { name: 'config', configMap: { name: resourceOf('ConfigMap').metadata.name } },
           { name: 'secrets', secret: { secretName: resourceOf('Secret').metadata.name } },

@@ -71,12 +71,9 @@ test('publint finds nothing that another tool would stumble over', async () => {
 test('the bill of materials lists what the exporter depends on, and nothing of development', async () => {
   const { out } = await outcomeOf('npm', ['run', '--silent', 'sbom'], { cwd: ROOT });
   const { components } = BILL.parse(JSON.parse(out));
-  const direct = Object.entries(packageJson.dependencies);
-  expect(components).toEqual(
-    expect.arrayContaining(
-      direct.map(([name, version]) => expect.objectContaining({ name, version })),
-    ),
-  );
+  for (const [name, version] of Object.entries(packageJson.dependencies)) {
+    expect(components).toContainEqual(expect.objectContaining({ name, version }));
+  }
   const names = components.map(({ name }) => name);
   const both = Object.keys(packageJson.devDependencies).filter((name) => names.includes(name));
   // fastify needs it as well.

@@ -18,10 +18,8 @@ const workspace = new Workspace();
 afterAll(() => workspace.close());
 
 /** Uses the Node.js of these tests: Debian's may be missing, and older. */
-const unitHere = workspace.write(
-  NAME,
-  UNIT.replace('ExecStart=node', `ExecStart=${process.execPath}`),
-);
+const ofThisNode = UNIT.replace('ExecStart=node', `ExecStart=${process.execPath}`);
+const unitHere = workspace.write(NAME, ofThisNode);
 
 function settingOf(key: string): string {
   const lines = UNIT.replaceAll(/\\\n\s*/g, '').split('\n');

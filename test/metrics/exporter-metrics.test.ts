@@ -4,12 +4,8 @@ import { expect, test } from 'vitest';
 import { FAILURE_REASONS } from '../../src/base/errors.ts';
 import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 
-const PROCESS = {
-  version: '1.2.3',
-  revision: 'abc',
-  nodeVersion: 'v24',
-  shard: { shard: 1, shards: 4 },
-};
+const shard = { shard: 1, shards: 4 };
+const PROCESS = { version: '1.2.3', revision: 'abc', nodeVersion: 'v24', shard };
 
 function created() {
   const metrics = createExporterMetrics(PROCESS);
@@ -120,12 +116,8 @@ test('the text format is the same before and after OpenMetrics was rendered', as
 test('special values and HELP texts are written as each format requires', async () => {
   const registry = new Registry();
   const metrics = createExporterMetrics(PROCESS, registry);
-  const gauge = new Gauge({
-    name: 'x',
-    help: 'a \\ "b"\nc',
-    labelNames: ['i'],
-    registers: [registry],
-  });
+  const gauge = new Gauge({ name: 'x', help: 'a \\ "b"\nc', labelNames: ['i'], registers: [] });
+  registry.registerMetric(gauge);
   [Number.NaN, Infinity, -Infinity, 1e21].forEach((value, i) => gauge.set({ i }, value));
   const samples = 'x{i="0"} NaN\nx{i="1"} +Inf\nx{i="2"} -Inf\nx{i="3"} 1e+21\n';
   expect(await metrics.render('text')).toContain(

@@ -195,10 +195,8 @@ describe('the text', () => {
 });
 
 test('counters have created timestamps in OpenMetrics only, where they are switched on', () => {
-  const exposition = createExposition({
-    clock: new VirtualClock(NOW_MS),
-    openMetricsCreated: true,
-  });
+  const clock = new VirtualClock(NOW_MS);
+  const exposition = createExposition({ clock, openMetricsCreated: true });
   setSources(exposition, [new TestSource(riverside({ breakdowns: BRANCHES }))]);
   const lines = linesOf(exposition, '', 'openmetrics').filter((line) => /_created\{/.test(line));
   expect(lines.join('\n')).toBe(`\

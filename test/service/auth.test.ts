@@ -126,11 +126,8 @@ describe('refused credentials', () => {
       const { server, harness, requests, use } = startTokens();
       server.token = reply(status, value);
       const error = await failureOf(use());
-      expect(error).toMatchObject({
-        reason,
-        status,
-        message: expect.stringMatching(words) as string,
-      });
+      expect(error).toMatchObject({ reason, status });
+      expect(error.message).toMatch(words);
       expect(harness.credentials).toEqual(valid);
       // They are not sent again.
       expect((await failureOf(use())).reason).toBe(reason);

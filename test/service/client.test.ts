@@ -152,6 +152,7 @@ describe('a status', () => {
 describe('the error of a query names the whole URL without its query', () => {
   const AUTH_ADDRESS = { authUrl: 'https://identity/base' };
   const HTML = body('<html>', { 'content-type': 'text/html; charset=utf-8' });
+  const LIMITED = 'service.max_concurrency and max_requests_per_second allowed no request';
   const UNTYPED = body('', { 'content-type': '' });
   const REFUSED =
     'the service refused the credentials (status 400, invalid_client): check client_id and client secret against the API module';
@@ -183,11 +184,7 @@ describe('the error of a query names the whole URL without its query', () => {
 
   test.for([
     ['token', AUTH_ADDRESS, 'POST https://identity/base/connect/token: no complete response'],
-    [
-      'data',
-      { maxRequestsPerSecond: 0.01 },
-      'service.max_concurrency and max_requests_per_second allowed no request',
-    ],
+    ['data', { maxRequestsPerSecond: 0.01 }, LIMITED],
   ] as const)('and the time that passed, when %s waits too long with %j', async (row) => {
     const [endpoint, config, message] = row;
     const { clock, server, harness } = startInMemory({ config });

@@ -65,9 +65,7 @@ describe('the five customers of the demo', () => {
   test('are closed at night, but for the last one', () => {
     const startMs = Date.parse('2026-03-16T00:00:00Z');
     const isClosedInSomeHour = serviceAt(NOW_MS).customers.map(({ library }) =>
-      Array.from({ length: 24 }, (_, hour) => isOpen(library, startMs + hour * HOUR_MS)).includes(
-        false,
-      ),
+      Array.from({ length: 24 }, (_, i) => isOpen(library, startMs + i * HOUR_MS)).includes(false),
     );
     expect(isClosedInSomeHour).toEqual([true, true, true, true, false]);
   });

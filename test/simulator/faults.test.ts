@@ -12,11 +12,7 @@ const data: SimulatedRequest = {
   query: { aggregation: 'day' },
   headers: { authorization: bearer(service) },
 };
-const token: SimulatedRequest = {
-  method: 'POST',
-  path: '/connect/token',
-  body: 'client_id=lone-api',
-};
+const token = { method: 'POST', path: '/connect/token', body: 'client_id=lone-api' };
 const good = service.handle(data);
 /** Three seconds later, which the seed has chosen to be a date. */
 const RETRY = 'Wed, 18 Mar 2026 15:00:03 GMT';

@@ -89,10 +89,8 @@ describe('a data endpoint', () => {
   });
 
   test('may ignore a forbidden combination, and `to` without `from`', () => {
-    const { ask } = small({
-      forbiddenCombinationStatus: 'ignored',
-      toWithoutFromStatus: 'ignored',
-    });
+    const ignored = 'ignored';
+    const { ask } = small({ forbiddenCombinationStatus: ignored, toWithoutFromStatus: ignored });
     const days = ask(PEOPLE, { aggregation: 'day' });
     expect(ask(PEOPLE, { aggregation: 'day', limit: '1' })).toEqual(days);
     expect(ask(PEOPLE, { aggregation: 'day', to: '2026-03-01T12:00:00Z' })).toEqual(days);

@@ -15,11 +15,8 @@ const WEDNESDAY = Date.UTC(2026, 2, 18) / 86_400_000;
 
 describe('traffic of a day', () => {
   test('has entries within opening hours, lets everybody leave, and logs some of them in', () => {
-    const library = drawLibrary(3, 9, {
-      visitsPerDay: 800,
-      opening: OFFICE_HOURS,
-      loginShare: 0.5,
-    });
+    const settings = { visitsPerDay: 800, opening: OFFICE_HOURS, loginShare: 0.5 };
+    const library = drawLibrary(3, 9, settings);
     const { people, logins } = dayTraffic(library, zones('Asia/Kolkata'), WEDNESDAY);
     let inside = 0;
     const path = people.map((pass) => (inside += pass.people));

@@ -34,6 +34,8 @@ export function makeAuthority(name = 'test authority'): Authority {
 
 export function makeCertificate(options: CertificateOptions): Certified {
   const { name, hosts = [], issuer, isAuthority = false } = options;
+  const { validFrom = new Date(Date.now() - DAY_MS) } = options;
+  const { validTo = new Date(Date.now() + DAY_MS) } = options;
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const names = hosts.map((host) =>
     /^[\d.]+$/.test(host)
@@ -46,11 +48,7 @@ export function makeCertificate(options: CertificateOptions): Certified {
     der(INTEGER, Buffer.of(1), randomBytes(8)),
     ECDSA_WITH_SHA256,
     nameOf(issuer?.name ?? name),
-    der(
-      SEQUENCE,
-      time(options.validFrom ?? new Date(Date.now() - DAY_MS)),
-      time(options.validTo ?? new Date(Date.now() + DAY_MS)),
-    ),
+    der(SEQUENCE, time(validFrom), time(validTo)),
     nameOf(name),
     publicKey.export({ type: 'spki', format: 'der' }),
     der(

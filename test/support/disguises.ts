@@ -18,7 +18,7 @@ const ENCODINGS: readonly ((secret: string) => string)[] = [
   (secret) => inBase64(secret, 0),
   (secret) => inBase64(secret, 1),
   (secret) => inBase64(secret, 2),
-  (secret) => secret.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? ''),
+  (secret) => secret.replaceAll(/[&<>"']/g, (character) => `&${HTML[character]};`),
 ];
 
 /** The part of the base64 of any text with the secret at `offset` modulo 3 that the secret alone decides. */
@@ -27,13 +27,7 @@ function inBase64(secret: string, offset: number): string {
   return text.slice(offset === 0 ? 0 : 4, text.length - (text.length % 4) - 4);
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
+const HTML: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' };
 
 /** Every part of a secret, in any of its forms, that occurs in the text. */
 export function partsIn(text: string, secrets: readonly string[]): readonly string[] {

@@ -44,9 +44,9 @@ export class SimulatedPeople {
     times: { readonly arrivesMs?: number; readonly goneMs?: number } = {},
   ): void {
     const records = [
-      { kind: 'in', amount: entered } as const,
-      { kind: 'out', amount: exited } as const,
-    ];
+      { kind: 'in', amount: entered },
+      { kind: 'out', amount: exited },
+    ] as const;
     for (const record of records.filter(({ amount }) => amount > 0)) {
       this.#simulated.service.record('lone', { ...record, atMs, ...times });
     }
@@ -63,9 +63,7 @@ export class SimulatedPeople {
     clock.aheadMs = nowMs - NOW_MS;
     const query = { aggregation, from, ...(to !== undefined && { to }) };
     const { metadata, result } = ask<Row>('/v1/peoplecount', query);
-    return {
-      aggregation: metadata.aggregation ?? '',
-      rows: result.map((row) => ({ key: row.key, counts: [row.in, row.out] })),
-    };
+    const rows = result.map((row) => ({ key: row.key, counts: [row.in, row.out] }));
+    return { aggregation: metadata.aggregation ?? '', rows };
   }
 }

@@ -68,11 +68,8 @@ export class VirtualClock implements Clock {
     const { trueMs, sleepers } = this.#timeline;
     const sleeper = { dueMs: trueMs + Math.max(0, ms), owner: this as VirtualClock, wake: action };
     if (!this.killed) {
-      sleepers.splice(
-        sleepers.findLastIndex(({ dueMs }) => dueMs <= sleeper.dueMs) + 1,
-        0,
-        sleeper,
-      );
+      const before = sleepers.findLastIndex(({ dueMs }) => dueMs <= sleeper.dueMs);
+      sleepers.splice(before + 1, 0, sleeper);
     }
     return () => remove(sleepers, sleeper);
   }

@@ -42,13 +42,8 @@ export type CustomerChanges = Partial<
 
 /** Everything is polled again in 48 s. */
 export function statusOf(customers: readonly CustomerStatus[]): StatusData {
-  return {
-    nowMs: NOW_MS,
-    customers,
-    failedReload: undefined,
-    stateFailure: undefined,
-    nextPollInMs: () => 48_000,
-  };
+  const failures = { failedReload: undefined, stateFailure: undefined };
+  return { nowMs: NOW_MS, customers, ...failures, nextPollInMs: () => 48_000 };
 }
 
 /** Returns a customer whose polls succeed, with changes. */
@@ -59,11 +54,7 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
     ...metrics
   } = changes;
   const values = riverside({
-    counters: {
-      people_entered: { total: 1, excess: 0, today: 1_321 },
-      people_exited: { total: 1, excess: 0, today: 279 },
-      logins: { total: 1, excess: 0, today: 55 },
-    },
+    counters: { ...peopleToday(1_321, 279), logins: { total: 1, excess: 0, today: 55 } },
     estimate: NO_ESTIMATE,
     usual: undefined,
     streams: { people: stream() },
@@ -92,11 +83,15 @@ export function polled(changes: Partial<StreamMetrics>): CustomerChanges {
 /** Returns a series that starts at 04:00 in Copenhagen. */
 export function seriesOf(inside: readonly number[]): OccupancySeries {
   const startMs = Date.UTC(2026, 2, 10, 3);
+  const day = { startMs, endMs: startMs + 86_400_000 };
+  return { day, stepMs: 900_000, inside, atMs: NOW_MS - 12_000 };
+}
+
+/** Counters with these values of today. */
+export function peopleToday(entered: number | undefined, exited: number | undefined) {
   return {
-    day: { startMs, endMs: startMs + 86_400_000 },
-    stepMs: 900_000,
-    inside,
-    atMs: NOW_MS - 12_000,
+    people_entered: { total: 9, excess: 0, today: entered },
+    people_exited: { total: 9, excess: 0, today: exited },
   };
 }
 
@@ -104,10 +99,7 @@ export function seriesOf(inside: readonly number[]): OccupancySeries {
 export function keysOf(today: Readonly<Record<string, readonly [number, number] | undefined>>) {
   return Object.entries(today).map(([key, counts]) => ({
     key,
-    counters: {
-      people_entered: { total: 9, excess: 0, today: counts?.[0] },
-      people_exited: { total: 9, excess: 0, today: counts?.[1] },
-    },
+    counters: peopleToday(counts?.[0], counts?.[1]),
     occupancy: undefined,
   }));
 }
@@ -136,11 +128,8 @@ export const UNKNOWN: CustomerChanges = {
 
 export const CLOSED: CustomerChanges = { open: false, occupancy: 0, series: seriesOf([0, 0]) };
 
-export const FAILING = polled({
-  up: false,
-  failures: 4,
-  lastError: { message: 'no response within 10s', atMs: NOW_MS - 21_000 },
-});
+const NO_RESPONSE = { message: 'no response within 10s', atMs: NOW_MS - 21_000 };
+export const FAILING = polled({ up: false, failures: 4, lastError: NO_RESPONSE });
 
 const KINDS: readonly CustomerChanges[] = [
   {},

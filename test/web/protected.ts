@@ -35,14 +35,8 @@ export function protectionWith(changes: Partial<WebConfig> = {}): WebConfig {
 }
 
 export function tlsWith({ cert, key }: Certified, changes: Partial<TlsConfig> = {}): TlsConfig {
-  return {
-    cert,
-    key: new Secret(key),
-    clientAuth: 'NoClientCert',
-    clientCa: undefined,
-    minVersion: 'TLSv1.2',
-    ...changes,
-  };
+  const clients = { clientAuth: 'NoClientCert', clientCa: undefined } as const;
+  return { cert, key: new Secret(key), ...clients, minVersion: 'TLSv1.2', ...changes };
 }
 
 export async function protectedServer(

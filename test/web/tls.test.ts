@@ -61,6 +61,7 @@ test.each([
 
 describe('client certificates', () => {
   const good = { cert: client.cert, key: client.key };
+  const required: Partial<TlsConfig> = { clientAuth: 'RequireAndVerifyClientCert' };
   const foreign = { cert: stranger.cert, key: stranger.key };
 
   test.each([
@@ -87,10 +88,7 @@ describe('client certificates', () => {
   });
 
   test('are required for health checks, too', async () => {
-    const tls = tlsWith(first, {
-      clientAuth: 'RequireAndVerifyClientCert',
-      clientCa: clients.cert,
-    });
+    const tls = tlsWith(first, { ...required, clientCa: clients.cert });
     const { url } = await protectedServer({ tls });
     await expect(ask(url, '/-/healthy', TRUSTING)).rejects.toThrow(/certificate required/);
     expect((await ask(url, '/-/healthy', { ...TRUSTING, ...good })).status).toBe(200);
@@ -99,7 +97,6 @@ describe('client certificates', () => {
   test('of a new authority are allowed from the next connection on, those of the old one are not', async () => {
     const others = makeAuthority('others');
     const other = makeCertificate({ name: 'other', issuer: others });
-    const required: Partial<TlsConfig> = { clientAuth: 'RequireAndVerifyClientCert' };
     const { url, server } = await protectedServer({
       tls: tlsWith(first, { ...required, clientCa: clients.cert }),
     });

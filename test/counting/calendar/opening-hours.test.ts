@@ -34,6 +34,8 @@ function changes({ text, holidays, zone }: Hours, from: string, to: string): str
   return found.join(', ');
 }
 
+const AT_NIGHT = { text: '02:15-02:45', zone: COPENHAGEN };
+
 describe('opening hours', () => {
   test.each<[string, Hours, string, string, string]>([
     [
@@ -44,16 +46,10 @@ describe('opening hours', () => {
       '2026-04-08',
       'opens 01T06:00, closes 01T18:00, opens 04T08:00, closes 04T14:00, opens 07T06:00, closes 07T18:00',
     ],
-    [
-      'in a skipped hour do not occur',
-      { text: '02:15-02:45', zone: COPENHAGEN },
-      '2026-03-28T12:00Z',
-      '2026-03-30',
-      '',
-    ],
+    ['in a skipped hour do not occur', AT_NIGHT, '2026-03-28T12:00Z', '2026-03-30', ''],
     [
       'in a repeated hour occur twice',
-      { text: '02:15-02:45', zone: COPENHAGEN },
+      AT_NIGHT,
       '2026-10-25',
       '2026-10-25T12:00Z',
       'opens 25T00:15, closes 25T00:45, opens 25T01:15, closes 25T01:45',
@@ -117,9 +113,7 @@ function opensInBerlin(parse: typeof parseOpeningHours): readonly boolean[] {
 }
 
 test('the time zone of the process has no influence', () => {
-  const file = fileURLToPath(
-    new URL('../../../src/counting/calendar/opening-hours.ts', import.meta.url),
-  );
+  const file = new URL('../../../src/counting/calendar/opening-hours.ts', import.meta.url).href;
   const script = `
     import { parseOpeningHours } from ${JSON.stringify(file)};
     const open = (${opensInBerlin.toString()})(parseOpeningHours);

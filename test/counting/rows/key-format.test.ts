@@ -73,10 +73,8 @@ describe('parseKey', () => {
   });
 
   test('places a time of day after midnight in a window that starts before it', () => {
-    const window = {
-      startMs: Date.UTC(2026, 10, 18, 22, 50),
-      endMs: Date.UTC(2026, 10, 18, 23, 10),
-    };
+    const startMs = Date.UTC(2026, 10, 18, 22, 50);
+    const window = { startMs, endMs: startMs + 20 * 60_000 };
     const format: KeyFormat = { form: 'time_of_day', zone: 'local' };
     expect(parseKey(format, '23:55', window, COPENHAGEN)).toBe(Date.UTC(2026, 10, 18, 22, 55));
     expect(parseKey(format, '00:05', window, COPENHAGEN)).toBe(Date.UTC(2026, 10, 18, 23, 5));

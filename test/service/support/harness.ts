@@ -120,11 +120,8 @@ export function startInMemory(options: HarnessOptions = {}) {
   async function exchange(request: ExchangeRequest): Promise<ExchangeResponse> {
     return request.form === undefined ? server.data(request) : server.token(request);
   }
-  const harness = createHarness('https://service', {
-    clock,
-    transport: { exchange, close() {} },
-    ...options,
-  });
+  const transport = { exchange, close() {} };
+  const harness = createHarness('https://service', { clock, transport, ...options });
   return { clock, server, harness };
 }
 
