@@ -90,13 +90,9 @@ export class LedgerService {
   }
 
   addCustomer(name: string, zone: string, conventions: Partial<Conventions> = {}): ServiceCustomer {
-    const customer: ServiceCustomer = {
-      name,
-      clientId: `${name}-api`,
-      secret: `quartz-${randomUUID()}-lantern`,
-      ledger: new Ledger(zone, conventions),
-      faults: {},
-    };
+    const ledger = new Ledger(zone, conventions);
+    const secret = `quartz-${randomUUID()}-lantern`;
+    const customer: ServiceCustomer = { name, clientId: `${name}-api`, secret, ledger, faults: {} };
     this.customers.set(customer.clientId, customer);
     return customer;
   }

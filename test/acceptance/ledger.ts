@@ -58,13 +58,8 @@ export interface Conventions {
   readonly minutesFromMs: (fromMs: number) => number;
 }
 
-const plain: Conventions = {
-  keyFormat: 'ISO with Z',
-  lagging: [],
-  forceAboveRows: Infinity,
-  minuteCopies: 1,
-  minutesFromMs: (fromMs) => fromMs,
-};
+const complete = { lagging: [], forceAboveRows: Infinity, minuteCopies: 1 };
+const plain: Conventions = { keyFormat: 'ISO with Z', ...complete, minutesFromMs: (ms) => ms };
 
 export interface Row {
   readonly key: string | number;
@@ -91,15 +86,9 @@ export class Ledger {
   /** Adds a record that the service receives now. */
   add(stream: Stream, counts: Partial<Record<Side, number>>, eventMs = Date.now()): LedgerRecord {
     const number = this.records.length;
-    const record = {
-      stream,
-      eventMs,
-      in: counts.in ?? 0,
-      out: counts.out ?? 0,
-      branch: 101 + (number % 2),
-      client: 201 + (number % 3),
-      device: 301 + (number % 4),
-    };
+    const keys = { branch: 101 + (number % 2), client: 201 + (number % 3) };
+    const device = 301 + (number % 4);
+    const record = { stream, eventMs, in: 0, out: 0, ...counts, ...keys, device };
     this.records.push(record);
     return record;
   }

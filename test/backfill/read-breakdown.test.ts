@@ -33,11 +33,8 @@ test('a counter rises at the end of each day, one second before it', async () =>
   const requests: Requested[] = [];
   const history = await read(steady, { requests });
   expect(history.keys).toEqual(['20', '101']);
-  expect(
-    [OCTOBER.startMs, october(2) - 2_000, october(2) - 1_000, october(5)].map((atMs) =>
-      entered(history, '101', atMs),
-    ),
-  ).toEqual([0, 0, 240, 960]);
+  const times = [OCTOBER.startMs, october(2) - 2_000, october(2) - 1_000, october(5)];
+  expect(times.map((atMs) => entered(history, '101', atMs))).toEqual([0, 0, 240, 960]);
   expect(requests.map(({ from, to }) => `${from} ${to?.slice(0, 16)}`)).toEqual([
     '2026-10-01T04:00:00+02:00 2026-10-02T04:00',
     '2026-10-01T04:00:00+02:00 2026-10-03T04:00',

@@ -17,12 +17,8 @@ export function configured(...names: readonly string[]): Promise<LoadedConfig> {
 /** Loads a configuration of customers with these names; `authUrl` may be another than the data's. */
 export function configuredAt(authUrl: string, ...names: readonly string[]): Promise<LoadedConfig> {
   const service = { base_url: SERVICE_URL, auth_url: authUrl };
-  const customers = names.map((name) => ({
-    name,
-    client_id: `${name}-api`,
-    client_secret: 'otter-quay',
-    timezone: 'Europe/Copenhagen',
-  }));
+  const keys = { client_secret: 'otter-quay', timezone: 'Europe/Copenhagen' };
+  const customers = names.map((name) => ({ name, client_id: `${name}-api`, ...keys }));
   const config = { service, polling: { interval: '1s' }, customers };
   return load({ 'config.yaml': JSON.stringify(config) });
 }

@@ -39,12 +39,8 @@ test('the configuration of docs/debian.md has secrets that systemd hands over', 
 test('the web.yml of docs/operations.md is valid and causes no warning', async () => {
   const { cert, key } = makeCertificate({ name: 'server' });
   const [example = ''] = matches(/```yaml\n(# web\.yml\n[^]*?)```/g);
-  const folder = await folderOf({
-    'web.yml': example,
-    'server.pem': cert,
-    'server-key.pem': key,
-    'clients-ca.pem': makeAuthority().cert,
-  });
+  const files = { 'web.yml': example, 'server.pem': cert, 'server-key.pem': key };
+  const folder = await folderOf({ ...files, 'clients-ca.pem': makeAuthority().cert });
   const { config, warnings } = await loadWebConfig({ path: join(folder, 'web.yml'), env: {} });
   expect(warnings).toEqual([]);
   expect(config.tls?.clientAuth).toBe('RequireAndVerifyClientCert');

@@ -131,12 +131,8 @@ test('there are no other patches', () => {
 
 test('the rules are those of prometheus/rules', async () => {
   const groups = RULE_FILES.toSorted().flatMap(groupsOf);
-  const rule = {
-    apiVersion: 'monitoring.coreos.com/v1',
-    kind: 'PrometheusRule',
-    metadata: { name: NAME, labels: LABELS },
-    spec: { groups },
-  };
+  const kind = { apiVersion: 'monitoring.coreos.com/v1', kind: 'PrometheusRule' };
+  const rule = { ...kind, metadata: { name: NAME, labels: LABELS }, spec: { groups } };
   const text = `# Made of prometheus/rules by test/e2e/kubernetes.test.ts: change them there.\n${stringify(rule, { lineWidth: 0 })}`;
   await expect(text).toMatchFileSnapshot(join(FOLDER, 'prometheusrule.yaml'));
   expect(resourceOf('PrometheusRule', build())['spec']).toEqual({ groups });

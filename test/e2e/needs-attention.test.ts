@@ -117,19 +117,13 @@ function failuresWith(
   problems: readonly (readonly [customer: string, problem: string])[],
 ): Promise<string> {
   const ofBoth = { ...scenario, ...withLabel(scenario, 'instance="b:10096"') };
+  const samples = problems.map(([customer, problem]) => {
+    return [`customer="${customer}",problem="${problem}"`, 1] as const;
+  });
   const query = NEEDS_ATTENTION.replaceAll(/\$(job|customer)\b/g, '.+');
   return failuresOf({
     step: STEP,
     series: inputSeries(ofBoth, END, { customer: 'riverside' }, STEP),
-    expectations: [
-      {
-        expr: `count by (customer, problem) (${query})`,
-        minute: END,
-        samples: problems.map(([customer, problem]) => [
-          `customer="${customer}",problem="${problem}"`,
-          1,
-        ]),
-      },
-    ],
+    expectations: [{ expr: `count by (customer, problem) (${query})`, minute: END, samples }],
   });
 }

@@ -28,6 +28,8 @@ import {
   until,
 } from './support/harness.ts';
 
+const JSON_ONLY = { accept: 'application/json', 'accept-encoding': 'gzip' };
+
 describe('a query', () => {
   test('requests a token, then the data, and returns the rows', async () => {
     const { server, harness } = await start();
@@ -45,12 +47,7 @@ describe('a query', () => {
       {
         method: 'GET',
         url: '/v1/peoplecount?aggregation=minute&from=2026-11-01T04%3A00%3A00%2B01%3A00',
-        headers: {
-          authorization: `Bearer ${TOKEN}`,
-          accept: 'application/json',
-          'accept-encoding': 'gzip',
-          'cache-control': 'no-cache',
-        },
+        headers: { authorization: `Bearer ${TOKEN}`, ...JSON_ONLY, 'cache-control': 'no-cache' },
         body: '',
       },
     ]);

@@ -189,11 +189,8 @@ describe('a page of raw records', () => {
   };
 
   function page(result: unknown, metadata: object = {}, query: Partial<PageQuery> = {}) {
-    return decodePage(
-      { endpoint: 'login', limit: 10, includePatronFields: false, ...query },
-      response({ metadata, result }),
-      [],
-    );
+    const logins = { endpoint: 'login', limit: 10, includePatronFields: false } as const;
+    return decodePage({ ...logins, ...query }, response({ metadata, result }), []);
   }
 
   test('has the fields of the document, in its order', () => {

@@ -6,18 +6,14 @@ import type { SimulatedRequest } from '../../src/simulator/responses.ts';
 import { bearer, small } from './support.ts';
 
 const { service } = small();
-const data: SimulatedRequest = {
-  method: 'GET',
-  path: '/v1/peoplecount',
-  query: { aggregation: 'day' },
-  headers: { authorization: bearer(service) },
-};
+const headers = { authorization: bearer(service) };
+const data = { method: 'GET', path: '/v1/peoplecount', query: { aggregation: 'day' }, headers };
 const token = { method: 'POST', path: '/connect/token', body: 'client_id=lone-api' };
 const good = service.handle(data);
 /** Three seconds later, which the seed has chosen to be a date. */
 const RETRY = 'Wed, 18 Mar 2026 15:00:03 GMT';
 
-function outcomeOf(kind: FaultKind, request = data): Outcome {
+function outcomeOf(kind: FaultKind, request: SimulatedRequest = data): Outcome {
   const faults = createFaults({ random: seededRandom(1) });
   faults.set({ rate: 1, kinds: [kind] });
   return faults.outcome(service, request);

@@ -47,15 +47,10 @@ export function small(
   nowMs = NOW_MS,
 ) {
   const clock = new VirtualClock(nowMs);
+  const lone = drawLibrary(7, 42, { name: 'lone', timezone: 'Europe/Copenhagen', ...library });
   const service = createSimulatedService({
     seed: 7,
-    customers: [
-      {
-        library: drawLibrary(7, 42, { name: 'lone', timezone: 'Europe/Copenhagen', ...library }),
-        clientId: 'lone-api',
-        clientSecret: 'open sesame',
-      },
-    ],
+    customers: [{ library: lone, clientId: 'lone-api', clientSecret: 'open sesame' }],
     conventions: { ...plainConventions, ...conventions },
     clock,
   });
@@ -97,14 +92,9 @@ export function askToken(
   fields: Record<string, string> = {},
   method = 'POST',
 ): SimulatedResponse {
-  const form = {
-    grant_type: 'client_credentials',
-    scope: 'ServiceAPI',
-    client_id: 'lone-api',
-    client_secret: 'open sesame',
-    ...fields,
-  };
-  const body = new URLSearchParams(form).toString();
+  const form = { client_id: 'lone-api', client_secret: 'open sesame', scope: 'ServiceAPI' };
+  const sent = { grant_type: 'client_credentials', ...form, ...fields };
+  const body = new URLSearchParams(sent).toString();
   return service.handle({ method, path: '/connect/token', body });
 }
 

@@ -9,14 +9,9 @@ export interface Day {
 
 /** A day of 24 hours, by quarter-hour or another step. */
 export function dayOf({ weekday = 3, entered, exited }: Day, stepMs = 15 * MINUTE_MS): DayCounts {
-  return {
-    day: { startMs: 0, endMs: 24 * 60 * MINUTE_MS },
-    weekday,
-    stepMs,
-    first: 0,
-    counts: [Float64Array.from(entered), Float64Array.from(exited)],
-    before: [0, 0],
-  };
+  const day = { startMs: 0, endMs: 24 * 60 * MINUTE_MS };
+  const counts = [Float64Array.from(entered), Float64Array.from(exited)];
+  return { day, weekday, stepMs, first: 0, counts, before: [0, 0] };
 }
 
 /** Returns the counts of a day by minute. */

@@ -46,13 +46,11 @@ export function statusOf(customers: readonly CustomerStatus[]): StatusData {
   return { nowMs: NOW_MS, customers, ...failures, nextPollInMs: () => 48_000 };
 }
 
+const USUAL_SERIES = seriesOf([0, 0, 7, 31, 42]);
+
 /** Returns a customer whose polls succeed, with changes. */
 export function customer(changes: CustomerChanges = {}): CustomerStatus {
-  const {
-    series = seriesOf([0, 0, 7, 31, 42]),
-    openSinceMs = NOW_MS - 3 * HOUR_MS,
-    ...metrics
-  } = changes;
+  const { series = USUAL_SERIES, openSinceMs = NOW_MS - 3 * HOUR_MS, ...metrics } = changes;
   const values = riverside({
     counters: { ...peopleToday(1_321, 279), logins: { total: 1, excess: 0, today: 55 } },
     estimate: NO_ESTIMATE,

@@ -57,6 +57,10 @@ function estimated(people: number, lower: number, upper: number, fault: DoorFaul
   return { estimate: { ...NO_ESTIMATE, people: { people, lower, upper }, fault } };
 }
 
+const LAST_POLLS = {
+  lastSuccessMs: NOW_MS - 49 * HOUR_MS - 59_000,
+  lastError: { message: 'HTTP 503', atMs: NOW_MS - 61_000 },
+};
 const DIFFERENT = estimated(38.6, 33.4, 44.2, 'exits_missing');
 const CLOSE = estimated(42.3, 36, 44, 'none');
 const USUAL = {
@@ -100,13 +104,7 @@ describe('a customer', () => {
     ['whose credentials were refused', { credentialsValid: false }, 'Credentials refused Open'],
     [
       'whose polls fail',
-      polled({
-        up: false,
-        lastSuccessMs: NOW_MS - 49 * HOUR_MS - 59_000,
-        failures: 7,
-        skipped: 2,
-        lastError: { message: 'HTTP 503', atMs: NOW_MS - 61_000 },
-      }),
+      polled({ up: false, failures: 7, skipped: 2, ...LAST_POLLS }),
       'Polls failing Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ✕ people failing , ' +
         'last success 2d1h ago , next in 48s 7 of 100 polls failed, 2 skipped HTTP 503 1m1s ago',
     ],
@@ -338,19 +336,11 @@ describe('the page', () => {
   test('escapes everything that comes from outside', () => {
     const nasty = `"><script>alert('x')</script>&amp;`;
     const failing = polled({ up: false, lastError: { message: nasty, atMs: NOW_MS } });
-    const page = pageOf(
-      [
-        customer({
-          ...failing,
-          customer: nasty,
-          timezone: nasty,
-          breakdowns: withDevices({ [nasty]: [0, 0] }).breakdowns ?? {},
-          streams: { ...failing.streams, device: stream() },
-        }),
-      ],
-      `/?filter=${encodeURIComponent(nasty)}`,
-      { stateFailure: { sinceMs: NOW_MS, error: nasty } },
-    );
+    const { breakdowns = {} } = withDevices({ [nasty]: [0, 0] });
+    const streams = { ...failing.streams, device: stream() };
+    const named = customer({ ...failing, customer: nasty, timezone: nasty, breakdowns, streams });
+    const stateFailure = { sinceMs: NOW_MS, error: nasty };
+    const page = pageOf([named], `/?filter=${encodeURIComponent(nasty)}`, { stateFailure });
     const escaped = '&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;';
     expect(page).not.toContain('<script');
     // The name, the zone, the error, the filter, the device and the banner.
