@@ -55,9 +55,9 @@ describe('a query that fails', () => {
     const clock = virtualClock();
     const controller = new AbortController();
     const { signal } = controller;
-    const seams = { clock, random: { next: () => 1 } };
+    const sources = { clock, random: { next: () => 1 } };
     const outcome = failureOf(
-      withRetries(() => Promise.reject(FAILURE), POLL_RETRIES, seams, signal),
+      withRetries(() => Promise.reject(FAILURE), POLL_RETRIES, sources, signal),
     );
     await clock.advance(10);
     controller.abort(reason);
