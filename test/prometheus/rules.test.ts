@@ -25,6 +25,10 @@ test.each(EXPRESSIONS)('%s reads and groups by labels that exist', (_, expressio
   );
 });
 
+test.each(EXPRESSIONS)('%s is at most twelve lines long', (_, expression) => {
+  expect(expression.trim().split('\n').length).toBeLessThanOrEqual(12);
+});
+
 test('every recording is read by a rule', () => {
   const read = new Set(
     EXPRESSIONS.flatMap(([name, expression]) =>
