@@ -1,44 +1,44 @@
-/** The simulated libraries of `npm run alerts:replay`, and what an exporter shows of them. */
+/**
+ * The simulated libraries of `npm run alerts:replay`, and the series that an exporter shows of them: each
+ * step is a poll of the exporter's own code.
+ */
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
+import type { MinuteStream } from '../../src/base/model.ts';
+import { Calendar } from '../../src/counting/calendar/calendar.ts';
+import type { Span } from '../../src/counting/calendar/calendar.ts';
+import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
+import { Customer } from '../../src/counting/customer.ts';
+import { counterOwner, HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import { HISTORY_DAYS } from '../../src/counting/occupancy/door-model.ts';
+import { createHistory } from '../../src/counting/occupancy/history.ts';
+import { plus } from '../../src/counting/rows/counts.ts';
+import type { Counts } from '../../src/counting/rows/counts.ts';
+import {
+  DayCounter,
+  lastSeenIn,
+  positiveSums,
+  stepsUntil,
+} from '../../src/counting/rows/day-counts.ts';
+import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
+import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
+import type { Snapshot } from '../../src/counting/totals/state.ts';
+import { CUSTOMER_FAMILIES } from '../../src/metrics/families.ts';
 import {
   ALWAYS_OPEN,
   OFFICE_HOURS,
   OPEN_EARLY_AND_LATE,
   drawLibrary,
   openInterval,
+  openingHoursText,
 } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import { countPasses, dayTraffic } from '../../src/simulator/traffic.ts';
 import { createZones, minuteOfDay, weekdayOf } from '../../src/simulator/zone.ts';
-import type { Zone } from '../../src/simulator/zone.ts';
-
-export type Fault = 'dead door' | 'dead entries' | 'dead logins' | 'outage';
-
-/** Each fault, the alerts that should find it, and the alerts that may fire. */
-export const FAULTS: Readonly<
-  Record<Fault, { readonly finds: readonly string[]; readonly fires: readonly string[] }>
-> = {
-  'dead door': {
-    finds: ['LibraryZeroTraffic'],
-    fires: ['LibraryZeroTraffic', 'LibraryFarBelowUsual'],
-  },
-  'dead entries': {
-    finds: ['LibraryDirectionSilent'],
-    fires: [
-      'LibraryDirectionSilent',
-      'LibraryEntriesExitsDrift',
-      'LibraryFarBelowUsual',
-      // Where few pass, those who leave are few as well.
-      'LibraryZeroTraffic',
-    ],
-  },
-  'dead logins': { finds: ['LibraryZeroLogins'], fires: ['LibraryZeroLogins'] },
-  outage: {
-    finds: ['LibraryCustomerDown', 'LibraryDataStale'],
-    fires: ['LibraryCustomerDown', 'LibraryDataStale'],
-  },
-};
+import type { Part } from './replay-part.ts';
+import { announcedDays, isClosed, isShort, shareOf } from './worlds.ts';
+import type { Fault, World } from './worlds.ts';
 
 /** A library without a fault over the whole time, or a copy of it around a fault. */
 export interface ReplayedLibrary {
@@ -48,7 +48,7 @@ export interface ReplayedLibrary {
   /** When the fault begins; without one, when four weeks are known. */
   readonly faultSeconds: number;
   readonly endSeconds: number;
-  /** How many came in between two times; how many logged in, where logins are dead. */
+  /** Returns how many came in between two times; how many logged in, where logins are dead. */
   readonly visitors: (fromSeconds: number, toSeconds: number) => number;
   readonly openSecondsOfDay: number;
   readonly openSeconds: (fromSeconds: number, toSeconds: number) => number;
@@ -61,130 +61,127 @@ export const STEP_SECONDS = 300;
 export const DAY_SECONDS = 86_400;
 /** Monday, 5 January 2026, so that a year has both changes of the clocks, Easter and a summer. */
 export const START_SECONDS = Date.UTC(2026, 0, 5) / 1_000;
-/** What is usual is the median of four weeks. */
-export const LEARNING_DAYS = 28;
+export const LEARNING_DAYS = HISTORY_DAYS;
 
-const DAY_MS = 86_400_000;
 const STEPS_OF_DAY = DAY_SECONDS / STEP_SECONDS;
 const FAULT_DAYS = 10;
-const OUTAGE_SECONDS = 26 * 3_600;
-const LAG_SECONDS = 1_800;
 const TWO_DAYS_A_WEEK = [{ weekdays: [1, 3], fromMinute: 14 * 60, toMinute: 18 * 60 }];
 const OPENINGS = [OFFICE_HOURS, OPEN_EARLY_AND_LATE, TWO_DAYS_A_WEEK, ALWAYS_OPEN];
 const ZONES = ['Europe/Copenhagen', 'America/New_York', 'Pacific/Auckland'];
-/** Month and day: public holidays, Easter 2026 among them. */
-const HOLIDAYS = new Set('1-1 4-3 4-5 4-6 5-1 5-14 5-25 10-3 12-25 12-26'.split(' '));
-const CLOSES_AT_14 = new Set('2-16 4-2 6-23 12-23 12-24 12-31'.split(' '));
-const SUMMER = { fromDay: Date.UTC(2026, 6, 13) / DAY_MS, days: 21 };
+const zones = createZones();
 
-/** What the service newly shows in a step. */
-interface Counts {
-  entered: number;
-  exited: number;
-  logins: number;
-  /** The times of the last pass and of the last login, 0 for none. */
-  seenSeconds: number;
-  loginSeconds: number;
-}
-
-const NOBODY: Counts = { entered: 0, exited: 0, logins: 0, seenSeconds: 0, loginSeconds: 0 };
+type StreamDays = Readonly<Record<MinuteStream, readonly DayCounts[]>>;
 
 interface Simulated {
+  readonly world: World;
   readonly library: Library;
-  readonly zone: Zone;
-  /** Of the whole time. */
+  readonly calendar: Calendar;
+  /** Number of steps of the whole time. */
   readonly steps: number;
   /** Whether the exporter knows the opening hours. */
   readonly hasHours: boolean;
-  /** By step. */
-  readonly traffic: ReadonlyMap<number, Counts>;
-  /** How many people were ever inside at once. */
-  readonly maxInside: number;
+  readonly lagSeconds: number;
+  /** What the doors and stations count, day by day. */
+  readonly counted: StreamDays;
 }
 
-/** Libraries from 3 to 6,000 visitors a day: each without a fault, and a copy with each fault. */
-export function* replayedLibraries(count: number, days: number): Generator<ReplayedLibrary> {
-  const zones = createZones();
+/** Yields each library of a part without a fault, and a copy with each fault. `metrics` are exported. */
+export function* replayedLibraries(
+  world: World,
+  { seed, libraries: count, days, part, parts }: Part,
+  metrics: ReadonlySet<string>,
+): Generator<ReplayedLibrary> {
   const steps = days * STEPS_OF_DAY;
-  for (let i = 0; i < count; i++) {
-    const visitsPerDay = Math.round(3 * 2_000 ** (i / Math.max(1, count - 1)));
+  const [smallest, largest] = world.visits;
+  for (let i = part; i < count; i += parts) {
+    const share = i / Math.max(1, count - 1);
+    const visitsPerDay = Math.round(smallest * (largest / smallest) ** share);
     const opening = OPENINGS[i % OPENINGS.length] ?? ALWAYS_OPEN;
     const timezone = ZONES[i % ZONES.length] ?? 'UTC';
-    const library = drawLibrary(7, i + 1, { visitsPerDay, opening, timezone });
+    const library = drawLibrary(seed, i + 1, { visitsPerDay, opening, timezone });
     const hasHours = (i + Math.floor(i / OPENINGS.length)) % 2 === 0;
-    const zone = zones(timezone);
-    const counted = countedTraffic(library, zone, steps, i % 6 === 5 ? LAG_SECONDS : 0);
-    const simulated = { library, zone, steps, hasHours, ...counted };
+    const calendar = new Calendar(new Zone(timezone), { hour: 4, minute: 0 });
+    const counted = countedDays(world, library, calendar, steps);
+    const lagSeconds = world.lagSeconds(i);
+    const simulated = { world, library, calendar, steps, hasHours, lagSeconds, counted };
     const random = seededRandom(i);
-    for (const fault of [undefined, ...(Object.keys(FAULTS) as Fault[])]) {
-      yield replayed(simulated, fault, random);
+    for (const fault of [undefined, ...world.faults]) {
+      yield replayed(simulated, fault, random, metrics);
     }
   }
 }
 
-function countedTraffic(
+/** The counts of the whole time, in the exporter's days. */
+function countedDays(
+  world: World,
   library: Library,
-  zone: Zone,
+  calendar: Calendar,
   steps: number,
-  lagSeconds: number,
-): Pick<Simulated, 'traffic' | 'maxInside'> {
-  const traffic = new Map<number, Counts>();
-  let maxInside = 0;
-  const firstDay = zone.dayOf(START_SECONDS * 1_000);
-  const lastDay = zone.dayOf(secondsOf(steps) * 1_000);
-  for (let day = firstDay; day <= lastDay; day++) {
-    if (isClosed(day)) {
+): StreamDays {
+  const zone = zones(library.timezone);
+  const spans: Span[] = [];
+  for (let atMs = START_SECONDS * 1_000; atMs < msOf(steps); atMs = spans.at(-1)?.endMs ?? NaN) {
+    spans.push(calendar.dayAt(atMs));
+  }
+  const counters = new Map(
+    spans.map((day) => [
+      day.startMs,
+      {
+        people: new DayCounter(calendar, [day], 'people'),
+        logins: new DayCounter(calendar, [day], 'logins'),
+      },
+    ]),
+  );
+  const lastDay = zone.dayOf(msOf(steps));
+  for (let day = zone.dayOf(START_SECONDS * 1_000); day <= lastDay; day++) {
+    if (isClosed(world, day)) {
       continue;
     }
-    const { people: passes, logins } = dayTraffic(onDay(library, day), zone, day);
+    const { people, logins } = dayTraffic(onDay(world, library, day), zone, day);
     // A library that is always open leaves its visitors no time after closing.
-    const endMs = isClosed(day + 1) ? zone.dayStartMs(day + 1) : Infinity;
-    let inside = 0;
-    for (const { people } of passes) {
-      inside += people;
-      maxInside = Math.max(maxInside, inside);
+    const endMs = isClosed(world, day + 1) ? zone.dayStartMs(day + 1) : Infinity;
+    for (const pass of countPasses(library, people)) {
+      const atMs = Math.min(pass.timeMs, endMs);
+      const counts = pass.people > 0 ? [pass.people, 0] : [0, -pass.people];
+      counters.get(calendar.dayAt(atMs).startMs)?.people.add(atMs, counts);
     }
-    for (const { timeMs, people } of countPasses(library, passes)) {
-      const { counts, minuteSeconds } = shown(Math.min(timeMs, endMs));
-      counts[people > 0 ? 'entered' : 'exited'] += Math.abs(people);
-      counts.seenSeconds = Math.max(counts.seenSeconds, minuteSeconds);
-    }
-    for (const { timeMs, people } of countPasses(library, logins)) {
-      const { counts, minuteSeconds } = shown(Math.min(timeMs, endMs));
-      counts.logins += people;
-      counts.loginSeconds = Math.max(counts.loginSeconds, minuteSeconds);
+    for (const { timeMs, people: count } of world.hasLogins ? countPasses(library, logins) : []) {
+      const atMs = Math.min(timeMs, endMs);
+      counters.get(calendar.dayAt(atMs).startMs)?.logins.add(atMs, [count]);
     }
   }
-  return { traffic, maxInside };
-
-  /** The counts of the step in which the service shows a time, and the minute of that time. */
-  function shown(timeMs: number) {
-    const step = stepAt(timeMs / 1_000 + lagSeconds);
-    const counts = traffic.get(step) ?? { ...NOBODY };
-    traffic.set(step, counts);
-    return { counts, minuteSeconds: Math.floor(timeMs / 60_000) * 60 };
-  }
+  const all = [...counters.values()];
+  return {
+    people: all.flatMap(({ people }) => people.days()),
+    logins: all.flatMap(({ logins }) => logins.days()),
+  };
 }
 
-/** On some days it closes at 14:00, and nobody has told the exporter. */
-function onDay(library: Library, day: number): Library {
-  if (!CLOSES_AT_14.has(monthAndDay(day)) || library.opening === ALWAYS_OPEN) {
-    return library;
+function onDay(world: World, library: Library, day: number): Library {
+  const visitsPerDay = library.visitsPerDay * shareOf(world, day);
+  if (!isShort(day) || library.opening === ALWAYS_OPEN) {
+    return { ...library, visitsPerDay };
   }
   const opening = library.opening
     .map((interval) => ({ ...interval, toMinute: Math.min(interval.toMinute, 14 * 60) }))
     .filter(({ fromMinute, toMinute }) => fromMinute < toMinute);
-  return { ...library, opening, visitsPerDay: library.visitsPerDay / 2 };
+  return { ...library, opening, visitsPerDay: visitsPerDay / 2 };
 }
 
-function replayed(simulated: Simulated, fault: Fault | undefined, random: Random): ReplayedLibrary {
-  const { library, zone, steps, hasHours, traffic, maxInside } = simulated;
-  const { visitsPerDay, opening } = library;
+function replayed(
+  simulated: Simulated,
+  fault: Fault | undefined,
+  random: Random,
+  metrics: ReadonlySet<string>,
+): ReplayedLibrary {
+  const { world, library, steps, counted } = simulated;
+  const { visitsPerDay, opening, customerId } = library;
+  const zone = zones(library.timezone);
 
   function isOpen(seconds: number): boolean {
     const day = zone.dayOf(seconds * 1_000);
     const minute = minuteOfDay(zone, seconds * 1_000);
-    return !isClosed(day) && openInterval(opening, weekdayOf(day), minute) !== undefined;
+    return !isClosed(world, day) && openInterval(opening, weekdayOf(day), minute) !== undefined;
   }
 
   let [faultStep, firstStep, endStep] = [LEARNING_DAYS * STEPS_OF_DAY, 0, steps];
@@ -194,141 +191,172 @@ function replayed(simulated: Simulated, fault: Fault | undefined, random: Random
     while (!isOpen(secondsOf(faultStep))) {
       faultStep++;
     }
-    firstStep = faultStep - LEARNING_DAYS * STEPS_OF_DAY;
+    firstStep = faultStep - STEPS_OF_DAY;
     endStep = Math.min(steps, faultStep + FAULT_DAYS * STEPS_OF_DAY);
   }
-  const series = new Map<string, Float64Array>();
-  const exporter = simulatedExporter(zone);
-  let row: Readonly<Record<string, number>> = {};
-  for (let step = firstStep; step < endStep; step++) {
-    const seconds = secondsOf(step);
-    const active = step >= faultStep ? fault : undefined;
-    const counted = exporter(seconds, withFault(traffic.get(step) ?? NOBODY, active));
-    const isOut = active === 'outage' && seconds < secondsOf(faultStep) + OUTAGE_SECONDS;
-    row = {
-      // While no poll succeeds, the exporter shows what it has.
-      ...(isOut ? row : counted),
-      'library_up{stream="people"}': isOut ? 0 : 1,
-      'library_up{stream="logins"}': isOut ? 0 : 1,
-      library_utc_offset_seconds: zone.offsetMsAt(seconds * 1_000) / 1_000,
-      // A fifth more than were ever inside: an alarm is false.
-      library_capacity_people: Math.ceil(1.2 * maxInside),
-      ...(hasHours ? { library_open: isOpen(seconds) ? 1 : 0 } : {}),
-    };
-    for (const [metric, value] of Object.entries(row)) {
-      const values = series.get(metric) ?? new Float64Array(endStep - firstStep).fill(NaN);
-      values[step - firstStep] = value;
-      series.set(metric, values);
-    }
-  }
-
-  function sumOfSteps(from: number, to: number, valueOf: (step: number) => number): number {
-    let sum = 0;
-    for (let step = stepAt(from); step < stepAt(to); step++) {
-      sum += valueOf(step);
-    }
-    return sum;
-  }
-  const visits = fault === 'dead logins' ? 'logins' : 'entered';
+  const customer = `library-${customerId}${fault === undefined ? '' : `-${fault.replace(' ', '-')}`}`;
+  const faulty = fault === undefined ? counted : withFault(counted, fault, msOf(faultStep));
   const openDays = new Set(opening.flatMap(({ weekdays }) => weekdays)).size;
   const openMinutes = opening.reduce(
     (sum, { weekdays, fromMinute, toMinute }) => sum + weekdays.length * (toMinute - fromMinute),
     0,
   );
   return {
-    customer: `library-${library.customerId}${fault === undefined ? '' : `-${fault.replace(' ', '-')}`}`,
+    customer,
     visitsPerDay,
     fault,
     faultSeconds: secondsOf(faultStep),
     endSeconds: secondsOf(endStep),
-    visitors: (from, to) => sumOfSteps(from, to, (step) => traffic.get(step)?.[visits] ?? 0),
+    visitors: (from, to) => {
+      const days = fault === 'dead logins' ? counted.logins : counted.people;
+      return countBetween(days, from * 1_000, to * 1_000);
+    },
     openSecondsOfDay: (openMinutes * 60) / openDays,
-    openSeconds: (from, to) =>
-      sumOfSteps(from, to, (step) => (isOpen(secondsOf(step)) ? STEP_SECONDS : 0)),
+    openSeconds: (from, to) => {
+      let sum = 0;
+      for (let seconds = from; seconds < to; seconds += STEP_SECONDS) {
+        sum += isOpen(seconds) ? STEP_SECONDS : 0;
+      }
+      return sum;
+    },
     firstStep,
-    series,
+    series: seriesOf(simulated, customer, faulty, [firstStep, endStep], metrics),
   };
 }
 
-/** What the service still counts of a step. */
-function withFault(counts: Counts, fault: Fault | undefined): Counts {
-  switch (fault) {
-    case 'dead door':
-      return { ...counts, entered: 0, exited: 0, seenSeconds: 0 };
-    case 'dead entries':
-      return { ...counts, entered: 0, seenSeconds: counts.exited > 0 ? counts.seenSeconds : 0 };
-    case 'dead logins':
-      return { ...counts, logins: 0, loginSeconds: 0 };
-    case 'outage':
-    case undefined:
-      return counts;
-  }
-}
-
-/** Adds up counts as the exporter does. Days start at 04:00, counting periods with the month. */
-function simulatedExporter(
-  zone: Zone,
-): (seconds: number, counts: Counts) => Readonly<Record<string, number>> {
-  let [entered, exited, enteredToday, exitedToday, loginsToday, inside] = [0, 0, 0, 0, 0, 0];
-  let [day, month, seenSeconds, loginSeconds] = [NaN, NaN, 0, 0];
-  return (seconds, counts) => {
-    const nowDay = countingDay(seconds);
-    if (nowDay !== day) {
-      [enteredToday, exitedToday, loginsToday, inside, day] = [0, 0, 0, 0, nowDay];
-      const nowMonth = new Date(nowDay * DAY_MS).getUTCMonth();
-      if (nowMonth !== month) {
-        [entered, exited, month] = [0, 0, nowMonth];
+/** Polls a customer at each step. The service shows what is older than its lag. */
+function seriesOf(
+  { world, library, calendar, hasHours, lagSeconds }: Simulated,
+  name: string,
+  counted: StreamDays,
+  [firstStep, endStep]: readonly [number, number],
+  metrics: ReadonlySet<string>,
+): ReadonlyMap<string, Float64Array> {
+  const hours = `${openingHoursText(library.opening)}${announcedDays(world)}`;
+  const streams: readonly MinuteStream[] = world.hasLogins ? ['people', 'logins'] : ['people'];
+  const customer = new Customer({
+    name,
+    timezone: library.timezone,
+    description: {
+      labels: {},
+      capacity: undefined,
+      openingHours: hasHours ? parseOpeningHours(hours, undefined) : undefined,
+      estimate: true,
+    },
+    calendar,
+    streams,
+    owner: counterOwner('', '', name),
+    marks: new HighWaterMarks(),
+  });
+  const families = CUSTOMER_FAMILIES.filter((family) => metrics.has(family.name));
+  const series = new Map<string, Float64Array>();
+  const totals = new PeriodTotals(calendar, counted);
+  let index = 0;
+  for (let step = firstStep; step < endStep; step++) {
+    const atMs = msOf(step);
+    while (atMs >= (counted.people[index]?.day.endMs ?? Infinity)) {
+      index += 1;
+    }
+    for (const stream of streams) {
+      const today = counted[stream][index];
+      if (today === undefined) {
+        continue;
+      }
+      if (customer.historyDay(stream)?.startMs !== today.day.startMs) {
+        const before = counted[stream].slice(Math.max(0, index - HISTORY_DAYS), index);
+        customer.historyRead(stream, createHistory(calendar, today.day, before));
+      }
+      const minutes = stepsUntil(today, atMs - lagSeconds * 1_000);
+      const sums = positiveSums(minutes);
+      const snapshot: Snapshot = {
+        period: calendar.periodAt(atMs),
+        day: today.day,
+        atMs,
+        totals: plus(sums, totals.before(stream, index)),
+        today: sums,
+        order: { minutes, endMs: atMs, lastSeenMs: lastSeenIn(minutes) },
+      };
+      const state = { ...INITIAL_STATE, snapshot };
+      customer.pollSucceeded(stream, { state, accepted: true }, atMs);
+    }
+    const values = customer.metricsAt(atMs);
+    for (const family of families) {
+      for (const { labels, value } of family.samples(values, { infoLabelNames: [] })) {
+        const key = `${family.name}{${labels}}`;
+        const known = series.get(key) ?? new Float64Array(endStep - firstStep).fill(NaN);
+        known[step - firstStep] = value;
+        series.set(key, known);
       }
     }
-    entered += counts.entered;
-    exited += counts.exited;
-    enteredToday += counts.entered;
-    exitedToday += counts.exited;
-    loginsToday += counts.logins;
-    inside = Math.max(0, inside + counts.entered - counts.exited);
-    seenSeconds = Math.max(seenSeconds, counts.seenSeconds);
-    loginSeconds = Math.max(loginSeconds, counts.loginSeconds);
-    return {
-      library_people_entered_total: entered,
-      library_people_exited_total: exited,
-      library_people_entered_today: enteredToday,
-      library_people_exited_today: exitedToday,
-      library_logins_today: loginsToday,
-      library_people_last_seen_timestamp_seconds: knownSeconds(seenSeconds),
-      library_logins_last_seen_timestamp_seconds: knownSeconds(loginSeconds),
-      library_occupancy_people: inside,
-      'library_poll_last_success_timestamp_seconds{stream="people"}': seconds,
-      'library_values_accepted_timestamp_seconds{stream="people"}': seconds,
-      'library_poll_last_success_timestamp_seconds{stream="logins"}': seconds,
-      'library_values_accepted_timestamp_seconds{stream="logins"}': seconds,
-    };
-  };
+  }
+  return series;
+}
 
-  function countingDay(seconds: number): number {
-    return zone.dayOf(seconds * 1_000 - 4 * 3_600_000);
+/** The sums of the days of a counting period before a day. */
+class PeriodTotals {
+  readonly #sums: Readonly<Record<MinuteStream, readonly Counts[]>>;
+
+  constructor(calendar: Calendar, counted: StreamDays) {
+    function sumsOf(days: readonly DayCounts[]): readonly Counts[] {
+      let sums: Counts = [0, 0];
+      return days.map((day, i) => {
+        const yesterday = days[i - 1];
+        const { startMs } = calendar.periodAt(day.day.startMs);
+        const isOfPeriod = yesterday !== undefined && yesterday.day.startMs >= startMs;
+        sums = isOfPeriod ? plus(sums, positiveSums(yesterday)) : [0, 0];
+        return sums;
+      });
+    }
+    this.#sums = { people: sumsOf(counted.people), logins: sumsOf(counted.logins) };
   }
-  /** The exporter knows the last count of today and of the day before. */
-  function knownSeconds(lastSeconds: number): number {
-    return countingDay(lastSeconds) >= day - 1 ? lastSeconds : NaN;
+
+  before(stream: MinuteStream, day: number): Counts {
+    return this.#sums[stream][day] ?? [];
   }
+}
+
+/** What is still counted from an instant on. */
+function withFault({ people, logins }: StreamDays, fault: Fault, fromMs: number): StreamDays {
+  return {
+    people: people.map((day) =>
+      withoutCounts(day, fromMs, [
+        fault === 'dead door' || fault === 'dead entries',
+        fault === 'dead door' || fault === 'dead exits',
+      ]),
+    ),
+    logins: logins.map((day) => withoutCounts(day, fromMs, [fault === 'dead logins'])),
+  };
+}
+
+function withoutCounts(counted: DayCounts, fromMs: number, areDead: readonly boolean[]): DayCounts {
+  const { day, stepMs, first, counts } = counted;
+  const firstDead = Math.max(0, Math.ceil((fromMs - day.startMs) / stepMs) - first);
+  return {
+    ...counted,
+    counts: counts.map((steps, counter) =>
+      areDead[counter] === true && firstDead < steps.length
+        ? steps.slice().fill(0, firstDead)
+        : steps,
+    ),
+  };
+}
+
+/** The sum of the first counter. */
+function countBetween(days: readonly DayCounts[], fromMs: number, toMs: number): number {
+  let sum = 0;
+  for (const { day, stepMs, first, counts } of days) {
+    counts[0]?.forEach((count, i) => {
+      const atMs = day.startMs + (first + i) * stepMs;
+      sum += atMs >= fromMs && atMs < toMs ? count : 0;
+    });
+  }
+  return sum;
 }
 
 function secondsOf(step: number): number {
   return START_SECONDS + step * STEP_SECONDS;
 }
 
-/** The first step that is not before a time. */
-function stepAt(seconds: number): number {
-  return Math.ceil((seconds - START_SECONDS) / STEP_SECONDS);
-}
-
-function isClosed(day: number): boolean {
-  return (
-    HOLIDAYS.has(monthAndDay(day)) || (day >= SUMMER.fromDay && day < SUMMER.fromDay + SUMMER.days)
-  );
-}
-
-function monthAndDay(day: number): string {
-  const date = new Date(day * DAY_MS);
-  return `${date.getUTCMonth() + 1}-${date.getUTCDate()}`;
+function msOf(step: number): number {
+  return secondsOf(step) * 1_000;
 }

@@ -1,48 +1,69 @@
 /** The tables of `npm run alerts:replay`: false alarms, and how soon faults are found. */
 import { alignTable } from '../table.ts';
-import { FAULTS, LEARNING_DAYS } from './libraries.ts';
-import type { ReplayedLibrary } from './libraries.ts';
+import { LEARNING_DAYS, START_SECONDS } from './libraries.ts';
+import { FAULTS } from './worlds.ts';
+import type { Fault } from './worlds.ts';
 
 /** The sizes of the tables, with the visitors a day from which they begin; the largest first. */
 const SIZES = { 'above 300': 300, '30 to 300': 30, 'below 30': 0 } as const;
 const SIZE_NAMES = Object.keys(SIZES).toReversed();
-/** The alerts wait for an hour at least, so as not to report a fire drill. */
+/** No alert comes sooner than an hour after the last count. */
 const SOON_SECONDS = 5_400;
+const NEVER = { openSeconds: Infinity, visitors: Infinity };
 
 export interface Firing {
-  readonly customer: string;
+  readonly alert: string;
   readonly fromSeconds: number;
   readonly toSeconds: number;
+  /** Opening time, and visitors who were not counted, since the fault began. */
+  readonly openSeconds: number;
+  readonly visitors: number;
 }
 
+/** A library, and when alerts fired for it. */
 export interface Replayed {
-  readonly alert: string;
+  readonly visitsPerDay: number;
+  readonly fault: Fault | undefined;
+  readonly faultSeconds: number;
+  readonly endSeconds: number;
+  readonly openSecondsOfDay: number;
   readonly firings: readonly Firing[];
 }
 
-interface Seen {
-  readonly library: ReplayedLibrary;
-  /** From the fault on, or after learning. */
-  readonly firings: readonly Firing[];
-}
+type Scenario = readonly [name: string, replayed: readonly Replayed[]];
 
+/** Returns the tables of years, of which there may be several seeds, and of scenarios. */
 export function report(
-  libraries: readonly ReplayedLibrary[],
-  alerts: readonly Replayed[],
+  alerts: readonly string[],
+  years: readonly Replayed[],
+  scenarios: readonly Scenario[],
   days: number,
 ): string {
-  const well = libraries.filter(({ fault }) => fault === undefined).length;
-  const replayed = alerts.map(({ alert, firings }) => [alert, seenBy(libraries, firings)] as const);
+  const well = years.filter(({ fault }) => fault === undefined).length;
+  const sizes = SIZE_NAMES.join(' / ');
   return [
     `${well} libraries, ${days} days, the first ${LEARNING_DAYS} of them for learning; ` +
-      `${libraries.length - well} copies with a fault.`,
+      `${years.length - well} copies with a fault.`,
     alignTable([
+      ['false alarms per library and year, by visitors a day', ...SIZE_NAMES, 'by other faults'],
+      ...alerts.map((alert) => [
+        alert,
+        ...falseAlarms(alert, years, days - LEARNING_DAYS),
+        String(firingsByOtherFaults(alert, years)),
+      ]),
+    ]),
+    alignTable([
+      [`false alarms per library and year, ${sizes} visitors a day`, ...alerts],
       [
-        'false alarms per library and year, by visitors a day',
-        ...SIZE_NAMES,
-        'caused by other faults',
+        'the first four weeks',
+        ...alerts.map((alert) =>
+          falseAlarms(alert, years.map(firstWeeks), LEARNING_DAYS).join(' / '),
+        ),
       ],
-      ...replayed.map(([alert, seen]) => falseAlarms(alert, seen, days)),
+      ...scenarios.map(([name, replayed]) => [
+        name,
+        ...alerts.map((alert) => falseAlarms(alert, replayed, days - LEARNING_DAYS).join(' / ')),
+      ]),
     ]),
     alignTable([
       [
@@ -56,79 +77,85 @@ export function report(
         '30 at most',
         'within an open day',
       ],
-      ...replayed.flatMap(([alert, seen]) => delays(alert, seen)),
+      ...delays('', years),
+      ...scenarios.flatMap(([name, replayed]) => delays(`${name}: `, replayed)),
     ]),
   ].join('\n\n');
 }
 
-function seenBy(
-  libraries: readonly ReplayedLibrary[],
-  firings: readonly Firing[],
-): readonly Seen[] {
-  return libraries.map((library) => ({
-    library,
-    firings: firings.filter(
-      ({ customer, fromSeconds, toSeconds }) =>
-        customer === library.customer &&
-        toSeconds >= library.faultSeconds &&
-        fromSeconds < library.endSeconds,
-    ),
-  }));
+/** The same library, as if its four weeks of learning were all. */
+function firstWeeks(library: Replayed): Replayed {
+  return { ...library, faultSeconds: START_SECONDS, endSeconds: library.faultSeconds };
 }
 
-function falseAlarms(alert: string, seen: readonly Seen[], days: number): readonly string[] {
-  const years = (days - LEARNING_DAYS) / 365;
-  const rates = SIZE_NAMES.map((size) => {
-    const some = seen.filter(({ library }) => !library.fault && sizeOf(library) === size);
-    const rate = some.flatMap(({ firings }) => firings).length / some.length / years;
-    return some.length === 0 ? '-' : rate.toFixed(2);
-  });
-  const caused = seen
-    .filter(({ library: { fault } }) => fault && !FAULTS[fault].fires.includes(alert))
-    .flatMap(({ firings }) => firings);
-  return [alert, ...rates, String(caused.length)];
+/** The firings from the fault on, or after learning. */
+function firingsOf(
+  alert: string,
+  { faultSeconds, endSeconds, firings }: Replayed,
+): readonly Firing[] {
+  return firings.filter(
+    (firing) =>
+      firing.alert === alert && firing.toSeconds >= faultSeconds && firing.fromSeconds < endSeconds,
+  );
 }
 
-/** A row for each size, if there is a fault that the alert should find. */
-function delays(alert: string, seen: readonly Seen[]): readonly (readonly string[])[] {
-  return SIZE_NAMES.flatMap((size) => {
-    const some = seen.filter(
-      ({ library }) =>
-        library.fault && FAULTS[library.fault].finds.includes(alert) && sizeOf(library) === size,
-    );
-    if (some.length === 0) {
-      return [];
-    }
-    const found = some.map(({ library, firings: [first] }) => {
-      const { faultSeconds, openSecondsOfDay } = library;
-      const isFound = first !== undefined;
-      const seconds = isFound ? library.openSeconds(faultSeconds, first.fromSeconds) : Infinity;
-      const missed = isFound ? library.visitors(faultSeconds, first.fromSeconds) : Infinity;
-      return {
-        isFound,
-        hours: seconds / 3_600,
-        missed,
-        isSoon: seconds <= SOON_SECONDS || missed <= 30,
-        isInADay: seconds <= openSecondsOfDay,
-      };
-    });
-    const hours = found.map((one) => one.hours).toSorted(byValue);
-    const missed = found.map((one) => one.missed).toSorted(byValue);
-    return [
-      [
-        `${some[0]?.library.fault}: ${alert}`,
-        size,
-        `${found.filter(({ isFound }) => isFound).length} of ${some.length}`,
-        ...[0.5, 0.9].map((share) => decimal(quantile(hours, share), ' h')),
-        ...[0.5, 0.9].map((share) => decimal(quantile(missed, share))),
-        String(found.filter(({ isSoon }) => isSoon).length),
-        String(found.filter(({ isInADay }) => isInADay).length),
-      ],
-    ];
+/** The rate of each size. */
+function falseAlarms(
+  alert: string,
+  replayed: readonly Replayed[],
+  days: number,
+): readonly string[] {
+  return SIZE_NAMES.map((size) => {
+    const some = replayed.filter((library) => !library.fault && sizeOf(library) === size);
+    const firings = some.flatMap((one) => firingsOf(alert, one));
+    return some.length === 0 ? '-' : ((firings.length / some.length / days) * 365).toFixed(2);
   });
 }
 
-function sizeOf({ visitsPerDay }: ReplayedLibrary): string | undefined {
+function firingsByOtherFaults(alert: string, replayed: readonly Replayed[]): number {
+  return replayed
+    .filter(({ fault }) => fault && !FAULTS[fault].fires.includes(alert))
+    .flatMap((one) => firingsOf(alert, one)).length;
+}
+
+/** A row for each fault and size. */
+function delays(prefix: string, replayed: readonly Replayed[]): readonly (readonly string[])[] {
+  return Object.entries(FAULTS).flatMap(([fault, { finds }]) =>
+    SIZE_NAMES.flatMap((size) => {
+      const some = replayed.filter(
+        (library) => library.fault === fault && sizeOf(library) === size,
+      );
+      return some.length === 0
+        ? []
+        : [[`${prefix}${fault}: ${finds}`, size, ...found(finds, some)]];
+    }),
+  );
+}
+
+function found(alert: string, replayed: readonly Replayed[]): readonly string[] {
+  const results = replayed.map((library) => {
+    const [first] = firingsOf(alert, library).toSorted((a, b) => a.fromSeconds - b.fromSeconds);
+    const { openSeconds: seconds, visitors: missed } = first ?? NEVER;
+    return {
+      isFound: first !== undefined,
+      hours: seconds / 3_600,
+      missed,
+      isSoon: seconds <= SOON_SECONDS || missed <= 30,
+      isInADay: seconds <= library.openSecondsOfDay,
+    };
+  });
+  const hours = results.map((one) => one.hours).toSorted(byValue);
+  const missed = results.map((one) => one.missed).toSorted(byValue);
+  return [
+    `${results.filter(({ isFound }) => isFound).length} of ${results.length}`,
+    ...[0.5, 0.9].map((share) => decimal(quantile(hours, share), ' h')),
+    ...[0.5, 0.9].map((share) => decimal(quantile(missed, share))),
+    String(results.filter(({ isSoon }) => isSoon).length),
+    String(results.filter(({ isInADay }) => isInADay).length),
+  ];
+}
+
+function sizeOf({ visitsPerDay }: Replayed): string | undefined {
   return Object.entries(SIZES).find(([, from]) => visitsPerDay >= from)?.[0];
 }
 
