@@ -19,7 +19,6 @@ const TARGET = { job: 'library', instance: 'a:10096' };
 
 export const HOUR = 60;
 export const DAY = 24 * HOUR;
-const WEEK = 7 * DAY;
 
 /** The time of a minute in seconds. */
 export function now(minute: number): number {
