@@ -20,12 +20,10 @@ const TIMES_MEASURED = 3;
 const SCALED_TO_CUSTOMERS = 10_000;
 /** One customer in ten has four devices. */
 const CUSTOMERS_WITH_DEVICES = 0.1;
-/** They have series only after a change of the clocks, after a closing, or while an alert fires. */
-const EMPTY = [
-  'customer_weeks:library_utc_offset_seconds:delta',
-  'customer_weeks:library_people_entered:none1d',
-  'ALERTS',
-];
+/** Series that are there only while an alert fires. */
+const EMPTY = ['ALERTS'];
+/** Labels that no series has here: customers are not polled by branch. */
+const NO_LABELS = ['job', 'instance', 'branch'];
 const NOW_SECONDS = Date.UTC(2026, 5, 10, 12) / 1_000;
 
 const STATS = z.object({
@@ -131,12 +129,12 @@ function labelSets(labels: readonly string[]): readonly string[] {
       customer: [`library-${i}`],
       stream: ['people', 'logins', ...(hasDevices ? ['device'] : [])],
       counter: ['people_entered', 'people_exited', 'logins'],
-      weeks: ['1', '2', '3', '4'],
+      direction: ['in', 'out'],
       device: hasDevices ? ['1', '2', '3', '4'] : [],
-      kind: ['entries_missing', 'exits_missing'],
+      kind: ['entries_missing', 'exits_missing', 'silent', 'unbalanced'],
     };
     return labels
-      .filter((label) => label !== 'job' && label !== 'instance')
+      .filter((label) => !NO_LABELS.includes(label))
       .reduce<readonly (readonly string[])[]>(
         (sets, label) =>
           sets.flatMap((set) =>
@@ -159,10 +157,12 @@ function valueOf(metric: string, seconds: number): number {
     library_poll_failures_total: 0,
     library_polls_skipped_total: 0,
     library_door_suspect: 0,
-    'customer:library_people_silence:seconds': 60,
-    'customer:library_people_values_age:seconds': 30,
+    library_people_expected_since_last_seen: 0,
+    library_people_direction_expected_since_last_seen: 0,
+    library_logins_expected_since_last_seen: 0,
+    library_open_seconds_since_last_seen: 0,
+    library_people_entered_usual_hour: 60,
     'customer_device:library_device_people:share1w': 0.25,
-    'customer:library_people_drift:ratio1d': 0.01,
     'service:library_up:down_ratio': 0,
   };
   if (metric in known) {
@@ -177,5 +177,5 @@ function valueOf(metric: string, seconds: number): number {
   if (metric.includes('today')) {
     return Math.floor((seconds % 86_400) / 60);
   }
-  return /:(increase|usual)/.test(metric) ? 60 : 1;
+  return metric.includes(':increase') ? 60 : 1;
 }

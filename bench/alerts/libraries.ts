@@ -232,7 +232,9 @@ function seriesOf(
   [firstStep, endStep]: readonly [number, number],
   metrics: ReadonlySet<string>,
 ): ReadonlyMap<string, Float64Array> {
-  const hours = `${openingHoursText(library.opening)}${announcedDays(world)}`;
+  // With days off, 24/7 is ambiguous.
+  const weekly = openingHoursText(library.opening).replace('24/7', 'Mo-Su 00:00-24:00');
+  const hours = `${weekly}${announcedDays(world)}`;
   const streams: readonly MinuteStream[] = world.hasLogins ? ['people', 'logins'] : ['people'];
   const customer = new Customer({
     name,
@@ -277,7 +279,7 @@ function seriesOf(
         order: { minutes, endMs: atMs, lastSeenMs: lastSeenIn(minutes) },
       };
       const state = { ...INITIAL_STATE, snapshot };
-      customer.pollSucceeded(stream, { state, accepted: true }, atMs);
+      customer.pollSucceeded(stream, { state, result: 'accepted' }, atMs);
     }
     const values = customer.metricsAt(atMs);
     for (const family of families) {

@@ -119,8 +119,8 @@ export function shareOf({ season }: World, day: number): number {
 /** The days off that opening hours tell, in OpenStreetMap's syntax. */
 export function announcedDays({ knowsHolidays, summer }: World): string {
   const holidays = HOLIDAYS.map((date) => {
-    const [month = '1', day = '1'] = date.split('-');
-    return `${MONTHS[Number(month) - 1]} ${day}`;
+    const [month, day] = date.split('-').map(Number);
+    return dateText(dayOf(month ?? NaN, day ?? NaN));
   });
   const last = summer.fromDay + summer.days - 1;
   return [
@@ -141,7 +141,7 @@ function isWithin({ fromDay, days }: Days, day: number): boolean {
 
 function dateText(day: number): string {
   const date = new Date(day * DAY_MS);
-  return `${MONTHS[date.getUTCMonth()]} ${date.getUTCDate()}`;
+  return `${MONTHS[date.getUTCMonth()]} ${String(date.getUTCDate()).padStart(2, '0')}`;
 }
 
 function monthAndDay(day: number): string {
