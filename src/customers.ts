@@ -50,7 +50,7 @@ export class CustomerRegistry {
       customer.setDescription(description);
       customer.breakdowns.configure({
         breakdowns: customerConfig.breakdowns,
-        branchNames: customerConfig.branches,
+        branchNames: branchNames(customerConfig),
         intervalMs: config.polling.breakdownIntervalMs,
       });
       return keepsCounters && areEqual(known.config, customerConfig)
@@ -113,17 +113,24 @@ function listed(customers: readonly RegisteredCustomer[]): string | undefined {
   return text === '' ? undefined : text;
 }
 
+/** Returns the names of the configured branches by branch id. */
+export function branchNames({ branches }: CustomerConfig): Readonly<Record<string, string>> {
+  const names = Object.entries(branches).map(([id, { name = id }]) => [id, name]);
+  return Object.fromEntries(names) as Record<string, string>;
+}
+
 /** The settings that do not change what is counted. */
 export function descriptionOf(
   config: CustomerConfig,
   parse: OpeningHoursParser,
 ): CustomerDescription {
-  const { labels, capacity, openingHours, holidays, estimate } = config;
+  const { labels, capacity, openingHours, staffedHours, holidays, estimate } = config;
   return {
     labels,
     capacity,
     estimate,
     openingHours: openingHours === undefined ? undefined : parse(openingHours, holidays),
+    staffedHours: staffedHours === undefined ? undefined : parse(staffedHours, holidays),
   };
 }
 

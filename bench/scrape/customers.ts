@@ -36,6 +36,7 @@ export function createCustomers(customers: number): readonly Customer[] {
         labels: { region: i % 2 === 0 ? 'north' : 'south' },
         capacity: 100 + (i % 400),
         openingHours: parse('Mo-Su 08:00-20:00', undefined),
+        staffedHours: undefined,
         estimate: false,
       },
       calendar,

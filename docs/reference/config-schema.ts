@@ -21,6 +21,15 @@ export function configJsonSchema(): Json {
     target: 'draft-7',
     io: 'input',
     override: ({ jsonSchema, zodSchema }) => {
+      const { shorthand, ...object } = jsonSchema as Json;
+      if (typeof shorthand === 'string') {
+        // The object itself is adapted before what converts a text to it.
+        delete object['expected'];
+        const { [shorthand]: text } = object['properties'] as Json;
+        Object.keys(jsonSchema).forEach((key) => delete jsonSchema[key as 'type']);
+        Object.assign(jsonSchema, { anyOf: [text, object] });
+        return;
+      }
       adapt(jsonSchema);
       // Zod leaves out the default of what is converted.
       if (zodSchema instanceof z.ZodDefault && typeof zodSchema.def.defaultValue !== 'object') {

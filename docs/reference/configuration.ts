@@ -77,8 +77,18 @@ Each entry, here and in the files under \`customer_files\`.
 
 ${keys(customers, CUSTOMER)}
 
-Exactly one of \`client_secret\` and \`client_secret_file\` is required. \`PH\` in \`opening_hours\` needs
-\`holidays\`. \`breakdowns\` need \`people\` in \`streams\`. Labels must not be \`customer\`, \`timezone\`, \`job\` or
+### \`branches\`
+
+Each branch, by the service's branch id: a name, or a mapping with these keys. All but \`name\` need \`branch\` in
+\`breakdowns\`. A branch without \`opening_hours\`, \`staffed_hours\`, \`holidays\` or \`estimate\` has those of
+its customer.
+
+${keys(branchOf(customers), { others: AT_ONCE })}
+
+### Rules
+
+Exactly one of \`client_secret\` and \`client_secret_file\` is required. \`PH\` in hours needs
+\`holidays\`. A comment in \`opening_hours\` is ignored, which is a warning: hours with staff are \`staffed_hours\`. \`breakdowns\` need \`people\` in \`streams\`. Labels must not be \`customer\`, \`timezone\`, \`job\` or
 \`instance\`, nor begin with \`__\`.
 
 \`holidays\` knows the countries ${[...HOLIDAY_REGIONS.keys()].join(', ')}, and states of some of them.
@@ -101,6 +111,13 @@ ${keys(web.shape.tls_server_config)}
 
 Every other key of exporter-toolkit is a problem.
 `;
+}
+
+/** The mapping that describes a branch of a customer. */
+function branchOf(customers: z.ZodType): z.ZodType {
+  const customer = innerType((innerType(customers) as z.ZodArray).element as z.ZodType);
+  const { branches } = (customer as z.ZodObject).shape;
+  return (innerType(branches as z.ZodType) as z.ZodRecord).valueType as z.ZodType;
 }
 
 /** A table of the keys of an object, or of the objects in a list. */

@@ -236,7 +236,7 @@ function* pastOfKey(
 ): Generator<PastMetrics> {
   const { breakdown, keys } = history;
   const { branches } = part.target.config;
-  const names = breakdown === 'branch' ? [[key, branches[key] ?? key] as const] : [];
+  const names = breakdown === 'branch' ? [[key, branches[key]?.name ?? key] as const] : [];
   const hasCounts = keys.includes(key);
   const limits = maxValues(part, (counter) => counterId(counter, breakdown, key));
   for (const { atMs, metrics } of past) {

@@ -1,6 +1,7 @@
 /** Checks of several keys together. After a problem, too, what is valid is checked. */
 import { messageOf } from '../base/errors.ts';
 import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
+import type { OpeningHoursParser } from '../counting/calendar/opening-hours.ts';
 import { EXPOSED } from './files.ts';
 import type { ProblemFormatter } from './problems.ts';
 import type { DeepPartial, ValidatedFile } from './reader.ts';
@@ -26,9 +27,9 @@ export function checkCustomers(
   }
   const hasTimezone = defaults?.timezone !== undefined || main.has(['defaults', 'timezone']);
   const names = new Set<string | undefined>();
-  const parseOpeningHours = createOpeningHoursParser();
+  const parse = createOpeningHoursParser();
   for (const { file, path, values } of entries) {
-    const { name, timezone, opening_hours: hours = '24/7', holidays } = values;
+    const { name, timezone, branches = {} } = values;
     const { streams = ['people'], breakdowns = [] } = values;
     if (name !== undefined && names.has(name)) {
       file.add([...path, 'name'], 'expected a unique name, got that of another customer');
@@ -41,18 +42,68 @@ export function checkCustomers(
     if (breakdowns.length > 0 && !streams.includes('people')) {
       file.add([...path, 'breakdowns'], 'expected people in streams, which breakdowns are of');
     }
-    try {
-      // With an invalid region, the hours are checked with another.
-      const isInvalid = holidays === undefined && file.has([...path, 'holidays']);
-      parseOpeningHours(hours, isInvalid ? 'dk' : holidays);
-    } catch (error) {
-      const hoursPath = [...path, 'opening_hours'];
-      // The message may quote the value.
-      const isShown = formatter.quote(file, hoursPath) !== undefined;
-      const expected = "expected OpenStreetMap's syntax, as in Mo-Fr 08:00-20:00";
-      file.add(hoursPath, isShown ? messageOf(error) : expected);
+    if (breakdowns.includes('branch') && values.capacity !== undefined) {
+      const message = 'expected capacity under branches, because breakdowns has branch';
+      file.add([...path, 'capacity'], message);
+    }
+    const own = { path, values };
+    const valid = { path, values: checkHours(file, own, own, formatter, parse) };
+    for (const [id, branch = {}] of Object.entries(branches)) {
+      const branchPath = [...path, 'branches', id];
+      checkHours(file, { path: branchPath, values: branch }, valid, formatter, parse);
+      for (const key of Object.keys(branch).filter((one) => one !== 'name')) {
+        if (values.breakdowns !== undefined && !breakdowns.includes('branch')) {
+          file.add([...branchPath, key], 'expected branch in breakdowns, which this key needs');
+        }
+      }
     }
   }
+}
+
+/** A customer or one of its branches, and where it is. */
+interface Building {
+  readonly path: Path;
+  readonly values: Pick<CustomerFileEntry['values'], 'holidays' | (typeof HOURS_KEYS)[number]>;
+}
+
+const HOURS_KEYS = ['opening_hours', 'staffed_hours'] as const;
+const COMMENT = /"[^"]+"/;
+
+/**
+ * Reports hours that are invalid with the holidays of a building, which may be those of its customer. Returns
+ * what is valid.
+ */
+function checkHours(
+  file: YamlFile,
+  { path, values }: Building,
+  customer: Building,
+  formatter: ProblemFormatter,
+  parse: OpeningHoursParser,
+): Building['values'] {
+  const valid = { ...values };
+  for (const key of HOURS_KEYS) {
+    // Where only the holidays of a branch differ, they must fit the hours of its customer.
+    const hours = values[key];
+    const text = hours ?? (values.holidays === undefined ? undefined : customer.values[key]);
+    const keyPath = [...path, hours === undefined ? 'holidays' : key];
+    const isInvalidRegion = [path, customer.path].some((one) => file.has([...one, 'holidays']));
+    // With an invalid region, the hours are checked with another.
+    const region =
+      values.holidays ?? customer.values.holidays ?? (isInvalidRegion ? 'dk' : undefined);
+    try {
+      parse(text ?? '24/7', region);
+    } catch (error) {
+      delete valid[key];
+      // The message may quote the value.
+      const isShown = formatter.quote(file, keyPath) !== undefined;
+      const expected = "expected OpenStreetMap's syntax, as in Mo-Fr 08:00-20:00";
+      file.add(keyPath, isShown ? messageOf(error) : expected);
+    }
+    if (key === 'opening_hours' && COMMENT.test(hours ?? '')) {
+      file.warn(keyPath, 'the comment is ignored; write hours with staff as staffed_hours');
+    }
+  }
+  return valid;
 }
 
 /** Reports what is wrong with several keys of `service` and `polling` together. */

@@ -19,7 +19,7 @@ import { ConfigReader, failOn } from './reader.ts';
 import type { DeepPartial, LoadResult, ValidatedFile } from './reader.ts';
 import { createConfigSchema } from './schema.ts';
 import type { ConfigFile, CustomerEntry } from './schema.ts';
-import type { Config, CustomerConfig, PollingConfig } from './types.ts';
+import type { BranchConfig, Config, CustomerConfig, PollingConfig } from './types.ts';
 import { milliseconds } from './values.ts';
 import { loadWebConfig } from './web.ts';
 import type { Environment } from './yaml-file.ts';
@@ -197,22 +197,44 @@ function customerOf(
   const [hour = NaN, minute = NaN] = (entry.day_starts_at ?? defaults.day_starts_at)
     .split(':')
     .map(Number);
+  const building = {
+    estimate: entry.estimate ?? defaults.estimate,
+    openingHours: entry.opening_hours,
+    staffedHours: entry.staffed_hours,
+    holidays: entry.holidays,
+  };
   return {
     name: entry.name,
     clientId: entry.client_id,
     clientSecret: { secret: new Secret(secret.text), path: secret.path },
     timezone: entry.timezone ?? defaults.timezone ?? '',
     dayStartsAt: { hour, minute },
-    estimate: entry.estimate ?? defaults.estimate,
+    ...building,
     capacity: entry.capacity,
-    openingHours: entry.opening_hours,
-    holidays: entry.holidays,
     // Without a prototype, `constructor` is a key only if it was given.
     labels: Object.assign(Object.create(null), entry.labels),
     streams: entry.streams,
     breakdowns: entry.breakdowns,
-    branches: Object.assign(Object.create(null), entry.branches),
+    branches: Object.assign(Object.create(null), branchesOf(entry, building)),
   };
+}
+
+function branchesOf(
+  { branches }: CustomerEntry,
+  customer: Omit<BranchConfig, 'name' | 'capacity'>,
+): CustomerConfig['branches'] {
+  const entries = Object.entries(branches).map(([id, branch]): [string, BranchConfig] => [
+    id,
+    {
+      name: branch.name,
+      capacity: branch.capacity,
+      estimate: branch.estimate ?? customer.estimate,
+      openingHours: branch.opening_hours ?? customer.openingHours,
+      staffedHours: branch.staffed_hours ?? customer.staffedHours,
+      holidays: branch.holidays ?? customer.holidays,
+    },
+  ]);
+  return Object.fromEntries(entries);
 }
 
 /** Returns where the secret is, and what it is now; undefined after a problem. */

@@ -17,6 +17,7 @@ import {
   path,
   proxyUrl,
   serviceUrl,
+  shorthand,
   text,
   timeOfDay,
   timezone,
@@ -73,6 +74,25 @@ export function createConfigSchema() {
       .describe("Local time at which occupancy and today's values start again."),
     estimate: trueOrFalse().default(true).describe('Whether occupancy is estimated.'),
   });
+  const hours = {
+    opening_hours: text('opening hours such as "Mo-Fr 08:00-20:00; PH off"', { maxLength: 1_000 })
+      .optional()
+      .describe("Opening hours in OpenStreetMap's syntax, local time."),
+    staffed_hours: text('staffed hours such as "Mo-Fr 10:00-18:00; PH off"', { maxLength: 1_000 })
+      .optional()
+      .describe(
+        'When staff is there, in the same syntax. The rest of opening_hours is self-service.',
+      ),
+    holidays: holidayRegion().optional().describe('The region whose public holidays PH means.'),
+  };
+  const branch = z.strictObject({
+    name: text('a name such as Main Library')
+      .optional()
+      .describe('Name in library_branch_info. Default: the branch id.'),
+    ...hours,
+    capacity: integer(1, 1_000_000).optional().describe('How many people the branch may hold.'),
+    estimate: trueOrFalse().optional().describe('Default: as for the customer.'),
+  });
   const customer = z
     .strictObject({
       name: text('a name of up to 128 visible characters', { maxLength: 128 }).describe(
@@ -90,11 +110,12 @@ export function createConfigSchema() {
       timezone: zone.optional().describe('Time zone, an IANA name. Required here or in defaults.'),
       day_starts_at: timeOfDay().optional().describe('Default: as in defaults.'),
       estimate: trueOrFalse().optional().describe('Default: as in defaults.'),
-      capacity: integer(1, 1_000_000).optional().describe('How many people the library may hold.'),
-      opening_hours: text('opening hours such as "Mo-Fr 08:00-20:00; PH off"', { maxLength: 1_000 })
+      capacity: integer(1, 1_000_000)
         .optional()
-        .describe("Opening hours in OpenStreetMap's syntax, local time."),
-      holidays: holidayRegion().optional().describe('The region whose public holidays PH means.'),
+        .describe(
+          'How many people the library may hold. Not with branch in breakdowns: then each branch has its own.',
+        ),
+      ...hours,
       labels: mapping(z.record(labelName(), text('a label value', { minLength: 0 })))
         .meta({ expected: 'labels such as { region: north }' })
         .default({})
@@ -106,12 +127,12 @@ export function createConfigSchema() {
       branches: mapping(
         z.record(
           text('a branch id of up to 64 characters such as 101', { maxLength: 64 }),
-          text('a name such as Main Library'),
+          shorthand('name', 'a name such as Main Library, or a mapping', branch),
         ),
       )
         .meta({ expected: 'branch ids with names such as { 101: Main Library }' })
         .default({})
-        .describe('Names for library_branch_info, by branch id.'),
+        .describe('The branches by branch id: a name, or what differs from the customer.'),
     })
     .meta({ expected: 'a customer such as { name: …, client_id: … }' });
   return z

@@ -34,11 +34,21 @@ export interface CustomerConfig {
   readonly capacity: number | undefined;
   /** Valid text in OpenStreetMap's syntax. */
   readonly openingHours: string | undefined;
+  /** When staff is there, in the same syntax. */
+  readonly staffedHours: string | undefined;
   /** Country, or country-state, in lower case: `dk`, `de-by`. */
   readonly holidays: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly streams: readonly MinuteStream[];
   readonly breakdowns: readonly Breakdown[];
-  /** Names by branch id. */
-  readonly branches: Readonly<Record<string, string>>;
+  /** The configured branches by branch id. */
+  readonly branches: Readonly<Record<string, BranchConfig>>;
+}
+
+/** A building of a customer. What a branch does not say is as for its customer, but name and capacity. */
+export interface BranchConfig extends Pick<
+  CustomerConfig,
+  'openingHours' | 'staffedHours' | 'holidays' | 'capacity' | 'estimate'
+> {
+  readonly name: string | undefined;
 }

@@ -11,6 +11,8 @@ interface ValueMeta {
   readonly expected?: string;
   /** Allowlist: only values and lines of such keys appear in messages. */
   readonly harmless?: boolean;
+  /** The key of a mapping whose value may be written in place of the mapping. */
+  readonly shorthand?: string;
   readonly description?: string | undefined;
 }
 
@@ -55,6 +57,13 @@ export function metaOf(type: z.ZodType): ValueMeta {
 /** Makes a mapping accept what is left when all its entries are commented out. */
 export function mapping<Type extends z.ZodObject | z.ZodRecord>(type: Type) {
   return z.preprocess((value) => (value === null ? {} : value), type);
+}
+
+/** Makes a mapping accept a text as the value of one of its keys, which other keys may accompany. */
+export function shorthand<Type extends z.ZodObject>(key: string, expected: string, type: Type) {
+  return z
+    .preprocess((value) => (typeof value === 'string' ? { [key]: value } : value), type)
+    .meta({ shorthand: key, expected });
 }
 
 /** Matches a number in decimal, as YAML 1.2 and JSON write it. */

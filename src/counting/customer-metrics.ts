@@ -13,6 +13,8 @@ export interface SiteMetrics {
   readonly capacity: number | undefined;
   /** Whether it is open; undefined without opening hours. */
   readonly open: boolean | undefined;
+  /** Whether staff is there; undefined without staffed hours. */
+  readonly staffed: boolean | undefined;
   /** People inside now. */
   readonly occupancy: number | undefined;
   readonly estimate: EstimateMetrics;
@@ -171,6 +173,7 @@ export function doorMetrics({
 export interface SiteDescription {
   readonly capacity: number | undefined;
   readonly openingHours: OpeningHours | undefined;
+  readonly staffedHours: OpeningHours | undefined;
   /** Whether to estimate the people inside. */
   readonly estimate: boolean;
 }

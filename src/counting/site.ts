@@ -132,6 +132,7 @@ export class Site {
     return {
       capacity: this.#description.capacity,
       open: this.isOpenAt(nowMs),
+      staffed: this.#description.staffedHours?.isOpenAt(nowMs, this.#timezone),
       occupancy: inside?.occupancy,
       estimate: this.#estimateAt(nowMs, inside?.estimate),
       usual: usual && (isToday ? usual : { ...usual, entriesToday: undefined }),
@@ -140,9 +141,11 @@ export class Site {
 
   /** Returns the instants at which values change without a poll, some of them past. */
   changesAfter(nowMs: number): readonly number[] {
+    const { openingHours, staffedHours } = this.#description;
     return [
       this.#calendar.dayAt(nowMs).endMs,
-      this.#description.openingHours?.nextChangeAfter(nowMs, this.#timezone) ?? Infinity,
+      openingHours?.nextChangeAfter(nowMs, this.#timezone) ?? Infinity,
+      staffedHours?.nextChangeAfter(nowMs, this.#timezone) ?? Infinity,
       (this.#counted?.atMs ?? Infinity) + MAX_OCCUPANCY_AGE_MS + 1,
     ];
   }

@@ -156,6 +156,12 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
     'if no opening hours are configured',
   ),
   single(
+    'library_staffed',
+    '1 inside the staffed hours, 0 outside.',
+    (metrics) => flag(metrics.staffed),
+    'if no staffed hours are configured',
+  ),
+  single(
     'library_capacity_people',
     'Configured capacity.',
     (metrics) => metrics.capacity,

@@ -72,13 +72,24 @@ export function exporterConfigYaml(
       client_id: clientId,
       client_secret: clientSecret,
       timezone: library.timezone,
-      capacity: library.capacity,
       opening_hours: openingHoursText(library.opening),
       labels: { region: library.region },
-      breakdowns: options.breakdowns,
-      branches: Object.fromEntries(library.branches.map(({ id, name }) => [id, name])),
+      ...buildingsOf(library, options.breakdowns),
     })),
   });
+}
+
+/** Returns the keys of a customer with one building, or with several that are polled by branch. */
+function buildingsOf({ branches, capacity }: Library, breakdowns: readonly Breakdown[] = []) {
+  const byBranch = branches.length > 1 && breakdowns.includes('branch');
+  const share = Math.ceil(capacity / branches.length);
+  return {
+    capacity: byBranch ? undefined : capacity,
+    breakdowns: breakdowns.filter((one) => byBranch || one !== 'branch'),
+    branches: Object.fromEntries(
+      branches.map(({ id, name }) => [id, byBranch ? { name, capacity: share } : name]),
+    ),
+  };
 }
 
 /**

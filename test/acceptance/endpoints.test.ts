@@ -10,6 +10,7 @@ import { Harness } from './harness.ts';
 const harness = new Harness();
 const { service, workspace } = harness;
 const riverside = harness.addCustomer('riverside');
+const hillside = harness.addCustomer('hillside');
 let daemon: Daemon;
 
 const openMetrics = { accept: 'application/openmetrics-text; version=1.0.0' };
@@ -27,10 +28,12 @@ async function untilUp(stream: string, expected: 0 | 1): Promise<void> {
 }
 
 beforeAll(async () => {
-  const keys = { capacity: 250, opening_hours: '24/7' };
-  const configFile = harness.configure([riverside], {
+  const configFile = harness.configure([riverside, hillside], {
     polling: { breakdown_interval: '1s' },
-    customers: { riverside: { ...keys, breakdowns: ['branch', 'client', 'device'] } },
+    customers: {
+      riverside: { breakdowns: ['branch', 'client', 'device'] },
+      hillside: { capacity: 250, opening_hours: '24/7', staffed_hours: 'Mo-Fr 10:00-18:00' },
+    },
   });
   // Some families have series only after a failure.
   service.fail(riverside, 500);

@@ -135,7 +135,7 @@ test('a month that was still running is read again up to the new end', async () 
 test('several customers are in one file, each with its own counting period', async () => {
   await start({
     libraries: { north: {}, south: { timezone: 'Pacific/Auckland' } },
-    config: { breakdowns: ['branch', 'device'], labels: { region: 'x' }, capacity: 9 },
+    config: { breakdowns: ['branch', 'device'], labels: { region: 'x' } },
   });
   expect((await fixture.run(RANGE)).status).toBe(0);
   const auckland = new Calendar(new Zone('Pacific/Auckland'), { hour: 4, minute: 0 });

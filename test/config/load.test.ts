@@ -33,6 +33,7 @@ test('a minimal configuration has every default', async () => {
         estimate: true,
         capacity: undefined,
         openingHours: undefined,
+        staffedHours: undefined,
         holidays: undefined,
         labels: {},
         streams: ['people', 'logins'],
@@ -95,7 +96,6 @@ test('values are normalized, and quotes make no difference', async () => {
         'max_requests_per_second: .5e0\nmax_concurrency: 08\nproxy_url: http://proxy.example.org:3128/',
       customer: [
         'day_starts_at: "05:30"',
-        'capacity: "250"',
         'estimate: "false"',
         'opening_hours: "Mo-Fr 08:00-20:00; PH off"',
         'holidays: DE-by',
@@ -117,15 +117,59 @@ test('values are normalized, and quotes make no difference', async () => {
   });
   expect(config.customers[0]).toMatchObject({
     dayStartsAt: { hour: 5, minute: 30 },
-    capacity: 250,
     estimate: false,
     holidays: 'de-by',
     labels: { region: '7', open: 'on', _x: '' },
     streams: ['people', 'logins'],
     breakdowns: ['branch', 'device'],
-    branches: { '0101': 'Café', constructor: 'No' },
+    branches: {
+      '0101': { name: 'Café', holidays: 'de-by', estimate: false, capacity: undefined },
+      constructor: { name: 'No' },
+    },
   });
   expect(config.customers[0]?.labels['constructor']).toBeUndefined();
+});
+
+test('a branch has what its customer has, but for what it says, its name and its capacity', async () => {
+  const { config } = await load({
+    'config.yaml': configWith({
+      customer: [
+        'opening_hours: "Mo-Fr 08:00-20:00; PH off"',
+        'staffed_hours: "Mo-Fr 10:00-18:00"',
+        'holidays: dk',
+        'breakdowns: [branch]',
+        'branches:',
+        '  101: Main Library',
+        '  102: { opening_hours: "PH off", holidays: se, capacity: "80", estimate: "false" }',
+      ].join('\n'),
+    }),
+  });
+  const own = {
+    openingHours: 'Mo-Fr 08:00-20:00; PH off',
+    staffedHours: 'Mo-Fr 10:00-18:00',
+    holidays: 'dk',
+    capacity: undefined,
+    estimate: true,
+  };
+  expect(config.customers[0]).toMatchObject(own);
+  const other = { openingHours: 'PH off', holidays: 'se', capacity: 80, estimate: false };
+  expect(config.customers[0]?.branches).toEqual({
+    101: { name: 'Main Library', ...own },
+    102: { name: undefined, ...own, ...other },
+  });
+});
+
+test('a comment in opening hours is a warning that names staffed_hours', async () => {
+  const { warnings } = await load({
+    'config.yaml': configWith({
+      customer: 'opening_hours: \'Mo-Fr 08:00-10:00 "self-service", Mo-Fr 10:00-18:00\'',
+    }),
+  });
+  expect(warnings).toEqual([
+    expect.stringMatching(
+      /:9:20: customers\[0\]\.opening_hours: the comment is ignored; write hours with staff as staffed_hours\n/,
+    ),
+  ]);
 });
 
 test('defaults apply to customers without a value', async () => {
@@ -218,6 +262,7 @@ describe('config.example.yaml', async () => {
   const everything = text.replaceAll(/^( *)# (\w+: )/gm, '$1$2');
   const files = {
     'secrets/riverside': 'hunter2hunter2\n',
+    'secrets/northern-jutland': 'hunter2hunter2\n',
     'ca.pem': await readFile(new URL('testdata/ca.pem', import.meta.url), 'utf8'),
     'customers/more.yaml': '- { name: more, client_id: m, client_secret: hunter3hunter3 }\n',
   };
@@ -233,7 +278,12 @@ describe('config.example.yaml', async () => {
       proxyUrl: 'http://proxy.example.org:3128',
       ca: files['ca.pem'],
     });
-    expect(full.customers.map(({ name }) => name)).toEqual(['riverside', 'hillside', 'more']);
+    expect(full.customers.map(({ name }) => name)).toEqual([
+      'riverside',
+      'hillside',
+      'northern-jutland',
+      'more',
+    ]);
   });
 
   test('has every key', () => {

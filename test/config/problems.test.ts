@@ -60,6 +60,8 @@ test.each<Case>([
   ['customer', 'breakdowns: [room]', '9:18: customers[0].breakdowns[0]: expected one of branch, client, device, got room ^'],
   ['customer', 'labels: { job: x }', '9:15: customers[0].labels.job: expected a label name of letters, digits and _, not reserved (customer, timezone, job, instance, __…), got another key'],
   ['customer', 'branches: { 101: "" }', '9:22: customers[0].branches: expected a name such as Main Library, got another value'],
+  ['customer', 'breakdowns: [branch]\nbranches: { 101: { capacity: many } }', '10:34: customers[0].branches: expected an integer from 1 to 1000000, got many'],
+  ['customer', 'branches: { 101: { colour: red } }', '9:24: customers[0].branches: unknown key, expected one of name, opening_hours, staffed_hours, holidays, capacity, estimate'],
   ['more', 'customer_files: more.yaml', '9:17: customer_files: expected a list of files such as ["customers/*.yaml"], got more.yaml ^'],
   ['more', '  - hillside', '9:5: customers[1]: expected a customer such as { name: …, client_id: … }, got a string'],
   ['more', '  -', ['9:4: customers[1].name: expected a name of up to 128 visible characters, got nothing', '9:4: customers[1].client_id: expected the id from the API module tab, got nothing', '9:4: customers[1].timezone: expected an IANA time zone, here or in defaults, got nothing', '9:4: customers[1].client_secret_file: expected one of client_secret_file and client_secret, got neither']],
@@ -81,6 +83,9 @@ test.each<Case>([
   ['customer', 'opening_hours: whenever', "9:20: customers[0].opening_hours: invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00 ^"],
   ['customer', 'opening_hours: "PH off"', '9:20: customers[0].opening_hours: PH needs the key holidays, as in holidays: dk ^'],
   ['customer', 'opening_hours: "PH off"\nholidays: xx', '10:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got xx ^'],
+  ['customer', 'staffed_hours: "Mo-Fr 10:00-18:00; PH off"', '9:20: customers[0].staffed_hours: PH needs the key holidays, as in holidays: dk ^'],
+  ['customer', 'breakdowns: [branch]\nholidays: dk\nbranches:\n  main: { opening_hours: whenever }\n  north: { holidays: gb, opening_hours: "PH off" }', ["12:30: customers[0].branches.main.opening_hours: invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00", '13:45: customers[0].branches.north.opening_hours: gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls']],
+  ['customer', 'breakdowns: [branch]\nholidays: dk\nopening_hours: "Mo-Su 08:00-20:00; PH off"\nbranches: { north: { holidays: gb } }', '12:36: customers[0].branches.north.holidays: gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls'],
   // keys
   ['service', 'interval: 60s', '4:3: service.interval: unknown key, expected one of base_url, auth_url, scope, timeout, max_concurrency, max_requests_per_second, request_times, allow_insecure, proxy_url, ca_file ^'],
   ['customer', 'openinghours: 24/7', '9:5: customers[0].openinghours: unknown key, did you mean opening_hours?'],
@@ -88,6 +93,8 @@ test.each<Case>([
   ['customer', 'capacity: 1\ncapacity: 2', '10:5: customers[0].capacity: duplicate key ^'],
   // several keys
   ['customer', 'breakdowns: [branch]\nstreams: [logins]', '9:17: customers[0].breakdowns: expected people in streams, which breakdowns are of ^'],
+  ['customer', 'breakdowns: [branch]\ncapacity: 250', '10:15: customers[0].capacity: expected capacity under branches, because breakdowns has branch ^'],
+  ['customer', 'branches: { main: { name: Main, capacity: 80, estimate: false } }', ['9:47: customers[0].branches.main.capacity: expected branch in breakdowns, which this key needs', '9:61: customers[0].branches.main.estimate: expected branch in breakdowns, which this key needs']],
   ['customer', 'client_secret_file: secret', '9:25: customers[0].client_secret_file: expected one of client_secret_file and client_secret, got both'],
   ['polling', 'interval: 2m\nreconcile_interval: 1m', '6:23: polling.reconcile_interval: expected at least interval, got less ^'],
   ['service', 'max_requests_per_second: 0.02', '4:28: service.max_requests_per_second: expected at least 0.04, which the customers need, got less ^'],

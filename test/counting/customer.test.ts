@@ -47,11 +47,15 @@ test('has no totals to compare with if the mark of one counter is missing', () =
 test.each([
   ['the day ends', undefined, '2026-11-18T22:00', '2026-11-19T03:00'],
   ['clocks change', undefined, '2026-10-25T00:30', '2026-10-25T01:00'],
-  ['it opens', '08:00-20:00', '2026-11-18T06:30', '2026-11-18T07:00'],
+  ['it opens', { openingHours: '08:00-20:00' }, '2026-11-18T06:30', '2026-11-18T07:00'],
+  ['staff comes', { staffedHours: '10:00-18:00' }, '2026-11-18T06:30', '2026-11-18T09:00'],
 ])('has values that are valid until %s', (_, hours, now, until) => {
   const customer = customerNamed('riverside');
-  const openingHours = hours === undefined ? undefined : parseOpeningHours(hours, undefined);
-  customer.setDescription({ ...ESTIMATED, openingHours });
+  const parsed = Object.entries(hours ?? {}).map(([key, text]) => [
+    key,
+    parseOpeningHours(text, undefined),
+  ]);
+  customer.setDescription({ ...ESTIMATED, ...Object.fromEntries(parsed) });
   const { validUntilMs } = customer.metricsAt(Date.parse(`${now}Z`));
   expect(new Date(validUntilMs).toISOString().slice(0, 16)).toBe(until);
 });

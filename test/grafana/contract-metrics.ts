@@ -17,7 +17,7 @@ export const CONTRACT_METRICS: Metrics = {
   ...metrics(
     ['customer', 'branch'],
     `library_people_entered_today library_people_exited_today library_occupancy_people
-    library_capacity_people library_open library_people_last_seen_timestamp_seconds
+    library_capacity_people library_open library_staffed library_people_last_seen_timestamp_seconds
     library_occupancy_estimate_people library_occupancy_estimate_lower_people
     library_occupancy_estimate_upper_people library_occupancy_estimable
     library_door_count_ratio library_door_count_ratio_stddev

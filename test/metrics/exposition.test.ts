@@ -19,6 +19,7 @@ library_utc_offset_seconds{customer="harbour"} -14400
 library_period_start_timestamp_seconds{customer="riverside"} 1772334000
 library_period_start_timestamp_seconds{customer="harbour"} 1772355600
 library_open{customer="riverside"} 1
+library_staffed{customer="riverside"} 0
 library_capacity_people{customer="riverside"} 250
 library_occupancy_people{customer="riverside"} 42
 library_occupancy_estimate_people{customer="riverside"} 38.5

@@ -23,6 +23,7 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
     periodStartMs: Date.UTC(2026, 2, 1, 3),
     capacity: 250,
     open: true,
+    staffed: false,
     credentialsValid: true,
     occupancy: 42,
     estimate: {

@@ -98,6 +98,7 @@ export function configOf(
       dayStartsAt: { hour: 4, minute: 0 },
       capacity: undefined,
       openingHours: undefined,
+      staffedHours: undefined,
       holidays: undefined,
       labels: {},
       branches: {},

@@ -11,7 +11,12 @@ import type { SchedulerOptions } from '../../src/polling/scheduler.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
-const UNDESCRIBED = { labels: {}, capacity: undefined, openingHours: undefined };
+const UNDESCRIBED = {
+  labels: {},
+  capacity: undefined,
+  openingHours: undefined,
+  staffedHours: undefined,
+};
 /** Series of a customer whose occupancy is estimated. */
 export const ESTIMATED = { ...UNDESCRIBED, estimate: true };
 
