@@ -243,6 +243,7 @@ function seriesOf(
       labels: {},
       capacity: undefined,
       openingHours: hasHours ? parseOpeningHours(hours, undefined) : undefined,
+      staffedHours: undefined,
       estimate: true,
     },
     calendar,

@@ -5,7 +5,7 @@
  * the same estimate after a restart and in a replica. docs/occupancy.md explains the method.
  */
 import { countOf } from '../rows/counts.ts';
-import { countAt } from '../rows/day-counts.ts';
+import { countInMinute } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import { MINUTES_PER_QUARTER, QUARTERS_PER_DAY } from './door-model.ts';
 import type { DeparturePattern, DoorModel } from './door-model.ts';
@@ -115,7 +115,7 @@ const DOUBLE_COUNT_WEIGHT = 0.5;
  *
  * @param model learned from the days before
  * @param state after the minutes before; {@link START_OF_DAY} for all of today
- * @param counted the day by minute
+ * @param counted the day, in steps of any length
  * @param endMinute the minute after the last one to include
  * @param closingMinute from this minute of the day on it is closed; Infinity if unknown
  */
@@ -165,8 +165,8 @@ function addMinute(
 ): void {
   const { countVariance, logRatioVariance, logRatio, departures } = model;
   const minute = next.minutes;
-  const countedEntries = Math.max(0, countAt(counted, 0, minute));
-  const countedExits = Math.max(0, countAt(counted, 1, minute));
+  const countedEntries = Math.max(0, countInMinute(counted, 0, minute));
+  const countedExits = Math.max(0, countInMinute(counted, 1, minute));
   const entered = countedEntries * Math.exp(Math.max(0, -logRatio));
   const exited = countedExits * Math.exp(Math.max(0, logRatio));
   const isCounted = countedEntries + countedExits > 0;

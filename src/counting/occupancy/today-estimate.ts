@@ -1,7 +1,7 @@
 /** The estimate at a poll, and what it needs to know about the day. */
 import { MINUTE_MS } from '../../base/duration.ts';
 import type { Span } from '../calendar/calendar.ts';
-import { countAt } from '../rows/day-counts.ts';
+import { countInMinute } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import type { DoorModel } from './door-model.ts';
 import { continueEstimate, estimateFrom, START_OF_DAY } from './estimate.ts';
@@ -65,8 +65,8 @@ export function estimateToday(
 function areEqualUntil(a: DayCounts, b: DayCounts, endMinute: number): boolean {
   for (let minute = 0; minute < endMinute; minute += 1) {
     if (
-      countAt(a, 0, minute) !== countAt(b, 0, minute) ||
-      countAt(a, 1, minute) !== countAt(b, 1, minute)
+      countInMinute(a, 0, minute) !== countInMinute(b, 0, minute) ||
+      countInMinute(a, 1, minute) !== countInMinute(b, 1, minute)
     ) {
       return false;
     }

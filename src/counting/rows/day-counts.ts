@@ -1,6 +1,6 @@
 /**
- * The counts of a day by step: minutes, or quarter-hours. All that has an order is computed from this
- * one form: today at a poll, the past days from which doors are learned, and the days of a backfill.
+ * The counts of a day by step. All that has an order is computed from this one form: today at a poll, the
+ * past days from which doors are learned, and the days of a backfill.
  */
 import { COUNTERS } from '../../base/model.ts';
 import type { MinuteStream, Row } from '../../base/model.ts';
@@ -20,7 +20,13 @@ export interface DayCounts {
   readonly day: Span;
   /** Local weekday of the day's start, 0 for Sunday. */
   readonly weekday: number;
+  /**
+   * Length of a step: a minute where minutes are known; a quarter-hour in the windows of a branch, and in
+   * past days. The counts of a longer step are spread evenly over its minutes.
+   */
   readonly stepMs: number;
+  /** End of the last step in `counts`, if that is not as long as the others: a branch's running window. */
+  readonly lastStepEndMs?: number;
   /** Number of the first step in `counts`, from the day's start on. All others counted nobody. */
   readonly first: number;
   /** The counts of successive steps, by counter of the stream. */
@@ -110,7 +116,7 @@ export class DayCounter {
       weekday: weekdayOf(this.#calendar, day),
       stepMs: this.#stepMs,
       before: i === 0 ? [...this.#before] : this.#before.map(() => 0),
-      ...compact(steps),
+      ...packSteps(steps),
     }));
   }
 }
@@ -141,10 +147,10 @@ export function weekdayOf({ zone }: Pick<Calendar, 'zone'>, { startMs }: Span): 
 }
 
 /**
- * Leaves out the steps at both ends that counted nobody, and takes the smallest arrays that hold the
+ * Returns the counts of all steps of a day without those at both ends that counted nobody. Takes the smallest arrays that hold the
  * others: 10,000 customers keep two days each, which would take 500 MB as numbers of eight bytes.
  */
-function compact(steps: readonly Float64Array[]): Pick<DayCounts, 'first' | 'counts'> {
+export function packSteps(steps: readonly Float64Array[]): Pick<DayCounts, 'first' | 'counts'> {
   const firsts = steps.map((all) => all.findIndex((count) => count !== 0));
   const first = Math.min(...firsts.filter((step) => step >= 0));
   if (!Number.isFinite(first)) {
@@ -166,6 +172,23 @@ export function smallest(counts: Float64Array): Steps {
 /** Returns the counts of one step, from the day's start on. */
 export function countAt({ first, counts }: DayCounts, counter: number, step: number): number {
   return counts[counter]?.[step - first] ?? 0;
+}
+
+/** Returns the counts of one minute, from the day's start on. */
+export function countInMinute(counted: DayCounts, counter: number, minute: number): number {
+  const { day, stepMs, lastStepEndMs, first, counts } = counted;
+  if (stepMs === MINUTE_MS) {
+    return countAt(counted, counter, minute);
+  }
+  const elapsedMs = minute * MINUTE_MS;
+  const step = Math.floor(elapsedMs / stepMs);
+  const last = first + (counts[counter]?.length ?? 0) - 1;
+  if (lastStepEndMs === undefined || step < last) {
+    return countAt(counted, counter, step) / (stepMs / MINUTE_MS);
+  }
+  const endMs = lastStepEndMs - day.startMs;
+  const minutes = (endMs - last * stepMs) / MINUTE_MS;
+  return elapsedMs < endMs ? countAt(counted, counter, last) / minutes : 0;
 }
 
 /** Returns the sums of each counter; a step that a late correction left below 0 counts as 0. */

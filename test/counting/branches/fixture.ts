@@ -1,0 +1,165 @@
+/** The branches of a customer whose records a test writes, polled and requested step by step. */
+import { HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
+import { ServiceError } from '../../../src/base/errors.ts';
+import type { AggregatedResponse } from '../../../src/base/model.ts';
+import {
+  branchesToday,
+  decide,
+  failed,
+  NO_BRANCHES,
+  plan,
+  requestSums,
+  update,
+} from '../../../src/counting/branches/branch-windows.ts';
+import type { BranchState, CustomerCounts } from '../../../src/counting/branches/branch-windows.ts';
+import type { Calendar, Span } from '../../../src/counting/calendar/calendar.ts';
+import { HISTORY_DAYS, QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
+import { plus } from '../../../src/counting/rows/counts.ts';
+import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
+import { CALENDAR, NOW_MS } from '../../support/owner.ts';
+import { queryFrom, responseOf } from '../../support/responses.ts';
+import type { Requested } from '../../support/responses.ts';
+
+/** People who passed a door of a branch in a minute. */
+interface BranchRecord {
+  readonly key: string;
+  readonly atMs: number;
+  readonly counts: readonly number[];
+  readonly arrivesMs: number;
+}
+
+export class BranchFixture {
+  readonly calendar: Calendar;
+  nowMs: number;
+  state: BranchState = NO_BRANCHES;
+  /** Since they were emptied. */
+  requests: Requested[] = [];
+  /** Whether `from` and `to` are compared with when a record arrives. */
+  isByArrival = false;
+  /** Changes a response or throws a ServiceError. */
+  change: (response: AggregatedResponse) => AggregatedResponse = (response) => response;
+  readonly #records: BranchRecord[] = [];
+  /** The days before the newest poll: slow to count. */
+  #past: { readonly key: string; readonly days: CustomerCounts['past'] } | undefined;
+
+  constructor(nowMs = NOW_MS, calendar = CALENDAR) {
+    this.nowMs = nowMs;
+    this.calendar = calendar;
+  }
+
+  /** The day at `nowMs`. */
+  get day(): Span {
+    return this.calendar.dayAt(this.nowMs);
+  }
+
+  /** Adds people who arrive at the service after `lateMs`. */
+  record(
+    key: string,
+    atMs: number,
+    [entered = 0, exited = 0]: readonly number[],
+    lateMs = 0,
+  ): void {
+    this.#records.push({ key, atMs, counts: [entered, exited], arrivesMs: atMs + lateMs });
+  }
+
+  /** Returns the customer's counts, which have what has arrived. */
+  customer(): CustomerCounts {
+    const { day } = this;
+    const past: Span[] = [];
+    for (let before = day; past.length < HISTORY_DAYS;) {
+      before = this.calendar.dayBefore(before);
+      past.unshift(before);
+    }
+    const known = this.#known();
+    const before = known.filter(({ atMs }) => atMs < day.startMs);
+    const key = `${day.startMs} ${before.length}`;
+    if (this.#past?.key !== key) {
+      const quarters = new DayCounter(this.calendar, past, 'people', QUARTER_MS);
+      before.forEach(({ atMs, counts }) => quarters.add(atMs, counts));
+      this.#past = { key, days: quarters.days() };
+    }
+    const minutes = new DayCounter(this.calendar, [day], 'people');
+    known.forEach(({ atMs, counts }) => {
+      if (atMs >= day.startMs) {
+        minutes.add(atMs, counts);
+      }
+    });
+    const [today] = minutes.days();
+    if (today === undefined) {
+      throw new Error('no day');
+    }
+    return { today, endMs: this.nowMs, past: this.#past.days };
+  }
+
+  /** Polls the customer, and sends requests until none is planned or one fails. Returns how many were sent. */
+  async poll(maxRequests = Infinity): Promise<number> {
+    const sent = this.requests.length;
+    const customer = this.customer();
+    const query = queryFrom((question) => this.#respond(question), this.requests);
+    this.state = update(this.state, this.calendar, customer);
+    for (let task = plan(this.state, customer); task; task = plan(this.state, customer)) {
+      if (this.requests.length - sent >= maxRequests) {
+        break;
+      }
+      try {
+        const table = await requestSums(task, this.calendar, query);
+        this.state = update(decide(this.state, task, table), this.calendar, customer);
+      } catch (error) {
+        if (!(error instanceof ServiceError)) {
+          throw error;
+        }
+        this.state = failed(this.state);
+        break;
+      }
+    }
+    return this.requests.length - sent;
+  }
+
+  /** Polls at each so many minutes until an instant. */
+  async pollUntil(endMs: number, everyMs = MINUTE_MS): Promise<void> {
+    while (this.nowMs < endMs) {
+      this.nowMs = Math.min(endMs, this.nowMs + everyMs);
+      await this.poll();
+    }
+  }
+
+  /** Returns today's sums at the ends of windows by key, each window once that has counts. */
+  windows(key: string): (readonly [window: number, ...counts: number[]])[] {
+    const counted = branchesToday(this.state, this.calendar, this.customer())?.get(key)?.counts;
+    return Array.from({ length: counted?.counts[0]?.length ?? 0 }, (_, i) => {
+      const counts = counted?.counts.map((steps) => steps[i] ?? 0) ?? [];
+      return [(counted?.first ?? 0) + i, ...counts] as const;
+    }).filter(([, ...counts]) => counts.some((count) => count !== 0));
+  }
+
+  /** Returns the same fixture with nothing but the records and the time. */
+  restarted(): BranchFixture {
+    const fresh = new BranchFixture(this.nowMs, this.calendar);
+    fresh.#records.push(...this.#records);
+    fresh.isByArrival = this.isByArrival;
+    return fresh;
+  }
+
+  #known(): readonly BranchRecord[] {
+    return this.#records.filter(({ arrivesMs }) => arrivesMs < this.nowMs);
+  }
+
+  #respond({ aggregation, from, to }: Requested): AggregatedResponse {
+    const fromMs = Date.parse(from);
+    const toMs = to === undefined ? Infinity : Date.parse(to);
+    const rows: Record<string, readonly number[]> = {};
+    for (const { key, atMs, arrivesMs, counts } of this.#known()) {
+      const windowMs = this.isByArrival ? arrivesMs : atMs;
+      if (windowMs >= fromMs && windowMs < toMs) {
+        rows[key] = plus(rows[key] ?? [0, 0], counts);
+      }
+    }
+    return this.change(responseOf(rows, aggregation));
+  }
+}
+
+/** An instant of the fixture's first day. */
+export function at(hour: number, minute = 0, daysBefore = 0): number {
+  const { startMs } = CALENDAR.dayAt(NOW_MS);
+  return startMs + (hour - 4 - 24 * daysBefore) * HOUR_MS + minute * MINUTE_MS;
+}

@@ -1,0 +1,96 @@
+/** The golden vectors come from an independent reference implementation of the method. */
+import { describe, expect, test } from 'vitest';
+import { MINUTE_MS } from '../../../src/base/duration.ts';
+import {
+  pastDayOfKey,
+  sumsOf,
+  todayOfKey,
+  unknownDay,
+  PAST_WINDOW_MS,
+  WINDOW_MS,
+} from '../../../src/counting/branches/branch-day.ts';
+import type { BranchDay } from '../../../src/counting/branches/branch-day.ts';
+import { learnDoors } from '../../../src/counting/occupancy/door-model.ts';
+import { estimateToday } from '../../../src/counting/occupancy/today-estimate.ts';
+import { CALENDAR, NOW_MS } from '../../support/owner.ts';
+import golden from './testdata/branches-golden.json' with { type: 'json' };
+
+const DIGITS = 9;
+const UNKNOWN = -1;
+const KEY = '101';
+const DAY = CALENDAR.dayAt(NOW_MS);
+
+interface Poll {
+  readonly minute: number;
+  readonly finished: readonly {
+    readonly minute: number;
+    readonly entered: number;
+    readonly exited: number;
+  }[];
+  readonly running: { readonly entered: number; readonly exited: number };
+  readonly expected: Readonly<Record<'people' | 'lower' | 'upper', number | null>> & {
+    readonly fault: string | null;
+  };
+}
+
+/** A day of one branch, from its sums at the ends of successive windows. */
+function dayOf(stepMs: number, sums: readonly (readonly number[])[]): BranchDay {
+  const known = sums.map((counts) => sumsOf([KEY], new Map([[KEY, counts]])));
+  return { ...unknownDay(DAY, stepMs), sums: known };
+}
+
+describe.each(golden.cases)('$name', ({ weekday, closingMinute, history, ...expected }) => {
+  const days = history.map(({ weekday: ofDay, entered, exited }) => {
+    const sums = [0, 0];
+    const ends = entered.map((count, hour) => {
+      sums[0] = (sums[0] ?? 0) + count;
+      sums[1] = (sums[1] ?? 0) + (exited[hour] ?? 0);
+      return [...sums];
+    });
+    return { ...pastDayOfKey(CALENDAR, dayOf(PAST_WINDOW_MS, ends), 0), weekday: ofDay };
+  });
+  const model = learnDoors(days, weekday);
+
+  test('learns the doors as the reference does', () => {
+    const { expectedModel } = expected;
+    expect(model.logRatio).toBeCloseTo(expectedModel.logRatio, DIGITS);
+    expect(model.logRatioVariance).toBeCloseTo(expectedModel.logRatioVariance, DIGITS);
+    expect(model.countVariance).toBeCloseTo(expectedModel.countVariance, DIGITS);
+    expect(model.departures?.dispersion ?? UNKNOWN).toBeCloseTo(
+      expectedModel.dispersion ?? UNKNOWN,
+      DIGITS,
+    );
+    expect(model.departures?.modelError ?? UNKNOWN).toBeCloseTo(
+      expectedModel.modelError ?? UNKNOWN,
+      DIGITS,
+    );
+    expect(model.departures?.quietFromQuarter ?? null).toBe(expectedModel.quietFromQuarter);
+    expect(model).toMatchObject({
+      emptiesAtNight: expectedModel.emptiesAtNight,
+      usableDays: expectedModel.usableDays,
+      rejectedDays: expectedModel.rejectedDays,
+    });
+  });
+
+  test.each<Poll>(expected.polls)('estimates as the reference does at minute $minute', (poll) => {
+    const ends: (readonly number[])[] = [];
+    // Ends without new counts are left out.
+    for (const { minute, entered, exited } of poll.finished) {
+      const before = ends.at(-1) ?? [0, 0];
+      while ((ends.length + 1) * WINDOW_MS < minute * MINUTE_MS) {
+        ends.push(before);
+      }
+      ends.push([entered, exited]);
+    }
+    const endMs = DAY.startMs + poll.minute * MINUTE_MS;
+    const { entered, exited } = poll.running;
+    const running = sumsOf([KEY], new Map([[KEY, [entered, exited]]]));
+    const today = todayOfKey(CALENDAR, dayOf(WINDOW_MS, ends), { sums: running, endMs }, 0);
+    const doors = { day: DAY, model, closingMinute: closingMinute ?? Infinity };
+    const { estimate, fault } = estimateToday(doors, today, endMs, undefined);
+    expect(fault ?? null).toBe(poll.expected.fault);
+    expect(estimate?.people ?? UNKNOWN).toBeCloseTo(poll.expected.people ?? UNKNOWN, DIGITS);
+    expect(estimate?.lower ?? UNKNOWN).toBeCloseTo(poll.expected.lower ?? UNKNOWN, DIGITS);
+    expect(estimate?.upper ?? UNKNOWN).toBeCloseTo(poll.expected.upper ?? UNKNOWN, DIGITS);
+  });
+});
