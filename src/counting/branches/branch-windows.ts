@@ -54,7 +54,7 @@ export interface BranchState {
   /** In the order in which they appeared. */
   readonly keys: readonly string[];
   readonly today: BranchDay | undefined;
-  /** The {@link HISTORY_DAYS} days before today, newest first; empty before the first poll. */
+  /** The {@link HISTORY_DAYS} days before today, newest first; before the first poll, those that are stored. */
   readonly past: readonly BranchDay[];
   /** Starts of complete days whose sums were compared with the customer's today. */
   readonly verified: ReadonlySet<number>;
@@ -137,7 +137,8 @@ export function update(
   customer: CustomerCounts,
 ): BranchState {
   const { day } = customer.today;
-  const started = state.today?.day.startMs === day.startMs ? state : startDay(state, calendar, day);
+  const isStarted = state.today?.day.startMs === day.startMs && state.past.length === HISTORY_DAYS;
+  const started = isStarted ? state : startDay(state, calendar, day);
   const known = started.today ?? unknownDay(day, WINDOW_MS);
   const today = copyWindows(known, finishedWindows(known, customer.endMs), customer.today);
   const verified = new Set(started.verified);
@@ -170,26 +171,32 @@ function isQuiet(today: BranchDay, customer: CustomerCounts): boolean {
   return areEqual(countedUntil(today, today.sums.length, customer.today), countedToday(customer));
 }
 
-/** Yesterday becomes a past day, and each day that is not known one without windows. */
+/** Takes over the days that are known: yesterday is a past day now, and after a restart some may be missing. */
 function startDay(state: BranchState, calendar: Calendar, day: Span): BranchState {
-  const known = state.today === undefined ? state.past : [asPastDay(state.today), ...state.past];
-  const past: BranchDay[] = [];
-  for (let { day: before } = { day }; past.length < HISTORY_DAYS;) {
+  const { today = unknownDay(day, WINDOW_MS), past } = state;
+  const isToday = areSpansEqual(today.day, day);
+  const known = isToday ? past : [asPastDay(today), ...past];
+  const days: Span[] = [];
+  for (let before = day; days.length < HISTORY_DAYS;) {
     before = calendar.dayBefore(before);
-    const { startMs } = before;
-    past.push(
-      known.find((branchDay) => branchDay.day.startMs === startMs) ??
-        unknownDay(before, PAST_WINDOW_MS),
-    );
+    days.push(before);
   }
   return {
     ...state,
-    today: unknownDay(day, WINDOW_MS),
-    past,
+    today: isToday ? today : unknownDay(day, WINDOW_MS),
+    past: days.map(
+      (before) =>
+        known.find((branchDay) => areSpansEqual(branchDay.day, before)) ??
+        unknownDay(before, PAST_WINDOW_MS),
+    ),
     verified: new Set(),
     running: undefined,
     repair: undefined,
   };
+}
+
+function areSpansEqual(a: Span, b: Span): boolean {
+  return a.startMs === b.startMs && a.endMs === b.endMs;
 }
 
 /** Depends on the time alone, not on polls. */
@@ -482,7 +489,7 @@ export function branchesToday(
 
 /** Whether all past days are complete and verified. */
 export function isPastKnown({ past, verified }: BranchState): boolean {
-  return past.length > 0 && past.every(({ day }) => verified.has(day.startMs));
+  return past.length === HISTORY_DAYS && past.every(({ day }) => verified.has(day.startMs));
 }
 
 /** Returns the past days of a key by quarter-hour, oldest first. */

@@ -133,8 +133,8 @@ export class BranchFixture {
   }
 
   /** Returns the same fixture with nothing but the records and the time. */
-  restarted(): BranchFixture {
-    const fresh = new BranchFixture(this.nowMs, this.calendar);
+  restarted(calendar = this.calendar): BranchFixture {
+    const fresh = new BranchFixture(this.nowMs, calendar);
     fresh.#records.push(...this.#records);
     fresh.isByArrival = this.isByArrival;
     return fresh;

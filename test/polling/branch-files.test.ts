@@ -1,0 +1,98 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { NO_BRANCHES } from '../../src/counting/branches/branch-windows.ts';
+import type { BranchState } from '../../src/counting/branches/branch-windows.ts';
+import { packSums, unknownDay, WINDOW_MS } from '../../src/counting/branches/branch-day.ts';
+import { BranchFiles } from '../../src/polling/branch-files.ts';
+import { captureLog } from '../support/captured-log.ts';
+import type { Line } from '../support/captured-log.ts';
+import { CALENDAR, NOW_MS, OWNER } from '../support/owner.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const UNREADABLE = 'branch file unreadable, reading from the service';
+const WRITE_FAILED = 'branch file write failed, retrying';
+
+const STATE: BranchState = {
+  ...NO_BRANCHES,
+  keys: ['101'],
+  today: { ...unknownDay(CALENDAR.dayAt(NOW_MS), WINDOW_MS), sums: [packSums([3, 1, 3, 1])] },
+};
+
+let folder: string;
+let lines: Line[];
+let isLocked: boolean;
+let files: BranchFiles;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'branch-files-'));
+  isLocked = true;
+  files = filesIn(folder);
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function filesIn(path: string): BranchFiles {
+  const captured = captureLog(new VirtualClock(NOW_MS));
+  ({ lines } = captured);
+  return new BranchFiles({ path, isLocked: () => isLocked, log: captured.log });
+}
+
+function read(): Promise<BranchState> {
+  return files.read(OWNER, 'riverside');
+}
+
+function write(): Promise<void> {
+  return files.write(OWNER, 'riverside', STATE);
+}
+
+async function fileNames(): Promise<string[]> {
+  return (await readdir(folder, { recursive: true })).toSorted();
+}
+
+test('what was written is read, of each customer its own', async () => {
+  await write();
+  expect(await read()).toEqual(STATE);
+  expect(await files.read('["s","other","other"]', 'other')).toBe(NO_BRANCHES);
+  expect(await fileNames()).toEqual([
+    'branches',
+    expect.stringMatching(/^branches\/[0-9a-f]{32}\.json$/),
+  ]);
+  expect(lines).toEqual([]);
+});
+
+test('without a storage path nothing is written or read', async () => {
+  files = filesIn('');
+  await write();
+  expect(await read()).toBe(NO_BRANCHES);
+  expect(lines).toEqual([]);
+});
+
+test("without the lock nothing is written: the file may be another process's", async () => {
+  isLocked = false;
+  await write();
+  expect(await fileNames()).toEqual([]);
+});
+
+test('a damaged file is a warning, and is replaced by the next one', async () => {
+  await write();
+  const [, name = ''] = await fileNames();
+  const file = join(folder, name);
+  await writeFile(file, (await readFile(file, 'utf8')).slice(0, -20));
+  expect(await read()).toBe(NO_BRANCHES);
+  expect(lines).toMatchObject([
+    { msg: UNREADABLE, customer: 'riverside', file, error: 'not JSON' },
+  ]);
+  await write();
+  expect(await read()).toEqual(STATE);
+});
+
+test('a file that cannot be written is a warning once', async () => {
+  await writeFile(join(folder, 'branches'), '');
+  await write();
+  await write();
+  expect(lines).toMatchObject([{ msg: WRITE_FAILED, customer: 'riverside' }]);
+  await rm(join(folder, 'branches'));
+  await write();
+  expect(await read()).toEqual(STATE);
+});
