@@ -145,10 +145,13 @@ type Settings = { readonly [Name in keyof typeof SWITCHES]: (typeof SWITCHES)[Na
 
 export interface Conventions extends Settings {
   readonly minuteKey: MinuteKey;
+  /** Whether branches, clients and devices are replaced by `forcedTo`. Not drawn: no client could know them. */
+  readonly forcedGroups: 'never' | 'always';
 }
 
 export const plainConventions: Conventions = {
   minuteKey: { form: 'iso', zone: 'customer', designator: 'offset', precision: 'second' },
+  forcedGroups: 'never',
   ...settings((values) => values[0]),
 };
 
@@ -156,6 +159,7 @@ export const plainConventions: Conventions = {
 export function drawConventions(random: Random): Conventions {
   return {
     minuteKey: drawMinuteKey(random),
+    forcedGroups: 'never',
     ...settings((values) => (random.next() < 0.5 ? values[0] : pick(random, values))),
   };
 }

@@ -42,15 +42,16 @@ export function dataBody(ledger: Ledger, query: DataQuery, nowMs: number): strin
   const rows = rowsOf(ledger, query, aggregation, window, nowMs);
   const body = aggregated(query, aggregation, rows);
   const size = forced.above === 'rows' ? rows.length : body.length;
+  if (isGroup(aggregation)) {
+    return conventions.forcedGroups === 'always' ? forcedBody() : body;
+  }
   const mayForce = coarseness(forcedTo, conventions) > coarseness(aggregation, conventions);
   return mayForce && size > forced.limit ? forcedBody() : body;
 }
 
-/** An aggregation is only forced to a coarser one; nothing is coarser than groups. */
-function coarseness(aggregation: Aggregation, { quarter }: Conventions): number {
-  return isGroup(aggregation)
-    ? 4
-    : { minute: 0, quarter: quarter === '15 minutes' ? 1 : 3, day: 2 }[aggregation];
+/** An aggregation is only forced to a coarser one. */
+function coarseness(aggregation: TimeAggregation, { quarter }: Conventions): number {
+  return { minute: 0, quarter: quarter === '15 minutes' ? 1 : 3, day: 2 }[aggregation];
 }
 
 function aggregated(query: DataQuery, aggregation: Aggregation, rows: readonly Row[]): string {
@@ -245,7 +246,7 @@ function rawRecord(ledger: Ledger, { stream }: DataQuery, record: ServiceRecord)
         amount: record.in + record.out,
         ...common,
         category: record.in > 0 ? categories.in : categories.out,
-        libraryControllerState: controllerState(ledger, record.eventMs),
+        libraryControllerState: controllerState(ledger, record),
         ...ids,
       }
     : {
@@ -267,9 +268,11 @@ function patron(...recordId: readonly number[]): Record<string, unknown> {
 }
 
 /** Staffed from nine to five while open. */
-function controllerState({ library, zone }: Ledger, eventMs: number): string {
+function controllerState({ library, zone }: Ledger, { eventMs, device }: ServiceRecord): string {
   const minute = minuteOfDay(zone, eventMs);
-  if (openInterval(library.opening, weekdayOf(zone.dayOf(eventMs)), minute) === undefined) {
+  const branch = library.branches.find(({ id }) => id === library.devices[device]?.branchId);
+  const opening = branch?.opening ?? library.opening;
+  if (openInterval(opening, weekdayOf(zone.dayOf(eventMs)), minute) === undefined) {
     return 'Closed';
   }
   return minute >= 9 * 60 && minute < 17 * 60 ? 'Staffed' : 'SelfService';

@@ -10,6 +10,7 @@ import { hexadecimal, mixSeeds } from './chance.ts';
 import { HOUR_MS } from '../base/duration.ts';
 import {
   ALWAYS_OPEN,
+  OFFICE_HOURS,
   OPEN_EARLY_AND_LATE,
   SHORTER_ON_WEEKENDS,
   deadFrom,
@@ -94,8 +95,8 @@ function buildingsOf({ branches, capacity }: Library, breakdowns: readonly Break
 
 /**
  * The five customers of the demo. The first four are closed at night, on four continents, so at least two
- * of them are open at any time. The last never closes. Two have dead doors: one of the three of the first,
- * and the only one of the last.
+ * of them are open at any time. The last never closes. Three have dead doors: one of the three of the first,
+ * the only one of a branch of the second, and the only one of the last.
  */
 function demoLibraries(seed: number, nowMs: number): readonly Library[] {
   const lively = { quietHours: 0.5, groupChance: 0.9, opening: OPEN_EARLY_AND_LATE };
@@ -103,8 +104,7 @@ function demoLibraries(seed: number, nowMs: number): readonly Library[] {
     {
       ...lively,
       name: 'riverside',
-      doors: { 'Riverside Hall': 3 },
-      deadDoor: 'Garden entrance',
+      branches: { 'Riverside Hall': { doors: 3, deadDoor: 'Garden entrance' } },
       timezone: 'Europe/Copenhagen',
       region: 'north',
       visitsPerDay: 4_300,
@@ -114,7 +114,11 @@ function demoLibraries(seed: number, nowMs: number): readonly Library[] {
     {
       ...lively,
       name: 'harbour-point',
-      doors: { 'Harbour Point': 3, 'Ferry Landing': 1, Lighthouse: 1 },
+      branches: {
+        'Harbour Point': { doors: 3 },
+        'Ferry Landing': { doors: 1, opening: OFFICE_HOURS, weight: 0.4 },
+        Lighthouse: { doors: 1, weight: 0.3, deadDoor: 'Main entrance' },
+      },
       timezone: 'America/New_York',
       region: 'west',
       opening: SHORTER_ON_WEEKENDS,
@@ -125,7 +129,7 @@ function demoLibraries(seed: number, nowMs: number): readonly Library[] {
     {
       ...lively,
       name: 'lotus-garden',
-      doors: { 'Lotus Garden': 2 },
+      branches: { 'Lotus Garden': { doors: 2 } },
       timezone: 'Asia/Kolkata',
       region: 'east',
       visitsPerDay: 3_100,
@@ -135,7 +139,7 @@ function demoLibraries(seed: number, nowMs: number): readonly Library[] {
     {
       ...lively,
       name: 'southern-cross',
-      doors: { 'Southern Cross': 2 },
+      branches: { 'Southern Cross': { doors: 2 } },
       timezone: 'Pacific/Auckland',
       region: 'south',
       visitsPerDay: 2_200,
@@ -144,8 +148,7 @@ function demoLibraries(seed: number, nowMs: number): readonly Library[] {
     },
     {
       name: 'old-town',
-      doors: { 'Old Town': 1 },
-      deadDoor: 'Main entrance',
+      branches: { 'Old Town': { doors: 1, deadDoor: 'Main entrance' } },
       timezone: 'Europe/London',
       region: 'north',
       opening: ALWAYS_OPEN,
@@ -156,10 +159,15 @@ function demoLibraries(seed: number, nowMs: number): readonly Library[] {
   return libraries.map((one, i) => demoLibrary(seed, FIRST_CUSTOMER_ID + i, one, nowMs));
 }
 
-interface DemoLibrary extends Partial<Library> {
+interface DemoLibrary extends Omit<Partial<Library>, 'branches'> {
   readonly timezone: string;
-  /** Number of doors by branch. */
-  readonly doors: Readonly<Record<string, number>>;
+  /** By name. */
+  readonly branches: Readonly<Record<string, DemoBranch>>;
+}
+
+interface DemoBranch extends Pick<Branch, 'opening' | 'weight'> {
+  /** Number of doors. */
+  readonly doors: number;
   /** Has counted nobody for 25 hours. */
   readonly deadDoor?: string;
 }
@@ -167,16 +175,20 @@ interface DemoLibrary extends Partial<Library> {
 function demoLibrary(
   seed: number,
   customerId: number,
-  { doors, deadDoor, ...given }: DemoLibrary,
+  { branches: demoBranches, ...given }: DemoLibrary,
   nowMs: number,
 ): Library {
   const random = seededRandom(mixSeeds(seed, customerId, 1));
-  const branches: readonly Branch[] = Object.keys(doors).map((name, i) => ({
-    id: (customerId % 1_000) * 100 + i + 1,
-    name,
-  }));
-  const devices = branches
-    .flatMap((branch) => drawDevices(random, branch, doors[branch.name]))
-    .map((device) => (device.name === deadDoor ? deadFrom(device, nowMs - DEAD_FOR_MS) : device));
-  return drawLibrary(seed, customerId, { ...given, branches, devices });
+  const drawn = Object.entries(demoBranches).map(([name, { doors, deadDoor, ...branch }], i) => {
+    const id = (customerId % 1_000) * 100 + i + 1;
+    const devices = drawDevices(random, { id, name }, doors).map((device) =>
+      device.name === deadDoor ? deadFrom(device, nowMs - DEAD_FOR_MS) : device,
+    );
+    return { branch: { id, name, ...branch }, devices };
+  });
+  return drawLibrary(seed, customerId, {
+    ...given,
+    branches: drawn.map(({ branch }) => branch),
+    devices: drawn.flatMap(({ devices }) => devices),
+  });
 }

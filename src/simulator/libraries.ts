@@ -13,6 +13,10 @@ export interface OpeningInterval {
 export interface Branch {
   readonly id: number;
   readonly name: string;
+  /** Within the opening hours of the library. Default: those. */
+  readonly opening?: readonly OpeningInterval[];
+  /** Its share of the visitors relative to other open branches. Default: 1. */
+  readonly weight?: number;
 }
 
 /** How people who pass in one direction are counted. */
@@ -52,6 +56,7 @@ export interface Library {
   readonly timezone: string;
   readonly region: string;
   readonly capacity: number;
+  /** When any of its branches is open. */
   readonly opening: readonly OpeningInterval[];
   readonly branches: readonly Branch[];
   readonly devices: readonly Device[];
@@ -114,12 +119,14 @@ const REGIONS = ['north', 'south', 'east', 'west'];
 export function drawLibrary(seed: number, customerId: number, given: Partial<Library>): Library {
   const random = seededRandom(mixSeeds(seed, customerId));
   const branchCount = given.branches?.length ?? pick(random, [1, 1, 1, 2, 3]);
-  const branches =
-    given.branches ??
-    BRANCH_NAMES.slice(0, branchCount).map((name, i) => ({ id: customerId * 10 + i + 1, name }));
+  const drawn = BRANCH_NAMES.slice(0, branchCount).map((name, i) => ({
+    id: customerId * 10 + i + 1,
+    name,
+  }));
   const visitsPerDay = Math.round(40 * 2 ** (random.next() * 3.5));
   const meanVisitMinutes = 20 + Math.round(random.next() * 30);
   const opening = pick(random, OPENINGS);
+  const branches = given.branches ?? drawHours(seed, customerId, drawn, given.opening ?? opening);
   return {
     customerId,
     seed,
@@ -137,6 +144,34 @@ export function drawLibrary(seed: number, customerId: number, given: Partial<Lib
     groupChance: 0.3,
     ...given,
   };
+}
+
+/** Draws shorter hours and fewer visitors for each branch but the first. */
+function drawHours(
+  seed: number,
+  customerId: number,
+  branches: readonly Branch[],
+  opening: readonly OpeningInterval[],
+): readonly Branch[] {
+  const random = seededRandom(mixSeeds(seed, customerId, 2));
+  return branches.map((branch, i) => {
+    if (i === 0) {
+      return branch;
+    }
+    const closedOn = Math.floor(random.next() * 14);
+    const lateMinutes = 60 * Math.floor(random.next() * 3);
+    const earlyMinutes = 60 * Math.floor(random.next() * 3);
+    const shorter = opening.map(({ weekdays, fromMinute, toMinute }) => ({
+      weekdays: weekdays.filter((weekday) => weekday !== closedOn),
+      fromMinute: fromMinute + lateMinutes,
+      toMinute: toMinute - earlyMinutes,
+    }));
+    return {
+      ...branch,
+      opening: shorter.filter(({ fromMinute, toMinute }) => fromMinute < toMinute),
+      weight: 0.3 + 0.7 * random.next(),
+    };
+  });
 }
 
 /** Returns a setting that counts these shares of entries and exits from an instant on, no pass twice. */

@@ -4,10 +4,10 @@
  */
 import { seededRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
-import { drawPoisson, mixSeeds, pick, weightedPicker } from './chance.ts';
+import { drawPoisson, mixSeeds, weightedPicker } from './chance.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
 import { openInterval } from './libraries.ts';
-import type { Device, Library, OpeningInterval, SensorSetting } from './libraries.ts';
+import type { Branch, Device, Library, OpeningInterval, SensorSetting } from './libraries.ts';
 import { minuteOfDay, weekdayOf } from './zone.ts';
 import type { Zone } from './zone.ts';
 
@@ -45,19 +45,33 @@ const WEEKDAYS = [1.1, 1.05, 1.1, 1, 0.95, 0.9, 0.8];
 /** A half hour in which the library is open. */
 interface Slot {
   readonly startMs: number;
-  readonly closesMs: number;
   readonly weight: number;
+  /** At least one. */
+  readonly open: readonly OpenBranch[];
+  readonly pickBranch: (random: Random) => OpenBranch;
+}
+
+interface EquippedBranch extends Branch {
+  readonly door: DevicePicker;
+  readonly station: DevicePicker;
+}
+
+/** A branch that is open in a slot. */
+interface OpenBranch {
+  readonly branch: EquippedBranch;
+  readonly closesMs: number;
 }
 
 /** Returns all passes and logins of the visits that begin on a local date, in order of time. */
 export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffic {
   const { meanVisitMinutes, loginShare, groupChance, visitsPerDay } = library;
   const random = seededRandom(mixSeeds(library.seed, library.customerId, day));
-  const slots = openSlots(library, zone, day);
-  const branches = library.branches.map(({ id }) => ({
-    door: devicePicker(library, id, 'door'),
-    station: devicePicker(library, id, 'station'),
+  const branches = library.branches.map((branch) => ({
+    ...branch,
+    door: devicePicker(library, branch.id, 'door'),
+    station: devicePicker(library, branch.id, 'station'),
   }));
+  const slots = openSlots(library, branches, zone, day);
   const people: Pass[] = [];
   const logins: Pass[] = [];
 
@@ -65,10 +79,10 @@ export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffi
     people.push({ timeMs, device: door(random), people: count, detectionDraw: random.next() });
   }
 
-  function visit({ startMs, closesMs }: Slot): void {
+  function visit({ startMs, pickBranch }: Slot): void {
     const enterMs = startMs + Math.floor(random.next() * SLOT_MS);
     const size = random.next() < 0.04 ? 2 + Math.floor(random.next() * 3) : 1;
-    const branch = pick(random, branches);
+    const { branch, closesMs } = pickBranch(random);
     const stayMs = drawStayMs(random, meanVisitMinutes);
     const leavesMs = closesMs + Math.floor(random.next() * MAX_LEAVING_MS);
     const exitMs = Math.min(enterMs + stayMs, leavesMs);
@@ -84,19 +98,19 @@ export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffi
   }
 
   /** All enter within a minute, and leave together about an hour later. */
-  function visitOfSchoolClass({ startMs, closesMs }: Slot): void {
-    const door = branches[0]?.door;
-    if (door === undefined) {
+  function visitOfSchoolClass({ startMs, open: [first] }: Slot): void {
+    if (first === undefined) {
       return;
     }
+    const { branch, closesMs } = first;
     const enterMs = startMs + Math.floor(random.next() * SLOT_MS);
     const stayMs = (40 + random.next() * 30) * MINUTE_MS;
     const size = 15 + Math.floor(random.next() * 45);
     for (let i = 0; i < size; i++) {
       const inMs = enterMs + Math.floor(random.next() * MINUTE_MS);
       const leaveMs = Math.min(enterMs + stayMs, closesMs) + random.next() * MINUTE_MS;
-      pass(door, inMs, 1);
-      pass(door, Math.floor(Math.max(inMs + SECOND_MS, leaveMs)), -1);
+      pass(branch.door, inMs, 1);
+      pass(branch.door, Math.floor(Math.max(inMs + SECOND_MS, leaveMs)), -1);
     }
   }
 
@@ -142,6 +156,10 @@ function byTime(a: Pass, b: Pass): number {
   return a.timeMs - b.timeMs || a.device - b.device || a.people - b.people;
 }
 
+function weightOf({ branch }: OpenBranch): number {
+  return branch.weight ?? 1;
+}
+
 /** Draws an index in the library's devices. */
 type DevicePicker = (random: Random) => number;
 
@@ -155,17 +173,25 @@ function devicePicker({ devices }: Library, branchId: number, kind: Device['kind
 }
 
 /** Half hours of elapsed time: 46 or 50 on the days on which clocks change. */
-function openSlots(library: Library, zone: Zone, day: number): readonly Slot[] {
+function openSlots(
+  library: Library,
+  branches: readonly EquippedBranch[],
+  zone: Zone,
+  day: number,
+): readonly Slot[] {
   const slots: Slot[] = [];
   const weekday = weekdayOf(day);
   const endMs = zone.dayStartMs(day + 1);
   for (let startMs = zone.dayStartMs(day); startMs < endMs; startMs += SLOT_MS) {
     const minute = minuteOfDay(zone, startMs);
-    const open = openInterval(library.opening, weekday, minute);
-    if (open !== undefined) {
+    const open = branches.flatMap((branch) => {
+      const interval = openInterval(branch.opening ?? library.opening, weekday, minute);
+      return interval === undefined ? [] : [{ branch, closesMs: closingMs(zone, day, interval) }];
+    });
+    if (open.length > 0) {
       const busy = HOURS[Math.floor(minute / 60)] ?? 1;
       const weight = library.quietHours + (1 - library.quietHours) * busy;
-      slots.push({ startMs, closesMs: closingMs(zone, day, open), weight });
+      slots.push({ startMs, weight, open, pickBranch: weightedPicker(open, weightOf) });
     }
   }
   return slots;

@@ -56,10 +56,32 @@ describe('the five customers of the demo', () => {
     expect([...before.keys()].filter((id) => !after.has(id))).toHaveLength(1);
   });
 
-  // The rules of devices look at customers with one branch only, as long as they have no week of data.
-  test('have one branch where a device is dead, and elsewhere one with three', () => {
-    const branches = serviceAt(NOW_MS).customers.map(({ library }) => library.branches.length);
-    expect(branches).toEqual([1, 3, 1, 1, 1]);
+  test('have three branches in one place, of which one has a dead door and one shorter hours', () => {
+    const service = serviceAt(NOW_MS);
+    const branches = service.customers.map(({ library }) => library.branches);
+    expect(branches.map(({ length }) => length)).toEqual([1, 3, 1, 1, 1]);
+    const ids = branches[1]?.map(({ id }) => id) ?? [];
+    function countedBranches(from: string, to: string): readonly boolean[] {
+      const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
+      const counted = service.breakdownTotals('harbour-point', 'branch', fromMs, toMs);
+      return ids.map((id) => counted.has(id));
+    }
+    expect(countedBranches('2026-03-16T14:00:00Z', '2026-03-17T14:00:00Z')).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    // The second is closed from eight in the evening on.
+    expect(countedBranches('2026-03-17T00:10:00Z', '2026-03-17T03:00:00Z')).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect(countedBranches('2026-03-17T14:00:00Z', '2026-03-18T15:00:00Z')).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   test('are closed at night, but for the last one', () => {

@@ -145,6 +145,16 @@ describe('forced aggregation', () => {
     expect(aggregation).toBe(above === 'rows' ? 'minute' : 'day');
   });
 
+  test('of branches, clients and devices is a switch, and otherwise never applied', () => {
+    const limited = { forced: { above: 'rows', limit: 1 } } as const;
+    for (const aggregation of ['branch', 'client', 'device']) {
+      const query = { aggregation, from: '2026-03-18T10:00:00Z', to: '2026-03-18T11:00:00Z' };
+      expect(small(limited).ask(PEOPLE, query).metadata.aggregation).toBe(aggregation);
+      const forced = small({ forcedGroups: 'always' });
+      expect(forced.ask(PEOPLE, query).metadata.aggregation).toBe('day');
+    }
+  });
+
   test('never uses a finer aggregation than requested', () => {
     const { ask } = small({ forced: { above: 'rows', limit: 1 }, forcedTo: 'minute' });
     expect(ask(PEOPLE, { ...query, aggregation: 'day' })).toEqual(days);

@@ -31,6 +31,26 @@ describe('traffic of a day', () => {
     expect(logins.length / entries.length).toBeLessThan(0.5);
   });
 
+  test('passes the doors of a branch only in its own hours, more of them where it is busier', () => {
+    const morning = [{ weekdays: [2], fromMinute: 600, toMinute: 720 }];
+    const branches = [
+      { id: 1, name: 'Main' },
+      { id: 2, name: 'North', opening: morning, weight: 0.5 },
+      { id: 3, name: 'South', weight: 3 },
+    ];
+    const library = drawLibrary(3, 9, { visitsPerDay: 3_000, opening: OFFICE_HOURS, branches });
+    const { people } = dayTraffic(library, zones('UTC'), WEDNESDAY);
+    const byBranch = Map.groupBy(people, ({ device }) => library.devices[device]?.branchId);
+    const [main = [], north = [], south = []] = [1, 2, 3].map((id) => byBranch.get(id));
+    const times = north.map(({ timeMs }) => timeMs);
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(Date.parse('2026-03-18T10:00:00Z'));
+    expect(Math.max(...times)).toBeLessThan(Date.parse('2026-03-18T12:05:00Z'));
+    expect(north.reduce((sum, pass) => sum + pass.people, 0)).toBe(0);
+    expect(north.length).toBeGreaterThan(20);
+    expect(south.length / main.length).toBeGreaterThan(2.5);
+    expect(south.length / main.length).toBeLessThan(3.5);
+  });
+
   test.each([
     ['2026-10-25', 25],
     ['2026-03-29', 23],
