@@ -20,6 +20,8 @@ import { nextOccupancy } from '../../src/counting/occupancy/occupancy.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { countPasses } from '../../src/simulator/traffic.ts';
+import { estimateByWindow, pastDayByHour, sumsByStep } from './by-window.ts';
+import type { SumsByStep } from './by-window.ts';
 import { drawBurst, equip, groupShareOf, passesFor, REGIMES } from './regimes.ts';
 import type { Regime } from './regimes.ts';
 import { DAYS, drawOpenDays, drawPasses, LIBRARIES } from './visitors.ts';
@@ -39,6 +41,9 @@ export interface ErrorSums {
   estimated: number;
   /** Minutes with the actual number inside the interval. */
   covered: number;
+  /** The errors of a branch in the minutes with its estimate, and of the raw occupancy in them. */
+  rawWhereBranch: number;
+  branch: number;
 }
 
 /** A day on which the library is open, without what the doors count. */
@@ -122,18 +127,36 @@ function evaluate(
   seed: number,
   days: readonly VisitedDay[],
 ): Omit<ErrorSums, 'regime'> {
-  const sums = { minutes: 0, raw: 0, shown: 0, rawWhereShown: 0, estimated: 0, covered: 0 };
+  const sums = {
+    minutes: 0,
+    raw: 0,
+    shown: 0,
+    rawWhereShown: 0,
+    estimated: 0,
+    covered: 0,
+    rawWhereBranch: 0,
+    branch: 0,
+  };
+  const noDay = noCounts(QUARTERS_PER_DAY);
+  const historyByHour = Array.from({ length: DAYS }, (_, day) => pastDayByHour(day % 7, noDay));
   const history = Array.from({ length: DAYS }, (_, day) => dayOf(day, noCounts(QUARTERS_PER_DAY)));
   for (const { day, open, passes, inside } of days) {
     const counted = countDay(library, regime, seed, day, open, passes);
     history[day] = dayOf(day, counted.byQuarter);
+    historyByHour[day] = pastDayByHour(day % 7, counted.byQuarter);
     if (day >= EVALUATED_FROM_DAY) {
       const model = learnDoors(history.slice(day - HISTORY_DAYS, day), day % 7);
       const opens = minuteOf(open.opensMs);
       const closes = open.closesMs === Infinity ? MINUTES_PER_DAY : minuteOf(open.closesMs);
+      const branchModel = learnDoors(historyByHour.slice(day - HISTORY_DAYS, day), day % 7);
+      const branch = branchModel.emptiesAtNight
+        ? estimateByWindow(branchModel, closes, releasedSums(counted))
+        : undefined;
       for (const { minute, raw, estimate } of shownUntil(closes, model, counted)) {
         if (minute >= opens) {
-          addMinute(sums, inside[minute] ?? 0, raw, estimate);
+          const actual = inside[minute] ?? 0;
+          addMinute(sums, actual, raw, estimate);
+          addBranchMinute(sums, actual, raw, branch?.get(minute + 1));
         }
       }
     }
@@ -201,6 +224,31 @@ function* shownUntil(
         yield { minute, raw, estimate };
       }
     }
+  }
+}
+
+/** Returns a function that returns the sums known after some minutes of a day. */
+function releasedSums({ byMinute, late }: CountsOfDay): (minute: number) => SumsByStep {
+  let known = byMinute;
+  const releases = [0, ...late.keys()]
+    .toSorted((a, b) => a - b)
+    .map((fromMinute) => {
+      known = plus(known, late.get(fromMinute));
+      return { fromMinute, sums: sumsByStep(known) };
+    });
+  const atStart = sumsByStep(byMinute);
+  return (minute) => releases.findLast(({ fromMinute }) => fromMinute <= minute)?.sums ?? atStart;
+}
+
+function addBranchMinute(
+  sums: Pick<ErrorSums, 'rawWhereBranch' | 'branch'>,
+  actual: number,
+  raw: number,
+  estimate: Estimate | undefined,
+): void {
+  if (estimate !== undefined) {
+    sums.rawWhereBranch += (raw - actual) ** 2;
+    sums.branch += (estimate.people - actual) ** 2;
   }
 }
 

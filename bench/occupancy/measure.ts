@@ -29,6 +29,8 @@ export interface Accuracy {
   readonly relativeError: number;
   /** Standard error of `relativeError`: how much it depends on the libraries drawn. */
   readonly standardError: number;
+  /** `relativeError` of the library as a branch. */
+  readonly branchError: number;
   /** Share of the minutes in which the actual number is in the interval. */
   readonly coverage: number;
   /** Share of the minutes without an estimate. */
@@ -83,6 +85,7 @@ function accuracyOf(all: readonly ErrorSums[]): Omit<Accuracy, 'library' | 'regi
     rawError: Math.sqrt(sum(all, 'raw') / minutes),
     relativeError: relativeError(all),
     standardError: jackknife(all),
+    branchError: Math.sqrt(sum(all, 'branch') / sum(all, 'rawWhereBranch')),
     coverage: sum(all, 'covered') / shown,
     withheld: 1 - shown / minutes,
   };

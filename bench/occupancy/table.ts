@@ -32,9 +32,11 @@ const SPECIFIED: Readonly<Record<string, readonly number[]>> = {
 };
 /** A value that is worse by more than this is bold. */
 const TOLERANCE = 0.05;
+const BRANCH_TOLERANCE = 0.03;
 
 /**
- * Each cell: relative error ± standard error, coverage, and the share of minutes withheld unless it is 0.
+ * Each cell: relative error ± standard error, coverage, and the share of minutes withheld unless it is 0;
+ * beside it the relative error of the library as a branch, bold if it is larger by too much.
  * Libraries that never have an estimate are left out.
  */
 export function occupancyTable(cells: readonly Accuracy[]): string {
@@ -43,15 +45,25 @@ export function occupancyTable(cells: readonly Accuracy[]): string {
   );
   const regimes = Map.groupBy(cells, ({ regime }) => regime);
   return alignTable([
-    ['regime', ...libraries],
+    ['regime', ...libraries.flatMap((library) => [library, 'as a branch'])],
     ...Array.from(regimes, ([regime, ofRegime]) => [
       regime,
-      ...libraries.map((library, i) => {
+      ...libraries.flatMap((library, i) => {
         const accuracy = ofRegime.find((cell) => cell.library === library);
-        return accuracy ? cellText(accuracy, SPECIFIED[regime]?.[i]) : '';
+        return accuracy
+          ? [cellText(accuracy, SPECIFIED[regime]?.[i]), branchText(accuracy)]
+          : ['', ''];
       }),
     ]),
   ]);
+}
+
+function branchText({ branchError, relativeError, rawError, withheld }: Accuracy): string {
+  if (withheld === 1 || rawError === 0) {
+    return '';
+  }
+  const isWorse = branchError > relativeError + BRANCH_TOLERANCE;
+  return isWorse ? `**${branchError.toFixed(2)}**` : branchError.toFixed(2);
 }
 
 function cellText(

@@ -199,8 +199,8 @@ function areSpansEqual(a: Span, b: Span): boolean {
   return a.startMs === b.startMs && a.endMs === b.endMs;
 }
 
-/** Depends on the time alone, not on polls. */
-function finishedWindows(branchDay: BranchDay, endMs: number): number {
+/** Returns the number of windows that are finished at an instant: by the time alone, not by polls. */
+export function finishedWindows(branchDay: BranchDay, endMs: number): number {
   const minutes = Math.ceil((endMs - branchDay.day.startMs) / MINUTE_MS) - SETTLE_MINUTES;
   const finished = Math.floor((minutes * MINUTE_MS) / branchDay.stepMs);
   return Math.min(Math.max(0, finished), windowsOf(branchDay));

@@ -1,7 +1,7 @@
 /** The estimate at a poll, and what it needs to know about the day. */
 import { MINUTE_MS } from '../../base/duration.ts';
 import type { Span } from '../calendar/calendar.ts';
-import { countInMinute } from '../rows/day-counts.ts';
+import { countAt } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import type { DoorModel } from './door-model.ts';
 import { continueEstimate, estimateFrom, START_OF_DAY } from './estimate.ts';
@@ -63,15 +63,25 @@ export function estimateToday(
 }
 
 function areEqualUntil(a: DayCounts, b: DayCounts, endMinute: number): boolean {
-  for (let minute = 0; minute < endMinute; minute += 1) {
+  const endMs = endMinute * MINUTE_MS;
+  if (runningFromMs(a) < endMs || runningFromMs(b) < endMs) {
+    return false;
+  }
+  const steps = Math.ceil(endMs / a.stepMs);
+  for (let step = 0; step < steps; step += 1) {
     if (
-      countInMinute(a, 0, minute) !== countInMinute(b, 0, minute) ||
-      countInMinute(a, 1, minute) !== countInMinute(b, 1, minute)
+      countAt(a, 0, step) !== countAt(b, 0, step) ||
+      countAt(a, 1, step) !== countAt(b, 1, step)
     ) {
       return false;
     }
   }
   return true;
+}
+
+/** Returns the start of a running window, since the day's start; Infinity without one. */
+function runningFromMs({ stepMs, lastStepEndMs, first, counts }: DayCounts): number {
+  return lastStepEndMs === undefined ? Infinity : (first + (counts[0]?.length ?? 0) - 1) * stepMs;
 }
 
 /** Returns {@link DayDoors.closingMinute} from the opening times of the day; undefined: they are unknown. */
