@@ -26,6 +26,7 @@ const RESOURCE = z.looseObject({
 const PROBE = z.object({ httpGet: z.object({ path: z.string(), port: z.literal('http') }) });
 const CONTAINER = z.object({
   args: z.array(z.string()),
+  env: z.tuple([z.object({ name: z.literal('SHARDS'), value: z.string() })]),
   ports: z.tuple([z.object({ name: z.literal('http'), containerPort: z.number() })]),
   startupProbe: PROBE,
   readinessProbe: PROBE,
@@ -77,13 +78,13 @@ const PATCHES = new Map(
   ),
 );
 
-/** What the overlay of docs/operations.md builds, with further lines. */
-function buildOverlay(lines = ''): readonly Resource[] {
+/** What the overlay of docs/operations.md builds, with further lines and a change. */
+function buildOverlay(lines = '', change = (text: string) => text): readonly Resource[] {
   const [, overlay = ''] = /```yaml\n(# kustomization\.yaml\n[^`]+)```/.exec(DOCS) ?? [];
   const base = relative(realpathSync(workspace.folder), FOLDER);
   workspace.write(
     'kustomization.yaml',
-    `${overlay.replace('../library-stats-exporter/deploy/kubernetes', base)}${lines}`,
+    `${change(overlay).replace('../library-stats-exporter/deploy/kubernetes', base)}${lines}`,
   );
   workspace.write('config.yaml', 'customers: []\n');
   workspace.write('riverside', 'hunter2hunter2');
@@ -110,7 +111,6 @@ const NOTHING = /(?!)/;
 
 /** Each patch, what must be in what it builds, and what must not. */
 const PATCHED: readonly (readonly [name: string, there: readonly RegExp[], gone: RegExp])[] = [
-  ['one shard', [/--shard=auto\/1/, /"replicas":1/], /--shard=auto\/2/],
   ['kube-prometheus-stack', [/("release":"kube-prometheus-stack".*){2}/], NOTHING],
   ['OpenShift', [], /runAsUser|runAsGroup|"fsGroup"/],
   ['no volume', [/"--storage\.path="/], /volumeClaimTemplates|"mountPath":"\/data"|=\/data/],
@@ -138,11 +138,28 @@ test('the rules are those of prometheus/rules', async () => {
   expect(resourceOf('PrometheusRule', build())['spec']).toEqual({ groups });
 });
 
-test('there are as many pods as shards, and each is one of them', () => {
-  const [, flag = ''] = /--shard=(\S+)/.exec(container.args.join(' ')) ?? [];
-  for (let shard = 0; shard < replicas; shard += 1) {
-    expect(parseShard(flag, `${NAME}-${shard}`)).toEqual({ shard, shards: replicas });
+/** The flag with the environment of the container, as Kubernetes expands it. */
+function shardFlag({ args, env: [{ name, value }] }: z.infer<typeof CONTAINER>): string {
+  const [, flag = ''] = /--shard=(\S+)/.exec(args.join(' ')) ?? [];
+  return flag.replace(`$(${name})`, value);
+}
+
+test.each([
+  ['base', build(), 2],
+  ['overlay', buildOverlay(), 1],
+  [
+    'overlay with another count',
+    buildOverlay('', (text) => text.replace('count: 1', 'count: 3')),
+    3,
+  ],
+])('the %s has as many pods as shards, and each is one of them', (_name, built, shards) => {
+  const { replicas, template } = STATEFUL_SET.parse(resourceOf('StatefulSet', built)['spec']);
+  expect(replicas).toBe(shards);
+  const flag = shardFlag(template.spec.containers[0]);
+  for (let shard = 0; shard < shards; shard += 1) {
+    expect(parseShard(flag, `${NAME}-${shard}`)).toEqual({ shard, shards });
   }
+  expect(() => parseShard(flag, `${NAME}-${shards}`)).toThrow('with a number below the count');
 });
 
 const UNPRIVILEGED = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true };
@@ -199,7 +216,7 @@ test('a pod starts with its arguments, configuration and secrets, and serves its
           changed.replaceAll(mountPath, name === 'data' ? data : workspace.folder),
         text,
       )
-      .replaceAll('=auto/', '=0/');
+      .replace(/(?<=--shard=).+/, shardFlag(container).replace('auto', '0'));
   }
   // Nobody responds there; the names of the example would be looked up.
   const offline = config['config.yaml'].replaceAll(/https:\/\/\S+/g, 'http://127.0.0.1:9');
