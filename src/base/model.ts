@@ -78,6 +78,14 @@ export interface WindowQuery extends AggregatedQuery {
   readonly from: string;
 }
 
+/** What a response says about itself: its documented fields, as far as they are present. */
+export interface ResponseMetadata {
+  readonly from?: string;
+  readonly to?: string;
+  readonly count?: number;
+  readonly limit?: number;
+}
+
 /**
  * A complete response. `aggregation` is the one that the service used, in lower case. It may differ from the
  * requested one: above 1 MB the service forces another (docs/service.md#aggregations).
@@ -85,6 +93,7 @@ export interface WindowQuery extends AggregatedQuery {
 export interface AggregatedResponse {
   readonly aggregation: string;
   readonly rows: readonly Row[];
+  readonly metadata?: ResponseMetadata;
 }
 
 /** A query for one page of raw records. All its pages have the same window. */
@@ -106,6 +115,7 @@ export type RawRecord = readonly (string | number | null)[];
 export interface RawPage {
   readonly aggregation: undefined;
   readonly records: readonly RawRecord[];
+  readonly metadata: ResponseMetadata;
   /** Start of the next page. Undefined on the last one. */
   readonly startToken: Secret | undefined;
 }

@@ -10,14 +10,16 @@ import type {
   Endpoint,
   PageQuery,
   RawRecord,
+  ResponseMetadata,
   Window,
 } from '../base/model.ts';
-import type { Secret } from '../base/secret.ts';
+import { Secret } from '../base/secret.ts';
 import { loadConfig } from '../config/load.ts';
 import { accessOf } from '../config/credentials.ts';
 import { DAY_MS, MINUTE_MS } from '../base/duration.ts';
 import { Zone } from '../counting/calendar/zone.ts';
 import { recordFields, rowFields } from '../service/decode.ts';
+import { findContradiction, isWider } from '../service/metadata.ts';
 import type { ServiceClient } from '../service/types.ts';
 import { findCustomer, serviceOf } from './access.ts';
 import {
@@ -41,8 +43,9 @@ interface QueryFlags {
   readonly from?: TimeFlag;
   readonly to?: TimeFlag;
   readonly limit: number;
+  readonly startToken?: string;
   readonly includePatronFields: boolean;
-  readonly format: Format;
+  readonly format: Format | 'json';
 }
 
 /** A page of this many records is a third of the 1 MB above which the service aggregates. */
@@ -74,8 +77,17 @@ export function queryCommand(io: Io): Command {
         .default(DEFAULT_LIMIT)
         .conflicts('aggregation'),
     )
+    .addOption(
+      new Option('--start-token <token>', 'first page; needs the other flags as before').conflicts(
+        'aggregation',
+      ),
+    )
     .option('--include-patron-fields', "print patrons' age, gender and address as well", false)
-    .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default('table'))
+    .addOption(
+      new Option('--format <format>', 'output format; json is a response a line, with its metadata')
+        .choices([...FORMATS, 'json'])
+        .default('table'),
+    )
     .addHelpText(
       'after',
       helpNotes(
@@ -110,7 +122,7 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
   }
   const columns =
     aggregation === undefined ? recordFields(endpoint, includePatronFields) : rowFields(endpoint);
-  const format = createFormatter(flags.format, columns);
+  const format = createResponseFormatter(flags.format, columns);
   const progress = new ProgressLine(io);
   const service = serviceOf(config, io);
   const client = service.clientFor(accessOf(customer), {
@@ -122,16 +134,25 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
   });
   const pages =
     aggregation === undefined
-      ? readPages(client, { endpoint, limit, includePatronFields, ...window }, io.stop)
+      ? readPages(
+          client,
+          { endpoint, limit, includePatronFields, ...window, ...tokenOf(flags.startToken) },
+          io.stop,
+        )
       : readAggregated(client, { endpoint, aggregation, ...window }, io.stop);
   let pageCount = 0;
   let rowsWritten = 0;
+  let next = flags.startToken;
+  const notes = new Set<string>();
   try {
-    for await (const rows of pages) {
+    for await (const response of pages) {
+      const { rows } = response;
       progress.clear();
-      await io.deliverOut(format(rows));
+      await io.deliverOut(format(response));
+      notesOn(response, window).forEach((note) => notes.add(note));
       pageCount += 1;
       rowsWritten += rows.length;
+      next = response.startToken?.reveal();
       progress.show(`${counted(pageCount, 'page')}, ${counted(rowsWritten, 'record')}`);
     }
   } catch (error) {
@@ -141,11 +162,61 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
     const [Failure, reason] = io.stop.aborted
       ? [InterruptedError, 'stopped']
       : [Error, messageOf(error)];
-    throw new Failure(`${reason} (rows written: ${rowsWritten})`, { cause: error });
+    const goOn = next === undefined ? '' : `\n${howToGoOn(next, limit, window)}`;
+    throw new Failure(`${reason} (rows written: ${rowsWritten})${goOn}`, { cause: error });
   } finally {
     progress.clear();
+    notes.forEach((note) => io.writeError(`note: ${note}\n`));
     service.close();
   }
+}
+
+/** One response, ready to be printed. */
+interface PrintedResponse {
+  readonly rows: readonly RawRecord[];
+  readonly metadata: ResponseMetadata;
+  readonly aggregation?: string;
+  readonly startToken?: Secret | undefined;
+}
+
+/** Returns a formatter of responses. `json` is an object a line, with the documented fields alone. */
+function createResponseFormatter(
+  format: QueryFlags['format'],
+  columns: readonly string[],
+): (response: PrintedResponse) => string {
+  if (format !== 'json') {
+    const formatter = createFormatter(format, columns);
+    return ({ rows }) => formatter(rows);
+  }
+  return ({ rows, metadata: { from, to, count, limit }, aggregation, startToken }) => {
+    const metadata = { from, to, count, aggregation, startToken: startToken?.reveal(), limit };
+    const result = rows.map((row) =>
+      Object.fromEntries(columns.map((column, i) => [column, row[i] ?? null])),
+    );
+    return `${printable(JSON.stringify({ metadata, result }))}\n`;
+  };
+}
+
+/** Returns what a reader of the rows should know of their response. */
+function notesOn({ rows, metadata }: PrintedResponse, window: Window): readonly string[] {
+  const contradiction = findContradiction(window, rows.length, metadata);
+  const wider = 'the service covered more time than requested';
+  return [
+    ...(contradiction === undefined ? [] : [`${contradiction}; rows may be missing`]),
+    ...(isWider(window, metadata) ? [wider] : []),
+  ];
+}
+
+function tokenOf(startToken: string | undefined): { readonly startToken?: Secret } {
+  return startToken === undefined ? {} : { startToken: new Secret(startToken) };
+}
+
+/** Returns the flags that read what is left, for a POSIX shell. */
+function howToGoOn(startToken: string, limit: number, { from, to }: Window): string {
+  const times = Object.entries({ from, to }).filter(([, time]) => time !== undefined);
+  const flags = [...times, ['limit', limit]].map(([name, value]) => ` --${name}=${value}`);
+  const quoted = `'${printable(startToken).replaceAll("'", String.raw`'\''`)}'`;
+  return `To read the rest, give${flags.join('')} --start-token=${quoted}`;
 }
 
 function resolveWindow({ from, to }: QueryFlags, zone: Zone): Window {
@@ -174,11 +245,11 @@ async function* readPages(
   client: ServiceClient,
   question: PageQuery,
   signal: AbortSignal,
-): AsyncGenerator<readonly RawRecord[]> {
+): AsyncGenerator<PrintedResponse> {
   /** A service that repeats pages may give them new tokens. */
   const firstIds = new Set<RawRecord[number]>();
   let emptyPages = 0;
-  let startToken: Secret | undefined;
+  let { startToken } = question;
   do {
     const token = startToken === undefined ? {} : { startToken };
     const page = await client.page({ ...question, ...token }, signal);
@@ -200,8 +271,8 @@ async function* readPages(
     if (emptyPages > MAX_EMPTY_PAGES) {
       throw new Error(`the service returned ${emptyPages} empty pages in a row`);
     }
-    yield page.records;
     ({ startToken } = page);
+    yield { rows: page.records, metadata: page.metadata, startToken };
   } while (startToken !== undefined);
 }
 
@@ -210,9 +281,9 @@ async function* readAggregated(
   client: ServiceClient,
   question: AggregatedQuery,
   signal: AbortSignal,
-): AsyncGenerator<readonly RawRecord[]> {
-  const { aggregation, rows } = await client.query(question, signal);
-  yield rows.map(({ key, counts }) => [key, ...counts]);
+): AsyncGenerator<PrintedResponse> {
+  const { aggregation, rows, metadata = {} } = await client.query(question, signal);
+  yield { rows: rows.map(({ key, counts }) => [key, ...counts]), metadata, aggregation };
   if (aggregation !== question.aggregation) {
     throw new Error(
       `expected the aggregation "${question.aggregation}", got ${printable(JSON.stringify(aggregation))}, ` +

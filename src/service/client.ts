@@ -16,6 +16,7 @@ import type { AccessToken } from './auth.ts';
 import { decodeAggregated, decodeFor, decodePage } from './decode.ts';
 import type { ResponseContent } from './decode.ts';
 import { AbortedError, RateLimiter, Semaphore, timeoutOf } from './limits.ts';
+import { findContradiction } from './metadata.ts';
 import { POLL_RETRIES, RetryAfterGate, withRetries } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import { ServerClock } from './server-clock.ts';
@@ -80,6 +81,8 @@ class Client implements ServiceClient {
   readonly #gate: RetryAfterGate;
   readonly #tokens: TokenCache;
   #failures = 0;
+  /** The metadata contradicts complete responses, so it means something else. */
+  #ignoresMetadata = false;
 
   constructor(shared: SharedService, access: CustomerAccess, retries: RetryPolicy) {
     this.#shared = shared;
@@ -97,10 +100,49 @@ class Client implements ServiceClient {
     });
   }
 
-  query(query: AggregatedQuery, signal: AbortSignal, urgent = false): Promise<AggregatedResponse> {
+  /**
+   * A response whose metadata says that it is not what was asked for would make totals wrong: it is read
+   * again. If the service repeats it exactly, its metadata is ignored from then on, because the meaning of
+   * `count`, `from` and `to` is not documented.
+   */
+  async query(
+    query: AggregatedQuery,
+    signal: AbortSignal,
+    urgent = false,
+  ): Promise<AggregatedResponse> {
+    const first = await this.#aggregated(query, signal, urgent);
+    const found = this.#contradictionIn(query, first);
+    if (found === undefined || this.#ignoresMetadata) {
+      return first;
+    }
+    const second = await this.#aggregated(query, signal, urgent);
+    const again = this.#contradictionIn(query, second);
+    if (again === found) {
+      this.#ignoresMetadata = true;
+      const customer = this.#access.name;
+      this.#shared.log.warn('response metadata ignored', { customer, problem: found });
+    } else if (again !== undefined) {
+      throw new ServiceError('malformed', `/v1/${query.endpoint}: ${again}`, { status: 200 });
+    }
+    return second;
+  }
+
+  #aggregated(
+    query: AggregatedQuery,
+    signal: AbortSignal,
+    urgent: boolean,
+  ): Promise<AggregatedResponse> {
     return this.#withRetries(query, signal, urgent, (response, secrets) =>
       decodeAggregated(query.endpoint, response, secrets),
     );
+  }
+
+  #contradictionIn(
+    query: AggregatedQuery,
+    { rows, metadata = {} }: AggregatedResponse,
+  ): string | undefined {
+    const sent = withRequestTimes(query, this.#shared.config.requestTimes);
+    return findContradiction(sent, rows.length, metadata);
   }
 
   page(query: PageQuery, signal: AbortSignal): Promise<Page> {

@@ -11,6 +11,7 @@ import type {
   Page,
   PageQuery,
   RawRecord,
+  ResponseMetadata,
   Row,
 } from '../base/model.ts';
 import { Secret } from '../base/secret.ts';
@@ -113,7 +114,7 @@ export function decodeAggregated(
   const aggregation = decodeAggregation(metadata, secrets);
   const fields = COUNT_FIELDS[endpoint];
   const rows = result.map((row, index) => decodeRow(row, index, fields, secrets));
-  return { aggregation, rows };
+  return { aggregation, rows, metadata: decodeMetadata(metadata, secrets) };
 }
 
 /**
@@ -133,6 +134,7 @@ export function decodePage(
   return {
     aggregation: undefined,
     records: result.map((record, index) => decodeRecord(record, index, fields)),
+    metadata: decodeMetadata(metadata, secrets),
     startToken: decodeStartToken(metadata['startToken']),
   };
 }
@@ -179,6 +181,25 @@ function decodeEnvelope(response: ResponseContent): {
     throw malformed('"result": expected an array');
   }
   return { metadata, result };
+}
+
+/** Only times, and integers, so that nothing else can be shown. A field of another form is absent. */
+function decodeMetadata(
+  { from, to, count, limit }: JsonObject,
+  secrets: readonly string[],
+): ResponseMetadata {
+  return {
+    ...(isTime(from, secrets) && { from }),
+    ...(isTime(to, secrets) && { to }),
+    ...(isSafeInteger(count) && { count }),
+    ...(isSafeInteger(limit) && { limit }),
+  };
+}
+
+function isTime(value: unknown, secrets: readonly string[]): value is string {
+  return (
+    typeof value === 'string' && /^[\w:.+-]{1,40}$/.test(value) && !repeatsSecret(value, secrets)
+  );
 }
 
 /** The aggregation that the service used, in lower case. */

@@ -141,9 +141,19 @@ const SWITCHES = {
   badValueStatus: choices(400, 422),
 };
 
+/** What the metadata says of a response; its meaning is not documented. Not drawn with the others. */
+const METADATA = {
+  /** Number of rows or records in the response; of what it sums up or pages; or nothing. */
+  metadataCount: choices('rows', 'counts', 'absent'),
+  /** `from` and `to`. */
+  metadataTimes: choices('as asked', 'utc', 'absent'),
+};
+
+type Metadata = { readonly [Name in keyof typeof METADATA]: (typeof METADATA)[Name][number] };
+
 type Settings = { readonly [Name in keyof typeof SWITCHES]: (typeof SWITCHES)[Name][number] };
 
-export interface Conventions extends Settings {
+export interface Conventions extends Settings, Metadata {
   readonly minuteKey: MinuteKey;
   /** Whether branches, clients and devices are replaced by `forcedTo`. Not drawn: no client could know them. */
   readonly forcedGroups: 'never' | 'always';
@@ -153,11 +163,22 @@ export const plainConventions: Conventions = {
   minuteKey: { form: 'iso', zone: 'customer', designator: 'offset', precision: 'second' },
   forcedGroups: 'never',
   ...settings((values) => values[0]),
+  metadataCount: METADATA.metadataCount[0],
+  metadataTimes: METADATA.metadataTimes[0],
 };
 
-/** Draws every switch at random; half of the draws take the likeliest setting. */
+/** Draws what the metadata says. Apart from the others, so that their seeds stay as they are. */
+export function drawMetadata(random: Random): Metadata {
+  return {
+    metadataCount: pick(random, METADATA.metadataCount),
+    metadataTimes: pick(random, METADATA.metadataTimes),
+  };
+}
+
+/** Draws every switch but the metadata; half of the draws take the likeliest setting. */
 export function drawConventions(random: Random): Conventions {
   return {
+    ...plainConventions,
     minuteKey: drawMinuteKey(random),
     forcedGroups: 'never',
     ...settings((values) => (random.next() < 0.5 ? values[0] : pick(random, values))),

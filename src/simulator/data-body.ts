@@ -33,14 +33,15 @@ export function dataBody(ledger: Ledger, query: DataQuery, nowMs: number): strin
   const { forced, forcedTo, forcedWindow } = conventions;
   const { aggregation } = query;
   function forcedBody(): string {
-    return aggregated(query, forcedTo, rowsOf(ledger, query, forcedTo, forcedWindow, nowMs));
+    const rows = rowsOf(ledger, query, forcedTo, forcedWindow, nowMs);
+    return aggregated(conventions, query, forcedTo, rows);
   }
   if (aggregation === undefined) {
     return rawBody(ledger, query, nowMs) ?? forcedBody();
   }
   const window = aggregation === 'minute' ? 'as asked' : conventions.window;
   const rows = rowsOf(ledger, query, aggregation, window, nowMs);
-  const body = aggregated(query, aggregation, rows);
+  const body = aggregated(conventions, query, aggregation, rows);
   const size = forced.above === 'rows' ? rows.length : body.length;
   if (isGroup(aggregation)) {
     return conventions.forcedGroups === 'always' ? forcedBody() : body;
@@ -54,13 +55,23 @@ function coarseness(aggregation: TimeAggregation, { quarter }: Conventions): num
   return { minute: 0, quarter: quarter === '15 minutes' ? 1 : 3, day: 2 }[aggregation];
 }
 
-function aggregated(query: DataQuery, aggregation: Aggregation, rows: readonly Row[]): string {
+function aggregated(
+  { metadataCount }: Conventions,
+  query: DataQuery,
+  aggregation: Aggregation,
+  rows: readonly Row[],
+): string {
   const result = rows.map(({ key, counts }) =>
     query.stream === 'people'
       ? `{"key":${key},"in":${counts.in},"out":${counts.out}}`
       : `{"key":${key},"value":${counts.in}}`,
   );
-  const metadata = JSON.stringify({ ...query.echo, count: rows.length, aggregation });
+  const count = {
+    rows: rows.length,
+    counts: rows.reduce((sum, { counts }) => sum + counts.in + counts.out, 0),
+    absent: undefined,
+  }[metadataCount];
+  const metadata = JSON.stringify({ ...query.echo, count, aggregation });
   return `{"metadata":${metadata},"result":[${result.join(',')}]}`;
 }
 
@@ -198,7 +209,10 @@ function rawBody(ledger: Ledger, query: DataQuery, nowMs: number): string | unde
   const last = found[texts.length - 1];
   const hasMore = last !== undefined && texts.length < found.length;
   const startToken = hasMore ? writeStartToken(query, last) : undefined;
-  const metadata = JSON.stringify({ ...query.echo, count: texts.length, startToken, limit });
+  const count = { rows: texts.length, counts: found.length, absent: undefined }[
+    conventions.metadataCount
+  ];
+  const metadata = JSON.stringify({ ...query.echo, count, startToken, limit });
   return `{"metadata":${metadata},"result":[${texts.join(',')}]}`;
 }
 

@@ -19,6 +19,7 @@ export const FAULT_KINDS = [
   'oversized',
   'empty',
   'slow',
+  'shortened',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
@@ -28,7 +29,7 @@ const MAX_RETRY_AFTER_SECONDS = 5;
 const MAX_SLOW_MS = 20 * SECOND_MS;
 
 /** These have another meaning, or none, at the token endpoint. */
-const DATA_ONLY: readonly FaultKind[] = ['unauthorized', 'empty'];
+const DATA_ONLY: readonly FaultKind[] = ['unauthorized', 'empty', 'shortened'];
 
 export interface FaultPlan {
   /** Share of requests that fail. */
@@ -97,6 +98,8 @@ export function createFaults({ random }: { readonly random: Random }) {
         return respond({ ...good, body: good.body + ' '.repeat(OVERSIZE_BYTES) });
       case 'empty':
         return respond({ ...good, body: withoutRows(good) });
+      case 'shortened':
+        return respond({ ...good, body: withoutLastRow(good) });
       case 'slow':
         return respond(good, Math.ceil(random.next() * MAX_SLOW_MS));
     }
@@ -127,6 +130,15 @@ export function createFaults({ random }: { readonly random: Random }) {
 
 function respond(response: SimulatedResponse, afterMs = 0): Outcome {
   return { kind: 'response', response, afterMs };
+}
+
+/** Returns the body without its last row, which the metadata still counts. */
+function withoutLastRow({ status, body }: SimulatedResponse): string {
+  if (status !== 200) {
+    return body;
+  }
+  const { metadata, result } = JSON.parse(body) as { metadata: object; result: unknown[] };
+  return JSON.stringify({ metadata, result: result.slice(0, -1) });
 }
 
 /** Returns the body of the response as if the window had no records. */

@@ -23,7 +23,7 @@ export interface DataQuery {
   readonly limit: number | undefined;
   /** The page starts after this record. */
   readonly after: Cursor | undefined;
-  /** `from` and `to` as given, for the metadata. */
+  /** `from` and `to` of the metadata. */
   readonly echo: { readonly from: string | undefined; readonly to: string | undefined };
 }
 
@@ -89,8 +89,23 @@ export function parseQuery(
     requestedFromMs: fromMs,
     limit: page.limit,
     after: page.after,
-    echo: { from, to },
+    echo: {
+      from: echoOf(from, fromMs, conventions),
+      to: echoOf(to, toMs, conventions),
+    },
   };
+}
+
+function echoOf(
+  text: string | undefined,
+  atMs: number,
+  { metadataTimes }: Conventions,
+): string | undefined {
+  return metadataTimes === 'utc' && text !== undefined
+    ? new Date(atMs).toISOString()
+    : metadataTimes === 'absent'
+      ? undefined
+      : text;
 }
 
 function parsePage(

@@ -33,7 +33,7 @@ const JSON_ONLY = { accept: 'application/json', 'accept-encoding': 'gzip' };
 describe('a query', () => {
   test('requests a token, then the data, and returns the rows', async () => {
     const { server, harness } = await start();
-    expect(await ask(harness.riverside)).toEqual({
+    expect(await ask(harness.riverside)).toMatchObject({
       aggregation: 'minute',
       rows: [{ key: '2026-11-01T10:00', counts: [3, 1] }],
     });

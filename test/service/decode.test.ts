@@ -46,8 +46,16 @@ describe('an aggregated response', () => {
       { key: 'b', out: 2, in: 1 },
       { key: -7, in: 0, out: 1_000_000_000, x: [] },
     ];
-    expect(decode({ metadata: { aggregation: 'BRANCH' }, result })).toEqual({
+    const metadata = {
+      aggregation: 'BRANCH',
+      from: '2026-11-01T04:00:00+01:00',
+      to: 7,
+      count: 2,
+      x: 1,
+    };
+    expect(decode({ metadata, result })).toEqual({
       aggregation: 'branch',
+      metadata: { from: '2026-11-01T04:00:00+01:00', count: 2 },
       rows: [
         { key: 'b', counts: [1, 2] },
         { key: -7, counts: [0, 1_000_000_000] },
@@ -206,6 +214,7 @@ describe('a page of raw records', () => {
     const { id, name, localTime, serverTime, clientTime } = LOGIN;
     expect(page([more])).toEqual({
       aggregation: undefined,
+      metadata: {},
       records: [[id, name, localTime, serverTime, clientTime, 'login', 1, 2, 3, 4]],
       startToken: undefined,
     });

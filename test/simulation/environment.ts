@@ -6,7 +6,11 @@ import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { pick } from '../../src/simulator/chance.ts';
-import { drawConventions, plainConventions } from '../../src/simulator/conventions.ts';
+import {
+  drawConventions,
+  drawMetadata,
+  plainConventions,
+} from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { FAULT_KINDS } from '../../src/simulator/faults.ts';
 import type { FaultKind } from '../../src/simulator/faults.ts';
@@ -161,12 +165,24 @@ export function drawEnvironment(seed: number): Environment {
     maxDelayMs: pick(random, [50, 400, 3_000]),
     exporters: random.next() < 0.1 ? 2 : 1,
     faultRate: pick(random, [0, 0.01, 0.05, 0.2]),
-    faultKinds: subset(random, FAULT_KINDS),
+    faultKinds: subset(random, OLDER_FAULT_KINDS),
     incidentsPerHour: pick(random, [0, 0.02, 0.1]),
     incidents: subset(random, INCIDENT_KINDS),
   } as const;
-  return { ...environment, requestTimes: pick(random, FITTING_TIMES[drawn.designator]) };
+  const requestTimes = pick(random, FITTING_TIMES[drawn.designator]);
+  const metadata = drawMetadata(random);
+  // Only `count` tells a shortened response from a complete one.
+  const isTold = metadata.metadataCount === 'rows' && random.next() < 0.5;
+  return {
+    ...environment,
+    conventions: { ...environment.conventions, ...metadata },
+    faultKinds: [...environment.faultKinds, ...(isTold ? (['shortened'] as const) : [])],
+    requestTimes,
+  };
 }
+
+/** Those of which the draw is older than the draw of the metadata, so that seeds stay as they are. */
+const OLDER_FAULT_KINDS = FAULT_KINDS.filter((kind) => kind !== 'shortened');
 
 /** A crowd is too slow with small responses, or with a month of minutes. */
 function cheapForCrowds(drawn: Conventions): Conventions {

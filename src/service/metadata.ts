@@ -1,0 +1,44 @@
+/** Compares the metadata of a response with its rows and with the request. */
+import type { ResponseMetadata, Window } from '../base/model.ts';
+
+/** A service may cut fractions of a minute, or add one for an edge that is not included. */
+const TOLERANCE_MS = 60_000;
+
+/** Returns what in the metadata says that rows are missing or added, undefined if nothing does. */
+export function findContradiction(
+  asked: Window,
+  rows: number,
+  { from, to, count = rows }: ResponseMetadata,
+): string | undefined {
+  if (count !== rows) {
+    return `"metadata.count": expected ${rows}, the number of rows, got ${count}`;
+  }
+  if (differenceMs(asked.from, from) > TOLERANCE_MS) {
+    return '"metadata.from" is later than requested';
+  }
+  if (differenceMs(asked.to, to) < -TOLERANCE_MS) {
+    return '"metadata.to" is earlier than requested';
+  }
+  return undefined;
+}
+
+/** Returns true if the response covers more time than the request. */
+export function isWider(asked: Window, { from, to }: ResponseMetadata): boolean {
+  return (
+    differenceMs(asked.from, from) < -TOLERANCE_MS || differenceMs(asked.to, to) > TOLERANCE_MS
+  );
+}
+
+/** Returns how much later a time is; 0 if one is absent, or one has an offset and the other has none. */
+function differenceMs(asked: string | undefined, answered: string | undefined): number {
+  if (asked === undefined || answered === undefined || hasOffset(asked) !== hasOffset(answered)) {
+    return 0;
+  }
+  // Without an offset, both are local times of one zone.
+  const difference = Date.parse(answered) - Date.parse(asked);
+  return Number.isNaN(difference) ? 0 : difference;
+}
+
+function hasOffset(time: string): boolean {
+  return /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(time);
+}
