@@ -2,7 +2,7 @@
  * What deploy/kubernetes builds, and that its parts fit together and the exporter. No cluster has run
  * it. After a change of prometheus/rules, `vitest run … --update kubernetes` writes the rules anew.
  */
-import { readFileSync, realpathSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
@@ -55,18 +55,36 @@ function build(folder = FOLDER): readonly Resource[] {
   return parseAllDocuments(output).map((document) => RESOURCE.parse(document.toJS()));
 }
 
-function resourceOf(kind: string, among = resources): Resource {
-  return RESOURCE.parse(among.find((resource) => resource.kind === kind));
+function isDashboard({ metadata }: Resource): boolean {
+  return metadata.name.startsWith('library-stats-dashboard-');
 }
 
-test('kustomize builds one of each resource, all in one namespace', () => {
+/** Returns the resource of this kind that is not a dashboard. */
+function resourceOf(kind: string, among = resources): Resource {
+  const found = among.find((resource) => resource.kind === kind && !isDashboard(resource));
+  return RESOURCE.parse(found);
+}
+
+test('kustomize builds one of each resource, and the dashboards, all in one namespace', () => {
+  const dashboards = resources.filter(isDashboard);
+  const own = resources.filter((resource) => !isDashboard(resource));
   const kinds =
     'ConfigMap Namespace NetworkPolicy PodDisruptionBudget PodMonitor PrometheusRule Secret Service StatefulSet';
-  expect(resources.map(({ kind }) => kind).toSorted()).toEqual(kinds.split(' '));
+  expect(own.map(({ kind }) => kind).toSorted()).toEqual(kinds.split(' '));
   const namespace = resourceOf('Namespace').metadata.name;
-  for (const { kind, metadata } of resources.filter((resource) => resource.kind !== 'Namespace')) {
+  for (const { kind, metadata } of own.filter((resource) => resource.kind !== 'Namespace')) {
     expect([kind, metadata.name, metadata.namespace]).toEqual([kind, NAME, namespace]);
   }
+  const files = readdirSync(join(ROOT, 'grafana/dashboards')).toSorted();
+  const shown = dashboards.map(({ kind, metadata, data }) => {
+    const [[file, text] = []] = Object.entries(z.record(z.string(), z.string()).parse(data));
+    expect(text).toBe(readFileSync(join(ROOT, 'grafana/dashboards', file ?? ''), 'utf8'));
+    expect(metadata).toMatchObject({ namespace, labels: { ...LABELS, grafana_dashboard: '1' } });
+    // kubectl apply keeps a copy in an annotation, and all annotations have at most 256 KiB.
+    expect(text?.length).toBeLessThan(200_000);
+    return `${kind} ${file}`;
+  });
+  expect(shown.toSorted()).toEqual(files.map((file) => `ConfigMap ${file}`));
 });
 
 const DOCS = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
@@ -123,6 +141,30 @@ test.each(PATCHED)('the patch of docs/operations.md for %s builds', (name, there
     expect(built).toMatch(pattern);
   }
   expect(built).not.toMatch(gone);
+});
+
+test('the component finds the customers of each shard, and leaves the exporter to the PodMonitor', () => {
+  const [, component = ''] = /```yaml\n(components:\n[^`]+)```/.exec(DOCS) ?? [];
+  const base = relative(realpathSync(workspace.folder), FOLDER);
+  const built = buildOverlay(
+    component.replace('../library-stats-exporter/deploy/kubernetes', base),
+    (text) => text.replace('count: 1', `count: ${replicas}`),
+  );
+  const service = resourceOf('Service', built).metadata;
+  const [{ containerPort }] = container.ports;
+  const hosts = Array.from(
+    { length: replicas },
+    (_, shard) => `${NAME}-${shard}.${service.name}.${service.namespace}:${containerPort}`,
+  );
+  expect(resourceOf('ScrapeConfig', built)).toMatchObject({
+    metadata: { namespace: service.namespace },
+    spec: { httpSDConfigs: hosts.map((host) => ({ url: `http://${host}/sd` })) },
+  });
+  expect(resourceOf('PodMonitor', built)['spec']).toMatchObject({
+    podMetricsEndpoints: [
+      { metricRelabelings: [{ sourceLabels: ['customer'], regex: '.+', action: 'drop' }] },
+    ],
+  });
 });
 
 test('there are no other patches', () => {
