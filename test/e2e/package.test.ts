@@ -2,9 +2,10 @@
  * The package as somebody installs it: packed, installed in an empty folder outside of the repository,
  * and run from there. The registry must be reachable: what the package depends on comes from it.
  */
+import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -60,6 +61,16 @@ test('the package has what a user needs, and nothing that only we need', () => {
       'prometheus/rules/alerts.yml',
     ]),
   );
+});
+
+test('packed again, it has the same bytes', async () => {
+  const again = join(folder, 'again');
+  mkdirSync(again);
+  await finished('npm', ['pack', `--pack-destination=${again}`, ROOT]);
+  const [first, second] = [tarball, join(again, basename(tarball))].map((path) =>
+    createHash('sha256').update(readFileSync(path)).digest('hex'),
+  );
+  expect(second).toBe(first);
 });
 
 test('publint finds nothing that another tool would stumble over', async () => {

@@ -1,0 +1,53 @@
+/** The workflows and the update bot, which only GitHub runs: what they depend on, and what they may do. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+const ROOT = new URL('../../.github/', import.meta.url);
+const FILES = readdirSync(new URL('workflows', ROOT)).map((name) => `workflows/${name}`);
+
+function read(path: string): string {
+  return readFileSync(new URL(path, ROOT), 'utf8');
+}
+
+const WORKFLOW = z.object({
+  permissions: z.object({ contents: z.literal('read') }),
+  on: z.looseObject({ schedule: z.array(z.object({ cron: z.string() })).optional() }),
+  jobs: z.record(z.string(), z.looseObject({ permissions: z.looseObject({}).optional() })),
+});
+
+test.each(FILES)('%s names the actions of others by commit, with their version', (path) => {
+  const used = Array.from(read(path).matchAll(/uses: (?!\.\/)(.+)/g), ([, action]) => action);
+  expect(used).not.toEqual([]);
+  const loose = used.filter(
+    (action) => !/^[\w-]+\/[\w-]+@[\da-f]{40} # v[\d.]+$/.test(`${action}`),
+  );
+  expect(loose).toEqual([]);
+});
+
+test.each(FILES)('%s may only read, unless a job says otherwise', (path) => {
+  expect(() => WORKFLOW.parse(parse(read(path)))).not.toThrow();
+});
+
+test('a release is published without a token, by a job that can sign', () => {
+  const text = read('workflows/release.yml');
+  expect(text).not.toMatch(/NPM_TOKEN|NODE_AUTH_TOKEN|secrets\./);
+  const { jobs } = WORKFLOW.parse(parse(text));
+  const signing = { 'id-token': 'write', attestations: 'write' };
+  expect(jobs).toMatchObject({
+    package: { permissions: signing },
+    image: { permissions: signing },
+  });
+});
+
+test('the scan runs once a week', () => {
+  const { on } = WORKFLOW.parse(parse(read('workflows/scan.yml')));
+  expect(on.schedule?.map(({ cron }) => cron)).toEqual([
+    expect.stringMatching(/^\d+ \d+ \* \* [0-6]$/),
+  ]);
+});
+
+test('the update bot pins actions and images', () => {
+  expect(JSON.parse(read('renovate.json'))).toMatchObject({ extends: ['config:best-practices'] });
+});
