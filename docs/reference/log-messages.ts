@@ -88,6 +88,14 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
     'warn',
     'The file was moved to `moved_to`. [Upgrade and backup](../operations.md#upgrade-and-backup) says what is lost.',
   ],
+  'branch file unreadable, reading from the service': [
+    'warn',
+    'It is damaged or of another version. The windows of the branches are read again.',
+  ],
+  'branch file write failed, retrying': [
+    'warn',
+    'See `error`: disk full or permissions. The windows are kept in memory.',
+  ],
   'state file entries ignored': ['warn', 'Some entries are invalid or too old.'],
   'state file write failed, retrying': [
     'warn',

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { NO_BRANCHES } from '../../src/counting/branches/branch-windows.ts';
 import type { BranchState } from '../../src/counting/branches/branch-windows.ts';
 import { packSums, unknownDay, WINDOW_MS } from '../../src/counting/branches/branch-day.ts';
-import { BranchFiles } from '../../src/polling/branch-files.ts';
+import { BranchFiles } from '../../src/storage/branch-files.ts';
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
 import { CALENDAR, NOW_MS, OWNER } from '../support/owner.ts';
