@@ -14,6 +14,7 @@ import type { BranchDay, Sums } from '../../src/counting/branches/branch-day.ts'
 import { finishedWindows } from '../../src/counting/branches/branch-windows.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import type { DoorModel } from '../../src/counting/occupancy/door-model.ts';
+import { UNKNOWN_HOURS } from '../../src/counting/occupancy/estimate.ts';
 import type { Estimate } from '../../src/counting/occupancy/estimate.ts';
 import { estimateToday } from '../../src/counting/occupancy/today-estimate.ts';
 import type { TodayEstimate } from '../../src/counting/occupancy/today-estimate.ts';
@@ -54,7 +55,7 @@ export function estimateByWindow(
   knownAt: (minute: number) => SumsByStep,
 ): ReadonlyMap<number, Estimate | undefined> {
   const estimates = new Map<number, Estimate | undefined>();
-  const doors = { day: DAY, model, closingMinute: Infinity };
+  const doors = { day: DAY, model, hours: UNKNOWN_HOURS };
   const windowMinutes = WINDOW_MS / MINUTE_MS;
   let before: TodayEstimate | undefined;
   for (let minute = EVERY_MINUTES; minute <= endMinute; minute += EVERY_MINUTES) {

@@ -14,6 +14,7 @@ import {
   continueEstimate,
   estimateFrom,
   START_OF_DAY,
+  UNKNOWN_HOURS,
 } from '../../src/counting/occupancy/estimate.ts';
 import type { Estimate } from '../../src/counting/occupancy/estimate.ts';
 import { nextOccupancy } from '../../src/counting/occupancy/occupancy.ts';
@@ -217,7 +218,7 @@ function* shownUntil(
       const [entered = 0, exited = 0] = [known.entered[minute], known.exited[minute]];
       raw = nextOccupancy(raw, entered, exited);
       if (model.emptiesAtNight) {
-        state = continueEstimate(model, state, minutes, minute + 1, Infinity);
+        state = continueEstimate(model, state, minutes, minute + 1, UNKNOWN_HOURS);
       }
       if (minute >= fromMinute) {
         const estimate = model.emptiesAtNight ? estimateFrom(model, state) : undefined;

@@ -14,6 +14,8 @@ import { DAY_STARTS_AT_HOUR, DAYS, openingHours } from './visitors.ts';
 import type { BenchLibrary, OpenDay, VisitorPass } from './visitors.ts';
 
 const CHANGE_DAY = 64;
+/** Two weeks before the first day that is evaluated. */
+const LOSS_DAY = 28;
 /** Days from Monday to Wednesday, as in the test vectors. */
 const DEAD_FROM_DAY = 56;
 const DEAD_DAYS = 3;
@@ -92,6 +94,8 @@ export const REGIMES: Readonly<Record<string, Regime>> = {
   deadpart: counted(0.97, 0.95, {
     changed: (day, door, doors) => (door === doors - 1 && isDead(day) ? { exits: 0 } : {}),
   }),
+  lossout: counted(0.97, 0.95, { changed: (day) => (day < LOSS_DAY ? {} : { exits: 0.6 }) }),
+  lossin: counted(0.97, 0.95, { changed: (day) => (day < LOSS_DAY ? {} : { entries: 0.6 }) }),
   groups: counted(0.98, 0.98, { hiddenInGroups: { entries: 0.3, exits: 0.12 } }),
   groupsym: counted(0.98, 0.98, { hiddenInGroups: { entries: 0.15, exits: 0.15 } }),
   doubles: { entries: { counted: 0.97, twice: 0.03 }, exits: { counted: 0.97, twice: 0.03 } },

@@ -14,7 +14,7 @@ import { learnDoors } from './occupancy/door-model.ts';
 import { continueHistory, pastDays } from './occupancy/history.ts';
 import type { History } from './occupancy/history.ts';
 import { CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
-import { estimateToday, findClosingMinute } from './occupancy/today-estimate.ts';
+import { estimateToday, hoursOf } from './occupancy/today-estimate.ts';
 import type { DayDoors, TodayEstimate } from './occupancy/today-estimate.ts';
 import { usualPeople } from './occupancy/usual.ts';
 import type { CountsToday, SitePast, UsualPeople } from './occupancy/usual.ts';
@@ -198,9 +198,8 @@ export class Site {
       return undefined;
     }
     if (this.#doors?.day.startMs !== startMs) {
-      const hasHours = this.#description.openingHours !== undefined;
-      const closingMinute = findClosingMinute(day, hasHours ? this.#openSpansOf(day) : undefined);
-      this.#doors = { ...this.#learned, closingMinute };
+      const hours = hoursOf(day, this.#openSpansOf(day));
+      this.#doors = { ...this.#learned, hours };
     }
     return this.#doors;
   }

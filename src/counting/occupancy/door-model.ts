@@ -57,8 +57,15 @@ export const QUARTER_MS = MINUTES_PER_QUARTER * 60_000;
 
 /** A day teaches something about the doors from this many counts on. */
 const MIN_COUNTS_PER_DAY = 40;
-/** A larger log ratio of a day means a dead direction, not a bias. */
+/** A larger log ratio of a day means a dead direction, not a bias, unless many days are alike. */
 const MAX_ABS_LOG_RATIO = 0.25;
+/** A lasting loss of half of one direction is a bias; that of more is a fault. */
+const MAX_ABS_LASTING_LOG_RATIO = 0.8;
+/** So many of this number of busy days before and after are alike in a lasting loss. */
+const MIN_ALIKE_DAYS = 4;
+const ALIKE_NEIGHBOURS = 6;
+/** Count variance of a direction that misses a third to a half. */
+const LASTING_COUNT_VARIANCE = 0.5;
 const MIN_UNBALANCED_DAYS = 3;
 const MIN_RATIO_DAYS = 3;
 const MIN_DEPARTURE_DAYS = 12;
@@ -134,7 +141,7 @@ const EXACT_RATIO: Ratio = {
 export function learnDoors(days: readonly PastDay[], weekday: number): DoorModel {
   const all = days.map(sumDay);
   const busy = all.filter(({ counts }) => counts >= MIN_COUNTS_PER_DAY);
-  const usable = busy.filter(({ logRatio }) => Math.abs(logRatio) <= MAX_ABS_LOG_RATIO);
+  const usable = busy.filter((day, i) => isUsable(day, busy, i));
   const rejected = busy.filter((day) => !usable.includes(day));
   const ratio = learnRatio(usable);
   return {
@@ -149,6 +156,26 @@ export function learnDoors(days: readonly PastDay[], weekday: number): DoorModel
     isUnbalanced:
       rejected.filter(({ index }) => index >= days.length - 7).length >= MIN_UNBALANCED_DAYS,
   };
+}
+
+/** Whether a day's ratio is a bias, or a lasting loss that other days share. */
+function isUsable(day: SummedDay, busy: readonly SummedDay[], i: number): boolean {
+  if (Math.abs(day.logRatio) <= MAX_ABS_LOG_RATIO) {
+    return true;
+  }
+  const measured = measure(day, LASTING_COUNT_VARIANCE);
+  const alike = busy
+    .slice(Math.max(0, i - ALIKE_NEIGHBOURS), i + ALIKE_NEIGHBOURS + 1)
+    .filter(
+      (other) => mayBeLoss(other) && areAlike(measure(other, LASTING_COUNT_VARIANCE), measured),
+    );
+  // The day itself is one of them.
+  return mayBeLoss(day) && alike.length > MIN_ALIKE_DAYS;
+}
+
+function mayBeLoss({ logRatio }: SummedDay): boolean {
+  const size = Math.abs(logRatio);
+  return size > MAX_ABS_LOG_RATIO && size <= MAX_ABS_LASTING_LOG_RATIO;
 }
 
 function sumDay(counted: PastDay, index: number): SummedDay {
@@ -230,10 +257,7 @@ function filterRatio(days: readonly SummedDay[], countVariance: number): Ratio {
   for (const day of days) {
     learned = afterDays(learned, day.index - index);
     ({ index } = day);
-    const measured = {
-      ratio: day.logRatio,
-      variance: countVariance / day.effectiveCounts + EXTRA_DAY_SD ** 2,
-    };
+    const measured = measure(day, countVariance);
     const alike = [learned, outlier].find((known) => known && areAlike(known, measured));
     outlier = alike === undefined ? measured : undefined;
     learned = alike === undefined ? learned : combine(alike, measured);
@@ -243,6 +267,10 @@ function filterRatio(days: readonly SummedDay[], countVariance: number): Ratio {
   // The positive-part James-Stein factor: it keeps the estimate of an unbiased door at the raw value.
   const shrinkage = outlier === undefined ? Math.max(0, 1 - variance / ratio ** 2) : 1;
   return { logRatio: ratio * shrinkage, learnedLogRatio: ratio, logRatioVariance, countVariance };
+}
+
+function measure({ logRatio, effectiveCounts }: SummedDay, countVariance: number): Measured {
+  return { ratio: logRatio, variance: countVariance / effectiveCounts + EXTRA_DAY_SD ** 2 };
 }
 
 function afterDays({ ratio, variance }: Measured, days: number): Measured {

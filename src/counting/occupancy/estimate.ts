@@ -42,11 +42,23 @@ export interface EstimateState extends Inside {
   /** Entries, and the usual ones, with weights that fade over {@link ENTRIES_FADE_MINUTES}. */
   readonly recentEntries: number;
   readonly usualRecentEntries: number;
-  /** Counts that would have been usual since the last one; -Infinity before the first of the day. */
+  /** Counts that would have been usual since the last one, or since the opening. */
   readonly missedCounts: number;
   readonly afterLastCount: Inside;
+  /** Whether anybody entered after everybody had left: then the opening hours are not those of the day. */
+  readonly isReopened: boolean;
   readonly fault: DoorFault | undefined;
 }
+
+/** In minutes of a day. */
+export interface DayHours {
+  readonly openingMinute: number;
+  /** From this minute on it is closed; Infinity if unknown. */
+  readonly closingMinute: number;
+}
+
+/** A day whose opening hours are unknown. */
+export const UNKNOWN_HOURS: DayHours = { openingMinute: 0, closingMinute: Infinity };
 
 const NOBODY_INSIDE: Inside = {
   people: 0,
@@ -65,8 +77,9 @@ export const START_OF_DAY: EstimateState = {
   balanceVariance: 0,
   recentEntries: 0,
   usualRecentEntries: 0,
-  missedCounts: -Infinity,
+  missedCounts: 0,
   afterLastCount: NOBODY_INSIDE,
+  isReopened: false,
   fault: undefined,
 };
 
@@ -117,18 +130,18 @@ const DOUBLE_COUNT_WEIGHT = 0.5;
  * @param state after the minutes before; {@link START_OF_DAY} for all of today
  * @param counted the day, in steps of any length
  * @param endMinute the minute after the last one to include
- * @param closingMinute from this minute of the day on it is closed; Infinity if unknown
+ * @param hours those of the day
  */
 export function continueEstimate(
   model: DoorModel,
   state: EstimateState,
   counted: DayCounts,
   endMinute: number,
-  closingMinute: number,
+  hours: DayHours,
 ): EstimateState {
   const next = { ...state };
   while (next.minutes < endMinute) {
-    addMinute(next, model, counted, closingMinute);
+    addMinute(next, model, counted, hours);
   }
   return next;
 }
@@ -161,7 +174,7 @@ function addMinute(
   next: Mutable<EstimateState>,
   model: DoorModel,
   counted: DayCounts,
-  closingMinute: number,
+  { openingMinute, closingMinute }: DayHours,
 ): void {
   const { countVariance, logRatioVariance, logRatio, departures } = model;
   const minute = next.minutes;
@@ -172,6 +185,7 @@ function addMinute(
   const isCounted = countedEntries + countedExits > 0;
   const isEmpty = minute >= closingMinute + LEAVING_MINUTES;
   next.minutes += 1;
+  next.isReopened ||= isEmpty && countedEntries > 0;
   next.balance += entered - exited;
   next.balanceVariance += (countVariance / 2) * (entered + exited);
   if (departures !== undefined) {
@@ -182,13 +196,14 @@ function addMinute(
     next.usualRecentEntries =
       next.usualRecentEntries * ENTRIES_WEIGHT +
       countOf(departures.usualEntries, quarter) / MINUTES_PER_QUARTER;
-    watchSilence(next, minute < closingMinute ? usualCounts : 0, isCounted || isQuiet);
+    const isOpen = minute >= openingMinute && minute < closingMinute;
+    watchSilence(next, isOpen ? usualCounts : 0, isCounted || isQuiet);
     const isOffline =
       next.usualRecentEntries >= MIN_USUAL_ENTRIES &&
       next.recentEntries < OFFLINE_SHARE * next.usualRecentEntries;
     if (isFrozen(next)) {
       next.variance += usualCounts * FROZEN_VARIANCE;
-    } else if (!isOffline) {
+    } else if (!isOffline && !next.isReopened) {
       correctByExits(next, departures, quarter, entered, exited);
     }
     watchDirections(next, model, departures, isOffline);
@@ -202,7 +217,7 @@ function addMinute(
     next.people = next.modelPeople;
     next.variance = (departures.modelError * next.modelPeople) ** 2 + next.modelPeople;
   }
-  if (isEmpty && !isCounted) {
+  if (isEmpty && !isCounted && !next.isReopened) {
     next.people = 0;
     next.variance = 0;
     next.modelPeople = 0;

@@ -5,14 +5,13 @@ import { countAt } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import type { DoorModel } from './door-model.ts';
 import { continueEstimate, estimateFrom, START_OF_DAY } from './estimate.ts';
-import type { DoorFault, Estimate, EstimateState } from './estimate.ts';
+import type { DayHours, DoorFault, Estimate, EstimateState } from './estimate.ts';
 
 /** What is known about the doors when a day starts. */
 export interface DayDoors {
   readonly day: Span;
   readonly model: DoorModel;
-  /** From this minute of the day on it is closed; Infinity if unknown. */
-  readonly closingMinute: number;
+  readonly hours: DayHours;
 }
 
 export interface TodayEstimate {
@@ -40,7 +39,7 @@ export function estimateToday(
   endMs: number,
   before: TodayEstimate | undefined,
 ): TodayEstimate {
-  const { model, closingMinute } = doors;
+  const { model, hours } = doors;
   const endMinute = Math.ceil((endMs - doors.day.startMs) / MINUTE_MS);
   const known = before?.settled;
   const goesOn =
@@ -52,9 +51,9 @@ export function estimateToday(
     goesOn ? known.state : START_OF_DAY,
     today,
     endMinute - UNSETTLED_MINUTES,
-    closingMinute,
+    hours,
   );
-  const state = continueEstimate(model, settled, today, endMinute, closingMinute);
+  const state = continueEstimate(model, settled, today, endMinute, hours);
   return {
     estimate: estimateFrom(model, state),
     fault: state.fault,
@@ -84,11 +83,12 @@ function runningFromMs({ stepMs, lastStepEndMs, first, counts }: DayCounts): num
   return lastStepEndMs === undefined ? Infinity : (first + (counts[0]?.length ?? 0) - 1) * stepMs;
 }
 
-/** Returns {@link DayDoors.closingMinute} from the opening times of the day; undefined: they are unknown. */
-export function findClosingMinute(
-  { startMs, endMs }: Span,
-  openSpans: readonly Span[] | undefined,
-): number {
-  const closedMs = openSpans === undefined ? endMs : (openSpans.at(-1)?.endMs ?? startMs);
-  return closedMs === endMs ? Infinity : (closedMs - startMs) / MINUTE_MS;
+/** Returns the hours of a day with these opening times. On a day without any it is closed from its start. */
+export function hoursOf({ startMs, endMs }: Span, openSpans: readonly Span[]): DayHours {
+  const openedMs = openSpans[0]?.startMs ?? startMs;
+  const closedMs = openSpans.at(-1)?.endMs ?? startMs;
+  return {
+    openingMinute: (openedMs - startMs) / MINUTE_MS,
+    closingMinute: closedMs === endMs ? Infinity : (closedMs - startMs) / MINUTE_MS,
+  };
 }

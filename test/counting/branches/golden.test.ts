@@ -86,7 +86,11 @@ describe.each(golden.cases)('$name', ({ weekday, closingMinute, history, ...expe
     const { entered, exited } = poll.running;
     const running = sumsOf([KEY], new Map([[KEY, [entered, exited]]]));
     const today = todayOfKey(CALENDAR, dayOf(WINDOW_MS, ends), { sums: running, endMs }, 0);
-    const doors = { day: DAY, model, closingMinute: closingMinute ?? Infinity };
+    const doors = {
+      day: DAY,
+      model,
+      hours: { openingMinute: 0, closingMinute: closingMinute ?? Infinity },
+    };
     const { estimate, fault } = estimateToday(doors, today, endMs, undefined);
     expect(fault ?? null).toBe(poll.expected.fault);
     expect(estimate?.people ?? UNKNOWN).toBeCloseTo(poll.expected.people ?? UNKNOWN, DIGITS);

@@ -11,6 +11,7 @@ import {
   continueEstimate,
   estimateFrom,
   START_OF_DAY,
+  UNKNOWN_HOURS,
 } from '../../../src/counting/occupancy/estimate.ts';
 import type { EstimateState } from '../../../src/counting/occupancy/estimate.ts';
 import { nextOccupancy } from '../../../src/counting/occupancy/occupancy.ts';
@@ -27,8 +28,9 @@ function stateAt(
   counts: DayCounts,
   endMinute: number,
   closingMinute = Infinity,
+  openingMinute = 0,
 ): EstimateState {
-  return continueEstimate(model, START_OF_DAY, counts, endMinute, closingMinute);
+  return continueEstimate(model, START_OF_DAY, counts, endMinute, { openingMinute, closingMinute });
 }
 
 describe.each(golden)('$name', ({ weekday, history, minutes, expected }) => {
@@ -105,7 +107,8 @@ test('is the same whether continued in steps or computed at once, whatever comes
       const first = stateAt(model, minutes, end, 1200);
       const soFar = minutesOf(entered.slice(0, end), exited.slice(0, end));
       expect(stateAt(model, soFar, end, 1200)).toEqual(first);
-      expect(continueEstimate(model, first, minutes, length, 1200)).toEqual(
+      const hours = { openingMinute: 0, closingMinute: 1200 };
+      expect(continueEstimate(model, first, minutes, length, hours)).toEqual(
         stateAt(model, minutes, length, 1200),
       );
     }),
@@ -133,7 +136,7 @@ test('exact doors give the raw occupancy with an interval of width 0, whatever i
       let state = START_OF_DAY;
       for (const [minute, entries] of entered.entries()) {
         raw = nextOccupancy(raw, entries, exited[minute] ?? 0);
-        state = continueEstimate(model, state, minutes, minute + 1, Infinity);
+        state = continueEstimate(model, state, minutes, minute + 1, UNKNOWN_HOURS);
         expect(estimateFrom(model, state)).toEqual({ people: raw, lower: raw, upper: raw });
       }
     }),
@@ -172,6 +175,14 @@ describe('doors that miss a tenth of the exits', () => {
     ],
     ['are silent in a busy hour', todayWith(0, 0, 400, 450), Infinity, '440 silent'],
     ['are not silent once they count again', todayWith(0, 0, 400, 450), Infinity, '452'],
+    [
+      'are silent if they have counted nobody since the night',
+      todayWith(0, 0, 0),
+      Infinity,
+      '306 silent',
+    ],
+    ['are not silent before anybody usually comes', todayWith(0, 0, 0), Infinity, '300'],
+    ['are not silent on a closed day', todayWith(0, 0, 0), 0, '304 700'],
     ['are not silent after closing', todayWith(0, 0, 400), 400, '440'],
     ['are silent after closing if they were before', todayWith(0, 0, 400), 440, '440 484 silent'],
     ['are not silent in an empty building', todayWith(0, 0, 400), 440, '486'],
@@ -192,6 +203,28 @@ describe('doors that miss a tenth of the exits', () => {
   ])('have inside the people %s', (_, counts, minute, closingMinute, people) => {
     const state = stateAt(model, counts, minute, closingMinute);
     expect(estimateFrom(model, state)?.people).toBeCloseTo(people, -1.5);
+  });
+
+  test('are silent from the opening on, whoever usually comes before', () => {
+    const faults = [359, 364].map(
+      (minute) => stateAt(model, todayWith(0, 0, 0), minute, Infinity, 360).fault,
+    );
+    expect(faults).toEqual([undefined, 'silent']);
+  });
+
+  test.each([
+    ['a day that is configured as closed', 0],
+    ['an evening after closing', 200],
+  ])('count those who come on %s', (_, closingMinute) => {
+    // 40 enter, then 10 leave; then nobody passes for more than an hour.
+    const minutes = Array.from({ length: 900 }, (__, minute) => minute);
+    const counts = minutesOf(
+      minutes.map((minute) => Number(minute >= 420 && minute < 460)),
+      minutes.map((minute) => Number(minute >= 500 && minute < 510)),
+    );
+    const estimate = estimateFrom(model, stateAt(model, counts, 600, closingMinute));
+    expect(estimate?.people).toBeCloseTo(40 - 10 / 0.9, 0);
+    expect(estimate?.upper).toBeGreaterThan(estimate?.people ?? NaN);
   });
 
   test('are not corrected by exits while less than half of the usual entries come', () => {
@@ -221,4 +254,39 @@ describe('doors whose counts differ from day to day', () => {
       expect(stateAt(model, todayWith(enteredShare, exitedShare), minute).fault).toBe(fault);
     },
   );
+});
+
+describe('doors that lose a part of one direction', () => {
+  /** The shares of exits that are counted on the newest busy days, oldest first; before, all are. */
+  function modelOf(...shares: readonly number[]): DoorModel {
+    const days = MONTH.map((day, i) => {
+      const share = shares[i - (HISTORY_DAYS - shares.length)] ?? 1;
+      // Not exactly as many every day.
+      const exited = day.exited.map((exits) => Math.round(exits * share * (0.97 + 0.01 * (i % 4))));
+      return dayOf({ ...day, exited });
+    });
+    return learnDoors(days, 3);
+  }
+
+  test.each<[string, readonly number[], number, number, boolean]>([
+    ['on two days are faulty', [0.6, 0.6], 1, 2, false],
+    ['on three days are unbalanced', [0.6, 0.6, 0.6], 1, 3, true],
+    ['on four days are unbalanced', [0.6, 0.6, 0.6, 0.6], 1, 4, true],
+    ['on five days have another ratio', [0.6, 0.6, 0.6, 0.6, 0.6], 0.6, 0, false],
+    ['on five days, differently, are unbalanced', [0.5, 0.72, 0.5, 0.72, 0.5], 1, 5, true],
+    ['that is more than half of it are unbalanced', Array(28).fill(0.4), 1, 28, true],
+    ['that is all of it are unbalanced', Array(28).fill(0), 1, 28, true],
+    ['until three days ago have the old ratio', [...Array(9).fill(0.6), 1, 1, 1], 1, 0, false],
+    [
+      'until five days ago, for three days, are not unbalanced now',
+      [0.6, 0.6, 0.6, 1, 1, 1, 1, 1],
+      1,
+      3,
+      false,
+    ],
+  ])('%s', (_, shares, share, rejectedDays, isUnbalanced) => {
+    const model = modelOf(...shares);
+    expect(model).toMatchObject({ rejectedDays, isUnbalanced });
+    expect(Math.exp(-(model.learnedLogRatio ?? 0))).toBeCloseTo(share * 0.985, 1.5);
+  });
 });

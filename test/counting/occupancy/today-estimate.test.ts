@@ -3,7 +3,7 @@ import { QUARTERS_PER_DAY } from '../../../src/counting/occupancy/door-model.ts'
 import { createHistory } from '../../../src/counting/occupancy/history.ts';
 import type { History } from '../../../src/counting/occupancy/history.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
-import { findClosingMinute } from '../../../src/counting/occupancy/today-estimate.ts';
+import { hoursOf } from '../../../src/counting/occupancy/today-estimate.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { dayOf } from '../../support/day-counts.ts';
 import { CALENDAR } from '../../support/owner.ts';
@@ -92,5 +92,5 @@ test.each([
   ['24/7', Infinity],
 ])('with the hours %s it is closed from minute %d of a Wednesday on', (hours, minute) => {
   const openSpans = parseOpeningHours(hours, undefined).openSpans(TODAY, 'Europe/Copenhagen');
-  expect(findClosingMinute(TODAY, openSpans)).toBe(minute);
+  expect(hoursOf(TODAY, openSpans).closingMinute).toBe(minute);
 });
