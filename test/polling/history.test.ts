@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
-import { ESTIMATED } from '../support/polled.ts';
+import { customerNamed, ESTIMATED } from '../support/polled.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
 import { MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
@@ -37,6 +37,27 @@ test('the history is read after the first poll, then once a day in its first hou
   expect(second - DAY_START_MS).toBeGreaterThanOrEqual(30 * MINUTE_MS);
   expect(second - DAY_START_MS).toBeLessThanOrEqual(91 * MINUTE_MS);
   expect(third - second).toBe(24 * HOUR_MS);
+});
+
+test('people and logins have a history each, also where nothing is estimated', async () => {
+  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
+  const { clock, requests } = fixture;
+  const { client } = estimated(fixture, () => {});
+  const customer = customerNamed('a', undefined, { streams: ['people', 'logins'] });
+  await fixture.run([{ customer, client }], 5 * MINUTE_MS);
+  const { usual, usualLogins } = customer.metricsAt(clock.nowMs());
+  expect(usual?.entriesToday).toBeCloseTo(6, 0);
+  expect(usualLogins).toBe(0);
+  // Polls have no end.
+  const histories = requests.flatMap(({ question: { endpoint, aggregation, to } }) =>
+    to === undefined ? [] : [`${endpoint} ${aggregation}`],
+  );
+  expect(histories.toSorted()).toEqual([
+    'login minute',
+    'login quarter',
+    'peoplecount minute',
+    'peoplecount quarter',
+  ]);
 });
 
 test('a history that fails is read again, less and less often, and no poll fails', async () => {
