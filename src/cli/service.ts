@@ -68,9 +68,9 @@ export function describeSimulation({ service, simulator: { url } }: Simulation):
       `  ${name}: client_id ${clientId}, client_secret ${clientSecret}\n`,
   );
   return `Simulated service (nothing in it is real):
-  data         ${url}/v1/peoplecount and ${url}/v1/login
-  tokens       ${url}/connect/token
-  the truth    ${url}/simulator/truth?from=${month}-01T04:00:00Z
+  data           ${url}/v1/peoplecount and ${url}/v1/login
+  tokens         ${url}/connect/token
+  actual counts  ${url}/simulator/counts?from=${month}-01T04:00:00Z
 Customers:
 ${customers.join('')}`;
 }

@@ -113,7 +113,7 @@ export function decimal(min: number, max: number) {
   return z.preprocess(numberFrom, z.number().min(min).max(max)).meta({ expected, harmless: true });
 }
 
-/** Returns the type of a truth value. As in YAML 1.2, `yes`, `no`, `on` and `off` are none. */
+/** Returns the type of a boolean. As in YAML 1.2, `yes`, `no`, `on` and `off` are none. */
 export function trueOrFalse() {
   return z
     .preprocess((value) => TRUTH_VALUES.get(value) ?? value, z.boolean())

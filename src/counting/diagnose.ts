@@ -20,7 +20,7 @@ import type { TotalAggregation } from './totals/period-total.ts';
 export interface StreamDiagnosis {
   /** The exporter's state after the polls. */
   readonly state: StreamState;
-  /** Of the last poll. */
+  /** Result of the last poll. */
   readonly result: PollResult;
   /** Detected from older rows if the newest days have none. */
   readonly keyFormat: KeyFormatState;

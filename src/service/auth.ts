@@ -29,7 +29,7 @@ export interface AccessToken {
 }
 
 export interface TokenOptions {
-  /** Of the token endpoint. */
+  /** URL of the token endpoint. */
   readonly url: string;
   readonly scope: string;
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 /**
  * The simulated service as an HTTP server on loopback. Paths under /simulator/, which the vendor does
- * not have, show the ground truth and inject faults (docs/commands.md).
+ * not have, show the actual counts and inject faults (docs/commands.md).
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -98,7 +98,7 @@ function send(outgoing: ServerResponse, { status, headers, body }: SimulatedResp
 }
 
 /**
- * - GET truth?from=TIME[&at=TIME][&customer=NAME]: by customer, TIME in ISO 8601.
+ * - GET counts?from=TIME[&at=TIME][&customer=NAME]: actual counts by customer, TIME in ISO 8601.
  * - POST faults {"rate": 0.1, "kinds": [...], "customer": NAME}: by default all kinds, all customers.
  * - DELETE faults: ends them.
  */
@@ -108,7 +108,7 @@ function handleControl(
 ): SimulatedResponse {
   const nowMs = clock.nowMs();
   switch (`${method} ${path}`) {
-    case 'GET /simulator/truth': {
+    case 'GET /simulator/counts': {
       const fromMs = Date.parse(query.get('from') ?? '');
       const atMs = query.has('at') ? Date.parse(query.get('at') ?? '') : nowMs;
       if (Number.isNaN(fromMs + atMs)) {
@@ -134,7 +134,7 @@ function handleControl(
       faults.clear();
       return jsonResponse(200, '{}', nowMs);
     default:
-      return errorResponse(404, 'expected truth or faults', 'error', nowMs);
+      return errorResponse(404, 'expected counts or faults', 'error', nowMs);
   }
 }
 

@@ -48,9 +48,9 @@ test('closing the simulator ends requests without a response', async () => {
   expect(await waiting).toBe('ended');
 });
 
-test('the ground truth is shown and faults are set and cleared under /simulator/', async () => {
+test('the actual counts are shown and faults are set and cleared under /simulator/', async () => {
   const [from, at] = ['2026-03-18T00:00:00Z', '2026-03-18T15:00:00Z'];
-  const shown = await fetch(`${simulator.url}/simulator/truth?from=${from}&at=${at}`);
+  const shown = await fetch(`${simulator.url}/simulator/counts?from=${from}&at=${at}`);
   expect(await shown.json()).toEqual({
     customers: { lone: service.groundTruth('lone', Date.parse(from), Date.parse(at)) },
   });
@@ -63,8 +63,8 @@ test('the ground truth is shown and faults are set and cleared under /simulator/
 });
 
 test.each([
-  ['GET', 'truth', undefined, 400],
-  ['GET', 'truth?from=0&at=x', undefined, 400],
+  ['GET', 'counts', undefined, 400],
+  ['GET', 'counts?from=0&at=x', undefined, 400],
   ['POST', 'faults', 'x', 400],
   ['POST', 'faults', '{"rate":2}', 400],
   ['POST', 'faults', '{"rate":1,"kinds":["fire"]}', 400],

@@ -79,7 +79,7 @@ export class WindowReader {
     );
   }
 
-  /** For what no counter needs. Undefined without a response, so that the poll can succeed without it. */
+  /** Reads what no counter needs. Undefined without a response, so that the poll can succeed without it. */
   async readOptional(
     aggregation: Aggregation,
     fromMs: number,
