@@ -1,8 +1,10 @@
-/** Commands, exit statuses, output (docs/reference/command-line.md), and problems of the configuration. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+/** Commands, exit statuses, output (docs/reference/command-line.md), problems of the configuration, signals. */
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { afterEach, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { eventually, launch } from './daemon.ts';
+import { eventually, flagsFor, launch } from './daemon.ts';
+import type { Daemon } from './daemon.ts';
+import { exact } from './expected.ts';
 import { Harness } from './harness.ts';
 
 const harness = new Harness();
@@ -100,4 +102,58 @@ test('service prints its credentials and is stopped with 0', async () => {
   await simulated.until(() => simulated.stdout.includes('Customers:'));
   expect(simulated.stdout).toMatch(/http:\/\/127\.0\.0\.1:\d+/);
   expect(await simulated.stop()).toBe(0);
+});
+
+afterEach(() => rmSync(`${workspace.folder}/data`, { recursive: true, force: true }));
+
+function start(environment: Record<string, string> = {}): Daemon {
+  const flags = flagsFor(workspace, harness.configure([riverside]));
+  return launch(workspace, flags, environment);
+}
+
+test.each(['SIGTERM', 'SIGINT'] as const)('%s, also repeated, ends a daemon', async (signal) => {
+  const daemon = await start().listening();
+  await exact(daemon, riverside);
+  daemon.signal(signal);
+  daemon.signal('SIGINT');
+  expect(await daemon.stop(signal)).toBe(0);
+  expect(daemon.logged('stopped')).toHaveLength(1);
+  // The regular write comes after ten seconds only.
+  const text = readFileSync(`${workspace.folder}/data/state.json`, 'utf8');
+  const counters = Array.from(text.matchAll(/^"(\w+)":/gm), ([, counter = '']) => counter);
+  expect(counters.toSorted()).toEqual(['logins', 'people_entered', 'people_exited']);
+});
+
+/** The environment of a process that gets a signal while it loads its modules. */
+function signalled(signal: NodeJS.Signals): Record<string, string> {
+  const file = workspace.write(
+    `${signal}.mjs`,
+    `import { registerHooks } from 'node:module';
+    registerHooks({
+      load(url, context, nextLoad) {
+        if (url.endsWith('/src/cli/program.ts')) {
+          process.kill(process.pid, '${signal}');
+        }
+        return nextLoad(url, context);
+      },
+    });`,
+  );
+  return { NODE_OPTIONS: `--import=${file}` };
+}
+
+test('SIGTERM at the start, while modules are loaded', async () => {
+  expect(await start(signalled('SIGTERM')).exited).toBe(0);
+});
+
+test('SIGHUP at the start, while modules are loaded, leads to a reload after it', async () => {
+  const daemon = start(signalled('SIGHUP'));
+  await daemon.until(() => daemon.logged('config reloaded').length === 1);
+  expect(daemon.logLines().map(({ msg }) => msg)).toContain('listening');
+  expect(await daemon.stop()).toBe(0);
+});
+
+test('SIGHUP ends a command that has nothing to reload', async () => {
+  const flag = `--config.file=${harness.configure([riverside])}`;
+  const check = launch(workspace, ['check', flag, '--connect'], signalled('SIGHUP'));
+  expect(await check.exited).toBe('SIGHUP');
 });

@@ -1,11 +1,13 @@
-/** `service.ca_file` and `service.proxy_url` of `run`, and that a reload reads them again. */
+/** Reloads of `run`: what they read again, and one that is requested while the configuration is loaded. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { launch, Workspace } from '../acceptance/daemon.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { startScriptedServer } from '../support/scripted-server.ts';
 import { configFlag, SECRET } from './simulated-environment.ts';
+import { Terminal } from './terminal.ts';
 
 const FLAGS = ['--web.listen-address=127.0.0.1:0', '--storage.path=', '--web.enable-lifecycle'];
+const ZONES = { riverside: 'Europe/Copenhagen' };
 const WAIT = { timeout: 30_000 };
 
 test('a reload applies a changed ca_file and proxy_url', async () => {
@@ -17,7 +19,7 @@ test('a reload applies a changed ca_file and proxy_url', async () => {
   onTestFinished(() => workspace.close());
   function configure(settings: object = {}): string {
     const more = { service: { ca_file: 'ca.pem', ...settings }, polling: { interval: '1s' } };
-    return configFlag(workspace, service.url, { riverside: 'Europe/Oslo' }, more);
+    return configFlag(workspace, service.url, ZONES, more);
   }
   workspace.write('ca.pem', makeAuthority().cert);
   const child = await launch(workspace, [configure(), '--log.level=debug', ...FLAGS]).listening();
@@ -43,3 +45,28 @@ test('a reload applies a changed ca_file and proxy_url', async () => {
   await child.stop();
   expect(child.stderr + child.stdout).not.toContain(SECRET);
 }, 90_000);
+
+/** Receives SIGHUP as soon as that does not end the process. */
+class HangupAtStart extends Terminal {
+  logBefore: string | undefined;
+
+  override readonly onHangup = (listener: () => void): void => {
+    this.logBefore ??= this.err;
+    listener();
+  };
+}
+
+test('a SIGHUP before the configuration is loaded leads to a reload after the start', async () => {
+  const workspace = new Workspace();
+  onTestFinished(() => workspace.close());
+  // Nothing listens on port 9: polls may fail here.
+  const config = configFlag(workspace, 'http://127.0.0.1:9', ZONES);
+  const terminal = new HangupAtStart();
+  const running = terminal.run('run', config, ...FLAGS);
+  await expect
+    .poll(() => terminal.logLines().map(({ msg }) => msg), WAIT)
+    .toEqual(expect.arrayContaining(['listening', 'config reloaded']));
+  expect(terminal.logBefore).toBe('');
+  terminal.terminate();
+  expect((await running).status).toBe(0);
+});
