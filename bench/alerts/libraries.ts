@@ -2,6 +2,7 @@
  * The simulated libraries of `npm run alerts:replay`, and the series that an exporter shows of them: each
  * step is a poll of the exporter's own code.
  */
+import { HOUR_MS } from '../../src/base/duration.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { MinuteStream } from '../../src/base/model.ts';
@@ -257,6 +258,12 @@ function seriesOf(
   let index = 0;
   for (let step = firstStep; step < endStep; step++) {
     const atMs = msOf(step);
+    if (step > firstStep && !isNearOpening(library, atMs)) {
+      for (const values of series.values()) {
+        values[step - firstStep] = values[step - firstStep - 1] ?? NaN;
+      }
+      continue;
+    }
     while (atMs >= (counted.people[index]?.day.endMs ?? Infinity)) {
       index += 1;
     }
@@ -293,6 +300,19 @@ function seriesOf(
     }
   }
   return series;
+}
+
+/**
+ * Whether the library is open on this weekday within the next hour, or was in the last two. At other
+ * times nothing changes, and the last values stay: that saves a third of the time.
+ */
+function isNearOpening({ opening, timezone }: Library, atMs: number): boolean {
+  const zone = zones(timezone);
+  return [-2, -1, 0, 1].some((hours) => {
+    const thenMs = atMs + hours * HOUR_MS;
+    const weekday = weekdayOf(zone.dayOf(thenMs));
+    return openInterval(opening, weekday, minuteOfDay(zone, thenMs)) !== undefined;
+  });
 }
 
 /** The sums of the days of a counting period before a day. */
