@@ -73,6 +73,7 @@ export async function replaceFile(
   file: string,
   text: string | Iterable<string>,
   maxBytes = Infinity,
+  mode = 0o600,
 ): Promise<void> {
   const temporary = `${file}.new`;
   function* limited(): Generator<string> {
@@ -86,7 +87,7 @@ export async function replaceFile(
     }
   }
   try {
-    await writeFile(temporary, limited(), { mode: 0o600, flush: true });
+    await writeFile(temporary, limited(), { mode, flush: true });
     await rename(temporary, file);
   } catch (error) {
     // On a full disk, the temporary file may hold the last free bytes.

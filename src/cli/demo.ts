@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { BREAKDOWNS } from '../base/model.ts';
 import { loadConfig } from '../config/load.ts';
@@ -78,7 +79,8 @@ async function demo(flags: DemoFlags, io: Io): Promise<void> {
     const { url } = await daemon.start();
     const address = new URL(url).host.replace('127.0.0.1', 'localhost');
     const names = service.customers.map(({ library }) => library.name);
-    io.writeOut(`${historyRecipe(path, address)}
+    io.writeOut(`${reportRecipe(path)}
+${historyRecipe(path, address)}
 ${describeAlerts(names)}
 Status page: http://${address}/\n`);
     await untilStopped(io);
@@ -99,6 +101,13 @@ function withoutSlowService(log: Logger): Logger {
       }
     },
   };
+}
+
+function reportRecipe(config: string): string {
+  const year = new Date(systemClock.nowMs()).getUTCFullYear();
+  return `For a table of last year's visits while this runs (docs/commands.md#report):
+  ${PROGRAM} report --config.file=${config} --from=${year - 1}-01-01 --to=${year}-01-01
+`;
 }
 
 function historyRecipe(config: string, address: string): string {

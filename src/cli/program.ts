@@ -9,6 +9,7 @@ import { helpNotes } from './flags.ts';
 import { buildOf, InterruptedError, PROGRAM } from './io.ts';
 import type { ExitStatus, Io } from './io.ts';
 import { queryCommand } from './query.ts';
+import { reportCommand } from './report.ts';
 import { runCommand } from './run.ts';
 import { serviceCommand } from './service.ts';
 
@@ -19,6 +20,7 @@ const COMMANDS = [
   checkCommand,
   queryCommand,
   backfillCommand,
+  reportCommand,
 ];
 
 /** Runs a command to its end and returns its exit status. `args` are those after the program's name. */

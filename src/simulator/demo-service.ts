@@ -7,7 +7,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Breakdown } from '../base/model.ts';
 import { seededRandom } from '../base/random.ts';
 import { hexadecimal, mixSeeds } from './chance.ts';
-import { HOUR_MS } from '../base/duration.ts';
+import { DAY_MS, HOUR_MS } from '../base/duration.ts';
+import { plainConventions } from './conventions.ts';
 import {
   ALWAYS_OPEN,
   OFFICE_HOURS,
@@ -31,6 +32,9 @@ interface DemoServiceOptions {
 const FIRST_CUSTOMER_ID = 1_001;
 /** How long dead doors have counted nobody: more than the day after which an alert needs no history. */
 const DEAD_FOR_MS = 25 * HOUR_MS;
+/** Last year and the year before are complete on any day of a year. */
+const HISTORY_MS = 3 * 366 * DAY_MS;
+const DETAILED_MS = 35 * DAY_MS;
 
 /** Returns the demo's service, which depends on nothing but the options and the clock's time at the call. */
 export function createDemoService({
@@ -47,7 +51,14 @@ export function createDemoService({
       clientSecret: hexadecimal(32, seed, library.customerId, 0),
     };
   });
-  return createSimulatedService({ seed, customers, clock });
+  return createSimulatedService({
+    seed,
+    customers,
+    clock,
+    conventions: { ...plainConventions, retentionMs: Infinity },
+    historyMs: HISTORY_MS,
+    detailedMs: DETAILED_MS,
+  });
 }
 
 export interface ExporterConfigOptions {

@@ -12,7 +12,7 @@ import {
   withTimes,
 } from './records.ts';
 import type { Counts, ServiceRecord } from './records.ts';
-import { MAX_VISIT_MS, countPasses, dayTraffic } from './traffic.ts';
+import { MAX_VISIT_MS, coarseTraffic, countPasses, dayTraffic } from './traffic.ts';
 import type { Zone } from './zone.ts';
 
 /** Records with a window time from `fromMs` to `toMs`, both included, as known at `nowMs`. */
@@ -46,13 +46,17 @@ const ADDED_DAY = 4_000_000;
 
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** Returns the records of a customer from the day of `sinceMs` on. */
+/**
+ * Returns the records of a customer from the day of `sinceMs` on. Days that end before `detailedMs` have a record
+ * for each door and half hour.
+ */
 export function createLedger(
   library: Library,
   conventions: Conventions,
   zones: (name: string) => Zone,
   sinceMs: number,
   cache: RecordCache,
+  detailedMs = -Infinity,
 ) {
   const zone = zones(library.timezone);
   const utc = zones('UTC');
@@ -90,7 +94,8 @@ export function createLedger(
     if (cached !== undefined) {
       return cached;
     }
-    const traffic = dayTraffic(library, zone, day);
+    const isCoarse = zone.dayStartMs(day + 1) <= detailedMs;
+    const traffic = (isCoarse ? coarseTraffic : dayTraffic)(library, zone, day);
     function recordsOf(stream: MinuteStream): ServiceRecord[] {
       const counted = countPasses(library, traffic[stream]);
       return dayRecords(library, conventions, timeOf, day, stream, counted);

@@ -35,6 +35,8 @@ export interface SimulatedServiceOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** How far records go back. Default: five weeks. */
   readonly historyMs?: number;
+  /** How far back each person has a record. Before, there is one for each door and half hour. Default: all. */
+  readonly detailedMs?: number;
 }
 
 export type SimulatedService = ReturnType<typeof createSimulatedService>;
@@ -67,6 +69,7 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
   const conventionsOfAll = options.conventions ?? plainConventions;
   const zones = createZones();
   const sinceMs = clock.nowMs() - (options.historyMs ?? 35 * DAY_MS);
+  const detailedMs = clock.nowMs() - (options.detailedMs ?? Infinity);
   const cache: RecordCache = new Map();
   const accounts = customers.map(
     ({ library, clientId, clientSecret, conventions = conventionsOfAll }): Account => ({
@@ -74,7 +77,7 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
       secret: clientSecret,
       rotations: 0,
       isRevoked: false,
-      ledger: createLedger(library, conventions, zones, sinceMs, cache),
+      ledger: createLedger(library, conventions, zones, sinceMs, cache, detailedMs),
       rate: { startMs: -Infinity, requests: 0 },
     }),
   );

@@ -128,6 +128,37 @@ export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffi
   return { people: people.sort(byTime), logins: logins.sort(byTime) };
 }
 
+/**
+ * Returns traffic of the same volume in a hundredth of the time: all who pass a door in one direction within a
+ * half hour are one pass. For days so long ago that nobody looks at their minutes.
+ */
+export function coarseTraffic(library: Library, zone: Zone, day: number): DayTraffic {
+  const { branches, devices, loginShare, visitsPerDay } = library;
+  const random = seededRandom(mixSeeds(library.seed, library.customerId, day));
+  const slots = openSlots(library, zone, day);
+  const factor = (WEEKDAYS[weekdayOf(day)] ?? 1) * (0.85 + random.next() * 0.3);
+  const weights = slots.reduce((sum, { weight }) => sum + weight, 0);
+  const people: Pass[] = [];
+  const logins: Pass[] = [];
+  for (const { startMs, weight } of slots) {
+    const visits = ((visitsPerDay * factor) / branches.length) * (weight / weights);
+    for (const [device, { kind, branchId, weight: own }] of devices.entries()) {
+      const all = devices.filter((one) => one.kind === kind && one.branchId === branchId);
+      const share = own / all.reduce((sum, one) => sum + one.weight, 0);
+      const passes = kind === 'door' ? people : logins;
+      const mean = visits * share * (kind === 'door' ? 1 : loginShare);
+      for (const sign of kind === 'door' ? [1, -1] : [1]) {
+        const count = drawPoisson(random, mean);
+        const timeMs = startMs + Math.floor(random.next() * SLOT_MS);
+        if (count > 0) {
+          passes.push({ timeMs, device, people: sign * count, detectionDraw: random.next() });
+        }
+      }
+    }
+  }
+  return { people: people.sort(byTime), logins: logins.sort(byTime) };
+}
+
 /** Returns what the sensors of a library count of some passes. */
 export function countPasses(
   { devices }: Pick<Library, 'devices'>,

@@ -74,9 +74,12 @@ export class Calendar {
 
   /** The first `day_starts_at` of a month. */
   periodStart(month: number): number {
-    return this.zone.instantOfWall(
-      Date.UTC(Math.floor(month / 12), month % 12, 1) + this.#dayStartsAtMs,
-    );
+    return this.startOfDate(Date.UTC(Math.floor(month / 12), month % 12, 1));
+  }
+
+  /** The first `day_starts_at` of a local date, which is given as its midnight in UTC. */
+  startOfDate(midnightMs: number): number {
+    return this.zone.instantOfWall(midnightMs + this.#dayStartsAtMs);
   }
 
   periodOfMonth(month: number): CountingPeriod {

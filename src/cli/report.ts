@@ -1,0 +1,262 @@
+/** `report`: visits and logins by period, for statistics, read from the service. */
+import { accessSync, constants } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { systemClock } from '../base/clock.ts';
+import { formatDuration } from '../base/duration.ts';
+import { codeOf, messageOf, ServiceError, UsageError } from '../base/errors.ts';
+import { replaceFile } from '../base/files.ts';
+import { counted, ProgressLine } from '../base/output.ts';
+import { accessOf } from '../config/credentials.ts';
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/types.ts';
+import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
+import { csvReport, jsonReport, tableReport } from '../report/columns.ts';
+import { htmlReport } from '../report/page.ts';
+import { PERIODS } from '../report/periods.ts';
+import type { LocalDate, PeriodName } from '../report/periods.ts';
+import { planCustomer, SUBJECTS } from '../report/plan.ts';
+import type { CustomerPlan, ReportOptions } from '../report/plan.ts';
+import { readCustomer } from '../report/reading.ts';
+import { sectionsOf } from '../report/rows.ts';
+import type { Section } from '../report/rows.ts';
+import { inParallel, requestsFor } from '../report/windows.ts';
+import type { Service } from '../service/types.ts';
+import { customersAtOnce, findCustomer, serviceOf } from './access.ts';
+import { configOption, helpNotes } from './flags.ts';
+import { InterruptedError } from './io.ts';
+import type { Io } from './io.ts';
+
+const FORMATS = ['table', 'csv', 'json', 'html'] as const;
+
+interface ReportFlags {
+  readonly 'config.file': string;
+  readonly from: LocalDate;
+  readonly to: LocalDate;
+  /** All customers if undefined. */
+  readonly customer?: readonly string[];
+  readonly by: ReportOptions['by'];
+  readonly period: PeriodName;
+  readonly hours: 'all' | 'staffed';
+  readonly visits: ReportOptions['visits'];
+  readonly format: (typeof FORMATS)[number];
+  readonly output?: string;
+}
+
+/** A user can wait longer than a poll. */
+const RETRIES = { maxAttempts: 6, maxWaitMs: 3_600_000 };
+/** A report is for everybody who may read the folder. */
+const FILE_MODE = 0o644;
+
+/** Returns the command `report`. */
+export function reportCommand(io: Io): Command {
+  return new Command('report')
+    .summary('make a table of visits and logins for statistics')
+    .description(
+      'Reads visits and logins of past periods from the service, with late records and corrections.',
+    )
+    .addOption(configOption())
+    .requiredOption('--from <date>', 'first local day, as 2025-01-01; required', parseDate)
+    .requiredOption('--to <date>', 'local day after the last one; required', parseDate)
+    .option('--customer <name>', 'customer name, repeatable (default: all)', append)
+    .addOption(new Option('--by <what>', 'what has rows').choices(SUBJECTS).default('customer'))
+    .addOption(new Option('--period <length>', 'of a row').choices(PERIODS).default('month'))
+    .addOption(
+      new Option('--hours <which>', 'staffed: visits while staff is there, and self-service')
+        .choices(['all', 'staffed'])
+        .default('all'),
+    )
+    .addOption(
+      new Option('--visits <what>', 'entries, or half of entries and exits')
+        .choices(['entered', 'mean'])
+        .default('entered'),
+    )
+    .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default('table'))
+    .option('--output <file>', 'file to write in place of standard output')
+    .addHelpText(
+      'after',
+      helpNotes(
+        'commands.md',
+        'report --from=2025-01-01 --to=2026-01-01',
+        'report --from=2025-08-01 --to=2026-08-01 --period=year --by=branch --format=csv',
+        'report --from=2025-01-01 --to=2026-01-01 --format=html --output=report.html',
+      ),
+    )
+    .action((flags: ReportFlags) => report(flags, io));
+}
+
+/** Throws a UsageError or ConfigError before the first request, and an Error after it. */
+async function report(flags: ReportFlags, io: Io): Promise<void> {
+  const { from, to, output } = flags;
+  if (from >= to) {
+    throw new UsageError('--to: expected a day after --from');
+  }
+  if (output !== undefined) {
+    requireFolder(output);
+  }
+  const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
+  warnings.forEach((warning) => io.writeError(`warning: ${warning}\n`));
+  const options: ReportOptions = {
+    range: { from, to },
+    by: flags.by,
+    period: flags.period,
+    staffed: flags.hours === 'staffed',
+    visits: flags.visits,
+  };
+  const plans = plansOf(flags, options, config);
+  const { sections, failures } = await readAll(plans, config, io);
+  if (sections.length > 0 || failures.length === 0) {
+    const text = render(flags.format, sections, options);
+    await (output === undefined
+      ? deliver(text, io)
+      : replaceFile(output, text, Infinity, FILE_MODE));
+  }
+  if (failures.length > 0) {
+    throw new Error(
+      `${counted(failures.length, 'customer')} could not be read, and is not in the report:\n${failures.join('\n')}`,
+    );
+  }
+}
+
+function plansOf(
+  { customer }: ReportFlags,
+  options: ReportOptions,
+  config: Config,
+): readonly CustomerPlan[] {
+  const chosen = customer?.map((name) => findCustomer(config, name));
+  const customers = config.customers.filter((one) => chosen?.includes(one) ?? true);
+  const parse = createOpeningHoursParser();
+  const nowMs = systemClock.nowMs();
+  const plans = customers.map((one) => planCustomer(one, options, parse, nowMs));
+  if (plans.every(({ periods }) => periods.length === 0)) {
+    throw new UsageError('--from must not be in the future');
+  }
+  const withoutPeople = customers.find(({ streams }) => !streams.includes('people'));
+  if (withoutPeople !== undefined && options.by !== 'customer') {
+    throw new UsageError(
+      `--by=${options.by}: ${JSON.stringify(withoutPeople.name)} has no people in streams`,
+    );
+  }
+  return plans;
+}
+
+interface Results {
+  readonly sections: readonly Section[];
+  /** A line for each customer that failed. */
+  readonly failures: readonly string[];
+}
+
+async function readAll(plans: readonly CustomerPlan[], config: Config, io: Io): Promise<Results> {
+  const progress = new ProgressLine(io);
+  const byKey = plans.filter(({ breakdown }) => breakdown !== undefined);
+  const expected = byKey.reduce((sum, { windows }) => sum + requestsFor(windows.length), 0);
+  if (expected > 0) {
+    io.writeError(`sending at least ${counted(expected, 'request')}\n`);
+  }
+  const done = { requests: 0, customers: 0 };
+  const service = serviceOf(config, io, {
+    request() {
+      done.requests += 1;
+      progress.show(
+        `${done.customers} of ${counted(plans.length, 'customer')}, ${counted(done.requests, 'request')}`,
+      );
+    },
+  });
+  const failures: string[] = [];
+  try {
+    const sections = await inParallel(
+      plans,
+      async (plan) => {
+        try {
+          return await readSections(plan, service, progress, io);
+        } catch (error) {
+          io.stop.throwIfAborted();
+          if (!(error instanceof ServiceError)) {
+            throw error;
+          }
+          failures.push(`  ${plan.config.name}: ${error.reason}: ${error.message}`);
+          return [];
+        } finally {
+          done.customers += 1;
+        }
+      },
+      customersAtOnce(config.service),
+    );
+    return { sections: sections.flat(), failures };
+  } catch (error) {
+    throw io.stop.aborted
+      ? new InterruptedError('stopped, nothing was written', { cause: error })
+      : error;
+  } finally {
+    progress.clear();
+    service.close();
+  }
+}
+
+async function readSections(
+  plan: CustomerPlan,
+  service: Service,
+  progress: ProgressLine,
+  io: Io,
+): Promise<readonly Section[]> {
+  const { name } = plan.config;
+  const client = service.clientFor(accessOf(plan.config), {
+    ...RETRIES,
+    onWait(error, waitMs) {
+      const wait = formatDuration(Math.ceil(waitMs / 1_000) * 1_000);
+      progress.write(`${name}: ${error.message}: retrying in ${wait}\n`);
+    },
+  });
+  const reading = await readCustomer(plan, (question) => client.query(question, io.stop));
+  return sectionsOf(plan, reading);
+}
+
+function render(
+  format: ReportFlags['format'],
+  sections: readonly Section[],
+  options: ReportOptions,
+): string {
+  switch (format) {
+    case 'table':
+      return tableReport(sections, options);
+    case 'csv':
+      return csvReport(sections, options);
+    case 'json':
+      return jsonReport(sections, options);
+    case 'html':
+      return htmlReport(sections, options, systemClock.nowMs());
+  }
+}
+
+async function deliver(text: string, io: Io): Promise<void> {
+  try {
+    await io.deliverOut(text);
+  } catch (error) {
+    if (codeOf(error) !== 'EPIPE') {
+      throw error;
+    }
+    // Nobody reads the report any more, as in `report … | head -1`.
+  }
+}
+
+/** Throws a UsageError if a file cannot be written there, before anything is read. */
+function requireFolder(output: string): void {
+  try {
+    accessSync(dirname(resolve(output)), constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new UsageError(`--output: ${messageOf(error)}`);
+  }
+}
+
+function parseDate(text: string): LocalDate {
+  const date = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : NaN;
+  // Date.parse refuses 2025-02-30, but not every month and day.
+  if (Number.isNaN(date) || new Date(date).toISOString().slice(0, 10) !== text) {
+    throw new InvalidArgumentError('Expected a date such as 2025-01-01.');
+  }
+  return date;
+}
+
+function append(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}

@@ -1,0 +1,286 @@
+/** `report` against the ground truth of a year: every cell, through the process's own command line. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
+import { Calendar } from '../../src/counting/calendar/calendar.ts';
+import type { Span } from '../../src/counting/calendar/calendar.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
+import { sensorSetting } from '../../src/simulator/libraries.ts';
+import type { Device, Library } from '../../src/simulator/libraries.ts';
+import { startEnvironment } from '../cli/simulated-environment.ts';
+import type { Environment } from '../cli/simulated-environment.ts';
+import { Terminal } from '../cli/terminal.ts';
+import type { Ran } from '../cli/terminal.ts';
+
+const ZONE = 'Europe/Copenhagen';
+const CALENDAR = new Calendar(new Zone(ZONE), { hour: 4, minute: 0 });
+/** The service's now: two days after the end of the year, so that some records are still late. */
+const NOW_MS = Date.UTC(2026, 0, 3, 9);
+const YEAR = ['--from=2025-01-01', '--to=2026-01-01'];
+const ALL_WEEK = [0, 1, 2, 3, 4, 5, 6];
+const BRANCHES = ['Main Library', 'North', 'South', 'East'].map((name, i) => ({
+  id: 101 + i,
+  name,
+}));
+
+/** A door and a login station in each branch. East counts nobody from 10 to 13 March. */
+const DEVICES = BRANCHES.flatMap(({ id: branchId, name }): Device[] => {
+  const common = { branchId, clientId: branchId * 10, weight: 1 };
+  const works = sensorSetting(-Infinity, 0.98);
+  const fails = sensorSetting(startOf('2025-03-10'), 0);
+  const repaired = sensorSetting(startOf('2025-03-13'), 0.98);
+  const sensor = name === 'East' ? [works, fails, repaired] : [works];
+  return [
+    { ...common, id: branchId * 100, name: 'Door', kind: 'door', sensor },
+    { ...common, id: branchId * 100 + 50, name: 'Station', kind: 'station', sensor: [works] },
+  ];
+});
+/** Open around the clock, so that somebody comes at four in the morning and on nights on which clocks change. */
+const LIBRARY: Partial<Library> = {
+  timezone: ZONE,
+  opening: [{ weekdays: ALL_WEEK, fromMinute: 0, toMinute: 1_440 }],
+  branches: BRANCHES,
+  devices: DEVICES,
+  visitsPerDay: 60,
+  quietHours: 0.6,
+  loginShare: 0.3,
+};
+const LATE = {
+  lateness: { usualMs: 10 * MINUTE_MS, offlineShare: 0.3, offlineMaxMs: 7 * DAY_MS },
+  corrections: { share: 0.02, withinMs: DAY_MS },
+};
+
+let environment: Environment;
+
+beforeAll(async () => {
+  environment = await startEnvironment(
+    {
+      plain: { library: LIBRARY, conventions: LATE },
+      // Minutes are forced into days above 1,000 rows, and windows include the minute at their ends.
+      forced: {
+        library: LIBRARY,
+        conventions: {
+          ...LATE,
+          forced: { above: 'rows', limit: 1_000 },
+          fromEdge: 'inclusive',
+          toEdge: 'inclusive',
+          resolutionMs: MINUTE_MS,
+        },
+      },
+      // `day` and `quarter` are made at night, and keys do not say the time.
+      nightly: {
+        library: LIBRARY,
+        conventions: {
+          ...LATE,
+          dayFreshness: 'nightly',
+          quarterFreshness: 'nightly',
+          window: 'whole buckets',
+          minuteKey: { form: 'index', type: 'number' },
+        },
+      },
+    },
+    {},
+    { clock: { nowMs: () => NOW_MS }, historyMs: 400 * DAY_MS },
+  );
+  for (const { library } of environment.service.customers) {
+    const atMs = startOf('2025-06-02') + 7 * HOUR_MS;
+    // A record that the service removed a month later, and one that came six months late.
+    environment.service.record(library.name, { kind: 'in', atMs, goneMs: atMs + 30 * DAY_MS });
+    environment.service.record(library.name, { kind: 'in', atMs, arrivesMs: atMs + 180 * DAY_MS });
+  }
+});
+
+afterAll(() => environment[Symbol.asyncDispose]());
+
+function startOf(date: string): number {
+  return CALENDAR.startOfDate(Date.parse(date));
+}
+
+async function run(...args: readonly string[]): Promise<Ran> {
+  const config = environment.config({
+    service: { max_requests_per_second: 2_000 },
+    customer: {
+      streams: ['people', 'logins'],
+      breakdowns: ['branch', 'device'],
+      staffed_hours: 'Mo-Fr 10:00-17:30; Sa 11:00-14:00',
+      opening_hours: '24/7',
+      branches: { 104: { name: 'East', staffed_hours: 'Tu 12:15-18:00' } },
+    },
+  });
+  return new Terminal().run('report', config, ...args);
+}
+
+type Row = Readonly<Record<string, string | number | null>> & {
+  readonly dates_without_counts: readonly string[];
+};
+
+async function rows(...args: readonly string[]): Promise<readonly Row[]> {
+  const { status, out, err } = await run('--format=json', ...args);
+  expect([status, err.replace(/^sending at least .* requests\n/, '')]).toEqual([0, '']);
+  return JSON.parse(out) as readonly Row[];
+}
+
+/** Returns the truth about a span, of a branch or device or of the customer. */
+function truth(customer: string, { startMs, endMs }: Span, key?: number, by?: 'branch' | 'device') {
+  const { service } = environment;
+  const [all, later] = [startMs, endMs].map((fromMs) =>
+    by === undefined
+      ? service.served(customer, fromMs)
+      : (service.breakdownTotals(customer, by, fromMs).get(key ?? 0) ?? { entered: 0, exited: 0 }),
+  );
+  return {
+    entered: (all?.entered ?? 0) - (later?.entered ?? 0),
+    exited: (all?.exited ?? 0) - (later?.exited ?? 0),
+    ...(by === undefined && {
+      logins: service.served(customer, startMs).logins - service.served(customer, endMs).logins,
+    }),
+  };
+}
+
+function spanOf({ period_start: start, period_end: end }: Row): Span {
+  const [startMs = 0, endMs = 0] = [start, end].map((text) =>
+    String(text).length === 10 ? startOf(String(text)) : Date.parse(String(text)),
+  );
+  return { startMs, endMs };
+}
+
+const MONTHS = Array.from({ length: 12 }, (_, i) => [
+  new Date(Date.UTC(2025, i, 1)).toISOString().slice(0, 10),
+  new Date(Date.UTC(2025, i + 1, 1)).toISOString().slice(0, 10),
+]);
+
+test.each([
+  ['plain', YEAR, MONTHS],
+  ['forced', YEAR, MONTHS],
+  ['nightly', ['--from=2025-11-01', '--to=2026-01-01'], MONTHS.slice(10)],
+])(
+  'the months of %s are the truth, with late records and corrections',
+  async (customer, range, months) => {
+    const found = await rows(...range, `--customer=${customer}`, '--visits=mean');
+    expect(found.map((row) => [row['period_start'], row['period_end']])).toEqual(months);
+    for (const row of found) {
+      const span = spanOf(row);
+      const { entered, exited, logins } = truth(customer, span);
+      expect(row).toEqual({
+        customer,
+        branch: null,
+        branch_name: null,
+        period_start: row['period_start'],
+        period_end: row['period_end'],
+        entered,
+        exited,
+        visits: (entered + exited) / 2,
+        logins,
+        days_open: Math.round((span.endMs - span.startMs) / DAY_MS),
+        days_without_counts: 0,
+        note: '',
+        dates_without_counts: [],
+      });
+      expect(entered).toBeGreaterThan(1_000);
+    }
+  },
+);
+
+test.each(['plain', 'forced'])(
+  'the months of the branches of %s are the truth',
+  async (customer) => {
+    const found = await rows(...YEAR, `--customer=${customer}`, '--by=branch');
+    expect(found.map((row) => [row['branch'], row['period_start']])).toEqual(
+      BRANCHES.flatMap(({ id }) => MONTHS.map(([start]) => [String(id), start])),
+    );
+    for (const row of found) {
+      const span = spanOf(row);
+      const isFailing = row['branch'] === '104' && row['period_start'] === '2025-03-01';
+      const dates = isFailing ? ['2025-03-10', '2025-03-11', '2025-03-12'] : [];
+      expect(row).toMatchObject({
+        customer,
+        branch_name: row['branch'] === '104' ? 'East' : row['branch'],
+        ...truth(customer, span, Number(row['branch']), 'branch'),
+        logins: null,
+        days_open: Math.round((span.endMs - span.startMs) / DAY_MS),
+        days_without_counts: dates.length,
+        dates_without_counts: dates,
+        note: '',
+      });
+    }
+  },
+);
+
+test.each(['plain', 'forced'])(
+  'the hours of nights on which clocks change are the truth (%s)',
+  async (customer) => {
+    const perDay = [];
+    for (const [from, to] of [
+      ['2025-03-29', '2025-03-30'],
+      ['2025-10-25', '2025-10-26'],
+    ]) {
+      for (const by of ['customer', 'device'] as const) {
+        const found = await rows(
+          `--from=${from}`,
+          `--to=${to}`,
+          '--period=hour',
+          `--by=${by}`,
+          `--customer=${customer}`,
+        );
+        for (const row of found) {
+          const key = by === 'device' ? 'device' : undefined;
+          expect(row).toMatchObject(truth(customer, spanOf(row), Number(row['device']), key));
+          expect(row).toMatchObject({ days_open: null, days_without_counts: null });
+        }
+        perDay.push(found.length);
+      }
+    }
+    expect(perDay).toEqual([23, 4 * 23, 25, 4 * 25]);
+  },
+);
+
+test.each(['customer', 'branch'] as const)(
+  'entries while staff is there are the truth, by %s',
+  async (by) => {
+    const range = ['--from=2025-03-24', '--to=2025-04-07'];
+    const found = await rows(
+      ...range,
+      '--period=week',
+      '--hours=staffed',
+      `--by=${by}`,
+      '--customer=forced',
+    );
+    expect(found).toHaveLength(by === 'customer' ? 2 : 8);
+    for (const row of found) {
+      const span = spanOf(row);
+      const isEast = row['branch'] === '104';
+      const staffed = staffedSpans(span, isEast);
+      const key = by === 'branch' ? 'branch' : undefined;
+      const entered = staffed.reduce(
+        (sum, one) => sum + truth('forced', one, Number(row['branch']), key).entered,
+        0,
+      );
+      const hours = isEast ? 5.75 : 5 * 7.5 + 3;
+      const all = truth('forced', span, Number(row['branch']), key).entered;
+      expect(row).toMatchObject({
+        entered: all,
+        entered_staffed: entered,
+        entered_self_service: all - entered,
+        hours_staffed: hours,
+        hours_self_service: (span.endMs - span.startMs) / HOUR_MS - hours,
+      });
+    }
+  },
+);
+
+/** The staffed hours of a span of whole days. */
+function staffedSpans({ startMs, endMs }: Span, isEast: boolean): readonly Span[] {
+  const spans: Span[] = [];
+  for (let dayMs = startMs; dayMs < endMs; dayMs = CALENDAR.dayAt(dayMs).endMs) {
+    const midnight = Math.floor((dayMs + CALENDAR.zone.offsetMsAt(dayMs)) / DAY_MS) * DAY_MS;
+    const weekday = new Date(midnight).getUTCDay();
+    const workday = weekday === 6 ? [11, 14] : weekday === 0 ? [] : [10, 17.5];
+    const [from, to] = isEast ? (weekday === 2 ? [12.25, 18] : []) : workday;
+    if (from !== undefined && to !== undefined) {
+      spans.push({
+        startMs: CALENDAR.zone.instantOfWall(midnight + from * HOUR_MS),
+        endMs: CALENDAR.zone.instantOfWall(midnight + to * HOUR_MS),
+      });
+    }
+  }
+  return spans;
+}
