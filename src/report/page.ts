@@ -1,9 +1,357 @@
+/** A report as one HTML file without scripts or other resources: a chart and a table of each library. */
+import { DAY_MS } from '../base/duration.ts';
+import { Html, html, NOTHING } from '../web/html.ts';
+import { gapsOf, titleOf } from './columns.ts';
+import { PAGE_STYLE } from './page-style.ts';
+import { dateText, yearBefore } from './periods.ts';
+import type { PeriodName } from './periods.ts';
 import type { ReportOptions } from './plan.ts';
-import type { Section } from './rows.ts';
+import type { ReportRow, Section } from './rows.ts';
+
+/** More bars would be thinner than a line. */
+const MAX_BARS = 400;
+const MAX_LABELS = 14;
+/** Sections with more rows may be cut by the end of a page. */
+const MAX_ROWS_KEPT_TOGETHER = 18;
+const MONTHS =
+  'January February March April May June July August September October November December'.split(
+    ' ',
+  );
+const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+
+/** Returns the whole document. `nowMs` is shown as the time at which it was made. */
 export function htmlReport(
   sections: readonly Section[],
   options: ReportOptions,
   nowMs: number,
 ): string {
-  return String([sections, options, nowMs]);
+  const { from, to } = options.range;
+  const days = `${longDate(from)} to ${longDate(to - DAY_MS)}`;
+  const visits =
+    options.visits === 'mean' ? 'Visits are half of entries and exits.' : 'Visits are entries.';
+  return html`<!DOCTYPE html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>Visits, ${days}</title>
+        <style>
+          ${new Html(PAGE_STYLE)}
+        </style>
+      </head>
+      <body>
+        <header>
+          <h1>Visits, ${days}</h1>
+          <p class="soft">${visits} Made on ${longDate(nowMs)}.</p>
+        </header>
+        ${sections.length > 1 ? overview(sections) : NOTHING}
+        ${sections.map((section) => sectionHtml(section, options))}
+      </body>
+    </html> `.markup;
+}
+
+function overview(sections: readonly Section[]): Html {
+  const totals = sections.map((section) => totalOf(section.rows));
+  const hasLogins = totals.some(({ logins }) => logins !== undefined);
+  const lines = sections.map((section, i) => {
+    const { visits, logins, gaps } = totals[i] ?? totalOf([]);
+    return html`<tr>
+      <th scope="row">${titleOf(section)}</th>
+      <td>${number(visits)}</td>
+      ${hasLogins ? html`<td>${number(logins)}</td>` : NOTHING}${gapCell(gaps)}
+    </tr> `;
+  });
+  return html`<section class="short names">
+    <h2>All libraries</h2>
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Library</th>
+            <th scope="col">Visits</th>
+            ${hasLogins ? html`<th scope="col">Logins</th>` : NOTHING}
+            <th scope="col">Days without counts</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${lines}
+        </tbody>
+      </table>
+    </div>
+  </section> `;
+}
+
+/** A row, and the same period of the year before where the report has it. */
+interface Pair {
+  readonly row: ReportRow;
+  readonly before: ReportRow | undefined;
+}
+
+function sectionHtml(section: Section, options: ReportOptions): Html {
+  const { period } = options;
+  const byStart = new Map(section.rows.map((row) => [row.period.start, row]));
+  const pairs = section.rows.map((row): Pair => {
+    const before = byStart.get(yearBefore(period, row.period.start) ?? '');
+    const isComparable = row.period.cut.length === 0 && before?.period.cut.length === 0;
+    return { row, before: isComparable ? before : undefined };
+  });
+  const gaps = gapsOf(section);
+  const className = section.rows.length <= MAX_ROWS_KEPT_TOGETHER ? 'short' : '';
+  return html`<section class="${className}">
+    <div class="top">
+      <h2>${titleOf(section)}</h2>
+      ${chart(pairs, period)}
+    </div>
+    <div class="scroll">
+      <table>
+        ${tableOf(pairs, options)}
+      </table>
+    </div>
+    ${gaps.length === 0 ? NOTHING : html`<p class="gaps"><span class="gap">Days without counts:</span> ${gaps.join(', ')}</p>`}
+  </section> `;
+}
+
+function chart(all: readonly Pair[], period: PeriodName): Html {
+  const withBefore = all.filter(({ before }) => before !== undefined);
+  const pairs = withBefore.length > 0 ? withBefore : all;
+  const values = pairs.flatMap(({ row, before }) => [valueOf(row), before ? valueOf(before) : 0]);
+  const top = niceTop(Math.max(...values, 1));
+  if (pairs.length > MAX_BARS || pairs.length < 2) {
+    return NOTHING;
+  }
+  const step = Math.ceil(pairs.length / MAX_LABELS);
+  const bars = pairs.map(({ row, before }, i) => {
+    const height = share(valueOf(row), top);
+    const highest = Math.max(height, before ? share(valueOf(before), top) : 0);
+    const hasGap = (row.daysWithoutCounts?.length ?? 0) > 0;
+    const label =
+      i % step === 0 ? html`<small>${shortLabel(row, period, i === 0)}</small>` : NOTHING;
+    const earlier = before
+      ? html`<i class="before" style="height: ${share(valueOf(before), top)}%"></i>`
+      : NOTHING;
+    const part = row.period.cut.length > 0 ? ' class="part"' : '';
+    return html`<div class="bar${hasGap ? ' lacks' : ''}" style="--top: ${(highest / 100).toFixed(3)}">${earlier}<i${new Html(part)} style="height: ${height}%"></i>${label}</div>`;
+  });
+  const legend = [
+    html`<i></i>visits`,
+    withBefore.length > 0 ? html`<i class="before"></i>the year before` : NOTHING,
+    pairs.some(({ row }) => row.period.cut.length > 0)
+      ? html`<i class="part"></i>part of a period`
+      : NOTHING,
+    pairs.some(({ row }) => (row.daysWithoutCounts?.length ?? 0) > 0)
+      ? html`<b>▼</b>days without counts`
+      : NOTHING,
+  ];
+  return html`<p class="key">${legend}</p>
+    <div class="chart" role="img" aria-label="Bar chart of visits; the table has the numbers">
+      <span class="scale" style="top: 0">${number(top)}</span
+      ><span class="scale" style="top: 4.75rem">${number(top / 2)}</span>
+      <div class="plot" style="--bars: ${pairs.length}">${bars}</div>
+    </div>`;
+}
+
+/** Percent of the chart's height. */
+function share(value: number, top: number): number {
+  return Math.round((1_000 * value) / top) / 10;
+}
+
+/** Returns the next number above a value with one or two digits and zeros, and an even half. */
+function niceTop(value: number): number {
+  const unit = 10 ** Math.floor(Math.log10(value));
+  const factor = [1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10].find((one) => one * unit >= value) ?? 10;
+  return Math.max(2, Math.round(factor * unit));
+}
+
+function valueOf({ visits, logins }: ReportRow): number {
+  return visits ?? logins ?? 0;
+}
+
+interface TableColumn {
+  readonly title: string;
+  readonly cell: (pair: Pair) => Html;
+  readonly total?: (rows: readonly ReportRow[]) => number | undefined;
+  /** Hidden on phones. */
+  readonly isMinor?: boolean;
+}
+
+function tableOf(pairs: readonly Pair[], { period, staffed, visits }: ReportOptions): Html {
+  const rows = pairs.map(({ row }) => row);
+  function countColumn(
+    title: string,
+    value: (row: ReportRow) => number | undefined,
+    isMinor = false,
+  ): readonly TableColumn[] {
+    return rows.every((row) => value(row) === undefined)
+      ? []
+      : [
+          {
+            title,
+            isMinor,
+            cell: ({ row }) => html`${number(value(row))}`,
+            total: (all) => sumBy(all, value),
+          },
+        ];
+  }
+  const comparison: readonly TableColumn[] = [
+    {
+      title: 'Year before',
+      isMinor: true,
+      cell: ({ before }) => html`${before ? number(valueOf(before)) : ''}`,
+    },
+    { title: 'Change', cell: (pair) => html`${changeOf(pair)}` },
+  ];
+  const hasNotes = rows.some(({ notes }) => notes.length > 0);
+  const columns: readonly TableColumn[] = [
+    ...countColumn('Visits', (row) => row.visits),
+    ...(pairs.some(({ before }) => before !== undefined) ? comparison : []),
+    ...(visits === 'mean' ? countColumn('Entered', (row) => row.entered, true) : []),
+    ...countColumn('Exited', (row) => row.exited, true),
+    ...countColumn('Logins', (row) => row.logins),
+    ...(staffed ? countColumn('Staffed', (row) => row.enteredStaffed) : []),
+    ...(staffed ? countColumn('Self-service', (row) => row.enteredSelfService) : []),
+    ...(staffed ? countColumn('Staffed hours', (row) => row.hoursStaffed, true) : []),
+    ...(staffed ? countColumn('Self-service hours', (row) => row.hoursSelfService, true) : []),
+    ...(period === 'day' ? [] : countColumn('Days open', (row) => row.daysOpen, true)),
+  ];
+  const lines = pairs.map((pair) => {
+    const gaps = pair.row.daysWithoutCounts;
+    const cells = columns.map(
+      ({ cell, isMinor = false }) => html`<td${minor(isMinor)}>${cell(pair)}</td>`,
+    );
+    const note = hasNotes ? html`<td class="note">${pair.row.notes.join('; ')}</td>` : NOTHING;
+    return html`<tr>
+      <th scope="row">${longLabel(pair.row, period)}</th>
+      ${cells}${gaps === undefined ? NOTHING : gapCell(gaps.length)}${note}
+    </tr> `;
+  });
+  const hasGaps = rows.some(({ daysWithoutCounts }) => daysWithoutCounts !== undefined);
+  const heads = columns.map(
+    ({ title, isMinor = false }) => html`<th scope="col" ${minor(isMinor)}>${title}</th>`,
+  );
+  const totals = columns.map(
+    ({ total, isMinor = false }) =>
+      html`<td${minor(isMinor)}>${total ? number(total(rows)) : ''}</td>`,
+  );
+  return html`<thead>
+      <tr>
+        <th scope="col">Period</th>
+        ${heads}${
+          hasGaps ? html`<th scope="col">Without counts</th>` : NOTHING
+        }${hasNotes ? html`<th></th>` : NOTHING}
+      </tr>
+    </thead>
+    <tbody>
+      ${lines}
+    </tbody>
+    <tfoot>
+      <tr>
+        <th scope="row">Total</th>
+        ${totals}${
+          hasGaps ? gapCell(totalOf(rows).gaps) : NOTHING
+        }${hasNotes ? html`<td></td>` : NOTHING}
+      </tr>
+    </tfoot>`;
+}
+
+function minor(isMinor: boolean): Html {
+  return isMinor ? new Html(' class="minor"') : NOTHING;
+}
+
+function gapCell(gaps: number): Html {
+  return gaps === 0 ? html`<td>0</td>` : html`<td class="gap">${gaps}</td>`;
+}
+
+function totalOf(rows: readonly ReportRow[]) {
+  return {
+    visits: sumBy(rows, ({ visits }) => visits),
+    logins: sumBy(rows, ({ logins }) => logins),
+    gaps: rows.reduce((sum, { daysWithoutCounts }) => sum + (daysWithoutCounts?.length ?? 0), 0),
+  };
+}
+
+/** Returns the sum; undefined if all values are. */
+function sumBy(
+  rows: readonly ReportRow[],
+  value: (row: ReportRow) => number | undefined,
+): number | undefined {
+  const known = rows.map(value).filter((one) => one !== undefined);
+  return known.length === 0 ? undefined : known.reduce((sum, one) => sum + one, 0);
+}
+
+function changeOf({ row, before }: Pair): string {
+  const earlier = before ? valueOf(before) : 0;
+  if (earlier === 0) {
+    return '';
+  }
+  const percent = (100 * (valueOf(row) - earlier)) / earlier;
+  return `${percent < 0 ? '−' : '+'}${Math.abs(percent).toFixed(1)} %`;
+}
+
+/** Returns a number with narrow spaces between thousands (ISO 80000-1) and at most two decimals. */
+function number(value: number | undefined): string {
+  if (value === undefined) {
+    return '';
+  }
+  const [whole = '', decimals] = String(Math.round(value * 100) / 100).split('.');
+  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, '\u202f');
+  return decimals === undefined ? grouped : `${grouped}.${decimals}`;
+}
+
+function longDate(ms: number): string {
+  const date = new Date(ms);
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
+}
+
+function longLabel({ period: { start, end, cut } }: ReportRow, period: PeriodName): string {
+  const date = new Date(start.slice(0, 10));
+  const isCut = cut.some((one) => one !== 'not over yet');
+  switch (period) {
+    case 'hour':
+      return `${start.slice(0, 10)} ${start.slice(11, 16)}`;
+    case 'day':
+      return `${WEEKDAYS[date.getUTCDay()]} ${start}`;
+    case 'week':
+      return isCut ? daysText(start, end) : isoWeek(date);
+    case 'month':
+      return isCut
+        ? daysText(start, end)
+        : `${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
+    case 'year':
+      return daysText(start, end);
+  }
+}
+
+function shortLabel(
+  { period: { start } }: ReportRow,
+  period: PeriodName,
+  isFirst: boolean,
+): string {
+  const date = new Date(start.slice(0, 10));
+  const month = (MONTHS[date.getUTCMonth()] ?? '').slice(0, 3);
+  switch (period) {
+    case 'hour':
+      return start.slice(11, 13);
+    case 'day':
+      return isFirst || date.getUTCDate() === 1
+        ? `${date.getUTCDate()} ${month}`
+        : String(date.getUTCDate());
+    case 'week':
+      return isoWeek(date).slice(5);
+    case 'month':
+      return month;
+    case 'year':
+      return start.slice(0, 4);
+  }
+}
+
+function daysText(start: string, end: string): string {
+  return `${start} to ${dateText(Date.parse(end) - DAY_MS)}`;
+}
+
+/** Returns the week of a Monday, as `2025-W03`. It is of the year of its Thursday (ISO 8601). */
+function isoWeek(monday: Date): string {
+  const thursday = new Date(monday.getTime() + 3 * DAY_MS);
+  const year = thursday.getUTCFullYear();
+  const week = Math.floor((thursday.getTime() - Date.UTC(year, 0, 1)) / (7 * DAY_MS)) + 1;
+  return `${year}-W${String(week).padStart(2, '0')}`;
 }

@@ -14,6 +14,7 @@ import {
   OFFICE_HOURS,
   OPEN_EARLY_AND_LATE,
   SHORTER_ON_WEEKENDS,
+  deadBetween,
   deadFrom,
   drawDevices,
   drawLibrary,
@@ -128,7 +129,7 @@ function demoLibraries(seed: number, nowMs: number): readonly Library[] {
       branches: {
         'Harbour Point': { doors: 3 },
         'Ferry Landing': { doors: 1, opening: OFFICE_HOURS, weight: 0.4 },
-        Lighthouse: { doors: 1, weight: 0.3, deadDoor: 'Main entrance' },
+        Lighthouse: { doors: 1, weight: 0.3, deadDoor: 'Main entrance', hasFailed: true },
       },
       timezone: 'America/New_York',
       region: 'west',
@@ -159,7 +160,7 @@ function demoLibraries(seed: number, nowMs: number): readonly Library[] {
     },
     {
       name: 'old-town',
-      branches: { 'Old Town': { doors: 1, deadDoor: 'Main entrance' } },
+      branches: { 'Old Town': { doors: 1, deadDoor: 'Main entrance', hasFailed: true } },
       timezone: 'Europe/London',
       region: 'north',
       opening: ALWAYS_OPEN,
@@ -181,6 +182,8 @@ interface DemoBranch extends Pick<Branch, 'opening' | 'weight'> {
   readonly doors: number;
   /** Has counted nobody for 25 hours. */
   readonly deadDoor?: string;
+  /** Whether it counted nobody for some days of March last year. */
+  readonly hasFailed?: boolean;
 }
 
 function demoLibrary(
@@ -189,14 +192,20 @@ function demoLibrary(
   { branches: demoBranches, ...given }: DemoLibrary,
   nowMs: number,
 ): Library {
+  const year = new Date(nowMs).getUTCFullYear();
   const random = seededRandom(mixSeeds(seed, customerId, 1));
-  const drawn = Object.entries(demoBranches).map(([name, { doors, deadDoor, ...branch }], i) => {
-    const id = (customerId % 1_000) * 100 + i + 1;
-    const devices = drawDevices(random, { id, name }, doors).map((device) =>
-      device.name === deadDoor ? deadFrom(device, nowMs - DEAD_FOR_MS) : device,
-    );
-    return { branch: { id, name, ...branch }, devices };
-  });
+  const failedMs = [Date.UTC(year - 1, 2, 11), Date.UTC(year - 1, 2, 15)] as const;
+  const drawn = Object.entries(demoBranches).map(
+    ([name, { doors, deadDoor, hasFailed = false, ...branch }], i) => {
+      const id = (customerId % 1_000) * 100 + i + 1;
+      const devices = drawDevices(random, { id, name }, doors)
+        .map((device) => (hasFailed ? deadBetween(device, ...failedMs) : device))
+        .map((device) =>
+          device.name === deadDoor ? deadFrom(device, nowMs - DEAD_FOR_MS) : device,
+        );
+      return { branch: { id, name, ...branch }, devices };
+    },
+  );
   return drawLibrary(seed, customerId, {
     ...given,
     branches: drawn.map(({ branch }) => branch),

@@ -189,6 +189,17 @@ export function deadFrom(device: Device, fromMs: number): Device {
   return { ...device, sensor: [...before, sensorSetting(fromMs, 0)] };
 }
 
+/** Returns the device with a sensor that counts nothing between two instants. */
+export function deadBetween(device: Device, fromMs: number, toMs: number): Device {
+  const repaired = device.sensor.findLast((setting) => setting.fromMs <= toMs);
+  const after = device.sensor.filter((setting) => setting.fromMs > toMs);
+  const { sensor } = deadFrom(device, fromMs);
+  return {
+    ...device,
+    sensor: [...sensor, ...(repaired ? [{ ...repaired, fromMs: toMs }] : []), ...after],
+  };
+}
+
 /** Draws the devices of a branch: one to three doors, each with a client, and one or two stations. */
 export function drawDevices(random: Random, branch: Branch, doors?: number): readonly Device[] {
   const { id: branchId } = branch;

@@ -5,7 +5,7 @@
 import { seededRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
 import { drawPoisson, mixSeeds, weightedPicker } from './chance.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
 import { openInterval } from './libraries.ts';
 import type { Branch, Device, Library, OpeningInterval, SensorSetting } from './libraries.ts';
 import { minuteOfDay, weekdayOf } from './zone.ts';
@@ -41,6 +41,8 @@ const HOURS = [
   0.9, 0.7, 0.5, 0.3, 0.2,
 ];
 const WEEKDAYS = [1.1, 1.05, 1.1, 1, 0.95, 0.9, 0.8];
+/** Relative traffic by month, of coarse traffic: people read less in the summer. */
+const MONTHS = [1.05, 1.1, 1.1, 1, 0.95, 0.85, 0.7, 0.85, 1.05, 1.1, 1.15, 0.95];
 
 /** A half hour in which the library is open. */
 interface Slot {
@@ -66,12 +68,7 @@ interface OpenBranch {
 export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffic {
   const { meanVisitMinutes, loginShare, groupChance, visitsPerDay } = library;
   const random = seededRandom(mixSeeds(library.seed, library.customerId, day));
-  const branches = library.branches.map((branch) => ({
-    ...branch,
-    door: devicePicker(library, branch.id, 'door'),
-    station: devicePicker(library, branch.id, 'station'),
-  }));
-  const slots = openSlots(library, branches, zone, day);
+  const slots = openSlots(library, zone, day);
   const people: Pass[] = [];
   const logins: Pass[] = [];
 
@@ -133,16 +130,20 @@ export function dayTraffic(library: Library, zone: Zone, day: number): DayTraffi
  * half hour are one pass. For days so long ago that nobody looks at their minutes.
  */
 export function coarseTraffic(library: Library, zone: Zone, day: number): DayTraffic {
-  const { branches, devices, loginShare, visitsPerDay } = library;
+  const { devices, loginShare, visitsPerDay } = library;
   const random = seededRandom(mixSeeds(library.seed, library.customerId, day));
   const slots = openSlots(library, zone, day);
-  const factor = (WEEKDAYS[weekdayOf(day)] ?? 1) * (0.85 + random.next() * 0.3);
+  const season = MONTHS[new Date(day * DAY_MS).getUTCMonth()] ?? 1;
+  const factor = season * (WEEKDAYS[weekdayOf(day)] ?? 1) * (0.85 + random.next() * 0.3);
   const weights = slots.reduce((sum, { weight }) => sum + weight, 0);
   const people: Pass[] = [];
   const logins: Pass[] = [];
-  for (const { startMs, weight } of slots) {
-    const visits = ((visitsPerDay * factor) / branches.length) * (weight / weights);
+  for (const { startMs, weight, open } of slots) {
+    const openWeight = open.reduce((sum, one) => sum + weightOf(one), 0);
     for (const [device, { kind, branchId, weight: own }] of devices.entries()) {
+      const found = open.find(({ branch }) => branch.id === branchId);
+      const branchShare = found === undefined ? 0 : weightOf(found) / openWeight;
+      const visits = visitsPerDay * factor * branchShare * (weight / weights);
       const all = devices.filter((one) => one.kind === kind && one.branchId === branchId);
       const share = own / all.reduce((sum, one) => sum + one.weight, 0);
       const passes = kind === 'door' ? people : logins;
@@ -204,12 +205,12 @@ function devicePicker({ devices }: Library, branchId: number, kind: Device['kind
 }
 
 /** Half hours of elapsed time: 46 or 50 on the days on which clocks change. */
-function openSlots(
-  library: Library,
-  branches: readonly EquippedBranch[],
-  zone: Zone,
-  day: number,
-): readonly Slot[] {
+function openSlots(library: Library, zone: Zone, day: number): readonly Slot[] {
+  const branches = library.branches.map((branch) => ({
+    ...branch,
+    door: devicePicker(library, branch.id, 'door'),
+    station: devicePicker(library, branch.id, 'station'),
+  }));
   const slots: Slot[] = [];
   const weekday = weekdayOf(day);
   const endMs = zone.dayStartMs(day + 1);
