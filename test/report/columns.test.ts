@@ -1,0 +1,100 @@
+/** The four formats, from rows as they are. */
+import { expect, test } from 'vitest';
+import { csvReport, jsonReport, tableReport } from '../../src/report/columns.ts';
+import { htmlReport } from '../../src/report/page.ts';
+import type { ReportOptions } from '../../src/report/plan.ts';
+import type { ReportRow, Section } from '../../src/report/rows.ts';
+
+const OPTIONS: ReportOptions = {
+  range: { from: Date.parse('2024-02-01'), to: Date.parse('2025-03-01') },
+  by: 'branch',
+  period: 'month',
+  staffed: false,
+  visits: 'mean',
+};
+
+function row(start: string, end: string, given: Partial<ReportRow> = {}): ReportRow {
+  return {
+    period: { startMs: 0, endMs: 0, start, end, cut: [] },
+    entered: 1_001,
+    exited: 1_000,
+    visits: 1_000.5,
+    logins: undefined,
+    enteredStaffed: undefined,
+    enteredSelfService: undefined,
+    hoursStaffed: undefined,
+    hoursSelfService: undefined,
+    daysOpen: 20,
+    daysWithoutCounts: [],
+    notes: [],
+    ...given,
+  };
+}
+
+const GAPS = ['2025-02-03', '2025-02-04', '2025-02-05', '2025-02-28'];
+const MAIN: Section = {
+  customer: 'northern-jutland',
+  key: '101',
+  name: 'Main, "old" <Library>',
+  rows: [
+    row('2024-02-01', '2024-03-01', { entered: 2_000, exited: 2_000, visits: 2_000 }),
+    row('2025-02-01', '2025-03-01', { daysWithoutCounts: GAPS, notes: ['no counts'] }),
+  ],
+};
+
+test('CSV is that of RFC 4180: a head, quotes where needed, dots in decimals', () => {
+  expect(csvReport([MAIN], OPTIONS).split('\r\n')).toEqual([
+    'customer,branch,branch_name,period_start,period_end,entered,exited,visits,logins,days_open,days_without_counts,note',
+    'northern-jutland,101,"Main, ""old"" <Library>",2024-02-01,2024-03-01,2000,2000,2000,,20,0,',
+    'northern-jutland,101,"Main, ""old"" <Library>",2025-02-01,2025-03-01,1001,1000,1000.5,,20,4,no counts',
+    '',
+  ]);
+});
+
+test('CSV has the columns of the options, also without rows', () => {
+  expect(csvReport([], { ...OPTIONS, by: 'device', staffed: true })).toBe(
+    'customer,device,period_start,period_end,entered,exited,visits,logins,entered_staffed,entered_self_service,hours_staffed,hours_self_service,days_open,days_without_counts,note\r\n',
+  );
+});
+
+test('JSON has numbers, null for what is unknown, and the dates without counts', () => {
+  const rows = JSON.parse(jsonReport([MAIN], OPTIONS)) as unknown[];
+  expect(rows[1]).toEqual({
+    customer: 'northern-jutland',
+    branch: '101',
+    branch_name: 'Main, "old" <Library>',
+    period_start: '2025-02-01',
+    period_end: '2025-03-01',
+    entered: 1_001,
+    exited: 1_000,
+    visits: 1_000.5,
+    logins: null,
+    days_open: 20,
+    days_without_counts: 4,
+    note: 'no counts',
+    dates_without_counts: GAPS,
+  });
+});
+
+test('the table has no empty columns, and the days without counts below it', () => {
+  const lines = tableReport([MAIN], OPTIONS).split('\n');
+  expect(lines[0]).not.toContain('logins');
+  expect(lines.slice(3)).toEqual([
+    '',
+    'Days without counts:',
+    '  northern-jutland, Main, "old" <Library> (101): 2025-02-03 to 2025-02-05, 2025-02-28',
+    '',
+  ]);
+});
+
+test('HTML compares with the year before, marks gaps, and loads nothing', () => {
+  const page = htmlReport([MAIN], OPTIONS, Date.parse('2025-03-02'));
+  const text = page.replaceAll(/<style>.*<\/style>/gs, '').replaceAll(/<[^>]*>|\s+/g, ' ');
+  expect(text.replaceAll(/ +/g, ' ')).toContain(
+    'February 2025 1 000.5 2 000 −50.0 % 1 001 1 000 20 4 no counts',
+  );
+  expect(text).toContain('2025-02-03 to 2025-02-05, 2025-02-28');
+  expect(page).toContain('class="bar lacks"');
+  expect(page).toContain('Main, &quot;old&quot; &lt;Library&gt; (101)');
+  expect(page).not.toMatch(/<script|<link|<img|@import|url\(|https?:/);
+});

@@ -1,0 +1,161 @@
+/** `report` as a command: who fails, when it stops, and which days are without counts. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { DAY_MS } from '../../src/base/duration.ts';
+import { deadBetween, drawLibrary } from '../../src/simulator/libraries.ts';
+import type { Library } from '../../src/simulator/libraries.ts';
+import { startEnvironment } from '../cli/simulated-environment.ts';
+import { Terminal } from '../cli/terminal.ts';
+
+const NOW_MS = Date.UTC(2026, 0, 20, 12);
+const WORKDAYS = [{ weekdays: [0, 1, 2, 3, 4], fromMinute: 8 * 60, toMinute: 20 * 60 }];
+const LIBRARY: Partial<Library> = {
+  timezone: 'Europe/Copenhagen',
+  visitsPerDay: 30,
+  opening: WORKDAYS,
+};
+const JANUARY = ['--from=2026-01-05', '--to=2026-01-19', '--period=week'];
+
+async function start(libraries: Readonly<Record<string, Partial<Library>>>) {
+  const sorts = Object.entries(libraries).map(([name, library]) => [
+    name,
+    { library: { ...LIBRARY, ...library } },
+  ]);
+  const environment = await startEnvironment(
+    Object.fromEntries(sorts),
+    {},
+    {
+      clock: { nowMs: () => NOW_MS },
+      historyMs: 60 * DAY_MS,
+    },
+  );
+  onTestFinished(() => environment[Symbol.asyncDispose]());
+  return environment;
+}
+
+test('names the customers that fail, writes the others, and has status 1', async () => {
+  const environment = await start({ good: {}, bad: {} });
+  environment.service.revoke('bad');
+  const file = join(environment.workspace.folder, 'report.csv');
+  const args = [environment.config(), ...JANUARY, '--format=csv', `--output=${file}`];
+  const { status, out, err } = await new Terminal().run('report', ...args);
+  expect([status, out]).toEqual([1, '']);
+  expect(err).toMatch(
+    /error: 1 customer could not be read, and is not in the report:\n {2}bad: auth: /,
+  );
+  const lines = readFileSync(file, 'utf8').trim().split('\r\n');
+  expect(lines.slice(1).map((line) => line.split(',').slice(0, 5).join())).toEqual([
+    'good,,,2026-01-05,2026-01-12',
+    'good,,,2026-01-12,2026-01-19',
+  ]);
+});
+
+test('is stopped by a signal without a half file', async () => {
+  const environment = await start({ lone: {} });
+  const file = join(environment.workspace.folder, 'report.html');
+  const terminal = new Terminal();
+  environment.onRequest = () => terminal.terminate();
+  const args = [environment.config(), ...JANUARY, '--format=html', `--output=${file}`];
+  const { status, err } = await terminal.run('report', ...args);
+  expect([status, err]).toEqual([143, 'error: stopped, nothing was written\n']);
+  expect(existsSync(file)).toBe(false);
+  expect(readdirSync(environment.workspace.folder).join()).not.toContain('report');
+});
+
+test.each([
+  [['--from=2025-01-01', '--to=2025-01-01'], 'error: --to: expected a day after --from\n'],
+  [
+    ['--from=2025-02-30', '--to=2025-03-01'],
+    /argument '2025-02-30' is invalid. Expected a date such as 2025-01-01/,
+  ],
+  [['--from=2999-01-01', '--to=2999-02-01'], 'error: --from must not be in the future\n'],
+  [['--from=2025-01-01', '--to=2025-02-01', '--customer=nobody'], /no customer "nobody"/],
+  [['--from=2025-01-01', '--to=2025-02-01', '--output=/no/such/file'], /^error: --output: ENOENT/],
+  [['--from=2025-01-01'], /required option '--to <date>'/],
+])('%j is bad usage', async (args, message) => {
+  const environment = await start({ lone: {} });
+  const { status, out, err } = await new Terminal().run('report', environment.config(), ...args);
+  expect([status, out]).toEqual([2, '']);
+  expect(err).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
+});
+
+/** Counts nobody on Tuesday 13 and Wednesday 14 January. */
+const FAILED = (() => {
+  const { devices } = drawLibrary(1, 1, LIBRARY);
+  const [fromMs, toMs] = [Date.UTC(2026, 0, 12, 22), Date.UTC(2026, 0, 15, 2)];
+  return devices.map((device) =>
+    device.kind === 'door' ? deadBetween(device, fromMs, toMs) : device,
+  );
+})();
+
+test.each([
+  ['by the opening hours', { opening_hours: 'Mo-Fr 08:00-20:00' }, 5, ['2026-01-13', '2026-01-14']],
+  [
+    'on a day that they do not have',
+    { opening_hours: 'Mo,Tu,Th-Sa 08:00-20:00' },
+    5,
+    ['2026-01-13', '2026-01-17'],
+  ],
+  ['without opening hours, on usual weekdays', {}, 5, ['2026-01-13', '2026-01-14']],
+])('days without counts are days that are open %s', async (_, customer, open, dates) => {
+  const environment = await start({ lone: { devices: FAILED } });
+  const range = ['--from=2025-12-15', '--to=2026-01-19', '--period=week', '--format=json'];
+  const { status, out } = await new Terminal().run(
+    'report',
+    environment.config({ customer }),
+    ...range,
+  );
+  expect(status).toBe(0);
+  const rows = JSON.parse(out) as Readonly<Record<string, unknown>>[];
+  expect(rows.at(-1)).toMatchObject({ days_open: open, dates_without_counts: dates });
+});
+
+test('without people in streams, days count logins, and branches are refused', async () => {
+  const environment = await start({ lone: {} });
+  const config = environment.config({ customer: { streams: ['logins'] } });
+  const { out } = await new Terminal().run('report', config, ...JANUARY, '--format=json');
+  const rows = JSON.parse(out) as Readonly<Record<string, unknown>>[];
+  expect(rows[0]).toMatchObject({
+    entered: null,
+    exited: null,
+    visits: null,
+    days_without_counts: 0,
+  });
+  expect(rows[0]?.['logins']).toBe(
+    environment.service.served('lone', Date.UTC(2026, 0, 5, 3)).logins -
+      environment.service.served('lone', Date.UTC(2026, 0, 12, 3)).logins,
+  );
+  const refused = await new Terminal().run('report', config, ...JANUARY, '--by=branch');
+  expect([refused.status, refused.err]).toEqual([
+    2,
+    'error: --by=branch: "lone" has no people in streams\n',
+  ]);
+});
+
+test('a month is the last value of the counters that backfill writes for it', async () => {
+  const environment = await start({
+    lone: { opening: [{ weekdays: [0, 1, 2, 3, 4, 5, 6], fromMinute: 0, toMinute: 1_440 }] },
+  });
+  const config = environment.config();
+  const range = ['--from=2025-12-01', '--to=2026-01-01'];
+  const report = await new Terminal().run('report', config, ...range, '--format=json');
+  const [month] = JSON.parse(report.out) as Readonly<Record<string, unknown>>[];
+  const folder = join(environment.workspace.folder, 'history');
+  const times = ['--from=2025-12-01T04:00', '--to=2026-01-01T04:00'];
+  const { status } = await new Terminal().run(
+    'backfill',
+    config,
+    ...times,
+    '--step=5m',
+    `--output=${folder}`,
+  );
+  expect(status).toBe(0);
+  const text = readFileSync(join(folder, '2025-12.om'), 'utf8');
+  const [entered, exited, logins] = ['people_entered', 'people_exited', 'logins'].map((counter) => {
+    const lines = text.split('\n').filter((line) => line.startsWith(`library_${counter}_total{`));
+    return Number(lines.at(-1)?.split(' ')[1]);
+  });
+  expect(month).toMatchObject({ entered, exited, logins });
+  expect(entered).toBeGreaterThan(30 * 24);
+});

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import type { CountsByKey } from '../../src/counting/breakdowns/poll-breakdown.ts';
+import { readWindows } from '../../src/report/windows.ts';
+
+const HOUR_MS = 3_600_000;
+const WINDOWS = [0, 1, 2].map((hour) => ({ startMs: hour * HOUR_MS, endMs: (hour + 1) * HOUR_MS }));
+
+type Edges = 'exclusive' | 'inclusive';
+
+/** A service with one entry at each time, whose windows include their edges or do not. */
+class Service {
+  readonly times: readonly number[];
+  readonly edges: Edges;
+  requests = 0;
+  /** Responses from this one on are empty, so many times. */
+  fault: { readonly at: number; readonly times: number } | undefined;
+
+  constructor(times: readonly number[], edges: Edges = 'exclusive') {
+    this.times = times;
+    this.edges = edges;
+  }
+
+  readonly read = (startMs: number, endMs: number): Promise<CountsByKey> => {
+    this.requests += 1;
+    const since = this.requests - (this.fault?.at ?? Infinity);
+    const isFaulty = since >= 0 && since < (this.fault?.times ?? 0);
+    const found = this.times.filter((atMs) =>
+      this.edges === 'inclusive'
+        ? atMs >= startMs && atMs <= endMs
+        : atMs > startMs && atMs < endMs,
+    );
+    return Promise.resolve(
+      new Map(isFaulty || found.length === 0 ? [] : [['101', [found.length, 0]]]),
+    );
+  };
+}
+
+async function entered(service: Service): Promise<readonly number[]> {
+  const tables = await readWindows(WINDOWS, service.read);
+  return tables.map((table) => table.get('101')?.[0] ?? 0);
+}
+
+test('a request for each window, one for all and one for the end, if nobody comes where they meet', async () => {
+  const service = new Service([0.5 * HOUR_MS, 0.6 * HOUR_MS, 2.5 * HOUR_MS]);
+  expect(await entered(service)).toEqual([2, 0, 1]);
+  expect(service.requests).toBe(5);
+});
+
+test.each<[Edges, readonly number[]]>([
+  // A record at the start of a window is not in it, and is in the one before.
+  ['exclusive', [2, 2, 1]],
+  // It is in the window that starts with it.
+  ['inclusive', [1, 2, 2]],
+])('records where windows meet count once, if edges are %s', async (edges, expected) => {
+  const times = [0.5, 1, 1.5, 2, 2.5].map((hours) => hours * HOUR_MS);
+  expect(await entered(new Service(times, edges))).toEqual(expected);
+});
+
+test('a record at the end is not in the last window, if edges are inclusive', async () => {
+  expect(await entered(new Service([2.5 * HOUR_MS, 3 * HOUR_MS], 'inclusive'))).toEqual([0, 0, 1]);
+});
+
+test.each([1, 2, 3, 4, 5])('an empty response to request %i changes nothing', async (at) => {
+  const service = new Service([0.5 * HOUR_MS, 1.5 * HOUR_MS, 2.5 * HOUR_MS]);
+  service.fault = { at, times: 1 };
+  expect(await entered(service)).toEqual([1, 1, 1]);
+});
