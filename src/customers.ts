@@ -2,10 +2,10 @@
 import { hash } from 'node:crypto';
 import type { LogFields } from './base/log.ts';
 import type { ServiceSettings } from './base/service-settings.ts';
-import type { Config, CustomerConfig } from './config/types.ts';
+import type { BranchConfig, Config, CustomerConfig } from './config/types.ts';
 import { Calendar } from './counting/calendar/calendar.ts';
 import { Customer } from './counting/customer.ts';
-import type { CustomerDescription } from './counting/customer-metrics.ts';
+import type { CustomerDescription, SiteDescription } from './counting/customer-metrics.ts';
 import { counterOwner } from './counting/high-water-marks.ts';
 import type { HighWaterMarks } from './counting/high-water-marks.ts';
 import { createOpeningHoursParser } from './counting/calendar/opening-hours.ts';
@@ -51,7 +51,6 @@ export class CustomerRegistry {
       customer.breakdowns.configure({
         breakdowns: customerConfig.breakdowns,
         branchNames: branchNames(customerConfig),
-        intervalMs: config.polling.breakdownIntervalMs,
       });
       return keepsCounters && areEqual(known.config, customerConfig)
         ? known
@@ -124,9 +123,26 @@ export function descriptionOf(
   config: CustomerConfig,
   parse: OpeningHoursParser,
 ): CustomerDescription {
-  const { labels, capacity, openingHours, staffedHours, holidays, estimate } = config;
+  const { labels, breakdowns, branches } = config;
+  const site = siteOf(config, parse);
+  const configured = Object.entries(branches).map(([id, branch]) => [id, siteOf(branch, parse)]);
   return {
     labels,
+    ...site,
+    branches: breakdowns.includes('branch')
+      ? {
+          configured: Object.fromEntries(configured) as Record<string, SiteDescription>,
+          others: site,
+        }
+      : undefined,
+  };
+}
+
+function siteOf(
+  { capacity, estimate, openingHours, staffedHours, holidays }: Omit<BranchConfig, 'name'>,
+  parse: OpeningHoursParser,
+): SiteDescription {
+  return {
     capacity,
     estimate,
     openingHours: openingHours === undefined ? undefined : parse(openingHours, holidays),

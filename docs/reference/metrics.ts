@@ -44,6 +44,9 @@ All of these have the label \`customer\`. \`stream\` is one of ${listed(STREAMS)
 that are configured. \`counter\` is one of ${listed(MINUTE_STREAMS.flatMap((stream) => COUNTERS[stream]))}. The metrics of people are absent if
 \`streams\` leaves out people, and those of logins if it leaves out logins.
 
+Those with the label \`branch\` describe a building. Where \`breakdowns\` has branch, each branch has one
+series of them, and the customer none; elsewhere the customer is the building, and the label is absent.
+
 ${CUSTOMER_FAMILIES.map(familyText).join('\n')}
 
 ## Branches, clients and devices
@@ -87,9 +90,10 @@ function ownMetrics(): readonly Own[] {
   return registry.getMetricsAsArray().map((metric) => OWN.parse({ ...metric }));
 }
 
-function familyText({ name, type, help, labels, absent }: Family): string {
+function familyText({ name, type, help, labels, isOfSites, absent }: Family): string {
   const shown = name === 'library_customer_info' ? ', and those under `labels`' : '';
-  const own = labels.length === 0 ? '' : `; labels ${listed(labels)}${shown}`;
+  const all = isOfSites === true ? ['branch', ...labels] : labels;
+  const own = all.length === 0 ? '' : `; labels ${listed(all)}${shown}`;
   return `### \`${name}\`
 
 ${kindOf(name, type)}${own}

@@ -94,5 +94,5 @@ export function keyMetricsAt(
     const total = Math.min(countOf(counts, i), maxValues[name] ?? Infinity);
     counters[name] = { total, excess: undefined, today: undefined };
   });
-  return { key, counters, occupancy: undefined };
+  return { key, counters };
 }

@@ -22,6 +22,15 @@ export interface SiteMetrics {
   readonly usual: UsualPeople | undefined;
 }
 
+/** The values of a branch. */
+export interface BranchMetrics extends SiteMetrics {
+  readonly key: string;
+  /** Those of the breakdown. */
+  readonly counters: KeyMetrics['counters'];
+  /** Start of the newest minute, or of its window, within four weeks that counted anybody. */
+  readonly lastSeenMs: number | undefined;
+}
+
 export interface CustomerMetrics extends SiteMetrics {
   readonly customer: string;
   readonly timezone: string;
@@ -37,6 +46,11 @@ export interface CustomerMetrics extends SiteMetrics {
   readonly counters: Readonly<Partial<Record<CounterName, CounterValues>>>;
   /** Only the configured breakdowns. */
   readonly breakdowns: Readonly<Partial<Record<Breakdown, BreakdownMetrics>>>;
+  /**
+   * The buildings of a customer that is polled by branch, in the order of their keys: then the values of a
+   * building above are not exported. Undefined for a customer that is one building.
+   */
+  readonly branches: readonly BranchMetrics[] | undefined;
   /** Only the configured streams and breakdowns. */
   readonly streams: Readonly<Partial<Record<Stream, StreamMetrics>>>;
   /** From this instant on the values are out of date, even without a poll. */
@@ -87,8 +101,6 @@ export interface KeyMetrics {
   readonly key: string;
   /** Only those of people. */
   readonly counters: Readonly<Partial<Record<CounterName, CounterValues>>>;
-  /** People inside; only of branches. */
-  readonly occupancy: number | undefined;
 }
 
 export interface StreamMetrics {
@@ -181,4 +193,14 @@ export interface SiteDescription {
 /** Settings of a customer that do not change its counters. */
 export interface CustomerDescription extends SiteDescription {
   readonly labels: Readonly<Record<string, string>>;
+  /** Undefined for a customer that is one building. */
+  readonly branches?: BranchDescriptions | undefined;
+}
+
+/** Settings of the buildings of a customer that is polled by branch. */
+export interface BranchDescriptions {
+  /** By branch id. */
+  readonly configured: Readonly<Record<string, SiteDescription>>;
+  /** Those of a branch that is not configured. */
+  readonly others: SiteDescription;
 }

@@ -6,6 +6,7 @@ import { DAY_MS } from '../base/duration.ts';
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName, MinuteStream, Stream } from '../base/model.ts';
 import type { BreakdownOutcome } from './breakdowns/poll-breakdown.ts';
+import { BranchSites } from './branches/branch-sites.ts';
 import { Breakdowns } from './breakdowns/breakdown-states.ts';
 import { contains, runningPeriod } from './calendar/calendar.ts';
 import type { Calendar, CountingPeriod, Span } from './calendar/calendar.ts';
@@ -22,7 +23,7 @@ import type {
 } from './customer-metrics.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
 import { HISTORY_DAYS } from './occupancy/door-model.ts';
-import { continueHistory } from './occupancy/history.ts';
+import { continueHistory, pastDays } from './occupancy/history.ts';
 import type { History } from './occupancy/history.ts';
 import { usualLogins } from './occupancy/usual.ts';
 import { Site } from './site.ts';
@@ -49,7 +50,9 @@ export class Customer implements MetricsSource {
   readonly #options: CustomerOptions;
   readonly #streams = new Map<MinuteStream, StreamState>();
   readonly #health = new Map<Stream, Health>();
+  /** All of its buildings together; the only one unless it is polled by branch. */
   readonly #site: Site;
+  #branches: BranchSites | undefined;
   #labels: CustomerDescription['labels'];
   #loginHistory: History | undefined;
   /** The day that it was last read for. */
@@ -65,6 +68,7 @@ export class Customer implements MetricsSource {
     this.#site = new Site(options.calendar, options.timezone, options.description);
     this.customer = options.name;
     this.breakdowns = new Breakdowns(options.owner, options.marks);
+    this.setDescription(options.description);
   }
 
   get streams(): readonly MinuteStream[] {
@@ -128,6 +132,9 @@ export class Customer implements MetricsSource {
       });
     }
     this.#streams.set(stream, state);
+    if (stream === 'people' && snapshot !== before) {
+      this.#countBranches();
+    }
     this.#updateUsualLogins();
     this.#countSuccess(stream, result, nowMs);
   }
@@ -161,10 +168,24 @@ export class Customer implements MetricsSource {
     return this.#credentialsValid;
   }
 
-  setDescription({ labels, ...site }: CustomerDescription): void {
+  setDescription({ labels, branches, ...site }: CustomerDescription): void {
+    const { calendar, timezone } = this.#options;
     this.#labels = labels;
-    this.#site.setDescription(site);
+    this.#site.setDescription({ ...site, estimate: site.estimate && branches === undefined });
+    if (branches === undefined || !this.streams.includes('people')) {
+      this.#branches = undefined;
+    } else if (this.#branches === undefined) {
+      this.#branches = new BranchSites(calendar, timezone, branches);
+      this.#countBranches();
+    } else {
+      this.#branches.setDescriptions(branches);
+    }
     this.#updateUsualLogins();
+  }
+
+  /** Its buildings, if it is polled by branch. */
+  get branches(): BranchSites | undefined {
+    return this.#branches;
   }
 
   /** Returns whether it is open; undefined without opening hours. */
@@ -181,6 +202,7 @@ export class Customer implements MetricsSource {
   historyRead(stream: MinuteStream, history: History): void {
     if (stream === 'people') {
       this.#site.historyRead(history);
+      this.#countBranches();
     } else {
       this.#loginHistory = history;
       this.#loginHistoryDay = history.today;
@@ -224,6 +246,8 @@ export class Customer implements MetricsSource {
     for (const breakdown of this.breakdowns.configured) {
       streams[breakdown] = { ...this.#healthOf(breakdown), lastSeenMs: undefined };
     }
+    const breakdowns = this.breakdowns.metricsAt(period.startMs, dayStartMs);
+    const ofBranches = new Map(breakdowns.branch?.keys.map((branch) => [branch.key, branch]));
     return {
       customer: name,
       timezone,
@@ -234,10 +258,24 @@ export class Customer implements MetricsSource {
       ...this.#site.metricsAt(nowMs),
       usualLogins: this.#usualLoginsAt(nowMs),
       counters,
-      breakdowns: this.breakdowns.metricsAt(nowMs, period.startMs, dayStartMs),
+      breakdowns,
+      branches: this.#branches?.metricsAt(nowMs).map((branch) => ({
+        ...branch,
+        counters: ofBranches.get(branch.key)?.counters ?? {},
+      })),
       streams,
       validUntilMs: this.#validUntil(nowMs),
     };
+  }
+
+  /** Gives the branches the counts of the newest accepted poll, and the days before once they were read. */
+  #countBranches(): void {
+    const { order, atMs = -Infinity } = this.stateOf('people').snapshot ?? {};
+    const { history, historyDay } = this.#site;
+    const isRead = history !== undefined && historyDay?.startMs === order?.minutes.day.startMs;
+    const past = isRead ? pastDays(history) : undefined;
+    const counts = order && { today: order.minutes, endMs: order.endMs, past };
+    this.#branches?.counted(counts, atMs);
   }
 
   /** The newest minute that counted anybody, within four weeks and not in the future. */
@@ -284,7 +322,7 @@ export class Customer implements MetricsSource {
       ...this.#site.changesAfter(nowMs),
       this.calendar.zone.nextTransitionAfter(nowMs),
       loginsAtMs + MAX_OCCUPANCY_AGE_MS + 1,
-      this.breakdowns.occupancyEndMs(),
+      ...(this.#branches?.changesAfter(nowMs) ?? []),
     ];
     return Math.min(...changes.filter((atMs) => atMs > nowMs));
   }

@@ -37,7 +37,8 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
       ),
       startsWithPeriod: true,
     })),
-    ...COUNTERS.people.map((counter) =>
+    // Those of a branch are gauges of a building.
+    ...(breakdown === 'branch' ? [] : COUNTERS.people).map((counter) =>
       ofKeys(
         breakdown,
         `${counter}_today`,
@@ -46,7 +47,7 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
         'until the first accepted poll of the day',
       ),
     ),
-    ...(breakdown === 'branch' ? [BRANCH_OCCUPANCY, BRANCH_INFO] : []),
+    ...(breakdown === 'branch' ? [BRANCH_INFO] : []),
     countExcess(breakdown),
   ];
 }
@@ -66,15 +67,6 @@ function countExcess(breakdown: Breakdown): Family {
       ),
   };
 }
-
-const BRANCH_OCCUPANCY = ofKeys(
-  'branch',
-  'occupancy_people',
-  'People inside now, by branch.',
-  ({ occupancy }) => occupancy,
-  'until the first accepted poll of the day, and while the newest one is older than both 15 minutes ' +
-    'and three intervals',
-);
 
 const BRANCH_INFO: Family = {
   name: 'library_branch_info',

@@ -4,10 +4,10 @@
  * itself.
  */
 import { ALL_COUNTERS, BREAKDOWNS, MINUTE_STREAMS } from '../base/model.ts';
-import type { CounterName, MinuteStream, Stream } from '../base/model.ts';
-import type { CustomerMetrics, StreamMetrics } from '../counting/customer-metrics.ts';
+import type { CounterName, Stream } from '../base/model.ts';
+import type { CustomerMetrics, SiteMetrics, StreamMetrics } from '../counting/customer-metrics.ts';
 import { DOOR_FAULTS } from '../counting/occupancy/estimate.ts';
-import { labelled, single } from './family.ts';
+import { labelled, labelledSites, ofSites, single } from './family.ts';
 import type { Family } from './family.ts';
 import { writeLabels } from './format.ts';
 
@@ -17,37 +17,37 @@ const NO_ESTIMATE =
 const NO_RATIO = 'before three days with at least 40 counts, and with estimate: false';
 
 const ESTIMATE_FAMILIES: readonly Family[] = [
-  single(
+  site(
     'library_occupancy_estimate_people',
     'Estimated people inside, corrected for the errors of the doors.',
     ({ estimate }) => estimate.people?.people,
     NO_ESTIMATE,
   ),
-  single(
+  site(
     'library_occupancy_estimate_lower_people',
     'Lower bound of the 90% interval of the estimate.',
     ({ estimate }) => estimate.people?.lower,
     NO_ESTIMATE,
   ),
-  single(
+  site(
     'library_occupancy_estimate_upper_people',
     'Upper bound of the 90% interval of the estimate.',
     ({ estimate }) => estimate.people?.upper,
     NO_ESTIMATE,
   ),
-  single(
+  site(
     'library_door_count_ratio',
     'Entries counted per exit counted, learned from the last 28 days.',
     ({ estimate }) => estimate.ratio?.value,
     NO_RATIO,
   ),
-  single(
+  site(
     'library_door_count_ratio_stddev',
     'Standard deviation of the learned ratio.',
     ({ estimate }) => estimate.ratio?.stddev,
     NO_RATIO,
   ),
-  labelled(
+  labelledSites(
     'library_door_suspect',
     '1 while this fault of the doors is suspected.',
     'kind',
@@ -58,7 +58,7 @@ const ESTIMATE_FAMILIES: readonly Family[] = [
       'does not empty at night, and with estimate: false; unbalanced only until the history is ' +
       'read, and with estimate: false',
   ),
-  single(
+  site(
     'library_occupancy_estimable',
     '1 if the building empties at night, so that an estimate is possible.',
     ({ estimate }) => flag(estimate.isEstimable),
@@ -71,13 +71,13 @@ const NO_USUAL =
   'format of the minute keys is unknown';
 
 const USUAL_FAMILIES: readonly Family[] = [
-  single(
+  site(
     'library_people_expected_since_last_seen',
     'Entries and exits usual between the last one and an hour before the last accepted poll.',
     ({ usual }) => usual?.people,
     NO_USUAL,
   ),
-  labelled(
+  labelledSites(
     'library_people_direction_expected_since_last_seen',
     'Counts usual since the last one of a direction, at most those of the other one since.',
     'direction',
@@ -91,31 +91,35 @@ const USUAL_FAMILIES: readonly Family[] = [
     ({ usualLogins }) => usualLogins,
     `${NO_USUAL}, of both streams`,
   ),
-  single(
+  site(
     'library_people_entered_usual_hour',
     'Entries usual within the last hour.',
     ({ usual }) => usual?.entriesLastHour,
     NO_USUAL,
   ),
-  single(
+  site(
     'library_people_entered_usual_today',
     'Entries usual since the day started.',
     ({ usual }) => usual?.entriesToday,
     `${NO_USUAL}, and until the first accepted poll of the day`,
   ),
-  single(
+  site(
     'library_occupancy_usual_people',
     'People usually inside now.',
     ({ usual }) => usual?.inside,
     NO_USUAL,
   ),
-  single(
+  site(
     'library_open_seconds_since_last_seen',
     'Opening time since the newest minute that counted anybody.',
     ({ usual }) => seconds(usual?.openSinceLastSeenMs),
     `${NO_USUAL}, if no opening hours are configured, and if nobody was counted within 28 days`,
   ),
 ];
+
+const NOT_POLLED_TODAY = 'until the first accepted poll of the day';
+const NOT_SEEN =
+  'if there was none within 28 days, and while the format of the minute keys is unknown';
 
 const ALL_STREAMS: readonly Stream[] = [...MINUTE_STREAMS, ...BREAKDOWNS];
 
@@ -149,25 +153,25 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
     'Start of the counting period, when the counters were last 0.',
     (metrics) => seconds(metrics.periodStartMs),
   ),
-  single(
+  site(
     'library_open',
     '1 inside the opening hours, 0 outside.',
     (metrics) => flag(metrics.open),
     'if no opening hours are configured',
   ),
-  single(
+  site(
     'library_staffed',
     '1 inside the staffed hours, 0 outside.',
     (metrics) => flag(metrics.staffed),
     'if no staffed hours are configured',
   ),
-  single(
+  site(
     'library_capacity_people',
     'Configured capacity.',
     (metrics) => metrics.capacity,
     'if no capacity is configured',
   ),
-  single(
+  site(
     'library_occupancy_people',
     'People inside now.',
     (metrics) => metrics.occupancy,
@@ -178,11 +182,27 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
   counter('people_entered', 'People counted in since the counting period started.'),
   counter('people_exited', 'People counted out since the counting period started.'),
   counter('logins', 'Patron logins since the counting period started.'),
-  today('people_entered', 'People counted in since the day started.'),
-  today('people_exited', 'People counted out since the day started.'),
-  today('logins', 'Patron logins since the day started.'),
-  lastSeen('people', 'Start of the newest minute that counted anybody.'),
-  lastSeen('logins', 'Start of the newest minute with a login.'),
+  peopleToday('people_entered', 'People counted in since the day started.'),
+  peopleToday('people_exited', 'People counted out since the day started.'),
+  single(
+    'library_logins_today',
+    'Patron logins since the day started.',
+    ({ counters }) => counters.logins?.today,
+    NOT_POLLED_TODAY,
+  ),
+  ofSites(
+    'library_people_last_seen_timestamp_seconds',
+    'Start of the newest minute that counted anybody.',
+    ({ streams }) => seconds(streams.people?.lastSeenMs),
+    ({ lastSeenMs }) => seconds(lastSeenMs),
+    NOT_SEEN,
+  ),
+  single(
+    'library_logins_last_seen_timestamp_seconds',
+    'Start of the newest minute with a login.',
+    ({ streams }) => seconds(streams.logins?.lastSeenMs),
+    NOT_SEEN,
+  ),
   ...USUAL_FAMILIES,
 ];
 
@@ -242,18 +262,25 @@ function counter(name: CounterName, help: string): Family {
   return { ...total, startsWithPeriod: true };
 }
 
-function today(name: CounterName, help: string): Family {
-  const absent = 'until the first accepted poll of the day';
-  return single(`library_${name}_today`, help, ({ counters }) => counters[name]?.today, absent);
+/** The figures of a branch are those of its breakdown. */
+function peopleToday(name: CounterName, help: string): Family {
+  return ofSites(
+    `library_${name}_today`,
+    help,
+    ({ counters }) => counters[name]?.today,
+    ({ counters }) => counters[name]?.today,
+    NOT_POLLED_TODAY,
+  );
 }
 
-function lastSeen(stream: MinuteStream, help: string): Family {
-  return single(
-    `library_${stream}_last_seen_timestamp_seconds`,
-    help,
-    ({ streams }) => seconds(streams[stream]?.lastSeenMs),
-    'if there was none within 28 days, and while the format of the minute keys is unknown',
-  );
+/** A value that a customer with one building has like a branch. */
+function site(
+  name: string,
+  help: string,
+  value: (metrics: SiteMetrics) => number | undefined,
+  absent?: string,
+): Family {
+  return ofSites(name, help, value, value, absent);
 }
 
 function ofStreams(

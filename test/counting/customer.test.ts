@@ -18,7 +18,7 @@ test.each([
 ])('after polls that were %s, its values were accepted and wait since %j', (polls, expected) => {
   for (const stream of ['people', 'branch'] as const) {
     const customer = customerNamed('riverside');
-    customer.breakdowns.configure({ breakdowns: ['branch'], branchNames: {}, intervalMs: 1 });
+    customer.breakdowns.configure({ breakdowns: ['branch'], branchNames: {} });
     for (const [i, poll] of polls.split(' ').entries()) {
       const result = poll === 'accepted' ? poll : 'pending';
       if (poll === 'failed') {

@@ -3,7 +3,11 @@ import { once } from 'node:events';
 import { createInflateRaw, gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CustomerMetrics, MetricsSource } from '../../src/counting/customer-metrics.ts';
+import type {
+  BranchMetrics,
+  CustomerMetrics,
+  MetricsSource,
+} from '../../src/counting/customer-metrics.ts';
 import { createExposition, renderScrape } from '../../src/metrics/exposition.ts';
 import type { Exposition } from '../../src/metrics/exposition.ts';
 import type { Format } from '../../src/metrics/format.ts';
@@ -78,7 +82,6 @@ const BRANCHES: CustomerMetrics['breakdowns'] = {
           people_entered: { total: 400, excess: 0, today: 9 },
           people_exited: { total: 390, excess: 2, today: 4 },
         },
-        occupancy: 5,
       },
       {
         key: 'West "Wing"',
@@ -86,7 +89,6 @@ const BRANCHES: CustomerMetrics['breakdowns'] = {
           people_entered: { total: 30, excess: 30, today: undefined },
           people_exited: { total: undefined, excess: undefined, today: 0 },
         },
-        occupancy: undefined,
       },
     ],
     droppedKeys: 0,
@@ -101,10 +103,6 @@ const BRANCHES_TEXT = `\
 library_branch_people_entered_total{customer="riverside",branch="101"} 400
 library_branch_people_entered_total{customer="riverside",branch="West \\"Wing\\""} 30
 library_branch_people_exited_total{customer="riverside",branch="101"} 390
-library_branch_people_entered_today{customer="riverside",branch="101"} 9
-library_branch_people_exited_today{customer="riverside",branch="101"} 4
-library_branch_people_exited_today{customer="riverside",branch="West \\"Wing\\""} 0
-library_branch_occupancy_people{customer="riverside",branch="101"} 5
 library_branch_info{customer="riverside",branch="99",name="Old Town"} 1
 library_branch_info{customer="riverside",branch="101",name="Main Library"} 1
 library_branch_count_excess{customer="riverside",branch="101",counter="people_entered"} 0
@@ -112,6 +110,19 @@ library_branch_count_excess{customer="riverside",branch="101",counter="people_ex
 library_branch_count_excess{customer="riverside",branch="West \\"Wing\\"",counter="people_entered"} 30
 library_breakdown_keys_dropped{customer="riverside",stream="branch"} 0
 `;
+
+/** What a building has that is a branch: of riverside, with another key. */
+const BUILDINGS: readonly BranchMetrics[] = [
+  { ...riverside(), key: '101', lastSeenMs: NOW_MS - 60_000 },
+  { ...harbour(), key: 'West "Wing"', counters: {}, lastSeenMs: undefined, capacity: 80 },
+];
+
+/** Each series of a building of riverside, with its branch. */
+const SITE_LINES = TWO_CUSTOMERS.split('\n').filter((line) =>
+  /^library_(open|staffed|capacity|occupancy|door|people_(entered|exited)_today|people_last|people_.*(expected|usual))/.test(
+    line,
+  ),
+);
 
 function exposing(...metrics: readonly CustomerMetrics[]) {
   const clock = new VirtualClock(NOW_MS);
@@ -172,6 +183,22 @@ describe('the text', () => {
     sources.forEach((source) => (source.metrics = { ...source.metrics, breakdowns: {} }));
     setSources(exposition, sources);
     expect(textOf(exposition)).not.toMatch(/branch|breakdown/);
+  });
+
+  test('a building has a series of each of its gauges by branch, and its customer none', () => {
+    const { exposition } = exposing(riverside({ branches: BUILDINGS }), harbour());
+    const lines = samplesOf(exposition).split('\n');
+    const first = SITE_LINES.map((line) => line.replace('"riverside"', '"riverside",branch="101"'));
+    expect(first).toHaveLength(24);
+    for (const line of SITE_LINES) {
+      expect(lines).not.toContain(line);
+    }
+    expect(lines).toEqual(expect.arrayContaining(first));
+    const second = 'library_capacity_people{customer="riverside",branch="West \\"Wing\\""} 80';
+    expect(lines.filter((line) => line.includes('branch='))).toHaveLength(first.length + 1);
+    expect(lines).toContain(second);
+    expect(lines).toContain('library_people_entered_total{customer="riverside"} 12345');
+    expect(lines).toContain('library_logins_expected_since_last_seen{customer="riverside"} 3.5');
   });
 
   test('of devices has names of its own, without occupancy and info', () => {

@@ -43,6 +43,7 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
       openSinceLastSeenMs: 61_500,
     },
     usualLogins: 3.5,
+    branches: undefined,
     counters: {
       people_entered: { total: 12_345, excess: 0, today: 321 },
       people_exited: { total: 12_301, excess: 2, today: 279 },

@@ -203,8 +203,7 @@ describe('baselines', () => {
 
 describe('breakdowns', () => {
   function withBreakdowns(polled: PolledCustomer, ...breakdowns: Breakdown[]): PolledCustomer {
-    const intervalMs = 5 * MINUTE_MS;
-    polled.customer.breakdowns.configure({ breakdowns, branchNames: {}, intervalMs });
+    polled.customer.breakdowns.configure({ breakdowns, branchNames: {} });
     return polled;
   }
 

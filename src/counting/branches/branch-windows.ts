@@ -461,13 +461,14 @@ export interface BranchToday {
   readonly lastSeenMs: number | undefined;
 }
 
-/** Returns today's counts by key; undefined unless they are those of the customer's newest poll. */
+/** Returns today's counts of some keys; undefined unless they are those of the customer's newest poll. */
 export function branchesToday(
   state: BranchState,
   calendar: Calendar,
   customer: CustomerCounts,
+  keys = state.keys,
 ): ReadonlyMap<string, BranchToday> | undefined {
-  const { today, running, keys, seenMs } = state;
+  const { today, running, seenMs } = state;
   if (
     today?.day.startMs !== customer.today.day.startMs ||
     running === undefined ||
@@ -479,7 +480,8 @@ export function branchesToday(
   const { startMs } = today.day;
   const endMs = startMs + Math.ceil((customer.endMs - startMs) / MINUTE_MS) * MINUTE_MS;
   return new Map(
-    keys.map((key, index) => {
+    keys.map((key) => {
+      const index = indexOf(state, key);
       const counts = todayOfKey(calendar, today, { sums: running.sums, endMs }, index);
       const seen = [seenMs.get(key), lastSeenIn(counts)].filter((atMs) => atMs !== undefined);
       return [key, { counts, lastSeenMs: seen.length === 0 ? undefined : Math.max(...seen) }];
@@ -494,12 +496,18 @@ export function isPastKnown({ past, verified }: BranchState): boolean {
 
 /** Returns the past days of a key by quarter-hour, oldest first. */
 export function pastDaysOf(
-  { keys, past }: BranchState,
+  state: BranchState,
   calendar: Calendar,
   key: string,
 ): readonly DayCounts[] {
+  const index = indexOf(state, key);
+  return state.past.map((branchDay) => pastDayOfKey(calendar, branchDay, index)).toReversed();
+}
+
+/** Returns the place of a key; of an unknown one, a place without counts. */
+function indexOf({ keys }: BranchState, key: string): number {
   const index = keys.indexOf(key);
-  return past.map((branchDay) => pastDayOfKey(calendar, branchDay, index)).toReversed();
+  return index < 0 ? keys.length : index;
 }
 
 /** Returns the keys that counted anybody in the days that are known. */

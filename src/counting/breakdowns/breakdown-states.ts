@@ -5,7 +5,7 @@ import { compareKeys, countsOf, INITIAL_BREAKDOWN } from './poll-breakdown.ts';
 import type { AcceptedByKey, BreakdownSnapshot, BreakdownState } from './poll-breakdown.ts';
 import { countOf } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
-import { counterValues, MAX_OCCUPANCY_AGE_MS } from '../customer-metrics.ts';
+import { counterValues } from '../customer-metrics.ts';
 import type {
   BreakdownMetrics,
   CounterValues,
@@ -19,18 +19,13 @@ export interface BreakdownSettings {
   readonly breakdowns: readonly Breakdown[];
   /** Names of branches by their keys, as configured. */
   readonly branchNames: Readonly<Record<string, string>>;
-  /** How often each of them is polled. */
-  readonly intervalMs: number;
 }
-
-/** Occupancy of branches may be this many polls old, because they are rare. */
-const MAX_OCCUPANCY_AGE_POLLS = 3;
 
 export class Breakdowns {
   readonly #owner: CounterOwner;
   readonly #marks: HighWaterMarks;
   #states: ReadonlyMap<Breakdown, BreakdownState> = new Map();
-  #settings: BreakdownSettings = { breakdowns: [], branchNames: {}, intervalMs: 0 };
+  #settings: BreakdownSettings = { breakdowns: [], branchNames: {} };
 
   constructor(owner: CounterOwner, marks: HighWaterMarks) {
     this.#owner = owner;
@@ -85,36 +80,19 @@ export class Breakdowns {
     this.#states = new Map(this.#states).set(breakdown, state);
   }
 
-  metricsAt(
-    nowMs: number,
-    periodStartMs: number,
-    dayStartMs: number,
-  ): CustomerMetrics['breakdowns'] {
+  metricsAt(periodStartMs: number, dayStartMs: number): CustomerMetrics['breakdowns'] {
     const metrics: Partial<Record<Breakdown, BreakdownMetrics>> = {};
     for (const [breakdown, { snapshot }] of this.#states) {
       const ofPeriod = snapshot?.period.startMs === periodStartMs ? snapshot : undefined;
       const ofDay = snapshot?.day.startMs === dayStartMs ? snapshot : undefined;
-      // After a clock step back, the last poll is in the future.
-      const isRecent = ofDay && Math.abs(nowMs - ofDay.atMs) <= this.#maxOccupancyAgeMs();
-      const hasOccupancy = breakdown === 'branch' && isRecent === true;
       const keys = [...((ofPeriod ?? ofDay)?.totals.keys() ?? [])];
       metrics[breakdown] = {
-        keys: keys.map((key) => this.#keyMetrics(breakdown, key, ofPeriod, ofDay, hasOccupancy)),
+        keys: keys.map((key) => this.#keyMetrics(breakdown, key, ofPeriod, ofDay)),
         droppedKeys: ofPeriod?.droppedKeys,
         names: breakdown === 'branch' ? this.#names(keys) : [],
       };
     }
     return metrics;
-  }
-
-  /** When the occupancy of the branches becomes too old without a poll. */
-  occupancyEndMs(): number {
-    const polledMs = this.#states.get('branch')?.snapshot?.atMs ?? Infinity;
-    return polledMs + this.#maxOccupancyAgeMs() + 1;
-  }
-
-  #maxOccupancyAgeMs(): number {
-    return Math.max(MAX_OCCUPANCY_AGE_MS, MAX_OCCUPANCY_AGE_POLLS * this.#settings.intervalMs);
   }
 
   /** Names of the branches that are exported or configured. */
@@ -130,7 +108,6 @@ export class Breakdowns {
     key: string,
     ofPeriod: BreakdownSnapshot | undefined,
     ofDay: BreakdownSnapshot | undefined,
-    hasOccupancy: boolean,
   ): KeyMetrics {
     const today = ofDay && countsOf(ofDay.today, key);
     const totals = ofPeriod && countsOf(ofPeriod.totals, key);
@@ -143,7 +120,6 @@ export class Breakdowns {
         today && countOf(today, i),
       );
     });
-    const inside = today && Math.max(0, countOf(today, 0) - countOf(today, 1));
-    return { key, counters, occupancy: hasOccupancy ? inside : undefined };
+    return { key, counters };
   }
 }

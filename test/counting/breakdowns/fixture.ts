@@ -28,8 +28,8 @@ export class BreakdownFixture extends PollFixture {
   }
 
   configure(): void {
-    const { branchNames, intervalMs } = this;
-    this.customer.breakdowns.configure({ breakdowns: [this.#breakdown], branchNames, intervalMs });
+    const { branchNames } = this;
+    this.customer.breakdowns.configure({ breakdowns: [this.#breakdown], branchNames });
   }
 
   override restart(): void {
@@ -78,10 +78,6 @@ export class BreakdownFixture extends PollFixture {
 
   keys(): readonly string[] {
     return this.exported().keys.map(({ key }) => key);
-  }
-
-  occupancies(): Readonly<Record<string, number | undefined>> {
-    return Object.fromEntries(this.exported().keys.map(({ key, occupancy }) => [key, occupancy]));
   }
 
   #byKey(value: keyof CounterValues): Readonly<Record<string, readonly (number | undefined)[]>> {

@@ -3,7 +3,7 @@ import { MAX_KEYS } from '../../../src/counting/breakdowns/poll-breakdown.ts';
 import { NOVEMBER } from '../../support/owner.ts';
 import { responseOf } from '../../support/responses.ts';
 import type { Rows } from '../../support/responses.ts';
-import { MINUTE_MS, START_MS } from '../fixture.ts';
+import { MINUTE_MS } from '../fixture.ts';
 import { BreakdownFixture } from './fixture.ts';
 
 const DAY_END_MS = Date.UTC(2026, 10, 19, 3);
@@ -133,24 +133,6 @@ describe('the time of the scrape', () => {
       expect(branches.today()).toEqual({ '102': [0, 0], ...rows });
     }
   });
-
-  test.each([
-    [15, 5],
-    [180, 60],
-  ])(
-    'shows the occupancy, never below 0, for %i minutes if polls are %i apart',
-    async (age, interval) => {
-      const branches = new BreakdownFixture(TOTALS, { 101: [9, 4], 102: [1, 3] });
-      branches.intervalMs = interval * MINUTE_MS;
-      branches.configure();
-      await branches.poll();
-      expect(branches.metrics().validUntilMs).toBe(START_MS + age * MINUTE_MS + 1);
-      branches.nowMs = START_MS + age * MINUTE_MS;
-      expect(branches.occupancies()).toEqual({ '101': 5, '102': 0 });
-      branches.nowMs += 1;
-      expect(branches.occupancies()).toEqual({ '101': undefined, '102': undefined });
-    },
-  );
 });
 
 test('names every branch that is exported or configured; without a name, by its key', async () => {
@@ -163,13 +145,12 @@ test('names every branch that is exported or configured; without a name, by its 
   expect(branches.exported().names).toEqual([...configured, ['102', '102']]);
 });
 
-test('devices have neither occupancy nor names', async () => {
+test('devices have no names', async () => {
   const devices = new BreakdownFixture(TOTALS, TODAY, 'device');
   devices.branchNames = { 101: 'Main Library' };
   devices.configure();
   await devices.poll();
   expect(devices.totals()).toEqual(TOTALS);
-  expect(devices.occupancies()['101']).toBeUndefined();
   expect(devices.exported().names).toEqual([]);
 });
 

@@ -1,0 +1,167 @@
+/**
+ * The branches of a customer as buildings: each has the life of a site, and its day comes from windows.
+ * Their requests run one by one, behind the polls.
+ */
+import { DAY_MS } from '../../base/duration.ts';
+import { compareKeys, MAX_KEYS } from '../breakdowns/poll-breakdown.ts';
+import type { CountsByKey } from '../breakdowns/poll-breakdown.ts';
+import { contains } from '../calendar/calendar.ts';
+import type { Calendar } from '../calendar/calendar.ts';
+import type { BranchDescriptions, BranchMetrics, SiteDescription } from '../customer-metrics.ts';
+import { HISTORY_DAYS } from '../occupancy/door-model.ts';
+import { createHistory } from '../occupancy/history.ts';
+import { Site } from '../site.ts';
+import {
+  branchesToday,
+  countedKeys,
+  decide,
+  failed,
+  isPastKnown,
+  NO_BRANCHES,
+  pastDaysOf,
+  plan,
+  update,
+} from './branch-windows.ts';
+import type { BranchState, BranchTask, CustomerCounts } from './branch-windows.ts';
+
+/** Learning from four weeks takes a millisecond. */
+const LEARNED_AT_ONCE = 20;
+/** Who was counted before is unknown after a restart. */
+const MAX_LAST_SEEN_AGE_MS = HISTORY_DAYS * DAY_MS;
+
+export class BranchSites {
+  readonly #calendar: Calendar;
+  readonly #timezone: string;
+  readonly #sites = new Map<string, Site>();
+  #descriptions: BranchDescriptions;
+  #state: BranchState = NO_BRANCHES;
+  /** At the newest accepted poll of the customer; undefined if keys cannot be parsed. */
+  #customer: CustomerCounts | undefined;
+  /** When that poll was. */
+  #atMs = -Infinity;
+  /** By key, at the newest counts of the branch. */
+  readonly #lastSeenMs = new Map<string, number | undefined>();
+
+  /** `timezone` is that of the opening hours. */
+  constructor(calendar: Calendar, timezone: string, descriptions: BranchDescriptions) {
+    this.#calendar = calendar;
+    this.#timezone = timezone;
+    this.#descriptions = descriptions;
+    this.#addSites();
+  }
+
+  /** What is known of the windows: a cache. */
+  get state(): BranchState {
+    return this.#state;
+  }
+
+  /** Takes the windows that were stored, unless others are known already. */
+  restore(state: BranchState): void {
+    this.#state = this.#state === NO_BRANCHES ? state : this.#state;
+    this.#addSites();
+  }
+
+  setDescriptions(descriptions: BranchDescriptions): void {
+    this.#descriptions = descriptions;
+    this.#sites.forEach((site, key) => site.setDescription(this.#descriptionOf(key)));
+    this.#addSites();
+  }
+
+  /** Takes the counts of an accepted poll of the customer; undefined if keys cannot be parsed. */
+  counted(customer: CustomerCounts | undefined, atMs: number): void {
+    this.#customer = customer;
+    this.#atMs = atMs;
+    this.#changed(this.#state);
+  }
+
+  /** Returns the next request; undefined if there is none. */
+  plan(): BranchTask | undefined {
+    return this.#customer && plan(this.#state, this.#customer);
+  }
+
+  /** Takes the response to a request. */
+  responded(task: BranchTask, table: CountsByKey): void {
+    this.#changed(decide(this.#state, task, table));
+  }
+
+  /** Drops what a repair has read, because a request failed. */
+  requestFailed(): void {
+    this.#state = failed(this.#state);
+  }
+
+  /** Learns from the days before, of some branches. Returns whether others are left. */
+  learn(): boolean {
+    const day = this.#customer?.today.day;
+    if (day === undefined || !isPastKnown(this.#state)) {
+      return false;
+    }
+    const waiting = [...this.#sites].filter(([, site]) => site.historyDay?.startMs !== day.startMs);
+    for (const [key, site] of waiting.slice(0, LEARNED_AT_ONCE)) {
+      const days = pastDaysOf(this.#state, this.#calendar, key);
+      site.historyRead(createHistory(this.#calendar, day, days));
+    }
+    return waiting.length > LEARNED_AT_ONCE;
+  }
+
+  /** Returns the values of the branches that are configured or counted, in the order of their keys. */
+  metricsAt(nowMs: number): readonly Omit<BranchMetrics, 'counters'>[] {
+    const { startMs, endMs } = this.#calendar.dayAt(nowMs);
+    return [...this.#sites]
+      .toSorted(([a], [b]) => compareKeys(a, b))
+      .map(([key, site]) => {
+        const seen = [this.#lastSeenMs.get(key), ...(site.history?.lastSeenMs ?? [])]
+          .filter((atMs) => atMs !== undefined)
+          .filter((atMs) => contains({ startMs: startMs - MAX_LAST_SEEN_AGE_MS, endMs }, atMs));
+        const lastSeenMs = seen.length === 0 ? undefined : Math.max(...seen);
+        return { key, ...site.metricsAt(nowMs), lastSeenMs };
+      });
+  }
+
+  /** Returns the instants at which values change without a poll, some of them past. */
+  changesAfter(nowMs: number): readonly number[] {
+    return [...this.#sites.values()].flatMap((site) => site.changesAfter(nowMs));
+  }
+
+  #changed(state: BranchState): void {
+    const customer = this.#customer;
+    if (customer === undefined) {
+      return;
+    }
+    const { keys: keysBefore, today: todayBefore } = this.#state;
+    this.#state = update(state, this.#calendar, customer);
+    const { today: newest } = this.#state;
+    if (this.#state.keys !== keysBefore || newest?.day.startMs !== todayBefore?.day.startMs) {
+      this.#addSites();
+    }
+    const keys = [...this.#sites.keys()];
+    const today = branchesToday(this.#state, this.#calendar, customer, keys);
+    for (const [key, { counts, lastSeenMs }] of today ?? []) {
+      const order = { minutes: counts, endMs: customer.endMs, lastSeenMs };
+      this.#sites.get(key)?.counted({ day: counts.day, atMs: this.#atMs, order });
+      this.#lastSeenMs.set(key, lastSeenMs);
+    }
+  }
+
+  /** Creates the sites of new keys, and drops those that counted nobody for four weeks. */
+  #addSites(): void {
+    const { configured } = this.#descriptions;
+    const keys = new Set([...Object.keys(configured), ...countedKeys(this.#state)]);
+    for (const key of this.#sites.keys()) {
+      if (!keys.has(key)) {
+        this.#sites.delete(key);
+        this.#lastSeenMs.delete(key);
+      }
+    }
+    for (const key of keys) {
+      if (!this.#sites.has(key) && this.#sites.size < MAX_KEYS) {
+        const description = this.#descriptionOf(key);
+        this.#sites.set(key, new Site(this.#calendar, this.#timezone, description));
+      }
+    }
+  }
+
+  #descriptionOf(key: string): SiteDescription {
+    const { configured, others } = this.#descriptions;
+    return (Object.hasOwn(configured, key) ? configured[key] : undefined) ?? others;
+  }
+}
