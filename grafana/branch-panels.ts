@@ -11,7 +11,7 @@ import { table, withColumns } from './tables.ts';
 
 /** Names of the branches, one for each even if two exporters have different ones. */
 const BRANCH_NAMES = `topk by (customer, branch) (1, max by (customer, branch, name) (library_branch_info{${CHOSEN}}))`;
-const BRANCHES_TODAY = `max by (customer, branch) (library_branch_people_entered_today{${CHOSEN}}) * on (customer, branch) group_left (name) ${BRANCH_NAMES}`;
+const BRANCHES_TODAY = `max by (customer, branch) (library_people_entered_today{${CHOSEN},branch!=""}) * on (customer, branch) group_left (name) ${BRANCH_NAMES}`;
 
 const EXITED_IN_A_DAY = growth('library_people_exited_total', '1d');
 

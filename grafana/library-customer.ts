@@ -41,13 +41,13 @@ import {
   RAW_INSIDE,
   byLocalHour,
   growth,
-  perCustomer,
+  ofSites,
 } from './queries.ts';
 import { table, weekByHour, withLabels } from './tables.ts';
 
 /** Little's law: people inside divided by arrivals per second. After closing it would be nonsense. */
 const VISIT_SECONDS =
-  `max by (customer) (avg_over_time(library_occupancy_people{${CHOSEN}}[3h]))` +
+  `sum by (customer) (max by (customer, branch) (avg_over_time(library_occupancy_people{${CHOSEN}}[3h])))` +
   ` / (${growth('library_people_entered_total', '3h')} > 20) * ${3 * 3_600}` +
   ` unless on (customer) ${OPEN} == 0`;
 
@@ -158,11 +158,11 @@ function insideOverTime() {
     'The estimate with its 90 % interval, the raw value (entries minus exits) as a thin line, and the raw value a week ago dashed. A gap means no recent data.',
   )
     .span(16)
-    .withTarget(overTime(perCustomer('library_occupancy_estimate_people'), 'estimate'))
-    .withTarget(overTime(perCustomer('library_occupancy_estimate_lower_people'), 'lower'))
-    .withTarget(overTime(perCustomer('library_occupancy_estimate_upper_people'), 'upper'))
+    .withTarget(overTime(ofSites('library_occupancy_estimate_people'), 'estimate'))
+    .withTarget(overTime(ofSites('library_occupancy_estimate_lower_people'), 'lower'))
+    .withTarget(overTime(ofSites('library_occupancy_estimate_upper_people'), 'upper'))
     .withTarget(overTime(RAW_INSIDE, 'raw'))
-    .withTarget(overTime(perCustomer('library_occupancy_people', 'offset 1w'), 'a week ago'))
+    .withTarget(overTime(ofSites('library_occupancy_people', 'offset 1w'), 'a week ago'))
     .overrideByName('estimate', inColour('blue'))
     .overrideByName('lower', band())
     .overrideByName('upper', band('lower'))

@@ -32,6 +32,7 @@ import {
   OPEN,
   RAW_INSIDE,
   growth,
+  ofSites,
   perCustomer,
   twelveOf,
 } from './queries.ts';
@@ -39,7 +40,7 @@ import { sorted, table, withColumns, withLabels } from './tables.ts';
 
 /** One for each library, as a table has one row for each. */
 const FIRST_PROBLEM = `topk by (customer) (1, (${NEEDS_ATTENTION}) and on (customer) ${perCustomer('library_customer_info')})`;
-const LAST_WEEK_BY_NOW = perCustomer('library_people_entered_today', 'offset 1w');
+const LAST_WEEK_BY_NOW = ofSites('library_people_entered_today', 'offset 1w');
 
 /** The whole dashboard, before `dashboardFile` finishes it. */
 export function libraryOverview(): Dashboard {
@@ -186,7 +187,7 @@ function insideOverTime() {
       overTime(
         twelveOf(
           RAW_INSIDE,
-          'max by (customer) (avg_over_time(library_occupancy_people{job=~"$job",customer=~"$customer"}[$__range] @ end()))',
+          'sum by (customer) (max by (customer, branch) (avg_over_time(library_occupancy_people{job=~"$job",customer=~"$customer"}[$__range] @ end())))',
         ),
       ),
     )

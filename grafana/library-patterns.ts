@@ -16,14 +16,13 @@ import {
 } from './theme.ts';
 import { bars, explanation, groupedColumns, lines, now, overTime } from './panels.ts';
 import {
-  CHOSEN,
   ENTRY_RATE,
   OPEN,
   RAW_FULLNESS,
   RAW_INSIDE,
   byLocalHour,
   growth,
-  perCustomer,
+  ofSites,
 } from './queries.ts';
 import { sorted, table, weekByHour, withColumns } from './tables.ts';
 
@@ -31,7 +30,7 @@ import { sorted, table, weekByHour, withColumns } from './tables.ts';
 const ENTRIES_PANEL = 1;
 /** Share of the capacity while open; always if no opening hours are configured. */
 const FULLNESS_WHILE_OPEN = `(${RAW_FULLNESS} unless on (customer) ${OPEN} == 0)`;
-const PEAK = `max by (customer) (max_over_time(library_occupancy_people{${CHOSEN}}[$__range]))`;
+const PEAK = `max_over_time(${RAW_INSIDE}[$__range:5m])`;
 /** When the last five minutes with the peak ended. */
 const PEAK_TIME =
   `max_over_time((time() + 0 * (${RAW_INSIDE} == on (customer)` +
@@ -137,7 +136,7 @@ function peaks() {
         ['Peak', PEAK],
         [
           'Share of capacity',
-          `${PEAK} / on (customer) (${perCustomer('library_capacity_people')} > 0)`,
+          `max_over_time(${RAW_FULLNESS}[$__range:5m])`,
           [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)],
         ],
         ['When', `${PEAK_TIME} * 1000`, inUnit('time:ddd D MMM YYYY HH:mm')],
@@ -193,7 +192,7 @@ function words() {
 function compared(panel: ReturnType<typeof lines>, gauge: string) {
   panel.timeFrom('7d').interval('15m');
   WEEKS.forEach((name, weeks) =>
-    panel.withTarget(overTime(`sum(${perCustomer(gauge, ago(weeks))})`, name)),
+    panel.withTarget(overTime(`sum(${ofSites(gauge, ago(weeks))})`, name)),
   );
   WEEKS.slice(1).forEach((name, index) =>
     panel.overrideByName(name, dashed(['blue', 'purple', 'text'][index])),

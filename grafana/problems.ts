@@ -7,7 +7,9 @@ import {
   LAST_POLL,
   RAW_INSIDE,
   growth,
+  ofSites,
   perCustomer,
+  perSite,
 } from './queries.ts';
 
 const HOUR = 3_600;
@@ -18,7 +20,7 @@ const SILENCE =
   `time() - ${perCustomer('library_people_last_seen_timestamp_seconds')}` +
   ` or (${RAW_INSIDE} == 0) + ${DAY}`;
 const USUAL_IN_THIS_HOUR = growth('library_people_entered_total', '1h', 'offset 1w');
-const USUAL_BY_NOW = perCustomer('library_people_entered_today', 'offset 1w');
+const USUAL_BY_NOW = ofSites('library_people_entered_today', 'offset 1w');
 /** Libraries closed within the last hour: after opening, the first people take a while. */
 const CLOSED = `max by (customer) (min_over_time(library_open{${CHOSEN}}[1h])) == 0`;
 
@@ -42,7 +44,7 @@ const SILENT_DEVICE =
 const DRIFT = `(abs(${ENTERED_TODAY} - ${EXITED_TODAY} - ${RAW_INSIDE}) / ${ENTERED_TODAY} > 0.2) and on (customer) ${ENTERED_TODAY} >= 100`;
 
 /** Libraries above capacity by the lower bound of the estimate where there is one, as in LibraryOverCapacity. */
-const OVER_CAPACITY = `(${perCustomer('library_occupancy_estimate_lower_people')} or on (customer) ${RAW_INSIDE}) > on (customer) ${perCustomer('library_capacity_people')}`;
+const OVER_CAPACITY = `max by (customer) ((${perSite('library_occupancy_estimate_lower_people')} or ${perSite('library_occupancy_people')}) > ${perSite('library_capacity_people')})`;
 
 /** `silent` is not among them: it is similar to {@link NOBODY_IS_COUNTED}. */
 const DOOR_FAULT = `max by (customer) (library_door_suspect{${CHOSEN},kind=~"entries_missing|exits_missing"}) == 1`;

@@ -24,6 +24,16 @@ export function perCustomer(metric: string, offset = ''): string {
   return `max by (customer) (${selector(metric)}${behind(offset)})`;
 }
 
+/** A gauge for each building: a library, or its branches if it is polled by branch. */
+export function perSite(metric: string, offset = ''): string {
+  return `max by (customer, branch) (${selector(metric)}${behind(offset)})`;
+}
+
+/** A gauge of buildings for each library: the sum over its branches, if it is polled by branch. */
+export function ofSites(metric: string, offset = ''): string {
+  return `sum by (customer) (${perSite(metric, offset)})`;
+}
+
 /** Increase of a counter over the window, for each library. */
 export function growth(metric: string, window: string, offset = ''): string {
   return `max by (customer) (increase(${selector(metric)}[${window}]${behind(offset)}))`;
@@ -33,20 +43,23 @@ export function growth(metric: string, window: string, offset = ''): string {
 const OF_MINUTES = 'stream=~"people|logins"';
 
 /** Entries minus exits since the day started. */
-export const RAW_INSIDE = perCustomer('library_occupancy_people');
+export const RAW_INSIDE = ofSites('library_occupancy_people');
+const ESTIMATED_SITES = perSite('library_occupancy_estimate_people');
+/** People inside each building: the estimate where there is one. */
+const INSIDE_SITES = `(${ESTIMATED_SITES} or ${perSite('library_occupancy_people')})`;
 /**
  * People inside now: the estimate where there is one, else the raw value. The label `source` says
  * which. Not for averages and charts over time: an estimate comes and goes.
  */
 export const INSIDE =
-  `(label_replace(${perCustomer('library_occupancy_estimate_people')}, "source", "estimate", "", "")` +
+  `(label_replace(sum by (customer) ${INSIDE_SITES} and on (customer) ${ESTIMATED_SITES}, "source", "estimate", "", "")` +
   ` or on (customer) label_replace(${RAW_INSIDE}, "source", "raw", "", ""))`;
-const CAPACITY = `(${perCustomer('library_capacity_people')} > 0)`;
-/** Share of the capacity, by {@link INSIDE}; without its label. */
-export const FULLNESS = `${INSIDE} / on (customer) ${CAPACITY}`;
-export const RAW_FULLNESS = `${RAW_INSIDE} / on (customer) ${CAPACITY}`;
-export const ENTERED_TODAY = perCustomer('library_people_entered_today');
-export const EXITED_TODAY = perCustomer('library_people_exited_today');
+const CAPACITY = `(${perSite('library_capacity_people')} > 0)`;
+/** Share of the capacity, of the fullest building of each library. */
+export const FULLNESS = `max by (customer) (${INSIDE_SITES} / ${CAPACITY})`;
+export const RAW_FULLNESS = `max by (customer) (${perSite('library_occupancy_people')} / ${CAPACITY})`;
+export const ENTERED_TODAY = ofSites('library_people_entered_today');
+export const EXITED_TODAY = ofSites('library_people_exited_today');
 export const LOGINS_TODAY = perCustomer('library_logins_today');
 /** 1 inside the opening hours, 0 outside; absent where none are configured. */
 export const OPEN = perCustomer('library_open');
@@ -55,7 +68,7 @@ export const DATA_AGE = `time() - min by (customer) (max by (customer, stream) (
 /** 1 if the last polls of people and logins succeeded. */
 export const LAST_POLL = `min by (customer) (max by (customer, stream) (library_up{${CHOSEN},${OF_MINUTES}}))`;
 /** Change of today's entries against the same time of the same weekday last week: 0.16 is 16 % more. */
-export const AGAINST_LAST_WEEK = `${ENTERED_TODAY} / on (customer) (${perCustomer('library_people_entered_today', 'offset 1w')} > 0) - 1`;
+export const AGAINST_LAST_WEEK = `${ENTERED_TODAY} / on (customer) (${ofSites('library_people_entered_today', 'offset 1w')} > 0) - 1`;
 
 export const ENTERED_IN_A_DAY = growth('library_people_entered_total', '1d');
 

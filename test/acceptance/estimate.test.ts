@@ -55,7 +55,9 @@ test('estimate: false removes its metrics, but not what is usual', async () => {
     expect(await daemon.value(ESTIMABLE, { customer: 'on' })).toBeDefined();
   });
   await eventually(async () => {
-    expect(await daemon.value('library_people_entered_usual_today', { customer: 'off' })).toBeDefined();
+    expect(
+      await daemon.value('library_people_entered_usual_today', { customer: 'off' }),
+    ).toBeDefined();
   });
   const exposition = await daemon.scrape();
   const shown = [...ESTIMATE, ...DOORS, ESTIMABLE].flatMap((family) => exposition.all(family));

@@ -38,8 +38,11 @@ export const CONTRACT_METRICS: Metrics = {
   ...metrics(['customer', 'counter'], 'library_count_excess'),
   ...metrics(['customer', 'branch', 'kind'], 'library_door_suspect'),
   ...metrics(['customer', 'timezone'], 'library_customer_info'),
-  ...breakdown('branch'),
-  ...metrics(['customer', 'branch'], 'library_branch_occupancy_people'),
+  ...metrics(
+    ['customer', 'branch'],
+    'library_branch_people_entered_total library_branch_people_exited_total',
+  ),
+  ...metrics(['customer', 'branch', 'counter'], 'library_branch_count_excess'),
   ...metrics(['customer', 'branch', 'name'], 'library_branch_info'),
   ...breakdown('client'),
   ...breakdown('device'),
