@@ -11,7 +11,7 @@ export interface Exporters {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts one exporter with each of these flags. Every customer is polled every second. */
+/** Starts one exporter with each of these flags. Every customer is polled once. */
 export async function startExporters(...flags: readonly (readonly string[])[]): Promise<Exporters> {
   const workspace = new Workspace();
   const { service, simulator } = await startSimulation({ customers: 5, seed: 1 }, '127.0.0.1:0');
@@ -22,7 +22,7 @@ export async function startExporters(...flags: readonly (readonly string[])[]): 
   try {
     const settings = {
       service: { max_requests_per_second: 1_000 },
-      polling: { interval: '1s', reconcile_interval: '5s' },
+      polling: { interval: '1d', reconcile_interval: '1d' },
     };
     const config = exporterConfigYaml(service, simulator.url, settings);
     const common = [

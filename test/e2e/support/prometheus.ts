@@ -75,16 +75,20 @@ export async function startPrometheus(
     /Server is ready/,
   );
   const url = `http://${address}`;
+  return { url, ...querying(url), stop };
+}
+
+/** Returns the queries of a Prometheus, or of another program with its API. */
+export function querying(url: string): Pick<Prometheus, 'query' | 'labelValues'> {
   async function ask(path: string, parameters: Readonly<Record<string, string>>): Promise<unknown> {
     const search = new URLSearchParams(parameters).toString();
     const response = await fetch(`${url}/api/v1/${path}?${search}`);
     if (!response.ok) {
-      throw new Error(`Prometheus refuses ${JSON.stringify(parameters)}: ${await response.text()}`);
+      throw new Error(`${JSON.stringify(parameters)} is refused: ${await response.text()}`);
     }
     return response.json();
   }
   return {
-    url,
     query: async (expression, atMs) => {
       const time = atMs === undefined ? {} : { time: String(atMs / 1000) };
       const { data } = VECTOR.parse(await ask('query', { query: expression, ...time }));
@@ -92,6 +96,5 @@ export async function startPrometheus(
     },
     labelValues: async (label, selector) =>
       VALUES.parse(await ask(`label/${label}/values`, { 'match[]': selector })).data,
-    stop,
   };
 }
