@@ -113,7 +113,7 @@ function listed(customers: readonly RegisteredCustomer[]): string | undefined {
 }
 
 /** Returns the names of the configured branches by branch id. */
-export function branchNames({ branches }: CustomerConfig): Readonly<Record<string, string>> {
+function branchNames({ branches }: CustomerConfig): Readonly<Record<string, string>> {
   const names = Object.entries(branches).map(([id, { name = id }]) => [id, name]);
   return Object.fromEntries(names) as Record<string, string>;
 }

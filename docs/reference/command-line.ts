@@ -17,7 +17,7 @@ export function commandLinePage(): string {
 | 0           | success; \`run\`, \`demo\` and \`service\` stopped by SIGTERM or SIGINT |
 | 1           | any other failure, also a state file not written at the stop       |
 | 2           | bad usage or bad configuration                                     |
-| 130, 143    | \`check\`, \`query\` or \`backfill\` stopped by SIGINT or SIGTERM        |
+| 130, 143    | \`check\`, \`query\`, \`backfill\` or \`report\` stopped by a signal     |
 
 Results go to standard output, the log and everything else to standard error. SIGHUP reloads the
 configuration of \`run\`.

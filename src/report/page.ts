@@ -113,7 +113,7 @@ function sectionHtml(section: Section, options: ReportOptions): Html {
 
 function chart(all: readonly Pair[], period: PeriodName): Html {
   const withBefore = all.filter(({ before }) => before !== undefined);
-  const pairs = withBefore.length > 0 ? withBefore : all;
+  const pairs = withBefore.length > 1 ? withBefore : all;
   const values = pairs.flatMap(({ row, before }) => [valueOf(row), before ? valueOf(before) : 0]);
   const top = niceTop(Math.max(...values, 1));
   if (pairs.length > MAX_BARS || pairs.length < 2) {
@@ -134,7 +134,9 @@ function chart(all: readonly Pair[], period: PeriodName): Html {
   });
   const legend = [
     html`<i></i>visits`,
-    withBefore.length > 0 ? html`<i class="before"></i>the year before` : NOTHING,
+    pairs.some(({ before }) => before !== undefined)
+      ? html`<i class="before"></i>the year before`
+      : NOTHING,
     pairs.some(({ row }) => row.period.cut.length > 0)
       ? html`<i class="part"></i>part of a period`
       : NOTHING,

@@ -110,12 +110,10 @@ function countWindows(
       while (window < windows.length - 1 && atMs >= (windows[window]?.endMs ?? Infinity)) {
         window += 1;
       }
-      counts.forEach((ofCounter, counter) => {
-        const sum = sums[window];
-        if (sum !== undefined) {
-          sum[counter] = countOf(sum, counter) + countOf(ofCounter, step);
-        }
-      });
+      const sum = sums[window] ?? [];
+      for (let counter = 0; counter < counts.length; counter += 1) {
+        sum[counter] = countOf(sum, counter) + countOf(counts[counter] ?? [], step);
+      }
     }
   }
   return sums.map((sum) => new Map(sum.length === 0 ? [] : [[WHOLE, sum]]));

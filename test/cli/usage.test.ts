@@ -20,7 +20,7 @@ test.each([
   [['query', '--customer=x'], 'peoplecount|login'],
   [['query', 'login'], '--customer'],
   [['query', 'login', '--customer=x', '--from=yesterday'], 'Expected a time'],
-  [['backfill', '--output=x'], '--from'],
+  [['backfill', 'report', '--output=x'], '--from'],
   [['backfill', '--step=2m'], '1m, 5m'],
 ])('%j is refused, naming %s', async (args, named) => {
   const { status, out, err } = await ran(...args);
