@@ -20,7 +20,7 @@ test.each([
   [['query', '--customer=x'], 'peoplecount|login'],
   [['query', 'login'], '--customer'],
   [['query', 'login', '--customer=x', '--from=yesterday'], 'Expected a time'],
-  [['backfill', 'report', '--output=x'], '--from'],
+  [['backfill', '--output=x'], '--from'],
   [['backfill', '--step=2m'], '1m, 5m'],
 ])('%j is refused, naming %s', async (args, named) => {
   const { status, out, err } = await ran(...args);
@@ -38,7 +38,7 @@ test.each([[[]], [['check']], [['query', 'login', '--customer=x']]])(
   },
 );
 
-const COMMANDS = ['run', 'demo', 'service', 'check', 'query', 'backfill'];
+const COMMANDS = ['run', 'demo', 'service', 'check', 'query', 'backfill', 'report'];
 
 test.each(COMMANDS)(
   '%s has help with two examples and a page, and no flag for a secret',
