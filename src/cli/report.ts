@@ -78,7 +78,6 @@ export function reportCommand(io: Io): Command {
       helpNotes(
         'commands.md',
         'report --from=2025-01-01 --to=2026-01-01',
-        'report --from=2025-08-01 --to=2026-08-01 --period=year --by=branch --format=csv',
         'report --from=2025-01-01 --to=2026-01-01 --format=html --output=report.html',
       ),
     )
