@@ -78,7 +78,7 @@ export function reportCommand(io: Io): Command {
       helpNotes(
         'commands.md',
         'report --from=2025-01-01 --to=2026-01-01',
-        'report --from=2025-01-01 --to=2026-01-01 --format=html --output=report.html',
+        'report --from=2025-01-01 --to=2026-01-01 --by=branch',
       ),
     )
     .action((flags: ReportFlags) => report(flags, io));

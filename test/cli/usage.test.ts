@@ -70,6 +70,7 @@ test('--version names the revision and Node.js', async () => {
 test.each([
   ['query', ['--customer']],
   ['backfill', ['--from', '--output']],
+  ['report', ['--from', '--to']],
 ])('the help of %s marks %j as required', async (command, flags) => {
   const { out } = await ran('help', command);
   const words = out.replaceAll(/\s+/g, ' ');
