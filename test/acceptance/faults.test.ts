@@ -32,7 +32,8 @@ beforeAll(async () => {
 
 /** Everything that is shown of the counts of a customer. */
 function valuesOf(exposition: Exposition, customer: string): readonly unknown[] {
-  const names = /^library_(people|logins)_(\w+_total|\w+_today|last_seen\w+|total|today)$/;
+  const names =
+    /^library_(people|logins)_(\w+_total|(entered|exited)_today|last_seen\w+|total|today)$/;
   return exposition.samples.filter(
     (sample) => sample.labels['customer'] === customer && names.test(sample.name),
   );
