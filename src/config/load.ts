@@ -272,17 +272,17 @@ async function readSecret(
 /**
  * Returns the requests per second that polling needs: one per interval for each stream, and two per
  * breakdown interval for each breakdown: one from the start of the counting period and one of the day
- * (docs/how-it-counts.md#rules).
+ * (docs/how-it-counts.md#rules). The windows of branches need one more per interval.
  */
 export function requestsPerSecond(
   { intervalMs, breakdownIntervalMs }: PollingConfig,
   customers: readonly DeepPartial<Pick<CustomerEntry, 'streams' | 'breakdowns'>>[],
 ): number {
-  return customers.reduce(
-    (sum, { streams = [], breakdowns = [] }) =>
-      sum + (streams.length / intervalMs + (2 * breakdowns.length) / breakdownIntervalMs) * 1_000,
-    0,
-  );
+  return customers.reduce((sum, { streams = [], breakdowns = [] }) => {
+    const perInterval = streams.length + (breakdowns.includes('branch') ? 1 : 0);
+    const perBreakdownInterval = 2 * breakdowns.length;
+    return sum + (perInterval / intervalMs + perBreakdownInterval / breakdownIntervalMs) * 1_000;
+  }, 0);
 }
 
 /**

@@ -11,6 +11,7 @@ import { planCustomerPoll } from '../counting/customer-poll.ts';
 import type { PollEnd, PollTimes } from '../counting/customer-poll.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
+import { BranchRequests } from './branch-requests.ts';
 import { Histories } from './history.ts';
 import { dueJobs, earliestDueMs, nextDueMs, renewalMs } from './job.ts';
 import type { PollJob } from './job.ts';
@@ -50,8 +51,9 @@ export interface PolledCustomer {
 
 type NamedCustomer = Pick<Customer, 'customer'>;
 
-/** Histories at once, compared with slots: polls come first. */
+/** Histories, and requests for branches, at once, compared with slots: polls come first. */
 const HISTORY_SHARE = 0.1;
+const BRANCH_SHARE = 0.25;
 /**
  * Jobs that are due within a tick start together, which halves the processor time. But not more of
  * them than half of the allowed requests: a request that waits takes a quarter more time.
@@ -66,7 +68,8 @@ export class Scheduler {
   readonly #ticker: Ticker;
   readonly #slots: Slots;
   readonly #histories: Histories;
-  /** Polls and readings of histories. */
+  readonly #branches: BranchRequests;
+  /** Polls, readings of histories, and requests for branches. */
   readonly #running = new Set<Promise<void>>();
   #jobs: ReadonlyMap<string, PollJob> = new Map();
 
@@ -87,6 +90,7 @@ export class Scheduler {
     this.#ticker = new Ticker(clock, (nowMs) => this.#startDue(nowMs));
     this.#slots = new Slots(maxConcurrency, (maxRequestsPerSecond * firstPollsMs) / 1000);
     this.#histories = new Histories(options);
+    this.#branches = new BranchRequests(options, () => this.#startBranches());
   }
 
   start(): void {
@@ -190,6 +194,7 @@ export class Scheduler {
   #drop(job: PollJob): void {
     job.running?.abort(DROPPED);
     this.#histories.drop(job);
+    this.#branches.drop(job);
   }
 
   /** Starts the polls that are due. Returns when the next one is. */
@@ -256,8 +261,10 @@ export class Scheduler {
     this.#startWaiting();
     if (this.#isPolled(job)) {
       this.#histories.queue(job);
+      this.#branches.queue(job);
     }
     this.#startHistory();
+    this.#startBranches();
   }
 
   async #poll(job: PollJob, stop: AbortController): Promise<void> {
@@ -313,6 +320,18 @@ export class Scheduler {
       if (reading !== undefined) {
         this.#track(reading, () => {});
       }
+    }
+  }
+
+  /** Starts the next requests for branches, likewise. */
+  #startBranches(): void {
+    const maxRunning = Math.ceil(this.#slots.size * BRANCH_SHARE);
+    while (!this.#ticker.isStopped && this.#slots.isIdle) {
+      const request = this.#branches.startNext(maxRunning);
+      if (request === undefined) {
+        return;
+      }
+      this.#track(request, () => this.#startBranches());
     }
   }
 

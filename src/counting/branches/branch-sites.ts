@@ -6,7 +6,7 @@ import { DAY_MS } from '../../base/duration.ts';
 import { compareKeys, MAX_KEYS } from '../breakdowns/poll-breakdown.ts';
 import type { CountsByKey } from '../breakdowns/poll-breakdown.ts';
 import { contains } from '../calendar/calendar.ts';
-import type { Calendar } from '../calendar/calendar.ts';
+import type { Calendar, Span } from '../calendar/calendar.ts';
 import type { BranchDescriptions, BranchMetrics, SiteDescription } from '../customer-metrics.ts';
 import { HISTORY_DAYS } from '../occupancy/door-model.ts';
 import { createHistory } from '../occupancy/history.ts';
@@ -89,18 +89,19 @@ export class BranchSites {
     this.#state = failed(this.#state);
   }
 
+  /** Whether there is a request to send, or a branch to learn about. */
+  get isWaiting(): boolean {
+    return this.plan() !== undefined || this.#unlearned().length > 0;
+  }
+
   /** Learns from the days before, of some branches. Returns whether others are left. */
   learn(): boolean {
-    const day = this.#customer?.today.day;
-    if (day === undefined || !isPastKnown(this.#state)) {
-      return false;
-    }
-    const waiting = [...this.#sites].filter(([, site]) => site.historyDay?.startMs !== day.startMs);
-    for (const [key, site] of waiting.slice(0, LEARNED_AT_ONCE)) {
+    const unlearned = this.#unlearned();
+    for (const [key, site, day] of unlearned.slice(0, LEARNED_AT_ONCE)) {
       const days = pastDaysOf(this.#state, this.#calendar, key);
       site.historyRead(createHistory(this.#calendar, day, days));
     }
-    return waiting.length > LEARNED_AT_ONCE;
+    return unlearned.length > LEARNED_AT_ONCE;
   }
 
   /** Returns the values of the branches that are configured or counted, in the order of their keys. */
@@ -120,6 +121,16 @@ export class BranchSites {
   /** Returns the instants at which values change without a poll, some of them past. */
   changesAfter(nowMs: number): readonly number[] {
     return [...this.#sites.values()].flatMap((site) => site.changesAfter(nowMs));
+  }
+
+  /** Returns the branches that have not learned from the days before today, once these are known. */
+  #unlearned(): readonly (readonly [key: string, site: Site, day: Span])[] {
+    const day = this.#customer?.today.day;
+    return day === undefined || !isPastKnown(this.#state)
+      ? []
+      : [...this.#sites].flatMap(([key, site]) =>
+          site.historyDay?.startMs === day.startMs ? [] : [[key, site, day] as const],
+        );
   }
 
   #changed(state: BranchState): void {

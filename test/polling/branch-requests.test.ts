@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/base/errors.ts';
+import type { BranchMetrics } from '../../src/counting/customer-metrics.ts';
+import type { PolledCustomer } from '../../src/polling/scheduler.ts';
+import { ESTIMATED } from '../support/polled.ts';
+import { SimulatedPeople } from '../support/simulated-people.ts';
+import { MINUTE_MS, SchedulerFixture } from './fixture.ts';
+
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** 04:00 in Copenhagen. */
+const DAY_START_MS = Date.UTC(2026, 10, 19, 3);
+const BRANCH = '421';
+
+interface BranchRequest {
+  readonly atMs: number;
+  readonly to: string | undefined;
+}
+
+/** A customer with one branch, open from nine to noon on each of the last days. */
+function polledByBranch(fixture: SchedulerFixture, answer: () => void = () => {}, days = 28) {
+  const service = new SimulatedPeople();
+  const requests: BranchRequest[] = [];
+  for (let day = 0; day <= days; day += 1) {
+    for (let minute = 300; minute < 480; minute += 5) {
+      const atMs = DAY_START_MS + (minute + 0.5) * MINUTE_MS - day * DAY_MS;
+      service.record(atMs, [2, 0]);
+      service.record(atMs + 3 * HOUR_MS, [0, 2]);
+    }
+  }
+  const { clock } = fixture;
+  const polled = fixture.polled('a', async (question) => {
+    if (question.aggregation === 'branch') {
+      requests.push({ atMs: clock.nowMs(), to: question.to });
+      answer();
+    }
+    return Promise.resolve(service.respond(question, clock.nowMs()));
+  });
+  const { estimate, openingHours, staffedHours } = ESTIMATED;
+  const others = { estimate, openingHours, staffedHours, capacity: undefined };
+  const configured = { [BRANCH]: { ...others, capacity: 80 } };
+  polled.customer.setDescription({ ...ESTIMATED, branches: { configured, others } });
+  return { polled, requests };
+}
+
+function branchOf({ customer }: PolledCustomer, nowMs: number): BranchMetrics | undefined {
+  return customer.metricsAt(nowMs).branches?.find(({ key }) => key === BRANCH);
+}
+
+describe('the windows of branches', () => {
+  test('are read after the first poll, at most one a second, and then by window and minute', async () => {
+    await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
+    const { clock } = fixture;
+    const { polled, requests } = polledByBranch(fixture);
+    fixture.start([polled]);
+    expect(branchOf(polled, clock.nowMs())).toMatchObject({ capacity: 80, occupancy: undefined });
+    await clock.advance(2 * MINUTE_MS);
+    expect(branchOf(polled, clock.nowMs())?.occupancy).toBe(50);
+    await clock.advance(8 * MINUTE_MS);
+    const gaps = requests.slice(1).map(({ atMs }, i) => atMs - (requests[i]?.atMs ?? 0));
+    expect(Math.min(...gaps)).toBe(1_000);
+    // Each day has counts in six hours.
+    expect(
+      requests.filter(({ to }) => to !== undefined && !to.startsWith('2026-11-19')),
+    ).toHaveLength(28 * 6);
+    expect(branchOf(polled, clock.nowMs())?.estimate.isEstimable).toBe(true);
+    requests.length = 0;
+    await clock.advance(HOUR_MS);
+    // Somebody passes every five minutes.
+    expect(requests.length).toBeLessThan(4 + 12 + 5);
+  });
+
+  test('of a restart with stored windows take what is missing', async () => {
+    await using first = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
+    const before = polledByBranch(first);
+    first.start([before.polled]);
+    await first.clock.advance(10 * MINUTE_MS);
+    await using fixture = new SchedulerFixture({ startMs: first.clock.nowMs() });
+    const { polled, requests } = polledByBranch(fixture);
+    const { branches } = before.polled.customer;
+    polled.customer.branches?.restore(branches?.state ?? expect.unreachable());
+    fixture.start([polled]);
+    await fixture.clock.advance(2 * MINUTE_MS);
+    expect(requests.length).toBeLessThanOrEqual(3);
+    const nowMs = fixture.clock.nowMs();
+    const { occupancy, estimate } = branchOf(polled, nowMs) ?? {};
+    await first.clock.advance(2 * MINUTE_MS);
+    expect(branchOf(before.polled, nowMs)).toMatchObject({ occupancy, estimate });
+  });
+
+  test('that fail are requested again, less and less often, and no poll fails', async () => {
+    await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
+    const { clock } = fixture;
+    let isDown = true;
+    const { polled, requests } = polledByBranch(
+      fixture,
+      () => {
+        if (isDown) {
+          throw new ServiceError('server', 'status 503', { status: 503 });
+        }
+      },
+      0,
+    );
+    fixture.start([polled]);
+    await clock.advance(HOUR_MS);
+    const minutes = requests.slice(1).map(({ atMs }, i) => {
+      return Math.floor((atMs - (requests[i]?.atMs ?? 0)) / MINUTE_MS);
+    });
+    expect(minutes).toEqual([1, 2, 4, 8, 15, 15, 15]);
+    expect(polled.customer.metricsAt(clock.nowMs()).streams.people).toMatchObject({ failures: 0 });
+    expect(branchOf(polled, clock.nowMs())?.occupancy).toBeUndefined();
+    isDown = false;
+    await clock.advance(20 * MINUTE_MS);
+    expect(branchOf(polled, clock.nowMs())?.occupancy).toBeGreaterThan(0);
+  });
+
+  test('are requested no more once the customer is gone', async () => {
+    await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
+    const { polled, requests } = polledByBranch(fixture);
+    fixture.start([polled]);
+    await fixture.clock.advance(MINUTE_MS);
+    expect(requests.length).toBeGreaterThan(30);
+    fixture.scheduler.setCustomers([]);
+    requests.length = 0;
+    await fixture.clock.advance(MINUTE_MS);
+    expect(requests).toEqual([]);
+  });
+});
+
+test('a customer with one building sends no request for branches', async () => {
+  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
+  const { polled, requests } = polledByBranch(fixture);
+  polled.customer.setDescription(ESTIMATED);
+  fixture.start([polled]);
+  await fixture.clock.advance(HOUR_MS);
+  expect(requests).toEqual([]);
+  const metrics = polled.customer.metricsAt(fixture.clock.nowMs());
+  expect(metrics.branches).toBeUndefined();
+  expect(metrics.occupancy).toBeGreaterThan(0);
+});
