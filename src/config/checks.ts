@@ -2,7 +2,6 @@
 import { messageOf } from '../base/errors.ts';
 import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
 import type { OpeningHoursParser } from '../counting/calendar/opening-hours.ts';
-import { EXPOSED } from './files.ts';
 import type { ProblemFormatter } from './problems.ts';
 import type { DeepPartial, ValidatedFile } from './reader.ts';
 import type { ConfigFile, CustomerEntry } from './schema.ts';
@@ -120,8 +119,8 @@ export function checkService(
     }
   }
   const proxy = ['service', 'proxy_url'];
-  if (file.isExposed && file.has(proxy) && file.textAt(proxy).includes('@')) {
-    file.warn(proxy, `a secret in a file that ${EXPOSED}`);
+  if (file.has(proxy) && file.textAt(proxy).includes('@')) {
+    file.warnOfSecrets(proxy, 'a secret');
   }
   if (intervals.reconcileIntervalMs < intervals.intervalMs) {
     file.add(['polling', 'reconcile_interval'], 'expected at least interval, got less');

@@ -1,10 +1,14 @@
-/** The credentials of a customer, with a secret that may change in its file. */
+/** Secrets and certificates: how their files are read, and the credentials of a customer. */
+import { X509Certificate } from 'node:crypto';
 import { readTextFile } from '../base/files.ts';
 import type { FileContent } from '../base/files.ts';
 import { Secret } from '../base/secret.ts';
 import type { CustomerConfig } from './types.ts';
 
 export const MAX_SECRET_BYTES = 65_536;
+
+/** What a warning says of a file with secrets. */
+export const EXPOSED = 'can be read by others: expected mode 640 or 600';
 
 /**
  * Returns what the service's client needs to know of a customer. `readSecret` reads a secret file at each
@@ -17,6 +21,11 @@ export function accessOf({ name, clientId, clientSecret: { path, secret } }: Cus
   return { name, clientId, readSecret };
 }
 
+/** Returns true if everybody on the machine can read the file. */
+export function isExposed({ mode }: FileContent): boolean {
+  return (mode & 0o004) !== 0;
+}
+
 /** Returns the text of a file without its last line end. Throws an Error if there is none. */
 export function parseSecret({ text }: FileContent): Secret {
   const value = text.replace(/\r?\n$/, '');
@@ -24,4 +33,18 @@ export function parseSecret({ text }: FileContent): Secret {
     throw new Error('is empty, expected the secret');
   }
   return new Secret(value);
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** Returns the text of a file of certificates. Throws an Error if one is invalid: Node.js would ignore it. */
+export function parseCertificates({ text }: FileContent): string {
+  try {
+    for (const certificate of text.match(CERTIFICATE) ?? ['']) {
+      new X509Certificate(certificate);
+    }
+    return text;
+  } catch {
+    throw new Error('holds no certificate or an invalid one, expected PEM');
+  }
 }

@@ -13,8 +13,7 @@ import type { WebConfig } from '../base/web-config.ts';
 import { checkCustomers, checkService } from './checks.ts';
 import type { CustomerFileEntry } from './checks.ts';
 import { findCustomerFiles } from './customer-files.ts';
-import { parseSecret } from './credentials.ts';
-import { EXPOSED, parseCertificates } from './files.ts';
+import { parseCertificates, parseSecret } from './credentials.ts';
 import { ConfigReader, failOn } from './reader.ts';
 import type { DeepPartial, LoadResult, ValidatedFile } from './reader.ts';
 import { createConfigSchema } from './schema.ts';
@@ -251,8 +250,8 @@ async function readSecret(
   }
   if (inline !== undefined) {
     reader.formatter.addSecret(inline);
-    if (file.isExposed && !file.textAt(inlinePath).includes('${')) {
-      file.warn(inlinePath, `a secret in a file that ${EXPOSED}`);
+    if (!file.textAt(inlinePath).includes('${')) {
+      file.warnOfSecrets(inlinePath, 'a secret');
     }
     return { text: inline, path: undefined };
   }

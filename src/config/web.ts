@@ -9,7 +9,7 @@ import type { FileContent } from '../base/files.ts';
 import { Secret } from '../base/secret.ts';
 import { CLIENT_AUTHS } from '../base/web-config.ts';
 import type { ClientAuth, TlsConfig, WebConfig } from '../base/web-config.ts';
-import { EXPOSED, parseCertificates } from './files.ts';
+import { parseCertificates } from './credentials.ts';
 import { ConfigReader, failOn } from './reader.ts';
 import type { DeepPartial, LoadResult } from './reader.ts';
 import { mapping, oneOf, path } from './values.ts';
@@ -75,8 +75,8 @@ export async function loadWebConfig(
   const reader = new ConfigReader(schema, options.env);
   const { file, values } = await reader.readYaml(options.path, schema);
   const tls = await readTls(file, values.tls_server_config, reader);
-  if (values.basic_auth_users !== undefined && file.isExposed) {
-    file.warn(['basic_auth_users'], `hashes in a file that ${EXPOSED}`);
+  if (values.basic_auth_users !== undefined) {
+    file.warnOfSecrets(['basic_auth_users'], 'hashes');
   }
   if (options.running !== undefined && file.problems.length === 0) {
     checkUnchanged(file, tls, options.running.tls);

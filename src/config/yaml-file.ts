@@ -15,7 +15,7 @@ import {
 } from 'yaml';
 import type { Alias, Document, Pair, YAMLMap } from 'yaml';
 import type { FileContent } from '../base/files.ts';
-import { isExposed } from './files.ts';
+import { EXPOSED, isExposed } from './credentials.ts';
 
 /** Path of keys and positions in lists, from the top of the file. Empty for the file as a whole. */
 export type Path = readonly PropertyKey[];
@@ -49,10 +49,9 @@ export class YamlFile {
   /** Absolute path. */
   readonly path: string;
   readonly text: string;
-  /** True if everybody on the machine can read the file, so that it should hold no secret. */
-  readonly isExposed: boolean;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
+  readonly #isExposed: boolean;
   readonly #reported = new Set<string>();
   readonly #lines = new LineCounter();
   /** Undefined if the file cannot be read or parsed. */
@@ -64,7 +63,7 @@ export class YamlFile {
     this.name = name;
     this.path = resolve(name);
     this.text = isRead ? content.text : '';
-    this.isExposed = isRead && isExposed(content);
+    this.#isExposed = isRead && isExposed(content);
     if (!isRead) {
       this.add([], `${this.path} ${content}`, 0);
     }
@@ -125,6 +124,13 @@ export class YamlFile {
 
   warn(path: Path, message: string): void {
     this.warnings.push({ file: this, offset: this.locate(path)[0], path, message });
+  }
+
+  /** Warns of secrets if everybody on the machine can read the file. */
+  warnOfSecrets(path: Path, secrets: string): void {
+    if (this.#isExposed) {
+      this.warn(path, `${secrets} in a file that ${EXPOSED}`);
+    }
   }
 
   #nodeAt(path: Path): unknown {
