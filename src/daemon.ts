@@ -94,10 +94,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
     log,
     marks,
     connect: (config, observer) => createService({ ...system, config, observer }),
-    observer: {
-      request: (event) => exporterMetrics.requestEnded(event),
-      pollEnded: (stream, seconds, reason) => exporterMetrics.pollEnded(stream, seconds, reason),
-    },
+    observer: exporterMetrics,
     openMetricsCreated: options.web.openMetricsCreated ?? false,
   });
   const { exposition } = exporter;

@@ -112,7 +112,7 @@ export class Exporter {
     const { clock, log, connect, observer } = this.#options;
     const { service: settings, polling } = config;
     const service = connect(settings, {
-      request: (event) => observer.request(event),
+      ...observer,
       credentials: (customer, valid) => this.#credentialsChecked(customer, valid),
     });
     const scheduler = new Scheduler({
@@ -124,7 +124,7 @@ export class Exporter {
       maxRequestsPerSecond: settings.maxRequestsPerSecond,
       serviceNowMs: () => service.serverClock.nowMs(),
       observer: {
-        pollEnded: (stream, seconds, reason) => observer.pollEnded(stream, seconds, reason),
+        ...observer,
         changed: (customer) => {
           this.exposition.changed(customer);
           observer.changed?.(customer);

@@ -3,6 +3,7 @@
  * fields with units. Only this file imports pino.
  */
 import { pino } from 'pino';
+import type { Clock } from './clock.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export const LOG_FORMATS = ['json', 'pretty'] as const;
@@ -25,13 +26,13 @@ export function createLogger(options: {
   readonly level: LogLevel;
   readonly format: LogFormat;
   readonly write: (line: string) => void;
-  readonly nowMs: () => number;
+  readonly clock: Pick<Clock, 'nowMs'>;
 }): Logger {
   const log = pino(
     {
       level: options.level,
       base: null,
-      timestamp: () => `,"time":"${new Date(options.nowMs()).toISOString()}"`,
+      timestamp: () => `,"time":"${new Date(options.clock.nowMs()).toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
     { write: options.format === 'json' ? options.write : prettyWriter(options.write) },

@@ -31,7 +31,7 @@ export function loggerFor(flags: LogFlags, io: Pick<Io, 'writeError' | 'errorIsT
     level: flags['log.level'],
     format: flags['log.format'] ?? (io.errorIsTerminal ? 'pretty' : 'json'),
     write: io.writeError,
-    nowMs: () => systemClock.nowMs(),
+    clock: systemClock,
   });
 }
 

@@ -131,14 +131,13 @@ export function createExporterMetrics(
     setStreams,
     /** Records the end of a poll, which succeeded if there is no reason. */
     pollEnded(stream: Stream, durationSeconds: number, reason?: FailureReason): void {
-      setStreams([stream]);
       pollDuration.observe({ stream }, durationSeconds);
       if (reason !== undefined) {
         pollFailures.inc({ stream, reason });
       }
     },
-    /** `code` is the status, or `none` without a response. */
-    requestEnded(end: {
+    /** Records the end of a request; `code` is the status, or `none` without a response. */
+    request(end: {
       readonly endpoint: 'token' | 'peoplecount' | 'login';
       readonly code: number | 'none';
       readonly durationMs: number;

@@ -58,8 +58,8 @@ library_exporter_poll_duration_seconds_count{stream="logins"} 0`);
 
 test('requests are counted by endpoint and status; durations are in seconds', async () => {
   const { metrics, linesOf } = created();
-  metrics.requestEnded({ endpoint: 'token', code: 401, durationMs: 30 });
-  metrics.requestEnded({ endpoint: 'token', code: 'none', durationMs: 20 });
+  metrics.request({ endpoint: 'token', code: 401, durationMs: 30 });
+  metrics.request({ endpoint: 'token', code: 'none', durationMs: 20 });
   expect(await linesOf('library_exporter_service_requests_total{endpoint="token"')).toBe(`\
 library_exporter_service_requests_total{endpoint="token",code="200"} 0
 library_exporter_service_requests_total{endpoint="token",code="none"} 1

@@ -14,7 +14,7 @@ export function captureLog(clock: Pick<Clock, 'nowMs'>): { log: Logger; lines: L
     level: 'info',
     format: 'json',
     write: (line) => lines.push(JSON.parse(line) as Line),
-    nowMs: () => clock.nowMs(),
+    clock,
   });
   return { log, lines };
 }

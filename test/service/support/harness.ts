@@ -45,7 +45,7 @@ export function createHarness(url: string, { config, ...options }: HarnessOption
     level: 'debug',
     format: 'json',
     write: (line) => reported.push(line),
-    nowMs: () => 0,
+    clock: { nowMs: () => 0 },
   });
   const service = createService({
     config: {
