@@ -391,11 +391,10 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     { [EXPECTED_OUT]: missed(1) },
     { LibraryDirectionSilent: 155 },
   ],
-  'the exporter suspects that exits are missing': [
-    { 'library_door_suspect{kind="exits_missing"}': between(60, 150, 1, 0) },
-    { LibraryDirectionSilent: [70, 180] },
+  'a school class is inside: the exporter suspects missing exits': [
+    { 'library_door_suspect{kind="exits_missing"}': between(60, 120, 1, 0) },
+    {},
   ],
-  'the exporter suspects silence': [{ 'library_door_suspect{kind="silent"}': 1 }, {}],
   'a tenth of the usual people come in': [
     { [IN_TODAY]: (minute) => 100 + minute / 10 },
     { LibraryFarBelowUsual: 120 },
