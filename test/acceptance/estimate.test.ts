@@ -18,17 +18,24 @@ test('demo counts five customers, and those that empty at night have an estimate
   const demo = await launch(harness.workspace, flags).listening();
   await eventually(async () => {
     const exposition = await demo.scrape();
+    function ofOneBuilding(family: string) {
+      return exposition.all(family).filter(({ labels }) => labels['branch'] === undefined);
+    }
     const counted = exposition.all('library_people_entered_total').map(({ labels }) => labels);
     expect(counted).toHaveLength(5);
-    // The last one never closes. Nobody is counted there: at some hours nothing is known of its doors.
-    const closing = counted.slice(0, 4);
+    // One has branches, whose windows are read later. The last one never closes, and nobody is counted
+    // there: at some hours nothing is known of its doors.
+    const closing = counted.filter(
+      ({ customer }) => customer !== 'harbour-point' && customer !== 'old-town',
+    );
+    expect(closing).toHaveLength(3);
     for (const family of [ESTIMABLE, ...DOORS.slice(1)]) {
       const known = exposition.all(family).map(({ labels }) => labels);
-      expect(known.slice(0, 4)).toEqual(closing);
+      expect(known).toEqual(expect.arrayContaining(closing));
     }
-    const estimable = exposition.all(ESTIMABLE).filter(({ value }) => value === 1);
+    const estimable = ofOneBuilding(ESTIMABLE).filter(({ value }) => value === 1);
     expect(estimable.map(({ labels }) => labels)).toEqual(closing);
-    const suspects = exposition.all('library_door_suspect');
+    const suspects = ofOneBuilding('library_door_suspect');
     // While it is open, nobody knows how many are behind the dead door of one of them.
     const silent = suspects.filter(
       ({ labels, value }) => labels['kind'] === 'silent' && value === 1,
@@ -36,9 +43,9 @@ test('demo counts five customers, and those that empty at night have an estimate
     const estimated = closing.filter(
       ({ customer }) => !silent.some(({ labels }) => labels['customer'] === customer),
     );
-    expect(estimated.length).toBeGreaterThanOrEqual(3);
+    expect(estimated.length).toBeGreaterThanOrEqual(2);
     for (const family of ESTIMATE) {
-      expect(exposition.all(family).map(({ labels }) => labels)).toEqual(estimated);
+      expect(ofOneBuilding(family).map(({ labels }) => labels)).toEqual(estimated);
     }
     const kinds = suspects.map(({ labels }) => labels['kind']);
     expect(kinds.slice(0, 4)).toEqual(['exits_missing', 'entries_missing', 'silent', 'unbalanced']);

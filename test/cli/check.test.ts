@@ -54,7 +54,7 @@ test('--connect prints the values of the service in tables of 80 columns', async
     riverside: VISITS,
     compact: { ...VISITS, conventions: { minuteKey } },
   });
-  const config = environment.config({ customer: { breakdowns: ['branch'] } });
+  const config = environment.config({ customer: { breakdowns: ['device'] } });
   const { status, serviceRows, valueRows, doorRows, findings } = await connect(config);
   expect({ status, findings }).toEqual({ status: 0, findings: [''] });
   const time = String.raw`\d\d-\d\d \d\d:\d\d`;

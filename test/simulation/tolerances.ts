@@ -51,10 +51,14 @@ function arrivesPromptly({ conventions }: Environment): boolean {
   );
 }
 
-/** Occupancy and last seen follow from the rows: keys and windows agree, and there is no crowd that changes within a second. */
+/**
+ * Occupancy and last seen follow from the rows: keys and windows agree, there is no crowd that changes
+ * within a second, and they are those of the customer, not of its branches.
+ */
 export function canAuditOccupancy(environment: Environment): boolean {
-  const { conventions } = environment;
+  const { conventions, breakdowns } = environment;
   return (
+    !breakdowns.includes('branch') &&
     hasKnownKeys(environment) &&
     conventions.forced.above === 'bytes' &&
     (conventions.windowTime === 'server') === (conventions.keyTime === 'server') &&
