@@ -235,6 +235,10 @@ function watchSilence(
 ): void {
   const wasFrozen = isFrozen(next);
   if (isSilenceExplained) {
+    if (next.afterLastCount === NOBODY_INSIDE && next.fault === undefined) {
+      // The day begins later than usual: cleaners came on other days. Nobody can be inside.
+      next.variance = 0;
+    }
     next.missedCounts = 0;
     next.fault = next.fault === 'silent' ? undefined : next.fault;
   } else {
