@@ -16,6 +16,7 @@ import type { Build } from './metrics/exporter-metrics.ts';
 import { renderCustomers, renderScrape } from './metrics/exposition.ts';
 import { createService } from './service/client.ts';
 import type { ProxyEnvironment, Transport } from './service/transport.ts';
+import { BranchFiles } from './storage/branch-files.ts';
 import { StateFile } from './storage/state-file.ts';
 import { createWebServer } from './web/server.ts';
 import type { ReloadResult, WebServerOptions } from './web/server.ts';
@@ -89,12 +90,19 @@ export function createDaemon(options: DaemonOptions): Daemon {
     log,
     observe: (successful, writtenAtMs) => exporterMetrics.stateSaved(successful, writtenAtMs),
   });
+  const branchFiles = new BranchFiles({
+    path: options.storagePath,
+    isLocked: () => stateFile.isLocked,
+    clock,
+    log,
+  });
   const exporter = new Exporter(loaded.config, {
     clock,
     log,
     marks,
     connect: (config, observer) => createService({ ...system, config, observer }),
     observer: exporterMetrics,
+    restoreBranches: (customer) => branchFiles.restore(customer),
     openMetricsCreated: options.web.openMetricsCreated ?? false,
   });
   const { exposition } = exporter;
@@ -211,6 +219,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       log.info('listening', { url });
       exporter.start();
       await apply(loaded);
+      branchFiles.start(() => exporter.customers.map(({ customer }) => customer));
       exporterMetrics.configReloaded(true, clock.nowMs() / 1000);
       rendering = exposition.keepRendered(stopping.signal);
       state = 'running';
@@ -221,6 +230,7 @@ export function createDaemon(options: DaemonOptions): Daemon {
       state = 'stopping';
       await exporter.stop();
       stopping.abort();
+      await branchFiles.stop();
       const [isSaved] = await Promise.all([stateFile.stop(), web.stop(), rendering]);
       log.info('stopped');
       return isSaved;

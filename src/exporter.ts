@@ -25,6 +25,8 @@ export interface ExporterOptions {
   readonly observer: Pick<ServiceObserver, 'request'> &
     Pick<PollObserver, 'pollEnded'> &
     Partial<Pick<PollObserver, 'changed'>>;
+  /** Gives the branches of a customer what was stored. */
+  readonly restoreBranches?: (customer: Customer) => Promise<void>;
   /** Whether counters have `_created` in OpenMetrics. */
   readonly openMetricsCreated?: boolean;
 }
@@ -82,6 +84,11 @@ export class Exporter {
     }
     const previous = this.#registered;
     this.#registered = this.#registry.update(config);
+    for (const { customer } of this.#registered) {
+      if (customer.branches !== undefined) {
+        await this.#options.restoreBranches?.(customer);
+      }
+    }
     this.exposition.setCustomers(
       this.#registered.map(({ customer }) => customer),
       config.customers,

@@ -71,6 +71,10 @@ export class Customer implements MetricsSource {
     this.setDescription(options.description);
   }
 
+  get owner(): CounterOwner {
+    return this.#options.owner;
+  }
+
   get streams(): readonly MinuteStream[] {
     return this.#options.streams;
   }

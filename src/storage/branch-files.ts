@@ -5,6 +5,8 @@
 import { hash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { SECOND_MS } from '../base/duration.ts';
 import { messageOf } from '../base/errors.ts';
 import { readTextFile, replaceFile } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
@@ -14,59 +16,117 @@ import { restoreBranches, serializeBranches } from '../counting/branches/stored-
 import type { CounterOwner } from '../counting/high-water-marks.ts';
 
 const FOLDER = 'branches';
+/** Most changes are a window that was added, of each customer four times an hour. */
+const WRITE_INTERVAL_MS = 10 * SECOND_MS;
 /** A thousand branches take 6 MB. */
 const MAX_FILE_BYTES = 32 * 2 ** 20;
 
 export interface BranchFilesOptions {
   /** Path of the storage folder; an empty one switches storage off. */
   readonly path: string;
-  /** Whether this process has the lock of the folder. */
+  /** Whether this process has the lock of the folder: without it, files may be another process's. */
   readonly isLocked: () => boolean;
+  readonly clock: Pick<Clock, 'sleep'>;
   readonly log: Logger;
+}
+
+/** A customer whose branches may be stored. */
+export interface StoredCustomer {
+  readonly customer: string;
+  readonly owner: CounterOwner;
+  /** Undefined for a customer that is one building. */
+  readonly branches: Branches | undefined;
+}
+
+interface Branches {
+  readonly state: BranchState;
+  restore(state: BranchState): void;
 }
 
 export class BranchFiles {
   readonly #options: BranchFilesOptions;
+  readonly #stopping = new AbortController();
+  readonly #restored = new WeakSet<Branches>();
+  /** What the files have. */
+  readonly #written = new WeakMap<Branches, BranchState>();
   /** The last error of each file that could not be written. */
   readonly #failures = new Map<string, string>();
+  #customers: () => readonly StoredCustomer[] = () => [];
+  #loop: Promise<void> = Promise.resolve();
 
   constructor(options: BranchFilesOptions) {
     this.#options = options;
   }
 
-  /** Returns the windows that were written for a customer; none if there is no valid file. */
-  async read(owner: CounterOwner, customer: string): Promise<BranchState> {
+  /** Gives a customer's branches what was stored, once. A missing file is no warning. */
+  async restore({ customer, owner, branches }: StoredCustomer): Promise<void> {
     const { path, log } = this.#options;
-    const file = this.#fileOf(owner);
-    if (path === '') {
-      return NO_BRANCHES;
+    if (path === '' || branches === undefined || this.#restored.has(branches)) {
+      return;
     }
+    this.#restored.add(branches);
+    const file = this.#fileOf(owner);
     try {
       const { text } = await readTextFile(file, MAX_FILE_BYTES);
-      return restoreBranches(owner, text);
-    } catch (error) {
-      const message = error instanceof SyntaxError ? 'not JSON' : messageOf(error);
-      if (message !== 'does not exist') {
-        log.warn('branch file unreadable, reading from the service', {
-          customer,
-          file,
-          error: message,
-        });
+      branches.restore(restoreBranches(owner, text));
+      this.#written.set(branches, branches.state);
+    } catch (failure) {
+      const error = failure instanceof SyntaxError ? 'not JSON' : messageOf(failure);
+      if (error !== 'does not exist') {
+        log.warn('branch file unreadable, reading from the service', { customer, file, error });
       }
-      return NO_BRANCHES;
     }
   }
 
-  /** Writes the windows of a customer. Each error of a file is logged once, however often it repeats. */
-  async write(owner: CounterOwner, customer: string, state: BranchState): Promise<void> {
+  /** Writes the windows of these customers from now on, as they change. */
+  start(customers: () => readonly StoredCustomer[]): void {
+    this.#customers = customers;
+    this.#loop = this.#saveChanges();
+  }
+
+  /** Writes the last changes. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+    await this.#save();
+  }
+
+  async #saveChanges(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await this.#options.clock.sleep(WRITE_INTERVAL_MS, signal).catch(() => {});
+      if (!signal.aborted) {
+        await this.#save();
+      }
+    }
+  }
+
+  async #save(): Promise<void> {
+    for (const { customer, owner, branches } of this.#customers()) {
+      if (branches !== undefined && this.#isChanged(branches)) {
+        await this.#write(owner, customer, branches);
+      }
+    }
+  }
+
+  #isChanged(branches: Branches): boolean {
+    const { today, past } = branches.state;
+    const written = this.#written.get(branches) ?? NO_BRANCHES;
+    return today?.sums !== written.today?.sums || past !== written.past;
+  }
+
+  /** Each error of a file is logged once, however often it repeats. */
+  async #write(owner: CounterOwner, customer: string, branches: Branches): Promise<void> {
     const { path, isLocked, log } = this.#options;
-    const file = this.#fileOf(owner);
     if (path === '' || !isLocked()) {
       return;
     }
+    const file = this.#fileOf(owner);
+    const { state } = branches;
     try {
       await mkdir(join(path, FOLDER), { recursive: true });
       await replaceFile(file, serializeBranches(owner, state), MAX_FILE_BYTES);
+      this.#written.set(branches, state);
       this.#failures.delete(file);
     } catch (failure) {
       const error = messageOf(failure);

@@ -70,6 +70,11 @@ export class StateFile {
     this.#file = join(options.path, 'state.json');
   }
 
+  /** Whether this process has the folder's lock. */
+  get isLocked(): boolean {
+    return this.#lock !== undefined;
+  }
+
   /** Undefined while the state is saved, or storage is off. */
   get failure(): StateFailure | undefined {
     return this.#failure;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
+import { NO_BRANCHES } from '../../src/counting/branches/branch-windows.ts';
 import type { BranchMetrics } from '../../src/counting/customer-metrics.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { ESTIMATED } from '../support/polled.ts';
@@ -77,11 +78,7 @@ describe('the windows of branches', () => {
     await first.clock.advance(10 * MINUTE_MS);
     await using fixture = new SchedulerFixture({ startMs: first.clock.nowMs() });
     const { polled, requests } = polledByBranch(fixture);
-    const { branches } = before.polled.customer;
-    expect(branches).toBeDefined();
-    if (branches !== undefined) {
-      polled.customer.branches?.restore(branches.state);
-    }
+    polled.customer.branches?.restore(before.polled.customer.branches?.state ?? NO_BRANCHES);
     fixture.start([polled]);
     await fixture.clock.advance(2 * MINUTE_MS);
     expect(requests.length).toBeLessThanOrEqual(3);

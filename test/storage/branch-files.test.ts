@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { NO_BRANCHES } from '../../src/counting/branches/branch-windows.ts';
 import type { BranchState } from '../../src/counting/branches/branch-windows.ts';
 import { packSums, unknownDay, WINDOW_MS } from '../../src/counting/branches/branch-day.ts';
@@ -23,6 +23,7 @@ const STATE: BranchState = {
 let folder: string;
 let lines: Line[];
 let isLocked: boolean;
+let clock: VirtualClock;
 let files: BranchFiles;
 
 beforeEach(async () => {
@@ -33,17 +34,36 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 function filesIn(path: string): BranchFiles {
-  const captured = captureLog(new VirtualClock(NOW_MS));
+  clock = new VirtualClock(NOW_MS);
+  const captured = captureLog(clock);
   ({ lines } = captured);
-  return new BranchFiles({ path, isLocked: () => isLocked, log: captured.log });
+  return new BranchFiles({ path, isLocked: () => isLocked, clock, log: captured.log });
 }
 
-function read(): Promise<BranchState> {
-  return files.read(OWNER, 'riverside');
+/** Branches that a test changes. */
+class TestBranches {
+  state: BranchState;
+
+  constructor(state: BranchState = NO_BRANCHES) {
+    this.state = state;
+  }
+
+  restore(state: BranchState): void {
+    this.state = state;
+  }
 }
 
-function write(): Promise<void> {
-  return files.write(OWNER, 'riverside', STATE);
+/** Returns what a new process restores. */
+async function read(owner = OWNER): Promise<BranchState> {
+  const branches = new TestBranches();
+  await files.restore({ customer: 'riverside', owner, branches });
+  return branches.state;
+}
+
+/** Writes branches as at a stop. */
+async function write(branches = new TestBranches(STATE)): Promise<void> {
+  files.start(() => [{ customer: 'riverside', owner: OWNER, branches }]);
+  await files.stop();
 }
 
 async function fileNames(): Promise<string[]> {
@@ -53,7 +73,7 @@ async function fileNames(): Promise<string[]> {
 test('what was written is read, of each customer its own', async () => {
   await write();
   expect(await read()).toEqual(STATE);
-  expect(await files.read('["s","other","other"]', 'other')).toBe(NO_BRANCHES);
+  expect(await read('["s","other","other"]')).toBe(NO_BRANCHES);
   expect(await fileNames()).toEqual([
     'branches',
     expect.stringMatching(/^branches\/[0-9a-f]{32}\.json$/),
@@ -89,10 +109,21 @@ test('a damaged file is a warning, and is replaced by the next one', async () =>
 
 test('a file that cannot be written is a warning once', async () => {
   await writeFile(join(folder, 'branches'), '');
-  await write();
-  await write();
+  const branches = new TestBranches(STATE);
+  files.start(() => [{ customer: 'riverside', owner: OWNER, branches }]);
+  await clock.advance(30_000);
+  await vi.waitFor(() => expect(lines).toHaveLength(1));
   expect(lines).toMatchObject([{ msg: WRITE_FAILED, customer: 'riverside' }]);
   await rm(join(folder, 'branches'));
-  await write();
+  await files.stop();
   expect(await read()).toEqual(STATE);
+});
+
+test('what did not change is not written again', async () => {
+  await write();
+  const branches = new TestBranches();
+  await files.restore({ customer: 'riverside', owner: OWNER, branches });
+  await rm(join(folder, 'branches'), { recursive: true });
+  await write(branches);
+  expect(await fileNames()).toEqual([]);
 });

@@ -154,10 +154,12 @@ export function update(
     return longer;
   });
   const { repair } = started;
+  const isPastChanged = past.some((branchDay, i) => branchDay !== started.past[i]);
   return {
     ...started,
     today,
-    past,
+    // What did not change is not stored again.
+    past: isPastChanged ? past : started.past,
     verified,
     running: isQuiet(today, customer)
       ? { windows: today.sums.length, customer: countedToday(customer), sums: NO_SUMS }
