@@ -12,10 +12,10 @@ import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { shardOf } from './customers.ts';
 import { Exporter } from './exporter.ts';
 import { createExporterMetrics } from './metrics/exporter-metrics.ts';
-import type { Build } from './metrics/exporter-metrics.ts';
+import type { Build, Shard } from './metrics/exporter-metrics.ts';
 import { renderCustomers, renderScrape } from './metrics/exposition.ts';
 import { createService } from './service/client.ts';
-import type { ProxyEnvironment, Transport } from './service/transport.ts';
+import type { Transport } from './service/transport.ts';
 import { BranchFiles } from './storage/branch-files.ts';
 import { StateFile } from './storage/state-file.ts';
 import { createWebServer } from './web/server.ts';
@@ -48,7 +48,7 @@ export interface WebFlags
 
 /** What reaches outside the process, and the time. */
 export interface System {
-  readonly environment: ProxyEnvironment;
+  readonly environment: NodeJS.ProcessEnv;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -56,19 +56,7 @@ export interface System {
   readonly transport?: Transport;
 }
 
-/** The part of the customers that is polled: number `shard`, counted from 0, of `shards`. */
-export interface Shard {
-  readonly shard: number;
-  readonly shards: number;
-}
-
-export interface Daemon {
-  /** Locks the storage, listens and starts to poll. Throws an Error that names the obstacle. */
-  start(): Promise<{ readonly url: string }>;
-  /** Ends polls and connections, then writes the state file. Returns false if that failed. */
-  stop(): Promise<boolean>;
-  reload(scope?: ReloadScope): Promise<ReloadResult>;
-}
+export type Daemon = ReturnType<typeof createDaemon>;
 
 /** What a reload reads: every file, or the web configuration and its certificates alone. */
 export type ReloadScope = 'all' | 'web';
@@ -77,7 +65,7 @@ export type ReloadScope = 'all' | 'web';
 const MAX_LATE_MS = 30_000;
 
 /** Returns a daemon that does nothing before `start`. Throws a UsageError for an invalid address or path. */
-export function createDaemon(options: DaemonOptions): Daemon {
+export function createDaemon(options: DaemonOptions) {
   const { shard, system } = options;
   const { loaded, load, loadWeb } = options.config;
   const { clock, log } = system;
@@ -204,7 +192,8 @@ export function createDaemon(options: DaemonOptions): Daemon {
   }
 
   return {
-    async start() {
+    /** Locks the storage, listens and starts to poll. Throws an Error that names the obstacle. */
+    async start(): Promise<{ readonly url: string }> {
       await stateFile.start();
       const { build, storagePath } = options;
       log.info('starting', {
@@ -225,7 +214,8 @@ export function createDaemon(options: DaemonOptions): Daemon {
       state = 'running';
       return { url };
     },
-    async stop() {
+    /** Ends polls and connections, then writes the state file. Returns false if that failed. */
+    async stop(): Promise<boolean> {
       log.info('stopping');
       state = 'stopping';
       await exporter.stop();

@@ -8,7 +8,7 @@ import type { FolderLock } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
 import { loadConfig } from '../config/load.ts';
 import type { LabelPair } from '../metrics/format.ts';
-import { customersAtOnce, findCustomer, serviceOf } from './access.ts';
+import { chooseCustomers, customersAtOnce, serviceOf } from './access.ts';
 import { findLiveStarts } from '../backfill/live-start.ts';
 import { BackfillProgress } from '../backfill/progress.ts';
 import { createReader } from '../backfill/reading.ts';
@@ -24,6 +24,7 @@ import type { BackfillFlags } from '../backfill/targets.ts';
 import { writeMonths } from '../backfill/writing.ts';
 import {
   configOption,
+  customerOption,
   helpNotes,
   loggerFor,
   addLogOptions,
@@ -53,7 +54,7 @@ export function backfillCommand(io: Io): Command {
       'its end (default: the first live sample, or 3 hours ago)',
       parseTimeFlag,
     )
-    .option('--customer <name>', 'customer name, repeatable (default: all)', append<string>)
+    .addOption(customerOption())
     .addOption(
       new Option('--step <duration>', 'between two samples')
         .choices(Object.keys(STEPS_MS))
@@ -103,8 +104,7 @@ async function writeHistory(
 ): Promise<string> {
   const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
   warnings.forEach((warning) => log.warn('config warning', { warning }));
-  const chosen = flags.customer?.map((name) => findCustomer(config, name));
-  const customers = config.customers.filter((customer) => chosen?.includes(customer) ?? true);
+  const customers = chooseCustomers(config, flags.customer);
   const labels = scrapeLabels(flags, config);
   const state = await BackfillState.read(flags, config, customers);
   const nowMs = systemClock.nowMs();
@@ -148,16 +148,12 @@ function lockOutput(folder: string): FolderLock {
   }
 }
 
-function append<Value>(value: Value, before: readonly Value[] = []): readonly Value[] {
-  return [...before, value];
-}
-
-function addLabel(text: string, before?: readonly LabelPair[]): readonly LabelPair[] {
+function addLabel(text: string, before: readonly LabelPair[] = []): readonly LabelPair[] {
   const [, name, value] = /^((?!__)[a-zA-Z_][a-zA-Z0-9_]*)=(.+)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) {
     throw new InvalidArgumentError('Expected NAME=VALUE such as datacenter=north.');
   }
-  return append<LabelPair>([name, value], before);
+  return [...before, [name, value]];
 }
 
 function parsePrometheusUrl(text: string): URL {

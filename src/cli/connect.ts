@@ -18,7 +18,6 @@ import { isRefusal } from '../counting/request-times.ts';
 import type { RequestTimesComparison } from '../counting/request-times.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
 import type { KeyFormatState } from '../counting/rows/key-format.ts';
-import type { Zone } from '../counting/calendar/zone.ts';
 import { CustomerRegistry } from '../customers.ts';
 import type { RegisteredCustomer } from '../customers.ts';
 import { abortAfter } from '../polling/try-poll.ts';
@@ -141,7 +140,14 @@ async function readCustomer(
         customer.historyRead(stream, history);
       }
     }
-    return reportOf(stream, diagnosis, service.serverClock.reading(), calendar.zone);
+    const { lastSeenMs } = diagnosis;
+    return {
+      stream,
+      newest: lastSeenMs === undefined ? undefined : calendar.zone.format(lastSeenMs),
+      keys: keysText(keyFormat),
+      day: dayText(diagnosis.day),
+      findings: findingsOf(diagnosis, service.serverClock.reading()),
+    };
   }
 
   const streams = await Promise.all(config.streams.map(readStream));
@@ -166,22 +172,6 @@ function serviceErrorOf(error: unknown): ServiceError {
     return error;
   }
   throw error;
-}
-
-function reportOf(
-  stream: MinuteStream,
-  diagnosis: StreamDiagnosis,
-  clock: ClockReading | undefined,
-  zone: Zone,
-): StreamReport {
-  const { lastSeenMs, keyFormat, day } = diagnosis;
-  return {
-    stream,
-    newest: lastSeenMs === undefined ? undefined : zone.format(lastSeenMs),
-    keys: keysText(keyFormat),
-    day: dayText(day),
-    findings: findingsOf(diagnosis, clock),
-  };
 }
 
 function keysText({ status, formats: [format] }: KeyFormatState): string {

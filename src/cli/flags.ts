@@ -40,6 +40,13 @@ export function configOption(): Option {
   return new Option('--config.file <file>', 'configuration file').default('config.yaml');
 }
 
+/** Returns `--customer`, of which there may be several. */
+export function customerOption(): Option {
+  return new Option('--customer <name>', 'customer name, repeatable (default: all)').argParser(
+    (name, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), name],
+  );
+}
+
 /**
  * Returns `--web.listen-address`. Other exporters take it several times, so a second one is refused and
  * not used alone.

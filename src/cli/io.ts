@@ -17,7 +17,7 @@ export const PROGRAM = import.meta.filename.endsWith('.ts')
 
 /** Part of the process that commands may use, made by main.ts. */
 export interface Io {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: NodeJS.ProcessEnv;
   readonly hostname: string;
   readonly nodeVersion: string;
   readonly writeOut: (text: string) => void;

@@ -1,7 +1,7 @@
 /** `query`: reads any part of the service's interface once, as rows on standard output. */
 import { Argument, Command, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
-import { formatDuration } from '../base/duration.ts';
+import { DAY_MS, MINUTE_MS } from '../base/duration.ts';
 import { codeOf, messageOf, UsageError } from '../base/errors.ts';
 import { AGGREGATIONS } from '../base/model.ts';
 import type {
@@ -16,12 +16,11 @@ import type {
 import { Secret } from '../base/secret.ts';
 import { loadConfig } from '../config/load.ts';
 import { accessOf } from '../config/credentials.ts';
-import { DAY_MS, MINUTE_MS } from '../base/duration.ts';
 import { Zone } from '../counting/calendar/zone.ts';
 import { recordFields, rowFields } from '../service/decode.ts';
 import { findContradiction, isWider } from '../service/metadata.ts';
 import type { ServiceClient } from '../service/types.ts';
-import { findCustomer, serviceOf } from './access.ts';
+import { findCustomer, patientRetries, serviceOf } from './access.ts';
 import {
   configOption,
   helpNotes,
@@ -51,8 +50,6 @@ interface QueryFlags {
 /** A page of this many records is a third of the 1 MB above which the service aggregates. */
 const DEFAULT_LIMIT = 1_000;
 const QUARTER_MS = 15 * MINUTE_MS;
-/** A user can wait longer than a poll. */
-const RETRIES = { maxAttempts: 6, maxWaitMs: 3_600_000 };
 
 /** Returns the command `query`. */
 export function queryCommand(io: Io): Command {
@@ -125,13 +122,7 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
   const format = createResponseFormatter(flags.format, columns);
   const progress = new ProgressLine(io);
   const service = serviceOf(config, io);
-  const client = service.clientFor(accessOf(customer), {
-    ...RETRIES,
-    onWait(error, waitMs) {
-      const wait = formatDuration(Math.ceil(waitMs / 1_000) * 1_000);
-      progress.write(`${error.message}: retrying in ${wait}\n`);
-    },
-  });
+  const client = service.clientFor(accessOf(customer), patientRetries(progress));
   const pages =
     aggregation === undefined
       ? readPages(

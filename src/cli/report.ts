@@ -3,7 +3,6 @@ import { accessSync, constants } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
-import { formatDuration } from '../base/duration.ts';
 import { codeOf, messageOf, ServiceError, UsageError } from '../base/errors.ts';
 import { replaceFile } from '../base/files.ts';
 import { counted, ProgressLine } from '../base/output.ts';
@@ -22,8 +21,8 @@ import { sectionsOf } from '../report/rows.ts';
 import type { Section } from '../report/rows.ts';
 import { inParallel, requestsFor } from '../report/windows.ts';
 import type { Service } from '../service/types.ts';
-import { customersAtOnce, findCustomer, serviceOf } from './access.ts';
-import { configOption, helpNotes } from './flags.ts';
+import { chooseCustomers, customersAtOnce, patientRetries, serviceOf } from './access.ts';
+import { configOption, customerOption, helpNotes } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
 
@@ -43,8 +42,6 @@ interface ReportFlags {
   readonly output?: string;
 }
 
-/** A user can wait longer than a poll. */
-const RETRIES = { maxAttempts: 6, maxWaitMs: 3_600_000 };
 /** A report is for everybody who may read the folder. */
 const FILE_MODE = 0o644;
 
@@ -58,7 +55,7 @@ export function reportCommand(io: Io): Command {
     .addOption(configOption())
     .requiredOption('--from <date>', 'first local day, as 2025-01-01; required', parseDate)
     .requiredOption('--to <date>', 'local day after the last one; required', parseDate)
-    .option('--customer <name>', 'customer name, repeatable (default: all)', append)
+    .addOption(customerOption())
     .addOption(new Option('--by <what>', 'what has rows').choices(SUBJECTS).default('customer'))
     .addOption(new Option('--period <length>', 'of a row').choices(PERIODS).default('month'))
     .addOption(
@@ -122,8 +119,7 @@ function plansOf(
   options: ReportOptions,
   config: Config,
 ): readonly CustomerPlan[] {
-  const chosen = customer?.map((name) => findCustomer(config, name));
-  const customers = config.customers.filter((one) => chosen?.includes(one) ?? true);
+  const customers = chooseCustomers(config, customer);
   const parse = createOpeningHoursParser();
   const nowMs = systemClock.nowMs();
   const plans = customers.map((one) => planCustomer(one, options, parse, nowMs));
@@ -198,14 +194,8 @@ async function readSections(
   progress: ProgressLine,
   io: Io,
 ): Promise<readonly Section[]> {
-  const { name } = plan.config;
-  const client = service.clientFor(accessOf(plan.config), {
-    ...RETRIES,
-    onWait(error, waitMs) {
-      const wait = formatDuration(Math.ceil(waitMs / 1_000) * 1_000);
-      progress.write(`${name}: ${error.message}: retrying in ${wait}\n`);
-    },
-  });
+  const retries = patientRetries(progress, `${plan.config.name}: `);
+  const client = service.clientFor(accessOf(plan.config), retries);
   const reading = await readCustomer(plan, (question) => client.query(question, io.stop));
   return sectionsOf(plan, reading);
 }
@@ -254,8 +244,4 @@ function parseDate(text: string): LocalDate {
     throw new InvalidArgumentError('Expected a date such as 2025-01-01.');
   }
   return date;
-}
-
-function append(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }

@@ -8,7 +8,8 @@ import { loadConfig } from '../config/load.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { loadWebConfig } from '../config/web.ts';
 import { createDaemon } from '../daemon.ts';
-import type { Daemon, DaemonOptions, Shard } from '../daemon.ts';
+import type { Daemon, DaemonOptions } from '../daemon.ts';
+import type { Shard } from '../metrics/exporter-metrics.ts';
 import {
   addLogOptions,
   configOption,

@@ -4,9 +4,7 @@ import { systemClock } from '../base/clock.ts';
 import { seededRandom } from '../base/random.ts';
 import { createFaults } from '../simulator/faults.ts';
 import { startSimulator } from '../simulator/http.ts';
-import type { Simulator } from '../simulator/http.ts';
 import { createDemoService } from '../simulator/demo-service.ts';
-import type { SimulatedService } from '../simulator/simulated-service.ts';
 import { customersOption, helpNotes, seedOption } from './flags.ts';
 import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
@@ -40,16 +38,10 @@ export function serviceCommand(io: Io): Command {
     });
 }
 
-export interface Simulation {
-  readonly service: SimulatedService;
-  readonly simulator: Simulator;
-}
+type Simulation = Awaited<ReturnType<typeof startSimulation>>;
 
 /** Starts a simulated service. Throws an Error if the address is not on loopback. */
-export async function startSimulation(
-  { customers, seed }: SimulationFlags,
-  listenAddress: string,
-): Promise<Simulation> {
+export async function startSimulation({ customers, seed }: SimulationFlags, listenAddress: string) {
   const service = createDemoService({ customers, seed, clock: systemClock });
   const simulator = await startSimulator({
     service,

@@ -21,7 +21,6 @@ import type { ConfigFile, CustomerEntry } from './schema.ts';
 import type { BranchConfig, Config, CustomerConfig, PollingConfig } from './types.ts';
 import { milliseconds } from './values.ts';
 import { loadWebConfig } from './web.ts';
-import type { Environment } from './yaml-file.ts';
 
 export interface LoadedConfig extends LoadResult<Config> {
   /** The main file, absolute. */
@@ -32,7 +31,7 @@ export interface LoadedConfig extends LoadResult<Config> {
 
 export interface ReadOptions {
   readonly path: string;
-  readonly env: Environment;
+  readonly env: NodeJS.ProcessEnv;
 }
 
 /** What the configuration file says and what it names holds: plain data, so that a thread can send it. */

@@ -10,7 +10,7 @@ import { EXPOSED, isExposed, MAX_SECRET_BYTES } from './credentials.ts';
 import { ProblemFormatter } from './problems.ts';
 import { innerType, metaOf, typeAt } from './values.ts';
 import { YamlFile } from './yaml-file.ts';
-import type { Environment, Path, Problem } from './yaml-file.ts';
+import type { Path, Problem } from './yaml-file.ts';
 
 const MAX_FILE_BYTES = 4 * 1_048_576;
 const MAX_SHOWN_PROBLEMS = 1_000;
@@ -41,11 +41,11 @@ export type DeepPartial<T> = T extends readonly (infer Item)[]
 export class ConfigReader {
   readonly formatter: ProblemFormatter;
   readonly #hash = createHash('sha256');
-  readonly #env: Environment;
+  readonly #env: NodeJS.ProcessEnv;
   readonly #yamlFiles: YamlFile[] = [];
 
   /** `schema` describes the main file; `env` is what `${NAME}` stands for. */
-  constructor(schema: z.ZodType, env: Environment) {
+  constructor(schema: z.ZodType, env: NodeJS.ProcessEnv) {
     this.formatter = new ProblemFormatter(schema);
     this.#env = env;
   }

@@ -13,7 +13,7 @@ import { parseCertificates } from './credentials.ts';
 import { ConfigReader, failOn } from './reader.ts';
 import type { DeepPartial, LoadResult } from './reader.ts';
 import { mapping, oneOf, path } from './values.ts';
-import type { Environment, YamlFile } from './yaml-file.ts';
+import type { YamlFile } from './yaml-file.ts';
 
 const TLS_VERSIONS = { TLS12: 'TLSv1.2', TLS13: 'TLSv1.3' } as const;
 
@@ -66,7 +66,7 @@ export function createWebSchema() {
 export async function loadWebConfig(
   options: {
     readonly path: string;
-    readonly env: Environment;
+    readonly env: NodeJS.ProcessEnv;
     readonly running?: WebConfig | undefined;
   },
   others: readonly string[] = [],

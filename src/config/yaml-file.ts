@@ -20,8 +20,6 @@ import { EXPOSED, isExposed } from './credentials.ts';
 /** Path of keys and positions in lists, from the top of the file. Empty for the file as a whole. */
 export type Path = readonly PropertyKey[];
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 export interface Problem {
   readonly file: YamlFile;
   readonly offset: number;
@@ -58,7 +56,7 @@ export class YamlFile {
   readonly #document: Document | undefined;
 
   /** `content` may be the reason why the file cannot be read. */
-  constructor(name: string, content: FileContent | string, env: Environment) {
+  constructor(name: string, content: FileContent | string, env: NodeJS.ProcessEnv) {
     const isRead = typeof content !== 'string';
     this.name = name;
     this.path = resolve(name);
@@ -187,7 +185,7 @@ export class YamlFile {
     return empty;
   }
 
-  #readKeys(map: YAMLMap, ancestors: readonly unknown[], env: Environment): void {
+  #readKeys(map: YAMLMap, ancestors: readonly unknown[], env: NodeJS.ProcessEnv): void {
     const keys = new Set<unknown>();
     // Another key than a scalar is an error of the parser.
     for (const pair of map.items as Pair<Scalar>[]) {
@@ -206,7 +204,11 @@ export class YamlFile {
   }
 
   /** Returns a text with the environment's values for `${NAME}`, not expanded again, and `${` for `$${`. */
-  #expand({ source = '', range }: Scalar, nodes: readonly unknown[], env: Environment): string {
+  #expand(
+    { source = '', range }: Scalar,
+    nodes: readonly unknown[],
+    env: NodeJS.ProcessEnv,
+  ): string {
     return source.replaceAll(/\$\$\{|\$\{([^}]*)(\}?)/g, (whole, name: string, end: string) => {
       if (whole === '$${') {
         return '${';

@@ -31,16 +31,17 @@ export interface Build {
   readonly nodeVersion: string;
 }
 
-interface Process extends Build {
-  /** `shard` counts from 0. */
-  readonly shard: { readonly shard: number; readonly shards: number };
+/** The part of the customers that is polled: number `shard`, counted from 0, of `shards`. */
+export interface Shard {
+  readonly shard: number;
+  readonly shards: number;
 }
 
 /**
  * Returns the exporter's own metrics. Observes this process (event loop, garbage collection) until it ends.
  */
 export function createExporterMetrics(
-  { version, revision, nodeVersion, shard: { shard, shards } }: Process,
+  { version, revision, nodeVersion, shard: { shard, shards } }: Build & { readonly shard: Shard },
   registry: Registry = new Registry(),
 ) {
   const registers = [registry];

@@ -135,12 +135,14 @@ export function createExposition({
      * the metrics of 10,000 customers take long.
      */
     setCustomers(sources: readonly MetricsSource[], configured: readonly ConfiguredSeries[]): void {
-      families = [...CUSTOMER_FAMILIES, ...breakdownFamilies(breakdownsOf(configured))];
+      const breakdowns = new Set(configured.flatMap((one) => one.breakdowns));
+      const labelNames = new Set(configured.flatMap(({ labels }) => Object.keys(labels)));
+      families = [...CUSTOMER_FAMILIES, ...breakdownFamilies(breakdowns)];
       heads = {
         text: families.map((family) => new Chunk(writeHead('text', family))),
         openmetrics: families.map((family) => new Chunk(writeHead('openmetrics', family))),
       };
-      context = { infoLabelNames: labelNamesOf(configured) };
+      context = { infoLabelNames: [...labelNames].toSorted() };
       blocks = Array.from({ length: Math.ceil(sources.length / CUSTOMERS_PER_BLOCK) }, (_, i) => ({
         sources: sources.slice(i * CUSTOMERS_PER_BLOCK, (i + 1) * CUSTOMERS_PER_BLOCK),
         isChanged: true,
@@ -240,12 +242,4 @@ function writeFamily(
     }
   }
   return text;
-}
-
-function labelNamesOf(configured: readonly ConfiguredSeries[]): readonly string[] {
-  return [...new Set(configured.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
-}
-
-function breakdownsOf(configured: readonly ConfiguredSeries[]): ReadonlySet<Breakdown> {
-  return new Set(configured.flatMap(({ breakdowns }) => breakdowns));
 }

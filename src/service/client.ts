@@ -12,7 +12,6 @@ import type {
   RequestTimes,
 } from '../base/model.ts';
 import { TokenCache } from './auth.ts';
-import type { AccessToken } from './auth.ts';
 import { decodeAggregated, decodeFor, decodePage } from './decode.ts';
 import type { ResponseContent } from './decode.ts';
 import { AbortedError, RateLimiter, Semaphore, timeoutOf } from './limits.ts';
@@ -64,12 +63,6 @@ type AnyQuery = AggregatedQuery | PageQuery;
 interface ClientRequest extends ExchangeRequest {
   readonly endpoint: ObservedEndpoint;
   readonly query?: AnyQuery;
-}
-
-interface AuthorizedResponse {
-  readonly request: ExchangeRequest;
-  readonly response: ExchangeResponse;
-  readonly token: AccessToken;
 }
 
 class Client implements ServiceClient {
@@ -190,11 +183,7 @@ class Client implements ServiceClient {
   }
 
   /** Returns the response with status 200, its request and the token used. A 401 renews the token once. */
-  async #authorized(
-    query: AnyQuery,
-    signal: AbortSignal,
-    urgent: boolean,
-  ): Promise<AuthorizedResponse> {
+  async #authorized(query: AnyQuery, signal: AbortSignal, urgent: boolean) {
     const { endpoint } = query;
     const { baseUrl, requestTimes } = this.#shared.config;
     const sent = withRequestTimes(query, requestTimes);

@@ -19,9 +19,6 @@ import { parseRetryAfter } from './retry.ts';
 /** Limit for the decompressed body. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
-/** Environment variables; HTTPS_PROXY and NO_PROXY are read, in either case. */
-export type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
-
 /** A GET, or a POST of `form`. */
 export interface ExchangeRequest {
   /** Includes the query string: never shown. See {@link titleOf}. */
@@ -58,7 +55,7 @@ export interface Transport {
 /** Returns a transport without opening a connection. Throws a ConfigError for an invalid HTTPS_PROXY. */
 export function createTransport(
   settings: ServiceSettings,
-  environment: ProxyEnvironment,
+  environment: NodeJS.ProcessEnv,
 ): Transport {
   const agents = createAgents(settings, environment);
   let client: Promise<Got> | undefined;
@@ -119,7 +116,7 @@ const REASONS: Readonly<Record<number, FailureReason>> = {
 
 function createAgents(
   settings: ServiceSettings,
-  environment: ProxyEnvironment,
+  environment: NodeJS.ProcessEnv,
 ): { http: HttpAgent; https: HttpsAgent } {
   const options: AgentOptions = {
     keepAlive: true,
@@ -138,7 +135,7 @@ function createAgents(
 /** Throws a ConfigError for a URL that Node's agents would silently ignore, and connect directly. */
 function agentProxies(
   { proxyUrl, baseUrl, authUrl }: ServiceSettings,
-  environment: ProxyEnvironment,
+  environment: NodeJS.ProcessEnv,
 ): Record<string, string> {
   if (proxyUrl !== undefined) {
     return { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl };

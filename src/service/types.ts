@@ -14,12 +14,12 @@ import type { Secret } from '../base/secret.ts';
 import type { ServiceSettings } from '../base/service-settings.ts';
 import type { RetryPolicy } from './retry.ts';
 import type { ServerClock } from './server-clock.ts';
-import type { ProxyEnvironment, Transport } from './transport.ts';
+import type { Transport } from './transport.ts';
 
 export interface ServiceOptions {
   readonly config: ServiceSettings;
-  /** Variables that may name a proxy; without them only `proxyUrl` does. */
-  readonly environment?: ProxyEnvironment;
+  /** HTTPS_PROXY and NO_PROXY are read, in either case; without them only `proxyUrl` names a proxy. */
+  readonly environment?: NodeJS.ProcessEnv;
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: ServiceObserver;

@@ -24,12 +24,6 @@ import type { Branch, Library } from './libraries.ts';
 import { SCOPE, createSimulatedService } from './simulated-service.ts';
 import type { SimulatedCustomer, SimulatedService } from './simulated-service.ts';
 
-interface DemoServiceOptions {
-  readonly seed: number;
-  readonly customers: number;
-  readonly clock: Pick<Clock, 'nowMs'>;
-}
-
 const FIRST_CUSTOMER_ID = 1_001;
 /** How long dead doors have counted nobody: more than the day after which an alert needs no history. */
 const DEAD_FOR_MS = 25 * HOUR_MS;
@@ -42,7 +36,11 @@ export function createDemoService({
   seed,
   customers: count,
   clock,
-}: DemoServiceOptions): SimulatedService {
+}: {
+  readonly seed: number;
+  readonly customers: number;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}): SimulatedService {
   const demo = demoLibraries(seed, clock.nowMs());
   const customers = Array.from({ length: count }, (_, i): SimulatedCustomer => {
     const library = demo[i] ?? drawLibrary(seed, FIRST_CUSTOMER_ID + i, {});

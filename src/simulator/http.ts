@@ -22,18 +22,13 @@ export interface SimulatorOptions {
   readonly listenAddress: string;
 }
 
-export interface Simulator {
-  /** Address for base_url and auth_url. */
-  readonly url: string;
-  /** Destroys all connections. */
-  close(): Promise<void>;
-}
+export type Simulator = Awaited<ReturnType<typeof startSimulator>>;
 
 /**
  * Listens and serves. Throws a UsageError if the address is not on loopback: anybody who can connect can set
  * faults.
  */
-export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+export async function startSimulator(options: SimulatorOptions) {
   const listenAddress = parseListenAddress(options.listenAddress);
   if (!/^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/.test(listenAddress.host ?? '')) {
     throw new UsageError(
@@ -45,10 +40,11 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       outgoing.destroy(error instanceof Error ? error : undefined);
     });
   });
-  const url = `http://${await listen(server, listenAddress)}`;
   return {
-    url,
-    async close() {
+    /** Address for base_url and auth_url. */
+    url: `http://${await listen(server, listenAddress)}`,
+    /** Destroys all connections. */
+    async close(): Promise<void> {
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();

@@ -33,26 +33,8 @@ const MAX_WAITING_REQUESTS = 16;
 /** Longer than most scrape intervals, so that a scraper keeps its connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 125_000;
 
-interface Connections extends Limits {
-  readonly server: Server;
-  /** Replaces the certificates for new connections; idle ones are closed. Ignored on plain http. */
-  setTls(tls: TlsConfig): void;
-}
-
-interface Limits {
-  /** Calls the listener for one request of a connection at a time. Call it once. */
-  serve(listener: RequestListener): void;
-  /** Whether a complete request of this client waits for the end of its response. */
-  isResponding(socket: Socket): boolean;
-  destroyAll(): void;
-}
-
 /** Returns a server that responds to nothing before `serve`. */
-export function createConnections(
-  tls: TlsConfig | undefined,
-  log: Logger,
-  clock: Clock,
-): Connections {
+export function createConnections(tls: TlsConfig | undefined, log: Logger, clock: Clock) {
   const options: ServerOptions = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,
@@ -64,7 +46,7 @@ export function createConnections(
   };
   if (tls === undefined) {
     const server = createHttpServer(options);
-    return { server, setTls() {}, ...limitConnections(server, clock) };
+    return { server, setTls(_next: TlsConfig) {}, ...limitConnections(server, clock) };
   }
   const server = createHttpsServer({ ...options, ...tlsOptionsOf(tls) });
   // Prepended, to run before HTTP uses the connection.
@@ -81,7 +63,8 @@ export function createConnections(
   });
   return {
     server,
-    setTls(next) {
+    /** Replaces the certificates for new connections; idle ones are closed. Ignored on plain http. */
+    setTls(next: TlsConfig) {
       server.setSecureContext(secureContextOf(next));
       server.closeIdleConnections();
     },
@@ -101,7 +84,7 @@ interface Connection {
  * Beyond the limit, the oldest connection without a request is destroyed: one that is silent, idle or
  * still sending its request. A response that is not read in time is cut off.
  */
-function limitConnections(server: Server, clock: Clock): Limits {
+function limitConnections(server: Server, clock: Clock) {
   /** The oldest first, by the client's address: a TLS socket differs from the one that was accepted. */
   const connections = new Map<string, Connection>();
 
@@ -137,7 +120,8 @@ function limitConnections(server: Server, clock: Clock): Limits {
     }
   });
   return {
-    serve(listener) {
+    /** Calls the listener for one request of a connection at a time. Call it once. */
+    serve(listener: RequestListener): void {
       function onRequest({ socket }: IncomingMessage, response: ServerResponse): void {
         const connection = connections.get(clientOf(socket));
         if (connection === undefined || connection.waiting.length >= MAX_WAITING_REQUESTS) {
@@ -152,7 +136,8 @@ function limitConnections(server: Server, clock: Clock): Limits {
       // Node would refuse it without a text.
       server.on('checkExpectation', onRequest);
     },
-    isResponding(socket) {
+    /** Whether a complete request of this client waits for the end of its response. */
+    isResponding(socket: Socket): boolean {
       const connection = connections.get(clientOf(socket));
       return connection !== undefined && isInProgress(connection);
     },

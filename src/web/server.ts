@@ -64,17 +64,7 @@ export interface WebServerOptions extends PathOptions {
 export type ReloadResult =
   { readonly ok: true } | { readonly ok: false; readonly problems: string };
 
-export interface WebServer {
-  /** Resolves with the real address. Throws an Error with a message for the user. */
-  start(): Promise<{ readonly url: string }>;
-  /**
-   * Applies to the next request, and TLS to the next connection. `clientAuth` and the choice between
-   * http and https stay as they were.
-   */
-  protect(protection: WebConfig): void;
-  /** Ends all connections; requests in progress have half a second to finish. */
-  stop(): Promise<void>;
-}
+export type WebServer = ReturnType<typeof createWebServer>;
 
 /** Each holds a whole exposition, up to 25 MB, until the client has read it. */
 const MAX_SCRAPES = 40;
@@ -95,7 +85,7 @@ const REFUSAL_HEADERS = {
 const NAME = 'library-stats-exporter';
 
 /** Returns a server that opens nothing before `start`. Throws a UsageError for an invalid address or path. */
-export function createWebServer(options: WebServerOptions): WebServer {
+export function createWebServer(options: WebServerOptions) {
   const listenAddress = parseListenAddress(options.listenAddress);
   const paths = createPaths(options);
   let protection = options.protection ?? { tls: undefined, users: new Map() };
@@ -135,7 +125,8 @@ export function createWebServer(options: WebServerOptions): WebServer {
   app.setErrorHandler(handleError);
   addRoutes(app, options, paths);
   return {
-    async start() {
+    /** Resolves with the real address. Throws an Error with a message for the user. */
+    async start(): Promise<{ readonly url: string }> {
       await app.ready();
       try {
         return { url: `${scheme}://${await listen(app.server, listenAddress)}` };
@@ -144,13 +135,18 @@ export function createWebServer(options: WebServerOptions): WebServer {
         throw new Error(`${message}; set --web.listen-address`, { cause: error });
       }
     },
-    protect(next) {
+    /**
+     * Applies to the next request, and TLS to the next connection. `clientAuth` and the choice between
+     * http and https stay as they were.
+     */
+    protect(next: WebConfig): void {
       if (next.tls !== undefined) {
         connections.setTls(next.tls);
       }
       protection = next;
     },
-    async stop() {
+    /** Ends all connections; requests in progress have half a second to finish. */
+    async stop(): Promise<void> {
       const cancel = options.clock.after(STOP_GRACE_MS, () => connections.destroyAll());
       const ended = new Promise((resolve) => app.server.close(resolve));
       await Promise.all([app.close(), ended]);

@@ -17,19 +17,14 @@ import { STYLE } from './status-style.ts';
 export interface StatusData extends PollTimes {
   readonly customers: readonly CustomerStatus[];
   readonly failedReload: FailedReload | undefined;
-  readonly stateFailure: StateFailure | undefined;
+  /** The state file could not be saved, and was not saved since. */
+  readonly stateFailure: { readonly sinceMs: number; readonly error: string } | undefined;
 }
 
 /** The newest reload that failed, if no later one succeeded. */
 export interface FailedReload {
   readonly atMs: number;
   readonly problems: number;
-}
-
-/** The state file could not be saved, and was not saved since. */
-interface StateFailure {
-  readonly sinceMs: number;
-  readonly error: string;
 }
 
 const ROWS_PER_PAGE = 50;
@@ -105,7 +100,7 @@ function renderFailedReload({ atMs, problems }: FailedReload, nowMs: number): Ht
   </p>`;
 }
 
-function renderStateFailure({ sinceMs, error }: StateFailure): Html {
+function renderStateFailure({ sinceMs, error }: NonNullable<StatusData['stateFailure']>): Html {
   return html`<p class="alert" role="alert">
     State not saved since ${renderTime(sinceMs, formatUtc(sinceMs).slice(0, 16))} UTC: ${error}.
     After a restart, counters could be lower.
