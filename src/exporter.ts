@@ -3,8 +3,8 @@ import type { Clock } from './base/clock.ts';
 import { LogLimiter } from './base/log-limiter.ts';
 import type { LogFields, Logger } from './base/log.ts';
 import type { ServiceSettings } from './base/service-settings.ts';
-import { accessOf } from './config/credentials.ts';
-import type { Config } from './config/types.ts';
+import { accessOf, haveSameCredentials } from './config/credentials.ts';
+import type { Config, CustomerConfig } from './config/types.ts';
 import type { Customer } from './counting/customer.ts';
 import type { HighWaterMarks } from './counting/high-water-marks.ts';
 import { changedNames, CustomerRegistry } from './customers.ts';
@@ -41,8 +41,10 @@ interface Runtime {
   readonly settings: string;
   readonly service: PolledService;
   readonly scheduler: Scheduler;
-  /** A customer that did not change keeps its client. */
-  readonly clients: WeakMap<RegisteredCustomer, CustomerClient>;
+  readonly clients: WeakMap<
+    Customer,
+    { readonly config: CustomerConfig; readonly client: CustomerClient }
+  >;
 }
 
 export class Exporter {
@@ -141,10 +143,15 @@ export class Exporter {
     return { settings: settingsOf(config), service, scheduler, clients: new WeakMap() };
   }
 
-  #clientFor(registered: RegisteredCustomer): CustomerClient {
+  /** Returns the client of a customer, which keeps it, and so its token, as long as its credentials. */
+  #clientFor({ customer, config }: RegisteredCustomer): CustomerClient {
     const { clients, service } = this.#runtime;
-    const client = clients.get(registered) ?? service.clientFor(accessOf(registered.config));
-    clients.set(registered, client);
+    const known = clients.get(customer);
+    if (known !== undefined && haveSameCredentials(known.config, config)) {
+      return known.client;
+    }
+    const client = service.clientFor(accessOf(config));
+    clients.set(customer, { config, client });
     return client;
   }
 

@@ -21,6 +21,15 @@ export function accessOf({ name, clientId, clientSecret: { path, secret } }: Cus
   return { name, clientId, readSecret };
 }
 
+/** Returns true if two configurations of a customer have the same credentials from the same place. */
+export function haveSameCredentials(a: CustomerConfig, b: CustomerConfig): boolean {
+  return (
+    a.clientId === b.clientId &&
+    a.clientSecret.path === b.clientSecret.path &&
+    a.clientSecret.secret.equals(b.clientSecret.secret)
+  );
+}
+
 /** Returns true if everybody on the machine can read the file. */
 export function isExposed({ mode }: FileContent): boolean {
   return (mode & 0o004) !== 0;
