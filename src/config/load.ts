@@ -8,7 +8,6 @@ import { Worker } from 'node:worker_threads';
 import type { z } from 'zod';
 import { nextTurn } from '../base/clock.ts';
 import { Secret } from '../base/secret.ts';
-import type { ServiceSettings } from '../base/service-settings.ts';
 import type { WebConfig } from '../base/web-config.ts';
 import { checkCustomers, checkService } from './checks.ts';
 import type { CustomerFileEntry } from './checks.ts';
@@ -158,10 +157,19 @@ async function readFilesInThread(options: ReadOptions): Promise<ConfigFiles> {
 function configOf({ values, defaults, polling, customers, ca }: ConfigFiles): Config {
   const entries = customers.map((customer) => customer.values as CustomerEntry);
   const service = values.service as ConfigFile['service'];
-  const maxRequestsPerSecond =
-    service.max_requests_per_second ?? defaultRequestsPerSecond(polling, entries);
   return {
-    service: { ...serviceOf(service, ca), maxRequestsPerSecond },
+    service: {
+      baseUrl: addressOf(service.base_url),
+      authUrl: addressOf(service.auth_url),
+      scope: service.scope,
+      timeoutMs: milliseconds(service.timeout),
+      maxConcurrency: service.max_concurrency,
+      maxRequestsPerSecond:
+        service.max_requests_per_second ?? defaultRequestsPerSecond(polling, entries),
+      requestTimes: service.request_times,
+      proxyUrl: service.proxy_url && addressOf(service.proxy_url),
+      ca,
+    },
     polling,
     customers: customers.map(({ secret }, i) =>
       customerOf(entries[i] as CustomerEntry, defaults, secret),
@@ -186,7 +194,7 @@ async function readEntries(
   );
 }
 
-/** Returns a customer with all defaults; after a problem, an incomplete one. */
+/** Returns a customer with all defaults. */
 function customerOf(
   entry: CustomerEntry,
   defaults: ConfigFile['defaults'],
@@ -300,22 +308,6 @@ function defaultRequestsPerSecond(
     Math.ceil(2 * requestsPerSecond(polling, customers)),
     Math.min(Math.ceil(atStart / START_SECONDS), MAX_REQUESTS_PER_SECOND_AT_START),
   );
-}
-
-function serviceOf(
-  service: ConfigFile['service'],
-  ca: string | undefined,
-): Omit<ServiceSettings, 'maxRequestsPerSecond'> {
-  return {
-    baseUrl: addressOf(service.base_url),
-    authUrl: addressOf(service.auth_url),
-    scope: service.scope,
-    timeoutMs: milliseconds(service.timeout),
-    maxConcurrency: service.max_concurrency,
-    requestTimes: service.request_times,
-    proxyUrl: service.proxy_url && addressOf(service.proxy_url),
-    ca,
-  };
 }
 
 /** Returns a URL in its normal form, without a slash at the end. */

@@ -3,6 +3,7 @@
  * registry of its own. Events are reported here by function calls.
  */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import type { MetricValueWithName } from 'prom-client';
 import { FAILURE_REASONS } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type { Stream } from '../base/model.ts';
@@ -180,19 +181,13 @@ async function writeRegistry(format: Format, registry: Registry): Promise<string
       const type = String(family.type);
       text += writeHead(format, { name: family.name, type, help: family.help });
       for (const sample of family.values) {
-        const name = sampleName(sample) ?? family.name;
+        // The samples of a histogram have names of their own.
+        const name = (sample as MetricValueWithName<string>).metricName ?? family.name;
         text += writeSample(name, writeOwnLabels(sample.labels), sample.value);
       }
     }
   }
   return text;
-}
-
-/** The samples of a histogram have names of their own, which prom-client's types leave out. */
-function sampleName(sample: object): string | undefined {
-  return 'metricName' in sample && typeof sample.metricName === 'string'
-    ? sample.metricName
-    : undefined;
 }
 
 /** `le` comes last. */
