@@ -64,10 +64,6 @@ export class CustomerRegistry {
     return this.#registered.get(customer)?.customer;
   }
 
-  get customers(): readonly Customer[] {
-    return [...this.#registered.values()].map(({ customer }) => customer);
-  }
-
   #create(config: CustomerConfig, baseUrl: string, description: CustomerDescription): Customer {
     const { name, timezone, streams, clientId } = config;
     return new Customer({

@@ -110,14 +110,14 @@ export function createDaemon(options: DaemonOptions) {
         ? renderScrape(exposition, exporterMetrics, format, gzip)
         : renderCustomers(exposition, customers, format, gzip),
     customers: () => exporter.customers.map(({ config }) => config),
-    healthy: () => exporter.lateMs() < MAX_LATE_MS,
+    healthy: () => exporter.scheduler.lateMs() < MAX_LATE_MS,
     ready: () => ({ ready: state === 'running', why: `the exporter is ${state}` }),
     status: () => ({
       nowMs: clock.nowMs(),
       customers: exporter.customers.map(({ customer }) => customer),
       failedReload: [...failedReloads.values()].at(-1),
       stateFailure: stateFile.failure,
-      nextPollInMs: (customer, stream) => exporter.nextPollInMs(customer, stream),
+      nextPollInMs: (customer, stream) => exporter.scheduler.nextPollInMs(customer, stream),
     }),
     reload: () => reload(),
     protection: loaded.web?.config,

@@ -107,14 +107,9 @@ export class Exporter {
     this.#runtime.service.close();
   }
 
-  /** How late the polling loop is: 0 while it makes progress. */
-  lateMs(): number {
-    return this.#runtime.scheduler.lateMs();
-  }
-
-  /** Time until the next poll of a stream: 0 while it runs or waits; undefined if it is not polled. */
-  nextPollInMs(customer: Pick<Customer, 'customer'>, stream: string): number | undefined {
-    return this.#runtime.scheduler.nextPollInMs(customer, stream);
+  /** State of the polls. `apply` may replace it. */
+  get scheduler(): Pick<Scheduler, 'lateMs' | 'nextPollInMs'> {
+    return this.#runtime.scheduler;
   }
 
   #createRuntime(config: Config): Runtime {
