@@ -93,12 +93,16 @@ export function exporterConfigYaml(
 /** Returns the keys of a customer with one building, or with several that are polled by branch. */
 function buildingsOf({ branches, capacity }: Library, breakdowns: readonly Breakdown[] = []) {
   const byBranch = branches.length > 1 && breakdowns.includes('branch');
-  const share = Math.ceil(capacity / branches.length);
+  const weights = branches.reduce((sum, { weight = 1 }) => sum + weight, 0);
   return {
     capacity: byBranch ? undefined : capacity,
     breakdowns: breakdowns.filter((one) => byBranch || one !== 'branch'),
     branches: Object.fromEntries(
-      branches.map(({ id, name }) => [id, byBranch ? { name, capacity: share } : name]),
+      branches.map(({ id, name, opening, weight = 1 }) => {
+        const hours = opening && { opening_hours: openingHoursText(opening) };
+        const share = Math.ceil((capacity * weight) / weights);
+        return [id, byBranch ? { name, capacity: share, ...hours } : name];
+      }),
     ),
   };
 }
