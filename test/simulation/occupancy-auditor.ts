@@ -9,6 +9,12 @@ import { hasLocalKeys, canAuditOccupancy } from './tolerances.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
+const BUILDING_GAUGES = [
+  'library_occupancy_people',
+  'library_people_entered_today',
+  'library_people_exited_today',
+  'library_people_last_seen_timestamp_seconds',
+];
 
 interface TimeRange {
   readonly startMs: number;
@@ -19,6 +25,15 @@ export function createOccupancyAuditor({ environment, service, clock, report }: 
   /** Audits occupancy, which may be absent after faults; `inTheEnd` only if the last successful poll is old. */
   function audit(of: CustomerScrape, inTheEnd: boolean): void {
     const { exporter, customer, scrape, dayMs } = of;
+    if (environment.breakdowns.includes('branch')) {
+      // Each branch is a building, and the customer none.
+      for (const name of BUILDING_GAUGES) {
+        if (scrape.value(name, customer) !== undefined) {
+          report(`${exporter} has ${name} of ${customer} beside those of its branches`);
+        }
+      }
+      return;
+    }
     const poll = of.lastPoll('people');
     if (
       poll === undefined ||
