@@ -222,7 +222,6 @@ class Client implements ServiceClient {
     this.#gate.check(titleOf(request));
     const { endpoint, query } = request;
     const { transport, clock, serverClock, observer, log } = this.#shared;
-    const customer = this.#access.name;
     const startedMs = clock.monotonicMs();
     let code: number | 'none' = 'none';
     try {
@@ -243,9 +242,9 @@ class Client implements ServiceClient {
       throw error;
     } finally {
       const durationMs = clock.monotonicMs() - startedMs;
-      observer.request({ customer, endpoint, code, durationMs });
+      observer.request({ endpoint, code, durationMs });
       log.debug('service request finished', {
-        customer,
+        customer: this.#access.name,
         method: request.form === undefined ? 'GET' : 'POST',
         path: new URL(request.url).pathname,
         aggregation: query?.aggregation,

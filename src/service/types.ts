@@ -58,7 +58,6 @@ export type ObservedEndpoint = Endpoint | 'token';
 export interface ServiceObserver {
   /** A request ended; `code` is `none` without a response. */
   request(event: {
-    readonly customer: string;
     readonly endpoint: ObservedEndpoint;
     readonly code: number | 'none';
     readonly durationMs: number;
