@@ -35,7 +35,7 @@ async function startHistory(timezone: string, clock: Pick<Clock, 'nowMs'> = syst
   );
   const configFlag = environment.config({
     polling: { interval: '1s', reconcile_interval: '2s', breakdown_interval: '1s' },
-    customer: { breakdowns: ['branch'], opening_hours: openingHoursText(OFFICE_HOURS) },
+    customer: { breakdowns: ['device'], opening_hours: openingHoursText(OFFICE_HOURS) },
   });
   const blocks = join(environment.workspace.folder, 'blocks');
   return {
