@@ -82,14 +82,17 @@ test('a dead door ends as a notification about its library, and about no other',
   const routes = readPrometheusFile('alertmanager.yml')
     .replaceAll(/(group_wait|group_interval): \w+/g, '$1: 1s')
     .replaceAll('http://localhost:9099', webhook.url);
+  const alertsFolder = mkdtempSync(join(tmpdir(), 'alerts-'));
   const flags = [
+    // What was sent before is remembered, and not sent again.
+    `--storage.path=${join(alertsFolder, 'data')}`,
     `--config.file=${workspace.write('alertmanager.yml', routes)}`,
     '--web.listen-address=127.0.0.1:0',
     // Alone: it talks to no other one.
     '--cluster.listen-address=',
   ];
   const program = debianProgram('/usr/bin/prometheus-alertmanager');
-  const alertmanager = await startServer(program, flags, mkdtempSync(join(tmpdir(), 'alerts-')));
+  const alertmanager = await startServer(program, flags, alertsFolder);
   onTestFinished(alertmanager.stop);
   const alertmanagers = [{ static_configs: [{ targets: [alertmanager.address] }] }];
   await startWithRules(undefined, { alerting: { alertmanagers } });
