@@ -161,8 +161,8 @@ describe('before a live exporter', () => {
     prometheus = await startPrometheus({ library: target }, { storage });
     firstLiveMs = await eventually('a live sample of every counter', async () => {
       const seen = await valueOf(prometheus, `min_over_time(timestamp(${SERIES})[1m:1s])`);
-      const branches = await prometheus.query('library_branch_people_entered_total');
-      return seen !== undefined && branches.length > 0 ? 1000 * seen : undefined;
+      const devices = await prometheus.query('library_device_people_entered_total');
+      return seen !== undefined && devices.length > 0 ? 1000 * seen : undefined;
     });
     // Not known when the first live sample was taken: the history is not to be above that.
     const times = { atMs: firstLiveMs - LATE_MS, arrivesMs: Date.now() };
