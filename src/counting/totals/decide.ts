@@ -1,4 +1,4 @@
-/** Judges what a poll was answered: the next state, and whether its values are exported. Pure. */
+/** Decides by what a poll was answered: the next state, and whether its values are exported. Pure. */
 import type { CountingPeriod } from '../calendar/calendar.ts';
 import { countOf, grandTotal, isZero } from '../rows/counts.ts';
 import type { KeyFormatState } from '../rows/key-format.ts';

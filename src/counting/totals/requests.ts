@@ -1,4 +1,4 @@
-/** What a poll asks the service. These functions only ask; `decide` judges what they return. */
+/** What a poll asks the service. These functions only ask; `decide` says what follows from the responses. */
 import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
 import { floorToMinute } from '../calendar/calendar.ts';
 import type { Span } from '../calendar/calendar.ts';
