@@ -66,7 +66,7 @@ export function planCustomer(
   const staffedHours = new Set(staffed ? sites.map((branch) => hoursOf(branch).staffed) : []);
   const whole = spanOf(days);
   const changes = [...staffedHours].flatMap((hours) =>
-    hours === undefined ? [] : openSpans(hours, config.timezone, whole).flatMap(edgesOf),
+    hours === undefined ? [] : hours.openSpans(whole, config.timezone).flatMap(edgesOf),
   );
   const edges = [...days, ...(period === 'hour' ? periods : [])].flatMap(edgesOf);
   return {
@@ -80,23 +80,6 @@ export function planCustomer(
     breakdown: by === 'customer' ? undefined : by,
     hoursOf,
   };
-}
-
-/** Returns the parts of a span in which it is open, in order. */
-export function openSpans(
-  hours: OpeningHours,
-  timezone: string,
-  { startMs, endMs }: Span,
-): readonly Span[] {
-  const spans: Span[] = [];
-  for (let atMs = startMs; atMs < endMs;) {
-    const untilMs = Math.min(endMs, hours.nextChangeAfter(atMs, timezone));
-    if (hours.isOpenAt(atMs, timezone)) {
-      spans.push({ startMs: atMs, endMs: untilMs });
-    }
-    atMs = untilMs;
-  }
-  return spans;
 }
 
 /** Returns from the first start to the last end. */

@@ -5,7 +5,6 @@ import type { CountsByKey } from '../counting/breakdowns/poll-breakdown.ts';
 import type { OpeningHours } from '../counting/calendar/opening-hours.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
 import { countOf } from '../counting/rows/counts.ts';
-import { openSpans } from './plan.ts';
 import type { CustomerPlan } from './plan.ts';
 import type { Day, Period } from './periods.ts';
 import { WHOLE } from './reading.ts';
@@ -191,7 +190,7 @@ function spansOf(
   timezone: string,
   whole: Span,
 ): readonly Span[] | undefined {
-  return hours && openSpans(hours, timezone, whole);
+  return hours && hours.openSpans(whole, timezone);
 }
 
 /** Returns the hours of spans within a period, with two decimals. */
