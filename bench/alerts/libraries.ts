@@ -38,8 +38,8 @@ import type { Library } from '../../src/simulator/libraries.ts';
 import { countPasses, dayTraffic } from '../../src/simulator/traffic.ts';
 import { createZones, minuteOfDay, weekdayOf } from '../../src/simulator/zone.ts';
 import type { Part } from './replay-part.ts';
-import { announcedDays, isClosed, isShort, shareOf } from './worlds.ts';
-import type { Fault, World } from './worlds.ts';
+import { announcedDays, isClosed, isShort, shareOf } from './scenarios.ts';
+import type { Fault, Scenario } from './scenarios.ts';
 
 /** A library without a fault over the whole time, or a copy of it around a fault. */
 export interface ReplayedLibrary {
@@ -74,7 +74,7 @@ const zones = createZones();
 type StreamDays = Readonly<Record<MinuteStream, readonly DayCounts[]>>;
 
 interface Simulated {
-  readonly world: World;
+  readonly scenario: Scenario;
   readonly library: Library;
   readonly calendar: Calendar;
   /** Number of steps of the whole time. */
@@ -88,12 +88,12 @@ interface Simulated {
 
 /** Yields each library of a part without a fault, and a copy with each fault. `metrics` are exported. */
 export function* replayedLibraries(
-  world: World,
+  scenario: Scenario,
   { seed, libraries: count, days, part, parts }: Part,
   metrics: ReadonlySet<string>,
 ): Generator<ReplayedLibrary> {
   const steps = days * STEPS_OF_DAY;
-  const [smallest, largest] = world.visits;
+  const [smallest, largest] = scenario.visits;
   for (let i = part; i < count; i += parts) {
     const share = i / Math.max(1, count - 1);
     const visitsPerDay = Math.round(smallest * (largest / smallest) ** share);
@@ -102,11 +102,11 @@ export function* replayedLibraries(
     const library = drawLibrary(seed, i + 1, { visitsPerDay, opening, timezone });
     const hasHours = (i + Math.floor(i / OPENINGS.length)) % 2 === 0;
     const calendar = new Calendar(new Zone(timezone), { hour: 4, minute: 0 });
-    const counted = countedDays(world, library, calendar, steps);
-    const lagSeconds = world.lagSeconds(i);
-    const simulated = { world, library, calendar, steps, hasHours, lagSeconds, counted };
+    const counted = countedDays(scenario, library, calendar, steps);
+    const lagSeconds = scenario.lagSeconds(i);
+    const simulated = { scenario, library, calendar, steps, hasHours, lagSeconds, counted };
     const random = seededRandom(i);
-    for (const fault of [undefined, ...world.faults]) {
+    for (const fault of [undefined, ...scenario.faults]) {
       yield replayed(simulated, fault, random, metrics);
     }
   }
@@ -114,7 +114,7 @@ export function* replayedLibraries(
 
 /** The counts of the whole time, in the exporter's days. */
 function countedDays(
-  world: World,
+  scenario: Scenario,
   library: Library,
   calendar: Calendar,
   steps: number,
@@ -135,18 +135,20 @@ function countedDays(
   );
   const lastDay = zone.dayOf(msOf(steps));
   for (let day = zone.dayOf(START_SECONDS * 1_000); day <= lastDay; day++) {
-    if (isClosed(world, day)) {
+    if (isClosed(scenario, day)) {
       continue;
     }
-    const { people, logins } = dayTraffic(onDay(world, library, day), zone, day);
+    const { people, logins } = dayTraffic(onDay(scenario, library, day), zone, day);
     // A library that is always open leaves its visitors no time after closing.
-    const endMs = isClosed(world, day + 1) ? zone.dayStartMs(day + 1) : Infinity;
+    const endMs = isClosed(scenario, day + 1) ? zone.dayStartMs(day + 1) : Infinity;
     for (const pass of countPasses(library, people)) {
       const atMs = Math.min(pass.timeMs, endMs);
       const counts = pass.people > 0 ? [pass.people, 0] : [0, -pass.people];
       counters.get(calendar.dayAt(atMs).startMs)?.people.add(atMs, counts);
     }
-    for (const { timeMs, people: count } of world.hasLogins ? countPasses(library, logins) : []) {
+    for (const { timeMs, people: count } of scenario.hasLogins
+      ? countPasses(library, logins)
+      : []) {
       const atMs = Math.min(timeMs, endMs);
       counters.get(calendar.dayAt(atMs).startMs)?.logins.add(atMs, [count]);
     }
@@ -158,8 +160,8 @@ function countedDays(
   };
 }
 
-function onDay(world: World, library: Library, day: number): Library {
-  const visitsPerDay = library.visitsPerDay * shareOf(world, day);
+function onDay(scenario: Scenario, library: Library, day: number): Library {
+  const visitsPerDay = library.visitsPerDay * shareOf(scenario, day);
   if (!isShort(day) || library.opening === ALWAYS_OPEN) {
     return { ...library, visitsPerDay };
   }
@@ -175,14 +177,14 @@ function replayed(
   random: Random,
   metrics: ReadonlySet<string>,
 ): ReplayedLibrary {
-  const { world, library, steps, counted } = simulated;
+  const { scenario, library, steps, counted } = simulated;
   const { visitsPerDay, opening, customerId } = library;
   const zone = zones(library.timezone);
 
   function isOpen(seconds: number): boolean {
     const day = zone.dayOf(seconds * 1_000);
     const minute = minuteOfDay(zone, seconds * 1_000);
-    return !isClosed(world, day) && openInterval(opening, weekdayOf(day), minute) !== undefined;
+    return !isClosed(scenario, day) && openInterval(opening, weekdayOf(day), minute) !== undefined;
   }
 
   let [faultStep, firstStep, endStep] = [LEARNING_DAYS * STEPS_OF_DAY, 0, steps];
@@ -227,7 +229,7 @@ function replayed(
 
 /** Polls a customer at each step. The service shows what is older than its lag. */
 function seriesOf(
-  { world, library, calendar, hasHours, lagSeconds }: Simulated,
+  { scenario, library, calendar, hasHours, lagSeconds }: Simulated,
   name: string,
   counted: StreamDays,
   [firstStep, endStep]: readonly [number, number],
@@ -235,8 +237,8 @@ function seriesOf(
 ): ReadonlyMap<string, Float64Array> {
   // With days off, 24/7 is ambiguous.
   const weekly = openingHoursText(library.opening).replace('24/7', 'Mo-Su 00:00-24:00');
-  const hours = `${weekly}${announcedDays(world)}`;
-  const streams: readonly MinuteStream[] = world.hasLogins ? ['people', 'logins'] : ['people'];
+  const hours = `${weekly}${announcedDays(scenario)}`;
+  const streams: readonly MinuteStream[] = scenario.hasLogins ? ['people', 'logins'] : ['people'];
   const customer = new Customer({
     name,
     timezone: library.timezone,

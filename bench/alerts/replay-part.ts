@@ -1,5 +1,5 @@
 /**
- * Replays some libraries of a world in a real Prometheus. A thread of `npm run alerts:replay`: two of them
+ * Replays some libraries of a scenario in a real Prometheus. A thread of `npm run alerts:replay`: two of them
  * take half as long.
  */
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
@@ -17,14 +17,14 @@ import { secondsOf } from './seconds.ts';
 import { DAY_SECONDS, START_SECONDS, STEP_SECONDS, replayedLibraries } from './libraries.ts';
 import type { ReplayedLibrary } from './libraries.ts';
 import type { Firing, Replayed } from './report.ts';
-import { WORLDS } from './worlds.ts';
+import { SCENARIOS } from './scenarios.ts';
 
 /** Queries and files have the limits of the blocks. */
 const BLOCK_SECONDS = BLOCK_HOURS * 3_600;
 
 /** What a thread is given. */
 export interface Part {
-  readonly world: string;
+  readonly scenario: string;
   readonly seed: number;
   readonly days: number;
   readonly libraries: number;
@@ -72,13 +72,13 @@ async function replay(): Promise<readonly Replayed[]> {
   const metrics = new Set(
     alerts.flatMap(({ expr }) => selectorsOf(expr).map(({ metric }) => metric)),
   );
-  const world = WORLDS.find(({ name }) => name === given.world);
-  if (world === undefined) {
-    throw new Error(`There is no world ${given.world}`);
+  const scenario = SCENARIOS.find(({ name }) => name === given.scenario);
+  if (scenario === undefined) {
+    throw new Error(`There is no scenario ${given.scenario}`);
   }
   const storage = mkdtempSync(join(tmpdir(), 'alerts-replay-'));
   try {
-    const libraries = [...replayedLibraries(world, given, metrics)];
+    const libraries = [...replayedLibraries(scenario, given, metrics)];
     for (const chunk of chunks) {
       await writeSamples(storage, libraries, chunk);
     }

@@ -10,7 +10,7 @@ import { writeResult } from '../table.ts';
 import type { Part } from './replay-part.ts';
 import { report } from './report.ts';
 import type { Replayed } from './report.ts';
-import { WORLDS, YEAR } from './worlds.ts';
+import { SCENARIOS, YEAR } from './scenarios.ts';
 
 /** The alerts about what a library counts. The others do not depend on traffic. */
 const REPLAYED = [
@@ -40,7 +40,7 @@ for (let seed = FIRST_SEED; seed < FIRST_SEED + Number(flags.seeds); seed++) {
   years.push(...(await replay(YEAR.name, seed, libraries)));
 }
 const scenarios: (readonly [string, readonly Replayed[]])[] = [];
-for (const { name } of flags.scenarios ? WORLDS.filter((world) => world !== YEAR) : []) {
+for (const { name } of flags.scenarios ? SCENARIOS.filter((scenario) => scenario !== YEAR) : []) {
   scenarios.push([name, await replay(name, FIRST_SEED, libraries / 2)]);
 }
 const text = report(REPLAYED, years, scenarios, days);
@@ -49,14 +49,14 @@ if (days === 365 && libraries === 30 && flags.seeds === '5' && flags.scenarios) 
   writeResult(new URL('../../docs/alerts.md', import.meta.url), text);
 }
 
-/** Returns when alerts fired for each library of a world. */
-async function replay(world: string, seed: number, count: number): Promise<readonly Replayed[]> {
+/** Returns when alerts fired for each library of a scenario. */
+async function replay(scenario: string, seed: number, count: number): Promise<readonly Replayed[]> {
   const parts = await Promise.all(
     Array.from({ length: THREADS }, (_, part) =>
-      runPart({ world, seed, days, libraries: count, part, parts: THREADS, alerts: REPLAYED }),
+      runPart({ scenario, seed, days, libraries: count, part, parts: THREADS, alerts: REPLAYED }),
     ),
   );
-  process.stderr.write(`${process.uptime().toFixed(0)} s: ${world}, seed ${seed}\n`);
+  process.stderr.write(`${process.uptime().toFixed(0)} s: ${scenario}, seed ${seed}\n`);
   return parts.flat();
 }
 

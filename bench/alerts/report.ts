@@ -1,8 +1,8 @@
 /** The tables of `npm run alerts:replay`: false alarms, and how soon faults are found. */
 import { alignTable } from '../table.ts';
 import { LEARNING_DAYS, START_SECONDS } from './libraries.ts';
-import { FAULTS } from './worlds.ts';
-import type { Fault } from './worlds.ts';
+import { FAULTS } from './scenarios.ts';
+import type { Fault } from './scenarios.ts';
 
 /** The sizes of the tables, with the visitors a day from which they begin; the largest first. */
 const SIZES = { 'above 300': 300, '30 to 300': 30, 'below 30': 0 } as const;

@@ -33,7 +33,7 @@ interface Days {
   readonly days: number;
 }
 
-export interface World {
+export interface Scenario {
   readonly name: string;
   /** Visitors a day of the smallest and the largest library. */
   readonly visits: readonly [from: number, to: number];
@@ -58,7 +58,7 @@ const LONG_LAG_SECONDS = 3_300;
 const NO_DAYS: Days = { fromDay: Infinity, days: 0 };
 
 /** A year of libraries from 3 to 6,000 visitors a day; one in six is half an hour late. */
-export const YEAR: World = {
+export const YEAR: Scenario = {
   name: 'a year',
   visits: [3, 6_000],
   faults: ['dead door', 'dead entries', 'dead exits', 'dead logins'],
@@ -71,7 +71,7 @@ export const YEAR: World = {
 };
 
 /** The year, and the same with one thing changed. */
-export const WORLDS: readonly World[] = [
+export const SCENARIOS: readonly Scenario[] = [
   YEAR,
   { ...YEAR, name: 'holidays that the hours do not have', faults: [], knowsHolidays: false },
   {
@@ -103,7 +103,7 @@ const HOLIDAYS = '1-1 4-3 4-5 4-6 5-1 5-14 5-25 10-3 12-25 12-26'.split(' ');
 const SHORT_DAYS = new Set('2-16 4-2 6-23 12-23 12-24 12-31'.split(' '));
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 
-export function isClosed({ summer, closing }: World, day: number): boolean {
+export function isClosed({ summer, closing }: Scenario, day: number): boolean {
   return HOLIDAYS.includes(monthAndDay(day)) || isWithin(summer, day) || isWithin(closing, day);
 }
 
@@ -112,12 +112,12 @@ export function isShort(day: number): boolean {
 }
 
 /** Share of the usual visitors on a day. */
-export function shareOf({ season }: World, day: number): number {
+export function shareOf({ season }: Scenario, day: number): number {
   return isWithin(season, day) ? season.share : 1;
 }
 
 /** The days off that opening hours tell, in OpenStreetMap's syntax. */
-export function announcedDays({ knowsHolidays, summer }: World): string {
+export function announcedDays({ knowsHolidays, summer }: Scenario): string {
   const holidays = HOLIDAYS.map((date) => {
     const [month, day] = date.split('-').map(Number);
     return dateText(dayOf(month ?? NaN, day ?? NaN));
