@@ -17,6 +17,11 @@ export type MinuteStream = (typeof MINUTE_STREAMS)[number];
 export type Breakdown = (typeof BREAKDOWNS)[number];
 export type Stream = MinuteStream | Breakdown;
 
+/** Whether a stream has minutes: breakdowns have none. */
+export function isMinuteStream(stream: Stream): stream is MinuteStream {
+  return stream === 'people' || stream === 'logins';
+}
+
 export type CounterName = 'people_entered' | 'people_exited' | 'logins';
 
 /** The counters of each stream, in the order of {@link Row.counts}. */

@@ -2,6 +2,7 @@
  * One poll of a customer as polling sees it: what it reads, how it is sent through a `query`, and what it
  * changes when it has ended.
  */
+import { isMinuteStream } from '../base/model.ts';
 import type { Breakdown, MinuteStream, Stream } from '../base/model.ts';
 import { pollBreakdown } from './breakdowns/poll-breakdown.ts';
 import type { BreakdownContext } from './breakdowns/poll-breakdown.ts';
@@ -41,7 +42,7 @@ export function planCustomerPoll(
   times: PollTimes,
   renewalMs: number,
 ): PlannedPoll {
-  if (stream !== 'people' && stream !== 'logins') {
+  if (!isMinuteStream(stream)) {
     const context = breakdownContext(customer, stream, times);
     return {
       plan: 'breakdown',

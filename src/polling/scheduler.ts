@@ -11,8 +11,7 @@ import { planCustomerPoll } from '../counting/customer-poll.ts';
 import type { PollEnd, PollTimes } from '../counting/customer-poll.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
-import { BranchRequests } from './branch-requests.ts';
-import { Histories } from './history.ts';
+import { BACKGROUND_TASKS, BackgroundQueue } from './background.ts';
 import { dueJobs, earliestDueMs, nextDueMs, renewalMs } from './job.ts';
 import type { PollJob } from './job.ts';
 import { PollLog } from './poll-log.ts';
@@ -51,9 +50,6 @@ export interface PolledCustomer {
 
 type NamedCustomer = Pick<Customer, 'customer'>;
 
-/** Histories, and requests for branches, at once, compared with slots: polls come first. */
-const HISTORY_SHARE = 0.1;
-const BRANCH_SHARE = 0.25;
 /**
  * Jobs that are due within a tick start together, which halves the processor time. But not more of
  * them than half of the allowed requests: a request that waits takes a quarter more time.
@@ -67,9 +63,8 @@ export class Scheduler {
   readonly #log: PollLog;
   readonly #ticker: Ticker;
   readonly #slots: Slots;
-  readonly #histories: Histories;
-  readonly #branches: BranchRequests;
-  /** Polls, readings of histories, and requests for branches. */
+  readonly #background: readonly BackgroundQueue[];
+  /** Polls, and what is requested behind them. */
   readonly #running = new Set<Promise<void>>();
   #jobs: ReadonlyMap<string, PollJob> = new Map();
 
@@ -89,8 +84,9 @@ export class Scheduler {
     this.#log = new PollLog(options.log, options.limiter);
     this.#ticker = new Ticker(clock, (nowMs) => this.#startDue(nowMs));
     this.#slots = new Slots(maxConcurrency, (maxRequestsPerSecond * firstPollsMs) / 1000);
-    this.#histories = new Histories(options);
-    this.#branches = new BranchRequests(options, () => this.#startBranches());
+    this.#background = BACKGROUND_TASKS.map(
+      (task) => new BackgroundQueue(task, options, () => this.#startBackground()),
+    );
   }
 
   start(): void {
@@ -193,8 +189,7 @@ export class Scheduler {
 
   #drop(job: PollJob): void {
     job.running?.abort(DROPPED);
-    this.#histories.drop(job);
-    this.#branches.drop(job);
+    this.#background.forEach((queue) => queue.drop(job));
   }
 
   /** Starts the polls that are due. Returns when the next one is. */
@@ -260,11 +255,9 @@ export class Scheduler {
     }
     this.#startWaiting();
     if (this.#isPolled(job)) {
-      this.#histories.queue(job);
-      this.#branches.queue(job);
+      this.#background.forEach((queue) => queue.queue(job));
     }
-    this.#startHistory();
-    this.#startBranches();
+    this.#startBackground();
   }
 
   async #poll(job: PollJob, stop: AbortController): Promise<void> {
@@ -313,25 +306,12 @@ export class Scheduler {
     observer.changed(customer.customer);
   }
 
-  /** Starts the next history, unless first polls or baselines have to come before it. */
-  #startHistory(): void {
+  /** Starts what waits behind the polls, unless first polls or baselines have to come before it. */
+  #startBackground(): void {
     if (!this.#ticker.isStopped && this.#slots.isIdle) {
-      const reading = this.#histories.startNext(Math.ceil(this.#slots.size * HISTORY_SHARE));
-      if (reading !== undefined) {
-        this.#track(reading, () => {});
+      for (const run of this.#background.flatMap((queue) => queue.start(this.#slots.size))) {
+        this.#track(run, () => this.#startBackground());
       }
-    }
-  }
-
-  /** Starts the next requests for branches, likewise. */
-  #startBranches(): void {
-    const maxRunning = Math.ceil(this.#slots.size * BRANCH_SHARE);
-    while (!this.#ticker.isStopped && this.#slots.isIdle) {
-      const request = this.#branches.startNext(maxRunning);
-      if (request === undefined) {
-        return;
-      }
-      this.#track(request, () => this.#startBranches());
     }
   }
 

@@ -4,21 +4,18 @@ import type { Clock } from '../base/clock.ts';
 export class Ticker {
   /** Jobs that are due within a tick start together. */
   tickMs = 0;
+  /** Set by {@link stop}. */
+  isStopped = false;
   readonly #clock: Clock;
   readonly #tick: (nowMs: number) => number;
   #wakesAtMs = 0;
   #waking = new AbortController();
   #loop: Promise<void> | undefined;
-  #isStopped = false;
 
   /** `tick` returns when it is to be called again, monotonic. */
   constructor(clock: Clock, tick: (nowMs: number) => number) {
     this.#clock = clock;
     this.#tick = tick;
-  }
-
-  get isStopped(): boolean {
-    return this.#isStopped;
   }
 
   start(): void {
@@ -27,7 +24,7 @@ export class Ticker {
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
+    this.isStopped = true;
     this.#waking.abort();
     await this.#loop;
   }
@@ -46,7 +43,7 @@ export class Ticker {
   }
 
   async #run(): Promise<void> {
-    while (!this.#isStopped) {
+    while (!this.isStopped) {
       const nowMs = this.#clock.monotonicMs();
       this.#wakesAtMs = Math.max(this.#tick(nowMs), nowMs + this.tickMs);
       this.#waking = new AbortController();

@@ -4,12 +4,12 @@
  */
 import { DAY_MS } from '../../base/duration.ts';
 import { compareKeys, MAX_KEYS } from '../breakdowns/poll-breakdown.ts';
-import type { CountsByKey } from '../breakdowns/poll-breakdown.ts';
 import { contains } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
 import type { BranchDescriptions, BranchMetrics, SiteDescription } from '../customer-metrics.ts';
 import { HISTORY_DAYS } from '../occupancy/door-model.ts';
 import { createHistory } from '../occupancy/history.ts';
+import type { Query } from '../rows/window-reader.ts';
 import { Site } from '../site.ts';
 import {
   branchesToday,
@@ -20,6 +20,7 @@ import {
   NO_BRANCHES,
   pastDaysOf,
   plan,
+  requestSums,
   update,
 } from './branch-windows.ts';
 import type { BranchState, BranchTask, CustomerCounts } from './branch-windows.ts';
@@ -74,24 +75,24 @@ export class BranchSites {
     this.#changed(this.#state);
   }
 
-  /** Returns the next request; undefined if there is none. */
-  plan(): BranchTask | undefined {
-    return this.#customer && plan(this.#state, this.#customer);
-  }
-
-  /** Takes the response to a request. */
-  responded(task: BranchTask, table: CountsByKey): void {
-    this.#changed(decide(this.#state, task, table));
-  }
-
-  /** Drops what a repair has read, because a request failed. */
-  requestFailed(): void {
-    this.#state = failed(this.#state);
+  /** Sends the next request, if there is one. Throws a ServiceError: then what a repair has read is dropped. */
+  async readNext(query: Query): Promise<void> {
+    const task = this.#plan();
+    if (task === undefined) {
+      return;
+    }
+    try {
+      const table = await requestSums(task, this.#calendar, query);
+      this.#changed(decide(this.#state, task, table));
+    } catch (error) {
+      this.#state = failed(this.#state);
+      throw error;
+    }
   }
 
   /** Whether there is a request to send, or a branch to learn about. */
   get isWaiting(): boolean {
-    return this.plan() !== undefined || this.#unlearned().length > 0;
+    return this.#plan() !== undefined || this.#unlearned().length > 0;
   }
 
   /** Learns from the days before, of some branches. Returns whether others are left. */
@@ -121,6 +122,10 @@ export class BranchSites {
   /** Returns the instants at which values change without a poll, some of them past. */
   changesAfter(nowMs: number): readonly number[] {
     return [...this.#sites.values()].flatMap((site) => site.changesAfter(nowMs));
+  }
+
+  #plan(): BranchTask | undefined {
+    return this.#customer && plan(this.#state, this.#customer);
   }
 
   /** Returns the branches that have not learned from the days before today, once these are known. */

@@ -1,0 +1,53 @@
+/**
+ * The histories of a customer's people and logins, from which follow what is usual and the errors of its
+ * doors. Each is read once a day: after the first poll, later in the first hours of the day.
+ */
+import { MINUTE_MS } from '../base/duration.ts';
+import { ServiceError } from '../base/errors.ts';
+import { isMinuteStream } from '../base/model.ts';
+import type { Stream } from '../base/model.ts';
+import type { Customer } from './customer.ts';
+import { readHistory } from './occupancy/read-history.ts';
+import type { Query } from './rows/window-reader.ts';
+
+/** After the day's start, so that a nightly roll-up has ended. */
+const DELAY_MS = 30 * MINUTE_MS;
+
+/** Returns whether the history of a stream is to be read. Breakdowns have none. */
+export function isHistoryDue(customer: Customer, stream: Stream, nowMs: number): boolean {
+  if (!isMinuteStream(stream)) {
+    return false;
+  }
+  const { startMs } = customer.calendar.dayAt(nowMs);
+  const readDay = customer.historyDay(stream);
+  const { keyFormat, snapshot } = customer.stateOf(stream);
+  return (
+    readDay?.startMs !== startMs &&
+    (readDay === undefined || nowMs >= startMs + DELAY_MS) &&
+    snapshot !== undefined &&
+    // Without counts since yesterday, no key has shown its format: those of the history do.
+    (keyFormat.status === 'detected' || snapshot.order !== undefined)
+  );
+}
+
+/**
+ * Reads the history of a stream. Throws a ServiceError, also if the service forces an aggregation that is
+ * too coarse.
+ */
+export async function updateHistory(
+  customer: Customer,
+  stream: Stream,
+  query: Query,
+  nowMs: number,
+): Promise<void> {
+  if (!isMinuteStream(stream)) {
+    return;
+  }
+  const { calendar } = customer;
+  const { keyFormat } = customer.stateOf(stream);
+  const history = await readHistory(query, stream, calendar, calendar.dayAt(nowMs), keyFormat);
+  if (history === undefined) {
+    throw new ServiceError('malformed', 'the service returns no minutes');
+  }
+  customer.historyRead(stream, history);
+}
