@@ -38,22 +38,22 @@ export class CustomerRegistry {
     // Shared by customers with the same hours. Not kept: it would keep the hours of old configurations.
     const parseOpeningHours = createOpeningHoursParser();
     const registered = config.customers.map((customerConfig): RegisteredCustomer => {
-      const known = this.#registered.get(customerConfig.name);
+      const before = this.#registered.get(customerConfig.name);
       const description = descriptionOf(customerConfig, parseOpeningHours);
       const keepsCounters =
-        known?.service.baseUrl === service.baseUrl &&
-        known.service.requestTimes === service.requestTimes &&
-        haveSameCounters(known.config, customerConfig);
+        before?.service.baseUrl === service.baseUrl &&
+        before.service.requestTimes === service.requestTimes &&
+        haveSameCounters(before.config, customerConfig);
       const customer = keepsCounters
-        ? known.customer
+        ? before.customer
         : this.#create(customerConfig, service.baseUrl, description);
       customer.setDescription(description);
       customer.breakdowns.configure({
         breakdowns: customerConfig.breakdowns,
         branchNames: branchNames(customerConfig),
       });
-      return keepsCounters && areEqual(known.config, customerConfig)
-        ? known
+      return keepsCounters && areEqual(before.config, customerConfig)
+        ? before
         : { config: customerConfig, service, customer };
     });
     this.#registered = new Map(registered.map((one) => [one.config.name, one]));
@@ -92,12 +92,12 @@ export function changedNames(
   before: readonly RegisteredCustomer[],
   after: readonly RegisteredCustomer[],
 ): LogFields {
-  const known = new Map(before.map((one) => [one.config.name, one]));
+  const byName = new Map(before.map((one) => [one.config.name, one]));
   const names = new Set(after.map(({ config }) => config.name));
   return {
-    added: listed(after.filter(({ config }) => !known.has(config.name))),
+    added: listed(after.filter(({ config }) => !byName.has(config.name))),
     removed: listed(before.filter(({ config }) => !names.has(config.name))),
-    changed: listed(after.filter((one) => (known.get(one.config.name) ?? one) !== one)),
+    changed: listed(after.filter((one) => (byName.get(one.config.name) ?? one) !== one)),
   };
 }
 

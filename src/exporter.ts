@@ -141,9 +141,9 @@ export class Exporter {
   /** Returns the client of a customer, which keeps it, and so its token, as long as its credentials. */
   #clientFor({ customer, config }: RegisteredCustomer): CustomerClient {
     const { clients, service } = this.#runtime;
-    const known = clients.get(customer);
-    if (known !== undefined && haveSameCredentials(known.config, config)) {
-      return known.client;
+    const before = clients.get(customer);
+    if (before !== undefined && haveSameCredentials(before.config, config)) {
+      return before.client;
     }
     const client = service.clientFor(accessOf(config));
     clients.set(customer, { config, client });

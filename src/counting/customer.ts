@@ -288,10 +288,10 @@ export class Customer implements MetricsSource {
     const history = stream === 'people' ? this.#site.history : this.#loginHistory;
     const { startMs, endMs } = this.calendar.dayAt(nowMs);
     const span = { startMs: startMs - MAX_LAST_SEEN_AGE_MS, endMs };
-    const known = [order?.lastSeenMs, ...(history?.lastSeenMs ?? [])]
+    const seenMs = [order?.lastSeenMs, ...(history?.lastSeenMs ?? [])]
       .filter((atMs) => atMs !== undefined)
       .filter((atMs) => contains(span, atMs));
-    return order === undefined || known.length === 0 ? undefined : Math.max(...known);
+    return order === undefined || seenMs.length === 0 ? undefined : Math.max(...seenMs);
   }
 
   /** Computes the logins to be expected. They stay until both streams were polled on a new day. */

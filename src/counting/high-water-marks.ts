@@ -159,10 +159,10 @@ export class HighWaterMarks {
   /** Puts a mark first, unless there is a higher one of its period. */
   #put(owner: CounterOwner, counter: string, mark: Mark): void {
     const counters = this.#marks.get(owner) ?? new Map<string, readonly Mark[]>();
-    const known = counters.get(counter) ?? [];
-    const same = known.find(({ periodStartMs }) => periodStartMs === mark.periodStartMs);
+    const marks = counters.get(counter) ?? [];
+    const same = marks.find(({ periodStartMs }) => periodStartMs === mark.periodStartMs);
     const highest = same !== undefined && same.value > mark.value ? same : mark;
-    const others = known.filter((other) => other !== same);
+    const others = marks.filter((other) => other !== same);
     counters.set(counter, [highest, ...others].slice(0, MAX_PERIODS));
     this.#marks.set(owner, counters);
   }

@@ -223,8 +223,7 @@ export class Site {
     if (openingHours === undefined) {
       return [day];
     }
-    const known = this.#openSpans.get(day.startMs);
-    const spans = known ?? openingHours.openSpans(day, this.#timezone);
+    const spans = this.#openSpans.get(day.startMs) ?? openingHours.openSpans(day, this.#timezone);
     this.#openSpans.set(day.startMs, spans);
     return spans;
   }

@@ -2,7 +2,7 @@
 import { BREAKDOWNS, COUNTERS } from '../base/model.ts';
 import type { Breakdown } from '../base/model.ts';
 import type { KeyMetrics } from '../counting/customer-metrics.ts';
-import { known, labelled, typeOf } from './family.ts';
+import { sampleOf, labelled, typeOf } from './family.ts';
 import type { Family } from './family.ts';
 import { writeLabels } from './format.ts';
 
@@ -62,7 +62,7 @@ function countExcess(breakdown: Breakdown): Family {
     samples: ({ breakdowns }) =>
       (breakdowns[breakdown]?.keys ?? []).flatMap(({ key, counters }) =>
         COUNTERS.people.flatMap((counter) =>
-          known(counters[counter]?.excess, writeLabels([breakdown, key], ['counter', counter])),
+          sampleOf(counters[counter]?.excess, writeLabels([breakdown, key], ['counter', counter])),
         ),
       ),
   };
@@ -76,7 +76,7 @@ const BRANCH_INFO: Family = {
   absent: 'until the first reading for a branch that is not under `branches`',
   samples: ({ breakdowns }) =>
     (breakdowns.branch?.names ?? []).flatMap(([key, name]) =>
-      known(1, writeLabels(['branch', key], ['name', name])),
+      sampleOf(1, writeLabels(['branch', key], ['name', name])),
     ),
 };
 
@@ -96,7 +96,7 @@ function ofKeys(
     labels: [breakdown],
     samples: ({ breakdowns }) =>
       (breakdowns[breakdown]?.keys ?? []).flatMap((metrics) =>
-        known(value(metrics), writeLabels([breakdown, metrics.key])),
+        sampleOf(value(metrics), writeLabels([breakdown, metrics.key])),
       ),
   };
 }

@@ -44,7 +44,7 @@ export function single(
     help,
     absent,
     labels: [],
-    samples: (metrics) => known(value(metrics), ''),
+    samples: (metrics) => sampleOf(value(metrics), ''),
   };
 }
 
@@ -160,6 +160,6 @@ export function typeOf(name: string): Family['type'] {
 }
 
 /** Returns one sample, or none while the value is unknown. */
-export function known(value: number | undefined, labels: string): readonly Sample[] {
+export function sampleOf(value: number | undefined, labels: string): readonly Sample[] {
   return value === undefined ? [] : [{ labels, value }];
 }

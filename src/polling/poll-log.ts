@@ -38,19 +38,19 @@ export class PollLog {
   }
 
   failed(polled: PolledStream, { reason, message }: ServiceError): void {
-    const known = this.#streamOf(polled);
-    known.successesInARow = 0;
-    known.failuresInARow += 1;
-    if (!known.logged.has(reason) || known.failuresInARow === POLLS_UNTIL_REPEATED) {
-      known.logged.add(reason);
+    const streamLog = this.#streamOf(polled);
+    streamLog.successesInARow = 0;
+    streamLog.failuresInARow += 1;
+    if (!streamLog.logged.has(reason) || streamLog.failuresInARow === POLLS_UNTIL_REPEATED) {
+      streamLog.logged.add(reason);
       const fields = {
         ...fieldsOf(polled),
         reason,
         error: message,
-        failures_in_a_row: known.failuresInARow,
+        failures_in_a_row: streamLog.failuresInARow,
       };
-      known.recoveryPending =
-        this.#limiter.tryLog('warn', 'poll failed', fields) || known.recoveryPending;
+      streamLog.recoveryPending =
+        this.#limiter.tryLog('warn', 'poll failed', fields) || streamLog.recoveryPending;
     }
   }
 
@@ -58,22 +58,22 @@ export class PollLog {
     if (notes.length === 0 && !this.#streams.has(polled)) {
       return;
     }
-    const known = this.#streamOf(polled);
-    if (known.recoveryPending) {
+    const streamLog = this.#streamOf(polled);
+    if (streamLog.recoveryPending) {
       // Not limited: each of these follows a line that was.
       this.#log.info('polling recovered', {
         ...fieldsOf(polled),
-        failures_in_a_row: known.failuresInARow,
+        failures_in_a_row: streamLog.failuresInARow,
       });
     }
-    known.recoveryPending = false;
-    known.failuresInARow = 0;
-    known.successesInARow = notes.length === 0 ? known.successesInARow + 1 : 0;
-    for (const note of notes.filter((one) => !known.logged.has(one))) {
-      known.logged.add(note);
+    streamLog.recoveryPending = false;
+    streamLog.failuresInARow = 0;
+    streamLog.successesInARow = notes.length === 0 ? streamLog.successesInARow + 1 : 0;
+    for (const note of notes.filter((one) => !streamLog.logged.has(one))) {
+      streamLog.logged.add(note);
       this.#logNote(polled, note);
     }
-    if (known.successesInARow >= POLLS_UNTIL_REPEATED) {
+    if (streamLog.successesInARow >= POLLS_UNTIL_REPEATED) {
       this.#streams.delete(polled);
     }
   }
@@ -99,14 +99,14 @@ export class PollLog {
   }
 
   #streamOf(polled: PolledStream): StreamLog {
-    const known = this.#streams.get(polled) ?? {
+    const streamLog = this.#streams.get(polled) ?? {
       logged: new Set(),
       failuresInARow: 0,
       successesInARow: 0,
       recoveryPending: false,
     };
-    this.#streams.set(polled, known);
-    return known;
+    this.#streams.set(polled, streamLog);
+    return streamLog;
   }
 }
 

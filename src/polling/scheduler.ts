@@ -154,10 +154,10 @@ export class Scheduler {
       streamsOf(customer).map((stream) => ({ customer, client, stream })),
     );
     return polled.map(({ customer, client, stream }, i) => {
-      const known = this.#jobs.get(keyOf(customer, stream));
+      const before = this.#jobs.get(keyOf(customer, stream));
       const job: PollJob =
-        known?.customer === customer
-          ? known
+        before?.customer === customer
+          ? before
           : {
               customer,
               stream,

@@ -43,8 +43,8 @@ export function weightedPicker<Choice>(
   const upTo = choices.map((choice) => (sum += weightOf(choice)));
   return (random) => {
     const point = random.next() * sum;
-    const at = upTo.findIndex((bound) => point < bound);
-    return choices.at(at) as Choice;
+    const index = upTo.findIndex((bound) => point < bound);
+    return choices.at(index) as Choice;
   };
 }
 

@@ -109,14 +109,15 @@ function timeRows(
   if (conventions.emptyBuckets === 'listed') {
     const lastMs = Math.min(toMs, nowMs + conventions.serviceClockMs, shown.keyBeforeMs - 1);
     const last = buckets.bucketOf(lastMs);
-    for (let at = buckets.bucketOf(Math.max(fromMs, ledger.startMs)); at <= last; at++) {
-      addCounts(counts, at);
+    const listedFrom = buckets.bucketOf(Math.max(fromMs, ledger.startMs));
+    for (let bucket = listedFrom; bucket <= last; bucket++) {
+      addCounts(counts, bucket);
     }
   }
   const sorted = [...counts].toSorted(([a], [b]) => a - b);
   const first =
     query.fromMs === -Infinity ? (sorted[0]?.[0] ?? 0) : buckets.bucketOf(query.requestedFromMs);
-  const rows = sorted.map(([at, counts]) => ({ key: buckets.key(at, first), counts }));
+  const rows = sorted.map(([bucket, counts]) => ({ key: buckets.key(bucket, first), counts }));
   return conventions.repeatedKeys === 'merged' ? merge(rows) : rows;
 }
 

@@ -37,12 +37,12 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
     /** Totals of all records that the service knows whose event took place at or after `fromMs`. */
     groundTruth(customer: string, fromMs: number, nowMs = clockMs()): Totals & { served: Totals } {
       const ledger = ledgerOf(customer);
-      const known = totals((stream) =>
+      const recorded = totals((stream) =>
         ledger
           .records({ stream, fromMs: fromMs - ledger.earlierMs, toMs: Infinity, nowMs })
           .filter(({ eventMs }) => eventMs >= fromMs),
       );
-      return { ...known, served: served(customer, fromMs, nowMs) };
+      return { ...recorded, served: served(customer, fromMs, nowMs) };
     },
     /** People of `served` by the id of branch, client or device; ids without records are absent. */
     breakdownTotals(

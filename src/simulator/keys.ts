@@ -63,7 +63,7 @@ export function createBuckets(
   const keys = {
     start(bucket: number, firstBucket: number): string {
       return minuteKey.form === 'index'
-        ? typed(bucket - firstBucket, isMinute ? minuteKey.type : 'number')
+        ? literal(bucket - firstBucket, isMinute ? minuteKey.type : 'number')
         : minuteText(bucket * lengthMs);
     },
     label: (bucket: number) => String(Math.floor(minuteOfDay(dayZone, bucket * lengthMs) / 15)),
@@ -108,14 +108,14 @@ function minuteKeyText(
       return `"${isoText(keyZone, minuteKey.designator, minuteKey.precision, instantMs)}"`;
     case 'epoch': {
       const unitMs = { ms: 1, s: SECOND_MS, min: MINUTE_MS }[minuteKey.unit];
-      return typed(instantMs / unitMs, minuteKey.type);
+      return literal(instantMs / unitMs, minuteKey.type);
     }
     case 'compact': {
       const text = isoText(keyZone, 'none', 'minute', instantMs);
-      return typed(text.replaceAll(/[-T:]/g, ''), minuteKey.type);
+      return literal(text.replaceAll(/[-T:]/g, ''), minuteKey.type);
     }
     case 'minute-of-day':
-      return typed(minuteOfDay(keyZone, instantMs), minuteKey.type);
+      return literal(minuteOfDay(keyZone, instantMs), minuteKey.type);
     case 'clock':
       return `"${isoText(keyZone, 'none', 'minute', instantMs).slice(11)}"`;
     case 'index':
@@ -123,6 +123,6 @@ function minuteKeyText(
   }
 }
 
-function typed(value: number | string, type: KeyType): string {
+function literal(value: number | string, type: KeyType): string {
   return type === 'string' ? `"${value}"` : String(value);
 }

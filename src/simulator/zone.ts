@@ -60,14 +60,14 @@ function createZone(name: string) {
 }
 
 function offsetSpanAt(name: string, instantMs: number): OffsetSpan {
-  const at = Temporal.Instant.fromEpochMilliseconds(instantMs).toZonedDateTimeISO(name);
+  const local = Temporal.Instant.fromEpochMilliseconds(instantMs).toZonedDateTimeISO(name);
   // `previous` excludes its own instant.
-  const previous = at.add({ milliseconds: 1 }).getTimeZoneTransition('previous');
-  const next = at.getTimeZoneTransition('next');
+  const previous = local.add({ milliseconds: 1 }).getTimeZoneTransition('previous');
+  const next = local.getTimeZoneTransition('next');
   return {
     fromMs: previous?.epochMilliseconds ?? -Infinity,
     toMs: next?.epochMilliseconds ?? Infinity,
-    offsetMs: at.offsetNanoseconds / 1e6,
+    offsetMs: local.offsetNanoseconds / 1e6,
   };
 }
 

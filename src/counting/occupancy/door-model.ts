@@ -258,7 +258,7 @@ function filterRatio(days: readonly SummedDay[], countVariance: number): Ratio {
     learned = afterDays(learned, day.index - index);
     ({ index } = day);
     const measured = measure(day, countVariance);
-    const alike = [learned, outlier].find((known) => known && areAlike(known, measured));
+    const alike = [learned, outlier].find((ratio) => ratio && areAlike(ratio, measured));
     outlier = alike === undefined ? measured : undefined;
     learned = alike === undefined ? learned : combine(alike, measured);
   }

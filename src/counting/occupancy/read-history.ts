@@ -35,13 +35,13 @@ export async function readHistory(
 ): Promise<History | undefined> {
   const { zone } = calendar;
   const reader = new WindowReader({ query, stream, zone, nowMs: () => today.startMs });
-  const known = await findKeyFormat(reader, calendar, today, keyFormat);
-  const days = await readDaysBefore(query, stream, calendar, today, known);
+  const detected = await findKeyFormat(reader, calendar, today, keyFormat);
+  const days = await readDaysBefore(query, stream, calendar, today, detected);
   const history = days && createHistory(calendar, today, days);
   return (
     history && {
       ...history,
-      ...(await findLastSeen(reader, stream, calendar, history, days, known)),
+      ...(await findLastSeen(reader, stream, calendar, history, days, detected)),
     }
   );
 }

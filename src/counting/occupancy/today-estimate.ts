@@ -41,14 +41,14 @@ export function estimateToday(
 ): TodayEstimate {
   const { model, hours } = doors;
   const endMinute = Math.ceil((endMs - doors.day.startMs) / MINUTE_MS);
-  const known = before?.settled;
+  const settledBefore = before?.settled;
   const goesOn =
-    known?.doors === doors &&
-    known.state.minutes <= endMinute &&
-    areEqualUntil(known.today, today, known.state.minutes);
+    settledBefore?.doors === doors &&
+    settledBefore.state.minutes <= endMinute &&
+    areEqualUntil(settledBefore.today, today, settledBefore.state.minutes);
   const settled = continueEstimate(
     model,
-    goesOn ? known.state : START_OF_DAY,
+    goesOn ? settledBefore.state : START_OF_DAY,
     today,
     endMinute - UNSETTLED_MINUTES,
     hours,
