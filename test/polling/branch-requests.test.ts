@@ -41,7 +41,7 @@ function polledByBranch(fixture: SchedulerFixture, answer: () => void = () => {}
   const others = { estimate, openingHours, staffedHours, capacity: undefined };
   const configured = { [BRANCH]: { ...others, capacity: 80 } };
   polled.customer.setDescription({ ...ESTIMATED, branches: { configured, others } });
-  return { polled, requests };
+  return { polled, requests, service };
 }
 
 function branchOf({ customer }: PolledCustomer, nowMs: number): BranchMetrics | undefined {
@@ -112,6 +112,20 @@ describe('the windows of branches', () => {
     isDown = false;
     await clock.advance(20 * MINUTE_MS);
     expect(branchOf(polled, clock.nowMs())?.occupancy).toBeGreaterThan(0);
+  });
+
+  test('of days before are hours: nobody is expected after those who left within one', async () => {
+    await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 11.75 * HOUR_MS });
+    const { polled, service } = polledByBranch(fixture);
+    // At five past four.
+    for (let day = 0; day <= 28; day += 1) {
+      service.record(DAY_START_MS + (12 * 60 + 5) * MINUTE_MS - day * DAY_MS, [0, 60]);
+    }
+    fixture.start([polled]);
+    await fixture.clock.advance(2 * HOUR_MS);
+    expect(branchOf(polled, fixture.clock.nowMs())?.usual?.people).toBe(0);
+    await fixture.clock.advance(23 * HOUR_MS);
+    expect(branchOf(polled, fixture.clock.nowMs())?.usual?.people).toBeGreaterThan(100);
   });
 
   test('are requested no more once the customer is gone', async () => {

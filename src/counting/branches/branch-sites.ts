@@ -11,6 +11,7 @@ import { HISTORY_DAYS } from '../occupancy/door-model.ts';
 import { createHistory } from '../occupancy/history.ts';
 import type { Query } from '../rows/window-reader.ts';
 import { Site } from '../site.ts';
+import { PAST_WINDOW_MS } from './branch-day.ts';
 import {
   branchesToday,
   countedKeys,
@@ -100,7 +101,7 @@ export class BranchSites {
     const unlearned = this.#unlearned();
     for (const [key, site, day] of unlearned.slice(0, LEARNED_AT_ONCE)) {
       const days = pastDaysOf(this.#state, this.#calendar, key);
-      site.historyRead(createHistory(this.#calendar, day, days));
+      site.historyRead(createHistory(this.#calendar, day, days, PAST_WINDOW_MS));
     }
     return unlearned.length > LEARNED_AT_ONCE;
   }

@@ -18,6 +18,8 @@ export interface History {
   /** Local weekday of `today`, 0 for Sunday. */
   readonly weekday: number;
   readonly days: number;
+  /** What was counted: quarter-hours, or a branch's hours, spread evenly over their quarter-hours. */
+  readonly windowMs: number;
   /** Sums of all days by counter. */
   readonly sums: Counts;
   /** Start of the newest minute, or of its quarter-hour, that counted anybody, by counter. */
@@ -33,11 +35,13 @@ export interface History {
  * Returns the history of successive days, oldest first, of which the last one ends when `today` starts.
  *
  * @param days at most {@link HISTORY_DAYS}, in steps of a quarter-hour or less
+ * @param windowMs what was counted, where that is longer than a quarter-hour
  */
 export function createHistory(
   calendar: Pick<Calendar, 'zone'>,
   today: Span,
   days: readonly DayCounts[],
+  windowMs = QUARTER_MS,
 ): History {
   const counters = days[0]?.counts ?? [];
   const lastSeenMs = counters.map((_, counter) =>
@@ -46,7 +50,7 @@ export function createHistory(
       undefined,
     ),
   );
-  return { today, weekday: weekdayOf(calendar, today), lastSeenMs, ...pack(days) };
+  return { today, weekday: weekdayOf(calendar, today), windowMs, lastSeenMs, ...pack(days) };
 }
 
 /** The counts of a day at its newest poll. */
@@ -84,7 +88,8 @@ export function continueHistory(
   const lastSeenMs = counts.counts.map(
     (_, counter) => lastSeenIn(counts, Infinity, counter) ?? history.lastSeenMs[counter],
   );
-  return { today, weekday: weekdayOf(calendar, today), lastSeenMs, ...pack(days) };
+  const { windowMs } = history;
+  return { today, weekday: weekdayOf(calendar, today), windowMs, lastSeenMs, ...pack(days) };
 }
 
 /** Returns the days, oldest first. */

@@ -63,7 +63,7 @@ export function usualPeople(past: SitePast, today: CountsToday): UsualPeople {
   const eitherMs = Math.max(entryMs, exitMs);
   const minuteMs = floorToMinute(atMs);
   function usualSince(counters: readonly number[], seenMs: number, endMs: number): number {
-    return usual(past, people, counters, quarterEnd(people, seenMs), endMs - GRACE_MS);
+    return usual(past, people, counters, windowEnd(people, seenMs), endMs - GRACE_MS);
   }
   let openMs = 0;
   for (const { day, fromMs, toMs } of daysWithin(calendar, people, eitherMs, atMs)) {
@@ -105,7 +105,7 @@ export function usualLogins(
   const entries = countOf(people.sums, 0);
   const share = entries === 0 ? 0 : countOf(logins.sums, 0) / entries;
   return Math.min(
-    usual(past, logins, LOGINS, quarterEnd(people, loginMs), endMs),
+    usual(past, logins, LOGINS, windowEnd(people, loginMs), endMs),
     share * countSince(past, peopleToday, 0, loginMs),
   );
 }
@@ -188,7 +188,7 @@ function lastSeen(history: History, { counts, endMs }: CountsToday, counter: num
   return lastSeenIn(counts, endMs, counter) ?? history.lastSeenMs[counter] ?? -Infinity;
 }
 
-/** Returns the people of one counter after the step that starts at `seenMs`; by quarter-hour before today. */
+/** Returns the people of one counter after the step that starts at `seenMs`; by the windows of the history before today. */
 function countSince(
   { calendar, people }: SitePast,
   { counts: { first, stepMs, counts }, endMs }: CountsToday,
@@ -196,7 +196,7 @@ function countSince(
   seenMs: number,
 ): number {
   const { startMs } = people.today;
-  const days = daysWithin(calendar, people, quarterEnd(people, seenMs), startMs);
+  const days = daysWithin(calendar, people, windowEnd(people, seenMs), startMs);
   let sum = 0;
   for (const { day, daysAgo, fromMs } of days) {
     sum += sumWithin(people, daysAgo, counter, quarterOf(day, fromMs), QUARTERS_PER_DAY);
@@ -236,9 +236,12 @@ function* daysWithin(
   }
 }
 
-/** Returns the end of an instant's quarter-hour: days have whole quarter-hours. */
-function quarterEnd({ today: { startMs } }: History, atMs: number): number {
-  return startMs + (Math.floor((atMs - startMs) / QUARTER_MS) + 1) * QUARTER_MS;
+/**
+ * Returns the end of the window that has an instant: those who leave when a library closes are spread over
+ * all of it. Days have whole windows.
+ */
+function windowEnd({ today: { startMs }, windowMs }: History, atMs: number): number {
+  return startMs + (Math.floor((atMs - startMs) / windowMs) + 1) * windowMs;
 }
 
 /** Returns an instant of a day in quarter-hours since its start. */

@@ -140,6 +140,17 @@ test('counts are expected from the end of the quarter-hour of the last one on, w
   expect(expectedAt('11:30', '10:00')).toBe(7);
 });
 
+test('counts of a branch are expected from the end of the hour of the last one on', () => {
+  const past = pastOf();
+  const byHour = { ...past, people: { ...past.people, windowMs: HOUR_MS } };
+  function expectedAt(time: string, last: string): number {
+    return usualPeople(byHour, countsAt(time, { [last]: [1, 0] })).people;
+  }
+  expect(expectedAt('12:00', '10:14')).toBe(0);
+  expect(expectedAt('12:30', '10:14')).toBe(2 * 7);
+  expect(expectedAt('12:30', '11:00')).toBe(0);
+});
+
 describe('nobody since a day before', () => {
   test.each([
     ['the evening before', 1, 0],
