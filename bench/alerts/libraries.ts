@@ -25,6 +25,7 @@ import {
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
 import type { Snapshot } from '../../src/counting/totals/state.ts';
+import type { SiteDescription } from '../../src/counting/customer-metrics.ts';
 import { CUSTOMER_FAMILIES } from '../../src/metrics/families.ts';
 import {
   ALWAYS_OPEN,
@@ -41,9 +42,20 @@ import type { Part } from './replay-part.ts';
 import { announcedDays, isClosed, isShort, shareOf } from './scenarios.ts';
 import type { Fault, Scenario } from './scenarios.ts';
 
-/** A library without a fault over the whole time, or a copy of it around a fault. */
-export interface ReplayedLibrary {
+/** What an exporter shows of a customer, over the whole time or around a fault. */
+export interface ReplayedCustomer {
   readonly customer: string;
+  /** Those that false alarms are counted of, or the one with the fault. */
+  readonly libraries: readonly ReplayedLibrary[];
+  /** By name and labels: a value for each step from `firstStep` on, NaN where it is absent. */
+  readonly series: ReadonlyMap<string, Float64Array>;
+  readonly firstStep: number;
+}
+
+/** A library without a fault, or a copy of it with one. */
+export interface ReplayedLibrary {
+  /** Empty if it is a customer of its own. */
+  readonly branch: string;
   readonly visitsPerDay: number;
   readonly fault: Fault | undefined;
   /** When the fault begins; without one, when four weeks are known. */
@@ -53,9 +65,6 @@ export interface ReplayedLibrary {
   readonly visitors: (fromSeconds: number, toSeconds: number) => number;
   readonly openSecondsOfDay: number;
   readonly openSeconds: (fromSeconds: number, toSeconds: number) => number;
-  /** By name and labels: a value for each step from `firstStep` on, NaN where it is absent. */
-  readonly series: ReadonlyMap<string, Float64Array>;
-  readonly firstStep: number;
 }
 
 export const STEP_SECONDS = 300;
@@ -69,45 +78,69 @@ const FAULT_DAYS = 10;
 const TWO_DAYS_A_WEEK = [{ weekdays: [1, 3], fromMinute: 14 * 60, toMinute: 18 * 60 }];
 const OPENINGS = [OFFICE_HOURS, OPEN_EARLY_AND_LATE, TWO_DAYS_A_WEEK, ALWAYS_OPEN];
 const ZONES = ['Europe/Copenhagen', 'America/New_York', 'Pacific/Auckland'];
+const NO_DESCRIPTION: SiteDescription = {
+  capacity: undefined,
+  openingHours: undefined,
+  staffedHours: undefined,
+  estimate: true,
+};
 const zones = createZones();
 
 type StreamDays = Readonly<Record<MinuteStream, readonly DayCounts[]>>;
 
 interface Simulated {
   readonly scenario: Scenario;
-  readonly library: Library;
+  readonly name: string;
   readonly calendar: Calendar;
   /** Number of steps of the whole time. */
   readonly steps: number;
+  readonly lagSeconds: number;
+  /** One, or the branches of a customer. */
+  readonly libraries: readonly SimulatedLibrary[];
+}
+
+interface SimulatedLibrary {
+  readonly library: Library;
+  /** Empty if it is a customer of its own. */
+  readonly branch: string;
   /** Whether the exporter knows the opening hours. */
   readonly hasHours: boolean;
-  readonly lagSeconds: number;
   /** What the doors and stations count, day by day. */
   readonly counted: StreamDays;
 }
 
-/** Yields each library of a part without a fault, and a copy with each fault. `metrics` are exported. */
-export function* replayedLibraries(
+/** Yields each customer of a part without a fault, and copies of it with each fault. `metrics` are exported. */
+export async function* replayedCustomers(
   scenario: Scenario,
   { seed, libraries: count, days, part, parts }: Part,
   metrics: ReadonlySet<string>,
-): Generator<ReplayedLibrary> {
+): AsyncGenerator<ReplayedCustomer> {
   const steps = days * STEPS_OF_DAY;
   const [smallest, largest] = scenario.visits;
-  for (let i = part; i < count; i += parts) {
-    const share = i / Math.max(1, count - 1);
-    const visitsPerDay = Math.round(smallest * (largest / smallest) ** share);
-    const opening = OPENINGS[i % OPENINGS.length] ?? ALWAYS_OPEN;
-    const timezone = ZONES[i % ZONES.length] ?? 'UTC';
-    const library = drawLibrary(seed, i + 1, { visitsPerDay, opening, timezone });
-    const hasHours = (i + Math.floor(i / OPENINGS.length)) % 2 === 0;
+  for (let first = part * scenario.branches; first < count; first += parts * scenario.branches) {
+    const customerNumber = first / scenario.branches;
+    const timezone = ZONES[customerNumber % ZONES.length] ?? 'UTC';
     const calendar = new Calendar(new Zone(timezone), { hour: 4, minute: 0 });
-    const counted = countedDays(scenario, library, calendar, steps);
-    const lagSeconds = scenario.lagSeconds(i);
-    const simulated = { scenario, library, calendar, steps, hasHours, lagSeconds, counted };
-    const random = seededRandom(i);
-    for (const fault of [undefined, ...scenario.faults]) {
-      yield replayed(simulated, fault, random, metrics);
+    const libraries: SimulatedLibrary[] = [];
+    for (let i = first; i < Math.min(count, first + scenario.branches); i += 1) {
+      const share = i / Math.max(1, count - 1);
+      const visitsPerDay = Math.round(smallest * (largest / smallest) ** share);
+      const opening = OPENINGS[i % OPENINGS.length] ?? ALWAYS_OPEN;
+      const library = drawLibrary(seed, i + 1, { visitsPerDay, opening, timezone });
+      const hasHours = (i + Math.floor(i / OPENINGS.length)) % 2 === 0;
+      const counted = countedDays(scenario, library, calendar, steps);
+      const branch = scenario.branches === 1 ? '' : String(i + 1);
+      libraries.push({ library, branch, hasHours, counted });
+    }
+    const lagSeconds = scenario.lagSeconds(customerNumber);
+    const name = `library-${libraries[0]?.library.customerId}`;
+    const simulated = { scenario, name, calendar, steps, lagSeconds, libraries };
+    yield await replayedWell(simulated, metrics);
+    const random = seededRandom(customerNumber);
+    for (const library of libraries) {
+      for (const fault of scenario.faults) {
+        yield await replayedWithFault(simulated, library, fault, random, metrics);
+      }
     }
   }
 }
@@ -171,84 +204,113 @@ function onDay(scenario: Scenario, library: Library, day: number): Library {
   return { ...library, opening, visitsPerDay: visitsPerDay / 2 };
 }
 
-function replayed(
+async function replayedWell(
   simulated: Simulated,
-  fault: Fault | undefined,
+  metrics: ReadonlySet<string>,
+): Promise<ReplayedCustomer> {
+  const { scenario, name, steps, libraries } = simulated;
+  return {
+    customer: name,
+    libraries: libraries.map(({ library, branch, counted }) => ({
+      ...replayed(scenario, library, counted.people),
+      branch,
+      fault: undefined,
+      faultSeconds: secondsOf(LEARNING_DAYS * STEPS_OF_DAY),
+      endSeconds: secondsOf(steps),
+    })),
+    series: await seriesOf(simulated, name, libraries, [0, steps], metrics),
+    firstStep: 0,
+  };
+}
+
+async function replayedWithFault(
+  simulated: Simulated,
+  { library, branch, counted }: SimulatedLibrary,
+  fault: Fault,
   random: Random,
   metrics: ReadonlySet<string>,
-): ReplayedLibrary {
-  const { scenario, library, steps, counted } = simulated;
-  const { visitsPerDay, opening, customerId } = library;
-  const zone = zones(library.timezone);
-
-  function isOpen(seconds: number): boolean {
-    const day = zone.dayOf(seconds * 1_000);
-    const minute = minuteOfDay(zone, seconds * 1_000);
-    return !isClosed(scenario, day) && openInterval(opening, weekdayOf(day), minute) !== undefined;
+): Promise<ReplayedCustomer> {
+  const { scenario, name, steps, libraries } = simulated;
+  const spare = steps - (LEARNING_DAYS + FAULT_DAYS + 7) * STEPS_OF_DAY;
+  let faultStep = LEARNING_DAYS * STEPS_OF_DAY + Math.floor(random.next() * spare);
+  while (!isOpenAt(scenario, library, secondsOf(faultStep))) {
+    faultStep++;
   }
+  const firstStep = faultStep - STEPS_OF_DAY;
+  const endStep = Math.min(steps, faultStep + FAULT_DAYS * STEPS_OF_DAY);
+  const customer = [name, branch, fault.replace(' ', '-')].filter(Boolean).join('-');
+  const faulty = libraries.map((one) =>
+    one.library === library ? { ...one, counted: withFault(counted, fault, msOf(faultStep)) } : one,
+  );
+  const passed = fault === 'dead logins' ? counted.logins : counted.people;
+  return {
+    customer,
+    libraries: [
+      {
+        ...replayed(scenario, library, passed),
+        branch,
+        fault,
+        faultSeconds: secondsOf(faultStep),
+        endSeconds: secondsOf(endStep),
+      },
+    ],
+    series: await seriesOf(simulated, customer, faulty, [firstStep, endStep], metrics),
+    firstStep,
+  };
+}
 
-  let [faultStep, firstStep, endStep] = [LEARNING_DAYS * STEPS_OF_DAY, 0, steps];
-  if (fault !== undefined) {
-    const spare = steps - (LEARNING_DAYS + FAULT_DAYS + 7) * STEPS_OF_DAY;
-    faultStep += Math.floor(random.next() * spare);
-    while (!isOpen(secondsOf(faultStep))) {
-      faultStep++;
-    }
-    firstStep = faultStep - STEPS_OF_DAY;
-    endStep = Math.min(steps, faultStep + FAULT_DAYS * STEPS_OF_DAY);
-  }
-  const customer = `library-${customerId}${fault === undefined ? '' : `-${fault.replace(' ', '-')}`}`;
-  const faulty = fault === undefined ? counted : withFault(counted, fault, msOf(faultStep));
+/** What the report asks of a library, where `passed` came in or logged in. */
+function replayed(
+  scenario: Scenario,
+  library: Library,
+  passed: readonly DayCounts[],
+): Pick<ReplayedLibrary, 'visitsPerDay' | 'visitors' | 'openSecondsOfDay' | 'openSeconds'> {
+  const { visitsPerDay, opening } = library;
   const openDays = new Set(opening.flatMap(({ weekdays }) => weekdays)).size;
   const openMinutes = opening.reduce(
     (sum, { weekdays, fromMinute, toMinute }) => sum + weekdays.length * (toMinute - fromMinute),
     0,
   );
   return {
-    customer,
     visitsPerDay,
-    fault,
-    faultSeconds: secondsOf(faultStep),
-    endSeconds: secondsOf(endStep),
-    visitors: (from, to) => {
-      const days = fault === 'dead logins' ? counted.logins : counted.people;
-      return countBetween(days, from * 1_000, to * 1_000);
-    },
+    visitors: (from, to) => countBetween(passed, from * 1_000, to * 1_000),
     openSecondsOfDay: (openMinutes * 60) / openDays,
     openSeconds: (from, to) => {
       let sum = 0;
       for (let seconds = from; seconds < to; seconds += STEP_SECONDS) {
-        sum += isOpen(seconds) ? STEP_SECONDS : 0;
+        sum += isOpenAt(scenario, library, seconds) ? STEP_SECONDS : 0;
       }
       return sum;
     },
-    firstStep,
-    series: seriesOf(simulated, customer, faulty, [firstStep, endStep], metrics),
   };
 }
 
+function isOpenAt(scenario: Scenario, { opening, timezone }: Library, seconds: number): boolean {
+  const zone = zones(timezone);
+  const day = zone.dayOf(seconds * 1_000);
+  const minute = minuteOfDay(zone, seconds * 1_000);
+  return !isClosed(scenario, day) && openInterval(opening, weekdayOf(day), minute) !== undefined;
+}
+
 /** Polls a customer at each step. The service shows what is older than its lag. */
-function seriesOf(
-  { scenario, library, calendar, hasHours, lagSeconds }: Simulated,
+async function seriesOf(
+  { scenario, calendar, lagSeconds }: Simulated,
   name: string,
-  counted: StreamDays,
+  libraries: readonly SimulatedLibrary[],
   [firstStep, endStep]: readonly [number, number],
   metrics: ReadonlySet<string>,
-): ReadonlyMap<string, Float64Array> {
-  // With days off, 24/7 is ambiguous.
-  const weekly = openingHoursText(library.opening).replace('24/7', 'Mo-Su 00:00-24:00');
-  const hours = `${weekly}${announcedDays(scenario)}`;
+): Promise<ReadonlyMap<string, Float64Array>> {
   const streams: readonly MinuteStream[] = scenario.hasLogins ? ['people', 'logins'] : ['people'];
+  const descriptions = libraries.map((library) => descriptionOf(scenario, library));
+  const [others = NO_DESCRIPTION] = descriptions;
+  const configured = Object.fromEntries(
+    libraries.map(({ branch }, i) => [branch, descriptions[i] ?? others]),
+  );
+  const branches = scenario.branches === 1 ? undefined : { configured, others };
   const customer = new Customer({
     name,
-    timezone: library.timezone,
-    description: {
-      labels: {},
-      capacity: undefined,
-      openingHours: hasHours ? parseOpeningHours(hours, undefined) : undefined,
-      staffedHours: undefined,
-      estimate: true,
-    },
+    timezone: calendar.zone.name,
+    description: { labels: {}, ...others, branches },
     calendar,
     streams,
     owner: counterOwner('', '', name),
@@ -256,11 +318,15 @@ function seriesOf(
   });
   const families = CUSTOMER_FAMILIES.filter((family) => metrics.has(family.name));
   const series = new Map<string, Float64Array>();
+  const counted = {
+    people: sumOfDays(libraries.map((library) => library.counted.people)),
+    logins: sumOfDays(libraries.map((library) => library.counted.logins)),
+  };
   const totals = new PeriodTotals(calendar, counted);
   let index = 0;
   for (let step = firstStep; step < endStep; step++) {
     const atMs = msOf(step);
-    if (step > firstStep && !isNearOpening(library, atMs)) {
+    if (step > firstStep && !libraries.some(({ library }) => isNearOpening(library, atMs))) {
       for (const values of series.values()) {
         values[step - firstStep] = values[step - firstStep - 1] ?? NaN;
       }
@@ -269,6 +335,7 @@ function seriesOf(
     while (atMs >= (counted.people[index]?.day.endMs ?? Infinity)) {
       index += 1;
     }
+    const shownUntilMs = atMs - lagSeconds * 1_000;
     for (const stream of streams) {
       const today = counted[stream][index];
       if (today === undefined) {
@@ -278,7 +345,7 @@ function seriesOf(
         const before = counted[stream].slice(Math.max(0, index - HISTORY_DAYS), index);
         customer.historyRead(stream, createHistory(calendar, today.day, before));
       }
-      const minutes = stepsUntil(today, atMs - lagSeconds * 1_000);
+      const minutes = stepsUntil(today, shownUntilMs);
       const sums = positiveSums(minutes);
       const snapshot: Snapshot = {
         period: calendar.periodAt(atMs),
@@ -291,17 +358,43 @@ function seriesOf(
       const state = { ...INITIAL_STATE, snapshot };
       customer.pollSucceeded(stream, { state, result: 'accepted' }, atMs);
     }
+    while (customer.branches?.isWaiting === true) {
+      await customer.branches.readNext(({ from, to }) => {
+        const toMs = to === undefined ? shownUntilMs : Math.min(shownUntilMs, Date.parse(to));
+        const rows = libraries.map((library) => ({
+          key: library.branch,
+          counts: sumBetween(library.counted.people, Date.parse(from), toMs),
+        }));
+        return Promise.resolve({ aggregation: 'branch', rows });
+      });
+      while (customer.branches.learn()) {
+        // It learns from some branches at a time.
+      }
+    }
     const values = customer.metricsAt(atMs);
     for (const family of families) {
       for (const { labels, value } of family.samples(values, { infoLabelNames: [] })) {
         const key = `${family.name}{${labels}}`;
-        const known = series.get(key) ?? new Float64Array(endStep - firstStep).fill(NaN);
-        known[step - firstStep] = value;
-        series.set(key, known);
+        const ofSeries = series.get(key) ?? new Float64Array(endStep - firstStep).fill(NaN);
+        ofSeries[step - firstStep] = value;
+        series.set(key, ofSeries);
       }
     }
   }
   return series;
+}
+
+function descriptionOf(
+  scenario: Scenario,
+  { library, hasHours }: SimulatedLibrary,
+): SiteDescription {
+  // With days off, 24/7 is ambiguous.
+  const weekly = openingHoursText(library.opening).replace('24/7', 'Mo-Su 00:00-24:00');
+  const hours = `${weekly}${announcedDays(scenario)}`;
+  return {
+    ...NO_DESCRIPTION,
+    openingHours: hasHours ? parseOpeningHours(hours, undefined) : undefined,
+  };
 }
 
 /**
@@ -366,16 +459,55 @@ function withoutCounts(counted: DayCounts, fromMs: number, areDead: readonly boo
   };
 }
 
+/** Adds up the counts of several libraries, day by day. */
+function sumOfDays(libraries: readonly (readonly DayCounts[])[]): readonly DayCounts[] {
+  const [first = [], ...others] = libraries;
+  return others.length === 0
+    ? first
+    : first.map((day, i) => sumOfDay([day, ...others.flatMap((days) => days[i] ?? [])]));
+}
+
+function sumOfDay(libraries: readonly DayCounts[]): DayCounts {
+  const [one] = libraries;
+  if (one === undefined) {
+    throw new Error('expected at least one library');
+  }
+  const first = Math.min(...libraries.map((counted) => counted.first));
+  const end = Math.max(
+    ...libraries.map((counted) => counted.first + (counted.counts[0]?.length ?? 0)),
+  );
+  const counts = one.counts.map((_, counter) => {
+    const sums = new Float64Array(end - first);
+    for (const counted of libraries) {
+      counted.counts[counter]?.forEach((count, i) => {
+        sums[counted.first - first + i] = (sums[counted.first - first + i] ?? 0) + count;
+      });
+    }
+    return sums;
+  });
+  return { ...one, first, counts };
+}
+
 /** The sum of the first counter. */
 function countBetween(days: readonly DayCounts[], fromMs: number, toMs: number): number {
-  let sum = 0;
+  return sumBetween(days, fromMs, toMs)[0] ?? 0;
+}
+
+function sumBetween(days: readonly DayCounts[], fromMs: number, toMs: number): Counts {
+  const sums = [0, 0];
   for (const { day, stepMs, first, counts } of days) {
-    counts[0]?.forEach((count, i) => {
-      const atMs = day.startMs + (first + i) * stepMs;
-      sum += atMs >= fromMs && atMs < toMs ? count : 0;
-    });
+    if (day.endMs > fromMs && day.startMs < toMs) {
+      const firstMs = day.startMs + first * stepMs;
+      counts.forEach((steps, counter) => {
+        const from = Math.max(0, Math.ceil((fromMs - firstMs) / stepMs));
+        const end = Math.min(steps.length, Math.ceil((toMs - firstMs) / stepMs));
+        for (let step = from; step < end; step += 1) {
+          sums[counter] = (sums[counter] ?? 0) + (steps[step] ?? 0);
+        }
+      });
+    }
   }
-  return sum;
+  return sums;
 }
 
 function secondsOf(step: number): number {

@@ -14,8 +14,8 @@ import { selectorsOf } from '../../test/grafana/promql.ts';
 import { readAlerts } from '../../test/prometheus/rules.ts';
 import type { Alert } from '../../test/prometheus/rules.ts';
 import { secondsOf } from './seconds.ts';
-import { DAY_SECONDS, START_SECONDS, STEP_SECONDS, replayedLibraries } from './libraries.ts';
-import type { ReplayedLibrary } from './libraries.ts';
+import { DAY_SECONDS, START_SECONDS, STEP_SECONDS, replayedCustomers } from './libraries.ts';
+import type { ReplayedCustomer, ReplayedLibrary } from './libraries.ts';
 import type { Firing, Replayed } from './report.ts';
 import { SCENARIOS } from './scenarios.ts';
 
@@ -40,10 +40,12 @@ const SERIES = z.object({
 });
 const MATRIX = z.object({ data: z.object({ result: z.array(SERIES) }) });
 
-/** When an alert fired for a customer. */
-interface CustomerFiring {
+/** When an alert fired for a library. */
+interface LibraryFiring {
   readonly alert: string;
   readonly customer: string;
+  /** Empty if the library is a customer of its own. */
+  readonly branch: string;
   readonly fromSeconds: number;
   toSeconds: number;
 }
@@ -78,27 +80,32 @@ async function replay(): Promise<readonly Replayed[]> {
   }
   const storage = mkdtempSync(join(tmpdir(), 'alerts-replay-'));
   try {
-    const libraries = [...replayedLibraries(scenario, given, metrics)];
+    const customers: ReplayedCustomer[] = [];
+    for await (const customer of replayedCustomers(scenario, given, metrics)) {
+      customers.push(customer);
+    }
     for (const chunk of chunks) {
-      await writeSamples(storage, libraries, chunk);
+      await writeSamples(storage, customers, chunk);
     }
     const firings = await inPrometheus(storage, async (prometheus) => {
-      const all: CustomerFiring[] = [];
+      const all: LibraryFiring[] = [];
       for (const alert of alerts) {
         all.push(...(await firingsOf(prometheus, alert)));
       }
       return all;
     });
-    return libraries.map((library) => ({
-      visitsPerDay: library.visitsPerDay,
-      fault: library.fault,
-      faultSeconds: library.faultSeconds,
-      endSeconds: library.endSeconds,
-      openSecondsOfDay: library.openSecondsOfDay,
-      firings: firings
-        .filter(({ customer }) => customer === library.customer)
-        .map((firing) => sinceFault(library, firing)),
-    }));
+    return customers.flatMap(({ customer, libraries }) =>
+      libraries.map((library) => ({
+        visitsPerDay: library.visitsPerDay,
+        fault: library.fault,
+        faultSeconds: library.faultSeconds,
+        endSeconds: library.endSeconds,
+        openSecondsOfDay: library.openSecondsOfDay,
+        firings: firings
+          .filter((firing) => firing.customer === customer && firing.branch === library.branch)
+          .map((firing) => sinceFault(library, firing)),
+      })),
+    );
   } finally {
     rmSync(storage, { recursive: true });
   }
@@ -106,7 +113,7 @@ async function replay(): Promise<readonly Replayed[]> {
 
 function sinceFault(
   { fault, faultSeconds, openSeconds, visitors }: ReplayedLibrary,
-  { alert, fromSeconds, toSeconds }: CustomerFiring,
+  { alert, fromSeconds, toSeconds }: LibraryFiring,
 ): Firing {
   return {
     alert,
@@ -120,11 +127,11 @@ function sinceFault(
 /** Makes a block of the samples of a chunk. */
 async function writeSamples(
   storage: string,
-  libraries: readonly ReplayedLibrary[],
+  customers: readonly ReplayedCustomer[],
   { fromSeconds, toSeconds }: Chunk,
 ): Promise<void> {
   const file = join(storage, `${fromSeconds}.om`);
-  for (const { customer, series, firstStep } of libraries) {
+  for (const { customer, series, firstStep } of customers) {
     for (const [metric, values] of series) {
       const name = metric.replace('{', `{customer="${customer}",`).replace(',}', '}');
       let text = '';
@@ -172,7 +179,7 @@ async function inPrometheus<Result>(
 async function firingsOf(
   { url }: Prometheus,
   { alert, expr, for: pending, keep_firing_for: keep }: Alert,
-): Promise<readonly CustomerFiring[]> {
+): Promise<readonly LibraryFiring[]> {
   const parts: z.infer<typeof SERIES>[] = [];
   for (const { fromSeconds, toSeconds } of chunks) {
     const body = new URLSearchParams({
@@ -190,9 +197,9 @@ async function firingsOf(
   // As for Prometheus, the name of the metric is no label of the alert.
   const bySeries = Map.groupBy(parts, ({ metric }) => JSON.stringify({ ...metric, __name__: '' }));
   return [...bySeries.values()].flatMap((series) => {
-    const customer = series[0]?.metric['customer'] ?? '';
+    const { customer = '', branch = '' } = series[0]?.metric ?? {};
     const times = series.flatMap(({ values }) => values.map(([seconds]) => seconds));
-    const firings: CustomerFiring[] = [];
+    const firings: LibraryFiring[] = [];
     let [since, before] = [NaN, NaN];
     for (const seconds of times.toSorted((a, b) => a - b)) {
       since = seconds - before === STEP_SECONDS ? since : seconds;
@@ -202,7 +209,7 @@ async function firingsOf(
       if (last !== undefined && seconds <= last.toSeconds + STEP_SECONDS) {
         last.toSeconds = toSeconds;
       } else if (seconds - since >= secondsOf(pending)) {
-        firings.push({ alert, customer, fromSeconds: seconds, toSeconds });
+        firings.push({ alert, customer, branch, fromSeconds: seconds, toSeconds });
       }
     }
     return firings;

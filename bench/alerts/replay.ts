@@ -40,8 +40,9 @@ for (let seed = FIRST_SEED; seed < FIRST_SEED + Number(flags.seeds); seed++) {
   years.push(...(await replay(YEAR.name, seed, libraries)));
 }
 const scenarios: (readonly [string, readonly Replayed[]])[] = [];
-for (const { name } of flags.scenarios ? SCENARIOS.filter((scenario) => scenario !== YEAR) : []) {
-  scenarios.push([name, await replay(name, FIRST_SEED, libraries / 2)]);
+for (const scenario of flags.scenarios ? SCENARIOS.filter((one) => one !== YEAR) : []) {
+  const { name, branches } = scenario;
+  scenarios.push([name, await replay(name, FIRST_SEED, Math.max(libraries / 2, 2 * branches))]);
 }
 const text = report(REPLAYED, years, scenarios, days);
 process.stdout.write(`${text}\n`);

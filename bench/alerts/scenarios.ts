@@ -37,6 +37,8 @@ export interface Scenario {
   readonly name: string;
   /** Visitors a day of the smallest and the largest library. */
   readonly visits: readonly [from: number, to: number];
+  /** How many libraries a customer has: its branches, if there are several. */
+  readonly branches: number;
   /** Copies of each library are made with these faults. */
   readonly faults: readonly Fault[];
   /** Whether the opening hours, where an exporter knows them, have the public holidays. */
@@ -61,6 +63,7 @@ const NO_DAYS: Days = { fromDay: Infinity, days: 0 };
 export const YEAR: Scenario = {
   name: 'a year',
   visits: [3, 6_000],
+  branches: 1,
   faults: ['dead door', 'dead entries', 'dead exits', 'dead logins'],
   knowsHolidays: true,
   summer: { fromDay: dayOf(7, 13), days: 21 },
@@ -95,6 +98,13 @@ export const SCENARIOS: readonly Scenario[] = [
     lagSeconds: () => LONG_LAG_SECONDS,
   },
   { ...YEAR, name: 'one to three visitors a day', faults: ['dead door'], visits: [1, 3] },
+  {
+    ...YEAR,
+    name: 'customers with 4 branches',
+    faults: ['dead door', 'dead entries'],
+    branches: 4,
+  },
+  { ...YEAR, name: 'customers with 19 branches', faults: ['dead door'], branches: 19 },
 ];
 
 /** Month and day: public holidays, Easter 2026 among them. */
