@@ -30,7 +30,7 @@ export class CustomerRegistry {
   }
 
   /**
-   * The customers of `config`, in its order. A customer whose counters are the same keeps what it has
+   * Returns the customers of `config`, in its order. A customer whose counters are the same keeps what it has
    * counted; one that did not change at all is the same object.
    */
   update(config: Config): readonly RegisteredCustomer[] {
@@ -114,7 +114,7 @@ function branchNames({ branches }: CustomerConfig): Readonly<Record<string, stri
   return Object.fromEntries(names) as Record<string, string>;
 }
 
-/** The settings that do not change what is counted. */
+/** Returns the settings that do not change what is counted. */
 export function descriptionOf(
   config: CustomerConfig,
   parse: OpeningHoursParser,
@@ -167,7 +167,7 @@ function areEqual(a: CustomerConfig, b: CustomerConfig): boolean {
 const MULTIPLIER = 2_862_933_555_777_941_757n;
 
 /**
- * The shard of a customer, from 0: jump consistent hash (Lamping and Veach, A Fast, Minimal Memory,
+ * Returns the shard of a customer, from 0: jump consistent hash (Lamping and Veach, A Fast, Minimal Memory,
  * Consistent Hash Algorithm, 2014). It depends on the name and the number of shards alone. From n to
  * n + 1 shards, one customer in n + 1 moves, to the new shard.
  */

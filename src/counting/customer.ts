@@ -87,7 +87,7 @@ export class Customer implements MetricsSource {
     return this.#streams.get(stream) ?? INITIAL_STATE;
   }
 
-  /** The running period. That of the high-water marks stays until the next one starts. */
+  /** Returns the running period. That of the high-water marks stays until the next one starts. */
   periodAt(nowMs: number): CountingPeriod {
     const running = this.#period ?? this.#periodOfMarks();
     this.#period = runningPeriod(this.calendar, running, nowMs);
@@ -99,7 +99,7 @@ export class Customer implements MetricsSource {
     this.#options.marks.discardFuture(this.#options.owner, nowMs);
   }
 
-  /** The high-water marks of a period; undefined unless every counter of the stream has one. */
+  /** Returns the high-water marks of a period; undefined unless every counter of the stream has one. */
   marksOf(stream: MinuteStream, period: CountingPeriod): AcceptedTotals | undefined {
     const { owner, marks } = this.#options;
     const perCounter = COUNTERS[stream].map((counter) =>

@@ -56,7 +56,7 @@ export class HighWaterMarks {
     return counters.reduce((count, { length }) => count + length, 0);
   }
 
-  /** The mark of the newest period. */
+  /** Returns the mark of the newest period. */
   get(owner: CounterOwner, counter: MarkedCounter): Mark | undefined {
     return this.#of(owner, counter).toSorted((a, b) => b.periodStartMs - a.periodStartMs)[0];
   }
@@ -65,7 +65,7 @@ export class HighWaterMarks {
     return this.#of(owner, counter).find((mark) => mark.periodStartMs === periodStartMs);
   }
 
-  /** The marks of one period for every key of a breakdown, by key. */
+  /** Returns the marks of one period for every key of a breakdown, by key. */
   ofKeys(
     owner: CounterOwner,
     breakdown: Breakdown,
@@ -168,12 +168,14 @@ export class HighWaterMarks {
   }
 }
 
-/** The name of a counter of one key. */
+/** Returns the name of a counter of one key. */
 export function counterOfKey(breakdown: Breakdown, kind: CounterName, key: string): MarkedCounter {
   return `${breakdown}_${kind}:${key}`;
 }
 
-/** The counters of each period as members of a JSON object, newest period first; empty without any. */
+/**
+ * Returns the counters of each period as members of a JSON object, newest period first; empty without any.
+ */
 function serializePeriods(counters: ReadonlyMap<string, readonly Mark[]>, nowMs: number): string {
   const periods = new Map<number, string[]>();
   for (const [counter, marks] of counters) {
@@ -192,7 +194,7 @@ function serializePeriods(counters: ReadonlyMap<string, readonly Mark[]>, nowMs:
     .join(',');
 }
 
-/** The entries of a state file, unchecked. The newest period of a counter comes last. */
+/** Returns the entries of a state file, unchecked. The newest period of a counter comes last. */
 function parseEntries(text: string): Iterable<readonly unknown[]> {
   const file = JSON.parse(text) as Partial<Record<string, unknown>> | null;
   const { format, version, customers, marks } = file ?? {};
@@ -220,7 +222,7 @@ function* entriesOf(customers: readonly unknown[]): Generator<readonly unknown[]
   }
 }
 
-/** A line of version 1: service, client id, customer, and then as in {@link Entry}. */
+/** Returns the entries of a line of version 1: service, client id, customer, and then as in {@link Entry}. */
 function entriesOfVersion1(lines: readonly unknown[]): readonly (readonly unknown[])[] {
   return lines.toReversed().map((line) => {
     const [service, clientId, customer, ...entry] = Array.isArray(line) ? line : [];
@@ -234,7 +236,7 @@ function ownerOf(service: unknown, clientId: unknown, customer: unknown): Counte
     : undefined;
 }
 
-/** One unknown member if `value` is not an object, so that it becomes an invalid entry. */
+/** Returns one unknown member if `value` is not an object, so that it becomes an invalid entry. */
 function membersOf(value: unknown): readonly (readonly [string, unknown])[] {
   return typeof value === 'object' && value !== null ? Object.entries(value) : [['', undefined]];
 }
@@ -259,7 +261,7 @@ function isEntry(entry: readonly unknown[]): entry is Entry {
 const EARLIEST_START_HOURS = -15;
 const LATEST_START_HOURS = 37;
 
-/** The month of a period that starts then, as in {@link CountingPeriod.month}. */
+/** Returns the month of a period that starts then, as in {@link CountingPeriod.month}. */
 function monthOf(periodStartMs: number): number {
   const date = new Date(periodStartMs - EARLIEST_START_HOURS * HOUR_MS);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();

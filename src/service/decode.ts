@@ -183,7 +183,7 @@ function decodeEnvelope(response: ResponseContent): {
   return { metadata, result };
 }
 
-/** Only times, and integers, so that nothing else can be shown. A field of another form is absent. */
+/** Returns the times and integers, so that nothing else can be shown. A field of another form is absent. */
 function decodeMetadata(
   { from, to, count, limit }: JsonObject,
   secrets: readonly string[],
@@ -202,7 +202,7 @@ function isTime(value: unknown, secrets: readonly string[]): value is string {
   );
 }
 
-/** The aggregation that the service used, in lower case. */
+/** Returns the aggregation that the service used, in lower case. */
 function decodeAggregation(metadata: JsonObject, secrets: readonly string[]): string {
   const aggregation = metadata['aggregation'];
   if (typeof aggregation !== 'string' || !/^[\w-]{1,64}$/.test(aggregation)) {

@@ -30,7 +30,7 @@ export type ErrorBody = 'error' | 'message' | 'problem' | 'text' | 'html' | 'emp
 
 type Choices<Value> = readonly [Value, ...Value[]];
 
-/** The settings of a switch; the first is the likeliest reading of the interface document. */
+/** Returns the settings of a switch; the first is the likeliest reading of the interface document. */
 function choices<const Value>(...values: Choices<Value>): Choices<Value> {
   return values;
 }
@@ -190,7 +190,7 @@ function settings(choose: (values: Choices<unknown>) => unknown): Settings {
   return Object.fromEntries(chosen) as Settings;
 }
 
-/** Each format is equally likely. */
+/** Draws a format: each is equally likely. */
 function drawMinuteKey(random: Random): MinuteKey {
   const zone = pick<KeyZone>(random, ['customer', 'utc']);
   const type = pick<KeyType>(random, ['number', 'string']);

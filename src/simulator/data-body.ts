@@ -50,7 +50,7 @@ export function dataBody(ledger: Ledger, query: DataQuery, nowMs: number): strin
   return mayForce && size > forced.limit ? forcedBody() : body;
 }
 
-/** An aggregation is only forced to a coarser one. */
+/** Returns how coarse an aggregation is: it is only forced to a coarser one. */
 function coarseness(aggregation: TimeAggregation, { quarter }: Conventions): number {
   return { minute: 0, quarter: quarter === '15 minutes' ? 1 : 3, day: 2 }[aggregation];
 }
@@ -121,7 +121,7 @@ function timeRows(
   return conventions.repeatedKeys === 'merged' ? merge(rows) : rows;
 }
 
-/** One row for each key. */
+/** Returns one row for each key. */
 function merge(rows: readonly Row[]): Row[] {
   const merged = new Map<string, Counts>();
   rows.forEach(({ key, counts }) => addCounts(merged, key, counts));

@@ -108,9 +108,9 @@ function buildingsOf({ branches, capacity }: Library, breakdowns: readonly Break
 }
 
 /**
- * The five customers of the demo. The first four are closed at night, on four continents, so at least two
- * of them are open at any time. The last never closes. Three have dead doors: one of the three of the first,
- * the only one of a branch of the second, and the only one of the last.
+ * Returns the five customers of the demo. The first four are closed at night, on four continents, so at least
+ * two of them are open at any time. The last never closes. Three have dead doors: one of the three of the
+ * first, the only one of a branch of the second, and the only one of the last.
  */
 function demoLibraries(seed: number, nowMs: number): readonly Library[] {
   const lively = { quietHours: 0.5, groupChance: 0.9, opening: OPEN_EARLY_AND_LATE };

@@ -84,7 +84,7 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
   };
 }
 
-/** The id of the branch, client or device that a device belongs to. */
+/** Returns the id of the branch, client or device that a device belongs to. */
 export function groupId({ library }: Ledger, breakdown: Breakdown, index: number): number {
   const { id = 0, branchId = 0, clientId = 0 } = library.devices[index] ?? {};
   return { branch: branchId, client: clientId, device: id }[breakdown];

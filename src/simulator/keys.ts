@@ -10,7 +10,7 @@ export type TimeAggregation = 'minute' | 'quarter' | 'day';
 export interface Buckets {
   bucketOf(instantMs: number): number;
   startMs(bucket: number): number;
-  /** The key as JSON; `firstBucket` is the bucket in which the requested window starts. */
+  /** Returns the key as JSON; `firstBucket` is the bucket in which the requested window starts. */
   key(bucket: number, firstBucket: number): string;
 }
 
@@ -76,12 +76,12 @@ export function createBuckets(
   };
 }
 
-/** The number of the bucket in the window. */
+/** Returns the number of the bucket in the window. */
 function indexKey(bucket: number, firstBucket: number): string {
   return String(bucket - firstBucket);
 }
 
-/** The number of the three months that a date is in. */
+/** Returns the number of the three months that a date is in. */
 function quarterOfYear(day: number): number {
   const date = new Date(day * DAY_MS);
   return date.getUTCFullYear() * 4 + Math.floor(date.getUTCMonth() / 3);
@@ -95,7 +95,7 @@ function dateText(day: number): string {
   return wallText(day * DAY_MS, 10);
 }
 
-/** The key of the minute that starts at an instant, as JSON. */
+/** Returns the key of the minute that starts at an instant, as JSON. */
 function minuteKeyText(
   { minuteKey }: Conventions,
   zone: Zone,

@@ -136,7 +136,7 @@ export function writeStartToken({ stream, limit, echo }: DataQuery, last: Cursor
   return Buffer.from(JSON.stringify(page)).toString('base64url');
 }
 
-/** Undefined unless the token was written for this stream. */
+/** Returns undefined unless the token was written for this stream. */
 function parseStartToken(stream: MinuteStream, token: string): Page | undefined {
   try {
     const text = Buffer.from(token, 'base64url').toString();

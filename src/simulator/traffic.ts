@@ -234,7 +234,7 @@ function closingMs(zone: Zone, day: number, open: OpeningInterval): number {
   return allDay ? Infinity : zone.instantOf((day * 1440 + open.toMinute) * MINUTE_MS);
 }
 
-/** A third stays for some minutes, the others longer; the mean is the library's. */
+/** Draws how long a visitor stays: a third for some minutes, the others longer; the mean is the library's. */
 function drawStayMs(random: Random, meanMinutes: number): number {
   const mean = random.next() < 1 / 3 ? meanMinutes / 4 : (meanMinutes * 11) / 8;
   const minutes = 1 - mean * Math.log(1 - random.next());

@@ -48,7 +48,7 @@ export class Breakdowns {
     return this.#states.get(breakdown) ?? INITIAL_BREAKDOWN;
   }
 
-  /** The high-water marks of a period by key; undefined if there are none. */
+  /** Returns the high-water marks of a period by key; undefined if there are none. */
   marksOf(breakdown: Breakdown, periodStartMs: number): AcceptedByKey | undefined {
     const totals = new Map<string, Counts>();
     let atMs = -Infinity;
@@ -62,7 +62,7 @@ export class Breakdowns {
     return totals.size === 0 ? undefined : { totals, atMs };
   }
 
-  /** The keys that counted anybody in a period. */
+  /** Returns the keys that counted anybody in a period. */
   countedKeys(breakdown: Breakdown, periodStartMs: number): readonly string[] {
     const totals = this.marksOf(breakdown, periodStartMs)?.totals ?? [];
     return [...totals].flatMap(([key, counts]) => (counts.some((count) => count > 0) ? key : []));

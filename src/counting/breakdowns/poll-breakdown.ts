@@ -107,7 +107,7 @@ export async function pollBreakdown(
   };
 }
 
-/** The last accepted tables of the period and the day. */
+/** Returns the last accepted tables of the period and the day. */
 function acceptedTables(
   { snapshot }: BreakdownState,
   period: CountingPeriod,
@@ -121,7 +121,7 @@ function acceptedTables(
   };
 }
 
-/** The values of a poll, with the keys that are exported. */
+/** Returns the values of a poll, with the keys that are exported. */
 function createSnapshot(
   { period, marks, keysOfLastPeriod }: BreakdownContext,
   { totals, today, ...read }: Pick<BreakdownSnapshot, 'totals' | 'today' | 'day' | 'atMs'>,
@@ -180,7 +180,7 @@ async function readLargerByKey(
   );
 }
 
-/** One response as a table. Throws a ServiceError if another aggregation was forced. */
+/** Returns one response as a table. Throws a ServiceError if another aggregation was forced. */
 export async function readByKey(
   reader: WindowReader,
   breakdown: Breakdown,
@@ -221,7 +221,7 @@ function byKey(rows: readonly Row[]): CountsByKey {
   return table;
 }
 
-/** A key that is not listed has no counts. */
+/** Returns the counts of a key: one that is not listed has no counts. */
 export function countsOf(table: CountsByKey, key: string): Counts {
   return table.get(key) ?? NO_COUNTS;
 }
@@ -235,7 +235,7 @@ function anyKeyBelow(table: CountsByKey, expected: CountsByKey): boolean {
   return [...expected].some(([key, counts]) => anyBelow(countsOf(table, key), counts));
 }
 
-/** The counts of all keys in a row, and their sums at the end: many small increases show there. */
+/** Returns the counts of all keys in a row, and their sums at the end: many small increases show there. */
 function flatCounts(table: CountsByKey): Counts {
   return [...[...table.values()].flat(), ...sumOf(table)];
 }

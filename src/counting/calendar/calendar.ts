@@ -45,7 +45,7 @@ export class Calendar {
     this.#dayStartsAtMs = (dayStartsAt.hour * 60 + dayStartsAt.minute) * MINUTE_MS;
   }
 
-  /** The day at an instant. */
+  /** Returns the day at an instant. */
   dayAt(instantMs: number): Span {
     if (!contains(this.#day, instantMs)) {
       this.#day = this.#findDay(instantMs);
@@ -53,7 +53,7 @@ export class Calendar {
     return this.#day;
   }
 
-  /** The day that ends when the given one starts. */
+  /** Returns the day that ends when the given one starts. */
   dayBefore(day: Span): Span {
     if (this.#dayBefore.endMs !== day.startMs) {
       this.#dayBefore = this.#findDay(day.startMs - 1);
@@ -61,7 +61,7 @@ export class Calendar {
     return this.#dayBefore;
   }
 
-  /** The counting period at an instant, by this calendar alone. */
+  /** Returns the counting period at an instant, by this calendar alone. */
   periodAt(instantMs: number): CountingPeriod {
     if (!contains(this.#period, instantMs)) {
       const wall = new Date(instantMs + this.zone.offsetMsAt(instantMs));
@@ -72,12 +72,12 @@ export class Calendar {
     return this.#period;
   }
 
-  /** The first `day_starts_at` of a month. */
+  /** Returns the first `day_starts_at` of a month. */
   periodStart(month: number): number {
     return this.startOfDate(Date.UTC(Math.floor(month / 12), month % 12, 1));
   }
 
-  /** The first `day_starts_at` of a local date, which is given as its midnight in UTC. */
+  /** Returns the first `day_starts_at` of a local date, which is given as its midnight in UTC. */
   startOfDate(midnightMs: number): number {
     return this.zone.instantOfWall(midnightMs + this.#dayStartsAtMs);
   }
@@ -98,7 +98,7 @@ export class Calendar {
 }
 
 /**
- * The counting period in force: the running one until the calendar's next one starts, so that a new
+ * Returns the counting period in force: the running one until the calendar's next one starts, so that a new
  * zone or day start applies from the next period on. A running period that starts in the future was
  * made by a wrong clock and is dropped.
  */

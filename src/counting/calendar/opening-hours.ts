@@ -98,7 +98,10 @@ function firstSentence(message: string): string {
 type Options = NonNullable<ConstructorParameters<typeof Library>[2]>;
 type Place = NonNullable<ConstructorParameters<typeof Library>[1]>;
 
-/** In the form of Nominatim: the state by its ISO code. Coordinates matter only for sunrise. */
+/**
+ * Returns the place in the form of Nominatim: the state by its ISO code. Coordinates matter only for
+ * sunrise.
+ */
 function placeOf(holidays: string | undefined): Place | undefined {
   if (holidays === undefined) {
     return undefined;

@@ -26,13 +26,13 @@ export class Zone {
     return this.#intervalAt(instantMs).offsetMs;
   }
 
-  /** The first instant after `instantMs` with another offset; Infinity if there is none. */
+  /** Returns the first instant after `instantMs` with another offset; Infinity if there is none. */
   nextTransitionAfter(instantMs: number): number {
     return this.#intervalAt(instantMs).endMs;
   }
 
   /**
-   * The instant of `wallMs`, a local date and time written as if it were UTC. In the repeated hour it
+   * Returns the instant of `wallMs`, a local date and time written as if it were UTC. In the repeated hour it
    * is the first of both; a skipped time is read with the offset from before the gap (Temporal's
    * `earlier` and `compatible`).
    */

@@ -225,7 +225,7 @@ function learnRatio(days: readonly SummedDay[]): Ratio {
     : filterRatio(days, learnCountVariance(days));
 }
 
-/** From differences of successive days, so that a slow drift is not taken for noise. */
+/** Returns the variance from differences of successive days, so that a slow drift is not taken for noise. */
 function learnCountVariance(days: readonly SummedDay[]): number {
   const squares = days.slice(1).map((day, i) => {
     const before = days[i] ?? day;
@@ -281,7 +281,7 @@ function areAlike(a: Measured, b: Measured): boolean {
   return (a.ratio - b.ratio) ** 2 <= OUTLIER_SDS ** 2 * (a.variance + b.variance);
 }
 
-/** The mean, weighted by the inverse variances. */
+/** Returns the mean, weighted by the inverse variances. */
 function combine(a: Measured, b: Measured): Measured {
   const gain = a.variance / (a.variance + b.variance);
   return { ratio: a.ratio + gain * (b.ratio - a.ratio), variance: a.variance * (1 - gain) };

@@ -146,7 +146,7 @@ export function continueEstimate(
   return next;
 }
 
-/** Undefined while nobody can know: entries are missing, or the doors are silent. */
+/** Returns the estimate; undefined while nobody can know: entries are missing, or the doors are silent. */
 export function estimateFrom(model: DoorModel, state: EstimateState): Estimate | undefined {
   if (state.fault === 'entries_missing' || state.fault === 'silent') {
     return undefined;
@@ -256,7 +256,7 @@ function isFrozen({ missedCounts }: EstimateState): boolean {
   return missedCounts >= FREEZE_MISSED_COUNTS;
 }
 
-/** A Kalman filter step: more exits than usual mean that more people were inside. */
+/** A step of a Kalman filter: more exits than usual mean that more people were inside. */
 function correctByExits(
   next: Mutable<EstimateState>,
   departures: DeparturePattern,
@@ -281,7 +281,7 @@ function correctByExits(
   next.expectedExits = next.expectedExits * EXITS_WEIGHT + expected;
 }
 
-/** One direction is dead: the balance and the model drift apart. */
+/** Suspects that one direction is dead: the balance and the model drift apart. */
 function watchDirections(
   next: Mutable<EstimateState>,
   model: DoorModel,

@@ -46,7 +46,10 @@ export async function readHistory(
   );
 }
 
-/** A library that has counted nobody for days has shown no key yet. Those of the quarter-hours are like them. */
+/**
+ * Returns the format of the minutes' keys. A library that has counted nobody for days has shown none yet:
+ * those of the quarter-hours are like them.
+ */
 async function findKeyFormat(
   reader: WindowReader,
   calendar: Calendar,
@@ -115,7 +118,7 @@ interface Reading {
   readonly keyFormat: KeyFormatState;
 }
 
-/** Oldest first. */
+/** Returns the {@link HISTORY_DAYS} days before a day, oldest first. */
 function daysBefore(calendar: Calendar, today: Span): readonly Span[] {
   const days: Span[] = [];
   for (let day = today; days.length < HISTORY_DAYS;) {
@@ -125,7 +128,7 @@ function daysBefore(calendar: Calendar, today: Span): readonly Span[] {
   return days;
 }
 
-/** Undefined if `quarter` is something else than quarter-hours with keys like those of minutes. */
+/** Returns the days; undefined if `quarter` is no quarter-hour, or has other keys than minutes. */
 async function readQuarters(
   { reader, stream, calendar, keyFormat }: Reading,
   days: readonly Span[],
@@ -154,7 +157,7 @@ async function readQuarters(
   return counter.days();
 }
 
-/** Undefined if the service forces a coarser aggregation even for short windows. */
+/** Returns the days; undefined if the service forces a coarser aggregation even for short windows. */
 async function readMinutes(
   { reader, stream, calendar, keyFormat }: Reading,
   days: readonly Span[],

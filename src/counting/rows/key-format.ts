@@ -67,7 +67,7 @@ const TIME_OF_DAY = /^([01]?\d|2[0-3]):([0-5]\d)(?::\d\d)?$/;
 const WHOLE_NUMBER = /^\d{1,15}$/;
 
 /**
- * The start of the minute of a key; undefined if the key is not of this format. A time of day is
+ * Returns the start of the minute of a key; undefined if the key is not of this format. A time of day is
  * placed in the window, or on the window's first day if it does not fit.
  */
 export function parseKey(
@@ -184,8 +184,9 @@ function parseOffset(designator: string | undefined): number | undefined {
 }
 
 /**
- * In the hour that occurs twice, a local time is the first of both, unless only the second one is
- * in the window: otherwise the rows of the last minutes would all be an hour old.
+ * Returns the instant of a local time. In the hour that occurs twice, a local time is the first of both,
+ * unless only the second one is in the window: otherwise the rows of the last minutes would all be an hour
+ * old.
  */
 function instantOfLocal(wallMs: number, window: Span, zone: Zone): number {
   const firstMs = zone.instantOfWall(wallMs);
@@ -236,7 +237,7 @@ export function readKeys(
 }
 
 /**
- * The formats that fit a sample: they parse every key, and at least half of the rows are in the
+ * Returns the formats that fit a sample: they parse every key, and at least half of the rows are in the
  * window or a minute beside it. Half, because a device with a wrong clock and a late record are in
  * the window by their arrival and not by their key.
  */
@@ -310,7 +311,7 @@ export async function detectKeyFormat(
   return narrowed;
 }
 
-/** The instants that the formats give for the newest row with counts on which they differ. */
+/** Returns the instants that the formats give for the newest row with counts on which they differ. */
 function possibleInstants(
   formats: readonly KeyFormat[],
   { rows, window }: KeySample,

@@ -40,7 +40,7 @@ export function areConsistent(counts: Counts, atLeast: Counts, atMost: Counts): 
   return !anyBelow(counts, atLeast) && !anyBelow(atMost, counts);
 }
 
-/** The sum of everything from `fromMs` on, by minute. */
+/** Returns the sum of everything from `fromMs` on, by minute. */
 export async function totalByMinute(reader: WindowReader, fromMs: number): Promise<Counts> {
   const whole = await reader.read('minute', fromMs);
   const chunks = await readChunks(
@@ -60,7 +60,7 @@ export function sumChunks(chunks: readonly Chunk[]): Counts {
 }
 
 /**
- * The next finer aggregation that agrees with `day` over older days; undefined if there is none, so
+ * Returns the next finer aggregation that agrees with `day` over older days; undefined if there is none, so
  * that no total may be read now. A lag of `day` explains only missing rows of the newest days.
  */
 export async function finerSource(

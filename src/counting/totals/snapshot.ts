@@ -50,7 +50,7 @@ export function createSnapshot(
   };
 }
 
-/** Undefined if keys cannot be parsed, or the service forced another aggregation. */
+/** Returns today's minutes; undefined if keys cannot be parsed, or the service forced another aggregation. */
 function todaysMinutes(
   { stream, calendar }: PollContext,
   { day, minutes }: Baseline,
