@@ -121,13 +121,13 @@ export async function* replayedCustomers(
     const customerNumber = first / scenario.branches;
     const timezone = ZONES[customerNumber % ZONES.length] ?? 'UTC';
     const calendar = new Calendar(new Zone(timezone), { hour: 4, minute: 0 });
+    const hasHours = (customerNumber + Math.floor(customerNumber / OPENINGS.length)) % 2 === 0;
     const libraries: SimulatedLibrary[] = [];
     for (let i = first; i < Math.min(count, first + scenario.branches); i += 1) {
       const share = i / Math.max(1, count - 1);
       const visitsPerDay = Math.round(smallest * (largest / smallest) ** share);
       const opening = OPENINGS[i % OPENINGS.length] ?? ALWAYS_OPEN;
       const library = drawLibrary(seed, i + 1, { visitsPerDay, opening, timezone });
-      const hasHours = (i + Math.floor(i / OPENINGS.length)) % 2 === 0;
       const counted = countedDays(scenario, library, calendar, steps);
       const branch = scenario.branches === 1 ? '' : String(i + 1);
       libraries.push({ library, branch, hasHours, counted });
