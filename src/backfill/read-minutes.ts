@@ -48,7 +48,7 @@ export interface MinuteRange {
   readonly needsDayBefore: boolean;
 }
 
-interface RangeReader extends MinuteRange {
+interface RangeReader extends Omit<MinuteRange, 'needsDayBefore'> {
   readonly reader: WindowReader;
 }
 
@@ -95,7 +95,8 @@ export async function readMinuteHistory(
 
 type Minutes = Pick<MinuteHistory, 'days' | 'sums'>;
 
-async function readMinutes(
+/** Reads a range once, without a comparison. Throws a ServiceError if the key format is unknown. */
+export async function readMinutes(
   range: RangeReader,
   known: KeyFormatState,
 ): Promise<{ readonly minutes: Minutes; readonly keyFormat: KeyFormatState }> {
@@ -131,7 +132,7 @@ async function readRangeChunks(
  * the range: the totals are the service's in any case.
  */
 function countDays(
-  { span, calendar, stream }: MinuteRange,
+  { span, calendar, stream }: RangeReader,
   chunks: readonly Chunk[],
   keyFormat: KeyFormatState,
 ): readonly DayCounts[] {

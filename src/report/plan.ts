@@ -82,8 +82,8 @@ export function planCustomer(
   };
 }
 
-/** Returns from the first start to the last end. */
-function spanOf(spans: readonly Span[]): Span {
+/** Returns the span from the first start to the last end of consecutive ones. */
+export function spanOf(spans: readonly Span[]): Span {
   return { startMs: spans[0]?.startMs ?? 0, endMs: spans.at(-1)?.endMs ?? 0 };
 }
 

@@ -1,18 +1,20 @@
 /** Reads the counts of each window of a plan: by minute for a customer, else by branch or device. */
 import { ServiceError } from '../base/errors.ts';
 import type { MinuteStream } from '../base/model.ts';
-import { readMinuteHistory } from '../backfill/read-minutes.ts';
+import { readMinutes } from '../backfill/read-minutes.ts';
 import type { MinuteHistory } from '../backfill/read-minutes.ts';
 import { readByKey } from '../counting/breakdowns/poll-breakdown.ts';
 import type { CountsByKey } from '../counting/breakdowns/poll-breakdown.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
-import { countOf } from '../counting/rows/counts.ts';
+import { areEqual, countOf, grandTotal } from '../counting/rows/counts.ts';
+import type { Counts } from '../counting/rows/counts.ts';
 import { ANY_KEY_FORMAT, namesTimeOfDay } from '../counting/rows/key-format.ts';
 import { isForced, readChunks, WindowReader } from '../counting/rows/window-reader.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
 import { sumChunks } from '../counting/totals/period-total.ts';
+import { spanOf } from './plan.ts';
 import type { CustomerPlan } from './plan.ts';
-import { inParallel, readWindows } from './windows.ts';
+import { inParallel, readWindows, sumOf } from './windows.ts';
 
 /** The key of a customer as a whole. */
 export const WHOLE = '';
@@ -72,28 +74,55 @@ function readerOf({ calendar, nowMs }: CustomerPlan, stream: MinuteStream, query
 }
 
 /**
- * Reads the counting periods one by one: a record with a wrong time stays in its own. Undefined if keys have no
- * date, so that what they mean cannot be verified.
+ * Reads the counting periods one by one: a record with a wrong time stays in its own. One request by `day` for
+ * all of them shows whether a response was lowered by a fault: then they are read again, and the larger ones
+ * count. Undefined if keys have no date, so that what they mean cannot be verified.
  */
 async function readByMonth(
-  { calendar, windows }: CustomerPlan,
+  plan: CustomerPlan,
   stream: MinuteStream,
   query: Query,
 ): Promise<readonly CountsByKey[] | undefined> {
-  const months = Map.groupBy(windows, ({ startMs }) => calendar.periodAt(startMs).startMs);
-  const counted: CountsByKey[] = [];
+  const reader = readerOf(plan, stream, query);
+  const months = [
+    ...Map.groupBy(plan.windows, ({ startMs }) => plan.calendar.periodAt(startMs).startMs).values(),
+  ];
+  const { startMs, endMs } = spanOf(plan.windows);
+  const byDay = await reader.read('day', startMs, endMs);
+  const counted = await readMonths(plan, stream, reader, months);
+  if (counted === undefined || areEqual(byDay.sums, totalOf(counted.flat()))) {
+    return counted?.flat();
+  }
+  const again = await readMonths(plan, stream, reader, months);
+  return counted.flatMap((month, i) => {
+    const second = again?.[i] ?? [];
+    return grandTotal(totalOf(second)) >= grandTotal(totalOf(month)) ? second : month;
+  });
+}
+
+/** Returns the counts of the windows of each month; undefined if keys have no date. */
+async function readMonths(
+  { calendar }: CustomerPlan,
+  stream: MinuteStream,
+  reader: WindowReader,
+  months: readonly (readonly Span[])[],
+): Promise<readonly (readonly CountsByKey[])[] | undefined> {
+  const counted: (readonly CountsByKey[])[] = [];
   let keyFormat = ANY_KEY_FORMAT;
-  for (const month of months.values()) {
-    const span = { startMs: month[0]?.startMs ?? 0, endMs: month.at(-1)?.endMs ?? 0 };
-    const range = { stream, calendar, span, needsDayBefore: false };
-    const read = await readMinuteHistory(range, keyFormat, query);
+  for (const windows of months) {
+    const range = { stream, calendar, span: spanOf(windows), reader };
+    const read = await readMinutes(range, keyFormat);
     ({ keyFormat } = read);
     if (namesTimeOfDay(keyFormat)) {
       return undefined;
     }
-    counted.push(...countWindows(month, read.history));
+    counted.push(countWindows(windows, read.minutes));
   }
   return counted;
+}
+
+function totalOf(tables: readonly CountsByKey[]): Counts {
+  return sumOf(tables).get(WHOLE) ?? [];
 }
 
 /** Adds up the minutes of each window. */

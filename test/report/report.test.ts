@@ -180,6 +180,16 @@ test.each([
   },
 );
 
+test('a year by customer takes a request for each month and stream, and three more of each stream', async () => {
+  let requests = 0;
+  environment.onRequest = () => {
+    requests += 1;
+  };
+  await rows(...YEAR, '--customer=plain');
+  // One by day, to compare; two to detect the key format.
+  expect(requests).toBe(2 * (12 + 1 + 2));
+});
+
 test.each(['plain', 'forced'])(
   'the months of the branches of %s are the truth',
   async (customer) => {
