@@ -11,6 +11,7 @@ import { Zone } from '../../src/counting/calendar/zone.ts';
 import { OFFICE_HOURS, openingHoursText } from '../../src/simulator/libraries.ts';
 import { MAIN, launch } from '../acceptance/daemon.ts';
 import { startEnvironment } from '../cli/simulated-environment.ts';
+import { readDashboards } from '../grafana/dashboard.ts';
 import { eventually, finished } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 import type { Prometheus } from './support/prometheus.ts';
@@ -22,6 +23,10 @@ const DAY_MS = 24 * HOUR_MS;
 const CUSTOMER = 'riverside';
 const SERIES = `library_people_entered_total{customer="${CUSTOMER}"}`;
 const META = z.object({ stats: z.object({ numSamples: z.number() }) });
+
+const REPORT = z.array(
+  z.object({ period_start: z.string(), entered: z.number(), logins: z.number() }),
+);
 
 type History = Awaited<ReturnType<typeof startHistory>>;
 
@@ -77,6 +82,13 @@ function over(metric: string, fromMs: number, toMs: number): string {
   return `${metric}[${toMs - fromMs + 1}ms]`;
 }
 
+/** The query of a panel of the Statistics dashboard, for all libraries over seventy days. */
+function statisticsQuery(title: string): string {
+  const [, dashboard] = readDashboards().find(([, { uid }]) => uid === 'library-statistics') ?? [];
+  const expression = dashboard?.panels.find((panel) => panel.title === title)?.targets[0]?.expr;
+  return (expression ?? '').replaceAll('$__range', '70d').replaceAll(/\$(job|customer)\b/g, '.+');
+}
+
 describe('sixty days across a change of the clocks and two counting periods', () => {
   const calendar = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
   const fromMs = calendar.dayAt(Date.UTC(2026, 8, 6, 12)).startMs;
@@ -122,6 +134,27 @@ describe('sixty days across a change of the clocks and two counting periods', ()
       expect(await valueOf(prometheus, SERIES, startMs - 1_000)).toBeGreaterThan(1_000);
       const start = `library_period_start_timestamp_seconds{customer="${CUSTOMER}"}`;
       expect(await valueOf(prometheus, start, startMs)).toBe(startMs / 1000);
+    }
+  });
+
+  test('the months of `report` are those of the Statistics dashboard', async () => {
+    const range = ['--from=2026-09-01', '--to=2026-11-05', '--period=month', '--format=json'];
+    const args = ['report', environment.configFlag, ...range];
+    const reported = REPORT.parse(JSON.parse(await finished(process.execPath, [MAIN, ...args])));
+    expect(reported.map((row) => row.period_start)).toEqual([
+      '2026-09-01',
+      '2026-10-01',
+      '2026-11-01',
+    ]);
+    for (const [title, column] of [
+      ['Entries per month', 'entered'],
+      ['Logins per month', 'logins'],
+    ] as const) {
+      const shown = await prometheus.query(statisticsQuery(title), toMs);
+      const months = shown.map(({ labels, value }) => [labels['month'], value] as const);
+      expect(Object.fromEntries(months)).toEqual(
+        Object.fromEntries(reported.map((row) => [row.period_start.slice(0, 7), row[column]])),
+      );
     }
   });
 
