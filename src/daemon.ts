@@ -200,10 +200,15 @@ export function createDaemon(options: DaemonOptions) {
         version: build.version,
         config_file: loaded.path,
         storage_path: storagePath === '' ? '' : resolve(storagePath),
-        shard: `${shard.shard}/${shard.shards}`,
+        shard: `${shard.shard ?? 'none'}/${shard.shards}`,
         customers: ownPart(loaded.config).customers.length,
         high_water_marks: marks.size,
       });
+      if (shard.shard === undefined) {
+        log.error('no shard for the number in the host name, polling nobody', {
+          shards: shard.shards,
+        });
+      }
       const { url } = await web.start();
       log.info('listening', { url });
       exporter.start();

@@ -9,6 +9,10 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
     'info',
     'The configuration and the state file are loaded. `storage_path` is empty if storage is off; `high_water_marks` is how many `state.json` had.',
   ],
+  'no shard for the number in the host name, polling nobody': [
+    'error',
+    'With `--shard=auto/N`, the number is N or higher: there are more processes than `shards`. Set both to the same number.',
+  ],
   listening: ['info', 'The web server listens at `url`.'],
   stopping: ['info', 'SIGTERM or SIGINT arrived.'],
   stopped: ['info', 'All polls and connections have ended.'],

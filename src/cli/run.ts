@@ -183,13 +183,18 @@ function parseReloadInterval(text: string): number {
 const NUMBERED_HOST = /^[^.]*-(\d+)(?:\.|$)/;
 
 /**
- * Parses `0/4`, or `auto/4` for the number at the end of the host name, counted from 0. Throws an
+ * Parses `0/4`, or `auto/4` for the number at the end of the host name, counted from 0. A host with a number
+ * that is too high has no shard: it would end again and again, and no alert could find it. Throws an
  * InvalidArgumentError.
  */
 export function parseShard(text: string, hostname: string): Shard {
   const [, number = '', count = ''] = /^(\d+|auto)\/(\d+)$/.exec(text) ?? [];
-  const shard = Number(number === 'auto' ? NUMBERED_HOST.exec(hostname)?.[1] : number);
+  const isAuto = number === 'auto';
+  const shard = Number(isAuto ? NUMBERED_HOST.exec(hostname)?.[1] : number);
   const shards = Number(count);
+  if (isAuto && shards > 0 && shard >= shards) {
+    return { shard: undefined, shards };
+  }
   if (!(shard < shards)) {
     throw new InvalidArgumentError(
       'Expected NUMBER/COUNT such as 0/4, with a number below the count; or auto/4 on a host with ' +

@@ -34,7 +34,8 @@ export interface Build {
 
 /** The part of the customers that is polled: number `shard`, counted from 0, of `shards`. */
 export interface Shard {
-  readonly shard: number;
+  /** Undefined in a process too many: it polls nobody. */
+  readonly shard: number | undefined;
   readonly shards: number;
 }
 
@@ -86,10 +87,10 @@ export function createExporterMetrics(
   const customers = absentGauge('library_exporter_customers', 'Customers polled by this process.');
   new Gauge({
     name: 'library_exporter_shard_info',
-    help: 'Shard of this process and number of shards; always 1.',
+    help: 'Shard of this process, empty if it has none, and number of shards; always 1.',
     labelNames: ['shard', 'shards'],
     registers,
-  }).set({ shard: String(shard), shards: String(shards) }, 1);
+  }).set({ shard: String(shard ?? ''), shards: String(shards) }, 1);
   const reloadSuccessful = absentGauge(
     'library_exporter_config_last_reload_successful',
     '1 if the last configuration reload succeeded.',

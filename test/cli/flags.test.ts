@@ -40,6 +40,7 @@ test.each([
   ['0/1', { shard: 0, shards: 1 }],
   ['3/4', { shard: 3, shards: 4 }],
   ['auto/4', { shard: 2, shards: 4 }],
+  ['auto/2', { shard: undefined, shards: 2 }],
 ])('%s is a shard', (text, shard) => {
   expect(parseShard(text, HOST)).toEqual(shard);
 });
@@ -48,7 +49,7 @@ test.each([
   ...['', '1', '/4', 'AUTO/4', '-1/4', '1/-4', '1.0/4', '1/4/5', ' 1/4', '4/4', '0/0'].map(
     (text) => [text, HOST],
   ),
-  ['auto/2', HOST],
+  ['auto/0', HOST],
   ...['exporter', 'exporter2', 'exporter-2a', 'a.exporter-1', ''].map((host) => ['auto/4', host]),
 ])('%j on the host %j is no shard', (text, host) => {
   expect(() => parseShard(text, host)).toThrow(

@@ -46,6 +46,29 @@ test('a reload applies a changed ca_file and proxy_url', async () => {
   expect(child.stderr + child.stdout).not.toContain(SECRET);
 }, 90_000);
 
+test('a pod with a number that is not below the number of shards polls nobody, and says so', async () => {
+  const workspace = new Workspace();
+  onTestFinished(() => workspace.close());
+  // Its host is exporter-2.
+  const terminal = new Terminal();
+  const config = configFlag(workspace, 'http://127.0.0.1:9', ZONES);
+  const running = terminal.run('run', config, '--shard=auto/2', ...FLAGS);
+  const url = await vi.waitUntil(() => terminal.url, WAIT);
+  const scraped = await (await fetch(new URL('/metrics', url))).text();
+  expect(scraped).toContain('library_exporter_shard_info{shard="",shards="2"} 1\n');
+  expect(scraped).toContain('library_exporter_customers 0\n');
+  expect(terminal.logLines()).toContainEqual(
+    expect.objectContaining({
+      level: 'error',
+      msg: 'no shard for the number in the host name, polling nobody',
+      shards: 2,
+    }),
+  );
+  expect((await fetch(new URL('/-/ready', url))).status).toBe(200);
+  terminal.terminate();
+  expect((await running).status).toBe(0);
+});
+
 /** Receives SIGHUP as soon as that does not end the process. */
 class HangupAtStart extends Terminal {
   logBefore: string | undefined;

@@ -192,6 +192,22 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     },
     {},
   ],
+  'a third process of two shards': [
+    {
+      ...SHARDS,
+      'library_exporter_shard_info{shard="1",shards="2",instance="b"}': 1,
+      'library_exporter_shard_info{shard="",shards="2",instance="c"}': (minute) =>
+        minute < 60 ? undefined : 1,
+    },
+    { LibraryShardsExceeded: 75 },
+  ],
+  'a third process does not stand for a missing shard': [
+    {
+      ...SHARDS,
+      'library_exporter_shard_info{shard="",shards="2",instance="c"}': 1,
+    },
+    { LibraryShardsMissing: 15, LibraryShardsExceeded: 15 },
+  ],
   '39 of 40 customers are gone after a reload': [
     { library_exporter_customers: until(60, 40, 1) },
     { LibraryCustomersMissing: [75, 25 * HOUR] },
