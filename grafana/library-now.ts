@@ -5,8 +5,8 @@ import {
   BigValueTextMode,
   VizTextDisplayOptionsBuilder,
 } from '@grafana/grafana-foundation-sdk/common';
-import { MappingType, SpecialValueMatch } from '@grafana/grafana-foundation-sdk/dashboard';
-import type { Dashboard, ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard';
+import { MappingType } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import { customerChoice, frame } from './frame.ts';
 import { columns, now, stat } from './panels.ts';
@@ -16,14 +16,8 @@ import { base, mappings, step, thresholds } from './theme.ts';
 /** From this number of people on that were to be expected and did not come, their number is not shown. */
 const MAX_MISSED = 10;
 const MISSED = `(${perCustomer('library_people_expected_since_last_seen')} >= ${MAX_MISSED})`;
-/** In grey, also behind a word: absent values have no colour. */
-const MISSED_TEXT: ValueMapping = {
-  type: MappingType.SpecialValue,
-  options: {
-    match: SpecialValueMatch.NullAndNan,
-    result: { text: 'Not known', color: 'gray', index: 99 },
-  },
-};
+/** No number is below 0. In grey, also behind a word: absent values have no colour. */
+const MISSED_TEXT = mappings({ '-1': ['Not known', 'gray'] });
 
 const LEVELS: readonly (readonly [from: number, to: number | null, text: string])[] = [
   [0, 0.3, 'Plenty of room'],
@@ -65,13 +59,13 @@ function level() {
         // The upper end belongs to the next level.
         options: { from, to: to === null ? null : to - 1e-9, result: { text, index } },
       })),
-      MISSED_TEXT,
+      ...MISSED_TEXT,
     ]);
 }
 
-/** NaN while people are missed: their number is a number of the past. */
+/** -1 while people are missed: their number is a number of the past. VictoriaMetrics has no NaN in responses. */
 function unlessMissed(query: string): string {
-  return `${query} unless on (customer) ${MISSED} or (${query} and on (customer) ${MISSED}) * NaN`;
+  return `${query} unless on (customer) ${MISSED} or (${query} and on (customer) ${MISSED}) * 0 - 1`;
 }
 
 function inside() {
@@ -85,7 +79,7 @@ function inside() {
     .textMode(BigValueTextMode.Value)
     .justifyMode(BigValueJustifyMode.Center)
     .withTarget(now(unlessMissed(INSIDE)))
-    .mappings([MISSED_TEXT]);
+    .mappings(MISSED_TEXT);
 }
 
 function open() {
