@@ -19,7 +19,10 @@ const CUSTOMERS: Readonly<Record<string, string>> = {
   'library-patterns': 'riverside|old-town',
   'library-now': 'riverside',
 };
-/** Empty without a problem, last year's history, more than twelve libraries, branches, or a day of estimates. */
+/**
+ * Empty without a problem, last year's history, more than twelve libraries, branches, or a day of estimates; and
+ * while Riverside is closed.
+ */
 const MAY_BE_EMPTY = [
   'Against last year',
   'Entries per day, query B',
@@ -32,6 +35,7 @@ const MAY_BE_EMPTY = [
   'Entries counted per exit counted',
   'Suspected door faults',
   'Branches by entries today',
+  'Length of a visit (estimate)',
 ];
 /** A job of another system, which must not appear on any dashboard. */
 const FOREIGN_TARGET = '127.0.0.1:9';
