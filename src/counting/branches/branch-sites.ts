@@ -144,10 +144,12 @@ export class BranchSites {
     if (customer === undefined) {
       return;
     }
-    const { keys: keysBefore, today: todayBefore } = this.#state;
+    const { today: todayBefore } = this.#state;
     this.#state = update(state, this.#calendar, customer);
     const { today: newest } = this.#state;
-    if (this.#state.keys !== keysBefore || newest?.day.startMs !== todayBefore?.day.startMs) {
+    // The service may list a branch long before anybody is counted there.
+    const hasOther = this.#state.keys.some((key) => !this.#sites.has(key));
+    if (hasOther || newest?.day.startMs !== todayBefore?.day.startMs) {
       this.#addSites();
     }
     const keys = [...this.#sites.keys()];

@@ -425,11 +425,12 @@ function afterRunning(
   }
   const seenMs = new Map(state.seenMs);
   keys.forEach((key, index) => {
+    const isSeen = !isZero(sumOfKey(sums, index));
     const counted = plus(sumOfKey(sumsAt(today.sums, windows), index), sumOfKey(sums, index));
     const before =
       running &&
       plus(sumOfKey(sumsAt(today.sums, running.windows), index), sumOfKey(running.sums, index));
-    if (before !== undefined && lastSeenMs !== undefined && anyBelow(before, counted)) {
+    if (isSeen && before !== undefined && lastSeenMs !== undefined && anyBelow(before, counted)) {
       seenMs.set(key, lastSeenMs);
     }
   });

@@ -121,6 +121,18 @@ describe('today', () => {
       [at(10), at(10)],
     ]);
   });
+
+  test('does not take the last minute of the customer for a branch that counted before', async () => {
+    const branches = new BranchFixture(at(10));
+    await branches.poll();
+    branches.record(NORTH, at(10, 7), [1, 0]);
+    branches.record(SOUTH, at(10, 55), [1, 0]);
+    branches.nowMs = at(10, 56);
+    await branches.poll();
+    const { state, calendar } = branches;
+    const today = branchesToday(state, calendar, branches.customer());
+    expect([NORTH, SOUTH].map((key) => today?.get(key)?.lastSeenMs)).toEqual([at(10), at(10, 55)]);
+  });
 });
 
 describe('late records', () => {
