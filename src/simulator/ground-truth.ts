@@ -19,6 +19,14 @@ export interface OccupancyMinute {
   readonly people: number;
 }
 
+/** A state of a record of people, with its branch. */
+export interface BranchRecord
+  extends
+    Pick<ServiceRecord, 'windowMs' | 'keyMs' | 'knownFromMs' | 'goneMs'>,
+    Omit<Totals, 'logins'> {
+  readonly branchId: number;
+}
+
 /**
  * Returns sums as they were known at `nowMs`, by default the clock's now. They throw for an unknown
  * customer.
@@ -58,6 +66,22 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
       return new Map(
         Array.from(groups, ([id, { in: entered, out: exited }]) => [id, { entered, exited }]),
       );
+    },
+    /** Records of people in a window from `fromMs`, as they were known at any instant since `knownSinceMs`. */
+    branchRecords(
+      customer: string,
+      fromMs: number,
+      knownSinceMs: number,
+      nowMs = clockMs(),
+    ): readonly BranchRecord[] {
+      const ledger = ledgerOf(customer);
+      const span = { ...openWindow(ledger, 'people', fromMs, nowMs), knownSinceMs };
+      return ledger
+        .records(span)
+        .map(({ device, in: entered, out: exited, windowMs, keyMs, knownFromMs, goneMs }) => {
+          const branchId = groupId(ledger, 'branch', device);
+          return { branchId, entered, exited, windowMs, keyMs, knownFromMs, goneMs };
+        });
     },
     /**
      * Counted in minus counted out over the minutes of the records that a window from `dayStartMs` has,

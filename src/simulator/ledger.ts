@@ -21,6 +21,8 @@ export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
   readonly nowMs: number;
+  /** Records that were known after this instant are included, too. Default: `nowMs`. */
+  readonly knownSinceMs?: number;
 }
 
 /** A record that a test adds, of the first device that counts its kind. */
@@ -66,7 +68,8 @@ export function createLedger(
   const added: DayRecords = { people: [], logins: [] };
 
   /** Returns the records of a span in no particular order. */
-  function records({ stream, fromMs, toMs, nowMs }: Span): readonly ServiceRecord[] {
+  function records(span: Span): readonly ServiceRecord[] {
+    const { stream, fromMs, toMs, nowMs, knownSinceMs = nowMs } = span;
     const expiredMs = nowMs - conventions.retentionMs;
     const firstMs = Math.max(startMs, Math.max(fromMs - laterMs, expiredMs) - MAX_VISIT_MS);
     const lastMs = Math.min(nowMs, toMs + earlierMs);
@@ -80,7 +83,7 @@ export function createLedger(
       for (const record of day[stream]) {
         const { windowMs, knownFromMs, goneMs, eventMs } = record;
         const isInWindow = windowMs >= fromMs && windowMs <= toMs;
-        if (isInWindow && knownFromMs <= nowMs && goneMs > nowMs && eventMs > expiredMs) {
+        if (isInWindow && knownFromMs <= nowMs && goneMs > knownSinceMs && eventMs > expiredMs) {
           found.push(record);
         }
       }

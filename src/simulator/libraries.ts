@@ -147,7 +147,7 @@ export function drawLibrary(seed: number, customerId: number, given: Partial<Lib
 }
 
 /** Draws shorter hours and fewer visitors for each branch but the first. */
-function drawHours(
+export function drawHours(
   seed: number,
   customerId: number,
   branches: readonly Branch[],
@@ -255,7 +255,8 @@ export function openInterval(
 
 function daysText(weekdays: readonly number[]): string {
   const names = weekdays.map((weekday) => WEEKDAY_NAMES[weekday]);
-  return names.length < 3 ? names.join(',') : `${names[0]}-${names.at(-1)}`;
+  const isRow = weekdays.every((weekday, i) => weekday === (weekdays[0] ?? 0) + i);
+  return isRow && names.length > 2 ? `${names[0]}-${names.at(-1)}` : names.join(',');
 }
 
 function clockText(minute: number): string {

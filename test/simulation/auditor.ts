@@ -2,9 +2,11 @@
  * Audits every scrape and the log against the ground truth, without knowledge of the exporter's
  * internals. This auditor checks calendar and secrets, and runs the others.
  */
+import type { CustomerConfig } from '../../src/config/types.ts';
 import type { Stream } from '../../src/base/model.ts';
 import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
 import { dayStart, periodStart } from '../acceptance/local-time.ts';
+import { createBranchAuditor } from './branch-auditor.ts';
 import { createBreakdownAuditor } from './breakdown-auditor.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import { createCounterAuditor } from './counter-auditor.ts';
@@ -19,6 +21,8 @@ export interface AuditContext {
   readonly environment: Environment;
   readonly service: SimulatedService;
   readonly clock: VirtualClock;
+  /** What the configuration says of the branches of a customer, by their key. */
+  readonly branchesOf: (customer: string) => CustomerConfig['branches'];
   readonly report: (what: string) => void;
 }
 
@@ -38,6 +42,7 @@ export interface CustomerScrape {
 const MAX_VIOLATIONS = 20;
 /** The ground truth of occupancy and breakdowns is expensive: one scrape in this many. */
 const THOROUGH_EVERY = 8;
+const BRANCHES_EVERY = 3;
 
 export type Auditor = ReturnType<typeof createAuditor>;
 
@@ -45,13 +50,15 @@ export function createAuditor(
   environment: Environment,
   service: SimulatedService,
   clock: VirtualClock,
+  branchesOf: AuditContext['branchesOf'],
 ) {
   const violations: string[] = [];
-  const context: AuditContext = { environment, service, clock, report };
+  const context: AuditContext = { environment, service, clock, branchesOf, report };
   const counters = createCounterAuditor(context);
   const occupancy = createOccupancyAuditor(context);
   const estimates = createEstimateAuditor(context);
   const breakdowns = createBreakdownAuditor(context);
+  const branches = createBranchAuditor(context);
   const secret = new RegExp(`secret-of-${environment.seed}|simulated\\.[0-9a-f]{8}|Bearer `);
   const mayStep = mayOccur(environment, 'clock steps');
   /** Last text by exporter; one that has not changed is not audited again on the same day. */
@@ -107,6 +114,9 @@ export function createAuditor(
       if (isThorough && !mayLackRows(environment) && !mayStep) {
         occupancy.audit(of, false);
       }
+      if (audits % BRANCHES_EVERY === 0) {
+        branches.audit(of, false);
+      }
     }
   }
 
@@ -116,6 +126,7 @@ export function createAuditor(
       counters.expectTotals(of);
       breakdowns.expectTotals(of);
       occupancy.audit(of, true);
+      branches.audit(of, true);
     }
   }
 

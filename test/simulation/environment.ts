@@ -5,7 +5,7 @@ import type { Breakdown, RequestTimes } from '../../src/base/model.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Clock } from '../../src/base/clock.ts';
-import { pick } from '../../src/simulator/chance.ts';
+import { mixSeeds, pick } from '../../src/simulator/chance.ts';
 import {
   drawConventions,
   drawMetadata,
@@ -14,7 +14,15 @@ import {
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { FAULT_KINDS } from '../../src/simulator/faults.ts';
 import type { FaultKind } from '../../src/simulator/faults.ts';
-import { ALWAYS_OPEN, drawLibrary } from '../../src/simulator/libraries.ts';
+import {
+  ALWAYS_OPEN,
+  deadFrom,
+  drawDevices,
+  drawHours,
+  drawLibrary,
+  sensorSetting,
+} from '../../src/simulator/libraries.ts';
+import type { Device, Library } from '../../src/simulator/libraries.ts';
 import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
 import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
 
@@ -30,6 +38,7 @@ export const INCIDENT_KINDS = [
   'secret rotated',
   'credentials revoked',
   'reload',
+  'branches reconfigured',
 ] as const;
 export type IncidentKind = (typeof INCIDENT_KINDS)[number];
 
@@ -46,6 +55,10 @@ export interface Environment {
   readonly intervalMs: number;
   readonly reconcileIntervalMs: number;
   readonly breakdowns: readonly Breakdown[];
+  /** Buildings of each library, with doors, hours and sensor errors of their own; 0 unless polled by branch. */
+  readonly branches: number;
+  /** Whether the exporter's configuration names branches. */
+  readonly namesBranches: boolean;
   readonly breakdownIntervalMs: number;
   readonly scrapeIntervalMs: number;
   /** Time of a request and its response together. */
@@ -90,6 +103,12 @@ const NEW_YEAR = Temporal.Instant.from('2026-01-01T00:00:00Z');
 const CLOCK_CHANGE_SHARE = 0.2;
 /** Share of environments without late or corrected records and wrong clocks, where audits are strict. */
 const PROMPT_SHARE = 0.3;
+/** Share of the services polled by branch that answer with another aggregation. */
+const FORCED_GROUPS_SHARE = 0.04;
+/** Share of them in which branches are audited strictly. */
+const VISITED_SHARE = 0.7;
+/** Makes draws for branches independent of all others. */
+const BRANCH_DRAWS = 0xb7a9c4;
 
 /** Visits a day of each library: nobody, one visit a week, or more than a thousand passes an hour. */
 const VISITS_PER_DAY = [
@@ -112,6 +131,9 @@ const VISITS_PER_DAY = [
   [0.15],
   [8_000],
 ];
+
+/** What happens to all doors of a branch within a run. */
+const SENSOR_CHANGES = ['none', 'none', 'none', 'none', 'appears', 'goes'] as const;
 
 /** Short runs with many polls, and long runs with few. */
 const PACES = [
@@ -167,22 +189,79 @@ export function drawEnvironment(seed: number): Environment {
     faultRate: pick(random, [0, 0.01, 0.05, 0.2]),
     faultKinds: subset(random, OLDER_FAULT_KINDS),
     incidentsPerHour: pick(random, [0, 0.02, 0.1]),
-    incidents: subset(random, INCIDENT_KINDS),
+    incidents: subset(random, OLDER_INCIDENT_KINDS),
   } as const;
   const requestTimes = pick(random, FITTING_TIMES[drawn.designator]);
   const metadata = drawMetadata(random);
   // Only `count` tells a shortened response from a complete one.
   const isTold = metadata.metadataCount === 'rows' && random.next() < 0.5;
-  return {
+  return withBranches({
     ...environment,
     conventions: { ...environment.conventions, ...metadata },
     faultKinds: [...environment.faultKinds, ...(isTold ? (['shortened'] as const) : [])],
     requestTimes,
-  };
+    branches: 0,
+    namesBranches: false,
+  });
 }
 
 /** Those of which the draw is older than the draw of the metadata, so that seeds stay as they are. */
 const OLDER_FAULT_KINDS = FAULT_KINDS.filter((kind) => kind !== 'shortened');
+const OLDER_INCIDENT_KINDS = INCIDENT_KINDS.filter((kind) => kind !== 'branches reconfigured');
+
+/** Draws the branches of libraries that are polled by branch. Others stay as they are. */
+function withBranches(environment: Environment): Environment {
+  const { seed, breakdowns, conventions, incidents } = environment;
+  if (!breakdowns.includes('branch')) {
+    return environment;
+  }
+  const random = seededRandom(seed ^ BRANCH_DRAWS);
+  const forcesGroups = random.next() < FORCED_GROUPS_SHARE;
+  const isReconfigured = random.next() < 0.5;
+  return {
+    ...(random.next() < VISITED_SHARE ? visited(random, environment) : environment),
+    branches: pick(random, [1, 2, 3, 5]),
+    namesBranches: random.next() < 0.6,
+    incidents: [...incidents, ...(isReconfigured ? (['branches reconfigured'] as const) : [])],
+    ...(forcesGroups ? { conventions: { ...conventions, forcedGroups: 'always' } } : {}),
+  };
+}
+
+/** Draws libraries with visitors, often polled, of a service that shows when they came: audits of branches are strict. */
+function visited(random: Random, environment: Environment): Environment {
+  const { conventions, faultKinds } = environment;
+  const { forced, forcedTo, serviceClockMs, deviceClocks, minuteKey } = plainConventions;
+  const isPrompt = random.next() < 0.4;
+  const isByArrival = conventions.windowTime === 'server';
+  const hasKnownKey =
+    conventions.minuteKey.form === 'iso' || conventions.minuteKey.form === 'compact';
+  const pace = pick(random, PACES.slice(0, 3));
+  const intervalMs = pick(random, pace.intervals);
+  return {
+    ...environment,
+    conventions: {
+      ...(isPrompt ? prompt(conventions) : conventions),
+      forced,
+      forcedTo,
+      serviceClockMs,
+      deviceClocks,
+      keyTime: isByArrival ? 'server' : 'local',
+      minuteKey: hasKnownKey ? conventions.minuteKey : minuteKey,
+      rateLimit: random.next() < 0.8 ? undefined : conventions.rateLimit,
+    },
+    visitsPerDay: pick(random, [[60], [200], [200], [300, 30]]),
+    days: pick(random, [0.3, 0.6, 1]),
+    intervalMs,
+    reconcileIntervalMs: Math.max(4 * intervalMs, pick(random, pace.reconciles) * HOUR_MS),
+    breakdownIntervalMs: Math.max(intervalMs, pick(random, [5, 15, 30]) * MINUTE_MS),
+    scrapeIntervalMs: pick(random, [5, 10]) * MINUTE_MS,
+    faultRate: pick(random, [0, 0, 0.01, 0.05]),
+    faultKinds:
+      random.next() < 0.3
+        ? faultKinds
+        : faultKinds.filter((kind) => kind !== 'empty' && kind !== 'shortened'),
+  };
+}
 
 /** A crowd is too slow with small responses, or with a month of minutes. */
 function cheapForCrowds(drawn: Conventions): Conventions {
@@ -237,10 +316,8 @@ function subset<Kind>(random: Random, kinds: readonly Kind[]): readonly Kind[] {
 }
 
 /** The simulated service of an environment. */
-export function serviceOf(
-  { seed, conventions, timezone, visitsPerDay, alwaysOpen, startMs }: Environment,
-  clock: Pick<Clock, 'nowMs'>,
-): SimulatedService {
+export function serviceOf(environment: Environment, clock: Pick<Clock, 'nowMs'>): SimulatedService {
+  const { seed, conventions, timezone, visitsPerDay, alwaysOpen, startMs } = environment;
   return createSimulatedService({
     seed,
     conventions,
@@ -250,7 +327,7 @@ export function serviceOf(
     customers: visitsPerDay.map((visits, i) => ({
       clientId: `client-${i}`,
       clientSecret: `secret-of-${seed}-${i}`,
-      library: drawLibrary(seed, 1_001 + i, {
+      library: libraryOf(environment, 1_001 + i, {
         name: `library-${i}`,
         timezone,
         visitsPerDay: visits,
@@ -258,4 +335,34 @@ export function serviceOf(
       }),
     })),
   });
+}
+
+function libraryOf(
+  { seed, branches, startMs, days }: Environment,
+  customerId: number,
+  given: Partial<Library>,
+): Library {
+  const library = drawLibrary(seed, customerId, given);
+  if (branches === 0) {
+    return library;
+  }
+  const named = Array.from({ length: branches }, (_, i) => ({
+    id: customerId * 10 + i + 1,
+    name: `Branch ${i + 1}`,
+  }));
+  const drawn = drawHours(seed, customerId, named, library.opening);
+  const random = seededRandom(mixSeeds(seed ^ BRANCH_DRAWS, customerId));
+  const devices = drawn.flatMap((branch) => {
+    const [entries, exits] = [1 - 0.15 * random.next(), 1 - 0.15 * random.next()];
+    const changesMs = startMs + random.next() * days * DAY_MS;
+    const change = pick(random, SENSOR_CHANGES);
+    return drawDevices(random, branch).map((device): Device => {
+      if (device.kind !== 'door') {
+        return device;
+      }
+      const sensor = [sensorSetting(change === 'appears' ? changesMs : -Infinity, entries, exits)];
+      return change === 'goes' ? deadFrom({ ...device, sensor }, changesMs) : { ...device, sensor };
+    });
+  });
+  return { ...library, branches: drawn, devices };
 }

@@ -20,6 +20,8 @@ const PLAIN: Environment = {
   intervalMs: 5 * MINUTE_MS,
   reconcileIntervalMs: HOUR_MS,
   breakdowns: [],
+  branches: 0,
+  namesBranches: false,
   breakdownIntervalMs: HOUR_MS,
   scrapeIntervalMs: 15 * MINUTE_MS,
   maxDelayMs: 400,
@@ -110,6 +112,18 @@ export const FOUND_ENVIRONMENTS: Readonly<Record<string, Environment>> = {
     days: 0.1,
     intervalMs: MINUTE_MS,
     exporters: 2,
+  },
+  // The branch was listed with 0 before it counted anybody, and had no gauges until the next day.
+  'a branch that is listed before anybody was counted there': {
+    ...PLAIN,
+    seed: 643,
+    conventions: { ...plainConventions, emptyBuckets: 'listed' },
+    timezone: 'Europe/London',
+    visitsPerDay: [60],
+    startMs: Date.UTC(2026, 2, 28, 12),
+    days: 0.3,
+    breakdowns: ['branch'],
+    branches: 2,
   },
   // An error of the audit: it did not know that timeouts can stretch a poll beyond half a minute.
   'polls stretched by timeouts': {

@@ -55,6 +55,10 @@ export async function causeIncident(kind: IncidentKind, run: Run): Promise<void>
     case 'reload':
       run.config = { ...run.config, customers: run.config.customers.toReversed() };
       exporters.forEach((one) => one.reload(run.config));
+      return;
+    case 'branches reconfigured':
+      run.nameBranches();
+      exporters.forEach((one) => one.reload(run.config));
   }
 }
 

@@ -6,6 +6,7 @@
 import { ServiceError } from '../../src/base/errors.ts';
 import type { AggregatedResponse, Aggregation, Row } from '../../src/base/model.ts';
 import type { Config } from '../../src/config/types.ts';
+import type { BranchSites } from '../../src/counting/branches/branch-sites.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
 import type { CustomerClient } from '../../src/service/types.ts';
@@ -24,6 +25,8 @@ export interface Mutation {
   readonly client?: (client: CustomerClient) => CustomerClient;
   readonly exchange?: (exchange: Exchange) => Exchange;
   readonly marks?: () => HighWaterMarks;
+  /** Is given the branches of a customer before they are restored, more than once. */
+  readonly branches?: (branches: BranchSites) => void;
   readonly scrape?: (scrape: () => string) => () => string;
   /** Environments in which the error can have an effect. Default: all. */
   readonly appliesTo?: (environment: Environment) => boolean;

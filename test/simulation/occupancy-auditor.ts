@@ -2,24 +2,18 @@
  * Audits occupancy and last seen: they must follow from the records that the service had at some
  * instant of the last successful poll.
  */
-import { Temporal } from 'temporal-polyfill';
 import type { OccupancyMinute } from '../../src/simulator/ground-truth.ts';
 import type { AuditContext, CustomerScrape } from './auditor.ts';
-import { hasLocalKeys, canAuditOccupancy } from './tolerances.ts';
+import { canAuditOccupancy, hasLocalKeys, mayConfuseHours, repeatedTimes } from './tolerances.ts';
+import type { TimeRange } from './tolerances.ts';
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 const BUILDING_GAUGES = [
   'library_occupancy_people',
   'library_people_entered_today',
   'library_people_exited_today',
   'library_people_last_seen_timestamp_seconds',
 ];
-
-interface TimeRange {
-  readonly startMs: number;
-  readonly endMs: number;
-}
 
 export function createOccupancyAuditor({ environment, service, clock, report }: AuditContext) {
   /** Audits occupancy, which may be absent after faults; `inTheEnd` only if the last successful poll is old. */
@@ -38,7 +32,7 @@ export function createOccupancyAuditor({ environment, service, clock, report }: 
     if (
       poll === undefined ||
       !canAuditOccupancy(environment) ||
-      mayConfuseHours(dayMs, poll.endMs)
+      mayConfuseHours(environment, dayMs, poll.endMs)
     ) {
       return;
     }
@@ -63,19 +57,6 @@ export function createOccupancyAuditor({ environment, service, clock, report }: 
       const minutes = Array.from(possibleSeen, (ms) => ms / 1000).join(' or ');
       report(`${exporter} ${customer} was last seen at ${seen}, not at ${minutes}`);
     }
-  }
-
-  /** If offsets are ignored or not sent, a window may start in the wrong one of two hours, until the next baseline. */
-  function mayConfuseHours(dayMs: number, readMs: number): boolean {
-    const { conventions, requestTimes, timezone, reconcileIntervalMs, intervalMs } = environment;
-    const repeated = repeatedTimes(dayMs, timezone);
-    return (
-      requestTimes !== 'utc' &&
-      (conventions.designator !== 'honoured' || requestTimes === 'local') &&
-      repeated !== undefined &&
-      readMs > repeated.startMs &&
-      readMs < repeated.endMs + reconcileIntervalMs + 4 * intervalMs
-    );
   }
 
   /**
@@ -112,15 +93,4 @@ function dependsOnOrder(path: readonly OccupancyMinute[], repeated: TimeRange): 
 
 function isWithin({ minuteMs }: OccupancyMinute, stretch: TimeRange | undefined): boolean {
   return stretch !== undefined && minuteMs >= stretch.startMs && minuteMs < stretch.endMs;
-}
-
-/** The local times that occur twice within a day after an instant, if clocks are set back. */
-function repeatedTimes(fromMs: number, timezone: string): TimeRange | undefined {
-  const start = Temporal.Instant.fromEpochMilliseconds(fromMs).toZonedDateTimeISO(timezone);
-  const change = start.getTimeZoneTransition('next');
-  const backMs = change === null ? 0 : (start.offsetNanoseconds - change.offsetNanoseconds) / 1e6;
-  const changeMs = change?.epochMilliseconds ?? Infinity;
-  return backMs > 0 && changeMs < fromMs + DAY_MS
-    ? { startMs: changeMs - backMs, endMs: changeMs + backMs }
-    : undefined;
 }

@@ -3,7 +3,12 @@ import type { Logger } from '../../src/base/log.ts';
 import type { Stream } from '../../src/base/model.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Config } from '../../src/config/types.ts';
+import type { BranchSites } from '../../src/counting/branches/branch-sites.ts';
+import type { BranchState } from '../../src/counting/branches/branch-windows.ts';
+import { restoreBranches, serializeBranches } from '../../src/counting/branches/stored-branches.ts';
+import type { Customer } from '../../src/counting/customer.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import type { CounterOwner } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
 import { startExporter } from '../support/exporter-process.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
@@ -33,6 +38,8 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
   let running: ReturnType<typeof startProcess> | undefined;
   /** The state file on the disk. */
   let file: string | undefined;
+  /** The files of branches, by their owner. */
+  let branchFiles = new Map<string, string>();
 
   function mutated(config: Config): Config {
     return mutation.config?.(config) ?? config;
@@ -48,6 +55,7 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
       // As in state-file.ts: the exporter starts without the file.
     }
     const disk = delayedWrites(clock, marks, (text) => (file = text));
+    const branchDisk = branchWrites(clock, branchFiles);
     const exporter = startExporter(mutated(config), {
       clock,
       random,
@@ -59,13 +67,37 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
         pollEnded: (stream, seconds, reason) => {
           network.pollEnded(stream, seconds, reason === undefined);
         },
-        changed: () => disk.marksMayHaveChanged(),
+        changed: () => {
+          disk.marksMayHaveChanged();
+          branchDisk.mayHaveChanged(exporter.customers);
+        },
+      },
+      restoreBranches: ({ owner, branches }) => {
+        if (branches !== undefined) {
+          mutation.branches?.(branches);
+          restoreOnce(branches, owner, branchFiles.get(owner));
+        }
       },
     });
     function render(): string {
       return exporter.scrape();
     }
-    return { clock, exporter, disk, scrape: mutation.scrape?.(render) ?? render };
+    return { clock, exporter, disk, branchDisk, scrape: mutation.scrape?.(render) ?? render };
+  }
+
+  const restored = new WeakSet<BranchSites>();
+
+  /** As branch-files.ts: once, and without the file if it is damaged. */
+  function restoreOnce(branches: BranchSites, owner: CounterOwner, text: string | undefined): void {
+    if (restored.has(branches) || text === undefined) {
+      return;
+    }
+    restored.add(branches);
+    try {
+      branches.restore(restoreBranches(owner, text));
+    } catch {
+      // The windows are read from the service.
+    }
   }
 
   return {
@@ -81,11 +113,16 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
     kill(disk: 'whole' | 'torn' | 'lost'): void {
       running?.clock.kill();
       running?.disk.flush();
+      running?.branchDisk.flush();
       running = undefined;
       if (disk === 'torn') {
         file = file?.slice(0, file.length / 2);
+        branchFiles = new Map(
+          Array.from(branchFiles, ([owner, text]) => [owner, text.slice(0, text.length / 2)]),
+        );
       } else if (disk === 'lost') {
         file = undefined;
+        branchFiles = new Map();
       }
     },
     /** /metrics; undefined while the process does not run. */
@@ -111,6 +148,37 @@ function delayedWrites(clock: VirtualClock, marks: HighWaterMarks, write: (text:
         ({ changes } = marks);
         const dueMs = pending?.dueMs ?? clock.monotonicMs() + WRITE_INTERVAL_MS;
         pending = { text: [...marks.serialize(clock.nowMs())].join(''), dueMs };
+      }
+    },
+  };
+}
+
+/** The windows of branches reach the disk up to ten seconds after they change. */
+function branchWrites(clock: VirtualClock, files: Map<string, string>) {
+  const known = new Map<CounterOwner, BranchState>();
+  const pending = new Map<CounterOwner, { readonly state: BranchState; readonly dueMs: number }>();
+  function flush(): void {
+    for (const [owner, { state, dueMs }] of pending) {
+      if (clock.monotonicMs() >= dueMs) {
+        files.set(owner, serializeBranches(owner, state));
+        pending.delete(owner);
+      }
+    }
+  }
+  return {
+    flush,
+    mayHaveChanged(customers: readonly Customer[]) {
+      flush();
+      for (const { owner, branches } of customers) {
+        const before = known.get(owner);
+        const state = branches?.state;
+        const isChanged =
+          state?.today?.sums !== before?.today?.sums || state?.past !== before?.past;
+        if (state !== undefined && isChanged) {
+          known.set(owner, state);
+          const dueMs = pending.get(owner)?.dueMs ?? clock.monotonicMs() + WRITE_INTERVAL_MS;
+          pending.set(owner, { state, dueMs });
+        }
       }
     },
   };

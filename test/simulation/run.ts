@@ -5,10 +5,12 @@
 import type { Logger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
-import type { Config } from '../../src/config/types.ts';
+import type { BranchConfig, Config, CustomerConfig } from '../../src/config/types.ts';
 import { pick } from '../../src/simulator/chance.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
+import { openingHoursText } from '../../src/simulator/libraries.ts';
+import type { Branch, Library } from '../../src/simulator/libraries.ts';
 import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
 import { configOf } from '../support/exporter-process.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -50,6 +52,7 @@ const MAX_EVENTS = 20;
 /** An incident comes after at most this many waits, in the middle of polls. */
 const MAX_WAITS = 40;
 const MISSED_SCRAPES = 0.03;
+const UNKNOWN_BRANCH = 999_999;
 
 export async function runSeed(seed: number, options?: RunOptions): Promise<RunResult> {
   return runEnvironment(drawEnvironment(seed), options);
@@ -92,7 +95,13 @@ export class Run {
       { streams: ['people', 'logins'], breakdowns },
     );
     this.config = { ...config, service: { ...config.service, requestTimes } };
-    this.auditor = createAuditor(environment, this.service, this.clock);
+    if (environment.namesBranches) {
+      this.nameBranches();
+    }
+    this.auditor = createAuditor(environment, this.service, this.clock, (customer) => {
+      const { branches = {} } = this.config.customers.find(({ name }) => name === customer) ?? {};
+      return branches;
+    });
     this.#network = new Network({
       service: this.service,
       faults: this.faults,
@@ -126,6 +135,17 @@ export class Run {
       faults: [...this.faults.counts.values()].reduce((sum, count) => sum + count, 0),
       incidents: this.#incidents,
     };
+  }
+
+  /** Draws which branches the configuration of the exporter names, and what it says of them. */
+  nameBranches(): void {
+    const { config, random, service, environment } = this;
+    const libraries = new Map(service.customers.map(({ library }) => [library.name, library]));
+    const customers = config.customers.map((one) => {
+      const library = libraries.get(one.name);
+      return library ? { ...one, branches: drawNamed(random, library, environment) } : one;
+    });
+    this.config = { ...config, customers };
   }
 
   #connect(exporter: string, clock: VirtualClock): ProcessNetwork {
@@ -211,4 +231,30 @@ export class Run {
     };
     return { debug() {}, info: write, warn: write, error: write };
   }
+}
+
+/** Some of the branches of a library, and sometimes one that it does not have. */
+function drawNamed(
+  random: Random,
+  { branches, opening }: Library,
+  { conventions: { groupKey } }: Environment,
+): CustomerConfig['branches'] {
+  const known = branches.filter(() => random.next() < 0.6);
+  const named: readonly Branch[] =
+    random.next() < 0.5 ? [...known, { id: UNKNOWN_BRANCH, name: 'Closed' }] : known;
+  const drawn = named.map(({ id, name, ...branch }): [string, BranchConfig] => {
+    const hours = openingHoursText(branch.opening ?? opening);
+    return [
+      groupKey === 'name' ? `${name} ${id}` : String(id),
+      {
+        name,
+        openingHours: random.next() < 0.3 && hours !== '' ? hours : undefined,
+        staffedHours: undefined,
+        holidays: undefined,
+        capacity: 50,
+        estimate: random.next() < 0.9,
+      },
+    ];
+  });
+  return Object.fromEntries(drawn);
 }

@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
+import { drawEnvironment } from './environment.ts';
 import { runSeed } from './run.ts';
 import type { RunResult } from './run.ts';
 
@@ -17,6 +18,8 @@ const { values } = parseArgs({
     list: { type: 'string' },
     /** The first seed. */
     seed: { type: 'string', default: '1' },
+    /** Whether to take only environments that are polled by branch. */
+    branches: { type: 'boolean', default: false },
     /** Threads. */
     jobs: { type: 'string', default: '1' },
   },
@@ -30,6 +33,7 @@ const list = values.list?.split(',').map(Number);
 const jobs = Number(values.jobs);
 const counts = { days: 0, polls: 0, requests: 0, scrapes: 0, faults: 0, incidents: 0 };
 let begun = 0;
+let nextSeed = Number(values.seed);
 let finished = 0;
 let failed = 0;
 let progressMs = started;
@@ -40,7 +44,7 @@ process.exitCode = failed > 0 ? 1 : 0;
 
 async function run(runOne: (seed: number) => Promise<RunResult>): Promise<void> {
   while (!isDone()) {
-    const seed = list?.[begun] ?? Number(values.seed) + begun;
+    const seed = list?.[begun] ?? drawSeed();
     begun += 1;
     const result = await runOne(seed).catch((cause: unknown) => {
       throw new Error(`the simulation of seed ${seed} failed`, { cause });
@@ -51,6 +55,13 @@ async function run(runOne: (seed: number) => Promise<RunResult>): Promise<void> 
       process.stderr.write(process.stderr.isTTY ? `\r${summary()} ` : `${summary()}\n`);
     }
   }
+}
+
+function drawSeed(): number {
+  while (values.branches && drawEnvironment(nextSeed).branches === 0) {
+    nextSeed += 1;
+  }
+  return nextSeed++;
 }
 
 async function runInThread(): Promise<void> {

@@ -1,9 +1,11 @@
 /** What the audits tolerate, given the conventions, faults and incidents of an environment. */
+import { Temporal } from 'temporal-polyfill';
 import type { Environment, IncidentKind } from './environment.ts';
 
 /** Start of the day in every environment. */
 export const DAY_STARTS_AT = '04:00';
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
 const CROWD = 600;
 
 export function mayOccur(
@@ -67,6 +69,72 @@ export function canAuditOccupancy(environment: Environment): boolean {
     conventions.serviceClockMs === 0 &&
     !isCrowded(environment)
   );
+}
+
+/**
+ * Occupancy of branches follows from the records: keys and windows agree, and clocks are right. Late and
+ * corrected records are no exception.
+ */
+export function canAuditBranches(environment: Environment): boolean {
+  const { conventions } = environment;
+  return (
+    hasKnownKeys(environment) &&
+    conventions.forcedGroups === 'never' &&
+    conventions.forced.above === 'bytes' &&
+    (conventions.windowTime === 'server') === (conventions.keyTime === 'server') &&
+    conventions.deviceClocks.share === 0 &&
+    conventions.serviceClockMs === 0 &&
+    !isCrowded(environment)
+  );
+}
+
+/** The 28 days before a day are the same at each reading. */
+export function canAuditBranchEstimates(environment: Environment): boolean {
+  const { conventions, requestTimes, startMs, timezone, days } = environment;
+  const firstMs = startMs - 30 * DAY_MS;
+  const hasRepeated = repeatedTimes(firstMs, timezone, (days + 31) * DAY_MS) !== undefined;
+  const isHonoured = conventions.designator === 'honoured' && requestTimes !== 'local';
+  return isExactAfterPoll(environment) && (isHonoured || !hasRepeated);
+}
+
+export interface TimeRange {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/**
+ * If offsets are ignored or not sent, a window may start in the wrong one of two hours, until the next
+ * baseline, or as long as given.
+ */
+export function mayConfuseHours(
+  { conventions, requestTimes, timezone, reconcileIntervalMs, intervalMs }: Environment,
+  dayMs: number,
+  readMs: number,
+  forMs = reconcileIntervalMs + 4 * intervalMs,
+): boolean {
+  const repeated = repeatedTimes(dayMs, timezone);
+  return (
+    requestTimes !== 'utc' &&
+    (conventions.designator !== 'honoured' || requestTimes === 'local') &&
+    repeated !== undefined &&
+    readMs > repeated.startMs &&
+    readMs < repeated.endMs + forMs
+  );
+}
+
+/** The local times that occur twice within a time after an instant, by default a day, if clocks are set back. */
+export function repeatedTimes(
+  fromMs: number,
+  timezone: string,
+  withinMs = DAY_MS,
+): TimeRange | undefined {
+  const start = Temporal.Instant.fromEpochMilliseconds(fromMs).toZonedDateTimeISO(timezone);
+  const change = start.getTimeZoneTransition('next');
+  const backMs = change === null ? 0 : (start.offsetNanoseconds - change.offsetNanoseconds) / 1e6;
+  const changeMs = change?.epochMilliseconds ?? Infinity;
+  return backMs > 0 && changeMs < fromMs + withinMs
+    ? { startMs: changeMs - backMs, endMs: changeMs + backMs }
+    : undefined;
 }
 
 /** Minute keys have a format that the exporter knows. */

@@ -4,6 +4,7 @@ import type { Logger } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
 import { Secret } from '../../src/base/secret.ts';
 import type { Config, CustomerConfig, PollingConfig } from '../../src/config/types.ts';
+import type { Customer } from '../../src/counting/customer.ts';
 import type { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { Exporter } from '../../src/exporter.ts';
 import type { PollObserver } from '../../src/polling/scheduler.ts';
@@ -20,11 +21,14 @@ export interface ExporterProcessOptions {
   readonly marks: HighWaterMarks;
   readonly exchange: Exchange;
   readonly observer: PollObserver;
+  /** Gives the branches of a customer what was stored. */
+  readonly restoreBranches?: ((customer: Customer) => void) | undefined;
   /** Replacements of mutation tests. */
   readonly wrapClient?: ((client: CustomerClient) => CustomerClient) | undefined;
 }
 
 export interface ExporterProcess {
+  readonly customers: readonly Customer[];
   /** Updates the customers as a reload does. */
   apply(config: Config): Promise<unknown>;
   stop(): Promise<void>;
@@ -33,13 +37,19 @@ export interface ExporterProcess {
 }
 
 export function startExporter(config: Config, options: ExporterProcessOptions): ExporterProcess {
-  const { clock, random, log, marks, exchange, observer, wrapClient } = options;
+  const { clock, random, log, marks, exchange, observer, restoreBranches, wrapClient } = options;
   const transport = { exchange, close() {} };
   const exporter = new Exporter(config, {
     clock,
     log,
     marks,
     observer: { ...observer, request() {} },
+    ...(restoreBranches && {
+      restoreBranches: async (customer) => {
+        restoreBranches(customer);
+        return Promise.resolve();
+      },
+    }),
     connect(settings, serviceObserver) {
       const service = createService({
         config: settings,
@@ -61,6 +71,9 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
   exporter.start();
   void exporter.apply(config);
   return {
+    get customers() {
+      return exporter.customers.map(({ customer }) => customer);
+    },
     apply: (next) => exporter.apply(next),
     stop: () => exporter.stop(),
     scrape: () =>

@@ -1,0 +1,407 @@
+/**
+ * Audits the gauges of branches. Each must follow from the records that the service had at an instant
+ * shortly before: the sums of quarter-hours, and of what came since. Late records may come late here, too,
+ * but must not be missing for good.
+ */
+import { learnDoors } from '../../src/counting/occupancy/door-model.ts';
+import type { DoorModel } from '../../src/counting/occupancy/door-model.ts';
+import { UNKNOWN_HOURS } from '../../src/counting/occupancy/estimate.ts';
+import { estimateToday } from '../../src/counting/occupancy/today-estimate.ts';
+import type { BranchRecord } from '../../src/simulator/ground-truth.ts';
+import { dayStart, wallMs } from '../acceptance/local-time.ts';
+import type { AuditContext, CustomerScrape } from './auditor.ts';
+import { idOf } from './breakdown-auditor.ts';
+import {
+  canAuditBranches,
+  canAuditBranchEstimates,
+  DAY_STARTS_AT,
+  mayConfuseHours,
+  mayLackRows,
+  mayOccur,
+  removedCounts,
+} from './tolerances.ts';
+
+const MINUTE_MS = 60_000;
+const QUARTER_MS = 15 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const HISTORY_DAYS = 28;
+/** A window is read this long after its end. */
+const SETTLE_MS = 5 * MINUTE_MS;
+/** Values older than a quarter-hour are absent; reading them takes less than a minute. */
+const MAX_AGE_MS = 16 * MINUTE_MS;
+const SIDES = ['entered', 'exited'] as const;
+const ESTIMATE = ['people', 'lower_people', 'upper_people'].map(
+  (name) => `library_occupancy_estimate_${name}`,
+);
+/** Values are exported with all of their digits. */
+const TOLERANCE = 1e-6;
+
+/** What the service has of one branch in a day, by window and since the last of them. */
+interface Counted {
+  readonly windows: readonly BranchSums[];
+  readonly running: BranchSums;
+}
+
+interface BranchSums {
+  entered: number;
+  exited: number;
+}
+
+export function createBranchAuditor({
+  environment,
+  service,
+  clock,
+  branchesOf,
+  report,
+}: AuditContext) {
+  const { conventions, timezone, intervalMs, reconcileIntervalMs } = environment;
+  const mayStep = mayOccur(environment, 'clock steps');
+  /** By customer, day and branch. */
+  const models = new Map<string, DoorModel>();
+
+  /** Audits what may be absent; `inTheEnd` only where the last successful poll is old. */
+  function audit(of: CustomerScrape, inTheEnd: boolean): void {
+    if (!environment.breakdowns.includes('branch')) {
+      return;
+    }
+    auditNames(of);
+    auditSums(of, inTheEnd);
+    if (inTheEnd || (!mayLackRows(environment) && !mayStep)) {
+      auditWindows(of, inTheEnd);
+    }
+  }
+
+  /** There are no other branches than those that exist or are configured. */
+  function auditNames({ exporter, customer, scrape }: CustomerScrape): void {
+    const known = new Set(libraryOf(customer)?.branches.map(({ id }) => id));
+    const configured = branchesOf(customer);
+    const isForced = conventions.forcedGroups === 'always';
+    for (const [key, inside] of scrape.values('library_occupancy_people', customer)) {
+      if (key !== '' && !known.has(idOf(key)) && !Object.hasOwn(configured, key)) {
+        report(`${exporter} has a branch ${key} of ${customer} that does not exist`);
+      }
+      if (isForced && inside > 0) {
+        report(`${exporter} has people in ${key} of ${customer}, and the service has no branches`);
+      }
+    }
+    for (const [key, { capacity }] of Object.entries(configured)) {
+      const exported = scrape.value('library_capacity_people', customer, key);
+      if (exported !== capacity) {
+        report(`${exporter} ${customer} ${key} has a capacity of ${exported}, not ${capacity}`);
+      }
+    }
+  }
+
+  /** Today's entries and exits are those of the service at some instant of the last accepted poll. */
+  function auditSums(of: CustomerScrape, inTheEnd: boolean): void {
+    const { exporter, customer, scrape, dayMs } = of;
+    const poll = of.lastPoll('branch');
+    const acceptedName = 'library_values_accepted_timestamp_seconds';
+    const acceptedMs = 1000 * (scrape.value(acceptedName, customer, 'branch') ?? NaN);
+    if (
+      poll === undefined ||
+      acceptedMs !== poll.endMs ||
+      (!inTheEnd && (mayLackRows(environment) || mayStep)) ||
+      mayConfuseHours(environment, dayMs, poll.endMs)
+    ) {
+      return;
+    }
+    const [early, late] = [poll.endMs - poll.tookMs, poll.endMs].map((atMs) =>
+      service.breakdownTotals(customer, 'branch', dayMs, atMs),
+    );
+    for (const side of SIDES) {
+      for (const [key, value] of scrape.values(`library_people_${side}_today`, customer)) {
+        const ends = [early, late].map((totals) => totals?.get(idOf(key))?.[side] ?? 0);
+        const slack = removedCounts(environment, Math.max(...ends));
+        const [least, most] = [Math.min(...ends) - slack, Math.max(...ends) + slack];
+        if (value < least || value > most) {
+          report(
+            `${exporter} ${customer} ${key} ${side} today is ${value}, and not ${least} to ${most}`,
+          );
+        }
+      }
+    }
+  }
+
+  function auditWindows(of: CustomerScrape, inTheEnd: boolean): void {
+    const { exporter, customer, scrape, dayMs } = of;
+    const poll = of.lastPoll('people');
+    const nowMs = clock.nowMs();
+    const mayConfuse = mayConfuseHours(environment, dayMs, nowMs, Infinity);
+    if (poll === undefined || !canAuditBranches(environment) || mayConfuse) {
+      return;
+    }
+    // What changed before this was found by a baseline and a window after it.
+    const settledMs = nowMs - reconcileIntervalMs - 4 * intervalMs - 2 * MAX_AGE_MS;
+    const records = service.branchRecords(customer, dayMs, settledMs, nowMs);
+    if (records.some((record) => changedLate(record, settledMs, nowMs))) {
+      return;
+    }
+    const byBranch = Map.groupBy(records, ({ branchId }) => branchId);
+    const exported = scrape.values('library_occupancy_people', customer);
+    const isOld = nowMs - poll.endMs > 14 * MINUTE_MS || intervalMs > 10 * MINUTE_MS;
+    const isNewDay = nowMs - dayMs < 5 * intervalMs + MAX_AGE_MS;
+    const mayBeAbsent = !inTheEnd || isOld || isNewDay || conventions.rateLimit !== undefined;
+    for (const { id } of libraryOf(customer)?.branches ?? []) {
+      const own = byBranch.get(id) ?? [];
+      const key = [...exported.keys()].find((one) => one !== '' && idOf(one) === id);
+      if (key === undefined) {
+        if (own.length > 0 && !mayBeAbsent) {
+          report(`${exporter} has no occupancy of branch ${id} of ${customer} in the end`);
+        }
+        continue;
+      }
+      auditOccupancy(of, key, own, exported.get(key) ?? NaN);
+      auditLastSeen(of, key, own);
+      auditEstimate(of, key, own, poll.tookMs);
+    }
+  }
+
+  function auditOccupancy(
+    { exporter, customer, dayMs }: CustomerScrape,
+    key: string,
+    records: readonly BranchRecord[],
+    exported: number,
+  ): void {
+    const possible = new Set<number>();
+    for (const { counted } of possibleCounts(dayMs, records)) {
+      possible.add(occupancyOf(counted));
+    }
+    if (!possible.has(exported)) {
+      const values = [...possible].join(' or ');
+      report(
+        `${exporter} library_occupancy_people ${customer} ${key} is ${exported}, not ${values}`,
+      );
+    }
+  }
+
+  /** To the window, or to a poll; a branch that was not seen today has an older value. */
+  function auditLastSeen(
+    { exporter, customer, scrape, dayMs }: CustomerScrape,
+    key: string,
+    records: readonly BranchRecord[],
+  ): void {
+    const name = 'library_people_last_seen_timestamp_seconds';
+    const exported = 1000 * (scrape.value(name, customer, key) ?? NaN);
+    const nowMs = clock.nowMs();
+    // Where no window includes its edges, a record on the edge of two is in the next one.
+    const settledMs = nowMs - MAX_AGE_MS - SETTLE_MS - 2 * intervalMs;
+    const settled = records.filter(({ knownFromMs }) => knownFromMs < settledMs);
+    const [newest, settledNewest] = [records, settled].map((some) =>
+      some.reduce((max, { windowMs }) => Math.max(max, windowMs), -Infinity),
+    );
+    if (exported > nowMs) {
+      report(`${exporter} ${customer} ${key} was last seen in the future, at ${exported / 1000}`);
+    }
+    const least = (settledNewest ?? -Infinity) - QUARTER_MS - MINUTE_MS;
+    const most = (newest ?? -Infinity) + MAX_AGE_MS + intervalMs;
+    if (exported < least || (exported >= dayMs && exported > most)) {
+      report(
+        `${exporter} ${customer} ${key} was last seen at ${exported / 1000}, not ${least / 1000} to ${most / 1000}`,
+      );
+    }
+  }
+
+  /** The method has golden vectors: this verifies the counts that it is given, of today and of 28 days. */
+  function auditEstimate(
+    of: CustomerScrape,
+    key: string,
+    records: readonly BranchRecord[],
+    tookMs: number,
+  ): void {
+    const { exporter, customer, scrape, dayMs } = of;
+    const [people, lower, upper] = ESTIMATE.map((name) => scrape.value(name, customer, key));
+    const configured = branchesOf(customer);
+    const settings = Object.hasOwn(configured, key) ? configured[key] : undefined;
+    if (people === undefined || lower === undefined || upper === undefined) {
+      if (people !== lower || lower !== upper) {
+        report(`${exporter} ${customer} ${key} has an incomplete estimate`);
+      }
+      return;
+    }
+    if (!(lower >= 0 && lower <= people && people <= upper && upper < Infinity)) {
+      report(`${exporter} estimates ${people} people in ${key}, between ${lower} and ${upper}`);
+    }
+    if (settings?.estimate === false) {
+      report(`${exporter} estimates the people in ${key} of ${customer}, which is switched off`);
+    }
+    if (settings?.openingHours !== undefined || !canAuditBranchEstimates(environment)) {
+      return;
+    }
+    const model = modelOf(customer, idOf(key), dayMs);
+    if (model === undefined) {
+      return;
+    }
+    const day = { startMs: dayMs, endMs: dayMs + DAY_MS };
+    const doors = { day, model, hours: UNKNOWN_HOURS };
+    for (const { counted, fromMs, toMs } of possibleCounts(dayMs, records)) {
+      const lastMinute = Math.ceil((toMs + MINUTE_MS - dayMs) / MINUTE_MS);
+      const firstMinute = Math.ceil((fromMs - tookMs - dayMs) / MINUTE_MS);
+      for (let minute = lastMinute; minute >= firstMinute; minute -= 1) {
+        const endMs = dayMs + minute * MINUTE_MS;
+        if (finishedWindows(endMs, dayMs) === counted.windows.length) {
+          const minutes = minutesOf(counted, minute);
+          const today = { ...minutes, day, weekday: 0, before: [0, 0] };
+          const { estimate } = estimateToday(doors, today, endMs, undefined);
+          const values = [estimate?.people, estimate?.lower, estimate?.upper];
+          if ([people, lower, upper].every((value, i) => isNear(value, values[i]))) {
+            return;
+          }
+        }
+      }
+    }
+    report(
+      `${exporter} estimates ${people} people in ${key} of ${customer}, which follows from no counts of the last minutes`,
+    );
+  }
+
+  /** The doors as learned from 28 days by hour; undefined if a record came around the day's start. */
+  function modelOf(customer: string, branchId: number, dayMs: number): DoorModel | undefined {
+    const name = `${customer} ${branchId} ${dayMs}`;
+    const known = models.get(name);
+    if (known !== undefined) {
+      return known;
+    }
+    const days: number[] = [dayMs];
+    while (days.length <= HISTORY_DAYS) {
+      const before = (days[0] ?? dayMs) - DAY_MS / 2;
+      days.unshift(dayStart(before, timezone, DAY_STARTS_AT));
+    }
+    const all = service.branchRecords(customer, days[0] ?? 0, dayMs);
+    const isAtStart = all.some(
+      ({ windowMs, knownFromMs }) =>
+        Math.abs(windowMs - dayMs) < SETTLE_MS || (windowMs < dayMs && knownFromMs > dayMs),
+    );
+    if (isAtStart) {
+      return undefined;
+    }
+    const own = all.filter((record) => record.branchId === branchId);
+    const past = days.slice(0, -1).map((startMs, i) => {
+      const endMs = days[i + 1] ?? dayMs;
+      const ofDay = own.filter(({ windowMs }) => isWithin(windowMs, startMs, endMs));
+      const quarters = SIDES.map(() => new Float64Array(24 * 4));
+      for (const { windowMs, ...counts } of ofDay) {
+        // A 25th hour is part of the last one.
+        const hour = Math.min(23, windowOf(windowMs, startMs, HOUR_MS));
+        SIDES.forEach((side, counter) => {
+          for (let quarter = 4 * hour; quarter < 4 * hour + 4; quarter += 1) {
+            const of = quarters[counter] ?? [];
+            of[quarter] = (of[quarter] ?? 0) + counts[side] / 4;
+          }
+        });
+      }
+      const weekday = weekdayOf(startMs);
+      return { weekday, stepMs: QUARTER_MS, first: 0, counts: quarters };
+    });
+    const model = learnDoors(past, weekdayOf(dayMs));
+    models.set(name, model);
+    return model;
+  }
+
+  function weekdayOf(startMs: number): number {
+    return new Date(wallMs(startMs, timezone)).getUTCDay();
+  }
+
+  /** What the service had at each instant of the last minutes, and the windows that may have been finished. */
+  function* possibleCounts(dayMs: number, records: readonly BranchRecord[]) {
+    const nowMs = clock.nowMs();
+    const oldestMs = Math.max(dayMs, nowMs - MAX_AGE_MS);
+    const changes = records
+      .flatMap(({ knownFromMs, goneMs }) => [knownFromMs, goneMs])
+      .filter((atMs) => atMs > oldestMs && atMs <= nowMs);
+    const instants = [...new Set([oldestMs, ...changes])].toSorted((a, b) => b - a);
+    for (const [i, fromMs] of instants.entries()) {
+      const toMs = instants[i - 1] ?? nowMs;
+      const known = records.filter(
+        ({ knownFromMs, goneMs }) => knownFromMs <= fromMs && goneMs > fromMs,
+      );
+      const last = finishedWindows(nowMs, dayMs);
+      const first = finishedWindows(fromMs - 2 * SETTLE_MS, dayMs);
+      for (let windows = last; windows >= first; windows -= 1) {
+        yield { counted: countedIn(known, dayMs, windows), fromMs, toMs };
+      }
+    }
+  }
+
+  function countedIn(
+    records: readonly BranchRecord[],
+    dayMs: number,
+    windowCount: number,
+  ): Counted {
+    const windows = Array.from({ length: windowCount }, () => ({ entered: 0, exited: 0 }));
+    const running = { entered: 0, exited: 0 };
+    const endMs = dayMs + windowCount * QUARTER_MS;
+    for (const { windowMs, entered, exited } of records) {
+      const window = windows[windowOf(windowMs, dayMs, QUARTER_MS)];
+      const isRunning = conventions.fromEdge === 'inclusive' ? windowMs >= endMs : windowMs > endMs;
+      for (const sums of [window, isRunning ? running : undefined]) {
+        if (sums !== undefined) {
+          sums.entered += entered;
+          sums.exited += exited;
+        }
+      }
+    }
+    return { windows, running };
+  }
+
+  /** The first window whose sums since the day's start have a record. */
+  function windowOf(windowMs: number, dayMs: number, stepMs: number): number {
+    const steps = (windowMs - dayMs) / stepMs;
+    return conventions.toEdge === 'inclusive'
+      ? Math.max(0, Math.ceil(steps) - 1)
+      : Math.floor(steps);
+  }
+
+  function isWithin(windowMs: number, fromMs: number, toMs: number): boolean {
+    const isAfter = conventions.fromEdge === 'inclusive' ? windowMs >= fromMs : windowMs > fromMs;
+    return isAfter && (conventions.toEdge === 'inclusive' ? windowMs <= toMs : windowMs < toMs);
+  }
+
+  function libraryOf(customer: string) {
+    return service.customers.find(({ library }) => library.name === customer)?.library;
+  }
+
+  return { audit };
+}
+
+/** Whether a record appeared or went after an instant, and after its window had been read. */
+function changedLate(
+  { windowMs, knownFromMs, goneMs }: BranchRecord,
+  sinceMs: number,
+  nowMs: number,
+): boolean {
+  const isLate = knownFromMs > sinceMs && knownFromMs - windowMs > SETTLE_MS - MINUTE_MS;
+  return isLate || (goneMs > sinceMs && goneMs <= nowMs);
+}
+
+/** Minutes that have begun count as over. */
+function finishedWindows(endMs: number, dayMs: number): number {
+  const minutes = Math.ceil((endMs - dayMs) / MINUTE_MS);
+  return Math.max(0, Math.floor((minutes * MINUTE_MS - SETTLE_MS) / QUARTER_MS));
+}
+
+/** Nobody can leave an empty building: an exit that is too many is ignored. */
+function occupancyOf({ windows, running }: Counted): number {
+  return [...windows, running].reduce(
+    (inside, { entered, exited }) => Math.max(0, inside + entered - exited),
+    0,
+  );
+}
+
+/** Counts of a window spread evenly over its minutes. */
+function minutesOf({ windows, running }: Counted, endMinute: number) {
+  const start = windows.length * 15;
+  const counts = SIDES.map((side) =>
+    Float64Array.from({ length: endMinute }, (_, minute) =>
+      minute < start
+        ? (windows[Math.floor(minute / 15)]?.[side] ?? 0) / 15
+        : running[side] / (endMinute - start),
+    ),
+  );
+  return { stepMs: MINUTE_MS, first: 0, counts };
+}
+
+function isNear(a: number, b = NaN): boolean {
+  return Math.abs(a - b) <= TOLERANCE * Math.max(1, Math.abs(a));
+}
