@@ -7,11 +7,13 @@ import { ServiceError } from '../../src/base/errors.ts';
 import type { AggregatedResponse, Aggregation, Row } from '../../src/base/model.ts';
 import type { Config } from '../../src/config/types.ts';
 import type { BranchSites } from '../../src/counting/branches/branch-sites.ts';
+import type { BranchState, BranchTask } from '../../src/counting/branches/branch-windows.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
 import type { CustomerClient } from '../../src/service/types.ts';
 import type { Environment } from './environment.ts';
 import {
+  canAuditBranches,
   canAuditOccupancy,
   hasLocalKeys,
   isExactAfterPoll,
@@ -25,14 +27,17 @@ export interface Mutation {
   readonly client?: (client: CustomerClient) => CustomerClient;
   readonly exchange?: (exchange: Exchange) => Exchange;
   readonly marks?: () => HighWaterMarks;
-  /** Is given the branches of a customer before they are restored, more than once. */
+  /** Is given the branches of a customer before they are polled, more than once. */
   readonly branches?: (branches: BranchSites) => void;
+  /** Changes the windows of branches that were stored. */
+  readonly restored?: (state: BranchState) => BranchState;
   readonly scrape?: (scrape: () => string) => () => string;
   /** Environments in which the error can have an effect. Default: all. */
   readonly appliesTo?: (environment: Environment) => boolean;
 }
 
 const MINUTE_MS = 60_000;
+const QUARTER_MS = 15 * MINUTE_MS;
 const CONNECT_PATH = '/connect/token';
 
 export const MUTATIONS: Readonly<Record<string, Mutation>> = {
@@ -186,7 +191,72 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     },
     appliesTo: (environment) => mayOccur(environment, 'outage'),
   },
+  'late records of branches not repaired': {
+    client: withFirstWindows,
+    appliesTo: (environment) =>
+      canAuditBranches(environment) && environment.conventions.lateness.offlineShare > 0,
+  },
+  'running window of branches starts a window early': {
+    branches: withTasks((task) =>
+      task.kind === 'running' ? { ...task, fromMs: task.fromMs - QUARTER_MS } : task,
+    ),
+    appliesTo: hasPromptBranches,
+  },
+  'day of branches starts an hour late': {
+    branches: withTasks((task) =>
+      task.kind === 'running' ? task : { ...task, fromMs: task.fromMs + 4 * QUARTER_MS },
+    ),
+    appliesTo: (environment) => hasPromptBranches(environment) && environment.alwaysOpen,
+  },
+  'windows of branches end with the next one': {
+    branches: withTasks((task) =>
+      task.toMs === undefined ? task : { ...task, toMs: task.toMs + QUARTER_MS },
+    ),
+    appliesTo: hasPromptBranches,
+  },
+  'stored windows given to other branches after a restart': {
+    restored: (state) => ({ ...state, keys: state.keys.toReversed() }),
+    appliesTo: (environment) =>
+      hasPromptBranches(environment) &&
+      environment.branches > 1 &&
+      (mayOccur(environment, 'kill') || mayOccur(environment, 'kill, torn file')),
+  },
 };
+
+function hasPromptBranches(environment: Environment): boolean {
+  return environment.branches > 0 && canAuditBranches(environment) && isExactAfterPoll(environment);
+}
+
+/** Changes the requests for the windows of branches. */
+function withTasks(change: (task: BranchTask) => BranchTask): (branches: BranchSites) => void {
+  const changed = new WeakSet<BranchSites>();
+  return (branches) => {
+    if (!changed.has(branches)) {
+      changed.add(branches);
+      const plan = branches.plan.bind(branches);
+      branches.plan = () => {
+        const task = plan();
+        return task && change(task);
+      };
+    }
+  };
+}
+
+/** Responds to a query for a window of branches with the first response to it. */
+function withFirstWindows(client: CustomerClient): CustomerClient {
+  const responses = new Map<string, AggregatedResponse>();
+  return {
+    async query(query, signal) {
+      const key = JSON.stringify(query);
+      const isWindow = query.aggregation === 'branch' && query.to !== undefined;
+      const response = (isWindow && responses.get(key)) || (await client.query(query, signal));
+      if (isWindow) {
+        responses.set(key, response);
+      }
+      return response;
+    },
+  };
+}
 
 function hasCorrections({ conventions }: Environment): boolean {
   return conventions.corrections.share > 0;

@@ -94,7 +94,8 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
     }
     restored.add(branches);
     try {
-      branches.restore(restoreBranches(owner, text));
+      const state = restoreBranches(owner, text);
+      branches.restore(mutation.restored?.(state) ?? state);
     } catch {
       // The windows are read from the service.
     }

@@ -32,6 +32,7 @@ test.each([
   ['no high-water mark', 2],
   ['lagging day aggregation trusted', 6],
   ['doors learned from other days by each process', 883],
+  ['windows of branches end with the next one', 75],
 ])('the mutation "%s" is found', TIMEOUT, async (name, seed) => {
   const { violations } = await runSeed(seed, { mutation: MUTATIONS[name] });
   expect(violations).not.toEqual([]);
