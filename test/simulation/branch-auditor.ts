@@ -15,6 +15,7 @@ import {
   canAuditBranches,
   canAuditBranchEstimates,
   DAY_STARTS_AT,
+  haveWindowsKeyTime,
   mayConfuseHours,
   mayLackRows,
   mayOccur,
@@ -56,6 +57,10 @@ export function createBranchAuditor({
   report,
 }: AuditContext) {
   const { conventions, timezone, intervalMs, reconcileIntervalMs } = environment;
+  // By arrival, a record may be in the window after that of its key, which is read a quarter-hour later.
+  const maxAgeMs = haveWindowsKeyTime(environment)
+    ? MAX_AGE_MS
+    : MAX_AGE_MS + QUARTER_MS + SETTLE_MS + 2 * intervalMs;
   const mayStep = mayOccur(environment, 'clock steps');
   /** By customer, day and branch. */
   const models = new Map<string, DoorModel>();
@@ -133,7 +138,7 @@ export function createBranchAuditor({
       return;
     }
     // What changed before this was found by a baseline and a window after it.
-    const settledMs = nowMs - reconcileIntervalMs - 4 * intervalMs - 2 * MAX_AGE_MS;
+    const settledMs = nowMs - reconcileIntervalMs - 4 * intervalMs - 2 * maxAgeMs;
     const records = service.branchRecords(customer, dayMs, settledMs, nowMs);
     if (records.some((record) => changedLate(record, settledMs, nowMs))) {
       return;
@@ -186,7 +191,7 @@ export function createBranchAuditor({
     const exported = 1000 * (scrape.value(name, customer, key) ?? NaN);
     const nowMs = clock.nowMs();
     // Where no window includes its edges, a record on the edge of two is in the next one.
-    const settledMs = nowMs - MAX_AGE_MS - SETTLE_MS - 2 * intervalMs;
+    const settledMs = nowMs - maxAgeMs - SETTLE_MS - 2 * intervalMs;
     const settled = records.filter(({ knownFromMs }) => knownFromMs < settledMs);
     const [newest, settledNewest] = [records, settled].map((some) =>
       some.reduce((max, { windowMs }) => Math.max(max, windowMs), -Infinity),
@@ -306,7 +311,7 @@ export function createBranchAuditor({
   /** What the service had at each instant of the last minutes, and the windows that may have been finished. */
   function* possibleCounts(dayMs: number, records: readonly BranchRecord[]) {
     const nowMs = clock.nowMs();
-    const oldestMs = Math.max(dayMs, nowMs - MAX_AGE_MS);
+    const oldestMs = Math.max(dayMs, nowMs - maxAgeMs);
     const changes = records
       .flatMap(({ knownFromMs, goneMs }) => [knownFromMs, goneMs])
       .filter((atMs) => atMs > oldestMs && atMs <= nowMs);

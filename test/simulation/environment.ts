@@ -245,7 +245,7 @@ function visited(random: Random, environment: Environment): Environment {
       forcedTo,
       serviceClockMs,
       deviceClocks,
-      keyTime: isByArrival ? 'server' : 'local',
+      keyTime: isByArrival && random.next() < 0.5 ? 'server' : 'local',
       minuteKey: hasKnownKey ? conventions.minuteKey : minuteKey,
       rateLimit: random.next() < 0.8 ? undefined : conventions.rateLimit,
     },

@@ -63,7 +63,7 @@ export function canAuditOccupancy(environment: Environment): boolean {
     !breakdowns.includes('branch') &&
     hasKnownKeys(environment) &&
     conventions.forced.above === 'bytes' &&
-    (conventions.windowTime === 'server') === (conventions.keyTime === 'server') &&
+    haveWindowsKeyTime(environment) &&
     arrivesPromptly(environment) &&
     conventions.deviceClocks.share === 0 &&
     conventions.serviceClockMs === 0 &&
@@ -72,8 +72,8 @@ export function canAuditOccupancy(environment: Environment): boolean {
 }
 
 /**
- * Occupancy of branches follows from the records: keys and windows agree, and clocks are right. Late and
- * corrected records are no exception.
+ * Occupancy of branches follows from the records: keys are known, and clocks are right. Late and corrected
+ * records are no exception, nor are windows by arrival.
  */
 export function canAuditBranches(environment: Environment): boolean {
   const { conventions } = environment;
@@ -81,11 +81,16 @@ export function canAuditBranches(environment: Environment): boolean {
     hasKnownKeys(environment) &&
     conventions.forcedGroups === 'never' &&
     conventions.forced.above === 'bytes' &&
-    (conventions.windowTime === 'server') === (conventions.keyTime === 'server') &&
+    (conventions.windowTime === 'server' || conventions.keyTime !== 'server') &&
     conventions.deviceClocks.share === 0 &&
     conventions.serviceClockMs === 0 &&
     !isCrowded(environment)
   );
+}
+
+/** Records are in the window of their key, because both have the same time. */
+export function haveWindowsKeyTime({ conventions: { windowTime, keyTime } }: Environment): boolean {
+  return (windowTime === 'server') === (keyTime === 'server');
 }
 
 /** The 28 days before a day are the same at each reading. */
@@ -94,7 +99,9 @@ export function canAuditBranchEstimates(environment: Environment): boolean {
   const firstMs = startMs - 30 * DAY_MS;
   const hasRepeated = repeatedTimes(firstMs, timezone, (days + 31) * DAY_MS) !== undefined;
   const isHonoured = conventions.designator === 'honoured' && requestTimes !== 'local';
-  return isExactAfterPoll(environment) && (isHonoured || !hasRepeated);
+  return (
+    isExactAfterPoll(environment) && haveWindowsKeyTime(environment) && (isHonoured || !hasRepeated)
+  );
 }
 
 export interface TimeRange {

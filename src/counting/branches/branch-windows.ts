@@ -208,14 +208,18 @@ export function finishedWindows(branchDay: BranchDay, endMs: number): number {
   return Math.min(Math.max(0, finished), windowsOf(branchDay));
 }
 
-/** Windows in which the customer counted nobody have the sums of those before. */
+/**
+ * Windows in which the customer counted nobody have the sums of those before. Where these differ from the
+ * customer's, one more window is requested first: by arrival, a record may be in the next one.
+ */
 function copyWindows(branchDay: BranchDay, windows: number, counted: CustomerDay): BranchDay {
   const { sums, gap } = branchDay;
   const gapNow = gapAt(branchDay, sums, sums.length, counted);
-  if (sums.length >= windows || !areEqual(gapNow, gap)) {
+  const last = sumsAt(sums, sums.length);
+  const isConfirmed = isZero(gap) || areSumsEqual(last, sumsAt(sums, sums.length - 1));
+  if (sums.length >= windows || !areEqual(gapNow, gap) || !isConfirmed) {
     return branchDay;
   }
-  const last = sumsAt(sums, sums.length);
   const before = countedUntil(branchDay, sums.length, counted);
   const longer = [...sums];
   while (
