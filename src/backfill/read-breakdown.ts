@@ -16,7 +16,7 @@ import type { Calendar, Span } from '../counting/calendar/calendar.ts';
 import { countOf, higher } from '../counting/rows/counts.ts';
 import type { Counts } from '../counting/rows/counts.ts';
 import type { CounterValues, KeyMetrics } from '../counting/customer-metrics.ts';
-import { isOver } from './replay.ts';
+import { isOver } from './targets.ts';
 import { WindowReader } from '../counting/rows/window-reader.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
 

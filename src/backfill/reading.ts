@@ -3,6 +3,7 @@ import type { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { AggregatedResponse, MinuteStream, WindowQuery } from '../base/model.ts';
 import { accessOf } from '../config/credentials.ts';
+import { readBranchHistory } from './read-branches.ts';
 import { readBreakdownHistory } from './read-breakdown.ts';
 import type { BreakdownHistory } from './read-breakdown.ts';
 import { MINUTE_MS } from '../base/duration.ts';
@@ -16,7 +17,7 @@ import type { MinuteHistory } from './read-minutes.ts';
 import type { CustomerClient, Service } from '../service/types.ts';
 import type { BackfillTarget, MonthPart } from './targets.ts';
 
-export interface PartHistory extends Pick<PeriodHistory, 'streams' | 'daysBefore'> {
+export interface PartHistory extends Pick<PeriodHistory, 'streams' | 'daysBefore' | 'branches'> {
   readonly breakdowns: readonly BreakdownHistory[];
 }
 
@@ -76,6 +77,16 @@ export function createReader(service: Service, log: Logger, stop: AbortSignal): 
         daysBefore[stream] = days;
       }
     }
-    return { streams, breakdowns, daysBefore };
+    const isByBranch = config.breakdowns.includes('branch') && streams.people !== undefined;
+    const branches = isByBranch
+      ? await readBranchHistory(
+          calendar,
+          { startMs: firstDay.startMs, endMs: range.endMs },
+          streams.people?.days ?? [],
+          daysBefore.people,
+          query,
+        )
+      : undefined;
+    return { streams, breakdowns, daysBefore, branches };
   };
 }

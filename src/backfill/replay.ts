@@ -21,7 +21,10 @@ import { lastSeenIn, positiveSums, stepsUntil } from '../counting/rows/day-count
 import type { DayCounts } from '../counting/rows/day-counts.ts';
 import { INITIAL_STATE } from '../counting/totals/state.ts';
 import type { Snapshot } from '../counting/totals/state.ts';
+import type { BranchHistory } from './read-branches.ts';
 import type { MinuteHistory } from './read-minutes.ts';
+import { BranchesReplay } from './replay-branches.ts';
+import { LAST_SECOND_MS } from './targets.ts';
 
 export interface PeriodHistory {
   readonly customer: string;
@@ -36,22 +39,16 @@ export interface PeriodHistory {
    * estimate and what is usual. A stream without them has neither.
    */
   readonly daysBefore: Readonly<Partial<Record<MinuteStream, readonly DayCounts[]>>>;
+  /** Undefined for a customer that is one building. */
+  readonly branches: BranchHistory | undefined;
   /** Upper limits of the counters: the first live values, if they are of this period. */
   readonly maxValues: Readonly<Partial<Record<CounterName, number>>>;
 }
 
 export interface PastMetrics {
   readonly atMs: number;
-  /** There are no breakdowns, and what describes polls means nothing. */
+  /** There are no breakdowns, branches are counted in the windows that are over, and what describes polls means nothing. */
   readonly metrics: CustomerMetrics;
-}
-
-/** A minute is over one second before its end, so that the last sample of a period has all of it. */
-const LAST_SECOND_MS = 1_000;
-
-/** Whether an interval is over at an instant. */
-export function isOver(endMs: number, atMs: number): boolean {
-  return endMs <= atMs + LAST_SECOND_MS;
 }
 
 /** Returns the metrics at these times, which ascend and are within the period. */
@@ -59,8 +56,12 @@ export function* replayPeriod(
   history: PeriodHistory,
   times: readonly number[],
 ): Generator<PastMetrics> {
-  const { calendar, period, maxValues } = history;
+  const { calendar, period, maxValues, timezone, description, branches } = history;
   const customer = customerOf(history);
+  const ofBranches =
+    branches && description.branches
+      ? new BranchesReplay(calendar, timezone, description.branches, branches)
+      : undefined;
   const replays = MINUTE_STREAMS.flatMap((stream) => {
     const minutes = history.streams[stream];
     return minutes === undefined ? [] : [new StreamReplay(stream, minutes, period)];
@@ -76,7 +77,11 @@ export function* replayPeriod(
       const state = { ...INITIAL_STATE, snapshot: replay.snapshotAt(atMs) };
       customer.pollSucceeded(replay.stream, { state, result: 'accepted' }, atMs);
     }
-    yield { atMs, metrics: limit(customer.metricsAt(atMs), maxValues) };
+    const metrics = limit(customer.metricsAt(atMs), maxValues);
+    yield {
+      atMs,
+      metrics: { ...metrics, branches: ofBranches?.metricsAt(atMs) ?? metrics.branches },
+    };
   }
 }
 

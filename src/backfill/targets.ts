@@ -168,3 +168,11 @@ export function sampleTimes({ startMs, endMs }: Span, stepMs: number): readonly 
   }
   return lastMs > startMs ? [...times, lastMs] : times;
 }
+
+/** A minute is over one second before its end, so that the last sample of a period has all of it. */
+export const LAST_SECOND_MS = 1_000;
+
+/** Whether an interval is over at an instant. */
+export function isOver(endMs: number, atMs: number): boolean {
+  return endMs <= atMs + LAST_SECOND_MS;
+}

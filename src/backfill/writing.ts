@@ -182,7 +182,7 @@ async function writePart(
 
 function replay(
   part: MonthPart,
-  { streams, daysBefore }: PartHistory,
+  { streams, daysBefore, branches }: PartHistory,
   withData: readonly MinuteStream[],
   stepMs: number,
 ): readonly PastMetrics[] {
@@ -196,6 +196,7 @@ function replay(
       period: part.period,
       streams: Object.fromEntries(withData.map((stream) => [stream, streams[stream]])),
       daysBefore,
+      branches,
       maxValues: maxValues(part, (name) => counterId(name)),
     },
     sampleTimes(part.range, stepMs),

@@ -80,6 +80,57 @@ test('has the estimate, learned from the month before, and none with estimate: f
   expect(seriesOf(raw, 'library_people_entered_usual_hour')).toHaveLength(193);
 });
 
+test('has the gauges of branches by quarter-hour, with the estimate, and no other totals', async () => {
+  const branches = [
+    { id: 101, name: 'Main Library' },
+    { id: 102, name: 'North', weight: 0.5 },
+  ];
+  await start({ libraries: { lone: { branches, visitsPerDay: 300 } } });
+  fixture.configure({ breakdowns: ['branch'], branches: { 102: { name: 'North', capacity: 30 } } });
+  const flags = ['--from=2026-11-03T04:00', '--to=2026-11-03T20:00', '--step=5m'];
+  expect((await fixture.run(flags)).status).toBe(0);
+  const text = fixture.month('2026-11');
+  const dayMs = Date.UTC(2026, 10, 3, 3);
+  const noonMs = Date.UTC(2026, 10, 3, 11);
+  for (const { id } of branches) {
+    function at(metric: string, atMs: number): number {
+      return valueAt(text, `${metric}{customer="lone",branch="${id}"`, atMs);
+    }
+    const counted = sums(id, dayMs, noonMs);
+    expect([counted.entered > 5, counted.exited > 0]).toEqual([true, true]);
+    const inside = Math.max(0, counted.entered - counted.exited);
+    // Until the next window is over.
+    for (const atMs of [noonMs, noonMs + 10 * 60_000]) {
+      expect(at('library_people_entered_today', atMs)).toBe(counted.entered);
+      expect(at('library_people_exited_today', atMs)).toBe(counted.exited);
+      expect(at('library_occupancy_people', atMs)).toBe(inside);
+    }
+    expect(at('library_occupancy_estimate_people', noonMs)).toBeGreaterThan(0.5 * inside);
+    expect(at('library_occupancy_estimate_people', noonMs)).toBeLessThan(2 * inside + 5);
+    expect(at('library_people_entered_usual_hour', noonMs)).toBeGreaterThan(1);
+    const seenMs = 1_000 * at('library_people_last_seen_timestamp_seconds', noonMs);
+    expect(noonMs - seenMs).toBeLessThanOrEqual(3_600_000);
+    // Counters rise at the end of the day, and an hour before the end of the range.
+    expect(at('library_branch_people_entered_total', noonMs)).toBe(
+      sums(id, NOVEMBER.startMs, dayMs).entered,
+    );
+  }
+  expect(text).not.toContain('library_occupancy_people{customer="lone",instance');
+  expect(text).toContain('library_capacity_people{customer="lone",branch="102"');
+  const total = fixture.entered(NOVEMBER.startMs, Date.UTC(2026, 10, 3, 19));
+  expect(seriesOf(text, ENTERED).at(-1)?.value).toBe(total);
+
+  function sums(branch: number, fromMs: number, toMs: number) {
+    const [since, after] = [fromMs, toMs].map((ms) =>
+      fixture.service.breakdownTotals('lone', 'branch', ms).get(branch),
+    );
+    return {
+      entered: (since?.entered ?? 0) - (after?.entered ?? 0),
+      exited: (since?.exited ?? 0) - (after?.exited ?? 0),
+    };
+  }
+});
+
 test('finished months are not read again, unless their file is damaged', async () => {
   await start();
   const first = await fixture.run(RANGE);
@@ -249,3 +300,8 @@ test.each([
   expect(fixture.requests).toEqual([]);
   expect(() => fixture.files()).toThrow('ENOENT');
 });
+
+function valueAt(text: string, id: string, atMs: number): number {
+  const [, samples = []] = [...readMonth(text)].find(([name]) => name.startsWith(id)) ?? [];
+  return samples.find((sample) => sample.atMs === atMs)?.value ?? NaN;
+}

@@ -20,6 +20,7 @@ const RIVERSIDE = {
   timezone: COPENHAGEN.name,
   calendar: CALENDAR,
   description: { ...ESTIMATED, openingHours: parseOpeningHours('Mo-Su 08:00-20:00', undefined) },
+  branches: undefined,
   maxValues: {},
 };
 
