@@ -3,14 +3,8 @@
  * nothing else: no script, no image, no font.
  */
 import { Html, NOTHING, html } from './html.ts';
-import {
-  COLUMNS,
-  formatCount,
-  renderAgo,
-  renderRow,
-  renderTime,
-  severityOf,
-} from './status-row.ts';
+import { formatCount, renderAgo, renderTime } from './status-cells.ts';
+import { COLUMNS, renderRow, severityOf } from './status-row.ts';
 import type { CustomerStatus, PollTimes, Severity } from './status-row.ts';
 import { STYLE } from './status-style.ts';
 
@@ -154,7 +148,7 @@ function renderTable(customers: readonly CustomerStatus[], times: PollTimes): Ht
         </tr>
       </thead>
       <tbody role="rowgroup">
-        ${customers.map((customer) => renderRow(customer, times))}
+        ${customers.map((customer) => renderRow(customer, times, customers.length === 1))}
       </tbody>
     </table>
   </div>`;

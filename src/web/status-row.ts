@@ -1,9 +1,7 @@
 /** One customer on the status page. */
-import { formatDuration } from '../base/duration.ts';
 import type { CounterName, Stream } from '../base/model.ts';
 import type {
   CustomerMetrics,
-  EstimateMetrics,
   Health,
   MetricsSource,
   OccupancySeries,
@@ -12,36 +10,25 @@ import { NOTHING, html } from './html.ts';
 import type { Html } from './html.ts';
 import { findSilence } from './silence.ts';
 import type { Silence } from './silence.ts';
-
-/** Separates thousands by a narrow no-break space, which is unambiguous in every country. */
-export function formatCount(count: number): string {
-  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, '\u202f');
-}
-
-/** An unknown count is a dash, never 0. */
-function renderCount(count: number | undefined): Html {
-  return count === undefined
-    ? html`<span class="soft" title="unknown">–</span>`
-    : html`${formatCount(count)}`;
-}
-
-/** Returns a text for an instant, which is the tooltip. */
-export function renderTime(atMs: number, text: string): Html {
-  const instant = new Date(atMs).toISOString();
-  return html`<time datetime="${instant}" title="${instant}">${text}</time>`;
-}
-
-/** Returns how long ago an instant was: `1h12m ago`. */
-export function renderAgo(atMs: number, nowMs: number): Html {
-  return renderTime(atMs, `${formatAge(nowMs - atMs)} ago`);
-}
-
-/** Returns a duration in two units, such as `1h12m`. Never negative, even if the clock stepped back. */
-function formatAge(ageMs: number): string {
-  const seconds = Math.max(0, Math.floor(ageMs / 1_000));
-  const unit = seconds >= 86_400 ? 3_600 : seconds >= 3_600 ? 60 : 1;
-  return formatDuration(Math.floor(seconds / unit) * unit * 1_000);
-}
+import {
+  branchesOf,
+  needsAttention,
+  renderBranches,
+  renderInsideBranches,
+  renderOpenBranches,
+} from './status-branches.ts';
+import type { BranchHours, BranchStatus } from './status-branches.ts';
+import {
+  formatAge,
+  formatCount,
+  renderAgo,
+  renderCount,
+  renderDoorBadges,
+  renderEntered,
+  renderOccupancy,
+  renderOpen,
+  renderTime,
+} from './status-cells.ts';
 
 /** Local hours and minutes. */
 function formatWallTime(atMs: number, utcOffsetSeconds: number): string {
@@ -67,6 +54,8 @@ export interface CustomerStatus extends MetricsSource {
   /** Undefined without opening hours. */
   isOpenAt(atMs: number): boolean | undefined;
   occupancySeriesAt(nowMs: number): OccupancySeries | undefined;
+  /** Undefined for a customer that is one building. */
+  readonly branches: BranchHours | undefined;
 }
 
 /** Refused credentials need a person; a failed poll may recover by itself. */
@@ -95,13 +84,6 @@ export function severityOf({ credentialsValid, health }: CustomerStatus): Severi
   return polled.some(({ up }) => up === undefined) ? 'unpolled' : 'ok';
 }
 
-const DOOR_FAULT_BADGES = {
-  exits_missing: html`<span class="badge wait">Exits missing?</span>`,
-  entries_missing: html`<span class="badge wait">Entries missing?</span>`,
-  silent: html`<span class="badge wait">Doors silent?</span>`,
-  none: NOTHING,
-} satisfies Record<NonNullable<EstimateMetrics['fault']>, Html>;
-
 /** The time of the page, and the time until the next polls. */
 export interface PollTimes {
   readonly nowMs: number;
@@ -115,6 +97,8 @@ interface Row extends PollTimes {
   readonly metrics: CustomerMetrics;
   readonly series: OccupancySeries | undefined;
   readonly silence: Silence;
+  /** Undefined for a customer that is one building. */
+  readonly branches: readonly BranchStatus[] | undefined;
 }
 
 /** The columns after the customer's name. The narrow layout repeats the names beside the values. */
@@ -123,22 +107,24 @@ export const COLUMNS: readonly {
   readonly style: string;
   readonly render: (row: Row) => Html;
 }[] = [
-  { name: 'State', style: 'state', render: ({ metrics }) => renderOpen(metrics.open) },
-  { name: 'Inside now', style: 'inside', render: ({ metrics }) => renderOccupancy(metrics) },
+  {
+    name: 'State',
+    style: 'state',
+    render: ({ metrics, branches }) =>
+      branches === undefined ? renderOpen(metrics.open) : renderOpenBranches(branches),
+  },
+  {
+    name: 'Inside now',
+    style: 'inside',
+    render: ({ metrics, branches }) =>
+      branches === undefined ? renderOccupancy(metrics) : renderInsideBranches(branches),
+  },
   { name: 'Inside today', style: 'series', render: renderSparkline },
   { name: 'Entered today', style: 'number', render: ({ metrics }) => renderEntered(metrics) },
   columnOf('Exited today', 'people_exited'),
   columnOf('Logins today', 'logins'),
   { name: 'Polls', style: 'polls', render: renderPolls },
 ];
-
-function renderEntered({ counters, usual }: CustomerMetrics): Html {
-  const usually =
-    usual?.entriesToday === undefined
-      ? NOTHING
-      : html`<small>usually ${formatCount(Math.round(usual.entriesToday))} by now</small>`;
-  return html`${renderCount(counters.people_entered?.today)} ${usually}`;
-}
 
 function columnOf(name: string, counter: CounterName) {
   return {
@@ -148,52 +134,32 @@ function columnOf(name: string, counter: CounterName) {
   };
 }
 
-/** Returns a row. Its roles repeat those of a table, which the narrow layout would lose. */
-export function renderRow(customer: CustomerStatus, { nowMs, nextPollInMs }: PollTimes): Html {
+/**
+ * Returns the row of a customer, and one of its branches. Roles repeat those of a table, which the narrow
+ * layout would lose. `isOnly` says that no other customer is on the page.
+ */
+export function renderRow(
+  customer: CustomerStatus,
+  { nowMs, nextPollInMs }: PollTimes,
+  isOnly: boolean,
+): Html {
   const metrics = customer.metricsAt(nowMs);
   const series = customer.occupancySeriesAt(nowMs);
   const silence = findSilence(metrics, nowMs, (atMs) => customer.isOpenAt(atMs));
-  const row = { customer, metrics, series, silence, nowMs, nextPollInMs };
-  const { fault } = metrics.estimate;
+  const branches = branchesOf(metrics, nowMs, customer.branches);
+  const row = { customer, metrics, series, silence, branches, nowMs, nextPollInMs };
   const severity = severityOf(customer);
-  return html`<tr role="row" class="${severity}${silence.isOverdue ? ' warns' : ''}">
-    <th role="rowheader" scope="row">
-      ${customer.customer} <small>${metrics.timezone}</small> ${BADGES[severity]}
-      ${silence.isSilent ? html`<span class="badge wait">Nobody counted</span>` : NOTHING}
-      ${fault === undefined ? NOTHING : DOOR_FAULT_BADGES[fault]}
-    </th>
-    ${COLUMNS.map(({ name, style, render }) => html`<td role="cell" class="${style}" data-label="${name}">${render(row)}</td> `)}
-  </tr> `;
-}
-
-function renderOpen(open: boolean | undefined): Html {
-  if (open === undefined) {
-    return renderCount(undefined);
-  }
-  return open ? html`<span class="open">Open</span>` : html`<span class="closed">Closed</span>`;
-}
-
-function renderEstimate({ estimate }: CustomerMetrics): Html {
-  if (estimate.people === undefined) {
-    return NOTHING;
-  }
-  const { people, lower, upper } = estimate.people;
-  return html`<small>
-    <span>estimate ${formatCount(Math.round(people))}</span>
-    <span>(${formatCount(Math.floor(lower))} to ${formatCount(Math.ceil(upper))})</span>
-  </small>`;
-}
-
-function renderOccupancy(metrics: CustomerMetrics): Html {
-  const { occupancy, capacity } = metrics;
-  if (occupancy === undefined || capacity === undefined) {
-    return html`<b>${renderCount(occupancy)}</b> ${renderEstimate(metrics)}`;
-  }
-  return html`<b>${formatCount(occupancy)}</b> <span class="soft">of ${formatCount(capacity)}</span>
-    ${renderEstimate(metrics)}
-    <meter min="0" max="${capacity}" high="${capacity * 0.9}" optimum="0" value="${occupancy}">
-      ${Math.round((occupancy / capacity) * 100)} %
-    </meter>`;
+  const warns = silence.isOverdue || branches?.some(needsAttention) === true;
+  const parent = branches === undefined || branches.length === 0 ? '' : ' parent';
+  const rowStyle = `${severity}${warns ? ' warns' : ''}${parent}`;
+  return html`<tr role="row" class="${rowStyle}">
+      <th role="rowheader" scope="row">
+        ${customer.customer} <small>${metrics.timezone}</small> ${BADGES[severity]}
+        ${renderDoorBadges(silence.isSilent, metrics.estimate)}
+      </th>
+      ${COLUMNS.map(({ name, style, render }) => html`<td role="cell" class="${style}" data-label="${name}">${render(row)}</td> `)}
+    </tr>
+    ${renderBranches(metrics.customer, branches ?? [], 1 + COLUMNS.length, nowMs, isOnly)}`;
 }
 
 function renderPolls(row: Row): Html {

@@ -52,6 +52,7 @@ tr.credentials, tr.failing { background: var(--bad-soft); box-shadow: inset 3px 
 .badge.bad { color: var(--bad); background: var(--bad-soft); }
 .badge.wait { color: var(--wait); background: var(--wait-soft); }
 .state span { white-space: nowrap; font-weight: 600; }
+.state small { display: block; margin-left: 1.1rem; }
 .state .open { color: var(--good); }
 .state .closed { color: var(--soft); }
 .open::before { content: '● '; } .closed::before { content: '○ '; }
@@ -75,6 +76,13 @@ meter:-moz-meter-sub-optimum::-moz-meter-bar { background: var(--bad); }
 .spark .now { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 2; }
 .polls { width: 24rem; min-width: 17rem; font-size: .9rem; }
 .polls small { display: block; margin-left: 1.1rem; }
+tr.branches > td { padding-top: 0; border-top: 0; }
+summary { cursor: pointer; }
+.branches table { margin-top: .4rem; }
+.branches th, .branches td { padding: .45rem .8rem; }
+.branches .inside { max-width: 14rem; }
+.branches p { margin: .4rem .8rem; }
+.last { white-space: nowrap; }
 ul { list-style: none; margin: 0; padding: 0; }
 .error { margin: .3rem 0 0; color: var(--bad); overflow-wrap: anywhere; }
 .seen { margin: .2rem 0 0; }
@@ -99,7 +107,12 @@ ul { list-style: none; margin: 0; padding: 0; }
   tbody .inside, tbody .series, tbody .polls { min-width: 0; width: auto; }
   .inside span { white-space: normal; }
   tbody .series { grid-column: span 2; }
-  tbody .polls { grid-column: 1 / -1; }
+  tbody .polls, tbody .last, tbody .parent, tbody .branches { grid-column: 1 / -1; }
+  .parent { border-bottom: 0; border-radius: .6rem .6rem 0 0; }
+  .branches { margin-top: -.75rem; border-top: 0; border-radius: 0 0 .6rem .6rem; }
+  tbody tr.branches, .branches td[colspan] { display: block; }
+  .branches tbody tr { gap: .6rem .3rem; padding: .6rem 0 .6rem .4rem; border-width: 1px 0 0; border-radius: 0; }
+  .branches tbody th, .branches tbody td { padding: 0; }
   td::before { content: attr(data-label); display: block; white-space: normal; color: var(--soft); font-size: .78rem; }
 }
 `;

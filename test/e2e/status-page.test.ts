@@ -9,8 +9,10 @@ import { launchBrowser } from './support/browser.ts';
 import { startDemo } from './support/demo.ts';
 import { eventually } from './support/processes.ts';
 
-/** All on one page. */
+/** All on one page. Every tenth has three branches, and every tenth five, which are folded. */
 const CUSTOMERS = 40;
+const WITH_THREE_BRANCHES = 4;
+const WITH_FOLDED_BRANCHES = 4;
 
 let browser: Browser;
 let server: WebServer;
@@ -85,12 +87,23 @@ test('a filter needs no script, and stays when the page loads itself again', asy
   await page.getByRole('button', { name: 'Filter' }).click();
   await page.waitForURL('**/?filter=riverside-1');
   const loaded = page.waitForEvent('load');
-  const names = await page.getByRole('rowheader').allTextContents();
+  const names = await page.locator('.scroll > table > tbody > tr > th').allTextContents();
   expect(names.length).toBeGreaterThan(10);
   expect(names.filter((name) => !name.includes('riverside-1'))).toEqual([]);
   await loaded;
   expect(new URL(page.url()).search).toBe('?filter=riverside-1');
   expect(await page.getByLabel('Filter by name').inputValue()).toBe('riverside-1');
+  expect(problems).toEqual([]);
+});
+
+test('more than three branches are folded, and unfold without a script', async () => {
+  const { page, problems } = await newPage({ javaScriptEnabled: false });
+  await page.goto(url);
+  const folded = page.getByRole('table', { name: 'Branches of riverside-19' });
+  expect(await page.getByRole('table', { name: 'Branches of riverside-18' }).count()).toBe(1);
+  expect(await folded.count()).toBe(0);
+  await page.getByText('5 branches').nth(1).click();
+  expect(await folded.getByRole('rowheader').allTextContents()).toHaveLength(5);
   expect(problems).toEqual([]);
 });
 
@@ -105,8 +118,10 @@ test.each([320, 390, 800, 1_280])(
       `Array.from(document.querySelectorAll('td, .scroll')).filter((cell) => cell.scrollWidth > cell.clientWidth + 1).length`,
     );
     expect(cut).toBe(0);
-    expect(await page.getByRole('columnheader').count()).toBe(8);
-    expect(await page.getByRole('cell').count()).toBe(CUSTOMERS * 7);
+    expect(await page.getByRole('columnheader').count()).toBe(8 + WITH_THREE_BRANCHES * 6);
+    expect(await page.getByRole('cell').count()).toBe(
+      CUSTOMERS * 7 + WITH_THREE_BRANCHES * (1 + 3 * 5) + WITH_FOLDED_BRANCHES,
+    );
   },
 );
 

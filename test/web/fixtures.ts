@@ -3,6 +3,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
 import type {
+  BranchMetrics,
   CustomerMetrics,
   OccupancySeries,
   StreamMetrics,
@@ -65,6 +66,7 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
     isOpenAt: (atMs) => values.open && atMs >= openSinceMs,
     metricsAt: () => values,
     occupancySeriesAt: () => ('series' in changes ? changes.series : series),
+    branches: { isOpenAt: (_branch, atMs) => atMs >= openSinceMs },
   };
 }
 
@@ -113,6 +115,31 @@ export function withDevices(
   };
 }
 
+export type BranchChanges = Partial<BranchMetrics> & { readonly name?: string };
+
+/** A customer that is polled by branch, with the changes of each branch. */
+export function withBranches(...changes: readonly BranchChanges[]): CustomerChanges {
+  const branches = changes.map((each, i) => ({
+    key: String(101 + i),
+    capacity: 80,
+    open: true,
+    staffed: undefined,
+    occupancy: 12,
+    estimate: NO_ESTIMATE,
+    usual: undefined,
+    counters: peopleToday(321, 309),
+    lastSeenMs: NOW_MS - 300_000,
+    ...each,
+  }));
+  const names = branches.map(({ key, name = key }) => [key, name] as const);
+  return { branches, breakdowns: { branch: { keys: [], droppedKeys: 0, names } } };
+}
+
+/** So many branches, from branch-0 on. */
+export function numberedBranches(count: number): CustomerChanges {
+  return withBranches(...Array.from({ length: count }, (_, i) => ({ name: `branch-${i}` })));
+}
+
 /** A customer that was not polled yet. */
 export const UNKNOWN: CustomerChanges = {
   open: undefined,
@@ -147,6 +174,22 @@ const KINDS: readonly CustomerChanges[] = [
   },
   polled({ waitingSinceMs: NOW_MS - 27 * HOUR_MS }),
   withDevices({ 'first-floor': [0, 0], 'ground-floor': [0, 0], 'car-park': [12, 11] }),
+  withBranches(
+    {
+      name: 'Main Library',
+      estimate: {
+        ...NO_ESTIMATE,
+        people: { people: 1_014.4, lower: 1_003, upper: 1_042.5 },
+        fault: 'exits_missing',
+        isUnbalanced: true,
+      },
+      capacity: 1_200,
+      occupancy: 1_102,
+    },
+    { name: 'North', open: false, occupancy: 0, lastSeenMs: NOW_MS - 17 * HOUR_MS },
+    { open: undefined, capacity: undefined, occupancy: undefined, counters: {} },
+  ),
+  numberedBranches(5),
 ];
 
 /** Customers that work and that fail in each way. */

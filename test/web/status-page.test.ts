@@ -16,15 +16,16 @@ import {
   HOUR_MS,
   UNKNOWN,
   customer,
-  keysOf,
+  numberedBranches,
   peopleToday,
   polled,
   seriesOf,
   statusOf,
   stream,
+  withBranches,
   withDevices,
 } from './fixtures.ts';
-import type { CustomerChanges } from './fixtures.ts';
+import type { BranchChanges, CustomerChanges } from './fixtures.ts';
 import { ask, protectedServer } from './protected.ts';
 
 function pageOf(
@@ -221,7 +222,24 @@ test('a customer is open by its hours in its zone, and unknown without hours', a
   ]);
 });
 
-describe('devices and branches that counted nobody today', () => {
+test('a branch is open by its own hours, or by those of its customer', async () => {
+  const customer = [
+    'opening_hours: "Mo-Fr 08:00-20:00"',
+    'breakdowns: [branch]',
+    'branches: { 101: Main, 102: { opening_hours: "Mo-Fr 10:00-16:00" } }',
+  ].join('\n');
+  const { config } = await load({ 'config.yaml': configWith({ customer }) });
+  const [registered] = new CustomerRegistry(new HighWaterMarks()).update(config);
+  const openedMs = Date.UTC(2026, 2, 10, 7);
+  const { branches } = registered?.customer ?? {};
+  expect(['101', '102', '103'].map((key) => branches?.isOpenAt(key, openedMs))).toEqual([
+    true,
+    false,
+    undefined,
+  ]);
+});
+
+describe('devices that counted nobody today', () => {
   const dead = withDevices({ 'door-1': [0, 0], 'door-2': [3, 0], 'door-3': [0, 2] });
 
   test.each<[string, CustomerChanges, boolean]>([
@@ -234,28 +252,16 @@ describe('devices and branches that counted nobody today', () => {
     expect(silenceOf(changes)).toEqual({ badge: false, lines, row: amber });
   });
 
-  test('are at most five each, branches by their names', () => {
-    const devices = withDevices({
-      ...Object.fromEntries(Array.from({ length: 7 }, (_, i) => [`d${i}`, [0, 0]])),
-      d9: [1, 0],
-    });
-    const branch = {
-      keys: keysOf({ 101: [0, 0], 102: [0, 0] }),
-      droppedKeys: 0,
-      names: [['101', 'Main'] as const, ['102', 'North'] as const],
-    };
-    expect(
-      silenceOf({
-        breakdowns: { ...devices.breakdowns, branch },
-        streams: { ...devices.streams, branch: stream() },
-      }).lines,
-    ).toEqual([
-      ['Nobody counted today: all 2 branches; devices d0, d1, d2, d3, d4 and 2 more', true],
+  test('are at most five', () => {
+    const none = Object.fromEntries(
+      Array.from({ length: 7 }, (_, i) => [`d${i}`, [0, 0] as const]),
+    );
+    expect(silenceOf(withDevices({ ...none, d9: [1, 0] })).lines).toEqual([
+      ['Nobody counted today: devices d0, d1, d2, d3, d4 and 2 more', true],
     ]);
-    const oneSilent = { ...branch, keys: keysOf({ 101: [1, 1], 102: [0, 0] }) };
-    expect(
-      silenceOf({ breakdowns: { branch: oneSilent }, streams: { branch: stream() } }).lines,
-    ).toEqual([['Nobody counted today: branch North', true]]);
+    expect(silenceOf(withDevices(none)).lines).toEqual([
+      ['Nobody counted today: all 7 devices', true],
+    ]);
   });
 
   test.each<[string, CustomerChanges]>([
@@ -264,6 +270,81 @@ describe('devices and branches that counted nobody today', () => {
     ['while values wait', withDevices({ 'door-1': [0, 0] }, { waitingSinceMs: NOW_MS })],
   ])('are not named %s', (_name, changes) => {
     expect(silenceOf(changes)).toEqual({ badge: false, lines: [], row: false });
+  });
+});
+
+describe('branches', () => {
+  const inside = { ...NO_ESTIMATE, people: { people: 9.6, lower: 7, upper: 11.2 } };
+  const silent = { lastSeenMs: NOW_MS - 2 * HOUR_MS };
+
+  /** The text of each row of a branch. */
+  function rowsOf(page: string): readonly string[] {
+    const table = /<table role="table" aria-label[^]*?<\/table>/.exec(page)?.[0] ?? '';
+    return Array.from(table.matchAll(/<tr [^]*?<\/tr>/g), ([row]) => textOf(row)).slice(1);
+  }
+
+  test('have a row each below their customer, with what its row has', () => {
+    const changes = withBranches(
+      { name: 'Main', usual: USUAL, estimate: { ...inside, fault: 'exits_missing' } },
+      { capacity: undefined, occupancy: undefined, counters: {}, lastSeenMs: undefined },
+      { name: 'North', open: false, occupancy: 3, lastSeenMs: NOW_MS - 26 * HOUR_MS },
+    );
+    const page = pageOf([customer(changes)]);
+    expect(rowsOf(page)).toEqual([
+      'Main 101 Exits missing? Open 12 of 80 estimate 10 (7 to 12) 15 % 321 usually 1 235 by now 309 5m ago',
+      '102 Open – – – –',
+      'North 103 Closed 3 of 80 4 % 321 309 1d2h ago',
+    ]);
+    expect(page).toContain('<table role="table" aria-label="Branches of riverside">');
+  });
+
+  test.each<[string, CustomerChanges, string]>([
+    ['are known', withBranches({}, { open: false }), 'Open 1 of 2 24 peak'],
+    ['are all closed', withBranches({ open: false, occupancy: 0 }), 'Closed 0 peak'],
+    ['have no opening hours', withBranches({ open: undefined }), '– 12 peak'],
+    ['are not all known', withBranches({}, { occupancy: undefined }), 'Open 2 of 2 – peak'],
+    ['are not known yet', withBranches(), '– – peak'],
+  ])('that %s have a sum in the row of their customer', (_name, changes, text) => {
+    expect(textOf(pageOf([customer(changes)]))).toContain(`Europe/Copenhagen ${text}`);
+  });
+
+  test.each([
+    ['three are shown', 3, 2, 'open'],
+    ['four are folded', 4, 2, ''],
+    ['four of the only customer are shown', 4, 1, 'open'],
+  ])('%s', (_name, count, customers, state) => {
+    const each = customer(numberedBranches(count));
+    const page = pageOf(Array.from({ length: customers }, () => each));
+    expect(page).toContain(`<details ${state}>`);
+    expect(textOf(page)).toContain(`next in 48s ${count} branches Branch State`);
+  });
+
+  test.each<[string, BranchChanges]>([
+    ['that count nobody while they are open', silent],
+    ['with a suspect door', { estimate: { ...inside, fault: 'silent' } }],
+    ['with unbalanced directions', { estimate: { ...inside, isUnbalanced: true } }],
+  ])('%s come first, are named, and make their rows amber', (_name, changes) => {
+    const page = pageOf([customer(withBranches({}, {}, { name: 'North', ...changes }))]);
+    expect(rowsOf(page).map((row) => /\w+/.exec(row)?.[0])).toEqual(['North', '101', '102']);
+    expect(textOf(page)).toContain('3 branches Needs attention: North Branch State');
+    expect(page.match(/<tr role="row" class="[^"]*warns/g)).toHaveLength(2);
+  });
+
+  test.each<[string, CustomerChanges]>([
+    ['that are closed', withBranches({ ...silent, open: false })],
+    ['without opening hours', withBranches({ ...silent, open: undefined })],
+    ['that opened lately', { ...withBranches(silent), openSinceMs: LATELY_MS }],
+    ['whose polls fail', { ...withBranches(silent), ...polled({ up: false }) }],
+  ])('%s may count nobody', (_name, changes) => {
+    const page = pageOf([customer(changes)]);
+    expect(page).not.toContain('Nobody counted</span>');
+    expect(page).not.toContain('Needs attention');
+  });
+
+  test('are a hundred at most for each customer', () => {
+    const page = pageOf([customer(numberedBranches(102))]);
+    expect(rowsOf(page)).toHaveLength(100);
+    expect(textOf(page)).toContain('2 more are in the metrics.');
   });
 });
 
@@ -336,15 +417,22 @@ describe('the page', () => {
   test('escapes everything that comes from outside', () => {
     const nasty = `"><script>alert('x')</script>&amp;`;
     const failing = polled({ up: false, lastError: { message: nasty, atMs: NOW_MS } });
-    const { breakdowns = {} } = withDevices({ [nasty]: [0, 0] });
-    const streams = { ...failing.streams, device: stream() };
-    const named = customer({ ...failing, customer: nasty, timezone: nasty, breakdowns, streams });
+    const { breakdowns: devices } = withDevices({ [nasty]: [0, 0] });
+    const { branches, breakdowns } = withBranches({ key: nasty, name: nasty });
+    const named = customer({
+      ...failing,
+      customer: nasty,
+      timezone: nasty,
+      branches,
+      breakdowns: { ...devices, ...breakdowns },
+      streams: { ...failing.streams, device: stream() },
+    });
     const stateFailure = { sinceMs: NOW_MS, error: nasty };
     const page = pageOf([named], `/?filter=${encodeURIComponent(nasty)}`, { stateFailure });
     const escaped = '&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;';
     expect(page).not.toContain('<script');
-    // The name, the zone, the error, the filter, the device and the banner.
-    expect(page.split(escaped)).toHaveLength(7);
+    // The name, the zone, the error, the filter, the device, the banner, the branch and whose it is.
+    expect(page.split(escaped)).toHaveLength(9);
   });
 
   test('is allowed its own style and nothing else by its policy', async () => {

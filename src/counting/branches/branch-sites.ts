@@ -106,6 +106,11 @@ export class BranchSites {
     return unlearned.length > LEARNED_AT_ONCE;
   }
 
+  /** Returns whether a branch is open; undefined without opening hours. */
+  isOpenAt(key: string, atMs: number): boolean | undefined {
+    return this.#sites.get(key)?.isOpenAt(atMs);
+  }
+
   /** Returns the values of the branches that are configured or counted, in the order of their keys. */
   metricsAt(nowMs: number): readonly Omit<BranchMetrics, 'counters'>[] {
     const { startMs, endMs } = this.#calendar.dayAt(nowMs);
