@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { ConfigError } from '../base/errors.ts';
 import type { CounterName, MinuteStream } from '../base/model.ts';
 import { loadConfig, requestsPerSecond } from '../config/load.ts';
+import type { BranchReport } from './branch-report.ts';
 import { readCustomers } from './connect.ts';
 import type { CustomerReport } from './connect.ts';
 import { configOption, helpNotes, webConfigOption } from './flags.ts';
@@ -63,6 +64,7 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
       ]);
       io.writeOut(`\n${title}\n${format(rows)}`);
     }
+    writeBranches(reports, io);
     const findings = reports.flatMap(({ metrics, findings: texts }) =>
       texts.map((text) => `${metrics.customer}: ${text}\n`),
     );
@@ -122,8 +124,8 @@ const TABLES: readonly Table[] = [
   {
     title: 'The doors: counts in the last 28 days',
     columns: [
-      ['IN PER OUT', ratio],
-      ['EMPTY AT NIGHT', emptyAtNight],
+      ['IN PER OUT', ({ metrics }) => ratio(metrics.estimate)],
+      ['EMPTY AT NIGHT', ({ metrics }) => emptyAtNight(metrics.estimate)],
     ],
   },
   {
@@ -136,6 +138,26 @@ const TABLES: readonly Table[] = [
     ],
   },
 ];
+
+/** Writes the branches of those customers that have any. */
+function writeBranches(reports: readonly CustomerReport[], io: Io): void {
+  const rows = reports.flatMap(({ metrics, branches }) =>
+    branches.map(({ key, name = ABSENT, counts: [entered = 0, exited = 0], doors }) => [
+      metrics.customer,
+      key,
+      name,
+      entered,
+      exited,
+      ratio(doors),
+      emptyAtNight(doors),
+    ]),
+  );
+  if (rows.length > 0) {
+    const columns = ['CUSTOMER', 'BRANCH', 'NAME', 'IN', 'OUT', 'IN PER OUT', 'EMPTY AT NIGHT'];
+    const table = createFormatter('table', columns)(rows);
+    io.writeOut(`\nThe branches: counts in the last 28 days and today\n${table}`);
+  }
+}
 
 function token({ metrics: { credentialsValid } }: CustomerReport): string {
   return credentialsValid === undefined ? 'none' : credentialsValid ? 'good' : 'refused';
@@ -171,12 +193,12 @@ function value(
 }
 
 /** Returns entries counted per exit with their standard deviation, such as `1.003 ± 0.004`. */
-function ratio({ metrics: { estimate } }: CustomerReport): string {
-  return estimate.ratio === undefined
+function ratio({ ratio: learned }: BranchReport['doors']): string {
+  return learned === undefined
     ? ABSENT
-    : `${estimate.ratio.value.toFixed(3)} ± ${estimate.ratio.stddev.toFixed(3)}`;
+    : `${learned.value.toFixed(3)} ± ${learned.stddev.toFixed(3)}`;
 }
 
-function emptyAtNight({ metrics: { estimate } }: CustomerReport): string {
-  return estimate.isEstimable === undefined ? ABSENT : estimate.isEstimable ? 'yes' : 'no';
+function emptyAtNight({ isEstimable }: BranchReport['doors']): string {
+  return isEstimable === undefined ? ABSENT : isEstimable ? 'yes' : 'no';
 }

@@ -10,6 +10,7 @@ import { accessOf } from '../config/credentials.ts';
 import type { Config } from '../config/types.ts';
 import { grandTotal, isZero } from '../counting/rows/counts.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
+import type { History } from '../counting/occupancy/history.ts';
 import { readHistory } from '../counting/occupancy/read-history.ts';
 import { streamContext } from '../counting/customer-poll.ts';
 import { diagnoseStream } from '../counting/diagnose.ts';
@@ -24,6 +25,8 @@ import { abortAfter } from '../polling/try-poll.ts';
 import type { ClockReading } from '../service/server-clock.ts';
 import type { Service } from '../service/types.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
+import { findingsOfBranches, readBranches } from './branch-report.ts';
+import type { BranchReport } from './branch-report.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
 import { reportRequestTimes } from './request-times.ts';
@@ -32,6 +35,8 @@ export interface CustomerReport {
   /** The values that the exporter would export. */
   readonly metrics: CustomerMetrics;
   readonly streams: readonly StreamReport[];
+  /** Empty for a customer that is one building, and if they could not be read. */
+  readonly branches: readonly BranchReport[];
   readonly clock: ClockReading | undefined;
   /** Undefined if the service did not respond, or forces another aggregation. */
   readonly requestTimes: RequestTimesComparison | undefined;
@@ -101,6 +106,8 @@ async function readCustomer(
     return client.query(question, signal).finally(endDeadline);
   }
 
+  let peopleHistory: History | undefined;
+
   async function readStream(stream: MinuteStream): Promise<StreamReport> {
     let requests = 0;
     function query(question: WindowQuery): Promise<AggregatedResponse> {
@@ -138,6 +145,7 @@ async function readCustomer(
       // A failure leaves the doors unknown, as it does in the exporter.
       if (history !== undefined && !(history instanceof ServiceError)) {
         customer.historyRead(stream, history);
+        peopleHistory = history;
       }
     }
     const { lastSeenMs } = diagnosis;
@@ -156,10 +164,21 @@ async function readCustomer(
   const { zone } = customer.calendar;
   const requestTimes =
     answered && (await reportRequestTimes(answered.stream, zone, nowMs, send, settings));
-  const findings = [...streams.flatMap((one) => one.findings), requestTimes?.finding];
+  // Where nothing answers, the streams say why.
+  const branches = answered
+    ? await readBranches({ customer, config }, peopleHistory, send, nowMs).catch(serviceErrorOf)
+    : [];
+  const findings = [
+    ...streams.flatMap((one) => one.findings),
+    requestTimes?.finding,
+    ...(branches instanceof ServiceError
+      ? [`error: branches: ${branches.reason}: ${branches.message}`]
+      : findingsOfBranches(branches)),
+  ];
   return {
     metrics: customer.metricsAt(systemClock.nowMs()),
     streams,
+    branches: branches instanceof ServiceError ? [] : branches,
     clock: service.serverClock.reading(),
     requestTimes: requestTimes?.comparison,
     findings: [...new Set(findings.filter((text) => text !== undefined))],

@@ -5,6 +5,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { drawConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
+import { ALWAYS_OPEN, OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import { SECRET, startEnvironment } from './simulated-environment.ts';
 import { ran } from './terminal.ts';
 
@@ -18,10 +19,9 @@ async function connect(config: string) {
   expect(out + err).not.toContain(SECRET);
   const [, ...tables] = out.split('\n\n').map((part) => part.trimEnd().split('\n'));
   const findings = tables.pop() ?? [];
-  const [serviceRows = [], valueRows = [], doorRows = [], timesRows = []] = tables.map((lines) =>
-    lines.slice(2).map((row) => row.replaceAll(/ +/g, ' ')),
-  );
-  return { status, serviceRows, valueRows, doorRows, timesRows, findings };
+  const [serviceRows = [], valueRows = [], doorRows = [], timesRows = [], branchRows = []] =
+    tables.map((lines) => lines.slice(2).map((row) => row.replaceAll(/ +/g, ' ')));
+  return { status, serviceRows, valueRows, doorRows, timesRows, branchRows, findings };
 }
 
 test('good files are reported with warnings, bad ones with all problems, without a request', async () => {
@@ -66,6 +66,50 @@ test('--connect prints the values of the service in tables of 80 columns', async
   expect(doorRows).toEqual(['riverside - yes', 'compact - yes']);
   const { out } = await ran('check', '--connect', config);
   expect(Math.max(...out.split('\n').map((row) => row.length))).toBeLessThanOrEqual(80);
+});
+
+test('--connect lists the branches of customers that have any configured, with what they teach', async () => {
+  const branches = [
+    { id: 101, name: 'never closed' },
+    { id: 102, name: 'closed at night', opening: OFFICE_HOURS },
+  ];
+  const library = { branches, opening: ALWAYS_OPEN, quietHours: 0.5, visitsPerDay: 400 };
+  await using environment = await startEnvironment(
+    { riverside: { library }, plain: { library } },
+    {},
+    { historyMs: 30 * DAY_MS },
+  );
+  const configured = { 102: 'North', 104: { name: 'Typo', estimate: false } };
+  const { findings, branchRows } = await connect(
+    environment.config({ customer: { breakdowns: ['branch'], branches: configured } }),
+  );
+  const ratio = String.raw`(0\.9[5-9]|1\.0[0-4])\d ± 0\.0\d\d`;
+  expect(branchRows.filter((row) => row.startsWith('riverside'))).toEqual([
+    expect.stringMatching(`^riverside 101 - \\d+ \\d+ ${ratio} no$`),
+    expect.stringMatching(`^riverside 102 North \\d+ \\d+ ${ratio} yes$`),
+    'riverside 104 Typo 0 0 - -',
+  ]);
+  expect(findings.filter((text) => text.startsWith('riverside'))).toEqual([
+    'riverside: warning: branch 104: configured, but not counted in 28 days: is the id right?',
+    'riverside: warning: branch 101: without a name under branches',
+  ]);
+  // Of names alone no doors are learned, and without any the branches are not read.
+  const named = await connect(
+    environment.config({ customer: { branches: { 101: 'A', 102: 'B' } } }),
+  );
+  expect(named.branchRows[0]).toMatch(/^riverside 101 A \d+ \d+ - -$/);
+  const { out } = await ran('check', '--connect', environment.config());
+  expect(out).not.toContain('The branches');
+});
+
+test('--connect says why the branches cannot be read', async () => {
+  await using environment = await startEnvironment({ riverside: VISITS });
+  environment.isRefused = (query) => query.get('aggregation') === 'branch';
+  const { status, branchRows, findings } = await connect(
+    environment.config({ customer: { breakdowns: ['branch'] } }),
+  );
+  expect({ status, branchRows }).toEqual({ status: 1, branchRows: [] });
+  expect(findings).toEqual([expect.stringMatching(/^riverside: error: branches: rejected: /)]);
 });
 
 test('a failure of some customers is an error, and leaves the values of the others', async () => {

@@ -1,0 +1,143 @@
+/** What `check --connect` says about branches: those of the service beside those of the configuration. */
+import { printable } from '../base/output.ts';
+import { HOUR_MS } from '../base/duration.ts';
+import { countsOf, compareKeys, readByKey } from '../counting/breakdowns/poll-breakdown.ts';
+import type { CountsByKey } from '../counting/breakdowns/poll-breakdown.ts';
+import type { Span } from '../counting/calendar/calendar.ts';
+import { doorMetrics } from '../counting/customer-metrics.ts';
+import type { EstimateMetrics } from '../counting/customer-metrics.ts';
+import {
+  HISTORY_DAYS,
+  learnDoors,
+  QUARTER_MS,
+  QUARTERS_PER_DAY,
+} from '../counting/occupancy/door-model.ts';
+import type { PastDay } from '../counting/occupancy/door-model.ts';
+import { pastDays } from '../counting/occupancy/history.ts';
+import type { History } from '../counting/occupancy/history.ts';
+import { grandTotal, isZero, minus } from '../counting/rows/counts.ts';
+import type { Counts } from '../counting/rows/counts.ts';
+import { WindowReader } from '../counting/rows/window-reader.ts';
+import type { Query } from '../counting/rows/window-reader.ts';
+import type { RegisteredCustomer } from '../customers.ts';
+
+export interface BranchReport {
+  readonly key: string;
+  /** As configured. */
+  readonly name: string | undefined;
+  readonly isConfigured: boolean;
+  /** Entries and exits of 28 days and of today; 0 for a branch that the service does not know. */
+  readonly counts: Counts;
+  /** What the doors' past says, for a customer that is polled by branch. */
+  readonly doors: Partial<Pick<EstimateMetrics, 'ratio' | 'isEstimable'>>;
+}
+
+/**
+ * Reads the branches that the service or the configuration has, in the order of their keys; none for a
+ * customer that is one building. Without the customer's own history, which says which nights are empty,
+ * nothing is learned of their doors. Throws a ServiceError.
+ */
+export async function readBranches(
+  { customer, config }: Pick<RegisteredCustomer, 'customer' | 'config'>,
+  history: History | undefined,
+  query: Query,
+  nowMs: number,
+): Promise<readonly BranchReport[]> {
+  const { branches: configured, breakdowns, streams } = config;
+  const isByBranch = breakdowns.includes('branch');
+  if (!streams.includes('people') || (!isByBranch && Object.keys(configured).length === 0)) {
+    return [];
+  }
+  const { calendar } = customer;
+  const reader = new WindowReader({
+    query,
+    stream: 'people',
+    zone: calendar.zone,
+    nowMs: () => nowMs,
+  });
+  let day = calendar.dayAt(nowMs);
+  const days = Array.from({ length: HISTORY_DAYS }, () => (day = calendar.dayBefore(day)));
+  const known = await readByKey(reader, 'branch', day.startMs);
+  const past = isByBranch && history ? await readDays(reader, history, days) : undefined;
+  const keys = new Set([...Object.keys(configured), ...known.keys()]);
+  return [...keys].toSorted(compareKeys).map((key) => {
+    const branch = Object.hasOwn(configured, key) ? configured[key] : undefined;
+    return {
+      key,
+      name: branch?.name,
+      isConfigured: branch !== undefined,
+      counts: countsOf(known, key),
+      doors:
+        past && history && known.has(key)
+          ? doorMetrics(learnDoors(past(key), history.weekday))
+          : {},
+    };
+  });
+}
+
+/** From here on a day is night: nobody should be inside. */
+const NIGHT_FROM_MS = 23 * HOUR_MS;
+
+/** The counts of the branches up to the last hour of a day, and in it. */
+interface BranchesOfDay {
+  readonly weekday: number;
+  readonly before: CountsByKey;
+  readonly whole: CountsByKey;
+}
+
+/** Returns the past days of a branch, oldest first, with as much detail as the ratio and the nights need. */
+async function readDays(
+  reader: WindowReader,
+  history: History,
+  days: readonly Span[],
+): Promise<(key: string) => readonly PastDay[]> {
+  const customerDays = pastDays(history).toReversed();
+  const read: BranchesOfDay[] = [];
+  for (const [i, { weekday, ...customerDay }] of customerDays.entries()) {
+    const { startMs, endMs } = days[i] ?? { startMs: NaN, endMs: NaN };
+    const whole = await readByKey(reader, 'branch', startMs, endMs);
+    const nightMs = Math.min(startMs + NIGHT_FROM_MS, endMs);
+    const hasNight = nightMs < endMs && countsAfter(customerDay, NIGHT_FROM_MS) > 0;
+    const before = hasNight ? await readByKey(reader, 'branch', startMs, nightMs) : whole;
+    read.unshift({ weekday, before, whole });
+  }
+  return (key) => read.map((each) => pastDayOf(each, key));
+}
+
+function countsAfter({ stepMs, first, counts }: Omit<PastDay, 'weekday'>, elapsedMs: number) {
+  const step = Math.max(0, elapsedMs / stepMs - first);
+  return grandTotal(counts.flatMap((ofCounter) => [...ofCounter.subarray(step)]));
+}
+
+/** The order within the day is known of its last hour only: the rest is in one quarter-hour before. */
+function pastDayOf({ weekday, before, whole }: BranchesOfDay, key: string): PastDay {
+  const atDay = countsOf(before, key);
+  const night = minus(countsOf(whole, key), atDay);
+  const counts = atDay.map((count, counter) =>
+    new Float64Array(QUARTERS_PER_DAY)
+      .fill(count, QUARTERS_PER_DAY / 2, QUARTERS_PER_DAY / 2 + 1)
+      .fill(night[counter] ?? 0, QUARTERS_PER_DAY - 1),
+  );
+  return { weekday, stepMs: QUARTER_MS, first: 0, counts };
+}
+
+/** More are counted. */
+const MAX_LISTED = 10;
+
+/** Returns what an operator should know: ids that the service does not know, and missing names. */
+export function findingsOfBranches(branches: readonly BranchReport[]): readonly string[] {
+  const unknown = branches.filter(({ counts, isConfigured }) => isConfigured && isZero(counts));
+  const unnamed = branches.filter(({ counts, name }) => name === undefined && !isZero(counts));
+  return [
+    [unknown, 'configured, but not counted in 28 days: is the id right?'] as const,
+    [unnamed, 'without a name under branches'] as const,
+  ].flatMap(([found, text]) =>
+    found.length === 0 ? [] : [`warning: branch ${listKeys(found)}: ${text}`],
+  );
+}
+
+function listKeys(branches: readonly BranchReport[]): string {
+  const shown = branches.slice(0, MAX_LISTED).map(({ key }) => printable(key));
+  const more = branches.length - shown.length;
+  return shown.join(', ') + (more === 0 ? '' : ` and ${more} more`);
+}
