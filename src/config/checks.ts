@@ -26,6 +26,7 @@ export function checkCustomers(
   }
   const hasTimezone = defaults?.timezone !== undefined || main.has(['defaults', 'timezone']);
   const names = new Set<string | undefined>();
+  const byClientId = new Map<string, string>();
   const parse = createOpeningHoursParser();
   for (const { file, path, values } of entries) {
     const { name, timezone, branches = {} } = values;
@@ -34,6 +35,7 @@ export function checkCustomers(
       file.add([...path, 'name'], 'expected a unique name, got that of another customer');
     }
     names.add(name);
+    warnOfSharedClient(file, path, values, byClientId, formatter);
     const zonePath = [...path, 'timezone'];
     if (!hasTimezone && timezone === undefined && !file.has(zonePath)) {
       file.add(zonePath, 'expected an IANA time zone, here or in defaults, got nothing');
@@ -56,6 +58,30 @@ export function checkCustomers(
         }
       }
     }
+  }
+}
+
+/**
+ * Warns of two customers with one client id: both would count the same people. Each is named as far as its
+ * name may be shown. `byClientId` has the names of the customers before.
+ */
+function warnOfSharedClient(
+  file: YamlFile,
+  path: Path,
+  { client_id: clientId }: CustomerFileEntry['values'],
+  byClientId: Map<string, string>,
+  formatter: ProblemFormatter,
+): void {
+  if (clientId === undefined) {
+    return;
+  }
+  const quoted = formatter.quote(file, [...path, 'name']);
+  const first = byClientId.get(clientId);
+  if (first === undefined) {
+    byClientId.set(clientId, quoted ?? 'another customer');
+  } else {
+    const message = `${quoted ?? 'this customer'} has the client_id of ${first}, so both count the same people`;
+    file.warn([...path, 'client_id'], message);
   }
 }
 

@@ -134,7 +134,8 @@ test.each([
 
 test('the same warning at several places is one', async () => {
   const customers = ['a', 'b', 'c'].map(
-    (name) => `  - { name: ${name}, client_id: x, client_secret_file: ${name}, timezone: UTC }`,
+    (name) =>
+      `  - { name: ${name}, client_id: ${name}, client_secret_file: ${name}, timezone: UTC }`,
   );
   const config = { 'config.yaml': configWith({ more: customers.join('\n') }) };
   const modes = { a: 0o440, b: 0o644, c: 0o644 };

@@ -172,6 +172,31 @@ test('a comment in opening hours is a warning that names staffed_hours', async (
   ]);
 });
 
+test('two customers with one client id are a warning that names both', async () => {
+  const more = [
+    '  - name: hillside',
+    '    client_id: riverside-api',
+    '    client_secret: hunter3hunter3',
+    '    timezone: Europe/London',
+    '  - { name: old-town, client_id: own, client_secret: hunter3hunter3, timezone: Europe/London }',
+    'customer_files: ["more/*.yaml"]',
+  ].join('\n');
+  const other =
+    '- { name: "${NAME}", client_id: "${ID}", client_secret: hunter4hunter4, timezone: Europe/London }\n';
+  const { warnings } = await load(
+    { 'config.yaml': configWith({ more }), 'more/other.yaml': other },
+    { NAME: 'hunter5', ID: ' riverside-api' },
+  );
+  expect(warnings).toEqual([
+    expect.stringMatching(
+      /config\.yaml:10:16: customers\[1\]\.client_id: hillside has the client_id of riverside, so both count the same people\n/,
+    ),
+    expect.stringMatching(
+      /more\/other\.yaml:1:\d+: \[0\]\.client_id: this customer has the client_id of riverside, so both count the same people$/,
+    ),
+  ]);
+});
+
 test('defaults apply to customers without a value', async () => {
   const { config } = await load({
     'config.yaml': configWith({
