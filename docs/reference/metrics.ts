@@ -51,8 +51,8 @@ ${CUSTOMER_FAMILIES.map(familyText).join('\n')}
 
 ## Branches, clients and devices
 
-Only for customers with \`breakdowns\`. They are parts of the sums above, and have the label \`customer\` and
-that of the breakdown. A key of the previous counting period is 0 from the first accepted poll of the
+Only for customers with \`breakdowns\`; \`library_branch_info\` also for those with \`branches\`. They are parts of
+the sums above, and have the label \`customer\` and that of the breakdown. A key of the previous counting period is 0 from the first accepted poll of the
 new one on.
 
 ${breakdownFamilies(new Set(BREAKDOWNS)).map(familyText).join('\n')}

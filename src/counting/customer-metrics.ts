@@ -44,7 +44,7 @@ export interface CustomerMetrics extends SiteMetrics {
   readonly usualLogins: number | undefined;
   /** Only the counters of the configured streams. */
   readonly counters: Readonly<Partial<Record<CounterName, CounterValues>>>;
-  /** Only the configured breakdowns. */
+  /** Only the configured breakdowns, and `branch` where branches are configured: then it has their names. */
   readonly breakdowns: Readonly<Partial<Record<Breakdown, BreakdownMetrics>>>;
   /**
    * The buildings of a customer that is polled by branch, in the order of their keys: then the values of a
@@ -92,7 +92,7 @@ export interface BreakdownMetrics {
   readonly keys: readonly KeyMetrics[];
   /** Number of keys above the limit. */
   readonly droppedKeys: number | undefined;
-  /** Names of the branches that are exported or configured, in the order of their keys. */
+  /** Names of the branches that are configured or counted, in the order of their keys. */
   readonly names: readonly (readonly [key: string, name: string])[];
 }
 

@@ -250,7 +250,9 @@ export class Customer implements MetricsSource {
     for (const breakdown of this.breakdowns.configured) {
       streams[breakdown] = { ...this.#healthOf(breakdown), lastSeenMs: undefined };
     }
-    const breakdowns = this.breakdowns.metricsAt(period.startMs, dayStartMs);
+    const branches = this.#branches?.metricsAt(nowMs);
+    const sites = branches?.map(({ key }) => key) ?? [];
+    const breakdowns = this.breakdowns.metricsAt(period.startMs, dayStartMs, sites);
     const ofBranches = new Map(breakdowns.branch?.keys.map((branch) => [branch.key, branch]));
     return {
       customer: name,
@@ -263,7 +265,7 @@ export class Customer implements MetricsSource {
       usualLogins: this.#usualLoginsAt(nowMs),
       counters,
       breakdowns,
-      branches: this.#branches?.metricsAt(nowMs).map((branch) => ({
+      branches: branches?.map((branch) => ({
         ...branch,
         counters: ofBranches.get(branch.key)?.counters ?? {},
       })),

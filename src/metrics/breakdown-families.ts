@@ -10,10 +10,12 @@ const DIRECTION = { people_entered: 'in', people_exited: 'out' } as const;
 
 const UNTIL_READ = 'until the first accepted poll of the counting period';
 
-/** Returns the families of these breakdowns; none if there are none. */
+/** Returns the families of these breakdowns, and in any case that of the names of branches. */
 export function breakdownFamilies(configured: ReadonlySet<Breakdown>): readonly Family[] {
   const families = BREAKDOWNS.filter((breakdown) => configured.has(breakdown)).flatMap(familiesOf);
-  return families.length === 0 ? [] : [...families, KEYS_DROPPED];
+  // Branches may have names without being polled.
+  const names = configured.has('branch') ? [] : [BRANCH_INFO];
+  return families.length === 0 ? names : [...families, ...names, KEYS_DROPPED];
 }
 
 const KEYS_DROPPED = labelled(

@@ -201,6 +201,17 @@ describe('the text', () => {
     expect(lines).toContain('library_logins_expected_since_last_seen{customer="riverside"} 3.5');
   });
 
+  test('has the names of branches where these are not polled, too', () => {
+    const { exposition, sources } = exposing(riverside());
+    const branch = { keys: [], droppedKeys: undefined, names: [['9', 'Attic'] as const] };
+    sources.forEach((source) => (source.metrics = riverside({ breakdowns: { branch } })));
+    expect(textOf(exposition).replace(/^[^]*(?=# HELP library_branch)/, '')).toBe(
+      '# HELP library_branch_info Configured name of the branch, or its key; always 1.\n' +
+        '# TYPE library_branch_info gauge\n' +
+        'library_branch_info{customer="riverside",branch="9",name="Attic"} 1\n',
+    );
+  });
+
   test('of devices has names of its own, without occupancy and info', () => {
     const device = { ...BRANCHES.branch, keys: [], names: [], droppedKeys: 7 };
     const { exposition } = exposing(riverside({ breakdowns: { device } }));

@@ -80,8 +80,16 @@ export class Breakdowns {
     this.#states = new Map(this.#states).set(breakdown, state);
   }
 
-  metricsAt(periodStartMs: number, dayStartMs: number): CustomerMetrics['breakdowns'] {
+  /** `sites` are the keys of the branches that have values of buildings. */
+  metricsAt(
+    periodStartMs: number,
+    dayStartMs: number,
+    sites: readonly string[],
+  ): CustomerMetrics['breakdowns'] {
     const metrics: Partial<Record<Breakdown, BreakdownMetrics>> = {};
+    if (Object.keys(this.#settings.branchNames).length > 0) {
+      metrics.branch = { keys: [], droppedKeys: undefined, names: this.#names([]) };
+    }
     for (const [breakdown, { snapshot }] of this.#states) {
       const ofPeriod = snapshot?.period.startMs === periodStartMs ? snapshot : undefined;
       const ofDay = snapshot?.day.startMs === dayStartMs ? snapshot : undefined;
@@ -89,7 +97,7 @@ export class Breakdowns {
       metrics[breakdown] = {
         keys: keys.map((key) => this.#keyMetrics(breakdown, key, ofPeriod, ofDay)),
         droppedKeys: ofPeriod?.droppedKeys,
-        names: breakdown === 'branch' ? this.#names(keys) : [],
+        names: breakdown === 'branch' ? this.#names([...keys, ...sites]) : [],
       };
     }
     return metrics;

@@ -145,6 +145,25 @@ test('names every branch that is exported or configured; without a name, by its 
   expect(branches.exported().names).toEqual([...configured, ['102', '102']]);
 });
 
+test('names branches that only the windows know, and configured ones that are not polled', async () => {
+  const branches = new BreakdownFixture(TOTALS, TODAY);
+  branches.branchNames = { 102: 'North' };
+  branches.configure();
+  await branches.poll();
+  const { breakdowns, calendar } = branches.customer;
+  const { startMs } = calendar.dayAt(branches.nowMs);
+  expect(breakdowns.metricsAt(NOVEMBER.startMs, startMs, ['99']).branch?.names).toEqual([
+    ['99', '99'],
+    ['101', '101'],
+    ['102', 'North'],
+  ]);
+  breakdowns.configure({ breakdowns: ['device'], branchNames: branches.branchNames });
+  expect(breakdowns.metricsAt(NOVEMBER.startMs, startMs, [])).toEqual({
+    branch: { keys: [], droppedKeys: undefined, names: [['102', 'North']] },
+    device: { keys: [], droppedKeys: undefined, names: [] },
+  });
+});
+
 test('devices have no names', async () => {
   const devices = new BreakdownFixture(TOTALS, TODAY, 'device');
   devices.branchNames = { 101: 'Main Library' };
