@@ -104,6 +104,14 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
     'warn',
     'See `error`: disk full or permissions. The windows are kept in memory.',
   ],
+  'old branch files removed': [
+    'info',
+    'Nobody wrote them for thirty days: their customers were removed, or are in another shard.',
+  ],
+  'old branch files not removed': [
+    'warn',
+    'See `error`: probably permissions. They take disk space.',
+  ],
   'state file entries ignored': ['warn', 'Some entries are invalid or too old.'],
   'state file write failed, retrying': [
     'warn',

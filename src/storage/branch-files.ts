@@ -1,13 +1,17 @@
 /**
  * The windows of branches under `--storage.path`, a file for each customer, replaced as a whole. A cache:
  * whatever is wrong with a file is a warning, and the windows are read from the service again.
+ *
+ * Files of other customers are removed by age alone, not because they are not configured: a customer may
+ * have moved to another shard or may come back tomorrow. A file that is in use is written every day, so one
+ * without a write for thirty days has no day of the history left, whoever wrote it.
  */
 import { hash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { SECOND_MS } from '../base/duration.ts';
-import { messageOf } from '../base/errors.ts';
+import { DAY_MS, SECOND_MS } from '../base/duration.ts';
+import { codeOf, messageOf } from '../base/errors.ts';
 import { readTextFile, replaceFile } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
 import { NO_BRANCHES } from '../counting/branches/branch-windows.ts';
@@ -16,6 +20,11 @@ import { restoreBranches, serializeBranches } from '../counting/branches/stored-
 import type { CounterOwner } from '../counting/high-water-marks.ts';
 
 const FOLDER = 'branches';
+/** Also what a killed process left. */
+const FILE_NAME = /^[0-9a-f]{32}\.json(\.new)?$/;
+/** Longer than the four weeks of history in a file: then no day of it is used any more. */
+const MAX_AGE_MS = 30 * DAY_MS;
+const REMOVAL_INTERVAL_MS = DAY_MS;
 /** Most changes are a window that was added, of each customer four times an hour. */
 const WRITE_INTERVAL_MS = 10 * SECOND_MS;
 /** A thousand branches take 6 MB. */
@@ -26,7 +35,7 @@ export interface BranchFilesOptions {
   readonly path: string;
   /** Whether this process has the lock of the folder: without it, files may be another process's. */
   readonly isLocked: () => boolean;
-  readonly clock: Pick<Clock, 'sleep'>;
+  readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'sleep'>;
   readonly log: Logger;
 }
 
@@ -92,11 +101,17 @@ export class BranchFiles {
   }
 
   async #saveChanges(): Promise<void> {
+    const { clock } = this.#options;
     const { signal } = this.#stopping;
+    let removedAtMs = -Infinity;
     while (!signal.aborted) {
-      await this.#options.clock.sleep(WRITE_INTERVAL_MS, signal).catch(() => {});
+      await clock.sleep(WRITE_INTERVAL_MS, signal).catch(() => {});
       if (!signal.aborted) {
         await this.#save();
+      }
+      if (!signal.aborted && clock.monotonicMs() - removedAtMs >= REMOVAL_INTERVAL_MS) {
+        removedAtMs = clock.monotonicMs();
+        await this.#removeOld();
       }
     }
   }
@@ -134,6 +149,36 @@ export class BranchFiles {
         this.#failures.set(file, error);
         log.warn('branch file write failed, retrying', { customer, file, error });
       }
+    }
+  }
+
+  async #removeOld(): Promise<void> {
+    const { path, isLocked, clock, log } = this.#options;
+    if (path === '' || !isLocked()) {
+      return;
+    }
+    const folder = join(path, FOLDER);
+    const used = new Set(this.#customers().map(({ owner }) => this.#fileOf(owner)));
+    let removed = 0;
+    try {
+      for (const name of await readdir(folder)) {
+        const file = join(folder, name);
+        if (FILE_NAME.test(name) && !used.has(file)) {
+          const { mtimeMs } = await stat(file);
+          if (clock.nowMs() - mtimeMs > MAX_AGE_MS) {
+            await rm(file);
+            removed += 1;
+          }
+        }
+      }
+    } catch (failure) {
+      // Without the folder there is nothing to remove; what is in its place, a write reports.
+      if (!['ENOENT', 'ENOTDIR'].includes(codeOf(failure) ?? '')) {
+        log.warn('old branch files not removed', { folder, error: messageOf(failure) });
+      }
+    }
+    if (removed > 0) {
+      log.info('old branch files removed', { folder, files: removed });
     }
   }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -117,6 +117,63 @@ test('a file that cannot be written is a warning once', async () => {
   await rm(join(folder, 'branches'));
   await files.stop();
   expect(await read()).toEqual(STATE);
+});
+
+/** Lets time pass until so many lines are logged. */
+async function loggedLines(count: number): Promise<void> {
+  await vi.waitFor(async () => {
+    await clock.advance(10_000);
+    expect(lines).toHaveLength(count);
+  });
+}
+
+/** The file of another customer. */
+const OTHER = `branches/${'a'.repeat(32)}.json`;
+
+/** Creates files that were last written so many days ago. */
+async function writeOld(days: Readonly<Record<string, number>>): Promise<void> {
+  for (const [name, daysAgo] of Object.entries(days)) {
+    const file = join(folder, name);
+    await mkdir(join(file, '..'), { recursive: true });
+    await writeFile(file, '{}');
+    const atSeconds = NOW_MS / 1_000 - daysAgo * 86_400;
+    await utimes(file, atSeconds, atSeconds);
+  }
+}
+
+test('files without a write for thirty days are removed, but those of customers and other programs', async () => {
+  await write();
+  const [, own = ''] = await fileNames();
+  const later = `branches/${'b'.repeat(32)}.json`;
+  await writeOld({
+    [own]: 40,
+    [OTHER]: 30.1,
+    [later]: 29.9,
+    [`${OTHER}.new`]: 40,
+    'branches/README': 40,
+    [`${'d'.repeat(32)}.json`]: 40,
+  });
+  files = filesIn(folder);
+  const branches = new TestBranches();
+  files.start(() => [{ customer: 'riverside', owner: OWNER, branches }]);
+  await loggedLines(1);
+  const left = [own, later, 'branches', 'branches/README', `${'d'.repeat(32)}.json`];
+  expect(await fileNames()).toEqual(left.toSorted());
+  expect(lines).toMatchObject([{ msg: 'old branch files removed', files: 2 }]);
+  // The other one a day later.
+  await clock.advance(86_400_000);
+  await loggedLines(2);
+  await files.stop();
+  expect(await fileNames()).toEqual(left.filter((name) => name !== later).toSorted());
+});
+
+test('no old file is removed without the lock', async () => {
+  isLocked = false;
+  await writeOld({ [OTHER]: 40 });
+  files.start(() => []);
+  await clock.advance(20_000);
+  await files.stop();
+  expect(await fileNames()).toEqual(['branches', OTHER]);
 });
 
 test('what did not change is not written again', async () => {
