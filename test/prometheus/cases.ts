@@ -381,6 +381,35 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     { ...ofBranch('101', DEAD), ...ofBranch('102', { [SEEN]: now, [EXPECTED]: 0 }) },
     { LibraryZeroTraffic: 145 },
   ],
+  'a branch is dead while another open one counts, and closes later': [
+    {
+      ...ofBranch('101', { ...DEAD, [OPEN]: until(400, 1, 0) }),
+      ...ofBranch('102', { [SEEN]: now, [EXPECTED]: 0, [OPEN]: 1 }),
+      ...ofBranch('103', { [SEEN]: 0, [EXPECTED]: 0, [OPEN]: 0 }),
+    },
+    { LibraryZeroTraffic: 145 },
+  ],
+  'an open branch is dead while only a closed one counts: both may be': [
+    {
+      ...ofBranch('101', { ...DEAD, [OPEN]: 1 }),
+      ...ofBranch('102', { [SEEN]: now, [EXPECTED]: 0, [OPEN]: 0 }),
+    },
+    { LibraryZeroTraffic: 14 * HOUR + 10 },
+  ],
+  'an open branch is dead while one without hours counts': [
+    {
+      ...ofBranch('101', { ...DEAD, [OPEN]: 1 }),
+      ...ofBranch('102', { [SEEN]: now, [EXPECTED]: 0 }),
+    },
+    { LibraryZeroTraffic: 145 },
+  ],
+  'a branch without hours is dead while a closed one counts': [
+    {
+      ...ofBranch('101', { ...DEAD, [OPEN_SINCE]: null }),
+      ...ofBranch('102', { [SEEN]: now, [EXPECTED]: 0, [OPEN]: 0 }),
+    },
+    { LibraryZeroTraffic: 145 },
+  ],
   'nobody is counted in any branch, but patrons log in': [
     { ...ofBranch('101', DEAD), ...ofBranch('102', DEAD), ...of('county', { [LOGIN_SEEN]: now }) },
     {},
