@@ -4,6 +4,7 @@ import { COUNTERS } from '../base/model.ts';
 import {
   asPastDay,
   NO_SUMS,
+  PAST_WINDOW_MS,
   pastDayOfKey,
   sumOfKey,
   sumsAt,
@@ -107,7 +108,7 @@ export class BranchesReplay {
       const { site, index } = branch;
       if (past) {
         const pastDays = past.map((day) => pastDayOfKey(this.#calendar, day, index));
-        site.historyRead(createHistory(this.#calendar, today.day, pastDays));
+        site.historyRead(createHistory(this.#calendar, today.day, pastDays, PAST_WINDOW_MS));
       }
       const minutes = todayOfKey(this.#calendar, over, { sums: NO_SUMS, endMs }, index);
       branch.lastSeenMs = lastSeenIn(minutes) ?? branch.lastSeenMs;

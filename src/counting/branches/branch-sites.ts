@@ -76,9 +76,14 @@ export class BranchSites {
     this.#changed(this.#state);
   }
 
+  /** Returns the next request; undefined if there is none. */
+  plan(): BranchTask | undefined {
+    return this.#customer && plan(this.#state, this.#customer);
+  }
+
   /** Sends the next request, if there is one. Throws a ServiceError: then what a repair has read is dropped. */
   async readNext(query: Query): Promise<void> {
-    const task = this.#plan();
+    const task = this.plan();
     if (task === undefined) {
       return;
     }
@@ -93,7 +98,7 @@ export class BranchSites {
 
   /** Whether there is a request to send, or a branch to learn about. */
   get isWaiting(): boolean {
-    return this.#plan() !== undefined || this.#unlearned().length > 0;
+    return this.plan() !== undefined || this.#unlearned().length > 0;
   }
 
   /** Learns from the days before, of some branches. Returns whether others are left. */
@@ -128,10 +133,6 @@ export class BranchSites {
   /** Returns the instants at which values change without a poll, some of them past. */
   changesAfter(nowMs: number): readonly number[] {
     return [...this.#sites.values()].flatMap((site) => site.changesAfter(nowMs));
-  }
-
-  #plan(): BranchTask | undefined {
-    return this.#customer && plan(this.#state, this.#customer);
   }
 
   /** Returns the branches that have not learned from the days before today, once these are known. */
