@@ -121,14 +121,16 @@ function historyRecipe(config: string, address: string): string {
 /** By customer: the alert of the shipped rules about its dead door, and when it fires. */
 const ALERTS: Readonly<Record<string, string>> = {
   riverside: `LibraryDeviceSilent after 40 minutes: one of three doors counts nobody
-             (not from 04:00 to 07:00 in Copenhagen, nor on the first two days of a month)`,
+                (not from 04:00 to 07:00 in Copenhagen, nor on the first two days of a month)`,
+  'harbour-point': `LibraryZeroTraffic after 20 minutes: the only door of the branch Lighthouse (203)
+                counts nobody`,
   'old-town': 'LibraryZeroTraffic after 10 minutes: the only door counts nobody',
 };
 
 function describeAlerts(customers: readonly string[]): string {
   const lines = Object.entries(ALERTS)
     .filter(([customer]) => customers.includes(customer))
-    .map(([customer, alert]) => `  ${customer.padEnd(10)} ${alert}\n`);
+    .map(([customer, alert]) => `  ${customer.padEnd(13)} ${alert}\n`);
   return `Alerts in this Prometheus, with the history or without it (the last command alone):
 ${lines.join('')}`;
 }
