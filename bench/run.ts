@@ -4,6 +4,7 @@
  * was measured.
  */
 import { parseArgs } from 'node:util';
+import { measureBranches } from './branches/measure.ts';
 import { machineText } from './machine.ts';
 import type { Measured } from './measured.ts';
 import { measureContainer } from './memory/container.ts';
@@ -40,6 +41,7 @@ const PARTS: Readonly<Record<string, Measure>> = {
   reload: measureReload,
   traffic: (progress) => measureTraffic(progress, values.full ? LONG_TRAFFIC : USUAL_TRAFFIC),
   'delay of the event loop': measureDelay,
+  branches: measureBranches,
   // No time is measured in these two, so that they share the machine.
   'memory and requests': async (progress) =>
     (await Promise.all([measureMemory(progress), measureRequests(progress)])).flat(),

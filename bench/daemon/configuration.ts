@@ -12,6 +12,8 @@ export interface ConfigurationSettings {
   /** By default all customers are in the main file. */
   readonly customersPerFile?: number;
   readonly smallestCapacity?: number;
+  /** Buildings of each customer, which then is polled by branch. */
+  readonly branches?: number;
 }
 
 const REGIONS = ['north', 'south', 'east', 'west'];
@@ -23,15 +25,30 @@ const HOURS = [
 ];
 
 /** A customer a line, as a script would write them. */
-function customerLines({ customers, smallestCapacity = 100 }: ConfigurationSettings): string[] {
+function customerLines({
+  customers,
+  smallestCapacity = 100,
+  branches = 0,
+}: ConfigurationSettings): string[] {
   return Array.from({ length: customers }, (_, i) => {
     const number = String(i).padStart(5, '0');
     return (
       `  - { name: library-${number}, client_id: client-${number}, client_secret: secret-${number}, ` +
-      `capacity: ${smallestCapacity + (i % 9) * 50}, opening_hours: "${HOURS[i % HOURS.length]}", holidays: dk, ` +
+      `${buildingsText(smallestCapacity + (i % 9) * 50, branches)}, opening_hours: "${HOURS[i % HOURS.length]}", holidays: dk, ` +
       `labels: { region: ${REGIONS[i % REGIONS.length]} } }\n`
     );
   });
+}
+
+function buildingsText(capacity: number, branches: number): string {
+  if (branches === 0) {
+    return `capacity: ${capacity}`;
+  }
+  const named = Array.from(
+    { length: branches },
+    (_, i) => `${i + 1}: { name: Branch ${i + 1}, capacity: ${capacity} }`,
+  );
+  return `breakdowns: [branch], branches: { ${named.join(', ')} }`;
 }
 
 /** The sections before the customers. */

@@ -19,6 +19,8 @@ export interface PolledDaemonOptions {
   readonly customers: number;
   /** By default that of the exporter. */
   readonly maxRequestsPerSecond?: number;
+  /** Buildings of each customer, which then is polled by branch. */
+  readonly branches?: number;
   /** Milliseconds that each response of the service takes. */
   readonly responseMs?: number;
 }
@@ -31,7 +33,7 @@ export async function startPolledDaemon({
   ...limits
 }: PolledDaemonOptions): Promise<PolledDaemon> {
   const timezone = afternoonZone(Date.now());
-  const service = await BenchService.start(timezone, responseMs);
+  const service = await BenchService.start(timezone, responseMs, limits.branches);
   const folder = temporaryFolder();
   const settings = { serviceUrl: service.url, timezone, ...limits };
   const file = writeConfiguration(folder.path, settings);
@@ -85,8 +87,12 @@ export class BenchService {
     this.url = url;
   }
 
-  static async start(timezone: string, responseMs = 0): Promise<BenchService> {
-    const args = [`--timezone=${timezone}`, `--response-ms=${responseMs}`];
+  static async start(timezone: string, responseMs = 0, branches = 1): Promise<BenchService> {
+    const args = [
+      `--timezone=${timezone}`,
+      `--response-ms=${responseMs}`,
+      `--branches=${branches}`,
+    ];
     const program = Program.node('service/main.ts', args);
     return new BenchService(program, await program.says(/^(http\S+)$/m));
   }

@@ -19,10 +19,12 @@ const { values } = parseArgs({
     'baseline-every': { type: 'string', default: '60' },
     /** Milliseconds that each response takes. */
     'response-ms': { type: 'string', default: '0' },
+    /** Buildings of each customer. */
+    branches: { type: 'string', default: '1' },
   },
 });
 
-const responses = new Responses(new Zone(values.timezone));
+const responses = new Responses(new Zone(values.timezone), Number(values.branches));
 const counter = new RequestCounter();
 const baselineEvery = Number(values['baseline-every']);
 const responseMs = Number(values['response-ms']);
@@ -61,9 +63,10 @@ function data(
   const nowMs = Date.now();
   const customer = Number((headers.authorization ?? '').replace('Bearer token-', ''));
   const from = query.get('from') ?? '';
-  const isFirst = counter.requested(customer, endpoint, from, nowMs);
+  const isByBranch = query.get('aggregation') === 'branch';
+  const isFirst = counter.requested(customer, isByBranch ? 'branch' : endpoint, from, nowMs);
   const minute = Math.floor(nowMs / 60_000);
-  const isForced = isFirst && (customer + minute) % baselineEvery === 0;
+  const isForced = isFirst && !isByBranch && (customer + minute) % baselineEvery === 0;
   if (isForced) {
     query.set('aggregation', 'day');
   }

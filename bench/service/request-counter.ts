@@ -37,10 +37,13 @@ export class RequestCounter {
   #firstRequestMs = 0;
   #lastBaselineMs = 0;
 
-  /** A request came. Returns whether it is the first of its stream in this minute of the clock. */
-  requested(customer: number, endpoint: Endpoint, from: string, nowMs: number): boolean {
+  /** A request came. Returns whether it is the first of its stream in this minute of the clock; by branch there is no stream. */
+  requested(customer: number, endpoint: Endpoint | 'branch', from: string, nowMs: number): boolean {
     this.requests += 1;
     this.#firstRequestMs ||= nowMs;
+    if (endpoint === 'branch') {
+      return false;
+    }
     const name = `${customer} ${endpoint}`;
     const minute = Math.floor(nowMs / 60_000);
     const stream = this.#streams.get(name);

@@ -27,11 +27,14 @@ const FIELDS = { peoplecount: ['in', 'out'], login: ['value'] } as const;
 
 export class Responses {
   readonly #zone: Zone;
+  readonly #branches: number;
   readonly #kept = new Map<string, Buffer>();
   #keptAtMinute = -1;
 
-  constructor(zone: Zone) {
+  /** Who passes in a minute passes the doors of one of the `branches`. */
+  constructor(zone: Zone, branches = 1) {
     this.#zone = zone;
+    this.#branches = branches;
   }
 
   /** Returns the body of a response, of the minutes that are over at `nowMs`. */
@@ -41,15 +44,33 @@ export class Responses {
       this.#kept.clear();
       this.#keptAtMinute = minute;
     }
-    const aggregation = query.get('aggregation') as TimeAggregation;
+    const aggregation = query.get('aggregation') as TimeAggregation | 'branch';
     const fromMs = Date.parse(query.get('from') ?? '');
     const toMs = Date.parse(query.get('to') ?? new Date(nowMs).toISOString());
     const untilMinute = Math.min(minute, Math.floor(toMs / MINUTE_MS));
     const name = `${history} ${endpoint} ${aggregation} ${fromMs} ${untilMinute}`;
     const body =
-      this.#kept.get(name) ?? this.#make(history, endpoint, aggregation, fromMs, untilMinute);
+      this.#kept.get(name) ??
+      (aggregation === 'branch'
+        ? this.#makeByBranch(history, fromMs, untilMinute)
+        : this.#make(history, endpoint, aggregation, fromMs, untilMinute));
     this.#kept.set(name, body);
     return body;
+  }
+
+  #makeByBranch(history: number, fromMs: number, untilMinute: number): Buffer {
+    const offset = this.#zone.offsetMsAt(untilMinute * MINUTE_MS) / MINUTE_MS;
+    const sums = Array.from({ length: this.#branches }, () => [0, 0] as [number, number]);
+    for (let at = Math.ceil(fromMs / MINUTE_MS) + offset; at < untilMinute + offset; at += 1) {
+      const sum = sums[Math.abs(Math.imul(at, 0x9e3779b1) >>> 8) % this.#branches] ?? [0, 0];
+      AMOUNTS.peoplecount.forEach((amounts, kind) => {
+        sum[kind] = (sum[kind] ?? 0) + sumOf(amounts, history * 2 + kind, at, at + 1);
+      });
+    }
+    const rows = sums.map(
+      ([entered, exited], i) => `{"key":${i + 1},"in":${entered},"out":${exited}}`,
+    );
+    return bodyOf('branch', fromMs, rows);
   }
 
   #make(
@@ -75,9 +96,13 @@ export class Responses {
       }
       at = next;
     }
-    const metadata = { from: new Date(fromMs).toISOString(), count: rows.length, aggregation };
-    return Buffer.from(`{"metadata":${JSON.stringify(metadata)},"result":[${rows.join(',')}]}`);
+    return bodyOf(aggregation, fromMs, rows);
   }
+}
+
+function bodyOf(aggregation: string, fromMs: number, rows: readonly string[]): Buffer {
+  const metadata = { from: new Date(fromMs).toISOString(), count: rows.length, aggregation };
+  return Buffer.from(`{"metadata":${JSON.stringify(metadata)},"result":[${rows.join(',')}]}`);
 }
 
 /** `from` and `to` are minutes of local time. */

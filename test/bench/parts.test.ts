@@ -1,5 +1,6 @@
 /** That every part of the bench still runs and ends with values, at sizes that measure nothing. */
 import { expect, test } from 'vitest';
+import { measureBranches } from '../../bench/branches/measure.ts';
 import type { Measured } from '../../bench/measured.ts';
 import { measureOccupancy } from '../../bench/occupancy/measure.ts';
 import { occupancyTable } from '../../bench/occupancy/table.ts';
@@ -34,10 +35,19 @@ const START = { starts: [{ customers: 2, times: 2 }] };
 const VALUES = { starts: [{ customers: 3, limitSeconds: 30 }], responseMs: 10 };
 const RELOAD = { customers: 20, customersPerFile: 5, times: 1, maxRequestsPerSecond: 1_000 };
 
+const BRANCHES = {
+  customers: 1,
+  branches: 2,
+  maxRequestsPerSecond: 100,
+  ...ROUND,
+  withEstimates: false,
+};
+
 test.each<[string, number, () => Promise<readonly Measured[]>]>([
   ['the delay of the event loop is measured alone', 1, () => measureDelay(ignore, FEW_CUSTOMERS)],
   ['a start is timed up to its first connection', 1, () => measureStart(ignore, START)],
   ['the first values of a start are timed', 1, () => measureFirstValues(ignore, VALUES)],
+  ['branches are read and scraped', 5, () => measureBranches(ignore, BRANCHES)],
   ['reloads of one file and of several are measured', 2, () => measureReload(ignore, RELOAD)],
 ])('%s', { timeout: 60_000 }, async (_name, count, measure) => {
   const rows = await measure();

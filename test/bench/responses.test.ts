@@ -8,9 +8,12 @@ import type { AggregatedResponse } from '../../src/base/model.ts';
 
 const MINUTE_MS = 60_000;
 const NOW_MS = Date.UTC(2026, 10, 21, 14, 30, 20);
-const responses = new Responses(new Zone('Europe/Copenhagen'));
+const responses = new Responses(new Zone('Europe/Copenhagen'), 3);
 
-function read(aggregation: 'day' | 'quarter' | 'minute', minutes: number): AggregatedResponse {
+function read(
+  aggregation: 'day' | 'quarter' | 'minute' | 'branch',
+  minutes: number,
+): AggregatedResponse {
   const from = new Date(NOW_MS - minutes * MINUTE_MS).toISOString();
   const body = responses.body(3, 'peoplecount', new URLSearchParams({ aggregation, from }), NOW_MS);
   return decodeAggregated('peoplecount', { contentType: 'application/json', body }, []);
@@ -20,10 +23,11 @@ function sumOf({ rows }: AggregatedResponse): readonly number[] {
   return [0, 1].map((kind) => rows.reduce((sum, { counts }) => sum + (counts[kind] ?? 0), 0));
 }
 
-test('days, quarters and minutes of one window have the same sums', () => {
+test('days, quarters, minutes and branches of one window have the same sums', () => {
   for (const minutes of [15, 60, 1_000, 10_000]) {
     expect(sumOf(read('day', minutes))).toEqual(sumOf(read('minute', minutes)));
     expect(sumOf(read('quarter', minutes))).toEqual(sumOf(read('minute', minutes)));
+    expect(sumOf(read('branch', minutes))).toEqual(sumOf(read('minute', minutes)));
   }
   expect(read('day', 10_000).rows.length).toBeGreaterThanOrEqual(7);
 });

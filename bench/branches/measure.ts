@@ -1,0 +1,173 @@
+/**
+ * A thousand customers with twenty branches each, polled over HTTP by the daemon as it is started: the
+ * first values of all branches, and then scrapes, memory, processor time and event loop.
+ */
+import { fetched, loopDelayOf, scrape, startPolledDaemon } from '../daemon/daemon.ts';
+import type { PolledDaemon } from '../daemon/daemon.ts';
+import type { Measured } from '../measured.ts';
+import { medianOf, wait } from '../processes.ts';
+
+export interface BranchesSettings {
+  readonly customers: number;
+  readonly branches: number;
+  readonly maxRequestsPerSecond: number;
+  readonly rounds: number;
+  readonly roundSeconds: number;
+  readonly scrapeEverySeconds: number;
+  /** Whether to wait for the estimates: the days before take a request a second, for eight minutes. */
+  readonly withEstimates: boolean;
+}
+
+const USUAL_BRANCHES: BranchesSettings = {
+  customers: 1_000,
+  branches: 20,
+  maxRequestsPerSecond: 1_000,
+  rounds: 3,
+  roundSeconds: 30,
+  scrapeEverySeconds: 15,
+  withEstimates: true,
+};
+
+/** One series of a branch, once it is known. */
+const OCCUPANCY = 'library_occupancy_people';
+const ESTIMATE = 'library_occupancy_estimate_people';
+/** Scrapes of half a million series are a part of what is measured: few of them. */
+const WATCH_EVERY_MS = 5_000;
+const MAX_SECONDS = 1_800;
+
+const LIMITS = {
+  occupancySeconds: 120,
+  estimateSeconds: 900,
+  scrapeMs: 100,
+  rssMiB: 900,
+  coreShare: 50,
+  delayMs: 100,
+};
+
+type Progress = (line: string) => void;
+
+export async function measureBranches(
+  progress: Progress,
+  settings: BranchesSettings = USUAL_BRANCHES,
+): Promise<readonly Measured[]> {
+  const { customers, branches, maxRequestsPerSecond } = settings;
+  const startMs = performance.now();
+  const polled = await startPolledDaemon({ customers, branches, maxRequestsPerSecond });
+  try {
+    const of = `${branches} branches of ${customers} customers`;
+    const seconds = await secondsUntilAll(OCCUPANCY, polled, settings, startMs, progress);
+    const values = [
+      row(
+        `Occupancy of ${of} after a start, at most ${maxRequestsPerSecond} requests/s`,
+        seconds,
+        `${seconds.toFixed(0)} s`,
+        LIMITS.occupancySeconds,
+      ),
+    ];
+    if (settings.withEstimates) {
+      const estimateSeconds = await secondsUntilAll(ESTIMATE, polled, settings, startMs, progress);
+      const { requests } = await polled.service.state();
+      values.push(
+        row(
+          `Estimates of ${of} after a start without stored windows, likewise`,
+          estimateSeconds,
+          `${estimateSeconds.toFixed(0)} s, ${requests} requests`,
+          LIMITS.estimateSeconds,
+        ),
+      );
+    }
+    return [...values, ...(await measureAtRest(polled, settings, progress))];
+  } finally {
+    await polled.stop();
+  }
+}
+
+/** Returns seconds since the start; Infinity if some have none for half an hour. */
+async function secondsUntilAll(
+  family: string,
+  { url, daemon }: PolledDaemon,
+  { customers, branches }: BranchesSettings,
+  startMs: number,
+  progress: Progress,
+): Promise<number> {
+  for (;;) {
+    const text = (await fetched(`${url}/metrics`)).body.toString();
+    const seconds = (performance.now() - startMs) / 1_000;
+    const known = text.split(`\n${family}{`).length - 1;
+    const rssMiB = daemon.rssMiB().toFixed(0);
+    progress(`branches: ${known} with ${family} after ${seconds.toFixed(0)} s, ${rssMiB} MiB`);
+    if (known === customers * branches) {
+      return seconds;
+    }
+    if (seconds > MAX_SECONDS) {
+      return Infinity;
+    }
+    await wait(WATCH_EVERY_MS);
+  }
+}
+
+/** All values are known, and requests are those of polls and of running windows. */
+async function measureAtRest(
+  polled: PolledDaemon,
+  { customers, branches, rounds, roundSeconds, scrapeEverySeconds }: BranchesSettings,
+  progress: Progress,
+): Promise<readonly Measured[]> {
+  const { daemon, url } = polled;
+  const of = `${branches} branches of ${customers} customers`;
+  const scrapesMs: number[] = [];
+  const delaysMs: number[] = [];
+  const shares: number[] = [];
+  await loopDelayOf(daemon);
+  for (let round = 1; round <= rounds; round += 1) {
+    const startMs = performance.now();
+    const cpuBeforeMs = daemon.cpuMs();
+    const scrapes = Math.max(1, Math.floor(roundSeconds / scrapeEverySeconds));
+    for (let i = 1; i <= scrapes; i += 1) {
+      scrapesMs.push((await scrape(url)).ms);
+      await wait(startMs + (i * roundSeconds * 1_000) / scrapes - performance.now());
+    }
+    shares.push((100 * (daemon.cpuMs() - cpuBeforeMs)) / (performance.now() - startMs));
+    delaysMs.push((await loopDelayOf(daemon)).longestMs);
+    progress(
+      `branches ${round}/${rounds}: scrape ${scrapesMs.at(-1)?.toFixed(0)} ms, event loop ` +
+        `${delaysMs.at(-1)?.toFixed(0)} ms, ${shares.at(-1)?.toFixed(1)} % of a core`,
+    );
+  }
+  const [scrapeMs, delayMs, share] = [scrapesMs, delaysMs, shares].map(medianOf) as [
+    number,
+    number,
+    number,
+  ];
+  const series = seriesOf((await fetched(`${url}/metrics`)).body.toString());
+  const rssMiB = daemon.rssMiB();
+  const runs = `median of ${rounds} runs of ${roundSeconds} s`;
+  return [
+    row(
+      `Scrape, gzip, of ${of}, ${series} series, median of ${scrapesMs.length}`,
+      scrapeMs,
+      `${scrapeMs.toFixed(0)} ms`,
+      LIMITS.scrapeMs,
+    ),
+    row(`Memory (RSS) of ${of}`, rssMiB, `${rssMiB.toFixed(0)} MiB`, LIMITS.rssMiB),
+    row(
+      `Share of a core, ${of}, people and logins by the minute, scrapes, ${runs}`,
+      share,
+      `${share.toFixed(1)} %`,
+      LIMITS.coreShare,
+    ),
+    row(
+      `Longest delay of the event loop, ${of}, ${runs}`,
+      delayMs,
+      `${delayMs.toFixed(1)} ms`,
+      LIMITS.delayMs,
+    ),
+  ];
+}
+
+function seriesOf(text: string): number {
+  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
+}
+
+function row(bar: string, value: number, ours: string, limit: number): Measured {
+  return { bar, ours, peer: '–', value, limit };
+}
