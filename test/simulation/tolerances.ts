@@ -81,7 +81,9 @@ export function canAuditBranches(environment: Environment): boolean {
     hasKnownKeys(environment) &&
     conventions.forcedGroups === 'never' &&
     conventions.forced.above === 'bytes' &&
-    (conventions.windowTime === 'server' || conventions.keyTime !== 'server') &&
+    // A record of yesterday that arrives today is in today's window, and not among the customer's minutes.
+    (haveWindowsKeyTime(environment) ||
+      (conventions.windowTime === 'server' && arrivesPromptly(environment))) &&
     conventions.deviceClocks.share === 0 &&
     conventions.serviceClockMs === 0 &&
     !isCrowded(environment)
