@@ -11,7 +11,7 @@ import {
   WINDOW_MS,
 } from '../../src/counting/branches/branch-day.ts';
 import type { BranchDay, Sums } from '../../src/counting/branches/branch-day.ts';
-import { finishedWindows } from '../../src/counting/branches/branch-windows.ts';
+import { finishedWindows } from '../../src/counting/branches/branch-gaps.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import type { DoorModel } from '../../src/counting/occupancy/door-model.ts';
 import { UNKNOWN_HOURS } from '../../src/counting/occupancy/estimate.ts';

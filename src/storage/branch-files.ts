@@ -14,8 +14,8 @@ import { DAY_MS, SECOND_MS } from '../base/duration.ts';
 import { codeOf, messageOf } from '../base/errors.ts';
 import { readTextFile, replaceFile } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
-import { NO_BRANCHES } from '../counting/branches/branch-windows.ts';
-import type { BranchState } from '../counting/branches/branch-windows.ts';
+import { NO_BRANCHES } from '../counting/branches/branch-state.ts';
+import type { BranchState } from '../counting/branches/branch-state.ts';
 import { restoreBranches, serializeBranches } from '../counting/branches/stored-branches.ts';
 import type { CounterOwner } from '../counting/high-water-marks.ts';
 

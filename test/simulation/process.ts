@@ -4,7 +4,7 @@ import type { Stream } from '../../src/base/model.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Config } from '../../src/config/types.ts';
 import type { BranchSites } from '../../src/counting/branches/branch-sites.ts';
-import type { BranchState } from '../../src/counting/branches/branch-windows.ts';
+import type { BranchState } from '../../src/counting/branches/branch-state.ts';
 import { restoreBranches, serializeBranches } from '../../src/counting/branches/stored-branches.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { NO_BRANCHES } from '../../src/counting/branches/branch-windows.ts';
-import type { BranchState } from '../../src/counting/branches/branch-windows.ts';
+import { NO_BRANCHES } from '../../src/counting/branches/branch-state.ts';
+import type { BranchState } from '../../src/counting/branches/branch-state.ts';
 import { packSums, unknownDay, WINDOW_MS } from '../../src/counting/branches/branch-day.ts';
 import { BranchFiles } from '../../src/storage/branch-files.ts';
 import { captureLog } from '../support/captured-log.ts';

@@ -12,19 +12,13 @@ import { createHistory } from '../occupancy/history.ts';
 import type { Query } from '../rows/window-reader.ts';
 import { Site } from '../site.ts';
 import { PAST_WINDOW_MS } from './branch-day.ts';
-import {
-  branchesToday,
-  countedKeys,
-  decide,
-  failed,
-  isPastKnown,
-  NO_BRANCHES,
-  pastDaysOf,
-  plan,
-  requestSums,
-  update,
-} from './branch-windows.ts';
-import type { BranchState, BranchTask, CustomerCounts } from './branch-windows.ts';
+import { decide, failed } from './branch-responses.ts';
+import { NO_BRANCHES } from './branch-state.ts';
+import { update } from './branch-update.ts';
+import { branchesToday, countedKeys, isPastKnown, pastDaysOf } from './branch-values.ts';
+import { plan, requestSums } from './branch-windows.ts';
+import type { BranchState, CustomerCounts } from './branch-state.ts';
+import type { BranchTask } from './branch-windows.ts';
 
 /** Learning from four weeks takes a millisecond. */
 const LEARNED_AT_ONCE = 20;

@@ -14,8 +14,8 @@ import {
   windowsOf,
 } from './branch-day.ts';
 import type { BranchDay, Sums } from './branch-day.ts';
-import { NO_BRANCHES } from './branch-windows.ts';
-import type { BranchState } from './branch-windows.ts';
+import { NO_BRANCHES } from './branch-state.ts';
+import type { BranchState } from './branch-state.ts';
 
 const FORMAT = 'library-stats-exporter branches';
 const VERSION = 1;

@@ -7,7 +7,7 @@ import {
   countedKeys,
   isPastKnown,
   pastDaysOf,
-} from '../../../src/counting/branches/branch-windows.ts';
+} from '../../../src/counting/branches/branch-values.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
 import { countInMinute, positiveSums } from '../../../src/counting/rows/day-counts.ts';

@@ -2,16 +2,12 @@
 import { HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
 import type { AggregatedResponse } from '../../../src/base/model.ts';
-import {
-  branchesToday,
-  decide,
-  failed,
-  NO_BRANCHES,
-  plan,
-  requestSums,
-  update,
-} from '../../../src/counting/branches/branch-windows.ts';
-import type { BranchState, CustomerCounts } from '../../../src/counting/branches/branch-windows.ts';
+import { decide, failed } from '../../../src/counting/branches/branch-responses.ts';
+import { NO_BRANCHES } from '../../../src/counting/branches/branch-state.ts';
+import { update } from '../../../src/counting/branches/branch-update.ts';
+import { branchesToday } from '../../../src/counting/branches/branch-values.ts';
+import { plan, requestSums } from '../../../src/counting/branches/branch-windows.ts';
+import type { BranchState, CustomerCounts } from '../../../src/counting/branches/branch-state.ts';
 import type { Calendar, Span } from '../../../src/counting/calendar/calendar.ts';
 import { HISTORY_DAYS, QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
 import { plus } from '../../../src/counting/rows/counts.ts';

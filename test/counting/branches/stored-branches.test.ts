@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
-import { branchesToday, isPastKnown } from '../../../src/counting/branches/branch-windows.ts';
+import { branchesToday, isPastKnown } from '../../../src/counting/branches/branch-values.ts';
 import {
   restoreBranches,
   serializeBranches,

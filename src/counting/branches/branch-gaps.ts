@@ -1,0 +1,77 @@
+/**
+ * The sums of branches beside the customer's own counts, which say what is finished, what can be copied, and
+ * where late records came.
+ */
+import { MINUTE_MS } from '../../base/duration.ts';
+import { areEqual, minus } from '../rows/counts.ts';
+import type { Counts } from '../rows/counts.ts';
+import { endMsOf, sumsAt, totalOf, windowsOf } from './branch-day.ts';
+import type { BranchDay, Sums } from './branch-day.ts';
+import type { BranchState, CustomerCounts, CustomerDay } from './branch-state.ts';
+
+/** A window is finished this long after its end: devices send their counts within minutes. */
+const SETTLE_MINUTES = 5;
+
+/** Returns the number of windows that are finished at an instant: by the time alone, not by polls. */
+export function finishedWindows(branchDay: BranchDay, endMs: number): number {
+  const minutes = Math.ceil((endMs - branchDay.day.startMs) / MINUTE_MS) - SETTLE_MINUTES;
+  const finished = Math.floor((minutes * MINUTE_MS) / branchDay.stepMs);
+  return Math.min(Math.max(0, finished), windowsOf(branchDay));
+}
+
+/** Returns how many more people the branches have after the first `windows` windows than the customer. */
+export function gapAt(
+  branchDay: BranchDay,
+  sums: readonly Sums[],
+  windows: number,
+  counted: CustomerDay,
+): Counts {
+  return minus(totalOf(sumsAt(sums, windows)), countedUntil(branchDay, windows, counted));
+}
+
+/** Returns the number of windows up to the newest end with another gap, among the first ends; 0 without any. */
+export function newestSuspect(
+  branchDay: BranchDay,
+  sums: readonly Sums[],
+  counted: CustomerDay,
+  gap: Counts,
+  windows = sums.length,
+): number {
+  let suspect = windows;
+  while (suspect > 0 && areEqual(gapAt(branchDay, sums, suspect, counted), gap)) {
+    suspect -= 1;
+  }
+  return suspect;
+}
+
+/** Returns the customer's counts at the end of the first `windows` windows. */
+export function countedUntil(
+  branchDay: BranchDay,
+  windows: number,
+  { stepMs, first, counts }: CustomerDay,
+): Counts {
+  const elapsedMs = endMsOf(branchDay, windows) - branchDay.day.startMs;
+  const steps = Math.max(0, Math.floor(elapsedMs / stepMs) - first);
+  return counts.map((ofCounter) => sum(ofCounter.subarray(0, steps)));
+}
+
+export function countedToday({ today: { counts } }: CustomerCounts): Counts {
+  return counts.map(sum);
+}
+
+function sum(counts: Iterable<number>): number {
+  let total = 0;
+  for (const count of counts) {
+    total += count;
+  }
+  return total;
+}
+
+/** Whether the running window has what the customer counted since the last known window. */
+export function isRunningKnown({ today, running }: BranchState, customer: CustomerCounts): boolean {
+  return (
+    running !== undefined &&
+    running.windows === today?.sums.length &&
+    areEqual(running.customer, countedToday(customer))
+  );
+}
