@@ -83,7 +83,9 @@ export class BranchSites {
     }
     try {
       const table = await requestSums(task, this.#calendar, query);
-      this.#changed(decide(this.#state, task, table));
+      const { today, running } = this.#state;
+      const next = decide(this.#state, task, table);
+      this.#changed(next, next.today !== today || next.running !== running);
     } catch (error) {
       this.#state = failed(this.#state);
       throw error;
@@ -139,7 +141,8 @@ export class BranchSites {
         );
   }
 
-  #changed(state: BranchState): void {
+  /** Takes a newer state. The days before change no value until they are learned from: most responses are of them. */
+  #changed(state: BranchState, isOfToday = true): void {
     const customer = this.#customer;
     if (customer === undefined) {
       return;
@@ -151,6 +154,8 @@ export class BranchSites {
     const hasOther = this.#state.keys.some((key) => !this.#sites.has(key));
     if (hasOther || newest?.day.startMs !== todayBefore?.day.startMs) {
       this.#addSites();
+    } else if (!isOfToday) {
+      return;
     }
     const keys = [...this.#sites.keys()];
     const today = branchesToday(this.#state, this.#calendar, customer, keys);
