@@ -4,7 +4,7 @@
  * was measured.
  */
 import { parseArgs } from 'node:util';
-import { measureBranches } from './branches/measure.ts';
+import { LONG_BRANCHES, measureBranches, USUAL_BRANCHES } from './branches/measure.ts';
 import { machineText } from './machine.ts';
 import type { Measured } from './measured.ts';
 import { measureContainer } from './memory/container.ts';
@@ -23,7 +23,7 @@ const { values } = parseArgs({
   options: {
     /** Replaces the tables in docs/bench.md and docs/occupancy.md. */
     write: { type: 'boolean', default: false },
-    /** Ten minutes a run of traffic in the place of one. */
+    /** Ten minutes a run of traffic in the place of one, and the estimates of all branches. */
     full: { type: 'boolean', default: false },
     /** Some parts only, with commas between them. */
     only: { type: 'string' },
@@ -41,7 +41,7 @@ const PARTS: Readonly<Record<string, Measure>> = {
   reload: measureReload,
   traffic: (progress) => measureTraffic(progress, values.full ? LONG_TRAFFIC : USUAL_TRAFFIC),
   'delay of the event loop': measureDelay,
-  branches: measureBranches,
+  branches: (progress) => measureBranches(progress, values.full ? LONG_BRANCHES : USUAL_BRANCHES),
   // No time is measured in these two, so that they share the machine.
   'memory and requests': async (progress) =>
     (await Promise.all([measureMemory(progress), measureRequests(progress)])).flat(),
