@@ -36,6 +36,7 @@ const EXCESS_IN = 'library_count_excess{counter="people_entered"}';
 const EXPECTED = 'library_people_expected_since_last_seen';
 const EXPECTED_IN = 'library_people_direction_expected_since_last_seen{direction="in"}';
 const EXPECTED_OUT = 'library_people_direction_expected_since_last_seen{direction="out"}';
+const USUAL_TODAY = 'library_people_entered_usual_today';
 const EXPECTED_LOGINS = 'library_logins_expected_since_last_seen';
 const OPEN_SINCE = 'library_open_seconds_since_last_seen';
 const RATIO = 'library_door_count_ratio';
@@ -381,34 +382,20 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     { ...ofBranch('101', DEAD), ...ofBranch('102', { [SEEN]: now, [EXPECTED]: 0 }) },
     { LibraryZeroTraffic: 145 },
   ],
-  'a branch is dead while another open one counts, and closes later': [
+  'a branch is dead, and another one has counted nobody for two hours: both may be closed': [
     {
-      ...ofBranch('101', { ...DEAD, [OPEN]: until(400, 1, 0) }),
-      ...ofBranch('102', { [SEEN]: now, [EXPECTED]: 0, [OPEN]: 1 }),
-      ...ofBranch('103', { [SEEN]: 0, [EXPECTED]: 0, [OPEN]: 0 }),
+      ...ofBranch('101', { ...DEAD, [EXPECTED]: missed(0.05), [OPEN_SINCE]: null }),
+      ...ofBranch('102', { [SEEN]: stopsAt(80, now), [EXPECTED]: 0 }),
     },
-    { LibraryZeroTraffic: 145 },
+    {},
+    12,
   ],
-  'an open branch is dead while only a closed one counts: both may be': [
+  'a branch is dead since a holiday, and its day has not begun yet when another one counts': [
     {
-      ...ofBranch('101', { ...DEAD, [OPEN]: 1 }),
-      ...ofBranch('102', { [SEEN]: now, [EXPECTED]: 0, [OPEN]: 0 }),
-    },
-    { LibraryZeroTraffic: 14 * HOUR + 10 },
-  ],
-  'an open branch is dead while one without hours counts': [
-    {
-      ...ofBranch('101', { ...DEAD, [OPEN]: 1 }),
+      ...ofBranch('101', { ...DEAD, [USUAL_TODAY]: until(400, 4, 5), [OPEN_SINCE]: null }),
       ...ofBranch('102', { [SEEN]: now, [EXPECTED]: 0 }),
     },
-    { LibraryZeroTraffic: 145 },
-  ],
-  'a branch without hours is dead while a closed one counts': [
-    {
-      ...ofBranch('101', { ...DEAD, [OPEN_SINCE]: null }),
-      ...ofBranch('102', { [SEEN]: now, [EXPECTED]: 0, [OPEN]: 0 }),
-    },
-    { LibraryZeroTraffic: 145 },
+    { LibraryZeroTraffic: 405 },
   ],
   'nobody is counted in any branch, but patrons log in': [
     { ...ofBranch('101', DEAD), ...ofBranch('102', DEAD), ...of('county', { [LOGIN_SEEN]: now }) },
