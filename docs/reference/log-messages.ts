@@ -28,7 +28,7 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   'reload failed': ['error', 'An unexpected error; report it.'],
   'response metadata ignored': [
     'warn',
-    'Twice in a row, `count`, `from` or `to` of a response contradicted its rows or the request: `problem`. They mean something else; until a restart, those of this customer are not compared.',
+    'Three times in a row, `count`, `from` or `to` of a response contradicted its rows or the request: `problem`. They mean something else; until a restart, those of this customer are not compared.',
   ],
   'poll failed': [
     'warn',
