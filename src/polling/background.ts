@@ -109,11 +109,8 @@ export class BackgroundQueue {
   queue(job: PollJob): void {
     const { clock } = this.#options;
     const { end, retry } = this.#states.get(job) ?? {};
-    if (
-      end === undefined &&
-      clock.monotonicMs() >= (retry?.atMs ?? -Infinity) &&
-      this.#task.isDue(job, clock.nowMs())
-    ) {
+    const isFree = end === undefined && clock.monotonicMs() >= (retry?.atMs ?? -Infinity);
+    if (isFree && this.#task.isDue(job, clock.nowMs())) {
       this.#queue.add(job);
     }
   }
@@ -144,14 +141,17 @@ export class BackgroundQueue {
 
   async #run(job: PollJob): Promise<void> {
     const { clock, observer } = this.#options;
-    const { gapMs, pauseMs } = this.#task;
     const state = this.#states.get(job) ?? { end: undefined, retry: undefined };
     this.#states.set(job, state);
     this.#running += 1;
     const requests = await this.#request(job, state).finally(() => (this.#running -= 1));
     if (this.#states.get(job) === state) {
-      observer.changed(job.customer.customer);
-      state.end = clock.after(Math.max(gapMs, pauseMs * requests), () => {
+      // Hundreds of windows in a row need not be rendered one by one: each poll shows them, too.
+      if (!this.#task.isDue(job, clock.nowMs())) {
+        observer.changed(job.customer.customer);
+      }
+      const restMs = Math.max(this.#task.gapMs, this.#task.pauseMs * requests);
+      state.end = clock.after(restMs, () => {
         state.end = undefined;
         this.queue(job);
         this.#ready();

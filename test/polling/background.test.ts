@@ -76,11 +76,26 @@ test('a job that has ended is queued again after a pause for each request', asyn
   queue.queue(job);
   expect(queue.start(2)).toEqual([]);
   await clock.advance(1_000);
-  expect(events).toEqual(['changed', 'ready']);
+  expect(events).toEqual(['ready']);
   await Promise.all(queue.start(2));
   expect(started).toEqual([job, job]);
   queue.drop(job);
   expect(clock.sleepers).toBe(0);
+});
+
+test('metrics have changed when nothing more is due', async () => {
+  let due = 2;
+  const { clock, queue, events } = queueOf({ isDue: () => due > 0 });
+  const job = quickJob();
+  queue.queue(job);
+  due = 1;
+  await Promise.all(queue.start(2));
+  expect(events).toEqual([]);
+  await clock.advance(1_000);
+  due = 0;
+  await Promise.all(queue.start(2));
+  expect(events).toEqual(['ready', 'changed']);
+  queue.drop(job);
 });
 
 test('a job that fails at its deadline rests for longer each time, and is logged once', async () => {
