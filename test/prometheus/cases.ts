@@ -382,10 +382,19 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     { ...ofBranch('101', DEAD), ...ofBranch('102', { [SEEN]: now, [EXPECTED]: 0 }) },
     { LibraryZeroTraffic: 145 },
   ],
-  'a branch is dead, and another one has counted nobody for two hours: both may be closed': [
+  'a branch is dead, and another one has counted nobody for an hour: both may be closed': [
     {
       ...ofBranch('101', { ...DEAD, [EXPECTED]: missed(0.05), [OPEN_SINCE]: null }),
       ...ofBranch('102', { [SEEN]: stopsAt(80, now), [EXPECTED]: 0 }),
+    },
+    {},
+    12,
+  ],
+  'one branch of three counts: the others may be closed': [
+    {
+      ...ofBranch('101', { ...DEAD, [OPEN_SINCE]: null }),
+      ...ofBranch('102', { ...DEAD, [EXPECTED]: 0, [OPEN_SINCE]: null }),
+      ...ofBranch('103', { [SEEN]: now, [EXPECTED]: 0 }),
     },
     {},
     12,
