@@ -26,7 +26,7 @@ export interface BackgroundTask {
   readonly share: number;
   /** Between the starts of two jobs. */
   readonly gapMs: number;
-  /** Pause of a job after each of its requests. */
+  /** Pause of a job after each of its requests, until it goes on; 0 if it goes on after the next poll. */
   readonly pauseMs: number;
   readonly deadlineMs: number;
   /** Pause of a job after a failure. It doubles with each in a row. */
@@ -81,6 +81,8 @@ export interface BackgroundOptions {
   readonly observer: { changed(customer: string): void };
 }
 
+type Ready = (queue: BackgroundQueue) => void;
+
 interface JobState {
   /** Ends the requests that are running, or the pause after them. */
   end: (() => void) | undefined;
@@ -92,14 +94,14 @@ interface JobState {
 export class BackgroundQueue {
   readonly #task: BackgroundTask;
   readonly #options: BackgroundOptions;
-  readonly #ready: () => void;
+  readonly #ready: Ready;
   readonly #queue = new Set<PollJob>();
   readonly #states = new Map<PollJob, JobState>();
   #running = 0;
   #nextStartMs = -Infinity;
 
-  /** `ready` is called when a job may start after a pause. */
-  constructor(task: BackgroundTask, options: BackgroundOptions, ready: () => void) {
+  /** `ready` is called when a job may start without a poll: another one has ended, or its pause has. */
+  constructor(task: BackgroundTask, options: BackgroundOptions, ready: Ready) {
     this.#task = task;
     this.#options = options;
     this.#ready = ready;
@@ -141,21 +143,26 @@ export class BackgroundQueue {
 
   async #run(job: PollJob): Promise<void> {
     const { clock, observer } = this.#options;
+    const { pauseMs } = this.#task;
     const state = this.#states.get(job) ?? { end: undefined, retry: undefined };
     this.#states.set(job, state);
     this.#running += 1;
     const requests = await this.#request(job, state).finally(() => (this.#running -= 1));
-    if (this.#states.get(job) === state) {
-      // Hundreds of windows in a row need not be rendered one by one: each poll shows them, too.
-      if (!this.#task.isDue(job, clock.nowMs())) {
-        observer.changed(job.customer.customer);
-      }
-      const restMs = Math.max(this.#task.gapMs, this.#task.pauseMs * requests);
-      state.end = clock.after(restMs, () => {
+    state.end = undefined;
+    const isKept = this.#states.get(job) === state;
+    // Hundreds of windows in a row need not be rendered one by one: each poll shows them, too.
+    if (isKept && !this.#task.isDue(job, clock.nowMs())) {
+      observer.changed(job.customer.customer);
+    }
+    if (isKept && pauseMs > 0) {
+      state.end = clock.after(pauseMs * requests, () => {
         state.end = undefined;
         this.queue(job);
-        this.#ready();
+        this.#ready(this);
       });
+    }
+    if (pauseMs > 0) {
+      this.#ready(this);
     }
   }
 

@@ -85,7 +85,7 @@ export class Scheduler {
     this.#ticker = new Ticker(clock, (nowMs) => this.#startDue(nowMs));
     this.#slots = new Slots(maxConcurrency, (maxRequestsPerSecond * firstPollsMs) / 1000);
     this.#background = BACKGROUND_TASKS.map(
-      (task) => new BackgroundQueue(task, options, () => this.#startBackground()),
+      (task) => new BackgroundQueue(task, options, (queue) => this.#startBackground([queue])),
     );
   }
 
@@ -307,10 +307,10 @@ export class Scheduler {
   }
 
   /** Starts what waits behind the polls, unless first polls or baselines have to come before it. */
-  #startBackground(): void {
+  #startBackground(queues = this.#background): void {
     if (!this.#ticker.isStopped && this.#slots.isIdle) {
-      for (const run of this.#background.flatMap((queue) => queue.start(this.#slots.size))) {
-        this.#track(run, () => this.#startBackground());
+      for (const run of queues.flatMap((queue) => queue.start(this.#slots.size))) {
+        this.#track(run, () => {});
       }
     }
   }

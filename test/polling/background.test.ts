@@ -76,7 +76,7 @@ test('a job that has ended is queued again after a pause for each request', asyn
   queue.queue(job);
   expect(queue.start(2)).toEqual([]);
   await clock.advance(1_000);
-  expect(events).toEqual(['ready']);
+  expect(events).toEqual(['ready', 'ready']);
   await Promise.all(queue.start(2));
   expect(started).toEqual([job, job]);
   queue.drop(job);
@@ -90,12 +90,22 @@ test('metrics have changed when nothing more is due', async () => {
   queue.queue(job);
   due = 1;
   await Promise.all(queue.start(2));
-  expect(events).toEqual([]);
+  expect(events).toEqual(['ready']);
   await clock.advance(1_000);
   due = 0;
   await Promise.all(queue.start(2));
-  expect(events).toEqual(['ready', 'changed']);
+  expect(events).toEqual(['ready', 'ready', 'changed', 'ready']);
   queue.drop(job);
+});
+
+test('without a pause, the next job waits for the end of a poll', async () => {
+  const { clock, queue, events } = queueOf({ pauseMs: 0 });
+  const job = quickJob();
+  queue.queue(job);
+  await Promise.all(queue.start(2));
+  expect([events, clock.sleepers]).toEqual([[], 0]);
+  queue.queue(job);
+  expect(queue.start(2)).toHaveLength(1);
 });
 
 test('a job that fails at its deadline rests for longer each time, and is logged once', async () => {
@@ -131,5 +141,5 @@ test('a job that is dropped ends its requests, without a change or a line of the
   queue.drop(job);
   await Promise.all(running);
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
-  expect([events, lines, clock.sleepers]).toEqual([[], [], 0]);
+  expect([events, lines, clock.sleepers]).toEqual([['ready'], [], 0]);
 });
