@@ -98,11 +98,13 @@ export function sumsOf(keys: readonly string[], table: CountsByKey): Sums {
   return packSums([total, ...byKey].flat());
 }
 
-/** Returns sums in the smallest array that holds them. */
+/** Returns sums, up to the last that is not 0, in the smallest array that holds them. */
 export function packSums(values: readonly number[]): Sums {
-  return values.every((value) => value <= MAX_SMALL_SUM)
-    ? Uint16Array.from(values)
-    : Float64Array.from(values);
+  const length = values.findLastIndex((value) => value !== 0) + 1;
+  const used = values.slice(0, Math.max(NO_SUMS.length, length));
+  return used.every((value) => value <= MAX_SMALL_SUM)
+    ? Uint16Array.from(used)
+    : Float64Array.from(used);
 }
 
 /** Returns the day as a past one: what is known at its full hours. */

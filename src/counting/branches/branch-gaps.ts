@@ -44,13 +44,14 @@ export function newestSuspect(
   return suspect;
 }
 
-/** Returns the customer's counts at the end of the first `windows` windows. */
+/** Returns the customer's counts at the end of the first `windows` windows, or some time after it. */
 export function countedUntil(
   branchDay: BranchDay,
   windows: number,
   { stepMs, first, counts }: CustomerDay,
+  afterMs = 0,
 ): Counts {
-  const elapsedMs = endMsOf(branchDay, windows) - branchDay.day.startMs;
+  const elapsedMs = endMsOf(branchDay, windows) + afterMs - branchDay.day.startMs;
   const steps = Math.max(0, Math.floor(elapsedMs / stepMs) - first);
   return counts.map((ofCounter) => sum(ofCounter.subarray(0, steps)));
 }

@@ -1,4 +1,5 @@
 /** What newer counts of the customer say of its branches without a request. */
+import { MINUTE_MS } from '../../base/duration.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
 import { HISTORY_DAYS } from '../occupancy/door-model.ts';
 import { areEqual, isZero } from '../rows/counts.ts';
@@ -96,8 +97,9 @@ function areSpansEqual(a: Span, b: Span): boolean {
 }
 
 /**
- * Windows in which the customer counted nobody have the sums of those before. Where these differ from the
- * customer's, one more window is requested first: by arrival, a record may be in the next one.
+ * Windows in which the customer counted nobody, nor in the minute after, have the sums of those before: a
+ * window may include the minute at its end. Where the sums differ from the customer's, one more window is
+ * requested first: by arrival, a record may be in the next one.
  */
 function copyWindows(branchDay: BranchDay, windows: number, counted: CustomerDay): BranchDay {
   const { sums, gap } = branchDay;
@@ -111,7 +113,7 @@ function copyWindows(branchDay: BranchDay, windows: number, counted: CustomerDay
   const longer = [...sums];
   while (
     longer.length < windows &&
-    areEqual(countedUntil(branchDay, longer.length + 1, counted), before)
+    areEqual(countedUntil(branchDay, longer.length + 1, counted, MINUTE_MS), before)
   ) {
     longer.push(last);
   }

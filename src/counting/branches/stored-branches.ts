@@ -29,12 +29,10 @@ export function serializeBranches(owner: string, { keys, today, past }: BranchSt
   return `${head},"days":[\n${days.map(serializeDay).join(',\n')}\n]}\n`;
 }
 
-/** Windows are written with their last sums that differ from 0; null stands for those of the window before. */
+/** In place of sums, null stands for those of the window before. */
 function serializeDay({ day, stepMs, sums, gap }: BranchDay): string {
   const ends = sums.map((ofEnd, i) =>
-    areSumsEqual(ofEnd, sums[i - 1] ?? NO_SUMS)
-      ? null
-      : [...ofEnd.subarray(0, ofEnd.findLastIndex((sum) => sum !== 0) + 1)],
+    areSumsEqual(ofEnd, sums[i - 1] ?? NO_SUMS) ? null : [...ofEnd],
   );
   const { startMs, endMs } = day;
   return JSON.stringify({ start_ms: startMs, end_ms: endMs, window_ms: stepMs, gap, sums: ends });

@@ -96,8 +96,9 @@ describe('today', () => {
   test('takes a request a window and a minute that counted anybody', async () => {
     const branches = await morning();
     // In two of the minutes in which a window was finished, nobody was counted.
-    expect(branches.requests).toHaveLength(30 + 4 + 2);
-    expect(branches.requests.filter(({ to }) => to !== undefined)).toHaveLength(4);
+    expect(branches.requests).toHaveLength(30 + 5 + 2);
+    // The first who came at ten may be in the window before.
+    expect(branches.requests.filter(({ to }) => to !== undefined)).toHaveLength(5);
     branches.requests = [];
     await branches.pollUntil(at(20));
     expect(branches.requests).toHaveLength(0);
@@ -303,6 +304,19 @@ test('an empty response is requested again', async () => {
   await branches.pollUntil(at(11, 50));
   expect(requests).toBe(2);
   expect(branches.windows(NORTH).at(-1)).toEqual([30, 1, 0]);
+});
+
+test('where windows include the minute at their end, who came then is counted at once', async () => {
+  const branches = new BranchFixture(at(10));
+  branches.isEndIncluded = true;
+  await branches.poll();
+  branches.record(NORTH, at(10, 15), [1, 0]);
+  branches.record(NORTH, at(10, 18), [1, 0]);
+  await branches.pollUntil(at(10, 22));
+  expect(branches.windows(NORTH)).toEqual([
+    [24, 1, 0],
+    [25, 1, 0],
+  ]);
 });
 
 test('where windows select records by arrival, the sums of a day are right when it is over', async () => {

@@ -32,6 +32,8 @@ export class BranchFixture {
   requests: Requested[] = [];
   /** Whether `from` and `to` are compared with when a record arrives. */
   isByArrival = false;
+  /** Whether a window has the minute at its end, and not that at its start. */
+  isEndIncluded = false;
   /** Changes a response or throws a ServiceError. */
   change: (response: AggregatedResponse) => AggregatedResponse = (response) => response;
   readonly #records: BranchRecord[] = [];
@@ -145,7 +147,8 @@ export class BranchFixture {
     const toMs = to === undefined ? Infinity : Date.parse(to);
     const rows: Record<string, readonly number[]> = {};
     for (const { key, atMs, arrivesMs, counts } of this.#known()) {
-      const windowMs = this.isByArrival ? arrivesMs : atMs;
+      const selectedMs = this.isByArrival ? arrivesMs : atMs;
+      const windowMs = this.isEndIncluded ? selectedMs - MINUTE_MS : selectedMs;
       if (windowMs >= fromMs && windowMs < toMs) {
         rows[key] = plus(rows[key] ?? [0, 0], counts);
       }
