@@ -140,21 +140,21 @@ async function readQuarters(
   const response = await reader.readAgainIfBelow(ANY_COUNT, 'quarter', span.startMs, span.endMs);
   const { aggregation, rows, window } = response;
   const parse = keyParser(keyFormat, window, calendar.zone);
-  const inSpan = rows.filter((row) => {
-    const startMs = parse(row);
-    return startMs !== undefined && contains(span, startMs) && startMs % QUARTER_MS === 0;
-  });
-  const isByQuarter =
-    aggregation === 'quarter' &&
-    rows.every((row) => parse(row) !== undefined) &&
-    inSpan.length >= MIN_QUARTER_ROWS &&
-    inSpan.length * 2 >= rows.length;
-  if (!isByQuarter) {
-    return undefined;
-  }
   const counter = new DayCounter(calendar, days, stream, QUARTER_MS);
-  counter.addRows(inSpan, parse);
-  return counter.days();
+  let quarters = 0;
+  for (const row of rows) {
+    const startMs = parse(row);
+    if (startMs === undefined) {
+      return undefined;
+    }
+    if (contains(span, startMs) && startMs % QUARTER_MS === 0) {
+      counter.add(startMs, row.counts);
+      quarters += 1;
+    }
+  }
+  const isByQuarter =
+    aggregation === 'quarter' && quarters >= MIN_QUARTER_ROWS && quarters * 2 >= rows.length;
+  return isByQuarter ? counter.days() : undefined;
 }
 
 /** Returns the days; undefined if the service forces a coarser aggregation even for short windows. */

@@ -49,6 +49,8 @@ export class DayCounter {
   readonly #stepMs: number;
   readonly #tables: readonly Table[];
   readonly #before: number[];
+  /** That of the last counts: the next ones are often of the same day. */
+  #last: Table | undefined;
 
   /** `days` are in order, each ends where the next one starts. */
   constructor(
@@ -70,7 +72,7 @@ export class DayCounter {
 
   /** Adds counts to the step of an instant. Those after the last day are ignored. */
   add(atMs: number, counts: ArrayLike<number>, sign: 1 | -1 = 1): void {
-    const table = this.#tables.find(({ day }) => atMs < day.endMs);
+    const table = this.#tableAt(atMs);
     if (table === undefined) {
       return;
     }
@@ -82,6 +84,13 @@ export class DayCounter {
         sums[place] = countOf(sums, place) + sign * countOf(counts, counter);
       }
     }
+  }
+
+  #tableAt(atMs: number): Table | undefined {
+    if (this.#last === undefined || !contains(this.#last.day, atMs)) {
+      this.#last = this.#tables.find(({ day }) => atMs < day.endMs);
+    }
+    return this.#last;
   }
 
   /** Adds rows. Returns false, with some of them added, if a key cannot be parsed. */
