@@ -1,5 +1,4 @@
 /** Replays the branches of a customer: each is a building whose day comes from the windows that are over. */
-import { DAY_MS } from '../base/duration.ts';
 import { COUNTERS } from '../base/model.ts';
 import {
   asPastDay,
@@ -23,8 +22,6 @@ import { lastSeenIn } from '../counting/rows/day-counts.ts';
 import { Site } from '../counting/site.ts';
 import type { BranchHistory } from './read-branches.ts';
 import { isOver } from './targets.ts';
-
-const MAX_LAST_SEEN_AGE_MS = HISTORY_DAYS * DAY_MS;
 
 interface BranchReplay {
   readonly key: string;
@@ -72,12 +69,7 @@ export class BranchesReplay {
     if (today !== undefined && (today !== this.#today || windows !== this.#windows)) {
       this.#count(today, windows);
     }
-    const { startMs, endMs } = this.#calendar.dayAt(atMs);
-    const seenWithin = { startMs: startMs - MAX_LAST_SEEN_AGE_MS, endMs };
-    return this.#branches.map(({ key, index, site, lastSeenMs }) => {
-      const seen = [lastSeenMs, ...(site.history?.lastSeenMs ?? [])]
-        .filter((ms) => ms !== undefined)
-        .filter((ms) => contains(seenWithin, ms));
+    return this.#branches.map(({ key, index, site }) => {
       const sums = today && sumOfKey(sumsAt(today.sums, windows), index);
       const counters = COUNTERS.people.map((name, counter) => [
         name,
@@ -86,7 +78,7 @@ export class BranchesReplay {
       return {
         key,
         ...site.metricsAt(atMs),
-        lastSeenMs: seen.length === 0 ? undefined : Math.max(...seen),
+        lastSeenMs: site.lastSeenAt(atMs),
         counters: Object.fromEntries(counters) as BranchMetrics['counters'],
       };
     });

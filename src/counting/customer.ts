@@ -2,13 +2,12 @@
  * One customer: the state of its streams, the results of its polls, and from these its values at any
  * instant. A new period or day hides the values of the old one at the moment of the scrape (rule 8).
  */
-import { DAY_MS } from '../base/duration.ts';
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown, CounterName, MinuteStream, Stream } from '../base/model.ts';
 import type { BreakdownOutcome } from './breakdowns/poll-breakdown.ts';
 import { BranchSites } from './branches/branch-sites.ts';
 import { Breakdowns } from './breakdowns/breakdown-states.ts';
-import { contains, runningPeriod } from './calendar/calendar.ts';
+import { runningPeriod } from './calendar/calendar.ts';
 import type { Calendar, CountingPeriod, Span } from './calendar/calendar.ts';
 import { countOf } from './rows/counts.ts';
 import { counterValues, MAX_OCCUPANCY_AGE_MS, UNPOLLED } from './customer-metrics.ts';
@@ -22,8 +21,7 @@ import type {
   OccupancySeries,
 } from './customer-metrics.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
-import { HISTORY_DAYS } from './occupancy/door-model.ts';
-import { continueHistory, pastDays } from './occupancy/history.ts';
+import { continueHistory, lastSeenAt, pastDays } from './occupancy/history.ts';
 import type { History } from './occupancy/history.ts';
 import { usualLogins } from './occupancy/usual.ts';
 import { Site } from './site.ts';
@@ -40,9 +38,6 @@ export interface CustomerOptions {
   readonly owner: CounterOwner;
   readonly marks: HighWaterMarks;
 }
-
-/** Who was counted before is unknown after a restart. */
-const MAX_LAST_SEEN_AGE_MS = HISTORY_DAYS * DAY_MS;
 
 export class Customer implements MetricsSource {
   readonly customer: string;
@@ -284,16 +279,15 @@ export class Customer implements MetricsSource {
     this.#branches?.counted(counts, atMs);
   }
 
-  /** The newest minute that counted anybody, within four weeks and not in the future. */
+  /** Undefined if keys cannot be parsed. */
   #lastSeenAt(nowMs: number, stream: MinuteStream): number | undefined {
     const { order } = this.stateOf(stream).snapshot ?? {};
-    const history = stream === 'people' ? this.#site.history : this.#loginHistory;
-    const { startMs, endMs } = this.calendar.dayAt(nowMs);
-    const span = { startMs: startMs - MAX_LAST_SEEN_AGE_MS, endMs };
-    const seenMs = [order?.lastSeenMs, ...(history?.lastSeenMs ?? [])]
-      .filter((atMs) => atMs !== undefined)
-      .filter((atMs) => contains(span, atMs));
-    return order === undefined || seenMs.length === 0 ? undefined : Math.max(...seenMs);
+    if (order === undefined) {
+      return undefined;
+    }
+    return stream === 'people'
+      ? this.#site.lastSeenAt(nowMs)
+      : lastSeenAt(this.calendar, nowMs, order.lastSeenMs, this.#loginHistory);
   }
 
   /** Computes the logins to be expected. They stay until both streams were polled on a new day. */

@@ -11,7 +11,7 @@ import type {
   SiteMetrics,
 } from './customer-metrics.ts';
 import { learnDoors } from './occupancy/door-model.ts';
-import { continueHistory, pastDays } from './occupancy/history.ts';
+import { continueHistory, lastSeenAt, pastDays } from './occupancy/history.ts';
 import type { History } from './occupancy/history.ts';
 import { CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
 import { estimateToday, hoursOf } from './occupancy/today-estimate.ts';
@@ -111,6 +111,12 @@ export class Site {
   /** The history of the people, read or continued. */
   get history(): History | undefined {
     return this.#history;
+  }
+
+  /** Returns the start of the newest minute, or of its window, within four weeks that counted anybody. */
+  lastSeenAt(nowMs: number): number | undefined {
+    const todayMs = this.#counted?.order?.lastSeenMs;
+    return lastSeenAt(this.#calendar, nowMs, todayMs, this.#history);
   }
 
   /** Returns today's occupancy so far, however old the last successful poll is; undefined if unknown. */

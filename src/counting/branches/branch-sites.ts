@@ -2,12 +2,9 @@
  * The branches of a customer as buildings: each has the life of a site, and its day comes from windows.
  * Their requests run one by one, behind the polls.
  */
-import { DAY_MS } from '../../base/duration.ts';
 import { compareKeys, MAX_KEYS } from '../breakdowns/poll-breakdown.ts';
-import { contains } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
 import type { BranchDescriptions, BranchMetrics, SiteDescription } from '../customer-metrics.ts';
-import { HISTORY_DAYS } from '../occupancy/door-model.ts';
 import { createHistory } from '../occupancy/history.ts';
 import type { Query } from '../rows/window-reader.ts';
 import { Site } from '../site.ts';
@@ -22,8 +19,6 @@ import type { BranchTask } from './branch-windows.ts';
 
 /** Learning from four weeks takes a millisecond. */
 const LEARNED_AT_ONCE = 20;
-/** Who was counted before is unknown after a restart. */
-const MAX_LAST_SEEN_AGE_MS = HISTORY_DAYS * DAY_MS;
 
 export class BranchSites {
   readonly #calendar: Calendar;
@@ -35,8 +30,6 @@ export class BranchSites {
   #customer: CustomerCounts | undefined;
   /** When that poll was. */
   #atMs = -Infinity;
-  /** By key, at the newest counts of the branch. */
-  readonly #lastSeenMs = new Map<string, number | undefined>();
 
   /** `timezone` is that of the opening hours. */
   constructor(calendar: Calendar, timezone: string, descriptions: BranchDescriptions) {
@@ -114,16 +107,13 @@ export class BranchSites {
 
   /** Returns the values of the branches that are configured or counted, in the order of their keys. */
   metricsAt(nowMs: number): readonly Omit<BranchMetrics, 'counters'>[] {
-    const { startMs, endMs } = this.#calendar.dayAt(nowMs);
     return [...this.#sites]
       .toSorted(([a], [b]) => compareKeys(a, b))
-      .map(([key, site]) => {
-        const seen = [this.#lastSeenMs.get(key), ...(site.history?.lastSeenMs ?? [])]
-          .filter((atMs) => atMs !== undefined)
-          .filter((atMs) => contains({ startMs: startMs - MAX_LAST_SEEN_AGE_MS, endMs }, atMs));
-        const lastSeenMs = seen.length === 0 ? undefined : Math.max(...seen);
-        return { key, ...site.metricsAt(nowMs), lastSeenMs };
-      });
+      .map(([key, site]) => ({
+        key,
+        ...site.metricsAt(nowMs),
+        lastSeenMs: site.lastSeenAt(nowMs),
+      }));
   }
 
   /** Returns the instants at which values change without a poll, some of them past. */
@@ -162,7 +152,6 @@ export class BranchSites {
     for (const [key, { counts, lastSeenMs }] of today ?? []) {
       const order = { minutes: counts, endMs: customer.endMs, lastSeenMs };
       this.#sites.get(key)?.counted({ day: counts.day, atMs: this.#atMs, order });
-      this.#lastSeenMs.set(key, lastSeenMs);
     }
   }
 
@@ -173,7 +162,6 @@ export class BranchSites {
     for (const key of this.#sites.keys()) {
       if (!keys.has(key)) {
         this.#sites.delete(key);
-        this.#lastSeenMs.delete(key);
       }
     }
     for (const key of keys) {

@@ -2,7 +2,8 @@
  * The 28 days before a day by quarter-hour: what doors are learned from, and what is usual. Packed,
  * because every customer keeps it.
  */
-import { MINUTE_MS } from '../../base/duration.ts';
+import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
+import { contains } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
 import { countOf } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
@@ -90,6 +91,24 @@ export function continueHistory(
   );
   const { windowMs } = history;
   return { today, weekday: weekdayOf(calendar, today), windowMs, lastSeenMs, ...pack(days) };
+}
+
+/**
+ * Returns when anybody was last seen, by today's counts or by the history; undefined if that is more than
+ * four weeks before the day of `nowMs`, or after it.
+ */
+export function lastSeenAt(
+  calendar: Calendar,
+  nowMs: number,
+  todayMs: number | undefined,
+  history: History | undefined,
+): number | undefined {
+  const { startMs, endMs } = calendar.dayAt(nowMs);
+  const span = { startMs: startMs - HISTORY_DAYS * DAY_MS, endMs };
+  const seenMs = [todayMs, ...(history?.lastSeenMs ?? [])]
+    .filter((atMs) => atMs !== undefined)
+    .filter((atMs) => contains(span, atMs));
+  return seenMs.length === 0 ? undefined : Math.max(...seenMs);
 }
 
 /** Returns the days, oldest first. */
