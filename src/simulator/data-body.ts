@@ -3,7 +3,7 @@ import type { Aggregation, Breakdown } from '../base/model.ts';
 import { chance } from './chance.ts';
 import { DAY_MS, MINUTE_MS } from '../base/duration.ts';
 import type { Conventions } from './conventions.ts';
-import { groupId } from './ground-truth.ts';
+import { groupId, groupsBy } from './ground-truth.ts';
 import type { Buckets, TimeAggregation } from './keys.ts';
 import type { Ledger } from './ledger.ts';
 import { openInterval } from './libraries.ts';
@@ -16,9 +16,10 @@ import { isoText, minuteOfDay, weekdayOf } from './zone.ts';
 /** `key` is JSON. */
 interface Row {
   readonly key: string;
-  readonly counts: Counts;
+  readonly counts: Readonly<Counts>;
 }
 
+const NO_COUNTS: Readonly<Counts> = { in: 0, out: 0 };
 /** A different last argument of chance() makes the fields independent. */
 const PATRON_FIELDS = { gender: 1, age: 2, town: 3 };
 const TOWNS = ['Nordby', 'Westhaven', 'Millbrook', 'Kirkham', 'Anand', 'Ponsonby'];
@@ -61,18 +62,19 @@ function aggregated(
   aggregation: Aggregation,
   rows: readonly Row[],
 ): string {
-  const result = rows.map(({ key, counts }) =>
-    query.stream === 'people'
-      ? `{"key":${key},"in":${counts.in},"out":${counts.out}}`
-      : `{"key":${key},"value":${counts.in}}`,
-  );
+  let result = '';
+  for (const { key, counts } of rows) {
+    const values =
+      query.stream === 'people' ? `"in":${counts.in},"out":${counts.out}` : `"value":${counts.in}`;
+    result += `${result === '' ? '' : ','}{"key":${key},${values}}`;
+  }
   const count = {
     rows: rows.length,
     counts: rows.reduce((sum, { counts }) => sum + counts.in + counts.out, 0),
     absent: undefined,
   }[metadataCount];
   const metadata = JSON.stringify({ ...query.echo, count, aggregation });
-  return `{"metadata":${metadata},"result":[${result.join(',')}]}`;
+  return `{"metadata":${metadata},"result":[${result}]}`;
 }
 
 function rowsOf(
@@ -102,22 +104,30 @@ function timeRows(
   const isNightly = { minute: 'live', quarter, day }[aggregation] === 'nightly';
   const shown = isNightly ? lastRollUp(ledger, nowMs) : { knownAtMs: nowMs, keyBeforeMs: Infinity };
 
-  const span = { stream: query.stream, fromMs, toMs, nowMs: shown.knownAtMs };
-  const counts = ledger.sumsBy(span, ({ keyMs }) =>
-    keyMs < shown.keyBeforeMs ? buckets.bucketOf(keyMs) : undefined,
-  );
+  const { knownAtMs, keyBeforeMs } = shown;
+  const span = { stream: query.stream, fromMs, toMs, nowMs: knownAtMs, keyBeforeMs };
+  const counts = ledger.sumsBy(span, {
+    name: aggregation === 'minute' ? undefined : aggregation,
+    numberOf: ({ keyMs }) => buckets.bucketOf(keyMs),
+  });
+  const shownBuckets = [...counts.keys()];
   if (conventions.emptyBuckets === 'listed') {
-    const lastMs = Math.min(toMs, nowMs + conventions.serviceClockMs, shown.keyBeforeMs - 1);
+    const lastMs = Math.min(toMs, nowMs + conventions.serviceClockMs, keyBeforeMs - 1);
     const last = buckets.bucketOf(lastMs);
     const listedFrom = buckets.bucketOf(Math.max(fromMs, ledger.startMs));
     for (let bucket = listedFrom; bucket <= last; bucket++) {
-      addCounts(counts, bucket);
+      if (!counts.has(bucket)) {
+        shownBuckets.push(bucket);
+      }
     }
   }
-  const sorted = [...counts].toSorted(([a], [b]) => a - b);
+  shownBuckets.sort((a, b) => a - b);
   const first =
-    query.fromMs === -Infinity ? (sorted[0]?.[0] ?? 0) : buckets.bucketOf(query.requestedFromMs);
-  const rows = sorted.map(([bucket, counts]) => ({ key: buckets.key(bucket, first), counts }));
+    query.fromMs === -Infinity ? (shownBuckets[0] ?? 0) : buckets.bucketOf(query.requestedFromMs);
+  const rows = shownBuckets.map((bucket) => ({
+    key: buckets.key(bucket, first),
+    counts: counts.get(bucket) ?? NO_COUNTS,
+  }));
   return conventions.repeatedKeys === 'merged' ? merge(rows) : rows;
 }
 
@@ -152,14 +162,11 @@ function lastRollUp(
 }
 
 function groupRows(ledger: Ledger, query: DataQuery, aggregation: Breakdown, nowMs: number): Row[] {
-  function idOf(device: number): number {
-    return groupId(ledger, aggregation, device);
-  }
-  const counts = ledger.sumsBy({ ...query, nowMs }, ({ device }) => idOf(device));
+  const counts = ledger.sumsBy({ ...query, nowMs }, groupsBy(ledger, aggregation));
   if (ledger.conventions.emptyBuckets === 'listed') {
     for (const [device, { kind }] of ledger.library.devices.entries()) {
       if (kind === 'door') {
-        addCounts(counts, idOf(device));
+        addCounts(counts, groupId(ledger, aggregation, device));
       }
     }
   }

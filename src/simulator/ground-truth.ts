@@ -2,6 +2,7 @@
 import type { Breakdown, MinuteStream } from '../base/model.ts';
 import { MINUTE_MS } from '../base/duration.ts';
 import type { Ledger, Span } from './ledger.ts';
+import type { Grouping } from './record-list.ts';
 import type { ServiceRecord } from './records.ts';
 
 export interface Totals {
@@ -38,7 +39,9 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
    */
   function served(customer: string, fromMs: number, nowMs = clockMs()): Totals {
     const ledger = ledgerOf(customer);
-    return totals((stream) => ledger.records(openWindow(ledger, stream, fromMs, nowMs)));
+    const people = ledger.totals(openWindow(ledger, 'people', fromMs, nowMs));
+    const logins = ledger.totals(openWindow(ledger, 'logins', fromMs, nowMs));
+    return { entered: people.in, exited: people.out, logins: logins.in };
   }
   return {
     served,
@@ -60,8 +63,9 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
       nowMs = clockMs(),
     ): ReadonlyMap<number, Omit<Totals, 'logins'>> {
       const ledger = ledgerOf(customer);
-      const groups = ledger.sumsBy(openWindow(ledger, 'people', fromMs, nowMs), ({ device }) =>
-        groupId(ledger, breakdown, device),
+      const groups = ledger.sumsBy(
+        openWindow(ledger, 'people', fromMs, nowMs),
+        groupsBy(ledger, breakdown),
       );
       return new Map(
         Array.from(groups, ([id, { in: entered, out: exited }]) => [id, { entered, exited }]),
@@ -93,10 +97,10 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
       nowMs = clockMs(),
     ): readonly OccupancyMinute[] {
       const ledger = ledgerOf(customer);
-      const minutes = ledger.sumsBy(
-        openWindow(ledger, 'people', dayStartMs, nowMs),
-        ({ keyMs }) => Math.floor(keyMs / MINUTE_MS) * MINUTE_MS,
-      );
+      const minutes = ledger.sumsBy(openWindow(ledger, 'people', dayStartMs, nowMs), {
+        name: undefined,
+        numberOf: ({ keyMs }) => Math.floor(keyMs / MINUTE_MS) * MINUTE_MS,
+      });
       let people = 0;
       return [...minutes]
         .toSorted(([a], [b]) => a - b)
@@ -106,6 +110,11 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
         });
     },
   };
+}
+
+/** Returns the grouping of records by branch, client or device. */
+export function groupsBy(ledger: Ledger, breakdown: Breakdown): Grouping {
+  return { name: breakdown, numberOf: ({ device }) => groupId(ledger, breakdown, device) };
 }
 
 /** Returns the id of the branch, client or device that a device belongs to. */

@@ -1,7 +1,7 @@
 /** Time buckets of an aggregation and their keys, as JSON. */
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
 import type { Conventions, KeyType } from './conventions.ts';
-import { isoText, minuteOfDay, wallText } from './zone.ts';
+import { dateText, isoText, minuteOfDay } from './zone.ts';
 import type { Zone } from './zone.ts';
 
 export type TimeAggregation = 'minute' | 'quarter' | 'day';
@@ -89,10 +89,6 @@ function quarterOfYear(day: number): number {
 
 function firstDayOfQuarter(bucket: number): number {
   return Date.UTC(Math.floor(bucket / 4), (bucket % 4) * 3, 1) / DAY_MS;
-}
-
-function dateText(day: number): string {
-  return wallText(day * DAY_MS, 10);
 }
 
 /** Returns the key of the minute that starts at an instant, as JSON. */

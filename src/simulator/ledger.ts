@@ -3,27 +3,20 @@ import type { MinuteStream } from '../base/model.ts';
 import type { Conventions } from './conventions.ts';
 import { createBuckets } from './keys.ts';
 import type { Library } from './libraries.ts';
-import {
-  addCounts,
-  countsOf,
-  dayRecords,
-  recordTimes,
-  windowSpread,
-  withTimes,
-} from './records.ts';
+import { RecordList } from './record-list.ts';
+import type { Grouping, RecordFilter } from './record-list.ts';
+import { countsOf, dayRecords, recordTimes, windowSpread, withTimes } from './records.ts';
 import type { Counts, ServiceRecord } from './records.ts';
 import { MAX_VISIT_MS, coarseTraffic, countPasses, dayTraffic } from './traffic.ts';
 import type { Zone } from './zone.ts';
 
-/** Records with a window time from `fromMs` to `toMs`, both included, as known at `nowMs`. */
-export interface Span {
+/** Records of one stream. */
+export interface Span extends RecordFilter {
   readonly stream: MinuteStream;
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly nowMs: number;
-  /** Records that were known after this instant are included, too. Default: `nowMs`. */
-  readonly knownSinceMs?: number;
 }
+
+/** A span without an end. */
+export type OpenSpan = Pick<Span, 'stream' | 'fromMs' | 'nowMs'>;
 
 /** A record that a test adds, of the first device that counts its kind. */
 export interface AddedRecord {
@@ -37,10 +30,10 @@ export interface AddedRecord {
   readonly amount?: number;
 }
 
-type DayRecords = Readonly<Record<MinuteStream, ServiceRecord[]>>;
+type DayRecords = Readonly<Record<MinuteStream, RecordList>>;
 
 /** Days of all customers in memory; the oldest are dropped above a limit, and made again when needed. */
-export type RecordCache = Map<string, DayRecords>;
+export type RecordCache = { readonly days: Map<number, DayRecords>; readonly day: number }[];
 const MAX_CACHED_DAYS = 3_000;
 
 /** Added records have this date, which no calendar reaches. */
@@ -65,50 +58,62 @@ export function createLedger(
   const startMs = zone.dayStartMs(zone.dayOf(sinceMs));
   const timeOf = recordTimes(library, conventions);
   const { laterMs, earlierMs } = windowSpread(conventions);
-  const added: DayRecords = { people: [], logins: [] };
+  const { retentionMs } = conventions;
+  /** The days of this customer in memory. */
+  const days = new Map<number, DayRecords>();
+  const added: DayRecords = {
+    people: new RecordList([], retentionMs),
+    logins: new RecordList([], retentionMs),
+  };
 
   /** Returns the records of a span in no particular order. */
   function records(span: Span): readonly ServiceRecord[] {
-    const { stream, fromMs, toMs, nowMs, knownSinceMs = nowMs } = span;
-    const expiredMs = nowMs - conventions.retentionMs;
+    const found: ServiceRecord[] = [];
+    for (const day of daysOf(span)) {
+      day[span.stream].find(found, span);
+    }
+    return found;
+  }
+
+  /** Returns the sums of all records from an instant on. */
+  function totals({ stream, fromMs, nowMs }: OpenSpan): Readonly<Counts> {
+    const sums = { in: 0, out: 0 };
+    for (const day of daysOf({ fromMs, toMs: Infinity, nowMs })) {
+      day[stream].addTotals(sums, fromMs, nowMs);
+    }
+    return sums;
+  }
+
+  /** Returns the days that can have records of a span. */
+  function daysOf({ fromMs, toMs, nowMs }: RecordFilter): readonly DayRecords[] {
+    const expiredMs = nowMs - retentionMs;
     const firstMs = Math.max(startMs, Math.max(fromMs - laterMs, expiredMs) - MAX_VISIT_MS);
     const lastMs = Math.min(nowMs, toMs + earlierMs);
     const lastDay = lastMs < firstMs ? -Infinity : zone.dayOf(lastMs);
-    const days = [added];
+    const found = [added];
     for (let day = zone.dayOf(firstMs); day <= lastDay; day++) {
-      days.push(recordsOfDay(day));
-    }
-    const found: ServiceRecord[] = [];
-    for (const day of days) {
-      for (const record of day[stream]) {
-        const { windowMs, knownFromMs, goneMs, eventMs } = record;
-        const isInWindow = windowMs >= fromMs && windowMs <= toMs;
-        if (isInWindow && knownFromMs <= nowMs && goneMs > knownSinceMs && eventMs > expiredMs) {
-          found.push(record);
-        }
-      }
+      found.push(recordsOfDay(day));
     }
     return found;
   }
 
   function recordsOfDay(day: number): DayRecords {
-    const key = `${library.name} ${day}`;
-    const cached = cache.get(key);
+    const cached = days.get(day);
     if (cached !== undefined) {
       return cached;
     }
     const isCoarse = zone.dayStartMs(day + 1) <= detailedMs;
     const traffic = (isCoarse ? coarseTraffic : dayTraffic)(library, zone, day);
-    function recordsOf(stream: MinuteStream): ServiceRecord[] {
+    function recordsOf(stream: MinuteStream): RecordList {
       const counted = countPasses(library, traffic[stream]);
-      return dayRecords(library, conventions, timeOf, day, stream, counted);
+      const made = dayRecords(library, conventions, timeOf, day, stream, counted);
+      return new RecordList(made, retentionMs);
     }
     const made = { people: recordsOf('people'), logins: recordsOf('logins') };
-    cache.set(key, made);
-    const [oldest] = cache.keys();
-    if (oldest !== undefined && cache.size > MAX_CACHED_DAYS) {
-      cache.delete(oldest);
-    }
+    days.set(day, made);
+    cache.push({ days, day });
+    const oldest = cache.length > MAX_CACHED_DAYS ? cache.shift() : undefined;
+    oldest?.days.delete(oldest.day);
     return made;
   }
 
@@ -130,14 +135,12 @@ export function createLedger(
       day: createBuckets('day', conventions, zone, utc),
     },
     records,
-    /** Sums of the records of a span by a number; undefined leaves a record out. */
-    sumsBy(span: Span, numberOf: (record: ServiceRecord) => number | undefined) {
+    totals,
+    /** Sums of the records of a span by the numbers of a grouping. */
+    sumsBy(span: Span, grouping: Grouping): Map<number, Counts> {
       const sums = new Map<number, Counts>();
-      for (const record of records(span)) {
-        const number = numberOf(record);
-        if (number !== undefined) {
-          addCounts(sums, number, record);
-        }
+      for (const day of daysOf(span)) {
+        day[span.stream].addSums(sums, span, grouping);
       }
       return sums;
     },
@@ -158,7 +161,7 @@ export function createLedger(
         goneMs,
         ...countsOf(kind === 'out' ? -amount : amount),
       };
-      added[stream].push(withTimes(record, conventions, timeOf));
+      added[stream].add(withTimes(record, conventions, timeOf));
     },
   };
 }

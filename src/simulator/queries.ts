@@ -150,16 +150,33 @@ function parseStartToken(stream: MinuteStream, token: string): Page | undefined 
 /** Milliseconds since 1970; undefined if the text is not an ISO 8601 timestamp. */
 function parseTime(text: string, { designator }: Conventions, zone: Zone): number | undefined {
   try {
-    const wall = Temporal.PlainDateTime.from(text.replace(/z$/i, ''));
-    const wallMs = wall.toZonedDateTime('UTC').epochMilliseconds;
+    const wallMs = parseWall(text);
     if (designator === 'ignored, read as UTC') {
       return wallMs;
     }
     const hasOffset = /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(text.slice('2026-03-18'.length));
-    return designator === 'honoured' && hasOffset
-      ? Temporal.Instant.from(text).epochMilliseconds
-      : zone.instantOf(wallMs);
+    if (designator !== 'honoured' || !hasOffset) {
+      return zone.instantOf(wallMs);
+    }
+    return USUAL_TIME.test(text) ? Date.parse(text) : Temporal.Instant.from(text).epochMilliseconds;
   } catch {
     return undefined;
   }
+}
+
+/** `2026-03-18T12:34:56`, with `Z`, an offset or neither. Temporal, which is slow, parses all others. */
+const USUAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-][01]\d:[0-5]\d)?$/;
+
+/** Returns the local time, without the offset. Throws a RangeError for what is not ISO 8601. */
+function parseWall(text: string): number {
+  if (USUAL_TIME.test(text)) {
+    const local = text.slice(0, 'yyyy-MM-ddTHH:mm:ss'.length);
+    const wallMs = Date.parse(`${local}Z`);
+    // Date.parse accepts February 31.
+    if (!Number.isNaN(wallMs) && new Date(wallMs).toISOString().startsWith(local)) {
+      return wallMs;
+    }
+  }
+  const wall = Temporal.PlainDateTime.from(text.replace(/z$/i, ''));
+  return wall.toZonedDateTime('UTC').epochMilliseconds;
 }

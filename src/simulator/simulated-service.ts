@@ -70,7 +70,7 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
   const zones = createZones();
   const sinceMs = clock.nowMs() - (options.historyMs ?? 35 * DAY_MS);
   const detailedMs = clock.nowMs() - (options.detailedMs ?? Infinity);
-  const cache: RecordCache = new Map();
+  const cache: RecordCache = [];
   const accounts = customers.map(
     ({ library, clientId, clientSecret, conventions = conventionsOfAll }): Account => ({
       clientId,

@@ -49,8 +49,15 @@ function createZone(name: string) {
     return afterIsReal ? after : before;
   }
 
+  let lastDate = { day: NaN, text: '' };
+
   return {
     offsetMsAt,
+    /** A local date such as `2026-03-18`; fast if it is that of the last call. */
+    dateText(day: number): string {
+      lastDate = lastDate.day === day ? lastDate : { day, text: dateText(day) };
+      return lastDate.text;
+    },
     /** The local date, as days since 1970-01-01. */
     dayOf: (instantMs: number) => Math.floor((instantMs + offsetMsAt(instantMs)) / DAY_MS),
     /** The first instant of a local date. */
@@ -91,14 +98,33 @@ export function isoText(
   instantMs: number,
 ): string {
   const offsetMs = designator === 'Z' ? 0 : zone.offsetMsAt(instantMs);
-  const text = wallText(instantMs + offsetMs, PRECISION_LENGTH[precision]);
+  const text = wallText(zone, instantMs + offsetMs, PRECISION_LENGTH[precision]);
   if (designator !== 'offset') {
     return designator === 'Z' ? `${text}Z` : text;
   }
-  return `${text}${offsetMs < 0 ? '-' : '+'}${wallText(Math.abs(offsetMs), 16).slice(11)}`;
+  return `${text}${offsetMs < 0 ? '-' : '+'}${clockText(Math.floor(Math.abs(offsetMs) / MINUTE_MS))}`;
 }
 
-/** Returns the first characters of a local time such as `2026-03-18T12:34:56.789`. */
-export function wallText(wallMs: number, length: number): string {
-  return new Date(wallMs).toISOString().slice(0, length);
+/** Returns a local date such as `2026-03-18`. */
+export function dateText(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Returns the first 16 or more characters of a local time such as `2026-03-18T12:34:56.789`. */
+function wallText(zone: Zone, wallMs: number, length: number): string {
+  const day = Math.floor(wallMs / DAY_MS);
+  const minute = Math.floor(wallMs / MINUTE_MS);
+  const text = `${zone.dateText(day)}T${clockText(minute - day * 1_440)}`;
+  if (length === PRECISION_LENGTH.minute) {
+    return text;
+  }
+  const ofMinute = Math.floor(wallMs) - minute * MINUTE_MS;
+  const rest = ofMinute === 0 ? ':00.000' : new Date(ofMinute).toISOString().slice(16, 23);
+  return text + rest.slice(0, length - text.length);
+}
+
+function clockText(minute: number): string {
+  const ofHour = minute % 60;
+  const hour = (minute - ofHour) / 60;
+  return `${hour < 10 ? '0' : ''}${hour}:${ofHour < 10 ? '0' : ''}${ofHour}`;
 }

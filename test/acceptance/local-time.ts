@@ -3,19 +3,33 @@ export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
-const offsets = new Map<string, number>();
+/** By zone: offsets by quarter of an hour, and what formats local times. */
+const zones = new Map<string, { offsets: Map<number, number>; format: Intl.DateTimeFormat }>();
 
 /** The zone's offset from UTC at an instant, in milliseconds, positive in the east. */
 export function offsetMs(instantMs: number, zone: string): number {
   // Cached: Intl is slow, and offsets change at quarters of an hour only.
   const quarterMs = Math.floor(instantMs / (15 * minuteMs)) * 15 * minuteMs;
-  const key = `${zone} ${quarterMs}`;
-  // Sweden writes 2026-11-01 04:00:00.
-  if (!offsets.has(key)) {
-    const local = new Date(quarterMs).toLocaleString('sv-SE', { timeZone: zone });
-    offsets.set(key, Date.parse(`${local.replace(' ', 'T')}Z`) - quarterMs);
+  const { offsets, format } = zones.get(zone) ?? withZone(zone);
+  let offset = offsets.get(quarterMs);
+  if (offset === undefined) {
+    const local = format.format(quarterMs);
+    offset = Date.parse(`${local.replace(' ', 'T')}Z`) - quarterMs;
+    offsets.set(quarterMs, offset);
   }
-  return offsets.get(key) ?? NaN;
+  return offset;
+}
+
+function withZone(zone: string) {
+  // Sweden writes 2026-11-01 04:00:00.
+  const format = new Intl.DateTimeFormat('sv-SE', {
+    timeZone: zone,
+    dateStyle: 'short',
+    timeStyle: 'medium',
+  });
+  const made = { offsets: new Map<number, number>(), format };
+  zones.set(zone, made);
+  return made;
 }
 
 /** The wall clock of the zone at an instant, as the milliseconds that UTC would have then. */

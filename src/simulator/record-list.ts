@@ -1,0 +1,198 @@
+/** Records of one stream in the order of their windows, with sums that do not visit every record. */
+import { addCounts } from './records.ts';
+import type { Counts, ServiceRecord } from './records.ts';
+
+/** Records with a window time from `fromMs` to `toMs`, both included, as known at `nowMs`. */
+export interface RecordFilter {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly nowMs: number;
+  /** Records that were known after this instant are included, too. Default: `nowMs`. */
+  readonly knownSinceMs?: number;
+  /** Only records whose key is before this. Default: all. */
+  readonly keyBeforeMs?: number;
+}
+
+/** How records are summed up. */
+export interface Grouping {
+  /** Sums of a whole list are kept under it; undefined: there are too many of them. */
+  readonly name: string | undefined;
+  readonly numberOf: (record: ServiceRecord) => number;
+}
+
+/** Sums of a whole list, the same at each instant from `fromMs` until `untilMs`. */
+interface KnownSums {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly sums: ReadonlyMap<number, Counts>;
+}
+
+/** Sums from each change on, as a window without an end shows them. */
+interface Timeline {
+  /** Instants at which sums change, ascending. */
+  readonly atMs: Float64Array;
+  readonly in: Float64Array;
+  readonly out: Float64Array;
+}
+
+/** Timelines kept in a list: windows start with a day or a month, so there are few. */
+const MAX_TIMELINES = 8;
+
+export class RecordList {
+  readonly #records: ServiceRecord[];
+  readonly #retentionMs: number;
+  #lastKeyMs = -Infinity;
+  /** By the first record that they include. */
+  readonly #timelines = new Map<number, Timeline>();
+  /** By name of the grouping. */
+  readonly #sums = new Map<string, KnownSums>();
+
+  constructor(records: readonly ServiceRecord[], retentionMs: number) {
+    this.#records = records.toSorted((a, b) => a.windowMs - b.windowMs);
+    this.#retentionMs = retentionMs;
+    for (const { keyMs } of records) {
+      this.#lastKeyMs = Math.max(keyMs, this.#lastKeyMs);
+    }
+  }
+
+  get length(): number {
+    return this.#records.length;
+  }
+
+  add(record: ServiceRecord): void {
+    this.#records.splice(this.#firstFrom(record.windowMs), 0, record);
+    this.#lastKeyMs = Math.max(record.keyMs, this.#lastKeyMs);
+    this.#timelines.clear();
+    this.#sums.clear();
+  }
+
+  /** Adds the records that pass a filter to a list. */
+  find(found: ServiceRecord[], filter: RecordFilter): void {
+    const { fromMs, toMs, nowMs, knownSinceMs = nowMs, keyBeforeMs = Infinity } = filter;
+    const expiredMs = nowMs - this.#retentionMs;
+    for (let i = this.#firstFrom(fromMs); i < this.#records.length; i++) {
+      const record = this.#records[i] as ServiceRecord;
+      if (record.windowMs > toMs) {
+        return;
+      }
+      const isKnown = record.knownFromMs <= nowMs && record.goneMs > knownSinceMs;
+      if (isKnown && record.eventMs > expiredMs && record.keyMs < keyBeforeMs) {
+        found.push(record);
+      }
+    }
+  }
+
+  /** Adds the sums of the records that pass a filter to others. */
+  addSums(sums: Map<number, Counts>, filter: RecordFilter, grouping: Grouping): void {
+    const own = this.#isAll(filter)
+      ? this.#sumsOfAll(filter.nowMs, grouping)
+      : this.#sumUp(filter, grouping);
+    for (const [number, counts] of own) {
+      addCounts(sums, number, counts);
+    }
+  }
+
+  /** Adds the sums of the records with a window time from `fromMs` on that are known at `nowMs`. */
+  addTotals(sums: Counts, fromMs: number, nowMs: number): void {
+    const timeline = this.#timelineFrom(this.#firstFrom(fromMs));
+    const last = indexAfter(timeline.atMs, nowMs) - 1;
+    sums.in += timeline.in[last] ?? 0;
+    sums.out += timeline.out[last] ?? 0;
+  }
+
+  /** Whether a filter lets all records pass that are known. */
+  #isAll({ fromMs, toMs, nowMs, knownSinceMs = nowMs, keyBeforeMs = Infinity }: RecordFilter) {
+    const [first, last] = [this.#records[0], this.#records.at(-1)];
+    return (
+      knownSinceMs === nowMs &&
+      keyBeforeMs > this.#lastKeyMs &&
+      (first?.windowMs ?? Infinity) >= fromMs &&
+      (last?.windowMs ?? -Infinity) <= toMs
+    );
+  }
+
+  #sumsOfAll(nowMs: number, grouping: Grouping): ReadonlyMap<number, Counts> {
+    const known = this.#sums.get(grouping.name ?? '');
+    if (known !== undefined && known.fromMs <= nowMs && nowMs < known.untilMs) {
+      return known.sums;
+    }
+    const sums = this.#sumUp({ fromMs: -Infinity, toMs: Infinity, nowMs }, grouping);
+    if (grouping.name !== undefined) {
+      const { atMs } = this.#timelineFrom(0);
+      const next = indexAfter(atMs, nowMs);
+      const [fromMs = -Infinity, untilMs = Infinity] = [atMs[next - 1], atMs[next]];
+      this.#sums.set(grouping.name, { fromMs, untilMs, sums });
+    }
+    return sums;
+  }
+
+  #sumUp(filter: RecordFilter, { numberOf }: Grouping): ReadonlyMap<number, Counts> {
+    const found: ServiceRecord[] = [];
+    this.find(found, filter);
+    const sums = new Map<number, Counts>();
+    for (const record of found) {
+      addCounts(sums, numberOf(record), record);
+    }
+    return sums;
+  }
+
+  /** Returns the index of the first record with a window time at or after an instant. */
+  #firstFrom(fromMs: number): number {
+    let [low, high] = [0, this.#records.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#records[middle]?.windowMs ?? 0) < fromMs) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  #timelineFrom(first: number): Timeline {
+    let timeline = this.#timelines.get(first);
+    if (timeline === undefined) {
+      timeline = timelineOf(this.#records.slice(first), this.#retentionMs);
+      if (this.#timelines.size >= MAX_TIMELINES) {
+        this.#timelines.clear();
+      }
+      this.#timelines.set(first, timeline);
+    }
+    return timeline;
+  }
+}
+
+function timelineOf(records: readonly ServiceRecord[], retentionMs: number): Timeline {
+  const changes: { readonly atMs: number; readonly in: number; readonly out: number }[] = [];
+  for (const { knownFromMs, goneMs, eventMs, in: entered, out: exited } of records) {
+    const endMs = Math.min(goneMs, eventMs + retentionMs);
+    if (endMs > knownFromMs) {
+      changes.push({ atMs: knownFromMs, in: entered, out: exited });
+    }
+    if (endMs > knownFromMs && endMs < Infinity) {
+      changes.push({ atMs: endMs, in: -entered, out: -exited });
+    }
+  }
+  changes.sort((a, b) => a.atMs - b.atMs);
+  const sums = { in: 0, out: 0 };
+  return {
+    atMs: Float64Array.from(changes, ({ atMs }) => atMs),
+    in: Float64Array.from(changes, (change) => (sums.in += change.in)),
+    out: Float64Array.from(changes, (change) => (sums.out += change.out)),
+  };
+}
+
+/** Returns the index of the first instant after another. */
+function indexAfter(atMs: Float64Array, nowMs: number): number {
+  let [low, high] = [0, atMs.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((atMs[middle] ?? 0) <= nowMs) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
