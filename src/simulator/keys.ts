@@ -14,6 +14,9 @@ export interface Buckets {
   key(bucket: number, firstBucket: number): string;
 }
 
+/** More than the minutes of two months. */
+const MAX_TEXTS = 100_000;
+
 /** Returns the buckets of an aggregation and how their keys are written. */
 export function createBuckets(
   aggregation: TimeAggregation,
@@ -25,8 +28,20 @@ export function createBuckets(
   const dayZone = conventions.dayZone === 'utc' ? utc : zone;
   const isWithoutDate = ['minute-of-day', 'clock', 'index'].includes(minuteKey.form);
 
+  /** Where minutes without counts are listed, the same keys are written again and again. */
+  const texts = conventions.emptyBuckets === 'listed' ? new Map<number, string>() : undefined;
+
   function minuteText(instantMs: number): string {
-    return minuteKeyText(conventions, zone, utc, instantMs);
+    const known = texts?.get(instantMs);
+    if (known !== undefined) {
+      return known;
+    }
+    const text = minuteKeyText(conventions, zone, utc, instantMs);
+    if (texts !== undefined && texts.size >= MAX_TEXTS) {
+      texts.clear();
+    }
+    texts?.set(instantMs, text);
+    return text;
   }
   /** Minute keys without a date cannot be used for days. */
   function dayStartText(day: number): string {

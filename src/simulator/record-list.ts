@@ -84,10 +84,11 @@ export class RecordList {
 
   /** Adds the sums of the records that pass a filter to others. */
   addSums(sums: Map<number, Counts>, filter: RecordFilter, grouping: Grouping): void {
-    const own = this.#isAll(filter)
-      ? this.#sumsOfAll(filter.nowMs, grouping)
-      : this.#sumUp(filter, grouping);
-    for (const [number, counts] of own) {
+    if (grouping.name === undefined || !this.#isAll(filter)) {
+      this.#sumUp(sums, filter, grouping);
+      return;
+    }
+    for (const [number, counts] of this.#sumsOfAll(filter.nowMs, grouping.name, grouping)) {
       addCounts(sums, number, counts);
     }
   }
@@ -111,34 +112,32 @@ export class RecordList {
     );
   }
 
-  #sumsOfAll(nowMs: number, grouping: Grouping): ReadonlyMap<number, Counts> {
-    const known = this.#sums.get(grouping.name ?? '');
+  #sumsOfAll(nowMs: number, name: string, grouping: Grouping): ReadonlyMap<number, Counts> {
+    const known = this.#sums.get(name);
     if (known !== undefined && known.fromMs <= nowMs && nowMs < known.untilMs) {
       return known.sums;
     }
-    const sums = this.#sumUp({ fromMs: -Infinity, toMs: Infinity, nowMs }, grouping);
-    if (grouping.name !== undefined) {
-      const { atMs } = this.#timelineFrom(0);
-      const next = indexAfter(atMs, nowMs);
-      const [fromMs = -Infinity, untilMs = Infinity] = [atMs[next - 1], atMs[next]];
-      this.#sums.set(grouping.name, { fromMs, untilMs, sums });
-    }
+    const sums = new Map<number, Counts>();
+    this.#sumUp(sums, { fromMs: -Infinity, toMs: Infinity, nowMs }, grouping);
+    const { atMs } = this.#timelineFrom(0);
+    const next = indexAfter(atMs, nowMs);
+    const [fromMs = -Infinity, untilMs = Infinity] = [atMs[next - 1], atMs[next]];
+    this.#sums.set(name, { fromMs, untilMs, sums });
     return sums;
   }
 
-  #sumUp(filter: RecordFilter, { numberOf }: Grouping): ReadonlyMap<number, Counts> {
+  #sumUp(sums: Map<number, Counts>, filter: RecordFilter, { numberOf }: Grouping): void {
     const found: ServiceRecord[] = [];
     this.find(found, filter);
-    const sums = new Map<number, Counts>();
     for (const record of found) {
       addCounts(sums, numberOf(record), record);
     }
-    return sums;
   }
 
   /** Returns the index of the first record with a window time at or after an instant. */
   #firstFrom(fromMs: number): number {
-    let [low, high] = [0, this.#records.length];
+    let low = 0;
+    let high = this.#records.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
       if ((this.#records[middle]?.windowMs ?? 0) < fromMs) {
@@ -185,7 +184,12 @@ function timelineOf(records: readonly ServiceRecord[], retentionMs: number): Tim
 
 /** Returns the index of the first instant after another. */
 function indexAfter(atMs: Float64Array, nowMs: number): number {
-  let [low, high] = [0, atMs.length];
+  let low = 0;
+  let high = atMs.length;
+  // Most days are over.
+  if ((atMs[high - 1] ?? -Infinity) <= nowMs) {
+    return high;
+  }
   while (low < high) {
     const middle = (low + high) >>> 1;
     if ((atMs[middle] ?? 0) <= nowMs) {

@@ -151,7 +151,8 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
       const header = retryAfterHeader(retryAfter, Math.ceil(waitMs / SECOND_MS), dateMs);
       return refuse(429, 'too many requests', header);
     }
-    const parameters = new URLSearchParams(request.query ?? {});
+    const given = request.query ?? {};
+    const parameters = given instanceof URLSearchParams ? given : new URLSearchParams(given);
     const query = parseQuery(stream, parameters, conventions, ledger.zone);
     return 'error' in query
       ? refuse(query.status, query.error)

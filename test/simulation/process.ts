@@ -26,6 +26,8 @@ export interface SimulatedExporterOptions {
   readonly connect: (clock: VirtualClock) => ProcessNetwork;
   readonly log: Logger;
   readonly mutation: Mutation | undefined;
+  /** Whether it may be killed: only then is anything written to the disk. */
+  readonly mayRestart: boolean;
 }
 
 /** Interval of state-file.ts. */
@@ -68,6 +70,9 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
           network.pollEnded(stream, seconds, reason === undefined);
         },
         changed: () => {
+          if (!options.mayRestart) {
+            return;
+          }
           disk.marksMayHaveChanged();
           branchDisk.mayHaveChanged(exporter.customers);
         },

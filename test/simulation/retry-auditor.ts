@@ -29,8 +29,11 @@ export function createRetryAuditor(
     visitsPerDay.length === 1;
 
   function responded({ path, query }: SimulatedRequest, { status, body }: SimulatedResponse): void {
+    if (!applies || status !== 200) {
+      return;
+    }
     const parameters = new URLSearchParams(query ?? {});
-    if (!applies || status !== 200 || parameters.get('aggregation') !== 'minute') {
+    if (parameters.get('aggregation') !== 'minute') {
       return;
     }
     const key = parameters.toString();

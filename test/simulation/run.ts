@@ -24,6 +24,7 @@ import { Network } from './network.ts';
 import { createSimulatedExporter } from './process.ts';
 import type { ProcessNetwork, SimulatedExporter } from './process.ts';
 import { createRetryAuditor } from './retry-auditor.ts';
+import { mayOccur } from './tolerances.ts';
 
 export interface RunResult {
   readonly environment: Environment;
@@ -53,6 +54,7 @@ const MAX_EVENTS = 20;
 const MAX_WAITS = 40;
 const MISSED_SCRAPES = 0.03;
 const UNKNOWN_BRANCH = 999_999;
+const KILLS = ['kill', 'kill, torn file', 'kill, lost file'] as const;
 
 export async function runSeed(seed: number, options?: RunOptions): Promise<RunResult> {
   return runEnvironment(drawEnvironment(seed), options);
@@ -111,10 +113,12 @@ export class Run {
       report: (what) => this.auditor.report(what),
     });
     const log = this.#log();
+    const mayRestart = KILLS.some((kind) => mayOccur(environment, kind));
     this.exporters = Array.from({ length: environment.exporters }, (_, i) => {
       const connect = (clock: VirtualClock) => this.#connect(`exporter ${i}`, clock);
       const { clock, random } = this;
-      return createSimulatedExporter({ clock, random, connect, log, mutation: options.mutation });
+      const { mutation } = options;
+      return createSimulatedExporter({ clock, random, connect, log, mutation, mayRestart });
     });
   }
 

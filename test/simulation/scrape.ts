@@ -1,15 +1,30 @@
-const SAMPLE = /^([a-z_]+)\{customer="([^"]*)"(?:,([^}]*))?\} (\S+)$/gm;
-const LABEL_VALUE = /"([^"]*)"/g;
+const CUSTOMER = 'customer="';
+const NEW_LINE = '\n';
+
+type Family = Map<string, Map<string, number>>;
 
 /** The samples of one scrape of /metrics, by name, customer and the values of the other labels. */
 export class Scrape {
-  readonly #samples = new Map<string, Map<string, number>>();
+  /** The lines of a name; they are parsed when they are first asked for. */
+  readonly #lines = new Map<string, string>();
+  readonly #families = new Map<string, Family>();
 
   constructor(text: string) {
-    for (const [, name = '', customer = '', labels = '', value] of text.matchAll(SAMPLE)) {
-      const values = Array.from(labels.matchAll(LABEL_VALUE), ([, label]) => label);
-      const family = this.#samples.get(`${name} ${customer}`) ?? new Map<string, number>();
-      this.#samples.set(`${name} ${customer}`, family.set(values.join(' '), Number(value)));
+    for (let start = 0; start < text.length;) {
+      const isComment = text[start] === '#';
+      const prefix = isComment ? '#' : text.slice(start, text.indexOf('{', start) + 1);
+      let end = start;
+      do {
+        end = text.indexOf(NEW_LINE, end) + 1;
+      } while (end > 0 && text.startsWith(prefix, end));
+      if (end === 0) {
+        throw new Error('the scrape does not end with a new line');
+      }
+      if (!isComment) {
+        const name = prefix.slice(0, -1);
+        this.#lines.set(name, (this.#lines.get(name) ?? '') + text.slice(start, end));
+      }
+      start = end;
     }
   }
 
@@ -19,6 +34,23 @@ export class Scrape {
 
   /** The samples of a customer by the values of the other labels. */
   values(name: string, customer: string): ReadonlyMap<string, number> {
-    return this.#samples.get(`${name} ${customer}`) ?? new Map<string, number>();
+    const family = this.#families.get(name) ?? this.#parse(name);
+    this.#families.set(name, family);
+    return family.get(customer) ?? new Map<string, number>();
+  }
+
+  #parse(name: string): Family {
+    const family: Family = new Map();
+    for (const line of (this.#lines.get(name) ?? '').split(NEW_LINE)) {
+      const labels = line.slice(name.length + 1, line.lastIndexOf('}'));
+      if (labels.startsWith(CUSTOMER)) {
+        const [, customer = '', ...others] = labels.split('"');
+        const values = others.filter((_, i) => i % 2 === 1).join(' ');
+        const samples = family.get(customer) ?? new Map<string, number>();
+        const value = Number(line.slice(line.lastIndexOf(' ') + 1));
+        family.set(customer, samples.set(values, value));
+      }
+    }
+    return family;
   }
 }

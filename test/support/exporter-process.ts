@@ -77,10 +77,7 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
     apply: (next) => exporter.apply(next),
     stop: () => exporter.stop(),
     scrape: () =>
-      exporter.exposition
-        .render('text')
-        .map(({ plain }) => new TextDecoder().decode(plain))
-        .join(''),
+      Buffer.concat(exporter.exposition.render('text').map(({ plain }) => plain)).toString(),
   };
 }
 
@@ -122,12 +119,13 @@ export function configOf(
 }
 
 export function toSimulated({ url, bearer, form }: ExchangeRequest): SimulatedRequest {
-  const { pathname, searchParams } = new URL(url);
+  // As `new URL` does, in a fraction of the time.
+  const [, path = '', search] = /^https:\/\/[^/?#]+([^?#]*)(?:\?([^#]*))?$/.exec(url) ?? [];
   if (form === undefined) {
     const headers = { authorization: `Bearer ${bearer?.reveal() ?? ''}` };
-    return { method: 'GET', path: pathname, query: searchParams, headers };
+    return { method: 'GET', path, query: new URLSearchParams(search), headers };
   }
-  return { method: 'POST', path: pathname, body: form.reveal() };
+  return { method: 'POST', path, body: form.reveal() };
 }
 
 export function toResponse({ status, headers, body }: SimulatedResponse): ExchangeResponse {
