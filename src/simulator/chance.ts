@@ -43,8 +43,11 @@ export function weightedPicker<Choice>(
   const upTo = choices.map((choice) => (sum += weightOf(choice)));
   return (random) => {
     const point = random.next() * sum;
-    const index = upTo.findIndex((bound) => point < bound);
-    return choices.at(index) as Choice;
+    let index = 0;
+    while (index < upTo.length - 1 && point >= (upTo[index] ?? 0)) {
+      index++;
+    }
+    return choices[index] as Choice;
   };
 }
 

@@ -32,7 +32,9 @@ export function createBuckets(
   const texts = conventions.emptyBuckets === 'listed' ? new Map<number, string>() : undefined;
 
   function minuteText(instantMs: number): string {
-    const known = texts?.get(instantMs);
+    // Small integers are faster keys.
+    const minute = instantMs / MINUTE_MS;
+    const known = texts?.get(minute);
     if (known !== undefined) {
       return known;
     }
@@ -40,7 +42,7 @@ export function createBuckets(
     if (texts !== undefined && texts.size >= MAX_TEXTS) {
       texts.clear();
     }
-    texts?.set(instantMs, text);
+    texts?.set(minute, text);
     return text;
   }
   /** Minute keys without a date cannot be used for days. */

@@ -94,7 +94,8 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
   }
 
   function tokenOf({ headers }: SimulatedRequest): Token | undefined {
-    return tokens.get(/^Bearer (\S+)$/i.exec(headers?.['authorization'] ?? '')?.[1] ?? '');
+    const given = headers?.['authorization'] ?? '';
+    return /^Bearer /i.test(given) ? tokens.get(given.slice('Bearer '.length)) : undefined;
   }
 
   /** The identity server (docs/service.md#tokens). */

@@ -102,7 +102,7 @@ export function createAuditor(
     expectNoSecret(text);
     audits += 1;
     const isThorough = audits % THOROUGH_EVERY === 0;
-    for (const of of customersOf(exporter, text, aheadMs)) {
+    for (const of of customersOf(exporter, text, dayMs, aheadMs)) {
       auditCalendar(of);
       counters.audit(of);
       breakdowns.audit(of, isThorough);
@@ -122,7 +122,8 @@ export function createAuditor(
 
   /** Checks what must hold after a reconcile interval without faults. */
   function expectTotals(exporter: string, text = ''): void {
-    for (const of of customersOf(exporter, text, 0)) {
+    const dayMs = dayStart(clock.nowMs(), environment.timezone, DAY_STARTS_AT);
+    for (const of of customersOf(exporter, text, dayMs, 0)) {
       counters.expectTotals(of);
       breakdowns.expectTotals(of);
       occupancy.audit(of, true);
@@ -130,9 +131,13 @@ export function createAuditor(
     }
   }
 
-  function customersOf(exporter: string, text: string, aheadMs: number): readonly CustomerScrape[] {
+  function customersOf(
+    exporter: string,
+    text: string,
+    dayMs: number,
+    aheadMs: number,
+  ): readonly CustomerScrape[] {
     const scrape = new Scrape(text);
-    const dayMs = dayStart(clock.nowMs() + aheadMs, environment.timezone, DAY_STARTS_AT);
     return service.customers.map(({ library: { name: customer } }) => {
       const startName = 'library_period_start_timestamp_seconds';
       const periodMs = 1000 * (scrape.value(startName, customer) ?? NaN);

@@ -78,14 +78,15 @@ export function createEstimateAuditor({ environment, service, report }: AuditCon
     }
     const firstMs = Math.min(fromMs, other.fromMs);
     const lastMs = Math.max(toMs, other.toMs);
+    if (minuteOf(firstMs) !== minuteOf(lastMs) || values === other.values) {
+      return;
+    }
     const [before, after] = [firstMs, lastMs].map((ms) =>
       JSON.stringify(service.served(customer, dayMs, ms)),
     );
-    if (minuteOf(firstMs) === minuteOf(lastMs) && before === after) {
-      if (values !== other.values) {
-        const both = `${values} by ${exporter} and ${other.values} by ${other.exporter}`;
-        report(`people in ${customer} are estimated as ${both} from the same records`);
-      }
+    if (before === after) {
+      const both = `${values} by ${exporter} and ${other.values} by ${other.exporter}`;
+      report(`people in ${customer} are estimated as ${both} from the same records`);
     }
   }
 
