@@ -262,7 +262,7 @@ function counter(name: CounterName, help: string): Family {
   return { ...total, startsWithPeriod: true };
 }
 
-/** The figures of a branch are those of its breakdown. */
+/** The values of a branch are those of its breakdown. */
 function peopleToday(name: CounterName, help: string): Family {
   return ofSites(
     `library_${name}_today`,

@@ -32,7 +32,7 @@ export interface AcceptedByKey {
 export interface BreakdownSnapshot extends AcceptedByKey {
   readonly period: CountingPeriod;
   readonly day: Span;
-  /** The service's figures since the day started. */
+  /** The service's counts since the day started. */
   readonly today: CountsByKey;
   /** Number of keys above the limit. */
   readonly droppedKeys: number;

@@ -1,4 +1,4 @@
-/** The values of one poll: totals, today's figures, and today's minutes. */
+/** The values of one poll: totals, today's counts, and today's minutes. */
 import { MINUTE_MS } from '../../base/duration.ts';
 import type { Span } from '../calendar/calendar.ts';
 import { isZero, minus, plus } from '../rows/counts.ts';

@@ -72,7 +72,7 @@ export interface Snapshot {
   readonly atMs: number;
   /** The service's totals since the period started, corrections included. */
   readonly totals: Counts;
-  /** The service's figures since the day started. */
+  /** The service's counts since the day started. */
   readonly today: Counts;
   /** What depends on the order of the minutes; undefined if keys cannot be parsed. */
   readonly order:
