@@ -8,6 +8,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { ProblemFormatter } from '../../src/config/problems.ts';
 import { createConfigSchema } from '../../src/config/schema.ts';
 import { YamlFile } from '../../src/config/yaml-file.ts';
+import { changesOf } from './changes.ts';
 import { configWith, folderOf, load, problemsOf } from './folder.ts';
 
 /** Its letters are nowhere else in the files or in messages: three of them in a row are a leak. */
@@ -162,26 +163,6 @@ describe('after random changes of config.example.yaml', async () => {
   const example = await readFile(new URL('../../config.example.yaml', import.meta.url), 'latin1');
   const original = example.replace('client_secret: ${HILLSIDE_SECRET}', UNIT);
   const KEYS = /(?:^|[^_])client_s(?!ecret_file)|secret(?!_file)/;
-  const inserted = [
-    ['\n', '\r', '\t', ' ', '    ', '\0', '\xc2\xa0', '\xff', '[', ']', '{', '}', ',', ':', ': '],
-    ['- ', '? ', '"', "'", '|\n', '>-\n', '#', ' # ', '~', '&a ', '*a', '<<: *a', '!', '!!str '],
-    ['%', '%YAML 1.1\n', '@', '\\', '"\\q"', '---\n', '...\n', '${', '${HILLSIDE_SECRET}', '$${'],
-    ['null', 'true', '0', '1e3', '0x1', 'x', 'x: y\n', '__proto__: ', 'constructor: '],
-  ].flat();
-  const SPLITS = [/(?:)/, /(?<=[\s:,[\]{}"'#*/;-])|(?=[\s:,[\]{}"'#*/;-])/, /(?<=\n)/] as const;
-  const change = fc.record({
-    split: fc.constantFrom(...SPLITS),
-    at: fc.nat(10_000),
-    remove: fc.integer({ min: 0, max: 4 }),
-    insert: fc.oneof(fc.constantFrom('', ...inserted), fc.string({ maxLength: 3 })),
-  });
-
-  function apply(text: string, { split, at, remove, insert }: Change): string {
-    const parts = text.split(split);
-    parts.splice(at % parts.length, remove, insert);
-    return parts.join('');
-  }
-
   /** Whether the secret follows another key by now, so that nothing says that it is one. */
   function isElsewhere(text: string): boolean {
     const start = text.search(SECRET_LETTERS);
@@ -196,8 +177,7 @@ describe('after random changes of config.example.yaml', async () => {
     const folder = await folderOf({ 'secrets/riverside': 'ZZQQJJQZ\n' });
     const path = join(folder, 'config.yaml');
     await fc.assert(
-      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
-        const text = changes.reduce(apply, original);
+      fc.asyncProperty(changesOf(original), async (text) => {
         fc.pre(!isElsewhere(text) && !SECRET_AS_PATH.test(text));
         await writeFile(path, Buffer.from(text, 'latin1'));
         const env = { HILLSIDE_SECRET: 'JJJQQQ' };
@@ -209,6 +189,4 @@ describe('after random changes of config.example.yaml', async () => {
       { seed: 3, numRuns: 400 },
     );
   });
-
-  type Change = typeof change extends fc.Arbitrary<infer Value> ? Value : never;
 });

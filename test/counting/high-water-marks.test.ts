@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { counterOwner, HighWaterMarks, counterOfKey } from '../../src/counting/high-water-marks.ts';
+import { damaged } from '../support/damage.ts';
 import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
 
@@ -198,4 +200,43 @@ describe('an entry of the state file', () => {
       expect(serialized(marks).match(/riverside-api/g)).toHaveLength(1);
     },
   );
+});
+
+/** Whether a text is restored; false after an Error. */
+function restores(marks: HighWaterMarks, text: string): boolean {
+  try {
+    marks.restore(text, NOW_MS);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('a damaged state file is an error or a state, which keeps later marks over the next start', () => {
+  const counters = ['logins', counterOfKey('branch', 'people_entered', '101')] as const;
+  const stored = new HighWaterMarks();
+  for (const period of [OCTOBER, NOVEMBER]) {
+    counters.forEach((counter, i) => stored.update(OWNER, counter, period, 412 + i, NOW_MS));
+  }
+  let states = 0;
+  fc.assert(
+    fc.property(damaged(serialized(stored)), fc.nat(1_000), (text, value) => {
+      const marks = new HighWaterMarks();
+      const isRestored = restores(marks, text);
+      states += isRestored ? 1 : 0;
+      expect(isRestored || marks.size === 0).toBe(true);
+      counters.forEach((counter) => marks.update(OWNER, counter, NOVEMBER, value, NOW_MS));
+      const again = restored(serialized(marks));
+      expect(again).toMatchObject({ ignored: 0, marks: { size: marks.size } });
+      for (const counter of counters) {
+        const mark = again.marks.ofPeriod(OWNER, counter, NOVEMBER.startMs);
+        expect(mark).toEqual(marks.ofPeriod(OWNER, counter, NOVEMBER.startMs));
+        expect(mark?.value).toBeGreaterThanOrEqual(value);
+        expect(again.marks.get(OWNER, counter)?.value).toSatisfy(Number.isSafeInteger);
+      }
+      expect(customerNamed('riverside', marks, { owner: OWNER }).metricsAt(NOW_MS)).toBeDefined();
+    }),
+    { seed: 46, numRuns: 1_000 },
+  );
+  expect(states).toBeGreaterThan(100);
 });

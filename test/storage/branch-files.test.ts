@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { NO_BRANCHES } from '../../src/counting/branches/branch-state.ts';
 import type { BranchState } from '../../src/counting/branches/branch-state.ts';
@@ -8,6 +9,7 @@ import { packSums, unknownDay, WINDOW_MS } from '../../src/counting/branches/bra
 import { BranchFiles } from '../../src/storage/branch-files.ts';
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
+import { damagedBytes } from '../support/damage.ts';
 import { CALENDAR, NOW_MS, OWNER } from '../support/owner.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -105,6 +107,21 @@ test('a damaged file is a warning, and is replaced by the next one', async () =>
   ]);
   await write();
   expect(await read()).toEqual(STATE);
+});
+
+test('any bytes in its place are a state or one warning', async () => {
+  await write();
+  const [, name = ''] = await fileNames();
+  const file = join(folder, name);
+  await fc.assert(
+    fc.asyncProperty(damagedBytes(await readFile(file, 'utf8')), async (bytes) => {
+      lines.length = 0;
+      await writeFile(file, bytes);
+      const isUnread = (await read()) === NO_BRANCHES;
+      expect(lines.map(({ msg }) => msg)).toEqual(isUnread ? [UNREADABLE] : []);
+    }),
+    { seed: 46, numRuns: 100 },
+  );
 });
 
 test('a file that cannot be written is a warning once', async () => {

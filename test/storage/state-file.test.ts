@@ -14,6 +14,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Logger } from '../../src/base/log.ts';
 import { counterOwner, HighWaterMarks, counterOfKey } from '../../src/counting/high-water-marks.ts';
@@ -21,6 +22,7 @@ import type { MarkedCounter } from '../../src/counting/high-water-marks.ts';
 import { StateFile, StorageInUseError } from '../../src/storage/state-file.ts';
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
+import { damagedBytes } from '../support/damage.ts';
 import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -180,6 +182,28 @@ describe('a state file that cannot be read', () => {
     expect(await restored()).toBe(7);
     expect(lines).toMatchObject([{ msg: 'state file entries ignored', entries: 2 }]);
   });
+});
+
+test('any bytes in its place are a state or one warning, and the next state is kept', async () => {
+  await store(412);
+  const valid = await readFile(file, 'utf8');
+  await fc.assert(
+    fc.asyncProperty(damagedBytes(valid), fc.nat(1_000), async (bytes, value) => {
+      lines.length = 0;
+      await writeFile(file, bytes);
+      const marks = await start();
+      update(marks, value);
+      expect(await stop()).toBe(true);
+      const isCut =
+        valid.startsWith(Buffer.from(bytes).toString()) && bytes.length < valid.length - 1;
+      const ignored = ['state file entries ignored'];
+      expect(isCut ? [[UNREADABLE]] : [[], [UNREADABLE], ignored]).toContainEqual(messages());
+      const next = await start();
+      await stop();
+      expect(next.ofPeriod(OWNER, 'logins', NOVEMBER.startMs)?.value).toBeGreaterThanOrEqual(value);
+    }),
+    { seed: 46, numRuns: 60 },
+  );
 });
 
 test(

@@ -1,11 +1,18 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
-import { branchesToday, isPastKnown } from '../../../src/counting/branches/branch-values.ts';
+import type { BranchState } from '../../../src/counting/branches/branch-state.ts';
+import {
+  branchesToday,
+  isPastKnown,
+  pastDaysOf,
+} from '../../../src/counting/branches/branch-values.ts';
 import {
   restoreBranches,
   serializeBranches,
 } from '../../../src/counting/branches/stored-branches.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
+import { damaged } from '../../support/damage.ts';
 import { COPENHAGEN, OWNER } from '../../support/owner.ts';
 import { at, BranchFixture } from './fixture.ts';
 
@@ -85,6 +92,43 @@ describe('a restart with a file', () => {
     expect(await restarted.poll()).toBe(await fresh.poll());
     expect(restarted.state.past).toEqual(fresh.state.past);
   });
+});
+
+/** Returns the state of a text; undefined after an Error. */
+function restoredFrom(text: string): BranchState | undefined {
+  try {
+    return restoreBranches(OWNER, text);
+  } catch {
+    return undefined;
+  }
+}
+
+test('a damaged file is an error or a state with which the next polls work', async () => {
+  const branches = await polled();
+  let states = 0;
+  await fc.assert(
+    fc.asyncProperty(damaged(textOf(branches)), async (text) => {
+      const restored = restoredFrom(text);
+      if (restored === undefined) {
+        return;
+      }
+      const restarted = branches.restarted();
+      restarted.state = restored;
+      states += 1;
+      await restarted.poll();
+      restarted.nowMs += 20 * MINUTE_MS;
+      await restarted.poll();
+      const { state, calendar } = restarted;
+      const today = branchesToday(state, calendar, restarted.customer());
+      for (const key of state.keys) {
+        const counts = [today?.get(key)?.counts, ...pastDaysOf(state, calendar, key)];
+        const steps = counts.flatMap((day) => day?.counts.map((ofDay) => [...ofDay]) ?? []);
+        expect(steps.flat().every(Number.isFinite)).toBe(true);
+      }
+    }),
+    { seed: 46, numRuns: 80 },
+  );
+  expect(states).toBeGreaterThan(10);
 });
 
 test('a window that is as the one before takes five characters', async () => {
