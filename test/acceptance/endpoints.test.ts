@@ -143,6 +143,13 @@ test('healthy, ready and the status page respond; the log is JSON on standard er
   expect(daemon.stdout).toBe('');
 });
 
+test('polls request sums, never raw records', () => {
+  const data = service.requests.filter(({ endpoint }) => endpoint !== 'token');
+  const endpoints = new Set(data.map(({ endpoint }) => endpoint));
+  expect(endpoints).toEqual(new Set(['peoplecount', 'login']));
+  expect(data.filter(({ query }) => !query.has('aggregation'))).toEqual([]);
+});
+
 test('no HTTP request makes the exporter request anything from the service', async () => {
   const idle = harness.addCustomer('idle');
   const polling = { interval: '1d', reconcile_interval: '1d' };

@@ -89,6 +89,23 @@ test('requires TLS and a password, applies changed files at once, and keeps them
   expectNothingSecret(child.stdout + child.stderr);
 });
 
+test.each([
+  ['a missing', undefined, 'does not exist'],
+  ['an empty', '', 'expected a mapping with tls_server_config or basic_auth_users'],
+  ['a mistyped', 'basic_auth_usres: {}\n', 'unknown key'],
+])('no start with %s web configuration', async (_, text, problem) => {
+  const web = `${workspace.folder}/start.yaml`;
+  rmSync(web, { force: true });
+  if (text !== undefined) {
+    workspace.write('start.yaml', text);
+  }
+  const config = harness.configure([riverside]);
+  const child = await harness.run(...flagsFor(workspace, config, `--web.config.file=${web}`));
+  expect(child.ended).toBe(2);
+  expect(child.stderr).toContain(problem);
+  expect(child.url).toBe('');
+});
+
 test('applies neither file at a reload if one is bad', async () => {
   const child = await started(webConfig(HASH));
   expect((await ask(child.url, '/-/reload', { method: 'PUT' })).status).toBe(401);

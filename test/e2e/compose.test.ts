@@ -16,7 +16,7 @@ import { startPrometheus } from './support/prometheus.ts';
 /** The folder that the paths of compose.yaml start from. */
 const DEPLOY_FOLDER = new URL('../../deploy/', import.meta.url);
 const STRINGS = z.array(z.string()).default([]);
-const SERVICE = z.object({
+const SERVICE = z.looseObject({
   image: z.string(),
   pull_policy: z.string().optional(),
   command: STRINGS,
@@ -103,6 +103,20 @@ test.each([
   expect(serviceNamed(name).command).toContain(`--config.file=${config}`);
   const { status, output } = run(debianProgram(program), [...command, join(place, config)]);
   expect({ status, output }).toMatchObject({ status: 0 });
+});
+
+test('the exporter has no capabilities and a read-only file system', () => {
+  const ours = Object.values(COMPOSE.services).filter(
+    ({ image }) => image === 'library-stats-exporter',
+  );
+  expect(ours).toHaveLength(2);
+  for (const service of ours) {
+    expect(service).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+    });
+  }
 });
 
 test.each(Object.entries(COMPOSE.services))(

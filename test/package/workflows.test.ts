@@ -41,6 +41,35 @@ test('a release is published without a token, by a job that can sign', () => {
   });
 });
 
+test('a release needs every test, and nothing lets it go on without', () => {
+  const [release, testing] = ['release', 'test'].map((name) => read(`workflows/${name}.yml`));
+  const { jobs } = WORKFLOW.parse(parse(release ?? ''));
+  expect(jobs).toMatchObject({
+    test: { uses: './.github/workflows/test.yml' },
+    package: { needs: 'test' },
+    image: { needs: 'package' },
+  });
+  expect(WORKFLOW.parse(parse(testing ?? '')).jobs['everything']).toMatchObject({
+    steps: [{}, { run: '.ci/run' }],
+  });
+  expect(`${release}${testing}`).not.toMatch(/^ *-? *(if|continue-on-error):/m);
+  const commands = readFileSync(new URL('../.ci/run', ROOT), 'utf8');
+  expect(commands).toContain('\nset -euo pipefail\n');
+  for (const command of [
+    "tests 'npm test' npm test",
+    "tests 'end to end' npm run test:e2e",
+    "check 'container image' .ci/image",
+  ]) {
+    expect(commands).toContain(`\n${command}\n`);
+  }
+  expect(JSON.parse(readFileSync(new URL('../package.json', ROOT), 'utf8'))).toMatchObject({
+    scripts: {
+      test: 'vitest run --config test/vitest.config.ts',
+      'test:e2e': 'vitest run --config test/e2e/vitest.config.ts',
+    },
+  });
+});
+
 test('the scan runs once a week', () => {
   const { on } = WORKFLOW.parse(parse(read('workflows/scan.yml')));
   expect(on.schedule?.map(({ cron }) => cron)).toEqual([

@@ -17,6 +17,15 @@ describe('service.proxy_url', () => {
     expect(proxy.seen).toEqual([`CONNECT ${new URL(server.url).host} ${BASIC}`]);
   });
 
+  test('is used whatever NO_PROXY names', async () => {
+    const server = await startScriptedServer(SECURE);
+    const proxy = await startProxy(true);
+    const environment = { NO_PROXY: '*', no_proxy: '127.0.0.1' };
+    const config = { ca: AUTHORITY, proxyUrl: proxy.url };
+    await ask(createHarness(server.url, { config, environment }).riverside);
+    expect(proxy.seen).toHaveLength(1);
+  });
+
   test('carries plain HTTP, too', async () => {
     const proxy = await startProxy(true);
     const { server, harness } = await start({ config: { proxyUrl: proxy.url } });

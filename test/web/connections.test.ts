@@ -6,7 +6,9 @@ import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { codeOf } from '../../src/base/errors.ts';
 import type { WebConfig } from '../../src/base/web-config.ts';
+import { createConnections } from '../../src/web/connections.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
+import { captureLog } from '../support/captured-log.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { GOOD, USERS, ask, connected, protectedServer, tlsWith } from './protected.ts';
@@ -62,6 +64,15 @@ test('silent clients are disconnected even if they do not close their half', asy
   onTestFinished(() => clearInterval(writing));
   expect(codeOf((await failed)[0])).toMatch(/^(ECONNRESET|EPIPE)$/);
 }, 30_000);
+
+test('headers have 5 s and a request 10 s', () => {
+  const clock = new VirtualClock(0);
+  const { log } = captureLog(clock);
+  for (const tls of [undefined, tlsWith(certificate)]) {
+    const { server } = createConnections(tls, log, clock);
+    expect(server).toMatchObject({ headersTimeout: 5_000, requestTimeout: 10_000 });
+  }
+});
 
 test('an unfinished request is ended, whether it stalls or goes on slowly', async () => {
   const { url } = await protectedServer({});
