@@ -113,6 +113,10 @@ export class Daemon {
     );
   }
 
+  get pid(): number {
+    return this.#child.pid ?? NaN;
+  }
+
   /** Address at which it serves; empty until it does. */
   get url(): string {
     const [, json, pretty] = LISTENING.exec(this.stderr) ?? [];

@@ -1,0 +1,87 @@
+/**
+ * The cache of a customer's branches, as an exporter leaves it that has run for half an hour: it reads four
+ * weeks of windows, one a second.
+ */
+import { systemClock } from '../../../src/base/clock.ts';
+import { MINUTE_MS } from '../../../src/base/duration.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { serviceOf } from '../../../src/cli/access.ts';
+import { accessOf } from '../../../src/config/credentials.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import {
+  addKeys,
+  endMsOf,
+  PAST_WINDOW_MS,
+  sumsOf,
+  unknownDay,
+  WINDOW_MS,
+  windowsOf,
+} from '../../../src/counting/branches/branch-day.ts';
+import type { BranchDay, Sums } from '../../../src/counting/branches/branch-day.ts';
+import { NO_BRANCHES } from '../../../src/counting/branches/branch-state.ts';
+import { requestSums } from '../../../src/counting/branches/branch-windows.ts';
+import type { Span } from '../../../src/counting/calendar/calendar.ts';
+import { HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
+import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
+import { CustomerRegistry } from '../../../src/customers.ts';
+import { BranchFiles } from '../../../src/storage/branch-files.ts';
+
+/** Devices send their counts within minutes. */
+const SETTLED_MS = 6 * MINUTE_MS;
+
+/** Writes the cache of the customer of this name into a storage folder. */
+export async function writeBranchCache(
+  configFile: string,
+  storage: string,
+  name: string,
+): Promise<void> {
+  const { config } = await loadConfig({ path: configFile, env: {} });
+  const registered = new CustomerRegistry(new HighWaterMarks())
+    .update(config)
+    .find(({ customer }) => customer.customer === name);
+  if (registered === undefined) {
+    throw new Error(`no customer ${name}`);
+  }
+  const { calendar, owner } = registered.customer;
+  const service = serviceOf(config, { env: {} });
+  const client = service.clientFor(accessOf(registered.config));
+  const { signal } = new AbortController();
+  const untilMs = Date.now() - SETTLED_MS;
+  let keys: readonly string[] = [];
+
+  async function read(day: Span, stepMs: number): Promise<BranchDay> {
+    const unknown = unknownDay(day, stepMs);
+    const sums: Sums[] = [];
+    for (let window = 1; window <= windowsOf(unknown); window += 1) {
+      const toMs = endMsOf(unknown, window);
+      if (toMs > untilMs) {
+        break;
+      }
+      const asked = { fromMs: day.startMs, toMs, atLeast: undefined };
+      const table = await requestSums(asked, calendar, (question) =>
+        client.query(question, signal),
+      );
+      keys = addKeys(keys, table);
+      sums.push(sumsOf(keys, table));
+    }
+    return { ...unknown, sums };
+  }
+
+  const day = calendar.dayAt(Date.now());
+  const past: BranchDay[] = [];
+  for (let before = day; past.length < HISTORY_DAYS;) {
+    before = calendar.dayBefore(before);
+    past.push(await read(before, PAST_WINDOW_MS));
+  }
+  const today = await read(day, WINDOW_MS);
+  service.close();
+  const files = new BranchFiles({
+    path: storage,
+    isLocked: () => true,
+    clock: systemClock,
+    log: silentLogger,
+  });
+  const branches = { state: { ...NO_BRANCHES, keys, today, past }, restore() {} };
+  files.start(() => [{ customer: name, owner, branches }]);
+  await files.stop();
+}
