@@ -2,6 +2,7 @@
  * Reads the branches of a customer over a past time range, in windows as live: quarter-hours of the days
  * that have samples, hours of the days before. The customer's own counts show in which nobody was counted.
  */
+import { MINUTE_MS } from '../base/duration.ts';
 import type { Calendar, Span } from '../counting/calendar/calendar.ts';
 import {
   addKeys,
@@ -15,9 +16,10 @@ import {
   windowsOf,
 } from '../counting/branches/branch-day.ts';
 import type { BranchDay, Sums } from '../counting/branches/branch-day.ts';
+import { countedUntil } from '../counting/branches/branch-gaps.ts';
 import { requestSums } from '../counting/branches/branch-windows.ts';
 import { HISTORY_DAYS } from '../counting/occupancy/door-model.ts';
-import { countAt } from '../counting/rows/day-counts.ts';
+import { areEqual } from '../counting/rows/counts.ts';
 import type { DayCounts } from '../counting/rows/day-counts.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
 
@@ -53,8 +55,9 @@ export async function readBranchHistory(
       if (toMs > range.endMs) {
         break;
       }
-      // By arrival, a record is in the window after that of its minute.
-      if (hasCounts(counts, endMsOf(unknown, Math.max(0, window - 2)), toMs)) {
+      // By arrival, a record is in the window after that of its minute. A window may include the minute at its end.
+      const before = countedUntil(unknown, Math.max(0, window - 2), counts);
+      if (!areEqual(countedUntil(unknown, window, counts, MINUTE_MS), before)) {
         const asked = { fromMs: counts.day.startMs, toMs, atLeast: totalOf(last) };
         const table = await requestSums(asked, calendar, query);
         keys = addKeys(keys, table);
@@ -76,18 +79,4 @@ export async function readBranchHistory(
     daysBefore.push(await readDay(counts, PAST_WINDOW_MS));
   }
   return { keys, days, daysBefore: countedBefore && daysBefore };
-}
-
-function hasCounts(counted: DayCounts, fromMs: number, toMs: number): boolean {
-  const { day, stepMs, counts } = counted;
-  for (
-    let step = (fromMs - day.startMs) / stepMs;
-    step < (toMs - day.startMs) / stepMs;
-    step += 1
-  ) {
-    if (counts.some((_, counter) => countAt(counted, counter, step) !== 0)) {
-      return true;
-    }
-  }
-  return false;
 }
