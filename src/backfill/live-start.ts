@@ -93,14 +93,14 @@ export async function findLiveStarts(
 }
 
 /** A series with another label is another series: the history would not join it. */
-function liveStartOf(series: readonly Series[], known: readonly LabelPair[]): LiveStart {
+function liveStartOf(series: readonly Series[], ownLabels: readonly LabelPair[]): LiveStart {
   const counters = series.map(({ labels, sample }) => {
     const [, , breakdown = '', name = ''] =
       new RegExp(COUNTERS).exec(labels['__name__'] ?? '') ?? [];
     // Prometheus may add __type__ and __unit__.
     const others = Object.entries(labels).filter(
       ([label]) =>
-        !label.startsWith('__') && label !== breakdown && !known.some(([own]) => own === label),
+        !label.startsWith('__') && label !== breakdown && !ownLabels.some(([own]) => own === label),
     );
     if (others.length > 0) {
       const flags = others.map((label) => `--label=${label.join('=')}`);

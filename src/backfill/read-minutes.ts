@@ -60,12 +60,12 @@ const MAX_FORMAT_DAYS = 31;
 const MAX_TIME_OF_DAY_WINDOW_MS = 12 * 60 * MINUTE_MS;
 
 /**
- * `known` is the key format that the range before showed. Reads twice if `minute` and `day` differ.
+ * `formatBefore` is that of the keys of the range before. Reads twice if `minute` and `day` differ.
  * Throws a ServiceError if the key format is unknown.
  */
 export async function readMinuteHistory(
   range: MinuteRange,
-  known: KeyFormatState,
+  formatBefore: KeyFormatState,
   query: Query,
 ): Promise<{ readonly history: MinuteHistory; readonly keyFormat: KeyFormatState }> {
   const { stream, calendar, span } = range;
@@ -76,7 +76,7 @@ export async function readMinuteHistory(
     nowMs: () => span.endMs,
   });
   let byDay = await reader.read('day', span.startMs, span.endMs);
-  let read = await readMinutes({ ...range, reader }, known);
+  let read = await readMinutes({ ...range, reader }, formatBefore);
   if (!areConsistent(byDay.sums, read.minutes.sums, read.minutes.sums)) {
     // A fault of the service may lower either answer for a moment: the larger one counts.
     const again = await readMinutes({ ...range, reader }, read.keyFormat);
@@ -98,12 +98,12 @@ type Minutes = Pick<MinuteHistory, 'days' | 'sums'>;
 /** Reads a range once, without a comparison. Throws a ServiceError if the key format is unknown. */
 export async function readMinutes(
   range: RangeReader,
-  known: KeyFormatState,
+  formatBefore: KeyFormatState,
 ): Promise<{ readonly minutes: Minutes; readonly keyFormat: KeyFormatState }> {
   const { span, reader } = range;
   const whole = await reader.read('minute', span.startMs, span.endMs);
   let chunks = await readRangeChunks(range, whole, Infinity);
-  const keyFormat = await detectRangeFormat(range, known, chunks);
+  const keyFormat = await detectRangeFormat(range, formatBefore, chunks);
   if (namesTimeOfDay(keyFormat)) {
     chunks = await readRangeChunks(range, whole, MAX_TIME_OF_DAY_WINDOW_MS);
   }
@@ -161,13 +161,13 @@ function daysOf(calendar: Calendar, span: Span): readonly Span[] {
 }
 
 /**
- * The format by which all chunks can be placed: the known one, else what the newest days show, each
+ * The format by which all chunks can be placed: `formatBefore`, else what the newest days show, each
  * by itself, because in a long window a time of day could be of any day. Throws a ServiceError if
  * there is none.
  */
 async function detectRangeFormat(
   { reader, calendar, span }: RangeReader,
-  known: KeyFormatState,
+  formatBefore: KeyFormatState,
   chunks: readonly Chunk[],
 ): Promise<KeyFormatState> {
   const { zone } = calendar;
@@ -179,8 +179,8 @@ async function detectRangeFormat(
         shown.every((chunk) => allAgree(readKeys(state.formats, chunk, zone))))
     );
   }
-  if (shown.length === 0 || isClear(known)) {
-    return known;
+  if (shown.length === 0 || isClear(formatBefore)) {
+    return formatBefore;
   }
   let state = ANY_KEY_FORMAT;
   let day = calendar.dayAt(span.endMs - 1);

@@ -46,8 +46,8 @@ export function createReader(service: Service, log: Logger, stop: AbortSignal): 
     const { config, calendar } = target;
     const client = clients.get(target) ?? service.clientFor(accessOf(config), retries);
     clients.set(target, client);
-    const known = formats.get(target) ?? {};
-    formats.set(target, known);
+    const ofTarget = formats.get(target) ?? {};
+    formats.set(target, ofTarget);
     function query(question: WindowQuery): Promise<AggregatedResponse> {
       return client.query(question, stop);
     }
@@ -58,9 +58,9 @@ export function createReader(service: Service, log: Logger, stop: AbortSignal): 
     await Promise.all(
       config.streams.map(async (stream) => {
         const minuteRange = { stream, calendar, span, needsDayBefore };
-        const before = known[stream] ?? ANY_KEY_FORMAT;
+        const before = ofTarget[stream] ?? ANY_KEY_FORMAT;
         const { history, keyFormat } = await readMinuteHistory(minuteRange, before, query);
-        known[stream] = keyFormat;
+        ofTarget[stream] = keyFormat;
         streams[stream] = history;
       }),
     );
@@ -71,7 +71,7 @@ export function createReader(service: Service, log: Logger, stop: AbortSignal): 
     }
     const daysBefore: Partial<Record<MinuteStream, readonly DayCounts[]>> = {};
     for (const stream of config.streams) {
-      const keyFormat = known[stream] ?? ANY_KEY_FORMAT;
+      const keyFormat = ofTarget[stream] ?? ANY_KEY_FORMAT;
       const days = await readDaysBefore(query, stream, calendar, firstDay, keyFormat, startMs);
       if (days !== undefined) {
         daysBefore[stream] = days;

@@ -57,18 +57,18 @@ export async function readBranches(
   });
   let day = calendar.dayAt(nowMs);
   const days = Array.from({ length: HISTORY_DAYS }, () => (day = calendar.dayBefore(day)));
-  const known = await readByKey(reader, 'branch', day.startMs);
+  const totals = await readByKey(reader, 'branch', day.startMs);
   const past = isByBranch && history ? await readDays(reader, history, days) : undefined;
-  const keys = new Set([...Object.keys(configured), ...known.keys()]);
+  const keys = new Set([...Object.keys(configured), ...totals.keys()]);
   return [...keys].toSorted(compareKeys).map((key) => {
     const branch = Object.hasOwn(configured, key) ? configured[key] : undefined;
     return {
       key,
       name: branch?.name,
       isConfigured: branch !== undefined,
-      counts: countsOf(known, key),
+      counts: countsOf(totals, key),
       doors:
-        past && history && known.has(key)
+        past && history && totals.has(key)
           ? doorMetrics(learnDoors(past(key), history.weekday))
           : {},
     };

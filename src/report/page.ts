@@ -276,8 +276,8 @@ function sumBy(
   rows: readonly ReportRow[],
   value: (row: ReportRow) => number | undefined,
 ): number | undefined {
-  const known = rows.map(value).filter((one) => one !== undefined);
-  return known.length === 0 ? undefined : known.reduce((sum, one) => sum + one, 0);
+  const values = rows.map(value).filter((one) => one !== undefined);
+  return values.length === 0 ? undefined : values.reduce((sum, one) => sum + one, 0);
 }
 
 function changeOf({ row, before }: Pair): string {

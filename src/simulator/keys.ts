@@ -34,9 +34,9 @@ export function createBuckets(
   function minuteText(instantMs: number): string {
     // Small integers are faster keys.
     const minute = instantMs / MINUTE_MS;
-    const known = texts?.get(minute);
-    if (known !== undefined) {
-      return known;
+    const kept = texts?.get(minute);
+    if (kept !== undefined) {
+      return kept;
     }
     const text = minuteKeyText(conventions, zone, utc, instantMs);
     if (texts !== undefined && texts.size >= MAX_TEXTS) {

@@ -113,9 +113,9 @@ export class RecordList {
   }
 
   #sumsOfAll(nowMs: number, name: string, grouping: Grouping): ReadonlyMap<number, Counts> {
-    const known = this.#sums.get(name);
-    if (known !== undefined && known.fromMs <= nowMs && nowMs < known.untilMs) {
-      return known.sums;
+    const kept = this.#sums.get(name);
+    if (kept !== undefined && kept.fromMs <= nowMs && nowMs < kept.untilMs) {
+      return kept.sums;
     }
     const sums = new Map<number, Counts>();
     this.#sumUp(sums, { fromMs: -Infinity, toMs: Infinity, nowMs }, grouping);

@@ -55,12 +55,12 @@ export function needsAttention({ isSilent, metrics }: BranchStatus): boolean {
 
 /** Returns how many of the branches with opening hours are open. */
 export function renderOpenBranches(branches: readonly BranchStatus[]): Html {
-  const known = branches.filter(({ metrics }) => metrics.open !== undefined);
-  const open = known.filter(({ metrics }) => metrics.open === true);
-  if (known.length === 0 || open.length === 0) {
-    return renderOpen(known.length === 0 ? undefined : false);
+  const withHours = branches.filter(({ metrics }) => metrics.open !== undefined);
+  const open = withHours.filter(({ metrics }) => metrics.open === true);
+  if (withHours.length === 0 || open.length === 0) {
+    return renderOpen(withHours.length === 0 ? undefined : false);
   }
-  return html`${renderOpen(true)} <small>${open.length} of ${known.length}</small>`;
+  return html`${renderOpen(true)} <small>${open.length} of ${withHours.length}</small>`;
 }
 
 /** Returns the people inside all branches together; a dash while one of them is unknown. */

@@ -85,10 +85,10 @@ export function areSumsEqual(a: Sums, b: Sums): boolean {
 }
 
 /** Returns the known keys and those of a response that are new, up to {@link MAX_KEYS}. */
-export function addKeys(known: readonly string[], table: CountsByKey): readonly string[] {
-  const isKnown = new Set(known);
+export function addKeys(keys: readonly string[], table: CountsByKey): readonly string[] {
+  const isKnown = new Set(keys);
   const added = [...table.keys()].filter((key) => !isKnown.has(key)).toSorted(compareKeys);
-  return added.length === 0 ? known : [...known, ...added].slice(0, MAX_KEYS);
+  return added.length === 0 ? keys : [...keys, ...added].slice(0, MAX_KEYS);
 }
 
 /** Returns a response as sums of the known keys. Other keys are in the total alone. */

@@ -23,12 +23,18 @@ export function decide(state: BranchState, task: BranchTask, table: CountsByKey)
 
 function afterWindow(
   state: BranchState,
-  { branchDay: known, customer }: WindowTask,
+  { branchDay: unrepaired, customer }: WindowTask,
   read: Sums,
 ): BranchState {
-  const repaired = [...known.sums, read];
-  const gap = gapAt(known, repaired, repaired.length, customer);
-  return repairNext(state, { known, repaired, customer, gap, windows: known.sums.length });
+  const repaired = [...unrepaired.sums, read];
+  const gap = gapAt(unrepaired, repaired, repaired.length, customer);
+  return repairNext(state, {
+    unrepaired,
+    repaired,
+    customer,
+    gap,
+    windows: unrepaired.sums.length,
+  });
 }
 
 function afterRepair(state: BranchState, repair: Repair, read: Sums): BranchState {
@@ -44,16 +50,16 @@ function afterRepair(state: BranchState, repair: Repair, read: Sums): BranchStat
 
 /** Goes on with the next end to request, or stores the day. */
 function repairNext(state: BranchState, repair: Repair): BranchState {
-  const { known, repaired, customer, gap } = repair;
-  const windows = newestSuspect(known, repaired, customer, gap, repair.windows);
+  const { unrepaired, repaired, customer, gap } = repair;
+  const windows = newestSuspect(unrepaired, repaired, customer, gap, repair.windows);
   if (windows > 0) {
     return { ...state, repair: { ...repair, windows } };
   }
-  const gapAtEnd = gapAt(known, repaired, repaired.length, customer);
-  const next = { ...known, sums: repaired, gap: gapAtEnd };
-  const verified = isComplete(known) ? [known.day.startMs] : [];
+  const gapAtEnd = gapAt(unrepaired, repaired, repaired.length, customer);
+  const next = { ...unrepaired, sums: repaired, gap: gapAtEnd };
+  const verified = isComplete(unrepaired) ? [unrepaired.day.startMs] : [];
   return {
-    ...replaceDay(state, known, next),
+    ...replaceDay(state, unrepaired, next),
     verified: new Set([...state.verified, ...verified]),
     repair: undefined,
   };
@@ -83,10 +89,13 @@ function afterRunning(
   return { ...state, running: { windows, customer, sums }, seenMs };
 }
 
-function replaceDay(state: BranchState, known: BranchDay, next: BranchDay): BranchState {
-  return state.today === known
+function replaceDay(state: BranchState, unrepaired: BranchDay, next: BranchDay): BranchState {
+  return state.today === unrepaired
     ? { ...state, today: next }
-    : { ...state, past: state.past.map((branchDay) => (branchDay === known ? next : branchDay)) };
+    : {
+        ...state,
+        past: state.past.map((branchDay) => (branchDay === unrepaired ? next : branchDay)),
+      };
 }
 
 /** Returns the state after a request failed: what it repaired is dropped. */

@@ -45,7 +45,7 @@ interface RunningWindow {
  */
 export interface Repair {
   /** The day as the state has it. */
-  readonly known: BranchDay;
+  readonly unrepaired: BranchDay;
   readonly repaired: readonly Sums[];
   readonly customer: CustomerDay;
   /** The number that is right. */

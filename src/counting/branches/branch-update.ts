@@ -34,8 +34,12 @@ export function update(
   const { day } = customer.today;
   const isStarted = state.today?.day.startMs === day.startMs && state.past.length === HISTORY_DAYS;
   const started = isStarted ? state : startDay(state, calendar, day);
-  const known = started.today ?? unknownDay(day, WINDOW_MS);
-  const today = copyWindows(known, finishedWindows(known, customer.endMs), customer.today);
+  const todayBefore = started.today ?? unknownDay(day, WINDOW_MS);
+  const today = copyWindows(
+    todayBefore,
+    finishedWindows(todayBefore, customer.endMs),
+    customer.today,
+  );
   const verified = new Set(started.verified);
   const past = started.past.map((branchDay, i) => {
     const counted = customer.past?.at(-1 - i);
@@ -59,7 +63,9 @@ export function update(
     running: isQuiet(today, customer)
       ? { windows: today.sums.length, customer: countedToday(customer), sums: NO_SUMS }
       : started.running,
-    repair: [today, ...past].some((branchDay) => branchDay === repair?.known) ? repair : undefined,
+    repair: [today, ...past].some((branchDay) => branchDay === repair?.unrepaired)
+      ? repair
+      : undefined,
   };
 }
 
@@ -72,7 +78,7 @@ function isQuiet(today: BranchDay, customer: CustomerCounts): boolean {
 function startDay(state: BranchState, calendar: Calendar, day: Span): BranchState {
   const { today = unknownDay(day, WINDOW_MS), past } = state;
   const isToday = areSpansEqual(today.day, day);
-  const known = isToday ? past : [asPastDay(today), ...past];
+  const earlier = isToday ? past : [asPastDay(today), ...past];
   const days: Span[] = [];
   for (let before = day; days.length < HISTORY_DAYS;) {
     before = calendar.dayBefore(before);
@@ -83,7 +89,7 @@ function startDay(state: BranchState, calendar: Calendar, day: Span): BranchStat
     today: isToday ? today : unknownDay(day, WINDOW_MS),
     past: days.map(
       (before) =>
-        known.find((branchDay) => areSpansEqual(branchDay.day, before)) ??
+        earlier.find((branchDay) => areSpansEqual(branchDay.day, before)) ??
         unknownDay(before, PAST_WINDOW_MS),
     ),
     verified: new Set(),

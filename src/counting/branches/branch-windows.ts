@@ -71,7 +71,7 @@ export function plan(state: BranchState, customer: CustomerCounts): BranchTask |
       const { sums } = branchDay;
       const windows = newestSuspect(branchDay, sums, counted, NO_GAP);
       const repairing = {
-        known: branchDay,
+        unrepaired: branchDay,
         repaired: sums,
         customer: counted,
         gap: NO_GAP,
@@ -96,12 +96,12 @@ function windowTask(branchDay: BranchDay, counted: CustomerDay): WindowTask {
 }
 
 function repairTask(repair: Repair): RepairTask {
-  const { known, repaired, windows } = repair;
+  const { unrepaired, repaired, windows } = repair;
   return {
     kind: 'repair',
     repair,
-    fromMs: known.day.startMs,
-    toMs: endMsOf(known, windows),
+    fromMs: unrepaired.day.startMs,
+    toMs: endMsOf(unrepaired, windows),
     atLeast: totalOf(sumsAt(repaired, windows)),
   };
 }

@@ -182,11 +182,11 @@ export class OpeningHours {
   }
 
   #intervalAt(instantMs: number, timezone: string): Interval {
-    const known = this.#intervals.get(timezone);
-    if (known !== undefined && instantMs >= known.fromMs && instantMs < known.untilMs) {
-      return known;
+    const last = this.#intervals.get(timezone);
+    if (last !== undefined && instantMs >= last.fromMs && instantMs < last.untilMs) {
+      return last;
     }
-    const zone = known?.zone ?? new Zone(timezone);
+    const zone = last?.zone ?? new Zone(timezone);
     const interval = withWallDate(() => this.#evaluate(instantMs, zone));
     this.#intervals.set(timezone, interval);
     return interval;

@@ -60,11 +60,11 @@ export class Zone {
   }
 
   #intervalAt(instantMs: number): OffsetInterval {
-    const known = this.#intervals.find(
+    const found = this.#intervals.find(
       ({ startMs, endMs }) => instantMs >= startMs && instantMs < endMs,
     );
-    if (known !== undefined) {
-      return known;
+    if (found !== undefined) {
+      return found;
     }
     const zoned = Temporal.Instant.fromEpochMilliseconds(Math.floor(instantMs)).toZonedDateTimeISO(
       this.name,
