@@ -195,9 +195,12 @@ export function drawEnvironment(seed: number): Environment {
   const metadata = drawMetadata(random);
   // Only `count` tells a shortened response from a complete one.
   const isTold = metadata.metadataCount === 'rows' && random.next() < 0.5;
+  // With few rows in a response, a poll takes so many requests that two exporters exceed a strict limit.
+  const isTooMuch = environment.exporters > 1 && drawn.forced.limit <= 40;
+  const rateLimit = isTooMuch ? undefined : environment.conventions.rateLimit;
   return withBranches({
     ...environment,
-    conventions: { ...environment.conventions, ...metadata },
+    conventions: { ...environment.conventions, ...metadata, rateLimit },
     faultKinds: [...environment.faultKinds, ...(isTold ? (['shortened'] as const) : [])],
     requestTimes,
     branches: 0,
