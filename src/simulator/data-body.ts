@@ -98,7 +98,7 @@ function timeRows(
   nowMs: number,
 ): Row[] {
   const { conventions } = ledger;
-  const buckets = ledger.buckets[aggregation];
+  const buckets = ledger.local.buckets[aggregation];
   const { fromMs, toMs } = window === 'whole buckets' ? widen(query, buckets) : query;
   const { dayFreshness: day, quarterFreshness: quarter } = conventions;
   const isNightly = { minute: 'live', quarter, day }[aggregation] === 'nightly';
@@ -150,7 +150,7 @@ function widen(
 
 /** What the last nightly roll-up shows: the days that were complete, as known when it ran. */
 function lastRollUp(
-  { zone, dayZone }: Ledger,
+  { local: { zone, dayZone } }: Ledger,
   nowMs: number,
 ): { readonly knownAtMs: number; readonly keyBeforeMs: number } {
   function rollUpMs(day: number): number {
@@ -239,7 +239,7 @@ function compare(a: Cursor, b: Cursor): number {
 }
 
 function rawRecord(ledger: Ledger, { stream }: DataQuery, record: ServiceRecord): object {
-  const { library, conventions, zone, utc, timeOf } = ledger;
+  const { library, conventions, local, utc, timeOf } = ledger;
   const { categories, recordTimes: designator } = conventions;
   const { day, number } = record;
   const device = library.devices[record.device];
@@ -248,7 +248,7 @@ function rawRecord(ledger: Ledger, { stream }: DataQuery, record: ServiceRecord)
     const isLocal = which === 'local';
     const utcDesignator = designator === 'offset' ? 'Z' : designator;
     const ms = timeOf(which, record);
-    return isoText(isLocal ? zone : utc, isLocal ? designator : utcDesignator, precision, ms);
+    return isoText(isLocal ? local.zone : utc, isLocal ? designator : utcDesignator, precision, ms);
   }
   const common = {
     name: device?.name ?? '',

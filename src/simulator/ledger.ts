@@ -117,23 +117,45 @@ export function createLedger(
     return made;
   }
 
+  /** What depends on the zone that the service has for the customer. */
+  function localTimeIn(own: Zone) {
+    return {
+      zone: own,
+      /** The zone of day buckets. */
+      dayZone: conventions.dayZone === 'utc' ? utc : own,
+      buckets: {
+        minute: createBuckets('minute', conventions, own, utc),
+        quarter: createBuckets('quarter', conventions, own, utc),
+        day: createBuckets('day', conventions, own, utc),
+      },
+    };
+  }
+
+  let local = localTimeIn(zone);
+
   return {
     library,
     conventions,
+    /** The zone of the visitors' hours. */
     zone,
     utc,
-    /** The zone of day buckets. */
-    dayZone: conventions.dayZone === 'utc' ? utc : zone,
+    /** Local time as the service has it. */
+    get local() {
+      return local;
+    },
+    /** Changes the customer's zone at the service, for all of its records. Visitors keep their hours. */
+    moveTo(timezone: string): void {
+      local = localTimeIn(zones(timezone));
+      for (const day of [added, ...days.values()]) {
+        day.people.forgetSums();
+        day.logins.forgetSums();
+      }
+    },
     /** There are no records before this instant. */
     startMs,
     timeOf,
     /** The most that the window time of a record can be before its event. */
     earlierMs,
-    buckets: {
-      minute: createBuckets('minute', conventions, zone, utc),
-      quarter: createBuckets('quarter', conventions, zone, utc),
-      day: createBuckets('day', conventions, zone, utc),
-    },
     records,
     totals,
     /** Sums of the records of a span by the numbers of a grouping. */

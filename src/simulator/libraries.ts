@@ -58,6 +58,8 @@ export interface Library {
   readonly capacity: number;
   /** When any of its branches is open. */
   readonly opening: readonly OpeningInterval[];
+  /** Local dates on which it is closed, as days since 1970-01-01. */
+  readonly closedDays?: ReadonlySet<number>;
   readonly branches: readonly Branch[];
   readonly devices: readonly Device[];
   /** Visits on an average open day. */

@@ -66,6 +66,11 @@ export class RecordList {
     this.#sums.clear();
   }
 
+  /** Call it when groupings change. */
+  forgetSums(): void {
+    this.#sums.clear();
+  }
+
   /** Adds the records that pass a filter to a list. */
   find(found: ServiceRecord[], filter: RecordFilter): void {
     const { fromMs, toMs, nowMs, knownSinceMs = nowMs, keyBeforeMs = Infinity } = filter;

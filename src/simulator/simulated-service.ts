@@ -154,7 +154,7 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
     }
     const given = request.query ?? {};
     const parameters = given instanceof URLSearchParams ? given : new URLSearchParams(given);
-    const query = parseQuery(stream, parameters, conventions, ledger.zone);
+    const query = parseQuery(stream, parameters, conventions, ledger.local.zone);
     return 'error' in query
       ? refuse(query.status, query.error)
       : jsonResponse(200, dataBody(ledger, query, nowMs), dateMs);
@@ -185,6 +185,10 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
     },
     record(customer: string, record: AddedRecord): void {
       accountOf(customer).ledger.add(record);
+    },
+    /** Changes the customer's time zone. Its visitors keep their hours. */
+    moveTo(customer: string, timezone: string): void {
+      accountOf(customer).ledger.moveTo(timezone);
     },
     /** Refuses the credentials until they are restored. Tokens stay valid. */
     revoke(customer: string): void {

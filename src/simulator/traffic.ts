@@ -206,6 +206,9 @@ function devicePicker({ devices }: Library, branchId: number, kind: Device['kind
 
 /** Half hours of elapsed time: 46 or 50 on the days on which clocks change. */
 function openSlots(library: Library, zone: Zone, day: number): readonly Slot[] {
+  if (library.closedDays?.has(day) === true) {
+    return [];
+  }
   const branches = library.branches.map((branch) => ({
     ...branch,
     door: devicePicker(library, branch.id, 'door'),

@@ -5,13 +5,16 @@
 import type { CustomerConfig } from '../../src/config/types.ts';
 import type { Stream } from '../../src/base/model.ts';
 import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
-import { dayStart, periodStart } from '../acceptance/local-time.ts';
+import { openInterval } from '../../src/simulator/libraries.ts';
+import { weekdayOf } from '../../src/simulator/zone.ts';
+import { dayStart, periodStart, wallMs } from '../acceptance/local-time.ts';
 import { createBranchAuditor } from './branch-auditor.ts';
 import { createBreakdownAuditor } from './breakdown-auditor.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import { createCounterAuditor } from './counter-auditor.ts';
 import type { Environment } from './environment.ts';
 import { createEstimateAuditor } from './estimate-auditor.ts';
+import { isHoliday } from './holidays.ts';
 import { DAY_STARTS_AT, mayOccur, mayLackRows } from './tolerances.ts';
 import { createOccupancyAuditor } from './occupancy-auditor.ts';
 import { Scrape } from './scrape.ts';
@@ -21,8 +24,8 @@ export interface AuditContext {
   readonly environment: Environment;
   readonly service: SimulatedService;
   readonly clock: VirtualClock;
-  /** What the configuration says of the branches of a customer, by their key. */
-  readonly branchesOf: (customer: string) => CustomerConfig['branches'];
+  /** The configuration of a customer. */
+  readonly configOf: (customer: string) => CustomerConfig;
   readonly report: (what: string) => void;
 }
 
@@ -31,6 +34,8 @@ export interface CustomerScrape {
   readonly exporter: string;
   readonly customer: string;
   readonly scrape: Scrape;
+  /** With the zone that the customer has now. */
+  readonly environment: Environment;
   readonly periodMs: number;
   readonly dayMs: number;
   /** How far the exporter's clock is ahead. */
@@ -39,6 +44,12 @@ export interface CustomerScrape {
   lastPoll(stream: Stream): { readonly endMs: number; readonly tookMs: number } | undefined;
 }
 
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Starts of the same month in two zones are nearer than this. */
+const SAME_PERIOD_MS = 3 * DAY_MS;
+/** Ends of polls that are remembered: those of some weeks. */
+const MAX_POLLS = 50_000;
 const MAX_VIOLATIONS = 20;
 /** The ground truth of occupancy and breakdowns is expensive: one scrape in this many. */
 const THOROUGH_EVERY = 8;
@@ -50,10 +61,10 @@ export function createAuditor(
   environment: Environment,
   service: SimulatedService,
   clock: VirtualClock,
-  branchesOf: AuditContext['branchesOf'],
+  configOf: AuditContext['configOf'],
 ) {
   const violations: string[] = [];
-  const context: AuditContext = { environment, service, clock, branchesOf, report };
+  const context: AuditContext = { environment, service, clock, configOf, report };
   const counters = createCounterAuditor(context);
   const occupancy = createOccupancyAuditor(context);
   const estimates = createEstimateAuditor(context);
@@ -65,6 +76,8 @@ export function createAuditor(
   const lastTexts = new Map<string, string>();
   /** The longest of the successful polls that ended in a millisecond. */
   const pollsMs = new Map<string, number>();
+  /** Starts of the period in which customers moved, in their old zone. */
+  const movedPeriods = new Map<string, number>();
   let audits = 0;
 
   function report(what: string): void {
@@ -86,24 +99,36 @@ export function createAuditor(
     }
   }
 
+  /** A customer is about to move to another zone. */
+  function moved(customer: string): void {
+    const { timezone } = environmentOf(customer);
+    movedPeriods.set(customer, periodStart(clock.nowMs(), timezone, DAY_STARTS_AT));
+  }
+
   /** A successful poll ended at `endMs` by the exporter's clock. */
   function pollEnded(exporter: string, stream: Stream, endMs: number, tookMs: number): void {
     const poll = `${exporter} ${stream} ${Math.round(endMs)}`;
     pollsMs.set(poll, Math.max(tookMs, pollsMs.get(poll) ?? 0));
+    const [oldest] = pollsMs.keys();
+    if (oldest !== undefined && pollsMs.size > MAX_POLLS) {
+      pollsMs.delete(oldest);
+    }
   }
 
   /** Checks what must hold at every moment. */
   function audit(exporter: string, text: string | undefined, aheadMs: number): void {
-    const dayMs = dayStart(clock.nowMs() + aheadMs, environment.timezone, DAY_STARTS_AT);
-    if (text === undefined || lastTexts.get(exporter) === `${dayMs} ${text}`) {
+    const days = service.customers.map(({ library: { name } }) => dayOf(name, aheadMs));
+    const audited = `${days.join(' ')} ${text}`;
+    if (text === undefined || lastTexts.get(exporter) === audited) {
       return;
     }
-    lastTexts.set(exporter, `${dayMs} ${text}`);
+    lastTexts.set(exporter, audited);
     expectNoSecret(text);
     audits += 1;
     const isThorough = audits % THOROUGH_EVERY === 0;
-    for (const of of customersOf(exporter, text, dayMs, aheadMs)) {
+    for (const of of customersOf(exporter, text, aheadMs)) {
       auditCalendar(of);
+      auditHours(of);
       counters.audit(of);
       breakdowns.audit(of, isThorough);
       estimates.audit(of);
@@ -122,8 +147,7 @@ export function createAuditor(
 
   /** Checks what must hold after a reconcile interval without faults. */
   function expectTotals(exporter: string, text = ''): void {
-    const dayMs = dayStart(clock.nowMs(), environment.timezone, DAY_STARTS_AT);
-    for (const of of customersOf(exporter, text, dayMs, 0)) {
+    for (const of of customersOf(exporter, text, 0)) {
       counters.expectTotals(of);
       breakdowns.expectTotals(of);
       occupancy.audit(of, true);
@@ -131,17 +155,23 @@ export function createAuditor(
     }
   }
 
-  function customersOf(
-    exporter: string,
-    text: string,
-    dayMs: number,
-    aheadMs: number,
-  ): readonly CustomerScrape[] {
+  function environmentOf(customer: string): Environment {
+    const { timezone } = configOf(customer);
+    return timezone === environment.timezone ? environment : { ...environment, timezone };
+  }
+
+  function dayOf(customer: string, aheadMs: number): number {
+    return dayStart(clock.nowMs() + aheadMs, configOf(customer).timezone, DAY_STARTS_AT);
+  }
+
+  function customersOf(exporter: string, text: string, aheadMs: number): readonly CustomerScrape[] {
     const scrape = new Scrape(text);
     return service.customers.map(({ library: { name: customer } }) => {
       const startName = 'library_period_start_timestamp_seconds';
       const periodMs = 1000 * (scrape.value(startName, customer) ?? NaN);
-      return { exporter, customer, scrape, periodMs, dayMs, aheadMs, lastPoll };
+      const dayMs = dayOf(customer, aheadMs);
+      const own = environmentOf(customer);
+      return { exporter, customer, scrape, environment: own, periodMs, dayMs, aheadMs, lastPoll };
 
       function lastPoll(stream: Stream): ReturnType<CustomerScrape['lastPoll']> {
         const endName = 'library_poll_last_success_timestamp_seconds';
@@ -155,17 +185,45 @@ export function createAuditor(
     });
   }
 
-  /** The counting period is that of the month. */
-  function auditCalendar({ exporter, customer, periodMs, aheadMs }: CustomerScrape): void {
+  /** The counting period is that of the month. A customer that moves stays in it until the next one. */
+  function auditCalendar(of: CustomerScrape): void {
+    const { exporter, customer, periodMs, aheadMs } = of;
     const nowMs = clock.nowMs() + aheadMs;
-    const runningMs = periodStart(nowMs, environment.timezone, DAY_STARTS_AT);
+    const runningMs = periodStart(nowMs, of.environment.timezone, DAY_STARTS_AT);
+    const movedMs = movedPeriods.get(customer) ?? -Infinity;
+    const isMoved = periodMs === movedMs && runningMs - movedMs < SAME_PERIOD_MS;
     // A clock that steps back over the start of a period stays in it.
-    if (periodMs !== runningMs && !mayStep) {
+    if (periodMs !== runningMs && !isMoved && !mayStep) {
       report(
         `${exporter} counts ${customer} from ${periodMs}, and the period started at ${runningMs}`,
       );
     }
   }
 
-  return { violations, report, expectNoSecret, killed, pollEnded, audit, expectTotals };
+  /** A library is open in its opening hours, but for holidays if they say so. */
+  function auditHours({
+    exporter,
+    customer,
+    scrape,
+    aheadMs,
+    environment: own,
+  }: CustomerScrape): void {
+    const { openingHours, breakdowns } = configOf(customer);
+    const { library } = service.customers.find((one) => one.library.name === customer) ?? {};
+    if (openingHours === undefined || library === undefined || breakdowns.includes('branch')) {
+      return;
+    }
+    const localMs = wallMs(clock.nowMs() + aheadMs, own.timezone);
+    const day = Math.floor(localMs / DAY_MS);
+    const minute = Math.floor((localMs - day * DAY_MS) / MINUTE_MS);
+    const isClosed = openingHours.includes('PH off') && isHoliday(day);
+    const interval = openInterval(library.opening, weekdayOf(day), minute);
+    const expected = interval === undefined || isClosed ? 0 : 1;
+    const exported = scrape.value('library_open', customer);
+    if (exported !== expected) {
+      report(`${exporter} library_open ${customer} is ${exported}, not ${expected}`);
+    }
+  }
+
+  return { violations, report, expectNoSecret, killed, moved, pollEnded, audit, expectTotals };
 }

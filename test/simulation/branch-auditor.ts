@@ -53,10 +53,10 @@ export function createBranchAuditor({
   environment,
   service,
   clock,
-  branchesOf,
+  configOf,
   report,
 }: AuditContext) {
-  const { conventions, timezone, intervalMs, reconcileIntervalMs } = environment;
+  const { conventions, intervalMs, reconcileIntervalMs } = environment;
   // By arrival, a record may be in the window after that of its key, which is read a quarter-hour later.
   const maxAgeMs = haveWindowsKeyTime(environment)
     ? MAX_AGE_MS
@@ -80,7 +80,7 @@ export function createBranchAuditor({
   /** There are no other branches than those that exist or are configured. */
   function auditNames({ exporter, customer, scrape }: CustomerScrape): void {
     const known = new Set(libraryOf(customer)?.branches.map(({ id }) => id));
-    const configured = branchesOf(customer);
+    const configured = configOf(customer).branches;
     const isForced = conventions.forcedGroups === 'always';
     for (const [key, inside] of scrape.values('library_occupancy_people', customer)) {
       if (key !== '' && !known.has(idOf(key)) && !Object.hasOwn(configured, key)) {
@@ -108,7 +108,7 @@ export function createBranchAuditor({
       poll === undefined ||
       acceptedMs !== poll.endMs ||
       (!inTheEnd && (mayLackRows(environment) || mayStep)) ||
-      mayConfuseHours(environment, dayMs, poll.endMs)
+      mayConfuseHours(of.environment, dayMs, poll.endMs)
     ) {
       return;
     }
@@ -133,7 +133,7 @@ export function createBranchAuditor({
     const { exporter, customer, scrape, dayMs } = of;
     const poll = of.lastPoll('people');
     const nowMs = clock.nowMs();
-    const mayConfuse = mayConfuseHours(environment, dayMs, nowMs, Infinity);
+    const mayConfuse = mayConfuseHours(of.environment, dayMs, nowMs, Infinity);
     if (poll === undefined || !canAuditBranches(environment) || mayConfuse) {
       return;
     }
@@ -217,7 +217,7 @@ export function createBranchAuditor({
   ): void {
     const { exporter, customer, scrape, dayMs } = of;
     const [people, lower, upper] = ESTIMATE.map((name) => scrape.value(name, customer, key));
-    const configured = branchesOf(customer);
+    const { branches: configured, openingHours, timezone } = configOf(customer);
     const settings = Object.hasOwn(configured, key) ? configured[key] : undefined;
     if (people === undefined || lower === undefined || upper === undefined) {
       if (people !== lower || lower !== upper) {
@@ -231,10 +231,11 @@ export function createBranchAuditor({
     if (settings?.estimate === false) {
       report(`${exporter} estimates the people in ${key} of ${customer}, which is switched off`);
     }
-    if (settings?.openingHours !== undefined || !canAuditBranchEstimates(environment)) {
+    const hours = settings?.openingHours ?? openingHours;
+    if (hours !== undefined || !canAuditBranchEstimates(of.environment)) {
       return;
     }
-    const model = modelOf(customer, idOf(key), dayMs);
+    const model = modelOf(customer, idOf(key), dayMs, timezone);
     if (model === undefined) {
       return;
     }
@@ -262,7 +263,12 @@ export function createBranchAuditor({
   }
 
   /** The doors as learned from 28 days by hour; undefined if a record came around the day's start. */
-  function modelOf(customer: string, branchId: number, dayMs: number): DoorModel | undefined {
+  function modelOf(
+    customer: string,
+    branchId: number,
+    dayMs: number,
+    timezone: string,
+  ): DoorModel | undefined {
     const name = `${customer} ${branchId} ${dayMs}`;
     const known = models.get(name);
     if (known !== undefined) {
@@ -296,15 +302,15 @@ export function createBranchAuditor({
           }
         });
       }
-      const weekday = weekdayOf(startMs);
+      const weekday = weekdayOf(startMs, timezone);
       return { weekday, stepMs: QUARTER_MS, first: 0, counts: quarters };
     });
-    const model = learnDoors(past, weekdayOf(dayMs));
+    const model = learnDoors(past, weekdayOf(dayMs, timezone));
     models.set(name, model);
     return model;
   }
 
-  function weekdayOf(startMs: number): number {
+  function weekdayOf(startMs: number, timezone: string): number {
     return new Date(wallMs(startMs, timezone)).getUTCDay();
   }
 

@@ -23,6 +23,7 @@ import {
   sensorSetting,
 } from '../../src/simulator/libraries.ts';
 import type { Device, Library } from '../../src/simulator/libraries.ts';
+import { isHoliday } from './holidays.ts';
 import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
 import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
 
@@ -41,6 +42,15 @@ export const INCIDENT_KINDS = [
   'branches reconfigured',
 ] as const;
 export type IncidentKind = (typeof INCIDENT_KINDS)[number];
+
+/** What only months can show. */
+export interface LongRun {
+  /** At the end of each, faults stop until the counters must be the service's totals. */
+  readonly phaseDays: number;
+  readonly reloadsPerWeek: number;
+  /** The first customer moves to another zone with the first reload after so many days. */
+  readonly move: { readonly afterDays: number; readonly timezone: string };
+}
 
 export interface Environment {
   readonly seed: number;
@@ -68,8 +78,12 @@ export interface Environment {
   readonly faultKinds: readonly FaultKind[];
   readonly incidentsPerHour: number;
   readonly incidents: readonly IncidentKind[];
+  /** Libraries close on public holidays, and most of them have opening hours. */
+  readonly long?: LongRun;
 }
 
+/** Records go back to the month before the start. */
+const HISTORY_DAYS = 62;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
@@ -107,8 +121,12 @@ const PROMPT_SHARE = 0.3;
 const FORCED_GROUPS_SHARE = 0.04;
 /** Share of them in which branches are audited strictly. */
 const VISITED_SHARE = 0.7;
-/** Makes draws for branches independent of all others. */
+/** Make draws for branches, and for long runs, independent of all others. */
 const BRANCH_DRAWS = 0xb7a9c4;
+const LONG_DRAWS = 0x10f6;
+
+/** With many polls and branches, a day is slow: few last so long. */
+const VISITED_DAYS = [0.3, 0.3, 0.3, 0.4, 0.4, 0.4, 0.6, 0.6, 1];
 
 /** Visits a day of each library: nobody, one visit a week, or more than a thousand passes an hour. */
 const VISITS_PER_DAY = [
@@ -212,6 +230,48 @@ export function drawEnvironment(seed: number): Environment {
 const OLDER_FAULT_KINDS = FAULT_KINDS.filter((kind) => kind !== 'shortened');
 const OLDER_INCIDENT_KINDS = INCIDENT_KINDS.filter((kind) => kind !== 'branches reconfigured');
 
+/** Draws months of polls every ten minutes, as in production, with the conventions and faults of a short environment. */
+export function drawLongEnvironment(seed: number): Environment {
+  const drawn = drawEnvironment(seed);
+  const random = seededRandom(seed ^ LONG_DRAWS);
+  const { conventions, branches, breakdowns, timezone } = drawn;
+  const incidents = drawn.incidents.filter((kind) => kind !== 'reload');
+  return {
+    ...drawn,
+    conventions: withoutZeros(conventions),
+    visitsPerDay: pick(
+      random,
+      branches > 0
+        ? [[200], [60, 5]]
+        : [
+            [200, 60, 5],
+            [60, 8, 0.15],
+            [300, 0],
+          ],
+    ),
+    startMs: Date.UTC(2026, Math.floor(random.next() * 12), 1 + Math.floor(random.next() * 28), 6),
+    days: pick(random, [60, 90, 120]),
+    intervalMs: 10 * MINUTE_MS,
+    reconcileIntervalMs: pick(random, [1, 4, 12]) * HOUR_MS,
+    breakdownIntervalMs: breakdowns.length > 0 ? pick(random, [30, 60]) * MINUTE_MS : HOUR_MS,
+    scrapeIntervalMs: pick(random, [30, 60, 120]) * MINUTE_MS,
+    faultRate: pick(random, [0, 0.01, 0.05]),
+    incidentsPerHour: pick(random, [0, 0.005, 0.02]),
+    incidents,
+    long: {
+      phaseDays: 15,
+      reloadsPerWeek: 3,
+      move: {
+        afterDays: 5 + random.next() * 50,
+        timezone: pick(
+          random,
+          TIMEZONES.filter((other) => other !== timezone),
+        ),
+      },
+    },
+  };
+}
+
 /** Draws the branches of libraries that are polled by branch. Others stay as they are. */
 function withBranches(environment: Environment): Environment {
   const { seed, breakdowns, conventions, incidents } = environment;
@@ -253,7 +313,7 @@ function visited(random: Random, environment: Environment): Environment {
       rateLimit: random.next() < 0.8 ? undefined : conventions.rateLimit,
     },
     visitsPerDay: pick(random, [[60], [200], [200], [300, 30]]),
-    days: pick(random, [0.3, 0.6, 1]),
+    days: pick(random, VISITED_DAYS),
     intervalMs,
     reconcileIntervalMs: Math.max(4 * intervalMs, pick(random, pace.reconciles) * HOUR_MS),
     breakdownIntervalMs: Math.max(intervalMs, pick(random, [5, 15, 30]) * MINUTE_MS),
@@ -335,9 +395,17 @@ export function serviceOf(environment: Environment, clock: Pick<Clock, 'nowMs'>)
         timezone,
         visitsPerDay: visits,
         ...(alwaysOpen ? { opening: ALWAYS_OPEN } : {}),
+        ...(environment.long ? { closedDays: holidaysAround(environment) } : {}),
       }),
     })),
   });
+}
+
+/** Public holidays from the history that is read at the start to the end, as days since 1970-01-01. */
+function holidaysAround({ startMs, days }: Environment): ReadonlySet<number> {
+  const firstDay = Math.floor(startMs / DAY_MS) - HISTORY_DAYS;
+  const all = Array.from({ length: HISTORY_DAYS + days + 30 }, (_, i) => firstDay + i);
+  return new Set(all.filter(isHoliday));
 }
 
 function libraryOf(

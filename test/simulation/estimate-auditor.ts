@@ -50,6 +50,7 @@ export function createEstimateAuditor({ environment, service, report }: AuditCon
     const library = service.customers.find((one) => one.library.name === customer)?.library;
     return (
       environment.alwaysOpen &&
+      environment.long === undefined &&
       (library?.visitsPerDay ?? 0) >= BUSY_VISITS &&
       new Date(environment.startMs).getUTCDate() > MIN_HISTORY_DAYS &&
       !mayLackRows(environment)

@@ -32,11 +32,11 @@ export function createOccupancyAuditor({ environment, service, clock, report }: 
     if (
       poll === undefined ||
       !canAuditOccupancy(environment) ||
-      mayConfuseHours(environment, dayMs, poll.endMs)
+      mayConfuseHours(of.environment, dayMs, poll.endMs)
     ) {
       return;
     }
-    const possible = possibleValues(customer, dayMs, poll.endMs, poll.tookMs);
+    const possible = possibleValues(of, poll.endMs, poll.tookMs);
     if (possible === undefined) {
       return;
     }
@@ -63,11 +63,12 @@ export function createOccupancyAuditor({ environment, service, clock, report }: 
    * Possible values during the last successful poll; undefined if they are ambiguous. `seen` is empty if
    * last seen may be of the day before, or if its key occurs twice.
    */
-  function possibleValues(customer: string, dayMs: number, readMs: number, tookMs: number) {
+  function possibleValues(of: CustomerScrape, readMs: number, tookMs: number) {
+    const { customer, dayMs } = of;
     const inside = new Set<number>();
     const seen = new Set<number>();
     const repeated = hasLocalKeys(environment)
-      ? repeatedTimes(dayMs, environment.timezone)
+      ? repeatedTimes(dayMs, of.environment.timezone)
       : undefined;
     for (let ms = 0; ms < tookMs + 1000; ms += 1000) {
       const path = service.countedOccupancy(customer, dayMs, readMs - Math.min(ms, tookMs));

@@ -16,8 +16,9 @@ import { configOf } from '../support/exporter-process.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { createAuditor } from './auditor.ts';
 import type { Auditor } from './auditor.ts';
-import { drawEnvironment, serviceOf } from './environment.ts';
+import { drawEnvironment, drawLongEnvironment, serviceOf } from './environment.ts';
 import type { Environment } from './environment.ts';
+import { HOLIDAY_REGION } from './holidays.ts';
 import { causeIncident } from './incidents.ts';
 import type { Mutation } from './mutations.ts';
 import { Network } from './network.ts';
@@ -60,6 +61,10 @@ export async function runSeed(seed: number, options?: RunOptions): Promise<RunRe
   return runEnvironment(drawEnvironment(seed), options);
 }
 
+export async function runLongSeed(seed: number, options?: RunOptions): Promise<RunResult> {
+  return runEnvironment(drawLongEnvironment(seed), options);
+}
+
 export async function runEnvironment(
   environment: Environment,
   options: RunOptions = {},
@@ -79,12 +84,16 @@ export class Run {
   config: Config;
   readonly #network: Network;
   readonly #events: string[] = [];
+  /** When the next reload is due. */
+  #reloadMs: number;
+  #hasMoved = false;
   #incidents = 0;
   #polls = 0;
   #scrapes = 0;
 
   constructor(environment: Environment, options: RunOptions) {
     this.environment = environment;
+    this.#reloadMs = environment.long === undefined ? Infinity : environment.startMs + DAY_MS;
     this.random = seededRandom(environment.seed ^ 0x5eed);
     this.clock = new VirtualClock(environment.startMs);
     this.service = serviceOf(environment, this.clock);
@@ -100,9 +109,15 @@ export class Run {
     if (environment.namesBranches) {
       this.nameBranches();
     }
+    if (environment.long !== undefined) {
+      this.setHours();
+    }
     this.auditor = createAuditor(environment, this.service, this.clock, (customer) => {
-      const { branches = {} } = this.config.customers.find(({ name }) => name === customer) ?? {};
-      return branches;
+      const found = this.config.customers.find(({ name }) => name === customer);
+      if (found === undefined) {
+        throw new Error(`the exporter has no customer named ${customer}`);
+      }
+      return found;
     });
     this.#network = new Network({
       service: this.service,
@@ -125,8 +140,12 @@ export class Run {
   async run(): Promise<RunResult> {
     const { environment } = this;
     this.exporters.forEach((exporter) => exporter.start(this.config));
-    await this.#withFaults(environment.startMs + environment.days * DAY_MS);
-    await this.#withoutFaults();
+    const endMs = environment.startMs + environment.days * DAY_MS;
+    const { phaseDays = environment.days } = environment.long ?? {};
+    while (this.clock.nowMs() < endMs) {
+      await this.#withFaults(Math.min(endMs, this.clock.nowMs() + phaseDays * DAY_MS));
+      await this.#withoutFaults();
+    }
     const days = (this.clock.nowMs() - environment.startMs) / DAY_MS;
     return {
       environment,
@@ -149,6 +168,32 @@ export class Run {
       const library = libraries.get(one.name);
       return library ? { ...one, branches: drawNamed(random, library, environment) } : one;
     });
+    this.config = { ...config, customers };
+  }
+
+  /** Draws opening hours. Some libraries have none, and those of some say nothing of holidays. */
+  setHours(): void {
+    const { config, random, service } = this;
+    const customers = config.customers.map((one) => {
+      const { library } =
+        service.customers.find(({ library: { name } }) => name === one.name) ?? {};
+      // With exceptions, `24/7` would be ambiguous.
+      const text = openingHoursText(library?.opening ?? []).replace('24/7', 'Mo-Su 00:00-24:00');
+      const rest = random.next() < 0.8 ? '; PH off' : '';
+      const openingHours = random.next() < 0.8 && text !== '' ? text + rest : undefined;
+      return { ...one, openingHours, holidays: HOLIDAY_REGION };
+    });
+    this.config = { ...config, customers };
+  }
+
+  /** Moves a customer to another zone, at the service and in the configuration at the same time. */
+  move(customer: string, timezone: string): void {
+    const { config, service } = this;
+    service.moveTo(customer, timezone);
+    this.auditor.moved(customer);
+    const customers = config.customers.map((one) =>
+      one.name === customer ? { ...one, timezone } : one,
+    );
     this.config = { ...config, customers };
   }
 
@@ -183,9 +228,37 @@ export class Run {
         this.#addEvent(kind);
         await causeIncident(kind, this);
       }
+      if (this.clock.nowMs() >= this.#reloadMs) {
+        await this.clock.runWaits(this.random.next() * MAX_WAITS, nextMs - this.clock.nowMs());
+        this.#reload();
+      }
       await this.clock.advance(Math.max(0, nextMs - this.clock.nowMs()));
       this.#scrape(this.random.next() < MISSED_SCRAPES);
     }
+  }
+
+  /** What an operator changes a few times a week. */
+  #reload(): void {
+    const { startMs, long } = this.environment;
+    if (long === undefined) {
+      return;
+    }
+    const { reloadsPerWeek, move } = long;
+    this.#reloadMs = this.clock.nowMs() + ((2 * this.random.next()) / reloadsPerWeek) * 7 * DAY_MS;
+    const isMoving = !this.#hasMoved && this.clock.nowMs() >= startMs + move.afterDays * DAY_MS;
+    const kind = isMoving ? 'move' : pick(this.random, ['order', 'hours', 'branches'] as const);
+    if (kind === 'move') {
+      this.#hasMoved = true;
+      this.move(this.service.customers[0]?.library.name ?? '', move.timezone);
+    } else if (kind === 'hours') {
+      this.setHours();
+    } else if (kind === 'branches' && this.environment.branches > 0) {
+      this.nameBranches();
+    } else {
+      this.config = { ...this.config, customers: this.config.customers.toReversed() };
+    }
+    this.#addEvent(`reload: ${kind}`);
+    this.exporters.forEach((one) => one.reload(this.config));
   }
 
   /** Until the longest pause of the client and one reconcile interval are over. */

@@ -1,7 +1,11 @@
 /** Environments that are the same at every run; `npm run simulate` takes others. */
 import { expect, test } from 'vitest';
+import type { CustomerConfig } from '../../src/config/types.ts';
+import { drawLongEnvironment } from './environment.ts';
+import type { Environment } from './environment.ts';
 import { FOUND_ENVIRONMENTS } from './found-environments.ts';
 import { MUTATIONS } from './mutations.ts';
+import type { Mutation } from './mutations.ts';
 import { runEnvironment, runSeed } from './run.ts';
 
 const SEEDS = Array.from({ length: 40 }, (_, i) => i + 1);
@@ -21,6 +25,31 @@ test.each(Object.entries(FOUND_ENVIRONMENTS))(
     expect(violations).toEqual([]);
   },
 );
+
+/** Christmas, three reloads a week, and a move to the other side of the world. */
+const LONG: Environment = {
+  ...drawLongEnvironment(3),
+  startMs: Date.UTC(2026, 11, 22, 6),
+  days: 8,
+  long: { phaseDays: 4, reloadsPerWeek: 3, move: { afterDays: 3, timezone: 'America/New_York' } },
+};
+
+test('a customer moves, and libraries close on holidays', TIMEOUT, async () => {
+  const { violations, polls } = await runEnvironment(LONG);
+  expect(violations).toEqual([]);
+  expect(polls).toBeGreaterThan(3_000);
+});
+
+test.each<[string, (customer: CustomerConfig) => CustomerConfig]>([
+  ['the time zone before the move', (one) => ({ ...one, timezone: LONG.timezone })],
+  ['holidays of another country', (one) => ({ ...one, holidays: 'jp' })],
+])('the simulation of months finds %s', TIMEOUT, async (_, change) => {
+  const mutation: Mutation = {
+    config: (config) => ({ ...config, customers: config.customers.map(change) }),
+  };
+  const { violations } = await runEnvironment(LONG, { mutation });
+  expect(violations).not.toEqual([]);
+});
 
 test('a seed gives the same result each time', TIMEOUT, async () => {
   const first = await runSeed(3);

@@ -1,7 +1,9 @@
 /** A thread of `npm run simulate`: receives seeds, one at a time, and sends back the results. */
-import { parentPort } from 'node:worker_threads';
-import { runSeed } from './run.ts';
+import { parentPort, workerData } from 'node:worker_threads';
+import { runLongSeed, runSeed } from './run.ts';
+
+const run = workerData === 'long' ? runLongSeed : runSeed;
 
 parentPort?.on('message', (seed: number) => {
-  void runSeed(seed).then((result) => parentPort?.postMessage(result));
+  void run(seed).then((result) => parentPort?.postMessage(result));
 });

@@ -33,6 +33,29 @@ describe('totals', () => {
     }
   });
 
+  test.each([
+    [
+      'late records',
+      { lateness: { usualMs: 600_000, offlineShare: 0.3, offlineMaxMs: 86_400_000 } },
+    ],
+    ['corrected records', { corrections: { share: 0.2, withinMs: 86_400_000 } }],
+    ['records that expire', { retentionMs: 12 * 86_400_000 }],
+  ] as const)('are those of each record, in any order of instants: %s', (_, conventions) => {
+    const { service } = small({ ...conventions, windowTime: 'server' }, { branches: BRANCHES });
+    const fromMs = at('2026-03-10T03:00:00Z');
+    const hours = [0, 150, 149.9, 30, 150, 180, 151.2, 12];
+    for (const nowMs of hours.map((hour) => fromMs + hour * 3_600_000)) {
+      const records = service.branchRecords('lone', fromMs, nowMs, nowMs);
+      const entered = records.reduce((total, record) => total + record.entered, 0);
+      const exited = records.reduce((total, record) => total + record.exited, 0);
+      expect(service.served('lone', fromMs, nowMs)).toMatchObject({ entered, exited });
+      const branches = [...service.breakdownTotals('lone', 'branch', fromMs, nowMs).values()];
+      expect(branches.reduce((total, branch) => total + branch.entered, 0)).toBe(entered);
+      expect(branches.reduce((total, branch) => total + branch.exited, 0)).toBe(exited);
+    }
+    expect(service.served('lone', fromMs, fromMs + 180 * 3_600_000).entered).toBeGreaterThan(100);
+  });
+
   test('depend on the time of the event and of the arrival', () => {
     const { service } = silent({ deviceClocks: { share: 1, aheadMs: 3_600_000 } });
     const atMs = at('2026-03-18T10:00:00Z');

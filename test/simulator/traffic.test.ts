@@ -31,6 +31,13 @@ describe('traffic of a day', () => {
     expect(logins.length / entries.length).toBeLessThan(0.5);
   });
 
+  test('is absent on a day on which the library is closed', () => {
+    const settings = { visitsPerDay: 800, closedDays: new Set([WEDNESDAY]) };
+    const library = drawLibrary(3, 9, { ...settings, opening: ALWAYS_OPEN });
+    expect(dayTraffic(library, zones('UTC'), WEDNESDAY)).toEqual({ people: [], logins: [] });
+    expect(dayTraffic(library, zones('UTC'), WEDNESDAY + 1).people.length).toBeGreaterThan(100);
+  });
+
   test('passes the doors of a branch only in its own hours, more of them where it is busier', () => {
     const morning = [{ weekdays: [2], fromMinute: 600, toMinute: 720 }];
     const branches = [
