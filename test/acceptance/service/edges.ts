@@ -1,7 +1,7 @@
 /** Questions 3, 4, 17, 18 and 19: the edges of windows, and what raw records show. */
 import { instantOfWall, minuteMs } from '../local-time.ts';
 import type { Answer } from './client.ts';
-import { shown } from './study.ts';
+import { shown, sumOf } from './study.ts';
 import type { Finding, Row, Span, Study } from './study.ts';
 
 /** The fields of a raw record of people, by docs/service.md#people-counts. */
@@ -41,16 +41,27 @@ export async function learnEdges(
   return [...(await learnRecords(study, page, atMinutes)), ...(await learnPages(study, fromMs))];
 }
 
-/** Windows of five minutes against the whole: each of their edges is a whole minute. */
+/** Windows of ten minutes against their halves, which meet at a whole minute. */
 async function learnMinuteEdges(
   study: Study,
   [fromMs, toMs]: readonly [number, number],
 ): Promise<string> {
-  let parts = 0;
-  for (let partMs = fromMs; partMs < toMs; partMs += PART_MS) {
-    parts += await study.minuteSum([partMs, partMs + PART_MS]);
+  let doubled = 0;
+  let compared = 0;
+  for (let partMs = fromMs; partMs < toMs; partMs += 2 * PART_MS) {
+    const middleMs = partMs + PART_MS;
+    const whole = await study.rows([partMs, middleMs + PART_MS], 'minute');
+    if (whole.metadata['aggregation'] === 'minute') {
+      const halves =
+        (await study.sum([partMs, middleMs], 'minute')) +
+        (await study.sum([middleMs, middleMs + PART_MS], 'minute'));
+      doubled += halves - sumOf(whole);
+      compared += 1;
+    }
   }
-  const doubled = parts - (await study.sum([fromMs, toMs], 'minute'));
+  if (compared === 0) {
+    return 'another aggregation than `minute` is forced for ten minutes';
+  }
   if (doubled === 0) {
     return 'windows that meet at a whole minute count nobody twice and leave nobody out';
   }

@@ -60,63 +60,83 @@ function rateText({ rateLimited, requests }: Client): string {
     : `status 429 for ${rateLimited} of ${requests} requests`;
 }
 
-/** 5. Compares the same windows in three writings, and takes one of those that fit. */
+/**
+ * 5. Compares the same windows in three writings, and takes one of those that fit: a writing that is read too
+ * late has nobody in the newest minutes, and one that is read too early has somebody in the future.
+ */
 async function learnWritings(study: Study, nowMs: number): Promise<string> {
   const { zone } = study;
   const offset = Math.abs(offsetMs(nowMs, zone));
-  const reachMs = Math.max(hourMs, offset);
-  const spans = {
-    older: [nowMs - 24 * hourMs, nowMs - 12 * hourMs],
-    newer: [nowMs - 18 * hourMs, nowMs - 6 * hourMs],
-    recent: [nowMs - reachMs + SETTLED_MS, nowMs - SETTLED_MS],
-    future: [nowMs + SETTLED_MS, nowMs + SETTLED_MS + reachMs],
-  } as const;
-  const answered = new Map<Writing, Readonly<Record<keyof typeof spans, number>>>();
+  const longer = [
+    [nowMs - 24 * hourMs, nowMs - 12 * hourMs],
+    [nowMs - 18 * hourMs, nowMs - 6 * hourMs],
+  ] as const;
   const refused: string[] = [];
+  const sums = new Map<Writing, readonly number[]>();
   for (const writing of WRITINGS) {
-    const sums: Record<string, number> = {};
-    for (const [name, span] of Object.entries(spans)) {
-      const answer = await study.ask(span, { aggregation: 'minute' }, { writing });
-      if (answer.status === 200) {
-        sums[name] = sumOf(answer);
-      } else if (!refused.some((text) => text.startsWith(`\`${writing}\``))) {
-        refused.push(`\`${writing}\` is refused (status ${answer.status})`);
-      }
-    }
-    if (Object.keys(sums).length === Object.keys(spans).length) {
-      answered.set(writing, sums as Record<keyof typeof spans, number>);
+    const answers = [await study.ask(longer[0], { aggregation: 'minute' }, { writing })];
+    if (answers[0]?.status === 200) {
+      answers.push(await study.ask(longer[1], { aggregation: 'minute' }, { writing }));
+      sums.set(writing, answers.map(sumOf));
+    } else {
+      refused.push(`\`${writing}\` is refused (status ${answers[0]?.status})`);
     }
   }
-  const all = [...answered];
-  const most = Math.max(0, ...all.map(([, { recent }]) => recent));
-  const fitting = all.filter(([, { recent, future }]) => future === 0 && recent === most);
-  const isSame = new Set(all.map(([, sums]) => JSON.stringify(sums))).size === 1;
-  const [[best] = []] = most > 0 ? fitting : all;
-  study.writing = best ?? 'offset';
-  const counts = all.map(([writing, { older, newer }]) => `\`${writing}\` ${older + newer}`);
-  const shown = [`the same hours have these counts: ${counts.join(', ')}`, ...refused].join('; ');
-  if (all.length === 0) {
-    return refused.join('; ');
-  }
+  const answered = [...sums.keys()];
+  const fitting = await fittingWritings(study, answered, nowMs, offset);
+  study.writing = fitting?.[0] ?? answered[0] ?? 'offset';
+  const counts = answered.map(
+    (writing) => `\`${writing}\` ${sums.get(writing)?.reduce((sum, count) => sum + count)}`,
+  );
+  const shownCounts = [
+    ...(counts.length === 0 ? [] : [`the same hours have these counts: ${counts.join(', ')}`]),
+    ...refused,
+  ].join('; ');
   if (offset === 0) {
-    return `${shown}. The zone's offset is 0 now, so the writings are one`;
+    return `${shownCounts}. The zone's offset is 0 now, so the writings are one`;
   }
-  if (most === 0) {
-    return `${shown}. Nobody came within the last ${reachMs / minuteMs} minutes: ask again while it is open`;
+  if (fitting === undefined) {
+    return `${shownCounts}. Nobody came in the last hours to compare with: ask again while it is open`;
   }
-  const names = fitting.map(([writing]) => `\`${writing}\``).join(', ');
-  const isHonoured = isSame || sameCounts(answered, 'offset', 'utc');
-  return `${shown}. The offset is ${isHonoured ? 'honoured' : 'not honoured'}: \`request_times\` may be ${names}`;
+  const names = fitting.map((writing) => `\`${writing}\``).join(', ');
+  const isHonoured = String(sums.get('offset')) === String(sums.get('utc'));
+  return sums.has('offset') && sums.has('utc')
+    ? `${shownCounts}. The offset is ${isHonoured ? 'honoured' : 'not honoured'}: \`request_times\` may be ${names}`
+    : `${shownCounts}. \`request_times\` may be ${names}`;
 }
 
-function sameCounts(
-  answered: ReadonlyMap<Writing, unknown>,
-  one: Writing,
-  other: Writing,
-): boolean {
-  return (
-    answered.has(one) && JSON.stringify(answered.get(one)) === JSON.stringify(answered.get(other))
-  );
+/** So short that no other aggregation is forced. */
+const RECENT_MS = 15 * minuteMs;
+const MAX_RECENT_WINDOWS = 12;
+
+/** Returns the writings that are read rightly; undefined if nobody came who could show it. */
+async function fittingWritings(
+  study: Study,
+  writings: readonly Writing[],
+  nowMs: number,
+  offset: number,
+): Promise<readonly Writing[] | undefined> {
+  async function countIn(fromMs: number, writing: Writing): Promise<number> {
+    const span = [fromMs, fromMs + RECENT_MS] as const;
+    return sumOf(await study.ask(span, { aggregation: 'minute' }, { writing }));
+  }
+  const windows = Math.min(MAX_RECENT_WINDOWS, Math.floor(offset / RECENT_MS) - 1);
+  for (let window = 1; window <= windows; window += 1) {
+    const fromMs = nowMs - SETTLED_MS - window * RECENT_MS;
+    const found: { readonly writing: Writing; readonly now: number; readonly ahead: number }[] = [];
+    for (const writing of writings) {
+      const now = await countIn(fromMs, writing);
+      found.push({ writing, now, ahead: await countIn(fromMs + offset, writing) });
+    }
+    // Read too early, the window ahead is this one.
+    const possible = found.filter(({ ahead }) => ahead === 0);
+    const most = Math.max(0, ...possible.map(({ now }) => now));
+    const right = possible.filter(({ now }) => now === most);
+    if (most > 0) {
+      return right.map(({ writing }) => writing);
+    }
+  }
+  return undefined;
 }
 
 /** 1, 2 and 20. */
