@@ -154,14 +154,14 @@ export class BackgroundQueue {
     if (isKept && !this.#task.isDue(job, clock.nowMs())) {
       observer.changed(job.customer.customer);
     }
-    if (isKept && pauseMs > 0) {
-      state.end = clock.after(pauseMs * requests, () => {
+    // What has no pause goes on after a poll only: histories wait for the library's next one.
+    if (pauseMs > 0) {
+      const goOn = () => {
         state.end = undefined;
         this.queue(job);
         this.#ready(this);
-      });
-    }
-    if (pauseMs > 0) {
+      };
+      state.end = isKept ? clock.after(pauseMs * requests, goOn) : undefined;
       this.#ready(this);
     }
   }

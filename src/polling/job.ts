@@ -3,6 +3,8 @@ import type { Stream } from '../base/model.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
 
+export type NamedCustomer = Pick<Customer, 'customer'>;
+
 export interface PollJob {
   readonly customer: Customer;
   readonly stream: Stream;
@@ -37,13 +39,9 @@ export function nextDueMs(job: PollJob, nowMs: number): number {
 
 /** Returns the jobs that are due, the one that has been due for longest first. */
 export function dueJobs(jobs: Iterable<PollJob>, nowMs: number): readonly PollJob[] {
-  const due: PollJob[] = [];
-  for (const job of jobs) {
-    if (job.phase !== 'first' && job.dueMs <= nowMs) {
-      due.push(job);
-    }
-  }
-  return due.toSorted((a, b) => a.dueMs - b.dueMs);
+  return [...jobs]
+    .filter(({ phase, dueMs }) => phase !== 'first' && dueMs <= nowMs)
+    .toSorted((a, b) => a.dueMs - b.dueMs);
 }
 
 /** Returns when the next job is due, monotonic; Infinity if none is. */

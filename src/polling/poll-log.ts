@@ -3,12 +3,10 @@ import type { FailureReason, ServiceError } from '../base/errors.ts';
 import type { LogLimiter } from '../base/log-limiter.ts';
 import type { Logger } from '../base/log.ts';
 import type { PollNote } from '../counting/totals/state.ts';
+import type { NamedCustomer, PollJob } from './job.ts';
 
 /** One stream of one customer. */
-export interface PolledStream {
-  readonly customer: { readonly customer: string };
-  readonly stream: string;
-}
+export type PolledStream = Pick<PollJob, 'stream'> & { readonly customer: NamedCustomer };
 
 /** After so many successes without a note in a row, or so many failures, a failure is logged again. */
 const POLLS_UNTIL_REPEATED = 10;

@@ -13,7 +13,7 @@ import type { Customer } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
 import { BACKGROUND_TASKS, BackgroundQueue } from './background.ts';
 import { dueJobs, earliestDueMs, nextDueMs, renewalMs } from './job.ts';
-import type { PollJob } from './job.ts';
+import type { NamedCustomer, PollJob } from './job.ts';
 import { PollLog } from './poll-log.ts';
 import type { LogLimiter } from '../base/log-limiter.ts';
 import { deadlineMs, DROPPED, FIRST_POLL_DEADLINE_MS, tryPoll } from './try-poll.ts';
@@ -47,8 +47,6 @@ export interface PolledCustomer {
   readonly customer: Customer;
   readonly client: CustomerClient;
 }
-
-type NamedCustomer = Pick<Customer, 'customer'>;
 
 /**
  * Jobs that are due within a tick start together, which halves the processor time. But not more of

@@ -3,6 +3,7 @@ import { ServiceError } from '../../src/base/errors.ts';
 import type { FailureReason } from '../../src/base/errors.ts';
 import { LogLimiter } from '../../src/base/log-limiter.ts';
 import { PollLog } from '../../src/polling/poll-log.ts';
+import type { PolledStream } from '../../src/polling/poll-log.ts';
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -22,7 +23,7 @@ beforeEach(() => {
   pollLog = new PollLog(captured.log, limiter);
 });
 
-function polledStream(customer: string) {
+function polledStream(customer: string): PolledStream {
   return { customer: { customer }, stream: 'people' };
 }
 
