@@ -1,6 +1,7 @@
 /** Questions 3, 4, 17, 18 and 19: the edges of windows, and what raw records show. */
-import { instantOfWall, minuteMs } from '../local-time.ts';
+import { minuteMs } from '../local-time.ts';
 import type { Answer } from './client.ts';
+import { instantOfLocal } from './keys.ts';
 import { shown, sumOf } from './study.ts';
 import type { Finding, Row, Span, Study } from './study.ts';
 
@@ -121,7 +122,7 @@ async function learnRecords(
 /** How a time is read: as it is written, or without a zone as local time or as UTC. */
 const READINGS: readonly ((text: string, zone: string) => number)[] = [
   (text) => (/(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : NaN),
-  (text, zone) => (isNaive(text) ? instantOfWall(Date.parse(`${text}Z`), zone) : NaN),
+  (text, zone) => (isNaive(text) ? instantOfLocal(Date.parse(`${text}Z`), zone) : NaN),
   (text) => (isNaive(text) ? Date.parse(`${text}Z`) : NaN),
 ];
 

@@ -15,6 +15,11 @@ function naive(key: string): number {
   return date === undefined ? NaN : Date.parse(`${date}T${time}Z`);
 }
 
+/** The instant of a local time; NaN for what is no time. */
+export function instantOfLocal(wall: number, zone: string): number {
+  return Number.isNaN(wall) ? NaN : instantOfWall(wall, zone);
+}
+
 function compact(key: string): number {
   return /^\d{12}$/.test(key)
     ? naive(key.replace(/(....)(..)(..)(..)(..)/, '$1-$2-$3T$4:$5'))
@@ -49,12 +54,12 @@ export const KEY_READINGS: readonly KeyReading[] = [
   },
   {
     name: 'ISO 8601 in local time, without a zone',
-    read: (key, _, zone) => instantOfWall(naive(key), zone),
+    read: (key, _, zone) => instantOfLocal(naive(key), zone),
   },
   { name: 'ISO 8601 in UTC, without a zone', read: naive },
   {
     name: 'yyyyMMddHHmm in local time',
-    read: (key, _, zone) => instantOfWall(compact(key), zone),
+    read: (key, _, zone) => instantOfLocal(compact(key), zone),
   },
   { name: 'yyyyMMddHHmm in UTC', read: compact },
   {

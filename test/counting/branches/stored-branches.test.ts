@@ -126,7 +126,7 @@ test('a damaged file is an error or a state with which the next polls work', asy
         expect(steps.flat().every(Number.isFinite)).toBe(true);
       }
     }),
-    { seed: 46, numRuns: 80 },
+    { seed: 46, numRuns: 60 },
   );
   expect(states).toBeGreaterThan(10);
 });
