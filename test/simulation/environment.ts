@@ -111,7 +111,7 @@ const STARTS = [
   Date.UTC(2026, 11, 31, 0),
 ];
 /** Longer runs are kept cheap. */
-const LONG_RUN_DAYS = 6;
+const LONG_RUN_DAYS = 3;
 const NEW_YEAR = Temporal.Instant.from('2026-01-01T00:00:00Z');
 /** Share of environments that start in the hours before clocks change. */
 const CLOCK_CHANGE_SHARE = 0.2;
@@ -153,7 +153,7 @@ const VISITS_PER_DAY = [
 /** What happens to all doors of a branch within a run. */
 const SENSOR_CHANGES = ['none', 'none', 'none', 'none', 'appears', 'goes'] as const;
 
-/** Short runs with many polls, and long runs with few. */
+/** Short runs with many polls, and long runs with few. A third of the long ones is longer. */
 const PACES = [
   { days: [0.1], intervals: [MINUTE_MS], scrapes: [1, 5], reconciles: [0.5, 1] },
   { days: [0.3], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15], reconciles: [1, 2] },
@@ -163,9 +163,9 @@ const PACES = [
     scrapes: [5, 15],
     reconciles: [1, 2, 4],
   },
-  { days: [2], intervals: [15 * MINUTE_MS], scrapes: [15, 30], reconciles: [1, 2, 4] },
-  { days: [6], intervals: [30 * MINUTE_MS], scrapes: [30], reconciles: [2, 4] },
-  { days: [7], intervals: [60 * MINUTE_MS], scrapes: [60], reconciles: [4, 8] },
+  { days: [1, 1, 2], intervals: [15 * MINUTE_MS], scrapes: [15, 30], reconciles: [1, 2, 4] },
+  { days: [3, 3, 6], intervals: [30 * MINUTE_MS], scrapes: [30], reconciles: [2, 4] },
+  { days: [4, 4, 7], intervals: [60 * MINUTE_MS], scrapes: [60], reconciles: [4, 8] },
 ];
 
 /** The settings of `service.request_times` that fit a service. */

@@ -139,12 +139,10 @@ export class Run {
 
   async run(): Promise<RunResult> {
     const { environment } = this;
-    this.exporters.forEach((exporter) => exporter.start(this.config));
-    const endMs = environment.startMs + environment.days * DAY_MS;
-    const { phaseDays = environment.days } = environment.long ?? {};
-    while (this.clock.nowMs() < endMs) {
-      await this.#withFaults(Math.min(endMs, this.clock.nowMs() + phaseDays * DAY_MS));
-      await this.#withoutFaults();
+    try {
+      await this.#simulate();
+    } catch (error) {
+      this.auditor.report(`the simulation failed: ${(error as Error).stack}`);
     }
     const days = (this.clock.nowMs() - environment.startMs) / DAY_MS;
     return {
@@ -158,6 +156,17 @@ export class Run {
       faults: [...this.faults.counts.values()].reduce((sum, count) => sum + count, 0),
       incidents: this.#incidents,
     };
+  }
+
+  async #simulate(): Promise<void> {
+    const { environment } = this;
+    this.exporters.forEach((exporter) => exporter.start(this.config));
+    const endMs = environment.startMs + environment.days * DAY_MS;
+    const { phaseDays = environment.days } = environment.long ?? {};
+    while (this.clock.nowMs() < endMs) {
+      await this.#withFaults(Math.min(endMs, this.clock.nowMs() + phaseDays * DAY_MS));
+      await this.#withoutFaults();
+    }
   }
 
   /** Draws which branches the configuration of the exporter names, and what it says of them. */
