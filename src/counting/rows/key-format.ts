@@ -214,7 +214,10 @@ function placeInWindow(
     return keyZone === 'utc' ? ms : instantOfLocal(ms, window, zone);
   }
   const first = onDay(0);
-  return first >= window.startMs - MINUTE_MS ? first : onDay(1);
+  const second = onDay(1);
+  // The minute before a window of a whole day has the same time as its last one.
+  const isBefore = first < window.startMs && second < window.endMs;
+  return isBefore || first < window.startMs - MINUTE_MS ? second : first;
 }
 
 /** What a format makes of the keys of a sample: the starts of their minutes. */

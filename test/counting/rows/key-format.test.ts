@@ -80,6 +80,13 @@ describe('parseKey', () => {
     expect(parseKey(format, '00:05', window, COPENHAGEN)).toBe(Date.UTC(2026, 10, 18, 23, 5));
   });
 
+  test('places the last minute of a whole day in it, not the minute before it', () => {
+    const startMs = Date.UTC(2026, 10, 18, 3);
+    const window = { startMs, endMs: startMs + 24 * 3_600_000 };
+    const format: KeyFormat = { form: 'time_of_day', zone: 'local' };
+    expect(parseKey(format, '03:59', window, COPENHAGEN)).toBe(window.endMs - 60_000);
+  });
+
   test('several formats agree at offset 0, and not in summer', () => {
     const fitting = formatsOf(sampleOf(WINDOW, '2026-11-18T12:07:00'), LONDON);
     expect(fitting).toEqual([
