@@ -141,12 +141,19 @@ export class HighWaterMarks {
    */
   restore(text: string, nowMs: number): number {
     let ignored = 0;
+    const own = Array.from(this.#marks, ([owner, counters]) => [owner, [...counters]] as const);
     for (const entry of parseEntries(text)) {
       if (isEntry(entry) && nowMs - entry[2] <= MAX_AGE_MS && startsInMonth(entry[2], entry[3])) {
         const [owner, counter, periodStartMs, month, value, atMs] = entry;
         this.#put(owner, counter, { periodStartMs, month, value, atMs });
       } else {
         ignored += 1;
+      }
+    }
+    // A text may have two other periods of a counter; those of this process are kept.
+    for (const [owner, counters] of own) {
+      for (const [counter, marks] of counters) {
+        marks.toReversed().forEach((mark) => this.#put(owner, counter, mark));
       }
     }
     return ignored;

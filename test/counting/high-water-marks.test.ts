@@ -152,6 +152,14 @@ test('the state file has a counter on each line, by customer and period', () => 
 `);
 });
 
+test('a state file with two other periods removes no mark of this process', () => {
+  const periods = { '2026-10-01T02:00:00.000Z': SEVEN, '2026-11-01T10:00:00.000Z': SEVEN };
+  const marks = new HighWaterMarks();
+  marks.update(OWNER, 'logins', NOVEMBER, 412, NOW_MS);
+  marks.restore(textOf({ ...IDENTITY, periods }), NOW_MS);
+  expect(marks.ofPeriod(OWNER, 'logins', NOVEMBER.startMs)?.value).toBe(412);
+});
+
 test('a state file of version 1 is read', () => {
   const names = ['https://s.example.org', 'riverside-api', 'riverside', 'logins'];
   const lines = [
