@@ -143,6 +143,7 @@ export function createBranchAuditor({
     if (records.some((record) => changedLate(record, settledMs, nowMs))) {
       return;
     }
+    const pollMs = poll.endMs - poll.tookMs - maxAgeMs;
     const byBranch = Map.groupBy(records, ({ branchId }) => branchId);
     const exported = scrape.values('library_occupancy_people', customer);
     const isOld = nowMs - poll.endMs > 14 * MINUTE_MS || intervalMs > 10 * MINUTE_MS;
@@ -152,7 +153,7 @@ export function createBranchAuditor({
       const own = byBranch.get(id) ?? [];
       const key = [...exported.keys()].find((one) => one !== '' && idOf(one) === id);
       if (key === undefined) {
-        if (own.length > 0 && !mayBeAbsent) {
+        if (own.some(({ knownFromMs }) => knownFromMs < pollMs) && !mayBeAbsent) {
           report(`${exporter} has no occupancy of branch ${id} of ${customer} in the end`);
         }
         continue;
