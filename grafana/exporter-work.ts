@@ -1,9 +1,9 @@
-/** Panels about durations, resources and running exporters. */
+/** Panels about exporters: which answer, durations and resources. */
 import * as units from '@grafana/grafana-foundation-sdk/units';
-import { inUnit } from './theme.ts';
 import { lines, narrowLegend, overTime } from './panels.ts';
 import { CHOSEN_EXPORTERS as CHOSEN, ofExporters } from './queries.ts';
 import { table, withColumns } from './tables.ts';
+import { AGO, BAD, GOOD, inWords } from './theme.ts';
 
 export function pollDuration() {
   return lines(11, 'Poll duration', '95th percentile. A poll is one or a few requests.')
@@ -44,7 +44,7 @@ export function requestsByCode() {
 
 export function cpu() {
   return lines(17, 'CPU', '100 % is one core.')
-    .span(8)
+    .span(6)
     .legend(narrowLegend())
     .withTarget(
       overTime(
@@ -58,7 +58,7 @@ export function cpu() {
 
 export function memory() {
   return lines(18, 'Memory', 'Resident memory of each exporter.')
-    .span(8)
+    .span(6)
     .legend(narrowLegend())
     .withTarget(overTime(ofExporters('process_resident_memory_bytes'), '{{instance}}'))
     .unit(units.BytesIEC);
@@ -70,32 +70,30 @@ export function eventLoop() {
     'Event loop delay',
     '99th percentile. Above one second the exporter is overloaded.',
   )
-    .span(8)
+    .span(6)
     .legend(narrowLegend())
     .withTarget(overTime(ofExporters('nodejs_eventloop_lag_p99_seconds'), '{{instance}}'))
     .unit(units.Seconds)
     .decimals(1);
 }
 
-export function instances() {
+export function exporters() {
+  const info = `library_exporter_build_info{${CHOSEN}}`;
   const empty = table(
     16,
-    'Running exporters',
-    'Libraries, time since start and last successful reload, version and shard of each exporter.',
-  ).span(12);
+    'Exporters',
+    'Every exporter that answered within the last day: whether it answers now, its last answer, its start, how many libraries it polls, its version and shard.',
+  ).span(24);
   return withColumns(
     empty,
-    ['instance', 'Instance'],
+    { instance: 'Exporter' },
     [
-      ['', `library_exporter_build_info{${CHOSEN}}`],
+      ['', `last_over_time(${info}[1d])`],
       ['', `library_exporter_shard_info{${CHOSEN}}`],
+      ['Now', ofExporters('up'), inWords({ 0: ['does not answer', BAD], 1: ['answers', GOOD] })],
+      ['Last answer', `1000 * max by (instance) (max_over_time(timestamp(${info})[1d:1m]))`, AGO],
+      ['Started', `1000 * (${ofExporters('process_start_time_seconds')})`, AGO],
       ['Libraries', `library_exporter_customers{${CHOSEN}}`],
-      ['Uptime', `time() - (${ofExporters('process_start_time_seconds')})`, inUnit(units.Seconds)],
-      [
-        'Reloaded',
-        `time() - library_exporter_config_last_reload_success_timestamp_seconds{${CHOSEN}}`,
-        inUnit(units.Seconds),
-      ],
     ],
     { version: 'Version', nodeversion: 'Node.js', shard: 'Shard', shards: 'Of shards' },
   );

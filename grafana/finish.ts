@@ -45,9 +45,16 @@ export function dashboardFile(dashboard: Dashboard): string {
   return `${JSON.stringify(finished, null, 2)}\n`;
 }
 
-/** What Grafana calls the value of each query of a table, with what is to be said about it. */
+/**
+ * What Grafana calls the value of each query of a table, with what is to be said about it. If only the first
+ * one has an answer, it is called `Value`.
+ */
 export function byValue<T>(values: readonly T[]): Record<string, T> {
-  return Object.fromEntries(values.map((value, index) => [`Value #${refId(index)}`, value]));
+  const named = values.map((value, index) => [`Value #${refId(index)}`, value] as const);
+  return Object.fromEntries([
+    ...named,
+    ...values.slice(0, 1).map((value) => ['Value', value] as const),
+  ]);
 }
 
 /** The letter of a panel's query, by its place. */
@@ -64,6 +71,9 @@ function finishPanel(panel: Panel | RowPanel): object {
     ...without(panel, (name) => DEFAULTS.has(name)),
     ...('options' in panel && { options: without(panel.options, (name) => name === 'footer') }),
   };
+  if ('panels' in panel && panel.panels !== undefined) {
+    return { ...finished, panels: panel.panels.map(finishPanel) };
+  }
   if (!('targets' in panel) || panel.targets === undefined) {
     return finished;
   }

@@ -1,12 +1,14 @@
 /** Variables, links and alert annotations of every dashboard. Contains no panel. */
 import {
   AnnotationQueryBuilder,
+  CustomVariableBuilder,
   DashboardBuilder,
   DashboardCursorSync,
   DashboardLinkBuilder,
   DashboardLinkType,
   DatasourceVariableBuilder,
   QueryVariableBuilder,
+  VariableHide,
   VariableRefresh,
   VariableSort,
 } from '@grafana/grafana-foundation-sdk/dashboard';
@@ -30,10 +32,13 @@ const DASHBOARDS = [
 
 export type Uid = (typeof DASHBOARDS)[number]['uid'];
 
-/** A dashboard without panels, with variables for data source and job and links to the others. */
+/**
+ * A dashboard without panels: with alerts as marks, variables for data source and job (since Grafana 12.3 in a
+ * menu, because most people have one of each), and links to the others.
+ */
 export function frame(uid: Uid, description: string): DashboardBuilder {
   const own = DASHBOARDS.find((dashboard) => dashboard.uid === uid);
-  const dashboard = new DashboardBuilder(`Library / ${own?.title}`)
+  const dashboard = new DashboardBuilder(`Libraries / ${own?.title}`)
     .uid(uid)
     .description(description)
     .tags([TAG])
@@ -43,11 +48,19 @@ export function frame(uid: Uid, description: string): DashboardBuilder {
     .time({ from: 'now-24h', to: 'now' })
     .timezone('browser')
     .weekStart('monday')
+    .annotation(alerts(uid === 'library-exporter' ? '' : ',customer=~"$customer|"'))
     .withVariable(
-      new DatasourceVariableBuilder('datasource').label('Data source').type('prometheus'),
+      new DatasourceVariableBuilder('datasource')
+        .label('Data source')
+        .type('prometheus')
+        .hide(VariableHide.InControlsMenu),
     )
     // Every customer has this series as soon as it is configured.
-    .withVariable(all(choice('job', 'Job', 'label_values(library_customer_info, job)')));
+    .withVariable(
+      all(choice('job', 'Job', 'label_values(library_customer_info, job)')).hide(
+        VariableHide.InControlsMenu,
+      ),
+    );
   for (const other of DASHBOARDS.filter((one) => one.uid !== uid)) {
     const keepsLibrary = own?.libraries === 'one' && other.libraries !== 'all';
     dashboard.link(
@@ -72,10 +85,28 @@ export function customerChoice(matchers = ''): QueryVariableBuilder {
 }
 
 /**
- * Variables for libraries by their configured labels, such as region: the label, its values, and the
- * libraries that have them. All stands for these libraries, so no value may stand for it.
+ * A variable for one branch of the chosen libraries, by name. A library that is not polled by branch has none,
+ * even if its branches have names.
  */
-export function customersByLabel(): QueryVariableBuilder[] {
+export function branchChoice(): QueryVariableBuilder {
+  const chosen = 'job=~"$job",customer=~"$customer"';
+  return choice(
+    'branch',
+    'Branch',
+    `query_result(max by (branch, name) (library_branch_info{${chosen}} and on (customer) library_polls_total{${chosen},stream="branch"}))`,
+  ).regex('/branch="(?<value>[^"]+)".*name="(?<text>[^"]*)"/');
+}
+
+/** Any number of branches, all of them by default; also those that have no branch. */
+export function allBranches(): QueryVariableBuilder {
+  return withAll(branchChoice()).allValue('.*');
+}
+
+/**
+ * Variables for libraries by their configured labels, such as region: the label, its values, and the
+ * libraries that have them. The queries know the label, so that All need not name each library.
+ */
+export function librariesByLabel(): QueryVariableBuilder[] {
   return [
     choice('label', 'Label', 'label_names(library_customer_info)')
       .regex('/^(?!(__name__|customer|instance|job)$).+$/')
@@ -83,8 +114,21 @@ export function customersByLabel(): QueryVariableBuilder[] {
     all(
       choice('value', 'Value', 'label_values(library_customer_info{job=~"$job"}, $label)'),
     ).allValue('.*'),
-    withAll(customerChoice(',$label=~"$value"')),
+    all(customerChoice(',$label=~"$value"')),
   ];
+}
+
+/** A variable for what has a row in a table: the labels by which queries are grouped. */
+export function rowsChoice(): CustomVariableBuilder {
+  const rows = [
+    { text: 'branches', value: 'customer, branch', selected: true },
+    { text: 'libraries', value: 'customer', selected: false },
+  ];
+  return new CustomVariableBuilder('rows')
+    .label('Rows')
+    .values(rows.map(({ text, value }) => `${text} : ${value.replace(',', '\\,')}`).join(','))
+    .options(rows)
+    .current({ selected: true, text: 'branches', value: 'customer, branch' });
 }
 
 /** A variable for exporters. */
@@ -107,7 +151,7 @@ export function several(variable: QueryVariableBuilder): QueryVariableBuilder {
 }
 
 /** Marks where alerts of prometheus/rules fired. `matchers` as in `,customer=~"a"`. */
-export function alerts(matchers = ''): AnnotationQueryBuilder {
+function alerts(matchers: string): AnnotationQueryBuilder {
   return new AnnotationQueryBuilder()
     .name('Alerts')
     .datasource(DATASOURCE)
@@ -117,7 +161,7 @@ export function alerts(matchers = ''): AnnotationQueryBuilder {
     .expr(`ALERTS{alertname=~"Library.+",alertstate="firing"${matchers}}`)
     .step('60s')
     .titleFormat('{{alertname}}')
-    .textFormat('{{customer}} {{stream}} {{device}} {{instance}}')
+    .textFormat('{{customer}} {{branch}} {{stream}} {{device}} {{instance}}')
     .tagKeys('severity');
 }
 

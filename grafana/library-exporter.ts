@@ -1,4 +1,4 @@
-/** Dashboard for operators: whether the exporters work, and which libraries fail. */
+/** Dashboard for operators: which exporters work, since when one does not, and which libraries fail. */
 import {
   GraphThresholdsStyleConfigBuilder,
   GraphThresholdsStyleMode,
@@ -8,82 +8,109 @@ import * as units from '@grafana/grafana-foundation-sdk/units';
 import {
   cpu,
   eventLoop,
-  instances,
+  exporters,
   memory,
   pollDuration,
   requestDuration,
   requestsByCode,
 } from './exporter-work.ts';
-import { alerts, all, frame, instanceChoice } from './frame.ts';
+import { all, frame, instanceChoice } from './frame.ts';
+import { hourlyBars, lines, narrowLegend, now, overTime, stat } from './panels.ts';
+import { CHOSEN_EXPORTERS as CHOSEN, ofExporters } from './queries.ts';
+import { table, withColumns } from './tables.ts';
 import {
   AGE_STEPS,
+  AGO,
+  BAD,
   FAILED_OR_OK,
+  GOOD,
   NONE_IS_GOOD,
   REFUSED_OR_ACCEPTED,
   base,
-  coloured,
-  inUnit,
+  inColour,
   inWords,
   mappings,
   step,
   thresholds,
 } from './theme.ts';
-import { explanation, hourlyBars, lines, now, overTime, stat } from './panels.ts';
-import { CHOSEN_EXPORTERS as CHOSEN, ofExporters } from './queries.ts';
-import { table, withColumns } from './tables.ts';
 
-const AGE = ageOf(CHOSEN);
+const LAST_SUCCESS = lastSuccess('');
+/** Breakdowns are polled less often. */
+const OF_MINUTES = 'stream=~"people|logins"';
+const LIBRARIES = `max by (customer) (library_customer_info{${CHOSEN}})`;
 const EXCESS = `max by (customer, counter) (library_count_excess{${CHOSEN}})`;
 const EXCESS_AT_END = `max by (customer, counter) (library_count_excess{${CHOSEN}} @ end())`;
 /** Share of polls. */
-const FAILURE_STEPS = [base('green'), step(0.01, 'orange'), step(0.1, 'red')];
+const FAILURE_STEPS = [base(GOOD), step(0.1, BAD)];
+/** Failures are never green. */
+const REASONS: Readonly<Record<string, string>> = {
+  auth: 'red',
+  rate_limited: 'yellow',
+  timeout: 'orange',
+  unreachable: 'purple',
+  server: 'blue',
+  rejected: 'light-purple',
+  malformed: 'light-blue',
+};
 
 /** The whole dashboard, before `dashboardFile` finishes it. */
 export function libraryExporter(): Dashboard {
-  return frame('library-exporter', 'Whether the exporters work, and why libraries fail.')
+  return frame('library-exporter', 'Which exporters work, and why libraries fail.')
     .withVariable(all(instanceChoice()))
-    .annotation(alerts())
-    .withPanel(exporters())
-    .withPanel(customers())
+    .withPanel(exportersDown())
+    .withPanel(withoutNewData())
     .withPanel(failedShare())
-    .withPanel(oldestData())
     .withPanel(refusedCredentials())
     .withPanel(configuration())
+    .withPanel(exporters())
     .withPanel(customersInTrouble())
     .withPanel(failuresByReason())
+    .withPanel(dataAge())
     .withPanel(polls())
     .withPanel(skippedPolls())
     .withPanel(pollDuration())
     .withPanel(requestDuration())
     .withPanel(requestsByCode())
-    .withPanel(dataAge())
     .withPanel(countExcess())
-    .withPanel(instances())
     .withPanel(cpu())
     .withPanel(memory())
     .withPanel(eventLoop())
-    .withPanel(words())
     .build();
 }
 
-function exporters() {
+function exportersDown() {
   const up = ofExporters('up');
   return stat(
     1,
-    'Exporters',
-    'Exporters that Prometheus cannot scrape now, and all of the last day.',
+    'Exporters that do not answer',
+    'Of the exporters that answered within the last day. The table below says which, and since when.',
   )
-    .span(4)
-    .withTarget(now(`count(${up}) - sum(${up})`, 'down'))
-    .withTarget(now(`count(${up})`, 'configured'))
-    .thresholds(thresholds(NONE_IS_GOOD))
-    .overrideByName('configured', [{ id: 'color', value: { mode: 'fixed', fixedColor: 'text' } }]);
+    .span(5)
+    .withTarget(
+      now(
+        `(count(${up}) - sum(${up})) * on () group_left (m) count_values("m", count(${up}))`,
+        'of {{m}} exporters',
+      ),
+    )
+    .thresholds(thresholds(NONE_IS_GOOD));
 }
 
-function customers() {
-  return stat(2, 'Libraries', 'Configured libraries; one that two exporters poll counts once.')
-    .span(4)
-    .withTarget(now(`count(max by (customer) (library_customer_info{${CHOSEN}}))`, 'libraries'));
+function withoutNewData() {
+  const recent = `time() - ${lastSuccess(`,${OF_MINUTES}`)} <= 900`;
+  const failing = `max by (customer, stream) (library_polls_total{${CHOSEN},${OF_MINUTES}}) unless on (customer, stream) ${recent}`;
+  return stat(
+    2,
+    'Libraries without new data',
+    'Without a good poll of people or logins for 15 minutes, or ever. One that two exporters poll counts once.',
+  )
+    .span(5)
+    .withTarget(
+      now(
+        `(count(count by (customer) (${failing})) or 0 * count(${LIBRARIES})) * on () group_left (m) count_values("m", count(${LIBRARIES}))`,
+        'of {{m}} libraries',
+      ),
+    )
+    .thresholds(thresholds(NONE_IS_GOOD));
 }
 
 function failedShare() {
@@ -92,7 +119,7 @@ function failedShare() {
     'Failed polls',
     'Share of all polls of the last hour, of the exporters that answer.',
   )
-    .span(4)
+    .span(5)
     .withTarget(
       now(
         `sum(${ofRunning('library_poll_failures_total')}) / sum(${ofRunning('library_polls_total')})`,
@@ -104,22 +131,15 @@ function failedShare() {
     .thresholds(thresholds(FAILURE_STEPS));
 }
 
-function oldestData() {
-  return stat(
-    4,
-    'Oldest data',
-    'Time since the last successful poll of people or logins, of the library where it is longest.',
-  )
-    .span(4)
-    .withTarget(now(`max(${ageOf(`${CHOSEN},stream=~"people|logins"`)})`, 'age'))
-    .unit(units.Seconds)
-    .thresholds(thresholds(AGE_STEPS));
-}
-
 function refusedCredentials() {
   return stat(5, 'Refused credentials', 'Libraries whose credentials the service refuses.')
-    .span(4)
-    .withTarget(now(`sum(1 - max by (customer) (library_credentials_valid{${CHOSEN}}))`, 'refused'))
+    .span(5)
+    .withTarget(
+      now(
+        `sum(1 - max by (customer) (library_credentials_valid{${CHOSEN}})) * on () group_left (m) count_values("m", count(${LIBRARIES}))`,
+        'of {{m}} libraries',
+      ),
+    )
     .thresholds(thresholds(NONE_IS_GOOD));
 }
 
@@ -135,44 +155,47 @@ function configuration() {
 }
 
 function customersInTrouble() {
-  const failing = `(max by (customer) (increase(library_poll_failures_total{${CHOSEN}}[1h])) > 0)`;
+  const ofStreams = `max by (customer, stream) (increase(library_poll_failures_total{${CHOSEN}}[1h]))`;
+  const failing = `(sum by (customer) (${ofStreams}) > 0)`;
   const empty = table(
     7,
     'Libraries with failed polls, last hour',
-    'The twenty libraries with the most failed polls. The status page of the exporter shows the last error of each.',
+    'The twenty libraries with the most failed polls, of all streams together. The status page of the exporter shows the last error of each.',
   )
     .span(12)
-    .noValue('no failed poll found');
-  return withColumns(
-    empty,
-    ['customer', 'Library'],
+    .noValue('no failed poll is known');
+  return withColumns(empty, { customer: 'Library' }, [
+    ['Failed polls', `topk(20, round(${failing}))`],
     [
-      ['Failed polls', `topk(20, round(${failing}))`],
-      [
-        'Credentials',
-        `max by (customer) (library_credentials_valid{${CHOSEN}}) and on (customer) topk(20, ${failing})`,
-        inWords(REFUSED_OR_ACCEPTED),
-      ],
-      [
-        'Data age',
-        `max by (customer) (${AGE}) and on (customer) topk(20, ${failing})`,
-        [...inUnit(units.Seconds), ...coloured(AGE_STEPS)],
-      ],
+      'Credentials',
+      `max by (customer) (library_credentials_valid{${CHOSEN}}) and on (customer) topk(20, ${failing})`,
+      inWords(REFUSED_OR_ACCEPTED),
     ],
-  );
+    [
+      'Last good poll',
+      `1000 * min by (customer) (${LAST_SUCCESS}) and on (customer) topk(20, ${failing})`,
+      AGO,
+    ],
+  ]);
 }
 
 function failuresByReason() {
-  return hourlyBars(
+  const panel = hourlyBars(
     8,
     'Failed polls by reason',
-    'Per hour. auth: credentials refused; rate_limited: too many requests; timeout, unreachable: no response; server: error of the service; rejected: request not accepted; malformed: invalid response.',
-  ).withTarget(
-    overTime(
-      `round(sum by (reason) (increase(library_exporter_poll_failures_total{${CHOSEN}}[$__interval])))`,
-      '{{reason}}',
-    ),
-  );
+    'Per bar of ten minutes, or longer if the time range is long. auth: credentials refused; rate_limited: too many requests; timeout, unreachable: no response; server: error of the service; rejected: request not accepted; malformed: invalid response.',
+  )
+    .interval('10m')
+    .withTarget(
+      overTime(
+        `round(sum by (reason) (increase(library_exporter_poll_failures_total{${CHOSEN}}[$__interval])))`,
+        '{{reason}}',
+      ),
+    );
+  for (const [reason, color] of Object.entries(REASONS)) {
+    panel.overrideByRegexp(`^${reason}$`, inColour(color));
+  }
+  return panel;
 }
 
 function polls() {
@@ -190,13 +213,15 @@ function skippedPolls() {
   return hourlyBars(
     10,
     'Skipped polls',
-    'Per hour. Skipped because the previous poll had not ended: the service is slow, or the interval too short.',
-  ).withTarget(
-    overTime(
-      `round(sum by (stream) (increase(library_polls_skipped_total{${CHOSEN}}[$__interval])))`,
-      '{{stream}}',
-    ),
-  );
+    'Per bar of ten minutes, or longer if the time range is long. Skipped because the previous poll had not ended: the service is slow, or the interval too short.',
+  )
+    .interval('10m')
+    .withTarget(
+      overTime(
+        `round(sum by (stream) (increase(library_polls_skipped_total{${CHOSEN}}[$__interval])))`,
+        '{{stream}}',
+      ),
+    );
 }
 
 function dataAge() {
@@ -205,7 +230,7 @@ function dataAge() {
     'Data age',
     'Time since the last successful poll, of the library where it is longest. Alerts fire from 15 minutes on.',
   )
-    .withTarget(overTime(`max by (stream) (${AGE})`, '{{stream}}'))
+    .withTarget(overTime(`max by (stream) (time() - ${LAST_SUCCESS})`, '{{stream}}'))
     .unit(units.Seconds)
     .thresholds(thresholds(AGE_STEPS))
     .thresholdsStyle(new GraphThresholdsStyleConfigBuilder().mode(GraphThresholdsStyleMode.Dashed));
@@ -217,7 +242,9 @@ function countExcess() {
     'Counter excess',
     'Counts that the service withdrew but the counters keep, because a counter must not fall within a month. The twelve largest. Small values are harmless.',
   )
-    .noValue('no excess found')
+    .span(6)
+    .legend(narrowLegend())
+    .noValue('no excess is known')
     .withTarget(
       overTime(
         `(${EXCESS} > 0) and on (customer, counter) topk(12, ${EXCESS_AT_END})`,
@@ -226,20 +253,12 @@ function countExcess() {
     );
 }
 
-function words() {
-  return explanation(20, [
-    'A *poll* reads one stream of one library: people, logins, or a breakdown by branch, client or device. It takes one or a few *requests*. A failed poll loses nothing: the next successful one has what it missed.',
-    'Polls and requests of two exporters with the same configuration are added up; libraries count once. A value that is not known is absent, never 0.',
-    'Start with the first row. If one library fails, look at its line on the exporter’s status page. If all fail, look at the reasons.',
-  ]);
-}
-
 /** What an exporter did in the hour before it went down says nothing of now. */
 function ofRunning(counter: string): string {
   return `increase(${counter}{${CHOSEN}}[1h]) and on (job, instance) library_exporter_build_info{${CHOSEN}}`;
 }
 
-/** Returns a query of the seconds since the last success of each library and stream. */
-function ageOf(matchers: string): string {
-  return `time() - max by (customer, stream) (library_poll_last_success_timestamp_seconds{${matchers}})`;
+/** Unix time of the last good poll of each library and stream. */
+function lastSuccess(matchers: string): string {
+  return `max by (customer, stream) (library_poll_last_success_timestamp_seconds{${CHOSEN}${matchers}})`;
 }

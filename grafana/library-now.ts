@@ -6,101 +6,148 @@ import {
   VizTextDisplayOptionsBuilder,
 } from '@grafana/grafana-foundation-sdk/common';
 import { MappingType } from '@grafana/grafana-foundation-sdk/dashboard';
-import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
-import * as units from '@grafana/grafana-foundation-sdk/units';
-import { customerChoice, frame } from './frame.ts';
+import type { Dashboard, ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard';
+import { branchChoice, customerChoice, frame } from './frame.ts';
 import { columns, now, stat } from './panels.ts';
-import { FULLNESS, INSIDE, OPEN, RAW_INSIDE, byLocalHour, perCustomer } from './queries.ts';
-import { base, mappings, step, thresholds } from './theme.ts';
+import { trusted } from './problems.ts';
+import { BRANCHES as OF, capacity, customerGauge, gauge, inside, sites } from './queries.ts';
+import { ON_GREEN, ON_GREY, ON_ORANGE, ON_RED, base, inColour, thresholds } from './theme.ts';
 
-/** From this number of people on that were to be expected and did not come, their number is not shown. */
-const MAX_MISSED = 10;
-const MISSED = `(${perCustomer('library_people_expected_since_last_seen')} >= ${MAX_MISSED})`;
-/** No number is below 0. In grey, also behind a word: absent values have no colour. */
-const MISSED_TEXT = mappings({ '-1': ['Not known', 'gray'] });
+/** Stand for words: no number of people and no share is below 0. */
+const UNKNOWN = -1;
+const CLOSED = -2;
+const WITHOUT_CAPACITY = -3;
 
-const LEVELS: readonly (readonly [from: number, to: number | null, text: string])[] = [
-  [0, 0.3, 'Plenty of room'],
-  [0.3, 0.6, 'Room for you'],
-  [0.6, 0.8, 'Getting busy'],
-  [0.8, 1, 'Nearly full'],
-  [1, null, 'Full'],
-];
-const LEVEL_STEPS = [base('green'), step(0.6, 'yellow'), step(0.8, 'orange'), step(1, 'red')];
+/** The colours change where those of other dashboards do. */
+const LEVELS: readonly (readonly [from: number, to: number | null, text: string, color: string])[] =
+  [
+    [0, 0.3, 'Plenty of room', ON_GREEN],
+    [0.3, 0.6, 'Room for you', ON_GREEN],
+    [0.6, 0.8, 'Getting busy', ON_GREEN],
+    [0.8, 1, 'Nearly full', ON_ORANGE],
+    [1, null, 'Full', ON_RED],
+  ];
+
+const WHERE = '$customer ${branch:text}';
+const USUAL = gauge(OF, 'library_occupancy_usual_people');
 
 /** The whole dashboard, before `dashboardFile` finishes it. */
 export function libraryNow(): Dashboard {
-  return frame('library-now', 'For a screen at the entrance of a library. Open it with ?kiosk.')
+  // The SDK places no panel beside two others: the last two have their places.
+  return frame('library-now', 'For a screen at the entrance of one branch. Open it with ?kiosk.')
     .withVariable(customerChoice())
+    .withVariable(branchChoice())
     .withPanel(level())
-    .withPanel(inside())
-    .withPanel(open())
+    .withPanel(people())
     .withPanel(usually())
+    .withPanel(hours())
     .build();
 }
 
+/** A value while open and known, else numbers that stand for words. */
+function orWords(value: string): string {
+  const closed = `(${gauge(OF, 'library_open')} == 0) + ${CLOSED}`;
+  const unknown = `0 * ${sites(OF)} + ${UNKNOWN}`;
+  return [closed, value, unknown].join(' or on (customer, branch) ');
+}
+
 function level() {
+  const share = `${trusted(OF, inside(OF))} / on (customer, branch) ${capacity(OF)}`;
+  const withoutCapacity = `0 * ${trusted(OF, inside(OF))} + ${WITHOUT_CAPACITY}`;
   return stat(
     1,
-    'How busy is it?',
-    'People inside against the capacity, in words: by the estimate where there is one, else by entries minus exits. Not known while at least 10 people were to be expected since the last one was counted.',
+    `How busy is it? ${WHERE}`,
+    'People inside against the capacity, in words. Not known without data, and while at least 10 people were to be expected since the last one was counted.',
   )
-    .span(24)
-    .height(10)
-    .withTarget(now(unlessMissed(FULLNESS)))
-    .unit(units.PercentUnit)
+    .span(16)
+    .height(12)
+    .withTarget(now(orWords(`${share} or on (customer, branch) ${withoutCapacity}`)))
+    .noValue('Not known')
     .textMode(BigValueTextMode.Value)
-    .colorMode(BigValueColorMode.Background)
+    .colorMode(BigValueColorMode.BackgroundSolid)
     .justifyMode(BigValueJustifyMode.Center)
-    .thresholds(thresholds(LEVEL_STEPS))
+    .thresholds(thresholds([base(ON_GREY)]))
     .mappings([
-      ...LEVELS.map(([from, to, text], index) => ({
+      ...LEVELS.map(([from, to, text, color], index) => ({
         type: MappingType.RangeToText as const,
         // The upper end belongs to the next level.
-        options: { from, to: to === null ? null : to - 1e-9, result: { text, index } },
+        options: { from, to: to === null ? null : to - 1e-9, result: { text, color, index } },
       })),
-      ...MISSED_TEXT,
+      words(ON_GREY, ON_GREEN),
     ]);
 }
 
-/** -1 while people are missed: their number is a number of the past. VictoriaMetrics has no NaN in responses. */
-function unlessMissed(query: string): string {
-  return `${query} unless on (customer) ${MISSED} or (${query} and on (customer) ${MISSED}) * 0 - 1`;
+function words(color: string, open: string): ValueMapping {
+  return {
+    type: MappingType.ValueToText,
+    options: {
+      [UNKNOWN]: { text: 'Not known', color, index: 10 },
+      [CLOSED]: { text: 'Closed', color, index: 11 },
+      [WITHOUT_CAPACITY]: { text: 'Open', color: open, index: 12 },
+    },
+  };
 }
 
-function inside() {
-  return stat(
-    2,
-    'People inside',
-    'The estimate where there is one, else entries minus exits since the day started. Not known while at least 10 people were to be expected since the last one was counted.',
-  )
-    .span(12)
+function people() {
+  return stat(2, 'People inside now', 'Estimated where possible, else entries minus exits.')
+    .span(8)
     .height(6)
     .textMode(BigValueTextMode.Value)
     .justifyMode(BigValueJustifyMode.Center)
-    .withTarget(now(unlessMissed(INSIDE)))
-    .mappings(MISSED_TEXT);
-}
-
-function open() {
-  return stat(3, 'Today', 'By the configured opening hours. No metric says until when.')
-    .span(12)
-    .height(6)
-    .textMode(BigValueTextMode.Value)
-    .justifyMode(BigValueJustifyMode.Center)
-    .withTarget(now(OPEN))
-    .mappings(mappings({ 0: ['Closed now', 'text'], 1: ['Open now', 'green'] }));
+    .withTarget(now(orWords(trusted(OF, inside(OF)))))
+    .noValue('Not known')
+    .mappings([words('text', 'text')]);
 }
 
 function usually() {
-  const today = `count_values by (customer) ("weekday", (day_of_week(time() + ${perCustomer('library_utc_offset_seconds')}) + 6) % 7 + 1)`;
+  return stat(
+    3,
+    'Usually at this time',
+    'The mean of the same weekday in four weeks; 0 while closed.',
+  )
+    .gridPos({ x: 16, y: 6, w: 8, h: 6 })
+    .textMode(BigValueTextMode.Value)
+    .justifyMode(BigValueJustifyMode.Center)
+    .withTarget(now(USUAL))
+    .overrideByRegexp('.*', inColour('text'));
+}
+
+/** One second earlier, because an hour's last half ends in the next hour. */
+const LOCAL_TIME = `time() - 1 + ${customerGauge(OF, 'library_utc_offset_seconds')}`;
+const THIS_HOUR = twoDigits(`count_values by (customer) ("hour", hour(${LOCAL_TIME}))`);
+
+/**
+ * What is usual in each hour of this weekday in which the branch is open: of today until now, and of the same
+ * day a week ago for the rest.
+ */
+function usualByHour(): string {
+  const labels = ['hour', 'weekday'].map(
+    (label) =>
+      `on (customer) group_left (${label}) count_values by (customer) ("${label}", ${label === 'hour' ? 'hour' : 'day_of_week'}(${LOCAL_TIME}))`,
+  );
+  const byHour = `(${[USUAL, ...labels].join(' * ')})[1d:30m]`;
+  const today = `count_values by (customer) ("weekday", day_of_week(${LOCAL_TIME}))`;
+  const hours = `(avg_over_time(${byHour}) or avg_over_time(${byHour} offset 6d)) and on (customer, weekday) ${today}`;
+  return `max by (customer, hour) (${twoDigits(hours)}) > 0`;
+}
+
+function twoDigits(query: string): string {
+  return `label_replace(${query}, "hour", "0$1", "hour", "(.)")`;
+}
+
+function hours() {
   return columns(
     4,
-    'Usually, on this weekday',
-    'Average of entries minus exits since the day started, by local hour, four weeks.',
+    'Usually inside today, by hour',
+    'What is usual on this weekday in the hours in which people come. The hour that is running now is marked.',
     'hour',
-    `sum by (hour) (${byLocalHour(RAW_INSIDE, '4w')} and on (customer, weekday) ${today})`,
+    [
+      ['usually', `${usualByHour()} unless on (customer, hour) ${THIS_HOUR}`],
+      ['usually, this hour', `${usualByHour()} and on (customer, hour) ${THIS_HOUR}`],
+    ],
   )
-    .span(24)
-    .text(new VizTextDisplayOptionsBuilder().valueSize(22));
+    .gridPos({ x: 0, y: 12, w: 24, h: 9 })
+    .text(new VizTextDisplayOptionsBuilder().valueSize(22))
+    .overrideByName('usually', inColour('blue'))
+    .overrideByName('usually, this hour', inColour('orange'));
 }

@@ -4,7 +4,7 @@
  */
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as units from '@grafana/grafana-foundation-sdk/units';
-import { alerts, customerChoice, frame, several } from './frame.ts';
+import { customerChoice, frame, several } from './frame.ts';
 import {
   FULLNESS_STEPS,
   WEEKDAYS,
@@ -23,7 +23,7 @@ import {
   byLocalHour,
   growth,
   ofSites,
-} from './queries.ts';
+} from './earlier-queries.ts';
 import { sorted, table, weekByHour, withColumns } from './tables.ts';
 
 /** The panel whose response others use as well: its query is the most expensive one. */
@@ -46,7 +46,6 @@ export function libraryPatterns(): Dashboard {
     .time({ from: 'now-28d', to: 'now' })
     .refresh('15m')
     .withVariable(several(customerChoice()))
-    .annotation(alerts(',customer=~"$customer"'))
     .withPanel(entriesByHour())
     .withPanel(insideByHour())
     .withPanel(weeksCompared())
@@ -129,19 +128,15 @@ function peaks() {
     .span(12)
     .overrideByName('Library', toCustomer());
   return sorted(
-    withColumns(
-      empty,
-      ['customer', 'Library'],
+    withColumns(empty, { customer: 'Library' }, [
+      ['Peak', PEAK],
       [
-        ['Peak', PEAK],
-        [
-          'Share of capacity',
-          `max_over_time(${RAW_FULLNESS}[$__range:5m])`,
-          [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)],
-        ],
-        ['When', `${PEAK_TIME} * 1000`, inUnit('time:ddd D MMM YYYY HH:mm')],
+        'Share of capacity',
+        `max_over_time(${RAW_FULLNESS}[$__range:5m])`,
+        [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)],
       ],
-    ),
+      ['When', `${PEAK_TIME} * 1000`, inUnit('time:ddd D MMM YYYY HH:mm')],
+    ]),
     'Peak',
   );
 }
@@ -155,27 +150,23 @@ function use() {
     .span(12)
     .overrideByName('Library', toCustomer());
   return sorted(
-    withColumns(
-      empty,
-      ['customer', 'Library'],
+    withColumns(empty, { customer: 'Library' }, [
+      ['Entries per hour', `avg_over_time(${ENTRY_RATE_WHILE_OPEN}[$__range:30m])`],
       [
-        ['Entries per hour', `avg_over_time(${ENTRY_RATE_WHILE_OPEN}[$__range:30m])`],
-        [
-          'Average inside',
-          `avg_over_time((${RAW_INSIDE} unless on (customer) ${OPEN} == 0)[$__range:30m])`,
-        ],
-        [
-          'Average share',
-          `avg_over_time(${FULLNESS_WHILE_OPEN}[$__range:30m])`,
-          [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)],
-        ],
-        [
-          'Time above 80 %',
-          `avg_over_time((${FULLNESS_WHILE_OPEN} >= bool 0.8)[$__range:30m])`,
-          inUnit(units.PercentUnit),
-        ],
+        'Average inside',
+        `avg_over_time((${RAW_INSIDE} unless on (customer) ${OPEN} == 0)[$__range:30m])`,
       ],
-    ),
+      [
+        'Average share',
+        `avg_over_time(${FULLNESS_WHILE_OPEN}[$__range:30m])`,
+        [...inUnit(units.PercentUnit), ...coloured(FULLNESS_STEPS)],
+      ],
+      [
+        'Time above 80 %',
+        `avg_over_time((${FULLNESS_WHILE_OPEN} >= bool 0.8)[$__range:30m])`,
+        inUnit(units.PercentUnit),
+      ],
+    ]),
     'Entries per hour',
   );
 }

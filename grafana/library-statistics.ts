@@ -4,7 +4,7 @@ import { PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import { all, customerChoice, frame } from './frame.ts';
 import { explanation, groupedBy, hourlyBars, now, overTime, stat } from './panels.ts';
-import { CHOSEN, growth, perCustomer } from './queries.ts';
+import { CHOSEN, growth, perCustomer } from './earlier-queries.ts';
 import { matrix, table } from './tables.ts';
 
 const MONTH_START = `${perCustomer('library_period_start_timestamp_seconds')} + ${perCustomer('library_utc_offset_seconds')}`;

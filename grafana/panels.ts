@@ -33,7 +33,7 @@ import type { PanelBuilder as Table } from '@grafana/grafana-foundation-sdk/tabl
 import { PanelBuilder as Text } from '@grafana/grafana-foundation-sdk/text';
 import { PanelBuilder as TimeSeries } from '@grafana/grafana-foundation-sdk/timeseries';
 import * as units from '@grafana/grafana-foundation-sdk/units';
-import { DASHBOARD_DATASOURCE, DATASOURCE } from './finish.ts';
+import { DASHBOARD_DATASOURCE, DATASOURCE, byValue } from './finish.ts';
 import { AS_IT_IS, NOT_KNOWN, PLAIN, colours, thresholds } from './theme.ts';
 
 /** Common to all panels with values. */
@@ -114,40 +114,49 @@ export function linesAroundZero(id: number, title: string, description: string):
 }
 
 /**
- * Bars over time, of a query over `$__interval`: an hour each, or longer where the time range is
- * long. One bar's window ends where the next one's begins, so that the bars add up.
+ * Stacked bars over time, an hour each, or longer where the time range is long. Of a query over `$__interval`
+ * one bar's window ends where the next one's begins, so that the bars add up.
  */
-export function hourlyBarsAroundZero(id: number, title: string, description: string): TimeSeries {
-  return linesAroundZero(id, title, description)
+export function hourlyBars(id: number, title: string, description: string): TimeSeries {
+  return lines(id, title, description)
     .interval('1h')
     .drawStyle(GraphDrawStyle.Bars)
     .barAlignment(BarAlignment.Before)
     .fillOpacity(60)
-    .legend(legend(['sum', 'max']));
-}
-
-/** Returns a panel of stacked hourly bars for what is never negative. */
-export function hourlyBars(id: number, title: string, description: string): TimeSeries {
-  return hourlyBarsAroundZero(id, title, description)
-    .min(0)
+    .legend(legend(['sum', 'max']))
     .stacking(new StackingConfigBuilder().mode(StackingMode.Normal));
 }
 
-/** One column for each value of the label, in its order; the query is one with this label only. */
+/**
+ * One column for each value of the label, in its order, of queries with this label only. Each query has a name;
+ * for a value of the label only one of them has a series.
+ */
 export function columns(
   id: number,
   title: string,
   description: string,
   label: string,
-  query: string,
+  queries: readonly (readonly [name: string, query: string])[],
 ): BarChart {
+  const fields = byValue(queries.map(([name]) => name));
+  const names = [label, ...Object.keys(fields)];
   return columnChart(id, title, description, label)
-    .withTarget(now(query).format(PromQueryFormat.Table))
+    .targets(queries.map(([, query]) => now(query).format(PromQueryFormat.Table)))
+    .stacking(StackingMode.Normal)
     .withTransformation({
       id: 'filterFieldsByName',
-      options: { include: { names: [label, 'Value'] } },
+      options: { include: { pattern: `^(${label}|Value.*)$` } },
     })
-    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: label }] } });
+    .withTransformation({ id: 'merge', options: {} })
+    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: label }] } })
+    .withTransformation({
+      id: 'organize',
+      options: {
+        excludeByName: {},
+        indexByName: Object.fromEntries(names.map((name, index) => [name, index])),
+        renameByName: fields,
+      },
+    });
 }
 
 /**

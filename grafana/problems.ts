@@ -1,79 +1,215 @@
-/** Problems of libraries as one query. It needs no rules, and reacts sooner than the alerts. */
-import {
-  CHOSEN,
-  DATA_AGE,
-  ENTERED_TODAY,
-  EXITED_TODAY,
-  LAST_POLL,
-  RAW_INSIDE,
-  growth,
-  ofSites,
-  perCustomer,
-  perSite,
-} from './queries.ts';
+/**
+ * Problems of sites as two queries: since when, and how many people were missed. They need no rules, and react
+ * sooner than the alerts. One row for each site: of several problems the cause.
+ */
+import { capacity, customerGauge, gauge, info, inside, labelled, named } from './queries.ts';
+import type { Selection } from './queries.ts';
 
-const HOUR = 3_600;
-const DAY = 24 * HOUR;
+/** Counts that did not come, from which on they are missed: by chance that is rare. */
+const MANY = 10;
+const MANY_IN_ONE_DIRECTION = 6;
+/** Seconds: five polls. */
+const FAILING = 300;
+/** Seconds: the limit of the alert LibraryDataStale. */
+const OLD = 900;
+/** Share of the month's entries: others may be opened on some days only, as in the rules. */
+const MAIN_DOOR = 0.1;
 
-/** Seconds without a count. If nobody was counted since yesterday, occupancy is 0: at least one day. */
-const SILENCE =
-  `time() - ${perCustomer('library_people_last_seen_timestamp_seconds')}` +
-  ` or (${RAW_INSIDE} == 0) + ${DAY}`;
-const USUAL_IN_THIS_HOUR = growth('library_people_entered_total', '1h', 'offset 1w');
-const USUAL_BY_NOW = ofSites('library_people_entered_today', 'offset 1w');
-/** Libraries closed within the last hour: after opening, the first people take a while. */
-const CLOSED = `max by (customer) (min_over_time(library_open{${CHOSEN}}[1h])) == 0`;
+interface Problem {
+  readonly words: string;
+  /** A series for each library or site that has it. */
+  readonly found: string;
+  /** Seconds of the Unix time since when, as far as it is known. */
+  readonly since?: string;
+  /** People who were not counted. */
+  readonly missed?: string;
+}
 
-/** Nobody counted where five are usual: by chance that happens once in 150 times. */
-const NOBODY_IS_COUNTED =
-  `(${SILENCE}) > ${HOUR}` +
-  ` and on (customer) (${USUAL_IN_THIS_HOUR} >= 5 or ${USUAL_BY_NOW} >= 5 and on (customer) ${ENTERED_TODAY} == 0)` +
-  ` unless on (customer) ${CLOSED}`;
-/** Nobody counted for a day, without data of last week. */
-const NEVER_COUNTED = `(${SILENCE}) >= ${DAY} unless on (customer) ${USUAL_IN_THIS_HOUR} unless on (customer) ${CLOSED}`;
+const PER_STREAM = { people: 'stream=~"people|logins"', any: 'stream=~"people|logins|branch"' };
+
+/** Problems of a whole library, in the order of causes. The time is that of the query: not for charts. */
+function problemsOfCustomers(of: Selection): readonly Problem[] {
+  const accepted = byStream(of, 'library_values_accepted_timestamp_seconds', PER_STREAM.any);
+  const since = `min by (customer) (${accepted})`;
+  return [
+    {
+      words: 'the credentials are refused',
+      found: `${customerGauge(of, 'library_credentials_valid')} == 0`,
+      since,
+    },
+    {
+      words: 'polls fail',
+      found: `max by (customer) (${byStream(of, 'library_up', PER_STREAM.any)} == 0 unless on (customer, stream) time() - ${accepted} <= ${FAILING})`,
+      since,
+    },
+    {
+      words: 'the data is old',
+      found: `max by (customer) (time() - ${byStream(of, 'library_values_accepted_timestamp_seconds', PER_STREAM.people)} > ${OLD})`,
+      since,
+    },
+    { words: 'no data yet', found: `${info(of)} unless on (customer) ${accepted}` },
+  ];
+}
 
 /**
- * A device with a twentieth of the month's entries that counted nobody today, while a hundred people came.
+ * Problems of a site that make its counts wrong, in the order of causes. Of two exporters the one that misses
+ * fewer is right.
  */
-const SILENT_DEVICE =
-  `max by (customer) (${ofDevices('library_device_people_entered_today')} + ${ofDevices('library_device_people_exited_today')} == 0` +
-  ` and on (customer, device) ${ofDevices('library_device_people_entered_total')} > on (customer) group_left () 0.05 * ${perCustomer('library_people_entered_total')})` +
-  ` and on (customer) ${ENTERED_TODAY} >= 100`;
+function faultsOfSites(of: Selection, when = ''): readonly Problem[] {
+  const expected = least(of, 'library_people_expected_since_last_seen', '', when);
+  const entries = missingIn('in', of, when);
+  const exits = missingIn('out', of, when);
+  const lastSeen = gauge(of, 'library_people_last_seen_timestamp_seconds', when);
+  return [
+    {
+      words: 'nobody is being counted',
+      found: `${expected} >= ${MANY}`,
+      since: lastSeen,
+      missed: expected,
+    },
+    {
+      words: 'nobody has been counted for four weeks',
+      found: `${gauge(of, 'library_people_entered_usual_today', when)} unless on (customer, branch) ${lastSeen}`,
+    },
+    { words: 'no entries are counted', found: entries, missed: entries },
+    { words: 'no exits are counted', found: exits, missed: exits },
+    {
+      words: 'a door counts nobody',
+      found: missedAtDeadDoors(of, when),
+      missed: missedAtDeadDoors(of, when),
+    },
+    {
+      words: 'entries and exits do not match',
+      found: `max by (customer, branch) (library_door_suspect{${of.sites},kind="unbalanced"}${modifier(when)}) == 1`,
+    },
+  ];
+}
 
-/** Entries and exits differ by a fifth, people inside not included. */
-const DRIFT = `(abs(${ENTERED_TODAY} - ${EXITED_TODAY} - ${RAW_INSIDE}) / ${ENTERED_TODAY} > 0.2) and on (customer) ${ENTERED_TODAY} >= 100`;
+/** Counts that did not come in one direction, while people were counted in the other. */
+function missingIn(direction: 'in' | 'out', of: Selection, when: string): string {
+  const metric = 'library_people_direction_expected_since_last_seen';
+  return `${least(of, metric, `,direction="${direction}"`, when)} >= ${MANY_IN_ONE_DIRECTION}`;
+}
 
-/** Libraries above capacity by the lower bound of the estimate where there is one, as in LibraryOverCapacity. */
-const OVER_CAPACITY = `max by (customer) ((${perSite('library_occupancy_estimate_lower_people')} or ${perSite('library_occupancy_people')}) > ${perSite('library_capacity_people')})`;
+function least({ sites }: Selection, metric: string, matcher: string, when: string): string {
+  return `min by (customer, branch) (${metric}{${sites}${matcher}}${modifier(when)})`;
+}
 
-/** `silent` is not among them: it is similar to {@link NOBODY_IS_COUNTED}. */
-const DOOR_FAULT = `max by (customer) (library_door_suspect{${CHOSEN},kind=~"entries_missing|exits_missing"}) == 1`;
+/** More people inside than the capacity: a problem, but not of the counts. */
+function overCapacity(of: Selection): Problem {
+  return {
+    words: 'more people than the capacity',
+    found: `${inside(of)} > ${capacity(of)}`,
+  };
+}
 
-/** Problem, and a query with a series for each library that has it. */
-const PROBLEMS: readonly (readonly [words: string, query: string])[] = [
-  ['nobody is being counted', `(${NOBODY_IS_COUNTED}) or (${NEVER_COUNTED})`],
-  ['a door counter counts nobody', SILENT_DEVICE],
-  ['more people than the capacity', OVER_CAPACITY],
-  ['entries and exits drift apart', DRIFT],
-  ['entries or exits are not counted', DOOR_FAULT],
-  ['the data is old', `(${DATA_AGE}) > 900`],
-  ['polls fail', `${LAST_POLL} == 0 unless on (customer) (${DATA_AGE}) > 900`],
-  ['the credentials are refused', `${perCustomer('library_credentials_valid')} == 0`],
-  [
-    'an exporter does not answer',
-    'label_replace(count(up{job=~"$job"} == 0 and on (job, instance) last_over_time(library_exporter_build_info{job=~"$job"}[1d])) > 0, "customer", "(exporter)", "", "")',
-  ],
-  [
-    'no library is exported',
-    'label_replace(absent(library_customer_info{job=~"$job"}), "customer", "(exporter)", "", "")',
-  ],
-];
+/** Entries missed today at doors that counted nobody, by library. */
+function missedAtDeadDoors(of: Selection, when: string): string {
+  return `sum by (customer) (${missedByDoor(of, when)}) >= ${MANY}`;
+}
 
-/** A series for each library and problem, with the labels customer and problem. */
-export const NEEDS_ATTENTION = PROBLEMS.map(
-  ([words, query]) => `label_replace(${query}, "problem", "${words}", "", "")`,
-).join(' or ');
+/**
+ * About how many people each door counter that counted nobody today has missed, by its share of the month. Of
+ * main doors only, and not where a library is polled by branch: one may be closed today.
+ */
+export function missedByDoor(of: Selection, when = ''): string {
+  const total = `(${customerGauge(of, 'library_people_entered_total', when)} > 0)`;
+  const share = `${ofDoors('entered_total', of, when)} / on (customer) group_left () ${total}`;
+  const silent = `${ofDoors('entered_today', of, when)} + ${ofDoors('exited_today', of, when)} == 0`;
+  const today = `max by (customer) (library_people_entered_today{${of.sites},branch=""}${modifier(when)})`;
+  return `(${share} >= ${MAIN_DOOR} and on (customer, device) ${silent}) * on (customer) group_left () ${today}`;
+}
 
-function ofDevices(metric: string): string {
-  return `max by (customer, device) (${metric}{${CHOSEN}})`;
+function ofDoors(name: string, { customers }: Selection, when: string): string {
+  return `max by (customer, device) (library_device_people_${name}{${customers}}${modifier(when)})`;
+}
+
+/**
+ * A value of the sites whose counts are known and not in doubt, which `Needs attention` therefore does not
+ * list. For queries of now, not for charts.
+ */
+export function trusted(of: Selection, value: string): string {
+  const customers = problemsOfCustomers(of).slice(0, 3);
+  return (
+    `(${value} unless on (customer) (${anyOf(customers)})` +
+    ` unless on (customer, branch) (${anyOf(faultsOfSites(of))})${labelled(of)})`
+  );
+}
+
+/** A value over time of the sites whose counts are not in doubt at the end of the time range. */
+export function trustedAtEnd(of: Selection, value: string): string {
+  return `(${value} unless on (customer, branch) (${anyOf(faultsOfSites(of, '@ end()'))})${labelled(of)})`;
+}
+
+/** Sites where nobody was being counted at any time of the last day: for charts into the future. */
+export function silentWithinADay({ sites }: Selection): string {
+  return `min by (customer, branch) (max_over_time(library_people_expected_since_last_seen{${sites}}[1d])) >= ${MANY}`;
+}
+
+function anyOf(problems: readonly Problem[]): string {
+  return problems.map(({ found }) => found).join(' or ');
+}
+
+/**
+ * When each problem began, in milliseconds of the Unix time, -1 where it is not known: a series for each site
+ * or exporter that has one, with the labels customer, name (of the branch or exporter), problem and rank.
+ */
+export function problemsSince(of: Selection): string {
+  return `${rows(of, sinceWhen)} or ${exportersSince(of)}`;
+}
+
+/** About how many people were not counted, of the problems that {@link problemsSince} lists. */
+export function problemsMissed(of: Selection): string {
+  return rows(of, howManyMissed);
+}
+
+function sinceWhen({ found, since }: Problem, by: string): string {
+  const unknown = `0 * (${found}) - 1`;
+  return since === undefined
+    ? unknown
+    : `1000 * (${since} and on (${by}) (${found})) or on (${by}) ${unknown}`;
+}
+
+function howManyMissed({ found, missed }: Problem, by: string): string {
+  return missed === undefined ? `0 * (${found}) - 1` : `${missed} and on (${by}) (${found})`;
+}
+
+/** A series for each site with a problem: the first one of the library as a whole, else of the site. */
+function rows(of: Selection, value: (problem: Problem, by: string) => string): string {
+  const customers = problemsOfCustomers(of);
+  const sites = [...faultsOfSites(of), overCapacity(of)];
+  const all = [
+    ...customers.map((one) => [one, 'customer'] as const),
+    ...sites.map((one) => [one, 'customer, branch'] as const),
+  ];
+  const series = all.map(([problem, by], index) =>
+    sayingWhat(`max by (${by}) (${value(problem, by)})`, problem.words, index + 1),
+  );
+  const ofCustomers = series.slice(0, customers.length).join(' or on (customer) ');
+  const ofSites = series.slice(customers.length).join(' or on (customer, branch) ');
+  return named(of, `${ofCustomers} or on (customer) (${ofSites})`);
+}
+
+/** Exporters that do not answer, since their last answer; or that there is no library at all. */
+function exportersSince({ customers }: Selection): string {
+  const [job] = customers.split(',');
+  const last = `max by (job, instance) (max_over_time(timestamp(library_exporter_build_info{${job}})[1d:1m]))`;
+  const down = `1000 * ${last} and on (job, instance) up{${job}} == 0`;
+  const rowsOfExporters = `label_replace(${down}, "name", "$1", "instance", "(.+)")`;
+  const nothing = `0 * absent(library_customer_info{${job}}) - 1 unless on () up{${job}} == 0`;
+  return `${sayingWhat(rowsOfExporters, 'the exporter does not answer', 0)} or ${sayingWhat(nothing, 'no library is exported', 0)}`;
+}
+
+function sayingWhat(series: string, words: string, rank: number): string {
+  const letter = String.fromCharCode('a'.charCodeAt(0) + rank);
+  return `label_replace(label_replace(${series}, "problem", "${words}", "", ""), "rank", "${letter}", "", "")`;
+}
+
+/** The value of each stream of a library. */
+function byStream({ customers }: Selection, metric: string, streams: string): string {
+  return `max by (customer, stream) (${metric}{${customers},${streams}})`;
+}
+
+function modifier(when: string): string {
+  return when === '' ? '' : ` ${when}`;
 }

@@ -1,10 +1,29 @@
 /**
- * Queries that more than one dashboard uses. Everything is `max by (customer)`: two exporters with the
- * same configuration show the same values and must not count twice.
+ * What the dashboards ask for, each idea as one function. A site is a building: a branch where a library is
+ * polled by branch, else the library. Everything is the maximum of a site: two exporters with the same
+ * configuration show the same values and must not count twice.
  */
 
-/** The selection of a dashboard about libraries. */
-export const CHOSEN = 'job=~"$job",customer=~"$customer"';
+/** The chosen series of a dashboard, as matchers. */
+export interface Selection {
+  /** Of values of a library. */
+  readonly customers: string;
+  /** Of values of a site. */
+  readonly sites: string;
+  /** Of `library_customer_info`. */
+  readonly info: string;
+}
+
+const CUSTOMERS = 'job=~"$job",customer=~"$customer"';
+/** The libraries chosen by name. */
+export const LIBRARIES: Selection = { customers: CUSTOMERS, sites: CUSTOMERS, info: CUSTOMERS };
+/** The libraries chosen by name and by a configured label, such as region. */
+export const LABELLED_LIBRARIES: Selection = {
+  ...LIBRARIES,
+  info: `${CUSTOMERS},$label=~"$value"`,
+};
+/** The chosen branches of a library. One that is not polled by branch has none: then any value fits it. */
+export const BRANCHES: Selection = { ...LIBRARIES, sites: `${CUSTOMERS},branch=~"$branch"` };
 
 /** The selection of the dashboard about exporters. */
 export const CHOSEN_EXPORTERS = 'job=~"$job",instance=~"$instance"';
@@ -19,91 +38,110 @@ export function ofExporters(metric: string, function_ = '', range = ''): string 
   return `${value} and on (job, instance) last_over_time(library_exporter_build_info{${CHOSEN_EXPORTERS}}[1d])`;
 }
 
-/** A gauge for each library; `offset` as in `offset 1w`. */
-export function perCustomer(metric: string, offset = ''): string {
-  return `max by (customer) (${selector(metric)}${behind(offset)})`;
+/** A gauge by site; `when` is a modifier, as in `offset 1w`. */
+export function gauge(of: Selection, metric: string, when = ''): string {
+  return `max by (customer, branch) (${metric}{${of.sites}}${after(when)})`;
 }
 
-/** A gauge for each building: a library, or its branches if it is polled by branch. */
-export function perSite(metric: string, offset = ''): string {
-  return `max by (customer, branch) (${selector(metric)}${behind(offset)})`;
+/** A gauge that a library has as a whole. */
+export function customerGauge(of: Selection, metric: string, when = ''): string {
+  return `max by (customer) (${metric}{${of.customers}}${after(when)})`;
 }
-
-/** A gauge of buildings for each library: the sum over its branches, if it is polled by branch. */
-export function ofSites(metric: string, offset = ''): string {
-  return `sum by (customer) (${perSite(metric, offset)})`;
-}
-
-/** Increase of a counter over the window, for each library. */
-export function growth(metric: string, window: string, offset = ''): string {
-  return `max by (customer) (increase(${selector(metric)}[${window}]${behind(offset)}))`;
-}
-
-/** Breakdowns are polled less often. */
-const OF_MINUTES = 'stream=~"people|logins"';
-
-/** Entries minus exits since the day started. */
-export const RAW_INSIDE = ofSites('library_occupancy_people');
-const ESTIMATED_SITES = perSite('library_occupancy_estimate_people');
-/** People inside each building: the estimate where there is one. */
-const INSIDE_SITES = `(${ESTIMATED_SITES} or ${perSite('library_occupancy_people')})`;
-/**
- * People inside now: the estimate where there is one, else the raw value. The label `source` says
- * which. Not for averages and charts over time: an estimate comes and goes.
- */
-export const INSIDE =
-  `(label_replace(sum by (customer) ${INSIDE_SITES} and on (customer) ${ESTIMATED_SITES}, "source", "estimate", "", "")` +
-  ` or on (customer) label_replace(${RAW_INSIDE}, "source", "raw", "", ""))`;
-const CAPACITY = `(${perSite('library_capacity_people')} > 0)`;
-/** Share of the capacity, of the fullest building of each library. */
-export const FULLNESS = `max by (customer) (${INSIDE_SITES} / ${CAPACITY})`;
-export const RAW_FULLNESS = `max by (customer) (${perSite('library_occupancy_people')} / ${CAPACITY})`;
-export const ENTERED_TODAY = ofSites('library_people_entered_today');
-export const EXITED_TODAY = ofSites('library_people_exited_today');
-export const LOGINS_TODAY = perCustomer('library_logins_today');
-/** 1 inside the opening hours, 0 outside; absent where none are configured. */
-export const OPEN = perCustomer('library_open');
-/** Age of people or logins, whichever is older. */
-export const DATA_AGE = `time() - min by (customer) (max by (customer, stream) (library_poll_last_success_timestamp_seconds{${CHOSEN},${OF_MINUTES}}))`;
-/** 1 if the last polls of people and logins succeeded. */
-export const LAST_POLL = `min by (customer) (max by (customer, stream) (library_up{${CHOSEN},${OF_MINUTES}}))`;
-/** Change of today's entries against the same time of the same weekday last week: 0.16 is 16 % more. */
-export const AGAINST_LAST_WEEK = `${ENTERED_TODAY} / on (customer) (${ofSites('library_people_entered_today', 'offset 1w')} > 0) - 1`;
-
-export const ENTERED_IN_A_DAY = growth('library_people_entered_total', '1d');
-
-/** The twelve libraries that are largest at the end of the time range, at all its instants. */
-export function twelveOf(query: string, greatest: string): string {
-  return `${query} and on (customer) topk(12, ${greatest})`;
-}
-
-/** Local time of the library; one second earlier, because an hour's last half ends in the next hour. */
-const LOCAL_TIME = `time() - 1 + ${perCustomer('library_utc_offset_seconds')}`;
 
 /**
- * Mean of a value over the window, by local weekday (1 is Monday) and hour (two digits). PromQL's clock
- * is UTC: the exported offset makes it local, and `count_values` turns it into a label. A series exists
- * only in its own hour of the week, so its mean over the window is the mean of that hour. The step is
- * 30 minutes because time zones differ by half hours; where it is a quarter (Nepal), hours begin a
- * quarter early. A step of 15 minutes would take twice as long.
+ * Increase of a counter within a window, by site: that of the branches where a library is polled by branch,
+ * else that of the library.
  */
-export function byLocalHour(value: string, window: string): string {
-  const labelled = [
-    value,
-    `on (customer) group_left (weekday) count_values by (customer) ("weekday", day_of_week(${LOCAL_TIME}))`,
-    `on (customer) group_left (hour) count_values by (customer) ("hour", hour(${LOCAL_TIME}))`,
-  ].join(' * ');
-  const twoDigits = `label_replace(avg_over_time((${labelled})[${window}:30m]), "hour", "0$1", "hour", "(.)")`;
-  return `label_replace(${twoDigits}, "weekday", "7", "weekday", "0")`;
+export function counter(
+  of: Selection,
+  name: 'people_entered' | 'people_exited',
+  window: string,
+  when = '',
+): string {
+  const range = `{${of.sites}}[${window}]${after(when)}`;
+  const branches = `max by (customer, branch) (increase(library_branch_${name}_total${range}))`;
+  return `(${branches} or on (customer) max by (customer) (increase(library_${name}_total${range})))`;
 }
 
-/** Entries per hour, for {@link byLocalHour}. */
-export const ENTRY_RATE = `2 * ${growth('library_people_entered_total', '30m')}`;
-
-function selector(metric: string): string {
-  return `${metric}{${CHOSEN}}`;
+/** Increase of the logins within a window, by library: they belong to no branch. */
+export function logins(of: Selection, window: string, when = ''): string {
+  return `max by (customer) (increase(library_logins_total{${of.customers}}[${window}]${after(when)}))`;
 }
 
-function behind(offset: string): string {
-  return offset === '' ? '' : ` ${offset}`;
+/** Entries since the day started, by site. */
+export function entered(of: Selection, when = ''): string {
+  return gauge(of, 'library_people_entered_today', when);
+}
+
+/** Entries within the last hour, by site. Today's entries start at 0 with the day. */
+export function enteredLastHour(of: Selection): string {
+  const before = entered(of, 'offset 1h');
+  return `(${entered(of)} - ${before} * (${before} <= bool ${entered(of)}))`;
+}
+
+/**
+ * People inside by site: the estimate; where none is possible the difference of entries and exits; 0 while
+ * closed. Absent where an estimate is withheld, because a door is dead.
+ */
+export function inside(of: Selection, estimate = 'library_occupancy_estimate_people'): string {
+  const raw = gauge(of, 'library_occupancy_people');
+  const closed = `(${gauge(of, 'library_open')} == 0)`;
+  const people = `${gauge(of, estimate)} or ${raw} unless on (customer, branch) ${gauge(of, 'library_door_suspect')}`;
+  return `((${people}) unless on (customer, branch) ${closed} or ${closed} and on (customer, branch) ${raw})`;
+}
+
+/** Configured capacity by site. */
+export function capacity(of: Selection): string {
+  return `(${gauge(of, 'library_capacity_people')} > 0)`;
+}
+
+/** A value of the sites that have another one, too: both sides of a comparison are of the same sites. */
+export function comparable(value: string, other: string): string {
+  return `(${value} and on (customer, branch) ${other})`;
+}
+
+/**
+ * Every configured site. A library that is polled by branch has the counter of these polls from its first
+ * second on; names of branches may be configured without.
+ */
+export function sites(of: Selection, when = ''): string {
+  const branches = gauge(of, 'library_branch_info', when);
+  const polled = `library_polls_total{${of.customers},stream="branch"}${after(when)}`;
+  return `(${branches} and on (customer) ${polled}${labelled(of, when)} or on (customer) ${info(of, when)})`;
+}
+
+/** Number of sites, with those whose exporter has stopped answering within a day. */
+function siteCount(of: Selection): string {
+  return `count(${sites(of)} or on (customer) ${sites(of, 'offset 1d')})`;
+}
+
+/**
+ * Sum over sites, with the labels `n` and `m` for the words "n of m": how many sites are in the sum, and how
+ * many there are.
+ */
+export function summed(of: Selection, value: string): string {
+  return (
+    `sum(${value}) * on () group_left (n) count_values("n", count(${value}))` +
+    ` * on () group_left (m) count_values("m", ${siteCount(of)})`
+  );
+}
+
+/** A value of sites with the label `name` of the branch, which is empty for a library with one building. */
+export function named(of: Selection, value: string): string {
+  const branches = `topk by (customer, branch) (1, max by (customer, branch, name) (library_branch_info{${of.sites}}))`;
+  return `(${value}) * on (customer, branch) group_left (name) (${branches}${labelled(of)} or ${info(of)})`;
+}
+
+/** Every configured library. */
+export function info(of: Selection, when = ''): string {
+  return `max by (customer) (library_customer_info{${of.info}}${after(when)})`;
+}
+
+/** Restricts sites to the libraries that have the chosen label. */
+export function labelled(of: Selection, when = ''): string {
+  return of.info === of.customers ? '' : ` and on (customer) ${info(of, when)}`;
+}
+
+function after(when: string): string {
+  return when === '' ? '' : ` ${when}`;
 }

@@ -20,38 +20,46 @@ export function table(id: number, title: string, description: string): Table {
 }
 
 /**
- * One row for each value of a label, which is the first column under the heading given; of every query
- * the value; at the end other labels of the queries. There must be two columns at least: Grafana calls
- * the value of a single query otherwise.
+ * One row for each combination of labels, which are the first columns under the headings given; of every query
+ * the value; at the end labels that not every query has. There must be two columns at least: Grafana calls the
+ * value of a single query otherwise. A label without a heading is not shown: rows are in its order.
  */
 export function withColumns(
   empty: Table,
-  [label, heading]: readonly [label: string, heading: string],
+  labels: Readonly<Record<string, string>>,
   columns: readonly Column[],
   moreLabels: Readonly<Record<string, string>> = {},
 ): Table {
-  const labels = { [label]: heading, ...moreLabels };
-  const names = Object.keys(labels);
+  const named = { ...labels, ...moreLabels };
+  const names = Object.keys(named);
   const headings = byValue(columns.map(([name]) => name));
+  const hidden = Object.entries({ ...named, ...headings })
+    .filter(([, heading]) => heading === '')
+    .map(([field]) => field);
+  const order = hidden.filter((field) => names.includes(field)).map((field) => ({ field }));
   empty
     .targets(columns.map(([, query]) => now(query).format(PromQueryFormat.Table)))
     .withTransformation({
       id: 'filterFieldsByName',
       options: { include: { pattern: `^(${names.join('|')}|Value.*)$` } },
     })
-    .withTransformation({ id: 'joinByField', options: { byField: label, mode: 'outer' } })
+    .withTransformation({ id: 'merge', options: {} })
+    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: order } })
     .withTransformation({
       id: 'organize',
       options: {
-        excludeByName: Object.fromEntries(
-          Object.entries(headings).flatMap(([value, name]) => (name === '' ? [[value, true]] : [])),
-        ),
-        indexByName: placesOf([label, ...Object.keys(headings), ...Object.keys(moreLabels)]),
-        renameByName: { ...labels, ...headings },
+        excludeByName: Object.fromEntries(hidden.map((field) => [field, true])),
+        indexByName: placesOf([
+          ...Object.keys(labels),
+          ...Object.keys(headings),
+          ...Object.keys(moreLabels),
+        ]),
+        renameByName: { ...named, ...headings },
       },
     });
-  Object.values(labels).forEach((name) => empty.overrideByName(name, AS_IT_IS));
-  empty.overrideByName(heading, [{ id: 'custom.minWidth', value: 120 }]);
+  for (const heading of Object.values(named).filter((name) => name !== '')) {
+    empty.overrideByName(heading, AS_IT_IS);
+  }
   for (const [name, , looks] of columns) {
     if (looks !== undefined) {
       empty.overrideByName(name, looks);
@@ -63,25 +71,6 @@ export function withColumns(
 /** The rows with the largest values of a column first. */
 export function sorted(panel: Table, heading: string): Table {
   return panel.sortBy([new TableSortByFieldStateBuilder().displayName(heading).desc(true)]);
-}
-
-/** A row for each series: the labels as columns, in their order, and no value. */
-export function withLabels(empty: Table, query: string, labels: Record<string, string>): Table {
-  Object.values(labels).forEach((name) => empty.overrideByName(name, AS_IT_IS));
-  return empty
-    .withTarget(now(query).format(PromQueryFormat.Table))
-    .withTransformation({
-      id: 'filterFieldsByName',
-      options: { include: { names: Object.keys(labels) } },
-    })
-    .withTransformation({
-      id: 'organize',
-      options: {
-        excludeByName: {},
-        indexByName: placesOf(Object.keys(labels)),
-        renameByName: labels,
-      },
-    });
 }
 
 /** Hours in which a library is closed are no numbers to read. */

@@ -13,30 +13,36 @@ import type {
   ValueMapping,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 
+/**
+ * Colours of text, with a contrast of 4.5 in both themes. There is no such orange or yellow; `text` is that of
+ * the theme.
+ */
+export const GOOD = 'semi-dark-green';
+export const BAD = 'red';
+
+/** Backgrounds, on which Grafana writes white or black, with the same contrast. */
+export const ON_GREEN = '#19730E';
+export const ON_ORANGE = '#FFB357';
+export const ON_RED = '#C4162A';
+export const ON_GREY = '#5C6370';
+
 /** Steps for values that are neither good nor bad. */
 export const PLAIN: Threshold[] = [base('blue')];
-/** Share of the capacity. */
-export const FULLNESS_STEPS: Threshold[] = [base('green'), step(0.8, 'orange'), step(1, 'red')];
-/** Five missed polls, and the limit of the alert LibraryDataStale. */
-export const AGE_STEPS: Threshold[] = [base('green'), step(300, 'orange'), step(900, 'red')];
-/** Change against last week: below half and above double are unusual. */
-export const LAST_WEEK_STEPS: Threshold[] = [
-  // In a column Grafana takes the null of a base for 0, above values that are negative.
-  step(-1, 'orange'),
-  step(-0.5, 'green'),
-  step(1, 'orange'),
-];
+/** Share of the capacity, on bars. */
+export const FULLNESS_STEPS: Threshold[] = [base('blue'), step(0.8, 'orange'), step(1, 'red')];
+/** Seconds; the limit of the alert LibraryDataStale. */
+export const AGE_STEPS: Threshold[] = [base(GOOD), step(900, BAD)];
 /** Steps for numbers that need no colour. */
 export const COLOURLESS: Threshold[] = [base('text')];
 /** A number that should be 0. */
-export const NONE_IS_GOOD: Threshold[] = [base('green'), step(1, 'red')];
+export const NONE_IS_GOOD: Threshold[] = [base(GOOD), step(1, BAD)];
 
 /** Texts for values, each with its colour. */
 export type Words = Readonly<Record<string, readonly [text: string, color: string]>>;
 
-export const OPEN_OR_CLOSED: Words = { 0: ['closed', 'text'], 1: ['open', 'green'] };
-export const FAILED_OR_OK: Words = { 0: ['failed', 'red'], 1: ['ok', 'green'] };
-export const REFUSED_OR_ACCEPTED: Words = { 0: ['refused', 'red'], 1: ['accepted', 'green'] };
+export const OPEN_OR_CLOSED: Words = { 0: ['closed', 'text'], 1: ['open', GOOD] };
+export const FAILED_OR_OK: Words = { 0: ['failed', BAD], 1: ['ok', GOOD] };
+export const REFUSED_OR_ACCEPTED: Words = { 0: ['refused', BAD], 1: ['accepted', GOOD] };
 /** Sunday is 0 in PromQL, and 7 where the week starts on Monday. */
 export const WEEKDAYS: Words = {
   0: ['Sunday', 'text'],
@@ -59,12 +65,12 @@ export function colours(mode: FieldColorModeId): FieldColorBuilder {
   return new FieldColorBuilder().mode(mode);
 }
 
-/** An empty answer has several causes, so no text may name one. Without a colour it would be green. */
+/** An empty answer has several causes, so no text may name one. Without a colour it would have that of a value. */
 export const NOT_KNOWN: ValueMapping = {
   type: MappingType.SpecialValue,
   options: {
     match: SpecialValueMatch.Null,
-    result: { text: 'not known', color: 'gray', index: 99 },
+    result: { text: 'not known', color: 'text', index: 99 },
   },
 };
 
@@ -100,17 +106,39 @@ export function background(color: string): DynamicConfigValue[] {
   ];
 }
 
-/** A column of problems, which most rows do not have. */
-export function inRed(): DynamicConfigValue[] {
+/** A column of times as "2 hours ago", of milliseconds of the Unix time. */
+export const AGO: DynamicConfigValue[] = [
+  { id: 'unit', value: 'dateTimeFromNow' },
+  ...dashFor(-1),
+  { id: 'custom.width', value: 130 },
+];
+
+/** A column of numbers with a dash where there is none; -1 stands for none. */
+export function dashFor(none: number): DynamicConfigValue[] {
+  const dash: ValueMapping = {
+    type: MappingType.ValueToText,
+    options: { [none]: { text: '–', color: 'text', index: 0 } },
+  };
+  const absent = { match: SpecialValueMatch.Null, result: { text: '–', color: 'text', index: 1 } };
   return [
     {
       id: 'mappings',
-      value: [
-        { ...NOT_KNOWN, options: { ...NOT_KNOWN.options, result: { text: '–', color: 'gray' } } },
-      ],
+      value: [dash, { type: MappingType.SpecialValue, options: absent }],
     },
-    { id: 'custom.cellOptions', value: { type: 'color-text' } },
-    ...inColour('red'),
+  ];
+}
+
+/** A column of shares as bars, with the number beside each. */
+export function shareBars(steps: Threshold[]): DynamicConfigValue[] {
+  return [
+    { id: 'unit', value: 'percentunit' },
+    { id: 'min', value: 0 },
+    { id: 'max', value: 1 },
+    { id: 'thresholds', value: { mode: ThresholdsMode.Absolute, steps } },
+    {
+      id: 'custom.cellOptions',
+      value: { type: 'gauge', mode: 'basic', valueDisplayMode: 'text' },
+    },
   ];
 }
 
@@ -152,6 +180,17 @@ export function dashed(color = 'text'): DynamicConfigValue[] {
     { id: 'custom.lineStyle', value: { fill: 'dash', dash: [6, 6] } },
     { id: 'custom.fillOpacity', value: 0 },
     ...inColour(color),
+  ];
+}
+
+/** A line in steps among bars: each step is as long as the bar that ends with it. */
+export function asLine(): DynamicConfigValue[] {
+  return [
+    { id: 'custom.drawStyle', value: 'line' },
+    { id: 'custom.lineInterpolation', value: 'stepBefore' },
+    { id: 'custom.lineWidth', value: 2 },
+    { id: 'custom.stacking', value: { mode: 'none' } },
+    ...dashed(),
   ];
 }
 

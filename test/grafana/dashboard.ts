@@ -15,10 +15,15 @@ const TARGET = z.object({
   legendFormat: z.string().optional(),
 });
 
-const PANEL = z.object({
+const STEPS = z.object({ steps: z.array(z.object({ color: z.string() })) });
+const PLACE = {
   id: z.number().int().positive(),
-  type: z.string(),
   title: z.string().regex(/\S/),
+};
+
+const PANEL = z.object({
+  ...PLACE,
+  type: z.string(),
   description: z.string().regex(/\S/),
   gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
   targets: z.array(TARGET).default([]),
@@ -28,28 +33,40 @@ const PANEL = z.object({
       defaults: z.object({
         unit: z.string().optional(),
         noValue: z.string().optional(),
+        thresholds: STEPS.optional(),
+        mappings: z.array(z.object({ options: NAMED })).default([]),
         custom: NAMED.default({}),
       }),
       overrides: z
         .array(
           z.object({
             matcher: z.object({ id: z.string(), options: z.unknown() }),
-            properties: z.array(z.object({ id: z.string() })),
+            properties: z.array(z.object({ id: z.string(), value: z.unknown() })),
           }),
         )
         .default([]),
     })
-    .default({ defaults: { custom: {} }, overrides: [] }),
+    .default({ defaults: { mappings: [], custom: {} }, overrides: [] }),
   transformations: z.array(z.object({ id: z.string(), options: z.unknown() })).default([]),
 });
 
-const DASHBOARD = z.object({
+/** A folded row with the panels below it. */
+const ROW = z.object({
+  ...PLACE,
+  type: z.literal('row'),
+  collapsed: z.literal(true),
+  gridPos: PANEL.shape.gridPos,
+  panels: z.array(PANEL).min(1),
+});
+
+const DASHBOARD_FILE = z.object({
   uid: z.string().min(1).max(40),
+  title: z.string(),
   schemaVersion: z.number(),
   editable: z.boolean(),
-  time: z.object({ from: z.string() }),
+  time: z.object({ from: z.string(), to: z.string() }),
   links: z.array(z.looseObject({ url: z.string() })),
-  panels: z.array(PANEL).min(1),
+  panels: z.array(z.union([ROW, PANEL])).min(1),
   templating: z.object({ list: z.array(z.looseObject({ name: z.string(), query: z.string() })) }),
   annotations: z.object({
     list: z.array(
@@ -61,6 +78,15 @@ const DASHBOARD = z.object({
     ),
   }),
 });
+
+/** With the panels of folded rows among the others, and the places of all, rows too. */
+const DASHBOARD = DASHBOARD_FILE.transform(({ panels, ...dashboard }) => ({
+  ...dashboard,
+  panels: panels.flatMap((one) => ('panels' in one ? one.panels : [one])),
+  places: panels
+    .flatMap((one) => ('panels' in one ? [one, ...one.panels] : [one]))
+    .map(({ gridPos }) => gridPos),
+}));
 
 export type Dashboard = z.infer<typeof DASHBOARD>;
 export type Panel = z.infer<typeof PANEL>;
@@ -80,22 +106,23 @@ export function queriesOf({ targets }: Panel): readonly string[] {
   return targets.flatMap(({ expr }) => expr ?? []);
 }
 
-/**
- * The series of which a variable takes the values of a label; undefined where it does not. The reader
- * of the overview has chosen the label timezone.
- */
+/** The series of which a variable takes the values of a label; undefined where it does not. */
 export function labelValues(query: string): { series: string; label: string } | undefined {
-  const chosen = query.replaceAll('$label', 'timezone');
-  const [, series, label] = /^label_values\((.+), (\w+)\)$/.exec(chosen) ?? [];
+  const [, series, label] = /^label_values\((.+), (\w+)\)$/.exec(withChoices(query)) ?? [];
   return series === undefined || label === undefined ? undefined : { series, label };
 }
 
 /** A window that nobody would write, so that Grafana's differs from the rest. */
 export const RATE_INTERVAL = '8869990787ms';
 
+/** The names of labels that the reader has chosen: the label timezone, and branches as rows. */
+export function withChoices(expression: string): string {
+  return expression.replaceAll('$label', 'timezone').replaceAll('$rows', 'customer, branch');
+}
+
 /** The query as PromQL: Grafana's windows filled in, its variables left where they stand in quotes. */
 export function asPromql(expression: string): string {
-  return expression
+  return withChoices(expression)
     .replaceAll('$__rate_interval', RATE_INTERVAL)
     .replaceAll(/\$__(interval|range)\b/g, '26ms');
 }
