@@ -83,7 +83,9 @@ export function exporters() {
     16,
     'Exporters',
     'Every exporter that answered within the last day: whether it answers now, its last answer, its start, how many libraries it polls, its version and shard.',
-  ).span(24);
+  )
+    .span(24)
+    .height(6);
   return withColumns(
     empty,
     { instance: 'Exporter' },

@@ -22,10 +22,16 @@ import { insideNow, lastHour, needsAttention, today } from './site-panels.ts';
 import { sorted, table, withColumns } from './tables.ts';
 import { asLine, band, dashed, inColour } from './theme.ts';
 
+/**
+ * From the start of the first day to the end of the last one. The range of the dashboard ends now, because its
+ * end is when Grafana asks for single values.
+ */
+const WHOLE_DAY = '0d/d';
+
 /** The whole dashboard, before `dashboardFile` finishes it. */
 export function libraryCustomer(): Dashboard {
   return frame('library-customer', 'Everything about one library and its branches.')
-    .time({ from: 'now/d', to: 'now/d' })
+    .time({ from: 'now/d', to: 'now' })
     .withVariable(customerChoice())
     .withVariable(allBranches())
     .withPanel(needsAttention(1, OF).height(4))
@@ -76,6 +82,8 @@ function insideOverTime() {
     'All chosen branches together: the estimate with its 90 % interval, and dashed what is usual, until the day ends. Branches where nobody was being counted within the last day are in neither.',
   )
     .span(16)
+    .timeShift(WHOLE_DAY)
+    .hideTimeOverride(true)
     .legend(narrowLegend())
     .interval('5m')
     .withTarget(overTime(whereCounted(inside(OF)), 'people inside'))
@@ -122,6 +130,8 @@ function entriesPerHour() {
     'Entries per hour',
     'All chosen branches together, and as a line what is usual. Each bar ends at its time; the running hour is not shown. Branches where nobody was being counted within the last day are in neither.',
   )
+    .timeShift(WHOLE_DAY)
+    .hideTimeOverride(true)
     .legend(narrowLegend())
     .withTarget(overTime(whereCounted(enteredLastHour(OF)), 'entries'))
     .withTarget(overTime(whereCounted(allDay('library_people_entered_usual_hour')), 'usual'))
@@ -135,6 +145,8 @@ function loginsPerHour() {
     'Logins per hour',
     'Of the library as a whole. Each bar ends at its time; the running hour is not shown.',
   )
+    .timeShift(WHOLE_DAY)
+    .hideTimeOverride(true)
     .legend(narrowLegend())
     .withTarget(overTime(`round(sum(${logins(OF, '$__interval')}))`, 'logins'))
     .overrideByName('logins', inColour('blue'));

@@ -15,7 +15,7 @@ import {
   requestsByCode,
 } from './exporter-work.ts';
 import { all, frame, instanceChoice } from './frame.ts';
-import { hourlyBars, lines, narrowLegend, now, overTime, stat } from './panels.ts';
+import { hourlyBars, lines, namedStat, narrowLegend, now, overTime, stat } from './panels.ts';
 import { CHOSEN_EXPORTERS as CHOSEN, ofExporters } from './queries.ts';
 import { table, withColumns } from './tables.ts';
 import {
@@ -80,7 +80,7 @@ export function libraryExporter(): Dashboard {
 
 function exportersDown() {
   const up = ofExporters('up');
-  return stat(
+  return namedStat(
     1,
     'Exporters that do not answer',
     'Of the exporters that answered within the last day. The table below says which, and since when.',
@@ -98,7 +98,7 @@ function exportersDown() {
 function withoutNewData() {
   const recent = `time() - ${lastSuccess(`,${OF_MINUTES}`)} <= 900`;
   const failing = `max by (customer, stream) (library_polls_total{${CHOSEN},${OF_MINUTES}}) unless on (customer, stream) ${recent}`;
-  return stat(
+  return namedStat(
     2,
     'Libraries without new data',
     'Without a good poll of people or logins for 15 minutes, or ever. One that two exporters poll counts once.',
@@ -132,7 +132,7 @@ function failedShare() {
 }
 
 function refusedCredentials() {
-  return stat(5, 'Refused credentials', 'Libraries whose credentials the service refuses.')
+  return namedStat(5, 'Refused credentials', 'Libraries whose credentials the service refuses.')
     .span(5)
     .withTarget(
       now(

@@ -5,7 +5,7 @@
 import { BigValueColorMode, BigValueTextMode } from '@grafana/grafana-foundation-sdk/common';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { frame, librariesByLabel, rowsChoice } from './frame.ts';
-import { lines, narrowLegend, now, overTime, stat } from './panels.ts';
+import { lines, namedStat, narrowLegend, now, overTime, stat } from './panels.ts';
 import { problemsSince, trusted, trustedAtEnd } from './problems.ts';
 import {
   LABELLED_LIBRARIES as OF,
@@ -54,7 +54,7 @@ export function libraryOverview(): Dashboard {
     .withPanel(lastHour(3, OF).span(5))
     .withPanel(today(4, OF).span(5))
     .withPanel(open())
-    .withPanel(needsAttention(6, OF).height(6))
+    .withPanel(needsAttention(6, OF).height(5))
     .withPanel(branches())
     .withPanel(entriesPerHour())
     .withPanel(insideByLibrary())
@@ -77,7 +77,7 @@ function problems() {
 
 function open() {
   const all = `${gauge(OF, 'library_open')}${labelled(OF)}`;
-  return stat(5, 'Open now', 'Of the branches with configured opening hours.')
+  return namedStat(5, 'Open now', 'Of the branches with configured opening hours.')
     .span(5)
     .thresholds(thresholds(COLOURLESS))
     .withTarget(

@@ -141,6 +141,7 @@ export function columns(
   const fields = byValue(queries.map(([name]) => name));
   const names = [label, ...Object.keys(fields)];
   return columnChart(id, title, description, label)
+    .legend(narrowLegend())
     .targets(queries.map(([, query]) => now(query).format(PromQueryFormat.Table)))
     .stacking(StackingMode.Normal)
     .withTransformation({
@@ -202,6 +203,11 @@ export function groupedBy<Panel extends BarChart | Table>(
   return panel;
 }
 
+/** One big number with its name, which says of how many. */
+export function namedStat(id: number, title: string, description: string): Stat {
+  return stat(id, title, description).textMode(BigValueTextMode.ValueAndName);
+}
+
 function columnChart(id: number, title: string, description: string, label: string): BarChart {
   return plain(new BarChart(), id, title, description)
     .span(8)
@@ -242,11 +248,9 @@ export function overTime(query: string, legendFormat = '{{customer}}'): Dataquer
   return new DataqueryBuilder().expr(query).range().legendFormat(legendFormat);
 }
 
-/** The last value of each line below a narrow panel. */
+/** The names of the lines below a narrow panel. */
 export function narrowLegend(): VizLegendOptionsBuilder {
-  return legend(['lastNotNull'])
-    .displayMode(LegendDisplayMode.List)
-    .placement(LegendPlacement.Bottom);
+  return legend([]).displayMode(LegendDisplayMode.List).placement(LegendPlacement.Bottom);
 }
 
 function legend(calcs: string[]): VizLegendOptionsBuilder {

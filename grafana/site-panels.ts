@@ -1,5 +1,5 @@
 /** Panels that more than one dashboard has, with the same words on each. */
-import { now, stat } from './panels.ts';
+import { namedStat, now } from './panels.ts';
 import { problemsMissed, problemsSince, trusted } from './problems.ts';
 import { comparable, entered, enteredLastHour, gauge, inside, summed } from './queries.ts';
 import type { Selection } from './queries.ts';
@@ -29,7 +29,7 @@ export function needsAttention(id: number, of: Selection) {
 
 /** People inside all chosen branches. */
 export function insideNow(id: number, of: Selection) {
-  return stat(
+  return namedStat(
     id,
     'People inside',
     `Estimates; where none is possible entries minus exits. A closed branch counts as empty. ${LEFT_OUT}`,
@@ -50,7 +50,7 @@ export function today(id: number, of: Selection) {
 
 function compared(id: number, title: string, of: Selection, value: string, usual: string) {
   const description = `Beside it what is usual by now on this weekday, for the same branches. ${LEFT_OUT}`;
-  return stat(id, title, description)
+  return namedStat(id, title, description)
     .withTarget(now(summed(of, trusted(of, comparable(value, usual))), OF_BRANCHES))
     .withTarget(now(`sum(${trusted(of, comparable(usual, value))})`, 'usual'))
     .overrideByName('usual', inColour('text'));

@@ -82,8 +82,14 @@ export function mappings(words: Words): ValueMapping[] {
   return [{ type: MappingType.ValueToText, options: Object.fromEntries(options) }, NOT_KNOWN];
 }
 
-/** A column of names: Grafana would take digits for numbers. */
-export const AS_IT_IS: DynamicConfigValue[] = [{ id: 'unit', value: 'string' }];
+/**
+ * A column of names: Grafana would take digits for numbers. Where there is none the cell is blank; without a
+ * space it would say what an empty panel says.
+ */
+export const AS_IT_IS: DynamicConfigValue[] = [
+  { id: 'unit', value: 'string' },
+  { id: 'mappings', value: [forAbsent(' '), forText('', ' ')] },
+];
 
 /** A column in a unit. */
 export function inUnit(unit: string): DynamicConfigValue[] {
@@ -115,17 +121,19 @@ export const AGO: DynamicConfigValue[] = [
 
 /** A column of numbers with a dash where there is none; -1 stands for none. */
 export function dashFor(none: number): DynamicConfigValue[] {
-  const dash: ValueMapping = {
+  return [{ id: 'mappings', value: [forText(none, '–'), forAbsent('–')] }];
+}
+
+function forText(value: number | string, text: string): ValueMapping {
+  return {
     type: MappingType.ValueToText,
-    options: { [none]: { text: '–', color: 'text', index: 0 } },
+    options: { [value]: { text, color: 'text', index: 0 } },
   };
-  const absent = { match: SpecialValueMatch.Null, result: { text: '–', color: 'text', index: 1 } };
-  return [
-    {
-      id: 'mappings',
-      value: [dash, { type: MappingType.SpecialValue, options: absent }],
-    },
-  ];
+}
+
+function forAbsent(text: string): ValueMapping {
+  const result = { text, color: 'text', index: 1 };
+  return { type: MappingType.SpecialValue, options: { match: SpecialValueMatch.Null, result } };
 }
 
 /** A column of shares as bars, with the number beside each. */

@@ -1,129 +1,267 @@
-/** The problems that the overview lists, on series made for each case. */
+/** The problems that dashboards list, with their beginning and what was missed, on series made for each case. */
 import { expect, test } from 'vitest';
-import { NEEDS_ATTENTION } from '../../grafana/problems.ts';
+import { problemsMissed, problemsSince, trusted } from '../../grafana/problems.ts';
+import { BRANCHES, entered, named, summed } from '../../grafana/queries.ts';
 import { DAY, HOUR, inputSeries, now, stopsAt, until, withLabel } from '../prometheus/scenario.ts';
-import type { Scenario, Value } from '../prometheus/scenario.ts';
+import type { Scenario } from '../prometheus/scenario.ts';
 import { failuresOf } from './support/promtool.ts';
+import type { Expectation } from './support/promtool.ts';
 
-/** The minute at which the overview is looked at: a week of history, and a day. */
-const END = 8 * DAY;
+/** The minute at which the dashboard is looked at. */
+const END = 2 * DAY;
 const STEP = 5;
+const LIBRARY = { customer: 'riverside' };
 
-const IN = 'library_people_entered_total';
-const IN_TODAY = 'library_people_entered_today';
-const OUT_TODAY = 'library_people_exited_today';
-const INSIDE = 'library_occupancy_people';
-const LOWER_BOUND = 'library_occupancy_estimate_lower_people';
-const OPEN = 'library_open';
 const SEEN = 'library_people_last_seen_timestamp_seconds';
-const DOOR = 'library_device_people_entered_total{device="2"}';
-const SUSPECT = 'library_door_suspect{kind="entries_missing"}';
+const EXPECTED = 'library_people_expected_since_last_seen';
+const USUAL = 'library_people_entered_usual_today';
+const IN_TODAY = 'library_people_entered_today';
+const INSIDE = 'library_occupancy_people';
+const ESTIMATE = 'library_occupancy_estimate_people';
+const CREDENTIALS = 'library_credentials_valid';
+const UNBALANCED = 'library_door_suspect{kind="unbalanced"}';
 
-/** A busy, open library without a problem: 60 an hour, 50 inside, two devices. */
-const WELL: Scenario = {
-  library_customer_info: 1,
-  library_exporter_build_info: 1,
-  up: 1,
-  [IN]: (minute) => minute,
+function missing(direction: 'in' | 'out'): string {
+  return `library_people_direction_expected_since_last_seen{direction="${direction}"}`;
+}
+
+function accepted(stream: string): string {
+  return `library_values_accepted_timestamp_seconds{stream="${stream}"}`;
+}
+
+function up(stream: string): string {
+  return `library_up{stream="${stream}"}`;
+}
+
+/** What a site shows without a problem: 500 came today, 50 are inside. */
+const SITE: Scenario = {
   [IN_TODAY]: 500,
-  [OUT_TODAY]: 450,
+  [USUAL]: 480,
   [INSIDE]: 50,
+  [ESTIMATE]: 50,
   library_capacity_people: 100,
-  [OPEN]: 1,
+  library_open: 1,
   [SEEN]: now,
-  'library_poll_last_success_timestamp_seconds{stream="people"}': now,
-  'library_poll_last_success_timestamp_seconds{stream="logins"}': now,
-  'library_up{stream="people"}': 1,
-  'library_up{stream="logins"}': 1,
-  library_credentials_valid: 1,
+  [EXPECTED]: 0,
+  [missing('in')]: 0,
+  [missing('out')]: 0,
+  [UNBALANCED]: 0,
+};
+/** What a library as a whole shows without a problem. */
+const WHOLE: Scenario = {
+  library_customer_info: 1,
+  library_people_entered_total: 10_000,
+  [accepted('people')]: now,
+  [accepted('logins')]: now,
+  [up('people')]: 1,
+  [up('logins')]: 1,
+  [CREDENTIALS]: 1,
+};
+const EXPORTER: Scenario = { library_exporter_build_info: 1, up: 1 };
+/** A library with one building, and doors that count seven and three of ten. */
+const WELL: Scenario = {
+  ...EXPORTER,
+  ...WHOLE,
+  ...SITE,
   'library_device_people_entered_today{device="1"}': 350,
   'library_device_people_entered_today{device="2"}': 150,
   'library_device_people_exited_today{device="1"}': 300,
   'library_device_people_exited_today{device="2"}': 150,
-  'library_device_people_entered_total{device="1"}': (minute) => 0.7 * minute,
-  [DOOR]: (minute) => 0.3 * minute,
+  'library_device_people_entered_total{device="1"}': 7_000,
+  'library_device_people_entered_total{device="2"}': 3_000,
 };
-/** Nobody has been counted for two hours. */
-const SILENT: Scenario = { [SEEN]: stopsAt(END - 2 * HOUR, now) };
-const EMPTY_TODAY: Scenario = {
-  [OUT_TODAY]: until(5_000, 450, 0),
-  [INSIDE]: until(5_000, 50, 0),
-  [SEEN]: null,
-};
-const SINCE_YESTERDAY: Value = until(END - 1.75 * DAY, () => undefined, 0);
 const DEAD_DEVICE: Scenario = {
   'library_device_people_entered_today{device="2"}': 0,
   'library_device_people_exited_today{device="2"}': 0,
 };
-const OLD: Scenario = {
-  'library_poll_last_success_timestamp_seconds{stream="logins"}': stopsAt(END - HOUR, now),
-};
-const CROWDED: Scenario = { [INSIDE]: 101, [OUT_TODAY]: 399 };
-const OVER_CAPACITY = 'more people than the capacity';
-const NOBODY = 'nobody is being counted';
-const NONE = 'no problem';
+const TWO_HOURS_AGO = END - 2 * HOUR;
+const SILENT: Scenario = { [SEEN]: stopsAt(TWO_HOURS_AGO, now), [EXPECTED]: 10 };
+const OLD: Scenario = { [accepted('people')]: stopsAt(TWO_HOURS_AGO, now) };
+const FAILING: Scenario = { ...OLD, [up('people')]: 0 };
+const REFUSED: Scenario = { ...FAILING, [CREDENTIALS]: 0 };
 
-test.each<readonly [string, Scenario, string]>([
-  ['nobody came for two hours, and sixty in this hour last week', SILENT, NOBODY],
+/** As the queries have it. */
+const NOT_KNOWN = -1;
+const NONE = 'no problem';
+const NOBODY = 'nobody is being counted';
+const OLD_DATA = 'the data is old';
+const POLLS = 'polls fail';
+const DOOR = 'a door counts nobody';
+const FULL = 'more people than the capacity';
+
+interface Row {
+  readonly customer?: string;
+  readonly name?: string;
+  readonly problem: string;
+  /** Minute; by default it is not known. */
+  readonly since?: number;
+  readonly missed?: number;
+}
+
+const CASES: readonly (readonly [string, Scenario, string, number?, number?])[] = [
+  ['ten were expected since the last count', SILENT, NOBODY, TWO_HOURS_AGO, 10],
+  ['nine were expected since the last count', { ...SILENT, [EXPECTED]: 9 }, NONE],
+  ['nobody was seen within four weeks', { [SEEN]: null }, 'nobody has been counted for four weeks'],
+  ['nobody was seen, and its history is not read', { [SEEN]: null, [USUAL]: null }, NONE],
+  ['six entries are missing', { [missing('in')]: 6 }, 'no entries are counted', NOT_KNOWN, 6],
+  ['six exits are missing', { [missing('out')]: 6 }, 'no exits are counted', NOT_KNOWN, 6],
+  ['a door that counts three of ten counts nobody', DEAD_DEVICE, DOOR, NOT_KNOWN, 150],
   [
-    'nobody came today, and five hundred by now last week',
-    { ...EMPTY_TODAY, [IN]: 0, [IN_TODAY]: until(5_000, 500, 0) },
-    NOBODY,
+    'a door counts nobody that few use',
+    { ...DEAD_DEVICE, 'library_device_people_entered_total{device="2"}': 900 },
+    NONE,
+  ],
+  ['its directions differ', { [UNBALANCED]: 1 }, 'entries and exits do not match'],
+  ['more are inside than may be, by the estimate', { [ESTIMATE]: 101 }, FULL],
+  ['more are counted than may be, but not by the estimate', { [INSIDE]: 101 }, NONE],
+  ['no estimate is possible', { [ESTIMATE]: null, [UNBALANCED]: null, [INSIDE]: 101 }, FULL],
+  ['an estimate is withheld', { [ESTIMATE]: null, [INSIDE]: 101 }, NONE],
+  ['more are inside, and it is closed', { [ESTIMATE]: 101, library_open: 0 }, NONE],
+  ['its values are two hours old', OLD, OLD_DATA, TWO_HOURS_AGO],
+  ['its polls have failed for two hours', FAILING, POLLS, TWO_HOURS_AGO],
+  ['one poll failed', { [up('people')]: 0 }, NONE],
+  ['its branches have not been read', { [up('branch')]: 0 }, POLLS, END],
+  ['the service refuses it', REFUSED, 'the credentials are refused', TWO_HOURS_AGO],
+  [
+    'the service refuses it, and a door is dead',
+    { ...REFUSED, ...SILENT },
+    'the credentials are refused',
+    TWO_HOURS_AGO,
   ],
   [
-    'nobody came for a day, and last week is not known',
-    { ...EMPTY_TODAY, [IN]: SINCE_YESTERDAY, [IN_TODAY]: SINCE_YESTERDAY },
-    NOBODY,
+    'it has never been polled',
+    {
+      ...Object.fromEntries(Object.keys({ ...WELL }).map((name) => [name, null])),
+      ...EXPORTER,
+      library_customer_info: 1,
+    },
+    'no data yet',
   ],
-  ['it has no opening hours, and nobody came', { ...SILENT, [OPEN]: null }, NOBODY],
-  ['it is closed, and nobody came', { ...SILENT, [OPEN]: 0 }, NONE],
-  ['it has been open for half an hour', { ...SILENT, [OPEN]: until(END - 25, 0, 1) }, NONE],
-  ['nobody came in this hour last week either', { ...SILENT, [IN]: 0 }, NONE],
-  ['one of its doors counts nobody', DEAD_DEVICE, 'a door counter counts nobody'],
-  ['a door counts nobody that few use', { ...DEAD_DEVICE, [DOOR]: (m) => 0.04 * m }, NONE],
-  ['more are inside than may be', CROWDED, OVER_CAPACITY],
-  ['more are inside, by the lower bound of the estimate', { [LOWER_BOUND]: 101 }, OVER_CAPACITY],
-  ['more are inside, but not by the lower bound', { ...CROWDED, [LOWER_BOUND]: 100 }, NONE],
-  ['nothing is known of its capacity', { library_capacity_people: null }, NONE],
-  ['four hundred came, and fifty left', { [OUT_TODAY]: 50 }, 'entries and exits drift apart'],
-  ['its doors count no entries', { [SUSPECT]: 1 }, 'entries or exits are not counted'],
-  ['no door fault is suspected', { [SUSPECT]: 0 }, NONE],
-  ['its logins were not read for an hour', OLD, 'the data is old'],
-  ['its last poll failed', { 'library_up{stream="people"}': 0 }, 'polls fail'],
-  ['a failed poll is also old', { ...OLD, 'library_up{stream="logins"}': 0 }, 'the data is old'],
-  ['the service refuses it', { library_credentials_valid: 0 }, 'the credentials are refused'],
   ['all is well', {}, NONE],
-])('%s: %s', async (_, change, problem) => {
-  const problems = problem === NONE ? [] : [['riverside', problem] as const];
-  expect(await failuresWith({ ...WELL, ...change }, problems)).toBe('');
+];
+
+test.each(
+  CASES.map(([title, change, problem, since, missed]) => ({
+    title,
+    change,
+    problem,
+    since,
+    missed,
+  })),
+)('$title: $problem', async ({ change, problem, since = NOT_KNOWN, missed = NOT_KNOWN }) => {
+  const row = { customer: 'riverside', problem, since, missed };
+  expect(await failuresWith({ ...WELL, ...change }, problem === NONE ? [] : [row])).toBe('');
 });
 
-test('an exporter that does not answer is listed', async () => {
-  const change = {
-    up: until(11_000, 1, 0),
-    library_exporter_build_info: until(11_000, 1, undefined),
+test('of two branches the one with a problem is listed by its name, and is in no sum', async () => {
+  const scenario = {
+    ...EXPORTER,
+    ...WHOLE,
+    'library_polls_total{stream="branch"}': 9,
+    ...withBranch(SITE, '101', 'Main Library'),
+    ...withBranch({ ...SITE, ...SILENT, [IN_TODAY]: 20 }, '102', 'North'),
   };
-  const problem = ['(exporter)', 'an exporter does not answer'] as const;
-  expect(await failuresWith({ ...WELL, ...change }, [problem])).toBe('');
+  const row = {
+    customer: 'riverside',
+    name: 'North',
+    problem: NOBODY,
+    since: TWO_HOURS_AGO,
+    missed: 10,
+  };
+  const sum = {
+    expr: summed(BRANCHES, trusted(BRANCHES, entered(BRANCHES))),
+    minute: END,
+    samples: [['n="1",m="2"', 500]] as const,
+  };
+  const names = {
+    expr: named(BRANCHES, entered(BRANCHES)),
+    minute: END,
+    samples: [
+      ['customer="riverside",branch="101",name="Main Library"', 500],
+      ['customer="riverside",branch="102",name="North"', 20],
+    ] as const,
+  };
+  expect(await failuresWith(scenario, [row], [sum, names])).toBe('');
+});
+
+test('the cause of a library is one row, whatever its branches have', async () => {
+  const scenario = {
+    ...EXPORTER,
+    ...WHOLE,
+    ...FAILING,
+    'library_polls_total{stream="branch"}': 9,
+    ...withBranch({ ...SITE, ...SILENT }, '101', 'Main Library'),
+    ...withBranch({ ...SITE, ...SILENT }, '102', 'North'),
+  };
+  const row = { customer: 'riverside', problem: POLLS, since: TWO_HOURS_AGO };
+  expect(await failuresWith(scenario, [row])).toBe('');
+});
+
+test('an exporter that does not answer is listed by name, with its last answer', async () => {
+  const change = {
+    up: until(TWO_HOURS_AGO, 1, 0),
+    library_exporter_build_info: until(TWO_HOURS_AGO, 1, undefined),
+  };
+  const row = { problem: 'the exporter does not answer', since: TWO_HOURS_AGO - STEP };
+  expect(
+    await failuresWith({ ...WELL, ...change }, [
+      { ...row, name: 'a:10096' },
+      { ...row, name: 'b' },
+    ]),
+  ).toBe('');
 });
 
 test('the absence of all libraries is listed', async () => {
-  expect(await failuresWith({ up: 1 }, [['(exporter)', 'no library is exported']])).toBe('');
+  expect(await failuresWith({ up: 1 }, [{ problem: 'no library is exported' }])).toBe('');
 });
 
-/** What promtool prints if two exporters with this scenario do not show exactly these problems. */
+/** The series of a site as those of a branch. */
+function withBranch(site: Scenario, branch: string, name: string): Scenario {
+  const info = { [`library_branch_info{name="${name}"}`]: 1 };
+  return withLabel({ ...site, ...info }, `branch="${branch}"`);
+}
+
+/** What promtool prints if two exporters with this scenario do not show exactly these rows. */
 function failuresWith(
   scenario: Scenario,
-  problems: readonly (readonly [customer: string, problem: string])[],
+  rows: readonly Row[],
+  more: readonly Expectation[] = [],
 ): Promise<string> {
-  const ofBoth = { ...scenario, ...withLabel(scenario, 'instance="b:10096"') };
-  const samples = problems.map(([customer, problem]) => {
-    return [`customer="${customer}",problem="${problem}"`, 1] as const;
-  });
-  const query = NEEDS_ATTENTION.replaceAll(/\$(job|customer)\b/g, '.+');
+  // A colon would make them recordings, which have no job.
+  const ofBoth = { ...scenario, ...withLabel(scenario, 'instance="b"') };
+  const expectations = [
+    ...more,
+    {
+      expr: `sum by (customer, name, problem) (${problemsSince(BRANCHES)})`,
+      samples: rows.map(
+        (row) =>
+          [
+            labelsOf(row),
+            row.since === undefined || row.since < 0 ? NOT_KNOWN : 1_000 * now(row.since),
+          ] as const,
+      ),
+    },
+    {
+      expr: `sum by (customer, name, problem) (${problemsMissed(BRANCHES)})`,
+      samples: rows
+        .filter(({ customer }) => customer)
+        .map((row) => [labelsOf(row), row.missed ?? NOT_KNOWN] as const),
+    },
+  ];
   return failuresOf({
     step: STEP,
-    series: inputSeries(ofBoth, END, { customer: 'riverside' }, STEP),
-    expectations: [{ expr: `count by (customer, problem) (${query})`, minute: END, samples }],
+    series: inputSeries(ofBoth, END, LIBRARY, STEP),
+    expectations: expectations.map(({ expr, samples }) => ({
+      expr: expr.replaceAll(/\$(job|customer)\b/g, '.+').replaceAll('$branch', '.*'),
+      minute: END,
+      samples,
+    })),
   });
+}
+
+function labelsOf({ customer, name, problem }: Row): string {
+  return Object.entries({ customer, name, problem })
+    .filter(([, value]) => value !== undefined)
+    .map(([label, value]) => `${label}="${value}"`)
+    .join(',');
 }
