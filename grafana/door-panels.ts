@@ -27,7 +27,7 @@ export function doors() {
     ['Last count', `1000 * ${lastCount()}`, AGO],
     [
       'Missed today',
-      `max by (device) (${missedByDoor(OF)})`,
+      `max by (device) (${missedByDoor(OF)} or on (customer, device) 0 * library_device_people_entered_today{${OF.customers}} - 1)`,
       [...dashFor(-1), ...coloured([base('text'), step(10, BAD)])],
     ],
   ]);

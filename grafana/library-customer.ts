@@ -3,7 +3,7 @@ import { RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { doorFaults, doorRatio, doors } from './door-panels.ts';
 import { allBranches, customerChoice, frame } from './frame.ts';
-import { hourlyBars, lines, narrowLegend, now, overTime, stat } from './panels.ts';
+import { hourlyBars, lines, namedStat, narrowLegend, now, overTime } from './panels.ts';
 import { silentWithinADay, trusted } from './problems.ts';
 import {
   BRANCHES as OF,
@@ -15,8 +15,7 @@ import {
   gauge,
   inside,
   logins,
-  named,
-  sites,
+  namedSites,
 } from './queries.ts';
 import { insideNow, lastHour, needsAttention, today } from './site-panels.ts';
 import { sorted, table, withColumns } from './tables.ts';
@@ -63,15 +62,16 @@ function insideAndCapacity() {
 }
 
 function loginsToday() {
+  const value = customerGauge(OF, 'library_logins_today');
   const earlier = customerGauge(OF, 'library_logins_today', 'offset 1w');
-  return stat(
+  return namedStat(
     5,
     'Logins today',
     'Patron logins since the day started, and those by this time a week ago. They are of the library as a whole.',
   )
     .span(4)
-    .withTarget(now(`sum(${customerGauge(OF, 'library_logins_today')})`, 'today'))
-    .withTarget(now(`sum(${earlier})`, 'a week ago'))
+    .withTarget(now(`sum(${value})`, 'today'))
+    .withTarget(now(`sum(${earlier} and on (customer) ${value})`, 'a week ago'))
     .overrideByName('a week ago', inColour('text'));
 }
 
@@ -111,11 +111,11 @@ function branches() {
   const empty = table(
     7,
     'Branches',
-    'The fullest first. A value that is not known, or not to be trusted, is a dash.',
+    'The fullest first. People inside are not known where the counts are in doubt.',
   ).span(8);
   return sorted(
     withColumns(empty, { name: 'Branch', branch: '', customer: '' }, [
-      ['', named(OF, sites(OF))],
+      ['', namedSites(OF)],
       ['Inside', trusted(OF, inside(OF))],
       ['Today', entered(OF)],
       ['Usual by now', gauge(OF, 'library_people_entered_usual_today')],

@@ -173,7 +173,7 @@ function customersInTrouble() {
     ],
     [
       'Last good poll',
-      `1000 * min by (customer) (${LAST_SUCCESS}) and on (customer) topk(20, ${failing})`,
+      `1000 * min by (customer) (${LAST_SUCCESS}) and on (customer) topk(20, ${failing}) or on (customer) 0 * topk(20, ${failing}) - 1`,
       AGO,
     ],
   ]);

@@ -10,8 +10,17 @@ import type { Dashboard, ValueMapping } from '@grafana/grafana-foundation-sdk/da
 import { branchChoice, customerChoice, frame } from './frame.ts';
 import { columns, now, stat } from './panels.ts';
 import { trusted } from './problems.ts';
-import { BRANCHES as OF, capacity, customerGauge, gauge, inside, sites } from './queries.ts';
-import { ON_GREEN, ON_GREY, ON_ORANGE, ON_RED, base, inColour, thresholds } from './theme.ts';
+import { BRANCHES as OF, capacity, gauge, inside, sites } from './queries.ts';
+import {
+  COLOURLESS,
+  ON_GREEN,
+  ON_GREY,
+  ON_ORANGE,
+  ON_RED,
+  base,
+  inColour,
+  thresholds,
+} from './theme.ts';
 
 /** Stand for words: no number of people and no share is below 0. */
 const UNKNOWN = -1;
@@ -96,6 +105,7 @@ function people() {
     .justifyMode(BigValueJustifyMode.Center)
     .withTarget(now(orWords(trusted(OF, inside(OF)))))
     .noValue('Not known')
+    .thresholds(thresholds(COLOURLESS))
     .mappings([words('text', 'text')]);
 }
 
@@ -108,27 +118,32 @@ function usually() {
     .gridPos({ x: 16, y: 6, w: 8, h: 6 })
     .textMode(BigValueTextMode.Value)
     .justifyMode(BigValueJustifyMode.Center)
-    .withTarget(now(USUAL))
-    .overrideByRegexp('.*', inColour('text'));
+    .withTarget(now(`${USUAL} or ${gauge(OF, 'library_occupancy_usual_people', 'offset 1w')}`))
+    .noValue('Not known')
+    .thresholds(thresholds(COLOURLESS));
 }
 
-/** One second earlier, because an hour's last half ends in the next hour. */
-const LOCAL_TIME = `time() - 1 + ${customerGauge(OF, 'library_utc_offset_seconds')}`;
+/** One second earlier, because an hour's last half ends in the next hour. The zone is known without exporter. */
+const LOCAL_TIME = `time() - 1 + max by (customer) (last_over_time(library_utc_offset_seconds{${OF.customers}}[1d]))`;
 const THIS_HOUR = twoDigits(`count_values by (customer) ("hour", hour(${LOCAL_TIME}))`);
 
 /**
- * What is usual in each hour of this weekday in which the branch is open: of today until now, and of the same
- * day a week ago for the rest.
+ * What is usual in each hour of this weekday in which people come: of today until now, and of the same day a
+ * week ago for the rest.
  */
 function usualByHour(): string {
-  const labels = ['hour', 'weekday'].map(
-    (label) =>
-      `on (customer) group_left (${label}) count_values by (customer) ("${label}", ${label === 'hour' ? 'hour' : 'day_of_week'}(${LOCAL_TIME}))`,
-  );
+  const labels = [
+    `on (customer) group_left (hour) count_values by (customer) ("hour", hour(${LOCAL_TIME}))`,
+    `on (customer) group_left (weekday) ${weekday()}`,
+  ];
   const byHour = `(${[USUAL, ...labels].join(' * ')})[1d:30m]`;
-  const today = `count_values by (customer) ("weekday", day_of_week(${LOCAL_TIME}))`;
-  const hours = `(avg_over_time(${byHour}) or avg_over_time(${byHour} offset 6d)) and on (customer, weekday) ${today}`;
+  const days = ['', ' offset 6d', ' offset 7d'].map((when) => `avg_over_time(${byHour}${when})`);
+  const hours = `(${days.join(' or ')}) and on (customer, weekday) ${weekday()}`;
   return `max by (customer, hour) (${twoDigits(hours)}) > 0`;
+}
+
+function weekday(): string {
+  return `count_values by (customer) ("weekday", day_of_week(${LOCAL_TIME}))`;
 }
 
 function twoDigits(query: string): string {

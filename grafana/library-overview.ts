@@ -17,8 +17,8 @@ import {
   info,
   inside,
   labelled,
-  named,
-  sites,
+  namedSites,
+  siteCount,
 } from './queries.ts';
 import { insideNow, lastHour, needsAttention, today } from './site-panels.ts';
 import { sorted, table, withColumns } from './tables.ts';
@@ -77,12 +77,12 @@ function problems() {
 
 function open() {
   const all = `${gauge(OF, 'library_open')}${labelled(OF)}`;
-  return namedStat(5, 'Open now', 'Of the branches with configured opening hours.')
+  return namedStat(5, 'Open now', 'By the configured opening hours.')
     .span(5)
     .thresholds(thresholds(COLOURLESS))
     .withTarget(
       now(
-        `sum(${all}) * on () group_left (m) count_values("m", count(${all}))`,
+        `sum(${all}) * on () group_left (m) count_values("m", ${siteCount(OF)})`,
         'of {{m}} branches',
       ),
     );
@@ -92,7 +92,7 @@ function branches() {
   const empty = table(
     7,
     'Branches',
-    'The fullest first. A value that is not known, or not to be trusted, is a dash. Usual is what was to be expected by now, from the same weekday of four weeks. Beyond a hundred branches choose libraries as rows.',
+    'The fullest first. People inside are not known where the counts are in doubt. Usual is what was to be expected by now, from the same weekday of four weeks. Beyond a hundred branches choose libraries as rows.',
   )
     .span(24)
     .height(13)
@@ -100,7 +100,7 @@ function branches() {
   const people = trusted(OF, inside(OF));
   return sorted(
     withColumns(empty, { customer: 'Library', name: 'Branch', branch: '' }, [
-      ['', named(OF, `max by ($rows) (${sites(OF)})`)],
+      ['', `max by ($rows, name) (${namedSites(OF)})`],
       ['Inside', byRow('sum', people)],
       [
         'Of capacity',
@@ -150,6 +150,7 @@ function insideByLibrary() {
     'The eight libraries with the most entries today, without branches that have a problem now.',
   )
     .legend(narrowLegend())
+    .fillOpacity(0)
     .interval('10m')
     .withTarget(
       overTime(`sum by (customer) (${trustedAtEnd(OF, inside(OF))}) and on (customer) ${busiest}`),

@@ -136,9 +136,15 @@ export function trusted(of: Selection, value: string): string {
   );
 }
 
-/** A value over time of the sites whose counts are not in doubt at the end of the time range. */
+/**
+ * A value over time of the sites whose counts are not in doubt at the end of the time range, and whose exporter
+ * has not stopped answering within a day; unless all have.
+ */
 export function trustedAtEnd(of: Selection, value: string): string {
-  return `(${value} unless on (customer, branch) (${anyOf(faultsOfSites(of, '@ end()'))})${labelled(of)})`;
+  const atEnd = info(of, '@ end()');
+  const gone = `${info(of, '@ end() offset 1d')} unless on (customer) ${atEnd} and on () ${atEnd}`;
+  const faults = anyOf(faultsOfSites(of, '@ end()'));
+  return `(${value} unless on (customer) (${gone}) unless on (customer, branch) (${faults})${labelled(of)})`;
 }
 
 /** Sites where nobody was being counted at any time of the last day: for charts into the future. */
@@ -152,7 +158,7 @@ function anyOf(problems: readonly Problem[]): string {
 
 /**
  * When each problem began, in milliseconds of the Unix time, -1 where it is not known: a series for each site
- * or exporter that has one, with the labels customer, name (of the branch or exporter), problem and rank.
+ * or exporter that has one, with the labels customer, name (of the branch), problem and rank.
  */
 export function problemsSince(of: Selection): string {
   return `${rows(of, sinceWhen)} or ${exportersSince(of)}`;
@@ -160,7 +166,7 @@ export function problemsSince(of: Selection): string {
 
 /** About how many people were not counted, of the problems that {@link problemsSince} lists. */
 export function problemsMissed(of: Selection): string {
-  return rows(of, howManyMissed);
+  return `${rows(of, howManyMissed)} or 0 * (${exportersSince(of)}) - 1`;
 }
 
 function sinceWhen({ found, since }: Problem, by: string): string {
@@ -195,9 +201,10 @@ function exportersSince({ customers }: Selection): string {
   const [job] = customers.split(',');
   const last = `max by (job, instance) (max_over_time(timestamp(library_exporter_build_info{${job}})[1d:1m]))`;
   const down = `1000 * ${last} and on (job, instance) up{${job}} == 0`;
-  const rowsOfExporters = `label_replace(${down}, "name", "$1", "instance", "(.+)")`;
   const nothing = `0 * absent(library_customer_info{${job}}) - 1 unless on () up{${job}} == 0`;
-  return `${sayingWhat(rowsOfExporters, 'the exporter does not answer', 0)} or ${sayingWhat(nothing, 'no library is exported', 0)}`;
+  const ranked = `label_replace(${down}, "rank", "a", "", "")`;
+  const rowsOfExporters = `label_replace(${ranked}, "problem", "exporter $1 does not answer", "instance", "(.+)")`;
+  return `${rowsOfExporters} or ${sayingWhat(nothing, 'no library is exported', 0)}`;
 }
 
 function sayingWhat(series: string, words: string, rank: number): string {

@@ -111,8 +111,14 @@ export function sites(of: Selection, when = ''): string {
 }
 
 /** Number of sites, with those whose exporter has stopped answering within a day. */
-function siteCount(of: Selection): string {
+export function siteCount(of: Selection): string {
   return `count(${sites(of)} or on (customer) ${sites(of, 'offset 1d')})`;
+}
+
+/** Every site with its name, also those whose exporter has stopped answering within a day. */
+export function namedSites(of: Selection): string {
+  const before = named(of, sites(of, 'offset 1d'), 'offset 1d');
+  return `(${named(of, sites(of))} or on (customer) ${before})`;
 }
 
 /**
@@ -127,9 +133,10 @@ export function summed(of: Selection, value: string): string {
 }
 
 /** A value of sites with the label `name` of the branch, which is empty for a library with one building. */
-export function named(of: Selection, value: string): string {
-  const branches = `topk by (customer, branch) (1, max by (customer, branch, name) (library_branch_info{${of.sites}}))`;
-  return `(${value}) * on (customer, branch) group_left (name) (${branches}${labelled(of)} or ${info(of)})`;
+export function named(of: Selection, value: string, when = ''): string {
+  const names = `max by (customer, branch, name) (library_branch_info{${of.sites}}${after(when)})`;
+  const branches = `topk by (customer, branch) (1, ${names})${labelled(of, when)}`;
+  return `(${value}) * on (customer, branch) group_left (name) (${branches} or ${info(of, when)})`;
 }
 
 /** Every configured library. */

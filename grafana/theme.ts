@@ -116,7 +116,7 @@ export function background(color: string): DynamicConfigValue[] {
 export const AGO: DynamicConfigValue[] = [
   { id: 'unit', value: 'dateTimeFromNow' },
   ...dashFor(-1),
-  { id: 'custom.width', value: 130 },
+  { id: 'custom.width', value: 145 },
 ];
 
 /** A column of numbers with a dash where there is none; -1 stands for none. */
