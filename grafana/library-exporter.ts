@@ -230,6 +230,7 @@ function dataAge() {
     'Data age',
     'Time since the last successful poll, of the library where it is longest. Alerts fire from 15 minutes on.',
   )
+    .interval('5m')
     .withTarget(overTime(`max by (stream) (time() - ${LAST_SUCCESS})`, '{{stream}}'))
     .unit(units.Seconds)
     .thresholds(thresholds(AGE_STEPS))

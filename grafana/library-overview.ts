@@ -51,8 +51,8 @@ export function libraryOverview(): Dashboard {
   return dashboard
     .withPanel(problems())
     .withPanel(insideNow(2, OF).span(5))
-    .withPanel(lastHour(3, OF).span(5))
-    .withPanel(today(4, OF).span(5))
+    .withPanel(lastHour(3, OF).span(6))
+    .withPanel(today(4, OF).span(6))
     .withPanel(open())
     .withPanel(needsAttention(6, OF).height(5))
     .withPanel(branches())
@@ -67,7 +67,7 @@ function problems() {
     'Problems',
     'Branches, libraries and exporters that Needs attention lists: one for each row.',
   )
-    .span(4)
+    .span(3)
     .textMode(BigValueTextMode.Value)
     .colorMode(BigValueColorMode.BackgroundSolid)
     .thresholds(thresholds([base('transparent'), step(1, ON_RED)]))
@@ -78,7 +78,7 @@ function problems() {
 function open() {
   const all = `${gauge(OF, 'library_open')}${labelled(OF)}`;
   return namedStat(5, 'Open now', 'By the configured opening hours.')
-    .span(5)
+    .span(4)
     .thresholds(thresholds(COLOURLESS))
     .withTarget(
       now(

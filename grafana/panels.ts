@@ -22,6 +22,7 @@ import {
   VisibilityMode,
   VizLegendOptionsBuilder,
   VizOrientation,
+  VizTextDisplayOptionsBuilder,
   VizTooltipOptionsBuilder,
 } from '@grafana/grafana-foundation-sdk/common';
 import { FieldColorModeId } from '@grafana/grafana-foundation-sdk/dashboard';
@@ -205,7 +206,9 @@ export function groupedBy<Panel extends BarChart | Table>(
 
 /** One big number with its name, which says of how many. */
 export function namedStat(id: number, title: string, description: string): Stat {
-  return stat(id, title, description).textMode(BigValueTextMode.ValueAndName);
+  return stat(id, title, description)
+    .textMode(BigValueTextMode.ValueAndName)
+    .text(new VizTextDisplayOptionsBuilder().titleSize(16));
 }
 
 function columnChart(id: number, title: string, description: string, label: string): BarChart {

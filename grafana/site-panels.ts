@@ -24,7 +24,7 @@ export function needsAttention(id: number, of: Selection) {
     ['Missed', problemsMissed(of), [...dashFor(-1), { id: 'custom.width', value: 90 }]],
   ])
     .overrideByName('Library', toCustomer())
-    .overrideByName('Problem', background(ON_RED));
+    .overrideByName('Problem', [...background(ON_RED), { id: 'custom.minWidth', value: 260 }]);
 }
 
 /** People inside all chosen branches. */

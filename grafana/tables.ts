@@ -16,7 +16,7 @@ export type Column = readonly [heading: string, query: string, looks?: DynamicCo
 
 /** A table of whole numbers without a query. */
 export function table(id: number, title: string, description: string): Table {
-  return plain(new Table(), id, title, description).height(9).minWidth(85);
+  return plain(new Table(), id, title, description).height(9).minWidth(75);
 }
 
 /**
@@ -58,7 +58,7 @@ export function withColumns(
       },
     });
   for (const heading of Object.values(named).filter((name) => name !== '')) {
-    empty.overrideByName(heading, AS_IT_IS);
+    empty.overrideByName(heading, [...AS_IT_IS, { id: 'custom.minWidth', value: 130 }]);
   }
   for (const [name, , looks] of columns) {
     if (looks !== undefined) {

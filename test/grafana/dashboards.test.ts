@@ -79,7 +79,7 @@ const KNOWN: Readonly<Record<string, string>> = {
     'reduceOptions showUnfilled sizing valueMode',
   stat:
     'colorMode graphMode justifyMode orientation percentChangeColorMode reduceOptions ' +
-    'showPercentChange textMode wideLayout',
+    'showPercentChange text textMode wideLayout',
   'state-timeline':
     'alignValue fillOpacity legend lineWidth mergeValues perPage rowHeight showValue tooltip',
   table:
