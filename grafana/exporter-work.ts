@@ -93,7 +93,11 @@ export function exporters() {
       ['', `last_over_time(${info}[1d])`],
       ['', `library_exporter_shard_info{${CHOSEN}}`],
       ['Now', ofExporters('up'), inWords({ 0: ['does not answer', BAD], 1: ['answers', GOOD] })],
-      ['Last answer', `1000 * max by (instance) (max_over_time(timestamp(${info})[1d:1m]))`, AGO],
+      [
+        'Last answer',
+        `1000 * max by (instance) (timestamp(${info}) or max_over_time(timestamp(${info})[1d:1m]))`,
+        AGO,
+      ],
       ['Started', `1000 * (${ofExporters('process_start_time_seconds')})`, AGO],
       ['Libraries', `library_exporter_customers{${CHOSEN}}`],
     ],

@@ -19,7 +19,6 @@ import { hourlyBars, lines, namedStat, narrowLegend, now, overTime, stat } from 
 import { CHOSEN_EXPORTERS as CHOSEN, ofExporters } from './queries.ts';
 import { table, withColumns } from './tables.ts';
 import {
-  AGE_STEPS,
   AGO,
   BAD,
   FAILED_OR_OK,
@@ -231,9 +230,10 @@ function dataAge() {
     'Time since the last successful poll, of the library where it is longest. Alerts fire from 15 minutes on.',
   )
     .interval('5m')
-    .withTarget(overTime(`max by (stream) (time() - ${LAST_SUCCESS})`, '{{stream}}'))
-    .unit(units.Seconds)
-    .thresholds(thresholds(AGE_STEPS))
+    .withTarget(overTime(`max by (stream) (time() - ${LAST_SUCCESS}) / 60`, '{{stream}}'))
+    .unit(units.Minutes)
+    .decimals(1)
+    .thresholds(thresholds([base('transparent'), step(15, 'red')]))
     .thresholdsStyle(new GraphThresholdsStyleConfigBuilder().mode(GraphThresholdsStyleMode.Dashed));
 }
 

@@ -15,6 +15,8 @@ const OLD = 900;
 /** Share of the month's entries: others may be opened on some days only, as in the rules. */
 const MAIN_DOOR = 0.1;
 
+const ACCEPTED = 'library_values_accepted_timestamp_seconds';
+
 interface Problem {
   readonly words: string;
   /** A series for each library or site that has it. */
@@ -25,11 +27,14 @@ interface Problem {
   readonly missed?: string;
 }
 
-const PER_STREAM = { people: 'stream=~"people|logins"', any: 'stream=~"people|logins|branch"' };
+const MINUTES = 'stream=~"people|logins"';
+/** Polled less often. */
+const BRANCH = 'stream="branch"';
+const ALL = 'stream=~"people|logins|branch"';
 
 /** Problems of a whole library, in the order of causes. The time is that of the query: not for charts. */
 function problemsOfCustomers(of: Selection): readonly Problem[] {
-  const accepted = byStream(of, 'library_values_accepted_timestamp_seconds', PER_STREAM.any);
+  const accepted = byStream(of, ACCEPTED, ALL);
   const since = `min by (customer) (${accepted})`;
   return [
     {
@@ -39,16 +44,22 @@ function problemsOfCustomers(of: Selection): readonly Problem[] {
     },
     {
       words: 'polls fail',
-      found: `max by (customer) (${byStream(of, 'library_up', PER_STREAM.any)} == 0 unless on (customer, stream) time() - ${accepted} <= ${FAILING})`,
+      found: `max by (customer) (${failing(of, MINUTES, FAILING)} or ${failing(of, BRANCH, OLD)})`,
       since,
     },
     {
       words: 'the data is old',
-      found: `max by (customer) (time() - ${byStream(of, 'library_values_accepted_timestamp_seconds', PER_STREAM.people)} > ${OLD})`,
+      found: `max by (customer) (time() - ${byStream(of, ACCEPTED, MINUTES)} > ${OLD})`,
       since,
     },
     { words: 'no data yet', found: `${info(of)} unless on (customer) ${accepted}` },
   ];
+}
+
+/** Streams whose last poll failed, and whose values are older than so many seconds. */
+function failing(of: Selection, streams: string, seconds: number): string {
+  const age = `time() - ${byStream(of, ACCEPTED, streams)}`;
+  return `${byStream(of, 'library_up', streams)} == 0 unless on (customer, stream) ${age} <= ${seconds}`;
 }
 
 /**

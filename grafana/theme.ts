@@ -30,8 +30,6 @@ export const ON_GREY = '#5C6370';
 export const PLAIN: Threshold[] = [base('blue')];
 /** Share of the capacity, on bars. */
 export const FULLNESS_STEPS: Threshold[] = [base('blue'), step(0.8, 'orange'), step(1, 'red')];
-/** Seconds; the limit of the alert LibraryDataStale. */
-export const AGE_STEPS: Threshold[] = [base(GOOD), step(900, BAD)];
 /** Steps for numbers that need no colour. */
 export const COLOURLESS: Threshold[] = [base('text')];
 /** A number that should be 0. */
