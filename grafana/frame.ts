@@ -118,17 +118,17 @@ export function librariesByLabel(): QueryVariableBuilder[] {
   ];
 }
 
-/** A variable for what has a row in a table: the labels by which queries are grouped. */
+/** A variable for what has a row in a table: the labels by which queries are grouped, as far as they have them. */
 export function rowsChoice(): CustomVariableBuilder {
   const rows = [
-    { text: 'branches', value: 'customer, branch', selected: true },
+    { text: 'branches', value: 'customer, branch, name', selected: true },
     { text: 'libraries', value: 'customer', selected: false },
   ];
   return new CustomVariableBuilder('rows')
     .label('Rows')
-    .values(rows.map(({ text, value }) => `${text} : ${value.replace(',', '\\,')}`).join(','))
+    .values(rows.map(({ text, value }) => `${text} : ${value.replaceAll(',', '\\,')}`).join(','))
     .options(rows)
-    .current({ selected: true, text: 'branches', value: 'customer, branch' });
+    .current({ selected: true, text: 'branches', value: 'customer, branch, name' });
 }
 
 /** A variable for exporters. */

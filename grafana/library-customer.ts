@@ -79,7 +79,7 @@ function insideOverTime() {
   return lines(
     6,
     'People inside',
-    'All chosen branches together: the estimate with its 90 % interval, and dashed what is usual, until the day ends. Branches where nobody was being counted within the last day are in neither.',
+    'All chosen branches together: the estimate with its 90 % interval, and dashed what is usual, until the day ends. Branches where nobody was being counted within the last day are in neither, unless no other is chosen.',
   )
     .span(16)
     .timeShift(WHOLE_DAY)
@@ -128,7 +128,7 @@ function entriesPerHour() {
   return hourlyBars(
     8,
     'Entries per hour',
-    'All chosen branches together, and as a line what is usual. Each bar ends at its time; the running hour is not shown. Branches where nobody was being counted within the last day are in neither.',
+    'All chosen branches together, and as a line what is usual. Each bar ends at its time; the running hour is not shown. Branches where nobody was being counted within the last day are in neither, unless no other is chosen.',
   )
     .timeShift(WHOLE_DAY)
     .hideTimeOverride(true)

@@ -233,6 +233,7 @@ function dataAge() {
     .withTarget(overTime(`max by (stream) (time() - ${LAST_SUCCESS}) / 60`, '{{stream}}'))
     .unit(units.Minutes)
     .decimals(1)
+    .axisSoftMax(5)
     .thresholds(thresholds([base('transparent'), step(15, 'red')]))
     .thresholdsStyle(new GraphThresholdsStyleConfigBuilder().mode(GraphThresholdsStyleMode.Dashed));
 }

@@ -95,12 +95,12 @@ function branches() {
     'The fullest first. People inside are not known where the counts are in doubt. Usual is what was to be expected by now, from the same weekday of four weeks. Beyond a hundred branches choose libraries as rows.',
   )
     .span(24)
-    .height(13)
+    .height(12)
     .overrideByName('Library', toCustomer());
   const people = trusted(OF, inside(OF));
   return sorted(
     withColumns(empty, { customer: 'Library', name: 'Branch', branch: '' }, [
-      ['', `max by ($rows, name) (${namedSites(OF)})`],
+      ['', `max by ($rows) (${namedSites(OF)})`],
       ['Inside', byRow('sum', people)],
       [
         'Of capacity',

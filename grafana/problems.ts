@@ -158,9 +158,13 @@ export function trustedAtEnd(of: Selection, value: string): string {
   return `(${value} unless on (customer) (${gone}) unless on (customer, branch) (${faults})${labelled(of)})`;
 }
 
-/** Sites where nobody was being counted at any time of the last day: for charts into the future. */
+/**
+ * Sites where nobody was being counted at some time of the last day, for charts into the future; none if there
+ * is no other site.
+ */
 export function silentWithinADay({ sites }: Selection): string {
-  return `min by (customer, branch) (max_over_time(library_people_expected_since_last_seen{${sites}}[1d])) >= ${MANY}`;
+  const missed = `min by (customer, branch) (max_over_time(library_people_expected_since_last_seen{${sites}}[1d]))`;
+  return `(${missed} >= ${MANY} and on () ${missed} < ${MANY})`;
 }
 
 function anyOf(problems: readonly Problem[]): string {

@@ -86,7 +86,9 @@ export function enteredLastHour(of: Selection): string {
 export function inside(of: Selection, estimate = 'library_occupancy_estimate_people'): string {
   const raw = gauge(of, 'library_occupancy_people');
   const closed = `(${gauge(of, 'library_open')} == 0)`;
-  const people = `${gauge(of, estimate)} or ${raw} unless on (customer, branch) ${gauge(of, 'library_door_suspect')}`;
+  // Of this kind there is a series where an estimate is possible.
+  const estimable = `library_door_suspect{${of.sites},kind="silent"}`;
+  const people = `${gauge(of, estimate)} or ${raw} unless on (customer, branch) ${estimable}`;
   return `((${people}) unless on (customer, branch) ${closed} or ${closed} and on (customer, branch) ${raw})`;
 }
 

@@ -129,7 +129,7 @@ test('people inside are estimates where they are possible, else entries minus ex
         prometheus.query(filledIn(overview(), insideOf(LIBRARIES)), at),
         prometheus.query('max by (customer, branch) (library_occupancy_estimate_people)', at),
         prometheus.query('max by (customer, branch) (library_occupancy_people)', at),
-        prometheus.query('max by (customer, branch) (library_door_suspect)', at),
+        prometheus.query('max by (customer, branch) (library_door_suspect{kind="silent"})', at),
         prometheus.query('max by (customer, branch) (library_open)', at),
       ]);
       return valueOf(responses[1], 'riverside') === undefined ? undefined : responses;

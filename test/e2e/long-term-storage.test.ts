@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../../bench/free-port.ts';
 import { launch } from '../acceptance/daemon.ts';
-import { readDashboards } from '../grafana/dashboard.ts';
+import { readDashboards, withChoices } from '../grafana/dashboard.ts';
 import { readAlerts, readRecordings } from '../prometheus/rules.ts';
 import { startExporters } from './support/exporters.ts';
 import type { Exporters } from './support/exporters.ts';
@@ -102,10 +102,11 @@ test('the queries of dashboards and rules give the same as in Prometheus', async
     ...readRecordings().map(({ expr }) => expr),
     ...readAlerts().map(({ expr }) => expr),
   ].map((expression) =>
-    expression
+    withChoices(expression)
       .replaceAll('$__range', '24h')
       .replaceAll(/\$__(rate_interval|interval)\b/g, '1h')
-      .replaceAll(/\$(job|instance|value|customer)\b/g, '.+'),
+      .replaceAll(/\$(value|branch)\b/g, '.*')
+      .replaceAll(/\$(job|instance|customer)\b/g, '.+'),
   );
   // Some seconds ago: what was scraped until then is written.
   const atMs = await eventually('a time when both had all customers', async () => {

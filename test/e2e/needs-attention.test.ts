@@ -19,6 +19,8 @@ const IN_TODAY = 'library_people_entered_today';
 const INSIDE = 'library_occupancy_people';
 const ESTIMATE = 'library_occupancy_estimate_people';
 const CREDENTIALS = 'library_credentials_valid';
+/** There where an estimate is possible. */
+const ESTIMABLE = 'library_door_suspect{kind="silent"}';
 const UNBALANCED = 'library_door_suspect{kind="unbalanced"}';
 
 function missing(direction: 'in' | 'out'): string {
@@ -46,6 +48,7 @@ const SITE: Scenario = {
   [missing('in')]: 0,
   [missing('out')]: 0,
   [UNBALANCED]: 0,
+  [ESTIMABLE]: 0,
 };
 /** What a library as a whole shows without a problem. */
 const WHOLE: Scenario = {
@@ -114,7 +117,7 @@ const CASES: readonly (readonly [string, Scenario, string, number?, number?])[] 
   ['its directions differ', { [UNBALANCED]: 1 }, 'entries and exits do not match'],
   ['more are inside than may be, by the estimate', { [ESTIMATE]: 101 }, FULL],
   ['more are counted than may be, but not by the estimate', { [INSIDE]: 101 }, NONE],
-  ['no estimate is possible', { [ESTIMATE]: null, [UNBALANCED]: null, [INSIDE]: 101 }, FULL],
+  ['no estimate is possible', { [ESTIMATE]: null, [ESTIMABLE]: null, [INSIDE]: 101 }, FULL],
   ['an estimate is withheld', { [ESTIMATE]: null, [INSIDE]: 101 }, NONE],
   ['more are inside, and it is closed', { [ESTIMATE]: 101, library_open: 0 }, NONE],
   ['its values are two hours old', OLD, OLD_DATA, TWO_HOURS_AGO],
