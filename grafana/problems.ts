@@ -12,6 +12,9 @@ const MANY_IN_ONE_DIRECTION = 6;
 const FAILING = 300;
 /** Seconds: the limit of the alert LibraryDataStale. */
 const OLD = 900;
+const WEEK = 7 * 86_400;
+/** What is tried to find out for how long a value has not changed. */
+const HOURS = [168, 72, 48, 24, 12, 6, 3, 2, 1];
 /** Share of the month's entries: others may be opened on some days only, as in the rules. */
 const MAIN_DOOR = 0.1;
 
@@ -71,6 +74,8 @@ function faultsOfSites(of: Selection, when = ''): readonly Problem[] {
   const entries = missingIn('in', of, when);
   const exits = missingIn('out', of, when);
   const lastSeen = gauge(of, 'library_people_last_seen_timestamp_seconds', when);
+  const usual = gauge(of, 'library_people_entered_usual_today', when);
+  const neverSeen = `${usual} unless on (customer, branch) ${lastSeen}`;
   return [
     {
       words: 'nobody is being counted',
@@ -80,13 +85,25 @@ function faultsOfSites(of: Selection, when = ''): readonly Problem[] {
     },
     {
       words: 'nobody has been counted for four weeks',
-      found: `${gauge(of, 'library_people_entered_usual_today', when)} unless on (customer, branch) ${lastSeen}`,
+      found: neverSeen,
+      since: `0 * (${neverSeen}) + time() - ${4 * WEEK}`,
     },
-    { words: 'no entries are counted', found: entries, missed: entries },
-    { words: 'no exits are counted', found: exits, missed: exits },
+    {
+      words: 'no entries are counted',
+      found: entries,
+      since: `time() - ${unchangedFor(todayOf(of, 'entered'), 'customer, branch')}`,
+      missed: entries,
+    },
+    {
+      words: 'no exits are counted',
+      found: exits,
+      since: `time() - ${unchangedFor(todayOf(of, 'exited'), 'customer, branch')}`,
+      missed: exits,
+    },
     {
       words: 'a door counts nobody',
       found: missedAtDeadDoors(of, when),
+      since: deadDoorsSince(of),
       missed: missedAtDeadDoors(of, when),
     },
     {
@@ -129,6 +146,24 @@ export function missedByDoor(of: Selection, when = ''): string {
   const silent = `${ofDoors('entered_today', of, when)} + ${ofDoors('exited_today', of, when)} == 0`;
   const today = `max by (customer) (library_people_entered_today{${of.sites},branch=""}${modifier(when)})`;
   return `(${share} >= ${MAIN_DOOR} and on (customer, device) ${silent}) * on (customer) group_left () ${today}`;
+}
+
+/** Unix time since which the first dead door of a library has at least counted nobody. */
+function deadDoorsSince(of: Selection): string {
+  const silence = unchangedFor((when) => ofDoors('entered_total', of, when), 'customer, device');
+  return `time() - max by (customer) (${silence} and on (customer, device) (${missedByDoor(of)}))`;
+}
+
+/** Seconds for which a value has at least not changed; absent if that is less than an hour. */
+function unchangedFor(value: (when: string) => string, by: string): string {
+  const steps = HOURS.map(
+    (hours) => `0 * (${value('')} == ${value(`offset ${hours}h`)}) + ${3_600 * hours}`,
+  );
+  return `(${steps.join(` or on (${by}) `)})`;
+}
+
+function todayOf(of: Selection, direction: 'entered' | 'exited'): (when: string) => string {
+  return (when) => gauge(of, `library_people_${direction}_today`, when);
 }
 
 function ofDoors(name: string, { customers }: Selection, when: string): string {

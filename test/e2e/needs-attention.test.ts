@@ -16,6 +16,7 @@ const SEEN = 'library_people_last_seen_timestamp_seconds';
 const EXPECTED = 'library_people_expected_since_last_seen';
 const USUAL = 'library_people_entered_usual_today';
 const IN_TODAY = 'library_people_entered_today';
+const OUT_TODAY = 'library_people_exited_today';
 const INSIDE = 'library_occupancy_people';
 const ESTIMATE = 'library_occupancy_estimate_people';
 const CREDENTIALS = 'library_credentials_valid';
@@ -76,8 +77,12 @@ const WELL: Scenario = {
 const DEAD_DEVICE: Scenario = {
   'library_device_people_entered_today{device="2"}': 0,
   'library_device_people_exited_today{device="2"}': 0,
+  'library_device_people_entered_total{device="2"}': until(END - DAY, 2_900, 3_000),
 };
 const TWO_HOURS_AGO = END - 2 * HOUR;
+const THREE_HOURS_AGO = END - 3 * HOUR;
+/** A count that increased until then. */
+const STOPPED = stopsAt(THREE_HOURS_AGO, (minute) => minute);
 const SILENT: Scenario = { [SEEN]: stopsAt(TWO_HOURS_AGO, now), [EXPECTED]: 10 };
 const OLD: Scenario = { [accepted('people')]: stopsAt(TWO_HOURS_AGO, now) };
 const FAILING: Scenario = { ...OLD, [up('people')]: 0 };
@@ -97,18 +102,42 @@ interface Row {
   readonly name?: string;
   readonly problem: string;
   /** Minute; by default it is not known. */
-  readonly since?: number;
+  readonly since?: number | undefined;
   readonly missed?: number;
 }
 
-const CASES: readonly (readonly [string, Scenario, string, number?, number?])[] = [
+const CASES: readonly (readonly [string, Scenario, string, (number | undefined)?, number?])[] = [
   ['ten were expected since the last count', SILENT, NOBODY, TWO_HOURS_AGO, 10],
   ['nine were expected since the last count', { ...SILENT, [EXPECTED]: 9 }, NONE],
-  ['nobody was seen within four weeks', { [SEEN]: null }, 'nobody has been counted for four weeks'],
+  [
+    'nobody was seen within four weeks',
+    { [SEEN]: null },
+    'nobody has been counted for four weeks',
+    END - 28 * DAY,
+  ],
   ['nobody was seen, and its history is not read', { [SEEN]: null, [USUAL]: null }, NONE],
-  ['six entries are missing', { [missing('in')]: 6 }, 'no entries are counted', NOT_KNOWN, 6],
-  ['six exits are missing', { [missing('out')]: 6 }, 'no exits are counted', NOT_KNOWN, 6],
-  ['a door that counts three of ten counts nobody', DEAD_DEVICE, DOOR, NOT_KNOWN, 150],
+  [
+    'six entries are missing',
+    { [missing('in')]: 6, [IN_TODAY]: STOPPED },
+    'no entries are counted',
+    THREE_HOURS_AGO,
+    6,
+  ],
+  [
+    'six exits are missing',
+    { [missing('out')]: 6, [OUT_TODAY]: STOPPED },
+    'no exits are counted',
+    THREE_HOURS_AGO,
+    6,
+  ],
+  [
+    'six entries are missing within an hour',
+    { [missing('in')]: 6, [IN_TODAY]: (minute) => minute },
+    'no entries are counted',
+    undefined,
+    6,
+  ],
+  ['a door that counts three of ten counts nobody', DEAD_DEVICE, DOOR, END - DAY, 150],
   [
     'a door counts nobody that few use',
     { ...DEAD_DEVICE, 'library_device_people_entered_total{device="2"}': 900 },
@@ -151,7 +180,7 @@ test.each(
     since,
     missed,
   })),
-)('$title: $problem', async ({ change, problem, since = NOT_KNOWN, missed = NOT_KNOWN }) => {
+)('$title: $problem', async ({ change, problem, since, missed = NOT_KNOWN }) => {
   const row = { customer: 'riverside', problem, since, missed };
   expect(await failuresWith({ ...WELL, ...change }, problem === NONE ? [] : [row])).toBe('');
 });
@@ -237,10 +266,7 @@ function failuresWith(
       expr: `sum by (customer, name, problem) (${problemsSince(BRANCHES)})`,
       samples: rows.map(
         (row) =>
-          [
-            labelsOf(row),
-            row.since === undefined || row.since < 0 ? NOT_KNOWN : 1_000 * now(row.since),
-          ] as const,
+          [labelsOf(row), row.since === undefined ? NOT_KNOWN : 1_000 * now(row.since)] as const,
       ),
     },
     {
