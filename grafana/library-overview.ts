@@ -6,7 +6,7 @@ import { BigValueColorMode, BigValueTextMode } from '@grafana/grafana-foundation
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { frame, librariesByLabel, rowsChoice } from './frame.ts';
 import { lines, namedStat, narrowLegend, now, overTime, stat } from './panels.ts';
-import { problemsSince, trusted, trustedAtEnd } from './problems.ts';
+import { problemsMissed, trusted, trustedAtEnd } from './problems.ts';
 import {
   LABELLED_LIBRARIES as OF,
   capacity,
@@ -72,7 +72,7 @@ function problems() {
     .colorMode(BigValueColorMode.BackgroundSolid)
     .thresholds(thresholds([base('transparent'), step(1, ON_RED)]))
     .mappings(mappings({ 0: ['none', 'transparent'] }))
-    .withTarget(now(`count(${problemsSince(OF)}) or 0 * count(${info(OF)})`, 'problems'));
+    .withTarget(now(`count(${problemsMissed(OF)}) or 0 * count(${info(OF)})`, 'problems'));
 }
 
 function open() {

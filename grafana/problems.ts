@@ -13,8 +13,8 @@ const FAILING = 300;
 /** Seconds: the limit of the alert LibraryDataStale. */
 const OLD = 900;
 const WEEK = 7 * 86_400;
-/** What is tried to find out for how long a value has not changed. */
-const HOURS = [168, 72, 48, 24, 12, 6, 3, 2, 1];
+/** What is tried to find out for how long a counter or a count of today has not changed; each step costs. */
+const HOURS = { counter: [168, 24, 6], today: [6, 2] };
 /** Share of the month's entries: others may be opened on some days only, as in the rules. */
 const MAIN_DOOR = 0.1;
 
@@ -24,7 +24,7 @@ interface Problem {
   readonly words: string;
   /** A series for each library or site that has it. */
   readonly found: string;
-  /** Seconds of the Unix time since when, as far as it is known. */
+  /** Milliseconds of the Unix time since when, -1 where it is not known, of all that can have it. */
   readonly since?: string;
   /** People who were not counted. */
   readonly missed?: string;
@@ -38,7 +38,7 @@ const ALL = 'stream=~"people|logins|branch"';
 /** Problems of a whole library, in the order of causes. The time is that of the query: not for charts. */
 function problemsOfCustomers(of: Selection): readonly Problem[] {
   const accepted = byStream(of, ACCEPTED, ALL);
-  const since = `min by (customer) (${accepted})`;
+  const since = `(1000 * min by (customer) (${accepted}) or on (customer) 0 * ${info(of)} - 1)`;
   return [
     {
       words: 'the credentials are refused',
@@ -80,24 +80,24 @@ function faultsOfSites(of: Selection, when = ''): readonly Problem[] {
     {
       words: 'nobody is being counted',
       found: `${expected} >= ${MANY}`,
-      since: lastSeen,
+      since: `1000 * ${lastSeen}`,
       missed: expected,
     },
     {
       words: 'nobody has been counted for four weeks',
       found: neverSeen,
-      since: `0 * (${neverSeen}) + time() - ${4 * WEEK}`,
+      since: `1000 * (0 * ${usual} + time() - ${4 * WEEK})`,
     },
     {
       words: 'no entries are counted',
       found: entries,
-      since: `time() - ${unchangedFor(todayOf(of, 'entered'), 'customer, branch')}`,
+      since: unchangedSince(todayOf(of, 'entered')),
       missed: entries,
     },
     {
       words: 'no exits are counted',
       found: exits,
-      since: `time() - ${unchangedFor(todayOf(of, 'exited'), 'customer, branch')}`,
+      since: unchangedSince(todayOf(of, 'exited')),
       missed: exits,
     },
     {
@@ -148,15 +148,30 @@ export function missedByDoor(of: Selection, when = ''): string {
   return `(${share} >= ${MAIN_DOOR} and on (customer, device) ${silent}) * on (customer) group_left () ${today}`;
 }
 
-/** Unix time since which the first dead door of a library has at least counted nobody. */
+/** Since when the first dead door of a library has counted nobody, at least. */
 function deadDoorsSince(of: Selection): string {
-  const silence = unchangedFor((when) => ofDoors('entered_total', of, when), 'customer, device');
-  return `time() - max by (customer) (${silence} and on (customer, device) (${missedByDoor(of)}))`;
+  const silence = unchangedFor(
+    HOURS.counter,
+    (when) => ofDoors('entered_total', of, when),
+    'customer, device',
+  );
+  const longest = `max by (customer) (${silence} and on (customer, device) (${missedByDoor(of)}))`;
+  return `(1000 * (time() - ${longest}) or on (customer) 0 * ${info(of)} - 1)`;
 }
 
-/** Seconds for which a value has at least not changed; absent if that is less than an hour. */
-function unchangedFor(value: (when: string) => string, by: string): string {
-  const steps = HOURS.map(
+/** Since when a value of sites has not changed, at least. */
+function unchangedSince(value: (when: string) => string): string {
+  const silence = unchangedFor(HOURS.today, value, 'customer, branch');
+  return `(1000 * (time() - ${silence}) or on (customer, branch) 0 * ${value('')} - 1)`;
+}
+
+/** Seconds for which a value has not changed, at least; absent if that is less than the fewest hours. */
+function unchangedFor(
+  hoursTried: readonly number[],
+  value: (when: string) => string,
+  by: string,
+): string {
+  const steps = hoursTried.map(
     (hours) => `0 * (${value('')} == ${value(`offset ${hours}h`)}) + ${3_600 * hours}`,
   );
   return `(${steps.join(` or on (${by}) `)})`;
@@ -211,19 +226,16 @@ function anyOf(problems: readonly Problem[]): string {
  * or exporter that has one, with the labels customer, name (of the branch), problem and rank.
  */
 export function problemsSince(of: Selection): string {
-  return `${rows(of, sinceWhen)} or ${exportersSince(of)}`;
+  return `${rows(of, sinceWhen)} or ${exporterRows(of, 'since')}`;
 }
 
 /** About how many people were not counted, of the problems that {@link problemsSince} lists. */
 export function problemsMissed(of: Selection): string {
-  return `${rows(of, howManyMissed)} or 0 * (${exportersSince(of)}) - 1`;
+  return `${rows(of, howManyMissed)} or ${exporterRows(of, 'missed')}`;
 }
 
 function sinceWhen({ found, since }: Problem, by: string): string {
-  const unknown = `0 * (${found}) - 1`;
-  return since === undefined
-    ? unknown
-    : `1000 * (${since} and on (${by}) (${found})) or on (${by}) ${unknown}`;
+  return since === undefined ? `0 * (${found}) - 1` : `${since} and on (${by}) (${found})`;
 }
 
 function howManyMissed({ found, missed }: Problem, by: string): string {
@@ -247,14 +259,18 @@ function rows(of: Selection, value: (problem: Problem, by: string) => string): s
 }
 
 /** Exporters that do not answer, since their last answer; or that there is no library at all. */
-function exportersSince({ customers }: Selection): string {
+function exporterRows({ customers }: Selection, value: 'since' | 'missed'): string {
   const [job] = customers.split(',');
-  const last = `max by (job, instance) (max_over_time(timestamp(library_exporter_build_info{${job}})[1d:1m]))`;
-  const down = `1000 * ${last} and on (job, instance) up{${job}} == 0`;
-  const nothing = `0 * absent(library_customer_info{${job}}) - 1 unless on () up{${job}} == 0`;
-  const ranked = `label_replace(${down}, "rank", "a", "", "")`;
-  const rowsOfExporters = `label_replace(${ranked}, "problem", "exporter $1 does not answer", "instance", "(.+)")`;
-  return `${rowsOfExporters} or ${sayingWhat(nothing, 'no library is exported', 0)}`;
+  const info = `library_exporter_build_info{${job}}`;
+  const down = `up{${job}} == 0`;
+  const last =
+    value === 'since'
+      ? `1000 * max_over_time(timestamp(${info})[1d:2m])`
+      : `0 * last_over_time(${info}[1d]) - 1`;
+  const found = `max by (job, instance) (${last}) and on (job, instance) ${down}`;
+  const exporters = `label_replace(label_replace(${found}, "rank", "a", "", ""), "problem", "exporter $1 does not answer", "instance", "(.+)")`;
+  const nothing = `0 * absent(library_customer_info{${job}}) - 1 unless on () ${down}`;
+  return `${exporters} or ${sayingWhat(nothing, 'no library is exported', 0)}`;
 }
 
 function sayingWhat(series: string, words: string, rank: number): string {

@@ -80,9 +80,9 @@ const DEAD_DEVICE: Scenario = {
   'library_device_people_entered_total{device="2"}': until(END - DAY, 2_900, 3_000),
 };
 const TWO_HOURS_AGO = END - 2 * HOUR;
-const THREE_HOURS_AGO = END - 3 * HOUR;
+const SIX_HOURS_AGO = END - 6 * HOUR;
 /** A count that increased until then. */
-const STOPPED = stopsAt(THREE_HOURS_AGO, (minute) => minute);
+const STOPPED = stopsAt(SIX_HOURS_AGO, (minute) => minute);
 const SILENT: Scenario = { [SEEN]: stopsAt(TWO_HOURS_AGO, now), [EXPECTED]: 10 };
 const OLD: Scenario = { [accepted('people')]: stopsAt(TWO_HOURS_AGO, now) };
 const FAILING: Scenario = { ...OLD, [up('people')]: 0 };
@@ -120,14 +120,14 @@ const CASES: readonly (readonly [string, Scenario, string, (number | undefined)?
     'six entries are missing',
     { [missing('in')]: 6, [IN_TODAY]: STOPPED },
     'no entries are counted',
-    THREE_HOURS_AGO,
+    SIX_HOURS_AGO,
     6,
   ],
   [
     'six exits are missing',
     { [missing('out')]: 6, [OUT_TODAY]: STOPPED },
     'no exits are counted',
-    THREE_HOURS_AGO,
+    SIX_HOURS_AGO,
     6,
   ],
   [
