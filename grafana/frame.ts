@@ -118,17 +118,25 @@ export function librariesByLabel(): QueryVariableBuilder[] {
   ];
 }
 
-/** A variable for what has a row in a table: the labels by which queries are grouped, as far as they have them. */
-export function rowsChoice(): CustomVariableBuilder {
-  const rows = [
-    { text: 'branches', value: 'customer, branch, name', selected: true },
-    { text: 'libraries', value: 'customer', selected: false },
-  ];
-  return new CustomVariableBuilder('rows')
+/**
+ * What may have a row in a table, and the labels by which queries are then grouped, as far as they have them. The
+ * first is the default.
+ */
+type Rows = Readonly<Record<string, string>>;
+
+/** A variable for what has a row in a table. */
+export function rowsChoice(rows: Rows): CustomVariableBuilder {
+  const options = Object.entries(rows).map(([text, value], index) => ({
+    text,
+    value,
+    selected: index === 0,
+  }));
+  const variable = new CustomVariableBuilder('rows')
     .label('Rows')
-    .values(rows.map(({ text, value }) => `${text} : ${value.replaceAll(',', '\\,')}`).join(','))
-    .options(rows)
-    .current({ selected: true, text: 'branches', value: 'customer, branch, name' });
+    .values(options.map(({ text, value }) => `${text} : ${value.replaceAll(',', '\\,')}`).join(','))
+    .options(options);
+  const [first] = options;
+  return first === undefined ? variable : variable.current(first);
 }
 
 /** A variable for exporters. */

@@ -39,6 +39,7 @@ import {
   toCustomer,
 } from './theme.ts';
 
+const ROWS = { branches: 'customer, branch, name', libraries: 'customer' };
 const USUAL_HOUR = gauge(OF, 'library_people_entered_usual_hour');
 
 /** The whole dashboard, before `dashboardFile` finishes it. */
@@ -47,7 +48,7 @@ export function libraryOverview(): Dashboard {
     'library-overview',
     'What is broken, how busy each branch is, and whether that is usual.',
   ).time({ from: 'now/d', to: 'now' });
-  [...librariesByLabel(), rowsChoice()].forEach((variable) => dashboard.withVariable(variable));
+  [...librariesByLabel(), rowsChoice(ROWS)].forEach((variable) => dashboard.withVariable(variable));
   return dashboard
     .withPanel(problems())
     .withPanel(insideNow(2, OF).span(5))
