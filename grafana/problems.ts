@@ -190,7 +190,8 @@ function ofDoors(name: string, { customers }: Selection, when: string): string {
  * list. For queries of now, not for charts.
  */
 export function trusted(of: Selection, value: string): string {
-  const customers = problemsOfCustomers(of).slice(0, 3);
+  // Without data there is no value to leave out.
+  const customers = problemsOfCustomers(of).slice(0, -1);
   return (
     `(${value} unless on (customer) (${anyOf(customers)})` +
     ` unless on (customer, branch) (${anyOf(faultsOfSites(of))})${labelled(of)})`
@@ -269,7 +270,8 @@ function exporterRows({ customers }: Selection, value: 'since' | 'missed'): stri
       : `0 * last_over_time(${info}[1d]) - 1`;
   const found = `max by (job, instance) (${last}) and on (job, instance) ${down}`;
   const exporters = `label_replace(label_replace(${found}, "rank", "a", "", ""), "problem", "exporter $1 does not answer", "instance", "(.+)")`;
-  const nothing = `0 * absent(library_customer_info{${job}}) - 1 unless on () ${down}`;
+  const anyDown = `(last_over_time(${info}[1d]) and on (job, instance) ${down})`;
+  const nothing = `0 * absent(library_customer_info{${job}}) - 1 unless on () ${anyDown}`;
   return `${exporters} or ${sayingWhat(nothing, 'no library is exported', 0)}`;
 }
 
