@@ -97,15 +97,17 @@ function exportersDown() {
 function withoutNewData() {
   const recent = `time() - ${lastSuccess(`,${OF_MINUTES}`)} <= 900`;
   const failing = `max by (customer, stream) (library_polls_total{${CHOSEN},${OF_MINUTES}}) unless on (customer, stream) ${recent}`;
+  const fine = `(${LIBRARIES} unless on (customer) (${failing}))`;
+  const ofLastDay = `(${LIBRARIES} or max by (customer) (library_customer_info{${CHOSEN}} offset 1d))`;
   return namedStat(
     2,
     'Libraries without new data',
-    'Without a good poll of people or logins for 15 minutes, or ever. One that two exporters poll counts once.',
+    'Without a good poll of people or logins for 15 minutes, or ever; also those of an exporter that has stopped answering within a day. One that two exporters poll counts once.',
   )
     .span(5)
     .withTarget(
       now(
-        `(count(count by (customer) (${failing})) or 0 * count(${LIBRARIES})) * on () group_left (m) count_values("m", count(${LIBRARIES}))`,
+        `(count(${ofLastDay} unless on (customer) ${fine}) or 0 * count(${ofLastDay})) * on () group_left (m) count_values("m", count(${ofLastDay}))`,
         'of {{m}} libraries',
       ),
     )
