@@ -70,17 +70,17 @@ function failing(of: Selection, streams: string, seconds: number): string {
  * fewer is right.
  */
 function faultsOfSites(of: Selection, when = ''): readonly Problem[] {
-  const expected = least(of, 'library_people_expected_since_last_seen', '', when);
+  const expected = orWithinAnHour('min', of, 'library_people_expected_since_last_seen', when);
   const entries = missingIn('in', of, when);
   const exits = missingIn('out', of, when);
-  const lastSeen = gauge(of, 'library_people_last_seen_timestamp_seconds', when);
+  const lastSeen = orWithinAnHour('max', of, 'library_people_last_seen_timestamp_seconds', when);
   const usual = gauge(of, 'library_people_entered_usual_today', when);
   const neverSeen = `${usual} unless on (customer, branch) ${lastSeen}`;
   return [
     {
       words: 'nobody is being counted',
       found: `${expected} >= ${MANY}`,
-      since: `1000 * ${lastSeen}`,
+      since: `(1000 * ${lastSeen} or on (customer, branch) 0 * ${expected} - 1)`,
       missed: expected,
     },
     {
@@ -113,14 +113,22 @@ function faultsOfSites(of: Selection, when = ''): readonly Problem[] {
   ];
 }
 
-/** Counts that did not come in one direction, while people were counted in the other. */
-function missingIn(direction: 'in' | 'out', of: Selection, when: string): string {
-  const metric = 'library_people_direction_expected_since_last_seen';
-  return `${least(of, metric, `,direction="${direction}"`, when)} >= ${MANY_IN_ONE_DIRECTION}`;
+/** A gauge of sites; within an hour after its last value that, because a new exporter reads the history first. */
+function orWithinAnHour(
+  aggregation: 'min' | 'max',
+  { sites }: Selection,
+  metric: string,
+  when: string,
+): string {
+  const by = `${aggregation} by (customer, branch)`;
+  const before = `last_over_time(${metric}{${sites}}[1h]${modifier(when)})`;
+  return `(${by} (${metric}{${sites}}${modifier(when)}) or ${by} (${before}))`;
 }
 
-function least({ sites }: Selection, metric: string, matcher: string, when: string): string {
-  return `min by (customer, branch) (${metric}{${sites}${matcher}}${modifier(when)})`;
+/** Counts that did not come in one direction, while people were counted in the other. */
+function missingIn(direction: 'in' | 'out', { sites }: Selection, when: string): string {
+  const series = `library_people_direction_expected_since_last_seen{${sites},direction="${direction}"}`;
+  return `min by (customer, branch) (${series}${modifier(when)}) >= ${MANY_IN_ONE_DIRECTION}`;
 }
 
 /** More people inside than the capacity: a problem, but not of the counts. */

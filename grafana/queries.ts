@@ -48,21 +48,6 @@ export function customerGauge(of: Selection, metric: string, when = ''): string 
   return `max by (customer) (${metric}{${of.customers}}${after(when)})`;
 }
 
-/**
- * Increase of a counter within a window, by site: that of the branches where a library is polled by branch,
- * else that of the library.
- */
-export function counter(
-  of: Selection,
-  name: 'people_entered' | 'people_exited',
-  window: string,
-  when = '',
-): string {
-  const range = `{${of.sites}}[${window}]${after(when)}`;
-  const branches = `max by (customer, branch) (increase(library_branch_${name}_total${range}))`;
-  return `(${branches} or on (customer) max by (customer) (increase(library_${name}_total${range})))`;
-}
-
 /** Increase of the logins within a window, by library: they belong to no branch. */
 export function logins(of: Selection, window: string, when = ''): string {
   return `max by (customer) (increase(library_logins_total{${of.customers}}[${window}]${after(when)}))`;

@@ -108,6 +108,17 @@ interface Row {
 
 const CASES: readonly (readonly [string, Scenario, string, (number | undefined)?, number?])[] = [
   ['ten were expected since the last count', SILENT, NOBODY, TWO_HOURS_AGO, 10],
+  [
+    'a new exporter has not read the history yet',
+    {
+      [EXPECTED]: until(END - HOUR / 2, 10, undefined),
+      [SEEN]: until(END - HOUR / 2, stopsAt(TWO_HOURS_AGO, now), undefined),
+      [USUAL]: null,
+    },
+    NOBODY,
+    TWO_HOURS_AGO,
+    10,
+  ],
   ['nine were expected since the last count', { ...SILENT, [EXPECTED]: 9 }, NONE],
   [
     'nobody was seen within four weeks',
