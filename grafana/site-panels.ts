@@ -49,9 +49,13 @@ export function today(id: number, of: Selection) {
 }
 
 function compared(id: number, title: string, of: Selection, value: string, usual: string) {
-  const description = `Beside it what is usual by now on this weekday, for the same branches. ${LEFT_OUT}`;
-  return namedStat(id, title, description)
-    .withTarget(now(summed(of, trusted(of, comparable(value, usual))), OF_BRANCHES))
+  const both = summed(of, trusted(of, comparable(value, usual)));
+  return namedStat(
+    id,
+    title,
+    `Beside it what is usual by now on this weekday, for the same branches; alone where that is not known yet. ${LEFT_OUT}`,
+  )
+    .withTarget(now(`${both} or on () ${summed(of, trusted(of, value))}`, OF_BRANCHES))
     .withTarget(now(`sum(${trusted(of, comparable(usual, value))})`, 'usual'))
     .overrideByName('usual', inColour('text'));
 }
