@@ -47,7 +47,7 @@ export function createHistory(
   const counters = days[0]?.counts ?? [];
   const lastSeenMs = counters.map((_, counter) =>
     days.reduce<number | undefined>(
-      (newest, day) => lastSeenIn(day, Infinity, counter) ?? newest,
+      (newest, day) => lastSeenIn(day, day.day.endMs, counter) ?? newest,
       undefined,
     ),
   );

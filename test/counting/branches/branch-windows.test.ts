@@ -8,10 +8,12 @@ import {
   isPastKnown,
   pastDaysOf,
 } from '../../../src/counting/branches/branch-values.ts';
+import { packSums, pastDayOfKey, unknownDay } from '../../../src/counting/branches/branch-day.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
+import { createHistory } from '../../../src/counting/occupancy/history.ts';
 import { countInMinute, positiveSums } from '../../../src/counting/rows/day-counts.ts';
-import { COPENHAGEN } from '../../support/owner.ts';
+import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
 import { at, BranchFixture } from './fixture.ts';
 
 const NORTH = '101';
@@ -253,6 +255,17 @@ describe('the days before', () => {
     await branches.pollUntil(endMs + HOUR_MS, 10 * MINUTE_MS);
     expect(pastTotals(branches, NORTH).at(-1)).toEqual([minutes / 20, 0]);
   });
+});
+
+test('a day that ends within an hour has nobody after its end', () => {
+  // Clocks were set forward by half an hour.
+  const day = { startMs: at(4), endMs: at(4) + 23.5 * HOUR_MS };
+  const none = [0, 0, 0, 0];
+  const sums = [...Array.from({ length: 23 }, () => none), [1, 0, 1, 0]];
+  const branchDay = { ...unknownDay(day, HOUR_MS), sums: sums.map(packSums) };
+  const counts = pastDayOfKey(CALENDAR, branchDay, 0);
+  const history = createHistory(CALENDAR, { startMs: day.endMs, endMs: at(4, 0, -2) }, [counts]);
+  expect(history.lastSeenMs).toEqual([day.endMs - 15 * MINUTE_MS, undefined]);
 });
 
 test('a branch appears and goes', async () => {
