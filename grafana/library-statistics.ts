@@ -1,128 +1,188 @@
 /** Totals by day and month, for the annual report. */
+import { BarAlignment, BigValueTextMode } from '@grafana/grafana-foundation-sdk/common';
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
-import * as units from '@grafana/grafana-foundation-sdk/units';
-import { all, customerChoice, frame } from './frame.ts';
-import { explanation, groupedBy, hourlyBars, now, overTime, stat } from './panels.ts';
-import { CHOSEN, growth, perCustomer } from './earlier-queries.ts';
-import { matrix, table } from './tables.ts';
+import { frame, librariesByLabel, rowsChoice } from './frame.ts';
+import {
+  byRowAndMonth,
+  endedEarly,
+  enteredThisMonth,
+  entriesOfDays,
+  entriesOfMonths,
+  inRow,
+  largestMonth,
+  loginsOfMonths,
+  missedByMonth,
+  withLabel,
+  withName,
+} from './months.ts';
+import { groupedBy, hourlyBars, now, overTime, stat } from './panels.ts';
+import { trusted } from './problems.ts';
+import {
+  LABELLED_LIBRARIES as OF,
+  comparable,
+  customerGauge,
+  info,
+  labelled,
+  summed,
+} from './queries.ts';
+import { matrix, table, withColumns } from './tables.ts';
+import { dashFor, inColour, toCustomer } from './theme.ts';
 
-const MONTH_START = `${perCustomer('library_period_start_timestamp_seconds')} + ${perCustomer('library_utc_offset_seconds')}`;
+/** Branches by name, and groups by the label that is chosen, such as a region. */
+const ROWS = { libraries: 'customer', branches: 'customer, name', 'regions by label': 'group' };
+/** The tables whose responses those of years use as well. */
+const MONTHS_OF_ENTRIES = 6;
+const MONTHS_OF_LOGINS = 7;
+const OF_BRANCHES = '{{n}} of {{m}} branches';
+const A_YEAR_AGO = 'offset 365d';
+const WORDS =
+  'The running month is one so far. In a month with gaps a branch was not counted for a time: see Months with missing counts.';
 
 /** The whole dashboard, before `dashboardFile` finishes it. */
 export function libraryStatistics(): Dashboard {
-  return frame('library-statistics', 'Totals by day and month.')
-    .time({ from: 'now-90d', to: 'now' })
-    .refresh('15m')
-    .withVariable(all(customerChoice()))
-    .withPanel(total(1, 'Entries this month', 'library_people_entered_total'))
+  const dashboard = frame('library-statistics', 'Totals by day and month, for the annual report.')
+    .time({ from: 'now-1y/y', to: 'now' })
+    .refresh('15m');
+  [...librariesByLabel(), rowsChoice(ROWS)].forEach((variable) => dashboard.withVariable(variable));
+  return dashboard
+    .withPanel(entriesThisMonth())
     .withPanel(againstLastYear())
-    .withPanel(total(2, 'Logins this month', 'library_logins_total'))
-    .withPanel(sevenDays())
-    .withPanel(weekChange())
-    .withPanel(perDay(5, 'Entries per day', 'library_people_entered_total'))
-    .withPanel(perDay(6, 'Logins per day', 'library_logins_total'))
-    .withPanel(perMonth(7, 'Entries per month', 'library_people_entered_total'))
-    .withPanel(perMonth(8, 'Logins per month', 'library_logins_total'))
-    .withPanel(perYear(9, 'Entries per year', 7))
-    .withPanel(perYear(10, 'Logins per year', 8))
-    .withPanel(words())
+    .withPanel(loginsThisMonth())
+    .withPanel(loginsAgainstLastYear())
+    .withPanel(perDay())
+    .withPanel(
+      perMonth(MONTHS_OF_ENTRIES, 'Entries by month', byRowAndMonth(OF, entriesOfMonths(OF))),
+    )
+    .withPanel(perMonth(MONTHS_OF_LOGINS, 'Logins by month', byRowAndMonth(OF, loginsOfMonths(OF))))
+    .withPanel(perYear(8, 'Entries by year', MONTHS_OF_ENTRIES))
+    .withPanel(perYear(9, 'Logins by year', MONTHS_OF_LOGINS))
+    .withPanel(incomplete())
     .build();
 }
 
-function total(id: number, title: string, counter: string) {
-  return stat(id, title, 'All chosen libraries together, since the month started.')
-    .span(5)
-    .withTarget(now(`sum(${perCustomer(counter)})`, title));
+function entriesThisMonth() {
+  const { all, running } = entriesOfMonths(OF);
+  const months = `group by (month) (${running})`;
+  return stat(
+    1,
+    'Entries this month',
+    'The sum of the running month in the table below, also of branches whose exporter does not answer now.',
+  )
+    .span(6)
+    .textMode(BigValueTextMode.ValueAndName)
+    .withTarget(now(summed(OF, withLabel(OF, `${all} and on (month) ${months}`)), OF_BRANCHES));
 }
 
 function againstLastYear() {
-  const entered = perCustomer('library_people_entered_total');
-  const before = perCustomer('library_people_entered_total', 'offset 365d');
+  const entered = enteredThisMonth(OF);
+  const before = enteredThisMonth(OF, A_YEAR_AGO);
   return stat(
-    12,
-    'Against last year',
-    'Entries since the month started against the same days of the same month last year, of the libraries that have both.',
+    2,
+    'Month to date, against last year',
+    'Entries of this month, and of the same days of the same month last year: of the branches that have both and no problem now.',
   )
-    .span(5)
+    .span(6)
+    .withTarget(now(summed(OF, trusted(OF, comparable(entered, before))), OF_BRANCHES))
+    .withTarget(now(`sum(${trusted(OF, comparable(before, entered))})`, 'last year'))
+    .overrideByName('last year', inColour('text'));
+}
+
+function loginsThisMonth() {
+  const { all, running } = loginsOfMonths(OF);
+  return stat(3, 'Logins this month', 'The sum of the running month in the table below.')
+    .span(6)
+    .textMode(BigValueTextMode.ValueAndName)
     .withTarget(
       now(
-        `sum(${entered} and on (customer) ${before}) / (sum(${before} and on (customer) ${entered}) > 0) - 1`,
-        'change',
+        ofLibraries(withLabel(OF, `${all} and on (month) group by (month) (${running})`)),
+        OF_LIBRARIES,
       ),
-    )
-    .unit(units.PercentUnit);
+    );
 }
 
-function sevenDays() {
-  return stat(3, 'Entries, 7 days', 'All chosen libraries together.')
-    .span(4)
-    .withTarget(now(`sum(${growth('library_people_entered_total', '1w')})`, 'entries'));
+function loginsAgainstLastYear() {
+  const total = `${customerGauge(OF, 'library_logins_total')}${labelled(OF)}`;
+  const before = `${customerGauge(OF, 'library_logins_total', A_YEAR_AGO)}${labelled(OF)}`;
+  return stat(
+    4,
+    'Logins, against last year',
+    'Logins of this month, and of the same days of the same month last year: of the libraries that have both.',
+  )
+    .span(6)
+    .withTarget(now(ofLibraries(`(${total} and on (customer) ${before})`), OF_LIBRARIES))
+    .withTarget(now(`sum(${before} and on (customer) ${total})`, 'last year'))
+    .overrideByName('last year', inColour('text'));
 }
 
-function weekChange() {
-  const before = `sum(${growth('library_people_entered_total', '1w', 'offset 1w')})`;
-  return stat(4, 'Against the week before', 'Entries of seven days against the seven days before.')
-    .span(5)
-    .withTarget(
-      now(`sum(${growth('library_people_entered_total', '1w')}) / (${before} > 0) - 1`, 'change'),
-    )
-    .unit(units.PercentUnit);
+const OF_LIBRARIES = '{{n}} of {{m}} libraries';
+
+/** A sum over libraries, with the labels `n` and `m`. */
+function ofLibraries(value: string): string {
+  return (
+    `sum(${value}) * on () group_left (n) count_values("n", count(${value}))` +
+    ` * on () group_left (m) count_values("m", count(${info(OF)} or ${info(OF, 'offset 1d')}))`
+  );
 }
 
-function perDay(id: number, title: string, counter: string) {
-  const twelve = `topk(12, ${growth(counter, '$__range', '@ end()')})`;
-  const entries = `round(${growth(counter, '$__interval')})`;
+function perDay() {
+  const largest = `topk(10, sum by ($rows) (${inRow(OF, largestMonth(OF))}))`;
+  const entries = `sum by ($rows) (${inRow(OF, entriesOfDays(OF))})`;
   return hourlyBars(
-    id,
-    title,
-    'The twelve libraries with the most, and all others. Days of the viewer’s time zone. Each bar ends at its time; the running day is not shown.',
+    5,
+    'Entries per day, five weeks',
+    'The ten rows with the most entries, and all others. Days begin at 06:00 in the viewer’s time zone; the running one is so far.',
   )
     .span(24)
-    .height(11)
+    .height(9)
+    .timeFrom('35d')
+    .barAlignment(BarAlignment.After)
     .interval('1d')
-    .withTarget(overTime(`${entries} and on (customer) ${twelve}`))
-    .withTarget(overTime(`sum(${entries} unless on (customer) ${twelve})`, 'others'));
+    .withTarget(overTime(`${entries} and on ($rows) ${largest}`, '{{group}} {{customer}} {{name}}'))
+    .withTarget(overTime(`sum(${entries} unless on ($rows) ${largest})`, 'others'));
 }
 
-/**
- * The counters restart with the month, so the last value of a month is its total. Each step has the
- * month in which the hour after it begins, and the hour's greatest value: also the last one before a restart.
- */
-function monthly(counter: string): string {
-  const value = `max by (customer) (max_over_time(${counter}{${CHOSEN}}[1h] offset -1h))`;
-  const withYear = `${value} * on (customer) group_left (year) count_values by (customer) ("year", year(${MONTH_START}))`;
-  const withMonth = `${withYear} * on (customer) group_left (month) count_values by (customer) ("month", month(${MONTH_START}))`;
-  const twoDigits = `label_replace(max_over_time((${withMonth})[$__range:1h]), "month", "0$1", "month", "(.)")`;
-  return `sum by (customer, year, month) (label_join(${twoDigits}, "month", "-", "year", "month"))`;
-}
-
-function perMonth(id: number, title: string, counter: string) {
-  return matrix(
-    table(
-      id,
-      title,
-      'Exact: the last value of each month. The first month of the time range may be incomplete in Prometheus. Export it from the panel menu: Inspect, Data, Download CSV.',
-    ).withTarget(now(monthly(counter)).format(PromQueryFormat.Table)),
-    { rows: 'month', columns: 'customer', rowsTitle: 'Month' },
-  ).height(8);
+function perMonth(id: number, title: string, query: string) {
+  return matrix(table(id, title, WORDS).withTarget(now(query).format(PromQueryFormat.Table)), {
+    rows: 'row',
+    columns: 'month',
+    rowsTitle: 'Total of',
+  })
+    .span(24)
+    .height(8);
 }
 
 function perYear(id: number, title: string, panelId: number) {
   return matrix(
     groupedBy(
-      table(id, title, 'The months of the time range added up. Choose two years to compare them.'),
+      table(id, title, 'The months of the table above added up, and how many they are.'),
       panelId,
-      ['customer', 'year'],
+      ['row', 'year'],
     ),
-    { rows: 'year', columns: 'customer', rowsTitle: 'Year' },
+    { rows: 'row', columns: 'year', rowsTitle: 'Total of' },
     'Value (sum)',
-  ).height(4);
+  )
+    .span(12)
+    .height(8);
 }
 
-function words() {
-  return explanation(11, [
-    'A monthly total is the last value of the month’s counter: the service’s total then, without records that arrive later. Daily totals are increases as Prometheus computes them, rounded.',
-    'Earlier months need a Prometheus that keeps them (`--storage.tsdb.retention.time`, 15 days by default); `backfill` adds those before the installation. Choose the time range accordingly.',
+function incomplete() {
+  const empty = table(
+    10,
+    'Months with missing counts',
+    'Missed: about how many people in the longest time without a count. Counted until: where values ended before the last day of the month.',
+  )
+    .span(24)
+    .height(6)
+    .noValue('none found')
+    .overrideByName('Library', toCustomer())
+    .overrideByName('Branch', [{ id: 'noValue', value: '–' }]);
+  return withColumns(empty, { month: 'Month', customer: 'Library', name: 'Branch', branch: '' }, [
+    ['Missed', withName(OF, missedByMonth(OF)), dashFor(-1)],
+    [
+      'Counted until',
+      `1000 * ${withName(OF, endedEarly(OF))}`,
+      [...dashFor(-1), { id: 'unit', value: 'dateTimeAsLocal' }],
+    ],
   ]);
 }

@@ -3,11 +3,8 @@
  * Contains no query.
  */
 import { PanelBuilder as BarChart } from '@grafana/grafana-foundation-sdk/barchart';
-import { PanelBuilder as BarGauge } from '@grafana/grafana-foundation-sdk/bargauge';
 import {
   BarAlignment,
-  BarGaugeDisplayMode,
-  BarGaugeSizing,
   BigValueColorMode,
   BigValueGraphMode,
   BigValueTextMode,
@@ -21,7 +18,6 @@ import {
   TooltipDisplayMode,
   VisibilityMode,
   VizLegendOptionsBuilder,
-  VizOrientation,
   VizTextDisplayOptionsBuilder,
   VizTooltipOptionsBuilder,
 } from '@grafana/grafana-foundation-sdk/common';
@@ -31,7 +27,6 @@ import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-s
 import { PanelBuilder as Stat } from '@grafana/grafana-foundation-sdk/stat';
 import { PanelBuilder as StateTimeline } from '@grafana/grafana-foundation-sdk/statetimeline';
 import type { PanelBuilder as Table } from '@grafana/grafana-foundation-sdk/table';
-import { PanelBuilder as Text } from '@grafana/grafana-foundation-sdk/text';
 import { PanelBuilder as TimeSeries } from '@grafana/grafana-foundation-sdk/timeseries';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import { DASHBOARD_DATASOURCE, DATASOURCE, byValue } from './finish.ts';
@@ -79,18 +74,6 @@ export function stat(id: number, title: string, description: string): Stat {
     .textMode(BigValueTextMode.Auto)
     .colorMode(BigValueColorMode.Value)
     .graphMode(BigValueGraphMode.None);
-}
-
-/** One horizontal bar for each series, from 0. */
-export function bars(id: number, title: string, description: string): BarGauge {
-  return plain(new BarGauge(), id, title, description)
-    .height(9)
-    .min(0)
-    .reduceOptions(lastValue())
-    .orientation(VizOrientation.Horizontal)
-    .sizing(BarGaugeSizing.Manual)
-    .maxVizHeight(60)
-    .displayMode(BarGaugeDisplayMode.Basic);
 }
 
 /** Half a row: one line for each series over time, in whole numbers from 0. Gaps stay gaps. */
@@ -228,17 +211,6 @@ export function states(id: number, title: string, description: string): StateTim
     .mergeValues(true)
     .showValue(VisibilityMode.Auto)
     .legend(legend([]).showLegend(false));
-}
-
-/** A row of Markdown text; at most one on a dashboard. */
-export function explanation(id: number, paragraphs: readonly string[]): Text {
-  return new Text()
-    .id(id)
-    .title('What these numbers mean')
-    .description('Where the numbers come from, and why one may be missing.')
-    .span(24)
-    .height(6)
-    .content(paragraphs.join('\n\n'));
 }
 
 /** The query at the end of the time range. */

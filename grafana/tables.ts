@@ -1,11 +1,11 @@
 /** Tables: one row for each customer, device or hour, made of the answers of several queries. */
 import { TableSortByFieldStateBuilder } from '@grafana/grafana-foundation-sdk/common';
-import { FieldColorModeId, MappingType } from '@grafana/grafana-foundation-sdk/dashboard';
-import type { DynamicConfigValue, ValueMapping } from '@grafana/grafana-foundation-sdk/dashboard';
+import { ThresholdsConfigBuilder, ThresholdsMode } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { DynamicConfigValue } from '@grafana/grafana-foundation-sdk/dashboard';
 import { PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as Table } from '@grafana/grafana-foundation-sdk/table';
 import { byValue } from './finish.ts';
-import { AS_IT_IS, NOT_KNOWN, WEEKDAYS, colours, inWords } from './theme.ts';
+import { AS_IT_IS, BLUES, dashFor } from './theme.ts';
 import { now, plain } from './panels.ts';
 
 /**
@@ -73,18 +73,13 @@ export function sorted(panel: Table, heading: string): Table {
   return panel.sortBy([new TableSortByFieldStateBuilder().displayName(heading).desc(true)]);
 }
 
-/** Hours in which a library is closed are no numbers to read. */
-const NOTHING: ValueMapping = {
-  type: MappingType.ValueToText,
-  options: { 0: { text: '·', index: 0 } },
-};
-const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'));
 /** What Grafana calls the column of the rows' names after the query's rows became a matrix. */
-const CORNER = 'weekday\\hour';
+const CORNER = 'hour\\weekday';
+const SHORT_WEEKDAYS = { 1: 'Mo', 2: 'Tu', 3: 'We', 4: 'Th', 5: 'Fr', 6: 'Sa', 7: 'Su' };
 
 /**
- * Makes of a table query, or of another panel's answer grouped, a column for each value of one label, in
- * their order after the total, and a row for each value of another, newest first.
+ * Makes of a table query, or of another panel's answer grouped, a column for each value of one label, the
+ * last one first, and a row for each value of another. Below is the sum of all rows.
  */
 export function matrix(
   panel: Table,
@@ -93,11 +88,10 @@ export function matrix(
 ): Table {
   const corner = `${labels.rows}\\${labels.columns}`;
   return panel
-    .span(24)
-    .minWidth(110)
+    .minWidth(105)
     .withTransformation({
       id: 'sortBy',
-      options: { fields: {}, sort: [{ field: labels.columns }] },
+      options: { fields: {}, sort: [{ field: labels.columns, desc: true }] },
     })
     .withTransformation({
       id: 'groupingToMatrix',
@@ -108,39 +102,44 @@ export function matrix(
         emptyValue: 'null',
       },
     })
-    .withTransformation({
-      id: 'sortBy',
-      options: { fields: {}, sort: [{ field: corner, desc: true }] },
-    })
-    .withTransformation({
-      id: 'calculateField',
-      options: { mode: 'reduceRow', reduce: { reducer: 'sum' }, alias: 'Total' },
-    })
+    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: corner }] } })
     .withTransformation({
       id: 'organize',
       options: {
         excludeByName: {},
-        indexByName: { [corner]: 0, Total: 1 },
+        indexByName: { [corner]: 0 },
         renameByName: { [corner]: labels.rowsTitle },
       },
     })
-    .overrideByName(labels.rowsTitle, AS_IT_IS);
+    .overrideByRegexp('/^\\d{4}/', [
+      ...dashFor(-1),
+      { id: 'custom.footer.reducers', value: ['sum'] },
+    ])
+    .overrideByName(labels.rowsTitle, [...AS_IT_IS, { id: 'custom.minWidth', value: 180 }]);
 }
 
-/** A row for each weekday, a column for each hour; the query is one with these two labels only. */
-export function weekByHour(id: number, title: string, description: string, query: string): Table {
+/**
+ * A row for each hour and a column for each weekday, which fits a phone. The query is one with the labels
+ * weekday and hour only.
+ */
+export function hourByWeekday(
+  id: number,
+  title: string,
+  description: string,
+  query: string,
+): Table {
   return table(id, title, description)
-    .span(24)
-    .height(9)
+    .span(12)
+    .height(20)
+    .minWidth(50)
     .min(0)
-    .mappings([NOTHING, NOT_KNOWN])
-    .colorScheme(colours(FieldColorModeId.ContinuousBlues))
+    .thresholds(new ThresholdsConfigBuilder().mode(ThresholdsMode.Percentage).steps(BLUES))
     .withTarget(now(query).format(PromQueryFormat.Table))
     .withTransformation({
       id: 'groupingToMatrix',
       options: {
-        columnField: 'hour',
-        rowField: 'weekday',
+        columnField: 'weekday',
+        rowField: 'hour',
         valueField: 'Value',
         emptyValue: 'null',
       },
@@ -150,15 +149,15 @@ export function weekByHour(id: number, title: string, description: string, query
       id: 'organize',
       options: {
         excludeByName: {},
-        indexByName: placesOf([CORNER, ...HOURS]),
-        renameByName: { [CORNER]: 'Weekday' },
+        indexByName: placesOf([CORNER, ...Object.keys(SHORT_WEEKDAYS)]),
+        renameByName: { [CORNER]: 'Hour', ...SHORT_WEEKDAYS },
       },
     })
-    .overrideByRegexp('^\\d\\d$', [
+    .overrideByRegexp(Object.values(SHORT_WEEKDAYS).join('|'), [
+      ...dashFor(-1),
       { id: 'custom.cellOptions', value: { type: 'color-background', mode: 'basic' } },
-      { id: 'custom.minWidth', value: 34 },
     ])
-    .overrideByName('Weekday', [...inWords(WEEKDAYS), { id: 'custom.width', value: 110 }]);
+    .overrideByName('Hour', [...AS_IT_IS, { id: 'custom.width', value: 50 }]);
 }
 
 function placesOf(names: readonly string[]): Record<string, number> {

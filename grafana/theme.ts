@@ -26,6 +26,14 @@ export const ON_ORANGE = '#FFB357';
 export const ON_RED = '#C4162A';
 export const ON_GREY = '#5C6370';
 
+/** Steps of the share of the largest value: backgrounds on which Grafana's text can be read in both themes. */
+export const BLUES: Threshold[] = [
+  base('#DCEAFF'),
+  step(25, '#B8D4FF'),
+  step(50, '#93BEFF'),
+  step(75, '#1F60C4'),
+];
+
 /** Steps for values that are neither good nor bad. */
 export const PLAIN: Threshold[] = [base('blue')];
 /** Share of the capacity, on bars. */

@@ -105,6 +105,7 @@ test('the queries of dashboards and rules give the same as in Prometheus', async
   ].map((expression) =>
     withChoices(expression)
       .replaceAll('$__range', '24h')
+      .replaceAll('${__from:date:seconds}', String(Math.floor(Date.now() / 1_000) - 86_400))
       .replaceAll(/\$__(rate_interval|interval)\b/g, '1h')
       .replaceAll(/\$(value|branch)\b/g, '.*')
       .replaceAll(/\$(job|instance|customer)\b/g, '.+'),

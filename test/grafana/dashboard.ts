@@ -165,7 +165,7 @@ export function labelValues(query: string): { series: string; label: string } | 
 export const RATE_INTERVAL = '8869990787ms';
 
 /** The names of labels that the reader has chosen: the label timezone, and branches as rows. */
-export function withChoices(expression: string): string {
+function withChoices(expression: string): string {
   return expression.replaceAll('$label', 'timezone').replaceAll('$rows', 'customer, branch');
 }
 
@@ -173,5 +173,6 @@ export function withChoices(expression: string): string {
 export function asPromql(expression: string): string {
   return withChoices(expression)
     .replaceAll('$__rate_interval', RATE_INTERVAL)
-    .replaceAll(/\$__(interval|range)\b/g, '26ms');
+    .replaceAll(/\$__(interval|range)\b/g, '26ms')
+    .replaceAll(/\$\{__from:date:seconds\}/g, '1700000000');
 }

@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { asPromql, queriesOf, readDashboards } from '../grafana/dashboard.ts';
 import { labelsOf } from '../grafana/contract-metrics.ts';
 import { groupingLabels, madeLabels, matchedLabels, selectorsOf } from '../grafana/promql.ts';
 import type { Selector } from '../grafana/promql.ts';
@@ -29,7 +30,7 @@ test.each(EXPRESSIONS)('%s is at most twelve lines long', (_, expression) => {
   expect(expression.trim().split('\n').length).toBeLessThanOrEqual(12);
 });
 
-test('every recording is read by a rule', () => {
+test('every recording is read by a rule or a dashboard', () => {
   const read = new Set(
     EXPRESSIONS.flatMap(([name, expression]) =>
       selectorsOf(expression)
@@ -37,6 +38,10 @@ test('every recording is read by a rule', () => {
         .filter((metric) => metric !== name),
     ),
   );
+  const shown = readDashboards().flatMap(([, { panels }]) =>
+    panels.flatMap(queriesOf).flatMap((query) => selectorsOf(asPromql(query))),
+  );
+  shown.forEach(({ metric }) => read.add(metric));
   expect(RECORDINGS.map(({ record }) => record).filter((record) => !read.has(record))).toEqual([]);
 });
 
