@@ -16,7 +16,7 @@ export interface Selection {
 
 const CUSTOMERS = 'job=~"$job",customer=~"$customer"';
 /** The libraries chosen by name. */
-const LIBRARIES: Selection = { customers: CUSTOMERS, sites: CUSTOMERS, info: CUSTOMERS };
+export const LIBRARIES: Selection = { customers: CUSTOMERS, sites: CUSTOMERS, info: CUSTOMERS };
 /** The libraries chosen by name and by a configured label, such as region. */
 export const LABELLED_LIBRARIES: Selection = {
   ...LIBRARIES,

@@ -165,7 +165,7 @@ export function labelValues(query: string): { series: string; label: string } | 
 export const RATE_INTERVAL = '8869990787ms';
 
 /** The names of labels that the reader has chosen: the label timezone, and branches as rows. */
-function withChoices(expression: string): string {
+export function withChoices(expression: string): string {
   return expression.replaceAll('$label', 'timezone').replaceAll('$rows', 'customer, branch');
 }
 
