@@ -28,12 +28,12 @@ const ENTRIES = whileOpen(`2 * (${entered(OF)} - ${BEFORE} * (${BEFORE} <= bool 
 const INSIDE = whileOpen(insideThen(MIDDLE));
 const SHARE = `(${INSIDE} / ${capacity(OF)})`;
 const INSIDE_NOW = insideThen('');
-const QUARTERS = '$__range:15m';
-const PEAK = `max_over_time(${INSIDE_NOW}[${QUARTERS}])`;
-/** The last quarter-hour with the peak. */
+const HALF_HOURS = `$__range:${STEP}`;
+const PEAK = `max_over_time(${INSIDE_NOW}[${HALF_HOURS}])`;
+/** The last half-hour with the peak. */
 const PEAK_TIME =
   `max_over_time((time() + 0 * (${INSIDE_NOW} == on (customer, branch)` +
-  ` max_over_time(${INSIDE_NOW}[${QUARTERS}] @ end())))[${QUARTERS}])`;
+  ` max_over_time(${INSIDE_NOW}[${HALF_HOURS}] @ end())))[${HALF_HOURS}])`;
 /** Local time of the library in the middle of a step. */
 const LOCAL_TIME = `(time() - 900 + ${customerGauge(OF, 'library_utc_offset_seconds')})`;
 
@@ -106,7 +106,7 @@ function use() {
   const empty = table(
     4,
     'Use of the branches',
-    'Means over the time range, while open; the share of the capacity, and of the time in which it is over 80 %. The peak is that of quarter-hours, in the viewer’s time.',
+    'Means over the time range, while open; the share of the capacity, and of the time in which it is over 80 %. The peak is that of half-hours, in the viewer’s time.',
   )
     .span(16)
     .overrideByName('Library', toCustomer());

@@ -1,0 +1,51 @@
+/** The shipped queries of dashboards, found by what a reader sees: dashboard, panel, and column or line. */
+import { z } from 'zod';
+import { readDashboards } from '../../grafana/dashboard.ts';
+
+const DASHBOARDS = readDashboards();
+const ORGANIZED = z.object({ renameByName: z.record(z.string(), z.string()) });
+
+/** What the reader has chosen and looks at. Times are milliseconds of the Unix time. */
+export interface Reader {
+  readonly fromMs: number;
+  readonly atMs: number;
+  readonly customer?: string;
+  readonly branch?: string;
+  /** Labels by which rows are grouped. */
+  readonly rows?: string;
+}
+
+/**
+ * Returns the query as Grafana would send it. `name` is the heading of a table's column or the text of a
+ * legend; without it the panel has one query, or the first one counts. Throws where there is no such panel,
+ * column or legend.
+ */
+export function panelQuery(
+  [uid, title, name]: readonly [uid: string, title: string, name?: string],
+  { fromMs, atMs, customer = '.+', branch = '.*', rows = 'customer' }: Reader,
+): string {
+  const [, dashboard] = DASHBOARDS.find(([, one]) => one.uid === `library-${uid}`) ?? [];
+  const panel = dashboard?.panels.find((one) => one.title === title);
+  if (panel === undefined) {
+    const titles = dashboard?.panels.map((one) => one.title) ?? [];
+    throw new Error(`library-${uid} has no panel "${title}", but: ${titles.join(', ')}`);
+  }
+  const { renameByName = {} } =
+    ORGANIZED.safeParse(panel.transformations.at(-1)?.options).data ?? {};
+  const target = panel.targets.find(
+    ({ refId, legendFormat }) =>
+      name === undefined || legendFormat === name || renameByName[`Value #${refId}`] === name,
+  );
+  if (target?.expr === undefined) {
+    throw new Error(`the panel "${title}" of library-${uid} has no query "${name ?? ''}"`);
+  }
+  return target.expr
+    .replaceAll('$__range', `${Math.round((atMs - fromMs) / 1_000)}s`)
+    .replaceAll('${__from:date:seconds}', String(Math.floor(fromMs / 1_000)))
+    .replaceAll('$rows', rows)
+    .replaceAll('$label', 'region')
+    .replaceAll('$job', '.+')
+    .replaceAll('$value', '.*')
+    .replaceAll('$branch', branch)
+    .replaceAll('$customer', customer);
+}
