@@ -5,7 +5,7 @@ import type { DynamicConfigValue } from '@grafana/grafana-foundation-sdk/dashboa
 import { PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder as Table } from '@grafana/grafana-foundation-sdk/table';
 import { byValue } from './finish.ts';
-import { AS_IT_IS, BLUES, dashFor } from './theme.ts';
+import { AS_IT_IS, BLUES, WEEKDAYS, dashFor } from './theme.ts';
 import { now, plain } from './panels.ts';
 
 /**
@@ -75,7 +75,9 @@ export function sorted(panel: Table, heading: string): Table {
 
 /** What Grafana calls the column of the rows' names after the query's rows became a matrix. */
 const CORNER = 'hour\\weekday';
-const SHORT_WEEKDAYS = { 1: 'Mo', 2: 'Tu', 3: 'We', 4: 'Th', 5: 'Fr', 6: 'Sa', 7: 'Su' };
+const WEEKDAY_NAMES = Object.fromEntries(
+  Object.entries(WEEKDAYS).map(([day, [name]]) => [day, name]),
+);
 
 /**
  * Makes of a table query, or of another panel's answer grouped, a column for each value of one label, the
@@ -88,7 +90,7 @@ export function matrix(
 ): Table {
   const corner = `${labels.rows}\\${labels.columns}`;
   return panel
-    .minWidth(105)
+    .minWidth(120)
     .withTransformation({
       id: 'sortBy',
       options: { fields: {}, sort: [{ field: labels.columns, desc: true }] },
@@ -149,11 +151,11 @@ export function hourByWeekday(
       id: 'organize',
       options: {
         excludeByName: {},
-        indexByName: placesOf([CORNER, ...Object.keys(SHORT_WEEKDAYS)]),
-        renameByName: { [CORNER]: 'Hour', ...SHORT_WEEKDAYS },
+        indexByName: placesOf([CORNER, ...Object.keys(WEEKDAY_NAMES)]),
+        renameByName: { [CORNER]: 'Hour', ...WEEKDAY_NAMES },
       },
     })
-    .overrideByRegexp(Object.values(SHORT_WEEKDAYS).join('|'), [
+    .overrideByRegexp(Object.values(WEEKDAY_NAMES).join('|'), [
       ...dashFor(-1),
       { id: 'custom.cellOptions', value: { type: 'color-background', mode: 'basic' } },
     ])

@@ -49,16 +49,15 @@ export type Words = Readonly<Record<string, readonly [text: string, color: strin
 export const OPEN_OR_CLOSED: Words = { 0: ['closed', 'text'], 1: ['open', GOOD] };
 export const FAILED_OR_OK: Words = { 0: ['failed', BAD], 1: ['ok', GOOD] };
 export const REFUSED_OR_ACCEPTED: Words = { 0: ['refused', BAD], 1: ['accepted', GOOD] };
-/** Sunday is 0 in PromQL, and 7 where the week starts on Monday. */
+/** Monday is 1. */
 export const WEEKDAYS: Words = {
-  0: ['Sunday', 'text'],
-  1: ['Monday', 'text'],
-  2: ['Tuesday', 'text'],
-  3: ['Wednesday', 'text'],
-  4: ['Thursday', 'text'],
-  5: ['Friday', 'text'],
-  6: ['Saturday', 'text'],
-  7: ['Sunday', 'text'],
+  1: ['Mo', 'text'],
+  2: ['Tu', 'text'],
+  3: ['We', 'text'],
+  4: ['Th', 'text'],
+  5: ['Fr', 'text'],
+  6: ['Sa', 'text'],
+  7: ['Su', 'text'],
 };
 
 /** Colours by the value itself. */
