@@ -90,12 +90,14 @@ export function byRowAndMonth(of: Selection, { by, all, running }: Months): stri
   const value = by === 'customer' ? inGroup(of, all) : inRow(of, all);
   const named = `label_join(sum by ($rows, month) (${value}), "row", " / ", "group", "customer", "name")`;
   const inRows = `label_replace(${named}, "row", "$1", "row", "(?: / )*(.*?)(?: / )*")`;
+  // A shorter way to all months than the totals of all sites.
+  const months = by === 'customer' ? all : `${running} or ${lastOfMonths(of)}`;
   const marked = [
     mark(running, ' so far'),
-    mark(`${missedByMonth(of)} or ${endedEarly(of)}`, ' gaps'),
-    mark(all, ''),
+    mark(`${missedByMonth(of)} or ${lackingDays(of)}`, ' gaps'),
+    mark(months, ''),
   ].join(' or on (month) ');
-  const number = `count_values by (year) ("months", count by (year) (${yearOf(`group by (month) (${all})`)}))`;
+  const number = `count_values by (year) ("months", count by (year) (${yearOf(`group by (month) (${months})`)}))`;
   const numbered = `label_join(${yearOf(marked)} * on (year) group_left (months) ${number}, "year", ", ", "year", "months")`;
   const words = `label_replace(${numbered}, "year", "$1 months", "year", "(.+)")`;
   return (
@@ -156,8 +158,19 @@ export function missedByMonth(of: Selection): string {
 
 /** When the last values of a month were, by site, if that was before its last day. */
 export function endedEarly(of: Selection): string {
-  const last = `max by (customer, branch, month) (max_over_time(${LAST}{${of.sites}}[$__range]))`;
-  const local = `(${last} + on (customer) group_left () ${utcOffset(of)} - ${HALF_A_DAY})`;
-  const running = `max by (customer, branch, month) (last_over_time(${LAST}{${of.sites}}[2h]))`;
-  return `(${last} and day_of_month(${local}) < days_in_month(${local}) unless ${running})`;
+  const last = `max by (customer, branch, month) (${lastOfMonths(of)})`;
+  return `(${last} and ${lackingDays(of)})`;
+}
+
+/** A series for each site and month that is over, and whose last day has no values. */
+function lackingDays(of: Selection): string {
+  const last = `max by (customer, branch, month) (${lastOfMonths(of)})`;
+  const nextDay = `${last} + on (customer) group_left () ${utcOffset(of)} + ${HALF_A_DAY}`;
+  const running = `max by (customer, branch, month) (last_over_time(${LAST}{${of.sites}}[5h]))`;
+  return `(day_of_month(${nextDay}) > 1 unless ${running})`;
+}
+
+/** Months in which there were values, as seconds of the Unix time of the last ones. */
+function lastOfMonths({ sites }: Selection): string {
+  return `max_over_time(${LAST}{${sites}}[$__range])`;
 }

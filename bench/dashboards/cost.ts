@@ -13,7 +13,7 @@ import { startPrometheus } from '../../test/e2e/support/prometheus.ts';
 import { labelsOf } from '../../test/grafana/contract-metrics.ts';
 import { asPromql } from '../../test/grafana/dashboard.ts';
 import { selectorsOf } from '../../test/grafana/promql.ts';
-import { readRecordings } from '../../test/prometheus/rules.ts';
+import { readGroups, readRecordings } from '../../test/prometheus/rules.ts';
 import { secondsOf } from '../alerts/seconds.ts';
 import { alignTable } from '../table.ts';
 
@@ -197,10 +197,14 @@ async function writeScrapes(metric: string): Promise<void> {
   });
 }
 
-/** Recordings of this year and the last one, once an hour. */
+/** Recordings of this year and the last one, as often as their rules are evaluated. */
 async function writeMonths(metric: string): Promise<void> {
   const own = metric.split(':')[0]?.split('_') ?? [];
   const labels = own.filter((label) => label !== 'month');
+  const group = readGroups().find(({ rules }) =>
+    rules.some((rule) => 'record' in rule && rule.record === metric),
+  );
+  const interval = secondsOf(group?.interval);
   for (let month = 0; Date.UTC(2025, month) / 1_000 < NOW_SECONDS; month += 1) {
     const start = Date.UTC(2025, month) / 1_000;
     const end = Math.min(Date.UTC(2025, month + 1) / 1_000, NOW_SECONDS);
@@ -210,7 +214,7 @@ async function writeMonths(metric: string): Promise<void> {
         const isOld = end < NOW_SECONDS - 40 * DAY_SECONDS;
         let text = '';
         const from = flags.chosen && isOld && !CHOSEN.includes(customer) ? end : start;
-        for (let seconds = from; seconds <= end; seconds += 3_600) {
+        for (let seconds = from; seconds <= end; seconds += interval) {
           text += `${metric}{${set},month="${name}"} ${valueOf(metric, seconds)} ${seconds}\n`;
         }
         await write(text);

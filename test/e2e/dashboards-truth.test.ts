@@ -219,7 +219,9 @@ function ofDays(days: number): number {
 /** Adds the recordings of months, as docs/backfill.md says. */
 async function recordMonths(url: string, blocks: string): Promise<void> {
   const rules = join(folder, 'months.json');
-  const groups = groupsOf('rules/recording.yml').filter(({ name }) => name === 'library-months');
+  const groups = groupsOf('rules/recording.yml').filter(({ name }) =>
+    name.startsWith('library-month'),
+  );
   writeFileSync(rules, JSON.stringify({ groups }));
   await finished(debianProgram('/usr/bin/promtool'), [
     'tsdb',
@@ -349,7 +351,7 @@ test('a month in which an exporter stopped has what was counted until then, and 
   const panel = ['statistics', 'Months with missing counts', 'Counted until'] as const;
   const row = { customer: 'interrupted', month: '2026-10' };
   expect(Math.abs(((await valueOf(panel, YEARS, row)) ?? NaN) - stoppedMs)).toBeLessThan(
-    2 * HOUR_MS,
+    5 * HOUR_MS,
   );
   const missed = ['statistics', 'Months with missing counts', 'Missed'] as const;
   expect((await valuesOf(missed, YEARS)).map(({ labels }) => labels)).toMatchObject([
