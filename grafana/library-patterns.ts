@@ -120,7 +120,7 @@ function use() {
       [
         'Peak on',
         `${PEAK_TIME} * 1000`,
-        [...inUnit('time:ddd D MMM HH:mm'), { id: 'custom.width', value: 150 }],
+        [...inUnit('time:D MMM HH:mm'), { id: 'custom.width', value: 110 }],
       ],
     ]),
     'Entries/hour',
