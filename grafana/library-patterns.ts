@@ -109,6 +109,7 @@ function use() {
     'Means over the time range, while open; the share of the capacity, and of the time in which it is over 80 %. The peak is that of half-hours, in the viewer’s time.',
   )
     .span(18)
+    .minWidth(75)
     .overrideByName('Library', toCustomer());
   return sorted(
     withColumns(empty, { customer: 'Library', name: 'Branch', branch: '' }, [
@@ -120,7 +121,7 @@ function use() {
       [
         'Peak on',
         `${PEAK_TIME} * 1000`,
-        [...inUnit('time:D MMM HH:mm'), { id: 'custom.width', value: 110 }],
+        [...inUnit('time:D MMM HH:mm'), { id: 'custom.width', value: 125 }],
       ],
     ]),
     'Entries/hour',

@@ -156,7 +156,7 @@ export function hourByWeekday(
       },
     })
     .overrideByRegexp(Object.values(WEEKDAY_NAMES).join('|'), [
-      ...dashFor(-1),
+      ...dashFor(-1, 'transparent'),
       { id: 'custom.cellOptions', value: { type: 'color-background', mode: 'basic' } },
     ])
     .overrideByName('Hour', [...AS_IT_IS, { id: 'custom.width', value: 50 }]);

@@ -125,19 +125,19 @@ export const AGO: DynamicConfigValue[] = [
 ];
 
 /** A column of numbers with a dash where there is none; -1 stands for none. */
-export function dashFor(none: number): DynamicConfigValue[] {
-  return [{ id: 'mappings', value: [forText(none, '–'), forAbsent('–')] }];
+export function dashFor(none: number, color = 'text'): DynamicConfigValue[] {
+  return [{ id: 'mappings', value: [forText(none, '–', color), forAbsent('–', color)] }];
 }
 
-function forText(value: number | string, text: string): ValueMapping {
+function forText(value: number | string, text: string, color = 'text'): ValueMapping {
   return {
     type: MappingType.ValueToText,
-    options: { [value]: { text, color: 'text', index: 0 } },
+    options: { [value]: { text, color, index: 0 } },
   };
 }
 
-function forAbsent(text: string): ValueMapping {
-  const result = { text, color: 'text', index: 1 };
+function forAbsent(text: string, color = 'text'): ValueMapping {
+  const result = { text, color, index: 1 };
   return { type: MappingType.SpecialValue, options: { match: SpecialValueMatch.Null, result } };
 }
 
