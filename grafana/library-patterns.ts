@@ -98,7 +98,7 @@ function weekdays() {
     'weekday',
     { panelId: ENTRIES_PANEL, by: 'sum' },
   )
-    .span(6)
+    .span(5)
     .overrideByName('weekday', [{ id: 'mappings', value: mappings(WEEKDAYS) }]);
 }
 
@@ -108,7 +108,7 @@ function use() {
     'Use of the branches',
     'Means over the time range, while open; the share of the capacity, and of the time in which it is over 80 %. The peak is that of half-hours, in the viewer’s time.',
   )
-    .span(18)
+    .span(19)
     .minWidth(75)
     .overrideByName('Library', toCustomer());
   return sorted(
