@@ -4,7 +4,7 @@ import { LogLimiter } from './base/log-limiter.ts';
 import type { LogFields, Logger } from './base/log.ts';
 import type { ServiceSettings } from './base/service-settings.ts';
 import { accessOf, haveSameCredentials } from './config/credentials.ts';
-import type { Config, CustomerConfig } from './config/types.ts';
+import type { Config } from './config/types.ts';
 import type { Customer } from './counting/customer.ts';
 import type { HighWaterMarks } from './counting/high-water-marks.ts';
 import { changedNames, CustomerRegistry } from './customers.ts';
@@ -41,10 +41,8 @@ interface Runtime {
   readonly settings: string;
   readonly service: PolledService;
   readonly scheduler: Scheduler;
-  readonly clients: WeakMap<
-    Customer,
-    { readonly config: CustomerConfig; readonly client: CustomerClient }
-  >;
+  /** By name: a customer that moves to another time zone is counted anew, with the same token. */
+  readonly clients: Map<string, RegisteredCustomer & { readonly client: CustomerClient }>;
 }
 
 export class Exporter {
@@ -86,6 +84,12 @@ export class Exporter {
     }
     const previous = this.#registered;
     this.#registered = this.#registry.update(config);
+    const { clients } = this.#runtime;
+    for (const name of clients.keys()) {
+      if (this.#registry.get(name) === undefined) {
+        clients.delete(name);
+      }
+    }
     for (const { customer } of this.#registered) {
       if (customer.branches !== undefined) {
         await this.#options.restoreBranches?.(customer);
@@ -135,18 +139,20 @@ export class Exporter {
         },
       },
     });
-    return { settings: settingsOf(config), service, scheduler, clients: new WeakMap() };
+    return { settings: settingsOf(config), service, scheduler, clients: new Map() };
   }
 
   /** Returns the client of a customer, which keeps it, and so its token, as long as its credentials. */
-  #clientFor({ customer, config }: RegisteredCustomer): CustomerClient {
+  #clientFor(registered: RegisteredCustomer): CustomerClient {
     const { clients, service } = this.#runtime;
-    const before = clients.get(customer);
-    if (before !== undefined && haveSameCredentials(before.config, config)) {
-      return before.client;
+    const { customer, config } = registered;
+    const before = clients.get(config.name);
+    const isKept = before !== undefined && haveSameCredentials(before.config, config);
+    const client = isKept ? before.client : service.clientFor(accessOf(config));
+    if (isKept && before.customer.credentialsValid !== undefined) {
+      customer.credentialsChecked(before.customer.credentialsValid);
     }
-    const client = service.clientFor(accessOf(config));
-    clients.set(customer, { config, client });
+    clients.set(config.name, { ...registered, client });
     return client;
   }
 

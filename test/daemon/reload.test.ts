@@ -136,9 +136,11 @@ test('a new token endpoint gets the next requests, and refused and accepted cred
 test('a customer keeps its token while its credentials are the same', async () => {
   const capacity = 250;
   const clientSecret = { secret: new Secret('heron-quay'), path: undefined };
-  const configs = [changed({}), changed({ capacity }), changed({ capacity, clientSecret })];
+  const moved = { capacity, timezone: 'Asia/Kolkata' };
+  const changes = [{}, { capacity }, moved, { ...moved, clientSecret }];
+  const configs = changes.map(changed);
   const requests = { tokens: 0, data: 0 };
-  const { daemon } = await started({
+  const { daemon, metric } = await started({
     load: () => configs.shift() ?? configured('riverside'),
     transport: {
       exchange: ({ form }) => {
@@ -148,17 +150,20 @@ test('a customer keeps its token while its credentials are the same', async () =
       close: () => {},
     },
   });
-  async function changed(changes: Partial<CustomerConfig>): Promise<LoadedConfig> {
+  async function changed(change: Partial<CustomerConfig>): Promise<LoadedConfig> {
     const { config, ...loaded } = await configured('riverside');
-    const customers = config.customers.map((customer) => ({ ...customer, ...changes }));
+    const customers = config.customers.map((customer) => ({ ...customer, ...change }));
     return { ...loaded, config: { ...config, customers } };
   }
   const tokens: number[] = [];
-  for (let reloads = 0; reloads < 3; reloads += 1) {
+  for (let reloads = 0; reloads < changes.length; reloads += 1) {
     await daemon.reload();
+    if (reloads > 0) {
+      expect(await metric(VALID)).toBe(1);
+    }
     const { data } = requests;
     await vi.waitFor(() => expect(requests.data).toBeGreaterThan(data + 1), { timeout: 10_000 });
     tokens.push(requests.tokens);
   }
-  expect(tokens).toEqual([1, 1, 2]);
+  expect(tokens).toEqual([1, 1, 1, 2]);
 });
