@@ -39,6 +39,7 @@ customers:
     client_secret: "\${NO_SUCH_VARIABLE}obvious-staple"
     timezone: Europe/Copenhagen
 `;
+const badFile = workspace.write('bad.yaml', BAD);
 const PROBLEMS = [
   '2 service.base_url',
   '4 service.scopes',
@@ -52,8 +53,7 @@ const PROBLEMS = [
 test.concurrent.each([['run'], ['check'], ['query', 'login', '--customer=riverside']])(
   '%s reports all problems of a configuration at once, with their places, without a secret',
   async (...command) => {
-    const file = workspace.write('bad.yaml', BAD);
-    const { ended, stdout, stderr } = await harness.run(...command, `--config.file=${file}`);
+    const { ended, stdout, stderr } = await harness.run(...command, `--config.file=${badFile}`);
     expect(ended).toBe(2);
     const output = stdout + stderr;
     const found = Array.from(output.matchAll(/^\S*bad\.yaml:(\d+):\d+: ([^:]+)/gm));

@@ -120,7 +120,7 @@ export function configOf(
 
 export function toSimulated({ url, bearer, form }: ExchangeRequest): SimulatedRequest {
   // As `new URL` does, in a fraction of the time.
-  const [, path = '', search] = /^https:\/\/[^/?#]+([^?#]*)(?:\?([^#]*))?$/.exec(url) ?? [];
+  const [, path = '', search] = /^https?:\/\/[^/?#]+([^?#]*)(?:\?([^#]*))?$/.exec(url) ?? [];
   if (form === undefined) {
     const headers = { authorization: `Bearer ${bearer?.reveal() ?? ''}` };
     return { method: 'GET', path, query: new URLSearchParams(search), headers };
