@@ -101,8 +101,13 @@ export function canAuditBranchEstimates(environment: Environment): boolean {
   const firstMs = startMs - 30 * DAY_MS;
   const hasRepeated = repeatedTimes(firstMs, timezone, (days + 31) * DAY_MS) !== undefined;
   const isHonoured = conventions.designator === 'honoured' && requestTimes !== 'local';
+  // An hour of a past day in which nobody came is copied: it may lack who came exactly at its end.
+  const mayLackEdge = conventions.toEdge === 'inclusive' && conventions.resolutionMs > 1;
   return (
-    isExactAfterPoll(environment) && haveWindowsKeyTime(environment) && (isHonoured || !hasRepeated)
+    isExactAfterPoll(environment) &&
+    haveWindowsKeyTime(environment) &&
+    (isHonoured || !hasRepeated) &&
+    !mayLackEdge
   );
 }
 
