@@ -23,13 +23,12 @@ import {
 import type { Library } from '../../src/simulator/libraries.ts';
 import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
 import { MAIN } from '../acceptance/daemon.ts';
-import { groupsOf } from '../prometheus/rules.ts';
 import { panelQuery } from './support/panel-query.ts';
 import type { Reader } from './support/panel-query.ts';
-import { debianProgram, finished } from './support/processes.ts';
+import { finished } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 import type { Prometheus, Sample } from './support/prometheus.ts';
-import { blocksFromFiles } from './support/promtool.ts';
+import { blocksFromFiles, recordMonths } from './support/promtool.ts';
 
 const STEP_MS = 5 * MINUTE_MS;
 const LIMIT_MS = 300_000;
@@ -107,7 +106,7 @@ beforeAll(async () => {
   await blocksFromFiles(files, blocks);
   const first = await startPrometheus({}, { blocks });
   try {
-    await recordMonths(first.url, blocks);
+    await recordMonths(first.url, blocks, { fromMs: monthStart(0), toMs: NOW_MS });
   } finally {
     await first.stop();
   }
@@ -214,26 +213,6 @@ function enteredYearly(atMs: number): number {
 /** Entries of `yearly` in a number of whole days. */
 function ofDays(days: number): number {
   return days * (YEARLY.toHour - YEARLY.fromHour) * 12 * YEARLY.entries;
-}
-
-/** Adds the recordings of months, as docs/backfill.md says. */
-async function recordMonths(url: string, blocks: string): Promise<void> {
-  const rules = join(folder, 'months.json');
-  const groups = groupsOf('rules/recording.yml').filter(({ name }) =>
-    name.startsWith('library-month'),
-  );
-  writeFileSync(rules, JSON.stringify({ groups }));
-  await finished(debianProgram('/usr/bin/promtool'), [
-    'tsdb',
-    'create-blocks-from',
-    '--max-block-duration=2592h',
-    'rules',
-    `--start=${monthStart(0) / 1_000}`,
-    `--end=${NOW_MS / 1_000}`,
-    `--url=${url}`,
-    `--output-dir=${blocks}`,
-    rules,
-  ]);
 }
 
 async function valuesOf(

@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { groupsOf } from '../../prometheus/rules.ts';
 import type { Alert, Recording } from '../../prometheus/rules.ts';
 import type { InputSeries } from '../../prometheus/scenario.ts';
 import { debianProgram, finished, outcomeOf } from './processes.ts';
@@ -55,6 +56,35 @@ export async function failuresOf(unitTest: UnitTest): Promise<string> {
 export async function blocksFromFiles(history: string, blocks: string): Promise<void> {
   for (const file of readdirSync(history).filter((name) => name.endsWith('.om'))) {
     await createBlocks(['openmetrics', '--quiet', join(history, file), blocks]);
+  }
+}
+
+/** Adds the recordings of months to blocks that a Prometheus at `url` has, as docs/backfill.md says. */
+export async function recordMonths(
+  url: string,
+  blocks: string,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'months-'));
+  try {
+    const rules = join(folder, 'months.json');
+    const groups = groupsOf('rules/recording.yml').filter(({ name }) =>
+      name.startsWith('library-month'),
+    );
+    writeFileSync(rules, JSON.stringify({ groups }));
+    await finished(debianProgram('/usr/bin/promtool'), [
+      'tsdb',
+      'create-blocks-from',
+      '--max-block-duration=2592h',
+      'rules',
+      `--start=${fromMs / 1_000}`,
+      `--end=${toMs / 1_000}`,
+      `--url=${url}`,
+      `--output-dir=${blocks}`,
+      rules,
+    ]);
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 }
 
