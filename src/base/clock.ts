@@ -32,8 +32,9 @@ export const systemClock: Clock = {
   },
 };
 
+/** Rounds up: Node counts whole milliseconds, and fires a timer up to one early. */
 function timerMs(ms: number): number {
-  return Math.min(Math.max(0, ms), MAX_TIMER_MS);
+  return ms <= 0 ? 0 : Math.min(Math.ceil(ms) + 1, MAX_TIMER_MS);
 }
 
 /** Yields to the event loop once, so that I/O and timers that are due can run. */
