@@ -154,16 +154,14 @@ export class BackgroundQueue {
     if (isKept && !this.#task.isDue(job, clock.nowMs())) {
       observer.changed(job.customer.customer);
     }
-    // What has no pause goes on after a poll only: histories wait for the library's next one.
-    if (pauseMs > 0) {
-      const goOn = () => {
-        state.end = undefined;
-        this.queue(job);
-        this.#ready(this);
-      };
-      state.end = isKept ? clock.after(pauseMs * requests, goOn) : undefined;
+    const goOn = () => {
+      state.end = undefined;
+      this.queue(job);
       this.#ready(this);
-    }
+    };
+    const gapMs = this.#nextStartMs - clock.monotonicMs();
+    state.end = isKept ? clock.after(Math.max(pauseMs * requests, gapMs), goOn) : undefined;
+    this.#ready(this);
   }
 
   /** Returns the number of requests. */

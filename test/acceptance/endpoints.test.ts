@@ -156,10 +156,12 @@ test('no HTTP request makes the exporter request anything from the service', asy
   const file = harness.configure([idle], { polling, customers: { idle: {} } });
   const other = await harness.start(file, [`--storage.path=${workspace.folder}/idle`]);
   await exact(other, idle);
-  // The history is read after the first poll.
+  // The histories are read after the first polls.
   await eventually(async () => {
     const labels = { customer: 'idle' };
-    expect(await other.value('library_people_expected_since_last_seen', labels)).toBeDefined();
+    for (const stream of ['people', 'logins']) {
+      expect(await other.value(`library_${stream}_expected_since_last_seen`, labels)).toBeDefined();
+    }
   });
   const requests = service.requests.filter(({ customer }) => customer === idle).length;
   const query = 'customer=idle&from=2026-01-01&target=http://127.0.0.1:1&reload=1';

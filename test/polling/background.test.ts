@@ -98,14 +98,17 @@ test('metrics have changed when nothing more is due', async () => {
   queue.drop(job);
 });
 
-test('without a pause, the next job waits for the end of a poll', async () => {
-  const { clock, queue, events } = queueOf({ pauseMs: 0 });
-  const job = quickJob();
-  queue.queue(job);
+test('what waits for a gap can start when it is over, without a poll', async () => {
+  const { clock, queue, events } = queueOf({ gapMs: 180, pauseMs: 0 });
+  const jobs = [quickJob(), quickJob()];
+  jobs.forEach((job) => queue.queue(job));
   await Promise.all(queue.start(2));
-  expect([events, clock.sleepers]).toEqual([[], 0]);
-  queue.queue(job);
+  expect(queue.start(2)).toEqual([]);
+  events.length = 0;
+  await clock.advance(180);
+  expect(events).toEqual(['ready']);
   expect(queue.start(2)).toHaveLength(1);
+  jobs.forEach((job) => queue.drop(job));
 });
 
 test('a job that fails at its deadline rests for longer each time, and is logged once', async () => {
