@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { readTextFile } from '../../src/base/files.ts';
 import { accessOf, parseSecret } from '../../src/config/credentials.ts';
@@ -33,18 +33,6 @@ const OBSTACLES: readonly (readonly [string, string, (path: string) => Promise<u
   ['a pipe without a writer', 'is not a regular file', (path) => exec('mkfifo', [path])],
   // It has no blocks and takes no room.
   ['a gigabyte', 'is larger than 64 KiB', (path) => exec('truncate', ['-s', '1G', path])],
-  [
-    'a file without permission',
-    'cannot be read by this process: permission denied',
-    async (path) => {
-      await writeFile(path, 'hunter2hunter2', { mode: 0o000 });
-      if (process.geteuid?.() === 0) {
-        // Root may read everything.
-        process.seteuid?.(65_534);
-        onTestFinished(() => process.seteuid?.(0));
-      }
-    },
-  ],
   ['an empty file', 'is empty, expected the secret', (path) => writeFile(path, '\n')],
 ];
 
