@@ -244,12 +244,12 @@ function sumOf(table: CountsByKey): Counts {
   return [...table.values()].reduce(plus, NO_COUNTS);
 }
 
-/** Whole numbers by their value, then the rest as text. */
+/** Sorts two different keys: whole numbers by their value, then the rest as text. */
 export function compareKeys(a: string, b: string): number {
   const [isNumberA, isNumberB] = [WHOLE_NUMBER.test(a), WHOLE_NUMBER.test(b)];
   if (isNumberA !== isNumberB) {
     return isNumberA ? -1 : 1;
   }
   const difference = isNumberA ? Number(a) - Number(b) : 0;
-  return difference || (a < b ? -1 : Number(a > b));
+  return difference || (a < b ? -1 : 1);
 }

@@ -3,7 +3,7 @@ import { MAX_KEYS } from '../../../src/counting/breakdowns/poll-breakdown.ts';
 import { NOVEMBER } from '../../support/owner.ts';
 import { responseOf } from '../../support/responses.ts';
 import type { Rows } from '../../support/responses.ts';
-import { MINUTE_MS } from '../fixture.ts';
+import { MINUTE_MS, StreamFixture } from '../fixture.ts';
 import { BreakdownFixture } from './fixture.ts';
 
 const DAY_END_MS = Date.UTC(2026, 10, 19, 3);
@@ -121,6 +121,14 @@ describe('the time of the scrape', () => {
     expect(branches.totals()).toEqual({});
   });
 
+  test('does not take a key that counted nobody into the next counting period', async () => {
+    const branches = await polled({ 101: [5, 0], 102: [0, 3], 103: [0, 0] });
+    const { breakdowns, calendar } = branches.customer;
+    expect(breakdowns.countedKeys('branch', NOVEMBER.startMs)).toEqual(['101', '102']);
+    expect(breakdowns.countedKeys('branch', calendar.periodStart(NOVEMBER.month - 1))).toEqual([]);
+    expect(breakdowns.countedKeys('device', NOVEMBER.startMs)).toEqual([]);
+  });
+
   test('exports keys of the last counting period as 0, over a restart too, until they count', async () => {
     const branches = new BreakdownFixture(TOTALS, TODAY);
     branches.nowMs = NOVEMBER.endMs - MINUTE_MS;
@@ -162,6 +170,13 @@ test('names branches that only the windows know, and configured ones that are no
     branch: { keys: [], droppedKeys: undefined, names: [['102', 'North']] },
     device: { keys: [], droppedKeys: undefined, names: [] },
   });
+});
+
+test('nothing is exported of a breakdown that is not configured', () => {
+  const devices = new BreakdownFixture(TOTALS, TODAY, 'device');
+  expect(Object.keys(devices.metrics().breakdowns)).toEqual(['device']);
+  const { customer } = new StreamFixture();
+  expect(customer.breakdowns.configured).toEqual([]);
 });
 
 test('devices have no names', async () => {
@@ -217,22 +232,40 @@ describe('what is not accepted at once (rules 3 and 5)', () => {
     }
   });
 
-  test('an empty response where there were counts is accepted at the third poll', async () => {
-    const branches = await polled(LARGE);
-    branches.todayRows = {};
-    for (const notes of [['empty_response_pending'], ['empty_response_pending'], []]) {
-      expect(branches.excess()).toEqual(NO_EXCESS);
-      await pollWith(branches, {});
-      expect(branches.notes).toEqual(notes);
-    }
-    expect(branches.totals()).toEqual(LARGE);
-    expect(branches.excess()).toEqual(LARGE);
+  test('a response that is lower today is requested again at once, and the larger one is used', async () => {
+    const branches = await polled();
+    branches.faults.push(responseOf(TOTALS), responseOf({ 101: [9, 3] }));
+    await branches.polls(1);
+    expect(branches.requests).toHaveLength(3);
+    expect(branches.today()['101']).toEqual([9, 4]);
   });
 
-  test('an empty response where there was none is accepted', async () => {
+  test.each([false, true])(
+    'an empty response where there were counts is accepted at the third poll, after a restart: %s',
+    async (restarts) => {
+      const branches = await polled(LARGE);
+      if (restarts) {
+        branches.restart();
+      }
+      branches.todayRows = {};
+      for (const notes of [['empty_response_pending'], ['empty_response_pending'], []]) {
+        expect(branches.excess()).toEqual(restarts ? {} : NO_EXCESS);
+        await pollWith(branches, {});
+        expect(branches.notes).toEqual(notes);
+      }
+      expect(branches.totals()).toEqual(LARGE);
+      expect(branches.excess()).toEqual(LARGE);
+    },
+  );
+
+  test('an empty response where there was none is accepted after an hour', async () => {
     const branches = new BreakdownFixture();
-    await branches.polls(14);
-    expect(branches.notes).toEqual([]);
+    await branches.polls(12);
+    expect(branches.notes).toEqual(['empty_response_pending']);
+    for (let poll = 0; poll < 2; poll += 1) {
+      await branches.polls(1);
+      expect(branches.notes).toEqual([]);
+    }
     await pollWith(branches, { 101: [1, 0] });
     expect(branches.totals()).toEqual({ '101': [1, 0] });
   });
@@ -256,6 +289,20 @@ describe('what is not accepted at once (rules 3 and 5)', () => {
     expect(branches.totals()).toMatchObject({ '101': totals[101], '102': LARGE['102'] });
     expect(branches.notes).toEqual([]);
   });
+
+  test.each([
+    [4_999, []],
+    [5_001, ['increase_pending']],
+  ])(
+    'after a restart, an increase of %d is judged since the last poll',
+    async (increase, notes) => {
+      const branches = await polled(LARGE);
+      await pollWith(branches, { ...LARGE, 101: [5_001, 4_900] });
+      branches.restart();
+      await pollWith(branches, { ...LARGE, 101: [5_001 + increase, 4_900] });
+      expect(branches.notes).toEqual(notes);
+    },
+  );
 
   test('an implausible increase of many small ones shows in the sum', async () => {
     const branches = await polled(LARGE);
