@@ -64,12 +64,13 @@ export async function readBreakdownHistory(
 }
 
 /**
- * Where a day ends, the end of the day before `fromMs` included. Also the end of the range and one hour
- * before it, so that neither the first live sample nor the hour before it shows a whole day's counts.
+ * `fromMs`, so that a range continues the one that ended there, and the ends of days after it. Also the
+ * end of the range and one hour before it, so that neither the first live sample nor the hour before it
+ * shows a whole day's counts.
  */
 function readTimes(calendar: Calendar, { startMs, endMs }: Span, fromMs: number): number[] {
   const times: number[] = [];
-  let atMs = calendar.dayAt(fromMs).startMs;
+  let atMs = fromMs;
   for (; atMs < endMs; atMs = calendar.dayAt(atMs).endMs) {
     times.push(atMs);
   }

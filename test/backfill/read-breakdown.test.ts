@@ -48,7 +48,7 @@ test('a range that ends within a day has the counts up to an hour before its end
   const endMs = october(5) + 6 * HOUR_MS;
   const history = await read(steady, { fromMs: october(3) + HOUR_MS, endMs, requests });
   expect(requests.map(({ to }) => to?.slice(0, 16))).toEqual([
-    '2026-10-03T04:00',
+    '2026-10-03T05:00',
     '2026-10-04T04:00',
     '2026-10-05T04:00',
     '2026-10-05T09:00',
@@ -56,6 +56,14 @@ test('a range that ends within a day has the counts up to an hour before its end
   ]);
   expect(entered(history, '101', endMs - HOUR_MS)).toBe(1_010);
   expect(entered(history, '101', endMs - 1_000)).toBe(1_020);
+});
+
+test('a range that starts within a day continues the one that ended there', async () => {
+  const noonMs = october(4) + 8 * HOUR_MS;
+  const before = await read(steady, { endMs: noonMs });
+  const after = await read(steady, { fromMs: noonMs });
+  expect(entered(before, '101', noonMs - 1_000)).toBe(800);
+  expect(entered(after, '101', noonMs)).toBe(800);
 });
 
 test('a counter does not decrease if the service lowers a total or omits the key', async () => {
