@@ -7,5 +7,6 @@ export default defineConfig({
     root: fileURLToPath(new URL('../..', import.meta.url)),
     include: ['test/{base,config,counting,polling,service}/**/*.test.ts'],
     exclude: ['test/config/permissions.test.ts'],
+    testTimeout: 120_000,
   },
 });

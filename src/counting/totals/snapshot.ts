@@ -80,8 +80,8 @@ export function isLastSeenKnown({ snapshot, lastSeenBeforeMs }: StreamState, day
  */
 export function lastSeenBefore(
   state: StreamState,
-  { stream, calendar }: PollContext,
-  { day, sinceDayBefore, keyFormat }: BaselineAnswers,
+  { stream, calendar }: Pick<PollContext, 'stream' | 'calendar'>,
+  { day, sinceDayBefore, keyFormat }: Pick<BaselineAnswers, 'day' | 'sinceDayBefore' | 'keyFormat'>,
 ): number | undefined {
   const { snapshot, lastSeenBeforeMs } = state;
   if (isLastSeenKnown(state, day)) {

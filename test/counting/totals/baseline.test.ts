@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { verifyBaseline } from '../../../src/counting/totals/baseline.ts';
+import { verifiedSource, verifyBaseline } from '../../../src/counting/totals/baseline.ts';
 import type { BaselineReadings, Verification } from '../../../src/counting/totals/baseline.ts';
 import { BY_DAY } from '../../../src/counting/totals/period-total.ts';
 import { NOW_MS } from '../../support/owner.ts';
@@ -57,3 +57,17 @@ test.each([
     expect(verifyBaseline({ ...AGREEING, ...readings })).toBe(verification);
   },
 );
+
+test('a total is used if it agrees; one that is proven stays verified', () => {
+  const verified = { kind: 'verified', aggregation: 'day' };
+  const unproven = { recentBefore: response(0) };
+  expect(verifiedSource(AGREEING)).toEqual(verified);
+  expect(verifiedSource({ ...AGREEING, ...unproven })).toEqual(BY_DAY);
+  for (const readings of [
+    compared(40, 39),
+    compared(40, 40, 'quarter'),
+    { recentBefore: response(41), recentAtBaseline: response(41) },
+  ]) {
+    expect(verifiedSource({ ...AGREEING, ...readings })).toBeUndefined();
+  }
+});

@@ -1,11 +1,17 @@
 /** The total read by the minute in pieces, of a service that is busy at every chunk boundary. */
 import { expect, test } from 'vitest';
-import { MINUTE_MS } from '../../../src/base/duration.ts';
+import { DAY_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import { WindowReader } from '../../../src/counting/rows/window-reader.ts';
-import { totalByMinute } from '../../../src/counting/totals/period-total.ts';
+import {
+  answeredSource,
+  BY_DAY,
+  finerSource,
+  totalByMinute,
+} from '../../../src/counting/totals/period-total.ts';
+import type { TotalSource } from '../../../src/counting/totals/period-total.ts';
 import { Zone } from '../../../src/counting/calendar/zone.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
-import { queryFrom } from '../../support/responses.ts';
+import { queryFrom, responseOf } from '../../support/responses.ts';
 import type { Respond } from '../../support/responses.ts';
 import { forcedAbove, SimulatedPeople } from '../../support/simulated-people.ts';
 
@@ -21,14 +27,17 @@ function busyService(edges: Pick<Conventions, 'fromEdge' | 'toEdge'>): Respond {
   return (question) => service.respond(question, END_MS);
 }
 
-function total(respond: Respond): Promise<readonly number[]> {
-  const reader = new WindowReader({
+function readerOf(respond: Respond): WindowReader {
+  return new WindowReader({
     query: queryFrom(respond),
     stream: 'people',
     zone: new Zone('UTC'),
     nowMs: () => END_MS,
   });
-  return totalByMinute(reader, START_MS - MINUTE_MS);
+}
+
+function total(respond: Respond): Promise<readonly number[]> {
+  return totalByMinute(readerOf(respond), START_MS - MINUTE_MS);
 }
 
 const PLAIN = { fromEdge: 'inclusive', toEdge: 'exclusive' } as const;
@@ -63,4 +72,76 @@ test('an overlap that is empty for a moment does not make the total too high', a
     });
     expect(read).toEqual([24 * 60, 0]);
   }
+});
+
+const BY_QUARTER: TotalSource = { kind: 'unverified', aggregation: 'quarter' };
+const VERIFIED: TotalSource = { kind: 'verified', aggregation: 'day' };
+const BY_MINUTE: TotalSource = { kind: 'minutes', aggregation: 'minute' };
+
+test.each([
+  ['what was requested', VERIFIED, 'day', VERIFIED],
+  ['quarters in place of days', VERIFIED, 'quarter', BY_QUARTER],
+  ['days in place of quarters', BY_QUARTER, 'day', BY_DAY],
+  ['days in place of minutes', BY_MINUTE, 'day', BY_DAY],
+  ['minutes in place of days', VERIFIED, 'minute', VERIFIED],
+  ['another aggregation', VERIFIED, 'week', VERIFIED],
+])('a response by %s', (_, requested, aggregation, source) => {
+  expect(answeredSource(requested, aggregation)).toEqual(source);
+});
+
+/** How many came on each of the last nine days, the oldest first, by aggregation. */
+type Days = Readonly<Partial<Record<string, readonly number[]>>>;
+
+/** Returns what follows from windows that are open at the end. An aggregation without days is forced into `week`. */
+function finerOf(days: Days, source: TotalSource = BY_DAY): Promise<TotalSource | undefined> {
+  const respond: Respond = ({ aggregation, from }) => {
+    const counts = days[aggregation];
+    const daysBack = Math.round((START_MS - Date.parse(from)) / DAY_MS);
+    const entered = (counts ?? []).slice(9 - daysBack).reduce((sum, count) => sum + count, 0);
+    return responseOf({ x: [entered, 0] }, counts === undefined ? 'week' : aggregation);
+  };
+  return finerSource(readerOf(respond), source, START_MS);
+}
+
+const STEADY = [7, 7, 7, 7, 7, 7, 7, 7, 7];
+/** So many fewer on a day in the middle that no day at the edges explains it. */
+const LACKING = STEADY.with(4, -1);
+
+test.each<[string, Days, TotalSource | undefined]>([
+  ['quarters agree, too', { day: STEADY, quarter: STEADY, minute: STEADY }, BY_QUARTER],
+  ['quarters lack somebody', { day: STEADY, quarter: LACKING, minute: STEADY }, BY_MINUTE],
+  [
+    'quarters have somebody more',
+    { day: STEADY, quarter: STEADY.with(4, 15), minute: STEADY },
+    BY_MINUTE,
+  ],
+  ['minutes lack somebody', { day: STEADY, quarter: STEADY, minute: LACKING }, undefined],
+  [
+    'minutes have somebody more',
+    { day: STEADY, quarter: STEADY, minute: STEADY.with(4, 15) },
+    undefined,
+  ],
+  [
+    'days are counted a day early',
+    { day: [...STEADY.slice(1), 0], quarter: STEADY, minute: STEADY },
+    BY_QUARTER,
+  ],
+  ['older days cannot be read by day', { quarter: LACKING, minute: LACKING }, BY_QUARTER],
+  ['older days cannot be read by quarter', { day: STEADY, minute: STEADY }, BY_QUARTER],
+  ['older days cannot be read by minute', { day: STEADY, quarter: STEADY }, BY_QUARTER],
+])('days disagree with today, and %s', async (_, days, source) => {
+  expect(await finerOf(days)).toEqual(source);
+});
+
+test('after quarters, only minutes are left', async () => {
+  const all = { day: STEADY, quarter: STEADY, minute: STEADY };
+  expect(await finerOf(all, BY_QUARTER)).toEqual(BY_MINUTE);
+});
+
+test('older days of which only the end can be read by minute are not compared', async () => {
+  const reader = readerOf(({ aggregation, from }) => {
+    const isForced = aggregation === 'minute' && Date.parse(from) > START_MS - 3 * DAY_MS;
+    return responseOf({ x: [isForced ? 700 : 7, 0] }, isForced ? 'day' : aggregation);
+  });
+  expect(await finerSource(reader, BY_QUARTER, START_MS)).toEqual(BY_MINUTE);
 });

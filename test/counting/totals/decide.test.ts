@@ -1,0 +1,128 @@
+/** What follows from the last minutes, one condition at a time. */
+import { expect, test } from 'vitest';
+import { decide, secondAggregation } from '../../../src/counting/totals/decide.ts';
+import { needsSecondSum, NOTHING_PENDING } from '../../../src/counting/totals/plausibility.ts';
+import type { Candidate, Pending } from '../../../src/counting/totals/plausibility.ts';
+import type { RecentAnswers } from '../../../src/counting/totals/requests.ts';
+import type { StreamState } from '../../../src/counting/totals/state.ts';
+import { NOVEMBER, NOW_MS } from '../../support/owner.ts';
+import { DAY_MS, HOUR_MS, loginsOf, MINUTE_MS, polledPeople, StreamFixture } from '../fixture.ts';
+
+/** A response about the last minutes, after an accepted poll. */
+function recentOf(
+  { state, nowMs, customer }: StreamFixture,
+  sums: readonly number[],
+  aggregation = 'minute',
+): RecentAnswers {
+  const { baseline, keyFormat } = state;
+  if (baseline === undefined) {
+    throw new Error('there is no baseline');
+  }
+  const window = { startMs: baseline.recentStartMs, endMs: nowMs };
+  const recent = { aggregation, rows: [], sums, window, toMs: undefined };
+  expect(customer.calendar.dayAt(nowMs)).toEqual(baseline.day);
+  return { kind: 'recent', baseline, recent, keyFormat, atMs: nowMs, serviceNowMs: nowMs };
+}
+
+test.each([
+  ['one counter doubles from 20', [20, 5], [40, 5], 'needs baseline'],
+  ['the other one does', [5, 20], [5, 40], 'needs baseline'],
+  ['one does not quite double', [20, 5], [39, 5], 'accepted'],
+  ['one doubles from less than 20', [19, 5], [38, 5], 'accepted'],
+] as const)('the last minutes are verified when %s', async (_, before, sums, result) => {
+  const people = await polledPeople();
+  const state = { ...people.state, recent: before };
+  expect(decide(state, recentOf(people, sums), people.context()).result).toBe(result);
+});
+
+test('the last minutes in another aggregation need a new baseline, and change nothing else', async () => {
+  const people = await polledPeople();
+  expect(decide(people.state, recentOf(people, [2, 1], 'day'), people.context())).toEqual({
+    state: { ...people.state, baseline: undefined },
+    result: 'needs baseline',
+    notes: [],
+  });
+});
+
+test.each<[Pending['kind'], Pending, string]>([
+  ['nothing', NOTHING_PENDING, 'pending'],
+  ['empty', { kind: 'empty', polls: 2, sinceMs: -HOUR_MS }, 'needs baseline'],
+  ['increase', { kind: 'increase', sum: 9_000, sinceMs: -HOUR_MS }, 'pending'],
+])(
+  'a first total of 0 is read again after an hour, while %s is pending',
+  async (_, pending, end) => {
+    const people = await polledPeople();
+    const state = { ...people.state, snapshot: undefined, pending };
+    expect(decide(state, recentOf(people, [0, 0]), people.context()).result).toBe(end);
+  },
+);
+
+test('the format of keys is narrowed by the last minutes', async () => {
+  const people = await polledPeople({ records: [[5 * DAY_MS, [40, 38]]] });
+  expect(people.state.keyFormat.status).toBe('ambiguous');
+  people.record(people.nowMs, [1, 0]);
+  await people.polls(1);
+  expect(people.requests).toHaveLength(1);
+  expect(people.state.keyFormat.status).toBe('detected');
+});
+
+test('a first total of 0 takes three baselines, then one request a poll', async () => {
+  const people = new StreamFixture({ records: [] });
+  const areBaselines: boolean[] = [];
+  for (let poll = 0; poll < 5; poll += 1) {
+    await people.polls(1);
+    areBaselines.push(people.requests.length > 1);
+  }
+  expect(areBaselines).toEqual([true, true, true, false, false]);
+});
+
+test('a poll that is as always has no notes', async () => {
+  const people = await polledPeople();
+  await people.polls(60);
+  expect(people.requests.length).toBeGreaterThan(1);
+  expect(people.notes).toEqual([]);
+});
+
+test('an increase is judged from the last accepted total, not from the highest one', async () => {
+  let total = 9_000;
+  const logins = loginsOf(() => total);
+  await logins.polls(60);
+  total = 5_000;
+  await logins.polls(60);
+  expect([logins.totals(), logins.excess()]).toEqual([[9_000], [4_000]]);
+  total = 7_500;
+  await logins.polls(1);
+  expect(logins.notes).toEqual(['increase_pending']);
+});
+
+const IMPLAUSIBLE: Candidate = {
+  emptiness: 'none',
+  before: { totals: [400], atMs: NOW_MS - MINUTE_MS },
+  totals: [90_000],
+  sum: 90_000,
+  atMs: NOW_MS,
+  periodStartMs: NOVEMBER.startMs,
+};
+const SEEN: Pending = { kind: 'increase', sum: 90_000, sinceMs: 0 };
+
+test.each<[string, Pending, Partial<Candidate>, boolean]>([
+  ['it was seen before', SEEN, {}, true],
+  ['it is seen for the first time', NOTHING_PENDING, {}, false],
+  ['something else is pending', { kind: 'empty', polls: 1, sinceMs: 0 }, {}, false],
+  ['it is empty now', SEEN, { emptiness: 'unexpected' }, false],
+  ['it is plausible now', SEEN, { totals: [401] }, false],
+  ['it is lower than it was', SEEN, { sum: 89_999 }, false],
+  ['it has lasted for an hour', { ...SEEN, sinceMs: -HOUR_MS }, {}, false],
+])('an increase is compared with a second aggregation: %s', (_, pending, changes, isNeeded) => {
+  const times = { monotonicMs: 0, reconcileIntervalMs: HOUR_MS };
+  expect(needsSecondSum(pending, { ...IMPLAUSIBLE, ...changes }, times)).toBe(isNeeded);
+});
+
+test('what is inconsistent, or needs a baseline, is compared with no second aggregation', async () => {
+  const people = await polledPeople();
+  const state: StreamState = { ...people.state, pending: SEEN };
+  const context = people.context();
+  expect(secondAggregation(state, { kind: 'inconsistent' }, context)).toBeUndefined();
+  expect(secondAggregation(state, recentOf(people, [90_000, 0], 'day'), context)).toBeUndefined();
+  expect(secondAggregation(state, recentOf(people, [90_000, 0]), context)).toBe('quarter');
+});
