@@ -72,6 +72,31 @@ describe('parseKey', () => {
     expect(formatsOf(sampleOf(WINDOW, key))).toEqual([]);
   });
 
+  test.each<[Key, KeyFormat['form']]>([
+    ['2025-23-18T12:07Z', 'iso'],
+    ['2026-10-49T12:07Z', 'iso'],
+    ['2026-11-17T36:07Z', 'iso'],
+    ['2026-11-18T11:67Z', 'iso'],
+    ['0026-11-18T12:07Z', 'iso'],
+    [202611181167, 'compact'],
+    ['11:67', 'time_of_day'],
+    [24 * 60, 'minute_of_day'],
+  ])('does not take %j for the instant that it would overflow to', (key, form) => {
+    const zone = form === 'iso' ? 'written' : 'utc';
+    const wholeDay = { startMs: WINDOW.endMs - 86_400_000, endMs: WINDOW.endMs };
+    expect(parseKey({ form, zone }, key, wholeDay, COPENHAGEN)).toBeUndefined();
+  });
+
+  test('with a written offset that the zone has, the hour that occurs twice is certain', () => {
+    const window = { startMs: Date.UTC(2026, 9, 25), endMs: Date.UTC(2026, 9, 25, 2) };
+    const local: KeyFormat = { form: 'iso', zone: 'local' };
+    const instants = ['+02:00', '+01:00', '-05:00', 'Z', ''].map((offset) =>
+      parseKey(local, `2026-10-25T02:30${offset}`, window, COPENHAGEN),
+    );
+    const [first, second] = [Date.UTC(2026, 9, 25, 0, 30), Date.UTC(2026, 9, 25, 1, 30)];
+    expect(instants).toEqual([first, second, first, first, first]);
+  });
+
   test('places a time of day after midnight in a window that starts before it', () => {
     const startMs = Date.UTC(2026, 10, 18, 22, 50);
     const window = { startMs, endMs: startMs + 20 * 60_000 };
