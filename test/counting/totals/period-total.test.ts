@@ -92,15 +92,18 @@ test.each([
 /** How many came on each of the last nine days, the oldest first, by aggregation. */
 type Days = Readonly<Partial<Record<string, readonly number[]>>>;
 
-/** Returns what follows from windows that are open at the end. An aggregation without days is forced into `week`. */
-function finerOf(days: Days, source: TotalSource = BY_DAY): Promise<TotalSource | undefined> {
-  const respond: Respond = ({ aggregation, from }) => {
+/** Responds with what came since `from`. An aggregation without days is forced into `week`. */
+function respondWith(days: Days): Respond {
+  return ({ aggregation, from }) => {
     const counts = days[aggregation];
     const daysBack = Math.round((START_MS - Date.parse(from)) / DAY_MS);
     const entered = (counts ?? []).slice(9 - daysBack).reduce((sum, count) => sum + count, 0);
     return responseOf({ x: [entered, 0] }, counts === undefined ? 'week' : aggregation);
   };
-  return finerSource(readerOf(respond), source, START_MS);
+}
+
+function finerOf(days: Days, source: TotalSource = BY_DAY): Promise<TotalSource | undefined> {
+  return finerSource(readerOf(respondWith(days)), source, START_MS);
 }
 
 const STEADY = [7, 7, 7, 7, 7, 7, 7, 7, 7];
