@@ -1,5 +1,5 @@
 /**
- * One look at a stream for `check --connect`: polls it as the exporter would at its start, and reads
+ * A diagnosis of a stream for `check --connect`: polls it as the exporter would at its start, and reads
  * what explains the result. Sends more requests than a poll.
  */
 import { DAY_MS } from '../base/duration.ts';

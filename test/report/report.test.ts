@@ -119,8 +119,13 @@ async function rows(...args: readonly string[]): Promise<readonly Row[]> {
   return JSON.parse(out) as readonly Row[];
 }
 
-/** Returns the truth about a span, of a branch or device or of the customer. */
-function truth(customer: string, { startMs, endMs }: Span, key?: number, by?: 'branch' | 'device') {
+/** Returns the ground truth about a span, of a branch or device or of the customer. */
+function groundTruthOf(
+  customer: string,
+  { startMs, endMs }: Span,
+  key?: number,
+  by?: 'branch' | 'device',
+) {
   const { service } = environment;
   const [all, later] = [startMs, endMs].map((fromMs) =>
     by === undefined
@@ -153,13 +158,13 @@ test.each([
   ['forced', YEAR, MONTHS],
   ['nightly', ['--from=2025-11-01', '--to=2026-01-01'], MONTHS.slice(10)],
 ])(
-  'the months of %s are the truth, with late records and corrections',
+  'the months of %s are the ground truth, with late records and corrections',
   async (customer, range, months) => {
     const found = await rows(...range, `--customer=${customer}`, '--visits=mean');
     expect(found.map((row) => [row['period_start'], row['period_end']])).toEqual(months);
     for (const row of found) {
       const span = spanOf(row);
-      const { entered, exited, logins } = truth(customer, span);
+      const { entered, exited, logins } = groundTruthOf(customer, span);
       expect(row).toEqual({
         customer,
         branch: null,
@@ -191,7 +196,7 @@ test('a year by customer takes a request for each month and stream, and three mo
 });
 
 test.each(['plain', 'forced'])(
-  'the months of the branches of %s are the truth',
+  'the months of the branches of %s are the ground truth',
   async (customer) => {
     const found = await rows(...YEAR, `--customer=${customer}`, '--by=branch');
     expect(found.map((row) => [row['branch'], row['period_start']])).toEqual(
@@ -204,7 +209,7 @@ test.each(['plain', 'forced'])(
       expect(row).toMatchObject({
         customer,
         branch_name: row['branch'] === '104' ? 'East' : row['branch'],
-        ...truth(customer, span, Number(row['branch']), 'branch'),
+        ...groundTruthOf(customer, span, Number(row['branch']), 'branch'),
         logins: null,
         days_open: Math.round((span.endMs - span.startMs) / DAY_MS),
         days_without_counts: dates.length,
@@ -216,7 +221,7 @@ test.each(['plain', 'forced'])(
 );
 
 test.each(['plain', 'forced'])(
-  'the hours of nights on which clocks change are the truth (%s)',
+  'the hours of nights on which clocks change are the ground truth (%s)',
   async (customer) => {
     const perDay = [];
     for (const [from, to] of [
@@ -233,7 +238,9 @@ test.each(['plain', 'forced'])(
         );
         for (const row of found) {
           const key = by === 'device' ? 'device' : undefined;
-          expect(row).toMatchObject(truth(customer, spanOf(row), Number(row['device']), key));
+          expect(row).toMatchObject(
+            groundTruthOf(customer, spanOf(row), Number(row['device']), key),
+          );
           expect(row).toMatchObject({ days_open: null, days_without_counts: null });
         }
         perDay.push(found.length);
@@ -244,7 +251,7 @@ test.each(['plain', 'forced'])(
 );
 
 test.each(['customer', 'branch'] as const)(
-  'entries while staff is there are the truth, by %s',
+  'entries while staff is there are the ground truth, by %s',
   async (by) => {
     const range = ['--from=2025-03-24', '--to=2025-04-07'];
     const found = await rows(
@@ -261,11 +268,11 @@ test.each(['customer', 'branch'] as const)(
       const staffed = staffedSpans(span, isEast);
       const key = by === 'branch' ? 'branch' : undefined;
       const entered = staffed.reduce(
-        (sum, one) => sum + truth('forced', one, Number(row['branch']), key).entered,
+        (sum, one) => sum + groundTruthOf('forced', one, Number(row['branch']), key).entered,
         0,
       );
       const hours = isEast ? 5.75 : 5 * 7.5 + 3;
-      const all = truth('forced', span, Number(row['branch']), key).entered;
+      const all = groundTruthOf('forced', span, Number(row['branch']), key).entered;
       expect(row).toMatchObject({
         entered: all,
         entered_staffed: entered,

@@ -50,6 +50,7 @@ export function windowsOf({ day, stepMs }: BranchDay): number {
   return Math.ceil((day.endMs - day.startMs) / stepMs);
 }
 
+/** Returns true if all windows of the day are known. */
 export function isComplete(branchDay: BranchDay): boolean {
   return branchDay.sums.length >= windowsOf(branchDay);
 }
@@ -74,6 +75,7 @@ export function sumOfKey(sums: Sums, index: number): Counts {
   return NO_GAP.map((_, counter) => countOf(sums, COUNTERS_PER_KEY * (index + 1) + counter));
 }
 
+/** Returns true if all sums are equal; an array that ends early has no counts after its end. */
 export function areSumsEqual(a: Sums, b: Sums): boolean {
   const length = Math.max(a.length, b.length);
   for (let i = 0; i < length; i += 1) {

@@ -56,6 +56,7 @@ export function countedUntil(
   return counts.map((ofCounter) => sum(ofCounter.subarray(0, steps)));
 }
 
+/** Returns what the customer has counted today. */
 export function countedToday({ today: { counts } }: CustomerCounts): Counts {
   return counts.map(sum);
 }
