@@ -23,6 +23,9 @@ export interface CountingPeriod extends Span {
  */
 const MAX_CLOCK_CORRECTION_MS = 60 * MINUTE_MS;
 
+/** A few more than the days of a history. */
+const MAX_DAYS_BEFORE = 40;
+
 /** Returns the start of the minute of an instant. */
 export function floorToMinute(instantMs: number): number {
   return Math.floor(instantMs / MINUTE_MS) * MINUTE_MS;
@@ -37,7 +40,8 @@ export class Calendar {
   readonly zone: Zone;
   readonly #dayStartsAtMs: number;
   #day: Span = { startMs: 0, endMs: 0 };
-  #dayBefore: Span = { startMs: NaN, endMs: NaN };
+  /** Days by the start of the next one: what is usual goes back over the same days at each poll. */
+  readonly #daysBefore = new Map<number, Span>();
   #period: CountingPeriod = { startMs: 0, endMs: 0, month: 0 };
 
   constructor(zone: Zone, dayStartsAt: { readonly hour: number; readonly minute: number }) {
@@ -55,10 +59,16 @@ export class Calendar {
 
   /** Returns the day that ends when the given one starts. */
   dayBefore(day: Span): Span {
-    if (this.#dayBefore.endMs !== day.startMs) {
-      this.#dayBefore = this.#findDay(day.startMs - 1);
+    const known = this.#daysBefore.get(day.startMs);
+    if (known !== undefined) {
+      return known;
     }
-    return this.#dayBefore;
+    if (this.#daysBefore.size >= MAX_DAYS_BEFORE) {
+      this.#daysBefore.clear();
+    }
+    const found = this.#findDay(day.startMs - 1);
+    this.#daysBefore.set(day.startMs, found);
+    return found;
   }
 
   /** Returns the counting period at an instant, by this calendar alone. */
@@ -89,11 +99,13 @@ export class Calendar {
   #findDay(instantMs: number): Span {
     const wall = new Date(instantMs + this.zone.offsetMsAt(instantMs));
     const midnight = Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate());
-    const starts = [-1, 0, 1, 2].map((days) =>
-      this.zone.instantOfWall(midnight + days * DAY_MS + this.#dayStartsAtMs),
-    );
-    const next = starts.findIndex((startMs) => startMs > instantMs);
-    return { startMs: starts[next - 1] ?? instantMs, endMs: starts[next] ?? instantMs };
+    let startMs = this.startOfDate(midnight - DAY_MS);
+    let endMs = this.startOfDate(midnight);
+    for (let days = 1; endMs <= instantMs; days += 1) {
+      startMs = endMs;
+      endMs = this.startOfDate(midnight + days * DAY_MS);
+    }
+    return { startMs, endMs };
   }
 }
 
