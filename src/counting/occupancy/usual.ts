@@ -201,10 +201,12 @@ function countSince(
   for (const { day, daysAgo, fromMs } of days) {
     sum += sumWithin(people, daysAgo, counter, quarterOf(day, fromMs), QUARTERS_PER_DAY);
   }
-  counts[counter]?.forEach((count, i) => {
-    const atMs = startMs + (first + i) * stepMs;
-    sum += atMs > seenMs && atMs < endMs ? Math.max(0, count) : 0;
-  });
+  const steps = counts[counter] ?? [];
+  const end = Math.min(steps.length, Math.ceil((endMs - startMs) / stepMs) - first);
+  const next = Math.floor((seenMs - startMs) / stepMs) + 1 - first;
+  for (let i = Math.max(0, next); i < end; i += 1) {
+    sum += Math.max(0, countOf(steps, i));
+  }
   return sum;
 }
 
