@@ -105,8 +105,9 @@ class Client implements ServiceClient {
     signal: AbortSignal,
     urgent = false,
   ): Promise<AggregatedResponse> {
-    let response = await this.#aggregated(query, signal, urgent);
-    const first = this.#contradictionIn(query, response);
+    const sent = withRequestTimes(query, this.#shared.config.requestTimes);
+    let response = await this.#aggregated(sent, signal, urgent);
+    const first = contradictionIn(sent, response);
     let found = first;
     for (let reads = 1; found !== undefined && !this.#ignoresMetadata; reads += 1) {
       if (reads === MAX_CONTRADICTIONS) {
@@ -115,8 +116,8 @@ class Client implements ServiceClient {
         this.#shared.log.warn('response metadata ignored', { customer, problem: found });
         break;
       }
-      response = await this.#aggregated(query, signal, urgent);
-      found = this.#contradictionIn(query, response);
+      response = await this.#aggregated(sent, signal, urgent);
+      found = contradictionIn(sent, response);
       if (found !== undefined && found !== first) {
         throw new ServiceError('malformed', `/v1/${query.endpoint}: ${found}`, { status: 200 });
       }
@@ -134,16 +135,9 @@ class Client implements ServiceClient {
     );
   }
 
-  #contradictionIn(
-    query: AggregatedQuery,
-    { rows, metadata = {} }: AggregatedResponse,
-  ): string | undefined {
-    const sent = withRequestTimes(query, this.#shared.config.requestTimes);
-    return findContradiction(sent, rows.length, metadata);
-  }
-
   page(query: PageQuery, signal: AbortSignal): Promise<Page> {
-    return this.#withRetries(query, signal, false, (response, secrets) =>
+    const sent = withRequestTimes(query, this.#shared.config.requestTimes);
+    return this.#withRetries(sent, signal, false, (response, secrets) =>
       decodePage(query, response, secrets),
     );
   }
@@ -189,12 +183,10 @@ class Client implements ServiceClient {
   /** Returns the response with status 200, its request and the token used. A 401 renews the token once. */
   async #authorized(query: AnyQuery, signal: AbortSignal, urgent: boolean) {
     const { endpoint } = query;
-    const { baseUrl, requestTimes } = this.#shared.config;
-    const sent = withRequestTimes(query, requestTimes);
-    const url = `${baseUrl}/v1/${endpoint}?${parameters(sent).toString()}`;
+    const url = `${this.#shared.config.baseUrl}/v1/${endpoint}?${parameters(query).toString()}`;
     for (let renewed = false; ; renewed = true) {
       const token = await this.#tokens.get(signal);
-      const request = { url, bearer: token.value, endpoint, query: sent };
+      const request = { url, bearer: token.value, endpoint, query };
       const response = await this.#send(request, urgent, signal);
       if (response.status === 200) {
         return { request, response, token };
@@ -261,8 +253,15 @@ class Client implements ServiceClient {
   }
 }
 
+function contradictionIn(
+  query: AggregatedQuery,
+  { rows, metadata = {} }: AggregatedResponse,
+): string | undefined {
+  return findContradiction(query, rows.length, metadata);
+}
+
 /** Returns a query with its times as the request writes them: as it says itself, else as `configured`. */
-function withRequestTimes(query: AnyQuery, configured: RequestTimes): AnyQuery {
+function withRequestTimes<Q extends AnyQuery>(query: Q, configured: RequestTimes): Q {
   const { from, to } = query;
   const requestTimes =
     query.aggregation === undefined ? configured : (query.requestTimes ?? configured);
