@@ -172,8 +172,8 @@ function parseWall(text: string): number {
   if (USUAL_TIME.test(text)) {
     const local = text.slice(0, 'yyyy-MM-ddTHH:mm:ss'.length);
     const wallMs = Date.parse(`${local}Z`);
-    // Date.parse accepts February 31.
-    if (!Number.isNaN(wallMs) && new Date(wallMs).toISOString().startsWith(local)) {
+    // Date.parse accepts February 31 and 24:00.
+    if (new Date(wallMs).getUTCDate() === Number(text.slice('yyyy-MM-'.length, 10))) {
       return wallMs;
     }
   }

@@ -142,6 +142,10 @@ export class RecordList {
   /** Returns the index of the first record with a window time at or after an instant. */
   #firstFrom(fromMs: number): number {
     let low = 0;
+    // Most windows start before the day.
+    if ((this.#records[0]?.windowMs ?? Infinity) >= fromMs) {
+      return 0;
+    }
     let high = this.#records.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
