@@ -48,7 +48,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Starts of the same month in two zones are nearer than this. */
 const SAME_PERIOD_MS = 3 * DAY_MS;
-/** Ends of polls that are remembered: those of some weeks. */
+/** Ends of polls that are remembered: those of some weeks. Twice as many are, at most. */
 const MAX_POLLS = 50_000;
 const MAX_VIOLATIONS = 20;
 /** The ground truth of occupancy and breakdowns is expensive: one scrape in this many. */
@@ -109,9 +109,8 @@ export function createAuditor(
   function pollEnded(exporter: string, stream: Stream, endMs: number, tookMs: number): void {
     const poll = `${exporter} ${stream} ${Math.round(endMs)}`;
     pollsMs.set(poll, Math.max(tookMs, pollsMs.get(poll) ?? 0));
-    const [oldest] = pollsMs.keys();
-    if (oldest !== undefined && pollsMs.size > MAX_POLLS) {
-      pollsMs.delete(oldest);
+    if (pollsMs.size >= 2 * MAX_POLLS) {
+      [...pollsMs.keys()].slice(0, MAX_POLLS).forEach((oldest) => pollsMs.delete(oldest));
     }
   }
 
