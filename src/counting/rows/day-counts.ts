@@ -161,28 +161,23 @@ export function weekdayOf({ zone }: Pick<Calendar, 'zone'>, { startMs }: Span): 
  * eight bytes. Every poll does this, so it has plain loops.
  */
 export function packSteps(steps: readonly Float64Array[]): Pick<DayCounts, 'first' | 'counts'> {
-  const length = steps[0]?.length ?? 0;
-  let first = 0;
-  while (first < length && isZeroAt(steps, first)) {
-    first += 1;
-  }
-  let end = length;
-  while (end > first && isZeroAt(steps, end - 1)) {
-    end -= 1;
+  let [first, end] = [steps[0]?.length ?? 0, 0];
+  for (const all of steps) {
+    let step = 0;
+    while (step < first && all[step] === 0) {
+      step += 1;
+    }
+    first = step;
+    step = all.length;
+    while (step > end && all[step - 1] === 0) {
+      step -= 1;
+    }
+    end = step;
   }
   return {
-    first: end === first ? 0 : first,
+    first: end === 0 ? 0 : first,
     counts: steps.map((all) => smallest(all.subarray(first, end))),
   };
-}
-
-function isZeroAt(steps: readonly Float64Array[], step: number): boolean {
-  for (const all of steps) {
-    if (all[step] !== 0) {
-      return false;
-    }
-  }
-  return true;
 }
 
 /** Returns the counts in the smallest array that holds them. */
