@@ -3,9 +3,8 @@ import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { FAILURE_REASONS } from '../../src/base/errors.ts';
 import { BREAKDOWNS, COUNTERS, MINUTE_STREAMS } from '../../src/base/model.ts';
-import { breakdownFamilies } from '../../src/metrics/breakdown-families.ts';
 import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
-import { CUSTOMER_FAMILIES } from '../../src/metrics/families.ts';
+import { CUSTOMER_FAMILIES, breakdownFamilies } from '../../src/metrics/families.ts';
 import type { Family } from '../../src/metrics/family.ts';
 import { code, listed, table, typed } from './markdown.ts';
 
@@ -90,10 +89,9 @@ function ownMetrics(): readonly Own[] {
   return registry.getMetricsAsArray().map((metric) => OWN.parse({ ...metric }));
 }
 
-function familyText({ name, type, help, labels, isOfSites, absent }: Family): string {
+function familyText({ name, type, help, labels, absent }: Family): string {
   const shown = name === 'library_customer_info' ? ', and those under `labels`' : '';
-  const all = isOfSites === true ? ['branch', ...labels] : labels;
-  const own = all.length === 0 ? '' : `; labels ${listed(all)}${shown}`;
+  const own = labels.length === 0 ? '' : `; labels ${listed(labels)}${shown}`;
   return `### \`${name}\`
 
 ${kindOf(name, type)}${own}

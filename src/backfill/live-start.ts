@@ -12,8 +12,8 @@ import { codeOf, messageOf, UsageError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { CustomerConfig } from '../config/types.ts';
 import { Zone } from '../counting/calendar/zone.ts';
-import { writeLabels } from '../metrics/format.ts';
-import type { LabelPair } from '../metrics/format.ts';
+import { writeLabels } from '../metrics/family.ts';
+import type { LabelPair } from '../metrics/family.ts';
 import type { BackfillFlags } from './targets.ts';
 
 export interface LiveStart {

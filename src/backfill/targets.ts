@@ -7,9 +7,8 @@ import type { CountingPeriod, Span } from '../counting/calendar/calendar.ts';
 import type { CustomerDescription } from '../counting/customer-metrics.ts';
 import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
 import { Zone } from '../counting/calendar/zone.ts';
-import { breakdownFamilies } from '../metrics/breakdown-families.ts';
-import { BACKFILL_FAMILIES } from '../metrics/families.ts';
-import type { LabelPair } from '../metrics/format.ts';
+import { BACKFILL_FAMILIES, breakdownFamilies } from '../metrics/families.ts';
+import type { LabelPair } from '../metrics/family.ts';
 import { descriptionOf } from '../customers.ts';
 import type { LiveStart } from './live-start.ts';
 

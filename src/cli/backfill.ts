@@ -7,7 +7,7 @@ import { isLocked, lockFolder } from '../base/files.ts';
 import type { FolderLock } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
 import { loadConfig } from '../config/load.ts';
-import type { LabelPair } from '../metrics/format.ts';
+import type { LabelPair } from '../metrics/family.ts';
 import { chooseCustomers, customersAtOnce, serviceOf } from './access.ts';
 import { findLiveStarts } from '../backfill/live-start.ts';
 import { BackfillProgress } from '../backfill/progress.ts';

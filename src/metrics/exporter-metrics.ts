@@ -7,8 +7,8 @@ import type { MetricValueWithName } from 'prom-client';
 import { FAILURE_REASONS } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type { Stream } from '../base/model.ts';
-import { writeHead, writeLabels, writeSample } from './format.ts';
-import type { Format } from './format.ts';
+import { writeHead, writeLabels, writeSample } from './family.ts';
+import type { Format } from './family.ts';
 
 export type ExporterMetrics = ReturnType<typeof createExporterMetrics>;
 

@@ -4,18 +4,20 @@
  * The customers' text is cached in blocks of customers. A block is rendered again, as a whole, when
  * one of its customers changed or its values expired. This is for speed alone: rendering 10,000
  * customers takes 150 ms, joining their blocks 2 ms (bench/scrape.ts).
+ *
+ * So is compressing each family of a block once for as long as it does not change: compressing the whole
+ * text at every scrape takes 70 ms at 280,000 series, with compressed chunks the scrape takes 13 ms. zlib does
+ * all the work. One gzip member per chunk would be simpler, but curl fails at the second one.
  */
+import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { nextTurn } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Breakdown } from '../base/model.ts';
 import type { CustomerMetrics, MetricsSource } from '../counting/customer-metrics.ts';
-import { breakdownFamilies } from './breakdown-families.ts';
 import type { ExporterMetrics } from './exporter-metrics.ts';
-import { CUSTOMER_FAMILIES } from './families.ts';
-import type { Family, FamilyContext } from './family.ts';
-import { END_OF, stemOf, writeHead, writeLabels, writeSample } from './format.ts';
-import type { Format } from './format.ts';
-import { Chunk, joinGzip } from './gzip.ts';
+import { CUSTOMER_FAMILIES, breakdownFamilies } from './families.ts';
+import { END_OF, stemOf, writeHead, writeLabels, writeSample } from './family.ts';
+import type { Family, FamilyContext, Format } from './family.ts';
 
 export type Exposition = ReturnType<typeof createExposition>;
 
@@ -24,6 +26,10 @@ const CUSTOMERS_PER_BLOCK = 128;
 const RENDER_INTERVAL_MS = 1_000;
 /** A block that changed this recently is about to change again: its customers are polled in turn. */
 const SETTLE_MS = 500;
+/** Level 6 saves a tenth of the bytes for four times the work. */
+const GZIP_LEVEL = 1;
+/** Magic number, deflate, no flags, no time, fastest level, unknown system (RFC 1952). */
+const GZIP_HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255);
 
 /** Which series a customer has by its configuration. */
 export interface ConfiguredSeries {
@@ -242,4 +248,40 @@ function writeFamily(
     }
   }
   return text;
+}
+
+const encoder = new TextEncoder();
+
+/** A text that never changes. */
+class Chunk {
+  readonly plain: Uint8Array;
+  #deflated: Uint8Array | undefined;
+
+  constructor(text: string) {
+    // Not Buffer.from: that gives a slice of 64 KiB, all of which stay in memory with it.
+    this.plain = encoder.encode(text);
+  }
+
+  /** A sync flush ends it at a whole byte, so that another chunk can follow (RFC 1951). */
+  deflated(): Uint8Array {
+    this.#deflated ??= deflate(this.plain, constants.Z_SYNC_FLUSH);
+    return this.#deflated;
+  }
+}
+
+/** Returns the gzip stream of the chunks one after the other. */
+function joinGzip(chunks: readonly Chunk[]): Uint8Array {
+  const trailer = Buffer.alloc(8);
+  trailer.writeUInt32LE(
+    chunks.reduce((crc, { plain }) => crc32(plain, crc), 0),
+    0,
+  );
+  trailer.writeUInt32LE(chunks.reduce((sum, { plain }) => sum + plain.length, 0) % 2 ** 32, 4);
+  const end = deflate(new Uint8Array(0), constants.Z_FINISH);
+  return Buffer.concat([GZIP_HEADER, ...chunks.map((chunk) => chunk.deflated()), end, trailer]);
+}
+
+function deflate(plain: Uint8Array, finishFlush: number): Uint8Array {
+  // Copied: the result is a view of a whole output buffer, which would stay in memory.
+  return new Uint8Array(deflateRawSync(plain, { level: GZIP_LEVEL, finishFlush }));
 }

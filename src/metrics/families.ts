@@ -3,62 +3,85 @@
  * docs/reference/metrics.md is made. A value changes only with a poll or at `validUntilMs`, never by
  * itself.
  */
-import { ALL_COUNTERS, BREAKDOWNS, MINUTE_STREAMS } from '../base/model.ts';
-import type { CounterName, Stream } from '../base/model.ts';
-import type { CustomerMetrics, SiteMetrics, StreamMetrics } from '../counting/customer-metrics.ts';
+import { ALL_COUNTERS, BREAKDOWNS, COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
+import type { Breakdown, Stream } from '../base/model.ts';
+import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import { DOOR_FAULTS } from '../counting/occupancy/estimate.ts';
-import { labelled, labelledSites, ofSites, single } from './family.ts';
+import { CUSTOMER, SITES, keysOf, labelledSeriesOf, seriesOf, writeLabels } from './family.ts';
 import type { Family } from './family.ts';
-import { writeLabels } from './format.ts';
 
+const ALL_STREAMS: readonly Stream[] = [...MINUTE_STREAMS, ...BREAKDOWNS];
+
+const COUNTED = {
+  people_entered: 'People counted in',
+  people_exited: 'People counted out',
+  logins: 'Patron logins',
+} as const;
+
+const ofCustomer = seriesOf(CUSTOMER);
+const ofStream = labelledSeriesOf(CUSTOMER, 'stream', ALL_STREAMS);
+const ofCounter = labelledSeriesOf(CUSTOMER, 'counter', ALL_COUNTERS);
+const ofSite = seriesOf(SITES);
+const ofFault = labelledSeriesOf(SITES, 'kind', [...DOOR_FAULTS, 'unbalanced']);
+const ofDirection = labelledSeriesOf(SITES, 'direction', ['in', 'out']);
+const ofCustomerInfo = seriesOf<CustomerMetrics>({
+  ...CUSTOMER,
+  labelNames: ['timezone'],
+  labels: ({ timezone, labels }, { infoLabelNames }) =>
+    writeLabels(
+      ['timezone', timezone],
+      ...infoLabelNames.map((name) => [name, ownLabel(labels, name)] as const),
+    ),
+});
+
+const NOT_POLLED_IN_PERIOD = 'until the first accepted poll of the counting period';
+const NOT_POLLED_TODAY = 'until the first accepted poll of the day';
 const NO_ESTIMATE =
   'like library_occupancy_people, until the history of the day is read, where the building does not ' +
   'empty at night, while entries or all counts are missing, and with estimate: false';
 const NO_RATIO = 'before three days with at least 40 counts, and with estimate: false';
 
 const ESTIMATE_FAMILIES: readonly Family[] = [
-  site(
+  ofSite(
     'library_occupancy_estimate_people',
     'Estimated people inside, corrected for the errors of the doors.',
     ({ estimate }) => estimate.people?.people,
     NO_ESTIMATE,
   ),
-  site(
+  ofSite(
     'library_occupancy_estimate_lower_people',
     'Lower bound of the 90% interval of the estimate.',
     ({ estimate }) => estimate.people?.lower,
     NO_ESTIMATE,
   ),
-  site(
+  ofSite(
     'library_occupancy_estimate_upper_people',
     'Upper bound of the 90% interval of the estimate.',
     ({ estimate }) => estimate.people?.upper,
     NO_ESTIMATE,
   ),
-  site(
+  ofSite(
     'library_door_count_ratio',
     'Entries counted per exit counted, learned from the last 28 days.',
     ({ estimate }) => estimate.ratio?.value,
     NO_RATIO,
   ),
-  site(
+  ofSite(
     'library_door_count_ratio_stddev',
     'Standard deviation of the learned ratio.',
     ({ estimate }) => estimate.ratio?.stddev,
     NO_RATIO,
   ),
-  labelledSites(
+  ofFault(
     'library_door_suspect',
     '1 while this fault of the doors is suspected.',
-    'kind',
-    [...DOOR_FAULTS, 'unbalanced'],
     ({ estimate: { fault, isUnbalanced } }, kind) =>
       kind === 'unbalanced' ? flag(isUnbalanced) : flag(fault && fault === kind),
     'like library_occupancy_people, until the history of the day is read, where the building ' +
       'does not empty at night, and with estimate: false; unbalanced only until the history is ' +
       'read, and with estimate: false',
   ),
-  site(
+  ofSite(
     'library_occupancy_estimable',
     '1 if the building empties at night, so that an estimate is possible.',
     ({ estimate }) => flag(estimate.isEstimable),
@@ -71,45 +94,43 @@ const NO_USUAL =
   'format of the minute keys is unknown';
 
 const USUAL_FAMILIES: readonly Family[] = [
-  site(
+  ofSite(
     'library_people_expected_since_last_seen',
     'Entries and exits usual between the last one and an hour before the last accepted poll.',
     ({ usual }) => usual?.people,
     NO_USUAL,
   ),
-  labelledSites(
+  ofDirection(
     'library_people_direction_expected_since_last_seen',
     'Counts usual since the last one of a direction, at most those of the other one since.',
-    'direction',
-    ['in', 'out'],
     ({ usual }, direction) => (direction === 'in' ? usual?.entries : usual?.exits),
     NO_USUAL,
   ),
-  single(
+  ofCustomer(
     'library_logins_expected_since_last_seen',
     'Logins usual since the last one, at most the usual share of the entries since.',
     ({ usualLogins }) => usualLogins,
     `${NO_USUAL}, of both streams`,
   ),
-  site(
+  ofSite(
     'library_people_entered_usual_hour',
     'Entries usual within the last hour.',
     ({ usual }) => usual?.entriesLastHour,
     NO_USUAL,
   ),
-  site(
+  ofSite(
     'library_people_entered_usual_today',
     'Entries usual since the day started.',
     ({ usual }) => usual?.entriesToday,
     `${NO_USUAL}, and until the first accepted poll of the day`,
   ),
-  site(
+  ofSite(
     'library_occupancy_usual_people',
     'People usually inside now.',
     ({ usual }) => usual?.inside,
     NO_USUAL,
   ),
-  site(
+  ofSite(
     'library_open_seconds_since_last_seen',
     'Opening time since the newest minute that counted anybody.',
     ({ usual }) => seconds(usual?.openSinceLastSeenMs),
@@ -117,61 +138,44 @@ const USUAL_FAMILIES: readonly Family[] = [
   ),
 ];
 
-const NOT_POLLED_TODAY = 'until the first accepted poll of the day';
 const NOT_SEEN =
   'if there was none within 28 days, and while the format of the minute keys is unknown';
-
-const ALL_STREAMS: readonly Stream[] = [...MINUTE_STREAMS, ...BREAKDOWNS];
 
 /**
  * Families that follow from the service's rows and the configuration, so that `backfill` can write them,
  * too.
  */
 export const BACKFILL_FAMILIES: readonly Family[] = [
-  {
-    name: 'library_customer_info',
-    type: 'gauge',
-    help: 'Time zone and configured labels; always 1.',
-    labels: ['timezone'],
-    samples: (metrics, { infoLabelNames }) => [
-      {
-        labels: writeLabels(
-          ['timezone', metrics.timezone],
-          ...infoLabelNames.map((name) => [name, labelOf(metrics, name)] as const),
-        ),
-        value: 1,
-      },
-    ],
-  },
-  single(
+  ofCustomerInfo('library_customer_info', 'Time zone and configured labels; always 1.', () => 1),
+  ofCustomer(
     'library_utc_offset_seconds',
     'Current UTC offset of the time zone.',
     (metrics) => metrics.utcOffsetSeconds,
   ),
-  single(
+  ofCustomer(
     'library_period_start_timestamp_seconds',
     'Start of the counting period, when the counters were last 0.',
     (metrics) => seconds(metrics.periodStartMs),
   ),
-  site(
+  ofSite(
     'library_open',
     '1 inside the opening hours, 0 outside.',
     (metrics) => flag(metrics.open),
     'if no opening hours are configured',
   ),
-  site(
+  ofSite(
     'library_staffed',
     '1 inside the staffed hours, 0 outside.',
     (metrics) => flag(metrics.staffed),
     'if no staffed hours are configured',
   ),
-  site(
+  ofSite(
     'library_capacity_people',
     'Configured capacity.',
     (metrics) => metrics.capacity,
     'if no capacity is configured',
   ),
-  site(
+  ofSite(
     'library_occupancy_people',
     'People inside now.',
     (metrics) => metrics.occupancy,
@@ -179,25 +183,37 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
       'while the format of the minute keys is unknown',
   ),
   ...ESTIMATE_FAMILIES,
-  counter('people_entered', 'People counted in since the counting period started.'),
-  counter('people_exited', 'People counted out since the counting period started.'),
-  counter('logins', 'Patron logins since the counting period started.'),
-  peopleToday('people_entered', 'People counted in since the day started.'),
-  peopleToday('people_exited', 'People counted out since the day started.'),
-  single(
+  ...ALL_COUNTERS.map((counter) =>
+    startingWithPeriod(
+      ofCustomer(
+        `library_${counter}_total`,
+        `${COUNTED[counter]} since the counting period started.`,
+        ({ counters }) => counters[counter]?.total,
+        NOT_POLLED_IN_PERIOD,
+      ),
+    ),
+  ),
+  ...COUNTERS.people.map((counter) =>
+    ofSite(
+      `library_${counter}_today`,
+      `${COUNTED[counter]} since the day started.`,
+      ({ counters }) => counters[counter]?.today,
+      NOT_POLLED_TODAY,
+    ),
+  ),
+  ofCustomer(
     'library_logins_today',
     'Patron logins since the day started.',
     ({ counters }) => counters.logins?.today,
     NOT_POLLED_TODAY,
   ),
-  ofSites(
+  ofSite(
     'library_people_last_seen_timestamp_seconds',
     'Start of the newest minute that counted anybody.',
-    ({ streams }) => seconds(streams.people?.lastSeenMs),
-    ({ lastSeenMs }) => seconds(lastSeenMs),
+    (one) => seconds('streams' in one ? one.streams.people?.lastSeenMs : one.lastSeenMs),
     NOT_SEEN,
   ),
-  single(
+  ofCustomer(
     'library_logins_last_seen_timestamp_seconds',
     'Start of the newest minute with a login.',
     ({ streams }) => seconds(streams.logins?.lastSeenMs),
@@ -208,40 +224,46 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
 
 /** Families that only a running exporter knows. */
 const POLLING_FAMILIES: readonly Family[] = [
-  labelled(
+  ofCounter(
     'library_count_excess',
     "Exported counter minus the service's total now.",
-    'counter',
-    ALL_COUNTERS,
-    ({ counters }, name) => counters[name]?.excess,
-    'until the first accepted poll of the counting period',
+    ({ counters }, counter) => counters[counter]?.excess,
+    NOT_POLLED_IN_PERIOD,
   ),
-  ofStreams(
+  ofStream(
     'library_up',
     '1 if the last poll succeeded.',
-    ({ up }) => flag(up),
+    ({ streams }, stream) => flag(streams[stream]?.up),
     'until the first poll ended',
   ),
-  ofStreams(
+  ofStream(
     'library_poll_last_success_timestamp_seconds',
     'When the last successful poll ended.',
-    ({ lastSuccessMs }) => seconds(lastSuccessMs),
+    ({ streams }, stream) => seconds(streams[stream]?.lastSuccessMs),
     'until the first successful poll',
   ),
-  ofStreams(
+  ofStream(
     'library_values_accepted_timestamp_seconds',
     'When values were last accepted.',
-    ({ acceptedMs }) => seconds(acceptedMs),
+    ({ streams }, stream) => seconds(streams[stream]?.acceptedMs),
     'until the first accepted poll',
   ),
-  ofStreams('library_polls_total', 'Polls, failed ones included.', ({ polls }) => polls),
-  ofStreams('library_poll_failures_total', 'Failed polls.', ({ failures }) => failures),
-  ofStreams(
+  ofStream(
+    'library_polls_total',
+    'Polls, failed ones included.',
+    ({ streams }, stream) => streams[stream]?.polls,
+  ),
+  ofStream(
+    'library_poll_failures_total',
+    'Failed polls.',
+    ({ streams }, stream) => streams[stream]?.failures,
+  ),
+  ofStream(
     'library_polls_skipped_total',
     'Polls skipped because the previous one was still running.',
-    ({ skipped }) => skipped,
+    ({ streams }, stream) => streams[stream]?.skipped,
   ),
-  single(
+  ofCustomer(
     'library_credentials_valid',
     '1 if the service accepted the credentials, 0 if it refused them.',
     (metrics) => flag(metrics.credentialsValid),
@@ -251,52 +273,68 @@ const POLLING_FAMILIES: readonly Family[] = [
 
 export const CUSTOMER_FAMILIES: readonly Family[] = [...BACKFILL_FAMILIES, ...POLLING_FAMILIES];
 
-function counter(name: CounterName, help: string): Family {
-  const absent = 'until the first accepted poll of the counting period';
-  const total = single(
-    `library_${name}_total`,
-    help,
-    ({ counters }) => counters[name]?.total,
-    absent,
-  );
-  return { ...total, startsWithPeriod: true };
+/** Returns the families of these breakdowns, and in any case that of the names of branches. */
+export function breakdownFamilies(configured: ReadonlySet<Breakdown>): readonly Family[] {
+  const families = BREAKDOWNS.filter((breakdown) => configured.has(breakdown)).flatMap(familiesOf);
+  // Branches may have names without being polled.
+  const names = configured.has('branch') ? [] : [BRANCH_INFO];
+  return families.length === 0 ? names : [...families, ...names, KEYS_DROPPED];
 }
 
-/** The values of a branch are those of its breakdown. */
-function peopleToday(name: CounterName, help: string): Family {
-  return ofSites(
-    `library_${name}_today`,
-    help,
-    ({ counters }) => counters[name]?.today,
-    ({ counters }) => counters[name]?.today,
-    NOT_POLLED_TODAY,
-  );
+const BRANCH_INFO = seriesOf<readonly [key: string, name: string]>({
+  labelNames: ['branch', 'name'],
+  subjects: ({ breakdowns }) => breakdowns.branch?.names ?? [],
+  labels: ([key, name]) => writeLabels(['branch', key], ['name', name]),
+})(
+  'library_branch_info',
+  'Configured name of the branch, or its key; always 1.',
+  () => 1,
+  'until the first reading for a branch that is not under `branches`',
+);
+
+const KEYS_DROPPED = labelledSeriesOf(CUSTOMER, 'stream', BREAKDOWNS)(
+  'library_breakdown_keys_dropped',
+  'Keys above the limit of 1000 that are not exported.',
+  ({ breakdowns }, breakdown) => breakdowns[breakdown]?.droppedKeys,
+  NOT_POLLED_IN_PERIOD,
+);
+
+/** Parts of the customer's sums, under names of their own. */
+function familiesOf(breakdown: Breakdown): readonly Family[] {
+  const keys = keysOf(breakdown);
+  const ofKey = seriesOf(keys);
+  return [
+    ...COUNTERS.people.map((counter) =>
+      startingWithPeriod(
+        ofKey(
+          `library_${breakdown}_${counter}_total`,
+          `${COUNTED[counter]} by ${breakdown} since the counting period started.`,
+          ({ counters }) => counters[counter]?.total,
+          NOT_POLLED_IN_PERIOD,
+        ),
+      ),
+    ),
+    // Those of a branch are gauges of a building.
+    ...(breakdown === 'branch' ? [] : COUNTERS.people).map((counter) =>
+      ofKey(
+        `library_${breakdown}_${counter}_today`,
+        `${COUNTED[counter]} by ${breakdown} since the day started.`,
+        ({ counters }) => counters[counter]?.today,
+        NOT_POLLED_TODAY,
+      ),
+    ),
+    ...(breakdown === 'branch' ? [BRANCH_INFO] : []),
+    labelledSeriesOf(keys, 'counter', COUNTERS.people)(
+      `library_${breakdown}_count_excess`,
+      `Exported counter minus the service's total now, by ${breakdown}.`,
+      ({ counters }, counter) => counters[counter]?.excess,
+      NOT_POLLED_IN_PERIOD,
+    ),
+  ];
 }
 
-/** A value that a customer with one building has like a branch. */
-function site(
-  name: string,
-  help: string,
-  value: (metrics: SiteMetrics) => number | undefined,
-  absent?: string,
-): Family {
-  return ofSites(name, help, value, value, absent);
-}
-
-function ofStreams(
-  name: string,
-  help: string,
-  valueOf: (stream: StreamMetrics) => number | undefined,
-  absent?: string,
-): Family {
-  return labelled(
-    name,
-    help,
-    'stream',
-    ALL_STREAMS,
-    ({ streams }, stream) => streams[stream] && valueOf(streams[stream]),
-    absent,
-  );
+function startingWithPeriod(counter: Family): Family {
+  return { ...counter, startsWithPeriod: true };
 }
 
 function flag(value: boolean | undefined): number | undefined {
@@ -307,6 +345,7 @@ function seconds(instantMs: number | undefined): number | undefined {
   return instantMs === undefined ? undefined : instantMs / 1_000;
 }
 
-function labelOf({ labels }: CustomerMetrics, name: string): string {
+/** A label may have the name of a property that every object has. */
+function ownLabel(labels: CustomerMetrics['labels'], name: string): string {
   return Object.hasOwn(labels, name) ? (labels[name] ?? '') : '';
 }

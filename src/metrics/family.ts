@@ -1,8 +1,15 @@
-/** What a family is: its name, type and help, and its samples for one customer. */
-import type { BranchMetrics, CustomerMetrics, SiteMetrics } from '../counting/customer-metrics.ts';
-import { writeLabels } from './format.ts';
+/**
+ * What a family of the customers' metrics is, and how families and samples are written: as text format
+ * 0.0.4 and as OpenMetrics 1.0.0. Sample lines are the same in both; heads, `_created` and the end differ.
+ */
+import type { Breakdown } from '../base/model.ts';
+import type { BranchMetrics, CustomerMetrics, KeyMetrics } from '../counting/customer-metrics.ts';
 
-/** `labels` are those beside `customer`, as the format has them; may be empty. */
+export type Format = 'text' | 'openmetrics';
+
+export type LabelPair = readonly [name: string, value: string];
+
+/** `labels` are those beside `customer`, as the formats have them; may be empty. */
 export interface Sample {
   readonly labels: string;
   readonly value: number;
@@ -23,119 +30,81 @@ export interface Family {
   readonly absent?: string | undefined;
   /** A counter that starts at 0 with the counting period. */
   readonly startsWithPeriod?: true;
-  /** One series for each building: with the label `branch` where a customer is polled by branch. */
-  readonly isOfSites?: true;
   /** Label names beside `customer`, without those that the configuration adds. */
   readonly labels: readonly string[];
   /** Empty while no value is known: unknown is absent, never 0. */
   readonly samples: (metrics: CustomerMetrics, context: FamilyContext) => readonly Sample[];
 }
 
-/** Returns a family with one series for each customer. */
-export function single(
-  name: string,
-  help: string,
-  value: (metrics: CustomerMetrics) => number | undefined,
-  absent?: string,
-): Family {
+/** What of a customer has series of its own, and the labels that tell these apart. */
+export interface Scope<Subject> {
+  readonly labelNames: readonly string[];
+  readonly subjects: (metrics: CustomerMetrics) => readonly Subject[];
+  readonly labels: (subject: Subject, context: FamilyContext) => string;
+}
+
+export const CUSTOMER: Scope<CustomerMetrics> = {
+  labelNames: [],
+  subjects: (metrics) => [metrics],
+  labels: () => '',
+};
+
+/** The buildings: the branches of a customer that is polled by branch, otherwise the customer. */
+export const SITES: Scope<CustomerMetrics | BranchMetrics> = {
+  labelNames: ['branch'],
+  subjects: (metrics) => metrics.branches ?? [metrics],
+  labels: (site) => ('key' in site ? branchLabel(site.key) : ''),
+};
+
+export function keysOf(breakdown: Breakdown): Scope<KeyMetrics> {
   return {
-    name,
-    type: typeOf(name),
-    help,
-    absent,
-    labels: [],
-    samples: (metrics) => sampleOf(value(metrics), ''),
+    labelNames: [breakdown],
+    subjects: ({ breakdowns }) => breakdowns[breakdown]?.keys ?? [],
+    labels: ({ key }) => writeLabels([breakdown, key]),
   };
 }
 
-/** Returns a family with one series for each value of a label; `valueOf` gives a customer's value. */
-export function labelled<V extends string>(
-  name: string,
-  help: string,
+/** Returns a constructor of families with one series for each subject of the scope. */
+export function seriesOf<Subject>(scope: Scope<Subject>) {
+  return labelledSeriesOf(scope, '', ['']);
+}
+
+/** Returns a constructor of families with one series for each subject and value of a label. */
+export function labelledSeriesOf<Subject, V extends string>(
+  scope: Scope<Subject>,
   label: string,
   values: readonly V[],
-  valueOf: (metrics: CustomerMetrics, labelValue: V) => number | undefined,
-  absent?: string,
-): Family {
-  const series = values.map((value) => ({ value, labels: writeLabels([label, value]) }));
-  return {
+) {
+  const labelled = values.map((labelValue) => ({
+    labelValue,
+    labels: label === '' ? '' : writeLabels([label, labelValue]),
+  }));
+  return (
+    name: string,
+    help: string,
+    valueOf: (subject: Subject, labelValue: V) => number | undefined,
+    absent?: string,
+  ): Family => ({
     name,
-    type: typeOf(name),
+    type: name.endsWith('_total') ? 'counter' : 'gauge',
     help,
     absent,
-    labels: [label],
-    // A loop: flatMap made rendering a third slower.
-    samples(metrics) {
+    labels: label === '' ? scope.labelNames : [...scope.labelNames, label],
+    // Loops: flatMap made rendering a third slower.
+    samples(metrics, context) {
       const samples: Sample[] = [];
-      for (const { value: labelValue, labels } of series) {
-        const value = valueOf(metrics, labelValue);
-        if (value !== undefined) {
-          samples.push({ labels, value });
+      for (const subject of scope.subjects(metrics)) {
+        const own = scope.labels(subject, context);
+        for (const { labelValue, labels } of labelled) {
+          const value = valueOf(subject, labelValue);
+          if (value !== undefined) {
+            samples.push({ labels: own && labels ? `${own},${labels}` : own + labels, value });
+          }
         }
       }
       return samples;
     },
-  };
-}
-
-/** Returns a family with one series for each building. `ofCustomer` gives the value of one that is a customer. */
-export function ofSites(
-  name: string,
-  help: string,
-  ofCustomer: (metrics: CustomerMetrics) => number | undefined,
-  ofBranch: (branch: BranchMetrics) => number | undefined,
-  absent?: string,
-): Family {
-  const family = single(name, help, ofCustomer, absent);
-  return {
-    ...family,
-    isOfSites: true,
-    samples(metrics, context) {
-      return metrics.branches === undefined
-        ? family.samples(metrics, context)
-        : samplesOf(metrics.branches, '', ofBranch);
-    },
-  };
-}
-
-/** Returns a family of buildings with one series for each value of a label. */
-export function labelledSites<V extends string>(
-  name: string,
-  help: string,
-  label: string,
-  values: readonly V[],
-  valueOf: (site: SiteMetrics, labelValue: V) => number | undefined,
-  absent?: string,
-): Family {
-  const family = labelled(name, help, label, values, valueOf, absent);
-  const series = values.map((value) => ({ value, labels: `,${writeLabels([label, value])}` }));
-  return {
-    ...family,
-    isOfSites: true,
-    samples(metrics, context) {
-      const { branches } = metrics;
-      return branches === undefined
-        ? family.samples(metrics, context)
-        : series.flatMap(({ value, labels }) =>
-            samplesOf(branches, labels, (branch) => valueOf(branch, value)),
-          );
-    },
-  };
-}
-
-function samplesOf(
-  branches: readonly BranchMetrics[],
-  moreLabels: string,
-  valueOf: (branch: BranchMetrics) => number | undefined,
-): readonly Sample[] {
-  const samples: Sample[] = [];
-  for (const branch of branches) {
-    const value = valueOf(branch);
-    if (value !== undefined) {
-      samples.push({ labels: branchLabel(branch.key) + moreLabels, value });
-    }
-  }
-  return samples;
+  });
 }
 
 const MAX_BRANCH_LABELS = 100_000;
@@ -154,12 +123,53 @@ function branchLabel(key: string): string {
   return label;
 }
 
-/** Returns the type that a family's name implies. */
-export function typeOf(name: string): Family['type'] {
-  return name.endsWith('_total') ? 'counter' : 'gauge';
+/** OpenMetrics needs an end marker, so that a truncated response is noticed. */
+export const END_OF: Readonly<Record<Format, string>> = { text: '', openmetrics: '# EOF\n' };
+
+/** Returns the HELP and TYPE lines. `name` is as in the text format: with `_total`, if it is a counter. */
+export function writeHead(
+  format: Format,
+  { name, type, help }: { readonly name: string; readonly type: string; readonly help: string },
+): string {
+  const family = format === 'openmetrics' && type === 'counter' ? stemOf(name) : name;
+  return `# HELP ${family} ${escapeHelp(format, help)}\n# TYPE ${family} ${type}\n`;
 }
 
-/** Returns one sample, or none while the value is unknown. */
-export function sampleOf(value: number | undefined, labels: string): readonly Sample[] {
-  return value === undefined ? [] : [{ labels, value }];
+/** Returns the name of a counter's family in OpenMetrics. */
+export function stemOf(counterName: string): string {
+  return counterName.replace(/_total$/, '');
+}
+
+/** Returns labels as the formats have them: `name="value",name="value"`. */
+export function writeLabels(...labels: readonly LabelPair[]): string {
+  return labels.map(([name, value]) => `${name}="${escapeLabelValue(value)}"`).join(',');
+}
+
+/** Returns one sample with its line end. `labels` are written labels, joined by commas; may be empty. */
+export function writeSample(name: string, labels: string, value: number): string {
+  return labels === ''
+    ? `${name} ${formatValue(value)}\n`
+    : `${name}{${labels}} ${formatValue(value)}\n`;
+}
+
+/** Returns one sample with a timestamp in seconds, as OpenMetrics has it. */
+export function writePastSample(name: string, labels: string, value: number, atMs: number): string {
+  return `${name}{${labels}} ${formatValue(value)} ${atMs / 1_000}\n`;
+}
+
+/** Returns a number as Go parses it: both formats are defined by that. */
+function formatValue(value: number): string {
+  return value === Infinity ? '+Inf' : value === -Infinity ? '-Inf' : String(value);
+}
+
+function escapeLabelValue(value: string): string {
+  return /[\\"\n]/.test(value)
+    ? value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+    : value;
+}
+
+/** Escapes a help text. Only OpenMetrics escapes quotation marks. */
+function escapeHelp(format: Format, help: string): string {
+  const escaped = help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+  return format === 'openmetrics' ? escaped.replaceAll('"', '\\"') : escaped;
 }

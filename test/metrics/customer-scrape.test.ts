@@ -2,7 +2,7 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { createExposition, renderCustomers } from '../../src/metrics/exposition.ts';
-import type { Format } from '../../src/metrics/format.ts';
+import type { Format } from '../../src/metrics/family.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { NOW_MS, TestSource, harbour, riverside, setSources } from './fixtures.ts';
 

@@ -10,7 +10,7 @@ import type {
 } from '../../src/counting/customer-metrics.ts';
 import { createExposition, renderScrape } from '../../src/metrics/exposition.ts';
 import type { Exposition } from '../../src/metrics/exposition.ts';
-import type { Format } from '../../src/metrics/format.ts';
+import type { Format } from '../../src/metrics/family.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { NOW_MS, TestSource, harbour, riverside, setSources } from './fixtures.ts';
 
