@@ -59,8 +59,7 @@ export async function renderScrape(
 ): Promise<readonly Uint8Array[]> {
   await exposition.renderPending();
   const own = new Chunk((await exporterMetrics.render(format)) + END_OF[format]);
-  const chunks = [...exposition.render(format), own];
-  return gzip ? [joinGzip(chunks)] : chunks.map(({ plain }) => plain);
+  return join([...exposition.render(format), own], gzip);
 }
 
 /** Returns the parts of a response with these customers alone, or undefined if one is unknown. */
@@ -71,11 +70,11 @@ export function renderCustomers(
   gzip: boolean,
 ): readonly Uint8Array[] | undefined {
   const text = exposition.renderCustomers(customers, format);
-  if (text === undefined) {
-    return undefined;
-  }
-  const chunk = new Chunk(text + END_OF[format]);
-  return [gzip ? joinGzip([chunk]) : chunk.plain];
+  return text === undefined ? undefined : join([new Chunk(text + END_OF[format])], gzip);
+}
+
+function join(chunks: readonly Chunk[], gzip: boolean): readonly Uint8Array[] {
+  return gzip ? [joinGzip(chunks)] : chunks.map(({ plain }) => plain);
 }
 
 /**
@@ -135,6 +134,7 @@ export function createExposition({
   }
 
   return {
+    renderPending,
     /**
      * Replaces all customers; call it again when a customer's labels or breakdowns change. A customer
      * that is not among them is gone at the next scrape. Which series they have is told apart, because
@@ -201,8 +201,6 @@ export function createExposition({
       });
       return texts.join('');
     },
-
-    renderPending: () => renderPending(),
 
     /** Renders what has settled until the signal aborts, so that scrapes are fast. */
     async keepRendered(signal: AbortSignal): Promise<void> {
