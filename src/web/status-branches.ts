@@ -3,17 +3,22 @@ import { NO_ESTIMATE } from '../counting/customer-metrics.ts';
 import type { BranchMetrics, CustomerMetrics } from '../counting/customer-metrics.ts';
 import { NOTHING, html } from './html.ts';
 import type { Html } from './html.ts';
-import { isBranchSilent, listNames } from './silence.ts';
+import { countsNobody, listNames, wasOpen } from './silence.ts';
 import {
+  ENTERED_TODAY,
+  columnOfToday,
   formatCount,
   isDoorSuspect,
   renderAgo,
+  renderBadge,
   renderCount,
   renderDoorBadges,
-  renderEntered,
   renderOccupancy,
   renderOpen,
+  renderRow,
+  renderTable,
 } from './status-cells.ts';
+import type { Column } from './status-cells.ts';
 
 /** More are folded. */
 const MAX_UNFOLDED = 3;
@@ -26,6 +31,7 @@ export interface BranchStatus {
   readonly name: string;
   /** Nobody was counted within two hours, in which it was open. */
   readonly isSilent: boolean;
+  readonly nowMs: number;
 }
 
 /** The opening hours of the branches of a customer. */
@@ -44,7 +50,10 @@ export function branchesOf(
   return metrics.branches?.map((branch) => ({
     metrics: branch,
     name: names.get(branch.key) ?? branch.key,
-    isSilent: isBranchSilent(branch, metrics, nowMs, (atMs) => hours?.isOpenAt(branch.key, atMs)),
+    isSilent:
+      countsNobody(branch, metrics.streams.people, nowMs) &&
+      wasOpen(branch.open, nowMs, (atMs) => hours?.isOpenAt(branch.key, atMs)),
+    nowMs,
   }));
 }
 
@@ -71,23 +80,15 @@ export function renderInsideBranches(branches: readonly BranchStatus[]): Html {
   return renderOccupancy({ occupancy, capacity: undefined, estimate: NO_ESTIMATE });
 }
 
-const COLUMNS: readonly {
-  readonly name: string;
-  readonly style: string;
-  readonly render: (branch: BranchMetrics, nowMs: number) => Html;
-}[] = [
-  { name: 'State', style: 'state', render: ({ open }) => renderOpen(open) },
-  { name: 'Inside now', style: 'inside', render: renderOccupancy },
-  { name: 'Entered today', style: 'number', render: renderEntered },
-  {
-    name: 'Exited today',
-    style: 'number',
-    render: ({ counters }) => renderCount(counters.people_exited?.today),
-  },
+const COLUMNS: readonly Column<BranchStatus>[] = [
+  { name: 'State', style: 'state', render: ({ metrics }) => renderOpen(metrics.open) },
+  { name: 'Inside now', style: 'inside', render: ({ metrics }) => renderOccupancy(metrics) },
+  ENTERED_TODAY,
+  columnOfToday('Exited today', 'people_exited'),
   {
     name: 'Last visitor counted',
     style: 'last',
-    render: ({ lastSeenMs }, nowMs) =>
+    render: ({ metrics: { lastSeenMs }, nowMs }) =>
       lastSeenMs === undefined ? renderCount(undefined) : renderAgo(lastSeenMs, nowMs),
   },
 ];
@@ -100,57 +101,35 @@ export function renderBranches(
   customer: string,
   branches: readonly BranchStatus[],
   columns: number,
-  nowMs: number,
   isOnly: boolean,
 ): Html {
   if (branches.length === 0) {
     return NOTHING;
   }
-  const [first, others] = [true, false].map((needs) =>
-    branches.filter((branch) => needsAttention(branch) === needs),
-  );
-  const inOrder = [...(first ?? []), ...(others ?? [])];
+  const first = branches.filter(needsAttention);
+  const inOrder = [...first, ...branches.filter((branch) => !needsAttention(branch))];
   const more = inOrder.length - MAX_ROWS;
   const isOpen = isOnly || branches.length <= MAX_UNFOLDED;
+  const rows = inOrder.slice(0, MAX_ROWS).map(renderBranch);
+  const attention = `Needs attention: ${listNames(first.map(({ name }) => name))}`;
   return html`<tr role="row" class="branches">
     <td role="cell" colspan="${columns}">
       <details ${isOpen ? 'open' : ''}>
         <summary>
           ${branches.length === 1 ? '1 branch' : `${formatCount(branches.length)} branches`}
-          ${renderAttention(first ?? [])}
+          ${first.length === 0 ? NOTHING : renderBadge('wait', attention)}
         </summary>
-        <table role="table" aria-label="Branches of ${customer}">
-          <thead role="rowgroup">
-            <tr role="row">
-              <th role="columnheader" scope="col">Branch</th>
-              ${COLUMNS.map(({ name, style }) => html`<th role="columnheader" scope="col" class="${style === 'number' ? style : ''}">${name}</th> `)}
-            </tr>
-          </thead>
-          <tbody role="rowgroup">
-            ${inOrder.slice(0, MAX_ROWS).map((branch) => renderBranch(branch, nowMs))}
-          </tbody>
-        </table>
+        ${renderTable(`Branches of ${customer}`, 'Branch', COLUMNS, rows)}
         ${more > 0 ? html`<p class="soft">${formatCount(more)} more are in the metrics.</p>` : NOTHING}
       </details>
     </td>
   </tr> `;
 }
 
-function renderAttention(branches: readonly BranchStatus[]): Html {
-  return branches.length === 0
-    ? NOTHING
-    : html`<span class="badge wait"
-        >Needs attention: ${listNames(branches.map(({ name }) => name))}</span
-      >`;
-}
-
-function renderBranch(branch: BranchStatus, nowMs: number): Html {
+function renderBranch(branch: BranchStatus): Html {
   const { metrics, name, isSilent } = branch;
-  return html`<tr role="row" class="${needsAttention(branch) ? 'warns' : ''}">
-    <th role="rowheader" scope="row">
-      ${name} ${name === metrics.key ? NOTHING : html`<small>${metrics.key}</small>`}
-      ${renderDoorBadges(isSilent, metrics.estimate)}
-    </th>
-    ${COLUMNS.map((column) => html`<td role="cell" class="${column.style}" data-label="${column.name}">${column.render(metrics, nowMs)}</td> `)}
-  </tr> `;
+  const heading = html`${name}
+  ${name === metrics.key ? NOTHING : html`<small>${metrics.key}</small>`}
+  ${renderDoorBadges(isSilent, metrics.estimate)}`;
+  return renderRow(COLUMNS, branch, needsAttention(branch) ? 'warns' : '', heading);
 }

@@ -1,8 +1,75 @@
-/** What the cells of a building have in common, whether it is a customer or one of its branches. */
+/** The tables of the status page: what customers and branches have in common. */
 import { formatDuration } from '../base/duration.ts';
+import type { CounterName } from '../base/model.ts';
 import type { BranchMetrics, EstimateMetrics, SiteMetrics } from '../counting/customer-metrics.ts';
 import { NOTHING, html } from './html.ts';
 import type { Html } from './html.ts';
+
+/** A column after the name. The narrow layout repeats the names of columns beside the values. */
+export interface Column<Row> {
+  readonly name: string;
+  readonly style: string;
+  readonly render: (row: Row) => Html;
+}
+
+/** Returns a table. Roles repeat those of its elements, which the narrow layout would lose. */
+export function renderTable(
+  label: string,
+  firstColumn: string,
+  columns: readonly Pick<Column<never>, 'name' | 'style'>[],
+  rows: readonly Html[],
+): Html {
+  return html`<table role="table" aria-label="${label}">
+    <thead role="rowgroup">
+      <tr role="row">
+        <th role="columnheader" scope="col">${firstColumn}</th>
+        ${columns.map(({ name, style }) => html`<th role="columnheader" scope="col" class="${style === 'number' ? style : ''}">${name}</th> `)}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${rows}
+    </tbody>
+  </table>`;
+}
+
+/** Returns a row of a table, which begins with its heading. */
+export function renderRow<Row>(
+  columns: readonly Column<Row>[],
+  row: Row,
+  style: string,
+  heading: Html,
+): Html {
+  return html`<tr role="row" class="${style}">
+    <th role="rowheader" scope="row">${heading}</th>
+    ${columns.map(({ name, style: cell, render }) => html`<td role="cell" class="${cell}" data-label="${name}">${render(row)}</td> `)}
+  </tr> `;
+}
+
+interface CountedRow {
+  readonly metrics: Pick<BranchMetrics, 'counters' | 'usual'>;
+}
+
+/** Today's entries, and how many are usual by now. */
+export const ENTERED_TODAY: Column<CountedRow> = {
+  name: 'Entered today',
+  style: 'number',
+  render({ metrics: { counters, usual } }) {
+    const usually =
+      usual?.entriesToday === undefined
+        ? NOTHING
+        : html`<small>usually ${formatCount(Math.round(usual.entriesToday))} by now</small>`;
+    return html`${renderCount(counters.people_entered?.today)} ${usually}`;
+  },
+};
+
+/** Returns a column of today's value of a counter. */
+export function columnOfToday(name: string, counter: CounterName): Column<CountedRow> {
+  return {
+    name,
+    style: 'number',
+    render: ({ metrics }) => renderCount(metrics.counters[counter]?.today),
+  };
+}
 
 /** Separates thousands by a narrow no-break space, which is unambiguous in every country. */
 export function formatCount(count: number): string {
@@ -22,6 +89,12 @@ export function renderTime(atMs: number, text: string): Html {
   return html`<time datetime="${instant}" title="${instant}">${text}</time>`;
 }
 
+/** Returns the local date and time, such as `2026-03-10 09:00:00`. */
+export function formatDateTime(atMs: number, utcOffsetSeconds = 0): string {
+  const local = new Date(atMs + utcOffsetSeconds * 1_000);
+  return local.toISOString().slice(0, 19).replace('T', ' ');
+}
+
 /** Returns how long ago an instant was: `1h12m ago`. */
 export function renderAgo(atMs: number, nowMs: number): Html {
   return renderTime(atMs, `${formatAge(nowMs - atMs)} ago`);
@@ -34,15 +107,17 @@ export function formatAge(ageMs: number): string {
   return formatDuration(Math.floor(seconds / unit) * unit * 1_000);
 }
 
+/** Returns a label beside a name; `bad` needs a person, `wait` may. */
+export function renderBadge(style: 'bad' | 'wait', text: string): Html {
+  return html`<span class="badge ${style}">${text}</span>`;
+}
+
 const DOOR_FAULT_BADGES = {
-  exits_missing: html`<span class="badge wait">Exits missing?</span>`,
-  entries_missing: html`<span class="badge wait">Entries missing?</span>`,
-  silent: html`<span class="badge wait">Doors silent?</span>`,
+  exits_missing: renderBadge('wait', 'Exits missing?'),
+  entries_missing: renderBadge('wait', 'Entries missing?'),
+  silent: renderBadge('wait', 'Doors silent?'),
   none: NOTHING,
 } satisfies Record<NonNullable<EstimateMetrics['fault']>, Html>;
-
-const UNBALANCED_BADGE = html`<span class="badge wait">Directions unbalanced?</span>`;
-const SILENT_BADGE = html`<span class="badge wait">Nobody counted</span>`;
 
 /** Whether a fault of the doors is suspected. */
 export function isDoorSuspect({ fault, isUnbalanced }: EstimateMetrics): boolean {
@@ -52,20 +127,9 @@ export function isDoorSuspect({ fault, isUnbalanced }: EstimateMetrics): boolean
 /** Returns what may be wrong with the doors of a building. */
 export function renderDoorBadges(isSilent: boolean, estimate: EstimateMetrics): Html {
   const { fault = 'none', isUnbalanced } = estimate;
-  return html`${isSilent ? SILENT_BADGE : NOTHING} ${DOOR_FAULT_BADGES[fault]}
-  ${isUnbalanced === true ? UNBALANCED_BADGE : NOTHING}`;
-}
-
-/** Returns today's entries, and how many are usual by now. */
-export function renderEntered({
-  counters,
-  usual,
-}: Pick<BranchMetrics, 'counters' | 'usual'>): Html {
-  const usually =
-    usual?.entriesToday === undefined
-      ? NOTHING
-      : html`<small>usually ${formatCount(Math.round(usual.entriesToday))} by now</small>`;
-  return html`${renderCount(counters.people_entered?.today)} ${usually}`;
+  return html`${isSilent ? renderBadge('wait', 'Nobody counted') : NOTHING}
+  ${DOOR_FAULT_BADGES[fault]}
+  ${isUnbalanced === true ? renderBadge('wait', 'Directions unbalanced?') : NOTHING}`;
 }
 
 /** Returns whether a building is open; a dash without opening hours. */

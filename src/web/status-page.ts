@@ -3,8 +3,8 @@
  * nothing else: no script, no image, no font.
  */
 import { Html, NOTHING, html } from './html.ts';
-import { formatCount, renderAgo, renderTime } from './status-cells.ts';
-import { COLUMNS, renderRow, severityOf } from './status-row.ts';
+import { formatCount, formatDateTime, renderAgo, renderTable, renderTime } from './status-cells.ts';
+import { COLUMNS, renderCustomer, severityOf } from './status-row.ts';
 import type { CustomerStatus, PollTimes, Severity } from './status-row.ts';
 import { STYLE } from './status-style.ts';
 
@@ -80,7 +80,7 @@ export function renderStatusPage(
             ${renderTile('not polled yet', countOf('unpolled'), 'waits')}
             ${renderTile('polls OK', countOf('ok'), 'works')}
           </dl>
-          ${renderForm(filter, nowMs)} ${renderTable(rows, data)}
+          ${renderForm(filter, nowMs)} ${renderCustomers(rows, data)}
           ${renderPager(found.length, filter, page, pages)}
         </main>
       </body>
@@ -96,14 +96,9 @@ function renderFailedReload({ atMs, problems }: FailedReload, nowMs: number): Ht
 
 function renderStateFailure({ sinceMs, error }: NonNullable<StatusData['stateFailure']>): Html {
   return html`<p class="alert" role="alert">
-    State not saved since ${renderTime(sinceMs, formatUtc(sinceMs).slice(0, 16))} UTC: ${error}.
-    After a restart, counters could be lower.
+    State not saved since ${renderTime(sinceMs, formatDateTime(sinceMs).slice(0, 16))} UTC:
+    ${error}. After a restart, counters could be lower.
   </p>`;
-}
-
-/** Date and time, such as 2026-03-10 09:00:00. */
-function formatUtc(atMs: number): string {
-  return new Date(atMs).toISOString().slice(0, 19).replace('T', ' ');
 }
 
 function renderTile(name: string, count: number, style: string): Html {
@@ -127,30 +122,18 @@ function renderForm(filter: string, nowMs: number): Html {
     <button>Filter</button>
     ${filter === '' ? NOTHING : html`<a href="?">Show all</a>`}
     <p class="soft">
-      As of ${renderTime(nowMs, formatUtc(nowMs))} UTC. Refreshes every ${REFRESH_SECONDS} s.
+      As of ${renderTime(nowMs, formatDateTime(nowMs))} UTC. Refreshes every ${REFRESH_SECONDS} s.
     </p>
   </form>`;
 }
 
-function renderTable(customers: readonly CustomerStatus[], times: PollTimes): Html {
+function renderCustomers(customers: readonly CustomerStatus[], times: PollTimes): Html {
   if (customers.length === 0) {
     return html`<p class="empty">No customers found.</p>`;
   }
+  const rows = customers.map((one) => renderCustomer(one, times, customers.length === 1));
   return html`<div class="scroll">
-    <table role="table">
-      <caption class="hidden">
-        Customers, failing ones first
-      </caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          <th role="columnheader" scope="col">Customer</th>
-          ${COLUMNS.map(({ name, style }) => html`<th role="columnheader" scope="col" class="${style === 'number' ? style : ''}">${name}</th> `)}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        ${customers.map((customer) => renderRow(customer, times, customers.length === 1))}
-      </tbody>
-    </table>
+    ${renderTable('Customers, failing ones first', 'Customer', COLUMNS, rows)}
   </div>`;
 }
 

@@ -1,5 +1,5 @@
 /** One customer on the status page. */
-import type { CounterName, Stream } from '../base/model.ts';
+import type { Stream } from '../base/model.ts';
 import type {
   CustomerMetrics,
   Health,
@@ -8,8 +8,7 @@ import type {
 } from '../counting/customer-metrics.ts';
 import { NOTHING, html } from './html.ts';
 import type { Html } from './html.ts';
-import { findSilence } from './silence.ts';
-import type { Silence } from './silence.ts';
+import { countsNobody, listUncounted, wasOpen } from './silence.ts';
 import {
   branchesOf,
   needsAttention,
@@ -19,33 +18,21 @@ import {
 } from './status-branches.ts';
 import type { BranchHours, BranchStatus } from './status-branches.ts';
 import {
+  ENTERED_TODAY,
+  columnOfToday,
   formatAge,
   formatCount,
+  formatDateTime,
   renderAgo,
+  renderBadge,
   renderCount,
   renderDoorBadges,
-  renderEntered,
   renderOccupancy,
   renderOpen,
+  renderRow,
   renderTime,
 } from './status-cells.ts';
-
-/** Local hours and minutes. */
-function formatWallTime(atMs: number, utcOffsetSeconds: number): string {
-  return formatWallDateTime(atMs, utcOffsetSeconds).slice(11);
-}
-
-function formatWallDateTime(atMs: number, utcOffsetSeconds: number): string {
-  const local = new Date(atMs + utcOffsetSeconds * 1_000);
-  return local.toISOString().slice(0, 16).replace('T', ' ');
-}
-
-/** Local hours and minutes, after the date if it is not the one of `nowMs`. */
-function formatSince(atMs: number, nowMs: number, utcOffsetSeconds: number): string {
-  const text = formatWallDateTime(atMs, utcOffsetSeconds);
-  const today = formatWallDateTime(nowMs, utcOffsetSeconds).slice(0, 10);
-  return text.startsWith(today) ? text.slice(11) : text;
-}
+import type { Column } from './status-cells.ts';
 
 /** What the page shows of a customer. Values are computed for the customers on the page only. */
 export interface CustomerStatus extends MetricsSource {
@@ -62,10 +49,10 @@ export interface CustomerStatus extends MetricsSource {
 export type Severity = 'credentials' | 'failing' | 'unconfirmed' | 'unpolled' | 'ok';
 
 const BADGES = {
-  credentials: html`<span class="badge bad">Credentials refused</span>`,
-  failing: html`<span class="badge bad">Polls failing</span>`,
-  unconfirmed: html`<span class="badge wait">Values not confirmed</span>`,
-  unpolled: html`<span class="badge wait">Not polled yet</span>`,
+  credentials: renderBadge('bad', 'Credentials refused'),
+  failing: renderBadge('bad', 'Polls failing'),
+  unconfirmed: renderBadge('wait', 'Values not confirmed'),
+  unpolled: renderBadge('wait', 'Not polled yet'),
   ok: NOTHING,
 } satisfies Record<Severity, Html>;
 
@@ -96,17 +83,17 @@ interface Row extends PollTimes {
   readonly customer: CustomerStatus;
   readonly metrics: CustomerMetrics;
   readonly series: OccupancySeries | undefined;
-  readonly silence: Silence;
+  /** Nobody was counted within two hours, in which it was open. */
+  readonly isSilent: boolean;
+  /** Devices that counted nobody today; empty if there are none. */
+  readonly uncounted: string;
+  /** It has been open for two hours. */
+  readonly wasOpen: boolean;
   /** Undefined for a customer that is one building. */
   readonly branches: readonly BranchStatus[] | undefined;
 }
 
-/** The columns after the customer's name. The narrow layout repeats the names beside the values. */
-export const COLUMNS: readonly {
-  readonly name: string;
-  readonly style: string;
-  readonly render: (row: Row) => Html;
-}[] = [
+export const COLUMNS: readonly Column<Row>[] = [
   {
     name: 'State',
     style: 'state',
@@ -120,46 +107,41 @@ export const COLUMNS: readonly {
       branches === undefined ? renderOccupancy(metrics) : renderInsideBranches(branches),
   },
   { name: 'Inside today', style: 'series', render: renderSparkline },
-  { name: 'Entered today', style: 'number', render: ({ metrics }) => renderEntered(metrics) },
-  columnOf('Exited today', 'people_exited'),
-  columnOf('Logins today', 'logins'),
+  ENTERED_TODAY,
+  columnOfToday('Exited today', 'people_exited'),
+  columnOfToday('Logins today', 'logins'),
   { name: 'Polls', style: 'polls', render: renderPolls },
 ];
 
-function columnOf(name: string, counter: CounterName) {
-  return {
-    name,
-    style: 'number',
-    render: ({ metrics }: Row) => renderCount(metrics.counters[counter]?.today),
-  };
-}
-
-/**
- * Returns the row of a customer, and one of its branches. Roles repeat those of a table, which the narrow
- * layout would lose. `isOnly` says that no other customer is on the page.
- */
-export function renderRow(
+/** Returns the row of a customer, and one of its branches. `isOnly` says that no other is on the page. */
+export function renderCustomer(
   customer: CustomerStatus,
   { nowMs, nextPollInMs }: PollTimes,
   isOnly: boolean,
 ): Html {
   const metrics = customer.metricsAt(nowMs);
-  const series = customer.occupancySeriesAt(nowMs);
-  const silence = findSilence(metrics, nowMs, (atMs) => customer.isOpenAt(atMs));
+  const { people } = metrics.streams;
+  const open = wasOpen(metrics.open, nowMs, (atMs) => customer.isOpenAt(atMs));
   const branches = branchesOf(metrics, nowMs, customer.branches);
-  const row = { customer, metrics, series, silence, branches, nowMs, nextPollInMs };
+  const row: Row = {
+    customer,
+    metrics,
+    series: customer.occupancySeriesAt(nowMs),
+    isSilent: open && countsNobody({ ...metrics, lastSeenMs: people?.lastSeenMs }, people, nowMs),
+    uncounted: listUncounted(metrics),
+    wasOpen: open,
+    branches,
+    nowMs,
+    nextPollInMs,
+  };
   const severity = severityOf(customer);
-  const warns = silence.isOverdue || branches?.some(needsAttention) === true;
+  const warns =
+    row.isSilent || (open && row.uncounted !== '') || branches?.some(needsAttention) === true;
   const parent = branches === undefined || branches.length === 0 ? '' : ' parent';
-  const rowStyle = `${severity}${warns ? ' warns' : ''}${parent}`;
-  return html`<tr role="row" class="${rowStyle}">
-      <th role="rowheader" scope="row">
-        ${customer.customer} <small>${metrics.timezone}</small> ${BADGES[severity]}
-        ${renderDoorBadges(silence.isSilent, metrics.estimate)}
-      </th>
-      ${COLUMNS.map(({ name, style, render }) => html`<td role="cell" class="${style}" data-label="${name}">${render(row)}</td> `)}
-    </tr>
-    ${renderBranches(metrics.customer, branches ?? [], 1 + COLUMNS.length, nowMs, isOnly)}`;
+  const heading = html`${customer.customer} <small>${metrics.timezone}</small> ${BADGES[severity]}
+    ${renderDoorBadges(row.isSilent, metrics.estimate)}`;
+  return html`${renderRow(COLUMNS, row, `${severity}${warns ? ' warns' : ''}${parent}`, heading)}
+  ${renderBranches(metrics.customer, branches ?? [], 1 + COLUMNS.length, isOnly)}`;
 }
 
 function renderPolls(row: Row): Html {
@@ -171,7 +153,7 @@ function renderPolls(row: Row): Html {
     ${renderUncounted(row)}`;
 }
 
-function renderLastSeen({ metrics, nowMs, silence: { isSilent } }: Row): Html {
+function renderLastSeen({ metrics, nowMs, isSilent }: Row): Html {
   const lastSeenMs = metrics.streams.people?.lastSeenMs;
   if (isSilent) {
     const since = lastSeenMs === undefined ? 'today' : `for ${formatAge(nowMs - lastSeenMs)}`;
@@ -182,10 +164,10 @@ function renderLastSeen({ metrics, nowMs, silence: { isSilent } }: Row): Html {
     : html`<p class="seen soft">Last visitor counted ${renderAgo(lastSeenMs, nowMs)}</p>`;
 }
 
-function renderUncounted({ silence: { uncounted, isOverdue } }: Row): Html {
+function renderUncounted({ uncounted, wasOpen: open }: Row): Html {
   return uncounted === ''
     ? NOTHING
-    : html`<p class="seen ${isOverdue ? 'waits' : 'soft'}">Nobody counted today: ${uncounted}</p>`;
+    : html`<p class="seen ${open ? 'waits' : 'soft'}">Nobody counted today: ${uncounted}</p>`;
 }
 
 function renderStream(name: string, health: Health, row: Row): Html {
@@ -215,7 +197,9 @@ function renderUp(
     return html`<span class="waits">○ ${name}</span> not polled yet`;
   }
   if (up && waitingSinceMs !== undefined) {
-    const since = formatSince(waitingSinceMs, nowMs, utcOffsetSeconds);
+    const [date = '', time = ''] = formatDateTime(waitingSinceMs, utcOffsetSeconds).split(' ');
+    const isToday = formatDateTime(nowMs, utcOffsetSeconds).startsWith(date);
+    const since = `${isToday ? '' : `${date} `}${time.slice(0, 5)}`;
     return html`<span class="waits">◐ ${name}</span> waiting for confirmation since
       ${renderTime(waitingSinceMs, since)}`;
   }
@@ -255,6 +239,9 @@ function renderSparkline({ series, metrics: { utcOffsetSeconds } }: Row): Html {
   function instantOf(point: number): number {
     return Math.min(day.startMs + (point + 1) * stepMs, atMs);
   }
+  function wallTime(instantMs: number): string {
+    return formatDateTime(instantMs, utcOffsetSeconds).slice(11, 16);
+  }
   function x(instantMs: number): number {
     const share = (instantMs - day.startMs) / (day.endMs - day.startMs);
     return round(Math.min(1, Math.max(0, share)) * WIDTH);
@@ -263,16 +250,15 @@ function renderSparkline({ series, metrics: { utcOffsetSeconds } }: Row): Html {
     return round(HEIGHT - 1 - (count / Math.max(1, peak)) * (HEIGHT - 1 - TOP));
   }
 
-  const peakTime = formatWallTime(instantOf(inside.indexOf(peak)), utcOffsetSeconds);
+  const peakTime = wallTime(instantOf(inside.indexOf(peak)));
   const caption = peak === 0 ? 'no visitors yet' : `peak ${formatCount(peak)} at ${peakTime}`;
-  const since = formatWallTime(day.startMs, utcOffsetSeconds);
   const line = inside.map((count, i) => `${x(instantOf(i))} ${y(count)}`).join('L');
   return html`<svg
       class="spark"
       viewBox="0 0 ${WIDTH} ${HEIGHT}"
       preserveAspectRatio="none"
       role="img"
-      aria-label="People inside since ${since}: ${caption}"
+      aria-label="People inside since ${wallTime(day.startMs)}: ${caption}"
     >
       <path class="ground" d="M0 ${HEIGHT - 0.5}H${WIDTH}" />
       <path class="area" d="M0 ${HEIGHT}L${line}V${HEIGHT}Z" />

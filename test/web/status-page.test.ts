@@ -279,7 +279,7 @@ describe('branches', () => {
 
   /** The text of each row of a branch. */
   function rowsOf(page: string): readonly string[] {
-    const table = /<table role="table" aria-label[^]*?<\/table>/.exec(page)?.[0] ?? '';
+    const table = /<table role="table" aria-label="Branches[^]*?<\/table>/.exec(page)?.[0] ?? '';
     return Array.from(table.matchAll(/<tr [^]*?<\/tr>/g), ([row]) => textOf(row)).slice(1);
   }
 
