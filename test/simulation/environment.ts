@@ -115,6 +115,13 @@ const LONG_RUN_DAYS = 3;
 const NEW_YEAR = Temporal.Instant.from('2026-01-01T00:00:00Z');
 /** Share of environments that start in the hours before clocks change. */
 const CLOCK_CHANGE_SHARE = 0.2;
+/** Above so few rows, a service that forces another aggregation takes several requests a poll. */
+const MAX_SMALL_ROWS = 40;
+/**
+ * Share of the long environments that keep such a limit. Short ones have it often; months of it take the time
+ * of months with holidays, moves, clock changes, reloads, faults and incidents.
+ */
+const SMALL_RESPONSES_SHARE = 0.2;
 /** Share of environments without late or corrected records and wrong clocks, where audits are strict. */
 const PROMPT_SHARE = 0.3;
 /** Share of the services polled by branch that answer with another aggregation. */
@@ -214,7 +221,7 @@ export function drawEnvironment(seed: number): Environment {
   // Only `count` tells a shortened response from a complete one.
   const isTold = metadata.metadataCount === 'rows' && random.next() < 0.5;
   // With few rows in a response, a poll takes so many requests that two exporters exceed a strict limit.
-  const isTooMuch = environment.exporters > 1 && drawn.forced.limit <= 40;
+  const isTooMuch = environment.exporters > 1 && drawn.forced.limit <= MAX_SMALL_ROWS;
   const rateLimit = isTooMuch ? undefined : environment.conventions.rateLimit;
   return withBranches({
     ...environment,
@@ -236,7 +243,7 @@ export function drawLongEnvironment(seed: number): Environment {
   const random = seededRandom(seed ^ LONG_DRAWS);
   const { conventions, branches, breakdowns, timezone } = drawn;
   const incidents = drawn.incidents.filter((kind) => kind !== 'reload');
-  return {
+  const environment: Environment = {
     ...drawn,
     conventions: withoutZeros(conventions),
     visitsPerDay: pick(
@@ -270,6 +277,7 @@ export function drawLongEnvironment(seed: number): Environment {
       },
     },
   };
+  return random.next() < SMALL_RESPONSES_SHARE ? environment : withoutSmallResponses(environment);
 }
 
 /** Draws the branches of libraries that are polled by branch. Others stay as they are. */
@@ -335,6 +343,14 @@ function cheapForCrowds(drawn: Conventions): Conventions {
 /** A week of minutes without counts is too slow. */
 function withoutZeros(drawn: Conventions): Conventions {
   return { ...drawn, emptyBuckets: 'omitted' };
+}
+
+/** Responses are not replaced at a few dozen rows. */
+function withoutSmallResponses(environment: Environment): Environment {
+  const { conventions } = environment;
+  return conventions.forced.limit > MAX_SMALL_ROWS
+    ? environment
+    : { ...environment, conventions: { ...conventions, forced: plainConventions.forced } };
 }
 
 function drawStart(random: Random, timezone: string): number {
