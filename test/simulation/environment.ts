@@ -133,7 +133,7 @@ const BRANCH_DRAWS = 0xb7a9c4;
 const LONG_DRAWS = 0x10f6;
 
 /** With many polls and branches, a day is slow: few last so long. */
-const VISITED_DAYS = [0.3, 0.3, 0.3, 0.4, 0.4, 0.4, 0.6, 0.6, 1];
+const VISITED_DAYS = [0.2, 0.2, 0.3, 0.3, 0.4, 0.6];
 
 /** Visits a day of each library: nobody, one visit a week, or more than a thousand passes an hour. */
 const VISITS_PER_DAY = [
@@ -160,7 +160,7 @@ const VISITS_PER_DAY = [
 /** What happens to all doors of a branch within a run. */
 const SENSOR_CHANGES = ['none', 'none', 'none', 'none', 'appears', 'goes'] as const;
 
-/** Short runs with many polls, and long runs with few. A third of the long ones is longer. */
+/** Short runs with many polls, and days with few. What takes longer is in the long profile. */
 const PACES = [
   { days: [0.1], intervals: [MINUTE_MS], scrapes: [1, 5], reconciles: [0.5, 1] },
   { days: [0.3], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15], reconciles: [1, 2] },
@@ -171,8 +171,8 @@ const PACES = [
     reconciles: [1, 2, 4],
   },
   { days: [1, 1, 2], intervals: [15 * MINUTE_MS], scrapes: [15, 30], reconciles: [1, 2, 4] },
-  { days: [3, 3, 6], intervals: [30 * MINUTE_MS], scrapes: [30], reconciles: [2, 4] },
-  { days: [4, 4, 7], intervals: [60 * MINUTE_MS], scrapes: [60], reconciles: [4, 8] },
+  { days: [2, 2, 3], intervals: [30 * MINUTE_MS], scrapes: [30], reconciles: [2, 4] },
+  { days: [3, 3, 5], intervals: [60 * MINUTE_MS], scrapes: [60], reconciles: [4, 8] },
 ];
 
 /** The settings of `service.request_times` that fit a service. */
@@ -203,7 +203,7 @@ export function drawEnvironment(seed: number): Environment {
     visitsPerDay,
     alwaysOpen: random.next() < 0.3,
     startMs: drawStart(random, timezone),
-    days: isCrowded ? 0.4 : days,
+    days: isCrowded ? 0.2 : days,
     intervalMs,
     reconcileIntervalMs: Math.max(4 * intervalMs, pick(random, pace.reconciles) * HOUR_MS),
     breakdowns: isCrowded || random.next() < 0.6 ? [] : subset(random, BREAKDOWNS),
@@ -259,7 +259,7 @@ export function drawLongEnvironment(seed: number): Environment {
     startMs: Date.UTC(2026, Math.floor(random.next() * 12), 1 + Math.floor(random.next() * 28), 6),
     days: pick(random, [60, 90, 120]),
     intervalMs: 10 * MINUTE_MS,
-    reconcileIntervalMs: pick(random, [1, 4, 12]) * HOUR_MS,
+    reconcileIntervalMs: pick(random, [1, 4, 12, 12]) * HOUR_MS,
     breakdownIntervalMs: breakdowns.length > 0 ? pick(random, [30, 60]) * MINUTE_MS : HOUR_MS,
     scrapeIntervalMs: pick(random, [30, 60, 120]) * MINUTE_MS,
     faultRate: pick(random, [0, 0.01, 0.05]),
