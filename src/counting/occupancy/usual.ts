@@ -218,7 +218,10 @@ interface DayPart {
   readonly toMs: number;
 }
 
-/** Yields the days of a span, today first, as far as the history goes back. */
+/**
+ * Yields the days from today back to the start of a span, as far as the history goes. The parts of days
+ * after the span are empty.
+ */
 function* daysWithin(
   calendar: Calendar,
   { today }: History,
@@ -227,10 +230,8 @@ function* daysWithin(
 ): Generator<DayPart> {
   let day = today;
   for (let daysAgo = 0; fromMs < Math.min(toMs, day.endMs); daysAgo += 1) {
-    if (toMs > day.startMs) {
-      const part = { fromMs: Math.max(fromMs, day.startMs), toMs: Math.min(toMs, day.endMs) };
-      yield { day, daysAgo, ...part };
-    }
+    const part = { fromMs: Math.max(fromMs, day.startMs), toMs: Math.min(toMs, day.endMs) };
+    yield { day, daysAgo, ...part };
     if (daysAgo === HISTORY_DAYS) {
       return;
     }

@@ -88,7 +88,7 @@ describe('the usual counts of a span', () => {
   test.each<[string, readonly number[], number]>([
     ['the mean of four weeks without the highest', [4, 8, 12, 100], 8],
     ['that of fewer weeks if one of them counted nobody', [4, 0, 8, 12], 6],
-    ['the lower one of two weeks', [0, 4, 0, 12], 4],
+    ['the lower one of two weeks', [0, 12, 0, 4], 4],
     ['a single week', [0, 0, 0, 12], 12],
     ['0 without a week', [0, 0, 0, 0], 0],
   ])('are %s', (_, ofWeeks, expected) => {
@@ -202,6 +202,15 @@ describe('a direction', () => {
     expect(exits).toBeCloseTo(8, 9);
     const fewEntries = { '09:59': [1, 1], '11:40': [2, 0] };
     expect(usualPeople(past, countsAt('12:30', fewEntries)).exits).toBe(2);
+    const entriesDead = { '09:59': [1, 1], '11:40': [0, 90] };
+    // From 10:00 to 10:40, four each quarter-hour.
+    expect(usualPeople(past, countsAt('14:00', entriesDead)).entries).toBeCloseTo(32 / 3, 9);
+  });
+
+  test('is not compared with counts of a minute that has not begun', () => {
+    const counts = { '09:59': [1, 1], '11:40': [2, 0], '12:30': [50, 0] };
+    const today = { ...countsAt('12:30', counts), endMs: at(`${TODAY}T12:30`) };
+    expect(usualPeople(pastOf(), today).exits).toBe(2);
   });
 
   test('that died on a day before is compared with all counts of the other one since', () => {
@@ -232,8 +241,9 @@ describe('logins', () => {
 
   test('of a library without people in its history are not expected', () => {
     const closed = pastOf({ counts: () => [0, 0] });
-    const people = countsAt('12:30', { '10:30': [40, 0], '11:45': [0, 1] });
-    expect(usualLogins(closed, history, people, countsAt('12:30'))).toBe(0);
+    for (const counts of [{ '10:30': [40, 0], '11:45': [0, 1] }, {}]) {
+      expect(usualLogins(closed, history, countsAt('12:30', counts), countsAt('12:30'))).toBe(0);
+    }
   });
 });
 
@@ -245,15 +255,15 @@ test('the last hour and today end at the poll', () => {
 });
 
 describe('the people usually inside', () => {
-  /** Enter before noon, leave in the afternoon: twice as many are counted in. */
-  function leaving(openingHours?: string): SitePast {
+  /** As many enter from 9 to 13 o'clock as leave from then to 17, but one direction misses half. */
+  function leaving(openingHours?: string, [entries = 8, exits = 4]: number[] = []): SitePast {
     const past = pastOf({ counts: () => [0, 0] });
     const days = past.logins.map(({ day }) => {
       const counter = new DayCounter(CALENDAR, [day], 'people');
       for (let quarter = 0; quarter < 16; quarter += 1) {
         const ms = day.startMs + 5 * HOUR_MS + quarter * QUARTER_MS;
-        counter.add(ms, [8, 0]);
-        counter.add(ms + 4 * HOUR_MS, [0, 4]);
+        counter.add(ms, [entries, 0]);
+        counter.add(ms + 4 * HOUR_MS, [0, exits]);
       }
       return counter.days();
     });
@@ -274,16 +284,31 @@ describe('the people usually inside', () => {
     ['17:00', 0],
     ['23:00', 0],
   ])('at %s are %i: the day ends with nobody', (time, inside) => {
-    expect(usualPeople(leaving(), countsAt(time)).inside).toBeCloseTo(inside, 9);
+    for (const counts of [
+      [8, 4],
+      [4, 8],
+    ]) {
+      const past = leaving(undefined, counts);
+      expect(usualPeople(past, countsAt(time)).inside).toBeCloseTo(inside, 9);
+    }
   });
 
-  test('are none while it is closed', () => {
-    expect(usualPeople(leaving('Mo-Su 09:00-14:00'), countsAt('13:59')).inside).toBeGreaterThan(0);
-    expect(usualPeople(leaving('Mo-Su 09:00-14:00'), countsAt('14:00')).inside).toBe(0);
+  test.each([
+    ['10:00-14:00', '09:59', 0],
+    ['10:00-14:00', '10:00', 32],
+    ['10:00-14:00', '13:45', 104],
+    ['10:00-14:00', '14:00', 0],
+    ['08:00-11:00,12:00-20:00', '10:00', 32],
+  ])('are none while it is closed: open %s, at %s %i', (hours, time, inside) => {
+    const { inside: usually } = usualPeople(leaving(`Mo-Su ${hours}`), countsAt(time));
+    expect(usually).toBeCloseTo(inside, 9);
   });
 
-  test('are unknown to weeks in which a direction counted nobody', () => {
-    const past = pastOf({ counts: (ago) => (ago === 7 ? [4, 0] : [4, 4]) });
+  test.each([
+    ['entries', [0, 4]],
+    ['exits', [4, 0]],
+  ] as const)('are unknown to weeks that counted no %s', (_, counts) => {
+    const past = pastOf({ counts: (ago) => (ago === 7 ? counts : [4, 4]) });
     expect(usualPeople(past, countsAt('13:00')).inside).toBe(0);
   });
 });
