@@ -37,9 +37,9 @@ describe.each(golden)('$name', ({ weekday, history, minutes, expected }) => {
   const days = history.map((day) =>
     dayOf({ weekday: day.weekday, entered: day.in, exited: day.out }),
   );
-  const model = learnDoors(days, weekday);
 
   test('learns the doors as the reference does', () => {
+    const model = learnDoors(days, weekday);
     expect(model.logRatio).toBeCloseTo(expected.rho, DIGITS);
     expect(model.logRatioVariance).toBeCloseTo(expected.P, DIGITS);
     expect(model.countVariance).toBeCloseTo(expected.kappa, DIGITS);
@@ -54,6 +54,7 @@ describe.each(golden)('$name', ({ weekday, history, minutes, expected }) => {
   });
 
   test('estimates as the reference does', () => {
+    const model = learnDoors(days, weekday);
     const counts = minutesOf(minutes.in, minutes.out);
     for (const { minute, estimate, stddev, lower, upper, suspect } of expected.at) {
       const state = stateAt(model, counts, minute + 1);
@@ -158,11 +159,20 @@ function todayWith(enteredShare = 1, exitedShare = 1, fromMinute = 401, endMinut
   return minutesOf(counted(7, enteredShare, 300, 780), counted(6.3, exitedShare, 360, 840));
 }
 
-describe('doors that miss a tenth of the exits', () => {
-  const model = learnDoors(
-    MONTH.map((day) => dayOf({ ...day, exited: day.exited.map((exits) => exits * 0.9) })),
+/** Learns from the month, of which these shares of exits were counted. */
+function modelOfMonth(exitedShare: (day: number) => number): DoorModel {
+  return learnDoors(
+    MONTH.map((day, i) =>
+      dayOf({ ...day, exited: day.exited.map((exits) => exits * exitedShare(i)) }),
+    ),
     3,
   );
+}
+
+describe('doors that miss a tenth of the exits', () => {
+  function learn(): DoorModel {
+    return modelOfMonth(() => 0.9);
+  }
 
   /** Minutes of a day that closes at one of them, and the faults at these minutes. */
   test.each([
@@ -189,6 +199,7 @@ describe('doors that miss a tenth of the exits', () => {
     ['have no exits', todayWith(1, 0, 401, 500), Infinity, '500 exits_missing'],
     ['have exits again', todayWith(1, 0, 401, 500), Infinity, '700'],
   ])('%s', (_, counts, closingMinute, expected) => {
+    const model = learn();
     const minutes = expected.match(/\d+/g) ?? [];
     const states = minutes.map((minute) => stateAt(model, counts, Number(minute), closingMinute));
     const [fault] = /[a-z_]+/.exec(expected) ?? [];
@@ -201,11 +212,13 @@ describe('doors that miss a tenth of the exits', () => {
     ['that they have counted', todayWith(), 700, Infinity, 420],
     ['nobody 45 minutes after closing', todayWith(0, 0, 600), 646, 600, 0],
   ])('have inside the people %s', (_, counts, minute, closingMinute, people) => {
+    const model = learn();
     const state = stateAt(model, counts, minute, closingMinute);
     expect(estimateFrom(model, state)?.people).toBeCloseTo(people, -1.5);
   });
 
   test('are silent from the opening on, whoever usually comes before', () => {
+    const model = learn();
     const faults = [359, 364].map(
       (minute) => stateAt(model, todayWith(0, 0, 0), minute, Infinity, 360).fault,
     );
@@ -216,6 +229,7 @@ describe('doors that miss a tenth of the exits', () => {
     ['a day that is configured as closed', 0],
     ['an evening after closing', 200],
   ])('count those who come on %s', (_, closingMinute) => {
+    const model = learn();
     // 40 enter, then 10 leave; then nobody passes for more than an hour.
     const minutes = Array.from({ length: 900 }, (__, minute) => minute);
     const counts = minutesOf(
@@ -228,6 +242,7 @@ describe('doors that miss a tenth of the exits', () => {
   });
 
   test('are not corrected by exits while less than half of the usual entries come', () => {
+    const model = learn();
     const counts = todayWith(0.4, 0.4);
     const [before, after] = [450, 600].map((minute) => stateAt(model, counts, minute).people);
     expect(after).toBeCloseTo(before ?? NaN, 0);
@@ -235,13 +250,6 @@ describe('doors that miss a tenth of the exits', () => {
 });
 
 describe('doors whose counts differ from day to day', () => {
-  const model = learnDoors(
-    MONTH.map((day, i) =>
-      dayOf({ ...day, exited: day.exited.map((exits) => exits * (0.8 + 0.03 * (i ** 2 % 7))) }),
-    ),
-    3,
-  );
-
   test.each([
     [1, 0.3, 'exits_missing', 800],
     [1, 0.5, undefined, 800],
@@ -251,6 +259,7 @@ describe('doors whose counts differ from day to day', () => {
   ])(
     'with %d of the usual entries and %d of the usual exits have the fault %s at minute %i',
     (enteredShare, exitedShare, fault, minute) => {
+      const model = modelOfMonth((day) => 0.8 + 0.03 * (day ** 2 % 7));
       expect(stateAt(model, todayWith(enteredShare, exitedShare), minute).fault).toBe(fault);
     },
   );
