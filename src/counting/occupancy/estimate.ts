@@ -265,7 +265,7 @@ function correctByExits(
   exited: number,
 ): void {
   const probability = countOf(departures.leaveProbability, quarter);
-  if (probability > 0 && next.variance > 0 && next.fault !== 'exits_missing') {
+  if (probability > 0 && next.fault !== 'exits_missing') {
     const innovationVariance =
       probability ** 2 * next.variance +
       DISPERSION_FACTOR * departures.dispersion * probability * Math.max(next.people, 0.5);

@@ -1,0 +1,177 @@
+/** The limits of what is learned from days. estimate.test.ts proves what is learned. */
+import { describe, expect, test } from 'vitest';
+import {
+  learnDoors,
+  QUARTERS_PER_DAY,
+  sumQuarters,
+} from '../../../src/counting/occupancy/door-model.ts';
+import { dayOf } from '../../support/day-counts.ts';
+
+type Pair = readonly [entries: number, exits: number];
+
+/** Returns counts in one quarter-hour. */
+function inQuarter(quarter: number, count: number): number[] {
+  return Array.from({ length: QUARTERS_PER_DAY }, (_, i) => (i === quarter ? count : 0));
+}
+
+/** Returns days on which people enter in one quarter-hour and leave in another. */
+function daysOf(pairs: readonly Pair[], enterAt = 40, leaveAt = 48) {
+  return pairs.map(([entries, exits], day) =>
+    dayOf({
+      weekday: day % 7,
+      entered: inQuarter(enterAt, entries),
+      exited: inQuarter(leaveAt, exits),
+    }),
+  );
+}
+
+function repeat(days: number, pair: Pair = [100, 90]): Pair[] {
+  return Array.from({ length: days }, () => pair);
+}
+
+const QUIET: Pair = [0, 0];
+const GOOD: Pair = [1000, 990];
+const DEAD: Pair = [1000, 100];
+const LOSS: Pair = [1000, 600];
+
+test('a day is usable from 40 counts on', () => {
+  expect(learnDoors(daysOf([[20, 19]]), 0).usableDays).toBe(0);
+  expect(learnDoors(daysOf([[20, 20]]), 0).usableDays).toBe(1);
+});
+
+test('a 25th hour is added to the last quarter-hour', () => {
+  const day = dayOf({ entered: Array<number>(100).fill(1), exited: [] });
+  const quarters = sumQuarters(day, 0);
+  expect([quarters[94], quarters[95]]).toEqual([1, 5]);
+});
+
+test.each([
+  [21, true],
+  [20, false],
+])('three of the last seven days make it unbalanced: one of them day %i', (first, isUnbalanced) => {
+  const dead = [first, 22, 24];
+  const pairs = repeat(28, GOOD).map((good, day) => (dead.includes(day) ? DEAD : good));
+  expect(learnDoors(daysOf(pairs), 0)).toMatchObject({ rejectedDays: 3, isUnbalanced });
+});
+
+describe('a lasting loss', () => {
+  /** Whether each of successive days has the loss. */
+  test.each([
+    ['of five days', 'LLLLL', 0],
+    ['of four days', 'LLLL', 4],
+    ['of five days, the last ones six after the first', 'LGGLLLL', 0],
+    ['of five days, the last ones seven after the first', 'LGGLLGGL', 4],
+    ['of five days, the first one seven before the others', 'LGGGGGGLLLL', 5],
+    ['of a day, and bias of four', 'SSLSS', 1],
+  ])('%s', (_, days, rejectedDays) => {
+    const pairs = { L: [1000, 771], G: GOOD, S: [1000, 787] } as const;
+    const history = Array.from(days, (day) => pairs[day as keyof typeof pairs]);
+    expect(
+      learnDoors(daysOf([...repeat(8, GOOD), ...history, ...repeat(8, GOOD)]), 0),
+    ).toMatchObject({ rejectedDays });
+  });
+});
+
+describe('a building is empty at night', () => {
+  /** 100 people by day, and so many at the end of it. */
+  test.each<[string, readonly number[], boolean]>([
+    ['on at least four of five nights', [0, 0, 0, 0, 9], true],
+    ['not on three of five', [0, 0, 0, 9, 9], false],
+    ['with a single count', [1, 1, 1], true],
+    ['not with two', [2, 2, 2], false],
+    ['while two nights are known', [9, 9], true],
+    ['whatever the days without counts', [...Array<number>(20).fill(-1), 9, 9, 9], false],
+  ])('%s', (_, nights, expected) => {
+    const days = nights.map((night) =>
+      dayOf({
+        entered: inQuarter(40, night < 0 ? 0 : 100).with(95, Math.max(0, night)),
+        exited: inQuarter(48, night < 0 ? 0 : 100),
+      }),
+    );
+    expect(learnDoors(days, 0).emptiesAtNight).toBe(expected);
+  });
+});
+
+describe('the ratio', () => {
+  test.each([
+    [2, false],
+    [3, true],
+  ])('of %i days is learned: %s', (days, isLearned) => {
+    expect(learnDoors(daysOf(repeat(days)), 0).learnedLogRatio !== undefined).toBe(isLearned);
+  });
+
+  test.each([
+    [2, 4, true],
+    [2, 5, false],
+  ])('is exact if entries equal exits on %i of %i days: %s', (exact, days, isExact) => {
+    const pairs = [...repeat(exact, [100, 100]), ...repeat(days - exact)];
+    expect(learnDoors(daysOf(pairs), 0).countVariance === 0).toBe(isExact);
+  });
+
+  test('is the same whatever the number of quiet days before the first one', () => {
+    const days = [GOOD, LOSS, ...repeat(5)];
+    expect(learnDoors(daysOf([...repeat(9, QUIET), ...days]), 0)).toEqual(
+      learnDoors(daysOf(days), 0),
+    );
+  });
+
+  test('is uncertain by the difference of a last day that is an outlier', () => {
+    const { logRatio, learnedLogRatio, logRatioVariance } = learnDoors(
+      daysOf([...repeat(20, [1000, 980]), [1000, 1150]]),
+      0,
+    );
+    expect(learnedLogRatio).toBeCloseTo(0.02, 3);
+    // Not moved towards 0.
+    expect(logRatio).toBe(learnedLogRatio);
+    expect(logRatioVariance).toBeCloseTo((Math.log(1.15) + 0.02) ** 2, 3);
+  });
+
+  /** Successive differences, weighted, have squares of 0.05, 0.21, 0.86 and 19.2. */
+  test.each([
+    ['even', [1000, 990, 970, 930, 1130], 1.5027174905284801],
+    ['odd', [990, 970, 930, 1130], 2.6393140286336645],
+  ])(
+    'has a count variance in which a jump is limited: an %s number of differences',
+    (_, exits, variance) => {
+      const days = daysOf(exits.map((count) => [1000, count]));
+      expect(learnDoors(days, 0).countVariance).toBeCloseTo(variance, 9);
+    },
+  );
+});
+
+describe('departures', () => {
+  test.each([
+    [11, false],
+    [12, true],
+  ])('of %i days are learned: %s', (days, isLearned) => {
+    expect(learnDoors(daysOf(repeat(days)), 0).departures !== undefined).toBe(isLearned);
+  });
+
+  test.each([
+    ['two days', 4, 100, 90, 49],
+    ['one day', 5, 0, 0, QUARTERS_PER_DAY],
+  ])('have usual counts if %s of the weekday are known', (_, weekday, entries, exits, quiet) => {
+    const { departures } = learnDoors(daysOf(repeat(12)), weekday);
+    const { usualEntries, usualCounts, quietFromQuarter } = departures ?? {};
+    expect([usualEntries?.[40], usualEntries?.[48]]).toEqual([entries, 0]);
+    expect([usualCounts?.[40], usualCounts?.[48]]).toEqual([entries, exits]);
+    expect(quietFromQuarter).toBe(quiet);
+  });
+
+  test('of a quarter-hour with half a count are not quiet', () => {
+    const days = daysOf(repeat(14)).with(
+      0,
+      dayOf({
+        weekday: 0,
+        entered: inQuarter(40, 100),
+        exited: inQuarter(48, 90).with(80, 1),
+      }),
+    );
+    expect(learnDoors(days, 0).departures?.quietFromQuarter).toBe(81);
+  });
+
+  test('within the quarter-hour of the entries say nothing about how they vary', () => {
+    const { departures } = learnDoors(daysOf(repeat(12), 40, 40), 6);
+    expect(departures).toMatchObject({ dispersion: 10, modelError: 1 });
+  });
+});
