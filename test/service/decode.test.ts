@@ -5,10 +5,12 @@ import { ServiceError } from '../../src/base/errors.ts';
 import type { PageQuery } from '../../src/base/model.ts';
 import {
   decodeAggregated,
+  decodeFor,
   decodePage,
   decodeRefusal,
   decodeToken,
   recordFields,
+  rowFields,
 } from '../../src/service/decode.ts';
 
 const METADATA = { aggregation: 'minute', count: 1 };
@@ -65,6 +67,61 @@ describe('an aggregated response', () => {
     expect(logins.rows).toEqual([{ key: 'a', counts: [4] }]);
   });
 
+  test.for([
+    ['2026-11-01T04:00:00.000+01:00', true],
+    ['x'.repeat(40), true],
+    ['x'.repeat(41), false],
+    ['', false],
+    [' 2026-11-01', false],
+    ['2026-11-01 ', false],
+    ['of-the-client-secret', false],
+    [1_793_505_600, false],
+  ] as const)('has the metadata from: %j: %j', ([time, isShown]) => {
+    const metadata = { ...METADATA, from: time, to: time, count: '1', limit: 5 };
+    const decoded = decodeAggregated('login', response({ metadata, result: [] }), [
+      'client-secret',
+    ]);
+    expect(decoded.metadata).toEqual(isShown ? { from: time, to: time, limit: 5 } : { limit: 5 });
+  });
+
+  test('may have names and keys of 64 characters', () => {
+    const metadata = { aggregation: 'x'.repeat(64) };
+    const decoded = decode({ metadata, result: [{ key: 'k'.repeat(64), in: 0, out: 1 }] });
+    expect(decoded.aggregation).toHaveLength(64);
+    expect(decoded.rows).toEqual([{ key: 'k'.repeat(64), counts: [0, 1] }]);
+  });
+
+  test.for([
+    [
+      'secret-7',
+      { aggregation: 'by-secret-7', result: [] },
+      '"metadata.aggregation" repeats the token or the client secret',
+    ],
+    [
+      'secret-7',
+      { aggregation: 'day', result: [{ key: 'a secret-7 b', in: 1, out: 1 }] },
+      'row 0: "key" repeats the token or the client secret',
+    ],
+    [
+      '12345678',
+      { aggregation: 'day', result: [{ key: 123_456_789, in: 1, out: 1 }] },
+      'row 0: "key" repeats the token or the client secret',
+    ],
+  ] as const)(
+    'is malformed if it repeats the secret %s: %j',
+    ([secret, { aggregation, result }, message]) => {
+      const repeating = response({ metadata: { aggregation }, result });
+      expect(
+        problem(() => decodeAggregated('peoplecount', repeating, ['another-secret', secret])),
+      ).toBe(message);
+    },
+  );
+
+  test('may contain a secret of less than 8 characters, which occurs by chance', () => {
+    const repeating = response(rows({ key: 'secret7', value: 1 }));
+    expect(decodeAggregated('login', repeating, ['secret7']).rows).toHaveLength(1);
+  });
+
   test.for([null, ''])('is complete with the startToken %j', (startToken) => {
     expect(decode({ metadata: { ...METADATA, startToken }, result: [] }).rows).toEqual([]);
   });
@@ -87,6 +144,10 @@ describe('an aggregated response', () => {
     ['Text/HTML; application/json', 'text/html'],
     ['application/jsonp', 'another content type'],
     ['text/secret', 'another content type'],
+    ['xapplication/json', 'another content type'],
+    ['application/problem json', 'another content type'],
+    ['application/+json', 'another content type'],
+    ['text/html;a=b\r\nx;c', 'text/html'],
   ] as const)('is malformed with the content type "%s"', ([contentType, got]) => {
     expect(problem(() => decode(rows(), contentType))).toBe(
       `expected application/json, got ${got}; check service.base_url`,
@@ -102,7 +163,9 @@ describe('an aggregated response', () => {
     ['"metadata": expected an object', [{ error: 'no' }, { metadata: [], result: [] }]],
     [
       NO_AGGREGATION,
-      [{}, { aggregation: 'x'.repeat(65) }].map((metadata) => ({ metadata, result: [] })),
+      [{}, ...[7, '', 'x'.repeat(65), ' day', 'day '].map((aggregation) => ({ aggregation }))].map(
+        (metadata) => ({ metadata, result: [] }),
+      ),
     ],
     [
       '"metadata.startToken" is present: the response is incomplete',
@@ -157,11 +220,16 @@ describe('a token response', () => {
     const bearer = { ...good, token_type: 'BEARER' };
     expect(decodeToken(response(bearer))).toEqual({ value: 'abc.def', expiresInSeconds: 3600 });
     expect(decodeToken(response({ ...good, expires_in: 'soon' })).expiresInSeconds).toBeUndefined();
+    const longest = { ...good, access_token: 'a'.repeat(16_384) };
+    expect(decodeToken(response(longest)).value).toHaveLength(16_384);
   });
 
   test.for([
-    ['token_type', [undefined, 'mac']],
-    ['access_token', [undefined, '', 7, 'a b', 'a\r\nX-Header: y', 'ä', 'a'.repeat(20_000)]],
+    ['token_type', [undefined, 7, 'mac']],
+    [
+      'access_token',
+      [undefined, '', 7, 'a b', ' a', 'a ', 'a\r\nX-Header: y', 'ä', 'a'.repeat(16_385)],
+    ],
   ] as const)('is malformed with another type, or a token for no header: %s', ([field, values]) => {
     for (const value of values) {
       const token = response({ ...good, [field]: value });
@@ -230,6 +298,8 @@ describe('a page of raw records', () => {
     const { startToken } = decoded as Extract<typeof decoded, { records: unknown }>;
     expect(startToken?.reveal()).toBe('opaque+/=');
     expect(JSON.stringify(decoded)).not.toContain('opaque');
+    expect(page([], { startToken: 'x'.repeat(8_192) })).toHaveProperty('startToken');
+    expect(page([], { startToken: null })).toHaveProperty('startToken', undefined);
   });
 
   test('is the name of the aggregation that the service forced', () => {
@@ -239,11 +309,31 @@ describe('a page of raw records', () => {
   test.for([
     ['"result": expected an array', undefined, {}],
     ['"metadata.startToken": expected a short string', [], { startToken: 'x'.repeat(8193) }],
+    ['"metadata.startToken": expected a short string', [], { startToken: 7 }],
     ['record 1: expected an object', [LOGIN, null], {}],
+    ['record 0: "id": expected a string', [{ ...LOGIN, id: undefined }], {}],
     ['record 0: "id": expected a string', [{ ...LOGIN, id: null }], {}],
     ['record 0: "branchId": expected an integer', [{ ...LOGIN, branchId: '2' }], {}],
     ['record 0: "localTime": expected a string', [{ ...LOGIN, localTime: 7 }], {}],
   ] as const)('is malformed: %s', ([message, result, metadata]) => {
     expect(problem(() => page(result, metadata))).toBe(message);
   });
+});
+
+test('an error names the request, and one of the program is left as it is', () => {
+  const request = { url: 'https://statistics.example.org/v1/login?from=x' };
+  expect(problem(() => decodeFor(request, () => decodeToken(response([]))))).toBe(
+    'GET https://statistics.example.org/v1/login: expected a JSON object',
+  );
+  const fault = new TypeError('x is undefined');
+  expect(() =>
+    decodeFor(request, () => {
+      throw fault;
+    }),
+  ).toThrow(fault);
+});
+
+test('a row has a key and the counts of its endpoint', () => {
+  expect(rowFields('peoplecount')).toEqual(['key', 'in', 'out']);
+  expect(rowFields('login')).toEqual(['key', 'value']);
 });

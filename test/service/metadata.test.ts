@@ -24,6 +24,18 @@ test.each([
   // Without an offset, it may be the same instant in any zone.
   [{ from: '2026-11-01T12:00:00', to: '2026-11-01' }, undefined, false],
   [{ from: 'yesterday', to: '1793505600' }, undefined, false],
+  [{ from: '12-01-2026' }, undefined, false],
+  // A whole minute is tolerated, and no more.
+  [{ from: '2026-11-01T03:01:00Z', to: '2026-11-01T03:59:00Z' }, undefined, false],
+  [{ from: '2026-11-01T02:59:00Z', to: '2026-11-01T04:01:00Z' }, undefined, false],
+  [{ from: '2026-11-01T03:01:00.001Z' }, LATER, false],
+  [{ to: '2026-11-01T03:58:59.999Z' }, EARLIER, false],
+  [{ from: '2026-11-01T02:58:59.999Z' }, undefined, true],
+  [{ to: '2026-11-01T04:01:00.001Z' }, undefined, true],
+  // Offsets as services write them.
+  [{ from: '2026-11-01t03:30:00z' }, LATER, false],
+  [{ from: '2026-11-01T04:30:00+0100' }, LATER, false],
+  [{ from: '2026-10-31T23:30:00-04:00' }, LATER, false],
 ])('metadata %j of three rows: %j, wider: %j', (metadata, problem, wider) => {
   expect(findContradiction(ASKED, 3, metadata)).toBe(problem);
   expect(isWider(ASKED, metadata)).toBe(wider);
@@ -33,6 +45,7 @@ test('local times are compared with local times', () => {
   const asked = { from: '2026-11-01T04:00:00' };
   expect(findContradiction(asked, 0, { from: '2026-11-01T05:00:00' })).toBe(LATER);
   expect(findContradiction(asked, 0, { from: '2026-11-01T05:00:00Z' })).toBeUndefined();
+  expect(findContradiction({}, 0, { from: '2026-11-01T05:00:00' })).toBeUndefined();
 });
 
 function responding(count: number, rows: number) {
