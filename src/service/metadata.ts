@@ -29,9 +29,9 @@ export function isWider(asked: Window, { from, to }: ResponseMetadata): boolean 
   );
 }
 
-/** Returns how much later a time is; 0 if one is absent, or one has an offset and the other has none. */
-function differenceMs(asked: string | undefined, answered: string | undefined): number {
-  if (asked === undefined || answered === undefined || hasOffset(asked) !== hasOffset(answered)) {
+/** Returns how much later a time is; 0 if one is absent or no time, or if only one has an offset. */
+function differenceMs(asked = '', answered = ''): number {
+  if (hasOffset(asked) !== hasOffset(answered)) {
     return 0;
   }
   // Without an offset, both are local times of one zone.
@@ -40,5 +40,5 @@ function differenceMs(asked: string | undefined, answered: string | undefined): 
 }
 
 function hasOffset(time: string): boolean {
-  return /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(time);
+  return /T.*[Z+-]/i.test(time);
 }
