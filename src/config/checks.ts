@@ -17,30 +17,30 @@ export interface CustomerFileEntry {
 
 /** Reports what is wrong with several keys of a customer together, and names that are used twice. */
 export function checkCustomers(
-  { file: main, values: { defaults } }: ValidatedFile<ConfigFile>,
+  { file: main }: ValidatedFile<ConfigFile>,
   entries: readonly CustomerFileEntry[],
   formatter: ProblemFormatter,
 ): void {
   if (entries.length === 0 && main.has([])) {
     main.add(['customers'], 'expected at least one customer, here or in customer_files, got none');
   }
-  const hasTimezone = defaults?.timezone !== undefined || main.has(['defaults', 'timezone']);
+  const hasTimezone = main.has(['defaults', 'timezone']);
   const names = new Set<string | undefined>();
-  const byClientId = new Map<string, string>();
+  const byClientId = new Map<string | undefined, string>();
   const parse = createOpeningHoursParser();
   for (const { file, path, values } of entries) {
-    const { name, timezone, branches = {} } = values;
-    const { streams = ['people'], breakdowns = [] } = values;
-    if (name !== undefined && names.has(name)) {
+    const { name, branches = {}, breakdowns = [] } = values;
+    if (names.has(name)) {
+      // A missing name has a problem already, and a place only one.
       file.add([...path, 'name'], 'expected a unique name, got that of another customer');
     }
     names.add(name);
     warnOfSharedClient(file, path, values, byClientId, formatter);
     const zonePath = [...path, 'timezone'];
-    if (!hasTimezone && timezone === undefined && !file.has(zonePath)) {
+    if (!hasTimezone && !file.has(zonePath)) {
       file.add(zonePath, 'expected an IANA time zone, here or in defaults, got nothing');
     }
-    if (breakdowns.length > 0 && !streams.includes('people')) {
+    if (breakdowns.length > 0 && !mayHave(values.streams, 'people')) {
       file.add([...path, 'breakdowns'], 'expected people in streams, which breakdowns are of');
     }
     if (breakdowns.includes('branch') && values.capacity !== undefined) {
@@ -53,7 +53,7 @@ export function checkCustomers(
       const branchPath = [...path, 'branches', id];
       checkHours(file, { path: branchPath, values: branch }, valid, formatter, parse);
       for (const key of Object.keys(branch).filter((one) => one !== 'name')) {
-        if (values.breakdowns !== undefined && !breakdowns.includes('branch')) {
+        if (!mayHave(values.breakdowns, 'branch')) {
           file.add([...branchPath, key], 'expected branch in breakdowns, which this key needs');
         }
       }
@@ -61,20 +61,23 @@ export function checkCustomers(
   }
 }
 
+/** Returns true for a list with a word, or with something invalid that may stand for it. */
+function mayHave<Word>(list: readonly (Word | undefined)[] | undefined, word: Word): boolean {
+  return list === undefined || list.includes(undefined) || list.includes(word);
+}
+
 /**
  * Warns of two customers with one client id: both would count the same people. Each is named as far as its
- * name may be shown. `byClientId` has the names of the customers before.
+ * name may be shown. `byClientId` has the names of the customers before. One without a client id is a problem,
+ * after which no warning is shown.
  */
 function warnOfSharedClient(
   file: YamlFile,
   path: Path,
   { client_id: clientId }: CustomerFileEntry['values'],
-  byClientId: Map<string, string>,
+  byClientId: Map<string | undefined, string>,
   formatter: ProblemFormatter,
 ): void {
-  if (clientId === undefined) {
-    return;
-  }
   const quoted = formatter.quote(file, [...path, 'name']);
   const first = byClientId.get(clientId);
   if (first === undefined) {
@@ -107,9 +110,9 @@ function checkHours(
 ): Building['values'] {
   const valid = { ...values };
   for (const key of HOURS_KEYS) {
-    // Where only the holidays of a branch differ, they must fit the hours of its customer.
     const hours = values[key];
-    const text = hours ?? (values.holidays === undefined ? undefined : customer.values[key]);
+    // Where only the holidays of a branch differ, they must fit the hours of its customer.
+    const text = hours ?? customer.values[key];
     const keyPath = [...path, hours === undefined ? 'holidays' : key];
     const isInvalidRegion = [path, customer.path].some((one) => file.has([...one, 'holidays']));
     // With an invalid region, the hours are checked with another.

@@ -107,8 +107,11 @@ export class ProblemFormatter {
 
   /** Returns a line without its comment; undefined if it must not be shown. */
   #harmlessText(line: string): string | undefined {
-    const [, text = '', key = '', value = ''] =
-      line.length > MAX_SHOWN_LINE_LENGTH ? [] : (LINE.exec(line) ?? []);
+    const match = line.length > MAX_SHOWN_LINE_LENGTH ? null : LINE.exec(line);
+    if (match === null) {
+      return undefined;
+    }
+    const [, text = '', key = '', value = ''] = match;
     const isHarmless =
       this.#keys.has(key) &&
       (value === '' || (this.#keys.get(key) === true && HARMLESS_VALUE.test(value))) &&

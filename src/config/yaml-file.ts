@@ -27,6 +27,8 @@ export interface Problem {
   readonly message: string;
 }
 
+const WHOLE_FILE: Path = [];
+
 /** Limit with aliases expanded. */
 const MAX_ENTRIES = 1_000_000;
 
@@ -63,7 +65,7 @@ export class YamlFile {
     this.text = isRead ? content.text : '';
     this.#isExposed = isRead && isExposed(content);
     if (!isRead) {
-      this.add([], `${this.path} ${content}`, 0);
+      this.add(WHOLE_FILE, `${this.path} ${content}`, 0);
     }
     const document = parseDocument(this.text, {
       lineCounter: this.#lines,
@@ -77,16 +79,17 @@ export class YamlFile {
       uniqueKeys: false,
     });
     for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
-      this.add([], MESSAGES[code] ?? message, pos[0]);
+      this.add(WHOLE_FILE, MESSAGES[code] ?? message, pos[0]);
     }
     if (this.problems.length === 0) {
       this.#document = document;
       visit(document, {
-        Alias: (_key, node, ancestors) => this.#checkAlias(node, ancestors, document),
+        Alias: (_key, node, ancestors) =>
+          this.#checkAlias(node as Alias.Parsed, ancestors, document),
         Map: (_key, node, ancestors) => this.#readKeys(node, ancestors, env),
         Scalar: (key, node, ancestors) => {
           if (key !== 'key' && node.value !== null) {
-            node.value = this.#expand(node, [...ancestors, node], env);
+            node.value = this.#expand(node as Scalar.Parsed, [...ancestors, node], env);
           }
         },
       });
@@ -107,7 +110,7 @@ export class YamlFile {
     } catch {
       // An alias of a list or mapping that contains it.
     }
-    this.add([], `more than ${MAX_ENTRIES} entries, with aliases expanded`);
+    this.add(WHOLE_FILE, `more than ${MAX_ENTRIES} entries, with aliases expanded`);
     return undefined;
   }
 
@@ -133,13 +136,13 @@ export class YamlFile {
 
   #nodeAt(path: Path): unknown {
     const document = this.#document;
-    function follow(node: unknown): unknown {
-      return document !== undefined && isAlias(node) ? node.resolve(document) : node;
+    if (document === undefined) {
+      return undefined;
     }
-    return path.reduce<unknown>(
-      (node, step) => (isCollection(node) ? follow(node.get(step, true)) : undefined),
-      document?.contents,
-    );
+    return path.reduce<unknown>((container, step) => {
+      const node = isCollection(container) ? container.get(step, true) : undefined;
+      return isAlias(node) ? node.resolve(document) : node;
+    }, document.contents);
   }
 
   /** Returns true if there is a value at a path, be it valid or not. */
@@ -150,9 +153,10 @@ export class YamlFile {
   /** Returns the offsets of the value or key at a path. What is missing is where its container is. */
   locate(path: Path, part: 'key' | 'value' = 'value'): readonly [start: number, end: number] {
     const parent = part === 'key' ? this.#nodeAt(path.slice(0, -1)) : undefined;
-    const pairs = isMap(parent) ? parent.items : [];
-    const pair = pairs.find(({ key }) => isScalar(key) && key.value === path.at(-1));
-    const node = pair === undefined ? this.#nodeAt(path) : pair.key;
+    const pair = isMap(parent)
+      ? parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1))
+      : undefined;
+    const node = pair?.key ?? this.#nodeAt(path);
     if (isNode(node) && node.range) {
       return [node.range[0], node.range[1]];
     }
@@ -174,30 +178,34 @@ export class YamlFile {
   }
 
   /** Reports and replaces an alias without an anchor. */
-  #checkAlias(node: Alias, ancestors: readonly unknown[], document: Document): Scalar | undefined {
+  #checkAlias(
+    node: Alias.Parsed,
+    ancestors: readonly unknown[],
+    document: Document,
+  ): Scalar | undefined {
     if (node.resolve(document) !== undefined) {
       return undefined;
     }
     const message = 'unknown anchor; put a value that begins with * in quotes';
-    this.add(pathOf([...ancestors, node]), message, node.range?.[0]);
+    this.add(pathOf([...ancestors, node]), message, node.range[0]);
     const empty = new Scalar(null);
-    empty.range = node.range ?? null;
+    empty.range = node.range;
     return empty;
   }
 
   #readKeys(map: YAMLMap, ancestors: readonly unknown[], env: NodeJS.ProcessEnv): void {
     const keys = new Set<unknown>();
     // Another key than a scalar is an error of the parser.
-    for (const pair of map.items as Pair<Scalar>[]) {
+    for (const pair of map.items as Pair<Scalar.Parsed>[]) {
       const { key } = pair;
       const nodes = [...ancestors, map, pair];
       key.value = this.#expand(key, nodes, env);
       if (key.value === '__proto__') {
         // Zod ignores it silently.
-        this.add(pathOf(nodes), 'unsupported key', key.range?.[0]);
+        this.add(pathOf(nodes), 'unsupported key', key.range[0]);
       }
       if (keys.has(key.value)) {
-        this.add(pathOf(nodes), 'duplicate key', key.range?.[0]);
+        this.add(pathOf(nodes), 'duplicate key', key.range[0]);
       }
       keys.add(key.value);
     }
@@ -205,7 +213,7 @@ export class YamlFile {
 
   /** Returns a text with the environment's values for `${NAME}`, not expanded again, and `${` for `$${`. */
   #expand(
-    { source = '', range }: Scalar,
+    { source, range }: Scalar.Parsed,
     nodes: readonly unknown[],
     env: NodeJS.ProcessEnv,
   ): string {
@@ -217,7 +225,7 @@ export class YamlFile {
       const value = isName && Object.hasOwn(env, name) ? env[name] : undefined;
       if (value === undefined) {
         const problem = isName ? `environment variable ${name} is not set` : 'expected ${NAME}';
-        this.add(pathOf(nodes), `${problem}; write $\${ for a literal \${`, range?.[0]);
+        this.add(pathOf(nodes), `${problem}; write $\${ for a literal \${`, range[0]);
       }
       return value ?? '';
     });

@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { readTextFile } from '../../src/base/files.ts';
-import { accessOf, parseSecret } from '../../src/config/credentials.ts';
+import { Secret } from '../../src/base/secret.ts';
+import { accessOf, haveSameCredentials, parseSecret } from '../../src/config/credentials.ts';
 import { configWith, folderOf, load, problemsOf } from './folder.ts';
 
 const exec = promisify(execFile);
@@ -73,6 +74,21 @@ test('a secret file is read again when the secret is needed, an inline secret is
   expect(read.map((secret) => secret.reveal())).toEqual(['new', 'inline']);
 });
 
+test('credentials are the same only with the same id, secret and file', async () => {
+  const { config } = await load({ 'config.yaml': WITH_SECRET_FILE, 'secrets/riverside': 'old' });
+  const same = config.customers.flatMap((customer) => {
+    const { clientSecret } = customer;
+    const others = [
+      { clientSecret: { ...clientSecret, secret: new Secret('old') } },
+      { clientId: 'hillside-api' },
+      { clientSecret: { ...clientSecret, secret: new Secret('new') } },
+      { clientSecret: { ...clientSecret, path: '/run/secrets/riverside' } },
+    ];
+    return others.map((other) => haveSameCredentials(customer, { ...customer, ...other }));
+  });
+  expect(same).toEqual([true, false, false, false]);
+});
+
 test('the digest changes with each file that is read, and with no other', async () => {
   const more = 'customer_files: ["more/*.yaml"]';
   const folder = await folderOf({
@@ -108,10 +124,16 @@ test.each([
   [configWith({}), 0o640, []],
   [configWith({}).replace(SECRET, '${SECRET}'), 0o644, []],
   [
+    configWith({ customer: 'labels: { a: "${SECRET}" }' }),
+    0o644,
+    ['7:20: customers[0].client_secret'],
+  ],
+  [
     configWith({ service: 'proxy_url: http://me:it@proxy' }).replace(SECRET, '${SECRET}'),
     0o644,
     ['4:14: service.proxy_url'],
   ],
+  [configWith({ service: 'proxy_url: http://proxy' }).replace(SECRET, '${SECRET}'), 0o644, []],
   [WITH_SECRET_FILE, 0o644, ['7:25: customers[0].client_secret_file']],
 ])('%j with the mode %o has the warnings %j', async (text, mode, places) => {
   const files = { 'config.yaml': text, 'secrets/riverside': SECRET };

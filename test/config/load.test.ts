@@ -162,7 +162,10 @@ test('a branch has what its customer has, but for what it says, its name and its
 test('a comment in opening hours is a warning that names staffed_hours', async () => {
   const { warnings } = await load({
     'config.yaml': configWith({
-      customer: 'opening_hours: \'Mo-Fr 08:00-10:00 "self-service", Mo-Fr 10:00-18:00\'',
+      customer: [
+        'opening_hours: \'Mo-Fr 08:00-10:00 "self-service", Mo-Fr 10:00-18:00\'',
+        'staffed_hours: \'Mo-Fr 10:00-18:00 "two people"\'',
+      ].join('\n'),
     }),
   });
   expect(warnings).toEqual([
@@ -212,8 +215,17 @@ test('defaults apply to customers without a value', async () => {
   ]);
 });
 
+test('a limit on requests may be what the customers need, and totals may be read each time', async () => {
+  const service = 'max_requests_per_second: 0.02';
+  const polling = 'interval: 50s\nreconcile_interval: 50s';
+  const text = configWith({ service, polling, customer: 'streams: [people]' });
+  const { config } = await load({ 'config.yaml': text });
+  expect(config.service.maxRequestsPerSecond).toBe(0.02);
+  expect(config.polling).toMatchObject({ intervalMs: 50_000, reconcileIntervalMs: 50_000 });
+});
+
 test('http is allowed on loopback, and elsewhere with allow_insecure', async () => {
-  for (const host of ['localhost:1', '127.0.0.1:8080', '[::1]:9', 'a.localhost']) {
+  for (const host of ['localhost:1', '127.0.0.100:8080', '[::1]:9', 'data.localhost']) {
     const text = configWith({}).replace('https://statistics.example.org', `http://${host}`);
     expect((await load({ 'config.yaml': text })).config.service.baseUrl).toBe(`http://${host}`);
   }

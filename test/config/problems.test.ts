@@ -9,7 +9,7 @@ import { configWith, problemsOf } from './folder.ts';
 type Part = 'service' | 'polling' | 'customer' | 'more' | 'name' | 'zone' | 'base' | 'file';
 type Case = readonly [part: Part, text: string, problems: string | readonly string[]];
 
-const ENVIRONMENT = { EMPTY: '', REGION: 'region', SECRET: 'correct-horse-battery' };
+const ENVIRONMENT = { 'A-B': 'c', REGION: 'region', SECRET: 'correct-horse-battery' };
 
 /** No secret of the cases, be it from the file or the environment, is in a message. */
 const SECRETS = /correct|horse|battery|hunter/;
@@ -78,6 +78,8 @@ test.each<Case>([
   ['base', 'https://statistics.example.org/?a=b', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got another value'],
   ['base', 'https://me:hunter2@statistics.example.org', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got another value'],
   ['base', 'http://statistics.example.org', '2:13: service.base_url: must use https (or set allow_insecure: true) ^'],
+  ['base', 'http://localhost.example.org', '2:13: service.base_url: must use https (or set allow_insecure: true) ^'],
+  ['base', 'http://not-localhost', '2:13: service.base_url: must use https (or set allow_insecure: true) ^'],
   ['service', 'proxy_url: http://proxy.example.org:3128/path', '4:14: service.proxy_url: expected an http(s) URL without path or query, such as http://proxy.example.org:3128, got another value'],
   // opening hours and holidays
   ['customer', 'opening_hours: whenever', "9:20: customers[0].opening_hours: invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00 ^"],
@@ -86,6 +88,8 @@ test.each<Case>([
   ['customer', 'staffed_hours: "Mo-Fr 10:00-18:00; PH off"', '9:20: customers[0].staffed_hours: PH needs the key holidays, as in holidays: dk ^'],
   ['customer', 'breakdowns: [branch]\nholidays: dk\nbranches:\n  main: { opening_hours: whenever }\n  north: { holidays: gb, opening_hours: "PH off" }', ["12:30: customers[0].branches.main.opening_hours: invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00", '13:45: customers[0].branches.north.opening_hours: gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls']],
   ['customer', 'breakdowns: [branch]\nholidays: dk\nopening_hours: "Mo-Su 08:00-20:00; PH off"\nbranches: { north: { holidays: gb } }', '12:36: customers[0].branches.north.holidays: gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls'],
+  ['customer', 'holidays: xx\nbreakdowns: [branch]\nbranches: { 101: { opening_hours: "PH off" } }', '9:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got xx ^'],
+  ['customer', 'breakdowns: [branch]\nbranches: { 101: { holidays: xx, opening_hours: "PH off" } }', '10:34: customers[0].branches: expected a country or country-state such as dk or de-by, got xx'],
   // keys
   ['service', 'interval: 60s', '4:3: service.interval: unknown key, expected one of base_url, auth_url, scope, timeout, max_concurrency, max_requests_per_second, request_times, allow_insecure, proxy_url, ca_file ^'],
   ['customer', 'openinghours: 24/7', '9:5: customers[0].openinghours: unknown key, did you mean opening_hours?'],
@@ -95,6 +99,11 @@ test.each<Case>([
   ['customer', 'breakdowns: [branch]\nstreams: [logins]', '9:17: customers[0].breakdowns: expected people in streams, which breakdowns are of ^'],
   ['customer', 'breakdowns: [branch]\ncapacity: 250', '10:15: customers[0].capacity: expected capacity under branches, because breakdowns has branch ^'],
   ['customer', 'branches: { main: { name: Main, capacity: 80, estimate: false } }', ['9:47: customers[0].branches.main.capacity: expected branch in breakdowns, which this key needs', '9:61: customers[0].branches.main.estimate: expected branch in breakdowns, which this key needs']],
+  ['customer', 'breakdowns: [device]\nbranches: { main: { capacity: 80 } }', '10:35: customers[0].branches.main.capacity: expected branch in breakdowns, which this key needs'],
+  ['customer', 'breakdowns: [branhc]\nbranches: { main: { capacity: 80 } }', '9:18: customers[0].breakdowns[0]: expected one of branch, client, device, got branhc ^'],
+  ['customer', 'breakdowns: branch\nbranches: { main: { capacity: 80 } }\nstreams: [logins]', '9:17: customers[0].breakdowns: expected a list of any of branch, client, device, got branch ^'],
+  ['customer', 'breakdowns: [branch]\nstreams: people', '10:14: customers[0].streams: expected a list of one or more of people, logins, got people ^'],
+  ['customer', 'breakdowns: [branch]\nstreams: [peple]', '10:15: customers[0].streams[0]: expected one of people, logins, got peple ^'],
   ['customer', 'client_secret_file: secret', '9:25: customers[0].client_secret_file: expected one of client_secret_file and client_secret, got both'],
   ['polling', 'interval: 2m\nreconcile_interval: 1m', '6:23: polling.reconcile_interval: expected at least interval, got less ^'],
   ['service', 'max_requests_per_second: 0.02', '4:28: service.max_requests_per_second: expected at least 0.04, which the customers need, got less ^'],
@@ -103,6 +112,8 @@ test.each<Case>([
   ['more', '  - { name: hillside, client_id: b, client_secret: hunter3hunter3 }', '9:5: customers[1].timezone: expected an IANA time zone, here or in defaults, got nothing'],
   // environment
   ['service', 'scope: ${UNSET}', '4:10: service.scope: environment variable UNSET is not set; write $${ for a literal ${'],
+  ['service', 'scope: ${constructor}', '4:10: service.scope: environment variable constructor is not set; write $${ for a literal ${'],
+  ['service', 'scope: ${A-B}', '4:10: service.scope: expected ${NAME}; write $${ for a literal ${'],
   ['service', 'scope: ${UNSET', '4:10: service.scope: expected ${NAME}; write $${ for a literal ${'],
   ['customer', 'capacity: ${SECRET}', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a string'],
   ['customer', 'timezone2: ${SECRET}', '9:5: customers[0]: unknown key, did you mean timezone?'],
@@ -111,6 +122,7 @@ test.each<Case>([
   ['customer', 'labels: { "${UNSET}": x }', ['9:15: customers[0].labels: environment variable UNSET is not set; write $${ for a literal ${', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, timezone, job, instance, __…), got another key']],
   ['customer', 'opening_hours: ${SECRET}', "9:20: customers[0].opening_hours: expected OpenStreetMap's syntax, as in Mo-Fr 08:00-20:00"],
   // YAML
+  ['service', 'scope: !!int 7', '4:10: (file): unknown tag; put a value that begins with ! in quotes'],
   ['service', 'scope: !service', '4:10: (file): unknown tag; put a value that begins with ! in quotes'],
   ['service', 'scope: "a\\q"', '4:12: (file): invalid escape sequence; write \\\\ for a backslash, or use single quotes'],
   ['service', 'scope: {{ scope }}', '4:11: (file): expected a plain key, got a list, mapping or alias; quote a value with { or ['],

@@ -3,10 +3,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { ConfigError } from '../../src/base/errors.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { ProblemFormatter } from '../../src/config/problems.ts';
 import { createConfigSchema } from '../../src/config/schema.ts';
+import { opaque, text } from '../../src/config/values.ts';
 import { YamlFile } from '../../src/config/yaml-file.ts';
 import { changesOf } from './changes.ts';
 import { configWith, folderOf, load, problemsOf } from './folder.ts';
@@ -109,13 +111,14 @@ test.each([
   ["scope: 'a: b'", "scope: 'a: b'"],
   ['customer_files: ["customers/*.yaml", b.yaml]', 'customer_files: ["customers/*.yaml", b.yaml]'],
   ['base_url: https://a.example:8080/path', 'base_url: https://a.example:8080/path'],
+  [`scope: ${'a'.repeat(153)}`, `scope: ${'a'.repeat(153)}`],
   ...[
     'client_secret: x', 'colour: x', 'client_secret: # x', 'scope', 'scope=x', '? scope', '{ scope: x }', 'scope: x client_secret: y', 'scope: x: y',
     'base_url: https://u:p@a.example', 'base_url: https://a.example?key', 'base_url: https://a.example#key', 'scope: "a@b"', "scope: 'a?b'",
     'scope: ${NAME}', 'scope: "${NAME}"', 'scope: { a: b }', 'scope: a}', 'streams: [a, { b: c }]', 'streams: [a: b]', 'streams: [a', 'streams: [[a]]',
     'scope: *a', 'scope: &a x', 'scope: !a x', 'scope: |', 'scope: >-', 'scope: @a', 'scope: %a', 'scope: `a', 'scope: ,a', 'scope: #a',
     'scope: "a', "scope: 'a", 'scope: a"b', 'scope: "a\\n"', 'scope: a\\n', 'scope: "a" b', 'scope: "a # b"',
-    'scope: a\u0007', 'scope: a\u202Eb', `scope: ${'a'.repeat(160)}`,
+    'scope: a\u0007', 'scope: a\u202Eb', `scope: ${'a'.repeat(154)}`,
   ].map((line) => [line, undefined] as const),
 ] as const)('of the source line %j, %j is shown', (line, shown) => {
   const formatter = new ProblemFormatter(createConfigSchema());
@@ -126,6 +129,12 @@ test.each([
 test.each([
   ['{ scope: a b, client_secret: x }', 'a b'],
   ['{ client_secret: x, "scope": "a" }', '"a"'],
+  ['{ scope:  a }', 'a'],
+  ['scope : a', 'a'],
+  [`{ scope: ${'a'.repeat(160)} }`, 'a'.repeat(160)],
+  [`{ scope: ${'a'.repeat(161)} }`, undefined],
+  ['scope: a\n  b', undefined],
+  ['{ scope\n: a }', undefined],
   ['scope: [a, # b\n a]', undefined],
   ['{ scope: "a\n b" }', undefined],
   ['{ scope: a@b }', undefined],
@@ -151,6 +160,21 @@ test.each([
   const formatter = new ProblemFormatter(createConfigSchema());
   const output = formatter.format({ file, offset: 0, path: [key], message: 'wrong' });
   expect(output).toBe(`f:1:1: ${shown}: wrong`);
+});
+
+test('of a secret with 4 characters or more, no message shows anything', () => {
+  const formatter = new ProblemFormatter(createConfigSchema());
+  formatter.addSecret('four');
+  formatter.addSecret('two');
+  const problem = { file: parse('x'), offset: 0, path: [], message: 'four of twofour' };
+  expect(formatter.format(problem)).toBe('f:1:1: (file): [redacted] of two[redacted]');
+});
+
+test.each([
+  ['before', z.strictObject({ secrets: z.strictObject({ key: opaque('') }), key: text('') })],
+  ['after', z.strictObject({ key: text(''), secrets: z.strictObject({ key: opaque('') }) })],
+])('a key that is a secret in another section is not shown, %s that', (_where, schema) => {
+  expect(new ProblemFormatter(schema).quote(parse('key: a'), ['key'])).toBeUndefined();
 });
 
 test('a loaded configuration and its warnings show no secret', async () => {
