@@ -51,7 +51,7 @@ export interface ConfigFiles {
 
 interface CustomerFile {
   readonly values: DeepPartial<CustomerEntry>;
-  readonly secret: SecretText;
+  readonly secret: SecretText | undefined;
 }
 
 interface SecretText {
@@ -119,10 +119,7 @@ export async function readFiles({ path, env }: ReadOptions): Promise<ConfigFiles
   );
   const customers: CustomerFile[] = [];
   for (const entry of entries) {
-    const secret = await readSecret(entry, reader);
-    if (secret !== undefined) {
-      customers.push({ values: entry.values, secret });
-    }
+    customers.push({ values: entry.values, secret: await readSecret(entry, reader) });
   }
   const { file, values } = main;
   const caFile = ['service', 'ca_file'];
@@ -172,7 +169,7 @@ function configOf({ values, defaults, polling, customers, ca }: ConfigFiles): Co
     },
     polling,
     customers: customers.map(({ secret }, i) =>
-      customerOf(entries[i] as CustomerEntry, defaults, secret),
+      customerOf(entries[i] as CustomerEntry, defaults, secret as SecretText),
     ),
   };
 }
@@ -250,8 +247,8 @@ async function readSecret(
 ): Promise<SecretText | undefined> {
   const inlinePath = [...path, 'client_secret'];
   const filePath = [...path, 'client_secret_file'];
-  const isInline = inline !== undefined || file.has(inlinePath);
-  if (isInline === (name !== undefined || file.has(filePath))) {
+  const isInline = file.has(inlinePath);
+  if (isInline === file.has(filePath)) {
     const got = isInline ? 'both' : 'neither';
     file.add(filePath, `expected one of client_secret_file and client_secret, got ${got}`);
   }

@@ -166,10 +166,11 @@ export class ConfigReader {
 
   /** All warnings as text. Those that differ in their place alone are one. */
   get warnings(): readonly string[] {
-    const groups = Map.groupBy(this.#sorted('warnings'), ({ message }) => message).values();
-    return Array.from(groups).flatMap(([first, ...others]) => {
-      const more = others.length === 0 ? '' : ` (and ${others.length} more of these)`;
-      return first ? this.formatter.format({ ...first, message: first.message + more }) : [];
+    const groups = Map.groupBy(this.#sorted('warnings'), ({ message }) => message);
+    return Array.from(groups).flatMap(([text, warnings]) => {
+      const others = warnings.length - 1;
+      const message = others === 0 ? text : `${text} (and ${others} more of these)`;
+      return warnings.slice(0, 1).map((first) => this.formatter.format({ ...first, message }));
     });
   }
 

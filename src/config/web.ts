@@ -74,7 +74,8 @@ export async function loadWebConfig(
   const schema = createWebSchema();
   const reader = new ConfigReader(schema, options.env);
   const { file, values } = await reader.readYaml(options.path, schema);
-  const tls = await readTls(file, values.tls_server_config, reader);
+  const section = values.tls_server_config;
+  const tls = section && (await readTls(file, section, reader));
   if (values.basic_auth_users !== undefined) {
     file.warnOfSecrets(['basic_auth_users'], 'hashes');
   }
@@ -88,50 +89,47 @@ export async function loadWebConfig(
   return { config: { tls, users: new Map(hashes) }, digest, warnings };
 }
 
+/** Returns what the section says and its files hold. After a problem, it is incomplete. */
 async function readTls(
   file: YamlFile,
-  section: DeepPartial<WebFile>['tls_server_config'],
+  section: NonNullable<DeepPartial<WebFile>['tls_server_config']>,
   reader: ConfigReader,
-): Promise<TlsConfig | undefined> {
-  if (section === undefined) {
-    return undefined;
-  }
+): Promise<TlsConfig> {
   function read<Result>(
     key: 'cert_file' | 'key_file' | 'client_ca_file',
     parse: (content: FileContent) => Result,
   ) {
     const path = ['tls_server_config', key];
-    return reader.readNamed(file, path, section?.[key], parse, key === 'key_file');
+    return reader.readNamed(file, path, section[key], parse, key === 'key_file');
   }
   const cert = await read('cert_file', parseCertificates);
-  const key = await read('key_file', ({ text }) => new Secret(text));
+  const key = await read('key_file', ({ text }) => parseKey(text, cert));
   const clientCa = await read('client_ca_file', parseCertificates);
-  const clientAuth = checkClientAuth(file, section.client_auth_type);
-  if (cert === undefined || key === undefined) {
-    return undefined;
-  }
-  try {
-    createSecureContext({ cert, key: key.reveal() });
-  } catch {
-    // The library's message may quote the key.
-    const expected = 'expected the unencrypted PEM key of the certificate in cert_file';
-    file.add(['tls_server_config', 'key_file'], `${expected}, got another or none`);
-  }
+  const clientAuth = section.client_auth_type;
+  checkClientAuth(file, clientAuth);
   const minVersion = TLS_VERSIONS[section.min_version ?? 'TLS12'];
-  return { cert, key, clientAuth, clientCa, minVersion };
+  return { cert, key, clientAuth, clientCa, minVersion } as TlsConfig;
 }
 
-function checkClientAuth(file: YamlFile, given: ClientAuth | undefined): ClientAuth {
-  const clientAuth = given ?? 'NoClientCert';
+/** Returns the key of a certificate. Throws an Error if it is encrypted or that of another one. */
+function parseKey(key: string, cert: string | undefined): Secret {
+  try {
+    createSecureContext({ cert, key });
+  } catch {
+    // The library's message may quote the key.
+    throw new Error('is not the unencrypted PEM key of the certificate in cert_file');
+  }
+  return new Secret(key);
+}
+
+function checkClientAuth(file: YamlFile, clientAuth: ClientAuth | undefined): void {
   const path = ['tls_server_config', 'client_ca_file'];
-  const isWrong = given === undefined && file.has(['tls_server_config', 'client_auth_type']);
-  if (file.has(path) && clientAuth === 'NoClientCert' && !isWrong) {
+  if (file.has(path) && clientAuth === 'NoClientCert') {
     file.add(path, 'has no effect with NoClientCert: set client_auth_type');
   }
-  if (!file.has(path) && clientAuth.includes('Verify')) {
+  if (!file.has(path) && clientAuth?.includes('Verify') === true) {
     file.add(path, `expected a file, which ${clientAuth} needs, got nothing`);
   }
-  return clientAuth;
 }
 
 /** Reports what cannot change: http or https, and whether the port asks for certificates. */
@@ -140,10 +138,9 @@ function checkUnchanged(
   tls: TlsConfig | undefined,
   running: TlsConfig | undefined,
 ): void {
-  const message = 'cannot change while running: restart the exporter';
-  if ((tls === undefined) !== (running === undefined)) {
-    file.add(['tls_server_config'], message);
-  } else if (tls?.clientAuth !== running?.clientAuth) {
-    file.add(['tls_server_config', 'client_auth_type'], message);
+  if (tls?.clientAuth !== running?.clientAuth) {
+    const section = ['tls_server_config'];
+    const path = tls && running ? [...section, 'client_auth_type'] : section;
+    file.add(path, 'cannot change while running: restart the exporter');
   }
 }

@@ -11,6 +11,7 @@ import { accessOf, haveSameCredentials, parseSecret } from '../../src/config/cre
 import { configWith, folderOf, load, problemsOf } from './folder.ts';
 
 const exec = promisify(execFile);
+const CA = new URL('testdata/ca.pem', import.meta.url);
 const WITH_SECRET_FILE = configWith({}).replace(
   'client_secret: hunter2hunter2',
   'client_secret_file: secrets/riverside',
@@ -93,7 +94,7 @@ test('the digest changes with each file that is read, and with no other', async 
   const more = 'customer_files: ["more/*.yaml"]';
   const folder = await folderOf({
     'config.yaml': WITH_SECRET_FILE.replace('customers:', '  ca_file: ca.pem\ncustomers:') + more,
-    'ca.pem': await readFile(new URL('testdata/ca.pem', import.meta.url)),
+    'ca.pem': await readFile(CA),
     'secrets/riverside': 'first',
     'more/a.yaml': '[]',
   });
@@ -136,8 +137,8 @@ test.each([
   [configWith({ service: 'proxy_url: http://proxy' }).replace(SECRET, '${SECRET}'), 0o644, []],
   [WITH_SECRET_FILE, 0o644, ['7:25: customers[0].client_secret_file']],
 ])('%j with the mode %o has the warnings %j', async (text, mode, places) => {
-  const files = { 'config.yaml': text, 'secrets/riverside': SECRET };
-  const modes = { 'config.yaml': mode, 'secrets/riverside': 0o644 };
+  const files = { 'config.yaml': text, 'secrets/riverside': SECRET, 'ca.pem': await readFile(CA) };
+  const modes = { 'config.yaml': mode, 'secrets/riverside': 0o644, 'ca.pem': 0o644 };
   const { warnings } = await load(files, { SECRET }, modes);
   expect(warnings.map((warning) => /config\.yaml:(\S+ \S+): /.exec(warning)?.[1])).toEqual(places);
 });

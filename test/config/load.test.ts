@@ -46,20 +46,6 @@ test('a minimal configuration has every default', async () => {
   expect(config.customers[0]?.clientSecret.path).toBeUndefined();
 });
 
-test.for([
-  ['50, if the customers need less', 20, {}, 50],
-  ['as much as the first polls of a start take in 20 s', 200, {}, 110],
-  ['no more than 200 for the start', 1_000, {}, 200],
-  ['twice what the customers need', 150, { polling: { interval: '1s' } }, 600],
-] as const)('the default limit on requests is %s', async ([, count, sections, expected]) => {
-  const service = { base_url: 'https://data.test', auth_url: 'https://identity.test' };
-  const customer = { client_id: 'c', client_secret: 'hunter2hunter2', timezone: 'Europe/Oslo' };
-  const customers = Array.from({ length: count }, (_, i) => ({ name: `c${i}`, ...customer }));
-  const text = JSON.stringify({ service, customers, ...sections });
-  const { config } = await load({ 'config.yaml': text });
-  expect(config.service.maxRequestsPerSecond).toBe(expected);
-});
-
 test('a thread loads the same as this one', async () => {
   const customer = 'labels: { constructor: builder }\nbranches: { 101: Main Library }';
   const more = 'customer_files: [more.yaml]';
@@ -105,7 +91,7 @@ test('values are normalized, and quotes make no difference', async () => {
         'branches: { 0101: " Caf\u0065\u0301 ", constructor: No }',
       ].join('\n'),
       more: 'polling:\ndefaults:',
-    }).replace('statistics.example.org', 'statistics.example.org/library/'),
+    }).replace('statistics.example.org', 'statistics.example.org/library//'),
   });
   // All keys of this section are commented out.
   expect(config.polling.intervalMs).toBe(60_000);
@@ -213,15 +199,6 @@ test('defaults apply to customers without a value', async () => {
     { timezone: 'Europe/Copenhagen', dayStartsAt: { hour: 3, minute: 0 }, estimate: false },
     { timezone: 'Europe/London', dayStartsAt: { hour: 3, minute: 0 }, estimate: false },
   ]);
-});
-
-test('a limit on requests may be what the customers need, and totals may be read each time', async () => {
-  const service = 'max_requests_per_second: 0.02';
-  const polling = 'interval: 50s\nreconcile_interval: 50s';
-  const text = configWith({ service, polling, customer: 'streams: [people]' });
-  const { config } = await load({ 'config.yaml': text });
-  expect(config.service.maxRequestsPerSecond).toBe(0.02);
-  expect(config.polling).toMatchObject({ intervalMs: 50_000, reconcileIntervalMs: 50_000 });
 });
 
 test('http is allowed on loopback, and elsewhere with allow_insecure', async () => {

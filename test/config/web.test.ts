@@ -1,10 +1,11 @@
 /** The web configuration: invalid files with their problems, valid ones, warnings, and reloads. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
 import { loadWebConfig } from '../../src/config/web.ts';
 import type { WebConfig } from '../../src/base/web-config.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
-import { folderOf, problemsIn } from './folder.ts';
+import { configWith, folderOf, problemsIn } from './folder.ts';
 
 /** Parts of every secret of the cases. */
 const SECRETS = /battery|X0h1gDs|EsimhC7zG|MII/;
@@ -32,6 +33,7 @@ async function load(text: string, running?: WebConfig) {
 const AUTH_TYPES =
   'one of NoClientCert, RequestClientCert, RequireClientCert, RequireAnyClientCert, VerifyClientCertIfGiven, RequireAndVerifyClientCert';
 const TLS_KEYS = 'cert_file, key_file, client_auth_type, client_ca_file, min_version';
+const WRONG_KEY = 'is not the unencrypted PEM key of the certificate in cert_file';
 const WRONG_HASH =
   'basic_auth_users.a: expected a bcrypt hash with a cost from 4 to 16, as of htpasswd -nBC 10 USER, got another value';
 
@@ -42,19 +44,23 @@ test.each([
   ['rate_limit: { burst: 1 }', '1:1: rate_limit: unknown key, expected one of tls_server_config, basic_auth_users'],
   [`${TLS}  key: battery`, `4:3: tls_server_config.key: unknown key, expected one of ${TLS_KEYS}`],
   [TLS.replace('server.pem', 'gone.pem'), '2:14: tls_server_config.cert_file: gone.pem does not exist'],
+  [TLS.replace('server.pem', 'server-key.pem'), '2:14: tls_server_config.cert_file: server-key.pem holds no certificate or an invalid one, expected PEM'],
   [TLS.replace('server.pem', 'broken.pem'), '2:14: tls_server_config.cert_file: broken.pem holds no certificate or an invalid one, expected PEM'],
-  [TLS.replace('server-key.pem', 'server.pem'), '3:13: tls_server_config.key_file: expected the unencrypted PEM key of the certificate in cert_file, got another or none'],
-  [TLS.replace('server-key.pem', 'encrypted-key.pem'), '3:13: tls_server_config.key_file: expected the unencrypted PEM key of the certificate in cert_file, got another or none'],
-  [TLS.replace('server-key.pem', 'other-key.pem'), '3:13: tls_server_config.key_file: expected the unencrypted PEM key of the certificate in cert_file, got another or none'],
+  [TLS.replace('server-key.pem', 'server.pem'), `3:13: tls_server_config.key_file: server.pem ${WRONG_KEY}`],
+  [TLS.replace('server-key.pem', 'encrypted-key.pem'), `3:13: tls_server_config.key_file: encrypted-key.pem ${WRONG_KEY}`],
+  [TLS.replace('server-key.pem', 'other-key.pem'), `3:13: tls_server_config.key_file: other-key.pem ${WRONG_KEY}`],
   [TLS.replace('server-key.pem', '"-----BEGIN PRIVATE KEY-----battery"'), '3:13: tls_server_config.key_file: expected a file with the key, got another value'],
   ['tls_server_config: { cert_file: server.pem }', '1:20: tls_server_config.key_file: expected a file with the key, got nothing'],
   [`${TLS}  client_auth_type: Verify\n  client_ca_file: ca.pem`, `4:21: tls_server_config.client_auth_type: expected ${AUTH_TYPES}, got Verify ^`],
   [`${TLS}  client_auth_type: RequireAndVerifyClientCert`, '2:3: tls_server_config.client_ca_file: expected a file, which RequireAndVerifyClientCert needs, got nothing'],
   [`${TLS}  client_ca_file: ca.pem`, '4:19: tls_server_config.client_ca_file: has no effect with NoClientCert: set client_auth_type'],
   [`${TLS}  min_version: TLS10`, '4:16: tls_server_config.min_version: expected one of TLS12, TLS13, got TLS10 ^'],
+  ['tls_server_config: server.pem', '1:20: tls_server_config: expected a mapping with cert_file and key_file, got a string'],
   ['basic_auth_users: {}', '1:19: basic_auth_users: expected users with bcrypt hashes such as { prometheus: $2y$10$… }, got a mapping'],
   ['basic_auth_users: { a: battery }', `1:24: ${WRONG_HASH}`],
   [`basic_auth_users: { a: ${HASH.replace('$10', '$03')} }`, `1:24: ${WRONG_HASH}`],
+  [`basic_auth_users: { a: x${HASH} }`, `1:24: ${WRONG_HASH}`],
+  [`basic_auth_users: { a: ${HASH}x }`, `1:24: ${WRONG_HASH}`],
   [`basic_auth_users: { 'a:b': '${HASH}' }`, '1:21: basic_auth_users: expected a user name without a colon, got another key'],
 ])('%j is a problem', async (text, expected) => {
   const [, headline = '', caret] = /^(.*?)( \^)?$/.exec(expected) ?? [];
@@ -68,7 +74,7 @@ test('a file with every key is loaded', async () => {
   const { config, warnings } = await load(
     `${TLS}  client_auth_type: RequireAndVerifyClientCert
   client_ca_file: ca.pem
-  min_version: TLS12
+  min_version: TLS13
 basic_auth_users:
   prometheus: ${HASH}
   grafana: \${HASH}
@@ -80,7 +86,7 @@ basic_auth_users:
     key: config.tls?.key,
     clientAuth: 'RequireAndVerifyClientCert',
     clientCa: authority.cert,
-    minVersion: 'TLSv1.2',
+    minVersion: 'TLSv1.3',
   });
   expect(config.tls?.key.reveal()).toBe(server.key);
   expect([...config.users].map(([user, hash]) => [user, hash.reveal()])).toEqual([
@@ -92,14 +98,17 @@ basic_auth_users:
   expect(JSON.stringify([...config.users, config])).not.toMatch(/X0h1gDs|PRIVATE KEY/);
 });
 
-test('a key and hashes that others can read are warnings', async () => {
+test('a key and hashes that others can read are warnings, certificates are not', async () => {
   const files = { ...CERTIFICATES, 'web.yaml': `${TLS}basic_auth_users: { a: ${HASH} }\n` };
-  const folder = await folderOf(files, { 'server-key.pem': 0o644, 'web.yaml': 0o644 });
+  const modes = { 'server.pem': 0o644, 'server-key.pem': 0o644, 'web.yaml': 0o644 };
+  const folder = await folderOf({ ...files, 'tls.yaml': TLS }, { ...modes, 'tls.yaml': 0o644 });
   const { warnings } = await loadWebConfig({ path: join(folder, 'web.yaml'), env: {} });
   expect(warnings.map((warning) => warning.replace(`${folder}/`, ''))).toEqual([
     'web.yaml:3:13: tls_server_config.key_file: the file can be read by others: expected mode 640 or 600',
     'web.yaml:4:19: basic_auth_users: hashes in a file that can be read by others: expected mode 640 or 600',
   ]);
+  const tls = await loadWebConfig({ path: join(folder, 'tls.yaml'), env: {} });
+  expect(tls.warnings).toHaveLength(1);
 });
 
 describe('while the server runs', () => {
@@ -108,17 +117,47 @@ describe('while the server runs', () => {
 
   test.each([
     ['https cannot be removed', TLS, plain, '1:1: tls_server_config'],
-    ['client certificates cannot become required', TLS, requiring, '4:21: tls_server_config'],
+    ['https cannot be added', plain, TLS, '2:3: tls_server_config'],
+    [
+      'client certificates cannot become required',
+      TLS,
+      requiring,
+      '4:21: tls_server_config.client_auth_type',
+    ],
   ])('%s', async (_what, running, next, place) => {
     const problems = await problemsIn(load(next, (await load(running)).config));
-    expect(problems).toMatch(/: cannot change while running: restart the exporter/);
-    expect(problems).toContain(`web.yaml:${place}`);
+    const [first] = problems.split('\n');
+    expect(first).toBe(`web.yaml:${place}: cannot change while running: restart the exporter`);
+  });
+
+  test('an invalid file is not compared with what runs', async () => {
+    const next = TLS.replace('server.pem', 'gone.pem');
+    const problems = await problemsIn(load(next, (await load(plain)).config));
+    expect(problems).toBe('web.yaml:2:14: tls_server_config.cert_file: gone.pem does not exist');
+  });
+
+  test('users can change', async () => {
+    const { config } = await load(plain);
+    expect(await problemsIn(load(plain.replace('a:', 'b:'), config))).toBe('no problem');
   });
 
   test('everything else can change', async () => {
     const { config } = await load(TLS);
-    expect(config).toMatchObject({ tls: { clientAuth: 'NoClientCert' }, users: new Map() });
+    expect(config).toMatchObject({
+      tls: { clientAuth: 'NoClientCert', minVersion: 'TLSv1.2' },
+      users: new Map(),
+    });
     const next = `${TLS}  min_version: TLS13\n${plain}`;
     expect(await problemsIn(load(next, config))).toBe('no problem');
   });
+});
+
+test('problems of both configurations are reported at once', async () => {
+  const folder = await folderOf({
+    'config.yaml': configWith({ customer: 'capacity: 0' }),
+    'web.yaml': 'a: b',
+  });
+  const options = { path: join(folder, 'config.yaml'), webPath: join(folder, 'web.yaml'), env: {} };
+  const problems = await problemsIn(loadConfig(options));
+  expect(problems.match(/^\S+: /gm)).toEqual(['config.yaml:9:15: ', 'web.yaml:1:1: ']);
 });
