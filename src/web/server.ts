@@ -17,13 +17,16 @@ import { createAuth } from './auth.ts';
 import { createConnections } from './connections.ts';
 import { createPaths, HEALTH_PATHS } from './paths.ts';
 import type { PathOptions, WebPaths } from './paths.ts';
-import { renderTargets } from './service-discovery.ts';
-import type { DiscoveredCustomer } from './service-discovery.ts';
 import { renderStatusPage } from './status-page.ts';
 import type { StatusData } from './status-page.ts';
 import { CONTENT_SECURITY_POLICY } from './status-style.ts';
 
 type ExpositionFormat = 'text' | 'openmetrics';
+
+interface DiscoveredCustomer {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
 
 /** Content types in the order of our preference. */
 const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
@@ -235,16 +238,38 @@ function statusHandler({ status, version, telemetryPath }: WebServerOptions): Ro
   };
 }
 
-/** An empty list before the customers are known would make Prometheus drop its targets. */
-function discoveryHandler(options: WebServerOptions, paths: WebPaths): RouteHandlerMethod {
+/**
+ * Prometheus's HTTP service discovery: one target for each customer. Each has an `instance` of its own: `up`
+ * of a thousand targets would otherwise be one series.
+ */
+function discoveryHandler(
+  { ready, customers }: WebServerOptions,
+  { address, metrics }: WebPaths,
+): RouteHandlerMethod {
+  // Without an external URL, a proxy may add TLS: the scheme is the one of the scrape configuration.
+  const scheme = address === undefined ? {} : { __scheme__: address.scheme };
   return (request, reply) => {
-    const host = paths.address?.host ?? request.headers.host;
+    const host = address?.host ?? request.headers.host;
     if (host === undefined) {
       return sendText(reply, 400);
     }
-    return options.ready().ready
-      ? reply.type('application/json').send(renderTargets(options.customers(), host, paths))
-      : sendText(reply, 503);
+    // An empty list before the customers are known would make Prometheus drop its targets.
+    if (!ready().ready) {
+      return sendText(reply, 503);
+    }
+    const targets = customers().map(({ name, labels }) => ({
+      targets: [host],
+      labels: {
+        ...scheme,
+        __metrics_path__: metrics,
+        __param_customer: name,
+        instance: `${host}/${name}`,
+        ...Object.fromEntries(
+          Object.entries(labels).map(([label, value]) => [`__meta_library_${label}`, value]),
+        ),
+      },
+    }));
+    return reply.send(targets);
   };
 }
 
