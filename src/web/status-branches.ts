@@ -3,16 +3,14 @@ import { NO_ESTIMATE } from '../counting/customer-metrics.ts';
 import type { BranchMetrics, CustomerMetrics } from '../counting/customer-metrics.ts';
 import { NOTHING, html } from './html.ts';
 import type { Html } from './html.ts';
-import { countsNobody, listNames, wasOpen } from './silence.ts';
+import { countsNobody, listDoorFaults, listNames, wasOpen } from './door-faults.ts';
 import {
   ENTERED_TODAY,
   columnOfToday,
   formatCount,
-  isDoorSuspect,
   renderAgo,
   renderBadge,
   renderCount,
-  renderDoorBadges,
   renderOccupancy,
   renderOpen,
   renderRow,
@@ -29,8 +27,8 @@ const MAX_ROWS = 100;
 export interface BranchStatus {
   readonly metrics: BranchMetrics;
   readonly name: string;
-  /** Nobody was counted within two hours, in which it was open. */
-  readonly isSilent: boolean;
+  /** What may be wrong with its doors: then a person should look at it. */
+  readonly faults: readonly string[];
   readonly nowMs: number;
 }
 
@@ -47,19 +45,17 @@ export function branchesOf(
   hours: BranchHours | undefined,
 ): readonly BranchStatus[] | undefined {
   const names = new Map(metrics.breakdowns.branch?.names);
-  return metrics.branches?.map((branch) => ({
-    metrics: branch,
-    name: names.get(branch.key) ?? branch.key,
-    isSilent:
+  return metrics.branches?.map((branch) => {
+    const isSilent =
       countsNobody(branch, metrics.streams.people, nowMs) &&
-      wasOpen(branch.open, nowMs, (atMs) => hours?.isOpenAt(branch.key, atMs)),
-    nowMs,
-  }));
-}
-
-/** Returns whether a person should look at a branch. */
-export function needsAttention({ isSilent, metrics }: BranchStatus): boolean {
-  return isSilent || isDoorSuspect(metrics.estimate);
+      wasOpen(branch.open, nowMs, (atMs) => hours?.isOpenAt(branch.key, atMs));
+    return {
+      metrics: branch,
+      name: names.get(branch.key) ?? branch.key,
+      faults: listDoorFaults(isSilent, branch.estimate),
+      nowMs,
+    };
+  });
 }
 
 /** Returns how many of the branches with opening hours are open. */
@@ -106,8 +102,8 @@ export function renderBranches(
   if (branches.length === 0) {
     return NOTHING;
   }
-  const first = branches.filter(needsAttention);
-  const inOrder = [...first, ...branches.filter((branch) => !needsAttention(branch))];
+  const first = branches.filter(({ faults }) => faults.length > 0);
+  const inOrder = [...first, ...branches.filter(({ faults }) => faults.length === 0)];
   const more = inOrder.length - MAX_ROWS;
   const isOpen = isOnly || branches.length <= MAX_UNFOLDED;
   const rows = inOrder.slice(0, MAX_ROWS).map(renderBranch);
@@ -127,9 +123,9 @@ export function renderBranches(
 }
 
 function renderBranch(branch: BranchStatus): Html {
-  const { metrics, name, isSilent } = branch;
+  const { metrics, name, faults } = branch;
   const heading = html`${name}
   ${name === metrics.key ? NOTHING : html`<small>${metrics.key}</small>`}
-  ${renderDoorBadges(isSilent, metrics.estimate)}`;
-  return renderRow(COLUMNS, branch, needsAttention(branch) ? 'warns' : '', heading);
+  ${faults.map((fault) => renderBadge('wait', fault))}`;
+  return renderRow(COLUMNS, branch, faults.length > 0 ? 'warns' : '', heading);
 }

@@ -1,7 +1,7 @@
 /** The tables of the status page: what customers and branches have in common. */
 import { formatDuration } from '../base/duration.ts';
 import type { CounterName } from '../base/model.ts';
-import type { BranchMetrics, EstimateMetrics, SiteMetrics } from '../counting/customer-metrics.ts';
+import type { BranchMetrics, SiteMetrics } from '../counting/customer-metrics.ts';
 import { NOTHING, html } from './html.ts';
 import type { Html } from './html.ts';
 
@@ -110,26 +110,6 @@ export function formatAge(ageMs: number): string {
 /** Returns a label beside a name; `bad` needs a person, `wait` may. */
 export function renderBadge(style: 'bad' | 'wait', text: string): Html {
   return html`<span class="badge ${style}">${text}</span>`;
-}
-
-const DOOR_FAULT_BADGES = {
-  exits_missing: renderBadge('wait', 'Exits missing?'),
-  entries_missing: renderBadge('wait', 'Entries missing?'),
-  silent: renderBadge('wait', 'Doors silent?'),
-  none: NOTHING,
-} satisfies Record<NonNullable<EstimateMetrics['fault']>, Html>;
-
-/** Whether a fault of the doors is suspected. */
-export function isDoorSuspect({ fault, isUnbalanced }: EstimateMetrics): boolean {
-  return (fault !== undefined && fault !== 'none') || isUnbalanced === true;
-}
-
-/** Returns what may be wrong with the doors of a building. */
-export function renderDoorBadges(isSilent: boolean, estimate: EstimateMetrics): Html {
-  const { fault = 'none', isUnbalanced } = estimate;
-  return html`${isSilent ? renderBadge('wait', 'Nobody counted') : NOTHING}
-  ${DOOR_FAULT_BADGES[fault]}
-  ${isUnbalanced === true ? renderBadge('wait', 'Directions unbalanced?') : NOTHING}`;
 }
 
 /** Returns whether a building is open; a dash without opening hours. */

@@ -8,10 +8,9 @@ import type {
 } from '../counting/customer-metrics.ts';
 import { NOTHING, html } from './html.ts';
 import type { Html } from './html.ts';
-import { countsNobody, listUncounted, wasOpen } from './silence.ts';
+import { countsNobody, listDoorFaults, listUncounted, wasOpen } from './door-faults.ts';
 import {
   branchesOf,
-  needsAttention,
   renderBranches,
   renderInsideBranches,
   renderOpenBranches,
@@ -26,7 +25,6 @@ import {
   renderAgo,
   renderBadge,
   renderCount,
-  renderDoorBadges,
   renderOccupancy,
   renderOpen,
   renderRow,
@@ -136,10 +134,12 @@ export function renderCustomer(
   };
   const severity = severityOf(customer);
   const warns =
-    row.isSilent || (open && row.uncounted !== '') || branches?.some(needsAttention) === true;
+    row.isSilent ||
+    (open && row.uncounted !== '') ||
+    branches?.some(({ faults }) => faults.length > 0) === true;
   const parent = branches === undefined || branches.length === 0 ? '' : ' parent';
   const heading = html`${customer.customer} <small>${metrics.timezone}</small> ${BADGES[severity]}
-    ${renderDoorBadges(row.isSilent, metrics.estimate)}`;
+    ${listDoorFaults(row.isSilent, metrics.estimate).map((fault) => renderBadge('wait', fault))}`;
   return html`${renderRow(COLUMNS, row, `${severity}${warns ? ' warns' : ''}${parent}`, heading)}
   ${renderBranches(metrics.customer, branches ?? [], 1 + COLUMNS.length, isOnly)}`;
 }

@@ -1,7 +1,8 @@
-/** Doors that counted nobody, as far as the last polls say. */
+/** What may be wrong with doors: they counted nobody, as far as the last polls say, or not right. */
 import type {
   BranchMetrics,
   CustomerMetrics,
+  EstimateMetrics,
   StreamMetrics,
 } from '../counting/customer-metrics.ts';
 
@@ -31,6 +32,24 @@ export function wasOpen(
   isOpenAt: (atMs: number) => boolean | undefined,
 ): boolean {
   return open === true && isOpenAt(nowMs - MAX_SILENCE_MS) === true;
+}
+
+const FAULTS = {
+  exits_missing: 'Exits missing?',
+  entries_missing: 'Entries missing?',
+  silent: 'Doors silent?',
+} as const;
+
+/** Returns what may be wrong with the doors of a building, in words; empty if nothing is suspected. */
+export function listDoorFaults(
+  isSilent: boolean,
+  { fault = 'none', isUnbalanced }: EstimateMetrics,
+): readonly string[] {
+  return [
+    isSilent ? 'Nobody counted' : [],
+    fault === 'none' ? [] : FAULTS[fault],
+    isUnbalanced === true ? 'Directions unbalanced?' : [],
+  ].flat();
 }
 
 /** Returns the devices of a customer that counted nobody today; empty if there are none. */
