@@ -28,7 +28,8 @@ interface Seen {
   most: number;
 }
 
-export function createCounterAuditor({ environment, service, clock, report }: AuditContext) {
+export function createCounterAuditor(context: AuditContext) {
+  const { environment, service, clock, configOf, report } = context;
   const seenOfAll = new Map<string, Seen>();
 
   /** Forgets what a killed exporter had not written: only high-water marks on the disk count. */
@@ -46,7 +47,12 @@ export function createCounterAuditor({ environment, service, clock, report }: Au
     const { exporter, customer, scrape, periodMs, dayMs } = of;
     const served = service.served(customer, periodMs);
     const sinceDay = service.served(customer, dayMs);
-    for (const [name, kind, key, stream] of COUNTERS) {
+    for (const [name] of COUNTERS.filter((one) => !countersOf(customer).includes(one))) {
+      if (scrape.value(`${name}_total`, customer) !== undefined) {
+        report(`${exporter} ${name} ${customer} is shown, and not polled`);
+      }
+    }
+    for (const [name, kind, key, stream] of countersOf(customer)) {
       const series = `${exporter} ${name} ${customer}`;
       const today = scrape.value(`${name}_today`, customer) ?? 0;
       if (today > sinceDay[key] + removedCounts(environment, sinceDay[key])) {
@@ -77,7 +83,7 @@ export function createCounterAuditor({ environment, service, clock, report }: Au
   /** Every counter minus its excess is a total that the service had between the last baseline and now. */
   function expectTotals(of: CustomerScrape): void {
     const { exporter, customer, scrape, periodMs, dayMs } = of;
-    for (const [name, kind, key, stream] of COUNTERS) {
+    for (const [name, kind, key, stream] of countersOf(customer)) {
       const series = `${exporter} ${name} ${customer}`;
       const poll = of.lastPoll(stream);
       if (scrape.value('library_up', customer, stream) !== 1 || poll === undefined) {
@@ -101,6 +107,12 @@ export function createCounterAuditor({ environment, service, clock, report }: Au
         report(`${series} was accepted at ${acceptedMs} in the end, and polled at ${poll.endMs}`);
       }
     }
+  }
+
+  /** The counters of the streams that are polled of a customer. */
+  function countersOf(customer: string): readonly (typeof COUNTERS)[number][] {
+    const { streams } = configOf(customer);
+    return COUNTERS.filter(([, , , stream]) => streams.includes(stream));
   }
 
   function seenOf(series: string, periodMs: number): Seen {

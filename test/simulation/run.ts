@@ -55,6 +55,8 @@ const MAX_EVENTS = 20;
 const MAX_WAITS = 40;
 const MISSED_SCRAPES = 0.03;
 const UNKNOWN_BRANCH = 999_999;
+/** What may be polled of a customer. */
+const STREAMS = [['people', 'logins'], ['people'], ['logins']] as const;
 const KILLS = ['kill', 'kill, torn file', 'kill, lost file'] as const;
 
 export async function runSeed(seed: number, options?: RunOptions): Promise<RunResult> {
@@ -111,6 +113,7 @@ export class Run {
     }
     if (environment.long !== undefined) {
       this.setHours();
+      this.#setStreams();
     }
     this.auditor = createAuditor(environment, this.service, this.clock, (customer) => {
       const found = this.config.customers.find(({ name }) => name === customer);
@@ -191,6 +194,16 @@ export class Run {
       const rest = random.next() < 0.8 ? '; PH off' : '';
       const openingHours = random.next() < 0.8 && text !== '' ? text + rest : undefined;
       return { ...one, openingHours, holidays: HOLIDAY_REGION };
+    });
+    this.config = { ...config, customers };
+  }
+
+  /** Draws which streams are polled. Breakdowns need people. */
+  #setStreams(): void {
+    const { config, random } = this;
+    const customers = config.customers.map((one) => {
+      const choices = one.breakdowns.length > 0 ? STREAMS.slice(0, 2) : STREAMS;
+      return { ...one, streams: pick(random, choices) };
     });
     this.config = { ...config, customers };
   }
