@@ -414,7 +414,7 @@ function sumByQuarter(days: readonly ArrayLike<number>[]): number[] {
   return byQuarter((quarter) => days.reduce((total, day) => total + countOf(day, quarter), 0));
 }
 
-function sum(values: Iterable<number>): number {
+export function sum(values: Iterable<number>): number {
   let total = 0;
   for (const value of values) {
     total += value;

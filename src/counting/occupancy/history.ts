@@ -9,7 +9,7 @@ import { countOf } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { lastSeenIn, smallest, weekdayOf } from '../rows/day-counts.ts';
 import type { DayCounts, Steps } from '../rows/day-counts.ts';
-import { HISTORY_DAYS, QUARTER_MS, QUARTERS_PER_DAY, sumQuarters } from './door-model.ts';
+import { HISTORY_DAYS, QUARTER_MS, QUARTERS_PER_DAY, sum, sumQuarters } from './door-model.ts';
 import type { PastDay } from './door-model.ts';
 
 /** The history of one stream. */
@@ -77,11 +77,14 @@ export function continueHistory(
   if (history === undefined || history.today.startMs === today.startMs) {
     return history;
   }
-  const counts = yesterday?.order?.minutes;
+  if (yesterday?.order === undefined) {
+    return undefined;
+  }
+  const counts = yesterday.order.minutes;
   if (
-    counts?.day.startMs !== history.today.startMs ||
+    counts.day.startMs !== history.today.startMs ||
     counts.day.endMs !== today.startMs ||
-    counts.day.endMs - (yesterday?.atMs ?? NaN) > MAX_LAST_POLL_AGE_MS
+    counts.day.endMs - yesterday.atMs > MAX_LAST_POLL_AGE_MS
   ) {
     return undefined;
   }
@@ -127,11 +130,11 @@ export function pastDays(history: History): readonly PastDay[] {
   });
 }
 
-/** Returns whether a day counted anybody; `daysAgo` is 1 for the day before {@link History.today}. */
+/** Returns whether a day of the history counted anybody; `daysAgo` is 1 for the day before {@link History.today}. */
 export function hasCounts({ days, sums, length, counts }: History, daysAgo: number): boolean {
   const size = sums.length * length;
   const start = (days - daysAgo) * size;
-  for (let i = start; daysAgo <= days && i < start + size; i += 1) {
+  for (let i = start; i < start + size; i += 1) {
     if (counts[i] !== 0) {
       return true;
     }
@@ -153,12 +156,12 @@ export function sumWithin(
   if (daysAgo > days || from >= to) {
     return 0;
   }
-  let sum = 0;
+  let total = 0;
   for (let quarter = Math.floor(from); quarter < to; quarter += 1) {
     const share = Math.min(to, quarter + 1) - Math.max(from, quarter);
-    sum += share * countOf(counts, start + quarter);
+    total += share * countOf(counts, start + quarter);
   }
-  return sum;
+  return total;
 }
 
 function pack(
@@ -174,15 +177,7 @@ function pack(
   const counts = new Float64Array(all.length * Math.max(0, length));
   all.forEach((quarters, i) => counts.set(quarters.subarray(first, first + length), i * length));
   const sums = (days[0]?.counts ?? []).map((_, counter) =>
-    byDay.reduce((total, day) => total + sumOf(day[counter] ?? []), 0),
+    byDay.reduce((total, day) => total + sum(day[counter] ?? []), 0),
   );
   return { days: days.length, sums, first, length, counts: smallest(counts) };
-}
-
-function sumOf(quarters: ArrayLike<number>): number {
-  let sum = 0;
-  for (let quarter = 0; quarter < quarters.length; quarter += 1) {
-    sum += countOf(quarters, quarter);
-  }
-  return sum;
 }

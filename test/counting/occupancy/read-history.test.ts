@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { readHistory } from '../../../src/counting/occupancy/read-history.ts';
+import { ServiceError } from '../../../src/base/errors.ts';
+import type { AggregatedResponse } from '../../../src/base/model.ts';
+import { readDaysBefore, readHistory } from '../../../src/counting/occupancy/read-history.ts';
 import { learnDoors } from '../../../src/counting/occupancy/door-model.ts';
 import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
 import { pastDays } from '../../../src/counting/occupancy/history.ts';
@@ -32,14 +34,20 @@ function libraryOf(conventions: Partial<Conventions>): SimulatedPeople {
   return service;
 }
 
+type Change = (response: AggregatedResponse, question: Requested) => AggregatedResponse;
+
 async function read(
   conventions: Partial<Conventions>,
   ofKeys: Partial<KeyFormat> = {},
+  change: Change = (response) => response,
 ): Promise<{ model: DoorModel | undefined; requests: Requested[] }> {
   const service = libraryOf(conventions);
   const formats: KeyFormat[] = [{ form: 'iso', zone: 'written', ...ofKeys }];
   const requests: Requested[] = [];
-  const query = queryFrom((question) => service.respond(question, NOW_MS), requests);
+  const query = queryFrom(
+    (question) => change(service.respond(question, NOW_MS), question),
+    requests,
+  );
   const keyFormat = { status: 'detected', formats } as const;
   const history = await readHistory(query, 'people', CALENDAR, TODAY, keyFormat);
   return { model: history && learnDoors(pastDays(history), history.weekday), requests };
@@ -78,6 +86,43 @@ describe('the doors are learned from the 28 days before today', () => {
   test('not at all if the service never answers by the minute', async () => {
     expect((await read(forcedAbove(2))).model).toBeUndefined();
   });
+
+  /** Changes the keys of a response by quarter, which are the starts of quarter-hours in seconds. */
+  function changed(keys: (of: readonly number[]) => readonly number[]): Change {
+    return (response, { aggregation }) => {
+      const changedKeys = keys(response.rows.map(({ key }) => Number(key)));
+      const rows = changedKeys.map((key, i) => ({ counts: [0, 0], ...response.rows[i], key }));
+      return aggregation === 'quarter' ? { ...response, rows } : response;
+    };
+  }
+
+  test.each<[string, readonly string[], (of: readonly number[]) => readonly number[]]>([
+    ['of which one cannot be parsed', ['minute'], (keys) => keys.with(9, NaN)],
+    ['within quarter-hours', ['minute'], (keys) => keys.map((key) => key + 60)],
+    ['of other days', ['minute'], (keys) => keys.map((key) => key - 400 * 86_400)],
+    ['of which half are within', [], (keys) => [...keys, ...keys.map((key) => key + 60)]],
+    [
+      'of which most are within',
+      ['minute'],
+      (keys) => [...keys, ...keys, 0].map((key, i) => (i < keys.length ? key : key + 60)),
+    ],
+  ])('by minute if quarters have keys %s', async (_, older, keys) => {
+    const conventions = { minuteKey: MINUTE_KEYS.seconds };
+    const { model, requests } = await read(conventions, { form: 'epoch_seconds' }, changed(keys));
+    expect(model).toEqual((await read({})).model);
+    expect(requests.map(({ aggregation }) => aggregation)).toEqual(['quarter', ...older, 'minute']);
+  });
+
+  test('by minute alone where only two days are over', async () => {
+    const service = libraryOf({});
+    const requests: Requested[] = [];
+    const query = queryFrom((question) => service.respond(question, NOW_MS), requests);
+    const keyFormat = { status: 'detected', formats: [{ form: 'iso', zone: 'written' }] } as const;
+    const endMs = Date.UTC(2026, 9, 23, 2);
+    const days = await readDaysBefore(query, 'people', CALENDAR, TODAY, keyFormat, endMs);
+    expect(days?.map(({ day }) => day.endMs)).toEqual([endMs - DAY_MS, endMs]);
+    expect(requests.map(({ aggregation }) => aggregation)).toEqual(['minute']);
+  });
 });
 
 describe('a library that counted nobody for days', () => {
@@ -88,22 +133,61 @@ describe('a library that counted nobody for days', () => {
     keyFormat: KeyFormatState,
     conventions: Partial<Conventions> = {},
     daysWithCounts = 9,
+    change: Change = (response) => response,
   ) {
     const service = new SimulatedPeople(conventions);
     for (let day = 0; day < daysWithCounts; day += 1) {
       service.record(ENTRY_MS - day * DAY_MS, [1, 0]);
       service.record(EXIT_MS - day * DAY_MS, [0, 1]);
     }
-    const query = queryFrom((question) => service.respond(question, NOW_MS));
+    const query = queryFrom((question) => change(service.respond(question, NOW_MS), question));
     return readHistory(query, 'people', CALENDAR, TODAY, keyFormat);
   }
 
+  const ISO: KeyFormatState = { status: 'detected', formats: [{ form: 'iso', zone: 'written' }] };
+  const QUARTERS_MS = [ENTRY_MS - 7 * 60_000, EXIT_MS - 7 * 60_000];
+
   test('has the minute in which it last counted anybody, and the quarter-hour of the other direction', async () => {
-    const history = await readQuiet({
-      status: 'detected',
-      formats: [{ form: 'iso', zone: 'written' }],
-    });
-    expect(history?.lastSeenMs).toEqual([ENTRY_MS, EXIT_MS - 7 * 60_000]);
+    const history = await readQuiet(ISO);
+    expect(history?.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
+  });
+
+  test('has both minutes if two quarter-hours, which may be of a year, have rows', async () => {
+    expect((await readQuiet(ISO, {}, 1))?.lastSeenMs).toEqual([ENTRY_MS, EXIT_MS]);
+  });
+
+  test('has the quarter-hours if three have rows', async () => {
+    const history = await readQuiet(ISO, {}, 2, (response, { aggregation }) =>
+      aggregation === 'quarter' ? { ...response, rows: response.rows.slice(-3) } : response,
+    );
+    expect(history?.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
+  });
+
+  test('has the minute of entries if it never counted an exit', async () => {
+    const history = await readQuiet(ISO, {}, 9, (response) => ({
+      ...response,
+      rows: response.rows.map((row) => ({ ...row, counts: [row.counts[0] ?? 0, 0] })),
+    }));
+    expect(history?.lastSeenMs).toEqual([ENTRY_MS, undefined]);
+  });
+
+  test.each<[string, (response: AggregatedResponse) => AggregatedResponse]>([
+    [
+      'no response',
+      () => {
+        throw new ServiceError('unreachable', 'closed');
+      },
+    ],
+    ['a response by day', (response) => ({ ...response, aggregation: 'day' })],
+    [
+      'other keys',
+      ({ rows, ...own }) => ({ ...own, rows: rows.map((row) => ({ ...row, key: 'x' })) }),
+    ],
+  ])('has the quarter-hours if its minutes have %s', async (_, change) => {
+    const history = await readQuiet(ISO, {}, 9, (response, { aggregation, from }) =>
+      aggregation === 'minute' && from.includes('T10:') ? change(response) : response,
+    );
+    expect(history?.lastSeenMs).toEqual(QUARTERS_MS);
   });
 
   test.each(['UTC with Z', 'local time', 'UTC without Z', 'seconds'] as const)(

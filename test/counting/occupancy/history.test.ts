@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest';
+import {
+  continueHistory,
+  createHistory,
+  lastSeenAt,
+  pastDays,
+  sumWithin,
+} from '../../../src/counting/occupancy/history.ts';
+import type { History } from '../../../src/counting/occupancy/history.ts';
+import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
+import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
+import { CALENDAR } from '../../support/owner.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../fixture.ts';
+
+const QUARTER_MS = 15 * MINUTE_MS;
+/** A Wednesday; the four weeks before have days of 24 hours. */
+const TODAY = CALENDAR.dayAt(Date.UTC(2026, 11, 2, 12));
+const TOMORROW = CALENDAR.dayAt(TODAY.endMs);
+
+/** Returns a day with entries and exits by quarter-hour since its start. */
+function dayBefore(
+  daysAgo: number,
+  counts: Readonly<Record<number, readonly [entries: number, exits: number]>> = {},
+): DayCounts {
+  const day = CALENDAR.dayAt(TODAY.startMs - daysAgo * DAY_MS);
+  const counter = new DayCounter(CALENDAR, [day], 'people', QUARTER_MS);
+  for (const [quarter, values] of Object.entries(counts)) {
+    counter.add(day.startMs + Number(quarter) * QUARTER_MS, values);
+  }
+  const [counted] = counter.days() as [DayCounts];
+  return counted;
+}
+
+/** Three days; the second one counted nobody. */
+function threeDays(): History {
+  return createHistory(CALENDAR, TODAY, [
+    dayBefore(3, { 20: [4, 1], 22: [6, 2] }),
+    dayBefore(2),
+    dayBefore(1, { 21: [8, 0], 30: [0, 5] }),
+  ]);
+}
+
+test('has sums, and the quarter-hours in which any day counted anybody', () => {
+  const history = threeDays();
+  expect(history).toMatchObject({ weekday: 3, days: 3, sums: [18, 8], first: 20, length: 11 });
+  expect(pastDays(history)).toEqual(
+    [
+      [0, [4, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0], [1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]],
+      [1, Array(11).fill(0), Array(11).fill(0)],
+      [2, [0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5]],
+    ].map(([weekday, entries, exits]) => ({
+      weekday,
+      stepMs: QUARTER_MS,
+      first: 20,
+      counts: [Uint8Array.from(entries as number[]), Uint8Array.from(exits as number[])],
+    })),
+  );
+});
+
+test.each([
+  ['without days', []],
+  ['of days that counted nobody', [dayBefore(2), dayBefore(1)]],
+])('%s is empty', (_, days) => {
+  const history = createHistory(CALENDAR, TODAY, days);
+  expect(history).toMatchObject({ days: days.length, first: 0, length: 0 });
+  expect(history.sums).toEqual(days.length === 0 ? [] : [0, 0]);
+  expect(history.lastSeenMs).toEqual(days.length === 0 ? [] : [undefined, undefined]);
+});
+
+describe('the sum of a part of a day', () => {
+  test.each([
+    ['a whole day', 3, 0, 96, 10],
+    ['a quarter-hour', 3, 20, 21, 4],
+    ['two thirds of quarter-hours', 3, 20.5, 22.5, 5],
+    ['a part of a quarter-hour', 3, 20.25, 20.5, 1],
+    ['a span that ends before it starts', 3, 20.5, 20.25, 0],
+    ['a day that is not known', 4, 0, 96, 0],
+    ['a day that counted nobody', 2, 0, 96, 0],
+  ])('%s', (_, daysAgo, from, to, sum) => {
+    expect(sumWithin(threeDays(), daysAgo, 0, from, to)).toBe(sum);
+  });
+});
+
+describe('on the next day', () => {
+  /** Today as polled: by default 15 minutes before its end. */
+  function continued(
+    yesterday: { minutes?: DayCounts; agoMs?: number } = {},
+    history = threeDays(),
+    day = TOMORROW,
+  ): History | undefined {
+    const { minutes = dayBefore(0, { 40: [3, 2] }), agoMs = QUARTER_MS } = yesterday;
+    const polled = { day: TODAY, atMs: TODAY.endMs - agoMs, order: { minutes } };
+    return continueHistory(CALENDAR, history, polled, day);
+  }
+
+  test('it goes on with the day that was polled to its end', () => {
+    expect(continued()).toMatchObject({
+      today: TOMORROW,
+      weekday: 4,
+      days: 4,
+      sums: [21, 10],
+      lastSeenMs: [TODAY.startMs + 10 * HOUR_MS, TODAY.startMs + 10 * HOUR_MS],
+    });
+  });
+
+  test('it has 28 days, too', () => {
+    const days = Array.from({ length: 28 }, (_, i) => dayBefore(28 - i, { 20: [1, 1] }));
+    expect(continued({}, createHistory(CALENDAR, TODAY, days))).toMatchObject({
+      days: 28,
+      sums: [27 + 3, 27 + 2],
+    });
+  });
+
+  test.each([
+    ['polled more than 15 minutes before its end', { agoMs: QUARTER_MS + 1 }],
+    ['of another length', { minutes: dayBefore(1) }],
+  ])('it does not go on with a day %s', (_, yesterday) => {
+    expect(continued(yesterday)).toBeUndefined();
+  });
+
+  test('it does not go on without the day before', () => {
+    const history = threeDays();
+    const unparsed = { day: TODAY, atMs: TODAY.endMs, order: undefined };
+    expect(continueHistory(CALENDAR, history, unparsed, TOMORROW)).toBeUndefined();
+    expect(continueHistory(CALENDAR, history, undefined, TOMORROW)).toBeUndefined();
+    // The history ends a day earlier.
+    const older = { ...history, today: CALENDAR.dayBefore(TODAY) };
+    expect(continued({}, older)).toBeUndefined();
+    expect(continued({}, history, CALENDAR.dayAt(TOMORROW.endMs))).toBeUndefined();
+  });
+
+  test('it is the same on the same day', () => {
+    const history = threeDays();
+    expect(continueHistory(CALENDAR, history, undefined, TODAY)).toBe(history);
+    expect(continueHistory(CALENDAR, undefined, undefined, TODAY)).toBeUndefined();
+  });
+});
+
+describe('anybody was last seen', () => {
+  const nowMs = TODAY.startMs + 8 * HOUR_MS;
+  const oldest = TODAY.startMs - 28 * DAY_MS;
+
+  test.each<[string, number | undefined, readonly (number | undefined)[] | undefined, unknown]>([
+    ['never', undefined, undefined, undefined],
+    ['never by the history, too', undefined, [undefined, undefined], undefined],
+    ['today', nowMs, [TODAY.startMs - 1, undefined], nowMs],
+    ['on a day before, by the newer counter', undefined, [oldest, oldest + 1], oldest + 1],
+    ['four weeks ago', undefined, [oldest, undefined], oldest],
+    ['more than four weeks ago', undefined, [oldest - 1, undefined], undefined],
+    ['until the end of the day', TODAY.endMs - 1, undefined, TODAY.endMs - 1],
+    ['not after it', TODAY.endMs, undefined, undefined],
+  ])('%s', (_, todayMs, lastSeenMs, expected) => {
+    const history = lastSeenMs && { ...threeDays(), lastSeenMs };
+    expect(lastSeenAt(CALENDAR, nowMs, todayMs, history)).toBe(expected);
+  });
+});
