@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MINUTE_MS } from '../../../src/base/duration.ts';
+import { DAY_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import {
   CURVE_STEP_MS,
   occupancyAt,
@@ -29,10 +29,11 @@ test('is the running sum less its lowest value below zero', () => {
 });
 
 test('leaves out the minutes that have not begun', () => {
-  const day = minutesOf([2, 3, 4], []);
-  expect([0, 1, MINUTE_MS, MINUTE_MS + 1].map((endMs) => occupancyAt(day, endMs))).toEqual([
-    0, 2, 2, 5,
-  ]);
+  const startMs = Date.UTC(2026, 10, 18, 3);
+  const day = { ...minutesOf([2, 3, 4], []), day: { startMs, endMs: startMs + DAY_MS } };
+  const elapsed = [0, 1, MINUTE_MS, MINUTE_MS + 1];
+  expect(elapsed.map((ms) => occupancyAt(day, startMs + ms))).toEqual([0, 2, 2, 5]);
+  expect(occupancyCurve(day, startMs + 90_000, MINUTE_MS)).toEqual([2, 5]);
 });
 
 test('ignores a correction that leaves a minute below 0', () => {

@@ -1,11 +1,14 @@
-import { expect, test } from 'vitest';
-import { QUARTERS_PER_DAY } from '../../../src/counting/occupancy/door-model.ts';
+import { describe, expect, test } from 'vitest';
+import { learnDoors, QUARTERS_PER_DAY } from '../../../src/counting/occupancy/door-model.ts';
 import { createHistory } from '../../../src/counting/occupancy/history.ts';
 import type { History } from '../../../src/counting/occupancy/history.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
-import { hoursOf } from '../../../src/counting/occupancy/today-estimate.ts';
+import { START_OF_DAY, UNKNOWN_HOURS } from '../../../src/counting/occupancy/estimate.ts';
+import { estimateToday, hoursOf } from '../../../src/counting/occupancy/today-estimate.ts';
+import type { DayDoors } from '../../../src/counting/occupancy/today-estimate.ts';
+import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
-import { dayOf } from '../../support/day-counts.ts';
+import { dayOf, minutesOf } from '../../support/day-counts.ts';
 import { CALENDAR } from '../../support/owner.ts';
 import { ESTIMATED } from '../../support/polled.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, StreamFixture } from '../fixture.ts';
@@ -84,13 +87,78 @@ test('a library that is not empty at night has a ratio, but no estimate', async 
 });
 
 test.each([
-  ['Mo-Su 08:00-20:00', 16 * 60],
-  ['Mo-Su 08:00-12:00,14:00-18:00', 14 * 60],
-  ['Mo-Su 10:00-02:00', 22 * 60],
-  ['Mo,Tu 08:00-20:00', 0],
-  ['Mo-Su 08:00-05:00', Infinity],
-  ['24/7', Infinity],
-])('with the hours %s it is closed from minute %d of a Wednesday on', (hours, minute) => {
-  const openSpans = parseOpeningHours(hours, undefined).openSpans(TODAY, 'Europe/Copenhagen');
-  expect(hoursOf(TODAY, openSpans).closingMinute).toBe(minute);
+  ['Mo-Su 08:00-20:00', 4 * 60, 16 * 60],
+  ['Mo-Su 08:00-12:00,14:00-18:00', 4 * 60, 14 * 60],
+  ['Mo-Su 10:00-02:00', 6 * 60, 22 * 60],
+  ['Mo,Tu 08:00-20:00', 0, 0],
+  ['Mo-Su 08:00-05:00', 0, Infinity],
+  ['24/7', 0, Infinity],
+])(
+  'with the hours %s it is open from minute %d to %d of a Wednesday',
+  (hours, opening, closing) => {
+    const openSpans = parseOpeningHours(hours, undefined).openSpans(TODAY, 'Europe/Copenhagen');
+    expect(hoursOf(TODAY, openSpans)).toEqual({ openingMinute: opening, closingMinute: closing });
+  },
+);
+
+describe('an estimate', () => {
+  const DOORS: DayDoors = {
+    day: { startMs: 0, endMs: DAY_MS },
+    model: learnDoors([], 3),
+    hours: UNKNOWN_HOURS,
+  };
+  /** One person enters in each of 90 minutes, three leave in the first. */
+  const ENTERED = Array<number>(90).fill(1);
+  const MINUTES = minutesOf(ENTERED, [3]);
+  /** The same from minute 15 on, by quarter-hour. The last one may run, until minute 59. */
+  const QUARTERS = { ...dayOf({ entered: [15, 15, 15], exited: [0, 0, 0] }), first: 1 };
+  const RUNNING = { ...QUARTERS, lastStepEndMs: 59 * MINUTE_MS };
+
+  interface Given {
+    readonly minute?: number;
+    readonly settled?: number;
+    readonly today?: DayCounts;
+    /** Counts of the poll before. */
+    readonly before?: DayCounts;
+    readonly doors?: DayDoors;
+  }
+
+  /** The poll before had 500 people inside at the minute `settled`. */
+  test.each<[string, Given, number]>([
+    ['goes on', {}, 520],
+    ['goes on without a newer minute', { minute: 40 }, 500],
+    ['starts again after fewer minutes', { minute: 39 }, 38],
+    ['starts again with other doors', { doors: { ...DOORS } }, 59],
+    ['starts again if an entry is new', { before: minutesOf(ENTERED.with(39, 0), [3]) }, 59],
+    ['starts again if exits are new', { before: minutesOf(ENTERED, [2]) }, 59],
+    ['goes on if later entries are new', { before: minutesOf(ENTERED.with(40, 0), [3]) }, 520],
+    ['goes on by quarter-hour', { today: QUARTERS, settled: 46, minute: 50 }, 504],
+    ['goes on until a running one', { today: RUNNING, settled: 45, minute: 59 }, 515],
+    ['starts again within a running one', { today: RUNNING, settled: 46, minute: 59 }, 45],
+    [
+      'starts again within one that ran',
+      { today: QUARTERS, before: RUNNING, settled: 46, minute: 60 },
+      45,
+    ],
+    [
+      'starts again within one that runs now',
+      { today: RUNNING, before: QUARTERS, settled: 46, minute: 59 },
+      45,
+    ],
+  ])('%s', (_, given, people) => {
+    const { minute = 60, settled = 40, today = MINUTES, before = today, doors = DOORS } = given;
+    const state = { ...START_OF_DAY, minutes: settled, people: 500 };
+    const { estimate } = estimateToday(DOORS, today, minute * MINUTE_MS, {
+      estimate: undefined,
+      fault: undefined,
+      settled: { doors, today: before, state },
+    });
+    expect(estimate?.people).toBeCloseTo(people, 9);
+  });
+
+  test('has the state of 20 minutes before, from which the next one goes on', () => {
+    const { estimate, settled } = estimateToday(DOORS, MINUTES, 60 * MINUTE_MS + 1, undefined);
+    expect(estimate?.people).toBe(60);
+    expect(settled).toMatchObject({ doors: DOORS, today: MINUTES, state: { minutes: 41 } });
+  });
 });
