@@ -201,6 +201,14 @@ test('defaults apply to customers without a value', async () => {
   ]);
 });
 
+test.each([
+  ['100ms', 100],
+  ['5m', 300_000],
+])('a timeout of %s is %i ms', async (timeout, timeoutMs) => {
+  const { config } = await load({ 'config.yaml': configWith({ service: `timeout: ${timeout}` }) });
+  expect(config.service).toMatchObject({ timeoutMs });
+});
+
 test('http is allowed on loopback, and elsewhere with allow_insecure', async () => {
   for (const host of ['localhost:1', '127.0.0.100:8080', '[::1]:9', 'data.localhost']) {
     const text = configWith({}).replace('https://statistics.example.org', `http://${host}`);

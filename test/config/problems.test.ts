@@ -43,6 +43,7 @@ test.each<Case>([
   // types and ranges
   ['customer', 'capacity: "many"', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got "many" ^'],
   ['customer', 'capacity: 0x10', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got 0x10 ^'],
+  ['customer', 'capacity: [7]', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a list ^'],
   ['customer', 'capacity: 2.5', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got 2.5 ^'],
   ['more', 'polling: { interval: banana }', '9:22: polling.interval: expected a duration from 1s to 1d, such as 60s, got banana'],
   ['more', 'polling: { "interval": "1 s", breakdown_interval: 9e9s }', ['9:24: polling.interval: expected a duration from 1s to 1d, such as 60s, got "1 s"', '9:51: polling.breakdown_interval: expected a duration from 1s to 1d, such as 5m, got 9e9s']],
@@ -54,8 +55,12 @@ test.each<Case>([
   ['service', 'max_requests_per_second: 0', '4:28: service.max_requests_per_second: expected a number from 0.01 to 100000, got 0 ^'],
   ['service', 'request_times: UTC', '4:18: service.request_times: expected one of offset, utc, local, got UTC ^'],
   ['service', 'allow_insecure: yes', '4:19: service.allow_insecure: expected true or false, got yes ^'],
+  ['service', 'timeout: 99ms', '4:12: service.timeout: expected a duration from 100ms to 5m, such as 10s, got 99ms ^'],
+  ['service', 'timeout: 5m1ms', '4:12: service.timeout: expected a duration from 100ms to 5m, such as 10s, got 5m1ms ^'],
   ['service', 'timeout: 10', '4:12: service.timeout: expected a duration from 100ms to 5m, such as 10s, got 10 ^'],
   ['customer', 'day_starts_at: "24:00"', '9:20: customers[0].day_starts_at: expected a time of day from "00:00" to "23:59", got "24:00" ^'],
+  ['customer', 'day_starts_at: "104:00"', '9:20: customers[0].day_starts_at: expected a time of day from "00:00" to "23:59", got "104:00" ^'],
+  ['customer', 'day_starts_at: 04:00:00', '9:20: customers[0].day_starts_at: expected a time of day from "00:00" to "23:59", got 04:00:00 ^'],
   ['customer', 'streams: []', '9:14: customers[0].streams: expected a list of one or more of people, logins, got a list ^'],
   ['customer', 'breakdowns: [room]', '9:18: customers[0].breakdowns[0]: expected one of branch, client, device, got room ^'],
   ['customer', 'labels: { job: x }', '9:15: customers[0].labels.job: expected a label name of letters, digits and _, not reserved (customer, timezone, job, instance, __…), got another key'],
@@ -70,6 +75,7 @@ test.each<Case>([
   ['more', 'customer_files: [""]', '9:18: customer_files[0]: expected a file or pattern such as customers/*.yaml, got "" ^'],
   ['more', 'customer_files: more.yaml', '9:17: customer_files: expected a list of files such as ["customers/*.yaml"], got more.yaml ^'],
   ['more', '  - hillside', '9:5: customers[1]: expected a customer such as { name: …, client_id: … }, got a string'],
+  ['more', '  - { name: b, client_id: b, client_secret: [x], timezone: UTC }', '9:45: customers[1].client_secret: expected the secret, got a list'],
   ['more', '  -', ['9:4: customers[1].name: expected a name of up to 128 visible characters, got nothing', '9:4: customers[1].client_id: expected the id from the API module tab, got nothing', '9:4: customers[1].timezone: expected an IANA time zone, here or in defaults, got nothing', '9:4: customers[1].client_secret_file: expected one of client_secret_file and client_secret, got neither']],
   // names
   ['name', '"\\u200b"', '5:11: customers[0].name: expected a name of up to 128 visible characters, got another value'],
@@ -77,9 +83,11 @@ test.each<Case>([
   ['name', '"river\\u202eside"', '5:11: customers[0].name: expected a name of up to 128 visible characters, got another value'],
   // time zones
   ['zone', 'Europe/Copenhagn', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got Europe/Copenhagn ^'],
+  ['zone', 'europe/Copenhagen', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got europe/Copenhagen ^'],
   ['zone', '"+02:00"', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got "+02:00" ^'],
   // URLs
   ['base', 'statistics.example.org', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got statistics.example.org ^'],
+  ['base', 'view-source:https://statistics.example.org', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got view-source:https://statistics.example.org ^'],
   ['base', 'https://statistics.example.org:0', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got https://statistics.example.org:0 ^'],
   ['base', 'https://statistics.example.org/?a=b', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got another value'],
   ['base', 'https://me:hunter2@statistics.example.org', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got another value'],
@@ -87,6 +95,7 @@ test.each<Case>([
   ['base', 'http://localhost.example.org', '2:13: service.base_url: must use https (or set allow_insecure: true) ^'],
   ['base', 'http://not-localhost', '2:13: service.base_url: must use https (or set allow_insecure: true) ^'],
   ['service', 'proxy_url: http://proxy.example.org:3128/path', '4:14: service.proxy_url: expected an http(s) URL without path or query, such as http://proxy.example.org:3128, got another value'],
+  ['service', 'proxy_url: socks+http://proxy.example.org:3128', '4:14: service.proxy_url: expected an http(s) URL without path or query, such as http://proxy.example.org:3128, got another value'],
   ['service', 'ca_file: secret', '4:12: service.ca_file: secret holds no certificate or an invalid one, expected PEM'],
   // opening hours and holidays
   ['customer', 'opening_hours: whenever', "9:20: customers[0].opening_hours: invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00 ^"],
