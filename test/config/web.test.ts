@@ -52,6 +52,7 @@ test.each([
   [TLS.replace('server-key.pem', '"-----BEGIN PRIVATE KEY-----battery"'), '3:13: tls_server_config.key_file: expected a file with the key, got another value'],
   ['tls_server_config: { cert_file: server.pem }', '1:20: tls_server_config.key_file: expected a file with the key, got nothing'],
   [`${TLS}  client_auth_type: Verify\n  client_ca_file: ca.pem`, `4:21: tls_server_config.client_auth_type: expected ${AUTH_TYPES}, got Verify ^`],
+  [`${TLS}  client_auth_type: Verify`, `4:21: tls_server_config.client_auth_type: expected ${AUTH_TYPES}, got Verify ^`],
   [`${TLS}  client_auth_type: RequireAndVerifyClientCert`, '2:3: tls_server_config.client_ca_file: expected a file, which RequireAndVerifyClientCert needs, got nothing'],
   [`${TLS}  client_ca_file: ca.pem`, '4:19: tls_server_config.client_ca_file: has no effect with NoClientCert: set client_auth_type'],
   [`${TLS}  min_version: TLS10`, '4:16: tls_server_config.min_version: expected one of TLS12, TLS13, got TLS10 ^'],
