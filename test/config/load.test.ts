@@ -240,13 +240,16 @@ test('secrets are read from files, relative to the file that names them', async 
 });
 
 test('anchors, a byte-order mark and CRLF are understood, and text is as it is written', async () => {
+  const others = Array.from({ length: 101 }, (_, i) => {
+    return `  - { name: b${i}, client_id: 007, client_secret: 1e3, timezone: UTC, labels: *north }`;
+  });
   const text = configWith({
     customer: 'labels: &north { region: 0123 }',
-    more: '  - { name: b, client_id: 007, client_secret: 1e3, timezone: UTC, labels: *north }',
+    more: others.join('\n'),
   });
   const { config } = await load({ 'config.yaml': `\uFEFF${text.replaceAll('\n', '\r\n')}` });
-  const [, customer] = config.customers;
-  expect(customer).toMatchObject({ clientId: '007', labels: { region: '0123' } });
+  const customer = config.customers.at(-1);
+  expect(customer).toMatchObject({ name: 'b100', clientId: '007', labels: { region: '0123' } });
   expect(customer?.clientSecret.secret.reveal()).toBe('1e3');
 });
 

@@ -138,7 +138,7 @@ test.each<Case>([
   ['customer', 'labels: { "${UNSET}": x }', ['9:15: customers[0].labels: environment variable UNSET is not set; write $${ for a literal ${', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, timezone, job, instance, __…), got another key']],
   ['customer', 'opening_hours: ${SECRET}', "9:20: customers[0].opening_hours: expected OpenStreetMap's syntax, as in Mo-Fr 08:00-20:00"],
   // YAML
-  ['service', 'scope: !!int 7', '4:10: (file): unknown tag; put a value that begins with ! in quotes'],
+  ['service', 'scope: !!binary c2NvcGU=', '4:10: (file): unknown tag; put a value that begins with ! in quotes'],
   ['service', 'scope: !service', '4:10: (file): unknown tag; put a value that begins with ! in quotes'],
   ['service', 'scope: "a\\q"', '4:12: (file): invalid escape sequence; write \\\\ for a backslash, or use single quotes'],
   ['service', 'scope: {{ scope }}', '4:11: (file): expected a plain key, got a list, mapping or alias; quote a value with { or ['],
