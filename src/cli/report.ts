@@ -6,6 +6,7 @@ import { systemClock } from '../base/clock.ts';
 import { codeOf, messageOf, ServiceError, UsageError } from '../base/errors.ts';
 import { replaceFile } from '../base/files.ts';
 import { counted, ProgressLine } from '../base/output.ts';
+import { inParallel } from '../base/parallel.ts';
 import { accessOf } from '../config/credentials.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/types.ts';
@@ -19,7 +20,7 @@ import type { CustomerPlan, ReportOptions } from '../report/plan.ts';
 import { readCustomer } from '../report/reading.ts';
 import { sectionsOf } from '../report/rows.ts';
 import type { Section } from '../report/rows.ts';
-import { inParallel, requestsFor } from '../report/windows.ts';
+import { MORE_REQUESTS } from '../report/windows.ts';
 import type { Service } from '../service/types.ts';
 import { chooseCustomers, customersAtOnce, patientRetries, serviceOf } from './access.ts';
 import { configOption, customerOption, helpNotes } from './flags.ts';
@@ -144,7 +145,7 @@ interface Results {
 async function readAll(plans: readonly CustomerPlan[], config: Config, io: Io): Promise<Results> {
   const progress = new ProgressLine(io);
   const byKey = plans.filter(({ breakdown }) => breakdown !== undefined);
-  const expected = byKey.reduce((sum, { windows }) => sum + requestsFor(windows.length), 0);
+  const expected = byKey.reduce((sum, { windows }) => sum + windows.length + MORE_REQUESTS, 0);
   if (expected > 0) {
     io.writeError(`sending at least ${counted(expected, 'request')}\n`);
   }
@@ -159,24 +160,20 @@ async function readAll(plans: readonly CustomerPlan[], config: Config, io: Io): 
   });
   const failures: string[] = [];
   try {
-    const sections = await inParallel(
-      plans,
-      async (plan) => {
-        try {
-          return await readSections(plan, service, progress, io);
-        } catch (error) {
-          io.stop.throwIfAborted();
-          if (!(error instanceof ServiceError)) {
-            throw error;
-          }
-          failures.push(`  ${plan.config.name}: ${error.reason}: ${error.message}`);
-          return [];
-        } finally {
-          done.customers += 1;
+    const sections = await inParallel(plans, customersAtOnce(config.service), async (plan) => {
+      try {
+        return await readSections(plan, service, progress, io);
+      } catch (error) {
+        io.stop.throwIfAborted();
+        if (!(error instanceof ServiceError)) {
+          throw error;
         }
-      },
-      customersAtOnce(config.service),
-    );
+        failures.push(`  ${plan.config.name}: ${error.reason}: ${error.message}`);
+        return [];
+      } finally {
+        done.customers += 1;
+      }
+    });
     return { sections: sections.flat(), failures };
   } catch (error) {
     throw io.stop.aborted

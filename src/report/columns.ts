@@ -63,7 +63,7 @@ export function jsonReport(sections: readonly Section[], options: ReportOptions)
       dates_without_counts: row.daysWithoutCounts ?? null,
     })),
   );
-  return `${printable(JSON.stringify(rows)).replaceAll(/(?<=[[,]|^)(?=\{"customer")/g, '\n')}\n`;
+  return `[${rows.map((row) => `\n${printable(JSON.stringify(row))}`).join()}]\n`;
 }
 
 /** Returns a table for terminals without columns that are empty, and below it the days without counts. */

@@ -51,33 +51,18 @@ export function htmlReport(
 }
 
 function overview(sections: readonly Section[]): Html {
-  const totals = sections.map((section) => totalOf(section.rows));
-  const hasLogins = totals.some(({ logins }) => logins !== undefined);
-  const lines = sections.map((section, i) => {
-    const { visits, logins, gaps } = totals[i] ?? totalOf([]);
-    return html`<tr>
-      <th scope="row">${titleOf(section)}</th>
-      <td>${number(visits)}</td>
-      ${hasLogins ? html`<td>${number(logins)}</td>` : NOTHING}${gapCell(gaps)}
-    </tr> `;
-  });
+  const rows = sections.map((section) => ({ title: titleOf(section), ...totalOf(section.rows) }));
+  const columns: readonly Column<(typeof rows)[number]>[] = [
+    { title: 'Library', cell: ({ title }) => title },
+    { title: 'Visits', cell: ({ visits }) => number(visits) },
+    ...(rows.some(({ logins }) => logins !== undefined)
+      ? [{ title: 'Logins', cell: ({ logins }: (typeof rows)[number]) => number(logins) }]
+      : []),
+    { title: 'Days without counts', cell: ({ gaps }) => gapsText(gaps) },
+  ];
   return html`<section class="short names">
     <h2>All libraries</h2>
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Library</th>
-            <th scope="col">Visits</th>
-            ${hasLogins ? html`<th scope="col">Logins</th>` : NOTHING}
-            <th scope="col">Days without counts</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${lines}
-        </tbody>
-      </table>
-    </div>
+    ${table(columns, rows)}
   </section> `;
 }
 
@@ -102,11 +87,7 @@ function sectionHtml(section: Section, options: ReportOptions): Html {
       <h2>${titleOf(section)}</h2>
       ${chart(pairs, period)}
     </div>
-    <div class="scroll">
-      <table>
-        ${tableOf(pairs, options)}
-      </table>
-    </div>
+    ${table(columnsOf(pairs, options), pairs)}
     ${gaps.length === 0 ? NOTHING : html`<p class="gaps"><span class="gap">Days without counts:</span> ${gaps.join(', ')}</p>`}
   </section> `;
 }
@@ -123,7 +104,7 @@ function chart(all: readonly Pair[], period: PeriodName): Html {
   const bars = pairs.map(({ row, before }, i) => {
     const height = share(valueOf(row), top);
     const highest = Math.max(height, before ? share(valueOf(before), top) : 0);
-    const hasGap = (row.daysWithoutCounts?.length ?? 0) > 0;
+    const hasGap = gapsIn(row) > 0;
     const label =
       i % step === 0 ? html`<small>${shortLabel(row, period, i === 0)}</small>` : NOTHING;
     const earlier = before
@@ -140,9 +121,7 @@ function chart(all: readonly Pair[], period: PeriodName): Html {
     pairs.some(({ row }) => row.period.cut.length > 0)
       ? html`<i class="part"></i>part of a period`
       : NOTHING,
-    pairs.some(({ row }) => (row.daysWithoutCounts?.length ?? 0) > 0)
-      ? html`<b>▼</b>days without counts`
-      : NOTHING,
+    pairs.some(({ row }) => gapsIn(row) > 0) ? html`<b>▼</b>days without counts` : NOTHING,
   ];
   return html`<p class="key">${legend}</p>
     <div class="chart" role="img" aria-label="Bar chart of visits; the table has the numbers">
@@ -168,106 +147,113 @@ function valueOf({ visits, logins }: ReportRow): number {
   return visits ?? logins ?? 0;
 }
 
-interface TableColumn {
+/** A column of a table whose first column is the title of a row. */
+interface Column<Row> {
   readonly title: string;
-  readonly cell: (pair: Pair) => Html;
-  readonly total?: (rows: readonly ReportRow[]) => number | undefined;
-  /** Hidden on phones. */
-  readonly isMinor?: boolean;
+  readonly cell: (row: Row) => Html | string;
+  readonly total?: Html | string;
+  /** `minor` ones are hidden on phones. */
+  readonly className?: 'minor' | 'note' | undefined;
 }
 
-function tableOf(pairs: readonly Pair[], { period, staffed, visits }: ReportOptions): Html {
+function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Html {
+  function line(cellOf: (column: Column<Row>) => Html | string): Html {
+    const [title = '', ...cells] = columns.map(cellOf);
+    return html`<tr>
+      <th scope="row">${title}</th>
+      ${cells.map((cell, i) => html`<td${classOf(columns[i + 1])}>${cell}</td>`)}
+    </tr> `;
+  }
+  const heads = columns.map(
+    (column) => html`<th scope="col" ${classOf(column)}>${column.title}</th>`,
+  );
+  const totals = columns.some(({ total }) => total !== undefined)
+    ? html`<tfoot>
+        ${line(({ total = '' }) => total)}
+      </tfoot>`
+    : NOTHING;
+  return html`<div class="scroll">
+    <table>
+      <thead>
+        <tr>
+          ${heads}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map((row) => line(({ cell }) => cell(row)))}
+      </tbody>
+      ${totals}
+    </table>
+  </div>`;
+}
+
+function classOf<Row>(column: Column<Row> | undefined): Html {
+  return column?.className === undefined ? NOTHING : html` class="${column.className}"`;
+}
+
+function columnsOf(
+  pairs: readonly Pair[],
+  { period, visits }: ReportOptions,
+): readonly Column<Pair>[] {
   const rows = pairs.map(({ row }) => row);
-  function countColumn(
+  function counts(
     title: string,
     value: (row: ReportRow) => number | undefined,
-    isMinor = false,
-  ): readonly TableColumn[] {
-    return rows.every((row) => value(row) === undefined)
+    className?: 'minor',
+  ): readonly Column<Pair>[] {
+    const total = sumBy(rows, value);
+    return total === undefined
       ? []
-      : [
-          {
-            title,
-            isMinor,
-            cell: ({ row }) => html`${number(value(row))}`,
-            total: (all) => sumBy(all, value),
-          },
-        ];
+      : [{ title, className, cell: ({ row }) => number(value(row)), total: number(total) }];
   }
-  const comparison: readonly TableColumn[] = [
+  const comparison: readonly Column<Pair>[] = [
     {
       title: 'Year before',
-      isMinor: true,
-      cell: ({ before }) => html`${before ? number(valueOf(before)) : ''}`,
+      className: 'minor',
+      cell: ({ before }) => (before ? number(valueOf(before)) : ''),
     },
-    { title: 'Change', cell: (pair) => html`${changeOf(pair)}` },
+    { title: 'Change', cell: changeOf },
   ];
-  const hasNotes = rows.some(({ notes }) => notes.length > 0);
-  const columns: readonly TableColumn[] = [
-    ...countColumn('Visits', (row) => row.visits),
+  const gaps: Column<Pair> = {
+    title: 'Without counts',
+    cell: ({ row }) => gapsText(gapsIn(row)),
+    total: gapsText(totalOf(rows).gaps),
+  };
+  const notes: Column<Pair> = {
+    title: '',
+    className: 'note',
+    cell: ({ row }) => row.notes.join('; '),
+  };
+  return [
+    { title: 'Period', cell: ({ row }) => longLabel(row, period), total: 'Total' },
+    ...counts('Visits', (row) => row.visits),
     ...(pairs.some(({ before }) => before !== undefined) ? comparison : []),
-    ...(visits === 'mean' ? countColumn('Entered', (row) => row.entered, true) : []),
-    ...countColumn('Exited', (row) => row.exited, true),
-    ...countColumn('Logins', (row) => row.logins),
-    ...(staffed ? countColumn('Staffed', (row) => row.enteredStaffed) : []),
-    ...(staffed ? countColumn('Self-service', (row) => row.enteredSelfService) : []),
-    ...(staffed ? countColumn('Staffed hours', (row) => row.hoursStaffed, true) : []),
-    ...(staffed ? countColumn('Self-service hours', (row) => row.hoursSelfService, true) : []),
-    ...(period === 'day' ? [] : countColumn('Days open', (row) => row.daysOpen, true)),
+    ...(visits === 'mean' ? counts('Entered', (row) => row.entered, 'minor') : []),
+    ...counts('Exited', (row) => row.exited, 'minor'),
+    ...counts('Logins', (row) => row.logins),
+    ...counts('Staffed', (row) => row.enteredStaffed),
+    ...counts('Self-service', (row) => row.enteredSelfService),
+    ...counts('Staffed hours', (row) => row.hoursStaffed, 'minor'),
+    ...counts('Self-service hours', (row) => row.hoursSelfService, 'minor'),
+    ...(period === 'day' ? [] : counts('Days open', (row) => row.daysOpen, 'minor')),
+    ...(period === 'hour' ? [] : [gaps]),
+    ...(rows.some((row) => row.notes.length > 0) ? [notes] : []),
   ];
-  const lines = pairs.map((pair) => {
-    const gaps = pair.row.daysWithoutCounts;
-    const cells = columns.map(
-      ({ cell, isMinor = false }) => html`<td${minor(isMinor)}>${cell(pair)}</td>`,
-    );
-    const note = hasNotes ? html`<td class="note">${pair.row.notes.join('; ')}</td>` : NOTHING;
-    return html`<tr>
-      <th scope="row">${longLabel(pair.row, period)}</th>
-      ${cells}${gaps === undefined ? NOTHING : gapCell(gaps.length)}${note}
-    </tr> `;
-  });
-  const hasGaps = rows.some(({ daysWithoutCounts }) => daysWithoutCounts !== undefined);
-  const heads = columns.map(
-    ({ title, isMinor = false }) => html`<th scope="col" ${minor(isMinor)}>${title}</th>`,
-  );
-  const totals = columns.map(
-    ({ total, isMinor = false }) =>
-      html`<td${minor(isMinor)}>${total ? number(total(rows)) : ''}</td>`,
-  );
-  return html`<thead>
-      <tr>
-        <th scope="col">Period</th>
-        ${heads}${
-          hasGaps ? html`<th scope="col">Without counts</th>` : NOTHING
-        }${hasNotes ? html`<th></th>` : NOTHING}
-      </tr>
-    </thead>
-    <tbody>
-      ${lines}
-    </tbody>
-    <tfoot>
-      <tr>
-        <th scope="row">Total</th>
-        ${totals}${
-          hasGaps ? gapCell(totalOf(rows).gaps) : NOTHING
-        }${hasNotes ? html`<td></td>` : NOTHING}
-      </tr>
-    </tfoot>`;
 }
 
-function minor(isMinor: boolean): Html {
-  return isMinor ? new Html(' class="minor"') : NOTHING;
+function gapsIn({ daysWithoutCounts = [] }: ReportRow): number {
+  return daysWithoutCounts.length;
 }
 
-function gapCell(gaps: number): Html {
-  return gaps === 0 ? html`<td>0</td>` : html`<td class="gap">${gaps}</td>`;
+function gapsText(gaps: number): Html {
+  return gaps === 0 ? html`0` : html`<span class="gap">${gaps}</span>`;
 }
 
 function totalOf(rows: readonly ReportRow[]) {
   return {
     visits: sumBy(rows, ({ visits }) => visits),
     logins: sumBy(rows, ({ logins }) => logins),
-    gaps: rows.reduce((sum, { daysWithoutCounts }) => sum + (daysWithoutCounts?.length ?? 0), 0),
+    gaps: sumBy(rows, gapsIn) ?? 0,
   };
 }
 

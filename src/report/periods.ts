@@ -61,9 +61,11 @@ export function periodsOf(
     return daysOf(calendar, range, nowMs).flatMap((day) => hoursOf(calendar, day, nowMs));
   }
   const { from, to } = range;
+  const first = firstStart(name, from);
   const periods: Period[] = [];
-  for (let i = 0, start = firstStart(name, from); start < to; i += 1) {
-    const next = nextStart(name, from, start, i + 1);
+  for (let i = 0, start = first; start < to; i += 1) {
+    // From the first one, so that years from 29 February do not end on the 28th for good.
+    const next = shift(first, { [`${name}s`]: i + 1 });
     const shown = { from: Math.max(start, from), to: Math.min(next, to) };
     const startMs = calendar.startOfDate(shown.from);
     if (startMs > nowMs) {
@@ -97,50 +99,19 @@ function hoursOf({ zone }: Calendar, { startMs, endMs }: Span, nowMs: number): r
   return hours;
 }
 
-function firstStart(name: Exclude<PeriodName, 'hour'>, from: LocalDate): LocalDate {
-  const date = new Date(from);
-  switch (name) {
-    case 'year':
-    case 'day':
-      return from;
-    case 'month':
-      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
-    case 'week':
-      return from - ((date.getUTCDay() + 6) % 7) * DAY_MS;
-  }
+/** Returns the start of the month or ISO week of a date; of a year or day, the date itself. */
+function firstStart(name: PeriodName, from: LocalDate): LocalDate {
+  const { day, dayOfWeek } = Temporal.PlainDate.from(dateText(from));
+  return shift(from, { days: name === 'month' ? 1 - day : name === 'week' ? 1 - dayOfWeek : 0 });
 }
 
-/** Returns the start of the period after the one from `start`; `number` is that of the next one, from 0. */
-function nextStart(
-  name: Exclude<PeriodName, 'hour'>,
-  from: LocalDate,
-  start: LocalDate,
-  number: number,
-): LocalDate {
-  const date = new Date(start);
-  switch (name) {
-    case 'year':
-      // From the first one, so that years from 29 February do not end on the 28th for good.
-      return addYears(from, number);
-    case 'month':
-      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
-    case 'week':
-      return start + 7 * DAY_MS;
-    case 'day':
-      return start + DAY_MS;
-  }
-}
-
-function addYears(date: LocalDate, years: number): LocalDate {
-  const later = Temporal.PlainDate.from(dateText(date)).add({ years });
-  return Date.parse(later.toString());
+function shift(date: LocalDate, by: Temporal.DurationLike): LocalDate {
+  return Date.parse(Temporal.PlainDate.from(dateText(date)).add(by).toString());
 }
 
 /** Returns the start of the same period of the year before; undefined for hours. */
 export function yearBefore(name: PeriodName, start: string): string | undefined {
-  if (name === 'hour') {
-    return undefined;
-  }
-  const date = Date.parse(start);
-  return dateText(name === 'week' ? date - 52 * 7 * DAY_MS : addYears(date, -1));
+  return name === 'hour'
+    ? undefined
+    : dateText(shift(Date.parse(start), name === 'week' ? { weeks: -52 } : { years: -1 }));
 }

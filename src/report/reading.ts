@@ -1,20 +1,22 @@
 /** Reads the counts of each window of a plan: by minute for a customer, else by branch or device. */
 import { ServiceError } from '../base/errors.ts';
+import { MINUTE_STREAMS } from '../base/model.ts';
 import type { MinuteStream } from '../base/model.ts';
 import { readMinutes } from '../backfill/read-minutes.ts';
-import type { MinuteHistory } from '../backfill/read-minutes.ts';
 import { readByKey } from '../counting/breakdowns/poll-breakdown.ts';
 import type { CountsByKey } from '../counting/breakdowns/poll-breakdown.ts';
+import { contains } from '../counting/calendar/calendar.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
-import { areEqual, countOf, grandTotal } from '../counting/rows/counts.ts';
+import { areEqual, grandTotal } from '../counting/rows/counts.ts';
 import type { Counts } from '../counting/rows/counts.ts';
+import type { DayCounts } from '../counting/rows/day-counts.ts';
 import { ANY_KEY_FORMAT, namesTimeOfDay } from '../counting/rows/key-format.ts';
 import { isForced, readChunks, WindowReader } from '../counting/rows/window-reader.ts';
-import type { Query } from '../counting/rows/window-reader.ts';
+import type { Query, WindowResponse } from '../counting/rows/window-reader.ts';
 import { sumChunks } from '../counting/totals/period-total.ts';
 import { spanOf } from './plan.ts';
 import type { CustomerPlan } from './plan.ts';
-import { inParallel, readWindows, sumOf } from './windows.ts';
+import { readWindows, sumOf } from './windows.ts';
 
 /** The key of a customer as a whole. */
 export const WHOLE = '';
@@ -35,8 +37,10 @@ export async function readCustomer(plan: CustomerPlan, query: Query): Promise<Cu
     );
     return { people, logins: undefined };
   }
-  const [people, logins] = await inParallel(['people', 'logins'] as const, (stream) =>
-    config.streams.includes(stream) ? readStream(plan, stream, query) : Promise.resolve(undefined),
+  const [people, logins] = await Promise.all(
+    MINUTE_STREAMS.map(async (stream) =>
+      config.streams.includes(stream) ? await readStream(plan, stream, query) : undefined,
+    ),
   );
   return { people, logins };
 }
@@ -46,8 +50,9 @@ async function readStream(
   stream: MinuteStream,
   query: Query,
 ): Promise<readonly CountsByKey[]> {
+  const reader = readerOf(plan, stream, query);
   try {
-    const counted = await readByMonth(plan, stream, query);
+    const counted = await readByMonth(plan, stream, reader);
     if (counted !== undefined) {
       return counted;
     }
@@ -57,14 +62,11 @@ async function readStream(
     }
   }
   // Minutes whose keys cannot be parsed still have sums.
-  const reader = readerOf(plan, stream, query);
+  function readMinute(startMs: number, endMs: number | undefined): Promise<WindowResponse> {
+    return reader.read('minute', startMs, endMs);
+  }
   return readWindows(plan.windows, async (startMs, endMs) => {
-    const whole = await reader.read('minute', startMs, endMs);
-    const chunks = await readChunks(
-      whole,
-      (fromMs, toMs) => reader.read('minute', fromMs, toMs),
-      isForced,
-    );
+    const chunks = await readChunks(await readMinute(startMs, endMs), readMinute, isForced);
     return new Map([[WHOLE, sumChunks(chunks ?? [])]]);
   });
 }
@@ -81,9 +83,8 @@ function readerOf({ calendar, nowMs }: CustomerPlan, stream: MinuteStream, query
 async function readByMonth(
   plan: CustomerPlan,
   stream: MinuteStream,
-  query: Query,
+  reader: WindowReader,
 ): Promise<readonly CountsByKey[] | undefined> {
-  const reader = readerOf(plan, stream, query);
   const months = [
     ...Map.groupBy(plan.windows, ({ startMs }) => plan.calendar.periodAt(startMs).startMs).values(),
   ];
@@ -116,7 +117,7 @@ async function readMonths(
     if (namesTimeOfDay(keyFormat)) {
       return undefined;
     }
-    counted.push(countWindows(windows, read.minutes));
+    counted.push(countWindows(windows, read.minutes.days));
   }
   return counted;
 }
@@ -125,25 +126,19 @@ function totalOf(tables: readonly CountsByKey[]): Counts {
   return sumOf(tables).get(WHOLE) ?? [];
 }
 
-/** Adds up the minutes of each window. */
+/** Adds up the minutes of each window, which is within a day. */
 function countWindows(
   windows: readonly Span[],
-  { days }: Pick<MinuteHistory, 'days'>,
+  days: readonly DayCounts[],
 ): readonly CountsByKey[] {
-  const sums = windows.map((): number[] => []);
-  let window = 0;
-  for (const { day, stepMs, first, counts } of days) {
-    const steps = counts[0]?.length ?? 0;
-    for (let step = 0; step < steps; step += 1) {
-      const atMs = day.startMs + (first + step) * stepMs;
-      while (window < windows.length - 1 && atMs >= (windows[window]?.endMs ?? Infinity)) {
-        window += 1;
-      }
-      const sum = sums[window] ?? [];
-      for (let counter = 0; counter < counts.length; counter += 1) {
-        sum[counter] = countOf(sum, counter) + countOf(counts[counter] ?? [], step);
-      }
-    }
-  }
-  return sums.map((sum) => new Map(sum.length === 0 ? [] : [[WHOLE, sum]]));
+  return windows.map(({ startMs, endMs }) => {
+    const counted = days.find(({ day }) => contains(day, startMs));
+    const sums = counted?.counts.map((steps) => {
+      const [from = 0, to = 0] = [startMs, endMs].map((ms) =>
+        Math.max(0, Math.ceil((ms - counted.day.startMs) / counted.stepMs) - counted.first),
+      );
+      return grandTotal([...steps.subarray(from, to)]);
+    });
+    return new Map([[WHOLE, sums ?? []]]);
+  });
 }

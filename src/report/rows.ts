@@ -1,10 +1,9 @@
 /** The rows of a report: one for each customer, branch or device and each period. */
 import { HOUR_MS } from '../base/duration.ts';
-import { compareKeys, countsOf } from '../counting/breakdowns/poll-breakdown.ts';
-import type { CountsByKey } from '../counting/breakdowns/poll-breakdown.ts';
+import { compareKeys } from '../counting/breakdowns/poll-breakdown.ts';
 import type { OpeningHours } from '../counting/calendar/opening-hours.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
-import { countOf } from '../counting/rows/counts.ts';
+import { spanOf } from './plan.ts';
 import type { CustomerPlan } from './plan.ts';
 import type { Day, Period } from './periods.ts';
 import { WHOLE } from './reading.ts';
@@ -64,35 +63,47 @@ interface Counted extends Span {
   readonly logins: number;
   /** People in and out, where they are read, else logins. */
   readonly anybody: number;
-  readonly isStaffed: boolean;
 }
 
 function rowsOf(plan: CustomerPlan, reading: CustomerReading, key?: string): readonly ReportRow[] {
-  const { config, options, days, nowMs } = plan;
-  const whole = { startMs: days[0]?.startMs ?? 0, endMs: days.at(-1)?.endMs ?? 0 };
+  const { options, days, nowMs } = plan;
   const hours = plan.hoursOf(options.by === 'branch' ? key : undefined);
-  const opening = spansOf(hours.opening, config.timezone, whole);
-  const staffed = spansOf(options.staffed ? hours.staffed : undefined, config.timezone, whole);
+  const opening = openSpans(plan, hours.opening);
+  const staffed = options.staffed ? openSpans(plan, hours.staffed) : undefined;
   const selfService = opening && staffed && without(opening, staffed);
-  const windows = countedWindows(plan, reading, key ?? WHOLE, staffed);
+  const windows = countedWindows(plan, reading, key ?? WHOLE);
+  const staffedWindows = new Set(staffed?.flatMap((span) => within(windows, span)));
   const openDays = days.filter(
-    opening === undefined ? usuallyOpen(plan, windows) : isOpenOn(opening),
+    opening === undefined
+      ? usuallyOpen(plan, windows)
+      : (day) => opening.some((span) => overlapMs(span, day) > 0),
   );
   const gaps = openDays.filter((day) => day.endMs <= nowMs && within(windows, day).every(isEmpty));
   return plan.periods.map((period): ReportRow => {
     const own = within(windows, period);
-    const sums = {
-      entered: reading.people && sum(own, 'entered'),
-      exited: reading.people && sum(own, 'exited'),
-      logins: reading.logins && sum(own, 'logins'),
+    const whileStaffed = own.filter((window) => staffedWindows.has(window));
+    const people = reading.people && {
+      entered: sum(own, 'entered'),
+      exited: sum(own, 'exited'),
+      staffed: staffed && sum(whileStaffed, 'entered'),
     };
     const isByDay = options.period !== 'hour';
     const isEmptyPeriod = isByDay && period.endMs <= nowMs && own.every(isEmpty);
     return {
       period,
-      ...sums,
-      visits: visitsOf(sums.entered, sums.exited, options.visits),
-      ...staffedColumns(staffed, selfService, own, period, sums.entered),
+      entered: people?.entered,
+      exited: people?.exited,
+      visits:
+        options.visits === 'mean'
+          ? people && (people.entered + people.exited) / 2
+          : people?.entered,
+      logins: reading.logins && sum(own, 'logins'),
+      enteredStaffed: people?.staffed,
+      // Everybody who does not come while staff is there, early and late ones included.
+      enteredSelfService:
+        people?.staffed === undefined ? undefined : people.entered - people.staffed,
+      hoursStaffed: staffed && hoursIn(staffed, period),
+      hoursSelfService: selfService && hoursIn(selfService, period),
       daysOpen: isByDay ? within(openDays, period).length : undefined,
       daysWithoutCounts: isByDay ? within(gaps, period).map(({ date }) => date) : undefined,
       notes: [
@@ -104,38 +115,23 @@ function rowsOf(plan: CustomerPlan, reading: CustomerReading, key?: string): rea
   });
 }
 
+function openSpans(
+  { days, config }: CustomerPlan,
+  hours: OpeningHours | undefined,
+): readonly Span[] | undefined {
+  return hours?.openSpans(spanOf(days), config.timezone);
+}
+
 function countedWindows(
   { windows }: CustomerPlan,
   { people, logins }: CustomerReading,
   key: string,
-  staffed: readonly Span[] | undefined,
 ): readonly Counted[] {
-  function countsAt(tables: readonly CountsByKey[] | undefined, i: number): readonly number[] {
-    const table = tables?.[i];
-    return table === undefined ? [] : countsOf(table, key);
-  }
-  const starts = new Set<number>();
-  let next = 0;
-  for (const { startMs } of windows) {
-    while ((staffed?.[next]?.endMs ?? Infinity) <= startMs) {
-      next += 1;
-    }
-    if ((staffed?.[next]?.startMs ?? Infinity) <= startMs) {
-      starts.add(startMs);
-    }
-  }
   return windows.map((window, i) => {
-    const entered = countOf(countsAt(people, i), 0);
-    const exited = countOf(countsAt(people, i), 1);
-    const ofLogins = countOf(countsAt(logins, i), 0);
-    return {
-      ...window,
-      entered,
-      exited,
-      logins: ofLogins,
-      anybody: people === undefined ? ofLogins : entered + exited,
-      isStaffed: starts.has(window.startMs),
-    };
+    const [entered = 0, exited = 0] = people?.[i]?.get(key) ?? [];
+    const [ofLogins = 0] = logins?.[i]?.get(key) ?? [];
+    const anybody = people === undefined ? ofLogins : entered + exited;
+    return { ...window, entered, exited, logins: ofLogins, anybody };
   });
 }
 
@@ -145,52 +141,6 @@ function isEmpty({ anybody }: Counted): boolean {
 
 function sum(windows: readonly Counted[], counter: 'entered' | 'exited' | 'logins'): number {
   return windows.reduce((total, window) => total + window[counter], 0);
-}
-
-function visitsOf(
-  entered: number | undefined,
-  exited: number | undefined,
-  visits: 'entered' | 'mean',
-): number | undefined {
-  return visits === 'entered' || entered === undefined || exited === undefined
-    ? entered
-    : (entered + exited) / 2;
-}
-
-type StaffedColumns = Pick<
-  ReportRow,
-  'enteredStaffed' | 'enteredSelfService' | 'hoursStaffed' | 'hoursSelfService'
->;
-
-/** Everybody who does not come while staff is there counts as self-service, early and late ones included. */
-function staffedColumns(
-  staffed: readonly Span[] | undefined,
-  selfService: readonly Span[] | undefined,
-  windows: readonly Counted[],
-  period: Span,
-  entered: number | undefined,
-): StaffedColumns {
-  const enteredStaffed =
-    staffed &&
-    sum(
-      windows.filter(({ isStaffed }) => isStaffed),
-      'entered',
-    );
-  const isKnown = entered !== undefined && enteredStaffed !== undefined;
-  return {
-    enteredStaffed: isKnown ? enteredStaffed : undefined,
-    enteredSelfService: isKnown ? entered - enteredStaffed : undefined,
-    hoursStaffed: staffed && hoursIn(staffed, period),
-    hoursSelfService: selfService && hoursIn(selfService, period),
-  };
-}
-
-function spansOf(
-  hours: OpeningHours | undefined,
-  timezone: string,
-  whole: Span,
-): readonly Span[] | undefined {
-  return hours && hours.openSpans(whole, timezone);
 }
 
 /** Returns the hours of spans within a period, with two decimals. */
@@ -217,27 +167,22 @@ function without(spans: readonly Span[], others: readonly Span[]): readonly Span
   });
 }
 
-function isOpenOn(opening: readonly Span[]): (day: Day) => boolean {
-  return (day) => opening.some((span) => overlapMs(span, day) > 0);
-}
-
 /** Without opening hours: the weekdays on more than half of which somebody was counted. */
 function usuallyOpen({ days, nowMs }: CustomerPlan, windows: readonly Counted[]) {
-  const counted = Array.from({ length: 7 }, () => ({ days: 0, withCounts: 0 }));
-  function weekdayOf({ date }: Day) {
-    return counted[new Date(date).getUTCDay()];
-  }
-  for (const day of days) {
-    const weekday = weekdayOf(day);
-    if (weekday !== undefined && day.endMs <= nowMs) {
-      weekday.days += 1;
-      weekday.withCounts += within(windows, day).every(isEmpty) ? 0 : 1;
-    }
-  }
-  return (day: Day): boolean => {
-    const weekday = weekdayOf(day);
-    return weekday !== undefined && 2 * weekday.withCounts > weekday.days;
-  };
+  const over = Map.groupBy(
+    days.filter(({ endMs }) => endMs <= nowMs),
+    weekdayOf,
+  );
+  const usual = [...over].filter(
+    ([, alike]) =>
+      2 * alike.filter((day) => !within(windows, day).every(isEmpty)).length > alike.length,
+  );
+  const weekdays = new Set(usual.map(([weekday]) => weekday));
+  return (day: Day): boolean => weekdays.has(weekdayOf(day));
+}
+
+function weekdayOf({ date }: Day): number {
+  return new Date(date).getUTCDay();
 }
 
 /** Returns those of consecutive spans that start within another one. */
